@@ -1,0 +1,33 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'test/unit/**/*.test.ts'],
+          testTimeout: 120_000,
+        },
+      },
+      {
+        // Random clusters and histories, many of them: minutes, where the unit tests take seconds.
+        test: {
+          name: 'property',
+          include: ['test/property/**/*.test.ts'],
+          testTimeout: 900_000,
+        },
+      },
+      {
+        // Real nf_tables in network namespaces that the tests make: root, one file at a time.
+        test: {
+          name: 'kernel',
+          include: ['test/kernel/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
