@@ -1,0 +1,125 @@
+/**
+ * IP addresses and networks as canonical text: two equal addresses are the same string, so an address is a
+ * key of any Map. Bytes and integers are made where they are needed.
+ */
+import ipaddr from 'ipaddr.js';
+
+/** The nf_tables names of the two families. */
+export type Family = 'ip' | 'ip6';
+
+export const FAMILIES: readonly Family[] = ['ip', 'ip6'];
+
+/** A canonical address: `10.0.0.1`, or RFC 5952 text such as `fd00::1`. Made only by `parseAddress`. */
+export type Address = string & { readonly __address: true };
+
+/** A network with its host bits cleared. */
+export interface Cidr {
+  readonly family: Family;
+  readonly base: Address;
+  /** 0..32 or 0..128. */
+  readonly prefix: number;
+}
+
+/** A closed interval of addresses of one family, as unsigned integers. */
+export interface AddressRange {
+  readonly family: Family;
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+// N23: octets and prefixes with leading zeros were accepted once, live on in old objects, and are decimal.
+const DOTTED_QUAD = /^(\d{1,4})\.(\d{1,4})\.(\d{1,4})\.(\d{1,4})$/;
+const MAPPED_PREFIX = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+
+/** The address that a text means, or undefined where it means none. A zone (`fe80::1%eth0`) is not accepted. */
+export function parseAddress(text: string): Address | undefined {
+  const v4 = parseDottedQuad(MAPPED_PREFIX.exec(text)?.[1] ?? text);
+  if (v4 !== undefined) return v4;
+  if (!text.includes(':') || text.includes('%') || !ipaddr.IPv6.isValid(text)) return undefined;
+  const v6 = ipaddr.IPv6.parse(text);
+  // ::ffff:a00:1 is 10.0.0.1 as the API server's parser reads it.
+  return (v6.isIPv4MappedAddress() ? v6.toIPv4Address().toString() : v6.toRFC5952String()) as Address;
+}
+
+function parseDottedQuad(text: string): Address | undefined {
+  const octets = DOTTED_QUAD.exec(text)?.slice(1).map(Number);
+  return octets?.every(octet => octet <= 255) ? (octets.join('.') as Address) : undefined;
+}
+
+export function familyOf(address: Address): Family {
+  return address.includes(':') ? 'ip6' : 'ip';
+}
+
+export function addressBits(family: Family): 32 | 128 {
+  return family === 'ip' ? 32 : 128;
+}
+
+/** Network byte order: 4 or 16 bytes. */
+export function addressBytes(address: Address): Uint8Array {
+  return familyOf(address) === 'ip'
+    ? quadBytes(address)
+    : Uint8Array.from(ipaddr.IPv6.parse(address).toByteArray());
+}
+
+function quadBytes(address: string): Uint8Array {
+  const bytes = new Uint8Array(4);
+  let octet = 0;
+  let at = 0;
+  for (let i = 0; i < address.length; i++) {
+    const code = address.charCodeAt(i);
+    if (code === 46) {
+      bytes[at++] = octet;
+      octet = 0;
+    } else octet = octet * 10 + code - 48;
+  }
+  bytes[at] = octet;
+  return bytes;
+}
+
+export function addressFromBytes(bytes: Uint8Array): Address {
+  if (bytes.length === 4) return bytes.join('.') as Address;
+  return new ipaddr.IPv6(Array.from(bytes)).toRFC5952String() as Address;
+}
+
+export function addressToInt(address: Address): bigint {
+  return addressBytes(address).reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);
+}
+
+export function addressFromInt(family: Family, value: bigint): Address {
+  const bytes = new Uint8Array(addressBits(family) / 8);
+  for (let i = bytes.length - 1, rest = value; i >= 0; i--, rest >>= 8n) bytes[i] = Number(rest & 0xffn);
+  return addressFromBytes(bytes);
+}
+
+/** The network that a text means, host bits masked (N23, C36), or undefined where it means none. */
+export function parseCidr(text: string): Cidr | undefined {
+  const [host = '', length = '', ...rest] = text.split('/');
+  const address = parseAddress(host);
+  if (address === undefined || rest.length > 0 || !/^\d{1,4}$/.test(length)) return undefined;
+  const mapped = familyOf(address) === 'ip' && host.includes(':');
+  const prefix = Number(length) - (mapped ? 96 : 0);
+  if (prefix < 0 || prefix > addressBits(familyOf(address))) return undefined;
+  return networkOf(address, prefix);
+}
+
+/** The network of `prefix` bits that holds `address`. */
+export function networkOf(address: Address, prefix: number): Cidr {
+  const family = familyOf(address);
+  const hostBits = BigInt(addressBits(family) - prefix);
+  return { family, base: addressFromInt(family, (addressToInt(address) >> hostBits) << hostBits), prefix };
+}
+
+export function cidrText({ base, prefix }: Cidr): string {
+  return `${base}/${prefix}`;
+}
+
+export function cidrRange({ family, base, prefix }: Cidr): AddressRange {
+  const first = addressToInt(base);
+  return { family, first, last: first + (1n << BigInt(addressBits(family) - prefix)) - 1n };
+}
+
+export function cidrContains(cidr: Cidr, address: Address): boolean {
+  if (familyOf(address) !== cidr.family) return false; // N22: 0.0.0.0/0 never holds an IPv6 address.
+  const hostBits = BigInt(addressBits(cidr.family) - cidr.prefix);
+  return addressToInt(address) >> hostBits === addressToInt(cidr.base) >> hostBits;
+}

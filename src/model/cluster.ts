@@ -1,0 +1,125 @@
+/** What a cluster is, as far as policy can see it. Pure data: every source makes the same objects. */
+import type { Address } from './address.ts';
+import type { Policy, PolicyId, Protocol } from './policy.ts';
+import type { Labels } from './selector.ts';
+
+/** `namespace/name`. */
+export type PodKey = `${string}/${string}`;
+
+export interface ContainerPort {
+  readonly name: string;
+  readonly protocol: Protocol;
+  readonly port: number;
+}
+
+export interface Pod {
+  readonly key: PodKey;
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: Labels;
+  /** Name of the node that runs it; empty while it is not scheduled. */
+  readonly node: string;
+  /** Every family's address (N51); empty until the network is attached (N50). */
+  readonly addresses: readonly Address[];
+  readonly hostNetwork: boolean;
+  /** Phase Succeeded or Failed: its address may belong to another pod by now (N47). */
+  readonly finished: boolean;
+  /** RFC 3339, or empty where unknown. The younger of two pods that report one address owns it. */
+  readonly createdAt: string;
+  /** Named ports of its containers and restartable init containers (4.14). */
+  readonly ports: readonly ContainerPort[];
+}
+
+export interface Namespace {
+  readonly name: string;
+  readonly labels: Labels;
+}
+
+export interface Node {
+  readonly name: string;
+  readonly labels: Labels;
+  /** All of status.addresses that parse as an IP (4.22). */
+  readonly addresses: readonly Address[];
+  readonly podCidrs: readonly string[];
+}
+
+/** The state that policy is evaluated and compiled from. */
+export interface Cluster {
+  readonly namespaces: ReadonlyMap<string, Namespace>;
+  readonly pods: ReadonlyMap<PodKey, Pod>;
+  readonly nodes: ReadonlyMap<string, Node>;
+  readonly policies: ReadonlyMap<PolicyId, Policy>;
+}
+
+/** One object as it is now; without a value it is gone. Events carry whole objects, so repeating one is harmless. */
+export type ClusterEvent =
+  | { readonly type: 'namespace'; readonly key: string; readonly value?: Namespace }
+  | { readonly type: 'pod'; readonly key: PodKey; readonly value?: Pod }
+  | { readonly type: 'node'; readonly key: string; readonly value?: Node }
+  | { readonly type: 'policy'; readonly key: PolicyId; readonly value?: Policy };
+
+/** A Cluster that follows events. */
+export class ClusterState implements Cluster {
+  readonly namespaces = new Map<string, Namespace>();
+  readonly pods = new Map<PodKey, Pod>();
+  readonly nodes = new Map<string, Node>();
+  readonly policies = new Map<PolicyId, Policy>();
+
+  apply(event: ClusterEvent): void {
+    switch (event.type) {
+      case 'namespace':
+        put(this.namespaces, event.key, event.value);
+        break;
+      case 'pod':
+        put(this.pods, event.key, event.value);
+        break;
+      case 'node':
+        put(this.nodes, event.key, event.value);
+        break;
+      case 'policy':
+        put(this.policies, event.key, event.value);
+        break;
+    }
+  }
+}
+
+function put<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
+  if (value === undefined) map.delete(key);
+  else map.set(key, value);
+}
+
+/** A pod that policies can select, as subject or as peer (N14, N45, N46, N47). */
+export function isSelectable(pod: Pod): boolean {
+  return !pod.hostNetwork && !pod.finished;
+}
+
+/** The label that every namespace carries (N54). */
+export const NAMESPACE_NAME_LABEL = 'kubernetes.io/metadata.name';
+
+/** Labels of a namespace; of one that was never seen we know its name alone. */
+export function namespaceLabels(cluster: Cluster, name: string): Labels {
+  return cluster.namespaces.get(name)?.labels ?? { [NAMESPACE_NAME_LABEL]: name };
+}
+
+/** Whether `a` rather than `b` owns an address that both report: the younger pod, then the greater key. */
+export function ownsAddressOver(a: Pod, b: Pod): boolean {
+  return a.createdAt === b.createdAt ? a.key > b.key : a.createdAt > b.createdAt;
+}
+
+/** Who owns each address of the cluster's selectable pods (N49). */
+export function addressOwners(cluster: Cluster): Map<Address, Pod> {
+  const owners = new Map<Address, Pod>();
+  for (const pod of cluster.pods.values()) {
+    if (!isSelectable(pod)) continue;
+    for (const address of pod.addresses) {
+      const other = owners.get(address);
+      if (other === undefined || ownsAddressOver(pod, other)) owners.set(address, pod);
+    }
+  }
+  return owners;
+}
+
+/** Whether the cluster has a node of this name, or a pod that says it runs there. */
+export function knowsNode({ nodes, pods }: Cluster, name: string): boolean {
+  return nodes.has(name) || [...pods.values()].some(({ node }) => node === name);
+}

@@ -1,0 +1,41 @@
+/**
+ * The one place where a part that nobody can read is given a meaning. Nothing that is unknown ever opens
+ * traffic: an accept with a bad part matches nothing, a deny or pass with a bad part denies (C22, C23, 4.10).
+ */
+import type { DecodedRule, Peer, PortMatch, Rule, Tier, Unknown } from './policy.ts';
+
+export function failClosed(rule: DecodedRule, tier: Tier): Rule {
+  return tier === 'networkpolicy' ? withoutUnknownParts(rule) : wholeRuleDecides(rule);
+}
+
+/** NetworkPolicy: entries are alternatives that only ever allow, so a bad one is dropped and the others count (N24, N32). */
+function withoutUnknownParts({ peers, ports, ...rule }: DecodedRule): Rule {
+  return { ...rule, action: 'accept', peers: knownOf<Peer>(peers), ports: knownOf<PortMatch>(ports) };
+}
+
+function knownOf<T extends { kind: string }>(
+  parts: 'any' | Unknown | readonly (T | Unknown)[],
+): 'any' | readonly T[] {
+  if (parts === 'any') return parts;
+  return isUnknown(parts) ? [] : parts.filter((part): part is T => !isUnknown(part));
+}
+
+/** Cluster tiers: one bad part makes the whole rule match nothing (accept) or everything (deny, pass). */
+function wholeRuleDecides(rule: DecodedRule): Rule {
+  const { action, peers, ports } = rule;
+  if (!isUnknown(action) && allKnown<Peer>(peers) && allKnown<PortMatch>(ports))
+    return { ...rule, action, peers, ports };
+  return action === 'accept'
+    ? { ...rule, action, peers: [], ports: [] }
+    : { ...rule, action: 'deny', peers: 'any', ports: 'any' };
+}
+
+function allKnown<T extends { kind: string }>(
+  parts: 'any' | Unknown | readonly (T | Unknown)[],
+): parts is 'any' | readonly T[] {
+  return parts === 'any' || (!isUnknown(parts) && parts.every(part => !isUnknown(part)));
+}
+
+function isUnknown(value: unknown): value is Unknown {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'unknown';
+}

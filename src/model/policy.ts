@@ -1,0 +1,94 @@
+/**
+ * The internal form of every policy kind. One decoder per API kind makes it; evaluate and compile read nothing
+ * else. "No constraint" is the word 'any'; an empty list matches nothing. The two are never the same value.
+ */
+import type { Cidr } from './address.ts';
+import type { LabelSelector, PodSelector } from './selector.ts';
+
+/** Consulted in this order; the first tier that decides wins (C1). */
+export type Tier = 'admin' | 'networkpolicy' | 'baseline';
+
+export type Direction = 'ingress' | 'egress';
+
+export type Action = 'accept' | 'deny' | 'pass';
+
+export type Protocol = 'TCP' | 'UDP' | 'SCTP';
+
+export type PolicyKind =
+  | 'NetworkPolicy'
+  | 'ClusterNetworkPolicy'
+  | 'AdminNetworkPolicy'
+  | 'BaselineAdminNetworkPolicy';
+
+/** `NetworkPolicy shop/web`, `ClusterNetworkPolicy platform`. */
+export type PolicyId = `${PolicyKind} ${string}`;
+
+export interface Policy {
+  readonly id: PolicyId;
+  readonly kind: PolicyKind;
+  /** `shop/web` for a namespaced policy, else its name. */
+  readonly name: string;
+  readonly tier: Tier;
+  /** Priority within the tier, lower first (C11); 0 where the kind has none. */
+  readonly order: number;
+  readonly subject: PodSelector;
+  /** Absent: this policy does not affect the direction (N2, C10). Present and empty: no rule matches. */
+  readonly ingress?: readonly Rule[];
+  readonly egress?: readonly Rule[];
+}
+
+export interface Rule {
+  /** Where it stands in the object: `ingress[0]`. */
+  readonly path: string;
+  readonly name?: string;
+  readonly action: Action;
+  readonly peers: 'any' | readonly Peer[];
+  readonly ports: 'any' | readonly PortMatch[];
+}
+
+export type Peer =
+  | { readonly kind: 'pods'; readonly selector: PodSelector }
+  | { readonly kind: 'nodes'; readonly selector: LabelSelector }
+  | { readonly kind: 'network'; readonly cidr: Cidr; readonly except: readonly Cidr[] }
+  | { readonly kind: 'domain'; readonly name: string };
+
+export type PortMatch =
+  /** All ports of one protocol. */
+  | { readonly kind: 'protocol'; readonly protocol: Protocol }
+  /** Both ends included; a single port has first = last. first > last matches nothing. */
+  | { readonly kind: 'range'; readonly protocol: Protocol; readonly first: number; readonly last: number }
+  /** A container port of the destination pod; without a protocol, the container's own (C27). */
+  | { readonly kind: 'named'; readonly name: string; readonly protocol?: Protocol };
+
+/** What a decoder makes of a part that it cannot read. It never leaves the decoders: see `failClosed`. */
+export interface Unknown {
+  readonly kind: 'unknown';
+}
+
+/** A rule as decoded, before `failClosed` has dealt with its unknown parts. */
+export interface DecodedRule extends Omit<Rule, 'peers' | 'ports' | 'action'> {
+  readonly action: Action | Unknown;
+  readonly peers: 'any' | Unknown | readonly (Peer | Unknown)[];
+  readonly ports: 'any' | Unknown | readonly (PortMatch | Unknown)[];
+}
+
+/** Precedence of policies within a tier: priority, then kind, then name (C12, 4.19). */
+export function comparePolicies(a: Policy, b: Policy): number {
+  return a.order - b.order || compareText(a.kind, b.kind) || compareText(a.name, b.name);
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Short name for comments in the kernel and tables on a terminal: `shop/web`, `cnp:platform`. */
+export function policyLabel({ kind, name }: Pick<Policy, 'kind' | 'name'>): string {
+  return KIND_LABELS[kind] === '' ? name : `${KIND_LABELS[kind]}:${name}`;
+}
+
+const KIND_LABELS: Record<PolicyKind, string> = {
+  NetworkPolicy: '',
+  ClusterNetworkPolicy: 'cnp',
+  AdminNetworkPolicy: 'anp',
+  BaselineAdminNetworkPolicy: 'banp',
+};
