@@ -1,0 +1,54 @@
+/** Collects what the classes of one family need in the kernel; what two of them share is there once. */
+import type { Family } from '../model/address.ts';
+import type { Chain, NftSet, Rule, SetSpec } from '../nft/ruleset.ts';
+import type { Group, NamedGroup } from './group.ts';
+import type { Names } from './names.ts';
+
+export class Builder {
+  readonly family: Family;
+  readonly #names: Names;
+  readonly chains = new Map<string, Chain>();
+  readonly sets = new Map<string, NftSet>();
+  readonly groups = new Map<string, NamedGroup>();
+
+  constructor(family: Family, names: Names) {
+    this.family = family;
+    this.#names = names;
+  }
+
+  addChain(chain: Chain): void {
+    this.chains.set(chain.name, chain);
+  }
+
+  addSet(set: NftSet): void {
+    this.sets.set(set.name, set);
+  }
+
+  /** The name, or the name with a number where it is taken: a class has a map for each run that needs one. */
+  uniqueSetName(name: string): string {
+    let unique = name;
+    for (let n = 2; this.sets.has(unique); n++) unique = `${name}-${n}`;
+    return unique;
+  }
+
+  /** The name of the chain with these rules. */
+  sharedChain(prefix: string, rules: readonly Rule[]): string {
+    const name = this.#names.of(prefix, JSON.stringify([this.family, rules]));
+    this.addChain({ name, rules });
+    return name;
+  }
+
+  /** The name of the set of networks with these elements. */
+  networkSet(set: Omit<SetSpec, 'name'> & Pick<NftSet, 'elements'>): string {
+    const name = this.#names.of('nets', JSON.stringify([this.family, ...set.elements.keys()]));
+    this.addSet({ ...set, name });
+    return name;
+  }
+
+  /** The name of the set that holds the group's members. */
+  group(group: Group): string {
+    const name = this.#names.of(group.kind, JSON.stringify(group));
+    this.groups.set(name, { name, group });
+    return name;
+  }
+}

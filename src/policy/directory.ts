@@ -1,0 +1,174 @@
+/** The cluster, indexed so that a selector finds its pods without a look at all of them. */
+import type { Address } from '../model/address.ts';
+import {
+  addressOwners,
+  type Cluster,
+  isSelectable,
+  type Node,
+  namespaceLabels,
+  ownsAddressOver,
+  type Pod,
+  type PodKey,
+} from '../model/cluster.ts';
+import {
+  type LabelSelector,
+  type Labels,
+  matchesLabels,
+  matchesNamespace,
+  type PodSelector,
+} from '../model/selector.ts';
+
+/** A selectable pod and those of its addresses that no other pod owns by now (N49). */
+export interface Resident {
+  readonly pod: Pod;
+  readonly addresses: readonly Address[];
+}
+
+interface NamespaceResidents {
+  readonly all: Set<Resident>;
+  /** By `key=value`. */
+  readonly byLabel: Map<string, Set<Resident>>;
+}
+
+/** Follows a cluster: made from it as it is, and told of every pod that changed since. */
+export class Directory {
+  readonly #cluster: Cluster;
+  readonly #residents = new Map<PodKey, Resident>();
+  readonly #namespaces = new Map<string, NamespaceResidents>();
+  readonly #nodes = new Map<string, Set<Resident>>();
+  /** Everyone who reports an address; nearly always one. */
+  readonly #claims = new Map<Address, readonly Pod[]>();
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster;
+    const owners = addressOwners(cluster);
+    for (const pod of cluster.pods.values()) {
+      if (!isSelectable(pod)) continue;
+      for (const address of pod.addresses) this.#claim(address, pod);
+      this.#enter(residentOf(pod, address => owners.get(address) === pod));
+    }
+  }
+
+  /** Takes in what a pod is now; answers the pods whose residence changed by it, itself and others. */
+  update(key: PodKey, now: Pod | undefined): Set<PodKey> {
+    const before = this.#residents.get(key)?.pod;
+    const after = now !== undefined && isSelectable(now) ? now : undefined;
+    const changed = new Set<PodKey>([key]);
+    for (const address of before?.addresses ?? []) {
+      this.#disclaim(address, key);
+      for (const { key: other } of this.#claims.get(address) ?? []) changed.add(other);
+    }
+    for (const address of after?.addresses ?? []) {
+      for (const { key: other } of this.#claims.get(address) ?? []) changed.add(other);
+      this.#claim(address, after!);
+    }
+    this.#leave(key);
+    if (after !== undefined) this.#enter(this.#resident(after));
+    for (const other of changed) if (other !== key) this.#renew(other);
+    return changed;
+  }
+
+  resident(key: PodKey): Resident | undefined {
+    return this.#residents.get(key);
+  }
+
+  /** Every selectable pod that the selector selects. */
+  *select(selector: PodSelector): Generator<Resident> {
+    for (const [name, residents] of this.#namespaces) {
+      if (!matchesNamespace(selector.namespaces, name, namespaceLabels(this.#cluster, name))) continue;
+      for (const resident of candidates(residents, selector.pods)) {
+        if (matchesLabels(selector.pods, resident.pod.labels)) yield resident;
+      }
+    }
+  }
+
+  /** The selectable pods of one namespace. */
+  inNamespace(name: string): Iterable<Resident> {
+    return this.#namespaces.get(name)?.all ?? [];
+  }
+
+  /** The selectable pods of one node. */
+  onNode(node: string): Iterable<Resident> {
+    return this.#nodes.get(node) ?? [];
+  }
+
+  *selectNodes(selector: LabelSelector): Generator<Node> {
+    for (const node of this.#cluster.nodes.values()) if (matchesLabels(selector, node.labels)) yield node;
+  }
+
+  #claim(address: Address, pod: Pod): void {
+    this.#claims.set(address, [...(this.#claims.get(address) ?? []), pod]);
+  }
+
+  #disclaim(address: Address, key: PodKey): void {
+    const others = (this.#claims.get(address) ?? []).filter(pod => pod.key !== key);
+    if (others.length > 0) this.#claims.set(address, others);
+    else this.#claims.delete(address);
+  }
+
+  #resident(pod: Pod): Resident {
+    const owns = (address: Address) =>
+      (this.#claims.get(address) ?? []).every(other => other.key === pod.key || ownsAddressOver(pod, other));
+    return residentOf(pod, owns);
+  }
+
+  #renew(key: PodKey): void {
+    const resident = this.#residents.get(key);
+    if (resident === undefined) return;
+    this.#leave(key);
+    this.#enter(this.#resident(resident.pod));
+  }
+
+  #enter(resident: Resident): void {
+    const { key, namespace, labels } = resident.pod;
+    const residents = getOrMake(this.#namespaces, namespace, () => ({ all: new Set(), byLabel: new Map() }));
+    residents.all.add(resident);
+    for (const label of labelTexts(labels))
+      getOrMake(residents.byLabel, label, () => new Set()).add(resident);
+    getOrMake(this.#nodes, resident.pod.node, () => new Set()).add(resident);
+    this.#residents.set(key, resident);
+  }
+
+  #leave(key: PodKey): void {
+    const resident = this.#residents.get(key);
+    if (resident === undefined) return;
+    const { namespace, labels } = resident.pod;
+    const residents = this.#namespaces.get(namespace)!;
+    residents.all.delete(resident);
+    for (const label of labelTexts(labels)) {
+      residents.byLabel.get(label)!.delete(resident);
+      if (residents.byLabel.get(label)!.size === 0) residents.byLabel.delete(label);
+    }
+    if (residents.all.size === 0) this.#namespaces.delete(namespace);
+    this.#nodes.get(resident.pod.node)!.delete(resident);
+    this.#residents.delete(key);
+  }
+}
+
+/** Nearly always with all of the pod's addresses, as the very list that the pod has: there are very many of them. */
+function residentOf(pod: Pod, owns: (address: Address) => boolean): Resident {
+  return { pod, addresses: pod.addresses.every(owns) ? pod.addresses : pod.addresses.filter(owns) };
+}
+
+/** The residents that the first `In` requirement leaves; a pod has one value for a key, so none comes twice. */
+function* candidates(
+  { all, byLabel }: NamespaceResidents,
+  { requirements }: LabelSelector,
+): Generator<Resident> {
+  const first = requirements.find(({ operator }) => operator === 'In');
+  if (first === undefined) yield* all;
+  else for (const value of new Set(first.values)) yield* byLabel.get(`${first.key}=${value}`) ?? [];
+}
+
+/** `key=value` of every label; a key holds no `=`, so that no two labels share a text. */
+export function labelTexts(labels: Labels): string[] {
+  return Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+}
+
+export function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const found = map.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

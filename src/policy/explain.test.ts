@@ -1,0 +1,190 @@
+import { expect, test } from 'vitest';
+import type { Address } from '../model/address.ts';
+import { ClusterState } from '../model/cluster.ts';
+import type { Action, Policy, Rule, Tier } from '../model/policy.ts';
+import { EVERY_NAMESPACE, EVERYTHING } from '../model/selector.ts';
+import { evaluate, evaluator } from './evaluate.ts';
+import { walk } from './explain.ts';
+import { parseFlow } from './flowtext.ts';
+
+const TO_WEB = 'shop/client -> shop/web:80';
+
+test('walk() names the policy that decided and those that it shadowed', () => {
+  const cluster = clusterOf(
+    clusterPolicy('admin', 1, 'first', ['accept', 443]),
+    clusterPolicy('admin', 2, 'second', ['deny', 80]),
+    clusterPolicy('admin', 3, 'third', ['accept', 80]),
+    clusterPolicy('admin', 4, 'fourth', ['deny', 80]),
+    networkPolicy('allow', 80),
+    networkPolicy('isolate', 443),
+    clusterPolicy('baseline', 1, 'last', ['deny', 80]),
+  );
+  expect(stops(cluster, TO_WEB)).toEqual([
+    'admin first nothing silent',
+    'admin second deny decided',
+    'admin third allow shadowed',
+    'admin fourth deny agreed',
+    'networkpolicy shop/allow allow shadowed',
+    'networkpolicy shop/isolate isolates silent',
+    'baseline last deny agreed',
+  ]);
+});
+
+test('walk() follows a Pass to the next tier', () => {
+  const cluster = clusterOf(
+    clusterPolicy('admin', 1, 'pass', ['pass', 80]),
+    clusterPolicy('admin', 2, 'deny', ['deny', 80]),
+    networkPolicy('allow', 80),
+  );
+  expect(stops(cluster, TO_WEB)).toEqual([
+    'admin pass pass passed',
+    'admin deny deny shadowed',
+    'networkpolicy shop/allow allow decided',
+  ]);
+});
+
+test('walk() tells what a Pass that came too late would have led to', () => {
+  const admin = [
+    clusterPolicy('admin', 1, 'deny', ['deny', 80]),
+    clusterPolicy('admin', 2, 'pass', ['pass', 80]),
+  ];
+  expect(stops(clusterOf(...admin, networkPolicy('allow', 80)), TO_WEB)).toContain(
+    'admin pass pass shadowed',
+  );
+  expect(stops(clusterOf(...admin, networkPolicy('isolate', 443)), TO_WEB)).toContain(
+    'admin pass pass agreed',
+  );
+  const baseline = clusterPolicy('baseline', 1, 'baseline', ['deny', 80]);
+  expect(stops(clusterOf(...admin, baseline), TO_WEB)).toContain('admin pass pass agreed');
+  expect(stops(clusterOf(...admin), TO_WEB)).toContain('admin pass pass shadowed');
+});
+
+test('walk() shows that Baseline has no say where a NetworkPolicy isolates', () => {
+  const cluster = clusterOf(
+    networkPolicy('isolate', 443),
+    networkPolicy('also', 444),
+    clusterPolicy('baseline', 1, 'accept', ['accept', 80]),
+    clusterPolicy('baseline', 2, 'pass', ['pass', 80]),
+  );
+  expect(stops(cluster, TO_WEB)).toEqual([
+    'networkpolicy shop/also isolates decided',
+    'networkpolicy shop/isolate isolates agreed',
+    'baseline accept allow shadowed',
+    'baseline pass pass shadowed',
+  ]);
+});
+
+test('walk() stops nowhere where policy has no say', () => {
+  const cluster = clusterOf(networkPolicy('allow', 80));
+  expect(walk(cluster, parseFlow(cluster, TO_WEB)).egress.stops).toEqual([]);
+  const outside = walk(cluster, parseFlow(cluster, '192.0.2.7 -> shop/web:80'));
+  expect(outside.egress.pod).toBeUndefined();
+  expect(outside.ingress.pod).toBe('shop/web');
+});
+
+test.each([
+  ['nobody selects', [], 'no policy selects shop/web for ingress'],
+  [
+    'a rule allows',
+    [networkPolicy('allow', 80)],
+    'NetworkPolicy shop/allow ingress[0] allows all pods in namespace shop on TCP 80',
+  ],
+  [
+    'one isolates',
+    [networkPolicy('one', 443)],
+    'shop/one isolates shop/web for ingress and no rule of a NetworkPolicy matches',
+  ],
+  [
+    'two isolate',
+    [networkPolicy('one', 443), networkPolicy('two', 443)],
+    'shop/one and shop/two isolate shop/web for ingress and no rule of a NetworkPolicy matches',
+  ],
+  [
+    'many isolate',
+    ['a', 'b', 'c', 'd'].map(name => networkPolicy(name, 443)),
+    'shop/a and 3 others isolate shop/web for ingress and no rule of a NetworkPolicy matches',
+  ],
+  [
+    'a cluster policy denies',
+    [clusterPolicy('admin', 1, 'platform', ['deny', 80])],
+    'ClusterNetworkPolicy platform ingress[0] denies all pods in namespace shop on TCP 80',
+  ],
+  [
+    'a cluster policy has nothing to say',
+    [clusterPolicy('admin', 1, 'platform', ['deny', 443])],
+    'no rule of the policies that select shop/web for ingress matches',
+  ],
+  [
+    'a cluster policy passes',
+    [clusterPolicy('admin', 1, 'platform', ['pass', 80])],
+    'ClusterNetworkPolicy platform ingress[0] passes all pods in namespace shop on TCP 80, and nothing after it decides',
+  ],
+])('evaluate() says why: %s', (_, policies, reason) => {
+  const cluster = clusterOf(...policies);
+  expect(evaluate(cluster, parseFlow(cluster, TO_WEB)).ingress.reason).toBe(reason);
+});
+
+test('evaluator() judges 100,000 flows in seconds', () => {
+  const policies = Array.from({ length: 20 }, (_, at) => networkPolicy(`p${at}`, 1000 + at));
+  const cluster = clusterOf(...policies, clusterPolicy('admin', 1, 'platform', ['deny', 25]));
+  const judge = evaluator(cluster);
+  const flow = parseFlow(cluster, TO_WEB);
+  const started = performance.now();
+  let denied = 0;
+  for (let port = 0; port < 100_000; port++)
+    if (judge({ ...flow, port: 1 + (port % 65535) }).verdict === 'deny') denied++;
+  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(denied).toBe(100_000 - 40);
+});
+
+/** `tier policy says part` of each stop on the way in. */
+function stops(cluster: ClusterState, text: string): string[] {
+  const flow = parseFlow(cluster, text);
+  const { ingress, verdict } = walk(cluster, flow);
+  expect(verdict).toBe(evaluate(cluster, flow).verdict);
+  return ingress.stops.map(
+    ({ tier, policy, says, part }) => `${tier} ${policy.split(' ')[1]} ${says} ${part}`,
+  );
+}
+
+function clusterOf(...policies: Policy[]): ClusterState {
+  const cluster = new ClusterState();
+  for (const [name, address] of [
+    ['web', '10.0.0.1'],
+    ['client', '10.0.0.2'],
+  ] as const) {
+    const key = `shop/${name}` as const;
+    const rest = { labels: { app: name }, hostNetwork: false, finished: false, createdAt: '', ports: [] };
+    const value = { key, namespace: 'shop', name, node: 'n', addresses: [address as Address], ...rest };
+    cluster.apply({ type: 'pod', key, value });
+  }
+  for (const policy of policies) cluster.apply({ type: 'policy', key: policy.id, value: policy });
+  return cluster;
+}
+
+function networkPolicy(name: string, port: number): Policy {
+  return policyOf('NetworkPolicy', `shop/${name}`, 'networkpolicy', 0, 'accept', port);
+}
+
+function clusterPolicy(tier: Tier, order: number, name: string, [action, port]: [Action, number]): Policy {
+  return policyOf('ClusterNetworkPolicy', name, tier, order, action, port);
+}
+
+function policyOf(
+  kind: Policy['kind'],
+  name: string,
+  tier: Tier,
+  order: number,
+  action: Action,
+  port: number,
+): Policy {
+  const web = { requirements: [{ key: 'app', operator: 'In', values: ['web'] }] } as const;
+  const rule: Rule = {
+    path: 'ingress[0]',
+    action,
+    peers: [{ kind: 'pods', selector: { namespaces: { kind: 'name', name: 'shop' }, pods: EVERYTHING } }],
+    ports: [{ kind: 'range', protocol: 'TCP', first: port, last: port }],
+  };
+  const subject = { namespaces: EVERY_NAMESPACE, pods: web };
+  return { id: `${kind} ${name}`, kind, name, tier, order, subject, ingress: [rule] };
+}

@@ -1,0 +1,95 @@
+/** Whether a rule matches a packet, read off the API's documentation. Part of the reference semantics. */
+
+import { type Address, cidrContains } from '../model/address.ts';
+import { assertNever } from '../model/assert.ts';
+import { type Cluster, type Node, namespaceLabels, type Pod } from '../model/cluster.ts';
+import type { Flow } from '../model/flow.ts';
+import type { Direction, Peer, PortMatch, Rule } from '../model/policy.ts';
+import { matchesLabels, matchesNamespace, type PodSelector } from '../model/selector.ts';
+
+/** A flow as the pod at one of its ends sees it. */
+export interface Packet {
+  readonly flow: Flow;
+  readonly direction: Direction;
+  /** The pod that the policies select: the source of egress, the destination of ingress. */
+  readonly subject: Pod;
+  /** The other end, and the pod that owns it, if one does. */
+  readonly peer: Address;
+  readonly peerPod: Pod | undefined;
+}
+
+/** N12: any of the peers and any of the ports. */
+export function matchesRule(cluster: Cluster, rule: Rule, packet: Packet): boolean {
+  return matchingPeer(cluster, rule, packet) !== undefined && matchingPort(rule, packet) !== undefined;
+}
+
+/** The first peer that matches; 'any' where the rule names none (N10). */
+export function matchingPeer(cluster: Cluster, rule: Rule, packet: Packet): 'any' | Peer | undefined {
+  return rule.peers === 'any' ? 'any' : rule.peers.find(peer => matchesPeer(cluster, peer, packet));
+}
+
+/** The first port entry that matches; 'any' where the rule names none (N11, C21), which every protocol is. */
+export function matchingPort(rule: Rule, packet: Packet): 'any' | PortMatch | undefined {
+  return rule.ports === 'any' ? 'any' : rule.ports.find(port => matchesPort(port, packet));
+}
+
+function matchesPeer(cluster: Cluster, peer: Peer, packet: Packet): boolean {
+  switch (peer.kind) {
+    case 'pods': // N14, C18: an address that no pod owns is never a pod, whatever the selector.
+      return packet.peerPod !== undefined && selects(cluster, peer.selector, packet.peerPod);
+    case 'nodes': // C31: by the nodes' own addresses; the pods that run there are no part of it.
+      return nodesWith(cluster, packet.peer).some(node => matchesLabels(peer.selector, node.labels));
+    case 'network': // N19, N20, C34: whoever owns the address.
+      return (
+        cidrContains(peer.cidr, packet.peer) && !peer.except.some(cidr => cidrContains(cidr, packet.peer))
+      );
+    case 'domain': // C41: an address belongs to a name only once a pod was told so; no answers are known here.
+      return false;
+    default:
+      return assertNever(peer);
+  }
+}
+
+function matchesPort(port: PortMatch, { flow, direction, subject, peerPod }: Packet): boolean {
+  switch (port.kind) {
+    case 'protocol':
+      return flow.protocol === port.protocol;
+    case 'range':
+      return (
+        flow.protocol === port.protocol &&
+        flow.port !== undefined &&
+        port.first <= flow.port &&
+        flow.port <= port.last
+      );
+    case 'named': // N29, N30: a name means what the destination's containers say.
+      return declares(direction === 'ingress' ? subject : peerPod, port, flow);
+    default:
+      return assertNever(port);
+  }
+}
+
+/** N31, N33, C27: name, protocol and number all fit one container port. */
+function declares(
+  destination: Pod | undefined,
+  { name, protocol }: PortMatch & { kind: 'named' },
+  flow: Flow,
+): boolean {
+  const fits = (port: Pod['ports'][number]): boolean =>
+    port.name === name &&
+    (protocol === undefined || protocol === port.protocol) &&
+    port.protocol === flow.protocol &&
+    port.port === flow.port;
+  return destination?.ports.some(fits) ?? false;
+}
+
+/** Whether a selector, of a subject or of a peer, means this pod; who owns no address is none (N45, N46, N47). */
+export function selects(cluster: Cluster, selector: PodSelector, pod: Pod): boolean {
+  return (
+    matchesNamespace(selector.namespaces, pod.namespace, namespaceLabels(cluster, pod.namespace)) &&
+    matchesLabels(selector.pods, pod.labels)
+  );
+}
+
+function nodesWith(cluster: Cluster, address: Address): Node[] {
+  return [...cluster.nodes.values()].filter(node => node.addresses.includes(address));
+}
