@@ -1,0 +1,33 @@
+/** The connections that the kernel of a network namespace tracks; beside `Kernel`, what policy acts on. */
+import type { Address } from '../model/address.ts';
+import type { Flow } from '../model/flow.ts';
+
+/** One connection, as the end that opened it sees it and as policy does: after DNAT, before SNAT (N61). */
+export interface Connection {
+  readonly flow: Flow;
+  /** Of TCP, UDP and SCTP: the port of the end that opened it. */
+  readonly sourcePort?: number;
+  /** What it was addressed to, where that was translated. */
+  readonly dialled?: Address;
+  /** What the kernel knows it by: its original tuple and its id, which a later one in the same memory may have too. */
+  readonly handle: ConnectionHandle;
+}
+
+export type ConnectionHandle = Uint8Array & { readonly __handle?: true };
+
+export interface Conntrack {
+  /**
+   * Visits the wanted ones of all connections, or of those with one of the addresses at one of their ends, as policy
+   * sees them. What is not wanted costs little. A connection may be visited twice.
+   */
+  read(
+    about: readonly Address[] | 'all',
+    wanted: (flow: Flow) => boolean,
+    visit: (connection: Connection) => void,
+  ): Promise<void>;
+  /** Whether the kernel still tracks this very connection. */
+  has(connection: Connection): Promise<boolean>;
+  /** Has the kernel forget connections; answers how many of them it still knew. */
+  delete(connections: readonly Connection[]): Promise<number>;
+  close(): void;
+}

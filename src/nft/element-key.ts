@@ -1,0 +1,69 @@
+/** Whether a key is the one text of what it means, so that it is read back from the kernel as it was written. */
+import { cidrText, familyOf, parseAddress, parseCidr } from '../model/address.ts';
+import { parseInterval } from './interval.ts';
+import { PROTOCOL_NUMBER } from './match.ts';
+import type { ElementKey, Family, FieldType, SetSpec } from './ruleset.ts';
+
+export function isCanonicalKey({ key: fields, interval }: SetSpec, key: ElementKey): boolean {
+  if (interval) return isCanonicalInterval(fields[0]!, key);
+  if (fields.length === 1) return isCanonicalField(fields[0]!, key);
+  const texts = key.split(' . ');
+  return texts.length === fields.length && texts.every((text, i) => isCanonicalField(fields[i]!, text));
+}
+
+function isCanonicalField(type: FieldType, text: string): boolean {
+  switch (type) {
+    case 'ipv4_addr':
+      return isAddress('ip', text);
+    case 'ipv6_addr':
+      return isAddress('ip6', text);
+    case 'inet_proto':
+      return text in PROTOCOL_NUMBER ? NAMED.has(text) : isNumber(text, 255) && !NUMBERED.has(Number(text));
+    case 'inet_service':
+      return isNumber(text, 0xffff);
+  }
+}
+
+const NAMED: ReadonlySet<string> = new Set(['tcp', 'udp', 'sctp']);
+const NUMBERED: ReadonlySet<number> = new Set([
+  PROTOCOL_NUMBER.tcp,
+  PROTOCOL_NUMBER.udp,
+  PROTOCOL_NUMBER.sctp,
+]);
+
+function isAddress(family: Family, text: string): boolean {
+  const address = parseAddress(text);
+  return address === text && familyOf(address) === family;
+}
+
+function isNumber(text: string, max: number): boolean {
+  return /^(0|[1-9]\d{0,4})$/.test(text) && Number(text) <= max;
+}
+
+function isCanonicalInterval(type: FieldType, key: ElementKey): boolean {
+  return type === 'ipv4_addr' || type === 'ipv6_addr'
+    ? isCanonicalRange(type, key)
+    : isNumberRange(type, key);
+}
+
+/** A network wherever the range is one, also of a single address. */
+function isCanonicalRange(type: FieldType, key: ElementKey): boolean {
+  const cidr = parseCidr(key);
+  if (cidr !== undefined) return cidrText(cidr) === key && (cidr.family === 'ip') === (type === 'ipv4_addr');
+  const ends = key.split('-');
+  if (ends.length !== 2 || !ends.every(end => isCanonicalField(type, end))) return false;
+  const { first, last } = parseInterval(type, key);
+  return first < last && !isNetwork(first, last);
+}
+
+function isNetwork(first: bigint, last: bigint): boolean {
+  const size = last - first + 1n;
+  return (size & (size - 1n)) === 0n && first % size === 0n;
+}
+
+function isNumberRange(type: FieldType, key: ElementKey): boolean {
+  const ends = key.split('-');
+  if (ends.length > 2 || !ends.every(end => isCanonicalField(type, end))) return false;
+  const { first, last } = parseInterval(type, key);
+  return ends.length === 1 || first < last;
+}

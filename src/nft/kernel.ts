@@ -1,0 +1,65 @@
+/** The two things a ruleset can be put into: the kernel of this network namespace, and a fake as strict as it. */
+import type { Op } from './op.ts';
+import type { Ruleset } from './ruleset.ts';
+
+/** Counts the changes of all nftables of a network namespace, everybody's. */
+export type Generation = number;
+
+export interface Snapshot {
+  readonly ruleset: Ruleset;
+  /** The generation at which all of `ruleset` was read. */
+  readonly generation: Generation;
+}
+
+/**
+ * Who may change our tables now:
+ *
+ *     us         both stand and are ours: nobody else can change them or take them away
+ *     another    one of them is somebody else's: whatever we commit is refused (EPERM)
+ *     nobody     one is missing, or stands without an owner
+ *     everybody  this kernel knows no owners whose tables outlive them
+ */
+export type Owner = 'us' | 'another' | 'nobody' | 'everybody';
+
+export interface Kernel {
+  /** Our two tables, read back whole and consistent. Throws KernelError. */
+  dump(): Promise<Snapshot>;
+  generation(): Promise<Generation>;
+  /** Asks the kernel, in microseconds. We own what we have committed to, until `close`. */
+  owner(): Promise<Owner>;
+  /**
+   * Puts one batch into force, whole or not at all. With `expected`, only if nobody changed anything since that
+   * generation: else KernelError with code ERESTART. Answers the generation that the batch made. An empty batch
+   * changes nothing, except that tables without an owner become ours.
+   */
+  commit(ops: readonly Op[], expected?: Generation): Promise<Generation>;
+  close(): void;
+}
+
+export type KernelErrorCode =
+  | 'EBUSY'
+  | 'ENOENT'
+  | 'EEXIST'
+  | 'ENFILE'
+  | 'EINVAL'
+  | 'EPERM'
+  | 'ERESTART'
+  | 'EMLINK'
+  | 'EAFNOSUPPORT'
+  | 'EPROTONOSUPPORT'
+  | 'EMSGSIZE'
+  | 'ENOBUFS'
+  | (string & {});
+
+/** Why the kernel refused. `op` is the step of the batch that it refused, where it said so. */
+export class KernelError extends Error {
+  override readonly name = 'KernelError';
+  readonly code: KernelErrorCode;
+  readonly op: Op | undefined;
+
+  constructor(code: KernelErrorCode, message: string, options: { op?: Op; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.op = options.op;
+  }
+}
