@@ -1,0 +1,126 @@
+/** NFTA_LIST_ELEMs of a set: what `addElements` and `delElements` are made of, a hundred thousand at a time. */
+import type { ElementKey, ElementValue, FieldType, SetSpec } from '../nft/ruleset.ts';
+import { type AttributeWriter, align, attributeHeader, nestHeader } from './attributes.ts';
+import { quadWord } from './fields.ts';
+import { type Interval, parseInterval } from './intervals.ts';
+import { keyLength, readKey, writeKey } from './keys.ts';
+import { CATCHALL, DATA, ELEMENT, ELEMENT_F, LIST_ELEM, UDATA } from './nftables.ts';
+import { writeComment } from './userdata.ts';
+import { writeVerdict } from './verdicts.ts';
+
+const HEADER = 4;
+const NESTED = 0x8000;
+
+/** No element of ours is longer: a key, a verdict with a chain's name, a comment. An interval takes two. */
+export const MAX_ELEMENT = 1024;
+
+/** What a plain IPv4 member takes. */
+export const MEMBER_SIZE = 16;
+
+/** Writes one element of `set`; to delete it, its key is all that the kernel wants. */
+export function writeElement(
+  to: AttributeWriter,
+  set: SetSpec,
+  key: ElementKey,
+  value: ElementValue | undefined,
+): void {
+  if (key === CATCHALL) writeCatchAll(to, value);
+  else if (set.interval) writeInterval(to, parseInterval(onlyField(set), key), value);
+  // Nearly all elements are plain members: their length is known before they are written.
+  else if (value === undefined || (value.verdict === undefined && value.comment === undefined))
+    writeMember(to, set.key, key);
+  else writeWithValue(to, set.key, key, value);
+}
+
+function writeWithValue(
+  to: AttributeWriter,
+  fields: readonly FieldType[],
+  key: ElementKey,
+  value: ElementValue,
+): void {
+  const length = keyLength(fields);
+  to.nest(LIST_ELEM, () => {
+    to.reserve(2 * HEADER + align(length));
+    writeReservedKey(to, fields, length, key);
+    writeValue(to, value);
+  });
+}
+
+/** Somebody else's: we only ever delete it. */
+function writeCatchAll(to: AttributeWriter, value: ElementValue | undefined): void {
+  to.nest(LIST_ELEM, () => {
+    to.u32(ELEMENT.FLAGS, ELEMENT_F.CATCHALL);
+    if (value !== undefined) writeValue(to, value);
+  });
+}
+
+function writeMember(to: AttributeWriter, fields: readonly FieldType[], key: ElementKey): void {
+  if (fields[0] === 'ipv4_addr' && fields.length === 1) {
+    // Most of all elements there are: four words, and nothing to be zeroed first.
+    const [element, keyNest, value] = MEMBER_HEADERS;
+    to.words(element, keyNest, value, quadWord(key, 0, key.length));
+    return;
+  }
+  const length = keyLength(fields);
+  to.reserve(3 * HEADER + align(length));
+  to.word(nestHeader(LIST_ELEM, 2 * HEADER + align(length)));
+  writeReservedKey(to, fields, length, key);
+}
+
+/** Of an element, its key and its value, where the key has four bytes. */
+const MEMBER_HEADERS = [
+  nestHeader(LIST_ELEM, 12),
+  nestHeader(ELEMENT.KEY, 8),
+  attributeHeader(DATA.VALUE, 4),
+] as const;
+
+function writeReservedKey(
+  to: AttributeWriter,
+  fields: readonly FieldType[],
+  length: number,
+  key: ElementKey,
+): void {
+  to.word(nestHeader(ELEMENT.KEY, HEADER + align(length)));
+  to.word(attributeHeader(DATA.VALUE, length));
+  writeKey(fields, key, to.buffer, to.zeros(align(length)));
+}
+
+function writeValue(to: AttributeWriter, { verdict, comment }: ElementValue): void {
+  if (verdict !== undefined) writeVerdict(to, ELEMENT.DATA, verdict);
+  if (comment !== undefined) writeComment(to, ELEMENT.USERDATA, UDATA.ELEMENT_COMMENT, comment);
+}
+
+/**
+ * Always both ends, also to delete: an end that lost its start is invisible, and later elements that overlap it
+ * are refused.
+ */
+function writeInterval(to: AttributeWriter, { first, end }: Interval, value: ElementValue | undefined): void {
+  to.nest(LIST_ELEM, () => {
+    writeBytes(to, first);
+    if (value !== undefined) writeValue(to, value);
+  });
+  if (end === undefined) return;
+  to.nest(LIST_ELEM, () => {
+    writeBytes(to, end);
+    to.u32(ELEMENT.FLAGS, ELEMENT_F.INTERVAL_END);
+  });
+}
+
+function writeBytes(to: AttributeWriter, bytes: Uint8Array): void {
+  to.nest(ELEMENT.KEY, () => {
+    const at = to.blank(DATA.VALUE, bytes.length);
+    to.buffer.set(bytes, at);
+  });
+}
+
+function onlyField(set: SetSpec): FieldType {
+  if (set.key.length !== 1) throw new TypeError(`set ${set.name}: an interval set has a key of one field`);
+  return set.key[0]!;
+}
+
+/** The key of the element that begins at `at` in a batch, for an error that names it. */
+export function elementAt(bytes: Buffer, at: number, { key, interval }: SetSpec): ElementKey | undefined {
+  const start = at + 3 * HEADER;
+  if (interval || start + keyLength(key) > bytes.length) return undefined;
+  return bytes.readUInt16LE(at + 2) === (NESTED | LIST_ELEM) ? readKey(key, bytes, start) : undefined;
+}
