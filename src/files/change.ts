@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Problem } from '../model/problem.ts';
+import { readManifestFile, reasonOf } from './folder.ts';
+import type { Manifest } from './manifest.ts';
+import { isSameSnapshot, type Snapshot, takeSnapshot } from './snapshot.ts';
+
+/** What is in a folder now, and what those of its files say that are not as they were. */
+export interface Change {
+  readonly seen: Snapshot;
+  readonly manifests: ReadonlyMap<string, Manifest>;
+}
+
+export interface Patience {
+  readonly settleMs: number;
+  readonly maxWaitMs: number;
+}
+
+/**
+ * Reads what changed since `known`, and again until all files stood still meanwhile and a while after: a file that is half written, and a folder that
+ * is half copied or half deleted, must not be taken for what somebody meant. Files that never stand still are
+ * read as they are after `maxWaitMs`, and the next look reads them again.
+ */
+export async function readChange(
+  root: string,
+  known: Snapshot | undefined,
+  { settleMs, maxWaitMs }: Patience,
+): Promise<Change | { readonly unreachable: Problem }> {
+  const deadline = performance.now() + maxWaitMs;
+  try {
+    for (;;) {
+      const seen = await takeSnapshot(root);
+      if (known !== undefined && isSameSnapshot(known, seen)) return { seen, manifests: new Map() };
+      const manifests = await readChanged(seen, known);
+      await sleep(settleMs);
+      const stoodStill = isSameSnapshot(seen, await takeSnapshot(root));
+      if (stoodStill || performance.now() > deadline) return { seen, manifests };
+    }
+  } catch (error) {
+    return { unreachable: unreachable(root, error) };
+  }
+}
+
+async function readChanged(seen: Snapshot, known: Snapshot | undefined): Promise<Map<string, Manifest>> {
+  const manifests = new Map<string, Manifest>();
+  for (const [file, signature] of seen)
+    if (known?.get(file) !== signature) manifests.set(file, await readManifestFile(file));
+  return manifests;
+}
+
+function unreachable(root: string, error: unknown): Problem {
+  const effect = 'everything that was read from it stays as it was until it returns';
+  return { severity: 'error', file: root, message: reasonOf(error), effect };
+}

@@ -1,0 +1,102 @@
+/** What is wrong with a cluster as a whole, though each of its objects can be read. All of it is a warning. */
+import { type Cidr, cidrContains, cidrText } from '../model/address.ts';
+import { type Cluster, isSelectable, namespaceLabels, type Pod } from '../model/cluster.ts';
+import { comparePolicies, type Policy, type Rule } from '../model/policy.ts';
+import type { Problem } from '../model/problem.ts';
+import { matchesLabels, matchesNamespace } from '../model/selector.ts';
+
+export function lintCluster(cluster: Cluster, services: readonly Cidr[]): readonly Problem[] {
+  const policies = [...cluster.policies.values()].toSorted(comparePolicies);
+  return [
+    ...[...cluster.pods.values()].flatMap(podWithoutAddress),
+    ...policies.flatMap(policy => [
+      ...missingNamespace(policy, cluster),
+      ...emptySubject(policy, cluster),
+      ...serviceAddresses(policy, services),
+    ]),
+    ...equalPriorities(policies),
+  ];
+}
+
+function warning(object: string, field: string, message: string, effect: string): Problem {
+  return { severity: 'warning', object, field, message, effect };
+}
+
+/** N50. */
+function podWithoutAddress(pod: Pod): readonly Problem[] {
+  if (!isSelectable(pod) || pod.addresses.length > 0) return [];
+  return [
+    warning(
+      `Pod ${pod.key}`,
+      'status.podIPs',
+      'holds no address',
+      'no policy selects the pod until it has one',
+    ),
+  ];
+}
+
+const ALWAYS_THERE = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+
+function missingNamespace(policy: Policy, cluster: Cluster): readonly Problem[] {
+  const namespace = namespaceOf(policy);
+  if (namespace === undefined || cluster.namespaces.has(namespace) || ALWAYS_THERE.includes(namespace))
+    return [];
+  const message = `"${namespace}" does not exist`;
+  return [warning(policy.id, 'metadata.namespace', message, 'the policy selects no pod until it does')];
+}
+
+function namespaceOf({ kind, name }: Policy): string | undefined {
+  return kind === 'NetworkPolicy' ? name.slice(0, name.indexOf('/')) : undefined;
+}
+
+/** N65: a subject without pods is legal, but a word where there are pods that it could have meant. */
+function emptySubject(policy: Policy, cluster: Cluster): readonly Problem[] {
+  const { namespaces, pods } = policy.subject;
+  const candidates = [...cluster.pods.values()].filter(
+    pod =>
+      matchesNamespace(namespaces, pod.namespace, namespaceLabels(cluster, pod.namespace)) &&
+      isSelectable(pod),
+  );
+  if (candidates.length === 0 || candidates.some(pod => matchesLabels(pods, pod.labels))) return [];
+  const field = policy.kind === 'NetworkPolicy' ? 'spec.podSelector' : 'spec.subject';
+  return [warning(policy.id, field, 'selects none of the pods that are there', 'the policy decides nothing')];
+}
+
+/** 4.20. A network that is everything is meant for the world, and holds the pods behind a Service too. */
+function serviceAddresses(policy: Policy, services: readonly Cidr[]): readonly Problem[] {
+  return (policy.egress ?? []).flatMap(rule =>
+    networksOf(rule)
+      .filter(network => network.prefix > 0)
+      .flatMap(network => {
+        const service = services.find(candidate => overlaps(network, candidate));
+        return service === undefined ? [] : [serviceAddress(policy, rule, network, service)];
+      }),
+  );
+}
+
+function networksOf({ peers }: Rule): readonly Cidr[] {
+  return peers === 'any' ? [] : peers.flatMap(peer => (peer.kind === 'network' ? [peer.cidr] : []));
+}
+
+function overlaps(a: Cidr, b: Cidr): boolean {
+  return cidrContains(a, b.base) || cidrContains(b, a.base);
+}
+
+function serviceAddress(policy: Policy, rule: Rule, network: Cidr, service: Cidr): Problem {
+  const message = `has the network ${cidrText(network)}, which covers the Service addresses ${cidrText(service)}`;
+  const effect = 'it matches no traffic to a Service: policy sees the address of the pod behind it';
+  return warning(policy.id, `spec.${rule.path}.to`, message, effect);
+}
+
+/** C12, 4.19. */
+function equalPriorities(sorted: readonly Policy[]): readonly Problem[] {
+  const clusterWide = sorted.filter(({ tier }) => tier !== 'networkpolicy');
+  return clusterWide.flatMap((policy, index) => {
+    const first = clusterWide
+      .slice(0, index)
+      .find(other => other.tier === policy.tier && other.order === policy.order);
+    if (first === undefined) return [];
+    const message = `${policy.order} in the ${policy.tier} tier is that of ${first.id} too`;
+    return [warning(policy.id, 'spec.priority', message, 'the other goes first, by kind and name')];
+  });
+}

@@ -1,0 +1,59 @@
+import { type Decoded, decodeObject } from '../kube/decode.ts';
+import { flattenLists } from '../kube/list.ts';
+import { serviceNetworks } from '../kube/service.ts';
+import type { Cidr } from '../model/address.ts';
+import type { Problem } from '../model/problem.ts';
+import { parseManifest } from './parse.ts';
+import { type ParsedDocument, ParseError } from './yaml.ts';
+
+/** An object, and where in its file a field of it stands. */
+export interface FiledObject extends Decoded {
+  readonly placeOf: (field?: string) => Pick<Problem, 'file' | 'line'>;
+  readonly serviceNetworks: readonly Cidr[];
+}
+
+/** What a file says; without `objects` nobody can say what it says, and the problem says why. */
+export interface Manifest {
+  readonly objects?: readonly FiledObject[];
+  readonly problems: readonly Problem[];
+}
+
+/** Whether nothing is missing that the file was meant to say. */
+export function isWhole({ objects }: Manifest): boolean {
+  return objects?.every(({ event, problems }) => event !== undefined || !problems.some(isError)) ?? false;
+}
+
+export function isError({ severity }: Problem): boolean {
+  return severity === 'error';
+}
+
+/** Reads a file's text. One bad document spoils the whole file: half of a change must never be in force. */
+export function readManifest(text: string, file: string): Manifest {
+  try {
+    const objects = parseManifest(text).flatMap(document => decodeDocument(document, file));
+    return { objects, problems: objects.flatMap(({ problems }) => problems) };
+  } catch (error) {
+    if (error instanceof ParseError) return { problems: [unreadable(file, error.message, error.line)] };
+    throw error;
+  }
+}
+
+/** A file that says nothing that can be read. */
+export function unreadable(file: string, message: string, line?: number): Problem {
+  return { severity: 'error', ...place(file, line), message, effect: UNREADABLE };
+}
+
+const UNREADABLE = 'nothing of the file is read; objects that it held before stay as they were';
+
+function decodeDocument(document: ParsedDocument, file: string): readonly FiledObject[] {
+  return flattenLists(document.value).map(({ object, path }) => {
+    const placeOf = (field = '') => place(file, document.lineOf(`${path}.${field}`));
+    const decoded = decodeObject(object);
+    const problems = decoded.problems.map(problem => ({ ...problem, ...placeOf(problem.field) }));
+    return { ...decoded, problems, placeOf, serviceNetworks: serviceNetworks(object) };
+  });
+}
+
+function place(file: string, line: number | undefined): Pick<Problem, 'file' | 'line'> {
+  return line === undefined ? { file } : { file, line };
+}

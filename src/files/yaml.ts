@@ -1,0 +1,78 @@
+import { type Document, isNode, LineCounter, parseAllDocuments, Schema, type Tags } from 'yaml';
+
+/** One document of a file. */
+export interface ParsedDocument {
+  readonly value: unknown;
+  /** The line where the value of `spec.ingress[0]` stands, or where the nearest part around it does. */
+  lineOf(path: string): number | undefined;
+}
+
+export class ParseError extends Error {
+  readonly line: number | undefined;
+
+  constructor(message: string, line?: number) {
+    super(message);
+    this.line = line;
+  }
+}
+
+/** The documents of a YAML text as kubectl reads them; throws ParseError where one cannot be read. */
+export function parseYaml(text: string): readonly ParsedDocument[] {
+  try {
+    const lineCounter = new LineCounter();
+    const documents = parseAllDocuments(text, { ...OPTIONS, lineCounter });
+    return documents.map(document => toParsed(document, lineCounter)).filter(({ value }) => value !== null);
+  } catch (error) {
+    throw error instanceof ParseError ? error : new ParseError(reason(error));
+  }
+}
+
+/** The parser gives up by throwing where aliases would take all memory. */
+function reason(error: unknown): string {
+  return inWords(error instanceof Error ? error.message : String(error));
+}
+
+// YAML 1.1, where `yes` is true and 010 is eight; but creationTimestamp stays text, and so does 22:22.
+const UNREAD_TAGS = ['timestamp', 'binary', 'omap', 'pairs', 'set'].map(name => `tag:yaml.org,2002:${name}`);
+
+const OPTIONS = {
+  version: '1.1',
+  logLevel: 'silent',
+  // One for all documents: making it takes longer than parsing a pod.
+  schema: new Schema({ schema: 'yaml-1.1', merge: true, customTags: readTags }),
+} as const;
+
+function readTags(tags: Tags): Tags {
+  return tags.filter(
+    tag =>
+      typeof tag === 'string' ||
+      !(UNREAD_TAGS.includes(tag.tag) || ('format' in tag && tag.format === 'TIME')),
+  );
+}
+
+function toParsed(document: Document, lines: LineCounter): ParsedDocument {
+  const problem = document.errors[0] ?? document.warnings[0];
+  if (problem !== undefined) throw new ParseError(inWords(problem.message), problem.linePos?.[0].line);
+  return {
+    value: document.toJS({ maxAliasCount: MOST_ALIASES }),
+    lineOf: path => lineOf(document, lines, path),
+  };
+}
+
+// A few aliases that name each other's lists are gigabytes when written out.
+const MOST_ALIASES = 100;
+
+/** The first line says what is wrong, the others draw the place. */
+function inWords(message: string): string {
+  if (message.startsWith('Maximum call stack size exceeded')) return 'is nested too deeply';
+  return message.split('\n')[0]!.replace(/ at line \d+, column \d+:$/, '');
+}
+
+function lineOf(document: Document, lines: LineCounter, path: string): number | undefined {
+  const steps = path.split(/[.[\]]+/).filter(step => step !== '');
+  for (let length = steps.length; length >= 0; length--) {
+    const node = document.getIn(steps.slice(0, length), true);
+    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
+  }
+  return undefined;
+}

@@ -1,0 +1,99 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { findAccess } from './findaccess.ts';
+import { inClusterAccess } from './incluster.ts';
+import { kubeconfigAccess } from './kubeconfig.ts';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sluice-access-'));
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+async function kubeconfig(user: object, cluster: object = {}): Promise<string> {
+  const file = join(folder, 'config');
+  const config = {
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'k', user: 'u' } }],
+    clusters: [{ name: 'k', cluster: { server: 'https://k8s.example:6443/', ...cluster } }],
+    users: [{ name: 'u', user }],
+  };
+  await writeFile(file, JSON.stringify(config));
+  return file;
+}
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+test.each<[string, object, object]>([
+  ['a token', { token: 'secret' }, { headers: { Authorization: 'Bearer secret' } }],
+  ['a password', { username: 'a', password: 'b' }, { headers: { authorization: `Basic ${base64('a:b')}` } }],
+  [
+    'a client certificate',
+    { 'client-certificate-data': base64('CERT'), 'client-key-data': base64('KEY') },
+    { cert: 'CERT', key: 'KEY' },
+  ],
+  [
+    'a plugin',
+    {
+      exec: {
+        apiVersion: 'client.authentication.k8s.io/v1',
+        command: 'echo',
+        args: ['{"status":{"token":"from-plugin"}}'],
+      },
+    },
+    { headers: { Authorization: 'Bearer from-plugin' } },
+  ],
+])('kubeconfigAccess() reads %s', async (_, user, expected) => {
+  const file = await kubeconfig(user, { 'certificate-authority-data': base64('CA') });
+  const access = await kubeconfigAccess(file)();
+  expect(access).toMatchObject({ server: 'https://k8s.example:6443', ca: 'CA', ...expected });
+});
+
+test('kubeconfigAccess() reads what a cluster says of its certificate and its proxy', async () => {
+  const file = await kubeconfig(
+    {},
+    { 'insecure-skip-tls-verify': true, 'tls-server-name': 'kubernetes', 'proxy-url': 'http://proxy:3128' },
+  );
+  expect(await kubeconfigAccess(file)()).toMatchObject({
+    rejectUnauthorized: false,
+    servername: 'kubernetes',
+    proxy: 'http://proxy:3128',
+  });
+});
+
+test('kubeconfigAccess() reads the file again each time', async () => {
+  const load = kubeconfigAccess(await kubeconfig({ token: 'old' }));
+  await load();
+  await kubeconfig({ token: 'new' });
+  expect(await load()).toMatchObject({ headers: { Authorization: 'Bearer new' } });
+});
+
+test('kubeconfigAccess() says in one sentence what is wrong', async () => {
+  await expect(kubeconfigAccess(join(folder, 'none'))()).rejects.toThrow(
+    /^the kubeconfig cannot be used: ENOENT: no such file.*none'$/,
+  );
+});
+
+test('inClusterAccess() reads the token that the kubelet last wrote, and reaches IPv6 addresses', async () => {
+  await writeFile(join(folder, 'ca.crt'), 'CA');
+  await writeFile(join(folder, 'token'), 'one\n');
+  const load = inClusterAccess(
+    { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '6443' },
+    folder,
+  );
+  expect(await load?.()).toEqual({
+    server: 'https://[fd00::1]:6443',
+    ca: 'CA',
+    headers: { authorization: 'Bearer one' },
+  });
+  await writeFile(join(folder, 'token'), 'two');
+  expect((await load?.())?.headers).toEqual({ authorization: 'Bearer two' });
+});
+
+test('findAccess() finds nothing outside of a pod and without a kubeconfig', async () => {
+  expect(await findAccess(undefined, { HOME: folder })).toBeUndefined();
+});

@@ -1,0 +1,92 @@
+/** The parts of HTTP that a fake server without TLS cannot show. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import https from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Access } from './access.ts';
+import { ApiServer } from './apiserver.ts';
+
+let folder: string;
+let server: https.Server;
+let url: string;
+const apis: ApiServer[] = [];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-tls-'));
+  makeCertificate('server');
+  makeCertificate('other');
+  server = https.createServer({ key: pem('server.key'), cert: pem('server.crt') }, (request, response) => {
+    response.end(`hello ${request.headers['x-user']}`);
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterEach(async () => {
+  await Promise.all(apis.splice(0).map(api => api.close()));
+  await new Promise(resolve => server.close(resolve));
+  rmSync(folder, { recursive: true });
+});
+
+function makeCertificate(name: string): void {
+  const files = ['-keyout', join(folder, `${name}.key`), '-out', join(folder, `${name}.crt`)];
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const names = ['-subj', '/CN=kubernetes', '-addext', 'subjectAltName=IP:127.0.0.1,DNS:kubernetes'];
+  execFileSync('openssl', ['req', ...kind, ...files, ...names], { stdio: 'ignore' });
+}
+
+function pem(file: string): string {
+  return readFileSync(join(folder, file), 'utf8');
+}
+
+function get(load: () => Promise<Access>): () => Promise<string> {
+  const api = new ApiServer(load);
+  apis.push(api);
+  return async () => {
+    let text = '';
+    for await (const chunk of await api.get('/', {}, AbortSignal.timeout(5_000))) text += Buffer.from(chunk);
+    return text;
+  };
+}
+
+test('ApiServer trusts the given authority alone, and sends the given headers', async () => {
+  const read = get(async () => ({ server: url, ca: pem('server.crt'), headers: { 'x-user': 'me' } }));
+  expect(await read()).toBe('hello me');
+});
+
+test('ApiServer refuses a server that the given authority did not sign', async () => {
+  const read = get(async () => ({ server: url, ca: pem('other.crt'), headers: {} }));
+  await expect(read()).rejects.toMatchObject({ code: 'unreachable' });
+});
+
+test('ApiServer expects the name that it is told to', async () => {
+  const access = { server: url, ca: pem('server.crt'), headers: {} };
+  const right = get(async () => ({ ...access, servername: 'kubernetes' }));
+  expect(await right()).toBe('hello undefined');
+  const wrong = get(async () => ({ ...access, servername: 'example' }));
+  await expect(wrong()).rejects.toMatchObject({ code: 'unreachable' });
+});
+
+test('ApiServer reads the authority again after a certificate that it does not trust', async () => {
+  let loads = 0;
+  const read = get(async () => ({
+    server: url,
+    ca: pem(loads++ === 0 ? 'other.crt' : 'server.crt'),
+    headers: {},
+  }));
+  await expect(read()).rejects.toMatchObject({ code: 'unreachable' });
+  expect(await read()).toBe('hello undefined');
+});
+
+test('ApiServer says what keeps it from reading its access, and tries again', async () => {
+  let loads = 0;
+  const read = get(async () => {
+    if (loads++ === 0) throw new Error('no token yet');
+    return { server: url, ca: pem('server.crt'), headers: {} };
+  });
+  await expect(read()).rejects.toMatchObject({ code: 'unreachable', message: 'no token yet' });
+  expect(await read()).toBe('hello undefined');
+});

@@ -1,0 +1,154 @@
+import http, { type IncomingMessage, type RequestOptions } from 'node:http';
+import https from 'node:https';
+import type { Access, LoadAccess } from './access.ts';
+import type { Api, Query } from './api.ts';
+import { ApiError, reasonOf, statusError } from './apierror.ts';
+
+export interface Patience {
+  /** For the first byte of an answer. */
+  readonly answerMs: number;
+  /** For the next byte. The server sends a bookmark about once a minute, so a silent watch is a dead one. */
+  readonly silenceMs: number;
+}
+
+const PATIENCE: Patience = { answerMs: 30_000, silenceMs: 150_000 };
+/** A peer that vanished without a word is found after this long and ten more seconds of probes. */
+const KEEP_ALIVE_MS = 15_000;
+
+interface Session {
+  readonly access: Access;
+  readonly agent: http.Agent;
+}
+
+/** The API server over HTTP/1.1: a connection for each watch, so that one that stalls holds up no other. */
+export class ApiServer implements Api {
+  readonly #load: LoadAccess;
+  readonly #patience: Patience;
+  #session: Promise<Session> | undefined;
+
+  constructor(load: LoadAccess, patience: Partial<Patience> = {}) {
+    this.#load = load;
+    this.#patience = { ...PATIENCE, ...patience };
+  }
+
+  async get(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const session = this.#current();
+    try {
+      return await this.#send(await session, path, query, signal);
+    } catch (error) {
+      if (!mayBeOutdated(error)) throw error;
+      this.#renew(session);
+      if (!isUnauthorized(error)) throw error;
+      return this.#send(await this.#current(), path, query, signal);
+    }
+  }
+
+  /** Idle connections would keep the process. */
+  async close(): Promise<void> {
+    const session = await this.#session?.catch(() => undefined);
+    session?.agent.destroy();
+  }
+
+  #current(): Promise<Session> {
+    this.#session ??= this.#load().then(
+      access => ({ access, agent: makeAgent(access) }),
+      cause => {
+        this.#session = undefined;
+        throw new ApiError('unreachable', reasonOf(cause), { cause });
+      },
+    );
+    return this.#session;
+  }
+
+  /** The next request reads the access again, unless another request has seen to that already. */
+  #renew(outdated: Promise<Session>): void {
+    if (this.#session === outdated) this.#session = undefined;
+  }
+
+  async #send(session: Session, path: string, query: Query, signal: AbortSignal) {
+    const response = await this.#answer(session, path, query, signal);
+    if (response.statusCode === 200) return bodyOf(response, path);
+    throw await refusal(response, path);
+  }
+
+  #answer({ access, agent }: Session, path: string, query: Query, signal: AbortSignal) {
+    const { answerMs, silenceMs } = this.#patience;
+    const url = `${access.server}${path}?${new URLSearchParams(query)}`;
+    const headers = { accept: 'application/json', 'user-agent': 'sluice', ...access.headers };
+    return new Promise<IncomingMessage>((resolve, reject) => {
+      const request = get(url, { agent, headers, signal, timeout: answerMs });
+      request.on('timeout', () => request.destroy(new Error(`no answer within ${answerMs / 1000} s`)));
+      request.on('error', cause =>
+        reject(new ApiError('unreachable', `${access.server}: ${reasonOf(cause)}`, { cause })),
+      );
+      request.on('response', response => {
+        request.removeAllListeners('timeout');
+        response.setTimeout(silenceMs, () => response.destroy(new Error(`silent for ${silenceMs / 1000} s`)));
+        resolve(response);
+      });
+    });
+  }
+}
+
+function get(url: string, options: RequestOptions): http.ClientRequest {
+  return url.startsWith('https:') ? https.get(url, options) : http.get(url, options);
+}
+
+function makeAgent({ server, proxy, ca, cert, key, servername, rejectUnauthorized }: Access): http.Agent {
+  const options = {
+    keepAlive: true,
+    keepAliveMsecs: KEEP_ALIVE_MS,
+    ...(proxy !== undefined && { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } }),
+  };
+  if (!server.startsWith('https:')) return new http.Agent(options);
+  const tls = { ca, cert, key, servername, rejectUnauthorized };
+  return new https.Agent({
+    ...options,
+    ...Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined)),
+  });
+}
+
+async function* bodyOf(response: IncomingMessage, path: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* response;
+  } catch (cause) {
+    throw new ApiError('cut', `${path}: the connection was cut: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+const LONGEST_REFUSAL = 100_000;
+
+async function refusal(response: IncomingMessage, path: string): Promise<ApiError> {
+  const code = response.statusCode ?? 0;
+  const seconds = Number(response.headers['retry-after'] ?? 0);
+  const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : 0;
+  const text = await shortText(response);
+  return new ApiError(code, `${path}: ${code} ${response.statusMessage}${text}`, { retryAfterMs });
+}
+
+/** The server's own words: `: pods is forbidden: User "x" cannot list resource "pods"`. */
+async function shortText(response: IncomingMessage): Promise<string> {
+  let text = '';
+  try {
+    for await (const chunk of response) {
+      text += chunk;
+      if (text.length > LONGEST_REFUSAL) break;
+    }
+    return `: ${statusError(JSON.parse(text)).message}`;
+  } catch {
+    return '';
+  }
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 401;
+}
+
+/** A token that is refused, or a certificate that does not match ours, may have been replaced in the files. */
+function mayBeOutdated(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false;
+  const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
+  return (
+    error.code === 401 || (error.code === 'unreachable' && /CERT|SSL|TLS|SELF_SIGNED|VERIFY/.test(code ?? ''))
+  );
+}

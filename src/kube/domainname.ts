@@ -1,0 +1,11 @@
+// C39, with the underscore that service names begin with.
+const NAME = /^(\*\.)?([a-z0-9_]([-a-z0-9_]*[a-z0-9])?\.)+[a-z0-9]([-a-z0-9_]*[a-z0-9])?$/;
+
+/**
+ * A name that may stand in `domainNames`, in lower case and without the dot at its end, or undefined. Two labels
+ * at least; `*.` at the beginning stands for one label or more (C38).
+ */
+export function parseDomainName(text: string): string | undefined {
+  const name = text.toLowerCase().replace(/\.$/, '');
+  return name.length <= 253 && NAME.test(name) ? name : undefined;
+}

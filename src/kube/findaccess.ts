@@ -1,0 +1,29 @@
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { LoadAccess } from './access.ts';
+import { inClusterAccess } from './incluster.ts';
+import { kubeconfigAccess } from './kubeconfig.ts';
+
+/**
+ * The cluster that is meant: by the file that is named, by KUBECONFIG, by the pod that we are in, or by the
+ * kubeconfig of the home folder. Undefined where there is none of them; nothing is read yet.
+ */
+export async function findAccess(
+  kubeconfig: string | undefined,
+  env: NodeJS.ProcessEnv,
+): Promise<LoadAccess | undefined> {
+  if (kubeconfig !== undefined) return kubeconfigAccess(kubeconfig);
+  if (env.KUBECONFIG) return kubeconfigAccess();
+  return inClusterAccess(env) ?? (await homeAccess(env.HOME));
+}
+
+async function homeAccess(home: string | undefined): Promise<LoadAccess | undefined> {
+  const file = home && join(home, '.kube', 'config');
+  const isThere =
+    file &&
+    (await access(file).then(
+      () => true,
+      () => false,
+    ));
+  return isThere ? kubeconfigAccess(file) : undefined;
+}

@@ -1,0 +1,83 @@
+import type { LoadAccess } from './access.ts';
+import type { Api } from './api.ts';
+import { ApiServer, type Patience } from './apiserver.ts';
+import type { Timing } from './backoff.ts';
+import { CustomSource } from './customsource.ts';
+import { NamespaceSource } from './namespacesource.ts';
+import { Objects } from './objects.ts';
+import { ObjectSource, type SourceListener } from './objectsource.ts';
+import { type ClusterListener, Outlet } from './outlet.ts';
+import { Reflector } from './reflector.ts';
+import { CUSTOM_POLICIES, NAMESPACES, NETWORK_POLICIES, NODES, PODS, type Resource } from './resource.ts';
+import { realTiming } from './timing.ts';
+
+export type { ClusterListener, SourceStatus } from './outlet.ts';
+
+export interface ClusterOptions {
+  /** Policies of a namespace that is being deleted stay until its last pod on this node is gone; else on any. */
+  readonly node?: string;
+  readonly patience?: Partial<Patience>;
+  readonly timing?: Timing;
+}
+
+export interface ClusterWatch {
+  /** When every source was read whole once, its events told. Never, as long as one of them cannot be read. */
+  readonly ready: Promise<void>;
+  /** No event comes after the call. */
+  close(): Promise<void>;
+}
+
+/** Follows the part of a cluster's state that policy depends on, through its API server. */
+export function watchCluster(
+  access: LoadAccess,
+  listener: ClusterListener,
+  { node, patience, timing = realTiming }: ClusterOptions = {},
+): ClusterWatch {
+  const api = new ApiServer(access, patience);
+  const stop = new AbortController();
+  const sources = makeSources(api, new Outlet(listener, node), timing);
+  const running = sources.map(source => source.run(stop.signal));
+  return {
+    ready: Promise.all(sources.map(({ synced }) => synced)).then(() => {}),
+    close: async () => {
+      stop.abort();
+      await Promise.all(running);
+      await api.close();
+    },
+  };
+}
+
+interface Source {
+  readonly synced: Promise<void>;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+function makeSources(api: Api, outlet: Outlet, timing: Timing): readonly Source[] {
+  const plain = (resource: Resource) => {
+    const source = new ObjectSource(resource.kind, new Objects(resource), toOutlet(outlet, resource.kind));
+    return runnable(source, new Reflector(api, resource, source, timing));
+  };
+  const namespaces = new NamespaceSource(
+    NAMESPACES.kind,
+    new Objects(NAMESPACES),
+    toOutlet(outlet, NAMESPACES.kind),
+    outlet.hold,
+  );
+  return [
+    runnable(namespaces, new Reflector(api, NAMESPACES, namespaces, timing)),
+    ...[NODES, NETWORK_POLICIES, PODS].map(plain),
+    ...CUSTOM_POLICIES.map(policy => new CustomSource(policy, api, toOutlet(outlet, policy.kind), timing)),
+  ];
+}
+
+function runnable(source: ObjectSource, reflector: Reflector): Source {
+  return { synced: source.synced, run: signal => reflector.run(signal) };
+}
+
+function toOutlet(outlet: Outlet, name: string): SourceListener {
+  return {
+    onEvents: events => outlet.tell(events),
+    onProblems: problems => outlet.tellProblems(name, problems),
+    onStatus: status => outlet.tellStatus(status),
+  };
+}
