@@ -1,0 +1,12 @@
+/** From events to what should stand in the kernel. */
+import type { Cluster, ClusterEvent } from '../model/cluster.ts';
+import type { Ruleset } from '../nft/ruleset.ts';
+
+export interface Engine {
+  /** The state that the next flush will be made from. */
+  readonly cluster: Cluster;
+  /** Takes an event in; cheap, and makes no rules. */
+  note(event: ClusterEvent): void;
+  /** What should stand now. What did not change since the last flush is the same object as then. */
+  flush(): Ruleset;
+}

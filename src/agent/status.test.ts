@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import { parseAddress } from '../model/address.ts';
+import { type Cluster, ClusterState, type Pod } from '../model/cluster.ts';
+import type { Op } from '../nft/op.ts';
+import { StatusKeeper } from './status.ts';
+
+const POD: Pod = {
+  key: 'shop/web',
+  namespace: 'shop',
+  name: 'web',
+  labels: {},
+  node: 'one',
+  addresses: [parseAddress('10.0.0.1')!],
+  hostNetwork: false,
+  finished: false,
+  createdAt: '',
+  ports: [],
+};
+const OPS: readonly Op[] = [{ op: 'delTable', family: 'ip' }];
+
+function setUp() {
+  let atMs = 1000;
+  const cluster = new ClusterState();
+  const keeper = new StatusKeeper('one', { date: () => atMs, now: () => atMs });
+  const note = (value: Pod | null = POD) => {
+    const event = { type: 'pod' as const, key: POD.key, ...(value && { value }) };
+    cluster.apply(event);
+    keeper.noted([event]);
+  };
+  const follow = (ops: readonly Op[] = OPS, seen: Cluster = cluster) =>
+    keeper.followed({ cluster: seen, ops, names: ['Pod shop/web'], tookMs: 5, read: false });
+  const wait = (ms: number) => {
+    atMs += ms;
+  };
+  return { keeper, cluster, note, follow, wait };
+}
+
+describe('StatusKeeper', () => {
+  test('counts an event as pending until the batch that held it is in the kernel', () => {
+    const { keeper, note, follow, wait } = setUp();
+    note();
+    wait(10);
+    expect(keeper.status()).toMatchObject({ pending: 1, lagMs: 10 });
+    keeper.following();
+    note(); // comes while the batch is under way
+    wait(5);
+    follow();
+    expect(keeper.status()).toMatchObject({ pending: 1, lagMs: 5, totals: { commits: 1, operations: 1 } });
+    expect(keeper.takeAges()).toEqual([{ ms: 15, events: 1 }]);
+    expect(keeper.takeAges()).toEqual([]);
+  });
+
+  test('keeps the lag over an attempt that failed', () => {
+    const { keeper, note, follow, wait } = setUp();
+    note();
+    keeper.following();
+    keeper.failed(new Error('ENOMEM'));
+    wait(100);
+    expect(keeper.status()).toMatchObject({ lagMs: 100, failuresInARow: 1, lastError: 'ENOMEM' });
+    keeper.following();
+    follow();
+    expect(keeper.status()).toMatchObject({ lagMs: 0, failuresInARow: 0, totals: { failures: 1 } });
+  });
+
+  test('tells since when the rules of a pod are in force, and not while a change of it waits', () => {
+    const { keeper, note, follow, wait } = setUp();
+    note();
+    expect(keeper.pod(POD.key)).toBeUndefined();
+    keeper.following();
+    follow();
+    expect(keeper.pod(POD.key)).toMatchObject({ sinceMs: 1000 });
+    wait(50);
+    note();
+    expect(keeper.pod(POD.key)?.sinceMs).toBeUndefined();
+    keeper.following();
+    expect(keeper.pod(POD.key)?.sinceMs).toBeUndefined();
+    follow();
+    expect(keeper.pod(POD.key)).toMatchObject({ sinceMs: 1000 });
+  });
+
+  test('forgets a pod that is gone, and knows none of another node', () => {
+    const { keeper, note, follow } = setUp();
+    for (const value of [POD, null, { ...POD, node: 'two' }]) {
+      note(value);
+      keeper.following();
+      follow();
+      expect(keeper.pod(POD.key) !== undefined).toBe(value === POD);
+    }
+  });
+
+  test('keeps the newest commits, and no more of them than a person reads', () => {
+    const { keeper, follow, wait } = setUp();
+    for (let i = 0; i < 30; i++) {
+      wait(1);
+      follow();
+    }
+    const { commits, totals } = keeper.status();
+    expect([commits.length, commits[0]!.atMs, totals.commits]).toEqual([20, 1030, 30]);
+  });
+
+  test('counts a look that found nothing to do as a proof, not as a commit', async () => {
+    const { keeper, follow } = setUp();
+    follow([]);
+    await keeper.inForce;
+    expect(keeper.status()).toMatchObject({ equalAtMs: 1000, commits: [], totals: { commits: 0 } });
+  });
+
+  test('names a source while it cannot be read, and counts its returns', () => {
+    const { keeper } = setUp();
+    keeper.onSource({ source: 'pods', state: 'lost', reason: 'refused' });
+    expect(keeper.status().lostSources).toEqual(['pods']);
+    keeper.onSource({ source: 'pods', state: 'recovered' });
+    expect([keeper.status().lostSources, keeper.watchRestarts]).toEqual([[], 1]);
+  });
+});

@@ -1,0 +1,246 @@
+/** What the agent knows of itself: made by watching it, read by health, metrics and `sluice status`. */
+import type { Address } from '../model/address.ts';
+import {
+  type Cluster,
+  type ClusterEvent,
+  ClusterState,
+  isSelectable,
+  type Pod,
+  type PodKey,
+} from '../model/cluster.ts';
+import type { Problem } from '../model/problem.ts';
+import { type Age, Backlog } from './latency.ts';
+import type { Followed, Observer } from './observer.ts';
+
+/** Times are milliseconds since 1970; ages and durations are milliseconds. */
+export interface AgentStatus {
+  readonly node: string;
+  readonly startedAtMs: number;
+  /** Every source has told all it holds. */
+  readonly synced: boolean;
+  /** When the kernel was last found or made equal to what should stand. */
+  readonly equalAtMs?: number;
+  /** When the kernel was last read back whole. */
+  readonly readAtMs?: number;
+  readonly lastEventAtMs?: number;
+  /** Newest first. */
+  readonly commits: readonly CommitRecord[];
+  /** Attempts that failed since the last one that did not. */
+  readonly failuresInARow: number;
+  readonly lastError?: string;
+  readonly lastDriftAtMs?: number;
+  /** Events that are not in the kernel yet, and the age of the oldest. */
+  readonly pending: number;
+  readonly lagMs: number;
+  readonly problems: readonly Problem[];
+  /** Sources that cannot be read at present. */
+  readonly lostSources: readonly string[];
+  readonly objects: Objects;
+  readonly totals: Totals;
+}
+
+export interface CommitRecord {
+  readonly atMs: number;
+  readonly operations: number;
+  readonly tookMs: number;
+  readonly names: readonly string[];
+}
+
+export interface Objects {
+  readonly namespaces: number;
+  readonly nodes: number;
+  readonly pods: number;
+  readonly policies: number;
+}
+
+export interface Totals {
+  readonly commits: number;
+  readonly failures: number;
+  readonly operations: number;
+  readonly drifts: number;
+}
+
+export interface SourceState {
+  readonly source: string;
+  readonly state: string;
+  readonly reason?: string;
+}
+
+export interface ProgrammedPod {
+  readonly pod: Pod;
+  /** When its rules came into force; absent while they are not. */
+  readonly sinceMs?: number;
+}
+
+export interface Clocks {
+  /** Milliseconds since 1970. */
+  readonly date: () => number;
+  /** Milliseconds of a clock that never jumps. */
+  readonly now: () => number;
+}
+
+const MOST_COMMITS = 20;
+const MOST_NAMES = 20;
+const MOST_UNREAD_AGES = 10_000;
+const REAL_CLOCKS: Clocks = { date: Date.now, now: () => performance.now() };
+
+export class StatusKeeper implements Observer {
+  /** Settled when the first rules are in force, or were found to be. */
+  readonly inForce: Promise<void>;
+  readonly #inForce = Promise.withResolvers<void>();
+  readonly #node: string;
+  readonly #clocks: Clocks;
+  readonly #startedAtMs: number;
+  readonly #backlog = new Backlog();
+  readonly #since = new Map<PodKey, number>();
+  /** Local pods of which something is not in the kernel yet. */
+  readonly #touched = new Set<PodKey>();
+  #taken: PodKey[] = [];
+  #cluster: Cluster = new ClusterState();
+  #commits: readonly CommitRecord[] = [];
+  #totals = { commits: 0, failures: 0, operations: 0, drifts: 0 };
+  #synced = false;
+  #equalAtMs: number | undefined;
+  #readAtMs: number | undefined;
+  #lastEventAtMs: number | undefined;
+  #lastDriftAtMs: number | undefined;
+  #lastError: string | undefined;
+  #failuresInARow = 0;
+  #problems: readonly Problem[] = [];
+  readonly #lost = new Map<string, string>();
+  /** How often a source could be read again after it could not. */
+  watchRestarts = 0;
+  #ages: Age[] = [];
+
+  constructor(node: string, clocks: Clocks = REAL_CLOCKS) {
+    this.inForce = this.#inForce.promise;
+    this.#node = node;
+    this.#clocks = clocks;
+    this.#startedAtMs = clocks.date();
+  }
+
+  get cluster(): Cluster {
+    return this.#cluster;
+  }
+
+  status(): AgentStatus {
+    const { namespaces, nodes, pods, policies } = this.#cluster;
+    return {
+      node: this.#node,
+      startedAtMs: this.#startedAtMs,
+      synced: this.#synced,
+      ...given('equalAtMs', this.#equalAtMs),
+      ...given('readAtMs', this.#readAtMs),
+      ...given('lastEventAtMs', this.#lastEventAtMs),
+      ...given('lastError', this.#lastError),
+      ...given('lastDriftAtMs', this.#lastDriftAtMs),
+      commits: this.#commits,
+      failuresInARow: this.#failuresInARow,
+      pending: this.#backlog.size,
+      lagMs: this.#backlog.lagMs(this.#clocks.now()),
+      problems: this.#problems,
+      lostSources: [...this.#lost.keys()],
+      objects: {
+        namespaces: namespaces.size,
+        nodes: nodes.size,
+        pods: pods.size,
+        policies: policies.size,
+      },
+      totals: { ...this.#totals },
+    };
+  }
+
+  /** A pod of this node, and since when its rules are in the kernel. */
+  pod(key: PodKey): ProgrammedPod | undefined {
+    const pod = this.#cluster.pods.get(key);
+    if (pod === undefined || pod.node !== this.#node) return undefined;
+    const isPending = this.#touched.has(key) || this.#taken.includes(key);
+    return { pod, ...given('sinceMs', isPending ? undefined : this.#since.get(key)) };
+  }
+
+  /** The addresses of this node's pods. */
+  localAddresses(): Address[] {
+    const pods = [...this.#cluster.pods.values()];
+    return pods.filter(pod => pod.node === this.#node && isSelectable(pod)).flatMap(pod => pod.addresses);
+  }
+
+  /** Ages of the events that have come into the kernel since the last call. */
+  takeAges(): Age[] {
+    const ages = this.#ages;
+    this.#ages = [];
+    return ages;
+  }
+
+  setSynced(): void {
+    this.#synced = true;
+  }
+
+  onProblems(problems: readonly Problem[]): void {
+    this.#problems = problems;
+  }
+
+  onSource({ source, state, reason }: SourceState): void {
+    if (state === 'lost') this.#lost.set(source, reason ?? 'no reason given');
+    else this.#lost.delete(source);
+    if (state === 'recovered') this.watchRestarts++;
+  }
+
+  noted(events: readonly ClusterEvent[]): void {
+    this.#lastEventAtMs = this.#clocks.date();
+    this.#backlog.noted(events.length, this.#clocks.now());
+    for (const event of events) if (event.type === 'pod') this.#touched.add(event.key);
+  }
+
+  following(): void {
+    this.#backlog.take();
+    for (const key of this.#touched) this.#taken.push(key);
+    this.#touched.clear();
+  }
+
+  followed({ cluster, ops, names, tookMs, read }: Followed): void {
+    const atMs = this.#clocks.date();
+    this.#cluster = cluster;
+    this.#equalAtMs = atMs;
+    if (read) this.#readAtMs = atMs;
+    this.#failuresInARow = 0;
+    this.#keepAges(this.#backlog.arrived(this.#clocks.now()));
+    for (const key of this.#taken) this.#programmed(key, atMs);
+    this.#taken = [];
+    this.#inForce.resolve();
+    if (ops.length > 0) this.#committed({ atMs, operations: ops.length, tookMs, names });
+  }
+
+  failed(error: unknown): void {
+    this.#totals.failures++;
+    this.#failuresInARow++;
+    this.#lastError = error instanceof Error ? error.message : String(error);
+  }
+
+  drifted(): void {
+    this.#totals.drifts++;
+    this.#lastDriftAtMs = this.#clocks.date();
+  }
+
+  #programmed(key: PodKey, atMs: number): void {
+    const pod = this.#cluster.pods.get(key);
+    const isInForce = pod?.node === this.#node && isSelectable(pod) && pod.addresses.length > 0;
+    if (!isInForce) this.#since.delete(key);
+    else if (!this.#since.has(key)) this.#since.set(key, atMs);
+  }
+
+  #committed(commit: CommitRecord): void {
+    const kept = { ...commit, names: commit.names.slice(0, MOST_NAMES) };
+    this.#commits = [kept, ...this.#commits.slice(0, MOST_COMMITS - 1)];
+    this.#totals.commits++;
+    this.#totals.operations += commit.operations;
+  }
+
+  // Nobody may ever ask for them: then the newest are kept.
+  #keepAges(ages: readonly Age[]): void {
+    this.#ages = [...this.#ages, ...ages].slice(-MOST_UNREAD_AGES);
+  }
+}
+
+function given<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { [P in K]: V });
+}

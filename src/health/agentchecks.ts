@@ -1,0 +1,96 @@
+/** Checks of the agent itself: does it hear the cluster, and does the kernel hold what it heard? */
+import { type Check, verdict } from './check.ts';
+
+/** The slice of the agent's status that is judged. Times are milliseconds since 1970. */
+export interface Work {
+  readonly synced: boolean;
+  readonly equalAtMs?: number;
+  readonly lastEventAtMs?: number;
+  readonly failuresInARow: number;
+  readonly lastError?: string;
+  readonly lagMs: number;
+  /** Sources that cannot be read at present. */
+  readonly lostSources: readonly string[];
+  readonly commits: readonly { readonly atMs: number; readonly operations: number }[];
+}
+
+/** The agent looks at the kernel every five seconds at least. */
+const STALE_MS = 60_000;
+const SLOW_MS = 5_000;
+const QUIET_MS = 10 * 60_000;
+
+export function sourcesSynced({ synced }: Work): Check {
+  if (synced) return verdict.ok('sources-synced', 'every source has told all that it holds');
+  return verdict.fail(
+    'sources-synced',
+    'a source has not told yet all that it holds; the rules that stood stay as they are',
+    "see the agent's log for the source that cannot be read",
+  );
+}
+
+export function kernelEqualsDesired({ equalAtMs, lagMs }: Work, nowMs: number): Check {
+  const name = 'kernel-equals-desired';
+  if (equalAtMs === undefined) return verdict.unknown(name, 'the kernel has not been compared yet');
+  const age = nowMs - equalAtMs;
+  if (age > STALE_MS) {
+    return verdict.fail(
+      name,
+      `the kernel was last known to be right ${ageText(age)} ago`,
+      "see the agent's log for the reason; restarting the agent changes no verdict",
+    );
+  }
+  if (lagMs > SLOW_MS) {
+    return verdict.warn(
+      name,
+      `a change has been waiting for ${ageText(lagMs)} to come into the kernel`,
+      'see whether the node is short of CPU, or another program changes nftables all the time',
+    );
+  }
+  return verdict.ok(name, `the kernel holds what policy says, as of ${ageText(age)} ago`);
+}
+
+export function lastCommit({ failuresInARow, lastError, commits, equalAtMs }: Work, nowMs: number): Check {
+  const name = 'last-commit';
+  if (failuresInARow > 0) {
+    return verdict.fail(
+      name,
+      `${failuresInARow} failed in a row: ${lastError ?? 'no reason given'}`,
+      'the rules that stood stay in force; nftables of this kernel must take the batch that the log names',
+    );
+  }
+  const last = commits[0];
+  if (last !== undefined) {
+    return verdict.ok(name, `${last.operations} operations, ${ageText(nowMs - last.atMs)} ago`);
+  }
+  if (equalAtMs === undefined) return verdict.unknown(name, 'nothing has been committed yet');
+  return verdict.ok(name, 'none was needed: what stood was right');
+}
+
+/** A quiet cluster sends nothing for hours: silence is said, and is no failure. */
+export function lastEvent({ lastEventAtMs, lostSources }: Work, nowMs: number): Check {
+  const name = 'last-event';
+  if (lostSources.length > 0) {
+    return verdict.warn(
+      name,
+      `${lostSources.join(', ')} cannot be read; what was last known stays in force`,
+      "see the agent's log for the reason",
+    );
+  }
+  if (lastEventAtMs === undefined) return verdict.unknown(name, 'no event has come yet');
+  const age = nowMs - lastEventAtMs;
+  if (age <= QUIET_MS) return verdict.ok(name, `${ageText(age)} ago`);
+  return verdict.warn(
+    name,
+    `the last event came ${ageText(age)} ago`,
+    'nothing to do if the cluster is quiet; else see whether the source still answers',
+  );
+}
+
+/** `350 ms`, `4 s`, `12 min`, `5 h`. */
+export function ageText(ms: number): string {
+  const age = Math.max(0, Math.round(ms));
+  if (age < 1000) return `${age} ms`;
+  if (age < 120_000) return `${Math.round(age / 1000)} s`;
+  if (age < 7_200_000) return `${Math.round(age / 60_000)} min`;
+  return `${Math.round(age / 3_600_000)} h`;
+}

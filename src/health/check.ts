@@ -1,0 +1,52 @@
+/** A named check of the node's pod network, as data. */
+export type CheckState = 'ok' | 'warn' | 'fail' | 'unknown';
+
+export interface Check {
+  readonly name: CheckName;
+  readonly state: CheckState;
+  /** What was found, in a sentence. */
+  readonly reason: string;
+  /** What to do about it; empty where there is nothing to do. */
+  readonly remedy: string;
+}
+
+export const CHECK_NAMES = [
+  'sources-synced',
+  'kernel-equals-desired',
+  'last-commit',
+  'ip-forward',
+  'ip6-forward',
+  'bridge-traffic-seen',
+  'conntrack-fill',
+  'pod-cidr-route',
+  'foreign-enforcer',
+  'last-event',
+] as const;
+
+export type CheckName = (typeof CHECK_NAMES)[number];
+
+/** Without these nothing is known to be enforced: anything but ok is not ready. */
+const ESSENTIAL: readonly CheckName[] = ['sources-synced', 'kernel-equals-desired', 'last-commit'];
+
+/** Ready: nothing fails, and the essential checks could run and are ok. */
+export function isReady(checks: readonly Check[]): boolean {
+  return whyNotReady(checks).length === 0;
+}
+
+/** The checks that keep the node from being ready. */
+export function whyNotReady(checks: readonly Check[]): Check[] {
+  return checks.filter(({ name, state }) => state === 'fail' || (ESSENTIAL.includes(name) && state !== 'ok'));
+}
+
+/** What every check is made with: the state is the name of the function. */
+export const verdict = {
+  ok: (name: CheckName, reason: string): Check => ({ name, state: 'ok', reason, remedy: '' }),
+  warn: (name: CheckName, reason: string, remedy: string): Check => ({ name, state: 'warn', reason, remedy }),
+  fail: (name: CheckName, reason: string, remedy: string): Check => ({ name, state: 'fail', reason, remedy }),
+  unknown: (name: CheckName, reason: string, remedy = ''): Check => ({
+    name,
+    state: 'unknown',
+    reason,
+    remedy,
+  }),
+};

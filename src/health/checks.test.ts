@@ -1,0 +1,293 @@
+import { describe, expect, test } from 'vitest';
+import { type Cidr, parseAddress, parseCidr } from '../model/address.ts';
+import {
+  ageText,
+  kernelEqualsDesired,
+  lastCommit,
+  lastEvent,
+  sourcesSynced,
+  type Work,
+} from './agentchecks.ts';
+import { CHECK_NAMES, type CheckState, isReady, verdict, whyNotReady } from './check.ts';
+import type { Host, Ours } from './facts.ts';
+import { health } from './health.ts';
+import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
+
+const NOW = 1_000_000_000;
+const address = (text: string) => parseAddress(text)!;
+const cidr = (text: string): Cidr => parseCidr(text)!;
+const value = <T>(value: T) => ({ value });
+const unreadable = { unreadable: 'no such file' };
+
+const WORK: Work = {
+  synced: true,
+  equalAtMs: NOW - 100,
+  lastEventAtMs: NOW - 1000,
+  failuresInARow: 0,
+  lagMs: 0,
+  lostSources: [],
+  commits: [{ atMs: NOW - 2000, operations: 3 }],
+};
+const HOST: Host = {
+  forwarding: { ip: value(true), ip6: value(true) },
+  bridges: value([]),
+  bridgeCalls: { ip: value(true), ip6: value(true) },
+  conntrack: value({ count: 10, max: 1000 }),
+  routes: { ip: value([cidr('10.244.1.0/24')]), ip6: value([cidr('fd00:1::/64')]) },
+  processes: value(['systemd', 'kubelet']),
+};
+const OURS: Ours = {
+  podCidrs: [cidr('10.244.1.0/24'), cidr('fd00:1::/64')],
+  podAddresses: [address('10.244.1.5')],
+  podNames: ['web-0', 'kube-proxy-x'],
+};
+const cni0 = { name: 'cni0', addresses: [address('10.244.1.1')] };
+const docker0 = { name: 'docker0', addresses: [address('172.17.0.1')] };
+
+const host = (changes: Partial<Host>): Host => ({ ...HOST, ...changes });
+const ours = (changes: Partial<Ours>): Ours => ({ ...OURS, ...changes });
+const work = (changes: Partial<Work>): Work => ({ ...WORK, ...changes });
+const without = (key: keyof Work): Work => {
+  const { [key]: _, ...rest } = WORK;
+  return rest as Work;
+};
+const route6 = HOST.routes.ip6;
+
+const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
+  ['sources-synced: synced', () => sourcesSynced(WORK), 'ok'],
+  ['sources-synced: not yet', () => sourcesSynced(work({ synced: false })), 'fail'],
+  ['kernel-equals-desired: just compared', () => kernelEqualsDesired(WORK, NOW), 'ok'],
+  ['kernel-equals-desired: never compared', () => kernelEqualsDesired(without('equalAtMs'), NOW), 'unknown'],
+  ['kernel-equals-desired: compared long ago', () => kernelEqualsDesired(WORK, NOW + 61_000), 'fail'],
+  ['kernel-equals-desired: a change waits', () => kernelEqualsDesired(work({ lagMs: 6000 }), NOW), 'warn'],
+  ['last-commit: one', () => lastCommit(WORK, NOW), 'ok'],
+  ['last-commit: none was needed', () => lastCommit(work({ commits: [] }), NOW), 'ok'],
+  ['last-commit: failures since', () => lastCommit(work({ failuresInARow: 2 }), NOW), 'fail'],
+  [
+    'last-commit: nothing tried yet',
+    () => lastCommit({ ...without('equalAtMs'), commits: [] }, NOW),
+    'unknown',
+  ],
+  ['last-event: recent', () => lastEvent(WORK, NOW), 'ok'],
+  ['last-event: long ago', () => lastEvent(WORK, NOW + 3_600_000), 'warn'],
+  ['last-event: a source is lost', () => lastEvent(work({ lostSources: ['pods'] }), NOW), 'warn'],
+  ['last-event: none', () => lastEvent(without('lastEventAtMs'), NOW), 'unknown'],
+  ['ip-forward: on', () => forwarding('ip', HOST, OURS), 'ok'],
+  [
+    'ip-forward: off',
+    () => forwarding('ip', host({ forwarding: { ip: value(false), ip6: value(true) } }), OURS),
+    'fail',
+  ],
+  [
+    'ip-forward: unreadable',
+    () => forwarding('ip', host({ forwarding: { ip: unreadable, ip6: unreadable } }), OURS),
+    'unknown',
+  ],
+  [
+    'ip6-forward: off, and pods have IPv6',
+    () => forwarding('ip6', host({ forwarding: { ip: value(true), ip6: value(false) } }), OURS),
+    'fail',
+  ],
+  [
+    'ip6-forward: off, and no pod has IPv6',
+    () =>
+      forwarding(
+        'ip6',
+        host({ forwarding: { ip: value(true), ip6: value(false) } }),
+        ours({ podCidrs: [cidr('10.244.1.0/24')] }),
+      ),
+    'ok',
+  ],
+  [
+    'ip6-forward: off, and nothing is known of the pods',
+    () =>
+      forwarding(
+        'ip6',
+        host({ forwarding: { ip: value(true), ip6: value(false) } }),
+        ours({ podCidrs: [], podAddresses: [] }),
+      ),
+    'warn',
+  ],
+  ['bridge-traffic-seen: no bridge', () => bridgeTrafficSeen(HOST, OURS), 'ok'],
+  ['bridge-traffic-seen: seen', () => bridgeTrafficSeen(host({ bridges: value([cni0]) }), OURS), 'ok'],
+  [
+    'bridge-traffic-seen: unseen, but no bridge of pods',
+    () =>
+      bridgeTrafficSeen(
+        host({ bridges: value([docker0]), bridgeCalls: { ip: value(false), ip6: value(false) } }),
+        OURS,
+      ),
+    'ok',
+  ],
+  [
+    'bridge-traffic-seen: unseen',
+    () =>
+      bridgeTrafficSeen(
+        host({ bridges: value([docker0, cni0]), bridgeCalls: { ip: value(false), ip6: value(true) } }),
+        OURS,
+      ),
+    'fail',
+  ],
+  [
+    'bridge-traffic-seen: unseen for IPv6 alone',
+    () =>
+      bridgeTrafficSeen(
+        host({
+          bridges: value([{ name: 'cni0', addresses: [...cni0.addresses, address('fd00:1::1')] }]),
+          bridgeCalls: { ip: value(true), ip6: value(false) },
+        }),
+        OURS,
+      ),
+    'fail',
+  ],
+  [
+    'bridge-traffic-seen: bridges unreadable',
+    () => bridgeTrafficSeen(host({ bridges: unreadable }), OURS),
+    'unknown',
+  ],
+  [
+    'bridge-traffic-seen: the switch is unreadable',
+    () =>
+      bridgeTrafficSeen(
+        host({ bridges: value([cni0]), bridgeCalls: { ip: unreadable, ip6: unreadable } }),
+        OURS,
+      ),
+    'unknown',
+  ],
+  [
+    'bridge-traffic-seen: a bridge of whom nobody knows',
+    () => bridgeTrafficSeen(host({ bridges: value([cni0]) }), ours({ podCidrs: [] })),
+    'unknown',
+  ],
+  ['conntrack-fill: roomy', () => conntrackFill(HOST), 'ok'],
+  [
+    'conntrack-fill: 80 %',
+    () => conntrackFill(host({ conntrack: value({ count: 800, max: 1000 }) })),
+    'warn',
+  ],
+  [
+    'conntrack-fill: 95 %',
+    () => conntrackFill(host({ conntrack: value({ count: 950, max: 1000 }) })),
+    'fail',
+  ],
+  ['conntrack-fill: unreadable', () => conntrackFill(host({ conntrack: unreadable })), 'unknown'],
+  [
+    'conntrack-fill: no limit',
+    () => conntrackFill(host({ conntrack: value({ count: 1, max: 0 }) })),
+    'unknown',
+  ],
+  ['pod-cidr-route: the very network', () => podCidrRoute(HOST, OURS), 'ok'],
+  [
+    'pod-cidr-route: a route to one pod',
+    () => podCidrRoute(host({ routes: { ip: value([cidr('10.244.1.5/32')]), ip6: route6 } }), OURS),
+    'ok',
+  ],
+  [
+    'pod-cidr-route: a wider network is no route to our pods',
+    () => podCidrRoute(host({ routes: { ip: value([cidr('10.244.0.0/16')]), ip6: route6 } }), OURS),
+    'warn',
+  ],
+  ['pod-cidr-route: no pod CIDR', () => podCidrRoute(HOST, ours({ podCidrs: [] })), 'unknown'],
+  [
+    'pod-cidr-route: unreadable',
+    () => podCidrRoute(host({ routes: { ip: unreadable, ip6: route6 } }), OURS),
+    'unknown',
+  ],
+  ['foreign-enforcer: none', () => foreignEnforcer(HOST, OURS), 'ok'],
+  [
+    'foreign-enforcer: a process',
+    () => foreignEnforcer(host({ processes: value(['cilium-agent']) }), OURS),
+    'warn',
+  ],
+  [
+    'foreign-enforcer: a pod, where processes cannot be seen',
+    () => foreignEnforcer(host({ processes: unreadable }), ours({ podNames: ['calico-node-abcde'] })),
+    'warn',
+  ],
+  [
+    'foreign-enforcer: an operator enforces nothing',
+    () => foreignEnforcer(HOST, ours({ podNames: ['cilium-operator-7d9-x'] })),
+    'ok',
+  ],
+  [
+    'foreign-enforcer: processes cannot be seen',
+    () => foreignEnforcer(host({ processes: unreadable }), OURS),
+    'unknown',
+  ],
+];
+
+test.each(CASES)('%s', (_, check, state) => {
+  expect(check().state).toBe(state);
+});
+
+test('every check is tried in the states it can be in', () => {
+  const tried = new Set(CASES.map(([title]) => title.split(':')[0]));
+  expect([...tried].sort()).toEqual([...CHECK_NAMES].sort());
+});
+
+describe('health()', () => {
+  test('has every check once, in order', () => {
+    expect(health(WORK, HOST, OURS, NOW).checks.map(({ name }) => name)).toEqual(CHECK_NAMES);
+  });
+
+  test('is ready where all is well', () => {
+    expect(health(WORK, HOST, OURS, NOW).ready).toBe(true);
+  });
+
+  test('is not ready before the kernel was compared, although nothing fails', () => {
+    const found = health({ ...without('equalAtMs'), commits: [] }, HOST, OURS, NOW);
+    expect(found.checks.filter(({ state }) => state === 'fail')).toEqual([]);
+    expect(found.ready).toBe(false);
+  });
+
+  test('stays ready with warnings and with what cannot be read', () => {
+    const blind = host({ bridges: unreadable, conntrack: unreadable, processes: unreadable });
+    expect(health(WORK, blind, OURS, NOW).ready).toBe(true);
+  });
+
+  test('never says ok where nothing can be read', () => {
+    const blind: Host = {
+      forwarding: { ip: unreadable, ip6: unreadable },
+      bridges: unreadable,
+      bridgeCalls: { ip: unreadable, ip6: unreadable },
+      conntrack: unreadable,
+      routes: { ip: unreadable, ip6: unreadable },
+      processes: unreadable,
+    };
+    const states = health(WORK, blind, OURS, NOW)
+      .checks.slice(3, 9)
+      .map(({ state }) => state);
+    expect(new Set(states)).toEqual(new Set(['unknown']));
+  });
+
+  test('says what to do wherever something warns or fails', () => {
+    const broken = health(
+      work({ synced: false, failuresInARow: 1, lostSources: ['pods'] }),
+      host({ conntrack: value({ count: 1000, max: 1000 }), processes: value(['kube-router']) }),
+      OURS,
+      NOW + 100_000,
+    );
+    const silent = broken.checks.filter(({ state, remedy }) => /warn|fail/.test(state) && remedy === '');
+    expect(broken.ready).toBe(false);
+    expect(silent).toEqual([]);
+  });
+});
+
+test('isReady() needs the essential checks to be ok, and the others not to fail', () => {
+  expect(isReady([verdict.unknown('last-commit', '')])).toBe(false);
+  expect(isReady([verdict.warn('kernel-equals-desired', '', '')])).toBe(false);
+  expect(isReady([verdict.unknown('conntrack-fill', '')])).toBe(true);
+  expect(whyNotReady([verdict.fail('ip-forward', 'off', '')]).map(({ name }) => name)).toEqual([
+    'ip-forward',
+  ]);
+});
+
+test.each([
+  [-5, '0 ms'],
+  [999, '999 ms'],
+  [4400, '4 s'],
+  [720_000, '12 min'],
+  [18_000_000, '5 h'],
+])('ageText(%i) is %s', (ms, text) => {
+  expect(ageText(ms)).toBe(text);
+});

@@ -1,0 +1,29 @@
+/** What was read from the node, or why it could not be read: the two are never the same value. */
+import type { Address, Cidr, Family } from '../model/address.ts';
+
+export type Reading<T> = { readonly value: T } | { readonly unreadable: string };
+
+export interface Bridge {
+  readonly name: string;
+  readonly addresses: readonly Address[];
+}
+
+export interface Host {
+  readonly forwarding: Readonly<Record<Family, Reading<boolean>>>;
+  readonly bridges: Reading<readonly Bridge[]>;
+  /** Whether bridged packets pass through nftables; false also where br_netfilter is not loaded. */
+  readonly bridgeCalls: Readonly<Record<Family, Reading<boolean>>>;
+  readonly conntrack: Reading<{ readonly count: number; readonly max: number }>;
+  /** Destinations of all routes, the default route left out. */
+  readonly routes: Readonly<Record<Family, Reading<readonly Cidr[]>>>;
+  /** Names of the processes that we can see. */
+  readonly processes: Reading<readonly string[]>;
+}
+
+/** What the cluster says about this node. */
+export interface Ours {
+  readonly podCidrs: readonly Cidr[];
+  readonly podAddresses: readonly Address[];
+  /** Names of the pods that run on this node. */
+  readonly podNames: readonly string[];
+}

@@ -1,0 +1,27 @@
+import { kernelEqualsDesired, lastCommit, lastEvent, sourcesSynced, type Work } from './agentchecks.ts';
+import { type Check, isReady } from './check.ts';
+import type { Host, Ours } from './facts.ts';
+import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
+
+export interface Health {
+  readonly ready: boolean;
+  /** One for each name, in the order of CHECK_NAMES. */
+  readonly checks: readonly Check[];
+}
+
+/** Whether the node's pod network is right, check by check. */
+export function health(work: Work, host: Host, ours: Ours, nowMs: number): Health {
+  const checks = [
+    sourcesSynced(work),
+    kernelEqualsDesired(work, nowMs),
+    lastCommit(work, nowMs),
+    forwarding('ip', host, ours),
+    forwarding('ip6', host, ours),
+    bridgeTrafficSeen(host, ours),
+    conntrackFill(host),
+    podCidrRoute(host, ours),
+    foreignEnforcer(host, ours),
+    lastEvent(work, nowMs),
+  ];
+  return { ready: isReady(checks), checks };
+}

@@ -1,0 +1,147 @@
+/** Checks of the node around us: does pod traffic flow, and does it pass where our rules are? */
+import { type Cidr, cidrContains, cidrText, FAMILIES, type Family, familyOf } from '../model/address.ts';
+import { type Check, verdict } from './check.ts';
+import type { Bridge, Host, Ours } from './facts.ts';
+
+const FAMILY_NAME: Record<Family, string> = { ip: 'IPv4', ip6: 'IPv6' };
+const FORWARD_SYSCTL: Record<Family, string> = {
+  ip: 'net.ipv4.ip_forward',
+  ip6: 'net.ipv6.conf.all.forwarding',
+};
+const BRIDGE_SYSCTL: Record<Family, string> = {
+  ip: 'net.bridge.bridge-nf-call-iptables',
+  ip6: 'net.bridge.bridge-nf-call-ip6tables',
+};
+const FILL = { warn: 0.8, fail: 0.95 };
+
+export function forwarding(family: Family, { forwarding }: Host, ours: Ours): Check {
+  const name = family === 'ip' ? 'ip-forward' : 'ip6-forward';
+  const reading = forwarding[family];
+  const families = podFamilies(ours);
+  if (families.size > 0 && !families.has(family)) {
+    return verdict.ok(name, `no pod of this node has an ${FAMILY_NAME[family]} address`);
+  }
+  if ('unreadable' in reading) return verdict.unknown(name, reading.unreadable);
+  if (reading.value) return verdict.ok(name, `${FORWARD_SYSCTL[family]} is 1`);
+  const reason = `${FORWARD_SYSCTL[family]} is 0: the node forwards no packet of a pod`;
+  const remedy = `sysctl -w ${FORWARD_SYSCTL[family]}=1`;
+  // Which families the pods have is not known yet, and IPv6 is off on many a node that needs none.
+  if (families.size === 0 && family === 'ip6') return verdict.warn(name, reason, remedy);
+  return verdict.fail(name, reason, remedy);
+}
+
+/** Frames between two ports of a bridge pass no IP hook unless the kernel is told to: rules would not see them. */
+export function bridgeTrafficSeen({ bridges, bridgeCalls }: Host, ours: Ours): Check {
+  const name = 'bridge-traffic-seen';
+  if ('unreadable' in bridges) return verdict.unknown(name, bridges.unreadable);
+  if (bridges.value.length === 0) return verdict.ok(name, 'no bridge on this node');
+  if (ours.podCidrs.length === 0) {
+    return verdict.unknown(
+      name,
+      `the node has no pod CIDR, so none of its bridges (${names(bridges.value)}) is known to be one of pods`,
+    );
+  }
+  const blind: string[] = [];
+  const unread: string[] = [];
+  const carrying = new Set<Bridge>();
+  for (const family of FAMILIES) {
+    const ofPods = bridges.value.filter(bridge => carriesPods(bridge, family, ours));
+    for (const bridge of ofPods) carrying.add(bridge);
+    const reading = bridgeCalls[family];
+    if (ofPods.length === 0) continue;
+    if ('unreadable' in reading) unread.push(reading.unreadable);
+    else if (!reading.value) blind.push(BRIDGE_SYSCTL[family]);
+  }
+  if (blind.length > 0) {
+    return verdict.fail(
+      name,
+      `pods are on bridge ${names([...carrying])} while ${blind.join(' and ')} is off: traffic between pods of this node passes no rule`,
+      `modprobe br_netfilter; ${blind.map(sysctl => `sysctl -w ${sysctl}=1`).join('; ')}`,
+    );
+  }
+  if (unread.length > 0) return verdict.unknown(name, unread.join('; '));
+  if (carrying.size === 0) return verdict.ok(name, 'no bridge has an address in the pod CIDR');
+  return verdict.ok(name, `traffic over bridge ${names([...carrying])} passes nftables`);
+}
+
+export function conntrackFill({ conntrack }: Host): Check {
+  const name = 'conntrack-fill';
+  if ('unreadable' in conntrack) return verdict.unknown(name, conntrack.unreadable);
+  const { count, max } = conntrack.value;
+  if (max <= 0) return verdict.unknown(name, `the table's limit reads as ${max}`);
+  const reason = `${count} of ${max} entries (${Math.floor((count / max) * 100)} %)`;
+  const remedy = 'raise net.netfilter.nf_conntrack_max, or find who opens so many connections';
+  if (count >= max * FILL.fail)
+    return verdict.fail(name, `${reason}: new connections are dropped soon`, remedy);
+  if (count >= max * FILL.warn) return verdict.warn(name, reason, remedy);
+  return verdict.ok(name, reason);
+}
+
+/** A node without pods may have no route yet, so a missing one is a warning. */
+export function podCidrRoute({ routes }: Host, { podCidrs }: Ours): Check {
+  const name = 'pod-cidr-route';
+  if (podCidrs.length === 0) return verdict.unknown(name, 'the node has no pod CIDR');
+  const missing: Cidr[] = [];
+  for (const cidr of podCidrs) {
+    const reading = routes[cidr.family];
+    if ('unreadable' in reading) return verdict.unknown(name, reading.unreadable);
+    if (!reading.value.some(route => isWithin(route, cidr))) missing.push(cidr);
+  }
+  if (missing.length === 0) return verdict.ok(name, `${podCidrs.map(cidrText).join(' and ')} is routed`);
+  return verdict.warn(
+    name,
+    `no route leads into ${missing.map(cidrText).join(' and ')}`,
+    'the network plugin makes it, at the latest with the first pod: see whether it runs',
+  );
+}
+
+/** By process, or by the first part of the pod's name. */
+const ENFORCERS: readonly { readonly process: string; readonly pod: string }[] = [
+  { process: 'calico-node', pod: 'calico-node-' },
+  { process: 'calico-node', pod: 'canal-' },
+  { process: 'cilium-agent', pod: 'cilium-' },
+  { process: 'kube-router', pod: 'kube-router-' },
+  { process: 'antrea-agent', pod: 'antrea-agent-' },
+  { process: 'weave-npc', pod: 'weave-net-' },
+  { process: 'ovnkube', pod: 'ovnkube-node-' },
+  { process: 'kube-network-po', pod: 'kube-network-policies-' },
+];
+const NOT_ENFORCERS = /^cilium-(operator|envoy)-/;
+
+/** Two enforcers are no danger, but a verdict that Sluice explains may be another's. */
+export function foreignEnforcer({ processes }: Host, { podNames }: Ours): Check {
+  const name = 'foreign-enforcer';
+  const running = 'value' in processes ? processes.value : [];
+  const found = ENFORCERS.flatMap(({ process, pod }) => [
+    ...running.filter(other => other === process).map(other => `process ${other}`),
+    ...podNames
+      .filter(other => other.startsWith(pod) && !NOT_ENFORCERS.test(other))
+      .map(other => `pod ${other}`),
+  ]);
+  if (found.length > 0) {
+    return verdict.warn(
+      name,
+      `${[...new Set(found)].join(', ')} may enforce network policy too: a packet must pass both`,
+      "switch the other's network policy off",
+    );
+  }
+  if ('unreadable' in processes) return verdict.unknown(name, processes.unreadable);
+  return verdict.ok(name, 'none found by process or pod name');
+}
+
+function podFamilies({ podCidrs, podAddresses }: Ours): Set<Family> {
+  return new Set([...podCidrs.map(({ family }) => family), ...podAddresses.map(familyOf)]);
+}
+
+function carriesPods({ addresses }: Bridge, family: Family, { podCidrs }: Ours): boolean {
+  const cidrs = podCidrs.filter(cidr => cidr.family === family);
+  return addresses.some(address => cidrs.some(cidr => cidrContains(cidr, address)));
+}
+
+function isWithin(route: Cidr, cidr: Cidr): boolean {
+  return route.prefix >= cidr.prefix && cidrContains(cidr, route.base);
+}
+
+function names(bridges: readonly Bridge[]): string {
+  return bridges.map(({ name }) => name).join(', ');
+}

@@ -1,0 +1,92 @@
+/** Reads what the kernel tells about this node. Nothing here throws: what cannot be read says why. */
+import { access, readdir, readFile } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
+import type { Bridge, Host, Reading } from '../health/facts.ts';
+import { type Address, parseAddress } from '../model/address.ts';
+import { parseRoutes4, parseRoutes6 } from './routes.ts';
+
+const SYSCTL = '/proc/sys/net';
+
+export async function readHost(): Promise<Host> {
+  const [ip, ip6, call, call6, bridges, conntrack, routes, routes6, processes] = await Promise.all([
+    reading(() => isOn(`${SYSCTL}/ipv4/ip_forward`)),
+    reading(() => isOn(`${SYSCTL}/ipv6/conf/all/forwarding`)),
+    reading(() => isCalled(`${SYSCTL}/bridge/bridge-nf-call-iptables`)),
+    reading(() => isCalled(`${SYSCTL}/bridge/bridge-nf-call-ip6tables`)),
+    reading(readBridges),
+    reading(readConntrack),
+    reading(async () => parseRoutes4(await readFile('/proc/net/route', 'utf8'))),
+    reading(async () => parseRoutes6(await readFile('/proc/net/ipv6_route', 'utf8'))),
+    reading(readProcesses),
+  ]);
+  return {
+    forwarding: { ip, ip6 },
+    bridgeCalls: { ip: call, ip6: call6 },
+    bridges,
+    conntrack,
+    routes: { ip: routes, ip6: routes6 },
+    processes,
+  };
+}
+
+async function reading<T>(read: () => Promise<T>): Promise<Reading<T>> {
+  try {
+    return { value: await read() };
+  } catch (error) {
+    return { unreadable: (error as Error).message };
+  }
+}
+
+async function isOn(file: string): Promise<boolean> {
+  return (await readNumber(file)) !== 0;
+}
+
+/** Without br_netfilter there is no file, and bridged packets pass no IP hook. */
+async function isCalled(file: string): Promise<boolean> {
+  return isOn(file).catch(error => {
+    if (error.code === 'ENOENT') return false;
+    throw error;
+  });
+}
+
+async function readNumber(file: string): Promise<number> {
+  const text = (await readFile(file, 'utf8')).trim();
+  if (!/^\d+$/.test(text)) throw new Error(`${file} reads as "${text}", which is no number`);
+  return Number(text);
+}
+
+async function readConntrack(): Promise<{ count: number; max: number }> {
+  const [count, max] = await Promise.all([
+    readNumber(`${SYSCTL}/netfilter/nf_conntrack_count`),
+    readNumber(`${SYSCTL}/netfilter/nf_conntrack_max`),
+  ]);
+  return { count, max };
+}
+
+// The list of names comes from our network namespace; /sys may show that of another.
+async function readBridges(): Promise<Bridge[]> {
+  const bridges: Bridge[] = [];
+  for (const [name, addresses = []] of Object.entries(networkInterfaces())) {
+    if (!(await exists(`/sys/class/net/${name}/bridge`))) continue;
+    const known = addresses.map(({ address }) => parseAddress(address.split('%')[0]!));
+    bridges.push({ name, addresses: known.filter((address): address is Address => address !== undefined) });
+  }
+  return bridges;
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function readProcesses(): Promise<string[]> {
+  // In a PID namespace of our own we are its first process, and see nobody else's.
+  if (process.pid === 1) throw new Error("the node's processes are not visible from this container");
+  const entries = await readdir('/proc');
+  const pids = entries.filter(entry => /^\d+$/.test(entry));
+  // A process may end between the two looks.
+  const read = (pid: string) => readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
+  return (await Promise.all(pids.map(read))).map(name => name.trim()).filter(name => name !== '');
+}
