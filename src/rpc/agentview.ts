@@ -1,0 +1,56 @@
+import type { Agent } from '../agent/agent.ts';
+import type { StatusKeeper } from '../agent/status.ts';
+import type { Host, Ours } from '../health/facts.ts';
+import { type Health, health } from '../health/health.ts';
+import { type Cidr, parseCidr } from '../model/address.ts';
+import { namespaceLabels, type PodKey } from '../model/cluster.ts';
+import { comparePolicies, policyLabel } from '../model/policy.ts';
+import { selects } from '../policy/classes.ts';
+import type { AgentView } from './view.ts';
+
+/** Many may ask at the same time; the node is read at most this often. */
+const FRESH_MS = 500;
+
+export function agentView(
+  keeper: StatusKeeper,
+  agent: Pick<Agent, 'requestResync'>,
+  readHost: () => Promise<Host>,
+): AgentView {
+  const host = rarely(readHost);
+  return {
+    keeper,
+    health: async (): Promise<Health> => health(keeper.status(), await host(), ours(keeper), Date.now()),
+    pod: key => keeper.pod(key),
+    policiesOf: key => policiesOf(keeper, key),
+    requestResync: () => agent.requestResync(),
+  };
+}
+
+function rarely<T>(read: () => Promise<T>): () => Promise<T> {
+  let last: { readonly atMs: number; readonly value: Promise<T> } | undefined;
+  return () => {
+    const nowMs = performance.now();
+    if (last === undefined || nowMs - last.atMs > FRESH_MS) last = { atMs: nowMs, value: read() };
+    return last.value;
+  };
+}
+
+function ours(keeper: StatusKeeper): Ours {
+  const { node } = keeper.status();
+  const { nodes, pods } = keeper.cluster;
+  const cidrs = nodes.get(node)?.podCidrs ?? [];
+  return {
+    podCidrs: cidrs.map(parseCidr).filter((cidr): cidr is Cidr => cidr !== undefined),
+    podAddresses: keeper.localAddresses(),
+    podNames: [...pods.values()].filter(pod => pod.node === node).map(({ name }) => name),
+  };
+}
+
+/** In order of precedence within their tiers. */
+function policiesOf({ cluster }: StatusKeeper, key: PodKey): string[] {
+  const pod = cluster.pods.get(key);
+  if (pod === undefined || pod.hostNetwork || pod.finished) return [];
+  const labels = namespaceLabels(cluster, pod.namespace);
+  const chosen = [...cluster.policies.values()].filter(policy => selects(policy, pod, labels));
+  return chosen.sort(comparePolicies).map(policyLabel);
+}

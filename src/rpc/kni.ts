@@ -1,0 +1,92 @@
+/** kni.KNI: what a runtime asks about the node's and a pod's network. docs/kni.md documents every extradata key. */
+import { status, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { type Check, whyNotReady } from '../health/check.ts';
+import { familyOf } from '../model/address.ts';
+import type { PodKey } from '../model/cluster.ts';
+import { Refusal, unary } from './unary.ts';
+import type { AgentView } from './view.ts';
+
+export const NETWORK_NAME = 'pods';
+/** The name that a pod's first interface has by convention: the API tells addresses, not names. */
+const INTERFACE = 'eth0';
+const REPAIR = { patienceMs: 5000, pollMs: 20 };
+const FAMILY_NAME = { ip: 'IPv4', ip6: 'IPv6' } as const;
+
+interface PodRequest {
+  readonly name: string;
+  readonly namespace: string;
+}
+
+export function kniService(view: AgentView): UntypedServiceImplementation {
+  return {
+    QueryNodeNetworks: unary(() => queryNodeNetworks(view)),
+    QueryPodNetwork: unary((request: PodRequest) => queryPodNetwork(view, request)),
+    SetupNodeNetwork: unary(() => setupNodeNetwork(view)),
+    CreateNetwork: notYet('creates no network namespaces'),
+    DeleteNetwork: notYet('deletes no network namespaces'),
+    AttachInterface: notYet('attaches no interfaces'),
+    DetachInterface: notYet('detaches no interfaces'),
+  };
+}
+
+async function queryNodeNetworks(view: AgentView) {
+  const { ready, checks } = await view.health();
+  const reason = whyNotReady(checks).map(reasonText).join('; ');
+  const extradata: Record<string, string> = { node: view.keeper.status().node };
+  if (!ready) extradata.reason = reason;
+  for (const check of checks) {
+    extradata[`check.${check.name}`] = check.state;
+    extradata[`check.${check.name}.reason`] = check.reason;
+    if (check.remedy !== '') extradata[`check.${check.name}.remedy`] = check.remedy;
+  }
+  return { networks: [{ name: NETWORK_NAME, ready, extradata }], extradata: {} };
+}
+
+function reasonText({ name, reason, remedy }: Check): string {
+  return `${name}: ${reason}${remedy === '' ? '' : ` (${remedy})`}`;
+}
+
+function queryPodNetwork(view: AgentView, { name, namespace }: PodRequest) {
+  if (name === '' || namespace === '') {
+    throw new Refusal(status.INVALID_ARGUMENT, 'name and namespace of the pod are both needed');
+  }
+  const key: PodKey = `${namespace}/${name}`;
+  const found = view.pod(key);
+  if (found === undefined) throw new Refusal(status.NOT_FOUND, `no pod ${key} is known on this node`);
+  const { pod, sinceMs } = found;
+  const extradata: Record<string, string> = {
+    policies: view.policiesOf(key).join(','),
+    programmed: String(sinceMs !== undefined),
+  };
+  if (sinceMs !== undefined) extradata.programmedSince = new Date(sinceMs).toISOString();
+  if (pod.hostNetwork) extradata.hostNetwork = 'true';
+  const families = pod.addresses.map(address => FAMILY_NAME[familyOf(address)]).join(',');
+  const ipconfig = { ip: pod.addresses, mac: '', extradata: { families } };
+  return { ipconfigs: pod.addresses.length === 0 ? {} : { [INTERFACE]: ipconfig }, extradata };
+}
+
+/** Repeating it is harmless: the kernel is read back, and what is wrong is put right. */
+async function setupNodeNetwork(view: AgentView) {
+  const askedMs = Date.now();
+  view.requestResync();
+  while ((view.keeper.status().readAtMs ?? 0) < askedMs) {
+    if (Date.now() - askedMs > REPAIR.patienceMs) throw new Refusal(status.UNAVAILABLE, whyNot(view));
+    await new Promise(resolve => setTimeout(resolve, REPAIR.pollMs));
+  }
+  return {};
+}
+
+function whyNot({ keeper }: AgentView): string {
+  const { synced, lastError } = keeper.status();
+  if (!synced) return 'the sources have not synced yet; the rules that stood stay as they are';
+  return `the kernel could not be repaired in ${REPAIR.patienceMs / 1000} s: ${lastError ?? 'it is busy'}`;
+}
+
+function notYet(what: string) {
+  return unary(() => {
+    throw new Refusal(
+      status.UNIMPLEMENTED,
+      `Sluice ${what}: it enforces policy on the pods that a network plugin attaches`,
+    );
+  });
+}

@@ -1,0 +1,30 @@
+/** The messages of sluice.proto as proto-loader makes them. Times are milliseconds since 1970, 0 where there is none. */
+import type { Objects, Totals } from '../agent/status.ts';
+import type { Check } from '../health/check.ts';
+
+export interface StatusResponse {
+  readonly node: string;
+  readonly ready: boolean;
+  readonly synced: boolean;
+  readonly started_at_ms: number;
+  readonly equal_at_ms: number;
+  readonly last_event_at_ms: number;
+  readonly pending_events: number;
+  readonly lag_ms: number;
+  readonly checks: readonly Check[];
+  readonly commits: readonly {
+    readonly at_ms: number;
+    readonly operations: number;
+    readonly took_ms: number;
+    readonly names: readonly string[];
+  }[];
+  readonly problems: readonly { readonly severity: string; readonly object: string; readonly text: string }[];
+  readonly objects: Objects;
+  readonly totals: Totals;
+}
+
+export interface StateObject {
+  readonly type: string;
+  readonly key: string;
+  readonly json: string;
+}

@@ -1,0 +1,59 @@
+/** sluice.v1.Sluice: what the command asks. */
+import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
+import { replay } from '../agent/replay.ts';
+import { problemText } from '../model/problem.ts';
+import type { StateObject, StatusResponse } from './messages.ts';
+import { unary } from './unary.ts';
+import type { AgentView } from './view.ts';
+
+export function sluiceService(view: AgentView): UntypedServiceImplementation {
+  return {
+    Status: unary(() => statusOf(view)),
+    State: (call: ServerWritableStream<object, StateObject>) => void sendState(call, view),
+  };
+}
+
+async function statusOf(view: AgentView): Promise<StatusResponse> {
+  const { ready, checks } = await view.health();
+  const status = view.keeper.status();
+  return {
+    node: status.node,
+    ready,
+    synced: status.synced,
+    started_at_ms: status.startedAtMs,
+    equal_at_ms: status.equalAtMs ?? 0,
+    last_event_at_ms: status.lastEventAtMs ?? 0,
+    pending_events: status.pending,
+    lag_ms: status.lagMs,
+    checks: [...checks],
+    commits: status.commits.map(({ atMs, operations, tookMs, names }) => ({
+      at_ms: atMs,
+      operations,
+      took_ms: tookMs,
+      names: [...names],
+    })),
+    problems: status.problems.map(problem => ({
+      severity: problem.severity,
+      object: problem.object ?? problem.file ?? '',
+      text: problemText(problem),
+    })),
+    objects: status.objects,
+    totals: status.totals,
+  };
+}
+
+/** As fast as the caller reads: a cluster of 15,000 pods is never in the stream's buffer at once. */
+async function sendState(call: ServerWritableStream<object, StateObject>, view: AgentView): Promise<void> {
+  for (const { type, key, value } of replay(view.keeper.cluster)) {
+    if (call.cancelled) break;
+    if (!call.write({ type, key, json: JSON.stringify(value) })) await drained(call);
+  }
+  call.end();
+}
+
+function drained(call: ServerWritableStream<object, StateObject>): Promise<void> {
+  return new Promise(resolve => {
+    call.once('drain', resolve);
+    call.once('cancelled', resolve);
+  });
+}

@@ -1,0 +1,33 @@
+import type { handleUnaryCall, ServiceError } from '@grpc/grpc-js';
+import { Metadata, status } from '@grpc/grpc-js';
+
+/** Why a call is refused, for the caller to read. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly code: status;
+
+  constructor(code: status, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** A call that answers one value, or throws a Refusal. */
+export function unary<Request, Response>(
+  answer: (request: Request) => Promise<Response> | Response,
+): handleUnaryCall<Request, Response> {
+  return (call, callback) => {
+    Promise.resolve()
+      .then(() => answer(call.request))
+      .then(
+        response => callback(null, response),
+        error => callback(refusalOf(error)),
+      );
+  };
+}
+
+function refusalOf(error: unknown): ServiceError {
+  const { code, message } =
+    error instanceof Refusal ? error : new Refusal(status.INTERNAL, (error as Error).message);
+  return Object.assign(new Error(message), { code, details: message, metadata: new Metadata() });
+}
