@@ -1,0 +1,87 @@
+import type { Logger } from 'pino';
+import { Agent } from '../agent/agent.ts';
+import { type Committed, LiveConnections } from '../agent/connections.ts';
+import { sleep } from '../agent/sleep.ts';
+import { StatusKeeper } from '../agent/status.ts';
+import { unguarded } from '../agent/unguarded.ts';
+import { readHost } from '../host/read.ts';
+import { type Cluster, knowsNode } from '../model/cluster.ts';
+import { openConntrack } from '../netlink/conntrack.ts';
+import { openNftKernel } from '../netlink/nft-kernel.ts';
+import { Incremental } from '../policy/incremental.ts';
+import { agentView } from '../rpc/agentview.ts';
+import { openSource, type SourceOptions } from './agentsource.ts';
+import { makeLog } from './log.ts';
+import { keepMemorySmall } from './memory.ts';
+import { ownAddresses } from './ownaddresses.ts';
+import { type ServeOptions, serve } from './serve.ts';
+
+export interface AgentCommandOptions extends SourceOptions, ServeOptions {
+  readonly logFormat?: 'json' | 'pretty';
+  readonly liveConnections?: 'cut' | 'keep';
+}
+
+/** How long the socket may be missing while no rules are in force. */
+const SILENT_MS = 2000;
+
+/** `sluice agent`: runs until SIGTERM or SIGINT. Rules outlive it: `sluice uninstall` removes them. */
+export async function agentCommand(options: AgentCommandOptions): Promise<void> {
+  keepMemorySmall();
+  const { node, logFormat: format, liveConnections = 'cut' } = options;
+  const log = makeLog(format ?? (process.stdout.isTTY ? 'pretty' : 'json'));
+  const stop = stopSignal();
+  const ended = new AbortController();
+  const live = liveConnections === 'cut' ? followConnections(log) : undefined;
+  const engine = () => (live === undefined ? unguarded(new Incremental(node)) : new Incremental(node));
+  const afterCommit = (committed: Committed) => live?.follow(committed);
+  const keeper = new StatusKeeper(node);
+  const agent = new Agent({ open: openNftKernel, engine, log, afterCommit, observer: keeper });
+  log.info({ node, pid: process.pid }, 'agent starts');
+  const view = agentView(keeper, agent, readHost);
+  const totals = { connectionsCut: () => live?.counts.cut ?? 0, watchRestarts: () => keeper.watchRestarts };
+  const source = await openSource(options, events => agent.note(events), keeper, log);
+  const serving = whenInForce(keeper, ended.signal).then(() =>
+    ended.signal.aborted ? undefined : serve(options, view, totals, log),
+  );
+  try {
+    await source.synced(stop);
+    keeper.setSynced();
+    warnOfUnknownNode(node, agent.cluster, log);
+    if (!stop.aborted) await agent.run(stop);
+  } finally {
+    await source.close();
+    live?.close();
+    ended.abort();
+    await (await serving)?.close();
+  }
+  log.info({}, 'agent stops; its rules stay in force');
+}
+
+/** A misspelt name protects nothing, and would look healthy. The node may also be about to register. */
+function warnOfUnknownNode(node: string, cluster: Cluster, log: Logger): void {
+  if (knowsNode(cluster, node)) return;
+  const others = [...cluster.nodes.keys()].slice(0, 5).join(', ') || 'none';
+  log.warn(
+    { node },
+    `there is no Node ${node} and no pod on it (nodes: ${others}); nothing is enforced until there is`,
+  );
+}
+
+function followConnections(log: Logger): LiveConnections {
+  return new LiveConnections({ conntrack: openConntrack(), ownAddresses, log });
+}
+
+/** Rules come first; but an agent that cannot get that far must be able to say so. */
+async function whenInForce(keeper: StatusKeeper, stop: AbortSignal): Promise<void> {
+  const waiting = new AbortController();
+  const wake = () => waiting.abort();
+  stop.addEventListener('abort', wake, { once: true });
+  void keeper.inForce.then(wake);
+  await sleep(SILENT_MS, waiting.signal);
+}
+
+function stopSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => controller.abort());
+  return controller.signal;
+}

@@ -1,0 +1,21 @@
+import type { AgentClient } from '../rpc/client.ts';
+import { CommandError } from './errors.ts';
+
+/** Asks the agent behind the socket. Throws CommandError where none answers. */
+export async function askAgent<T>(socket: string, ask: (agent: AgentClient) => Promise<T>): Promise<T> {
+  const { connectAgent } = await import('../rpc/client.ts');
+  const client = connectAgent(socket);
+  try {
+    return await ask(client);
+  } catch (error) {
+    throw new CommandError(`${whyNot(socket, (error as Error).message)}; --socket names another`);
+  } finally {
+    client.close();
+  }
+}
+
+function whyNot(socket: string, message: string): string {
+  if (/ENOENT|ECONNREFUSED/.test(message)) return `no agent runs here: nobody listens on ${socket}`;
+  if (/EACCES/.test(message)) return `only root may ask the agent on ${socket}`;
+  return `the agent on ${socket} did not answer: ${message}`;
+}

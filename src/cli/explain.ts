@@ -1,0 +1,160 @@
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import pc from 'picocolors';
+import { addressOwners, type Cluster } from '../model/cluster.ts';
+import type { Flow } from '../model/flow.ts';
+import { type Problem, problemText } from '../model/problem.ts';
+import type { DirectionVerdict, FlowVerdict } from '../policy/evaluate.ts';
+import { evaluator } from '../policy/evaluate.ts';
+import { type DirectionWalk, type Stop, walk } from '../policy/explain.ts';
+import { endName, FlowTextError, flowText, parseFlowPieces } from '../policy/flowtext.ts';
+import { CommandError } from './errors.ts';
+import { type OutputOptions, writeLine } from './output.ts';
+import { type ClusterOptions, readCluster } from './readcluster.ts';
+
+export type ExplainOptions = OutputOptions & ClusterOptions & { readonly flows?: string };
+
+/** A connection as it was asked for. */
+interface Question {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** `sluice explain FROM TO[:PORT[/PROTOCOL]]`, or many with `--flows FILE`: of `--manifests DIR`, or of the agent's cluster. */
+export async function explainCommand(
+  from: string | undefined,
+  to: string | undefined,
+  options: ExplainOptions,
+): Promise<void> {
+  const questions = await questionsOf(from, to, options.flows);
+  const { cluster, problems } = await readCluster(options);
+  warnOf(problems);
+  const asked = questions.map(question => askedOf(cluster, question));
+  if (options.flows === undefined && asked[0]!.error !== undefined) throw new CommandError(asked[0]!.error);
+  if (options.output === 'json') writeJson(cluster, asked);
+  else if (options.flows === undefined) writeWalk(cluster, asked[0]!.flow!);
+  else writeList(cluster, asked);
+}
+
+async function questionsOf(from?: string, to?: string, flows?: string): Promise<Question[]> {
+  if (flows === undefined) {
+    if (from === undefined || to === undefined)
+      throw new CommandError('explain needs FROM and TO, or --flows FILE');
+    return [{ from, to }];
+  }
+  if (from !== undefined) throw new CommandError('explain takes either FROM and TO or --flows, not both');
+  const lines = (await readFlows(flows)).split('\n').map(line => line.replace(/#.*/, '').trim());
+  return lines.flatMap((line, i) => (line === '' ? [] : [questionOf(line, `${flows}:${i + 1}`)]));
+}
+
+async function readFlows(path: string): Promise<string> {
+  if (path === '-') return text(process.stdin);
+  return readFile(path, 'utf8').catch(error => {
+    throw new CommandError(`cannot read ${path}: ${(error as Error).message}`);
+  });
+}
+
+function questionOf(line: string, where: string): Question {
+  const [from, to, ...rest] = line.replace('->', ' ').split(/\s+/);
+  if (to === undefined || rest.length > 0)
+    throw new CommandError(`${where}: write FROM TO[:PORT[/PROTOCOL]]`);
+  return { from: from!, to };
+}
+
+function askedOf(cluster: Cluster, question: Question): Asked {
+  try {
+    return { question, flow: parseFlowPieces(cluster, question.from, question.to) };
+  } catch (error) {
+    if (!(error instanceof FlowTextError)) throw error;
+    process.exitCode = 1;
+    return { question, error: error.message };
+  }
+}
+
+/** Answers are made from what could be read; what could not is said first, and never on standard output. */
+function warnOf(problems: readonly Problem[]): void {
+  for (const problem of problems.filter(({ severity }) => severity === 'error')) {
+    process.stderr.write(`${pc.yellow('note')}: ${problemText(problem)}\n`);
+  }
+}
+
+/** A question, and the flow that it means or what is wrong with it. */
+interface Asked {
+  readonly question: Question;
+  readonly flow?: Flow;
+  readonly error?: string;
+}
+
+/** One object a line, in the order of the questions. */
+function writeJson(cluster: Cluster, asked: readonly Asked[]): void {
+  const evaluate = evaluator(cluster);
+  for (const { question, flow, error } of asked) {
+    if (flow === undefined) writeLine(JSON.stringify({ ...question, error }));
+    else {
+      const { port, protocol } = flow;
+      const ends = { from: endName(question.from), to: endName(question.to) };
+      writeLine(JSON.stringify({ ...ends, port, protocol, ...evaluate(flow) }));
+    }
+  }
+}
+
+function writeList(cluster: Cluster, asked: readonly Asked[]): void {
+  const evaluate = evaluator(cluster);
+  for (const { question, flow, error } of asked) {
+    const words = `${question.from} -> ${question.to}`;
+    if (flow === undefined) writeLine(`${pc.yellow('error')}  ${words}  ${error}`);
+    else {
+      const answer = evaluate(flow);
+      writeLine(`${verdictWord(answer.verdict)}  ${words}  ${pc.dim(decisive(answer).reason)}`);
+    }
+  }
+}
+
+/** The direction whose reason matters most: the one that denies, else the one that a policy decided. */
+function decisive({ egress, ingress }: FlowVerdict): DirectionVerdict {
+  if (egress.verdict === 'deny') return egress;
+  if (ingress.verdict === 'deny' || ingress.policy !== undefined) return ingress;
+  return egress.policy === undefined ? ingress : egress;
+}
+
+function writeWalk(cluster: Cluster, flow: Flow): void {
+  const { verdict, egress, ingress } = walk(cluster, flow);
+  writeLine(`${verdictWord(verdict)}  ${pc.bold(namedFlow(cluster, flow))}`);
+  for (const direction of [egress, ingress]) writeDirection(direction);
+}
+
+function namedFlow(cluster: Cluster, flow: Flow): string {
+  const owners = addressOwners(cluster);
+  const name = (address: Flow['from']) => {
+    const pod = owners.get(address);
+    return pod === undefined ? address : `${pod.key} (${address})`;
+  };
+  const [, target = ''] = flowText(flow).split(' -> ');
+  const tail = target.slice(target.indexOf(flow.to) + flow.to.length).replace(/^\]/, '');
+  return `${name(flow.from)} -> ${name(flow.to)}${tail}`;
+}
+
+function writeDirection({ direction, pod, verdict, stops }: DirectionWalk): void {
+  const whose = pod === undefined ? '' : ` of ${pod}`;
+  writeLine(`\n${verdictWord(verdict.verdict)}  ${direction}${whose}: ${verdict.reason}`);
+  const width = Math.max(0, ...stops.map(({ policy }) => policy.length));
+  for (const stop of stops) writeLine(stopLine(stop, width));
+}
+
+function stopLine({ tier, policy, part, says, text }: Stop, width: number): string {
+  const what = text?.replace(`${policy} `, '') ?? SILENT[says];
+  const line = `  ${part.padEnd(8)}  ${tier.padEnd(13)}  ${policy.padEnd(width)}  ${what}`;
+  return part === 'decided' ? line : part === 'shadowed' ? pc.yellow(line) : pc.dim(line);
+}
+
+const SILENT: Record<Stop['says'], string> = {
+  allow: '',
+  deny: '',
+  pass: '',
+  isolates: 'isolates; no rule matches',
+  nothing: 'no rule matches',
+};
+
+function verdictWord(verdict: 'allow' | 'deny'): string {
+  return verdict === 'allow' ? pc.green('allow') : pc.red('deny ');
+}

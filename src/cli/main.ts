@@ -1,0 +1,131 @@
+/**
+ * The composition root: what each command needs is made here and in the command's own file, nowhere else.
+ * Commands are loaded when they are asked for, so that the agent starts with nothing but its own parts.
+ */
+import { createRequire } from 'node:module';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { CommandError } from './errors.ts';
+
+const output = () =>
+  new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text');
+
+const socket = (description: string) =>
+  new Option('--socket <path>', description).default('/run/sluice/sluice.sock');
+
+const manifests = ['--manifests <dir>', 'folder (or file) of Kubernetes manifests'] as const;
+
+function program(): Command {
+  const sluice = new Command('sluice')
+    .description('Kubernetes network policy on nftables: enforced by the node, explained to people')
+    .version(createRequire(import.meta.url)('../../package.json').version)
+    .showHelpAfterError('(sluice --help tells more)');
+
+  sluice
+    .command('agent')
+    .description('keep the nftables of this network namespace equal to policy')
+    .addOption(
+      new Option('--node <name>', 'name of the node whose pods to protect')
+        .env('NODE_NAME')
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option(
+        '--kubeconfig <file>',
+        'the cluster to follow; in a pod it is the one that runs it',
+      ).conflicts('manifests'),
+    )
+    .option(manifests[0], `${manifests[1]} to follow instead of a cluster`)
+    .addOption(new Option('--log-format <format>', 'log format').choices(['json', 'pretty']))
+    .addOption(socket('unix socket to serve KNI, health and status on; none for no socket'))
+    .option(
+      '--metrics-address <host:port>',
+      'where to serve /livez, /readyz and /metrics; none for nowhere',
+      '127.0.0.1:9910',
+    )
+    .addOption(
+      new Option('--live-connections <what>', 'what becomes of open connections that policy comes to deny')
+        .choices(['cut', 'keep'])
+        .default('cut'),
+    )
+    .action(async options => (await import('./agent.ts')).agentCommand(options));
+
+  sluice
+    .command('explain')
+    .description('say what policy decides for a connection, and why')
+    .argument('[from]', 'namespace/pod or an address')
+    .argument('[to]', 'namespace/pod or an address, then [:port[/protocol]]')
+    .option(manifests[0], `${manifests[1]}: ask of them, not of the running agent`)
+    .addOption(socket("the running agent's unix socket"))
+    .option(
+      '--flows <file>',
+      "many connections, one a line: FROM TO[:PORT[/PROTOCOL]]; '-' reads standard input",
+    )
+    .addOption(output())
+    .action(async (from, to, options) => (await import('./explain.ts')).explainCommand(from, to, options));
+
+  sluice
+    .command('trace')
+    .description('say what the kernel of this network namespace does with a connection, rule by rule')
+    .argument('<from>', 'namespace/pod or an address')
+    .argument('<to>', 'namespace/pod or an address, then [:port[/protocol]]')
+    .option(manifests[0], `${manifests[1]}: say whether policy agrees`)
+    .option('--node <name>', 'name of the node that this is')
+    .addOption(output())
+    .action(async (from, to, options) => (await import('./trace.ts')).traceCommand(from, to, options));
+
+  sluice
+    .command('inspect')
+    .description('show what stands in the kernel of this network namespace, by pod and policy')
+    .option(manifests[0], `${manifests[1]}: compare the kernel with what it should be`)
+    .option('--node <name>', 'name of the node to compare for')
+    .addOption(output())
+    .action(async options => (await import('./inspect.ts')).inspectCommand(options));
+
+  sluice
+    .command('check')
+    .description('list every problem of a folder of manifests; exit code 1 if there is one')
+    .argument('<dir>', 'folder (or file) of Kubernetes manifests')
+    .addOption(output())
+    .action(async (dir, options) => (await import('./check.ts')).checkCommand(dir, options));
+
+  sluice
+    .command('demo')
+    .description(
+      'two nodes, a shop and a stranger as network namespaces: policy on real packets (needs root)',
+    )
+    .option('--keep', 'leave everything standing and say what to try')
+    .option('--again', 'try the board once more over what --keep left, and over your edits of its manifests')
+    .option('--remove', 'remove what an earlier --keep left')
+    .action(async options => (await import('./demo.ts')).demoCommand(options));
+
+  sluice
+    .command('status')
+    .description('say how the running agent and the pod network of its node are; exit code 1 if not ready')
+    .addOption(socket("the agent's unix socket"))
+    .addOption(output())
+    .action(async options => (await import('./status.ts')).statusCommand(options));
+
+  sluice
+    .command('uninstall')
+    .description("remove Sluice's tables from this network namespace, and nothing else")
+    .action(async () => (await import('./uninstall.ts')).uninstallCommand());
+
+  return sluice;
+}
+
+/** Anything that a person can mend is one sentence and exit code 1; a bug keeps its stack. */
+function report(error: unknown): void {
+  if (error instanceof CommanderError || error instanceof InvalidArgumentError) return;
+  const named = error instanceof CommandError || (error instanceof Error && error.name === 'KernelError');
+  const text = named ? (error as Error).message : error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`sluice: ${text}\n`);
+  process.exitCode = 1;
+}
+
+// A reader that had enough (`sluice … | head`) is no error.
+process.stdout.on('error', error => {
+  if ((error as NodeJS.ErrnoException).code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
+await program().parseAsync().catch(report);

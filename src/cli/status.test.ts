@@ -1,0 +1,39 @@
+import { stripVTControlCharacters } from 'node:util';
+import { expect, test } from 'vitest';
+import type { StatusResponse } from '../rpc/messages.ts';
+import { statusLines } from './status.ts';
+
+const NOW = 1_000_000;
+const STATUS: StatusResponse = {
+  node: 'one',
+  ready: false,
+  synced: true,
+  started_at_ms: NOW - 60_000,
+  equal_at_ms: NOW,
+  last_event_at_ms: NOW,
+  pending_events: 2,
+  lag_ms: 350,
+  checks: [
+    { name: 'last-commit', state: 'ok', reason: '3 operations', remedy: '' },
+    { name: 'ip-forward', state: 'fail', reason: 'it is 0', remedy: 'sysctl -w' },
+  ],
+  commits: [{ at_ms: NOW - 4000, operations: 3, took_ms: 2, names: ['a', 'b', 'c', 'd'] }],
+  problems: [{ severity: 'error', object: 'NetworkPolicy shop/x', text: 'NetworkPolicy shop/x: is wrong' }],
+  objects: { namespaces: 1, nodes: 2, pods: 3, policies: 4 },
+  totals: { commits: 1, failures: 0, operations: 3, drifts: 0 },
+};
+
+test('statusLines() says whether the node is ready, why not, and what to do', () => {
+  expect(statusLines(STATUS, NOW).map(stripVTControlCharacters)).toEqual([
+    'one is not ready; the agent runs for 60 s',
+    '',
+    '  ok       last-commit            3 operations',
+    '  fail     ip-forward             it is 0',
+    '                                  sysctl -w',
+    '',
+    '4 policies, 3 pods, 1 namespaces, 2 nodes; 2 events wait, for 350 ms',
+    '1 commits, 0 failed, 0 repairs of foreign changes',
+    '  4 s ago: 3 operations in 2 ms for a, b, c, …',
+    'NetworkPolicy shop/x: is wrong',
+  ]);
+});

@@ -1,0 +1,56 @@
+import pc from 'picocolors';
+import { ageText } from '../health/agentchecks.ts';
+import type { Check, CheckState } from '../health/check.ts';
+import type { StatusResponse } from '../rpc/messages.ts';
+import { askAgent } from './askagent.ts';
+import { type OutputOptions, writeLine } from './output.ts';
+
+export interface StatusOptions extends OutputOptions {
+  readonly socket: string;
+}
+
+const SHOWN_COMMITS = 3;
+const COLOUR: Record<CheckState, (text: string) => string> = {
+  ok: pc.green,
+  warn: pc.yellow,
+  fail: pc.red,
+  unknown: pc.yellow,
+};
+
+/** `sluice status`: how the agent behind the socket is. Exit code 1 where the node is not ready. */
+export async function statusCommand({ socket, output }: StatusOptions): Promise<void> {
+  const status = await askAgent(socket, agent => agent.status());
+  if (output === 'json') writeLine(JSON.stringify(status));
+  else for (const line of statusLines(status, Date.now())) writeLine(line);
+  if (!status.ready) process.exitCode = 1;
+}
+
+export function statusLines(status: StatusResponse, nowMs: number): string[] {
+  const { node, ready, objects, totals, pending_events, lag_ms, started_at_ms } = status;
+  const word = ready ? pc.green('ready') : pc.red('not ready');
+  const lag =
+    pending_events === 0 ? 'nothing waits' : `${pending_events} events wait, for ${ageText(lag_ms)}`;
+  return [
+    `${pc.bold(node)} is ${word}; the agent runs for ${ageText(nowMs - started_at_ms)}`,
+    '',
+    ...status.checks.flatMap(checkLines),
+    '',
+    `${objects.policies} policies, ${objects.pods} pods, ${objects.namespaces} namespaces, ${objects.nodes} nodes; ${lag}`,
+    `${totals.commits} commits, ${totals.failures} failed, ${totals.drifts} repairs of foreign changes`,
+    ...status.commits.slice(0, SHOWN_COMMITS).map(commit => commitLine(commit, nowMs)),
+    ...status.problems.map(({ severity, text }) => (severity === 'error' ? pc.red : pc.yellow)(text)),
+  ];
+}
+
+function checkLines({ name, state, reason, remedy }: Check): string[] {
+  const line = `  ${COLOUR[state](state.padEnd(7))}  ${name.padEnd(22)} ${reason}`;
+  return remedy === '' ? [line] : [line, `  ${' '.repeat(32)}${pc.dim(remedy)}`];
+}
+
+function commitLine(commit: StatusResponse['commits'][number], nowMs: number): string {
+  const { at_ms, operations, took_ms, names } = commit;
+  const why = names.length === 0 ? 'repair' : names.slice(0, 3).join(', ') + (names.length > 3 ? ', …' : '');
+  return pc.dim(
+    `  ${ageText(nowMs - at_ms)} ago: ${operations} operations in ${ageText(took_ms)} for ${why}`,
+  );
+}

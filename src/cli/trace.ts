@@ -1,0 +1,181 @@
+import pc from 'picocolors';
+import { loadManifests } from '../files/load.ts';
+import { addressOwners, type Cluster, knowsNode } from '../model/cluster.ts';
+import type { Flow } from '../model/flow.ts';
+import { openConntrack } from '../netlink/conntrack.ts';
+import { openNftKernel } from '../netlink/nft-kernel.ts';
+import type { Connection } from '../nft/conntrack.ts';
+import type { Ruleset } from '../nft/ruleset.ts';
+import { evaluate, type FlowVerdict } from '../policy/evaluate.ts';
+import { FlowTextError, parseFlowPieces } from '../policy/flowtext.ts';
+import {
+  demanded,
+  type KernelWalk,
+  namedPods,
+  type Step,
+  type WalkEnd,
+  walkKernel,
+} from '../policy/kernelwalk.ts';
+import { requireReadable } from './check.ts';
+import { CommandError } from './errors.ts';
+import { type OutputOptions, writeLine } from './output.ts';
+import { ownAddresses } from './ownaddresses.ts';
+
+export interface TraceOptions extends OutputOptions {
+  readonly manifests?: string;
+  readonly node?: string;
+}
+
+/** What policy says about the flow, and what it demands of this kernel. */
+interface Expected {
+  readonly verdict: FlowVerdict;
+  readonly demanded: 'accept' | 'drop';
+}
+
+/** `sluice trace FROM TO[:PORT[/PROTOCOL]]`: what the kernel does now, by walking what was read back from it. */
+export async function traceCommand(from: string, to: string, options: TraceOptions): Promise<void> {
+  const { manifests, node, output } = options;
+  if (node !== undefined && manifests === undefined)
+    throw new CommandError('--node says for which node to ask the --manifests: give both');
+  const ruleset = await readRuleset();
+  const cluster = manifests === undefined ? undefined : await readCluster(manifests);
+  const flow = flowOf(cluster ?? namedPods(ruleset), from, to, cluster === undefined);
+  const walk = named(walkKernel(ruleset, flow, ownAddresses()), cluster);
+  const connections = await trackedLike(flow);
+  const expected = cluster && node !== undefined ? expectedOf(cluster, node, flow, walk) : undefined;
+  if (output === 'json') writeJson(flow, walk, connections, expected);
+  else writeText(flow, walk, connections, expected, ruleset.tables.size > 0);
+  if (expected !== undefined && expected.demanded !== walk.verdict) process.exitCode = 1;
+}
+
+async function readRuleset(): Promise<Ruleset> {
+  const kernel = await openNftKernel();
+  try {
+    return (await kernel.dump()).ruleset;
+  } finally {
+    kernel.close();
+  }
+}
+
+async function readCluster(manifests: string): Promise<Cluster> {
+  await requireReadable(manifests);
+  return (await loadManifests(manifests)).cluster;
+}
+
+function flowOf(cluster: Cluster, from: string, to: string, fromRules: boolean): Flow {
+  try {
+    return parseFlowPieces(cluster, from, to);
+  } catch (error) {
+    if (!(error instanceof FlowTextError)) throw error;
+    const hint = fromRules
+      ? '; the rules name only pods of this node that policies affect: give an address, or --manifests'
+      : '';
+    throw new CommandError(error.message + hint);
+  }
+}
+
+/** The manifests know more pods than the rules do. */
+function named(walk: KernelWalk, cluster: Cluster | undefined): KernelWalk {
+  if (cluster === undefined) return walk;
+  const owners = addressOwners(cluster);
+  const nameOf = (end: WalkEnd): WalkEnd => {
+    const pod = owners.get(end.address)?.key ?? end.pod;
+    return { ...end, ...(pod !== undefined && { pod }) };
+  };
+  return { ...walk, from: nameOf(walk.from), to: nameOf(walk.to) };
+}
+
+/** The connections that conntrack knows between the two, to the same port. */
+async function trackedLike(flow: Flow): Promise<Connection[]> {
+  const conntrack = openConntrack();
+  const found: Connection[] = [];
+  const isLike = ({ from, to, protocol, port }: Flow) =>
+    from === flow.from && to === flow.to && protocol === flow.protocol && port === flow.port;
+  try {
+    await conntrack.read([flow.from], isLike, connection => found.push(connection));
+    return found;
+  } finally {
+    conntrack.close();
+  }
+}
+
+function expectedOf(cluster: Cluster, node: string, flow: Flow, { hook }: KernelWalk): Expected {
+  if (!knowsNode(cluster, node)) throw new CommandError(`the manifests have no node ${node}`);
+  const verdict = evaluate(cluster, flow);
+  const owners = addressOwners(cluster);
+  const [from, to] = [owners.get(flow.from)?.key, owners.get(flow.to)?.key];
+  const ends = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  return { verdict, demanded: demanded(cluster, node, verdict, ends, hook) };
+}
+
+function writeJson(
+  flow: Flow,
+  walk: KernelWalk,
+  connections: readonly Connection[],
+  expected: Expected | undefined,
+): void {
+  const tracked = connections.map(({ sourcePort, dialled }) => ({ sourcePort, dialled }));
+  const explain = expected && { ...expected.verdict, demanded: expected.demanded };
+  const agrees = expected === undefined ? null : expected.demanded === walk.verdict;
+  writeLine(JSON.stringify({ flow, ...walk, tracked, explain: explain ?? null, agrees }));
+}
+
+function writeText(
+  flow: Flow,
+  walk: KernelWalk,
+  connections: readonly Connection[],
+  expected: Expected | undefined,
+  installed: boolean,
+): void {
+  const { from, to, verdict, hook, steps } = walk;
+  const port = flow.port === undefined ? '' : `:${flow.port}`;
+  writeLine(`${word(verdict)}  ${pc.bold(`${nameOf(from)} -> ${nameOf(to)}${port}/${flow.protocol}`)}`);
+  if (!installed) writeLine('        no table of Sluice stands in this network namespace');
+  writeLine(`\n${pc.bold('pods')}`);
+  const nameWidth = Math.max(nameOf(from).length, nameOf(to).length);
+  writeLine(`  ${nameOf(from).padEnd(nameWidth)}  ${pc.dim('egress ')}  ${from.egress ?? 'open'}`);
+  writeLine(`  ${nameOf(to).padEnd(nameWidth)}  ${pc.dim('ingress')}  ${to.ingress ?? 'open'}`);
+  writeLine(`\n${pc.bold(`a new connection at ${hook}`)}`);
+  if (steps.length === 0) writeLine(pc.dim('  no rule has anything to say'));
+  const width = Math.max(0, ...steps.map(({ chain }) => chain.length));
+  for (const step of steps) writeStep(step, width);
+  writeLine(`\n${pc.bold('conntrack')}\n  ${connectionsText(connections, hook)}`);
+  if (expected !== undefined) writeLine(`\n${pc.bold('policy')}\n${expectedText(expected, verdict)}`);
+}
+
+function nameOf({ pod, address }: WalkEnd): string {
+  return pod === undefined ? address : `${pod} (${address})`;
+}
+
+function writeStep({ chain, rule, comment, verdict }: Step, width: number): void {
+  const leads = verdict === undefined || rule.endsWith(verdict) ? '' : ` ${pc.dim('->')} ${verdict}`;
+  const why = comment === undefined ? '' : `  ${pc.dim(`# ${comment}`)}`;
+  writeLine(`  ${chain.padEnd(width)}  ${rule}${leads}${why}`);
+}
+
+function connectionsText(connections: readonly Connection[], hook: string): string {
+  if (connections.length === 0) return 'knows no such connection';
+  const ports = connections.flatMap(({ sourcePort }) => sourcePort ?? []).slice(0, 5);
+  const from = ports.length === 0 ? '' : `, from port ${ports.join(', ')}`;
+  const more = connections.length > 5 ? ', …' : '';
+  const services = [...new Set(connections.flatMap(({ dialled }) => dialled ?? []))];
+  const via = services.length === 0 ? '' : `, through ${services.join(', ')}`;
+  const open = hook === 'output' ? '' : ': their packets are accepted before any policy is asked';
+  return `knows ${connections.length}${from}${more}${via}${open}`;
+}
+
+function expectedText({ verdict, demanded }: Expected, actual: 'accept' | 'drop'): string {
+  const agrees = demanded === actual;
+  const here = demanded === (verdict.verdict === 'deny' ? 'drop' : 'accept') ? '' : ', at the other end';
+  const reasons = (['egress', 'ingress'] as const).map(
+    direction => `  ${verdict[direction].verdict.padEnd(5)}  ${direction}: ${verdict[direction].reason}`,
+  );
+  const says = agrees
+    ? `  ${pc.green('agrees')}: it ${verdict.verdict === 'deny' ? 'denies' : 'allows'} the connection${here}`
+    : `  ${pc.red('disagrees')}: this node should ${demanded} it`;
+  return [says, ...reasons].join('\n');
+}
+
+function word(verdict: 'accept' | 'drop'): string {
+  return verdict === 'accept' ? pc.green('accept') : pc.red('drop  ');
+}

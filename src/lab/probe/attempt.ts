@@ -1,0 +1,45 @@
+import type { Address } from '../../model/address.ts';
+import type { Flow } from '../../model/flow.ts';
+
+export interface Endpoint {
+  readonly address: Address;
+  readonly port: number;
+}
+
+/** A flow to try with real packets. */
+export interface Probe extends Flow {
+  /** Where the packet is sent, if not to where the flow ends: a Service that is translated on the way. */
+  readonly via?: Endpoint;
+}
+
+/** A probe under way. */
+export interface Attempt {
+  readonly probe: Probe;
+  /** Unique among all attempts of this process, 1 … 2^32-1. */
+  readonly id: number;
+  /** Both directions worked. */
+  open(): void;
+}
+
+/** Where the first packet goes. */
+export function target({ via, to, port }: Probe): { address: Address; port: number } {
+  return via ?? { address: to, port: port ?? 0 };
+}
+
+export function endpointKey({ to, port }: Flow): string {
+  return `${to} ${port}`;
+}
+
+/** The attempts by where they end, so that one listener serves them all. */
+export function byEndpoint(attempts: readonly Attempt[]): Map<string, Attempt[]> {
+  return Map.groupBy(attempts, ({ probe }) => endpointKey(probe));
+}
+
+/** Something other than a policy stood in the way: the laboratory is broken, and no verdict can be trusted. */
+export class ProbeError extends Error {
+  override readonly name = 'ProbeError';
+
+  constructor({ from, to, port, protocol }: Probe, why: string) {
+    super(`probe ${from} -> ${to} ${protocol}${port === undefined ? '' : ` port ${port}`}: ${why}`);
+  }
+}
