@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Brings this checkout's agent to the nodes: its image, its manifests, and a restart where it runs already.
+set -euo pipefail
+. "$(dirname "$0")/env.sh"
+use_binaries
+image=$("$cluster/image.sh")
+for n in $nodes; do within "node$n" "$bin/ctr" -n k8s.io images import --local "$image" >>"$state/up.log" 2>&1; done
+kube apply -k "${1:-$here/daemonset}"
+if [ -n "$(kube -n sluice get pods -o name)" ]; then kube -n sluice rollout restart daemonset/sluice; fi
+
+# A DaemonSet that has seen no node yet counts as rolled out: wait for its pods as well.
+deadline=$((SECONDS + 60))
+until [ "$(kube -n sluice get pods -o name | wc -l)" = "$(wc -w <<<"$nodes")" ]; do
+  [ $SECONDS -lt $deadline ] || die "no pods of the DaemonSet after a minute"
+  sleep 0.2
+done
+kube -n sluice rollout status --timeout=120s daemonset/sluice

@@ -1,0 +1,109 @@
+/**
+ * Executes our Dockerfile where there is neither docker nor a registry, and writes the image as a tar:
+ *
+ *   unshare --mount node test/cluster/dockerfile.ts MKIMAGE OUT.tar NAME
+ *
+ * The base of the stage that builds is this machine's own file system (Debian with npm), under an overlay that
+ * keeps it as it is; the base of the last stage is the C and C++ libraries of this machine's Debian packages, as
+ * in the distroless image that the file names. All that is made on the way is in a tmpfs of this process's mount
+ * namespace, and ends with it.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { type Instruction, parseDockerfile } from './dockerfile-parse.ts';
+
+/** `root` holds what the stage's own instructions made: the upper layer over its base. */
+interface Stage {
+  readonly root: string;
+  workdir: string;
+  entrypoint: readonly string[];
+}
+
+const LIBRARIES = ['libc6', 'libgcc-s1', 'libstdc++6'];
+
+const context = resolve(import.meta.dirname, '../..');
+const [mkimage, out, name] = process.argv.slice(2) as [string, string, string];
+const work = join(dirname(out), 'work');
+mkdirSync(work, { recursive: true });
+sh('mount --make-rprivate / && mount -t tmpfs tmpfs "$1"', work);
+
+const stages = new Map<string, Stage>();
+let stage: Stage = newStage('none');
+for (const instruction of parseDockerfile(readFileSync(join(context, 'Dockerfile'), 'utf8'))) {
+  process.stderr.write(`   ${instruction.text}\n`);
+  stage = execute(instruction, stage);
+}
+writeImage(stage);
+
+function execute(instruction: Instruction, stage: Stage): Stage {
+  switch (instruction.verb) {
+    case 'FROM':
+      return from(instruction.base, instruction.name);
+    case 'WORKDIR':
+      stage.workdir = instruction.path;
+      mkdirSync(join(stage.root, instruction.path), { recursive: true });
+      break;
+    case 'COPY':
+      copy(stage, instruction.from, instruction.sources, instruction.target);
+      break;
+    case 'RUN':
+      run(stage, instruction.command);
+      break;
+    case 'ENTRYPOINT':
+      stage.entrypoint = instruction.words;
+  }
+  return stage;
+}
+
+function from(base: string, name: string): Stage {
+  const stage = newStage(name);
+  stages.set(name, stage);
+  if (base.includes('/distroless/')) unpackLibraries(stage.root);
+  return stage;
+}
+
+function newStage(name: string): Stage {
+  const root = join(work, name, 'upper');
+  mkdirSync(root, { recursive: true });
+  return { root, workdir: '/', entrypoint: [] };
+}
+
+function unpackLibraries(root: string): void {
+  const files = 'dpkg -L "$@" | sed -n "/gconv/d; s|^/\\(.*\\.so.*\\)|\\1|p"';
+  sh(`root=$1; shift; ${files} | tar -C / -cT - | tar -C "$root" -x`, root, ...LIBRARIES);
+}
+
+function copy(stage: Stage, from: string | undefined, sources: readonly string[], target: string): void {
+  const top = from === undefined ? context : stages.get(from)!.root;
+  const into = join(stage.root, resolve(stage.workdir, target));
+  for (const source of sources.map(source => join(top, source))) {
+    // As docker has it: of a folder, what is in it; a file under its own name where the target is a folder.
+    const to = !statSync(source).isDirectory() && target.endsWith('/') ? join(into, basename(source)) : into;
+    cpSync(source, to, { recursive: true, verbatimSymlinks: true });
+  }
+}
+
+/** Runs a command where the stage's files lie over this machine's. */
+function run({ root, workdir }: Stage, command: string): void {
+  const overlay = join(root, '..');
+  const script = [
+    'cd "$1" && mkdir -p work root',
+    'mount -t overlay overlay -o lowerdir=/,upperdir=upper,workdir=work root',
+    'cd root && mount --rbind /dev dev && mount --rbind /proc proc && mount -t tmpfs tmpfs tmp',
+    'exec chroot . sh -ec "cd $2 && $3"',
+  ].join('\n');
+  execFileSync('unshare', ['--mount', 'sh', '-ec', script, 'sh', overlay, workdir, command], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+}
+
+function writeImage({ root, workdir, entrypoint }: Stage): void {
+  const path = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+  const flags = ['-names', name, '-workdir', workdir, '-entrypoint', entrypoint.join(' '), '-env', path];
+  execFileSync(mkimage, ['-o', out, ...flags, `${root}=/`], { stdio: 'inherit' });
+}
+
+function sh(script: string, ...args: readonly string[]): void {
+  execFileSync('sh', ['-ec', script, 'sh', ...args], { stdio: ['ignore', 'ignore', 'inherit'] });
+}

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Makes the agent's image from this checkout, by its Dockerfile, unless the cache holds it; prints its tar.
+set -euo pipefail
+. "$(dirname "$0")/env.sh"
+use_binaries
+image=$cache/sluice-$(key Dockerfile package.json package-lock.json tsconfig.json tsconfig.build.json src \
+  test/cluster/dockerfile.ts test/cluster/dockerfile-parse.ts test/cluster/mkimage).tar
+if [ ! -e "$image" ]; then
+  need_modules >&2
+  say "building the image by the Dockerfile"
+  unshare --mount node "$cluster/dockerfile.ts" "$bin/mkimage" "$cache/unfinished.tar" docker.io/library/sluice:0.1.0 >&2
+  mv "$cache/unfinished.tar" "$image"
+  keep "$image"
+fi
+echo "$image"

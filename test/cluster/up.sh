@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Brings the cluster up and waits until its nodes are ready.
+set -euo pipefail
+. "$(dirname "$0")/env.sh"
+use_binaries
+mkdir -p "$state"
+# Kubelet sets these for the whole machine; down.sh sets them back.
+sysctl vm.overcommit_memory kernel.panic kernel.panic_on_oops >"$state/sysctl"
+"$cluster/certs.sh"
+"$cluster/network.sh"
+
+start() { # start NAMESPACE SCRIPT...: the script as the first process of its own namespaces
+  setsid nsenter --net="/run/netns/$1" unshare --mount --uts --ipc --pid --fork --kill-child "${@:2}" \
+    </dev/null >>"$state/up.log" 2>&1 &
+}
+wait_for() { # wait_for SECONDS WHAT COMMAND...
+  local deadline=$((SECONDS + $1))
+  until "${@:3}" >/dev/null 2>&1; do
+    [ $SECONDS -lt $deadline ] || die "no $2 within $1 s; see $state/up.log, $state/cp and $state/node*/var/log"
+    sleep 0.1
+  done
+}
+
+start k8s-cp "$cluster/control-plane.sh"
+wait_for 120 "API server" kube get --raw /readyz
+# The Node objects come first, so that each has the pod ranges that its routes lead to.
+for n in $nodes; do
+  kube apply -f - <<END
+apiVersion: v1
+kind: Node
+metadata: {name: node$n}
+spec: {podCIDR: $(pod4 "$n"), podCIDRs: ["$(pod4 "$n")", "$(pod6 "$n")"]}
+END
+  start "k8s-node$n" "$cluster/node.sh" "$n"
+done
+kube wait --for=condition=Ready --timeout=180s node --all
+kube apply -f "$cluster/dns.yaml" >/dev/null
+kube -n kube-system rollout status --timeout=120s deployment/coredns

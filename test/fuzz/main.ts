@@ -1,0 +1,62 @@
+/**
+ * The properties that hold the product together, for as long as you like and with a new seed each time:
+ *   npm run fuzz -- --seconds 60            prints its seed
+ *   npm run fuzz -- --seed 12345            the same inputs again
+ */
+import { parseArgs } from 'node:util';
+import fc from 'fast-check';
+import { FakeKernel } from '../../src/nft/fake.ts';
+import { plan } from '../../src/nft/plan.ts';
+import { situationArbitrary } from '../support/cluster-arbitrary.ts';
+import { checkSituation, type Tally } from '../support/equivalence.ts';
+import { historyArbitrary } from '../support/event-arbitrary.ts';
+import { type Count, checkHistory } from '../support/replay.ts';
+import { rulesetArbitrary } from '../support/ruleset-arbitrary.ts';
+
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '60' }, seed: { type: 'string' } },
+});
+const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+const seconds = Number(values.seconds);
+if (!(seconds > 0) || !Number.isInteger(seed)) throw new TypeError('--seconds and --seed take numbers');
+
+const tally: Tally = { packets: 0, decidedByPolicy: 0, denied: 0, tiers: {} };
+const count: Count = { flushes: 0, chains: 0 };
+let plans = 0;
+
+const properties = {
+  'evaluate equals the trace of compile': fc.property(situationArbitrary(60), situation =>
+    checkSituation(situation, tally),
+  ),
+  'incremental equals compile': fc.property(historyArbitrary(16), steps => checkHistory(steps, count)),
+  'plan leads from any ruleset to any other': fc.asyncProperty(
+    rulesetArbitrary(),
+    rulesetArbitrary(),
+    async (from, to) => {
+      const kernel = new FakeKernel();
+      await kernel.commit(plan({ tables: new Map() }, from));
+      await kernel.commit(plan((await kernel.dump()).ruleset, to));
+      plans++;
+      const left = plan((await kernel.dump()).ruleset, to);
+      if (left.length > 0) throw new Error(`${left.length} ops are left: ${JSON.stringify(left[0])}`);
+    },
+  ),
+};
+
+process.stdout.write(`seed ${seed}, ${seconds} seconds\n`);
+const timeLimit = (seconds * 1000) / Object.keys(properties).length;
+for (const [name, property] of Object.entries(properties)) {
+  const result = await fc.check(property as fc.IAsyncProperty<unknown>, {
+    seed,
+    numRuns: Number.POSITIVE_INFINITY,
+    interruptAfterTimeLimit: timeLimit,
+  });
+  process.stdout.write(`${result.failed ? 'FAILED' : 'ok'}  ${name}: ${result.numRuns} runs\n`);
+  if (!result.failed) continue;
+  process.exitCode = 1;
+  process.stdout.write(`${await fc.asyncDefaultReportMessage(result as never)}\n`);
+}
+process.stdout.write(
+  `${tally.packets} packets, ${tally.decidedByPolicy} decided by a policy; ${count.flushes} flushes; ${plans} plans\n`,
+);
+if (tally.packets === 0 || count.flushes === 0 || plans === 0) process.exitCode = 1;

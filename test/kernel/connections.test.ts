@@ -1,0 +1,506 @@
+/** What becomes of open connections when policy changes: real sockets, real packets, one node's kernel. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Agent } from '../../src/agent/agent.ts';
+import { LiveConnections } from '../../src/agent/connections.ts';
+import { unguarded } from '../../src/agent/unguarded.ts';
+import { forgetConnections } from '../../src/lab/conntrack.ts';
+import { buildLab, type Lab } from '../../src/lab/lab.ts';
+import { inNamespace } from '../../src/lab/netns.ts';
+import { installServices } from '../../src/lab/services.ts';
+import { address, topologyOf } from '../../src/lab/topology.ts';
+import type { Address } from '../../src/model/address.ts';
+import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
+import { openConntrack } from '../../src/netlink/conntrack.ts';
+import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
+import type { Connection, Conntrack } from '../../src/nft/conntrack.ts';
+import type { Kernel } from '../../src/nft/kernel.ts';
+import { plan } from '../../src/nft/plan.ts';
+import { compile } from '../../src/policy/compile.ts';
+import { withoutGuard } from '../../src/policy/guard.ts';
+import { Incremental } from '../../src/policy/incremental.ts';
+import { answers, reaches, Telephones } from '../support/live.ts';
+import { nodeEvent, podEvent, policyEvent } from '../support/shop.ts';
+
+const CAST: readonly ClusterEvent[] = [
+  nodeEvent('n1', ['172.18.0.1', 'fd18::1']),
+  nodeEvent('n2', ['172.18.0.2', 'fd18::2']),
+  podEvent('shop/web', 'n1', ['10.1.0.1', 'fd01::1']),
+  podEvent('shop/api', 'n1', ['10.1.0.2', 'fd01::2']),
+  podEvent('shop/db', 'n1', ['10.1.0.3', 'fd01::3']),
+  podEvent('shop/far', 'n2', ['10.2.0.1', 'fd02::1']),
+];
+const [web, api, db, far, node] = ['10.1.0.1', '10.1.0.2', '10.1.0.3', '10.2.0.1', '172.18.0.1'].map(
+  address,
+) as [Address, Address, Address, Address, Address];
+
+const from = (...apps: string[]) => apps.map(app => ({ podSelector: { matchLabels: { app } } }));
+
+/** Who may come in to the database. */
+const dbIngress = (...apps: string[]) =>
+  policyEvent('db', {
+    podSelector: { matchLabels: { app: 'db' } },
+    policyTypes: ['Ingress'],
+    ingress: apps.length === 0 ? [] : [{ from: from(...apps) }],
+  });
+
+/** Whom a pod may call. */
+const egress = (app: string, ...to: string[]) =>
+  policyEvent(app, {
+    podSelector: { matchLabels: { app } },
+    policyTypes: ['Egress'],
+    egress: to.length === 0 ? [] : [{ to: from(...to) }],
+  });
+
+let lab: Lab;
+let phones: Telephones;
+
+beforeAll(async () => {
+  lab = await buildLab(topologyOf(stateOf(CAST)));
+});
+afterAll(() => lab.remove());
+beforeEach(() => {
+  phones = new Telephones(lab);
+});
+afterEach(async () => {
+  phones.close();
+  await clear();
+});
+
+function stateOf(events: readonly ClusterEvent[]): ClusterState {
+  const state = new ClusterState();
+  for (const event of events) state.apply(event);
+  return state;
+}
+
+const onNode = <T>(work: () => T): T => inNamespace(lab.nodeNamespace('n1'), work);
+
+async function clear(): Promise<void> {
+  await enforce(new Map());
+  forgetConnections(lab.nodeNamespace('n1'));
+  setLoose(true);
+}
+
+function setLoose(loose: boolean): void {
+  onNode(() => writeFileSync('/proc/sys/net/netfilter/nf_conntrack_tcp_loose', loose ? '1' : '0'));
+}
+
+/** Leads the node to what the tables say, without an agent. */
+async function enforce(tables: ReturnType<typeof compile>['tables']): Promise<void> {
+  const kernel: Kernel = await onNode(() => openNftKernel());
+  const { ruleset, generation } = await kernel.dump();
+  await kernel.commit(plan(ruleset, { tables }), generation);
+  kernel.close();
+}
+
+const rulesFor = (...policies: ClusterEvent[]) => compile(stateOf([...CAST, ...policies]), 'n1');
+
+/** What the node tracks between two addresses. */
+async function tracked(opener: Address, answerer: Address): Promise<Connection[]> {
+  return withConntrack(async conntrack => {
+    const found: Connection[] = [];
+    await conntrack.read(
+      [opener],
+      flow => flow.from === opener && flow.to === answerer,
+      one => found.push(one),
+    );
+    return found;
+  });
+}
+
+async function withConntrack<T>(work: (conntrack: Conntrack) => Promise<T>): Promise<T> {
+  const conntrack = onNode(openConntrack);
+  try {
+    return await work(conntrack);
+  } finally {
+    conntrack.close();
+  }
+}
+
+describe('a TCP connection that policy comes to deny', () => {
+  const dial = { from: web, to: db, port: 5432 };
+  const deletion = async () => {
+    const found = await tracked(web, db);
+    expect(found).toHaveLength(1);
+    expect(await withConntrack(conntrack => conntrack.delete(found))).toBe(1);
+  };
+
+  test('lives on when only the set changes', async () => {
+    await enforce(withoutGuard(rulesFor(dbIngress('web'))).tables);
+    const call = await phones.tcp(dial);
+    await enforce(withoutGuard(rulesFor(dbIngress('api'))).tables);
+    expect(await answers(call)).toBe(true);
+    await expect(phones.tcp({ ...dial, port: 5433 })).rejects.toThrow('cannot connect');
+  });
+
+  test('comes back when it is deleted and tracking is loose: what the server sends makes a new one', async () => {
+    await enforce(withoutGuard(rulesFor(dbIngress('web'))).tables);
+    const call = await phones.tcp(dial);
+    await enforce(withoutGuard(rulesFor(dbIngress('api'))).tables);
+    await deletion();
+    expect(await reaches(call.client, call.server)).toBe(false);
+    expect(await reaches(call.server, call.client)).toBe(true);
+    expect(await answers(call, 3000)).toBe(true);
+    expect(await tracked(db, web)).toHaveLength(1);
+  });
+
+  test('is cut when it is deleted and tracking is strict', async () => {
+    await enforce(withoutGuard(rulesFor(dbIngress('web'))).tables);
+    setLoose(false);
+    const call = await phones.tcp(dial);
+    await enforce(withoutGuard(rulesFor(dbIngress('api'))).tables);
+    await deletion();
+    call.server.say('hello');
+    expect(await reaches(call.client, call.server, 1500)).toBe(false);
+    expect([...(await tracked(db, web)), ...(await tracked(web, db))]).toEqual([]);
+  });
+
+  test('is cut in both directions when it is deleted and the guard stands', async () => {
+    await enforce(rulesFor(dbIngress('web')).tables);
+    const call = await phones.tcp(dial);
+    await enforce(rulesFor(dbIngress('api')).tables);
+    await deletion();
+    expect(await reaches(call.server, call.client)).toBe(false);
+    expect(await reaches(call.client, call.server)).toBe(false);
+    expect([...(await tracked(db, web)), ...(await tracked(web, db))]).toEqual([]);
+  });
+});
+
+describe('the guard', () => {
+  test('has an allowed connection that conntrack forgot go on once the end that opened it speaks', async () => {
+    await enforce(rulesFor(dbIngress('web')).tables);
+    const call = await phones.tcp({ from: web, to: db, port: 5432 });
+    forgetConnections(lab.nodeNamespace('n1'));
+    expect(await reaches(call.server, call.client)).toBe(false);
+    expect(await reaches(call.client, call.server)).toBe(true);
+    expect(await reaches(call.server, call.client, 3000)).toBe(true);
+  });
+
+  test('changes nothing for pods without policies, and for what the node itself opened', async () => {
+    await enforce(rulesFor(dbIngress('web')).tables);
+    const others = await phones.tcp({ from: web, to: api, port: 80 });
+    const probe = await phones.tcp({ from: node, to: db, port: 8080 });
+    forgetConnections(lab.nodeNamespace('n1'));
+    expect(await reaches(others.server, others.client)).toBe(true);
+    expect(await answers(others)).toBe(true);
+    expect(await answers(probe, 3000)).toBe(true);
+  });
+});
+
+describe('conntrack over netlink', () => {
+  const ends = async (about: readonly Address[] | 'all') =>
+    withConntrack(async conntrack => {
+      const found = new Set<string>();
+      const read = conntrack.read(
+        about,
+        () => true,
+        ({ flow }) => found.add(`${flow.from} ${flow.to}`),
+      );
+      await read;
+      return [...found].sort();
+    });
+
+  test('reads all connections, or those of one end whichever it is, by the kernel or by itself', async () => {
+    await enforce(rulesFor().tables);
+    await phones.udp({ from: web, to: db, port: 53 });
+    await phones.tcp({ from: api, to: web, port: 80 });
+    await phones.tcp({ from: api, to: far, port: 80 });
+    const all = [`${api} ${far}`, `${api} ${web}`, `${web} ${db}`].sort();
+    expect(await ends('all')).toEqual(all);
+    expect(await ends([web])).toEqual([`${api} ${web}`, `${web} ${db}`].sort());
+    const many = ['10.3.0.1', '10.3.0.2', '10.3.0.3', '10.3.0.4'].map(address);
+    expect(await ends([db, ...many])).toEqual([`${web} ${db}`]);
+    expect(await ends(many)).toEqual([]);
+  });
+
+  test('has the kernel choose where only a few addresses are asked for', async () => {
+    await enforce(rulesFor().tables);
+    await phones.udp({ from: web, to: db, port: 53 });
+    await phones.udp({ from: api, to: far, port: 53 });
+    const shown: string[] = [];
+    const look = (about: readonly Address[]) =>
+      withConntrack(conntrack =>
+        conntrack.read(
+          about,
+          ({ from }) => shown.push(from) < 0,
+          () => {},
+        ),
+      );
+    await look([db]);
+    expect(shown).toEqual([web]);
+  });
+
+  test('deletes what it has read, once', async () => {
+    await enforce(rulesFor().tables);
+    const call = await phones.udp({ from: web, to: db, port: 53 });
+    const [old] = await tracked(web, db);
+    await withConntrack(async conntrack => {
+      expect(await conntrack.has(old!)).toBe(true);
+      expect(await conntrack.delete([old!])).toBe(1);
+      expect(await conntrack.has(old!)).toBe(false);
+      expect(await conntrack.delete([old!])).toBe(0);
+      expect(await answers(call)).toBe(true);
+      expect(await tracked(web, db)).toHaveLength(1);
+    });
+  });
+});
+
+describe('sluice trace', () => {
+  const trace = (...words: string[]) => {
+    const main = join(import.meta.dirname, '../../src/cli/main.ts');
+    const { status, stdout, stderr } = onNode(() =>
+      spawnSync(process.execPath, [main, 'trace', ...words], { encoding: 'utf8' }),
+    );
+    return { status, stdout, stderr };
+  };
+
+  test('walks what stands, names pods by it, and knows open connections', async () => {
+    await enforce(rulesFor(dbIngress('web')).tables);
+    const call = await phones.tcp({ from: web, to: db, port: 5432 });
+    const {
+      from: opener,
+      verdict,
+      hook,
+      steps,
+      tracked,
+      ...rest
+    } = JSON.parse(trace('10.1.0.1', 'shop/db:5432', '-o', 'json').stdout);
+    expect([opener.address, rest.to.pod, hook, verdict]).toEqual([web, 'shop/db', 'forward', 'accept']);
+    expect(steps.at(-1)).toMatchObject({ verdict: 'accept', comment: 'shop/db ingress[0]' });
+    expect(tracked).toEqual([{ sourcePort: expect.any(Number) }]);
+    await enforce(rulesFor(dbIngress()).tables);
+    const { stdout } = trace('10.1.0.1', 'shop/db:5432');
+    expect(stdout).toMatch(/^drop {4}10\.1\.0\.1 -> shop\/db \(10\.1\.0\.3\):5432\/TCP/);
+    expect(stdout).toContain('# isolated by shop/db');
+    expect(stdout).toContain('knows 1, from port');
+    expect(await answers(call)).toBe(true);
+  });
+
+  test('says what it cannot know', async () => {
+    await enforce(rulesFor(dbIngress('web')).tables);
+    const { status, stderr } = trace('shop/web', 'shop/db:5432');
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringContaining('there is no pod shop/web; the rules name only'),
+    ]);
+  });
+
+  test('says whether policy agrees', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-trace-'));
+    try {
+      writeFileSync(
+        join(folder, 'all.json'),
+        JSON.stringify({ apiVersion: 'v1', kind: 'List', items: MANIFESTS }),
+      );
+      const asked = ['shop/web', 'shop/db:5432', '--manifests', folder, '--node', 'n1'];
+      await enforce(rulesFor(dbIngress()).tables);
+      const right = trace(...asked);
+      expect([right.status, right.stdout]).toEqual([
+        0,
+        expect.stringContaining('agrees: it denies the connection'),
+      ]);
+      await enforce(rulesFor().tables);
+      const wrong = trace(...asked);
+      expect([wrong.status, wrong.stdout]).toEqual([
+        1,
+        expect.stringContaining('disagrees: this node should drop it'),
+      ]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+const MANIFESTS = [
+  ...(['web', 'db'] as const).map((name, i) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'shop', labels: { app: name } },
+    spec: { nodeName: 'n1', containers: [{ name: 'main', image: 'x' }] },
+    status: { phase: 'Running', podIPs: [{ ip: [web, db][i] }] },
+  })),
+  {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name: 'db', namespace: 'shop' },
+    spec: { podSelector: { matchLabels: { app: 'db' } }, policyTypes: ['Ingress'] },
+  },
+];
+
+/** An agent of node n1 in this process, and what it says. */
+class Following {
+  readonly lines: string[] = [];
+  readonly #stop = new AbortController();
+  readonly live: LiveConnections | undefined;
+  readonly #agent: Agent;
+  readonly #ended: Promise<void>;
+
+  constructor(what: 'cut' | 'keep', events: readonly ClusterEvent[]) {
+    const say = (_: object, message: string) => void this.lines.push(message);
+    const log = { info: say, warn: say, error: say };
+    const ownAddresses = () => new Set([node, address('fd18::1')]);
+    this.live =
+      what === 'cut'
+        ? new LiveConnections({ conntrack: onNode(openConntrack), ownAddresses, log })
+        : undefined;
+    this.#agent = new Agent({
+      open: () => onNode(() => openNftKernel()),
+      engine: () => (what === 'cut' ? new Incremental('n1') : unguarded(new Incremental('n1'))),
+      log,
+      afterCommit: committed => this.live?.follow(committed),
+    });
+    this.#agent.note(events);
+    this.#ended = this.#agent.run(this.#stop.signal);
+  }
+
+  /** Until the next line about rules, and the look that it led to. */
+  async settled(): Promise<string[]> {
+    const deadline = performance.now() + 5000;
+    while (!this.lines.some(line => /rules|nothing to change/.test(line))) {
+      if (performance.now() > deadline) throw new Error('the agent says nothing');
+      await new Promise(resolve => setTimeout(resolve, 2));
+    }
+    await this.live?.settled();
+    return this.lines.splice(0);
+  }
+
+  async change(...events: ClusterEvent[]): Promise<string[]> {
+    this.#agent.note(events);
+    return this.settled();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#ended;
+    this.live?.close();
+  }
+}
+
+describe('the agent', () => {
+  let agent: Following;
+  const start = async (what: 'cut' | 'keep', ...events: ClusterEvent[]) => {
+    agent = new Following(what, [...CAST, ...events]);
+    await agent.settled();
+  };
+  afterEach(() => agent.stop());
+
+  test.each(['ip', 'ip6'])(
+    'cuts the one of two connections that a policy comes to deny (%s)',
+    async family => {
+      const at = (v4: string, v6: string) => address(family === 'ip' ? v4 : v6);
+      const to = at('10.1.0.3', 'fd01::3');
+      await start('cut', dbIngress('web', 'far'));
+      const denied = await phones.tcp({ from: at('10.1.0.1', 'fd01::1'), to, port: 5432 });
+      const allowed = await phones.tcp({ from: at('10.2.0.1', 'fd02::1'), to, port: 5433 });
+      const lines = await agent.change(dbIngress('far'));
+      expect(lines.at(-1)).toMatch(
+        /^cut 1 connection that policy denies now: shop\/web -> shop\/db:5432\/TCP$/,
+      );
+      expect(await reaches(denied.server, denied.client)).toBe(false);
+      expect(await reaches(denied.client, denied.server)).toBe(false);
+      expect(await answers(allowed)).toBe(true);
+    },
+  );
+
+  test('keeps an allowed connection through any number of edits', async () => {
+    await start('cut', dbIngress('web'), egress('web', 'db'));
+    const call = await phones.tcp({ from: web, to: db, port: 5432 });
+    for (const others of [['web', 'far'], ['web'], ['api', 'web'], ['web', 'nobody']]) {
+      await agent.change(dbIngress(...others));
+      await agent.change(egress('web', ...others, 'db'));
+      expect(await answers(call)).toBe(true);
+    }
+    expect(agent.live!.counts.cut).toBe(0);
+    expect(agent.live!.counts.looks).toBeGreaterThan(3);
+  });
+
+  test('reads nothing for a change that loosens', async () => {
+    await start('cut', dbIngress('web'));
+    const { looks } = agent.live!.counts;
+    await agent.change(dbIngress('web', 'far'));
+    await agent.change(podEvent('shop/web2', 'n2', ['10.2.0.9'], { app: 'web' }));
+    await agent.change({ type: 'policy', key: 'NetworkPolicy shop/db' });
+    expect(agent.live!.counts.looks).toBe(looks);
+  });
+
+  test('cuts what egress denies, to another node and to its own', async () => {
+    await start('cut', egress('web', 'far'));
+    const remote = await phones.tcp({ from: web, to: far, port: 80 });
+    await agent.change(egress('web'));
+    expect(await reaches(remote.server, remote.client)).toBe(false);
+    expect(await reaches(remote.client, remote.server)).toBe(false);
+    await agent.change({ type: 'policy', key: 'NetworkPolicy shop/web' });
+    const own = await phones.tcp({ from: web, to: node, port: 9100 });
+    const lines = await agent.change(egress('web'));
+    expect(lines.at(-1)).toContain(
+      'cut 1 connection that policy denies now: shop/web -> 172.18.0.1:9100/TCP',
+    );
+    expect(await reaches(own.server, own.client)).toBe(false);
+    expect(await reaches(own.client, own.server)).toBe(false);
+  });
+
+  test('never cuts what its own node opened (N43), from whatever address', async () => {
+    await start('cut', dbIngress('web'));
+    const probe = await phones.tcp({ from: node, to: db, port: 8080 });
+    await agent.change(dbIngress());
+    expect(await answers(probe)).toBe(true);
+    expect(agent.live!.counts.cut).toBe(0);
+  });
+
+  test('cuts UDP', async () => {
+    await start('cut', dbIngress('web'));
+    const call = await phones.udp({ from: web, to: db, port: 53 });
+    const lines = await agent.change(dbIngress('api'));
+    expect(lines.at(-1)).toContain('shop/db:53/UDP');
+    expect(await reaches(call.client, call.server)).toBe(false);
+  });
+
+  test('judges a connection through a Service by the pod that answers it', async () => {
+    const service = { address: address('198.18.0.1'), port: 80 };
+    const back = (port: number) => ({ address: db, port });
+    installServices(lab, [{ front: service, protocol: 'TCP', back: back(5432) }]);
+    await start('cut', dbIngress('web', 'api'));
+    const denied = await phones.tcp({ from: web, to: db, port: 5432, via: service });
+    expect((await tracked(web, db)).map(({ dialled, flow }) => [dialled, flow.to, flow.port])).toEqual([
+      ['198.18.0.1', db, 5432],
+    ]);
+    await agent.change(dbIngress('api'));
+    expect(await reaches(denied.server, denied.client)).toBe(false);
+    expect(await reaches(denied.client, denied.server)).toBe(false);
+    expect(await tracked(web, db)).toEqual([]);
+    installServices(lab, []);
+  });
+
+  test('follows a pod that loses the label that let it in', async () => {
+    await start('cut', dbIngress('web'));
+    const call = await phones.tcp({ from: web, to: db, port: 5432 });
+    await agent.change(podEvent('shop/web', 'n1', ['10.1.0.1', 'fd01::1'], { app: 'stranger' }));
+    expect(await answers(call)).toBe(false);
+  });
+
+  test('cuts at its start what was opened while nobody enforced policy', async () => {
+    await enforce(rulesFor().tables); // Tracks connections, and denies none.
+    const call = await phones.tcp({ from: web, to: db, port: 5432 });
+    await start('cut', dbIngress('api'));
+    expect(await answers(call)).toBe(false);
+  });
+
+  test('has what was open before anybody tracked connections go on once the end that opened it speaks', async () => {
+    const call = await phones.tcp({ from: web, to: db, port: 5432 });
+    await start('cut', dbIngress('web'));
+    expect(await answers(call, 3000)).toBe(true);
+    expect(agent.live!.counts.cut).toBe(0);
+  });
+
+  test('leaves everything open where it is told to keep', async () => {
+    await start('keep', dbIngress('web'));
+    const call = await phones.tcp({ from: web, to: db, port: 5432 });
+    await agent.change(dbIngress('api'));
+    expect(await answers(call)).toBe(true);
+    forgetConnections(lab.nodeNamespace('n1'));
+    expect(await reaches(call.server, call.client)).toBe(true);
+  });
+});

@@ -1,0 +1,116 @@
+/** The demo from the outside, as a person meets it. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, test } from 'vitest';
+
+const SLUICE = fileURLToPath(new URL('../../src/cli/sluice.ts', import.meta.url));
+const STATE = '/run/sluice-demo/state.json';
+
+interface Ending {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly output: string;
+}
+
+function start(...args: string[]): ChildProcess {
+  return spawn(process.execPath, [SLUICE, 'demo', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+async function ending(child: ChildProcess): Promise<Ending> {
+  let output = '';
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.setEncoding('utf8').on('data', text => {
+      output += text;
+    });
+  const [code, signal] = await once(child, 'close');
+  return { code, signal, output };
+}
+
+const demo = (...args: string[]) => ending(start(...args));
+
+afterEach(() => demo('--remove'));
+
+const namespaces = () => readdirSync('/run/netns').filter(name => name.startsWith('sluice-demo.'));
+
+const agents = () => (JSON.parse(readFileSync(STATE, 'utf8')) as { agents: number[] }).agents;
+
+async function until(condition: () => boolean): Promise<void> {
+  for (const deadline = Date.now() + 20_000; !condition(); ) {
+    if (Date.now() > deadline) throw new Error('waited in vain');
+    await new Promise(resolve => setTimeout(resolve, 5));
+  }
+}
+
+const isGone = (pid: number) => !existsSync(`/proc/${pid}`);
+
+test('the demo finds every flow as policy says, before and after the edits, and leaves nothing', async () => {
+  const { code, output } = await demo();
+  expect(output.match(/flows tried, \d+ as policy says/g)).toHaveLength(3);
+  expect(output).toMatch(/^ {4}(.*)shop\/jobs -> shop\/db, the internet$/m);
+  expect(output).toContain('chain forward {');
+  expect(output).toContain('deny   guest/visitor');
+  expect(output).toMatch(/All \d{4} flows did what policy says/);
+  expect(code, output).toBe(0);
+  expect(namespaces()).toEqual([]);
+  expect(existsSync('/run/sluice-demo')).toBe(false);
+});
+
+test('the demo fails loudly where one cell differs', async () => {
+  const child = start();
+  const end = ending(child);
+  await until(() => namespaces().includes('sluice-demo.node1') && existsSync(STATE) && agents().length > 0);
+  // What no policy says: the database is closed to its own api, over IPv6.
+  const script = `table ip6 saboteur {
+    chain forward {
+      type filter hook forward priority 10
+      tcp dport 5432 drop
+    }
+  }`;
+  execFileSync('ip', ['netns', 'exec', 'sluice-demo.node1', 'nft', '-f', '-'], { input: script });
+  const { code, output } = await end;
+  expect(output).toMatch(
+    /WRONG {2}shop\/api -> shop\/db:5432\/TCP over IPv6: policy says allow .* and no answer came/,
+  );
+  expect(output).toMatch(/sluice: \d+ of \d{4} flows did not do what policy says/);
+  expect(code).toBe(1);
+  expect(namespaces()).toEqual([]);
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)('%s in the middle of the demo removes everything', async signal => {
+  const child = start();
+  const end = ending(child);
+  await until(() => existsSync(STATE) && agents().length > 0);
+  const pids = agents();
+  child.kill(signal);
+  expect((await end).signal).toBe(signal);
+  expect(namespaces()).toEqual([]);
+  expect(existsSync('/run/sluice-demo')).toBe(false);
+  await until(() => pids.every(isGone));
+});
+
+test('a second demo leaves the one that is running alone', async () => {
+  const first = ending(start());
+  await until(() => existsSync(STATE));
+  const { code, output } = await demo();
+  expect(output).toMatch(/sluice: a demo is running already \(process \d+\)/);
+  expect(code).toBe(1);
+  expect((await first).code).toBe(0);
+});
+
+test('--keep leaves agents that follow edits, --again tries the board, --remove takes all away', async () => {
+  const kept = await demo('--keep');
+  expect(kept.code, kept.output).toBe(0);
+  const pids = agents();
+  expect(pids.some(isGone)).toBe(false);
+  const policies = '/run/sluice-demo/manifests/policies.yaml';
+  execFileSync('sed', ['-i', 's/port: 5432/port: 5433/', policies]);
+  const again = await demo('--again');
+  expect(again.output).toMatch(/✓ (\d+) flows tried, \1 as policy says/);
+  expect(again.output).toMatch(/shop\/api( +\S+){4} +···· /);
+  expect(again.code).toBe(0);
+  expect((await demo('--remove')).output).toContain('removed the demo that stood');
+  expect(namespaces()).toEqual([]);
+  await until(() => pids.every(isGone));
+});

@@ -1,0 +1,67 @@
+/** Our text, and what nft makes of it. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
+import { formatRuleset } from '../../src/nft/format.ts';
+import { applied, plan } from '../../src/nft/plan.ts';
+import type { Ruleset } from '../../src/nft/ruleset.ts';
+import { compile } from '../../src/policy/compile.ts';
+import { clusterArbitrary } from '../support/cluster-arbitrary.ts';
+import { rulesetArbitrary } from '../support/ruleset-arbitrary.ts';
+import { NOTHING } from '../support/transitions.ts';
+import { Netns } from './netns.ts';
+
+describe('formatRuleset()', () => {
+  it('writes text that nft -f loads, and lists as it lists what we commit', async () => {
+    await fc.assert(
+      fc.asyncProperty(rulesetArbitrary(), async ruleset => {
+        const text = formatRuleset(applied(NOTHING, ruleset));
+        const listing = loadAndList(text);
+        expect(listing, text).toBe(await commitAndList(ruleset));
+        expect(loadAndList(listing), text).toBe(listing);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('writes what policy is compiled to as text that nft -f loads, and lists as it lists what we commit', async () => {
+    await fc.assert(
+      fc.asyncProperty(clusterArbitrary, async cluster => {
+        for (const node of cluster.nodes.keys()) {
+          const ruleset = compile(cluster, node);
+          const text = formatRuleset(applied(NOTHING, ruleset));
+          expect(loadAndList(text), text).toBe(await commitAndList(ruleset));
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+function loadAndList(text: string): string {
+  const netns = new Netns();
+  try {
+    netns.exec('nft', ['-f', '-'], text);
+    return list(netns);
+  } finally {
+    netns.close();
+  }
+}
+
+async function commitAndList(ruleset: Ruleset): Promise<string> {
+  const netns = new Netns();
+  try {
+    const kernel = await netns.run(() => openNftKernel());
+    await kernel.commit(plan(NOTHING, ruleset));
+    const listing = list(netns);
+    kernel.close();
+    return listing;
+  } finally {
+    netns.close();
+  }
+}
+
+/** Without the owner of a table, who is not in the text. */
+function list(netns: Netns): string {
+  return netns.exec('nft', ['list', 'ruleset']).replace(/ # progname .*|\tflags owner\n+/g, '');
+}

@@ -1,0 +1,469 @@
+/** Planted faults: one line of ours made wrong, and the test file that has to notice. */
+export interface Mutant {
+  /** What the fault is, in words. */
+  readonly name: string;
+  readonly file: string;
+  /** Occurs once in the file. */
+  readonly find: string;
+  readonly replace: string;
+  /** The smallest test file that should fail. */
+  readonly test: string;
+}
+
+const SCENARIOS = 'test/unit/scenarios.test.ts';
+const TRACED = 'test/unit/scenario-trace.test.ts';
+const EQUIVALENCE = 'test/property/equivalence.test.ts';
+const NETWORKS = 'src/policy/networks.test.ts';
+const INCREMENTAL = 'test/property/incremental.test.ts';
+const NETWORK_POLICY = 'src/kube/networkpolicy.test.ts';
+const CLUSTER_POLICY = 'src/kube/clusterpolicy.test.ts';
+const PLAN = 'src/nft/plan.test.ts';
+const CODEC = 'src/netlink/codec.test.ts';
+const ORACLE = 'test/kernel/codec-oracle.test.ts';
+
+export const MUTANTS: readonly Mutant[] = [
+  // Decoders
+  {
+    name: 'policyTypes: egress rules do not make a policy an egress policy',
+    file: 'src/kube/networkpolicy.ts',
+    find: "return isEmpty ? ['Ingress'] : POLICY_TYPES;",
+    replace: "return ['Ingress'];",
+    test: NETWORK_POLICY,
+  },
+  {
+    name: 'policyTypes: an unknown word leaves the direction open',
+    file: 'src/kube/networkpolicy.ts',
+    find: 'if (!clean) return POLICY_TYPES;',
+    replace: '',
+    test: NETWORK_POLICY,
+  },
+  {
+    name: 'an empty `from` matches nobody instead of everybody',
+    file: 'src/kube/networkpolicy.ts',
+    find: "return items.length === 0 ? 'any' : items.map(item => item.part(effect, read));",
+    replace: 'return items.map(item => item.part(effect, read));',
+    test: NETWORK_POLICY,
+  },
+  {
+    name: 'a namespaceSelector is forgotten: the peer is of the policy’s own namespace',
+    file: 'src/kube/networkpolicy.ts',
+    find: 'namespaces: namespaces.isPresent\n',
+    replace: 'namespaces: !pods.isPresent\n',
+    test: NETWORK_POLICY,
+  },
+  {
+    name: 'endPort is forgotten',
+    file: 'src/kube/networkpolicy.ts',
+    find: "return { kind: 'range', protocol, first, last: readEndPort(endPort, first) };",
+    replace: "return { kind: 'range', protocol, first, last: first };",
+    test: NETWORK_POLICY,
+  },
+  {
+    name: 'a port without a protocol is one of every protocol’s, read as UDP',
+    file: 'src/kube/networkpolicy.ts',
+    find: "oneOf(PROTOCOLS) ?? 'TCP'; // N25",
+    replace: "oneOf(PROTOCOLS) ?? 'UDP'; // N25",
+    test: NETWORK_POLICY,
+  },
+  {
+    name: 'cluster policy: a direction without rules affects pods',
+    file: 'src/kube/clusterpolicy.ts',
+    find: 'return decoded.length > 0 ? { [direction]: decoded } : {};',
+    replace: 'return { [direction]: decoded };',
+    test: CLUSTER_POLICY,
+  },
+  {
+    name: 'cluster policy: no peer at all is every peer',
+    file: 'src/kube/clusterpolicy.ts',
+    find: "if (items.length === 0) list.error('must name at least one peer');",
+    replace: '',
+    test: CLUSTER_POLICY,
+  },
+  {
+    name: 'cluster policy: Accept and Pass change places',
+    file: 'src/kube/clusternetworkpolicy.ts',
+    find: "actions: { Accept: 'accept', Deny: 'deny', Pass: 'pass' },",
+    replace: "actions: { Accept: 'pass', Deny: 'deny', Pass: 'accept' },",
+    test: CLUSTER_POLICY,
+  },
+  {
+    name: 'a pod’s second address is forgotten',
+    file: 'src/kube/pod.ts',
+    find: 'return [...new Set(addresses.filter(address => address !== undefined))];',
+    replace: 'return addresses.filter(address => address !== undefined).slice(0, 1);',
+    test: SCENARIOS,
+  },
+  {
+    name: 'a finished pod keeps its address',
+    file: 'src/kube/pod.ts',
+    find: "['Succeeded', 'Failed'].includes",
+    replace: "['Succeeded'].includes",
+    test: SCENARIOS,
+  },
+
+  // What is unknown
+  {
+    name: 'an unreadable deny matches nothing',
+    file: 'src/model/failclosed.ts',
+    find: ": { ...rule, action: 'deny', peers: 'any', ports: 'any' };",
+    replace: ": { ...rule, action: 'deny', peers: [], ports: [] };",
+    test: CLUSTER_POLICY,
+  },
+  {
+    name: 'an unreadable accept accepts everything',
+    file: 'src/model/failclosed.ts',
+    find: '? { ...rule, action, peers: [], ports: [] }',
+    replace: "? { ...rule, action, peers: 'any', ports: 'any' }",
+    test: CLUSTER_POLICY,
+  },
+  {
+    name: 'an unreadable list of peers is no constraint',
+    file: 'src/model/failclosed.ts',
+    find: 'return isUnknown(parts) ? [] : parts',
+    replace: "return isUnknown(parts) ? 'any' : parts",
+    test: NETWORK_POLICY,
+  },
+
+  // Selectors, addresses and precedence
+  {
+    name: 'NotIn does not match where the label is missing',
+    file: 'src/model/selector.ts',
+    find: 'return !present || !values.includes(labels[key]!);',
+    replace: 'return present && !values.includes(labels[key]!);',
+    test: SCENARIOS,
+  },
+  {
+    name: 'of two pods that report an address the older owns it',
+    file: 'src/model/cluster.ts',
+    find: 'a.key > b.key : a.createdAt > b.createdAt',
+    replace: 'a.key > b.key : a.createdAt < b.createdAt',
+    test: SCENARIOS,
+  },
+  {
+    name: 'a greater priority wins',
+    file: 'src/model/policy.ts',
+    find: 'return a.order - b.order ||',
+    replace: 'return b.order - a.order ||',
+    test: SCENARIOS,
+  },
+
+  // The reference semantics
+  {
+    name: 'evaluate: except is forgotten',
+    file: 'src/policy/packet.ts',
+    find: '&& !peer.except.some(cidr => cidrContains(cidr, packet.peer))',
+    replace: '',
+    test: SCENARIOS,
+  },
+  {
+    name: 'evaluate: a nodes peer matches the pods of the node',
+    file: 'src/policy/packet.ts',
+    find: 'return [...cluster.nodes.values()].filter(node => node.addresses.includes(address));',
+    replace:
+      'return [...cluster.nodes.values()].filter(node => node.addresses.includes(address) || [...cluster.pods.values()].some(pod => pod.node === node.name && pod.addresses.includes(address)));',
+    test: SCENARIOS,
+  },
+  {
+    name: 'evaluate: the end of a port range is left out',
+    file: 'src/policy/packet.ts',
+    find: 'flow.port <= port.last',
+    replace: 'flow.port < port.last + Number(port.first === port.last)',
+    test: SCENARIOS,
+  },
+  {
+    name: 'evaluate: a named port means the other end’s containers',
+    file: 'src/policy/packet.ts',
+    find: "direction === 'ingress' ? subject : peerPod, port",
+    replace: "direction === 'egress' ? subject : peerPod, port",
+    test: SCENARIOS,
+  },
+  {
+    name: 'evaluate: pass allows',
+    file: 'src/policy/evaluate.ts',
+    find: "if (match === undefined || match.rule.action === 'pass') return undefined;",
+    replace: 'if (match === undefined) return undefined;',
+    test: SCENARIOS,
+  },
+  {
+    name: 'evaluate: the baseline is asked before NetworkPolicy',
+    file: 'src/policy/evaluate.ts',
+    find: 'judgeNetworkPolicy(view, packet) ??\n    judgeBaseline(view, packet) ??',
+    replace: 'judgeBaseline(view, packet) ??\n    judgeNetworkPolicy(view, packet) ??',
+    test: SCENARIOS,
+  },
+  {
+    name: 'evaluate: a node does not reach its own pods',
+    file: 'src/policy/evaluate.ts',
+    find: "if (direction === 'ingress' && isOwnNode)",
+    replace: "if (direction === 'egress' && isOwnNode)",
+    test: SCENARIOS,
+  },
+
+  // The compiler
+  {
+    name: 'compile: deny accepts',
+    file: 'src/policy/program.ts',
+    find: "deny: { kind: 'drop' },",
+    replace: "deny: { kind: 'accept' },",
+    test: TRACED,
+  },
+  {
+    name: 'compile: the Admin tier never passes',
+    file: 'src/policy/program.ts',
+    find: "some(({ action }) => action === 'pass') ?? false;",
+    replace: "some(({ action }) => action === 'pass' && false) ?? false;",
+    test: TRACED,
+  },
+  {
+    name: 'compile: the baseline is consulted although a NetworkPolicy isolates',
+    file: 'src/policy/program.ts',
+    find: "tier('networkpolicy') ?? tier('baseline')",
+    replace: "tier('baseline') ?? tier('networkpolicy')",
+    test: TRACED,
+  },
+  {
+    name: 'compile: rules that stand between two of the other action join them',
+    file: 'src/policy/program.ts',
+    find: 'const last = runs.at(-1);',
+    replace: 'const last = runs.find(({ action }) => action === sourced.rule.action);',
+    test: TRACED,
+  },
+  {
+    name: 'compile: IPv6 is forgotten',
+    file: 'src/policy/compile.ts',
+    find: 'const tables = FAMILIES.map((family)',
+    replace: 'const tables = FAMILIES.slice(0, 1).map((family)',
+    test: TRACED,
+  },
+  {
+    name: 'compile: source and destination change places',
+    file: 'src/policy/peers.ts',
+    find: "const field = direction === 'ingress' ? 'saddr' : 'daddr';",
+    replace: "const field = direction === 'egress' ? 'saddr' : 'daddr';",
+    test: TRACED,
+  },
+  {
+    name: 'compile: except is forgotten where networks are compared',
+    file: 'src/policy/peers.ts',
+    find: '...ofFamily.flatMap(hole => addressInNetwork(hole, field, true))',
+    replace: '',
+    test: TRACED,
+  },
+  {
+    name: 'compile: except is forgotten where networks are a set',
+    file: 'src/policy/networks.ts',
+    find: 'except.map(cidrRange).reduce(cut, [cidrRange(cidr)])',
+    replace: 'except.slice(0, 0).map(cidrRange).reduce(cut, [cidrRange(cidr)])',
+    test: NETWORKS,
+  },
+  {
+    name: 'compile: a network inside another cuts that one short',
+    file: 'src/policy/networks.ts',
+    find: 'last: max(before.last, range.last) };',
+    replace: 'last: range.last };',
+    test: NETWORKS,
+  },
+  {
+    name: 'compile: a wide port range loses its last port',
+    file: 'src/policy/run.ts',
+    find: 'destinationPort(ports.first, ports.last)',
+    replace: 'destinationPort(ports.first, ports.last - 1)',
+    test: EQUIVALENCE,
+  },
+  {
+    name: 'compile: a rule without peers matches everybody',
+    file: 'src/policy/run.ts',
+    find: "if (rule.peers !== 'any' && rule.peers.length === 0) continue;",
+    replace:
+      "if (rule.peers !== 'any' && rule.peers.length === 0) cells.set('any', { ports: 'any', sources: [{ label, peers: 'any' }] });",
+    test: TRACED,
+  },
+  {
+    name: 'compile: replies are not let through',
+    file: 'src/policy/base.ts',
+    find: 'CT_STATE.established | CT_STATE.related',
+    replace: 'CT_STATE.related',
+    test: 'src/policy/base.test.ts',
+  },
+  {
+    name: 'compile: neighbour discovery is dropped',
+    file: 'src/policy/base.ts',
+    find: "if (family === 'ip') return [replies];",
+    replace: 'return [replies];',
+    test: 'src/policy/base.test.ts',
+  },
+  {
+    name: 'compile: pods reach their own node past policy',
+    file: 'src/policy/base.ts',
+    find: 'rules: [...always(family), fromPods(family)] },',
+    replace: 'rules: always(family) },',
+    test: TRACED,
+  },
+  {
+    name: 'guard: it looks at the pods of the other direction',
+    file: 'src/policy/guard.ts',
+    find: "drop('saddr', 'ingress', 'from",
+    replace: "drop('saddr', 'egress', 'from",
+    test: 'src/policy/guard.test.ts',
+  },
+  {
+    name: 'guard: connections that are known are dropped too',
+    file: 'src/policy/guard.ts',
+    find: 'exprs: [...ctStateAny(CT_STATE.new), ...addressIn(family, field, SETS[direction])',
+    replace: 'exprs: [...addressIn(family, field, SETS[direction])',
+    test: 'src/policy/guard.test.ts',
+  },
+  {
+    name: 'two definitions of one short hash share an object',
+    file: 'src/policy/names.ts',
+    find: 'if (other === undefined || other === digits) return name;',
+    replace: 'return name;',
+    test: 'src/policy/names.test.ts',
+  },
+  {
+    name: 'the payload offset of an IPv4 source is the destination’s',
+    file: 'src/nft/match.ts',
+    find: 'ip: { saddr: 12, daddr: 16 }',
+    replace: 'ip: { saddr: 16, daddr: 16 }',
+    test: TRACED,
+  },
+  {
+    name: 'a concatenation’s second field overwrites the first',
+    file: 'src/nft/match.ts',
+    find: 'length: 2, dreg: dreg + 1 }',
+    replace: 'length: 2, dreg }',
+    test: TRACED,
+  },
+
+  // Incremental
+  {
+    name: 'incremental: a namespace’s new labels do not concern its pods',
+    file: 'src/policy/incremental.ts',
+    find: 'for (const { pod } of this.#directory.inNamespace(name)) pods.add(pod.key);',
+    replace: 'for (const { pod } of this.#directory.inNamespace(name)) pods.has(pod.key);',
+    test: INCREMENTAL,
+  },
+  {
+    name: 'incremental: a pod that leaves a class stays counted',
+    file: 'src/policy/liveclasses.ts',
+    find: 'live.pods.delete(pod);',
+    replace: '',
+    test: INCREMENTAL,
+  },
+  {
+    name: 'incremental: a class keeps the rules of a policy that was edited',
+    file: 'src/policy/liveclasses.ts',
+    find: 'a.policies.every((policy, i) => policy === b.policies[i])',
+    replace: 'a.policies.every((policy, i) => policy.id === b.policies[i]!.id)',
+    test: INCREMENTAL,
+  },
+  {
+    name: 'incremental: who takes an address over does not take it from its group',
+    file: 'src/policy/directory.ts',
+    find: 'for (const other of changed) if (other !== key) this.#renew(other);',
+    replace: '',
+    test: INCREMENTAL,
+  },
+  {
+    name: 'incremental: an old address stays in the group',
+    file: 'src/policy/livegroups.ts',
+    find: 'for (const key of before) live.sets[familyOf(key as Address)].delete(key);',
+    replace: '',
+    test: INCREMENTAL,
+  },
+  {
+    name: 'incremental: a new node joins no group',
+    file: 'src/policy/incremental.ts',
+    find: 'for (const name of marked.node) this.#groups.refreshNode(name);',
+    replace: '',
+    test: INCREMENTAL,
+  },
+  {
+    name: 'history: an older version forgets what it was',
+    file: 'src/nft/history.ts',
+    find: 'if (!this.#different.has(key)) this.#different.set(key, value);',
+    replace: 'this.#different.set(key, value);',
+    test: 'src/nft/history.test.ts',
+  },
+
+  // The planner
+  {
+    name: 'plan: elements are deleted after they are added',
+    file: 'src/nft/plan.ts',
+    find: '...sets.change.flatMap(change => delElements(family, change)),\n',
+    replace: '',
+    test: PLAN,
+  },
+  {
+    name: 'plan: a chain is deleted before the rules that jump to it',
+    file: 'src/nft/plan.ts',
+    find: "...chains.flush.map(({ name }): Op => ({ op: 'flushChain', family, chain: name })),\n",
+    replace: '',
+    test: PLAN,
+  },
+  {
+    name: 'plan: an element whose verdict changed stays',
+    file: 'src/nft/equal.ts',
+    find: 'return a === b || (a.comment === b.comment && verdictsEqual(a.verdict, b.verdict));',
+    replace: 'return a === b || a.comment === b.comment;',
+    test: PLAN,
+  },
+  {
+    name: 'plan: a set that is full is not remade',
+    file: 'src/nft/plan.ts',
+    find: 'return !specsEqual(actual, desired) || !hasRoomFor(actual, desired);',
+    replace: 'return !specsEqual(actual, desired);',
+    test: PLAN,
+  },
+  {
+    name: 'plan: a rule’s look-up still names the set that was remade',
+    file: 'src/nft/plan.ts',
+    find: '|| usesAny(removedSets, desired)',
+    replace: '',
+    test: PLAN,
+  },
+
+  // The codec
+  {
+    name: 'codec: an interval ends with its last value instead of behind it',
+    file: 'src/netlink/intervals.ts',
+    find: 'return { first, end: after(last) };',
+    replace: 'return { first, end: last };',
+    test: CODEC,
+  },
+  {
+    name: 'codec: fields of a concatenation are not padded',
+    file: 'src/netlink/keys.ts',
+    find: 'return key.reduce((length, type) => length + align(FIELD_LENGTH[type]), 0);',
+    replace: 'return key.reduce((length, type) => length + FIELD_LENGTH[type], 0);',
+    test: ORACLE,
+  },
+  {
+    name: 'codec: a key says that it is of another type',
+    file: 'src/netlink/keys.ts',
+    find: 'inet_proto: 12,',
+    replace: 'inet_proto: 13,',
+    test: CODEC,
+  },
+  {
+    name: 'codec: the comment of a rule is lost',
+    file: 'src/netlink/encode.ts',
+    find: 'if (rule.comment !== undefined) writeComment',
+    replace: 'if (rule.comment?.length === 0) writeComment',
+    test: CODEC,
+  },
+  {
+    name: 'codec: jump is goto',
+    file: 'src/netlink/verdicts.ts',
+    find: 'to.u32(VERDICT.CODE, VERDICT_CODE[verdict.kind]);',
+    replace: "to.u32(VERDICT.CODE, VERDICT_CODE[verdict.kind === 'jump' ? 'goto' : verdict.kind]);",
+    test: CODEC,
+  },
+  {
+    name: 'codec: a base chain that drops accepts',
+    file: 'src/netlink/encode.ts',
+    find: 'to.u32(CHAIN.POLICY, CHAIN_POLICY[policy]);',
+    replace: 'to.u32(CHAIN.POLICY, CHAIN_POLICY.accept);',
+    test: CODEC,
+  },
+];

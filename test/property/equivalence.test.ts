@@ -1,0 +1,23 @@
+/** design.md §5, step 2: what explains a verdict to a person is what the kernel enforces. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { situationArbitrary } from '../support/cluster-arbitrary.ts';
+import { checkSituation, type Tally } from '../support/equivalence.ts';
+
+const CLUSTERS = 2_000;
+const FLOWS = 60;
+
+test('evaluate() equals the trace of compile() for random connected clusters and packets', () => {
+  const tally: Tally = { packets: 0, decidedByPolicy: 0, denied: 0, tiers: {} };
+  fc.assert(
+    fc.property(situationArbitrary(FLOWS), situation => checkSituation(situation, tally)),
+    { numRuns: CLUSTERS },
+  );
+  process.stdout.write(
+    `    ${tally.packets} packets; a policy decided ${tally.decidedByPolicy}, ${tally.denied} were denied; ${JSON.stringify(tally.tiers)}\n`,
+  );
+  expect(tally.packets).toBeGreaterThanOrEqual(100_000);
+  // A generator that has gone sparse proves nothing.
+  expect(tally.decidedByPolicy / tally.packets).toBeGreaterThan(0.5);
+  for (const tier of ['admin', 'networkpolicy', 'baseline']) expect(tally.tiers[tier]).toBeGreaterThan(5_000);
+}, 900_000);

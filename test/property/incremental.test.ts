@@ -1,0 +1,38 @@
+/** design.md §5, step 3: the rules depend on what the cluster is, never on how it became so. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Incremental } from '../../src/policy/incremental.ts';
+import { historyArbitrary } from '../support/event-arbitrary.ts';
+import { type Count, checkHistory } from '../support/replay.ts';
+
+/** Each is played in four variants. */
+const HISTORIES = 2_500;
+const NODE = 'n1';
+
+test('incremental equals compile after every event and for every grouping of events into flushes', () => {
+  const count: Count = { flushes: 0, chains: 0 };
+  fc.assert(
+    fc.property(historyArbitrary(16), steps => checkHistory(steps, count)),
+    { numRuns: HISTORIES },
+  );
+  process.stdout.write(
+    `    ${count.flushes} flushes, ${(count.chains / count.flushes).toFixed(1)} chains on average\n`,
+  );
+  expect(count.chains / count.flushes).toBeGreaterThan(6); // the base chains are three
+}, 900_000);
+
+test('a flush leaves what did not change the same object', () => {
+  fc.assert(
+    fc.property(historyArbitrary(12), steps => {
+      const engine = new Incremental(NODE);
+      for (const { event } of steps) engine.note(event);
+      const [before, after] = [engine.flush(), engine.flush()];
+      for (const family of ['ip', 'ip6'] as const) {
+        const [a, b] = [before.tables.get(family)!, after.tables.get(family)!];
+        expect([...b.chains.values()].every(chain => a.chains.get(chain.name) === chain)).toBe(true);
+        expect([...b.sets.values()].every(set => a.sets.get(set.name) === set)).toBe(true);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,72 @@
+/** Batches that a kernel should mostly take, and now and then refuse: plans, and plans with a fault in them. */
+import fc from 'fast-check';
+import type { Op } from '../../src/nft/op.ts';
+import { applied, plan } from '../../src/nft/plan.ts';
+import type { Ruleset } from '../../src/nft/ruleset.ts';
+import { foreignStep, type Pick, pickArbitrary } from './foreign-step.ts';
+import { rulesetsArbitrary } from './ruleset-arbitrary.ts';
+import { NOTHING } from './transitions.ts';
+
+export function batchesArbitrary(): fc.Arbitrary<Op[][]> {
+  const room = fc.option(fc.integer({ min: 1, max: 8 }), { freq: 3 });
+  return fc
+    .tuple(rulesetsArbitrary(1), fc.array(fault, { minLength: 1, maxLength: 4 }), room)
+    .map(([rulesets, faults, room]) =>
+      rulesets.flatMap((ruleset, i) => {
+        const ops = plan(i === 0 ? NOTHING : applied(NOTHING, rulesets[i - 1]!), ruleset);
+        const planned = room === null ? ops : withRoom(ops, room);
+        const here = faults.filter(({ batch }) => batch % rulesets.length === i);
+        return [
+          ...here.filter(isBefore).map(broken(planned, ruleset)),
+          planned,
+          ...here.filter(isAfter).map(broken([], ruleset)),
+        ];
+      }),
+    );
+}
+
+/** Too little of it. */
+function withRoom(ops: readonly Op[], size: number): Op[] {
+  return ops.map(op => (op.op === 'addSet' ? { ...op, size } : op));
+}
+
+interface Fault {
+  readonly batch: number;
+  /** In the planned batch, which is tried before it is tried as it is; or `alone`, after it. */
+  readonly kind: 'omit' | 'double' | 'swap' | 'insert' | 'append' | 'alone';
+  readonly at: number;
+  readonly to: number;
+  readonly pick: Pick;
+}
+
+const fault: fc.Arbitrary<Fault> = fc.record({
+  batch: fc.nat(5),
+  kind: fc.constantFrom<Fault['kind'][]>(
+    'omit',
+    'double',
+    'swap',
+    'insert',
+    'append',
+    'alone',
+    'alone',
+    'alone',
+  ),
+  at: fc.nat(40),
+  to: fc.nat(40),
+  pick: pickArbitrary,
+});
+
+const isAfter = ({ kind }: Fault) => kind === 'alone';
+const isBefore = (fault: Fault) => !isAfter(fault);
+
+const broken =
+  (planned: readonly Op[], ruleset: Ruleset) =>
+  ({ kind, at, to, pick }: Fault): Op[] => {
+    const ops = [...planned];
+    const [i, j] = [at % (ops.length || 1), to % (ops.length || 1)];
+    if (kind === 'omit') ops.splice(i, 1);
+    else if (kind === 'double' && ops.length > 0) ops.splice(j, 0, ops[i]!);
+    else if (kind === 'swap' && ops.length > 0) [ops[i], ops[j]] = [ops[j]!, ops[i]!];
+    else ops.splice(kind === 'insert' ? i : ops.length, 0, foreignStep(pick, ruleset));
+    return ops;
+  };

@@ -1,0 +1,52 @@
+/** The statements about semantics that must be proven, and where those are proven that no scenario can show. */
+
+const EVERY_TIER = [
+  ...['EgressTCP', 'EgressUDP', 'EgressSCTP', 'IngressTCP', 'IngressUDP', 'IngressSCTP', 'Gress'],
+  ...['EgressInlineCIDRPeers', 'EgressNodePeers', 'EgressNamedPort', 'IngressNamedPort'],
+];
+const ADMIN_ONLY = ['PriorityField', 'Integration'];
+
+function numbered(letter: string, last: number): string[] {
+  return Array.from({ length: last }, (_, at) => `${letter}${at + 1}`);
+}
+
+/** NetworkPolicy v1. */
+export const NETWORK_POLICY = numbered('N', 66);
+/** The upstream end-to-end cases. */
+export const UPSTREAM_NETPOL = numbered('E', 48);
+/** Admin and Baseline tiers. */
+export const CLUSTER_TIERS = numbered('C', 53);
+
+/** The upstream conformance cases: of ClusterNetworkPolicy, and the same of its two elders. */
+export const UPSTREAM_TIERS = [
+  'C:CNPAdminTier',
+  'C:CNPBaselineTier',
+  'C:AdminNetworkPolicy',
+  'C:BaselineAdminNetworkPolicy',
+].flatMap(tier =>
+  [...EVERY_TIER, ...(tier.includes('Baseline') ? [] : ADMIN_ONLY)].map(name => `${tier}${name}`),
+);
+
+/** A scenario judges new connections between addresses; these statements are about something else. */
+export const PROVEN_ELSEWHERE: Readonly<Record<string, string>> = {
+  N39: 'related ICMP errors belong to a connection that is under way: test/kernel, packets',
+  N64: 'what becomes of established connections is implementation-defined: the tests of live connections',
+  C38: 'which names a domain name means can be seen once names are resolved: waits for the resolver',
+  C40: 'about DNS answers: waits for the resolver',
+  C41: 'about DNS answers: waits for the resolver',
+  C42: 'about DNS answers: waits for the resolver',
+  C49: 'status conditions have no form that could be right or wrong; what is wrong with a policy is in its problems',
+  C52: 'several clusters: informational, and nothing here knows of a second cluster',
+};
+
+/** What a scenario must name. */
+export const REQUIRED = [...NETWORK_POLICY, ...UPSTREAM_NETPOL, ...CLUSTER_TIERS, ...UPSTREAM_TIERS].filter(
+  statement => !Object.hasOwn(PROVEN_ELSEWHERE, statement),
+);
+
+export const STATEMENTS: ReadonlySet<string> = new Set([
+  ...NETWORK_POLICY,
+  ...UPSTREAM_NETPOL,
+  ...CLUSTER_TIERS,
+  ...UPSTREAM_TIERS,
+]);

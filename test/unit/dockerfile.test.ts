@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parseDockerfile } from '../cluster/dockerfile-parse.ts';
+
+describe('parseDockerfile()', () => {
+  test('puts arguments into FROM, joins continued lines and leaves comments out', () => {
+    const text = [
+      'ARG BASE=debian:12',
+      '# a comment',
+      `FROM \${BASE} AS build`,
+      'RUN one \\',
+      '# in between',
+      '  && two',
+      'COPY --from=build a b /to/',
+      'ENTRYPOINT ["node", "main.js"]',
+    ].join('\n');
+    expect(parseDockerfile(text)).toEqual([
+      { text: `FROM \${BASE} AS build`, verb: 'FROM', base: 'debian:12', name: 'build' },
+      { text: 'RUN one && two', verb: 'RUN', command: 'one && two' },
+      {
+        text: 'COPY --from=build a b /to/',
+        verb: 'COPY',
+        from: 'build',
+        sources: ['a', 'b'],
+        target: '/to/',
+      },
+      { text: 'ENTRYPOINT ["node", "main.js"]', verb: 'ENTRYPOINT', words: ['node', 'main.js'] },
+    ]);
+  });
+
+  test.each(['USER nobody', 'ARG BASE', `FROM \${BASE}`, 'COPY /to', 'nonsense'])('refuses %s', text => {
+    expect(() => parseDockerfile(text)).toThrow(SyntaxError);
+  });
+
+  test('reads our own Dockerfile: the last stage takes from the one before and runs nothing', () => {
+    const text = readFileSync(join(import.meta.dirname, '../../Dockerfile'), 'utf8');
+    const instructions = parseDockerfile(text);
+    const last = instructions.slice(instructions.findLastIndex(({ verb }) => verb === 'FROM'));
+    expect(last.map(({ verb }) => verb)).toEqual(['FROM', 'COPY', 'WORKDIR', 'ENTRYPOINT']);
+  });
+});

@@ -1,0 +1,116 @@
+/** Who may import whom (docs/design.md): one direction, no cycles, and no IO in the pure parts. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { expect, test } from 'vitest';
+
+const SRC = join(import.meta.dirname, '../../src');
+
+/** Folders that a folder may import beside itself. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  model: [],
+  nft: ['model'],
+  policy: ['model', 'nft'],
+  agent: ['model', 'policy', 'nft'],
+  kube: ['model'],
+  files: ['model', 'kube'],
+  netlink: ['model', 'nft'],
+  lab: ['model', 'nft', 'netlink'],
+  health: ['model'],
+  host: ['model', 'health'],
+  rpc: ['model', 'policy', 'nft', 'agent', 'health'],
+  cli: ['model', 'policy', 'nft', 'agent', 'kube', 'files', 'netlink', 'lab', 'health', 'host', 'rpc'],
+};
+
+/** Packages and built-ins that the pure parts may use: they compute and touch nothing. */
+const PURE_MAY_USE: Record<string, readonly string[]> = {
+  model: ['ipaddr.js'],
+  nft: [],
+  policy: ['node:crypto'],
+  health: [],
+};
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+}
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(
+  file => file.endsWith('.ts') && !file.endsWith('.test.ts'),
+);
+
+// `import … from '…'` and `export … from '…'` at the start of a line, `import('…')` anywhere.
+const IMPORT = /(?:^(?:import|export)\b[^;'"`]*?\bfrom\s*|\bimport\s*\(\s*)'([^']+)'/gm;
+
+const imports: Import[] = files.flatMap(file =>
+  [...readFileSync(join(SRC, file), 'utf8').matchAll(IMPORT)].map(([, target]) => ({
+    from: file,
+    to: target!.startsWith('.') ? relative(SRC, join(SRC, dirname(file), target!)) : target!,
+  })),
+);
+
+const folderOf = (file: string) => file.split('/')[0]!;
+const isOurs = ({ to }: Import) => to.endsWith('.ts');
+
+test('the test reads the imports of every file', () => {
+  expect(files.length).toBeGreaterThan(40);
+  expect(imports.filter(isOurs).length).toBeGreaterThan(100);
+});
+
+test('every folder is named in the import rule', () => {
+  expect(new Set(files.map(folderOf))).toEqual(new Set(Object.keys(MAY_IMPORT)));
+});
+
+test('imports point one way: model <- policy, nft <- agent <- edges', () => {
+  const wrong = imports.filter(isOurs).filter(({ from, to }) => {
+    const [source, target] = [folderOf(from), folderOf(to)];
+    return source !== target && !MAY_IMPORT[source]?.includes(target);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('the pure parts use no clock, no logger, no environment and no IO', () => {
+  const wrong = imports.filter(({ from, to }) => {
+    const allowed = PURE_MAY_USE[folderOf(from)];
+    return allowed !== undefined && !to.endsWith('.ts') && !allowed.includes(to);
+  });
+  expect(wrong).toEqual([]);
+  const reaching = files
+    .filter(file => folderOf(file) in PURE_MAY_USE)
+    .filter(file => /\b(process|console|setTimeout|Date|performance)\b[.(]/.test(withoutComments(file)));
+  expect(reaching).toEqual([]);
+});
+
+test('the agent reaches the world only through what it is given', () => {
+  const wrong = imports.filter(({ from, to }) => folderOf(from) === 'agent' && !to.endsWith('.ts'));
+  expect(wrong).toEqual([]);
+});
+
+test('no file imports itself through others, types aside', () => {
+  expect(findCycles()).toEqual([]);
+});
+
+function withoutComments(file: string): string {
+  return readFileSync(join(SRC, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+}
+
+function findCycles(): string[][] {
+  const edges = new Map<string, string[]>();
+  for (const { from, to } of imports.filter(isOurs).filter(isValueImport))
+    edges.set(from, [...(edges.get(from) ?? []), to]);
+  const done = new Set<string>();
+  const cycles: string[][] = [];
+  const visit = (file: string, path: string[]) => {
+    if (path.includes(file)) cycles.push([...path.slice(path.indexOf(file)), file]);
+    else if (!done.has(file)) for (const next of edges.get(file) ?? []) visit(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of edges.keys()) visit(file, []);
+  return cycles;
+}
+
+/** `import type` is erased, and so no cycle at run time. */
+function isValueImport({ from, to }: Import): boolean {
+  const text = readFileSync(join(SRC, from), 'utf8');
+  const name = to.split('/').at(-1)!.replaceAll('.', '\\.');
+  return !new RegExp(`import type [^;]*'[^']*${name}'`).test(text);
+}

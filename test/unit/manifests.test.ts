@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+
+const daemonset = join(import.meta.dirname, '../../daemonset');
+const read = (path: string) => readFileSync(join(daemonset, path), 'utf8');
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+}
+
+const byKind = (objects: readonly Manifest[]) =>
+  [...objects].sort((a, b) => (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : 0));
+
+const base = (parse(read('base/kustomization.yaml')) as { resources: string[] }).resources.map(
+  name => parse(read(`base/${name}`)) as Manifest,
+);
+const find = (kind: string) => base.find(object => object.kind === kind) as never;
+
+describe('daemonset/', () => {
+  test('install.yaml says what base/ says, object by object', () => {
+    const installed = parseAllDocuments(read('install.yaml')).map(document => document.toJS() as Manifest);
+    expect(byKind(installed)).toEqual(byKind(base));
+    expect(base).toHaveLength(5);
+  });
+
+  test('the image is the version of package.json', () => {
+    const { version } = JSON.parse(readFileSync(join(daemonset, '../package.json'), 'utf8')) as {
+      version: string;
+    };
+    expect(container().image).toBe(`sluice:${version}`);
+  });
+
+  test('the agent has CAP_NET_ADMIN and no other power', () => {
+    expect(container().securityContext).toEqual({
+      runAsUser: 0,
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+  });
+
+  test('the role reads, and writes nothing but events', () => {
+    const { rules } = find('ClusterRole') as { rules: { resources: string[]; verbs: string[] }[] };
+    const writes = rules.filter(({ verbs }) => verbs.some(verb => !['list', 'watch'].includes(verb)));
+    expect(writes).toEqual([{ apiGroups: [''], resources: ['events'], verbs: ['create'] }]);
+    expect(rules.flatMap(({ resources }) => resources)).not.toContain('secrets');
+  });
+});
+
+function container(): { image: string; securityContext: unknown } {
+  return (find('DaemonSet') as { spec: { template: { spec: { containers: never[] } } } }).spec.template.spec
+    .containers[0]!;
+}

@@ -1,0 +1,149 @@
+/** What kubelet and Prometheus see. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { StatusKeeper } from '../../src/agent/status.ts';
+import type { Host } from '../../src/health/facts.ts';
+import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
+import { agentView } from '../../src/rpc/agentview.ts';
+import { type HttpServer, parseListenAddress, serveHttp } from '../../src/rpc/http.ts';
+import { makeMetrics } from '../../src/rpc/metrics.ts';
+
+const HOST: Host = {
+  forwarding: { ip: { value: true }, ip6: { value: true } },
+  bridges: { value: [] },
+  bridgeCalls: { ip: { value: true }, ip6: { value: true } },
+  conntrack: { value: { count: 1, max: 100 } },
+  routes: { ip: { value: [] }, ip6: { value: [] } },
+  processes: { unreadable: 'hidden' },
+};
+const EVENT: ClusterEvent = { type: 'namespace', key: 'shop', value: { name: 'shop', labels: {} } };
+
+let keeper: StatusKeeper;
+let server: HttpServer;
+
+beforeEach(async () => {
+  keeper = new StatusKeeper('one');
+  const view = agentView(keeper, { requestResync: () => {} }, async () => HOST);
+  const metrics = makeMetrics(view, { connectionsCut: () => 7, watchRestarts: () => keeper.watchRestarts });
+  server = await serveHttp({ address: '127.0.0.1:0', view, metrics });
+});
+
+afterEach(() => server.close());
+
+function follow(): void {
+  const cluster = new ClusterState();
+  cluster.apply(EVENT);
+  keeper.setSynced();
+  keeper.noted([EVENT, EVENT]);
+  keeper.following();
+  keeper.followed({ cluster, ops: [{ op: 'delTable', family: 'ip' }], names: [], tookMs: 1, read: true });
+}
+
+const get = (path: string) => fetch(`http://127.0.0.1:${server.port}${path}`);
+
+const LINE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[^}]*\})? (-?[0-9.e+-]+|NaN|[+-]Inf)$/;
+
+/** Prometheus' text format: comments, and lines of a name, labels and a number. Throws on anything else. */
+async function scrape(): Promise<Map<string, number>> {
+  const lines = (await (await get('/metrics')).text()).split('\n').filter(line => line !== '');
+  const samples = new Map<string, number>();
+  for (const line of lines.filter(line => !line.startsWith('#'))) {
+    const found = LINE.exec(line);
+    if (found === null) throw new Error(`not a sample: ${line}`);
+    samples.set(found[1]! + (found[2] ?? ''), Number(found[3]!.replace('Inf', 'Infinity')));
+  }
+  return samples;
+}
+
+describe('/metrics', () => {
+  test('is text that Prometheus parses, with the figures of the agent', async () => {
+    follow();
+    keeper.onProblems([
+      { severity: 'error', object: 'NetworkPolicy shop/x', message: 'is wrong', effect: 'it denies' },
+    ]);
+    const samples = await scrape();
+    expect(Object.fromEntries(samples)).toMatchObject({
+      sluice_commits_total: 1,
+      sluice_operations_total: 1,
+      sluice_commit_failures_total: 0,
+      sluice_drift_repairs_total: 0,
+      sluice_connections_cut_total: 7,
+      sluice_watch_restarts_total: 0,
+      sluice_event_to_kernel_seconds_count: 2,
+      sluice_reconcile_lag_seconds: 0,
+      sluice_ready: 1,
+      'sluice_objects{kind="namespaces"}': 1,
+      'sluice_problems{kind="NetworkPolicy",severity="error"}': 1,
+      'sluice_check{check="last-commit",state="ok"}': 1,
+      'sluice_check{check="foreign-enforcer",state="unknown"}': 1,
+    });
+  });
+
+  test('counts on and never twice, however often it is scraped', async () => {
+    follow();
+    await scrape();
+    await scrape();
+    follow();
+    keeper.drifted();
+    const samples = await scrape();
+    expect(samples.get('sluice_commits_total')).toBe(2);
+    expect(samples.get('sluice_event_to_kernel_seconds_count')).toBe(4);
+    expect(samples.get('sluice_drift_repairs_total')).toBe(1);
+  });
+
+  test('has the lag of an event that is not in the kernel yet', async () => {
+    keeper.noted([EVENT]);
+    await new Promise(resolve => setTimeout(resolve, 20));
+    expect((await scrape()).get('sluice_reconcile_lag_seconds')).toBeGreaterThan(0.01);
+  });
+
+  test('forgets a problem that was mended', async () => {
+    keeper.onProblems([{ severity: 'error', object: 'NetworkPolicy shop/x', message: 'm', effect: 'e' }]);
+    await scrape();
+    keeper.onProblems([]);
+    expect([...(await scrape()).keys()].filter(name => name.startsWith('sluice_problems'))).toEqual([]);
+  });
+
+  test('names follow the conventions: counters end in _total, durations are in seconds', async () => {
+    const text = await (await get('/metrics')).text();
+    const types = [...text.matchAll(/^# TYPE (sluice_\S+) (\S+)$/gm)].map(([, name, type]) => ({
+      name,
+      type,
+    }));
+    expect(types.length).toBeGreaterThan(8);
+    expect(types.filter(({ name, type }) => (type === 'counter') !== name!.endsWith('_total'))).toEqual([]);
+    expect(types.filter(({ name }) => /(_ms|milliseconds)/.test(name!))).toEqual([]);
+  });
+});
+
+describe('health', () => {
+  test('/livez is ok although the node is not ready', async () => {
+    expect((await get('/livez')).status).toBe(200);
+    expect((await get('/readyz')).status).toBe(503);
+  });
+
+  test('/readyz is ok once the rules are in force, and says each check', async () => {
+    follow();
+    const answer = await get('/readyz');
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toContain('unknown foreign-enforcer: hidden');
+  });
+
+  test('anything else is not found', async () => {
+    expect((await get('/etc/passwd')).status).toBe(404);
+  });
+});
+
+test.each([
+  ['127.0.0.1:9910', { host: '127.0.0.1', port: 9910 }],
+  ['[::1]:80', { host: '::1', port: 80 }],
+  ['localhost:0', { host: 'localhost', port: 0 }],
+])('parseListenAddress(%s)', (text, parsed) => {
+  expect(parseListenAddress(text)).toEqual(parsed);
+});
+
+test.each(['9910', '127.0.0.1', '::1:80', '127.0.0.1:65536', ':80', ''])(
+  'parseListenAddress(%s) is refused by name',
+  text => {
+    expect(() => parseListenAddress(text)).toThrow(RangeError);
+  },
+);
