@@ -1,0 +1,192 @@
+/**
+ * Live connections at size: the kernel tracks 100,000, a policy edit denies 1,000 of them. How long until they are
+ * cut, from the commit on, and for how long the event loop stands still meanwhile.
+ */
+import { setTimeout } from 'node:timers/promises';
+import { LiveConnections } from '../src/agent/connections.ts';
+import { type Address, addressBytes, parseAddress } from '../src/model/address.ts';
+import type { ClusterEvent, PodKey } from '../src/model/cluster.ts';
+import { AttributeWriter } from '../src/netlink/attributes.ts';
+import { openConntrack } from '../src/netlink/conntrack.ts';
+import { CT_MSG, CTA, CTA_IP, CTA_PROTO, CTA_TUPLE } from '../src/netlink/ctnetlink.ts';
+import { beginMessage, endMessage } from '../src/netlink/messages.ts';
+import { NETLINK_NETFILTER, NFPROTO, NLM_F } from '../src/netlink/nftables.ts';
+import { NetlinkSocket } from '../src/netlink/socket.ts';
+import { Incremental } from '../src/policy/incremental.ts';
+import { Netns } from '../test/kernel/netns.ts';
+import { podEvent, policyEvent } from '../test/support/shop.ts';
+import { absolute, type BenchRow, median } from './row.ts';
+
+const CONNECTIONS = 100_000;
+const DENIED = 1_000;
+const EVERY = CONNECTIONS / DENIED;
+const SERVERS = 100;
+const ROUNDS = 5;
+const PORT = 8080;
+
+export async function benchConntrack(): Promise<BenchRow[]> {
+  const rounds: Round[] = [];
+  for (let round = 0; round < ROUNDS; round++) rounds.push(await cutOnce());
+  const middle = (pick: (round: Round) => number) => median(rounds.map(pick));
+  return [
+    absolute(
+      '1,000 of 100,000 connections denied: until cut',
+      'ms',
+      middle(({ tookMs }) => tookMs),
+      500,
+    ),
+    absolute(
+      'longest turn of the event loop during it, CPU time',
+      'ms',
+      middle(({ turnMs }) => turnMs),
+      10,
+    ),
+    absolute(
+      'event-loop gap during it',
+      'ms',
+      middle(({ gapMs }) => gapMs),
+      10,
+    ),
+  ];
+}
+
+interface Round {
+  readonly tookMs: number;
+  readonly gapMs: number;
+  /** What the gap was at most in CPU time: what others on the machine do is no part of it. */
+  readonly turnMs: number;
+}
+
+async function cutOnce(): Promise<Round> {
+  const netns = new Netns();
+  const conntrack = netns.run(openConntrack);
+  try {
+    netns.run(fill);
+    const log = { info: () => {}, warn: () => {}, error: (_: object, text: string) => console.error(text) };
+    const live = new LiveConnections({ conntrack, ownAddresses: () => new Set(), log });
+    const engine = new Incremental('n1');
+    const note = (events: readonly ClusterEvent[]) => {
+      for (const event of events) engine.note(event);
+      live.follow({ cluster: engine.cluster, ruleset: engine.flush(), ops: CHANGED, unknownBefore: true });
+    };
+    note([...pods(), allow('client', 'guest')]);
+    await live.settled();
+    expectCut(live, 0);
+    const round = await watched(async () => {
+      note([allow('client')]);
+      await live.settled();
+    });
+    expectCut(live, DENIED);
+    return round;
+  } finally {
+    conntrack.close();
+    netns.close();
+  }
+}
+
+const CHANGED = [{ op: 'flushChain', family: 'ip', chain: 'any' }] as const;
+
+function expectCut({ counts }: LiveConnections, count: number): void {
+  if (counts.cut !== count) throw new Error(`${counts.cut} connections cut, not ${count}`);
+}
+
+/** Servers on this node; one client that stays allowed, and one guest that does not. */
+function pods(): ClusterEvent[] {
+  const servers = Array.from({ length: SERVERS }, (_, i) =>
+    podEvent(`shop/server-${i}`, 'n1', [serverAddress(i)], { app: 'server' }),
+  );
+  const others = (['client', 'guest'] as const).map((app, i) =>
+    podEvent(`shop/${app}` satisfies PodKey, 'n2', [CLIENTS[i]!], { app }),
+  );
+  return [...servers, ...others];
+}
+
+const CLIENTS = [parseAddress('10.9.0.1')!, parseAddress('10.9.0.2')!];
+
+function serverAddress(i: number): Address {
+  return parseAddress(`10.1.0.${i + 1}`)!;
+}
+
+function allow(...apps: string[]): ClusterEvent {
+  return policyEvent('server', {
+    podSelector: { matchLabels: { app: 'server' } },
+    policyTypes: ['Ingress'],
+    ingress: [
+      { from: apps.map(app => ({ podSelector: { matchLabels: { app } } })), ports: [{ port: PORT }] },
+    ],
+  });
+}
+
+/** Makes the kernel track what nobody opened: one in a hundred is the guest's. */
+function fill(): void {
+  const socket = new NetlinkSocket(NETLINK_NETFILTER);
+  const to = new AttributeWriter(1 << 24);
+  for (let i = 0; i < CONNECTIONS; i++) {
+    const client = CLIENTS[i % EVERY === 0 ? 1 : 0]!;
+    writeConnection(to, i + 1, client, serverAddress(Math.floor(i / 1000)), 1024 + (i % 1000));
+  }
+  socket.send(to.buffer, to.length);
+  socket.close();
+}
+
+function writeConnection(
+  to: AttributeWriter,
+  sequence: number,
+  client: Address,
+  server: Address,
+  port: number,
+): void {
+  const flags = NLM_F.REQUEST | NLM_F.CREATE | NLM_F.EXCL;
+  const start = beginMessage(to, CT_MSG.NEW, flags, sequence, NFPROTO.ip);
+  writeTuple(to, CTA.TUPLE_ORIG, client, server, port, PORT);
+  writeTuple(to, CTA.TUPLE_REPLY, server, client, PORT, port);
+  to.u32(CTA.TIMEOUT, 3600);
+  to.nest(CTA.PROTOINFO, () => to.nest(1, () => to.hex(1, '03'))); // TCP, ESTABLISHED
+  endMessage(to, start);
+}
+
+function writeTuple(
+  to: AttributeWriter,
+  type: number,
+  source: Address,
+  destination: Address,
+  sport: number,
+  dport: number,
+): void {
+  to.nest(type, () => {
+    to.nest(CTA_TUPLE.IP, () => {
+      to.hex(CTA_IP.V4_SRC, hexOf(addressBytes(source)));
+      to.hex(CTA_IP.V4_DST, hexOf(addressBytes(destination)));
+    });
+    to.nest(CTA_TUPLE.PROTO, () => {
+      to.hex(CTA_PROTO.NUM, '06');
+      to.hex(CTA_PROTO.SRC_PORT, hexOf([sport >> 8, sport & 255]));
+      to.hex(CTA_PROTO.DST_PORT, hexOf([dport >> 8, dport & 255]));
+    });
+  });
+}
+
+function hexOf(bytes: ArrayLike<number>): string {
+  return Buffer.from(Array.from(bytes)).toString('hex');
+}
+
+/** How long work took, and the longest time between two turns of the event loop that were 1 ms apart. */
+async function watched(work: () => Promise<void>): Promise<Round> {
+  let running = true;
+  const watch = (async () => {
+    let [gapMs, turnMs] = [0, 0];
+    while (running) {
+      const [startMs, cpu] = [performance.now(), process.threadCpuUsage()];
+      await setTimeout(1);
+      const { user, system } = process.threadCpuUsage(cpu);
+      gapMs = Math.max(gapMs, performance.now() - startMs - 1);
+      turnMs = Math.max(turnMs, (user + system) / 1000);
+    }
+    return { gapMs, turnMs };
+  })();
+  const startMs = performance.now();
+  await work();
+  const tookMs = performance.now() - startMs;
+  running = false;
+  return { tookMs, ...(await watch) };
+}

@@ -1,0 +1,123 @@
+/**
+ * A network namespace that forwards: clients behind one veth pair, pods behind another. The far ends stay in the
+ * namespace and throw away what they are sent, because it bears the MAC of somebody else.
+ */
+import { writeFileSync } from 'node:fs';
+import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
+import { plan } from '../../src/nft/plan.ts';
+import type { Ruleset } from '../../src/nft/ruleset.ts';
+import { Netns } from '../../test/kernel/netns.ts';
+import { type Flow, replyTo } from './flows.ts';
+import { Injector } from './injector.ts';
+import { NotMeasurable } from './notmeasurable.ts';
+
+export const OUTSIDE = 0;
+export const INSIDE = 1;
+
+export interface RouterOptions {
+  /** Compiled bench/inject.c. */
+  readonly program: string;
+  /** Begins the names of files that the router may make. */
+  readonly files: string;
+  /** From clients to pods; a power of two of them. */
+  readonly flows: readonly Flow[];
+}
+
+export class Router {
+  readonly name: string;
+  readonly #netns: Netns;
+  #injector: Injector | undefined;
+  #injected = 0;
+
+  private constructor(name: string, netns: Netns) {
+    this.name = name;
+    this.#netns = netns;
+  }
+
+  /** Throws NotMeasurable. */
+  static async make(name: string, { program, files, flows }: RouterOptions): Promise<Router> {
+    const router = new Router(name, ownNamespace());
+    try {
+      router.#wire();
+      router.#injector = await Injector.start(program, router.#netns, files, [
+        { device: 'outside', flows },
+        { device: 'inside', flows: flows.map(replyTo) },
+      ]);
+      return router;
+    } catch (error) {
+      router.close();
+      throw error;
+    }
+  }
+
+  /** ns of CPU time per packet. */
+  async inject(entrance: typeof OUTSIDE | typeof INSIDE, packets: number): Promise<number> {
+    const time = await this.#injector!.run(entrance, packets);
+    this.#injected += packets;
+    return time / packets;
+  }
+
+  /** How many packets it was sent. */
+  get injected(): number {
+    return this.#injected;
+  }
+
+  /** Our tables, put up the way that the agent does it. */
+  async commit(ruleset: Ruleset): Promise<void> {
+    const kernel = await this.#netns.run(() => openNftKernel());
+    try {
+      await kernel.commit(plan({ tables: new Map() }, ruleset));
+    } finally {
+      kernel.close();
+    }
+  }
+
+  /** A table of the benchmark's own, as nft text. */
+  load(text: string): void {
+    this.#netns.exec('nft', ['-f', '-'], text);
+  }
+
+  /** What the one counter of a table of the benchmark's own has counted. */
+  counted(table: string): number {
+    const text = this.#netns.exec('nft', ['list', 'table', 'ip', table]);
+    return Number(/counter packets (\d+)/.exec(text)?.[1]);
+  }
+
+  close(): void {
+    this.#injector?.close();
+    this.#netns.close();
+  }
+
+  #wire(): void {
+    const links = ['link set lo up', ...link('outside', '10.2.0.0/16'), ...link('inside', '10.0.0.0/16')];
+    this.#netns.exec('ip', ['-batch', '-'], links.join('\n'));
+    this.#netns.run(() => {
+      for (const [name, value] of Object.entries(SYSCTLS)) writeFileSync(`/proc/sys/net/${name}`, value);
+    });
+  }
+}
+
+function ownNamespace(): Netns {
+  try {
+    return new Netns();
+  } catch (error) {
+    throw new NotMeasurable((error as Error).message, { cause: error });
+  }
+}
+
+const SYSCTLS = {
+  'ipv4/ip_forward': '1',
+  'ipv6/conf/all/disable_ipv6': '1', // No router solicitations between the frames.
+};
+
+const NOBODY = '02:00:00:00:00:99';
+
+function link(device: string, network: string): string[] {
+  return [
+    `link add ${device} type veth peer name ${device}-far`,
+    `link set ${device} up`,
+    `link set ${device}-far up`,
+    `route add ${network} via inet 169.254.0.1 dev ${device} onlink`,
+    `neigh add 169.254.0.1 lladdr ${NOBODY} dev ${device} nud permanent`,
+  ];
+}

@@ -1,0 +1,75 @@
+/** From the start of the agent, as it is built and installed, to the rules of the demo's node in force. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { watchManifests } from '../src/files/source.ts';
+import { ClusterState } from '../src/model/cluster.ts';
+import { openNftKernel } from '../src/netlink/nft-kernel.ts';
+import type { Kernel } from '../src/nft/kernel.ts';
+import { plan } from '../src/nft/plan.ts';
+import { compile } from '../src/policy/compile.ts';
+import { Netns } from '../test/kernel/netns.ts';
+import { absolute, type BenchRow, median } from './row.ts';
+
+const ROUNDS = 7;
+const ROOT = join(import.meta.dirname, '..');
+const SHOP = join(ROOT, 'examples/shop');
+const NODE = 'node1';
+const PATIENCE_MS = 10_000;
+
+export async function benchStart(): Promise<BenchRow[]> {
+  execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['--noCheck', '-p', join(ROOT, 'tsconfig.build.json')], {
+    stdio: 'inherit',
+  });
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) times.push(await startToRules());
+  return [absolute("start to rules in force, the demo's node", 'ms', median(times), 500)];
+}
+
+async function startToRules(): Promise<number> {
+  const netns = new Netns();
+  const kernel = await netns.run(() => openNftKernel());
+  const startMs = performance.now();
+  const agent = netns.run(startAgent);
+  try {
+    await changed(kernel, agent);
+    const tookMs = performance.now() - startMs;
+    await checkComplete(kernel);
+    return tookMs;
+  } finally {
+    agent.kill();
+    await once(agent, 'exit');
+    kernel.close();
+    netns.close();
+  }
+}
+
+function startAgent(): ChildProcess {
+  const command = [join(ROOT, 'dist/cli/sluice.js'), 'agent', '--node', NODE, '--manifests', SHOP];
+  return spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+/** The agent's first commit brings all of its rules, and is the first of its namespace. */
+async function changed(kernel: Kernel, agent: ChildProcess): Promise<void> {
+  const before = await kernel.generation();
+  const deadline = performance.now() + PATIENCE_MS;
+  while ((await kernel.generation()) === before) {
+    if (agent.exitCode !== null || performance.now() > deadline)
+      throw new Error('the agent programmed nothing');
+    await setTimeout(1);
+  }
+}
+
+async function checkComplete(kernel: Kernel): Promise<void> {
+  const state = new ClusterState();
+  const source = watchManifests(SHOP, {
+    onEvents: events => events.forEach(event => void state.apply(event)),
+    onProblems: () => undefined,
+  });
+  await source.ready;
+  await source.close();
+  const { ruleset } = await kernel.dump();
+  const missing = plan(ruleset, compile(state, NODE));
+  if (missing.length > 0) throw new Error(`the agent's first commit left ${missing.length} changes to do`);
+}
