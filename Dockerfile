@@ -1,0 +1,30 @@
+# The agent's image: glibc, Node, our JavaScript and the modules it needs; no shell, no compiler, no nft.
+#   docker build -t sluice:0.1.0 .
+#   docker buildx build --platform linux/amd64,linux/arm64 -t REGISTRY/sluice:0.1.0 --push .
+# test/cluster/dockerfile.ts executes this file where there is no docker.
+ARG BUILD_BASE=node:24-bookworm-slim
+ARG BASE=gcr.io/distroless/cc-debian12
+
+FROM ${BUILD_BASE} AS build
+WORKDIR /build
+COPY package.json package-lock.json ./
+RUN npm ci --no-audit --no-fund --loglevel=error
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+RUN npm run build
+# What only people and compilers read stays behind.
+RUN npm prune --omit=dev --no-audit --no-fund --loglevel=error \
+  && find node_modules -type f \( -name '*.d.ts' -o -name '*.map' -o -name '*.md' \) -delete \
+  && find node_modules -type d -empty -delete
+# Node is the one that package-lock.json names, so that the image runs what the tests ran. The final image has no
+# `env`, which the command's first line asks for.
+RUN mkdir -p /out/app /out/usr/local/bin \
+  && sed -i '1s|.*|#!/usr/local/bin/node|' dist/cli/sluice.js && chmod 755 dist/cli/sluice.js \
+  && mv package.json dist node_modules /out/app/ \
+  && ln -s /app/node_modules/node/bin/node /out/usr/local/bin/node \
+  && ln -s /app/dist/cli/sluice.js /out/usr/local/bin/sluice
+
+FROM ${BASE}
+COPY --from=build /out /
+WORKDIR /app
+ENTRYPOINT ["/usr/local/bin/node", "dist/cli/main.js", "agent"]

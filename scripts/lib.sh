@@ -1,0 +1,51 @@
+# What the scripts share: say what happens, and install what is missing. Sourced, with `here` set to the checkout.
+
+say() { printf '\033[2m== %s\033[0m\n' "$*" >&2; }
+
+die() {
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  exit 1
+}
+
+need_root() {
+  [ "$(uname -s)" = Linux ] || die "needs Linux"
+  [ "$(id -u)" = 0 ] || die "needs root: it makes network namespaces (try: sudo $0)"
+}
+
+# need_packages COMMAND:PACKAGE ... installs the Debian packages whose command is missing.
+need_packages() {
+  local missing=() pair
+  for pair in "$@"; do
+    command -v "${pair%%:*}" >/dev/null || [ -x "/usr/sbin/${pair%%:*}" ] || missing+=("${pair#*:}")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  command -v apt-get >/dev/null || die "please install: ${missing[*]}"
+  say "installing ${missing[*]}"
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# The dependencies of package-lock.json, once for each version of it.
+need_modules() {
+  command -v npm >/dev/null || die "needs Node.js 18 or newer with npm"
+  # npm would empty the folder behind the link, which is another checkout's.
+  [ ! -L "$here/node_modules" ] || die "node_modules is a link: remove it, and they are installed here"
+  local stamp="$here/node_modules/.sluice-installed"
+  if ! cmp -s "$here/package-lock.json" "$stamp"; then
+    say "installing npm packages"
+    (cd "$here" && npm ci --no-audit --no-fund --loglevel=error)
+    cp "$here/package-lock.json" "$stamp"
+  fi
+  PATH="$here/node_modules/.bin:/usr/sbin:/sbin:$PATH"
+  node -e 'process.exit(parseInt(process.versions.node, 10) >= 22 ? 0 : 1)' ||
+    die "the npm package 'node' did not install its binary (is --ignore-scripts set?)"
+}
+
+# dist/, unless it is newer than every source.
+need_build() {
+  if [ ! -e "$here/dist/.built" ] || [ -n "$(find "$here/src" "$here/tsconfig.json" "$here/tsconfig.build.json" "$here/package.json" -newer "$here/dist/.built" -print -quit)" ]; then
+    say "building dist/"
+    (cd "$here" && npm run --silent build)
+    touch "$here/dist/.built"
+  fi
+}
