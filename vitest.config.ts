@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
+    // Outputs are compared as plain text, whatever the environment says of colours.
+    env: { NO_COLOR: '1' },
     projects: [
       {
         test: {

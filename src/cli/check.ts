@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
-import pc from 'picocolors';
 import { checkManifests } from '../files/load.ts';
 import { type Problem, problemText } from '../model/problem.ts';
+import pc from './colours.ts';
 import { CommandError } from './errors.ts';
 import { type OutputOptions, writeJsonLines, writeLine } from './output.ts';
 

@@ -2,8 +2,9 @@
  * `sluice demo`: two nodes, a shop and a stranger on this machine, no cluster. Everything is real but the wires:
  * manifests, agents, kernels, packets.
  */
-import pc from 'picocolors';
+
 import { policyLabel } from '../model/policy.ts';
+import pc from './colours.ts';
 import type { Try } from './demo/board.ts';
 import { EDITS, type Edit } from './demo/edits.ts';
 import { excerptFor } from './demo/excerpt.ts';

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import pc from 'picocolors';
 import { addressOwners, type Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import { type Problem, problemText } from '../model/problem.ts';
@@ -8,6 +7,7 @@ import type { DirectionVerdict, FlowVerdict } from '../policy/evaluate.ts';
 import { evaluator } from '../policy/evaluate.ts';
 import { type DirectionWalk, type Stop, walk } from '../policy/explain.ts';
 import { endName, FlowTextError, flowText, parseFlowPieces } from '../policy/flowtext.ts';
+import pc from './colours.ts';
 import { CommandError } from './errors.ts';
 import { type OutputOptions, writeLine } from './output.ts';
 import { type ClusterOptions, readCluster } from './readcluster.ts';

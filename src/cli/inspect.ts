@@ -1,4 +1,3 @@
-import pc from 'picocolors';
 import { loadManifests } from '../files/load.ts';
 import { knowsNode } from '../model/cluster.ts';
 import { openNftKernel } from '../netlink/nft-kernel.ts';
@@ -14,6 +13,7 @@ import {
   type RuleInspection,
 } from '../policy/inspect.ts';
 import { requireReadable } from './check.ts';
+import pc from './colours.ts';
 import { CommandError } from './errors.ts';
 import { type OutputOptions, writeLine } from './output.ts';
 

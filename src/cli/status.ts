@@ -1,8 +1,8 @@
-import pc from 'picocolors';
 import { ageText } from '../health/agentchecks.ts';
 import type { Check, CheckState } from '../health/check.ts';
 import type { StatusResponse } from '../rpc/messages.ts';
 import { askAgent } from './askagent.ts';
+import pc from './colours.ts';
 import { type OutputOptions, writeLine } from './output.ts';
 
 export interface StatusOptions extends OutputOptions {

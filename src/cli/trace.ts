@@ -1,4 +1,3 @@
-import pc from 'picocolors';
 import { loadManifests } from '../files/load.ts';
 import { addressOwners, type Cluster, knowsNode } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
@@ -17,6 +16,7 @@ import {
   walkKernel,
 } from '../policy/kernelwalk.ts';
 import { requireReadable } from './check.ts';
+import pc from './colours.ts';
 import { CommandError } from './errors.ts';
 import { type OutputOptions, writeLine } from './output.ts';
 import { ownAddresses } from './ownaddresses.ts';

@@ -190,7 +190,7 @@ test('buildLab() takes back what it has made when it fails', async () => {
 const CHILD = `
   const { buildLab } = await import('${new URL('../../src/lab/lab.ts', import.meta.url).href}');
   await buildLab({ nodes: [{ name: 'n', addresses: [] }], pods: [], outside: [] });
-  console.log(process.pid);`;
+  process.stdout.write(String(process.pid));`;
 
 test.each<[string, string, number | NodeJS.Signals]>([
   ['returns', '', 0],

@@ -4,12 +4,11 @@
  *     T·SI     TCP, SCTP and ICMP pass over IPv4 and over IPv6, UDP over neither
  *     4···     TCP passes over IPv4 only
  */
-import pc from 'picocolors';
+
 import type { Outcome } from '../../lab/probe/probe.ts';
+import pc, { type Colours } from '../colours.ts';
 import { type Board, type BoardProtocol, type Column, type Party, PROTOCOLS, type Try } from './board.ts';
 import { isRight, type Outcomes, type Wrong } from './outcome.ts';
-
-type Colors = ReturnType<typeof pc.createColors>;
 
 /** Explains the letters. */
 export const LEGEND = [
@@ -21,7 +20,7 @@ export const LEGEND = [
 export function renderBoard(
   outcomes: Outcomes,
   changed: ReadonlySet<Try> = new Set(),
-  colors: Colors = pc,
+  colors: Colours = pc,
 ): string[] {
   const { board } = outcomes;
   const cells = cellsOf(outcomes);
@@ -33,7 +32,7 @@ export function renderBoard(
   return [...headings(board, width, colors), ...lines];
 }
 
-function headings({ columns }: Board, width: number, colors: Colors): string[] {
+function headings({ columns }: Board, width: number, colors: Colours): string[] {
   return [0, 1, 2].map(line => {
     const texts = columns.map(({ heading }) => ` ${heading[line]!.padEnd(CELL)}`);
     return colors.bold(`${''.padEnd(width)} ${texts.join('')}`.trimEnd());
@@ -52,7 +51,7 @@ function cellsOf({ board, observed }: Outcomes): (row: Party, column: Column) =>
 
 const CELL = 5; // Four letters and the mark of a change.
 
-function cellText(seen: readonly Seen[], changed: ReadonlySet<Try>, colors: Colors): string {
+function cellText(seen: readonly Seen[], changed: ReadonlySet<Try>, colors: Colours): string {
   if (seen.length === 0) return ` ${colors.dim('-')}${' '.repeat(CELL - 1)}`;
   const letters = PROTOCOLS.map(protocol => letterText(seen, protocol, changed, colors));
   const mark = seen.some(({ try: one }) => changed.has(one)) ? colors.yellow('*') : ' ';
@@ -63,7 +62,7 @@ function letterText(
   seen: readonly Seen[],
   protocol: BoardProtocol,
   changed: ReadonlySet<Try>,
-  colors: Colors,
+  colors: Colours,
 ): string {
   const both = seen.filter(({ try: one }) => one.protocol === protocol);
   if (both.length === 0) return ' ';
@@ -104,7 +103,7 @@ export function changeTexts(changed: readonly Try[]): string[] {
 }
 
 /** A line of nft's, with what matters in colour. */
-export function renderNft(text: string, colors: Colors = pc): string {
+export function renderNft(text: string, colors: Colours = pc): string {
   return text
     .replace(/comment "[^"]*"/g, comment => colors.dim(comment))
     .replace(/\baccept\b/, colors.green('accept'))

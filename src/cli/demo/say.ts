@@ -1,5 +1,5 @@
 /** How the demo speaks: headings, steps with their time, plain lines. */
-import pc from 'picocolors';
+import pc from '../colours.ts';
 import { writeLine } from '../output.ts';
 
 export function heading(text: string): void {
