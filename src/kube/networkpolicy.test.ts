@@ -325,7 +325,6 @@ describe('decodeNetworkPolicy() applies no policy', () => {
       { metadata: METADATA, spec: { podSelector: { matchLabel: { a: 'b' } } } },
       'spec.podSelector.matchLabel is not a known field (did you mean matchLabels?)',
     ],
-    ['without a spec', { metadata: METADATA }, 'spec is missing'],
     ['whose spec is a list', { metadata: METADATA, spec: [] }, 'spec must be a map, not a list'],
     ['without a name', { metadata: { namespace: 'shop' }, spec: {} }, 'metadata.name is missing'],
     ['whose name is none', { metadata: { name: 'a/b' }, spec: {} }, 'metadata.name "a/b" is not a name'],
@@ -341,6 +340,19 @@ describe('decodeNetworkPolicy() applies no policy', () => {
     expect(problems[0]!.effect).toMatch(/^the policy is not applied; .* last good version stays in force$/);
   });
 });
+
+test.each([{}, { spec: null }])(
+  'N5: a policy without a spec is one with an empty one, and says so: %j',
+  without => {
+    const metadata = { name: 'web', namespace: 'shop' };
+    const decoded = decodeObject({ ...TYPE, metadata, ...without });
+    expect(decoded.event).toEqual(decodeObject({ ...TYPE, metadata, spec: {} }).event);
+    expect(policyText(decoded)).toBe('in[]');
+    expect(decoded.problems.map(problemText)).toEqual([
+      'NetworkPolicy shop/web: spec is missing; the policy isolates every pod of its namespace for ingress',
+    ]);
+  },
+);
 
 test('decodeNetworkPolicy() reports a key beside spec, and status, managedFields and annotations are fine', () => {
   const metadata = { name: 'web', managedFields: [{ manager: 'x' }], annotations: { a: 'b' } };

@@ -28,11 +28,15 @@ export function decodeNetworkPolicy(object: Field): ClusterEvent | undefined {
   return { type: 'policy', key: id, value: { ...policy, tier: 'networkpolicy', ...directions } };
 }
 
-/** Which pods are meant. Where that is unreadable there is nothing that could be isolated. */
+/**
+ * Which pods are meant. Where that is unreadable there is nothing that could be isolated; without a spec every pod
+ * of the namespace is (N5): the API server takes such a policy, and stores it with an empty one.
+ */
 function readIdentity(object: Field) {
   const [name, namespace] = [readName(object), readNamespace(object)];
   const spec = object.get('spec');
-  spec.requireMap();
+  if (spec.isPresent) spec.requireMap();
+  else spec.warning('is missing', 'the policy isolates every pod of its namespace for ingress');
   const pods = readLabelSelector(spec.get('podSelector'));
   const subject: PodSelector = { namespaces: { kind: 'name', name: namespace ?? '' }, pods }; // N3
   return { name, namespace, subject };
@@ -52,7 +56,7 @@ type PolicyType = (typeof POLICY_TYPES)[number];
 /** N4, N7. An unknown key beside the rules may concern any direction, so it closes both like a bad type. */
 function readPolicyTypes(spec: Field): readonly PolicyType[] {
   const { value, clean } = spec.attempt(BOTH_ISOLATED, field => {
-    field.expectMap(['podSelector', 'policyTypes', 'ingress', 'egress']);
+    if (field.isPresent) field.expectMap(['podSelector', 'policyTypes', 'ingress', 'egress']);
     return readTypeWords(field.get('policyTypes'));
   });
   if (!clean) return POLICY_TYPES;
