@@ -57,10 +57,12 @@ async function openApiServer(
     logStatus(log, status);
     watcher.onSource(status);
   };
+  const onEventTrouble = (reason: string) =>
+    log.warn({}, `problems cannot be told by Events, only here and by sluice status: ${reason}`);
   const { ready, close } = watchCluster(
     startingWith(access, load),
     { onEvents, onProblems, onSource },
-    { node },
+    { node, onEventTrouble },
   );
   return { synced: stop => Promise.race([ready, once(stop)]), close };
 }

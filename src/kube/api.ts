@@ -1,7 +1,13 @@
-/** One GET of the API server. */
+/** Whoever may read. */
 export interface Api {
-  /** The body of the answer as it arrives. Throws ApiError, also from the body, and whatever aborts the signal. */
+  /** One GET: the body of the answer as it arrives. Throws ApiError, also from the body, and whatever aborts the signal. */
   get(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
+}
+
+/** Whoever may make new objects. */
+export interface Creator {
+  /** POSTs one object as JSON. Throws ApiError, 409 where one of that name exists, and whatever aborts the signal. */
+  create(path: string, object: object, signal: AbortSignal): Promise<void>;
 }
 
 export type Query = Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 import http, { type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import type { Access, LoadAccess } from './access.ts';
-import type { Api, Query } from './api.ts';
+import type { Api, Creator, Query } from './api.ts';
 import { ApiError, reasonOf, statusError } from './apierror.ts';
 
 export interface Patience {
@@ -20,8 +20,16 @@ interface Session {
   readonly agent: http.Agent;
 }
 
+interface Question {
+  readonly path: string;
+  readonly query: Query;
+  readonly signal: AbortSignal;
+  /** JSON to POST; without it this is a GET. */
+  readonly body?: string;
+}
+
 /** The API server over HTTP/1.1: a connection for each watch, so that one that stalls holds up no other. */
-export class ApiServer implements Api {
+export class ApiServer implements Api, Creator {
   readonly #load: LoadAccess;
   readonly #patience: Patience;
   #session: Promise<Session> | undefined;
@@ -32,15 +40,13 @@ export class ApiServer implements Api {
   }
 
   async get(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
-    const session = this.#current();
-    try {
-      return await this.#send(await session, path, query, signal);
-    } catch (error) {
-      if (!mayBeOutdated(error)) throw error;
-      this.#renew(session);
-      if (!isUnauthorized(error)) throw error;
-      return this.#send(await this.#current(), path, query, signal);
-    }
+    return bodyOf(await this.#ask({ path, query, signal }), path);
+  }
+
+  async create(path: string, object: object, signal: AbortSignal): Promise<void> {
+    const answer = await this.#ask({ path, query: {}, signal, body: JSON.stringify(object) });
+    // Read to its end, so that the connection can be used again.
+    for await (const _ of bodyOf(answer, path));
   }
 
   /** Idle connections would keep the process. */
@@ -65,18 +71,32 @@ export class ApiServer implements Api {
     if (this.#session === outdated) this.#session = undefined;
   }
 
-  async #send(session: Session, path: string, query: Query, signal: AbortSignal) {
-    const response = await this.#answer(session, path, query, signal);
-    if (response.statusCode === 200) return bodyOf(response, path);
-    throw await refusal(response, path);
+  async #ask(question: Question): Promise<IncomingMessage> {
+    const session = this.#current();
+    try {
+      return await this.#send(await session, question);
+    } catch (error) {
+      if (!mayBeOutdated(error)) throw error;
+      this.#renew(session);
+      if (!isUnauthorized(error)) throw error;
+      return this.#send(await this.#current(), question);
+    }
   }
 
-  #answer({ access, agent }: Session, path: string, query: Query, signal: AbortSignal) {
+  async #send(session: Session, question: Question): Promise<IncomingMessage> {
+    const response = await this.#answer(session, question);
+    if (response.statusCode === 200 || response.statusCode === 201) return response;
+    throw await refusal(response, question.path);
+  }
+
+  #answer({ access, agent }: Session, { path, query, signal, body }: Question) {
     const { answerMs, silenceMs } = this.#patience;
     const url = `${access.server}${path}?${new URLSearchParams(query)}`;
-    const headers = { accept: 'application/json', 'user-agent': 'sluice', ...access.headers };
+    const method = body === undefined ? 'GET' : 'POST';
+    const type = body === undefined ? {} : { 'content-type': 'application/json' };
+    const headers = { accept: 'application/json', 'user-agent': 'sluice', ...type, ...access.headers };
     return new Promise<IncomingMessage>((resolve, reject) => {
-      const request = get(url, { agent, headers, signal, timeout: answerMs });
+      const request = send(url, { method, agent, headers, signal, timeout: answerMs });
       request.on('timeout', () => request.destroy(new Error(`no answer within ${answerMs / 1000} s`)));
       request.on('error', cause =>
         reject(new ApiError('unreachable', `${access.server}: ${reasonOf(cause)}`, { cause })),
@@ -86,12 +106,13 @@ export class ApiServer implements Api {
         response.setTimeout(silenceMs, () => response.destroy(new Error(`silent for ${silenceMs / 1000} s`)));
         resolve(response);
       });
+      request.end(body);
     });
   }
 }
 
-function get(url: string, options: RequestOptions): http.ClientRequest {
-  return url.startsWith('https:') ? https.get(url, options) : http.get(url, options);
+function send(url: string, options: RequestOptions): http.ClientRequest {
+  return url.startsWith('https:') ? https.request(url, options) : http.request(url, options);
 }
 
 function makeAgent({ server, proxy, ca, cert, key, servername, rejectUnauthorized }: Access): http.Agent {

@@ -1,4 +1,5 @@
 /** What an object calls itself, taken without a check: for dispatch and for messages. */
+import type { ObjectReference } from '../model/problem.ts';
 
 export interface ObjectType {
   readonly apiVersion?: string;
@@ -35,4 +36,19 @@ export function nameOf(object: unknown): string | undefined {
   const { name, namespace } = asMap(asMap(object).metadata);
   if (!isText(name)) return undefined;
   return isText(namespace) ? `${namespace}/${name}` : name;
+}
+
+/** Which object of its server this is; undefined where it does not say. */
+export function referenceOf(object: unknown): ObjectReference | undefined {
+  const { apiVersion, kind } = typeOf(object);
+  const { name, namespace, uid, generation } = asMap(asMap(object).metadata);
+  if (apiVersion === undefined || kind === undefined || !isText(name)) return undefined;
+  return {
+    apiVersion,
+    kind,
+    name,
+    ...(isText(namespace) && { namespace }),
+    ...(isText(uid) && { uid }),
+    ...(typeof generation === 'number' && { generation }),
+  };
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Problem } from '../model/problem.ts';
 import { decodeObject } from './decode.ts';
+import { referenceOf } from './identity.ts';
 import { goneEvent, type Resource } from './resource.ts';
 import { revisionOf } from './revision.ts';
 
@@ -32,7 +33,7 @@ export class Objects {
     if (revision !== '' && this.#revisions.get(name) === revision) return [];
     this.#revisions.set(name, revision);
     const { event, problems } = decodeObject(object);
-    if (problems.length > 0) this.#problems.set(name, problems);
+    if (problems.length > 0) this.#problems.set(name, aboutPolicy(problems, object));
     else this.#problems.delete(name);
     return event === undefined || !this.#isNews(name, event) ? [] : [event];
   }
@@ -79,4 +80,10 @@ export class Objects {
     this.#problems.delete(name);
     return this.#told.delete(name) ? [goneEvent(this.#resource, name)] : [];
   }
+}
+
+/** Only policies have authors who wait for an answer. */
+function aboutPolicy(problems: readonly Problem[], object: unknown): readonly Problem[] {
+  const about = referenceOf(object);
+  return about?.kind.endsWith('Policy') ? problems.map(problem => ({ ...problem, about })) : problems;
 }

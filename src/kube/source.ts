@@ -3,10 +3,12 @@ import type { Api } from './api.ts';
 import { ApiServer, type Patience } from './apiserver.ts';
 import type { Timing } from './backoff.ts';
 import { CustomSource } from './customsource.ts';
+import { EventPoster } from './eventposter.ts';
 import { NamespaceSource } from './namespacesource.ts';
 import { Objects } from './objects.ts';
 import { ObjectSource, type SourceListener } from './objectsource.ts';
 import { type ClusterListener, Outlet } from './outlet.ts';
+import { ProblemEvents } from './problemevents.ts';
 import { Reflector } from './reflector.ts';
 import { CUSTOM_POLICIES, NAMESPACES, NETWORK_POLICIES, NODES, PODS, type Resource } from './resource.ts';
 import { realTiming } from './timing.ts';
@@ -16,6 +18,8 @@ export type { ClusterListener, SourceStatus } from './outlet.ts';
 export interface ClusterOptions {
   /** Policies of a namespace that is being deleted stay until its last pod on this node is gone; else on any. */
   readonly node?: string;
+  /** With it, the authors of policies are told by Events what is wrong with them; the function hears why that fails. */
+  readonly onEventTrouble?: (reason: string) => void;
   readonly patience?: Partial<Patience>;
   readonly timing?: Timing;
 }
@@ -31,18 +35,33 @@ export interface ClusterWatch {
 export function watchCluster(
   access: LoadAccess,
   listener: ClusterListener,
-  { node, patience, timing = realTiming }: ClusterOptions = {},
+  { node, onEventTrouble: onTrouble, patience, timing = realTiming }: ClusterOptions = {},
 ): ClusterWatch {
   const api = new ApiServer(access, patience);
   const stop = new AbortController();
-  const sources = makeSources(api, new Outlet(listener, node), timing);
+  const poster = onTrouble && new EventPoster({ api, node: node ?? '', timing, onTrouble });
+  const outlet = new Outlet(poster === undefined ? listener : alsoTelling(poster, listener), node);
+  const sources = makeSources(api, outlet, timing);
   const running = sources.map(source => source.run(stop.signal));
+  if (poster !== undefined) running.push(poster.run(stop.signal));
   return {
     ready: Promise.all(sources.map(({ synced }) => synced)).then(() => {}),
     close: async () => {
       stop.abort();
       await Promise.all(running);
       await api.close();
+    },
+  };
+}
+
+function alsoTelling(poster: EventPoster, listener: ClusterListener): ClusterListener {
+  const events = new ProblemEvents(poster);
+  return {
+    onEvents: changes => listener.onEvents(changes),
+    onSource: status => listener.onSource(status),
+    onProblems: problems => {
+      listener.onProblems(problems);
+      events.tell(problems);
     },
   };
 }

@@ -1,3 +1,15 @@
+/** Which object of a cluster is meant, and which of its generations. */
+export interface ObjectReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  /** Absent for what lives in no namespace. */
+  readonly namespace?: string;
+  readonly uid?: string;
+  /** `metadata.generation`: the server counts the edits of the spec. */
+  readonly generation?: number;
+}
+
 /** What is wrong with an object that a source read, and what happens now. */
 export interface Problem {
   readonly severity: 'error' | 'warning';
@@ -7,6 +19,8 @@ export interface Problem {
   readonly line?: number;
   /** `NetworkPolicy shop/web`; for a file that does not parse, absent. */
   readonly object?: string;
+  /** The same object, for whoever wants to tell its author; only for policies of a cluster. */
+  readonly about?: ObjectReference;
   /** `spec.ingress[0].from[1].ipBlock.cidr`. */
   readonly field?: string;
   /** `"10.0.0.0/33" is not a network`. */
@@ -16,9 +30,14 @@ export interface Problem {
 }
 
 /** `NetworkPolicy shop/web: spec.ingress[0].from[1].ipBlock.cidr "10.0.0.0/33" is not a network; the peer matches …`. */
-export function problemText({ file, line, object, field, message, effect }: Problem): string {
+export function problemText(problem: Problem): string {
+  const { file, line, object } = problem;
   const place = line === undefined ? file : `${file}:${line}`;
   const where = [place, object].filter(part => part !== undefined).join(': ');
-  const what = field === undefined ? message : `${field} ${message}`;
-  return `${where}${where === '' ? '' : ': '}${what}; ${effect}`;
+  return `${where}${where === '' ? '' : ': '}${problemNote(problem)}`;
+}
+
+/** The same for somebody who knows which object is meant. */
+export function problemNote({ field, message, effect }: Problem): string {
+  return `${field === undefined ? message : `${field} ${message}`}; ${effect}`;
 }

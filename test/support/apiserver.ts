@@ -17,6 +17,7 @@ export interface KubeObject {
 }
 
 export interface Request {
+  readonly method: string;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
 }
@@ -69,6 +70,8 @@ const PLURALS: Readonly<Record<string, string>> = {
 };
 const CUSTOM_PATH = /^\/apis\/policy\.networking\.k8s\.io\/(\w+)\/(\w+)$/;
 
+const EVENTS_PATH = /^\/api\/v1\/namespaces\/([^/]+)\/events$/;
+
 export class FakeApiServer {
   /** Servers before 1.27 refuse `sendInitialEvents`. */
   canStream = true;
@@ -76,6 +79,8 @@ export class FakeApiServer {
   /** Asked before every answer. */
   fault: (request: Request) => Fault | undefined = () => undefined;
   readonly requests: Request[] = [];
+  /** Events that were created, by path and name. */
+  readonly events = new Map<string, KubeObject>();
   #objects = new Map<string, KubeObject>();
   #history: Entry[] = [];
   #revision = 1000;
@@ -204,7 +209,8 @@ export class FakeApiServer {
 
   #answer(incoming: IncomingMessage, response: ServerResponse): void {
     const url = new URL(incoming.url ?? '/', 'http://server');
-    const request = { path: url.pathname, query: Object.fromEntries(url.searchParams) };
+    const { method = 'GET' } = incoming;
+    const request = { method, path: url.pathname, query: Object.fromEntries(url.searchParams) };
     this.requests.push(request);
     response.on('error', () => {});
     const fault = this.fault(request);
@@ -217,9 +223,25 @@ export class FakeApiServer {
   #serve(incoming: IncomingMessage, request: Request, response: ServerResponse, fault?: Fault): void {
     const body = new Body(response, fault);
     if (incoming.headers.authorization !== `Bearer ${this.token}`) refuse(response, 401);
+    else if (request.method === 'POST') void this.#create(incoming, request, response);
     else if (!this.#isServed(request.path)) refuse(response, 404);
     else if (request.query.watch === 'true') this.#watch(request, response, body);
     else this.#list(request, response, body);
+  }
+
+  /** Events and nothing else; of two with one name the second is refused. */
+  async #create(incoming: IncomingMessage, { path }: Request, response: ServerResponse): Promise<void> {
+    let text = '';
+    for await (const chunk of incoming) text += chunk;
+    const isJson = incoming.headers['content-type'] === 'application/json';
+    const [, namespace] = EVENTS_PATH.exec(path) ?? [];
+    if (namespace === undefined || !isJson) return refuse(response, namespace === undefined ? 404 : 415);
+    const object = JSON.parse(text) as KubeObject;
+    const key = `${path}/${object.metadata.name}`;
+    if (object.metadata.namespace !== namespace) return refuse(response, 400);
+    if (this.events.has(key)) return refuse(response, 409);
+    this.events.set(key, object);
+    response.writeHead(201).end(JSON.stringify(object));
   }
 
   #isServed(path: string): boolean {

@@ -15,6 +15,9 @@ export class FollowedCluster {
   readonly ready: Promise<void>;
   readonly close: () => Promise<void>;
 
+  /** Why Events could not be written. */
+  readonly troubles: string[] = [];
+
   constructor(server: FakeApiServer, silenceMs = 60_000, node?: string) {
     const listener = {
       onEvents: (events: readonly ClusterEvent[]) => {
@@ -27,7 +30,9 @@ export class FollowedCluster {
       onSource: (status: SourceStatus) => void this.statuses.push(status),
     };
     const patience = { answerMs: silenceMs, silenceMs };
-    const watch = watchCluster(server.access, listener, { timing: HASTY, patience, ...(node && { node }) });
+    const onEventTrouble = (reason: string) => void this.troubles.push(reason);
+    const ours = { ...(node && { node, onEventTrouble }) };
+    const watch = watchCluster(server.access, listener, { timing: HASTY, patience, ...ours });
     this.ready = watch.ready.then(() => {
       this.isReady = true;
     });
