@@ -15,10 +15,25 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   files: ['model', 'kube'],
   netlink: ['model', 'nft'],
   lab: ['model', 'nft', 'netlink'],
+  nri: [],
   health: ['model'],
   host: ['model', 'health'],
   rpc: ['model', 'policy', 'nft', 'agent', 'health'],
-  cli: ['model', 'policy', 'nft', 'agent', 'kube', 'files', 'netlink', 'lab', 'health', 'host', 'rpc'],
+  cli: [
+    'model',
+    'policy',
+    'nft',
+    'agent',
+    'kube',
+    'files',
+    'netlink',
+    'lab',
+    'health',
+    'host',
+    'rpc',
+    'nri',
+    'network',
+  ],
 };
 
 /** Packages and built-ins that the pure parts may use: they compute and touch nothing. */

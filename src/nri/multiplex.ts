@@ -1,0 +1,58 @@
+/**
+ * Several connections over one socket, as NRI multiplexes them (nri/pkg/net/multiplex):
+ *
+ *     frame = connection u32 | length u32 | payload           big-endian
+ *
+ * Connection 1 carries requests of the runtime to the plugin and their answers, connection 2 those of the plugin to
+ * the runtime. A frame's borders mean nothing: each connection is a stream of bytes.
+ */
+import { ByteQueue } from './bytes.ts';
+import { WireError } from './wireerror.ts';
+
+export const PLUGIN_SERVICE = 1;
+export const RUNTIME_SERVICE = 2;
+
+const HEADER = 8;
+/** NRI's own limit: a ttrpc message and its header. */
+export const LONGEST_FRAME = 10 + (4 << 20);
+/** The other end reads with a buffer of this size, and fails on a longer frame that meets it empty. */
+const LONGEST_SENT = 4096;
+
+export interface Frame {
+  readonly connection: number;
+  readonly payload: Buffer;
+}
+
+/** The payload as frames, one after the other. */
+export function encodeFrames(connection: number, payload: Buffer): Buffer {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < payload.length; at += LONGEST_SENT) {
+    const piece = payload.subarray(at, at + LONGEST_SENT);
+    const header = Buffer.alloc(HEADER);
+    header.writeUInt32BE(connection, 0);
+    header.writeUInt32BE(piece.length, 4);
+    pieces.push(header, piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+export class FrameReader {
+  readonly #bytes = new ByteQueue();
+
+  /** The frames that the bytes complete. Throws WireError. */
+  read(chunk: Buffer): Frame[] {
+    this.#bytes.push(chunk);
+    const frames: Frame[] = [];
+    while (this.#bytes.length >= HEADER) {
+      const header = this.#bytes.peek(HEADER);
+      const [connection, length] = [header.readUInt32BE(0), header.readUInt32BE(4)];
+      if (length > LONGEST_FRAME) {
+        throw new WireError(`a frame of ${length} bytes; NRI's longest has ${LONGEST_FRAME}`);
+      }
+      if (this.#bytes.length < HEADER + length) break;
+      this.#bytes.take(HEADER);
+      frames.push({ connection, payload: this.#bytes.take(length) });
+    }
+    return frames;
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * One end of an NRI connection: it answers the other end's requests on one multiplexed connection, and sends its own
+ * on the other. Both ends are peers; they differ in which connection is which.
+ *
+ *     call(…)  ──request──▶ other end ──response──▶ settled
+ *     serve(…) ◀──request── other end ◀──response──
+ */
+import type { Duplex } from 'node:stream';
+import { decode, encode, type Status } from './messages.ts';
+import { encodeFrames, FrameReader } from './multiplex.ts';
+import { encodeMessage, type Message, MessageReader, REQUEST, RESPONSE } from './ttrpc.ts';
+import { WireError } from './wireerror.ts';
+
+/** gRPC's codes, which ttrpc uses. */
+export const CODE = { invalidArgument: 3, unimplemented: 12, internal: 13 } as const;
+
+/** The other end's refusal of a call; thrown by a handler, ours of its call. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Answers a call with its response's bytes. */
+export type Serve = (service: string, method: string, payload: Uint8Array) => Promise<Buffer>;
+
+export interface PeerOptions {
+  readonly socket: Duplex;
+  /** On which multiplexed connection we answer, and on which we ask. */
+  readonly serves: number;
+  readonly calls: number;
+  readonly serve: Serve;
+}
+
+interface Pending {
+  readonly resolve: (payload: Uint8Array) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** More requests at a time than any runtime has: it sends one after the other. */
+const MOST_AT_ONCE = 64;
+
+export class Peer {
+  /** Settled when the connection has ended, with the reason. Never rejects. */
+  readonly ended: Promise<string>;
+  readonly #options: PeerOptions;
+  readonly #frames = new FrameReader();
+  readonly #served = new MessageReader();
+  readonly #answered = new MessageReader();
+  readonly #pending = new Map<number, Pending>();
+  #nextStream = 1;
+  #serving = 0;
+  #reason: string | undefined;
+
+  constructor(options: PeerOptions) {
+    this.#options = options;
+    const { socket } = options;
+    this.ended = new Promise(resolve => {
+      socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+      socket.on('error', error => this.close(error.message));
+      socket.on('end', () => this.close('the other end closed the connection'));
+      socket.on('close', () => {
+        this.close('the connection was closed');
+        for (const { reject } of this.#pending.values()) reject(new Error(this.#reason));
+        resolve(this.#reason!);
+      });
+    });
+  }
+
+  /** Throws RpcError where the other end refuses, Error where the connection ends first. */
+  call(service: string, method: string, payload: Buffer): Promise<Uint8Array> {
+    const stream = this.#nextStream;
+    this.#nextStream += 2;
+    const answer = new Promise<Uint8Array>((resolve, reject) => {
+      if (this.#reason !== undefined) reject(new Error(this.#reason));
+      else this.#pending.set(stream, { resolve, reject });
+    });
+    this.#send(this.#options.calls, {
+      stream,
+      type: REQUEST,
+      data: encode('Request', { service, method, payload }),
+    });
+    return answer;
+  }
+
+  close(reason: string): void {
+    this.#reason ??= reason;
+    this.#options.socket.destroy();
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#reason !== undefined) return;
+    try {
+      for (const { connection, payload } of this.#frames.read(chunk)) this.#demultiplex(connection, payload);
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      this.close(error.message);
+    }
+  }
+
+  /** Other connections are for others, or for later: NRI ignores them too. */
+  #demultiplex(connection: number, payload: Buffer): void {
+    const { serves, calls } = this.#options;
+    if (connection === serves) for (const message of this.#served.read(payload)) this.#request(message);
+    if (connection === calls) for (const message of this.#answered.read(payload)) this.#response(message);
+  }
+
+  #request({ type, stream, data }: Message): void {
+    if (type !== REQUEST) throw new WireError('a response where requests are sent');
+    if (this.#serving >= MOST_AT_ONCE) throw new WireError(`more than ${MOST_AT_ONCE} requests at a time`);
+    const { service, method, payload } = decode('Request', data);
+    this.#serving++;
+    void this.#answer(service, method, payload).then(response => {
+      this.#serving--;
+      this.#send(this.#options.serves, { stream, type: RESPONSE, data: response });
+    });
+  }
+
+  async #answer(service: string, method: string, payload: Uint8Array): Promise<Buffer> {
+    try {
+      return encode('Response', { payload: await this.#options.serve(service, method, payload) });
+    } catch (error) {
+      return encode('Response', { status: statusOf(error as Error) });
+    }
+  }
+
+  #response({ type, stream, data }: Message): void {
+    if (type !== RESPONSE) throw new WireError('a request where responses are sent');
+    const pending = this.#pending.get(stream);
+    if (pending === undefined)
+      throw new WireError(`a response on stream ${stream}, where none was asked for`);
+    this.#pending.delete(stream);
+    const { status, payload } = decode('Response', data);
+    if (status === undefined || status === null || status.code === 0) pending.resolve(payload);
+    else pending.reject(new RpcError(status.code, status.message));
+  }
+
+  #send(connection: number, message: Message): void {
+    if (this.#reason === undefined)
+      this.#options.socket.write(encodeFrames(connection, encodeMessage(message)));
+  }
+}
+
+function statusOf(error: Error): Status {
+  const code =
+    error instanceof RpcError
+      ? error.code
+      : error instanceof WireError
+        ? CODE.invalidArgument
+        : CODE.internal;
+  return { code, message: error.message };
+}
