@@ -76,8 +76,10 @@ class Follower {
 
   async run(): Promise<void> {
     // Links are looked through by every look; following them here has no end where one leads to a folder around it.
-    // An error here, such as no inotify watch being left, only makes notices rarer.
-    const notices = watch(this.#root, { ignoreInitial: true, followSymlinks: false }).on('error', () => {});
+    // An error here, such as no inotify watch being left, only makes notices rarer. Not persistent: a folder that goes
+    // while we close leaves a watch behind, which must not keep an agent alive that was told to end.
+    const notices = watch(this.#root, { ignoreInitial: true, followSymlinks: false, persistent: false });
+    notices.on('error', () => {});
     notices.on('all', () => this.#wake.resolve());
     while (!this.#isClosed) {
       await this.#look();
