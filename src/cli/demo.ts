@@ -5,15 +5,16 @@
 
 import { policyLabel } from '../model/policy.ts';
 import pc from './colours.ts';
+import { socketOf } from './demo/agents.ts';
 import type { Try } from './demo/board.ts';
 import { EDITS, type Edit } from './demo/edits.ts';
 import { excerptFor } from './demo/excerpt.ts';
 import { changedTries, type Outcomes, observe, wrongOnes } from './demo/outcome.ts';
 import { changeTexts, LEGEND, renderBoard, renderNft, wrongText } from './demo/render.ts';
 import { diffLine, heading, line, step, wrap } from './demo/say.ts';
-import { HOME, MANIFESTS, removeStage, runningDemo, Stage } from './demo/stage.ts';
+import { HOME, MANIFESTS, removeStage, runningDemo, Stage, saveEdits } from './demo/stage.ts';
 import { CommandError } from './errors.ts';
-import { explainCommand } from './explain.ts';
+import { explainCommand, warnOf } from './explain.ts';
 
 export interface DemoOptions {
   /** Leave everything standing. */
@@ -33,14 +34,15 @@ export async function demoCommand({
   const running = runningDemo();
   if (running !== undefined) throw new CommandError(`a demo is running already (process ${running})`);
   if (again) return tryAgain();
-  const removed = removeStage();
-  if (remove) line(removed ? 'removed the demo that stood' : 'no demo is standing');
-  else await playDemo(keep, removed);
+  if (remove) line(removeStage() ? 'removed the demo that stood' : 'no demo is standing');
+  else await playDemo(keep);
 }
 
-async function playDemo(keep: boolean, removedOlder: boolean): Promise<void> {
+async function playDemo(keep: boolean): Promise<void> {
   heading('A shop on two nodes');
-  if (removedOlder) line(pc.dim('removed what an earlier demo left standing'));
+  const saved = saveEdits();
+  if (removeStage()) line(pc.dim('removed what an earlier demo left standing'));
+  if (saved !== undefined) line(`${pc.yellow('note')}: your edits of its manifests are in ${saved}`);
   const stage = await step('2 nodes and 7 pods, as network namespaces of this machine', () => Stage.build());
   await step('one agent on each node reads the manifests and puts them in force', () => stage.start());
   await introduce(stage);
@@ -67,6 +69,12 @@ async function introduce(stage: Stage): Promise<void> {
 /** The board as it stands, over what a person may have edited. */
 async function tryAgain(): Promise<void> {
   const stage = await Stage.attach();
+  const problems = await stage.problems();
+  warnOf(problems);
+  if (problems.some(({ object }) => object === undefined)) {
+    stage.close();
+    throw new CommandError('the agents keep what the file said before: mend it, then try --again');
+  }
   await step('both kernels hold what the manifests say', () => stage.settle());
   const outcomes = await showBoard(stage);
   stage.close();
@@ -138,12 +146,15 @@ function judge(boards: readonly Outcomes[]): void {
 function hint({ lab: { names, topology } }: Stage): void {
   const node = topology.nodes[0]!.name;
   const inNode = `ip netns exec ${names.node(node)}`;
+  const socket = `--socket ${socketOf(node, HOME)}`;
   const sluice = process.env.npm_command === 'exec' ? 'npx sluice' : 'sluice';
   heading('Everything stays, and the agents go on. Try:');
   for (const text of [
     `${inNode} nft list table ip sluice`,
+    `${sluice} status ${socket}`,
+    `${sluice} explain monitoring/prometheus shop/db:9187 ${socket}`,
+    `${inNode} ${sluice} trace shop/api shop/db:5432 --node ${node} --manifests ${MANIFESTS}`,
     `${inNode} ${sluice} inspect --node ${node} --manifests ${MANIFESTS}`,
-    `${sluice} explain monitoring/prometheus shop/db:9187 --manifests ${MANIFESTS}`,
     `vi ${MANIFESTS}/policies.yaml; ${sluice} demo --again`,
     `tail -f ${HOME}/${node}.log`,
     `${sluice} demo --remove`,

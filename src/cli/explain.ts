@@ -72,7 +72,7 @@ function askedOf(cluster: Cluster, question: Question): Asked {
 }
 
 /** Answers are made from what could be read; what could not is said first, and never on standard output. */
-function warnOf(problems: readonly Problem[]): void {
+export function warnOf(problems: readonly Problem[]): void {
   for (const problem of problems.filter(({ severity }) => severity === 'error')) {
     process.stderr.write(`${pc.yellow('note')}: ${problemText(problem)}\n`);
   }

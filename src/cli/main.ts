@@ -94,8 +94,13 @@ function program(): Command {
       'two nodes, a shop and a stranger as network namespaces: policy on real packets (needs root)',
     )
     .option('--keep', 'leave everything standing and say what to try')
-    .option('--again', 'try the board once more over what --keep left, and over your edits of its manifests')
-    .option('--remove', 'remove what an earlier --keep left')
+    .addOption(
+      new Option(
+        '--again',
+        'try the board once more over what --keep left, and over your edits of its manifests',
+      ).conflicts(['keep', 'remove']),
+    )
+    .addOption(new Option('--remove', 'remove what an earlier --keep left').conflicts('keep'))
     .action(async options => (await import('./demo.ts')).demoCommand(options));
 
   sluice

@@ -1,7 +1,7 @@
 /** The demo from the outside, as a person meets it. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 
@@ -110,7 +110,23 @@ test('--keep leaves agents that follow edits, --again tries the board, --remove 
   expect(again.output).toMatch(/✓ (\d+) flows tried, \1 as policy says/);
   expect(again.output).toMatch(/shop\/api( +\S+){4} +···· /);
   expect(again.code).toBe(0);
+  execFileSync('sed', ['-i', 's/port: 5433/port: [/', policies]);
+  const broken = await demo('--again');
+  expect(broken.output).toMatch(/policies\.yaml:\d+: .*; nothing of the file is read/);
+  expect(broken.output).toContain('the agents keep what the file said before');
+  expect(broken.code).toBe(1);
   expect((await demo('--remove')).output).toContain('removed the demo that stood');
   expect(namespaces()).toEqual([]);
   await until(() => pids.every(isGone));
+});
+
+test('a demo that takes the place of a kept one moves the edits of its manifests aside', async () => {
+  expect((await demo('--keep')).code).toBe(0);
+  const note = '# a note of mine\n';
+  appendFileSync('/run/sluice-demo/manifests/policies.yaml', note);
+  const { output } = await demo();
+  const aside = /your edits of its manifests are in (\S+)/.exec(output)?.[1] ?? '';
+  expect(readFileSync(`${aside}/policies.yaml`, 'utf8')).toContain(note);
+  rmSync(aside, { recursive: true });
+  expect(existsSync('/run/sluice-demo')).toBe(false);
 });

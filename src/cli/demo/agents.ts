@@ -11,12 +11,15 @@ export interface AgentProcess {
   readonly child: ChildProcess;
 }
 
-export function startAgent(node: string, namespace: string, manifests: string, logs: string): AgentProcess {
-  const log = join(logs, `${node}.log`);
+/** Two network namespaces, one file system: each agent has a socket of its own. */
+export const socketOf = (node: string, folder: string) => join(folder, `${node}.sock`);
+
+export function startAgent(node: string, namespace: string, manifests: string, home: string): AgentProcess {
+  const log = join(home, `${node}.log`);
   const output = openSync(log, 'w');
-  // Two network namespaces, one file system: neither agent may take the other's socket.
-  const quiet = ['--log-format', 'json', '--socket', 'none', '--metrics-address', 'none'];
-  const command = [process.argv[1]!, 'agent', '--node', node, '--manifests', manifests, ...quiet];
+  const from = ['--manifests', manifests, '--log-format', 'json'];
+  const at = ['--socket', socketOf(node, home), '--metrics-address', 'none'];
+  const command = [process.argv[1]!, 'agent', '--node', node, ...from, ...at];
   // A session of its own: Ctrl-C in our terminal is for us, and with --keep it outlives us.
   const options = { detached: true, stdio: ['ignore', output, output] as const };
   const child = inNamespace(namespace, () =>

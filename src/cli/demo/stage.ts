@@ -1,5 +1,5 @@
 /** What stands while the demo runs: a laboratory, a copy of the example, and one real agent for each node. */
-import { cpSync, mkdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadManifests } from '../../files/load.ts';
@@ -11,6 +11,7 @@ import { installServices } from '../../lab/services.ts';
 import { type Topology, topologyOf } from '../../lab/topology.ts';
 import type { Address } from '../../model/address.ts';
 import type { ClusterState } from '../../model/cluster.ts';
+import type { Problem } from '../../model/problem.ts';
 import { openNftKernel } from '../../netlink/nft-kernel.ts';
 import type { Kernel } from '../../nft/kernel.ts';
 import { plan } from '../../nft/plan.ts';
@@ -18,6 +19,7 @@ import { compile } from '../../policy/compile.ts';
 import { CommandError } from '../errors.ts';
 import { type AgentProcess, agentFailure, startAgent, stopAgent } from './agents.ts';
 import { type Board, boardOf, INTERNET, METADATA } from './board.ts';
+import { digestOf } from './digest.ts';
 import { type KubeService, readServices, translations } from './service.ts';
 import { forgetState, readState, writeState } from './state.ts';
 
@@ -59,6 +61,10 @@ export class Stage {
   static async attach(): Promise<Stage> {
     if (readState() === undefined)
       throw new CommandError('no demo is standing: `sluice demo --keep` leaves one');
+    if (!existsSync(MANIFESTS))
+      throw new CommandError(
+        `${MANIFESTS} is gone, and the agents hold what it last said: \`sluice demo --keep\` starts anew`,
+      );
     const { cluster } = await loadManifests(MANIFESTS);
     const topology = topologyOf(cluster, OUTSIDE);
     const lab = attachLab(topology, PREFIX);
@@ -79,6 +85,11 @@ export class Stage {
   /** What the manifests say now. */
   async cluster(): Promise<ClusterState> {
     return (await loadManifests(MANIFESTS)).cluster;
+  }
+
+  /** What is wrong with them, as a person may have edited them. */
+  async problems(): Promise<readonly Problem[]> {
+    return (await loadManifests(MANIFESTS)).problems;
   }
 
   async board(): Promise<Board> {
@@ -110,7 +121,7 @@ export class Stage {
   keep(): void {
     this.lab.keep();
     callOffRemoval();
-    writeState({ agents: this.#agents.map(({ pid }) => pid) });
+    writeState({ agents: this.#agents.map(({ pid }) => pid), manifests: digestOf(MANIFESTS) });
   }
 }
 
@@ -127,6 +138,18 @@ export function removeStage(): boolean {
   forgetState();
   rmSync(HOME, { recursive: true, force: true });
   return state !== undefined;
+}
+
+/**
+ * Before a new demo takes the place of one that was kept: manifests that a person has edited since are moved aside.
+ * Answers where to, or undefined where there was nothing to save.
+ */
+export function saveEdits(): string | undefined {
+  const written = readState()?.manifests;
+  if (written === undefined || !existsSync(MANIFESTS) || digestOf(MANIFESTS) === written) return undefined;
+  const aside = mkdtempSync(`${HOME}-edited-`);
+  cpSync(MANIFESTS, aside, { recursive: true });
+  return aside;
 }
 
 /** The demo process that is running now, beside this one. */
