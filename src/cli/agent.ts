@@ -4,6 +4,7 @@ import { type Committed, LiveConnections } from '../agent/connections.ts';
 import { sleep } from '../agent/sleep.ts';
 import { StatusKeeper } from '../agent/status.ts';
 import { unguarded } from '../agent/unguarded.ts';
+import { ownNetworkNamespace } from '../host/networknamespace.ts';
 import { readHost } from '../host/read.ts';
 import { type Cluster, knowsNode } from '../model/cluster.ts';
 import { openConntrack } from '../netlink/conntrack.ts';
@@ -37,7 +38,11 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   const keeper = new StatusKeeper(node);
   const agent = new Agent({ open: openNftKernel, engine, log, afterCommit, observer: keeper });
   log.info({ node, pid: process.pid }, 'agent starts');
-  const view = agentView(keeper, agent, readHost);
+  const identity = {
+    networkNamespace: await ownNetworkNamespace(),
+    cutsConnections: liveConnections === 'cut',
+  };
+  const view = agentView(identity, keeper, agent, readHost);
   const totals = { connectionsCut: () => live?.counts.cut ?? 0, watchRestarts: () => keeper.watchRestarts };
   const source = await openSource(options, events => agent.note(events), keeper, log);
   const serving = whenInForce(keeper, ended.signal).then(() =>

@@ -17,5 +17,5 @@ export async function askAgent<T>(socket: string, ask: (agent: AgentClient) => P
 function whyNot(socket: string, message: string): string {
   if (/ENOENT|ECONNREFUSED/.test(message)) return `no agent runs here: nobody listens on ${socket}`;
   if (/EACCES/.test(message)) return `only root may ask the agent on ${socket}`;
-  return `the agent on ${socket} did not answer: ${message}`;
+  return `the agent on ${socket} cannot be asked: ${message}`;
 }

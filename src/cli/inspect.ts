@@ -1,10 +1,9 @@
-import { loadManifests } from '../files/load.ts';
-import { knowsNode } from '../model/cluster.ts';
-import { openNftKernel } from '../netlink/nft-kernel.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Op, opText } from '../nft/op.ts';
 import { plan } from '../nft/plan.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { compile } from '../policy/compile.ts';
+import { withoutGuard } from '../policy/guard.ts';
 import {
   type DirectionInspection,
   type Inspection,
@@ -12,58 +11,69 @@ import {
   type PodInspection,
   type RuleInspection,
 } from '../policy/inspect.ts';
-import { requireReadable } from './check.ts';
 import pc from './colours.ts';
 import { CommandError } from './errors.ts';
 import { type OutputOptions, writeLine } from './output.ts';
+import { findStandard, type NodeOptions, type Standard } from './readcluster.ts';
+import { readKernel } from './readkernel.ts';
 
-export interface InspectOptions extends OutputOptions {
-  readonly manifests?: string;
-  readonly node?: string;
+export type InspectOptions = OutputOptions & NodeOptions;
+
+/** What the kernel would need to be what it should be, or why nobody knows. */
+type Comparison =
+  | { readonly says: string; readonly difference: readonly Op[] }
+  | { readonly missing: string };
+
+interface Look {
+  readonly actual: Ruleset;
+  readonly comparison: Comparison;
 }
 
-/** What the kernel would need to be what it should be; absent where nobody said what that is. */
-type Difference = readonly Op[] | undefined;
+/** A change that the agent has heard of may be on its way into the kernel. */
+const SETTLE_MS = 1000;
 
 /** `sluice inspect`: what stands in the kernel, by pod and policy, and whether it is what it should be. */
-export async function inspectCommand({ manifests, node, output }: InspectOptions): Promise<void> {
-  if ((manifests === undefined) !== (node === undefined)) {
-    throw new CommandError('to compare, inspect needs both --manifests and --node');
-  }
-  const actual = await readKernel();
-  const difference = manifests === undefined ? undefined : plan(actual, await desiredOf(manifests, node!));
+export async function inspectCommand(options: InspectOptions): Promise<void> {
+  if (options.manifests !== undefined && options.node === undefined)
+    throw new CommandError('to compare with --manifests, inspect needs --node NAME beside them');
+  const { actual, comparison } = await settledLook(options);
   const inspection = inspectRuleset(actual);
-  if (output === 'json') writeJson(inspection, difference);
-  else writeText(inspection, difference);
-  if (difference !== undefined && difference.length > 0) process.exitCode = 1;
+  if (options.output === 'json') writeJson(inspection, comparison);
+  else writeText(inspection, comparison);
+  if (isDifferent(comparison)) process.exitCode = 1;
 }
 
-async function readKernel(): Promise<Ruleset> {
-  const kernel = await openNftKernel();
-  try {
-    return (await kernel.dump()).ruleset;
-  } finally {
-    kernel.close();
-  }
+async function settledLook(options: InspectOptions): Promise<Look> {
+  const first = await look(options);
+  if (options.manifests !== undefined || !isDifferent(first.comparison)) return first;
+  await sleep(SETTLE_MS);
+  return look(options);
 }
 
-async function desiredOf(manifests: string, node: string): Promise<Ruleset> {
-  await requireReadable(manifests);
-  const { cluster } = await loadManifests(manifests);
-  if (!knowsNode(cluster, node)) {
-    throw new CommandError(
-      `there is no node ${node} in ${manifests} (${[...cluster.nodes.keys()].join(', ')})`,
-    );
-  }
-  return compile(cluster, node);
+async function look(options: InspectOptions): Promise<Look> {
+  const standard = await findStandard(options);
+  const actual = await readKernel();
+  if ('missing' in standard) return { actual, comparison: standard };
+  const difference = plan(actual, desiredBy(standard));
+  return { actual, comparison: { says: standard.says, difference } };
 }
 
-function writeJson(inspection: Inspection, difference: Difference): void {
-  const equal = difference === undefined ? null : difference.length === 0;
-  writeLine(JSON.stringify({ ...inspection, equal, difference: difference?.map(opText) ?? [] }));
+function desiredBy({ cluster, node = '', guarded }: Standard): Ruleset {
+  const desired = compile(cluster, node);
+  return guarded ? desired : withoutGuard(desired);
 }
 
-function writeText(inspection: Inspection, difference: Difference): void {
+function isDifferent(comparison: Comparison): boolean {
+  return 'difference' in comparison && comparison.difference.length > 0;
+}
+
+function writeJson(inspection: Inspection, comparison: Comparison): void {
+  const equal = 'missing' in comparison ? null : comparison.difference.length === 0;
+  const difference = 'missing' in comparison ? [] : comparison.difference.map(opText);
+  writeLine(JSON.stringify({ ...inspection, equal, difference }));
+}
+
+function writeText(inspection: Inspection, comparison: Comparison): void {
   const { installed, pods, totals } = inspection;
   if (!installed) writeLine('no table of Sluice stands in this network namespace');
   else if (pods.length === 0) writeLine('the tables stand; no policy reaches a pod of this node');
@@ -72,7 +82,7 @@ function writeText(inspection: Inspection, difference: Difference): void {
     const { chains, sets, elements } = totals;
     writeLine(pc.dim(`${chains} chains, ${sets} sets, ${elements} elements in both families`));
   }
-  writeLine(comparison(difference));
+  writeLine(comparisonText(comparison));
 }
 
 function writePod({ pod, addresses, ingress, egress }: PodInspection): void {
@@ -97,12 +107,12 @@ function ruleText({ verdict, ports, peers, source }: RuleInspection): string {
   return `${colour(verdict.padEnd(6))}  ${condition}  ${pc.dim(source ?? 'no policy decides')}`;
 }
 
-function comparison(difference: Difference): string {
-  if (difference === undefined) return pc.dim('not compared: say --manifests DIR --node NAME to compare');
-  if (difference.length === 0) return `${pc.green('equal')}: the kernel holds what the manifests say`;
+function comparisonText(comparison: Comparison): string {
+  if ('missing' in comparison)
+    return pc.dim(`not compared: ${comparison.missing}, --manifests DIR --node NAME compares with a folder`);
+  const { says, difference } = comparison;
+  if (difference.length === 0) return `${pc.green('equal')}: the kernel holds what ${says}`;
   const shown = difference.slice(0, 20).map(op => `  ${opText(op)}`);
   const more = difference.length > shown.length ? [`  and ${difference.length - shown.length} more`] : [];
-  return [`${pc.red('different')}: to be as the manifests say, the kernel needs`, ...shown, ...more].join(
-    '\n',
-  );
+  return [`${pc.red('different')}: to be as ${says}, the kernel needs`, ...shown, ...more].join('\n');
 }

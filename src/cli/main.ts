@@ -68,16 +68,18 @@ function program(): Command {
     .description('say what the kernel of this network namespace does with a connection, rule by rule')
     .argument('<from>', 'namespace/pod or an address')
     .argument('<to>', 'namespace/pod or an address, then [:port[/protocol]]')
-    .option(manifests[0], `${manifests[1]}: say whether policy agrees`)
-    .option('--node <name>', 'name of the node that this is')
+    .option(manifests[0], `${manifests[1]}: ask them whether policy agrees, not the running agent`)
+    .option('--node <name>', 'which node of the manifests this is')
+    .addOption(socket("the running agent's unix socket"))
     .addOption(output())
     .action(async (from, to, options) => (await import('./trace.ts')).traceCommand(from, to, options));
 
   sluice
     .command('inspect')
     .description('show what stands in the kernel of this network namespace, by pod and policy')
-    .option(manifests[0], `${manifests[1]}: compare the kernel with what it should be`)
-    .option('--node <name>', 'name of the node to compare for')
+    .option(manifests[0], `${manifests[1]}: compare the kernel with them, not with the running agent`)
+    .option('--node <name>', 'which node of the manifests this is')
+    .addOption(socket("the running agent's unix socket"))
     .addOption(output())
     .action(async options => (await import('./inspect.ts')).inspectCommand(options));
 

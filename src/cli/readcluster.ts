@@ -1,33 +1,89 @@
 /** The cluster that a question is about: that of a folder, or as the running agent sees it. */
 import { loadManifests } from '../files/load.ts';
-import { type Cluster, type ClusterEvent, ClusterState } from '../model/cluster.ts';
+import { ownNetworkNamespace } from '../host/networknamespace.ts';
+import { type Cluster, type ClusterEvent, ClusterState, knowsNode } from '../model/cluster.ts';
 import type { Problem } from '../model/problem.ts';
+import type { AgentClient } from '../rpc/client.ts';
 import type { StateObject } from '../rpc/messages.ts';
 import { askAgent } from './askagent.ts';
 import { requireReadable } from './check.ts';
+import { CommandError } from './errors.ts';
 
 /** Where there are no manifests the agent is asked. */
 export type ClusterOptions =
   | { readonly manifests: string }
   | { readonly manifests?: never; readonly socket: string };
 
+/** `node` says as which node of the manifests this one is judged; the agent knows its own. */
+export type NodeOptions = ClusterOptions & { readonly node?: string };
+
 export interface ReadCluster {
   readonly cluster: Cluster;
   readonly problems: readonly Problem[];
 }
 
+/** What the kernel of this network namespace should follow. */
+export interface Standard {
+  readonly cluster: Cluster;
+  /** Absent where nobody said it: then nothing can be said of the kernel. */
+  readonly node?: string;
+  /** Whether packets of connections that the kernel does not know are guarded. */
+  readonly guarded: boolean;
+  /** `the manifests say`, `the agent's cluster says`. */
+  readonly says: string;
+}
+
+/** Throws CommandError where there is nothing to read. */
 export async function readCluster(options: ClusterOptions): Promise<ReadCluster> {
-  if (options.manifests === undefined)
-    return askAgent(options.socket, async agent => clusterOf(await agent.state()));
-  await requireReadable(options.manifests);
-  return loadManifests(options.manifests);
+  return options.manifests === undefined
+    ? { cluster: await askAgent(options.socket, clusterOf), problems: [] }
+    : readFolder(options.manifests);
+}
+
+async function readFolder(manifests: string): Promise<ReadCluster> {
+  await requireReadable(manifests);
+  return loadManifests(manifests);
+}
+
+/** The standard, or in a sentence why there is none; the kernel alone is worth an answer too. */
+export async function findStandard(options: NodeOptions): Promise<Standard | { readonly missing: string }> {
+  if (options.manifests !== undefined) return standardOf(options.manifests, options.node);
+  if (options.node !== undefined)
+    throw new CommandError('--node says for which node to ask the --manifests: give both');
+  try {
+    return await askAgent(options.socket, standardOfAgent);
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    return { missing: error.message };
+  }
+}
+
+async function standardOf(manifests: string, node: string | undefined): Promise<Standard> {
+  const { cluster } = await readFolder(manifests);
+  if (node !== undefined && !knowsNode(cluster, node)) {
+    const others = [...cluster.nodes.keys()].join(', ') || 'none';
+    throw new CommandError(`there is no node ${node} in ${manifests} (nodes: ${others})`);
+  }
+  return { cluster, guarded: true, says: 'the manifests say', ...(node !== undefined && { node }) };
+}
+
+async function standardOfAgent(agent: AgentClient): Promise<Standard> {
+  const { node, network_namespace, cuts_connections } = await agent.status();
+  if (network_namespace !== (await ownNetworkNamespace()))
+    throw new Error('it guards another network namespace');
+  const cluster = await clusterOf(agent);
+  return { cluster, node, guarded: cuts_connections, says: "the agent's cluster says" };
 }
 
 /** The agent has told its problems to those who keep its log. */
-function clusterOf(objects: readonly StateObject[]): ReadCluster {
+async function clusterOf(agent: AgentClient): Promise<Cluster> {
+  const { equal_at_ms } = await agent.status();
+  if (equal_at_ms === 0) throw new Error('it has not read its cluster yet (sluice status says why)');
   const cluster = new ClusterState();
-  for (const { type, key, json } of objects) {
-    cluster.apply({ type, key, value: JSON.parse(json) } as ClusterEvent);
-  }
-  return { cluster, problems: [] };
+  for (const object of await agent.state()) cluster.apply(eventOf(object));
+  return cluster;
+}
+
+function eventOf({ type, key, json }: StateObject): ClusterEvent {
+  return { type, key, value: JSON.parse(json) } as ClusterEvent;
 }

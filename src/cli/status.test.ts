@@ -20,6 +20,8 @@ const STATUS: StatusResponse = {
   commits: [{ at_ms: NOW - 4000, operations: 3, took_ms: 2, names: ['a', 'b', 'c', 'd'] }],
   problems: [{ severity: 'error', object: 'NetworkPolicy shop/x', text: 'NetworkPolicy shop/x: is wrong' }],
   objects: { namespaces: 1, nodes: 2, pods: 3, policies: 4 },
+  network_namespace: 'net:[1]',
+  cuts_connections: true,
   totals: { commits: 1, failures: 0, operations: 3, drifts: 0 },
 };
 

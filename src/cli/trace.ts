@@ -1,10 +1,7 @@
-import { loadManifests } from '../files/load.ts';
-import { addressOwners, type Cluster, knowsNode } from '../model/cluster.ts';
+import { addressOwners, type Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import { openConntrack } from '../netlink/conntrack.ts';
-import { openNftKernel } from '../netlink/nft-kernel.ts';
 import type { Connection } from '../nft/conntrack.ts';
-import type { Ruleset } from '../nft/ruleset.ts';
 import { evaluate, type FlowVerdict } from '../policy/evaluate.ts';
 import { FlowTextError, parseFlowPieces } from '../policy/flowtext.ts';
 import {
@@ -15,16 +12,14 @@ import {
   type WalkEnd,
   walkKernel,
 } from '../policy/kernelwalk.ts';
-import { requireReadable } from './check.ts';
 import pc from './colours.ts';
 import { CommandError } from './errors.ts';
 import { type OutputOptions, writeLine } from './output.ts';
 import { ownAddresses } from './ownaddresses.ts';
+import { findStandard, type NodeOptions, type Standard } from './readcluster.ts';
+import { readKernel } from './readkernel.ts';
 
-export interface TraceOptions extends OutputOptions {
-  readonly manifests?: string;
-  readonly node?: string;
-}
+export type TraceOptions = OutputOptions & NodeOptions;
 
 /** What policy says about the flow, and what it demands of this kernel. */
 interface Expected {
@@ -34,47 +29,37 @@ interface Expected {
 
 /** `sluice trace FROM TO[:PORT[/PROTOCOL]]`: what the kernel does now, by walking what was read back from it. */
 export async function traceCommand(from: string, to: string, options: TraceOptions): Promise<void> {
-  const { manifests, node, output } = options;
-  if (node !== undefined && manifests === undefined)
-    throw new CommandError('--node says for which node to ask the --manifests: give both');
-  const ruleset = await readRuleset();
-  const cluster = manifests === undefined ? undefined : await readCluster(manifests);
-  const flow = flowOf(cluster ?? namedPods(ruleset), from, to, cluster === undefined);
-  const walk = named(walkKernel(ruleset, flow, ownAddresses()), cluster);
+  const found = await findStandard(options);
+  const standard = 'missing' in found ? undefined : found;
+  const ruleset = await readKernel();
+  const flow =
+    'missing' in found
+      ? flowOf(namedPods(ruleset), from, to, `${ONLY_RULES}; ${found.missing}`)
+      : flowOf(found.cluster, from, to, '');
+  const walk = named(walkKernel(ruleset, flow, ownAddresses()), standard?.cluster);
   const connections = await trackedLike(flow);
-  const expected = cluster && node !== undefined ? expectedOf(cluster, node, flow, walk) : undefined;
-  if (output === 'json') writeJson(flow, walk, connections, expected);
-  else writeText(flow, walk, connections, expected, ruleset.tables.size > 0);
+  const expected = standard && expectedOf(standard, flow, walk);
+  if (options.output === 'json') writeJson(flow, walk, connections, expected);
+  else {
+    writeText(flow, walk, connections, expected, ruleset.tables.size > 0);
+    if ('missing' in found) writeLine(pc.dim(`\npolicy was not asked: ${found.missing}`));
+  }
   if (expected !== undefined && expected.demanded !== walk.verdict) process.exitCode = 1;
 }
 
-async function readRuleset(): Promise<Ruleset> {
-  const kernel = await openNftKernel();
-  try {
-    return (await kernel.dump()).ruleset;
-  } finally {
-    kernel.close();
-  }
-}
+const ONLY_RULES =
+  '; the rules name only pods of this node that policies affect: give an address, or --manifests DIR';
 
-async function readCluster(manifests: string): Promise<Cluster> {
-  await requireReadable(manifests);
-  return (await loadManifests(manifests)).cluster;
-}
-
-function flowOf(cluster: Cluster, from: string, to: string, fromRules: boolean): Flow {
+function flowOf(cluster: Cluster, from: string, to: string, hint: string): Flow {
   try {
     return parseFlowPieces(cluster, from, to);
   } catch (error) {
     if (!(error instanceof FlowTextError)) throw error;
-    const hint = fromRules
-      ? '; the rules name only pods of this node that policies affect: give an address, or --manifests'
-      : '';
     throw new CommandError(error.message + hint);
   }
 }
 
-/** The manifests know more pods than the rules do. */
+/** The cluster knows more pods than the rules do. */
 function named(walk: KernelWalk, cluster: Cluster | undefined): KernelWalk {
   if (cluster === undefined) return walk;
   const owners = addressOwners(cluster);
@@ -99,8 +84,9 @@ async function trackedLike(flow: Flow): Promise<Connection[]> {
   }
 }
 
-function expectedOf(cluster: Cluster, node: string, flow: Flow, { hook }: KernelWalk): Expected {
-  if (!knowsNode(cluster, node)) throw new CommandError(`the manifests have no node ${node}`);
+/** Nothing is expected of a kernel of which nobody said whose it is. */
+function expectedOf({ cluster, node }: Standard, flow: Flow, { hook }: KernelWalk): Expected | undefined {
+  if (node === undefined) return undefined;
   const verdict = evaluate(cluster, flow);
   const owners = addressOwners(cluster);
   const [from, to] = [owners.get(flow.from)?.key, owners.get(flow.to)?.key];

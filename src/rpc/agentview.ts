@@ -6,18 +6,20 @@ import { type Cidr, parseCidr } from '../model/address.ts';
 import { namespaceLabels, type PodKey } from '../model/cluster.ts';
 import { comparePolicies, policyLabel } from '../model/policy.ts';
 import { selects } from '../policy/classes.ts';
-import type { AgentView } from './view.ts';
+import type { AgentView, Identity } from './view.ts';
 
 /** Many may ask at the same time; the node is read at most this often. */
 const FRESH_MS = 500;
 
 export function agentView(
+  identity: Identity,
   keeper: StatusKeeper,
   agent: Pick<Agent, 'requestResync'>,
   readHost: () => Promise<Host>,
 ): AgentView {
   const host = rarely(readHost);
   return {
+    identity,
     keeper,
     health: async (): Promise<Health> => health(keeper.status(), await host(), ours(keeper), Date.now()),
     pod: key => keeper.pod(key),

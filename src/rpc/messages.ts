@@ -21,6 +21,9 @@ export interface StatusResponse {
   readonly problems: readonly { readonly severity: string; readonly object: string; readonly text: string }[];
   readonly objects: Objects;
   readonly totals: Totals;
+  /** `net:[4026531840]`. */
+  readonly network_namespace: string;
+  readonly cuts_connections: boolean;
 }
 
 export interface StateObject {

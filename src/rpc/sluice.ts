@@ -39,6 +39,8 @@ async function statusOf(view: AgentView): Promise<StatusResponse> {
     })),
     objects: status.objects,
     totals: status.totals,
+    network_namespace: view.identity.networkNamespace,
+    cuts_connections: view.identity.cutsConnections,
   };
 }
 

@@ -3,7 +3,16 @@ import type { ProgrammedPod, StatusKeeper } from '../agent/status.ts';
 import type { Health } from '../health/health.ts';
 import type { PodKey } from '../model/cluster.ts';
 
+/** What of the agent never changes. */
+export interface Identity {
+  /** `net:[4026531840]`. */
+  readonly networkNamespace: string;
+  /** Open connections that policy comes to deny are cut, and guarded against coming back. */
+  readonly cutsConnections: boolean;
+}
+
 export interface AgentView {
+  readonly identity: Identity;
   readonly keeper: StatusKeeper;
   health(): Promise<Health>;
   pod(key: PodKey): ProgrammedPod | undefined;

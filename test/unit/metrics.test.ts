@@ -7,6 +7,7 @@ import { agentView } from '../../src/rpc/agentview.ts';
 import { type HttpServer, parseListenAddress, serveHttp } from '../../src/rpc/http.ts';
 import { makeMetrics } from '../../src/rpc/metrics.ts';
 
+const IDENTITY = { networkNamespace: 'net:[1]', cutsConnections: true };
 const HOST: Host = {
   forwarding: { ip: { value: true }, ip6: { value: true } },
   bridges: { value: [] },
@@ -22,7 +23,7 @@ let server: HttpServer;
 
 beforeEach(async () => {
   keeper = new StatusKeeper('one');
-  const view = agentView(keeper, { requestResync: () => {} }, async () => HOST);
+  const view = agentView(IDENTITY, keeper, { requestResync: () => {} }, async () => HOST);
   const metrics = makeMetrics(view, { connectionsCut: () => 7, watchRestarts: () => keeper.watchRestarts });
   server = await serveHttp({ address: '127.0.0.1:0', view, metrics });
 });

@@ -17,6 +17,7 @@ import { connectAgent } from '../../src/rpc/client.ts';
 import { type RpcServer, serveRpc } from '../../src/rpc/server.ts';
 import { SocketInUse } from '../../src/rpc/socketfile.ts';
 
+const IDENTITY = { networkNamespace: 'net:[1]', cutsConnections: true };
 const HEALTHY: Host = {
   forwarding: { ip: { value: true }, ip6: { value: true } },
   bridges: { value: [] },
@@ -89,7 +90,11 @@ async function serve(): Promise<void> {
       setTimeout(() => followed(true), 5);
     },
   };
-  server = await serveRpc({ socket, view: agentView(keeper, agent, async () => host), watchMs: 10 });
+  server = await serveRpc({
+    socket,
+    view: agentView(IDENTITY, keeper, agent, async () => host),
+    watchMs: 10,
+  });
 }
 
 /** Protobuf by hand: a field of a wire type is its number and type in a varint, then its value. */
@@ -309,6 +314,7 @@ describe('sluice.v1.Sluice', () => {
     const status = await client.status();
     client.close();
     expect(status).toMatchObject({ node: 'one', ready: true, synced: true, pending_events: 0 });
+    expect(status).toMatchObject({ network_namespace: 'net:[1]', cuts_connections: true });
     expect(status.checks).toHaveLength(10);
     expect(status.objects).toMatchObject({ pods: 1, policies: 1 });
     expect(status.problems[0]).toMatchObject({ object: 'NetworkPolicy shop/x', severity: 'error' });

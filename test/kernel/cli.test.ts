@@ -1,0 +1,232 @@
+/** What people ask on a node: every command as a process of its own, against a live agent. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { StatusKeeper } from '../../src/agent/status.ts';
+import { loadManifests } from '../../src/files/load.ts';
+import { readHost } from '../../src/host/read.ts';
+import { agentView } from '../../src/rpc/agentview.ts';
+import { serveRpc } from '../../src/rpc/server.ts';
+import { Netns } from './netns.ts';
+
+const SLUICE = fileURLToPath(new URL('../../src/cli/sluice.ts', import.meta.url));
+const NODE = 'n1';
+
+let netns: Netns;
+let folder: string;
+let manifests: string;
+let socket: string;
+let agent: ChildProcess | undefined;
+
+beforeEach(() => {
+  netns = new Netns();
+  netns.exec('sh', ['-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward; ip link set lo up']);
+  folder = mkdtempSync(join(tmpdir(), 'sluice-cli-'));
+  manifests = join(folder, 'manifests');
+  socket = join(folder, 'sluice.sock');
+  mkdirSync(manifests);
+  write(POLICY);
+});
+
+afterEach(async () => {
+  if (agent !== undefined) await stop(agent);
+  agent = undefined;
+  netns.close();
+  rmSync(folder, { recursive: true });
+});
+
+const pod = (name: string, ip: string) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'shop', labels: { app: name } },
+  spec: { nodeName: NODE, containers: [{ name: 'main', image: 'i' }] },
+  status: { phase: 'Running', podIPs: [{ ip }] },
+});
+const POLICY = {
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: { name: 'db', namespace: 'shop' },
+  spec: {
+    podSelector: { matchLabels: { app: 'db' } },
+    ingress: [{ from: [{ podSelector: { matchLabels: { app: 'web' } } }], ports: [{ port: 5432 }] }],
+  },
+};
+
+function write(policy: object): void {
+  const items = [pod('web', '10.0.0.1'), pod('db', '10.0.0.2'), pod('cron', '10.0.0.3'), policy];
+  writeFileSync(join(manifests, 'all.json'), JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+}
+
+async function startAgent(...options: string[]): Promise<void> {
+  const quiet = ['--log-format', 'json', '--metrics-address', 'none', '--socket', socket];
+  const args = [SLUICE, 'agent', '--node', NODE, '--manifests', manifests, ...quiet, ...options];
+  const child = netns.run(() => spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] }));
+  agent = child;
+  let errors = '';
+  child.stderr!.setEncoding('utf8').on('data', text => {
+    errors += text;
+  });
+  for (const deadline = Date.now() + 30_000; !existsSync(socket); await setTimeout(10))
+    if (Date.now() > deadline || child.exitCode !== null) throw new Error(`no agent: ${errors}`);
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+}
+
+interface Answer {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The command as it is run on the node. */
+function sluice(...words: string[]): Answer {
+  return sluiceIn(netns, [...words, '--socket', socket]);
+}
+
+function sluiceIn(where: Netns, words: readonly string[]): Answer {
+  const { status, stdout, stderr } = where.run(() =>
+    spawnSync(process.execPath, [SLUICE, ...words], { encoding: 'utf8' }),
+  );
+  return { status, stdout, stderr };
+}
+
+describe('a live agent', () => {
+  beforeEach(() => startAgent());
+
+  test('says by `sluice status` that the node is ready', () => {
+    const { status, stdout } = sluice('status', '-o', 'json');
+    const said = JSON.parse(stdout);
+    expect([status, said.node, said.ready]).toEqual([0, NODE, true]);
+    expect(said.objects).toMatchObject({ pods: 3, policies: 1 });
+    expect(said.network_namespace).toBe(netns.exec('readlink', ['/proc/self/ns/net']).trim());
+    expect(sluice('status').stdout).toMatch(/^n1 is ready; the agent runs for \d+ m?s\n/);
+  });
+
+  test('tells `sluice explain` its cluster', () => {
+    expect(sluice('explain', 'shop/web', 'shop/db:5432').stdout).toMatch(
+      /^allow {2}shop\/web \(10\.0\.0\.1\) -> shop\/db \(10\.0\.0\.2\):5432\/TCP\n/,
+    );
+    expect(sluice('explain', 'shop/cron', 'shop/db:5432').stdout).toMatch(/^deny /);
+  });
+
+  test('tells `sluice trace` who is who and what to expect', () => {
+    const allowed = sluice('trace', 'shop/web', 'shop/db:5432');
+    expect([allowed.status, allowed.stderr]).toEqual([0, '']);
+    expect(allowed.stdout).toMatch(
+      /^accept {2}shop\/web \(10\.0\.0\.1\) -> shop\/db \(10\.0\.0\.2\):5432\/TCP\n/,
+    );
+    expect(allowed.stdout).toContain('agrees: it allows the connection');
+    const denied = sluice('trace', 'shop/cron', 'shop/db:5432', '-o', 'json');
+    expect(denied.status).toBe(0);
+    expect(JSON.parse(denied.stdout)).toMatchObject({
+      from: { pod: 'shop/cron' },
+      to: { pod: 'shop/db' },
+      verdict: 'drop',
+      agrees: true,
+    });
+    expect(sluice('trace', 'shop/nobody', 'shop/db:5432')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^sluice: there is no pod shop\/nobody[^;]*\n$/),
+    });
+  });
+
+  test('tells `sluice inspect` what should stand, and it does, after an edit too', async () => {
+    const { status, stdout } = sluice('inspect');
+    expect(stdout).toContain('shop/db  10.0.0.2\n  ingress  accept');
+    expect(stdout).toMatch(/\nequal: the kernel holds what the agent's cluster says\n$/);
+    expect(status).toBe(0);
+    write({ ...POLICY, spec: { ...POLICY.spec, policyTypes: ['Ingress', 'Egress'] } });
+    for (const deadline = Date.now() + 20_000; ; await setTimeout(50)) {
+      const edited = JSON.parse(sluice('inspect', '-o', 'json').stdout);
+      const isThere = edited.pods.some(({ egress }: { egress?: object }) => egress !== undefined);
+      if (!isThere && Date.now() < deadline) continue;
+      expect([isThere, edited.equal, edited.difference]).toEqual([true, true, []]);
+      break;
+    }
+  });
+
+  test('is not believed in another network namespace', () => {
+    const other = new Netns();
+    try {
+      const { status, stdout } = sluiceIn(other, ['inspect', '--socket', socket]);
+      expect(stdout).toBe(
+        `no table of Sluice stands in this network namespace
+not compared: the agent on ${socket} cannot be asked: it guards another network namespace; --socket names another, --manifests DIR --node NAME compares with a folder
+`,
+      );
+      expect(status).toBe(0);
+    } finally {
+      other.close();
+    }
+  });
+
+  test('leaves its rules when it ends, and the commands say that nobody is there to ask', async () => {
+    await stop(agent!);
+    expect(agent!.exitCode).toBe(0);
+    const nobody = `no agent runs here: nobody listens on ${socket}; --socket names another`;
+    for (const words of [['status'], ['explain', 'shop/web', 'shop/db:5432']]) {
+      expect(sluice(...words)).toEqual({ status: 1, stdout: '', stderr: `sluice: ${nobody}\n` });
+    }
+    const inspected = sluice('inspect');
+    expect(inspected.status).toBe(0);
+    expect(inspected.stdout).toContain('shop/db  10.0.0.2\n  ingress  accept');
+    expect(inspected.stdout).toContain(`\nnot compared: ${nobody}, --manifests DIR`);
+    const traced = sluice('trace', '10.0.0.3', 'shop/db:5432');
+    expect([traced.status, traced.stdout]).toEqual([0, expect.stringMatching(/^drop /)]);
+    expect(traced.stdout).toContain(`\npolicy was not asked: ${nobody}\n`);
+    expect(sluice('trace', 'shop/cron', 'shop/db:5432').stderr).toBe(
+      `sluice: there is no pod shop/cron; the rules name only pods of this node that policies affect: give an address, or --manifests DIR; ${nobody}\n`,
+    );
+  });
+});
+
+test('an agent that leaves open connections alone is held to just that by `sluice inspect`', async () => {
+  await startAgent('--live-connections', 'keep');
+  expect(sluice('inspect').stdout).toMatch(/\nequal: /);
+});
+
+test('`sluice inspect` and `sluice trace` say what a kernel lacks that the agent should have filled', async () => {
+  const keeper = new StatusKeeper(NODE);
+  const { cluster } = await loadManifests(manifests);
+  keeper.setSynced();
+  keeper.followed({ cluster, ops: [], names: [], tookMs: 1, read: true });
+  const networkNamespace = netns.exec('readlink', ['/proc/self/ns/net']).trim();
+  const identity = { networkNamespace, cutsConnections: true };
+  const server = await serveRpc({
+    socket,
+    view: agentView(identity, keeper, { requestResync: () => {} }, readHost),
+  });
+  try {
+    const [inspected, traced] = await Promise.all(
+      [['inspect'], ['trace', 'shop/cron', 'shop/db:5432']].map(words => sluiceAside(words)),
+    );
+    expect(inspected!.code).toBe(1);
+    expect(inspected!.stdout).toContain("different: to be as the agent's cluster says, the kernel needs\n");
+    expect(traced!.code).toBe(1);
+    expect(traced!.stdout).toContain('disagrees: this node should drop it');
+  } finally {
+    await server.close();
+  }
+});
+
+/** Without holding our event loop, which answers the command. */
+async function sluiceAside(words: readonly string[]): Promise<{ code: number | null; stdout: string }> {
+  const child = netns.run(() => spawn(process.execPath, [SLUICE, ...words, '--socket', socket]));
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', text => {
+    stdout += text;
+  });
+  child.stderr.resume();
+  await once(child, 'close');
+  return { code: child.exitCode, stdout };
+}
