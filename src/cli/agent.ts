@@ -5,7 +5,6 @@ import { sleep } from '../agent/sleep.ts';
 import { StatusKeeper } from '../agent/status.ts';
 import { unguarded } from '../agent/unguarded.ts';
 import { ownNetworkNamespace } from '../host/networknamespace.ts';
-import { readHost } from '../host/read.ts';
 import { type Cluster, knowsNode } from '../model/cluster.ts';
 import { openConntrack } from '../netlink/conntrack.ts';
 import { openNftKernel } from '../netlink/nft-kernel.ts';
@@ -15,6 +14,7 @@ import { openSource, type SourceOptions } from './agentsource.ts';
 import { makeLog } from './log.ts';
 import { keepMemorySmall } from './memory.ts';
 import { ownAddresses } from './ownaddresses.ts';
+import { nodeReader } from './readnode.ts';
 import { type ServeOptions, serve } from './serve.ts';
 
 export interface AgentCommandOptions extends SourceOptions, ServeOptions {
@@ -42,7 +42,7 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
     networkNamespace: await ownNetworkNamespace(),
     cutsConnections: liveConnections === 'cut',
   };
-  const view = agentView(identity, keeper, agent, readHost);
+  const view = agentView(identity, keeper, agent, nodeReader());
   const totals = { connectionsCut: () => live?.counts.cut ?? 0, watchRestarts: () => keeper.watchRestarts };
   const source = await openSource(options, events => agent.note(events), keeper, log);
   const serving = whenInForce(keeper, ended.signal).then(() =>

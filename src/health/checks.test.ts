@@ -9,6 +9,7 @@ import {
   type Work,
 } from './agentchecks.ts';
 import { CHECK_NAMES, type CheckState, isReady, verdict, whyNotReady } from './check.ts';
+import { enforcingChain } from './enforcers.ts';
 import type { Host, Ours } from './facts.ts';
 import { health } from './health.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
@@ -35,6 +36,7 @@ const HOST: Host = {
   conntrack: value({ count: 10, max: 1000 }),
   routes: { ip: value([cidr('10.244.1.0/24')]), ip6: value([cidr('fd00:1::/64')]) },
   processes: value(['systemd', 'kubelet']),
+  foreignRules: value([]),
 };
 const OURS: Ours = {
   podCidrs: [cidr('10.244.1.0/24'), cidr('fd00:1::/64')],
@@ -210,14 +212,37 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     'ok',
   ],
   [
-    'foreign-enforcer: processes cannot be seen',
+    'foreign-enforcer: rules, where processes cannot be seen',
+    () => foreignEnforcer(host({ processes: unreadable, foreignRules: value(['table calico']) }), OURS),
+    'warn',
+  ],
+  [
+    'foreign-enforcer: processes cannot be seen, rules can',
     () => foreignEnforcer(host({ processes: unreadable }), OURS),
+    'ok',
+  ],
+  [
+    'foreign-enforcer: rules cannot be read',
+    () => foreignEnforcer(host({ foreignRules: unreadable }), OURS),
     'unknown',
   ],
 ];
 
 test.each(CASES)('%s', (_, check, state) => {
   expect(check().state).toBe(state);
+});
+
+test.each([
+  ['kindnet-network-policies', 'postrouting', 'table kindnet-network-policies'],
+  ['calico', 'cali-fw-x', 'table calico'],
+  ['filter', 'cali-FORWARD', 'chains cali-*'],
+  ['filter', 'KUBE-ROUTER-FORWARD', 'chains KUBE-ROUTER-*'],
+  ['filter', 'KUBE-FORWARD', undefined],
+  ['filter', 'FORWARD', undefined],
+  ['kube-proxy', 'services', undefined],
+  ['sluice', 'in-K3Q7-shop/calico', undefined],
+])('enforcingChain(%s, %s) is %s', (table, chain, rules) => {
+  expect(enforcingChain(table, chain)).toBe(rules);
 });
 
 test('every check is tried in the states it can be in', () => {
@@ -253,6 +278,7 @@ describe('health()', () => {
       conntrack: unreadable,
       routes: { ip: unreadable, ip6: unreadable },
       processes: unreadable,
+      foreignRules: unreadable,
     };
     const states = health(WORK, blind, OURS, NOW)
       .checks.slice(3, 9)

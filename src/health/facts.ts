@@ -18,6 +18,8 @@ export interface Host {
   readonly routes: Readonly<Record<Family, Reading<readonly Cidr[]>>>;
   /** Names of the processes that we can see. */
   readonly processes: Reading<readonly string[]>;
+  /** `table calico`, `chains KUBE-ROUTER-*`: rules of other enforcers of network policy. */
+  readonly foreignRules: Reading<readonly string[]>;
 }
 
 /** What the cluster says about this node. */

@@ -1,7 +1,8 @@
 /** Checks of the node around us: does pod traffic flow, and does it pass where our rules are? */
 import { type Cidr, cidrContains, cidrText, FAMILIES, type Family, familyOf } from '../model/address.ts';
 import { type Check, verdict } from './check.ts';
-import type { Bridge, Host, Ours } from './facts.ts';
+import { enforcingPod, enforcingProcess } from './enforcers.ts';
+import type { Bridge, Host, Ours, Reading } from './facts.ts';
 
 const FAMILY_NAME: Record<Family, string> = { ip: 'IPv4', ip6: 'IPv6' };
 const FORWARD_SYSCTL: Record<Family, string> = {
@@ -95,38 +96,29 @@ export function podCidrRoute({ routes }: Host, { podCidrs }: Ours): Check {
   );
 }
 
-/** By process, or by the first part of the pod's name. */
-const ENFORCERS: readonly { readonly process: string; readonly pod: string }[] = [
-  { process: 'calico-node', pod: 'calico-node-' },
-  { process: 'calico-node', pod: 'canal-' },
-  { process: 'cilium-agent', pod: 'cilium-' },
-  { process: 'kube-router', pod: 'kube-router-' },
-  { process: 'antrea-agent', pod: 'antrea-agent-' },
-  { process: 'weave-npc', pod: 'weave-net-' },
-  { process: 'ovnkube', pod: 'ovnkube-node-' },
-  { process: 'kube-network-po', pod: 'kube-network-policies-' },
-];
-const NOT_ENFORCERS = /^cilium-(operator|envoy)-/;
-
 /** Two enforcers are no danger, but a verdict that Sluice explains may be another's. */
-export function foreignEnforcer({ processes }: Host, { podNames }: Ours): Check {
+export function foreignEnforcer({ processes, foreignRules }: Host, { podNames }: Ours): Check {
   const name = 'foreign-enforcer';
-  const running = 'value' in processes ? processes.value : [];
-  const found = ENFORCERS.flatMap(({ process, pod }) => [
-    ...running.filter(other => other === process).map(other => `process ${other}`),
-    ...podNames
-      .filter(other => other.startsWith(pod) && !NOT_ENFORCERS.test(other))
-      .map(other => `pod ${other}`),
-  ]);
+  const found = [
+    ...valuesOf(processes).flatMap(process => enforcingProcess(process) ?? []),
+    ...podNames.flatMap(pod => enforcingPod(pod) ?? []),
+    ...valuesOf(foreignRules),
+  ];
   if (found.length > 0) {
     return verdict.warn(
       name,
       `${[...new Set(found)].join(', ')} may enforce network policy too: a packet must pass both`,
-      "switch the other's network policy off",
+      "switch the other's network policy off; rules that it left behind go with a reboot",
     );
   }
-  if ('unreadable' in processes) return verdict.unknown(name, processes.unreadable);
-  return verdict.ok(name, 'none found by process or pod name');
+  if ('unreadable' in foreignRules) return verdict.unknown(name, foreignRules.unreadable);
+  if ('unreadable' in processes)
+    return verdict.ok(name, `none found by pod, table or chain name; ${processes.unreadable}`);
+  return verdict.ok(name, 'none found by process, pod, table or chain name');
+}
+
+function valuesOf(reading: Reading<readonly string[]>): readonly string[] {
+  return 'value' in reading ? reading.value : [];
 }
 
 function podFamilies({ podCidrs, podAddresses }: Ours): Set<Family> {

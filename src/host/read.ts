@@ -1,4 +1,4 @@
-/** Reads what the kernel tells about this node. Nothing here throws: what cannot be read says why. */
+/** Reads what files tell about this node. Nothing here throws: what cannot be read says why. */
 import { access, readdir, readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import type { Bridge, Host, Reading } from '../health/facts.ts';
@@ -7,7 +7,7 @@ import { parseRoutes4, parseRoutes6 } from './routes.ts';
 
 const SYSCTL = '/proc/sys/net';
 
-export async function readHost(): Promise<Host> {
+export async function readHost(): Promise<Omit<Host, 'foreignRules'>> {
   const [ip, ip6, call, call6, bridges, conntrack, routes, routes6, processes] = await Promise.all([
     reading(() => isOn(`${SYSCTL}/ipv4/ip_forward`)),
     reading(() => isOn(`${SYSCTL}/ipv6/conf/all/forwarding`)),

@@ -8,8 +8,8 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StatusKeeper } from '../../src/agent/status.ts';
+import { nodeReader } from '../../src/cli/readnode.ts';
 import { loadManifests } from '../../src/files/load.ts';
-import { readHost } from '../../src/host/read.ts';
 import { agentView } from '../../src/rpc/agentview.ts';
 import { serveRpc } from '../../src/rpc/server.ts';
 import { Netns } from './netns.ts';
@@ -204,7 +204,7 @@ test('`sluice inspect` and `sluice trace` say what a kernel lacks that the agent
   const identity = { networkNamespace, cutsConnections: true };
   const server = await serveRpc({
     socket,
-    view: agentView(identity, keeper, { requestResync: () => {} }, readHost),
+    view: agentView(identity, keeper, { requestResync: () => {} }, nodeReader()),
   });
   try {
     const [inspected, traced] = await Promise.all(

@@ -14,7 +14,8 @@ const HOST: Host = {
   bridgeCalls: { ip: { value: true }, ip6: { value: true } },
   conntrack: { value: { count: 1, max: 100 } },
   routes: { ip: { value: [] }, ip6: { value: [] } },
-  processes: { unreadable: 'hidden' },
+  processes: { value: [] },
+  foreignRules: { unreadable: 'hidden' },
 };
 const EVENT: ClusterEvent = { type: 'namespace', key: 'shop', value: { name: 'shop', labels: {} } };
 

@@ -25,6 +25,7 @@ const HEALTHY: Host = {
   conntrack: { value: { count: 1, max: 100 } },
   routes: { ip: { value: [] }, ip6: { value: [] } },
   processes: { value: [] },
+  foreignRules: { value: [] },
 };
 const POD: Pod = {
   key: 'shop/web',
