@@ -5,7 +5,7 @@ import { sleep } from '../agent/sleep.ts';
 import { StatusKeeper } from '../agent/status.ts';
 import { unguarded } from '../agent/unguarded.ts';
 import { ownNetworkNamespace } from '../host/networknamespace.ts';
-import { type Cluster, knowsNode } from '../model/cluster.ts';
+import { type Cluster, type ClusterEvent, knowsNode } from '../model/cluster.ts';
 import { openConntrack } from '../netlink/conntrack.ts';
 import { openNftKernel } from '../netlink/nft-kernel.ts';
 import { Incremental } from '../policy/incremental.ts';
@@ -20,6 +20,7 @@ import { type ServeOptions, serve } from './serve.ts';
 export interface AgentCommandOptions extends SourceOptions, ServeOptions {
   readonly logFormat?: 'json' | 'pretty';
   readonly liveConnections?: 'cut' | 'keep';
+  readonly podNetwork?: 'attach' | 'none';
 }
 
 /** How long the socket may be missing while no rules are in force. */
@@ -42,9 +43,11 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
     networkNamespace: await ownNetworkNamespace(),
     cutsConnections: liveConnections === 'cut',
   };
-  const view = agentView(identity, keeper, agent, nodeReader());
+  const pods = options.podNetwork === 'attach' ? await openPods(node, agent, keeper, log) : undefined;
+  const view = agentView(identity, keeper, agent, nodeReader(), pods?.network);
   const totals = { connectionsCut: () => live?.counts.cut ?? 0, watchRestarts: () => keeper.watchRestarts };
-  const source = await openSource(options, events => agent.note(events), keeper, log);
+  const merge = (events: readonly ClusterEvent[]) => pods?.merge(events) ?? events;
+  const source = await openSource(options, events => agent.note(merge(events)), keeper, log);
   const serving = whenInForce(keeper, ended.signal).then(() =>
     ended.signal.aborted ? undefined : serve(options, view, totals, log),
   );
@@ -52,12 +55,14 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
     await source.synced(stop);
     keeper.setSynced();
     warnOfUnknownNode(node, agent.cluster, log);
+    await pods?.network.start();
     if (!stop.aborted) await agent.run(stop);
   } finally {
     await source.close();
     live?.close();
     ended.abort();
     await (await serving)?.close();
+    await pods?.close();
   }
   log.info({}, 'agent stops; its rules stay in force');
 }
@@ -70,6 +75,12 @@ function warnOfUnknownNode(node: string, cluster: Cluster, log: Logger): void {
     { node },
     `there is no Node ${node} and no pod on it (nodes: ${others}); nothing is enforced until there is`,
   );
+}
+
+// Loaded where it is wanted only: its thread and its sockets are no part of an agent that enforces and nothing else.
+async function openPods(node: string, agent: Agent, keeper: StatusKeeper, log: Logger) {
+  const { openPodNetwork } = await import('./podnetwork.ts');
+  return openPodNetwork(node, agent, keeper, log);
 }
 
 function followConnections(log: Logger): LiveConnections {

@@ -47,6 +47,14 @@ function program(): Command {
         .choices(['cut', 'keep'])
         .default('cut'),
     )
+    .addOption(
+      new Option(
+        '--pod-network <how>',
+        'attach: attach pods to the network ourselves, as a runtime asks by KNI or sluice-cni',
+      )
+        .choices(['attach', 'none'])
+        .default('none'),
+    )
     .action(async options => (await import('./agent.ts')).agentCommand(options));
 
   sluice

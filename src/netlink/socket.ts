@@ -23,6 +23,7 @@ const SO_RCVBUFFORCE = 33;
 const SOL_NETLINK = 270;
 const NETLINK_CAP_ACK = 10;
 const NETLINK_EXT_ACK = 11;
+const NETLINK_GET_STRICT_CHK = 12;
 const MSG_DONTWAIT = 0x40;
 const EAGAIN = 11;
 const ENOBUFS = 105;
@@ -56,14 +57,17 @@ export class NetlinkSocket {
   /** The same bytes. */
   readonly words = new Uint32Array(this.received.buffer, this.received.byteOffset, CHUNK / 4);
 
-  constructor(protocol: number) {
-    this.#fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
+  /** `fd` is a netlink socket that somebody made in another namespace: it is ours from here on. */
+  constructor(protocol: number, fd?: number) {
+    this.#fd = fd ?? socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
     if (this.#fd < 0) throw new SocketError('socket', koffi.errno());
     this.#raise(SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER);
     this.#raise(SO_RCVBUFFORCE, SO_RCVBUF, RECEIVE_BUFFER);
     // Answers say what was wrong with which attribute, and quote only the header of what they answer.
     this.#set(SOL_NETLINK, NETLINK_EXT_ACK, 1);
     this.#set(SOL_NETLINK, NETLINK_CAP_ACK, 1);
+    // rtnetlink dumps what was asked for, and not all that there is.
+    this.#set(SOL_NETLINK, NETLINK_GET_STRICT_CHK, 1);
   }
 
   /** Sends the first `length` bytes. Holds the event loop until the kernel has done all that they ask for. */

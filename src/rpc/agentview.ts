@@ -5,6 +5,7 @@ import { type Health, health } from '../health/health.ts';
 import { type Cidr, parseCidr } from '../model/address.ts';
 import { namespaceLabels, type PodKey } from '../model/cluster.ts';
 import { comparePolicies, policyLabel } from '../model/policy.ts';
+import type { PodNetwork } from '../network/podnetwork.ts';
 import { selects } from '../policy/classes.ts';
 import type { AgentView, Identity } from './view.ts';
 
@@ -16,6 +17,7 @@ export function agentView(
   keeper: StatusKeeper,
   agent: Pick<Agent, 'requestResync'>,
   readHost: () => Promise<Host>,
+  network?: PodNetwork,
 ): AgentView {
   const host = rarely(readHost);
   return {
@@ -25,6 +27,7 @@ export function agentView(
     pod: key => keeper.pod(key),
     policiesOf: key => policiesOf(keeper, key),
     requestResync: () => agent.requestResync(),
+    ...(network && { network }),
   };
 }
 

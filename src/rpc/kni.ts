@@ -3,12 +3,11 @@ import { status, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import { type Check, whyNotReady } from '../health/check.ts';
 import { familyOf } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
+import { attachCalls, INTERFACE, interfacesOf } from './kniattach.ts';
 import { Refusal, unary } from './unary.ts';
 import type { AgentView } from './view.ts';
 
 export const NETWORK_NAME = 'pods';
-/** The name that a pod's first interface has by convention: the API tells addresses, not names. */
-const INTERFACE = 'eth0';
 const REPAIR = { patienceMs: 5000, pollMs: 20 };
 const FAMILY_NAME = { ip: 'IPv4', ip6: 'IPv6' } as const;
 
@@ -22,10 +21,24 @@ export function kniService(view: AgentView): UntypedServiceImplementation {
     QueryNodeNetworks: unary(() => queryNodeNetworks(view)),
     QueryPodNetwork: unary((request: PodRequest) => queryPodNetwork(view, request)),
     SetupNodeNetwork: unary(() => setupNodeNetwork(view)),
-    CreateNetwork: notYet('creates no network namespaces'),
-    DeleteNetwork: notYet('deletes no network namespaces'),
-    AttachInterface: notYet('attaches no interfaces'),
-    DetachInterface: notYet('detaches no interfaces'),
+    ...attachFamily(view),
+  };
+}
+
+function attachFamily({ network }: AgentView) {
+  if (network === undefined)
+    return {
+      CreateNetwork: notHere('creates no network namespaces'),
+      DeleteNetwork: notHere('deletes no network namespaces'),
+      AttachInterface: notHere('attaches no interfaces'),
+      DetachInterface: notHere('detaches no interfaces'),
+    };
+  const { attach, detach, create, remove } = attachCalls(network);
+  return {
+    CreateNetwork: unary(create),
+    DeleteNetwork: unary(remove),
+    AttachInterface: unary(attach),
+    DetachInterface: unary(detach),
   };
 }
 
@@ -46,7 +59,7 @@ function reasonText({ name, reason, remedy }: Check): string {
   return `${name}: ${reason}${remedy === '' ? '' : ` (${remedy})`}`;
 }
 
-function queryPodNetwork(view: AgentView, { name, namespace }: PodRequest) {
+async function queryPodNetwork(view: AgentView, { name, namespace }: PodRequest) {
   if (name === '' || namespace === '') {
     throw new Refusal(status.INVALID_ARGUMENT, 'name and namespace of the pod are both needed');
   }
@@ -62,7 +75,10 @@ function queryPodNetwork(view: AgentView, { name, namespace }: PodRequest) {
   if (pod.hostNetwork) extradata.hostNetwork = 'true';
   const families = pod.addresses.map(address => FAMILY_NAME[familyOf(address)]).join(',');
   const ipconfig = { ip: pod.addresses, mac: '', extradata: { families } };
-  return { ipconfigs: pod.addresses.length === 0 ? {} : { [INTERFACE]: ipconfig }, extradata };
+  // Where another plugin attaches, the API tells addresses and not names: the first interface is called so by convention.
+  const told = pod.addresses.length === 0 ? {} : { [INTERFACE]: ipconfig };
+  const attached = view.network && (await interfacesOf(view.network, key));
+  return { ipconfigs: attached && Object.keys(attached).length > 0 ? attached : told, extradata };
 }
 
 /** Repeating it is harmless: the kernel is read back, and what is wrong is put right. */
@@ -82,11 +98,11 @@ function whyNot({ keeper }: AgentView): string {
   return `the kernel could not be repaired in ${REPAIR.patienceMs / 1000} s: ${lastError ?? 'it is busy'}`;
 }
 
-function notYet(what: string) {
+function notHere(what: string) {
   return unary(() => {
     throw new Refusal(
       status.UNIMPLEMENTED,
-      `Sluice ${what}: it enforces policy on the pods that a network plugin attaches`,
+      `Sluice ${what} here: it enforces policy on the pods that a network plugin attaches (--pod-network=attach makes it attach them)`,
     );
   });
 }

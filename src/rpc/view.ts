@@ -2,6 +2,7 @@
 import type { ProgrammedPod, StatusKeeper } from '../agent/status.ts';
 import type { Health } from '../health/health.ts';
 import type { PodKey } from '../model/cluster.ts';
+import type { PodNetwork } from '../network/podnetwork.ts';
 
 /** What of the agent never changes. */
 export interface Identity {
@@ -19,4 +20,6 @@ export interface AgentView {
   /** Labels of the policies that select the pod. */
   policiesOf(key: PodKey): readonly string[];
   requestResync(): void;
+  /** Where we attach pods ourselves. */
+  readonly network?: PodNetwork;
 }

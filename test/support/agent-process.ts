@@ -12,8 +12,14 @@ export class AgentProcess {
   readonly #ended: Promise<unknown>;
   output = '';
 
-  constructor(namespace: string, node: string, manifests: string) {
-    const options = ['--log-format', 'json', '--socket', 'none', '--metrics-address', 'none'];
+  /** `more` are options beside those that every test needs. */
+  constructor(
+    namespace: string,
+    node: string,
+    manifests: string,
+    more: readonly string[] = ['--socket', 'none'],
+  ) {
+    const options = ['--log-format', 'json', '--metrics-address', 'none', ...more];
     const args = [MAIN, 'agent', '--node', node, '--manifests', manifests, ...options];
     this.#child = inNamespace(namespace, () => spawn(process.execPath, args));
     this.#ended = once(this.#child, 'close');

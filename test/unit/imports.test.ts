@@ -18,7 +18,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   nri: [],
   health: ['model'],
   host: ['model', 'health'],
-  rpc: ['model', 'policy', 'nft', 'agent', 'health'],
+  network: ['model', 'netlink'],
+  rpc: ['model', 'policy', 'nft', 'agent', 'health', 'network'],
   cli: [
     'model',
     'policy',

@@ -1,0 +1,86 @@
+/** The pod network, where the agent is to attach pods itself (`--pod-network=attach`). */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Agent } from '../agent/agent.ts';
+import type { StatusKeeper } from '../agent/status.ts';
+import type { ClusterEvent, PodKey } from '../model/cluster.ts';
+import { NetworkError } from '../network/error.ts';
+import { NamespaceHelper } from '../network/helper.ts';
+import { type Identity, LocalPods } from '../network/localpods.ts';
+import { NodeLinks } from '../network/nodelinks.ts';
+import { type Admission, PodNetwork } from '../network/podnetwork.ts';
+
+export interface PodNetworkParts {
+  readonly network: PodNetwork;
+  /** What the source's events mean here. */
+  merge(events: readonly ClusterEvent[]): readonly ClusterEvent[];
+  close(): Promise<void>;
+}
+
+/** How long a pod waits for its rules; a runtime gives up after some seconds, and its next attempt waits anew. */
+const PATIENCE_MS = 1500;
+const POLL_MS = 2;
+
+export function openPodNetwork(
+  node: string,
+  agent: Pick<Agent, 'note' | 'cluster'>,
+  keeper: StatusKeeper,
+  log: Logger,
+): PodNetworkParts {
+  const local = new LocalPods(node);
+  const links = new NodeLinks();
+  const helper = new NamespaceHelper();
+  const network = new PodNetwork({
+    node,
+    links,
+    helper,
+    admission: admission(local, agent, keeper),
+    cluster: () => agent.cluster,
+    livingPods: () => livingPods(local, keeper),
+    log,
+  });
+  return {
+    network,
+    merge: events => local.merge(events),
+    close: async () => {
+      network.close();
+      links.close();
+      await helper.close();
+    },
+  };
+}
+
+function admission(local: LocalPods, agent: Pick<Agent, 'note'>, keeper: StatusKeeper): Admission {
+  return {
+    admit: async identity => {
+      agent.note(local.attach(identity));
+      const deadlineMs = performance.now() + PATIENCE_MS;
+      while (!isProgrammed(identity, local, keeper)) {
+        if (performance.now() > deadlineMs) throw tooLate(identity, local);
+        await sleep(POLL_MS);
+      }
+    },
+    adopt: identity => agent.note(local.attach(identity)),
+    withdraw: (pod, addresses) => agent.note(local.detach(pod, addresses)),
+  };
+}
+
+function isProgrammed({ key, addresses }: Identity, local: LocalPods, keeper: StatusKeeper): boolean {
+  if (!local.knows(key)) return false;
+  const found = keeper.pod(key);
+  return found?.sinceMs !== undefined && found.pod.addresses.join() === addresses.join();
+}
+
+function tooLate({ key }: Identity, local: LocalPods): NetworkError {
+  return new NetworkError(
+    'unavailable',
+    local.knows(key)
+      ? `the rules of ${key} are not in force after ${PATIENCE_MS / 1000} s; the pod must wait for them`
+      : `${key} is not known on this node after ${PATIENCE_MS / 1000} s; the pod must wait until policy can select it`,
+  );
+}
+
+function livingPods(local: LocalPods, keeper: StatusKeeper): ReadonlySet<PodKey> | undefined {
+  const { synced, lostSources } = keeper.status();
+  return synced && lostSources.length === 0 ? local.living() : undefined;
+}

@@ -1,0 +1,22 @@
+/** Why the pod network refuses something, as the decision that a caller can take. */
+export type NetworkErrorCode =
+  /** The request itself is wrong: repeating it is of no use. */
+  | 'invalid'
+  /** It asks for something that is not built. */
+  | 'unsupported'
+  /** Something else stands where this should be made. */
+  | 'conflict'
+  /** No address is left. */
+  | 'exhausted'
+  /** Not now: try again. */
+  | 'unavailable';
+
+export class NetworkError extends Error {
+  override readonly name = 'NetworkError';
+  readonly code: NetworkErrorCode;
+
+  constructor(code: NetworkErrorCode, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+  }
+}

@@ -1,0 +1,58 @@
+/** Ports of the node that lead to a pod. */
+
+import { type Address, familyOf, parseAddress } from '../model/address.ts';
+import type { Protocol } from '../model/policy.ts';
+import { invalid, shown } from './request.ts';
+
+export interface HostPort {
+  readonly protocol: Protocol;
+  readonly hostPort: number;
+  readonly podPort: number;
+  /** The node's address that it is on; absent where all of them are meant. */
+  readonly hostAddress?: Address;
+}
+
+export interface PortMapping {
+  readonly protocol: string;
+  readonly hostPort: number;
+  readonly containerPort: number;
+  readonly hostIP?: string;
+}
+
+/** Mappings without a host port map nothing, and are left out. Throws NetworkError that names the field. */
+export function hostPorts(mappings: readonly PortMapping[]): HostPort[] {
+  return mappings.filter(({ hostPort }) => hostPort !== 0).map(hostPortOf);
+}
+
+const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP'];
+const EVERYWHERE = new Set(['', '0.0.0.0', '::']);
+
+function hostPortOf(mapping: PortMapping, index: number): HostPort {
+  const at = `port mapping ${index}`;
+  const protocol = PROTOCOLS.find(name => name === mapping.protocol.toUpperCase());
+  if (protocol === undefined)
+    throw invalid(`${at}: protocol "${shown(mapping.protocol)}" is none of TCP, UDP, SCTP`);
+  for (const [field, port] of [
+    ['host port', mapping.hostPort],
+    ['container port', mapping.containerPort],
+  ] as const)
+    if (!Number.isInteger(port) || port < 1 || port > 65535)
+      throw invalid(`${at}: ${field} ${port} is no port`);
+  const text = mapping.hostIP ?? '';
+  const hostAddress = EVERYWHERE.has(text) ? undefined : parseAddress(text);
+  if (hostAddress === undefined && !EVERYWHERE.has(text))
+    throw invalid(`${at}: host address "${shown(text)}" is no address`);
+  return {
+    protocol,
+    hostPort: mapping.hostPort,
+    podPort: mapping.containerPort,
+    ...(hostAddress && { hostAddress }),
+  };
+}
+
+/** The pod's address that a host port leads to, for each family that it is of. */
+export function targets({ hostAddress }: HostPort, addresses: readonly Address[]): Address[] {
+  return addresses.filter(
+    address => hostAddress === undefined || familyOf(hostAddress) === familyOf(address),
+  );
+}

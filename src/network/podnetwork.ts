@@ -1,0 +1,206 @@
+/**
+ * The pod network of this node: what a runtime asks for, done in the kernel and guarded by policy.
+ *
+ *     attach   interface, addresses, routes ─▶ the pod's rules are committed ─▶ answer
+ *     detach   the addresses belong to nobody ─▶ the interface goes, and all of it with it
+ *     collect  the same for what no living pod owns
+ */
+import { setInterval } from 'node:timers';
+import type { Cluster, PodKey } from '../model/cluster.ts';
+import type { Labels } from '../model/selector.ts';
+import type { DeviceName } from '../netlink/rtnetlink.ts';
+import { type Attached, Attacher, type AttachRequest, type NodePlan } from './attacher.ts';
+import { type Attachment, deviceName, type Endpoint, podLabel } from './attachment.ts';
+import { NetworkError } from './error.ts';
+import { type Garbage, garbageOf, type Suspects, unnamed } from './garbage.ts';
+import type { NamespaceHelper } from './helper.ts';
+import type { HostPort } from './hostport.ts';
+import { InTurn } from './inturn.ts';
+import { exhaustedFamilies, exhaustedText } from './ipam.ts';
+import type { Identity } from './localpods.ts';
+import type { NodeLinks } from './nodelinks.ts';
+import { nodePlan, podCidrsOf } from './nodeplan.ts';
+
+export interface PodRequest extends AttachRequest {
+  /** Labels of the pod, where the runtime tells them. */
+  readonly labels?: Labels;
+  readonly hostPorts: readonly HostPort[];
+}
+
+/** Policy's say about pods that come and go. */
+export interface Admission {
+  /** Until the pod's rules are in force. Throws NetworkError where they cannot be in time. */
+  admit(identity: Identity): Promise<void>;
+  /** A pod that was attached before we were there. */
+  adopt(identity: Identity): void;
+  /** The addresses are nobody's from here on. */
+  withdraw(pod: PodKey, addresses: Attachment['addresses']): void;
+}
+
+export interface NetworkLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface PodNetworkOptions {
+  readonly node: string;
+  readonly links: NodeLinks;
+  readonly helper: NamespaceHelper;
+  readonly admission: Admission;
+  readonly cluster: () => Cluster;
+  /** The pods of this node that may have an interface; undefined while the cluster cannot be asked. */
+  readonly livingPods: () => ReadonlySet<PodKey> | undefined;
+  readonly log: NetworkLog;
+  readonly now?: () => number;
+}
+
+const COLLECT_MS = 30_000;
+const PLAN_MS = 5_000;
+
+export class PodNetwork {
+  /** Makes and opens network namespaces. */
+  readonly helper: NamespaceHelper;
+  readonly #options: PodNetworkOptions;
+  readonly #attacher: Attacher;
+  readonly #now: () => number;
+  readonly #inTurn = new InTurn<DeviceName>();
+  #suspects: Suspects = new Map();
+  #plan: { readonly untilMs: number; readonly node: unknown; readonly value: Promise<NodePlan> } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: PodNetworkOptions) {
+    this.#options = options;
+    this.helper = options.helper;
+    this.#attacher = new Attacher(options.links, options.helper);
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** Tells policy of the pods that are attached already, and collects from time to time. Never throws. */
+  async start(): Promise<void> {
+    await this.#trying('pods that were attached before are not known', () => this.#adopt());
+    const collect = () => this.#trying('nothing was collected', () => this.collect());
+    await collect();
+    this.#timer = setInterval(collect, COLLECT_MS);
+    this.#timer.unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Answers when the pod's rules are in force. Repeated, it gives the same answer. Throws NetworkError. */
+  attach(request: PodRequest): Promise<Attached> {
+    return this.#inTurn.run(deviceName(request), async () => {
+      const attached = await this.#attacher.attach(request, await this.plan());
+      const { labels, pod: key } = request;
+      await this.#options.admission.admit({ key, addresses: attached.addresses, ...(labels && { labels }) });
+      return attached;
+    });
+  }
+
+  /** Harmless where nothing stands. */
+  detach(endpoint: Endpoint): Promise<void> {
+    return this.#detach(deviceName(endpoint));
+  }
+
+  /** Every interface of a sandbox. */
+  async detachSandbox(sandbox: string): Promise<void> {
+    const all = await this.#options.links.attachments();
+    const its = all.filter(({ owner }) => owner !== undefined && sandbox.startsWith(owner.sandbox));
+    await Promise.all(its.map(({ device }) => this.#detach(device)));
+  }
+
+  async attachmentsOf(pod: PodKey): Promise<Attachment[]> {
+    const all = await this.#options.links.attachments();
+    return all.filter(({ owner }) => owner?.pod === podLabel(pod));
+  }
+
+  /** Throws NetworkError where an interface of a sandbox is not as it was made. */
+  async check(endpoint: Endpoint): Promise<Attachment> {
+    const found = await this.#options.links.attachment(deviceName(endpoint));
+    if (found?.owner === undefined || found.addresses.length === 0)
+      throw new NetworkError(
+        'conflict',
+        `${endpoint.interface} of sandbox ${endpoint.sandbox} is not attached, or only half`,
+      );
+    return found;
+  }
+
+  /** Takes away what no living pod owns. */
+  async collect(): Promise<void> {
+    const attachments = await this.#options.links.attachments();
+    const pods = this.#options.livingPods();
+    const knowledge = { ...(pods && { pods }), busy: this.#inTurn.busy, nowMs: this.#now() };
+    const { garbage, suspects } = garbageOf(attachments, knowledge, this.#suspects);
+    this.#suspects = suspects;
+    await this.#take(garbage);
+  }
+
+  /** Takes away what the runtime does not name. */
+  async collectAllBut(valid: readonly Endpoint[]): Promise<void> {
+    const attachments = await this.#options.links.attachments();
+    await this.#take(unnamed(attachments, new Set(valid.map(deviceName)), this.#inTurn.busy));
+  }
+
+  /** Why the node takes no further pod; undefined while it does. */
+  async whyNotReady(): Promise<string | undefined> {
+    try {
+      const { podCidrs } = await this.plan();
+      const taken = await this.#options.links.taken();
+      const families = exhaustedFamilies(podCidrs, taken);
+      if (families.length === 0) return undefined;
+      return exhaustedText(podCidrs.filter(({ family }) => families.includes(family)));
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+
+  /** What the node gives to its pods now. Throws NetworkError while it has nothing to give. */
+  plan(): Promise<NodePlan> {
+    const node = this.#options.cluster().nodes.get(this.#options.node);
+    const nowMs = this.#now();
+    if (this.#plan === undefined || this.#plan.node !== node || this.#plan.untilMs < nowMs) {
+      const value = nodePlan(this.#options.links, this.#options.node, node);
+      value.catch(() => {
+        this.#plan = undefined;
+      });
+      this.#plan = { untilMs: nowMs + PLAN_MS, node, value };
+    }
+    return this.#plan.value;
+  }
+
+  /** Whether an address lies in the networks that this node gives to its pods. */
+  podCidrs() {
+    return podCidrsOf(this.#options.cluster().nodes.get(this.#options.node));
+  }
+
+  async #adopt(): Promise<void> {
+    for (const { owner, addresses } of await this.#options.links.attachments())
+      if (owner !== undefined && addresses.length > 0)
+        this.#options.admission.adopt({ key: owner.pod, addresses });
+  }
+
+  async #trying(consequence: string, work: () => Promise<void>): Promise<void> {
+    await work().catch((error: Error) => this.#options.log.warn({}, `${consequence}: ${error.message}`));
+  }
+
+  async #take(garbage: readonly Garbage[]): Promise<void> {
+    for (const { attachment, reason } of garbage) {
+      const { device, owner, addresses } = attachment;
+      await this.#detach(device);
+      this.#options.log.info(
+        { device, addresses },
+        `collected ${device}${owner === undefined ? '' : ` of ${owner.pod}`}: ${reason}`,
+      );
+    }
+  }
+
+  #detach(device: DeviceName): Promise<void> {
+    return this.#inTurn.run(device, async () => {
+      const found = await this.#options.links.attachment(device);
+      if (found === undefined) return;
+      if (found.owner !== undefined) this.#options.admission.withdraw(found.owner.pod, found.addresses);
+      await this.#options.links.remove(found.index);
+    });
+  }
+}

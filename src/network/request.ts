@@ -1,0 +1,39 @@
+/** What a runtime may say: checked once, at the edge. Every check throws NetworkError that names the field. */
+import type { PodKey } from '../model/cluster.ts';
+import { NetworkError } from './error.ts';
+
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+const SANDBOX = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
+/** IFNAMSIZ, and what dev_valid_name() takes. */
+const INTERFACE = /^(?!\.{1,2}$)[^\s/:]{1,15}$/;
+
+export function requirePod(namespace: string, name: string): PodKey {
+  if (name === '' || namespace === '') throw invalid('name and namespace of the pod are both needed');
+  for (const [field, value] of Object.entries({ namespace, name }))
+    if (!NAME.test(value)) throw invalid(`${field} "${shown(value)}" is no name of Kubernetes`);
+  return `${namespace}/${name}`;
+}
+
+export function requireSandbox(id: string): string {
+  if (!SANDBOX.test(id))
+    throw invalid(`id "${shown(id)}" is no id of a sandbox: 1 to 128 of A-Z a-z 0-9 _ . -`);
+  return id;
+}
+
+export function requireInterfaceName(name: string): string {
+  if (!INTERFACE.test(name))
+    throw invalid(
+      `interface "${shown(name)}" is no name of an interface: 1 to 15 characters, no space, / or :`,
+    );
+  if (name === 'lo') throw invalid('interface "lo" is the loopback of the pod');
+  return name;
+}
+
+export function invalid(message: string): NetworkError {
+  return new NetworkError('invalid', message);
+}
+
+/** For an error: somebody's whole file need not be in it. */
+export function shown(text: string): string {
+  return text.length <= 80 ? text : `${text.slice(0, 80)}…`;
+}

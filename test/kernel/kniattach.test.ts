@@ -1,0 +1,315 @@
+/**
+ * The pod network by KNI: a whole agent in a node's namespace, asked by a client that knows the wire table alone, and
+ * the answers tried with real packets.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { probe } from '../../src/lab/probe/probe.ts';
+import { parseAddress } from '../../src/model/address.ts';
+import { AgentProcess } from '../support/agent-process.ts';
+import { KniClient, message } from '../support/kniclient.ts';
+import { PodSite } from '../support/podsite.ts';
+
+const NODE = 'worker';
+const [NOT_FOUND, INVALID, EXHAUSTED, PRECONDITION, UNIMPLEMENTED, UNAVAILABLE] = [5, 3, 8, 9, 12, 14];
+
+let site: PodSite;
+let folder: string;
+let socket: string;
+let agent: AgentProcess;
+let kni: KniClient;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-kni-'));
+  socket = join(folder, 'sluice.sock');
+});
+
+beforeEach(async () => {
+  site = await PodSite.build();
+});
+
+afterEach(async () => {
+  kni?.close();
+  await agent?.kill();
+  await site.close();
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Pods of the namespace `shop` by their names; `db` takes what `web` sends it, and nothing from others. */
+async function start(cidrs: readonly string[], pods: readonly string[]): Promise<void> {
+  const manifests = mkdtempSync(join(folder, 'manifests-'));
+  writeFileSync(join(manifests, 'node.yaml'), JSON.stringify(nodeOf(cidrs)));
+  for (const name of pods) writeFileSync(join(manifests, `pod-${name}.yaml`), JSON.stringify(podOf(name)));
+  writeFileSync(join(manifests, 'policy.yaml'), JSON.stringify(DB));
+  agent = new AgentProcess(site.node, NODE, manifests, ['--socket', socket, '--pod-network', 'attach']);
+  await agent.inForce();
+  kni = new KniClient(socket);
+  await expect
+    .poll(
+      () =>
+        kni.node().then(
+          () => true,
+          () => false,
+        ),
+      { timeout: 20_000 },
+    )
+    .toBe(true);
+}
+
+const nodeOf = (podCIDRs: readonly string[]) => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: NODE },
+  spec: { podCIDRs },
+});
+const podOf = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'shop', labels: { app: name } },
+  spec: { nodeName: NODE, containers: [] },
+});
+const DB = {
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: { name: 'db', namespace: 'shop' },
+  spec: {
+    podSelector: { matchLabels: { app: 'db' } },
+    ingress: [{ from: [{ podSelector: { matchLabels: { app: 'web' } } }] }],
+  },
+};
+const BOTH = ['10.77.0.0/24', 'fd77::/64'];
+
+async function attach(name: string) {
+  const path = await site.add(name);
+  const answer = await kni.attach({ name, namespace: 'shop', id: `sandbox-${name}`, path });
+  site.settle(name, answer.eth0!.ip);
+  return answer.eth0!;
+}
+
+const flow = (from: string, to: string) =>
+  ({ from: parseAddress(from)!, to: parseAddress(to)!, protocol: 'TCP', port: 5432 }) as const;
+
+describe('AttachInterface', () => {
+  test('K1 K3 K5 K7: gives both families, names both ends, and answers under the rules of the pod', async () => {
+    await start(BOTH, ['web', 'db', 'cron']);
+    const [db, web, cron] = [await attach('db'), await attach('web'), await attach('cron')];
+    expect(db).toMatchObject({
+      ip: ['10.77.0.1', 'fd77::1'],
+      mac: expect.stringMatching(/^06:/),
+      extradata: { families: 'IPv4,IPv6', hostInterface: expect.stringMatching(/^sl[0-9a-f]{13}$/) },
+    });
+    expect(site.devices()).toContain(db.extradata.hostInterface);
+    const outcomes = await probe(site, [
+      flow(web.ip[0]!, db.ip[0]!),
+      flow(web.ip[1]!, db.ip[1]!),
+      flow(cron.ip[0]!, db.ip[0]!),
+      flow(cron.ip[1]!, db.ip[1]!),
+      flow(db.ip[0]!, cron.ip[0]!),
+    ]);
+    expect(outcomes).toEqual(['open', 'open', 'closed', 'closed', 'open']);
+  });
+
+  test('K1: repeated, it gives the same answer; so does QueryPodNetwork', async () => {
+    await start(BOTH, ['web']);
+    const first = await attach('web');
+    const again = await attach('web');
+    expect(again).toEqual(first);
+    const { ipconfigs, extradata } = await kni.query('web', 'shop');
+    expect(ipconfigs.eth0).toMatchObject({ ip: first.ip, mac: first.mac });
+    expect(ipconfigs.eth0!.extradata.hostInterface).toBe(first.extradata.hostInterface);
+    expect(extradata.programmed).toBe('true');
+    expect(site.devices()).toHaveLength(1);
+  });
+
+  test('K1: DetachInterface takes all of it away, and is harmless where nothing is', async () => {
+    await start(BOTH, ['web']);
+    await attach('web');
+    expect(site.routes()).toEqual(['10.77.0.1', 'fd77::1']);
+    const pod = { name: 'web', namespace: 'shop', id: 'sandbox-web' };
+    await kni.detach(pod);
+    await kni.detach(pod);
+    expect([site.devices(), site.routes()]).toEqual([[], []]);
+  });
+
+  test('K2: while the node has no pod CIDR it is refused with the reason', async () => {
+    await start([], ['web']);
+    const path = await site.add('web');
+    await expect(kni.attach({ name: 'web', namespace: 'shop', id: 'a', path })).rejects.toMatchObject({
+      code: UNAVAILABLE,
+      details: expect.stringContaining('Node worker has no spec.podCIDRs'),
+    });
+  });
+
+  test('K3: a pod that nobody knows waits, and is refused', async () => {
+    await start(BOTH, []);
+    const path = await site.add('web');
+    await expect(kni.attach({ name: 'web', namespace: 'shop', id: 'a', path })).rejects.toMatchObject({
+      code: UNAVAILABLE,
+      details: expect.stringContaining('shop/web is not known on this node'),
+    });
+  });
+
+  test('K3: labels of the runtime do for a pod that the source has not told of yet', async () => {
+    await start(BOTH, ['web']);
+    const [web, path] = [await attach('web'), await site.add('db')];
+    const more = [[7, { app: 'db' }]] as const;
+    const { eth0 } = await kni.attach({ name: 'db', namespace: 'shop', id: 'a', path, more });
+    site.settle('db', eth0!.ip);
+    const back = flow(eth0!.ip[0]!, web.ip[0]!);
+    expect(await probe(site, [flow(web.ip[0]!, eth0!.ip[0]!), back])).toEqual(['open', 'open']);
+    expect((await kni.query('db', 'shop')).extradata.policies).toBe('shop/db');
+  });
+
+  test('K4: an agent that was killed finds what it made, and gives nothing out twice', async () => {
+    await start(BOTH, ['web', 'db']);
+    const web = await attach('web');
+    await agent.kill();
+    kni.close();
+    await start(BOTH, ['web', 'db']);
+    const db = await attach('db');
+    expect(new Set([...web.ip, ...db.ip]).size).toBe(4);
+    expect(await attach('web')).toEqual(web);
+  });
+
+  test('K14: without a free address a pod is told so, the others stay, and a freed address is given out at once', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    await start(['10.77.0.0/29'], names);
+    const given = [];
+    for (const name of names.slice(0, 6)) given.push(...(await attach(name)).ip);
+    expect(new Set(given).size).toBe(6);
+    await expect(attach('g')).rejects.toMatchObject({
+      code: EXHAUSTED,
+      details: expect.stringContaining('all 6 addresses of 10.77.0.0/29 are in use'),
+    });
+    expect(await probe(site, [flow(given[0]!, given[1]!)])).toEqual(['open']);
+    await kni.detach({ name: 'c', namespace: 'shop', id: 'sandbox-c' });
+    expect((await attach('g')).ip).toEqual([given[2]]);
+  });
+
+  test('K16: an isolation of a kind that cannot be attached is refused by name', async () => {
+    await start(BOTH, ['web']);
+    const isolation = message([
+      [1, '/run/vm/1'],
+      [2, 'kata-vm'],
+    ]);
+    const request = [
+      [1, 'web'],
+      [2, 'a'],
+      [3, 'shop'],
+      [4, isolation],
+    ] as const;
+    await expect(kni.call('AttachInterface', request)).rejects.toMatchObject({
+      code: UNIMPLEMENTED,
+      details: expect.stringContaining('"kata-vm"'),
+    });
+  });
+});
+
+test('CreateNetwork makes a namespace that AttachInterface takes, and DeleteNetwork ends it', async () => {
+  await start(BOTH, ['web']);
+  const prefix = site.path('made');
+  const request = [
+    [1, 'web'],
+    [2, 'uid-1'],
+    [3, 'shop'],
+    [4, prefix],
+  ] as const;
+  const path = String((await kni.call('CreateNetwork', request)).fields.get(1)![0]);
+  expect(path).toMatch(/\/sluice-[0-9a-f]{24}$/);
+  expect(String((await kni.call('CreateNetwork', request)).fields.get(1)![0])).toBe(path);
+  const { eth0 } = await kni.attach({ name: 'web', namespace: 'shop', id: 'a', path });
+  expect(eth0!.ip).toEqual(['10.77.0.1', 'fd77::1']);
+  await kni.call('DeleteNetwork', [
+    [2, 'web'],
+    [3, 'shop'],
+    [4, path],
+  ]);
+  await expect.poll(() => site.devices()).toEqual([]);
+  rmSync(prefix, { recursive: true });
+});
+
+test('nothing that a forged client sends is made, or ends the agent', async () => {
+  await start(BOTH, ['web']);
+  const path = await site.add('web');
+  const pod = { name: 'web', namespace: 'shop', id: 'a', path };
+  const wrong: [object, number][] = [
+    [{ path: '/etc/passwd' }, INVALID],
+    [{ path: '/dev/zero' }, INVALID],
+    [{ path: '/run/netns/../netns/x' }, INVALID],
+    [{ path: 'run/netns/x' }, INVALID],
+    [{ path: '' }, INVALID],
+    [{ path: site.path('absent') }, INVALID],
+    [{ path: '/proc/self/ns/mnt' }, INVALID],
+    [{ name: '' }, INVALID],
+    [{ name: '../../x' }, INVALID],
+    [{ namespace: 'a b' }, INVALID],
+    [{ id: '' }, INVALID],
+    [{ id: 'x'.repeat(200) }, INVALID],
+    [{ id: 'a/b' }, INVALID],
+    [{ more: [[9, { interface: 'lo' }]] }, INVALID],
+    [{ more: [[9, { interface: '../../../x' }]] }, INVALID],
+    [{ more: [[9, { interface: 'a name that is far too long' }]] }, INVALID],
+    [
+      {
+        more: [
+          [
+            6,
+            message([
+              [2, 80],
+              [3, 70_000],
+            ]),
+          ],
+        ],
+      },
+      INVALID,
+    ],
+    [
+      {
+        more: [
+          [
+            6,
+            message([
+              [2, 0],
+              [3, 80],
+            ]),
+          ],
+        ],
+      },
+      INVALID,
+    ],
+    [
+      {
+        more: [
+          [
+            6,
+            message([
+              [2, 80],
+              [3, 80],
+              [4, 'nowhere'],
+            ]),
+          ],
+        ],
+      },
+      INVALID,
+    ],
+  ];
+  for (const [change, code] of wrong)
+    await expect(kni.attach({ ...pod, ...change }), JSON.stringify(change)).rejects.toMatchObject({ code });
+  await expect(kni.raw('AttachInterface', Buffer.from('no protobuf at all'))).rejects.toBeDefined();
+  await expect(kni.raw('AttachInterface', Buffer.alloc(3 << 20))).rejects.toMatchObject({ code: EXHAUSTED });
+  await expect(
+    kni.call('DeleteNetwork', [
+      [1, 'x'],
+      [4, path],
+    ]),
+    'a namespace that CreateNetwork did not make',
+  ).rejects.toMatchObject({ code: INVALID });
+  expect([site.devices(), site.routes()]).toEqual([[], []]);
+  // The sandbox's own loopback may be there; another sandbox's interface may not be taken over.
+  await kni.attach(pod);
+  await expect(kni.attach({ ...pod, id: 'b' })).rejects.toMatchObject({ code: PRECONDITION });
+  await expect(kni.query('nobody', 'shop')).rejects.toMatchObject({ code: NOT_FOUND });
+});
