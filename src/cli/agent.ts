@@ -16,6 +16,7 @@ import { keepMemorySmall } from './memory.ts';
 import { ownAddresses } from './ownaddresses.ts';
 import { nodeReader } from './readnode.ts';
 import { type ServeOptions, serve } from './serve.ts';
+import { stopSignal } from './stopsignal.ts';
 
 export interface AgentCommandOptions extends SourceOptions, ServeOptions {
   readonly logFormat?: 'json' | 'pretty';
@@ -28,10 +29,11 @@ const SILENT_MS = 2000;
 
 /** `sluice agent`: runs until SIGTERM or SIGINT. Rules outlive it: `sluice uninstall` removes them. */
 export async function agentCommand(options: AgentCommandOptions): Promise<void> {
+  const stop = stopSignal;
+  if (stop.aborted) return;
   keepMemorySmall();
   const { node, logFormat: format, liveConnections = 'cut' } = options;
   const log = makeLog(format ?? (process.stdout.isTTY ? 'pretty' : 'json'));
-  const stop = stopSignal();
   const ended = new AbortController();
   const live = liveConnections === 'cut' ? followConnections(log) : undefined;
   const engine = () => (live === undefined ? unguarded(new Incremental(node)) : new Incremental(node));
@@ -53,10 +55,12 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   );
   try {
     await source.synced(stop);
-    keeper.setSynced();
-    warnOfUnknownNode(node, agent.cluster, log);
-    await pods?.network.start();
-    if (!stop.aborted) await agent.run(stop);
+    if (!stop.aborted) {
+      keeper.setSynced();
+      warnOfUnknownNode(node, agent.cluster, log);
+      await pods?.network.start();
+      await agent.run(stop);
+    }
   } finally {
     await source.close();
     live?.close();
@@ -94,10 +98,4 @@ async function whenInForce(keeper: StatusKeeper, stop: AbortSignal): Promise<voi
   stop.addEventListener('abort', wake, { once: true });
   void keeper.inForce.then(wake);
   await sleep(SILENT_MS, waiting.signal);
-}
-
-function stopSignal(): AbortSignal {
-  const controller = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => controller.abort());
-  return controller.signal;
 }

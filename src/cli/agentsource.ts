@@ -128,7 +128,10 @@ async function rulesStand(): Promise<boolean> {
 }
 
 function once(signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => signal.addEventListener('abort', () => resolve(), { once: true }));
+  return new Promise(resolve => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 function tellBoth(watcher: SourceWatcher, log: Logger): (problems: readonly Problem[]) => void {

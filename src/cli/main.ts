@@ -2,9 +2,13 @@
  * The composition root: what each command needs is made here and in the command's own file, nowhere else.
  * Commands are loaded when they are asked for, so that the agent starts with nothing but its own parts.
  */
+
+import './stopsignal.ts'; // first: it must listen before all else is loaded
+
 import { createRequire } from 'node:module';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { CommandError } from './errors.ts';
+import { endWithLauncher } from './launch.ts';
 
 const output = () =>
   new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text');
@@ -136,6 +140,8 @@ function report(error: unknown): void {
   process.stderr.write(`sluice: ${text}\n`);
   process.exitCode = 1;
 }
+
+endWithLauncher();
 
 // A reader that had enough (`sluice … | head`) is no error.
 process.stdout.on('error', error => {
