@@ -146,7 +146,7 @@ describe('a live agent', () => {
     expect(stdout).toMatch(/\nequal: the kernel holds what the agent's cluster says\n$/);
     expect(status).toBe(0);
     write({ ...POLICY, spec: { ...POLICY.spec, policyTypes: ['Ingress', 'Egress'] } });
-    for (const deadline = Date.now() + 20_000; ; await setTimeout(50)) {
+    for (const deadline = Date.now() + 60_000; ; await setTimeout(50)) {
       const edited = JSON.parse(sluice('inspect', '-o', 'json').stdout);
       const isThere = edited.pods.some(({ egress }: { egress?: object }) => egress !== undefined);
       if (!isThere && Date.now() < deadline) continue;
