@@ -15,17 +15,37 @@ function tryParse(text: string): unknown {
   }
 }
 
-const TOKEN = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g;
+const START = /["{}]/g;
+const COLON = /\s*:/y;
 
 /** JSON.parse keeps the last of two equal keys without a word; of two `ingress` lists nobody can say which is meant. */
 function refuseRepeatedKeys(text: string): void {
   const maps: Set<string>[] = [];
-  for (const { 0: token, 1: colon, index } of text.matchAll(TOKEN)) {
-    if (token === '{') maps.push(new Set());
-    else if (token === '}') maps.pop();
-    else if (colon !== undefined)
-      addKey(maps.at(-1)!, JSON.parse(token.slice(0, -colon.length)), text, index);
+  START.lastIndex = 0;
+  for (let start = START.exec(text); start !== null; start = START.exec(text)) {
+    if (start[0] === '{') maps.push(new Set());
+    else if (start[0] === '}') maps.pop();
+    else {
+      const end = stringEnd(text, start.index);
+      COLON.lastIndex = end;
+      if (COLON.test(text)) addKey(maps.at(-1)!, JSON.parse(text.slice(start.index, end)), text, start.index);
+      START.lastIndex = end;
+    }
   }
+}
+
+/** Behind the closing quote. By hand: a pattern runs out of stack on a string of megabytes. */
+function stringEnd(text: string, start: number): number {
+  let end = start;
+  do end = text.indexOf('"', end + 1);
+  while (isEscaped(text, end));
+  return end + 1;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let slash = at;
+  while (text[slash - 1] === '\\') slash--;
+  return (at - slash) % 2 === 1;
 }
 
 function addKey(keys: Set<string>, key: string, text: string, index: number): void {

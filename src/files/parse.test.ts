@@ -41,6 +41,18 @@ describe('parseManifest() refuses, with the line,', () => {
     ['a tab', 'a:\n\tb: 1\n', 'Tabs', 2],
     ['a key that comes twice', 'spec:\n  a: 1\n  b: 2\n  a: 3\n', 'Map keys must be unique', 4],
     ['a key that comes twice in JSON', '{\n"a": 1,\n"b": {"c": 1, "c" : 2}}', 'has the key "c" twice', 3],
+    [
+      'a key that ends in a backslash',
+      '{"a\\\\": 1, "b\\"": 2,\n"a\\\\" : 3}',
+      'has the key "a\\\\" twice',
+      2,
+    ],
+    [
+      'a key behind megabytes of text',
+      `{"a": "${'x'.repeat(12_000_000)}",\n"a": 1}`,
+      'has the key "a" twice',
+      2,
+    ],
     ['a key that JSON writes in two ways', '{"a": 1, "\\u0061": 2}', 'has the key "a" twice', 1],
     ['an alias of nothing', 'a: *x\n', 'Unresolved alias', undefined],
     ['a tag that nobody knows', 'a: !!timestamp 2026-01-01\n', 'Unresolved tag', 1],
