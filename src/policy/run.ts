@@ -7,6 +7,7 @@ import { destinationPort, protocolIs, protocolPortVmap } from '../nft/match.ts';
 import type { ElementKey, ElementValue, Expr, Rule, Verdict } from '../nft/ruleset.ts';
 import type { Builder } from './builder.ts';
 import type { NamedPort, PodClass } from './classes.ts';
+import { getOrMake } from './directory.ts';
 import { commentOf } from './names.ts';
 import {
   type Alternative,
@@ -103,12 +104,15 @@ function exactPortRules(
   builder: Builder,
 ): Rule[] {
   const elements = new Map<ElementKey, ElementValue>();
-  for (const cell of cells) {
-    const { protocol, first } = cell.ports as Extract<PortMatch, { kind: 'range' }>;
-    const verdict = verdictFor(cell.sources, run, podClass, builder);
-    if (verdict !== undefined) {
-      elements.set(`${l4(protocol)} . ${first}`, { verdict, comment: commentOf(labels(cell.sources)) });
-    }
+  // The ports of one rule have the same peers, and those may be thousands.
+  const values = new Map<string, ElementValue>();
+  for (const { ports, sources } of cells) {
+    const { protocol, first } = ports as Extract<PortMatch, { kind: 'range' }>;
+    const value = getOrMake(values, labels(sources).join('\n'), () => {
+      const verdict = verdictFor(sources, run, podClass, builder);
+      return verdict === undefined ? {} : { verdict, comment: commentOf(labels(sources)) };
+    });
+    if (value.verdict !== undefined) elements.set(`${l4(protocol)} . ${first}`, value);
   }
   if (elements.size === 0) return [];
   const name = builder.uniqueSetName(`${chain}-ports`);
