@@ -102,10 +102,19 @@ function writeDirection(name: string, direction: DirectionInspection | undefined
 
 function ruleText({ verdict, ports, peers, source }: RuleInspection): string {
   const isLast = ports === undefined && peers === undefined;
-  const condition = isLast ? 'everything else' : [ports, peers].filter(Boolean).join('  ');
+  const condition = isLast ? 'everything else' : [ports, peers].filter(Boolean).map(shortened).join('  ');
   const colour = { accept: pc.green, drop: pc.red, pass: pc.yellow }[verdict];
   return `${colour(verdict.padEnd(6))}  ${condition}  ${pc.dim(source ?? 'no policy decides')}`;
 }
+
+/** The first of a long list, for a terminal; JSON has them all. */
+function shortened(list: string | undefined): string {
+  const items = (list ?? '').split(', ');
+  const more = items.length - MOST_ITEMS;
+  return more > 1 ? `${items.slice(0, MOST_ITEMS).join(', ')}, and ${more} more` : items.join(', ');
+}
+
+const MOST_ITEMS = 12;
 
 function comparisonText(comparison: Comparison): string {
   if ('missing' in comparison)

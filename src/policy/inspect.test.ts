@@ -50,7 +50,7 @@ test('inspectRuleset() reads rules back in the words of the policies', () => {
         rules: [
           {
             verdict: 'accept',
-            ports: 'tcp 5432, tcp 5433',
+            ports: 'tcp 5432-5433',
             peers: 'pods app=api in namespace shop',
             source: 'shop/db ingress[0]',
           },

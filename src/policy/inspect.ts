@@ -2,8 +2,9 @@
 import { FAMILIES, type Family } from '../model/address.ts';
 import type { Direction } from '../model/policy.ts';
 import { formatRule } from '../nft/format.ts';
-import type { Chain, Rule, Ruleset, Table, Verdict } from '../nft/ruleset.ts';
+import type { Chain, ElementKey, Rule, Ruleset, Table, Verdict } from '../nft/ruleset.ts';
 import { podMap } from './base.ts';
+import { getOrMake } from './directory.ts';
 import { INGRESS_CHAIN } from './program.ts';
 
 export interface Inspection {
@@ -116,17 +117,39 @@ function ruleInspections(place: Place, rule: Rule, seen: readonly string[]): Rul
 
 /** A rule for each thing that the elements of a port map lead to, with the ports that lead there. */
 function mapRules({ family, table }: Place, name: string, seen: readonly string[]): RuleInspection[] {
-  const found = new Map<string, { rule: RuleInspection; ports: string[] }>();
+  const found = new Map<string, { rule: RuleInspection; ports: ElementKey[] }>();
   for (const [key, { verdict, comment }] of table.sets.get(name)?.elements ?? []) {
     if (verdict === undefined) continue;
     const direct: Rule = { exprs: [{ kind: 'verdict', verdict }], ...(comment !== undefined && { comment }) };
     for (const rule of ruleInspections({ family, table }, direct, seen)) {
       const entry = found.get(JSON.stringify(rule)) ?? { rule, ports: [] };
-      entry.ports.push(key.replace(' . ', ' '));
+      entry.ports.push(key);
       found.set(JSON.stringify(rule), entry);
     }
   }
-  return [...found.values()].map(({ rule, ports }) => ({ ...rule, ports: ports.sort().join(', ') }));
+  return [...found.values()].map(({ rule, ports }) => ({ ...rule, ports: portsText(ports) }));
+}
+
+/** `tcp 80, 443, 8000-8003, udp 53` for the keys of a port map. */
+function portsText(keys: readonly ElementKey[]): string {
+  const ports = new Map<string, number[]>();
+  for (const key of keys) {
+    const [protocol = '', port = ''] = key.split(' . ');
+    getOrMake(ports, protocol, () => []).push(Number(port));
+  }
+  const protocols = [...ports].sort(([a], [b]) => (a < b ? -1 : 1));
+  return protocols.map(([protocol, numbers]) => `${protocol} ${runsText(numbers)}`).join(', ');
+}
+
+/** `80, 8000-8003`. */
+function runsText(numbers: readonly number[]): string {
+  const runs: { first: number; last: number }[] = [];
+  for (const number of [...numbers].sort((a, b) => a - b)) {
+    const run = runs.at(-1);
+    if (run !== undefined && number === run.last + 1) run.last = number;
+    else runs.push({ first: number, last: number });
+  }
+  return runs.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`)).join(', ');
 }
 
 /** The condition in words: what nft would write, with sets by what they hold. */
