@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import { familyOf } from '../model/address.ts';
 import { addressOwners, type Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import { type Problem, problemText } from '../model/problem.ts';
 import type { DirectionVerdict, FlowVerdict } from '../policy/evaluate.ts';
 import { evaluator } from '../policy/evaluate.ts';
 import { type DirectionWalk, type Stop, walk } from '../policy/explain.ts';
-import { endName, FlowTextError, flowText, parseFlowPieces } from '../policy/flowtext.ts';
+import { endName, FlowTextError, flowText, otherFamily, parseFlowPieces } from '../policy/flowtext.ts';
 import pc from './colours.ts';
 import { CommandError } from './errors.ts';
 import { type OutputOptions, writeLine } from './output.ts';
@@ -32,7 +33,7 @@ export async function explainCommand(
   const asked = questions.map(question => askedOf(cluster, question));
   if (options.flows === undefined && asked[0]!.error !== undefined) throw new CommandError(asked[0]!.error);
   if (options.output === 'json') writeJson(cluster, asked);
-  else if (options.flows === undefined) writeWalk(cluster, asked[0]!.flow!);
+  else if (options.flows === undefined) writeAnswer(cluster, asked[0]!.question, asked[0]!.flow!);
   else writeList(cluster, asked);
 }
 
@@ -115,6 +116,18 @@ function decisive({ egress, ingress }: FlowVerdict): DirectionVerdict {
   if (egress.verdict === 'deny') return egress;
   if (ingress.verdict === 'deny' || ingress.policy !== undefined) return ingress;
   return egress.policy === undefined ? ingress : egress;
+}
+
+/** A pod of two families is asked about in one breath: the second is told in a line where it goes the same way. */
+function writeAnswer(cluster: Cluster, { from, to }: Question, flow: Flow): void {
+  writeWalk(cluster, flow);
+  const other = otherFamily(cluster, from, to);
+  if (other === undefined) return;
+  const [same, asked] = [evaluator(cluster)(flow).verdict, evaluator(cluster)(other).verdict];
+  const [family, at] = familyOf(other.to) === 'ip6' ? ['IPv6', '@6'] : ['IPv4', '@4'];
+  if (same === asked) writeLine(pc.dim(`\n${asked} over ${family} too: ${flowText(other)}`));
+  else
+    writeLine(`\n${verdictWord(asked)}  over ${family}: ${flowText(other)}; ask for ${from}${at} to see why`);
 }
 
 function writeWalk(cluster: Cluster, flow: Flow): void {

@@ -73,6 +73,7 @@ function program(): Command {
       "many connections, one a line: FROM TO[:PORT[/PROTOCOL]]; '-' reads standard input",
     )
     .addOption(output())
+    .addHelpText('after', EXPLAIN_HELP)
     .action(async (from, to, options) => (await import('./explain.ts')).explainCommand(from, to, options));
 
   sluice
@@ -131,6 +132,17 @@ function program(): Command {
 
   return sluice;
 }
+
+const EXPLAIN_HELP = `
+Without a port it is ICMP that is asked about; with a port, TCP unless it says more: shop/db:53/UDP.
+shop/web@6 asks about the pod's IPv6 address. An address of no pod is somebody outside, or a node.
+
+Each policy that selects the pod is told in the order in which it is asked:
+  silent    no rule of it matches
+  decided   its rule, or its isolation, is why
+  agreed    it says the same as the one that decided
+  passed    its rule hands the decision on to the next tier
+  shadowed  it would say something else, had the ones before it not decided`;
 
 /** Anything that a person can mend is one sentence and exit code 1; a bug keeps its stack. */
 function report(error: unknown): void {

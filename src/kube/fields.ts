@@ -2,9 +2,10 @@
  * Reading an object that nobody has checked. Every value knows its path in the object and what happens if it
  * cannot be read, so that a problem always says where, what and what now. Nothing here throws.
  */
+
+import { nearest } from '../model/nearest.ts';
 import type { Unknown } from '../model/policy.ts';
 import type { Problem } from '../model/problem.ts';
-import { nearest } from './nearest.ts';
 
 export const UNKNOWN: Unknown = { kind: 'unknown' };
 

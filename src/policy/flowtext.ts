@@ -12,6 +12,7 @@
 import { type Address, type Family, familyOf, parseAddress } from '../model/address.ts';
 import type { Cluster, PodKey } from '../model/cluster.ts';
 import type { Flow, FlowProtocol } from '../model/flow.ts';
+import { nearest } from '../model/nearest.ts';
 
 /** A flow that cannot be read, or that names what the cluster does not have. */
 export class FlowTextError extends Error {
@@ -41,6 +42,22 @@ export function parseFlowPieces(cluster: Cluster, from: string, to: string): Flo
     to: addressIn(cluster, destination, family),
     ...protocolAndPort(destination),
   };
+}
+
+/**
+ * The same connection over the other address family, where both ends are pods that have it and neither text asks for
+ * one: half of a dual-stack pod's packets, which policy may judge otherwise.
+ */
+export function otherFamily(cluster: Cluster, from: string, to: string): Flow | undefined {
+  const [source, destination] = [parseEnd(from), parseEnd(to)];
+  if ((source.family ?? destination.family) !== undefined) return undefined;
+  const family: Family = commonFamily(cluster, source, destination) === 'ip' ? 'ip6' : 'ip';
+  const ends = [source, destination].map(end =>
+    addressesOf(cluster, end).find(at => familyOf(at) === family),
+  );
+  const [fromAddress, toAddress] = ends;
+  if (fromAddress === undefined || toAddress === undefined) return undefined;
+  return { from: fromAddress, to: toAddress, ...protocolAndPort(destination) };
 }
 
 /** Whom one end names, without port and protocol: `shop/web`, `10.0.0.1`. */
@@ -103,9 +120,18 @@ function addressIn(cluster: Cluster, end: End, family: Family): Address {
 
 function addressesOf(cluster: Cluster, { pod: key }: End): readonly Address[] {
   const pod = cluster.pods.get(key!);
-  if (pod === undefined) throw new FlowTextError(`there is no pod ${key}`);
+  if (pod === undefined) throw new FlowTextError(`there is no pod ${key}${meant(cluster, key!)}`);
   if (pod.addresses.length === 0) throw new FlowTextError(`pod ${key} has no address yet`);
   return pod.addresses;
+}
+
+/** In a cluster of thousands, a look at those of the namespace is enough. */
+function meant(cluster: Cluster, key: PodKey): string {
+  const namespace = key.slice(0, key.indexOf('/') + 1);
+  const keys = [...cluster.pods.keys()];
+  const neighbours = keys.filter(other => other.startsWith(namespace));
+  const close = nearest(key, neighbours.length > 0 ? neighbours : keys);
+  return close === undefined ? '' : `; did you mean ${close}?`;
 }
 
 function protocolAndPort({ text, port, protocol }: End): Pick<Flow, 'protocol' | 'port'> {
