@@ -125,7 +125,7 @@ function fill(): void {
     const client = CLIENTS[i % EVERY === 0 ? 1 : 0]!;
     writeConnection(to, i + 1, client, serverAddress(Math.floor(i / 1000)), 1024 + (i % 1000));
   }
-  socket.send(to.buffer, to.length);
+  socket.send(to.memory, to.length);
   socket.close();
 }
 

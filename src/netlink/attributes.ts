@@ -15,13 +15,22 @@ const HEADER = 4;
 /** nla_len is a u16: a longer attribute would wrap silently, and the kernel would read nonsense. */
 export const MAX_ATTRIBUTE = 0xffff;
 
+/** Bytes that stay where they are in memory. */
+export interface Memory {
+  readonly bytes: Buffer;
+  /** Where that is; for the socket to keep, which asks once. */
+  address: bigint | undefined;
+}
+
 export class AttributeWriter {
   #bytes: Buffer;
+  #memory: Memory;
   #words: Uint32Array;
   #at = 0;
 
   constructor(capacity = 4096) {
     this.#bytes = Buffer.alloc(align(capacity));
+    this.#memory = { bytes: this.#bytes, address: undefined };
     this.#words = wordsOf(this.#bytes);
   }
 
@@ -38,6 +47,11 @@ export class AttributeWriter {
   /** The whole buffer, to be filled where `blank` or `zeros` made room. A later writer may replace it. */
   get buffer(): Buffer {
     return this.#bytes;
+  }
+
+  /** The same, to be sent. */
+  get memory(): Memory {
+    return this.#memory;
   }
 
   clear(): void {
@@ -146,6 +160,7 @@ export class AttributeWriter {
     const bytes = Buffer.alloc(Math.max(align(size), 2 * this.#bytes.length));
     bytes.set(this.written);
     this.#bytes = bytes;
+    this.#memory = { bytes, address: undefined };
     this.#words = wordsOf(bytes);
   }
 }

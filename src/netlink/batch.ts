@@ -4,14 +4,16 @@
  */
 import type { Generation } from '../nft/kernel.ts';
 import type { Family } from '../nft/ruleset.ts';
-import { AttributeWriter } from './attributes.ts';
+import { AttributeWriter, bigEndian, type Memory } from './attributes.ts';
 import { beginMessage, endMessage, MESSAGE_HEADER, NFGEN_HEADER } from './messages.ts';
 import { NFNL_BATCH_GENID, NFPROTO, NLM_F, NLMSG } from './nftables.ts';
 
 // nfgenmsg.res_id of BATCH_BEGIN and BATCH_END: the subsystem.
 const NFTABLES = 10;
 
-const FLAGS_OFFSET = 6; // of nlmsg_flags in nlmsghdr
+// In nlmsghdr, of nlmsg_flags and nlmsg_seq.
+const FLAGS_OFFSET = 6;
+const SEQUENCE_OFFSET = 8;
 const ATTRIBUTE_HEADER = 4;
 const NO_STEP = -1;
 
@@ -47,7 +49,15 @@ export class Batch {
 
   /** Changes what `begin` was told. */
   expect(generation: Generation): void {
-    this.#writer.buffer.writeUInt32BE(generation, MESSAGE_HEADER + NFGEN_HEADER + ATTRIBUTE_HEADER);
+    this.#writer.patch(MESSAGE_HEADER + NFGEN_HEADER + ATTRIBUTE_HEADER, bigEndian(generation));
+  }
+
+  /** The same messages once more, as another batch. */
+  renumber(firstSequence: number, expected: Generation): void {
+    this.#first = firstSequence;
+    for (let i = 0; i < this.#count; i++)
+      this.#writer.patch(this.#starts[i]! + SEQUENCE_OFFSET, firstSequence + i);
+    this.expect(expected);
   }
 
   /** The messages from here on belong to step `step`. */
@@ -80,6 +90,10 @@ export class Batch {
     return this.#writer.buffer;
   }
 
+  get memory(): Memory {
+    return this.#writer.memory;
+  }
+
   get length(): number {
     return this.#writer.length;
   }
@@ -107,6 +121,11 @@ export class Batch {
   /** Where a message of this batch begins. */
   startOf(sequence: number): number {
     return this.#starts[this.#indexOf(sequence)]!;
+  }
+
+  /** Where step `step` ends, in a batch that was ended, and in which every step is one message. */
+  endOfStep(step: number): number {
+    return this.#starts[step + 2]!; // the message behind it; the first is BATCH_BEGIN
   }
 
   #indexOf(sequence: number): number {

@@ -6,6 +6,7 @@ import { isBrief } from './brief.ts';
 import { BatchEncoder, type Draft } from './encode.ts';
 import type { Answers, Exchange } from './exchange.ts';
 import type { Ownership } from './ownership.ts';
+import { PreparedBatches } from './prepared.ts';
 import type { Quiet } from './quiet.ts';
 import { refusal } from './refusal.ts';
 import { Slices } from './slices.ts';
@@ -29,6 +30,7 @@ export class Committer {
   readonly #ownership: Ownership;
   readonly #ack: AckOn;
   readonly #batch = new Batch();
+  readonly #prepared = new PreparedBatches();
 
   constructor(exchange: Exchange, quiet: Quiet, ownership: Ownership, ack: AckOn) {
     this.#exchange = exchange;
@@ -44,28 +46,41 @@ export class Committer {
 
   /** Holds the event loop until it is done: see `mayHoldLoop`. */
   commitHere(ops: readonly Op[], expected?: Generation): Generation {
-    let attempt = this.#first(ops, expected);
-    if (isEmpty(attempt)) return this.#unchanged(expected);
-    for (;;) {
-      const encoder = new BatchEncoder(this.#batch, attempt);
-      while (encoder.encode());
-      const answers = this.#exchange.commitHere(this.#batch);
+    const batch = this.#again(ops, expected);
+    if (batch === undefined) return this.#commitHere(this.#first(ops, expected));
+    const answers = this.#exchange.commitHere(batch);
+    if (!isAccepted(answers)) return this.#commitHere(this.#next(this.#first(ops, expected), batch, answers));
+    const generation = after(expected ?? this.#quiet.known());
+    this.#quiet.made(generation);
+    return generation;
+  }
+
+  #again(ops: readonly Op[], expected: Generation | undefined): Batch | undefined {
+    if (this.#ownership.adoptable(ops).length > 0) return undefined;
+    return this.#prepared.again(ops, this.#exchange.nextSequence, expected ?? this.#quiet.known());
+  }
+
+  #commitHere(first: Attempt): Generation {
+    if (isEmpty(first)) return this.#unchanged(first);
+    for (let attempt = first; ; ) {
+      const batch = this.#prepared.encode(attempt);
+      const answers = this.#exchange.commitHere(batch);
       if (isAccepted(answers)) return this.#made(attempt, answers);
-      attempt = this.#next(attempt, answers);
+      attempt = this.#next(attempt, batch, answers);
     }
   }
 
   /** Never holds the event loop for long, however big the batch, and however long the kernel takes. */
   async commit(ops: readonly Op[], expected?: Generation): Promise<Generation> {
     let attempt = this.#first(ops, expected);
-    if (isEmpty(attempt)) return this.#unchanged(expected);
+    if (isEmpty(attempt)) return this.#unchanged(attempt);
     for (;;) {
       const slices = new Slices();
       const encoder = new BatchEncoder(this.#batch, attempt);
       while (encoder.encode()) if (slices.over) await slices.rest();
       const answers = await this.#exchange.commit(this.#batch);
       if (isAccepted(answers)) return this.#made(attempt, answers);
-      attempt = this.#next(attempt, answers);
+      attempt = this.#next(attempt, this.#batch, answers);
     }
   }
 
@@ -89,9 +104,9 @@ export class Committer {
   }
 
   /** Throws where another attempt is of no use. */
-  #next(attempt: Attempt, answers: Answers): Attempt {
+  #next(attempt: Attempt, batch: Batch, answers: Answers): Attempt {
     const now = this.#quiet.look();
-    const error = failure(answers, this.#batch, attempt, now);
+    const error = failure(answers, batch, attempt, now);
     const numbered = { ...attempt, firstSequence: this.#exchange.nextSequence, number: attempt.number + 1 };
     // An element stands, perhaps with the same verdict: then it is not known beforehand whether there is a change.
     if (error.code === 'EEXIST' && attempt.additions === 'new')
@@ -109,9 +124,9 @@ export class Committer {
     return tables.length === 0 ? undefined : { ...attempt, tables, echo: true };
   }
 
-  #unchanged(expected: Generation | undefined): Generation {
+  #unchanged({ expecting, expected }: Attempt): Generation {
     const generation = this.#quiet.look();
-    if (expected === undefined || expected === generation) return generation;
+    if (!expecting || expected === generation) return generation;
     throw new KernelError('ERESTART', 'ERESTART: an empty batch: somebody else changed the rules meanwhile');
   }
 

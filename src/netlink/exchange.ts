@@ -51,7 +51,7 @@ export class Exchange {
   /** The same, on the event loop. */
   commitHere(batch: Batch): Answers {
     this.#take(batch.messages);
-    this.#socket.send(batch.buffer, batch.length);
+    this.#socket.send(batch.memory, batch.length);
     return this.#answers(batch);
   }
 
@@ -117,7 +117,7 @@ export class Exchange {
     const start = beginMessage(this.#writer, type, NLM_F.REQUEST | flags, sequence, nfproto);
     attributes?.(this.#writer);
     endMessage(this.#writer, start);
-    this.#socket.send(this.#writer.buffer, this.#writer.length);
+    this.#socket.send(this.#writer.memory, this.#writer.length);
     return sequence;
   }
 

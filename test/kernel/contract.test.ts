@@ -7,7 +7,10 @@ let netns: Netns | undefined;
 
 afterEach(() => netns?.close());
 
-kernelContract('nf_tables over netlink', () => {
-  netns = new Netns();
-  return netns.run(() => openNftKernel());
-});
+const QUIET_MS = { 'on a thread of its own': Number.POSITIVE_INFINITY, 'on the event loop': 0 };
+
+for (const [where, quietMs] of Object.entries(QUIET_MS))
+  kernelContract(`nf_tables over netlink, ${where}`, () => {
+    netns = new Netns();
+    return netns.run(() => openNftKernel({ quietMs }));
+  });

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
-import type { Kernel } from '../../src/nft/kernel.ts';
+import type { Kernel, Snapshot } from '../../src/nft/kernel.ts';
 import type { Op } from '../../src/nft/op.ts';
 import { type ElementKey, type Family, MEMBER, type SetSpec } from '../../src/nft/ruleset.ts';
 import { Netns } from './netns.ts';
@@ -133,19 +133,59 @@ test('a dump during commits of others is of one generation', async () => {
   const keys = Array.from({ length: 20_000 }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
   await a.commit([...make('ip'), add('ip', ...keys)]);
   let writing = true;
+  let pauseMs = 15;
+  let commits = 0;
   const writer = (async () => {
-    for (; writing; await setTimeout(15))
+    for (; writing; await setTimeout(pauseMs)) {
       await a.commit([del('ip', ...keys.slice(0, 100)), add('ip', ...keys.slice(0, 100))]);
+      commits++;
+    }
   })();
+  // Where the machine is busy a dump may take longer than the pauses: it says so, and the writer slows down.
+  const dump = async (): Promise<Snapshot> => {
+    for (;;) {
+      const snapshot = await b.dump().catch(undefinedIfInterrupted);
+      if (snapshot !== undefined) return snapshot;
+      pauseMs *= 2;
+    }
+  };
   try {
-    for (let i = 0; i < 20; i++) {
-      const { elements } = (await b.dump()).ruleset.tables.get('ip')!.sets.get('peers')!;
-      expect(elements.size).toBe(keys.length);
+    for (let dumps = 0, before = -1; dumps < 20; dumps++) {
+      const { ruleset, generation } = await dump();
+      expect(ruleset.tables.get('ip')!.sets.get('peers')!.elements.size).toBe(keys.length);
+      expect(generation).toBeGreaterThanOrEqual(before);
+      before = generation;
     }
   } finally {
     writing = false;
     await writer;
   }
+  expect(commits, 'commits meanwhile').toBeGreaterThan(5);
+});
+
+function undefinedIfInterrupted(error: { code?: string }): undefined {
+  if (error.code !== 'EAGAIN') throw error;
+}
+
+test('a change like one before is refused as clearly as the first, and harms none that follows', async () => {
+  const netns = namespace();
+  const kernel = await kernelIn(netns, 0);
+  const first = await kernel.commit(make('ip'));
+  expect(await kernel.commit([add('ip', '10.0.0.1')])).toBe(first + 1);
+  expect(await kernel.commit([add('ip', '10.0.0.2')])).toBe(first + 2);
+  expect(await kernel.commit([add('ip', '10.0.0.2')]), 'it stands already').toBe(first + 2);
+  expect(await kernel.commit([del('ip', '10.0.0.1')])).toBe(first + 3);
+  await expect(kernel.commit([del('ip', '10.0.0.3')])).rejects.toMatchObject({
+    code: 'ENOENT',
+    message: 'ENOENT: delete element 10.0.0.3 from ip sluice peers: it does not stand; nothing was changed',
+  });
+  netns.exec('nft', ['add', 'table', 'ip', 'other']);
+  await expect(kernel.commit([del('ip', '10.0.0.2')], first + 3)).rejects.toMatchObject({ code: 'ERESTART' });
+  expect(await kernel.commit([add('ip', '10.0.0.4')])).toBe(first + 5);
+  netns.exec('nft', ['add', 'table', 'ip', 'another']);
+  expect(await kernel.commit([del('ip', '10.0.0.4')])).toBe(first + 7);
+  const { elements } = (await kernel.dump()).ruleset.tables.get('ip')!.sets.get('peers')!;
+  expect([...elements.keys()]).toEqual(['10.0.0.2']);
 });
 
 test('ten thousand refused elements are one error, and the next commit goes in', async () => {
