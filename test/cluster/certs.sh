@@ -21,7 +21,7 @@ cert() { # cert FILE SUBJECT [SAN]
 user() { # user NAME SUBJECT: a certificate, and a kubeconfig that holds it
   cert "$1" "$2"
   local config=("$bin/kubectl" config --kubeconfig="$1.conf")
-  "${config[@]}" set-cluster c --server="https://$cp4:6443" --certificate-authority=ca.crt --embed-certs
+  "${config[@]}" set-cluster c --server="$(server)" --certificate-authority=ca.crt --embed-certs
   "${config[@]}" set-credentials u --client-certificate="$1.crt" --client-key="$1.key" --embed-certs
   "${config[@]}" set-context c --cluster=c --user=u
   "${config[@]}" use-context c

@@ -7,11 +7,11 @@ read -r pid _ </proc/self/stat && echo "$pid" >"$state/cp.pid"
 mount --make-rprivate / && mount -t proc proc /proc
 log=$state/cp; mkdir -p "$log"
 
-etcd --data-dir "$state/etcd" --unsafe-no-fsync --logger zap --log-level warn >"$log/etcd.log" 2>&1 &
-kube-apiserver \
-  --advertise-address=$cp4 --bind-address=:: --etcd-servers=http://127.0.0.1:2379 \
+supervise "$log/etcd.log" etcd --data-dir "$state/etcd" --unsafe-no-fsync --logger zap --log-level warn
+supervise "$log/kube-apiserver.log" kube-apiserver \
+  --advertise-address="$(first cp)" --bind-address=:: --etcd-servers=http://127.0.0.1:2379 \
   --authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction --allow-privileged \
-  --service-cluster-ip-range=$services \
+  --service-cluster-ip-range="$(of services)" \
   --client-ca-file="$pki/ca.crt" --tls-cert-file="$pki/apiserver.crt" --tls-private-key-file="$pki/apiserver.key" \
   --kubelet-certificate-authority="$pki/ca.crt" --kubelet-preferred-address-types=InternalIP \
   --kubelet-client-certificate="$pki/admin.crt" --kubelet-client-key="$pki/admin.key" \
@@ -20,15 +20,13 @@ kube-apiserver \
   --requestheader-username-headers=X-Remote-User \
   --proxy-client-cert-file="$pki/front-proxy.crt" --proxy-client-key-file="$pki/front-proxy.key" \
   --service-account-issuer=https://kubernetes.default.svc.cluster.local \
-  --service-account-key-file="$pki/sa.pub" --service-account-signing-key-file="$pki/sa.key" \
-  >"$log/kube-apiserver.log" 2>&1 &
+  --service-account-key-file="$pki/sa.pub" --service-account-signing-key-file="$pki/sa.key"
 kubectl=(kubectl --kubeconfig="$pki/admin.conf")
 until "${kubectl[@]}" get --raw /readyz >/dev/null 2>&1; do sleep 0.2; done
-kube-controller-manager --kubeconfig="$pki/controller-manager.conf" --leader-elect=false \
-  --service-cluster-ip-range=$services --cluster-cidr=$pods --allocate-node-cidrs=false \
+supervise "$log/kube-controller-manager.log" \
+  kube-controller-manager --kubeconfig="$pki/controller-manager.conf" --leader-elect=false \
+  --service-cluster-ip-range="$(of services)" --cluster-cidr="$(of pods)" --allocate-node-cidrs=false \
   --use-service-account-credentials --service-account-private-key-file="$pki/sa.key" --root-ca-file="$pki/ca.crt" \
-  --cluster-signing-cert-file="$pki/ca.crt" --cluster-signing-key-file="$pki/ca.key" \
-  >"$log/kube-controller-manager.log" 2>&1 &
-kube-scheduler --kubeconfig="$pki/scheduler.conf" --leader-elect=false >"$log/kube-scheduler.log" 2>&1 &
-wait -n
-echo "a component of the control plane has ended; see $log" >&2
+  --cluster-signing-cert-file="$pki/ca.crt" --cluster-signing-key-file="$pki/ca.key"
+supervise "$log/kube-scheduler.log" kube-scheduler --kubeconfig="$pki/scheduler.conf" --leader-elect=false
+wait

@@ -4,13 +4,13 @@ set -uo pipefail
 . "$(dirname "$0")/env.sh"
 use_binaries
 need_root
-[ ! -e "$state" ] || die "a cluster is up"
+[ ! -e "$states" ] || die "a cluster is up"
 
 left() { # what is there that was not there before
-  ip netns list | grep '^k8s-'
-  ls -d "$state" /sys/fs/cgroup{,/*}/k8s-* 2>/dev/null
+  ip netns list | grep "^$prefix-"
+  ls -d "$states" /sys/fs/cgroup{,/*}/$prefix-* 2>/dev/null
   pgrep -af "$bin/|^(etcd|kube|containerd|/agnhost|/pause|/coredns)|$cluster/(up|node|control-plane)" | grep -v "$$"
-  grep -h "$state" /proc/[0-9]*/mountinfo 2>/dev/null
+  grep -h "$states" /proc/[0-9]*/mountinfo 2>/dev/null
   sysctl vm.overcommit_memory kernel.panic kernel.panic_on_oops | diff "$before" - 2>&1
 }
 

@@ -2,20 +2,42 @@
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 . "$here/scripts/lib.sh"
 cluster=$here/test/cluster
+prefix=${SLUICE_CLUSTER:-k8s} # several clusters on one machine: namespaces, cgroups and files begin with it
 cache=${SLUICE_CACHE:-/var/cache/sluice}
-state=${SLUICE_STATE:-/var/lib/sluice-cluster}
+states=${SLUICE_STATE:-/var/lib/sluice-cluster}
+state=$states/$prefix
 pki=$state/pki
 export PATH=$PATH:/usr/sbin:/sbin
 
-nodes=${NODES:-1 2}             # node N is node<N>, in the namespace k8s-node<N>
-cp4=172.18.0.1 cp6=fd00:18::1   # the control plane, in the namespace k8s-cp
+# What `up` was asked for, and wrote down.
+nodes="1 2"     # node N is node<N>, in the namespace <prefix>-node<N>
+families="4 6"  # the first is that of Services and of pods that ask for one
+cni=ptp proxy=nftables
+[ ! -e "$state/options" ] || . "$state/options"
+
+# The addresses of one family; the control plane is in the namespace <prefix>-cp.
+cp4=172.18.0.1 cp6=fd00:18::1
 node4() { echo "172.18.0.$((10 + $1))"; }
 node6() { echo "fd00:18::1$1"; }
 pod4() { echo "10.244.$1.0/24"; }
 pod6() { echo "fd00:244:0:$1::/64"; }
-pods=10.244.0.0/16,fd00:244::/48
-services=10.96.0.0/16,fd00:96::/112
-dns=10.96.0.10
+pods4=10.244.0.0/16 pods6=fd00:244::/48
+services4=10.96.0.0/16 services6=fd00:96::/112
+dns4=10.96.0.10 dns6=fd00:96::a
+
+# in_family FAMILY NAME [ARGUMENT]: what node4 or node6 says, the value of pods4 or pods6, …
+in_family() {
+  local what=$2$1
+  if [ "$(type -t "$what")" = function ]; then "$what" "${@:3}"; else echo "${!what}"; fi
+}
+of() { # of NAME [ARGUMENT]: that of all families, with commas
+  local family list=
+  for family in $families; do list+=,$(in_family "$family" "$@"); done
+  echo "${list#,}"
+}
+first() { of "$@" | cut -d, -f1; }
+server() { if [ "${families%% *}" = 4 ]; then echo "https://$cp4:6443"; else echo "https://[$cp6]:6443"; fi; }
+
 pause=registry.k8s.io/pause:3.10.2
 agnhost=registry.k8s.io/e2e-test-images/agnhost:2.63.0
 
@@ -25,10 +47,12 @@ key() { # key PATH...: a name for the contents of these files and folders
 }
 binaries() { (cd "$cluster" && go version && key test/cluster/{agnhost,anp,coredns,e2e,kube,mkimage,npa,pause,go.mod,go.sum,build.sh,images.sh}) | sha256sum | cut -c1-12; }
 
-# keep NEWEST: removes what older versions left in the cache beside it.
+# keep NEWEST: removes what older versions left in the cache beside it, but for what a cluster still runs from.
 keep() {
   local old
-  for old in "${1%-*}"-*; do [ "$old" = "$1" ] || rm -rf "$old"; done
+  for old in "${1%-*}"-*; do
+    [ "$old" = "$1" ] || ls -l /proc/[0-9]*/exe 2>/dev/null | grep -q " -> $old/" || rm -rf "$old"
+  done
 }
 
 # The binaries and images of this checkout's versions; build.sh and images.sh make them.
@@ -38,7 +62,26 @@ use_binaries() {
   PATH=$bin:$PATH
 }
 
-kube() { nsenter --net=/run/netns/k8s-cp "$bin/kubectl" --kubeconfig="$pki/admin.conf" "$@"; }
+# supervise LOG COMMAND...: runs it in the background, and again whenever it ends, as an init system would.
+supervise() {
+  while true; do
+    "${@:2}" >>"$1" 2>&1 || true
+    sleep 1
+  done &
+}
+
+# Without kube-proxy the Service of the API server leads nowhere: its manifests are told the server's own address.
+directly() {
+  local host
+  host=$(first cp)
+  if [ $proxy = none ]; then
+    kube set env --local -f - -o yaml KUBERNETES_SERVICE_HOST="$host" KUBERNETES_SERVICE_PORT=6443
+  else
+    cat
+  fi
+}
+
+kube() { nsenter --net="/run/netns/$prefix-cp" "$bin/kubectl" --kubeconfig="$pki/admin.conf" "$@"; }
 
 # within PLACE COMMAND...: runs it in all namespaces of node1, node2, … or cp.
 within() {

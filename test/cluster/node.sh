@@ -3,9 +3,9 @@
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 use_binaries
-n=$1 name=node$1 dir=$state/node$1
+n=$1 node=node$1 dir=$state/node$1
 read -r pid _ </proc/self/stat && echo "$pid" >"$dir.pid"
-hostname "$name"
+hostname "$node"
 
 # The node's own /proc, /run, /var and /etc; kubelet and containerd then use their usual paths.
 mkdir -p "$dir"/{var/lib,var/log,var/tmp,etc,etc.work}
@@ -19,23 +19,25 @@ done
 mount --rbind "$dir/var" /var
 mount -t overlay overlay -o "lowerdir=/etc,upperdir=$dir/etc,workdir=$dir/etc.work" /etc
 mount --make-rshared /
-echo "127.0.0.1 localhost $name" >/etc/hosts
+echo "127.0.0.1 localhost $node" >/etc/hosts
 : >/etc/resolv.conf
 
 # Kubelet wants its root cgroup to exist: in every hierarchy of version 1.
 if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
-  mkdir -p "/sys/fs/cgroup/k8s-$name"
+  mkdir -p "/sys/fs/cgroup/$prefix-$node"
 else
-  for hierarchy in /sys/fs/cgroup/*/; do mkdir -p "${hierarchy}k8s-$name"; done
-  for f in cpuset.cpus cpuset.mems; do cat "/sys/fs/cgroup/cpuset/$f" >"/sys/fs/cgroup/cpuset/k8s-$name/$f"; done
+  for hierarchy in /sys/fs/cgroup/*/; do mkdir -p "${hierarchy}$prefix-$node"; done
+  for f in cpuset.cpus cpuset.mems; do cat "/sys/fs/cgroup/cpuset/$f" >"/sys/fs/cgroup/cpuset/$prefix-$node/$f"; done
 fi
 
 mkdir -p /etc/cni/net.d /etc/containerd /var/lib/kubelet
-cat >/etc/cni/net.d/10-ptp.conflist <<END
+range4() { echo "[{\"subnet\": \"$(pod4 "$n")\"}]"; }
+range6() { echo "[{\"subnet\": \"$(pod6 "$n")\"}]"; }
+route4='{"dst": "0.0.0.0/0"}' route6='{"dst": "::/0"}'
+cat >/etc/cni/net.d/10-pods.conflist <<END
 {"cniVersion": "1.0.0", "name": "pods", "plugins": [
-  {"type": "ptp", "ipMasq": false, "ipam": {"type": "host-local", "dataDir": "/run/cni-ipam",
-    "ranges": [[{"subnet": "$(pod4 "$n")"}], [{"subnet": "$(pod6 "$n")"}]],
-    "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}]}},
+  {"type": "$cni", "ipMasq": false, $([ $cni = ptp ] || echo '"isGateway": true, "hairpinMode": true,')
+    "ipam": {"type": "host-local", "dataDir": "/run/cni-ipam", "ranges": [$(of range)], "routes": [$(of route)]}},
   {"type": "portmap", "backend": "nftables", "capabilities": {"portMappings": true}}
 ]}
 END
@@ -58,11 +60,11 @@ tlsCertFile: $pki/kubelet$n.crt
 tlsPrivateKeyFile: $pki/kubelet$n.key
 containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
 cgroupDriver: cgroupfs
-cgroupRoot: /k8s-$name
+cgroupRoot: /$prefix-$node
 failCgroupV1: false
 failSwapOn: false
 makeIPTablesUtilChains: false
-clusterDNS: [$dns]
+clusterDNS: [$(of dns)]
 clusterDomain: cluster.local
 resolvConf: ""
 serializeImagePulls: false
@@ -72,21 +74,20 @@ END
 cat >/var/lib/kubelet/proxy.yaml <<END
 apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration
-mode: nftables
-hostnameOverride: $name
-clusterCIDR: $pods
+mode: $proxy
+hostnameOverride: $node
+clusterCIDR: $(of pods)
 clientConnection: {kubeconfig: $pki/proxy.conf}
 conntrack: {maxPerCore: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
-nftables: {syncPeriod: 30s, minSyncPeriod: 0s}
+$proxy: {syncPeriod: 30s, minSyncPeriod: 0s}
 END
 
-containerd >/var/log/containerd.log 2>&1 &
+supervise /var/log/containerd.log containerd
 until ctr version >/dev/null 2>&1; do sleep 0.1; done
 for image in "$images"/*.tar; do
   ctr -n k8s.io images import --local "$image" >>/var/log/import.log 2>&1
 done
-kubelet --config=/var/lib/kubelet/config.yaml --kubeconfig="$pki/$name.conf" \
-  --hostname-override="$name" --node-ip="$(node4 "$n"),$(node6 "$n")" >/var/log/kubelet.log 2>&1 &
-kube-proxy --config=/var/lib/kubelet/proxy.yaml >/var/log/kube-proxy.log 2>&1 &
-wait -n
-echo "a component of $name has ended; see $dir/var/log" >&2
+supervise /var/log/kubelet.log kubelet --config=/var/lib/kubelet/config.yaml --kubeconfig="$pki/$node.conf" \
+  --hostname-override="$node" --node-ip="$(of node "$n")"
+[ $proxy = none ] || supervise /var/log/kube-proxy.log kube-proxy --config=/var/lib/kubelet/proxy.yaml
+wait

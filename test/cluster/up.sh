@@ -5,7 +5,7 @@ set -euo pipefail
 use_binaries
 mkdir -p "$state"
 # Kubelet sets these for the whole machine; down.sh sets them back.
-sysctl vm.overcommit_memory kernel.panic kernel.panic_on_oops >"$state/sysctl"
+[ -e "$states/sysctl" ] || sysctl vm.overcommit_memory kernel.panic kernel.panic_on_oops >"$states/sysctl"
 "$cluster/certs.sh"
 "$cluster/network.sh"
 
@@ -21,7 +21,7 @@ wait_for() { # wait_for SECONDS WHAT COMMAND...
   done
 }
 
-start k8s-cp "$cluster/control-plane.sh"
+start "$prefix-cp" "$cluster/control-plane.sh"
 wait_for 120 "API server" kube get --raw /readyz
 # The Node objects come first, so that each has the pod ranges that its routes lead to.
 for n in $nodes; do
@@ -29,10 +29,10 @@ for n in $nodes; do
 apiVersion: v1
 kind: Node
 metadata: {name: node$n}
-spec: {podCIDR: $(pod4 "$n"), podCIDRs: ["$(pod4 "$n")", "$(pod6 "$n")"]}
+spec: {podCIDR: "$(first pod "$n")", podCIDRs: ["$(of pod "$n" | sed 's/,/", "/')"]}
 END
-  start "k8s-node$n" "$cluster/node.sh" "$n"
+  start "$prefix-node$n" "$cluster/node.sh" "$n"
 done
 kube wait --for=condition=Ready --timeout=180s node --all
-kube apply -f "$cluster/dns.yaml" >/dev/null
+sed "s/DNS_FIRST/$(first dns)/; s/DNS_ALL/$(of dns | sed 's/,/", "/')/" "$cluster/dns.yaml" | directly | kube apply -f - >/dev/null
 kube -n kube-system rollout status --timeout=120s deployment/coredns

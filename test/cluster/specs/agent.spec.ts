@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { remove } from './support/api.ts';
+import { kubectl, nodes, sleep, until } from './support/cluster.ts';
+import { type Shop, shop } from './support/shop.ts';
+import { agents, endpoint, settles } from './support/site.ts';
+
+let place: Shop;
+beforeAll(async () => {
+  place = await shop('agent');
+});
+afterAll(() => place.leave());
+
+/** The agents are at work: what policy says now is what connections meet, on each node. */
+async function policyIsFollowed(): Promise<void> {
+  const { db, web, stranger } = place;
+  const only = { podSelector: { matchLabels: { name: 'web' } }, policyTypes: ['Ingress'] };
+  const closed = await place.policy('web', only);
+  expect(await settles(stranger, endpoint(web.address), 'closed')).toBe('closed');
+  await remove(closed);
+  expect(await settles(stranger, endpoint(web.address), 'open')).toBe('open');
+  const open = await place.policy('db-too', { podSelector: { matchLabels: { name: 'db' } }, ingress: [{}] });
+  expect(await settles(stranger, endpoint(db.address), 'open')).toBe('open');
+  await remove(open);
+  expect(await settles(stranger, endpoint(db.address), 'closed')).toBe('closed');
+}
+
+test('a rolling update of the agents: not one wrong verdict', async () => {
+  await place.undisturbed(async () => {
+    const before = await agents();
+    await kubectl('-n', 'sluice', 'rollout', 'restart', 'daemonset/sluice');
+    await kubectl('-n', 'sluice', 'rollout', 'status', 'daemonset/sluice', '--timeout=120s');
+    const after = await agents();
+    for (const node of nodes) expect(after.get(node)?.name).not.toBe(before.get(node)?.name);
+  });
+  await policyIsFollowed();
+});
+
+test('an agent that is killed leaves its rules in force, and the next one takes them over: not one wrong verdict', async () => {
+  const before = await agents();
+  await place.undisturbed(async () => {
+    for (const { pid } of before.values()) process.kill(pid, 'SIGKILL');
+    await until('agents were started again, and are ready', async () => {
+      const now = await agents();
+      const again = nodes.every(
+        node => now.get(node)!.ready && now.get(node)!.restarts > before.get(node)!.restarts,
+      );
+      return again ? true : undefined;
+    });
+    await sleep(1000);
+  });
+  await policyIsFollowed();
+});

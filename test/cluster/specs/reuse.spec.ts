@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { call, remove } from './support/api.ts';
+import { until, within } from './support/cluster.ts';
+import { Prober, wrong } from './support/prober.ts';
+import { endpoint, PORT, type RunningPod, type Site, settles, site } from './support/site.ts';
+
+let place: Site;
+let client: RunningPod;
+beforeAll(async () => {
+  place = await site('reuse');
+  client = await place.pod('client', { node: 'node2' });
+  await place.policy('deny', { podSelector: { matchLabels: { closed: 'yes' } }, policyTypes: ['Ingress'] });
+});
+afterAll(() => place.leave());
+
+/** The plugin host-local counts on from the last address that it gave: let it begin before this one. */
+async function giveAgain(node: string, address: string): Promise<void> {
+  const last = address.replace(/[0-9a-f]+$/, part => {
+    const radix = address.includes(':') ? 16 : 10;
+    return (Number.parseInt(part, radix) - 1).toString(radix);
+  });
+  const folder = '/run/cni-ipam/pods';
+  const given = `while [ -e ${folder}/${address} ]; do sleep 0.1; done`; // until kubelet has undone its network
+  await within(node, 'sh', '-c', `${given}; echo -n ${last} >${folder}/last_reserved_ip.0`);
+}
+
+async function replace(old: RunningPod, name: string, labels: Record<string, string>): Promise<RunningPod> {
+  await remove(old);
+  await until(`${old.name} is gone`, async () => {
+    const { status } = await call('GET', `/api/v1/namespaces/${old.namespace}/pods/${old.name}`);
+    return status === 404 ? true : undefined;
+  });
+  await giveAgain(old.node, old.address);
+  const pod = await place.pod(name, { node: old.node, labels });
+  expect(pod.address).toBe(old.address);
+  return pod;
+}
+
+test('a pod that gets the address of another has its own policy, not that of the other', async () => {
+  const closed = await place.pod('first', { node: 'node1', labels: { closed: 'yes' } });
+  expect(await settles(client, endpoint(closed.address), 'closed')).toBe('closed');
+
+  const open = await replace(closed, 'second', {});
+  expect(await settles(client, endpoint(open.address), 'open')).toBe('open');
+
+  const again = await replace(open, 'third', { closed: 'yes' });
+  const prober = await Prober.start(client, {
+    flows: [{ address: again.address, port: PORT }],
+    intervalMs: 10,
+    limitMs: 500,
+  });
+  await new Promise(resolve => setTimeout(resolve, 1000));
+  expect(wrong(await prober.stop(), 0, 'closed'), 'since the pod is ready').toEqual([]);
+});

@@ -1,0 +1,73 @@
+/** Connections without end from one pod, by a process in its network namespace: what each of them met, and when. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { RunningPod } from './site.ts';
+
+export interface ProbeOrders {
+  readonly flows: readonly { readonly address: string; readonly port: number }[];
+  readonly intervalMs: number;
+  /** How long one may take before it counts as closed. */
+  readonly limitMs: number;
+}
+
+/** One connection of the flow with that index. Times are milliseconds since 1970. */
+export interface Attempt {
+  readonly flow: number;
+  readonly startMs: number;
+  readonly tookMs: number;
+  readonly open: boolean;
+}
+
+const PROCESS = fileURLToPath(new URL('./prober-process.ts', import.meta.url));
+
+export class Prober {
+  /** In the order in which they ended. */
+  readonly attempts: Attempt[] = [];
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    child.on('message', message => {
+      if (Array.isArray(message)) this.attempts.push(...(message as Attempt[]));
+    });
+  }
+
+  static async start(from: RunningPod, orders: ProbeOrders): Promise<Prober> {
+    const child = spawn('nsenter', ['-t', `${from.pid}`, '-n', process.execPath, PROCESS], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    const prober = new Prober(child);
+    child.send(orders);
+    await Promise.race([once(child, 'message'), ended(child)]);
+    return prober;
+  }
+
+  /** Waits for what is under way; answers all attempts. */
+  async stop(): Promise<readonly Attempt[]> {
+    const exit = once(this.#child, 'exit');
+    this.#child.send('stop');
+    await exit;
+    return this.attempts;
+  }
+
+  /** Harmless to repeat. */
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+}
+
+/** Those of one flow that did not meet what they should have, as text. */
+export function wrong(attempts: readonly Attempt[], flow: number, wanted: 'open' | 'closed'): string[] {
+  return attempts
+    .filter(attempt => attempt.flow === flow && attempt.open !== (wanted === 'open'))
+    .map(({ startMs, tookMs, open }) => {
+      const at = new Date(startMs).toISOString();
+      return `${at}: ${open ? 'open' : 'closed'} after ${Math.round(tookMs)} ms, wanted ${wanted}`;
+    });
+}
+
+async function ended(child: ChildProcess): Promise<never> {
+  const [code, signal] = await once(child, 'exit');
+  throw new Error(`the prober has ended with ${signal ?? `exit code ${code}`}`);
+}
