@@ -16,8 +16,13 @@ interface Suite {
 const SUITES: readonly Suite[] = [
   {
     name: 'compile',
-    what: 'full compile and first commit, memory of the agent',
+    what: 'full compile and first commit',
     load: async () => (await import('./compile.ts')).benchCompile,
+  },
+  {
+    name: 'memory',
+    what: 'memory of the agent',
+    load: async () => (await import('./memory.ts')).benchMemory,
   },
   {
     name: 'events',

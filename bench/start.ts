@@ -1,5 +1,5 @@
 /** From the start of the agent, as it is built and installed, to the rules of the demo's node in force. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -10,28 +10,26 @@ import type { Kernel } from '../src/nft/kernel.ts';
 import { plan } from '../src/nft/plan.ts';
 import { compile } from '../src/policy/compile.ts';
 import { Netns } from '../test/kernel/netns.ts';
+import { buildAgent } from './build.ts';
 import { absolute, type BenchRow, median } from './row.ts';
 
 const ROUNDS = 7;
-const ROOT = join(import.meta.dirname, '..');
-const SHOP = join(ROOT, 'examples/shop');
+const SHOP = join(import.meta.dirname, '../examples/shop');
 const NODE = 'node1';
 const PATIENCE_MS = 10_000;
 
 export async function benchStart(): Promise<BenchRow[]> {
-  execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['--noCheck', '-p', join(ROOT, 'tsconfig.build.json')], {
-    stdio: 'inherit',
-  });
+  const sluice = buildAgent();
   const times: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) times.push(await startToRules());
+  for (let round = 0; round < ROUNDS; round++) times.push(await startToRules(sluice));
   return [absolute("start to rules in force, the demo's node", 'ms', median(times), 500)];
 }
 
-async function startToRules(): Promise<number> {
+async function startToRules(sluice: string): Promise<number> {
   const netns = new Netns();
   const kernel = await netns.run(() => openNftKernel());
   const startMs = performance.now();
-  const agent = netns.run(startAgent);
+  const agent = netns.run(() => startAgent(sluice));
   try {
     await changed(kernel, agent);
     const tookMs = performance.now() - startMs;
@@ -45,8 +43,8 @@ async function startToRules(): Promise<number> {
   }
 }
 
-function startAgent(): ChildProcess {
-  const command = [join(ROOT, 'dist/cli/sluice.js'), 'agent', '--node', NODE, '--manifests', SHOP];
+function startAgent(sluice: string): ChildProcess {
+  const command = [sluice, 'agent', '--node', NODE, '--manifests', SHOP];
   return spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 

@@ -12,7 +12,7 @@ import { Incremental } from '../policy/incremental.ts';
 import { agentView } from '../rpc/agentview.ts';
 import { openSource, type SourceOptions } from './agentsource.ts';
 import { makeLog } from './log.ts';
-import { keepMemorySmall } from './memory.ts';
+import { giveMemoryBack, keepMemorySmall } from './memory.ts';
 import { ownAddresses } from './ownaddresses.ts';
 import { nodeReader } from './readnode.ts';
 import { type ServeOptions, serve } from './serve.ts';
@@ -33,7 +33,7 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   if (stop.aborted) return;
   keepMemorySmall();
   const { node, logFormat: format, liveConnections = 'cut' } = options;
-  const log = makeLog(format ?? (process.stdout.isTTY ? 'pretty' : 'json'));
+  const log = await makeLog(format ?? (process.stdout.isTTY ? 'pretty' : 'json'));
   const ended = new AbortController();
   const live = liveConnections === 'cut' ? followConnections(log) : undefined;
   const engine = () => (live === undefined ? unguarded(new Incremental(node)) : new Incremental(node));
@@ -53,6 +53,7 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   const serving = whenInForce(keeper, ended.signal).then(() =>
     ended.signal.aborted ? undefined : serve(options, view, totals, log),
   );
+  void Promise.all([keeper.inForce, serving]).then(giveMemoryBack);
   try {
     await source.synced(stop);
     if (!stop.aborted) {

@@ -1,7 +1,7 @@
 /** Where the agent's state comes from: a folder of manifests, or an API server. */
 import { access } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { type ManifestWatch, watchManifests } from '../files/source.ts';
+import type { ManifestWatch } from '../files/source.ts';
 import type { Access, LoadAccess } from '../kube/access.ts';
 import { findAccess } from '../kube/findaccess.ts';
 import { type SourceStatus, watchCluster } from '../kube/source.ts';
@@ -101,6 +101,7 @@ async function openManifests(
   await access(root).catch(error => {
     throw new CommandError(`cannot read --manifests ${root}: ${(error as Error).message}`);
   });
+  const { watchManifests } = await import('../files/source.ts'); // its libraries would be 8 MB of every agent
   const onProblems = tellBoth(watcher, log);
   const watch = watchManifests(root, { onEvents, onProblems });
   return { synced: stop => wholeOrNothingToLose(watch, log, stop), close: () => watch.close() };

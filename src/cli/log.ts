@@ -1,10 +1,10 @@
 /** Logs: one line per event, JSON for machines, words for a terminal. */
 import { type Logger, pino } from 'pino';
-import { PinoPretty } from 'pino-pretty';
 import { inColour } from './colours.ts';
 
-export function makeLog(format: 'json' | 'pretty'): Logger {
+export async function makeLog(format: 'json' | 'pretty'): Promise<Logger> {
   if (format === 'json') return pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime });
+  const { PinoPretty } = await import('pino-pretty');
   const pretty = PinoPretty({
     translateTime: 'HH:MM:ss.l',
     singleLine: true,

@@ -1,8 +1,13 @@
-import http, { type IncomingMessage, type RequestOptions } from 'node:http';
-import https from 'node:https';
+import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import { createRequire } from 'node:module';
 import type { Access, LoadAccess } from './access.ts';
 import type { Api, Creator, Query } from './api.ts';
 import { ApiError, reasonOf, statusError } from './apierror.ts';
+
+// `import` would read all that the module exports, and to read its WebSocket loads undici: 10 MB (measured).
+const require = createRequire(import.meta.url);
+const http: typeof import('node:http') = require('node:http');
+const https: typeof import('node:https') = require('node:https');
 
 export interface Patience {
   /** For the first byte of an answer. */
@@ -17,7 +22,7 @@ const KEEP_ALIVE_MS = 15_000;
 
 interface Session {
   readonly access: Access;
-  readonly agent: http.Agent;
+  readonly agent: Agent;
 }
 
 interface Question {
@@ -111,11 +116,11 @@ export class ApiServer implements Api, Creator {
   }
 }
 
-function send(url: string, options: RequestOptions): http.ClientRequest {
+function send(url: string, options: RequestOptions): ClientRequest {
   return url.startsWith('https:') ? https.request(url, options) : http.request(url, options);
 }
 
-function makeAgent({ server, proxy, ca, cert, key, servername, rejectUnauthorized }: Access): http.Agent {
+function makeAgent({ server, proxy, ca, cert, key, servername, rejectUnauthorized }: Access): Agent {
   const options = {
     keepAlive: true,
     keepAliveMsecs: KEEP_ALIVE_MS,

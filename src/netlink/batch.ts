@@ -17,8 +17,7 @@ const SEQUENCE_OFFSET = 8;
 const ATTRIBUTE_HEADER = 4;
 const NO_STEP = -1;
 
-// A buffer that a big batch made is not kept for the small ones.
-const KEPT_BYTES = 1 << 20;
+const KEPT_BYTES = 1 << 18;
 
 /** Kernels before 6.10 ignore an ACK flag on BATCH_END: then the last message before it carries it. */
 export type AckOn = 'end' | 'last';
@@ -36,7 +35,6 @@ export class Batch {
 
   /** The kernel refuses the batch if its generation is not `expected`; zero is none. */
   begin(firstSequence: number, expected: Generation): void {
-    if (this.#writer.length > KEPT_BYTES) this.#writer = new AttributeWriter();
     this.#writer.clear();
     this.#first = firstSequence;
     this.#count = 0;
@@ -45,6 +43,11 @@ export class Batch {
     const start = this.#message(NLMSG.BATCH_BEGIN, 0, 0, NFTABLES);
     this.#writer.u32(NFNL_BATCH_GENID, expected);
     endMessage(this.#writer, start);
+  }
+
+  /** Gives back the room that a big batch took, and with it the batch. */
+  release(): void {
+    if (this.#writer.buffer.length > KEPT_BYTES) this.#writer = new AttributeWriter();
   }
 
   /** Changes what `begin` was told. */

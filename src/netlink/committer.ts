@@ -72,6 +72,14 @@ export class Committer {
 
   /** Never holds the event loop for long, however big the batch, and however long the kernel takes. */
   async commit(ops: readonly Op[], expected?: Generation): Promise<Generation> {
+    try {
+      return await this.#commit(ops, expected);
+    } finally {
+      this.#batch.release();
+    }
+  }
+
+  async #commit(ops: readonly Op[], expected: Generation | undefined): Promise<Generation> {
     let attempt = this.#first(ops, expected);
     if (isEmpty(attempt)) return this.#unchanged(attempt);
     for (;;) {

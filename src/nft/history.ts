@@ -16,6 +16,7 @@ export class MemberHistory {
   /** The same object until something changes. */
   now(): Elements {
     this.#isTold = true;
+    this.#before = undefined; // whoever was told of it keeps it as long as he needs it
     return this.#now;
   }
 

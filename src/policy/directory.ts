@@ -17,6 +17,7 @@ import {
   matchesNamespace,
   type PodSelector,
 } from '../model/selector.ts';
+import { MultiMap } from './multimap.ts';
 
 /** A selectable pod and those of its addresses that no other pod owns by now (N49). */
 export interface Resident {
@@ -27,7 +28,7 @@ export interface Resident {
 interface NamespaceResidents {
   readonly all: Set<Resident>;
   /** By `key=value`. */
-  readonly byLabel: Map<string, Set<Resident>>;
+  readonly byLabel: MultiMap<string, Resident>;
 }
 
 /** Follows a cluster: made from it as it is, and told of every pod that changed since. */
@@ -36,15 +37,15 @@ export class Directory {
   readonly #residents = new Map<PodKey, Resident>();
   readonly #namespaces = new Map<string, NamespaceResidents>();
   readonly #nodes = new Map<string, Set<Resident>>();
-  /** Everyone who reports an address; nearly always one. */
-  readonly #claims = new Map<Address, readonly Pod[]>();
+  /** Everyone who reports an address. */
+  readonly #claims = new MultiMap<Address, Pod>();
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
     const owners = addressOwners(cluster);
     for (const pod of cluster.pods.values()) {
       if (!isSelectable(pod)) continue;
-      for (const address of pod.addresses) this.#claim(address, pod);
+      for (const address of pod.addresses) this.#claims.add(address, pod);
       this.#enter(residentOf(pod, address => owners.get(address) === pod));
     }
   }
@@ -55,12 +56,12 @@ export class Directory {
     const after = now !== undefined && isSelectable(now) ? now : undefined;
     const changed = new Set<PodKey>([key]);
     for (const address of before?.addresses ?? []) {
-      this.#disclaim(address, key);
-      for (const { key: other } of this.#claims.get(address) ?? []) changed.add(other);
+      this.#claims.delete(address, before!);
+      for (const { key: other } of this.#claims.get(address)) changed.add(other);
     }
     for (const address of after?.addresses ?? []) {
-      for (const { key: other } of this.#claims.get(address) ?? []) changed.add(other);
-      this.#claim(address, after!);
+      for (const { key: other } of this.#claims.get(address)) changed.add(other);
+      this.#claims.add(address, after!);
     }
     this.#leave(key);
     if (after !== undefined) this.#enter(this.#resident(after));
@@ -96,19 +97,9 @@ export class Directory {
     for (const node of this.#cluster.nodes.values()) if (matchesLabels(selector, node.labels)) yield node;
   }
 
-  #claim(address: Address, pod: Pod): void {
-    this.#claims.set(address, [...(this.#claims.get(address) ?? []), pod]);
-  }
-
-  #disclaim(address: Address, key: PodKey): void {
-    const others = (this.#claims.get(address) ?? []).filter(pod => pod.key !== key);
-    if (others.length > 0) this.#claims.set(address, others);
-    else this.#claims.delete(address);
-  }
-
   #resident(pod: Pod): Resident {
     const owns = (address: Address) =>
-      (this.#claims.get(address) ?? []).every(other => other.key === pod.key || ownsAddressOver(pod, other));
+      [...this.#claims.get(address)].every(other => other === pod || ownsAddressOver(pod, other));
     return residentOf(pod, owns);
   }
 
@@ -121,10 +112,12 @@ export class Directory {
 
   #enter(resident: Resident): void {
     const { key, namespace, labels } = resident.pod;
-    const residents = getOrMake(this.#namespaces, namespace, () => ({ all: new Set(), byLabel: new Map() }));
+    const residents = getOrMake(this.#namespaces, namespace, () => ({
+      all: new Set(),
+      byLabel: new MultiMap(),
+    }));
     residents.all.add(resident);
-    for (const label of labelTexts(labels))
-      getOrMake(residents.byLabel, label, () => new Set()).add(resident);
+    for (const label of labelTexts(labels)) residents.byLabel.add(label, resident);
     getOrMake(this.#nodes, resident.pod.node, () => new Set()).add(resident);
     this.#residents.set(key, resident);
   }
@@ -135,10 +128,7 @@ export class Directory {
     const { namespace, labels } = resident.pod;
     const residents = this.#namespaces.get(namespace)!;
     residents.all.delete(resident);
-    for (const label of labelTexts(labels)) {
-      residents.byLabel.get(label)!.delete(resident);
-      if (residents.byLabel.get(label)!.size === 0) residents.byLabel.delete(label);
-    }
+    for (const label of labelTexts(labels)) residents.byLabel.delete(label, resident);
     if (residents.all.size === 0) this.#namespaces.delete(namespace);
     this.#nodes.get(resident.pod.node)!.delete(resident);
     this.#residents.delete(key);
@@ -157,7 +147,7 @@ function* candidates(
 ): Generator<Resident> {
   const first = requirements.find(({ operator }) => operator === 'In');
   if (first === undefined) yield* all;
-  else for (const value of new Set(first.values)) yield* byLabel.get(`${first.key}=${value}`) ?? [];
+  else for (const value of new Set(first.values)) yield* byLabel.get(`${first.key}=${value}`);
 }
 
 /** `key=value` of every label; a key holds no `=`, so that no two labels share a text. */

@@ -35,7 +35,7 @@ export class LiveGroups {
   readonly #groups = new Map<string, LiveGroup>();
   readonly #byPodSelector = new SelectorIndex<LiveGroup>();
   readonly #withNodes = new Set<LiveGroup>();
-  /** Lists of just the length that they need: there is one for nearly every pod. */
+  /** Lists of just the length that they need (`push` and `...` reserve 16 places): there is one for nearly every pod. */
   readonly #memberships = new Map<Member, readonly LiveGroup[]>();
 
   constructor(cluster: Cluster, directory: Directory) {
@@ -126,7 +126,7 @@ export class LiveGroups {
 
   #enter(live: LiveGroup, member: Member): void {
     const groups = this.#memberships.get(member) ?? [];
-    if (!groups.includes(live)) this.#memberships.set(member, [...groups, live]);
+    if (!groups.includes(live)) this.#memberships.set(member, groups.concat(live));
   }
 
   #forget(live: LiveGroup, member: Member): void {

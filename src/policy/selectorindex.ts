@@ -1,32 +1,28 @@
 /** Finds the selectors that may select a pod without a look at all of them. */
 import type { Pod } from '../model/cluster.ts';
 import type { LabelSelector, Labels, PodSelector } from '../model/selector.ts';
-import { getOrMake, labelTexts } from './directory.ts';
+import { labelTexts } from './directory.ts';
+import { MultiMap } from './multimap.ts';
 
 /**
  * Every selector is filed under the most telling thing that it asks for: labels of the pod, together with the
  * namespace's name where it has one; else labels of the namespace; what asks for none is always a candidate.
  */
-export class SelectorIndex<T> {
-  readonly #buckets = new Map<string, Set<T>>();
+export class SelectorIndex<T extends object> {
+  readonly #filed = new MultiMap<string, T>();
 
   add(selector: PodSelector, value: T): void {
-    for (const key of filedUnder(selector)) getOrMake(this.#buckets, key, () => new Set()).add(value);
+    for (const key of filedUnder(selector)) this.#filed.add(key, value);
   }
 
   delete(selector: PodSelector, value: T): void {
-    for (const key of filedUnder(selector)) {
-      const bucket = this.#buckets.get(key);
-      bucket?.delete(value);
-      if (bucket?.size === 0) this.#buckets.delete(key);
-    }
+    for (const key of filedUnder(selector)) this.#filed.delete(key, value);
   }
 
   /** A superset of what selects the pod, each once. `labels` are those of its namespace. */
   candidates(pod: Pod, labels: Labels): Set<T> {
     const found = new Set<T>();
-    for (const key of askedBy(pod, labels))
-      for (const value of this.#buckets.get(key) ?? []) found.add(value);
+    for (const key of askedBy(pod, labels)) for (const value of this.#filed.get(key)) found.add(value);
     return found;
   }
 }

@@ -1,0 +1,98 @@
+/**
+ * What the agent weighs, as it is built and run: `sluice agent` follows an API server that has the whole cluster,
+ * serves its socket and its metrics, and reads the kernel back. The figure is the highest from its start to then.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
+import { Netns } from '../test/kernel/netns.ts';
+import { buildAgent } from './build.ts';
+import { NODE, type Size } from './cluster.ts';
+import { absolute, type BenchRow } from './row.ts';
+
+/** It reads the kernel back every 30 s, and makes the most garbage then. */
+const WATCHED_MS = 35_000;
+const START_PATIENCE_MS = 120_000;
+
+export async function benchMemory(): Promise<BenchRow[]> {
+  const sluice = buildAgent();
+  const usual = await highest(sluice, { pods: 10_000, policies: 1000 });
+  const big = await highest(sluice, { pods: 15_000, policies: 1000 });
+  return [
+    absolute('memory of the agent at its highest, 10,000 pods, 1,000 policies', 'MB', usual, 150),
+    absolute('memory of the agent at its highest, 15,000 pods, 1,000 policies', 'MB', big, 150),
+  ];
+}
+
+async function highest(sluice: string, size: Size): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
+  const netns = new Netns();
+  const running: ChildProcess[] = [];
+  try {
+    netns.exec('ip', ['link', 'set', 'lo', 'up']);
+    const server = netns.run(() => startServer(size));
+    running.push(server);
+    const kubeconfig = join(folder, 'kubeconfig');
+    writeFileSync(kubeconfig, kubeconfigOf(await firstLine(server)));
+    const agent = netns.run(() => startAgent(sluice, kubeconfig, join(folder, 'sluice.sock')));
+    running.push(agent);
+    await inForce(agent);
+    await setTimeout(WATCHED_MS);
+    return highestResident(agent);
+  } finally {
+    await Promise.all(running.map(end));
+    netns.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function startServer(size: Size): ChildProcess {
+  const program = join(import.meta.dirname, 'apiserver.ts');
+  return spawn(process.execPath, [program, JSON.stringify(size)], { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+function startAgent(sluice: string, kubeconfig: string, socket: string): ChildProcess {
+  const options = ['--node', NODE, '--kubeconfig', kubeconfig, '--socket', socket, '--log-format', 'json'];
+  return spawn(process.execPath, [sluice, 'agent', ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+function kubeconfigOf(server: string): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'bench',
+    contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench' } }],
+    clusters: [{ name: 'bench', cluster: { server, 'insecure-skip-tls-verify': true } }],
+    users: [{ name: 'bench', user: { token: 'good' } }],
+  });
+}
+
+async function firstLine({ stdout }: ChildProcess): Promise<string> {
+  for await (const line of createInterface({ input: stdout! })) return line;
+  throw new Error('the API server of the benchmark ended early');
+}
+
+async function inForce(agent: ChildProcess): Promise<void> {
+  let output = '';
+  agent.stdout!.setEncoding('utf8').on('data', text => {
+    output += text;
+  });
+  for (const deadline = Date.now() + START_PATIENCE_MS; !output.includes('rules in force'); )
+    if (agent.exitCode !== null || Date.now() > deadline) throw new Error(`no rules in force: ${output}`);
+    else await setTimeout(50);
+}
+
+/** VmHWM of proc(5), in MB. */
+function highestResident({ pid }: ChildProcess): number {
+  const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))!;
+  return (Number(kilobytes) * 1024) / 1e6;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || !child.kill()) return;
+  await once(child, 'exit');
+}

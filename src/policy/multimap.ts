@@ -1,0 +1,28 @@
+/**
+ * Values by key, each once, in the order in which they came. Of most keys there is one value, and it is stored
+ * bare: a Set that holds one object is as big as the object.
+ */
+export class MultiMap<K, V extends object> {
+  readonly #entries = new Map<K, V | Set<V>>();
+
+  add(key: K, value: V): void {
+    const found = this.#entries.get(key);
+    if (found === undefined) this.#entries.set(key, value);
+    else if (found instanceof Set) found.add(value);
+    else if (found !== value) this.#entries.set(key, new Set([found, value]));
+  }
+
+  delete(key: K, value: V): void {
+    const found = this.#entries.get(key);
+    if (found === value) this.#entries.delete(key);
+    else if (found instanceof Set && found.delete(value) && found.size === 0) this.#entries.delete(key);
+  }
+
+  get(key: K): Iterable<V> {
+    const found = this.#entries.get(key);
+    if (found === undefined) return NONE;
+    return found instanceof Set ? found : [found];
+  }
+}
+
+const NONE: Iterable<never> = [];

@@ -1,0 +1,38 @@
+/** What `sluice agent` has in memory for months: nothing that it does not use. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const SRC = join(import.meta.dirname, '../../src');
+/** All that an agent loads that follows an API server, logs JSON and is listened to. */
+const PARTS = ['cli/agent.ts', 'rpc/server.ts', 'rpc/http.ts', 'rpc/metrics.ts'];
+
+const PROGRAM = `
+  import { registerHooks } from 'node:module';
+  const packages = new Set();
+  registerHooks({
+    resolve(specifier, context, next) {
+      const found = next(specifier, context);
+      const [, name] = /node_modules\\/((?:@[^/]+\\/)?[^/]+)\\//.exec(found.url) ?? [];
+      if (name !== undefined) packages.add(name);
+      return found;
+    },
+  });
+  for (const part of ${JSON.stringify(PARTS)}) await import(${JSON.stringify(SRC)} + '/' + part);
+  const builtins = process.moduleLoadList.filter(name => name.startsWith('NativeModule '));
+  console.log(JSON.stringify([...packages, ...builtins.map(name => name.slice(13))]));
+`;
+
+test('the agent loads no library that only another command, source or log format needs', () => {
+  const args = ['--input-type=module', '--eval', PROGRAM];
+  const loaded: string[] = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }));
+  expect(loaded).toEqual(expect.arrayContaining(['koffi', 'pino', '@grpc/grpc-js', 'prom-client', 'http']));
+  const unused = [
+    'yaml',
+    'chokidar',
+    'pino-pretty',
+    '@kubernetes/client-node',
+    'internal/deps/undici/undici',
+  ];
+  expect(loaded.filter(name => unused.includes(name))).toEqual([]);
+});
