@@ -53,6 +53,19 @@ test.each<[string, object, object]>([
   expect(access).toMatchObject({ server: 'https://k8s.example:6443', ca: 'CA', ...expected });
 });
 
+test('kubeconfigAccess() reads the file that a token is in, anew each time', async () => {
+  const read = kubeconfigAccess(await kubeconfig({ token: 'old', tokenFile: 'token' }));
+  await writeFile(join(folder, 'token'), 'first\n');
+  expect((await read()).headers).toEqual({ Authorization: 'Bearer first' });
+  await writeFile(join(folder, 'token'), 'second\n');
+  expect((await read()).headers).toEqual({ Authorization: 'Bearer second' });
+});
+
+test('kubeconfigAccess() does not go without the token whose file is missing', async () => {
+  const read = kubeconfigAccess(await kubeconfig({ tokenFile: 'token' }));
+  await expect(read()).rejects.toThrow(/the kubeconfig cannot be used: .*no such file.*token/);
+});
+
 test('kubeconfigAccess() reads what a cluster says of its certificate and its proxy', async () => {
   const file = await kubeconfig(
     {},

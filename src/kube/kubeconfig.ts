@@ -4,7 +4,10 @@
  * it would take 85 MB for good (measured), more than the agent and 15,000 pods.
  */
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
+import { homedir } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { Access, LoadAccess } from './access.ts';
 
@@ -33,9 +36,41 @@ async function readKubeconfig(file: string | undefined): Promise<Access> {
   else config.loadFromFile(file);
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error(`context ${config.getCurrentContext()} names no cluster`);
+  await addTokenOfFile(config.getCurrentUser(), file);
   const options: RequestOptions = { headers: {} };
   await config.applyToHTTPSOptions(options);
   return toAccess(cluster.server, cluster.proxyUrl, options);
+}
+
+interface NamedUser {
+  readonly name: string;
+  readonly user?: { readonly tokenFile?: string };
+}
+
+/**
+ * The client knows no `tokenFile`, and would go to the server as nobody. As in client-go the file comes before a
+ * token that stands in the kubeconfig itself, and its path is relative to the kubeconfig.
+ */
+async function addTokenOfFile(
+  user: { readonly name: string } | null,
+  file: string | undefined,
+): Promise<void> {
+  const { parse } = await import('yaml');
+  for (const config of file === undefined ? defaultFiles() : [file]) {
+    const { users } = (parse(await readFile(config, 'utf8')) ?? {}) as { users?: readonly NamedUser[] };
+    const named = users?.find(({ name }) => name === user?.name);
+    if (named === undefined) continue;
+    const { tokenFile } = named.user ?? {};
+    if (tokenFile !== undefined && tokenFile !== '')
+      Object.assign(user!, { token: (await readFile(resolve(dirname(config), tokenFile), 'utf8')).trim() });
+    return;
+  }
+}
+
+/** Where kubectl looks; of two users of one name the first counts. */
+function defaultFiles(): readonly string[] {
+  const named = (process.env.KUBECONFIG ?? '').split(delimiter).filter(Boolean);
+  return named.length > 0 ? named : [join(homedir(), '.kube', 'config')];
 }
 
 function toAccess(server: string, proxy: string | undefined, options: RequestOptions): Access {
