@@ -19,7 +19,7 @@ import { Incremental } from '../../src/policy/incremental.ts';
 import { eventsOf, historyArbitrary } from '../support/event-arbitrary.ts';
 import { arrivals, Prober, type Trail } from '../support/prober.ts';
 import { ALLOWED_PORT, buildSite, FIRM_FLOWS, firmEvents, NODE, openIn } from '../support/site.ts';
-import { withoutSizes } from '../support/transitions.ts';
+import { withoutSizes } from '../support/withoutsizes.ts';
 
 const SEED = Number(process.env.SLUICE_SEED ?? Date.now() % 1_000_000_000);
 const EVENTS = 2000;

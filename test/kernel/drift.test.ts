@@ -18,7 +18,7 @@ import { Incremental } from '../../src/policy/incremental.ts';
 import { AgentProcess } from '../support/agent-process.ts';
 import { arrivals, Prober } from '../support/prober.ts';
 import { ALLOWED_PORT, buildSite, FIRM_FLOWS, firmEvents, HOSTS, NODE, openIn } from '../support/site.ts';
-import { withoutSizes } from '../support/transitions.ts';
+import { withoutSizes } from '../support/withoutsizes.ts';
 
 let lab: Lab;
 let reader: Kernel;
@@ -44,7 +44,7 @@ afterEach(async () => {
 });
 
 function startAgent(): AgentProcess {
-  const agent = new AgentProcess(lab.nodeNamespace(NODE), NODE, folder);
+  const agent = new AgentProcess(lab.nodeNamespace(NODE), NODE, ['--manifests', folder]);
   agents.push(agent);
   return agent;
 }

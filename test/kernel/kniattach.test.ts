@@ -44,7 +44,14 @@ async function start(cidrs: readonly string[], pods: readonly string[]): Promise
   writeFileSync(join(manifests, 'node.yaml'), JSON.stringify(nodeOf(cidrs)));
   for (const name of pods) writeFileSync(join(manifests, `pod-${name}.yaml`), JSON.stringify(podOf(name)));
   writeFileSync(join(manifests, 'policy.yaml'), JSON.stringify(DB));
-  agent = new AgentProcess(site.node, NODE, manifests, ['--socket', socket, '--pod-network', 'attach']);
+  agent = new AgentProcess(site.node, NODE, [
+    '--manifests',
+    manifests,
+    '--socket',
+    socket,
+    '--pod-network',
+    'attach',
+  ]);
   await agent.inForce();
   kni = new KniClient(socket);
   await expect

@@ -12,21 +12,20 @@ export class AgentProcess {
   readonly #ended: Promise<unknown>;
   output = '';
 
-  /** `more` are options beside those that every test needs. */
-  constructor(
-    namespace: string,
-    node: string,
-    manifests: string,
-    more: readonly string[] = ['--socket', 'none'],
-  ) {
-    const options = ['--log-format', 'json', '--metrics-address', 'none', ...more];
-    const args = [MAIN, 'agent', '--node', node, '--manifests', manifests, ...options];
+  /** `options` say what to follow, and where to serve; without a word it serves nowhere. */
+  constructor(namespace: string, node: string, options: readonly string[], main = MAIN) {
+    const silent = ['--log-format', 'json', '--socket', 'none', '--metrics-address', 'none'];
+    const args = [main, 'agent', '--node', node, ...silent, ...options];
     this.#child = inNamespace(namespace, () => spawn(process.execPath, args));
     this.#ended = once(this.#child, 'close');
     for (const stream of [this.#child.stdout!, this.#child.stderr!])
       stream.setEncoding('utf8').on('data', text => {
         this.output += text;
       });
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
   }
 
   /** Until it has said so many times that rules are in force or follow. */

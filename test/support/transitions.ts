@@ -3,7 +3,8 @@ import { expect } from 'vitest';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import type { Op } from '../../src/nft/op.ts';
 import { applied, plan } from '../../src/nft/plan.ts';
-import type { Family, NftSet, Ruleset, Table } from '../../src/nft/ruleset.ts';
+import type { Ruleset } from '../../src/nft/ruleset.ts';
+import { withoutSizes } from './withoutsizes.ts';
 
 export const NOTHING: Ruleset = { tables: new Map() };
 
@@ -23,21 +24,6 @@ export async function walkThrough(kernel: Kernel, rulesets: readonly Ruleset[]):
     expect(plan(shadow, desired)).toEqual([]);
   }
   return batches;
-}
-
-export function withoutSizes({ tables }: Ruleset): Ruleset {
-  return {
-    tables: new Map(
-      [...tables].map(([family, { sets, chains }]): [Family, Table] => [
-        family,
-        { sets: new Map([...sets].map(([name, set]) => [name, withoutSize(set)])), chains },
-      ]),
-    ),
-  };
-}
-
-function withoutSize({ size: _, ...set }: NftSet): NftSet {
-  return set;
 }
 
 function sizesOf({ tables }: Ruleset): Map<string, number | undefined> {
