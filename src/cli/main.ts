@@ -126,6 +126,18 @@ function program(): Command {
     .action(async options => (await import('./status.ts')).statusCommand(options));
 
   sluice
+    .command('bench')
+    .description('measure what rules, events and packets cost here, beside budgets and floors (needs root)')
+    .argument(
+      '[names...]',
+      'suites (compile, memory, events, start, commit, packets, conntrack) or parts of rows',
+    )
+    .addOption(output())
+    .option('--json', 'the same as -o json')
+    .option('--verbose', 'say what every design of the packet benchmark took')
+    .action(async (names, options) => (await import('./bench.ts')).benchCommand(names, options));
+
+  sluice
     .command('uninstall')
     .description("remove Sluice's tables from this network namespace, and nothing else")
     .action(async () => (await import('./uninstall.ts')).uninstallCommand());

@@ -20,7 +20,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   host: ['model', 'health'],
   network: ['model', 'netlink'],
   rpc: ['model', 'policy', 'nft', 'agent', 'health', 'network'],
+  bench: ['model', 'policy', 'nft', 'netlink', 'kube', 'files', 'agent', 'lab', 'host'],
   cli: [
+    'bench',
     'model',
     'policy',
     'nft',

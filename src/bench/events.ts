@@ -1,7 +1,7 @@
 /** From an event to the rules in force, without the time that the bucket of commits makes it wait. */
-import type { ClusterEvent, Pod } from '../src/model/cluster.ts';
-import type { Policy } from '../src/model/policy.ts';
-import { EVERYTHING } from '../src/model/selector.ts';
+import type { ClusterEvent, Pod } from '../model/cluster.ts';
+import type { Policy } from '../model/policy.ts';
+import { EVERYTHING } from '../model/selector.ts';
 import {
   addressesOf,
   BIG,

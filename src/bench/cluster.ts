@@ -2,16 +2,16 @@
  * A cluster of a given size, the same at every run: both families, a hundred pods on the node, each in a class of
  * its own and under ten of a thousand policies; peers of ten pods, of a hundred, of a thousand, and of all.
  */
-import { addressFromInt } from '../src/model/address.ts';
-import { type ClusterEvent, NAMESPACE_NAME_LABEL, type Namespace, type Pod } from '../src/model/cluster.ts';
-import type { Action, Policy, Rule } from '../src/model/policy.ts';
+import { addressFromInt } from '../model/address.ts';
+import { type ClusterEvent, NAMESPACE_NAME_LABEL, type Namespace, type Pod } from '../model/cluster.ts';
+import type { Action, Policy, Rule } from '../model/policy.ts';
 import {
   EVERY_NAMESPACE,
   EVERYTHING,
   type LabelSelector,
   type NamespaceSelector,
   type PodSelector,
-} from '../src/model/selector.ts';
+} from '../model/selector.ts';
 
 export interface Size {
   readonly pods: number;

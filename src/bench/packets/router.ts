@@ -3,10 +3,10 @@
  * namespace and throw away what they are sent, because it bears the MAC of somebody else.
  */
 import { writeFileSync } from 'node:fs';
-import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
-import { plan } from '../../src/nft/plan.ts';
-import type { Ruleset } from '../../src/nft/ruleset.ts';
-import { Netns } from '../../test/kernel/netns.ts';
+import { Netns } from '../../lab/unnamed.ts';
+import { openNftKernel } from '../../netlink/nft-kernel.ts';
+import { plan } from '../../nft/plan.ts';
+import type { Ruleset } from '../../nft/ruleset.ts';
 import { type Flow, replyTo } from './flows.ts';
 import { Injector } from './injector.ts';
 import { NotMeasurable } from './notmeasurable.ts';

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { undoAtExit } from '../../src/lab/cleanup.ts';
+import { undoAtExit } from '../../lab/cleanup.ts';
 import type { Flow } from './flows.ts';
 import { compileInjector } from './injector.ts';
 import { Router } from './router.ts';

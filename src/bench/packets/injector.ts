@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import type { Netns } from '../../test/kernel/netns.ts';
+import type { Netns } from '../../lab/unnamed.ts';
 import { type Flow, flowBytes } from './flows.ts';
 import { NotMeasurable } from './notmeasurable.ts';
 

@@ -1,9 +1,9 @@
 /** The cluster of bench/cluster.ts as an API server keeps it: whole objects, of the size that they have in life. */
-import type { Namespace, Pod } from '../src/model/cluster.ts';
-import type { Peer, Policy, PortMatch, Rule } from '../src/model/policy.ts';
-import type { LabelSelector, NamespaceSelector } from '../src/model/selector.ts';
-import type { KubeObject } from '../test/support/apiserver.ts';
+import type { Namespace, Pod } from '../model/cluster.ts';
+import type { Peer, Policy, PortMatch, Rule } from '../model/policy.ts';
+import type { LabelSelector, NamespaceSelector } from '../model/selector.ts';
 import { benchCluster, type Size } from './cluster.ts';
+import type { KubeObject } from './fakeapiserver.ts';
 
 /** Namespaced policies only. */
 export function apiCluster(size: Size): KubeObject[] {

@@ -3,19 +3,19 @@
  * cut, from the commit on, and for how long the event loop stands still meanwhile.
  */
 import { setTimeout } from 'node:timers/promises';
-import { LiveConnections } from '../src/agent/connections.ts';
-import { type Address, addressBytes, parseAddress } from '../src/model/address.ts';
-import type { ClusterEvent, PodKey } from '../src/model/cluster.ts';
-import { AttributeWriter } from '../src/netlink/attributes.ts';
-import { openConntrack } from '../src/netlink/conntrack.ts';
-import { CT_MSG, CTA, CTA_IP, CTA_PROTO, CTA_TUPLE } from '../src/netlink/ctnetlink.ts';
-import { beginMessage, endMessage } from '../src/netlink/messages.ts';
-import { NETLINK_NETFILTER, NFPROTO, NLM_F } from '../src/netlink/nftables.ts';
-import { NetlinkSocket } from '../src/netlink/socket.ts';
-import { Incremental } from '../src/policy/incremental.ts';
-import { Netns } from '../test/kernel/netns.ts';
-import { podEvent, policyEvent } from '../test/support/shop.ts';
+import { LiveConnections } from '../agent/connections.ts';
+import { Netns } from '../lab/unnamed.ts';
+import { type Address, addressBytes, parseAddress } from '../model/address.ts';
+import type { ClusterEvent, PodKey } from '../model/cluster.ts';
+import { AttributeWriter } from '../netlink/attributes.ts';
+import { openConntrack } from '../netlink/conntrack.ts';
+import { CT_MSG, CTA, CTA_IP, CTA_PROTO, CTA_TUPLE } from '../netlink/ctnetlink.ts';
+import { beginMessage, endMessage } from '../netlink/messages.ts';
+import { NETLINK_NETFILTER, NFPROTO, NLM_F } from '../netlink/nftables.ts';
+import { NetlinkSocket } from '../netlink/socket.ts';
+import { Incremental } from '../policy/incremental.ts';
 import { absolute, type BenchRow, median } from './row.ts';
+import { podEvent, policyEvent } from './shop.ts';
 
 const CONNECTIONS = 100_000;
 const DENIED = 1_000;

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
-import { Netns } from '../test/kernel/netns.ts';
-import { buildAgent } from './build.ts';
+import { Netns } from '../lab/unnamed.ts';
+import { builtFolder } from './build.ts';
 import { NODE, type Size } from './cluster.ts';
 import { absolute, type BenchRow } from './row.ts';
 
@@ -19,26 +19,26 @@ const WATCHED_MS = 35_000;
 const START_PATIENCE_MS = 120_000;
 
 export async function benchMemory(): Promise<BenchRow[]> {
-  const sluice = buildAgent();
-  const usual = await highest(sluice, { pods: 10_000, policies: 1000 });
-  const big = await highest(sluice, { pods: 15_000, policies: 1000 });
+  const dist = builtFolder();
+  const usual = await highest(dist, { pods: 10_000, policies: 1000 });
+  const big = await highest(dist, { pods: 15_000, policies: 1000 });
   return [
     absolute('memory of the agent at its highest, 10,000 pods, 1,000 policies', 'MB', usual, 150),
     absolute('memory of the agent at its highest, 15,000 pods, 1,000 policies', 'MB', big, 150),
   ];
 }
 
-async function highest(sluice: string, size: Size): Promise<number> {
+async function highest(dist: string, size: Size): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   const netns = new Netns();
   const running: ChildProcess[] = [];
   try {
     netns.exec('ip', ['link', 'set', 'lo', 'up']);
-    const server = netns.run(() => startServer(size));
+    const server = netns.run(() => startServer(dist, size));
     running.push(server);
     const kubeconfig = join(folder, 'kubeconfig');
     writeFileSync(kubeconfig, kubeconfigOf(await firstLine(server)));
-    const agent = netns.run(() => startAgent(sluice, kubeconfig, join(folder, 'sluice.sock')));
+    const agent = netns.run(() => startAgent(dist, kubeconfig, join(folder, 'sluice.sock')));
     running.push(agent);
     await inForce(agent);
     await setTimeout(WATCHED_MS);
@@ -50,14 +50,16 @@ async function highest(sluice: string, size: Size): Promise<number> {
   }
 }
 
-function startServer(size: Size): ChildProcess {
-  const program = join(import.meta.dirname, 'apiserver.ts');
+function startServer(dist: string, size: Size): ChildProcess {
+  const program = join(dist, 'bench/serveapi.js');
   return spawn(process.execPath, [program, JSON.stringify(size)], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
-function startAgent(sluice: string, kubeconfig: string, socket: string): ChildProcess {
+function startAgent(dist: string, kubeconfig: string, socket: string): ChildProcess {
   const options = ['--node', NODE, '--kubeconfig', kubeconfig, '--socket', socket, '--log-format', 'json'];
-  return spawn(process.execPath, [sluice, 'agent', ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
+  return spawn(process.execPath, [join(dist, 'cli/sluice.js'), 'agent', ...options], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
 }
 
 function kubeconfigOf(server: string): string {

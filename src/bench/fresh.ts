@@ -2,7 +2,7 @@
  * A process of its own that takes a whole cluster in, as an agent does that has just started, and says how many
  * seconds it took from the first look at the state until the rules were in force: `node bench/fresh.ts SIZE`.
  */
-import { keepMemorySmall } from '../src/cli/memory.ts';
+import { keepMemorySmall } from '../host/memory.ts';
 import { benchCluster, type Size } from './cluster.ts';
 import { Follower } from './follower.ts';
 

@@ -2,13 +2,14 @@
  * The path from an event to the kernel as the agent takes it, without the bucket of commits and the log, in a
  * network namespace that nobody else knows of.
  */
-import type { ClusterEvent } from '../src/model/cluster.ts';
-import { openNftKernel } from '../src/netlink/nft-kernel.ts';
-import type { Generation, Kernel } from '../src/nft/kernel.ts';
-import { applied, plan } from '../src/nft/plan.ts';
-import type { Ruleset } from '../src/nft/ruleset.ts';
-import { Incremental } from '../src/policy/incremental.ts';
-import { Netns } from '../test/kernel/netns.ts';
+
+import { Netns } from '../lab/unnamed.ts';
+import type { ClusterEvent } from '../model/cluster.ts';
+import { openNftKernel } from '../netlink/nft-kernel.ts';
+import type { Generation, Kernel } from '../nft/kernel.ts';
+import { applied, plan } from '../nft/plan.ts';
+import type { Ruleset } from '../nft/ruleset.ts';
+import { Incremental } from '../policy/incremental.ts';
 import { NODE } from './cluster.ts';
 
 export class Follower {

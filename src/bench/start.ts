@@ -3,23 +3,23 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { watchManifests } from '../src/files/source.ts';
-import { ClusterState } from '../src/model/cluster.ts';
-import { openNftKernel } from '../src/netlink/nft-kernel.ts';
-import type { Kernel } from '../src/nft/kernel.ts';
-import { plan } from '../src/nft/plan.ts';
-import { compile } from '../src/policy/compile.ts';
-import { Netns } from '../test/kernel/netns.ts';
-import { buildAgent } from './build.ts';
+import { watchManifests } from '../files/source.ts';
+import { Netns } from '../lab/unnamed.ts';
+import { ClusterState } from '../model/cluster.ts';
+import { openNftKernel } from '../netlink/nft-kernel.ts';
+import type { Kernel } from '../nft/kernel.ts';
+import { plan } from '../nft/plan.ts';
+import { compile } from '../policy/compile.ts';
+import { builtFolder } from './build.ts';
 import { absolute, type BenchRow, median } from './row.ts';
 
 const ROUNDS = 7;
-const SHOP = join(import.meta.dirname, '../examples/shop');
+const SHOP = join(import.meta.dirname, '../../examples/shop');
 const NODE = 'node1';
 const PATIENCE_MS = 10_000;
 
 export async function benchStart(): Promise<BenchRow[]> {
-  const sluice = buildAgent();
+  const sluice = join(builtFolder(), 'cli/sluice.js');
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) times.push(await startToRules(sluice));
   return [absolute("start to rules in force, the demo's node", 'ms', median(times), 500)];

@@ -1,5 +1,5 @@
 /** Flows as bench/inject.c reads them. */
-import { type Address, addressBytes } from '../../src/model/address.ts';
+import { type Address, addressBytes } from '../../model/address.ts';
 import { clientAddresses, localAddresses } from './cluster.ts';
 
 /** One UDP packet's addresses and ports. */

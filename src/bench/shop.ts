@@ -1,0 +1,40 @@
+/** A small cluster whose policies tests edit: one builder line per actor. */
+import { decodeObject } from '../kube/decode.ts';
+import { address } from '../lab/topology.ts';
+import type { ClusterEvent, Node, Pod, PodKey } from '../model/cluster.ts';
+import type { Problem } from '../model/problem.ts';
+
+export function podEvent(key: PodKey, node: string, addresses: readonly string[], labels = {}): ClusterEvent {
+  const [namespace, name] = key.split('/') as [string, string];
+  const value: Pod = {
+    key,
+    namespace,
+    name,
+    labels: { app: name, ...labels },
+    node,
+    addresses: addresses.map(address),
+    hostNetwork: false,
+    finished: false,
+    createdAt: '',
+    ports: [],
+  };
+  return { type: 'pod', key, value };
+}
+
+export function nodeEvent(name: string, addresses: readonly string[]): ClusterEvent {
+  const value: Node = { name, labels: {}, addresses: addresses.map(address), podCidrs: [] };
+  return { type: 'node', key: name, value };
+}
+
+/** A NetworkPolicy of namespace shop. */
+export function policyEvent(name: string, spec: object): ClusterEvent {
+  const object = {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name, namespace: 'shop' },
+    spec,
+  };
+  const decoded = decodeObject(object) as { event?: ClusterEvent; problems?: readonly Problem[] };
+  if (decoded.event === undefined) throw new Error(JSON.stringify(decoded.problems));
+  return decoded.event;
+}

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { absolute } from './row.ts';
+import { choose, SUITES } from './suites.ts';
+
+const row = absolute('commit of one element', 'µs', 20, 100);
+
+test.each([
+  { words: [], suites: SUITES.map(({ name }) => name), wanted: true },
+  { words: ['commit'], suites: ['commit'], wanted: true },
+  { words: ['commit', 'events'], suites: ['events', 'commit'], wanted: true },
+  { words: ['one element'], suites: SUITES.map(({ name }) => name), wanted: true },
+  { words: ['commit', '100,000'], suites: ['commit'], wanted: false },
+])('choose() takes $words as names of suites, or else as parts of rows', ({ words, suites, wanted }) => {
+  const chosen = choose(words);
+  expect(chosen.suites.map(({ name }) => name)).toEqual(suites);
+  expect(chosen.isWanted(row)).toBe(wanted);
+});

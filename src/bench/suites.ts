@@ -1,0 +1,69 @@
+/** The budgets of the design, each with the figure that this machine gives. A suite needs minutes. */
+import type { BenchRow } from './row.ts';
+
+interface Suite {
+  readonly name: string;
+  readonly what: string;
+  /** Programs without which there is nothing to measure. */
+  readonly needs?: readonly Program[];
+  readonly load: () => Promise<() => Promise<BenchRow[]>>;
+}
+
+/** As they are called, and the Debian packages that have them. */
+export const PROGRAMS = { cc: 'gcc and libc6-dev', ip: 'iproute2', nft: 'nftables' } as const;
+export type Program = keyof typeof PROGRAMS;
+
+/** Loaded when they are run, so that none of them carries another's memory. */
+export const SUITES: readonly Suite[] = [
+  {
+    name: 'compile',
+    what: 'full compile and first commit',
+    load: async () => (await import('./compile.ts')).benchCompile,
+  },
+  {
+    name: 'memory',
+    needs: ['ip'],
+    what: 'memory of the agent',
+    load: async () => (await import('./memory.ts')).benchMemory,
+  },
+  {
+    name: 'events',
+    what: 'from an event to the rules in force',
+    load: async () => (await import('./events.ts')).benchEvents,
+  },
+  {
+    name: 'start',
+    what: 'from the start of the agent to the rules in force',
+    load: async () => (await import('./start.ts')).benchStart,
+  },
+  {
+    name: 'commit',
+    needs: ['cc'],
+    what: 'a commit against the same batch sent from C',
+    load: async () => (await import('./commit.ts')).benchCommit,
+  },
+  {
+    name: 'packets',
+    needs: ['cc', 'ip', 'nft'],
+    what: 'what rules add to a packet',
+    load: async () => (await import('./packets.ts')).benchPackets,
+  },
+  {
+    name: 'conntrack',
+    what: 'live connections that a change denies',
+    load: async () => (await import('./conntrack.ts')).benchConntrack,
+  },
+];
+
+/** What words mean: those that are no suite's name pick rows, of the suites that are named, or of all. */
+export function choose(words: readonly string[]): {
+  readonly suites: readonly Suite[];
+  readonly isWanted: (row: BenchRow) => boolean;
+} {
+  const named = SUITES.filter(({ name }) => words.includes(name));
+  const picks = words.filter(word => !named.some(({ name }) => name === word));
+  return {
+    suites: named.length > 0 ? named : SUITES,
+    isWanted: ({ name }) => picks.length === 0 || picks.some(pick => name.includes(pick)),
+  };
+}

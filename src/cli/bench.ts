@@ -1,0 +1,80 @@
+/** `sluice bench`: what things cost on this machine, beside what they may cost and a floor of the same run. */
+import { spawnSync } from 'node:child_process';
+import Table from 'cli-table3';
+import type { BenchRow } from '../bench/row.ts';
+import { choose, PROGRAMS, type Program, SUITES } from '../bench/suites.ts';
+import pc from './colours.ts';
+import { CommandError } from './errors.ts';
+import { writeLine } from './output.ts';
+
+export interface BenchOptions {
+  readonly output: 'text' | 'json';
+  readonly json?: boolean;
+}
+
+/** Exit code 1 where a budget is missed, or nothing could be measured. */
+export async function benchCommand(words: readonly string[], { output, json }: BenchOptions): Promise<void> {
+  if (process.getuid?.() !== 0)
+    throw new CommandError('the benchmarks put rules into network namespaces of their own: run them as root');
+  const { suites, isWanted } = choose(words);
+  const rows: BenchRow[] = [];
+  for (const suite of suites) rows.push(...(await runSuite(suite)).filter(isWanted));
+  if (rows.length === 0)
+    throw new CommandError(`nothing was measured; suites: ${SUITES.map(({ name }) => name).join(', ')}`);
+  writeLine(output === 'json' || json ? JSON.stringify(rows, null, 2) : tableOf(rows));
+  if (rows.some(({ ok }) => !ok)) process.exitCode = 1;
+}
+
+async function runSuite({ name, what, needs = [], load }: (typeof SUITES)[number]): Promise<BenchRow[]> {
+  const missing = needs.find(program => !isInstalled(program));
+  if (missing !== undefined) {
+    process.stderr.write(
+      `${name}: not measured: there is no ${missing} here; install ${PROGRAMS[missing]}\n`,
+    );
+    return [];
+  }
+  const startMs = performance.now();
+  process.stderr.write(`${name}: ${what} …`);
+  const stopDots = showLife();
+  const rows = await (await load())().finally(stopDots);
+  process.stderr.write(` ${((performance.now() - startMs) / 1000).toFixed(0)} s\n`);
+  return rows;
+}
+
+const DOT_MS = 5000;
+
+/** A dot now and then, for as long as it takes. */
+function showLife(): () => void {
+  const timer = setInterval(() => process.stderr.write('.'), DOT_MS);
+  return () => clearInterval(timer);
+}
+
+function isInstalled(program: Program): boolean {
+  return spawnSync(program, ['--version'], { stdio: 'ignore' }).error === undefined;
+}
+
+function tableOf(rows: readonly BenchRow[]): string {
+  const table = new Table({
+    head: ['', 'value', 'floor', 'ratio', 'budget', ''],
+    colAligns: ['left', 'right', 'right', 'right', 'right', 'left'],
+    style: { head: [], border: [], compact: true },
+  });
+  for (const row of rows) table.push(cellsOf(row));
+  return table.toString();
+}
+
+function cellsOf({ name, value, unit, floor, ratio, budget, ok }: BenchRow): string[] {
+  return [
+    name,
+    `${figure(value)} ${unit}`,
+    floor === undefined ? '' : `${figure(floor)} ${unit}`,
+    ratio === undefined ? '' : `${figure(ratio)}×`,
+    ratio === undefined ? `${figure(budget)} ${unit}` : `${figure(budget)}×`,
+    ok ? pc.green('ok') : pc.red('missed'),
+  ];
+}
+
+/** Three digits that count. */
+function figure(value: number): string {
+  return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
+}
