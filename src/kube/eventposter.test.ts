@@ -5,7 +5,7 @@ import { apiClusterPolicy, apiDefinition, apiNetworkPolicy, apiPod } from '../..
 import { FakeApiServer, type KubeObject, type Request } from '../../test/support/apiserver.ts';
 import { FollowedCluster, until } from '../../test/support/clusterwatch.ts';
 import { ApiError } from './apierror.ts';
-import type { Notice } from './event.ts';
+import { eventName, type Notice } from './event.ts';
 import { EventPoster } from './eventposter.ts';
 
 const BAD_RULE = { ingress: [{ from: [{ ipBlock: { cidr: '10.0.0.0/33' } }] }] };
@@ -190,12 +190,30 @@ describe('EventPoster', () => {
     expect(troubles).toEqual(['the namespace is being deleted']);
   });
 
+  test('does not try again what was withdrawn while it was under way', async () => {
+    const { promise, reject } = Promise.withResolvers<void>();
+    let tries = 0;
+    const { made, stop } = poster(() => {
+      tries++;
+      return promise;
+    });
+    made.post(notice(1));
+    const running = made.run(stop.signal);
+    await until('under way', () => tries === 1);
+    made.withdraw(eventName(notice(1)));
+    reject(new ApiError(500, 'broken'));
+    await sleep(20);
+    expect([made.size, tries]).toEqual([0, 1]);
+    stop.abort();
+    await running;
+  });
+
   test('says nothing more of what was withdrawn', async () => {
     const sent: object[] = [];
     const { made, stop } = poster(async object => void sent.push(object));
     made.post(notice(1));
     made.post(notice(2));
-    made.withdraw((await import('./event.ts')).eventName(notice(1)));
+    made.withdraw(eventName(notice(1)));
     const running = made.run(stop.signal);
     await until('sent', () => sent.length > 0);
     stop.abort();

@@ -85,9 +85,9 @@ export class EventPoster {
     const [next] = this.#waiting;
     if (next === undefined) return;
     const [name, waiting] = next;
-    this.#waiting.delete(name);
     try {
       await this.#create(waiting.notice, signal);
+      this.#waiting.delete(name);
       this.#failures = 0;
     } catch (error) {
       if (!signal.aborted) this.#tryLater(name, waiting, error);
@@ -106,7 +106,8 @@ export class EventPoster {
 
   #tryLater(name: string, waiting: Waiting, error: unknown): void {
     this.#failures++;
-    if (++waiting.tries < MOST_TRIES) this.#waiting.set(name, waiting);
+    // It may have been withdrawn meanwhile; else it goes to the end.
+    if (this.#waiting.delete(name) && ++waiting.tries < MOST_TRIES) this.#waiting.set(name, waiting);
     const code = error instanceof ApiError ? error.code : 'garbled';
     if (this.#troubles.has(code)) return;
     this.#troubles.add(code);

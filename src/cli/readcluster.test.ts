@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { StatusKeeper } from '../agent/status.ts';
+import { ownNetworkNamespace } from '../host/networknamespace.ts';
+import { ClusterState } from '../model/cluster.ts';
+import { agentView } from '../rpc/agentview.ts';
+import { type RpcServer, serveRpc } from '../rpc/server.ts';
+import { findStandard, readCluster } from './readcluster.ts';
+import { nodeReader } from './readnode.ts';
+
+let folder: string;
+let socket: string;
+let keeper: StatusKeeper;
+let server: RpcServer | undefined;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-read-'));
+  socket = join(folder, 's');
+  keeper = new StatusKeeper('one');
+});
+
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+  rmSync(folder, { recursive: true });
+});
+
+async function serve(networkNamespace: string, cutsConnections = true): Promise<void> {
+  const identity = { networkNamespace, cutsConnections };
+  const view = agentView(identity, keeper, { requestResync: () => {} }, nodeReader());
+  server = await serveRpc({ socket, view });
+}
+
+function follow(): void {
+  const cluster = new ClusterState();
+  cluster.apply({ type: 'namespace', key: 'shop', value: { name: 'shop', labels: { team: 'a' } } });
+  keeper.followed({ cluster, ops: [], names: [], tookMs: 1, read: true });
+}
+
+test('readCluster() and findStandard() take nothing from an agent that has not read its cluster', async () => {
+  await serve(await ownNetworkNamespace());
+  const sentence = `the agent on ${socket} cannot be asked: it has not read its cluster yet (sluice status says why); --socket names another`;
+  await expect(readCluster({ socket })).rejects.toThrow(sentence);
+  expect(await findStandard({ socket })).toEqual({ missing: sentence });
+});
+
+test.each([true, false])('findStandard() is what the agent says of itself: guarded %s', async guarded => {
+  await serve(await ownNetworkNamespace(), guarded);
+  follow();
+  const standard = await findStandard({ socket });
+  expect(standard).toMatchObject({ node: 'one', guarded, says: "the agent's cluster says" });
+  expect('cluster' in standard && standard.cluster.namespaces.get('shop')?.labels).toEqual({ team: 'a' });
+});
+
+test('findStandard() does not judge one network namespace by the agent of another', async () => {
+  await serve('net:[1]');
+  follow();
+  expect(await findStandard({ socket })).toEqual({
+    missing: expect.stringContaining('it guards another network namespace'),
+  });
+  expect((await readCluster({ socket })).cluster.namespaces.size).toBe(1);
+});
+
+test('findStandard() is the manifests where they are named, and their node must be there', async () => {
+  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } };
+  writeFileSync(join(folder, 'node.json'), JSON.stringify(node));
+  const manifests = folder;
+  expect(await findStandard({ manifests, node: 'n1' })).toMatchObject({ node: 'n1', guarded: true });
+  expect(await findStandard({ manifests })).not.toHaveProperty('node');
+  await expect(findStandard({ manifests, node: 'n2' })).rejects.toThrow(
+    `there is no node n2 in ${folder} (nodes: n1)`,
+  );
+  await expect(findStandard({ socket, node: 'n1' })).rejects.toThrow('give both');
+});
