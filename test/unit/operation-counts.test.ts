@@ -1,0 +1,169 @@
+/** Every event costs what it changes and nothing else, whatever the size of the cluster: counted, not timed. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  addressesOf,
+  benchCluster,
+  NODE,
+  namespaceEvent,
+  podEvent,
+  policyEvent,
+} from '../../src/bench/cluster.ts';
+import type { ClusterEvent, Pod } from '../../src/model/cluster.ts';
+import type { Policy } from '../../src/model/policy.ts';
+import type { Op } from '../../src/nft/op.ts';
+import { applied, plan } from '../../src/nft/plan.ts';
+import type { Ruleset } from '../../src/nft/ruleset.ts';
+import { Incremental } from '../../src/policy/incremental.ts';
+
+/** An engine and the rules that it has brought about. */
+class Follower {
+  readonly #engine = new Incremental(NODE);
+  standing: Ruleset = { tables: new Map() };
+
+  follow(...events: readonly ClusterEvent[]): readonly Op[] {
+    for (const event of events) this.#engine.note(event);
+    const desired = this.#engine.flush();
+    const ops = plan(this.standing, desired);
+    this.standing = applied(this.standing, desired);
+    return ops;
+  }
+}
+
+/** The sets and maps that hold one of the addresses, once for each. */
+function holders({ tables }: Ruleset, { addresses }: Pod): string[] {
+  return [...tables].flatMap(([family, { sets }]) =>
+    addresses.flatMap(address =>
+      [...sets.values()]
+        .filter(({ elements }) => elements.has(address))
+        .map(({ name }) => `${family} ${name}`),
+    ),
+  );
+}
+
+/** `ip peers-…` for every element that goes or comes; whatever else a batch does, by the name of the step. */
+function steps(ops: readonly Op[]): string[] {
+  return ops.flatMap(op => {
+    if (op.op === 'addElements') return op.elements.map(() => `${op.family} ${op.set.name}`);
+    if (op.op === 'delElements') return op.keys.map(() => `${op.family} ${op.set.name}`);
+    return [op.op];
+  });
+}
+
+const sorted = (texts: readonly string[]) => texts.toSorted();
+
+const SIZES = [
+  { pods: 300, policies: 100 },
+  { pods: 3000, policies: 100 },
+  { pods: 300, policies: 400 },
+];
+
+describe.each(SIZES)('with $pods pods and $policies policies', size => {
+  const cluster = benchCluster(size);
+  const podsOf = cluster.flatMap(({ type, value }) => (type === 'pod' && value ? [value] : []));
+  const remote = podsOf.find(({ node, namespace }) => node !== NODE && namespace === 'ns-1')!;
+  const local = podsOf.find(({ node }) => node === NODE)!;
+  let follower: Follower;
+
+  beforeAll(() => {
+    follower = new Follower();
+    follower.follow(...cluster);
+  });
+
+  test('a pod of another node costs one element for each group that holds it, and goes for as many', () => {
+    const before = holders(follower.standing, remote);
+    expect(before.length).toBeGreaterThan(0);
+    expect(sorted(steps(follower.follow({ type: 'pod', key: remote.key })))).toEqual(sorted(before));
+    expect(holders(follower.standing, remote)).toEqual([]);
+    expect(sorted(steps(follower.follow(podEvent(remote))))).toEqual(sorted(before));
+  });
+
+  test('a pod with another address costs one element less and one more for each group', () => {
+    const moved = { ...remote, addresses: addressesOf(900_000) };
+    const ops = follower.follow(podEvent(moved));
+    const after = holders(follower.standing, moved);
+    expect(sorted(steps(ops))).toEqual(sorted([...after, ...after]));
+    follower.follow(podEvent(remote));
+  });
+
+  test('a pod of this node that joins a class that stands costs elements, and no chain is written', () => {
+    const joining: Pod = {
+      ...local,
+      key: `${local.namespace}/joins`,
+      name: 'joins',
+      addresses: addressesOf(900_001),
+    };
+    const ops = follower.follow(podEvent(joining));
+    const after = holders(follower.standing, joining);
+    expect(after).toEqual(expect.arrayContaining(['ip egress-pods', 'ip6 ingress-pods']));
+    expect(sorted(steps(ops))).toEqual(sorted(after));
+    expect(sorted(steps(follower.follow({ type: 'pod', key: joining.key })))).toEqual(sorted(after));
+  });
+
+  test.each<[string, () => ClusterEvent[]]>([
+    ['an event that says what is known', () => [podEvent({ ...remote }), podEvent({ ...local })]],
+    [
+      'a label that no policy asks for',
+      () => [podEvent({ ...remote, labels: { ...remote.labels, extra: 'yes' } })],
+    ],
+    ['a pod in a namespace that no policy means', () => [podEvent(elsewhere())]],
+    ['a policy for pods of other nodes only', () => [policyEvent(elsewherePolicy())]],
+    ['the end of an object that was never seen', () => [{ type: 'pod', key: 'ns-1/never' }]],
+  ])('%s costs nothing', (_, events) => {
+    follower.follow(namespaceEvent('elsewhere', {}));
+    const everybody = holders(follower.standing, remote).length; // one group is of all pods
+    const ops = steps(follower.follow(...events()));
+    expect(ops.filter(step => !isOfEverybody(step))).toEqual([]);
+    expect(everybody).toBeGreaterThan(0);
+  });
+
+  /** The peers of one policy in a hundred are all pods. */
+  function isOfEverybody(step: string): boolean {
+    const [family, set] = step.split(' ') as ['ip' | 'ip6', string];
+    return follower.standing.tables.get(family)?.sets.get(set)?.comment === 'all pods in all namespaces';
+  }
+
+  test('a policy that is edited has the chains of the pods that it selects written, and those that it leads to', () => {
+    const policy = cluster.flatMap(({ type, value }) => (type === 'policy' && value ? [value] : []))[0]!;
+    const edited: Policy = {
+      ...policy,
+      ingress: policy.ingress!.map(rule => ({
+        ...rule,
+        ports: [{ kind: 'range', protocol: 'TCP', first: 7777, last: 7777 }],
+      })),
+    };
+    const ops = follower.follow(policyEvent(edited));
+    const written = new Set(ops.flatMap(op => ('chain' in op ? [`${op.family} ${op.chain}`] : [])));
+    expect(ops.length).toBeGreaterThan(0);
+    expect(ops.length).toBeLessThan(40);
+    expect(written.size).toBeLessThan(10);
+    expect([...written].filter(chain => / (egress|forward|input|output)/.test(chain))).toEqual([]);
+    follower.follow(policyEvent(policy));
+  });
+});
+
+function elsewhere(): Pod {
+  const [pod] = benchCluster({ pods: 1, policies: 0 }).flatMap(({ type, value }) =>
+    type === 'pod' && value ? [value] : [],
+  );
+  return {
+    ...pod!,
+    key: 'elsewhere/pod',
+    namespace: 'elsewhere',
+    labels: {},
+    node: 'node-1',
+    addresses: addressesOf(900_002),
+  };
+}
+
+function elsewherePolicy(): Policy {
+  const name = 'elsewhere/policy';
+  return {
+    id: `NetworkPolicy ${name}`,
+    kind: 'NetworkPolicy',
+    name,
+    tier: 'networkpolicy',
+    order: 0,
+    subject: { namespaces: { kind: 'name', name: 'elsewhere' }, pods: { requirements: [] } },
+    ingress: [],
+  };
+}
