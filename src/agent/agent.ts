@@ -65,6 +65,12 @@ export class Agent {
   readonly #pending = new Set<string>();
   #engine: Engine;
   #wake: () => void = () => {};
+  #urgent = false;
+  readonly #beUrgent = () => {
+    this.#urgent = true;
+  };
+  /** Ends the wait for the budget: the one under way, or the next. */
+  #hurry: () => void = this.#beUrgent;
   #readMs: number;
   #failures = 0;
   /** The engine in use was made anew, and has not proved itself yet. */
@@ -94,8 +100,11 @@ export class Agent {
     return this.#engine.cluster;
   }
 
-  /** Takes changes of the cluster in; all of one call become part of the same batch. Never waits. */
-  note(events: readonly ClusterEvent[]): void {
+  /**
+   * Takes changes of the cluster in; all of one call become part of the same batch. Never waits. Somebody waits for
+   * what is urgent: its batch does not wait for its turn in the budget, and later ones wait longer.
+   */
+  note(events: readonly ClusterEvent[], { urgent = false } = {}): void {
     for (const event of events) {
       this.#engine.note(event);
       this.#pending.add(eventName(event));
@@ -103,6 +112,7 @@ export class Agent {
     if (events.length === 0) return;
     this.#options.observer.noted(events);
     this.#wake();
+    if (urgent) this.#hurry();
   }
 
   /** Reads the kernel back as soon as possible, and repairs what is wrong. */
@@ -120,13 +130,24 @@ export class Agent {
     try {
       await this.#standing.open();
       for (let cause: Cause = 'start'; !signal.aborted; ) {
-        await sleep(this.#bucket.take(this.#options.now()), signal);
+        await this.#budget(signal);
         if (signal.aborted) return;
         if (await this.#tryToFollow(cause, signal)) cause = await this.#nextCause(signal);
       }
     } finally {
       this.#standing.close();
     }
+  }
+
+  async #budget(signal: AbortSignal): Promise<void> {
+    const waitMs = this.#bucket.take(this.#options.now());
+    if (waitMs > 0 && !this.#urgent) {
+      const waiting = new AbortController();
+      this.#hurry = () => waiting.abort();
+      await sleep(waitMs, AbortSignal.any([signal, waiting.signal]));
+    }
+    this.#urgent = false;
+    this.#hurry = this.#beUrgent;
   }
 
   /** Waits until something is pending, or it is time for another look. */

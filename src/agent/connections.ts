@@ -15,6 +15,7 @@ import type { Ruleset } from '../nft/ruleset.ts';
 import { podMap } from '../policy/base.ts';
 import { evaluator } from '../policy/evaluate.ts';
 import { flowText } from '../policy/flowtext.ts';
+import { classChain } from '../policy/unknown.ts';
 import type { Log } from './agent.ts';
 import { type Concern, concernOf, merge } from './tightening.ts';
 
@@ -185,7 +186,8 @@ export class Judge {
   }
 
   #hasClass(direction: Direction, address: Address): boolean {
-    return this.#element(direction, address) !== undefined;
+    const element = this.#element(direction, address);
+    return element !== undefined && classChain(element) !== undefined;
   }
 
   #element(direction: Direction, address: Address) {

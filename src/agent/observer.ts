@@ -24,6 +24,32 @@ export interface Observer {
   drifted(repair: readonly Op[]): void;
 }
 
+/** Both watch. */
+export function both(a: Observer, b: Observer): Observer {
+  return {
+    noted: events => {
+      a.noted(events);
+      b.noted(events);
+    },
+    following: () => {
+      a.following();
+      b.following();
+    },
+    followed: followed => {
+      a.followed(followed);
+      b.followed(followed);
+    },
+    failed: error => {
+      a.failed(error);
+      b.failed(error);
+    },
+    drifted: repair => {
+      a.drifted(repair);
+      b.drifted(repair);
+    },
+  };
+}
+
 export const NOBODY: Observer = {
   noted: () => {},
   following: () => {},

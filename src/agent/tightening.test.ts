@@ -132,7 +132,7 @@ test('whatever a commit comes to deny is concerned by it', () => {
     { numRuns: 300 },
   );
   expect(Math.min(...Object.values(tally))).toBeGreaterThan(20);
-}, 60_000);
+}, 300_000);
 
 function stateAfter(steps: readonly Step[]): ClusterState {
   const state = new ClusterState();

@@ -8,6 +8,7 @@ import type { Chain, ElementKey, Family, Rule, Ruleset, SetSpec, Table, Verdict 
 import { podMap } from '../policy/base.ts';
 import { isGuard } from '../policy/guard.ts';
 import { INGRESS_CHAIN } from '../policy/program.ts';
+import { classChain } from '../policy/unknown.ts';
 
 /** Addresses at an end of all connections that may be denied now. */
 export type Concern = 'nobody' | 'everybody' | ReadonlySet<Address>;
@@ -107,10 +108,15 @@ function changedElements(
 ): Touched {
   if (isGuard(set.name)) return NONE; // It has no say on what is established.
   if (set.name === podMap('egress', family).name || set.name === podMap('ingress', family).name)
-    return keys.filter(key => after.sets.get(set.name)?.elements.has(key)).map(addressOf);
+    return keys.filter(key => hasClass(after, set.name, key)).map(addressOf);
   if (!before.sets.has(set.name) || !after.sets.has(set.name)) return NONE;
   if (set.verdicts) return keys.every(key => loosensAt(set.name, key, before, after)) ? NONE : 'everything';
   return changedMembers(set, keys, before, after);
+}
+
+function hasClass(table: Table, map: string, key: ElementKey): boolean {
+  const element = table.sets.get(map)?.elements.get(key);
+  return element !== undefined && classChain(element) !== undefined;
 }
 
 /** Whether what a port leads to allows at least what it did. */

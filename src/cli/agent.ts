@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import { Agent } from '../agent/agent.ts';
+import { Arrivals } from '../agent/arrivals.ts';
 import { type Committed, LiveConnections } from '../agent/connections.ts';
+import { both } from '../agent/observer.ts';
 import { sleep } from '../agent/sleep.ts';
 import { StatusKeeper } from '../agent/status.ts';
 import { unguarded } from '../agent/unguarded.ts';
@@ -16,9 +18,10 @@ import { makeLog } from './log.ts';
 import { ownAddresses } from './ownaddresses.ts';
 import { nodeReader } from './readnode.ts';
 import { type ServeOptions, serve } from './serve.ts';
+import { type GateAgent, lateNotice, PodGate, type StartGateOptions, startsOf } from './startgate.ts';
 import { stopSignal } from './stopsignal.ts';
 
-export interface AgentCommandOptions extends SourceOptions, ServeOptions {
+export interface AgentCommandOptions extends SourceOptions, ServeOptions, StartGateOptions {
   readonly logFormat?: 'json' | 'pretty';
   readonly liveConnections?: 'cut' | 'keep';
   readonly podNetwork?: 'attach' | 'none';
@@ -36,19 +39,27 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   const log = await makeLog(format ?? (process.stdout.isTTY ? 'pretty' : 'json'));
   const ended = new AbortController();
   const live = liveConnections === 'cut' ? followConnections(log) : undefined;
-  const engine = () => (live === undefined ? unguarded(new Incremental(node)) : new Incremental(node));
+  const gate = new PodGate(startsOf(options), node, log);
+  const made = () => new Incremental(node, gate.starts.unknownPods);
+  const engine = () => (live === undefined ? unguarded(made()) : made());
   const afterCommit = (committed: Committed) => live?.follow(committed);
   const keeper = new StatusKeeper(node);
-  const agent = new Agent({ open: openNftKernel, engine, log, afterCommit, observer: keeper });
+  const arrivals = new Arrivals();
+  const observer = both(keeper, arrivals);
+  const agent = new Agent({ open: openNftKernel, engine, log, afterCommit, observer });
   log.info({ node, pid: process.pid }, 'agent starts');
   const identity = {
     networkNamespace: await ownNetworkNamespace(),
     cutsConnections: liveConnections === 'cut',
   };
   const pods = options.podNetwork === 'attach' ? await openPods(node, agent, keeper, log) : undefined;
-  const view = agentView(identity, keeper, agent, nodeReader(), pods?.network);
-  const totals = { connectionsCut: () => live?.counts.cut ?? 0, watchRestarts: () => keeper.watchRestarts };
-  const merge = (events: readonly ClusterEvent[]) => pods?.merge(events) ?? events;
+  const view = agentView(identity, keeper, agent, nodeReader(), () => gate.status(), pods?.network);
+  const totals = {
+    connectionsCut: () => live?.counts.cut ?? 0,
+    watchRestarts: () => keeper.watchRestarts,
+    gate,
+  };
+  const merge = (events: readonly ClusterEvent[]) => gate.told(pods?.merge(events) ?? events);
   const source = await openSource(options, events => agent.note(merge(events)), keeper, log);
   const serving = whenInForce(keeper, ended.signal).then(() =>
     ended.signal.aborted ? undefined : serve(options, view, totals, log),
@@ -60,7 +71,14 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
       keeper.setSynced();
       warnOfUnknownNode(node, agent.cluster, log);
       await pods?.network.start();
+      const gated: GateAgent = {
+        note: (events, how) => agent.note(events, how),
+        inForce: () => arrivals.inForce(),
+        onLate: late => source.tell(lateNotice(late)),
+      };
+      const gating = gate.run(gated, AbortSignal.any([stop, ended.signal]));
       await agent.run(stop);
+      await gating;
     }
   } finally {
     await source.close();

@@ -3,6 +3,7 @@ import { access } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { ManifestWatch } from '../files/source.ts';
 import type { Access, LoadAccess } from '../kube/access.ts';
+import type { Notice } from '../kube/event.ts';
 import { findAccess } from '../kube/findaccess.ts';
 import { type SourceStatus, watchCluster } from '../kube/source.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
@@ -19,6 +20,8 @@ export interface SourceOptions {
 export interface AgentSource {
   /** Until what was read may replace the rules that stand, or the signal. */
   synced(stop: AbortSignal): Promise<void>;
+  /** Tells the cluster, where there is one; never waits. */
+  tell(notice: Notice): void;
   close(): Promise<void>;
 }
 
@@ -59,12 +62,12 @@ async function openApiServer(
   };
   const onEventTrouble = (reason: string) =>
     log.warn({}, `problems cannot be told by Events, only here and by sluice status: ${reason}`);
-  const { ready, close } = watchCluster(
+  const { ready, tell, close } = watchCluster(
     startingWith(access, load),
     { onEvents, onProblems, onSource },
     { node, onEventTrouble },
   );
-  return { synced: stop => Promise.race([ready, once(stop)]), close };
+  return { synced: stop => Promise.race([ready, once(stop)]), tell, close };
 }
 
 /** What is known already, then what the files say: to read a kubeconfig takes a second. */
@@ -104,7 +107,11 @@ async function openManifests(
   const { watchManifests } = await import('../files/source.ts'); // its libraries would be 8 MB of every agent
   const onProblems = tellBoth(watcher, log);
   const watch = watchManifests(root, { onEvents, onProblems });
-  return { synced: stop => wholeOrNothingToLose(watch, log, stop), close: () => watch.close() };
+  return {
+    synced: stop => wholeOrNothingToLose(watch, log, stop),
+    tell: () => {},
+    close: () => watch.close(),
+  };
 }
 
 /**

@@ -8,12 +8,14 @@ import type { DirectionVerdict, FlowVerdict } from '../policy/evaluate.ts';
 import { evaluator } from '../policy/evaluate.ts';
 import { type DirectionWalk, type Stop, walk } from '../policy/explain.ts';
 import { endName, FlowTextError, flowText, otherFamily, parseFlowPieces } from '../policy/flowtext.ts';
+import type { UnknownPods } from '../policy/unknown.ts';
 import pc from './colours.ts';
 import { CommandError } from './errors.ts';
 import { type OutputOptions, writeLine } from './output.ts';
 import { type ClusterOptions, readCluster } from './readcluster.ts';
 
-export type ExplainOptions = OutputOptions & ClusterOptions & { readonly flows?: string };
+export type ExplainOptions = OutputOptions &
+  ClusterOptions & { readonly flows?: string; readonly unknownPods?: UnknownPods };
 
 /** A connection as it was asked for. */
 interface Question {
@@ -28,13 +30,16 @@ export async function explainCommand(
   options: ExplainOptions,
 ): Promise<void> {
   const questions = await questionsOf(from, to, options.flows);
-  const { cluster, problems } = await readCluster(options);
+  const read = await readCluster(options);
+  const { cluster, problems } = read;
+  const unknownPods = options.unknownPods ?? read.unknownPods ?? 'allow';
   warnOf(problems);
   const asked = questions.map(question => askedOf(cluster, question));
   if (options.flows === undefined && asked[0]!.error !== undefined) throw new CommandError(asked[0]!.error);
-  if (options.output === 'json') writeJson(cluster, asked);
-  else if (options.flows === undefined) writeAnswer(cluster, asked[0]!.question, asked[0]!.flow!);
-  else writeList(cluster, asked);
+  if (options.output === 'json') writeJson(cluster, unknownPods, asked);
+  else if (options.flows === undefined)
+    writeAnswer(cluster, unknownPods, asked[0]!.question, asked[0]!.flow!);
+  else writeList(cluster, unknownPods, asked);
 }
 
 async function questionsOf(from?: string, to?: string, flows?: string): Promise<Question[]> {
@@ -87,8 +92,8 @@ interface Asked {
 }
 
 /** One object a line, in the order of the questions. */
-function writeJson(cluster: Cluster, asked: readonly Asked[]): void {
-  const evaluate = evaluator(cluster);
+function writeJson(cluster: Cluster, unknownPods: UnknownPods, asked: readonly Asked[]): void {
+  const evaluate = evaluator(cluster, unknownPods);
   for (const { question, flow, error } of asked) {
     if (flow === undefined) writeLine(JSON.stringify({ ...question, error }));
     else {
@@ -99,8 +104,8 @@ function writeJson(cluster: Cluster, asked: readonly Asked[]): void {
   }
 }
 
-function writeList(cluster: Cluster, asked: readonly Asked[]): void {
-  const evaluate = evaluator(cluster);
+function writeList(cluster: Cluster, unknownPods: UnknownPods, asked: readonly Asked[]): void {
+  const evaluate = evaluator(cluster, unknownPods);
   for (const { question, flow, error } of asked) {
     const words = `${question.from} -> ${question.to}`;
     if (flow === undefined) writeLine(`${pc.yellow('error')}  ${words}  ${error}`);
@@ -119,19 +124,20 @@ function decisive({ egress, ingress }: FlowVerdict): DirectionVerdict {
 }
 
 /** A pod of two families is asked about in one breath: the second is told in a line where it goes the same way. */
-function writeAnswer(cluster: Cluster, { from, to }: Question, flow: Flow): void {
-  writeWalk(cluster, flow);
+function writeAnswer(cluster: Cluster, unknownPods: UnknownPods, { from, to }: Question, flow: Flow): void {
+  writeWalk(cluster, unknownPods, flow);
   const other = otherFamily(cluster, from, to);
   if (other === undefined) return;
-  const [same, asked] = [evaluator(cluster)(flow).verdict, evaluator(cluster)(other).verdict];
+  const judge = evaluator(cluster, unknownPods);
+  const [same, asked] = [judge(flow).verdict, judge(other).verdict];
   const [family, at] = familyOf(other.to) === 'ip6' ? ['IPv6', '@6'] : ['IPv4', '@4'];
   if (same === asked) writeLine(pc.dim(`\n${asked} over ${family} too: ${flowText(other)}`));
   else
     writeLine(`\n${verdictWord(asked)}  over ${family}: ${flowText(other)}; ask for ${from}${at} to see why`);
 }
 
-function writeWalk(cluster: Cluster, flow: Flow): void {
-  const { verdict, egress, ingress } = walk(cluster, flow);
+function writeWalk(cluster: Cluster, unknownPods: UnknownPods, flow: Flow): void {
+  const { verdict, egress, ingress } = walk(cluster, flow, unknownPods);
   writeLine(`${verdictWord(verdict)}  ${pc.bold(namedFlow(cluster, flow))}`);
   for (const direction of [egress, ingress]) writeDirection(direction);
 }

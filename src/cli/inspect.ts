@@ -11,6 +11,7 @@ import {
   type PodInspection,
   type RuleInspection,
 } from '../policy/inspect.ts';
+import { standing, type UnknownPods } from '../policy/unknown.ts';
 import pc from './colours.ts';
 import { CommandError } from './errors.ts';
 import { type OutputOptions, writeLine } from './output.ts';
@@ -54,12 +55,13 @@ async function look(options: InspectOptions): Promise<Look> {
   const standard = await findStandard(options);
   const actual = await readKernel();
   if ('missing' in standard) return { actual, comparison: standard };
-  const difference = plan(actual, desiredBy(standard));
+  const difference = plan(actual, desiredBy(standard, standing(actual)));
   return { actual, comparison: { says: standard.says, difference } };
 }
 
-function desiredBy({ cluster, node = '', guarded }: Standard): Ruleset {
-  const desired = compile(cluster, node);
+/** Manifests do not say what becomes of unknown pods: that is the agent's to say, and what stands is right. */
+function desiredBy({ cluster, node = '', guarded, unknownPods }: Standard, stands: UnknownPods): Ruleset {
+  const desired = compile(cluster, node, unknownPods ?? stands);
   return guarded ? desired : withoutGuard(desired);
 }
 
@@ -74,15 +76,21 @@ function writeJson(inspection: Inspection, comparison: Comparison): void {
 }
 
 function writeText(inspection: Inspection, comparison: Comparison): void {
-  const { installed, pods, totals } = inspection;
+  const { installed, pods, totals, unknownPods } = inspection;
   if (!installed) writeLine('no table of Sluice stands in this network namespace');
   else if (pods.length === 0) writeLine('the tables stand; no policy reaches a pod of this node');
   for (const pod of pods) writePod(pod);
   if (installed) {
+    writeLine(unknownPodsText(unknownPods));
     const { chains, sets, elements } = totals;
     writeLine(pc.dim(`${chains} chains, ${sets} sets, ${elements} elements in both families`));
   }
   writeLine(comparisonText(comparison));
+}
+
+function unknownPodsText(unknownPods: UnknownPods): string {
+  const who = 'addresses of the pod network that no known pod has';
+  return `unknown pods are ${unknownPods === 'deny' ? pc.red('denied') : pc.green('open')} (${who})`;
 }
 
 function writePod({ pod, addresses, ingress, egress }: PodInspection): void {

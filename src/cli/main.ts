@@ -16,6 +16,16 @@ const output = () =>
 const socket = (description: string) =>
   new Option('--socket <path>', description).default('/run/sluice/sluice.sock');
 
+const unknownPods = (description: string) =>
+  new Option('--unknown-pods <what>', description).choices(['deny', 'allow']);
+
+function milliseconds(text: string): number {
+  const value = Number(text);
+  if (!(Number.isInteger(value) && value > 0))
+    throw new InvalidArgumentError('not a number of milliseconds.');
+  return value;
+}
+
 const manifests = ['--manifests <dir>', 'folder (or file) of Kubernetes manifests'] as const;
 
 function program(): Command {
@@ -59,6 +69,25 @@ function program(): Command {
         .choices(['attach', 'none'])
         .default('none'),
     )
+    .addOption(
+      new Option(
+        '--start-gate <how>',
+        'hold each pod back until its rules are in force: nri, off, or nri where the runtime offers it',
+      )
+        .choices(['auto', 'nri', 'off'])
+        .default('auto'),
+    )
+    .option('--nri-socket <path>', "the runtime's NRI socket", '/var/run/nri/nri.sock')
+    .addOption(
+      new Option('--start-gate-timeout <ms>', 'how long a pod is held back at most')
+        .argParser(milliseconds)
+        .default(1500),
+    )
+    .addOption(
+      unknownPods(
+        'what becomes of addresses of the pod network that no known pod has (default: deny with the gate)',
+      ),
+    )
     .action(async options => (await import('./agent.ts')).agentCommand(options));
 
   sluice
@@ -71,6 +100,11 @@ function program(): Command {
     .option(
       '--flows <file>',
       "many connections, one a line: FROM TO[:PORT[/PROTOCOL]]; '-' reads standard input",
+    )
+    .addOption(
+      unknownPods(
+        'what becomes of addresses of pod networks that no known pod has (default: as the agent does)',
+      ),
     )
     .addOption(output())
     .addHelpText('after', EXPLAIN_HELP)

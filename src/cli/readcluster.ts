@@ -3,6 +3,7 @@ import { loadManifests } from '../files/load.ts';
 import { ownNetworkNamespace } from '../host/networknamespace.ts';
 import { type Cluster, type ClusterEvent, ClusterState, knowsNode } from '../model/cluster.ts';
 import type { Problem } from '../model/problem.ts';
+import type { UnknownPods } from '../policy/unknown.ts';
 import type { AgentClient } from '../rpc/client.ts';
 import type { StateObject } from '../rpc/messages.ts';
 import { askAgent } from './askagent.ts';
@@ -19,6 +20,8 @@ export type NodeOptions = ClusterOptions & { readonly node?: string };
 
 export interface ReadCluster {
   readonly cluster: Cluster;
+  /** What becomes of addresses that no known pod has; absent where nobody said it. */
+  readonly unknownPods?: UnknownPods;
   readonly problems: readonly Problem[];
 }
 
@@ -29,6 +32,8 @@ export interface Standard {
   readonly node?: string;
   /** Whether packets of connections that the kernel does not know are guarded. */
   readonly guarded: boolean;
+  /** What becomes of addresses that no known pod has; absent where nobody said it. */
+  readonly unknownPods?: UnknownPods;
   /** `the manifests say`, `the agent's cluster says`. */
   readonly says: string;
 }
@@ -36,8 +41,17 @@ export interface Standard {
 /** Throws CommandError where there is nothing to read. */
 export async function readCluster(options: ClusterOptions): Promise<ReadCluster> {
   return options.manifests === undefined
-    ? { cluster: await askAgent(options.socket, clusterOf), problems: [] }
+    ? askAgent(options.socket, readAgent)
     : readFolder(options.manifests);
+}
+
+async function readAgent(agent: AgentClient): Promise<ReadCluster> {
+  const { denies_unknown_pods } = await agent.status();
+  return {
+    cluster: await clusterOf(agent),
+    unknownPods: denies_unknown_pods ? 'deny' : 'allow',
+    problems: [],
+  };
 }
 
 async function readFolder(manifests: string): Promise<ReadCluster> {
@@ -68,11 +82,12 @@ async function standardOf(manifests: string, node: string | undefined): Promise<
 }
 
 async function standardOfAgent(agent: AgentClient): Promise<Standard> {
-  const { node, network_namespace, cuts_connections } = await agent.status();
+  const { node, network_namespace, cuts_connections, denies_unknown_pods } = await agent.status();
   if (network_namespace !== (await ownNetworkNamespace()))
     throw new Error('it guards another network namespace');
   const cluster = await clusterOf(agent);
-  return { cluster, node, guarded: cuts_connections, says: "the agent's cluster says" };
+  const unknownPods = denies_unknown_pods ? 'deny' : 'allow';
+  return { cluster, node, guarded: cuts_connections, unknownPods, says: "the agent's cluster says" };
 }
 
 /** The agent has told its problems to those who keep its log. */

@@ -22,6 +22,7 @@ const STATUS: StatusResponse = {
   objects: { namespaces: 1, nodes: 2, pods: 3, policies: 4 },
   network_namespace: 'net:[1]',
   cuts_connections: true,
+  denies_unknown_pods: false,
   totals: { commits: 1, failures: 0, operations: 3, drifts: 0 },
 };
 

@@ -12,6 +12,7 @@ import {
   type WalkEnd,
   walkKernel,
 } from '../policy/kernelwalk.ts';
+import { standing } from '../policy/unknown.ts';
 import pc from './colours.ts';
 import { CommandError } from './errors.ts';
 import { type OutputOptions, writeLine } from './output.ts';
@@ -38,7 +39,7 @@ export async function traceCommand(from: string, to: string, options: TraceOptio
       : flowOf(found.cluster, from, to, '');
   const walk = named(walkKernel(ruleset, flow, ownAddresses()), standard?.cluster);
   const connections = await trackedLike(flow);
-  const expected = standard && expectedOf(standard, flow, walk);
+  const expected = standard && expectedOf({ unknownPods: standing(ruleset), ...standard }, flow, walk);
   if (options.output === 'json') writeJson(flow, walk, connections, expected);
   else {
     writeText(flow, walk, connections, expected, ruleset.tables.size > 0);
@@ -85,13 +86,14 @@ async function trackedLike(flow: Flow): Promise<Connection[]> {
 }
 
 /** Nothing is expected of a kernel of which nobody said whose it is. */
-function expectedOf({ cluster, node }: Standard, flow: Flow, { hook }: KernelWalk): Expected | undefined {
+function expectedOf(
+  { cluster, node, unknownPods = 'allow' }: Standard,
+  flow: Flow,
+  { hook }: KernelWalk,
+): Expected | undefined {
   if (node === undefined) return undefined;
-  const verdict = evaluate(cluster, flow);
-  const owners = addressOwners(cluster);
-  const [from, to] = [owners.get(flow.from)?.key, owners.get(flow.to)?.key];
-  const ends = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
-  return { verdict, demanded: demanded(cluster, node, verdict, ends, hook) };
+  const verdict = evaluate(cluster, flow, unknownPods);
+  return { verdict, demanded: demanded(cluster, node, flow, verdict, hook, unknownPods) };
 }
 
 function writeJson(

@@ -20,6 +20,8 @@ export const CHECK_NAMES = [
   'conntrack-fill',
   'pod-cidr-route',
   'foreign-enforcer',
+  'start-gate',
+  'unknown-pods',
   'last-event',
 ] as const;
 

@@ -13,6 +13,7 @@ import { enforcingChain } from './enforcers.ts';
 import type { Host, Ours } from './facts.ts';
 import { health } from './health.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
+import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
 
 const NOW = 1_000_000_000;
 const address = (text: string) => parseAddress(text)!;
@@ -45,6 +46,12 @@ const OURS: Ours = {
 };
 const cni0 = { name: 'cni0', addresses: [address('10.244.1.1')] };
 const docker0 = { name: 'docker0', addresses: [address('172.17.0.1')] };
+
+const GATED: PodStarts = {
+  gate: { kind: 'connected', runtime: 'containerd v2', inForce: 3, late: 1 },
+  unknownPods: 'deny',
+  why: 'the start gate is on',
+};
 
 const host = (changes: Partial<Host>): Host => ({ ...HOST, ...changes });
 const ours = (changes: Partial<Ours>): Ours => ({ ...OURS, ...changes });
@@ -226,7 +233,23 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     () => foreignEnforcer(host({ foreignRules: unreadable }), OURS),
     'unknown',
   ],
+  ['start-gate: off', () => startGate(NO_GATE), 'ok'],
+  ['start-gate: connected', () => startGate(GATED), 'ok'],
+  ['start-gate: lost', () => startGate({ ...GATED, gate: { kind: 'lost', why: 'ENOENT' } }), 'warn'],
+  ['unknown-pods: open', () => unknownPods(NO_GATE, OURS), 'ok'],
+  ['unknown-pods: denied', () => unknownPods(GATED, OURS), 'ok'],
+  ['unknown-pods: to be denied nobody knows where', () => unknownPods(GATED, ours({ podCidrs: [] })), 'warn'],
 ];
+
+test('the checks of starting pods say which and why', () => {
+  expect(startGate(GATED).reason).toBe(
+    'containerd v2 waits for the rules of each pod: 3 started with them, 1 without',
+  );
+  expect(unknownPods(GATED, OURS).reason).toBe(
+    'denied in 10.244.1.0/24 and fd00:1::/64, because the start gate is on',
+  );
+  expect(startGate(NO_GATE).reason).toMatch(/^off, not asked for: the first packets of a pod may pass/);
+});
 
 test.each(CASES)('%s', (_, check, state) => {
   expect(check().state).toBe(state);

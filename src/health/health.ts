@@ -2,6 +2,7 @@ import { kernelEqualsDesired, lastCommit, lastEvent, sourcesSynced, type Work } 
 import { type Check, isReady } from './check.ts';
 import type { Host, Ours } from './facts.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
+import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
 
 export interface Health {
   readonly ready: boolean;
@@ -10,7 +11,13 @@ export interface Health {
 }
 
 /** Whether the node's pod network is right, check by check. */
-export function health(work: Work, host: Host, ours: Ours, nowMs: number): Health {
+export function health(
+  work: Work,
+  host: Host,
+  ours: Ours,
+  nowMs: number,
+  starts: PodStarts = NO_GATE,
+): Health {
   const checks = [
     sourcesSynced(work),
     kernelEqualsDesired(work, nowMs),
@@ -21,6 +28,8 @@ export function health(work: Work, host: Host, ours: Ours, nowMs: number): Healt
     conntrackFill(host),
     podCidrRoute(host, ours),
     foreignEnforcer(host, ours),
+    startGate(starts),
+    unknownPods(starts, ours),
     lastEvent(work, nowMs),
   ];
   return { ready: isReady(checks), checks };

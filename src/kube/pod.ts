@@ -12,10 +12,12 @@ export function decodePod(object: Field): ClusterEvent | undefined {
   const key = `${namespace}/${name}` as const;
   const { addresses, ports } = readNetwork(object);
   // Field by field: an object made by `...` takes half as much again, and there are very many of them.
+  const uid = readUid(object.get('metadata'));
   const value = {
     key,
     namespace,
     name,
+    uid,
     labels,
     node,
     addresses,
@@ -40,6 +42,14 @@ function readIdentity(object: Field) {
     finished: ['Succeeded', 'Failed'].includes(object.get('status').get('phase').text() ?? ''),
     createdAt: object.get('metadata').get('creationTimestamp').text() ?? '',
   };
+}
+
+const MIRRORED = 'kubernetes.io/config.mirror';
+
+/** The object of a static pod has a uid of its own, and names the one that its kubelet made. */
+function readUid(metadata: Field): string | undefined {
+  const uid = metadata.get('annotations').get(MIRRORED).value ?? metadata.get('uid').value;
+  return typeof uid === 'string' && uid !== '' ? uid : undefined;
 }
 
 function readNetwork(object: Field) {

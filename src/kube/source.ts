@@ -3,6 +3,7 @@ import type { Api } from './api.ts';
 import { ApiServer, type Patience } from './apiserver.ts';
 import type { Timing } from './backoff.ts';
 import { CustomSource } from './customsource.ts';
+import type { Notice } from './event.ts';
 import { EventPoster } from './eventposter.ts';
 import { NamespaceSource } from './namespacesource.ts';
 import { Objects } from './objects.ts';
@@ -27,6 +28,8 @@ export interface ClusterOptions {
 export interface ClusterWatch {
   /** When every source was read whole once, its events told. Never, as long as one of them cannot be read. */
   readonly ready: Promise<void>;
+  /** Posts an Event about something else than policies; never waits. */
+  tell(notice: Notice): void;
   /** No event comes after the call. */
   close(): Promise<void>;
 }
@@ -46,6 +49,7 @@ export function watchCluster(
   if (poster !== undefined) running.push(poster.run(stop.signal));
   return {
     ready: Promise.all(sources.map(({ synced }) => synced)).then(() => {}),
+    tell: notice => poster?.post(notice),
     close: async () => {
       stop.abort();
       await Promise.all(running);

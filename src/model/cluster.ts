@@ -16,6 +16,8 @@ export interface Pod {
   readonly key: PodKey;
   readonly namespace: string;
   readonly name: string;
+  /** As the kubelet has it; absent where nobody said. */
+  readonly uid?: string | undefined;
   readonly labels: Labels;
   /** Name of the node that runs it; empty while it is not scheduled. */
   readonly node: string;

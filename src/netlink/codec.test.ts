@@ -88,7 +88,7 @@ const verdict: fc.Arbitrary<Verdict> = fc.oneof(
 const expr: fc.Arbitrary<Expr> = fc.oneof(
   fc.record({
     kind: fc.constant('meta' as const),
-    key: fc.constantFrom('l4proto' as const, 'nfproto' as const),
+    key: fc.constantFrom('l4proto' as const, 'nfproto' as const, 'iif' as const, 'oif' as const),
     dreg: register,
   }),
   fc.record({ kind: fc.constant('ct' as const), key: fc.constant('state' as const), dreg: register }),

@@ -1,6 +1,6 @@
 /** The expressions of a rule, each beside its way back. The kernel answers in the layout in which it was told. */
 import { assertNever } from '../model/assert.ts';
-import type { CmpOp, Expr, Register } from '../nft/ruleset.ts';
+import type { CmpOp, Expr, MetaKey, Register } from '../nft/ruleset.ts';
 import {
   type AttributeWriter,
   readAttributes,
@@ -27,7 +27,8 @@ import {
 import { readVerdict, writeVerdict } from './verdicts.ts';
 
 // NFT_META_*, NFT_CT_STATE, NFT_PAYLOAD_*_HEADER, NFT_CMP_*.
-const META_KEY = { nfproto: 15, l4proto: 16 } as const;
+const META_KEY: Readonly<Record<MetaKey, number>> = { iif: 4, oif: 5, nfproto: 15, l4proto: 16 };
+const META_KEYS = new Map(Object.entries(META_KEY).map(([key, id]) => [id, key as MetaKey]));
 const CT_STATE = 0;
 const PAYLOAD_BASE = { network: 1, transport: 2 } as const;
 const CMP_OPS: readonly CmpOp[] = ['eq', 'neq', 'lt', 'lte', 'gt', 'gte'];
@@ -129,7 +130,7 @@ function readKnown(name: string, data: Attributes): Expr | undefined {
 
 function readMeta(data: Attributes): Expr | undefined {
   const [dreg, id] = [readRegister(data, META.DREG), number(data, META.KEY)];
-  const key = id === META_KEY.nfproto ? 'nfproto' : id === META_KEY.l4proto ? 'l4proto' : undefined;
+  const key = id === undefined ? undefined : META_KEYS.get(id);
   return dreg === undefined || key === undefined ? undefined : { kind: 'meta', key, dreg };
 }
 

@@ -1,7 +1,7 @@
 /** What nft calls the fields of a packet, and their values. */
 import { addressFromBytes } from '../model/address.ts';
 import { PROTOCOL_NUMBER, TCP_FLAGS } from './match.ts';
-import type { Expr, Family, Hex } from './ruleset.ts';
+import type { Expr, Family, Hex, MetaKey } from './ruleset.ts';
 
 export interface Field {
   /** `ip saddr`, `th dport`. */
@@ -11,7 +11,8 @@ export interface Field {
   readonly value: (data: Hex) => string;
 }
 
-export function metaField(key: 'l4proto' | 'nfproto'): Field {
+export function metaField(key: MetaKey): Field {
+  if (key === 'iif' || key === 'oif') return { text: key, bytes: 4, value: interfaceText };
   return { text: `meta ${key}`, bytes: 1, value: key === 'l4proto' ? protocolText : nfprotoText };
 }
 
@@ -77,6 +78,12 @@ const PROTOCOL_NAME = new Map(
 
 function nfprotoText(data: Hex): string {
   return { '02': 'ipv4', '0a': 'ipv6' }[data] ?? numberText(data);
+}
+
+/** Loopback is the first interface of every network namespace; what others are called is not known here. */
+function interfaceText(data: Hex): string {
+  const index = bytesOf(data).reduceRight((value, byte) => value * 256 + byte, 0);
+  return index === 1 ? '"lo"' : String(index);
 }
 
 function bytesOf(hex: Hex): number[] {

@@ -1,7 +1,18 @@
 /** The virtual machine of nf_tables: sixteen registers of four bytes, and expressions that load, compare and look up. */
 import { fieldsLength, findElement } from './lookup.ts';
 import { CT_STATE } from './match.ts';
-import type { CmpOp, ElementKey, Expr, Family, Hex, Register, Table, Verdict } from './ruleset.ts';
+import type {
+  BaseHook,
+  CmpOp,
+  ElementKey,
+  Expr,
+  Family,
+  Hex,
+  MetaKey,
+  Register,
+  Table,
+  Verdict,
+} from './ruleset.ts';
 
 export type CtState = keyof typeof CT_STATE;
 
@@ -17,16 +28,27 @@ const REGISTER_BYTES = 4;
 /** NFPROTO_IPV4, NFPROTO_IPV6. */
 const NFPROTO: Readonly<Record<Family, number>> = { ip: 2, ip6: 10 };
 
+/** Of packets that come and go by other interfaces than loopback, which is 1. */
+const INTERFACES: Readonly<Record<BaseHook['hook'], { readonly iif: number; readonly oif: number }>> = {
+  prerouting: { iif: 2, oif: 0 },
+  input: { iif: 2, oif: 0 },
+  forward: { iif: 2, oif: 3 },
+  output: { iif: 0, oif: 3 },
+  postrouting: { iif: 0, oif: 3 },
+};
+
 export class Machine {
   readonly #registers = new Uint8Array(16 * REGISTER_BYTES);
   readonly #table: Table;
   readonly #family: Family;
   readonly #packet: Uint8Array;
   readonly #ctState: CtState;
+  readonly #hook: BaseHook['hook'];
 
-  constructor(table: Table, family: Family, packet: Uint8Array, ctState: CtState) {
+  constructor(table: Table, family: Family, hook: BaseHook['hook'], packet: Uint8Array, ctState: CtState) {
     this.#table = table;
     this.#family = family;
+    this.#hook = hook;
     this.#packet = packet;
     this.#ctState = ctState;
   }
@@ -34,7 +56,7 @@ export class Machine {
   evaluate(expr: Expr): Result {
     switch (expr.kind) {
       case 'meta':
-        return this.#store(expr.dreg, [expr.key === 'l4proto' ? this.#protocol() : NFPROTO[this.#family]]);
+        return this.#store(expr.dreg, this.#meta(expr.key));
       case 'ct': // A host-endian mask with one bit.
         return this.#store(expr.dreg, [CT_STATE[this.#ctState], 0, 0, 0]);
       case 'payload':
@@ -52,6 +74,11 @@ export class Machine {
       case 'unknown':
         throw new TypeError(`expression "${expr.name}" is not ours: what it does is not known`);
     }
+  }
+
+  #meta(key: MetaKey): readonly number[] {
+    if (key === 'iif' || key === 'oif') return [INTERFACES[this.#hook][key], 0, 0, 0];
+    return [key === 'l4proto' ? this.#protocol() : NFPROTO[this.#family]];
   }
 
   #protocol(): number {

@@ -28,6 +28,22 @@ export function ctStateAny(bits: number): Expr[] {
   ];
 }
 
+/** `iif != "lo"`: every network namespace's first interface is its loopback. */
+export function notFromLoopback(): Expr[] {
+  return [
+    { kind: 'meta', key: 'iif', dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'neq', data: littleEndian32(1) },
+  ];
+}
+
+/** `oif != 0`: it goes on by some interface, and not to the node itself. */
+export function isForwarded(): Expr[] {
+  return [
+    { kind: 'meta', key: 'oif', dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'neq', data: littleEndian32(0) },
+  ];
+}
+
 /** `ip saddr @set`, `ip daddr != @set`. */
 export function addressIn(family: Family, field: AddressField, set: string, invert = false): Expr[] {
   return [loadAddress(family, field, FIRST), { kind: 'lookup', set, sreg: FIRST, vmap: false, invert }];

@@ -85,11 +85,14 @@ export type Register = number;
 /** Lower-case hexadecimal bytes in the order in which they stand in the register. */
 export type Hex = string;
 
+/** `iif` and `oif` are the indices of the interfaces by which a packet came and goes: 0 where there is none. */
+export type MetaKey = 'l4proto' | 'nfproto' | 'iif' | 'oif';
+
 export type CmpOp = 'eq' | 'neq' | 'lt' | 'lte' | 'gt' | 'gte';
 
 /** `linux/netfilter/nf_tables.h`, NFTA_META_*, NFTA_PAYLOAD_*, …: one object per kernel expression. */
 export type Expr =
-  | { readonly kind: 'meta'; readonly key: 'l4proto' | 'nfproto'; readonly dreg: Register }
+  | { readonly kind: 'meta'; readonly key: MetaKey; readonly dreg: Register }
   | { readonly kind: 'ct'; readonly key: 'state'; readonly dreg: Register }
   | {
       readonly kind: 'payload';

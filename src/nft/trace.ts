@@ -30,7 +30,7 @@ export function trace(
   const hits: Hit[] = [];
   const table = ruleset.tables.get(family);
   if (table === undefined) return { verdict: 'accept', hits };
-  const machine = new Machine(table, family, packet, ctState);
+  const machine = new Machine(table, family, hook, packet, ctState);
   // An accept ends one base chain, a drop ends the packet.
   const dropped = baseChains(table, hook).some(base => walk(table, base, machine, hits) === 'drop');
   return { verdict: dropped ? 'drop' : 'accept', hits };

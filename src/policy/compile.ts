@@ -1,8 +1,8 @@
 /** What should stand in the kernel of one node: a pure function of the cluster. */
 import { FAMILIES, type Family, familyOf } from '../model/address.ts';
 import { type Cluster, namespaceLabels } from '../model/cluster.ts';
-import { comparePolicies, type Direction, type Policy } from '../model/policy.ts';
-import type { Chain, ElementKey, ElementValue, NftSet, Ruleset, Table } from '../nft/ruleset.ts';
+import { comparePolicies, type Policy } from '../model/policy.ts';
+import type { Chain, ElementKey, ElementValue, NftSet, Ruleset, Table, Verdict } from '../nft/ruleset.ts';
 import { baseChains, podSets } from './base.ts';
 import { Builder } from './builder.ts';
 import { classOf, type PodClass } from './classes.ts';
@@ -10,6 +10,7 @@ import { Directory, type Resident } from './directory.ts';
 import { groupElements, groupSet } from './group.ts';
 import { Names } from './names.ts';
 import { buildClass, className } from './program.ts';
+import { deniedNetworks, OPEN, type UnknownPods } from './unknown.ts';
 
 /** A local pod in one of its two classes. */
 export interface Placement {
@@ -19,15 +20,18 @@ export interface Placement {
   readonly chain: string;
 }
 
-/** The two tables of node `node`. */
-export function compile(cluster: Cluster, node: string): Ruleset {
+/** The two tables of node `node`; `unknownPods` says what becomes of addresses that no known pod has. */
+export function compile(cluster: Cluster, node: string, unknownPods: UnknownPods = 'allow'): Ruleset {
   const directory = new Directory(cluster);
   const names = new Names();
   const { classes, placements } = classify(cluster, directory, node, names);
+  const denied = deniedNetworks(cluster, node, unknownPods);
+  const known = knownPods(directory, node, unknownPods);
   const tables = FAMILIES.map((family): [Family, Table] => {
     const builder = new Builder(family, names);
     for (const [name, podClass] of classes) buildClass(podClass, name, builder);
-    return [family, tableOf(builder, placements, directory)];
+    const maps = podMaps(placements, known, family);
+    return [family, tableOf(builder, baseChains(family, denied), maps, directory)];
   });
   return { tables: new Map(tables) };
 }
@@ -66,13 +70,15 @@ function candidatesByNamespace(cluster: Cluster): (namespace: string) => readonl
   };
 }
 
-function tableOf(builder: Builder, placements: readonly Placement[], directory: Directory): Table {
+function tableOf(
+  builder: Builder,
+  base: readonly Chain[],
+  maps: readonly NftSet[],
+  directory: Directory,
+): Table {
   const { family, groups } = builder;
   const sets = new Map<string, NftSet>(builder.sets);
-  for (const direction of ['egress', 'ingress'] as const) {
-    const elements = podElements(placements, direction, family);
-    for (const set of podSets(direction, family, elements)) sets.set(set.name, set);
-  }
+  for (const set of maps) sets.set(set.name, set);
   for (const named of groups.values()) {
     sets.set(named.name, {
       ...groupSet(named, family),
@@ -80,22 +86,38 @@ function tableOf(builder: Builder, placements: readonly Placement[], directory: 
     });
   }
   const chains = new Map<string, Chain>(builder.chains);
-  for (const chain of baseChains(family)) chains.set(chain.name, chain);
+  for (const chain of base) chains.set(chain.name, chain);
   return { sets, chains };
 }
 
-/** The elements of a direction's verdict map: a local pod's address leads to the chain of its class. */
-export function podElements(placements: readonly Placement[], direction: Direction, family: Family) {
-  const elements = new Map<ElementKey, ElementValue>();
-  for (const placement of placements) {
-    if (placement.podClass.direction !== direction) continue;
-    const { addresses, pod } = placement.resident;
-    for (const address of addresses.filter(candidate => familyOf(candidate) === family)) {
-      elements.set(address, {
-        verdict: { kind: 'goto', chain: placement.chain },
-        comment: pod.key.slice(0, 120),
-      });
+/** The local pods that the maps have to know although no policy affects them: all, where unknown pods are denied. */
+export function knownPods(directory: Directory, node: string, unknownPods: UnknownPods): readonly Resident[] {
+  return unknownPods === 'deny' ? [...directory.onNode(node)] : [];
+}
+
+/** The pod maps of one family, and the sets beside them: a local pod's address leads to the chain of its class. */
+export function podMaps(
+  placements: readonly Placement[],
+  known: readonly Resident[],
+  family: Family,
+): readonly NftSet[] {
+  return (['egress', 'ingress'] as const).flatMap(direction => {
+    const elements = new Map<ElementKey, ElementValue>();
+    for (const resident of known) addElements(elements, resident, family, OPEN[direction]);
+    for (const { podClass, resident, chain } of placements) {
+      if (podClass.direction === direction) addElements(elements, resident, family, { kind: 'goto', chain });
     }
+    return podSets(direction, family, elements);
+  });
+}
+
+function addElements(
+  elements: Map<ElementKey, ElementValue>,
+  { addresses, pod }: Resident,
+  family: Family,
+  verdict: Verdict,
+): void {
+  for (const address of addresses) {
+    if (familyOf(address) === family) elements.set(address, { verdict, comment: pod.key.slice(0, 120) });
   }
-  return elements;
 }

@@ -11,6 +11,7 @@ import type { Flow } from '../model/flow.ts';
 import type { Direction, PolicyId, Tier } from '../model/policy.ts';
 import type { Packet } from './packet.ts';
 import * as because from './reason.ts';
+import type { UnknownPods } from './unknown.ts';
 import { firstMatch, type View, viewOf } from './view.ts';
 
 export interface DirectionVerdict {
@@ -29,13 +30,13 @@ export interface FlowVerdict {
   readonly ingress: DirectionVerdict;
 }
 
-export function evaluate(cluster: Cluster, flow: Flow): FlowVerdict {
-  return evaluator(cluster)(flow);
+export function evaluate(cluster: Cluster, flow: Flow, unknownPods?: UnknownPods): FlowVerdict {
+  return evaluator(cluster, unknownPods)(flow);
 }
 
 /** `evaluate` for many flows of one cluster, which must not change meanwhile. */
-export function evaluator(cluster: Cluster): (flow: Flow) => FlowVerdict {
-  const view = viewOf(cluster);
+export function evaluator(cluster: Cluster, unknownPods?: UnknownPods): (flow: Flow) => FlowVerdict {
+  const view = viewOf(cluster, unknownPods);
   return flow => {
     const egress = judgeDirection(view, 'egress', flow);
     const ingress = judgeDirection(view, 'ingress', flow);
@@ -45,8 +46,20 @@ export function evaluator(cluster: Cluster): (flow: Flow) => FlowVerdict {
 }
 
 function judgeDirection(view: View, direction: Direction, flow: Flow): DirectionVerdict {
+  const unknown = unknownPod(view, direction, flow);
+  if (unknown !== undefined) return { verdict: 'deny', tier: 'default', reason: unknown };
   const packet = packetOf(view, direction, flow);
   return typeof packet === 'string' ? unaffected(packet) : judge(view, packet);
+}
+
+/** N67: why what is at this end is denied although no policy is known to select it. */
+function unknownPod(view: View, direction: Direction, flow: Flow): string | undefined {
+  const { from, to, viaService } = flow;
+  if (from === to && !viaService) return undefined; // Never leaves its pod.
+  const [own, peer] = direction === 'egress' ? [from, to] : [to, from];
+  const node = view.unknownPodOf(own);
+  if (node === undefined || (direction === 'ingress' && node.addresses.includes(peer))) return undefined;
+  return because.unknownPod(own, node, direction);
 }
 
 /** What policy has to judge, or the reason why it has no say. */

@@ -6,6 +6,7 @@ import type { Direction, Policy, PolicyId, Rule, Tier } from '../model/policy.ts
 import { type DirectionVerdict, evaluator, packetOf } from './evaluate.ts';
 import type { Packet } from './packet.ts';
 import { ruleSays } from './reason.ts';
+import type { UnknownPods } from './unknown.ts';
 import { firstMatch, firstMatchingRule, type View, viewOf } from './view.ts';
 
 export interface Walk {
@@ -43,9 +44,9 @@ export interface Stop {
   readonly text?: string;
 }
 
-export function walk(cluster: Cluster, flow: Flow): Walk {
-  const view = viewOf(cluster);
-  const { verdict, egress, ingress } = evaluator(cluster)(flow);
+export function walk(cluster: Cluster, flow: Flow, unknownPods?: UnknownPods): Walk {
+  const view = viewOf(cluster, unknownPods);
+  const { verdict, egress, ingress } = evaluator(cluster, unknownPods)(flow);
   return {
     flow,
     verdict,

@@ -21,6 +21,7 @@ import type {
   Ruleset,
   Table,
 } from '../nft/ruleset.ts';
+import { classChain } from './unknown.ts';
 
 const GUARD_CHAIN = 'mid-stream';
 /** All that we have to say to what the node itself sends. */
@@ -35,8 +36,9 @@ export function guardSet(direction: Direction, { key, elements }: NftSet): NftSe
 }
 
 function membersOf(elements: Elements): Elements {
+  const affected = [...elements].filter(([, value]) => classChain(value) !== undefined);
   return new Map(
-    [...elements].map(([key, { comment }]): [ElementKey, ElementValue] => [
+    affected.map(([key, { comment }]): [ElementKey, ElementValue] => [
       key,
       { ...(comment !== undefined && { comment }) },
     ]),

@@ -5,7 +5,7 @@
  *     note(event)   the cluster changes; what the event may touch is marked
  *     flush()       marked pods move between groups and classes; what did not change stays the same object
  */
-import { FAMILIES, type Family } from '../model/address.ts';
+import { cidrText, FAMILIES, type Family } from '../model/address.ts';
 import {
   type Cluster,
   type ClusterEvent,
@@ -15,15 +15,16 @@ import {
 } from '../model/cluster.ts';
 import { comparePolicies, type Policy, type PolicyId } from '../model/policy.ts';
 import type { Chain, NftSet, Ruleset, Table } from '../nft/ruleset.ts';
-import { baseChains, podSets } from './base.ts';
+import { baseChains } from './base.ts';
 import { classOf, selects } from './classes.ts';
-import { compile, type Placement, podElements } from './compile.ts';
+import { compile, knownPods, type Placement, podMaps } from './compile.ts';
 import { Directory, type Resident } from './directory.ts';
 import { LiveClasses } from './liveclasses.ts';
 import { LiveGroups } from './livegroups.ts';
 import { Names } from './names.ts';
 import { className } from './program.ts';
 import { SelectorIndex } from './selectorindex.ts';
+import { deniedNetworks, type UnknownPods } from './unknown.ts';
 
 const DIRECTIONS = ['egress', 'ingress'] as const;
 
@@ -39,13 +40,18 @@ export class Incremental {
   /** Policies as of the last flush. */
   readonly #policies = new Map<PolicyId, Policy>();
   readonly #placements = new Map<PodKey, readonly Placement[]>();
-  readonly #bases: Record<Family, readonly Chain[]> = { ip: baseChains('ip'), ip6: baseChains('ip6') };
+  readonly #unknownPods: UnknownPods;
+  /** Local pods as of the last flush: where unknown ones are denied, the maps know them all. */
+  readonly #local = new Set<PodKey>();
+  #denied = '';
+  #bases: Record<Family, readonly Chain[]> = { ip: baseChains('ip'), ip6: baseChains('ip6') };
   #podMaps: Record<Family, readonly NftSet[]>;
   #marked = emptyMarks();
 
-  constructor(node: string) {
+  constructor(node: string, unknownPods: UnknownPods = 'allow') {
     this.cluster = this.#state;
     this.#node = node;
+    this.#unknownPods = unknownPods;
     this.#directory = new Directory(this.#state);
     this.#groups = new LiveGroups(this.#state, this.#directory);
     this.#classes = new LiveClasses(this.#names, this.#groups);
@@ -68,12 +74,13 @@ export class Incremental {
       for (const { pod } of this.#directory.inNamespace(name)) pods.add(pod.key);
     for (const key of pods) this.#groups.refreshPod(key);
     for (const name of marked.node) this.#groups.refreshNode(name);
-    const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#placements.has(key)));
+    if (marked.node.has(this.#node)) this.#renewBases();
+    const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#local.has(key)));
     for (const id of marked.policy) for (const key of this.#changePolicy(id)) local.add(key);
     for (const key of local) this.#place(key);
     if (local.size > 0) this.#podMaps = this.#makePodMaps();
     // Two definitions share a short hash: names then depend on the order in which they are met.
-    return this.#names.collided ? compile(this.cluster, this.#node) : this.#assemble();
+    return this.#names.collided ? compile(this.cluster, this.#node, this.#unknownPods) : this.#assemble();
   }
 
   /** Takes in what a policy is now; answers the local pods that it reached before or reaches now. */
@@ -99,8 +106,19 @@ export class Incremental {
     return this.#directory.resident(key)?.pod.node === this.#node;
   }
 
+  /** The base chains stay the same objects as long as they deny in the same networks. */
+  #renewBases(): void {
+    const denied = deniedNetworks(this.cluster, this.#node, this.#unknownPods);
+    const text = denied.map(cidrText).join();
+    if (text === this.#denied) return;
+    this.#denied = text;
+    this.#bases = { ip: baseChains('ip', denied), ip6: baseChains('ip6', denied) };
+  }
+
   /** Puts a pod into the classes that it belongs to now; joins come first, so that what both share stays alive. */
   #place(key: PodKey): void {
+    if (this.#isLocal(key)) this.#local.add(key);
+    else this.#local.delete(key);
     const before = this.#placements.get(key) ?? [];
     const after = this.#isLocal(key) ? this.#placementsOf(this.#directory.resident(key)!) : [];
     for (const { chain, podClass } of after) this.#classes.join(chain, podClass, key);
@@ -123,9 +141,8 @@ export class Incremental {
 
   #makePodMaps(): Record<Family, readonly NftSet[]> {
     const placements = [...this.#placements.values()].flat();
-    const maps = (family: Family) =>
-      DIRECTIONS.flatMap(direction => podSets(direction, family, podElements(placements, direction, family)));
-    return { ip: maps('ip'), ip6: maps('ip6') };
+    const known = knownPods(this.#directory, this.#node, this.#unknownPods);
+    return { ip: podMaps(placements, known, 'ip'), ip6: podMaps(placements, known, 'ip6') };
   }
 
   #assemble(): Ruleset {

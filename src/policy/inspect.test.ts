@@ -71,6 +71,7 @@ test('inspectRuleset() says that nothing stands where nothing stands', () => {
   expect(inspectRuleset({ tables: new Map() })).toEqual({
     installed: false,
     pods: [],
+    unknownPods: 'allow',
     totals: { chains: 0, sets: 0, elements: 0 },
   });
 });

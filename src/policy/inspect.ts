@@ -6,11 +6,14 @@ import type { Chain, ElementKey, Rule, Ruleset, Table, Verdict } from '../nft/ru
 import { podMap } from './base.ts';
 import { getOrMake } from './directory.ts';
 import { INGRESS_CHAIN } from './program.ts';
+import { classChain, standing, type UnknownPods } from './unknown.ts';
 
 export interface Inspection {
   /** Whether our tables stand at all. */
   readonly installed: boolean;
   readonly pods: readonly PodInspection[];
+  /** What becomes of addresses of the node's pod networks that no known pod has. */
+  readonly unknownPods: UnknownPods;
   /** Over both families. */
   readonly totals: { readonly chains: number; readonly sets: number; readonly elements: number };
 }
@@ -46,10 +49,9 @@ export function inspectRuleset(ruleset: Ruleset): Inspection {
     const table = ruleset.tables.get(family);
     if (table === undefined) continue;
     for (const direction of ['ingress', 'egress'] as const) {
-      for (const [address, { comment, verdict }] of table.sets.get(podMap(direction, family).name)
-        ?.elements ?? []) {
-        const pod = comment ?? address;
-        const chain = chainOf(verdict);
+      for (const [address, element] of table.sets.get(podMap(direction, family).name)?.elements ?? []) {
+        const pod = element.comment ?? address;
+        const chain = classChain(element);
         if (chain === undefined) continue;
         const rules = chainRules({ family, table }, chain);
         pods.set(pod, withDirection(pods.get(pod), pod, address, direction, { chain, rules }));
@@ -59,6 +61,7 @@ export function inspectRuleset(ruleset: Ruleset): Inspection {
   return {
     installed: ruleset.tables.size > 0,
     pods: [...pods.values()].sort((a, b) => (a.pod < b.pod ? -1 : 1)),
+    unknownPods: standing(ruleset),
     totals: totalsOf([...ruleset.tables.values()]),
   };
 }

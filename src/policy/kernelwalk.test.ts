@@ -79,7 +79,6 @@ test.each([
 ] as const)('on %s, policy and kernel agree about %s to %s: %s', (node, from, to, expected) => {
   const flow = parseFlowPieces(cluster, from, to);
   const { hook, verdict } = walk(node, from, to);
-  const ends = { from: from as `${string}/${string}`, to: to.split(':')[0] as `${string}/${string}` };
-  expect(demanded(cluster, node, evaluate(cluster, flow), ends, hook)).toBe(expected);
+  expect(demanded(cluster, node, flow, evaluate(cluster, flow), hook)).toBe(expected);
   expect(verdict).toBe(expected);
 });

@@ -1,6 +1,6 @@
 /** What rules that stand do with a flow, in the words of pods: a walk through them, not through what was meant. */
 import { type Address, type Family, familyOf } from '../model/address.ts';
-import { type Cluster, ClusterState, type PodKey } from '../model/cluster.ts';
+import { addressOwners, type Cluster, ClusterState, type PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Direction } from '../model/policy.ts';
 import { formatRule, formatVerdict } from '../nft/format-rule.ts';
@@ -9,6 +9,7 @@ import type { BaseHook, ElementValue, Ruleset } from '../nft/ruleset.ts';
 import { type Hit, trace } from '../nft/trace.ts';
 import { podMap } from './base.ts';
 import type { FlowVerdict } from './evaluate.ts';
+import { classChain, type UnknownPods, unknownPodFinder } from './unknown.ts';
 
 export type Hook = Extract<BaseHook['hook'], 'forward' | 'input' | 'output'>;
 
@@ -72,8 +73,7 @@ function endOf(ruleset: Ruleset, address: Address): WalkEnd {
   return {
     address,
     ...(pod !== undefined && { pod }),
-    ...(egress !== undefined && { egress: chainOf(egress) }),
-    ...(ingress !== undefined && { ingress: chainOf(ingress) }),
+    ...classes(egress, ingress),
   };
 }
 
@@ -82,11 +82,12 @@ function elementOf(ruleset: Ruleset, direction: Direction, address: Address): El
   return ruleset.tables.get(family)?.sets.get(podMap(direction, family).name)?.elements.get(address);
 }
 
-function chainOf({ verdict }: ElementValue): string {
-  return verdict !== undefined && 'chain' in verdict ? verdict.chain : '';
+function classes(egress?: ElementValue, ingress?: ElementValue): Pick<WalkEnd, 'egress' | 'ingress'> {
+  const [out, into] = [egress && classChain(egress), ingress && classChain(ingress)];
+  return { ...(out !== undefined && { egress: out }), ...(into !== undefined && { ingress: into }) };
 }
 
-/** The pods whose names stand in the rules: those that policies affect. Good for names and addresses, and no more. */
+/** The pods whose names stand in the rules: those that policies affect, or all of the node. Good for names and addresses, and no more. */
 export function namedPods(ruleset: Ruleset): ClusterState {
   const cluster = new ClusterState();
   for (const [family, { sets }] of ruleset.tables)
@@ -108,11 +109,14 @@ function addAddress(cluster: ClusterState, key: PodKey, address: Address): void 
 export function demanded(
   cluster: Cluster,
   node: string,
+  { from, to }: Flow,
   { egress, ingress }: FlowVerdict,
-  { from, to }: { from?: PodKey; to?: PodKey },
   hook: Hook,
+  unknownPods: UnknownPods = 'allow',
 ): 'accept' | 'drop' {
-  const isHere = (pod: PodKey | undefined) => pod !== undefined && cluster.pods.get(pod)?.node === node;
+  const owners = addressOwners(cluster);
+  const unknownPodOf = unknownPodFinder(cluster, owners, unknownPods);
+  const isHere = (address: Address) => (owners.get(address)?.node ?? unknownPodOf(address)?.name) === node;
   const denied =
     (hook !== 'output' && isHere(from) && egress.verdict === 'deny') ||
     (hook === 'forward' && isHere(to) && ingress.verdict === 'deny');

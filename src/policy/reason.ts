@@ -2,7 +2,7 @@
 
 import { type Address, cidrText } from '../model/address.ts';
 import { assertNever } from '../model/assert.ts';
-import type { Pod } from '../model/cluster.ts';
+import type { Node, Pod } from '../model/cluster.ts';
 import type { Action, Direction, Peer, Policy, PortMatch, Rule } from '../model/policy.ts';
 import { podSelectorText, selectorText } from '../model/selector.ts';
 import { matchingPeer, matchingPort, type Packet } from './packet.ts';
@@ -10,6 +10,11 @@ import { firstMatch, type View } from './view.ts';
 
 export function noPod(address: Address, direction: Direction): string {
   return `${address} is no pod that policies select for ${direction}`;
+}
+
+export function unknownPod(address: Address, { name }: Node, direction: Direction): string {
+  const what = direction === 'egress' ? 'what it sends' : 'what it is sent';
+  return `${address} is in the pod network of ${name} and no known pod has it: ${what} is denied`;
 }
 
 export function itself(pod: Pod): string {

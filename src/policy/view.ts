@@ -1,18 +1,21 @@
 /** A cluster with what the reference semantics look up for every flow. */
 
 import type { Address } from '../model/address.ts';
-import { addressOwners, type Cluster, type Pod } from '../model/cluster.ts';
+import { addressOwners, type Cluster, type Node, type Pod } from '../model/cluster.ts';
 import { comparePolicies, type Direction, type Policy, type Rule, type Tier } from '../model/policy.ts';
 import { matchesRule, type Packet, selects } from './packet.ts';
+import { type UnknownPods, unknownPodFinder } from './unknown.ts';
 
 export interface View {
   readonly cluster: Cluster;
   readonly owners: ReadonlyMap<Address, Pod>;
+  /** The node in whose pod network an address is that no known pod has, where such are denied. */
+  unknownPodOf(address: Address): Node | undefined;
   /** The policies of a tier that select a pod and affect a direction, in order of precedence. */
   policiesOn(pod: Pod, direction: Direction, tier: Tier): readonly Policy[];
 }
 
-export function viewOf(cluster: Cluster): View {
+export function viewOf(cluster: Cluster, unknownPods: UnknownPods = 'allow'): View {
   const ordered = [...cluster.policies.values()].sort(comparePolicies);
   const known = new Map<string, readonly Policy[]>();
   const policiesOn = (pod: Pod, direction: Direction, tier: Tier): readonly Policy[] => {
@@ -25,7 +28,8 @@ export function viewOf(cluster: Cluster): View {
     known.set(key, found);
     return found;
   };
-  return { cluster, owners: addressOwners(cluster), policiesOn };
+  const owners = addressOwners(cluster);
+  return { cluster, owners, unknownPodOf: unknownPodFinder(cluster, owners, unknownPods), policiesOn };
 }
 
 export interface Match {

@@ -2,6 +2,7 @@ import type { Agent } from '../agent/agent.ts';
 import type { StatusKeeper } from '../agent/status.ts';
 import type { Host, Ours } from '../health/facts.ts';
 import { type Health, health } from '../health/health.ts';
+import { NO_GATE, type PodStarts } from '../health/startchecks.ts';
 import { type Cidr, parseCidr } from '../model/address.ts';
 import { namespaceLabels, type PodKey } from '../model/cluster.ts';
 import { comparePolicies, policyLabel } from '../model/policy.ts';
@@ -17,13 +18,16 @@ export function agentView(
   keeper: StatusKeeper,
   agent: Pick<Agent, 'requestResync'>,
   readHost: () => Promise<Host>,
+  starts: () => PodStarts = () => NO_GATE,
   network?: PodNetwork,
 ): AgentView {
   const host = rarely(readHost);
   return {
     identity,
     keeper,
-    health: async (): Promise<Health> => health(keeper.status(), await host(), ours(keeper), Date.now()),
+    health: async (): Promise<Health> =>
+      health(keeper.status(), await host(), ours(keeper), Date.now(), starts()),
+    starts,
     pod: key => keeper.pod(key),
     policiesOf: key => policiesOf(keeper, key),
     requestResync: () => agent.requestResync(),

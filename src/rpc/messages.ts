@@ -24,6 +24,7 @@ export interface StatusResponse {
   /** `net:[4026531840]`. */
   readonly network_namespace: string;
   readonly cuts_connections: boolean;
+  readonly denies_unknown_pods: boolean;
 }
 
 export interface StateObject {

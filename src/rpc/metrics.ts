@@ -8,6 +8,14 @@ import type { AgentView } from './view.ts';
 export interface OtherTotals {
   readonly connectionsCut: () => number;
   readonly watchRestarts: () => number;
+  readonly gate?: GateTotals;
+}
+
+/** Of the start gate. */
+export interface GateTotals {
+  readonly counts: { readonly inForce: number; readonly late: number; readonly withoutAddress: number };
+  /** For how many milliseconds each pod waited that has started since the last call. */
+  takeWaits(): readonly number[];
 }
 
 const EVENT_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -45,6 +53,7 @@ export function makeMetrics(view: AgentView, others: OtherTotals): Registry {
   );
   counter('watch_restarts_total', 'Watches of the API server that had to begin again.', others.watchRestarts);
   addLatency(registry, view);
+  if (others.gate !== undefined) addGate(registry, others.gate);
   addGauges(registry, status);
   addHealth(registry, view);
   addProcess(registry);
@@ -61,6 +70,30 @@ function addLatency(registry: Registry, { keeper }: AgentView): void {
       for (const { ms, events } of keeper.takeAges()) {
         for (let i = 0; i < events; i++) this.observe(ms / 1000);
       }
+    },
+  });
+}
+
+function addGate(registry: Registry, gate: GateTotals): void {
+  new Counter({
+    name: 'sluice_pod_starts_total',
+    help: 'Pods that started through the gate: with their rules in force, before them, or with no address told.',
+    labelNames: ['rules'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc({ rules: 'in_force' }, gate.counts.inForce);
+      this.inc({ rules: 'late' }, gate.counts.late);
+      this.inc({ rules: 'no_address' }, gate.counts.withoutAddress);
+    },
+  });
+  new Histogram({
+    name: 'sluice_pod_start_wait_seconds',
+    help: 'How long the runtime waited for the rules of a pod that starts.',
+    buckets: EVENT_BUCKETS,
+    registers: [registry],
+    collect() {
+      for (const ms of gate.takeWaits()) this.observe(ms / 1000);
     },
   });
 }

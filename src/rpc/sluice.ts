@@ -41,6 +41,7 @@ async function statusOf(view: AgentView): Promise<StatusResponse> {
     totals: status.totals,
     network_namespace: view.identity.networkNamespace,
     cuts_connections: view.identity.cutsConnections,
+    denies_unknown_pods: view.starts().unknownPods === 'deny',
   };
 }
 

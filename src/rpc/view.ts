@@ -1,6 +1,7 @@
 /** What every service and the metrics show of the agent. The composition root fills it in. */
 import type { ProgrammedPod, StatusKeeper } from '../agent/status.ts';
 import type { Health } from '../health/health.ts';
+import type { PodStarts } from '../health/startchecks.ts';
 import type { PodKey } from '../model/cluster.ts';
 import type { PodNetwork } from '../network/podnetwork.ts';
 
@@ -16,6 +17,8 @@ export interface AgentView {
   readonly identity: Identity;
   readonly keeper: StatusKeeper;
   health(): Promise<Health>;
+  /** What becomes of pods that start. */
+  starts(): PodStarts;
   pod(key: PodKey): ProgrammedPod | undefined;
   /** Labels of the policies that select the pod. */
   policiesOf(key: PodKey): readonly string[];

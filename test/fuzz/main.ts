@@ -20,7 +20,7 @@ const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 const seconds = Number(values.seconds);
 if (!(seconds > 0) || !Number.isInteger(seed)) throw new TypeError('--seconds and --seed take numbers');
 
-const tally: Tally = { packets: 0, decidedByPolicy: 0, denied: 0, tiers: {} };
+const tally: Tally = { packets: 0, decidedByPolicy: 0, denied: 0, unknown: 0, tiers: {} };
 const count: Count = { flushes: 0, chains: 0 };
 let plans = 0;
 
@@ -28,7 +28,11 @@ const properties = {
   'evaluate equals the trace of compile': fc.property(situationArbitrary(60), situation =>
     checkSituation(situation, tally),
   ),
-  'incremental equals compile': fc.property(historyArbitrary(16), steps => checkHistory(steps, count)),
+  'incremental equals compile': fc.property(
+    historyArbitrary(16),
+    fc.constantFrom('allow' as const, 'deny' as const),
+    (steps, unknownPods) => checkHistory(steps, unknownPods, count),
+  ),
   'plan leads from any ruleset to any other': fc.asyncProperty(
     rulesetArbitrary(),
     rulesetArbitrary(),

@@ -8,11 +8,12 @@ import { type Count, checkHistory } from '../support/replay.ts';
 /** Each is played in four variants. */
 const HISTORIES = 2_500;
 const NODE = 'n1';
+const unknownPods = fc.constantFrom('allow' as const, 'deny' as const);
 
 test('incremental equals compile after every event and for every grouping of events into flushes', () => {
   const count: Count = { flushes: 0, chains: 0 };
   fc.assert(
-    fc.property(historyArbitrary(16), steps => checkHistory(steps, count)),
+    fc.property(historyArbitrary(16), unknownPods, (steps, unknown) => checkHistory(steps, unknown, count)),
     { numRuns: HISTORIES },
   );
   process.stdout.write(
@@ -23,8 +24,8 @@ test('incremental equals compile after every event and for every grouping of eve
 
 test('a flush leaves what did not change the same object', () => {
   fc.assert(
-    fc.property(historyArbitrary(12), steps => {
-      const engine = new Incremental(NODE);
+    fc.property(historyArbitrary(12), unknownPods, (steps, unknown) => {
+      const engine = new Incremental(NODE, unknown);
       for (const { event } of steps) engine.note(event);
       const [before, after] = [engine.flush(), engine.flush()];
       for (const family of ['ip', 'ip6'] as const) {

@@ -16,6 +16,7 @@ import {
 import type { Flow } from '../../src/model/flow.ts';
 import type { Action, Peer, Policy, PolicyKind, PortMatch, Rule } from '../../src/model/policy.ts';
 import type { LabelSelector, NamespaceSelector, PodSelector, Requirement } from '../../src/model/selector.ts';
+import type { UnknownPods } from '../../src/policy/unknown.ts';
 
 const NAMESPACES = ['a', 'b', 'c'];
 const NODES = ['n1', 'n2'];
@@ -108,7 +109,7 @@ export const podArbitrary = (namespace: string, name: string, host: number): fc.
     });
 
 const NODE_ADDRESSES: Record<string, readonly Address[]> = {
-  n1: ['172.18.0.11', 'fd00:18::11'].map(address),
+  n1: ['172.18.0.11', 'fd00:18::11', '10.0.1.254'].map(address),
   n2: ['172.18.0.12', 'fd00:18::12'].map(address),
 };
 
@@ -119,7 +120,18 @@ export const namespaceArbitrary = (name: string): fc.Arbitrary<Namespace> =>
   }));
 
 export const nodeArbitrary = (name: string): fc.Arbitrary<Node> =>
-  labels(NODE_LABELS).map(own => ({ name, labels: own, addresses: NODE_ADDRESSES[name]!, podCidrs: [] }));
+  fc
+    .tuple(labels(NODE_LABELS), fc.constantFrom(POD_CIDRS[name]!, POD_CIDRS[name]!, []))
+    .map(([own, podCidrs]) => ({ name, labels: own, addresses: NODE_ADDRESSES[name]!, podCidrs }));
+
+/** Those of the first node hold an address of its own, as with a bridge. */
+const POD_CIDRS: Record<string, readonly string[]> = {
+  n1: ['10.0.1.0/24', 'fd00::1:0/112'],
+  n2: ['10.0.2.0/24', 'fd00::2:0/112'],
+};
+
+/** In the nodes' pod networks, and no pod's. */
+const NOBODYS = ['10.0.1.77', '10.0.2.77', 'fd00::1:77', 'fd00::2:77'].map(address);
 
 const namespaceSelector: fc.Arbitrary<NamespaceSelector> = fc.oneof(
   fc.constantFrom(...NAMESPACES).map(name => ({ kind: 'name' as const, name })),
@@ -266,6 +278,7 @@ export const policyArbitrary = (name: string): fc.Arbitrary<Policy> =>
 
 export interface Situation {
   readonly cluster: Cluster;
+  readonly unknownPods: UnknownPods;
   readonly flows: readonly Flow[];
 }
 
@@ -295,7 +308,9 @@ export const clusterArbitrary: fc.Arbitrary<Cluster> = fc
 /** Flows between the cluster's own addresses, mostly between pods, with the ports that its policies speak of. */
 export const flowsArbitrary = (cluster: Cluster, count: number): fc.Arbitrary<Flow[]> => {
   const pods = [...cluster.pods.values()].filter(isSelectable).flatMap(pod => [...pod.addresses]);
-  const others = [...cluster.nodes.values()].flatMap(node => [...node.addresses]).concat(OUTSIDE);
+  const nodes = [...cluster.nodes.values()].flatMap(node => [...node.addresses]);
+  const finished = [...cluster.pods.values()].filter(pod => pod.finished).flatMap(pod => [...pod.addresses]);
+  const others = [...nodes, ...OUTSIDE, ...NOBODYS, ...finished];
   const end =
     pods.length === 0
       ? fc.constantFrom(...others)
@@ -321,4 +336,8 @@ export const flowsArbitrary = (cluster: Cluster, count: number): fc.Arbitrary<Fl
 };
 
 export const situationArbitrary = (flows: number): fc.Arbitrary<Situation> =>
-  clusterArbitrary.chain(cluster => flowsArbitrary(cluster, flows).map(flows => ({ cluster, flows })));
+  fc
+    .tuple(clusterArbitrary, fc.constantFrom<UnknownPods>('allow', 'deny'))
+    .chain(([cluster, unknownPods]) =>
+      flowsArbitrary(cluster, flows).map(flows => ({ cluster, unknownPods, flows })),
+    );

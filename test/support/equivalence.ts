@@ -1,18 +1,21 @@
 /** Holds the verdict of `evaluate` against a walk of the packet through what `compile` made for each node. */
-import { familyOf } from '../../src/model/address.ts';
-import { addressOwners, type Cluster } from '../../src/model/cluster.ts';
+import { type Address, cidrContains, familyOf, parseCidr } from '../../src/model/address.ts';
+import { addressOwners, type Cluster, type Pod } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import { packet } from '../../src/nft/packet.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import { trace } from '../../src/nft/trace.ts';
 import { compile } from '../../src/policy/compile.ts';
 import { evaluator, type FlowVerdict } from '../../src/policy/evaluate.ts';
+import type { UnknownPods } from '../../src/policy/unknown.ts';
 import type { Situation } from './cluster-arbitrary.ts';
 
 export interface Tally {
   packets: number;
   decidedByPolicy: number;
   denied: number;
+  /** Denied because no known pod has the address. */
+  unknown: number;
   tiers: Record<string, number>;
 }
 
@@ -24,9 +27,9 @@ export interface Station {
   readonly ingress: boolean;
 }
 
-export function checkSituation({ cluster, flows }: Situation, tally: Tally): void {
-  const evaluate = evaluator(cluster);
-  const rulesets = new Map([...cluster.nodes.keys()].map(node => [node, compile(cluster, node)]));
+export function checkSituation({ cluster, unknownPods, flows }: Situation, tally: Tally): void {
+  const evaluate = evaluator(cluster, unknownPods);
+  const rulesets = compileAll(cluster, unknownPods);
   for (const flow of flows) {
     const expected = evaluate(flow);
     count(expected, tally);
@@ -34,6 +37,11 @@ export function checkSituation({ cluster, flows }: Situation, tally: Tally): voi
     if (wrong !== undefined)
       throw new Error(`${JSON.stringify(flow)}: ${wrong}\nexpected ${JSON.stringify(expected, null, 1)}`);
   }
+}
+
+/** What stands on each node. */
+export function compileAll(cluster: Cluster, unknownPods: UnknownPods): Map<string, Ruleset> {
+  return new Map([...cluster.nodes.keys()].map(node => [node, compile(cluster, node, unknownPods)]));
 }
 
 /** Says at which hook the kernel would do otherwise, or undefined. */
@@ -59,26 +67,36 @@ export function wrongStation(
 export function stationsOf(cluster: Cluster, { from, to, viaService }: Flow): Station[] {
   if (from === to && !viaService) return []; // Never leaves its pod.
   const owners = addressOwners(cluster);
-  const nodeOf = (address: string) =>
-    [...cluster.nodes.values()].find(node => (node.addresses as readonly string[]).includes(address))?.name;
-  const [source, destination] = [owners.get(from), owners.get(to)];
-  const [sourceNode, destinationNode] = [source?.node ?? nodeOf(from), destination?.node ?? nodeOf(to)];
+  const [source, destination] = [placeOf(cluster, owners, from), placeOf(cluster, owners, to)];
   const stations: Station[] = [];
-  if (source !== undefined && sourceNode !== undefined) {
-    const local = sourceNode === destinationNode;
-    const hook = local && destination === undefined ? 'input' : 'forward';
-    stations.push({ node: sourceNode, hook, egress: true, ingress: local && destination !== undefined });
+  const local = source?.node === destination?.node;
+  if (source?.isPod) {
+    const hook = local && !destination?.isPod ? 'input' : 'forward';
+    stations.push({ node: source.node, hook, egress: true, ingress: local && destination!.isPod });
   }
-  if (destinationNode !== undefined && destinationNode !== sourceNode) {
-    const hook = destination === undefined ? 'input' : 'forward';
-    stations.push({ node: destinationNode, hook, egress: false, ingress: destination !== undefined });
+  if (destination !== undefined && !local) {
+    const hook = destination.isPod ? 'forward' : 'input';
+    stations.push({ node: destination.node, hook, egress: false, ingress: destination.isPod });
   }
   return stations.filter(({ node }) => cluster.nodes.has(node));
+}
+
+/** Where packets from and to an address are routed; a pod's network holds addresses of pods that are not known. */
+function placeOf(cluster: Cluster, owners: ReadonlyMap<Address, Pod>, address: Address) {
+  const owner = owners.get(address);
+  if (owner !== undefined) return { node: owner.node, isPod: true };
+  const nodes = [...cluster.nodes.values()];
+  const own = nodes.find(({ addresses }) => addresses.includes(address));
+  if (own !== undefined) return { node: own.name, isPod: false };
+  const near = nodes.find(({ podCidrs }) => podCidrs.some(cidr => cidrContains(parseCidr(cidr)!, address)));
+  return near && { node: near.name, isPod: true };
 }
 
 function count({ verdict, egress, ingress }: FlowVerdict, tally: Tally): void {
   tally.packets++;
   if (verdict === 'deny') tally.denied++;
+  if ([egress, ingress].some(({ verdict, tier }) => verdict === 'deny' && tier === 'default'))
+    tally.unknown++;
   if (egress.policy !== undefined || ingress.policy !== undefined) tally.decidedByPolicy++;
   for (const { tier } of [egress, ingress]) tally.tiers[tier] = (tally.tiers[tier] ?? 0) + 1;
 }

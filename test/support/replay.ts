@@ -3,20 +3,21 @@ import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import { compile } from '../../src/policy/compile.ts';
 import { Incremental } from '../../src/policy/incremental.ts';
+import type { UnknownPods } from '../../src/policy/unknown.ts';
 import type { Step } from './event-arbitrary.ts';
 
 const NODE = 'n1';
 
 /** A history in all its forms: as it is, squashed, the other way round, every event doubled. All end the same. */
-export function checkHistory(steps: readonly Step[], count: Count): void {
-  const end = replay(steps, count);
+export function checkHistory(steps: readonly Step[], unknownPods: UnknownPods, count: Count): void {
+  const end = replay(steps, unknownPods, count);
   const variants = {
     squashed: squashed(steps),
     reversed: squashed(steps).reverse(),
     doubled: steps.flatMap(step => [step, step]),
   };
   for (const [name, variant] of Object.entries(variants)) {
-    if (replay(variant, count) !== end) throw new Error(`${name}, the history ends otherwise`);
+    if (replay(variant, unknownPods, count) !== end) throw new Error(`${name}, the history ends otherwise`);
   }
 }
 
@@ -56,11 +57,11 @@ export interface Count {
 }
 
 /** Replays a history, and compares at every flush and at the end. */
-export function replay(steps: readonly Step[], count: Count): string {
-  const engine = new Incremental(NODE);
+export function replay(steps: readonly Step[], unknownPods: UnknownPods, count: Count): string {
+  const engine = new Incremental(NODE, unknownPods);
   const state = new ClusterState();
   const compare = () => {
-    const desired = compile(state, NODE);
+    const desired = compile(state, NODE, unknownPods);
     count.flushes++;
     count.chains += desired.tables.get('ip')!.chains.size;
     const [got, wanted] = [text(engine.flush()), text(desired)];

@@ -293,7 +293,9 @@ function portMatch(family: Family): fc.Arbitrary<Expr[]> {
       ...match.destinationPort(first, last),
     ]);
   const state = fc.constantFrom(match.CT_STATE.new, match.CT_STATE.established | match.CT_STATE.related);
-  return fc.oneof(protocolPort, state.map(match.ctStateAny), fc.constant(match.protocolIs(family, 'tcp')));
+  const interfaces = fc.constantFrom(match.notFromLoopback(), match.isForwarded());
+  const tcp = fc.constant(match.protocolIs(family, 'tcp'));
+  return fc.oneof(protocolPort, state.map(match.ctStateAny), tcp, interfaces);
 }
 
 function icmpMatch(family: Family): fc.Arbitrary<Expr[]> {

@@ -9,6 +9,7 @@ import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import { type Problem, problemText } from '../../src/model/problem.ts';
 import { parseFlow } from '../../src/policy/flowtext.ts';
+import type { UnknownPods } from '../../src/policy/unknown.ts';
 import { expandMatrix, type Matrix } from './matrix.ts';
 
 export interface Scenario {
@@ -18,6 +19,8 @@ export interface Scenario {
   readonly proves: readonly string[];
   /** Parts of the texts of the problems that its objects must have; they may have no others. */
   readonly problems: readonly string[];
+  /** What becomes of addresses that no known pod has. */
+  readonly unknownPods: UnknownPods;
   /** Whether real packets can show it. */
   readonly packets: boolean;
   readonly steps: readonly ScenarioStep[];
@@ -107,6 +110,7 @@ interface ScenarioFile {
   readonly include?: readonly string[];
   readonly manifests?: readonly unknown[];
   readonly problems?: readonly string[];
+  readonly unknownPods?: UnknownPods;
   readonly packets?: boolean;
   readonly steps: readonly StepFile[];
 }
@@ -136,8 +140,8 @@ function loadScenario(file: string): Scenario {
     flows: step.flows ?? [],
     matrices: [step.matrix ?? []].flat(),
   }));
-  const { title, proves, problems = [], packets = true } = scenario;
-  return { file, title, proves, problems, packets, steps, reported };
+  const { title, proves, problems = [], unknownPods = 'allow', packets = true } = scenario;
+  return { file, title, proves, problems, unknownPods, packets, steps, reported };
 }
 
 function documents(path: string): unknown[] {
@@ -175,7 +179,16 @@ function deletion(file: string, text: string): ClusterEvent {
 
 /** A misspelt word in a scenario would quietly prove less than it says. */
 function check(file: string, scenario: ScenarioFile): ScenarioFile {
-  onlyKeys(file, scenario, ['title', 'proves', 'include', 'manifests', 'problems', 'packets', 'steps']);
+  onlyKeys(file, scenario, [
+    'title',
+    'proves',
+    'include',
+    'manifests',
+    'problems',
+    'unknownPods',
+    'packets',
+    'steps',
+  ]);
   for (const step of scenario.steps) {
     onlyKeys(file, step, ['title', 'apply', 'delete', 'flows', 'matrix']);
     for (const line of step.flows ?? []) {

@@ -18,7 +18,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   nri: [],
   health: ['model'],
   host: ['model', 'health'],
-  network: ['model', 'netlink'],
+  network: ['model', 'netlink', 'nri'],
   rpc: ['model', 'policy', 'nft', 'agent', 'health', 'network'],
   bench: ['model', 'policy', 'nft', 'netlink', 'kube', 'files', 'agent', 'lab', 'host'],
   cli: [

@@ -43,6 +43,11 @@ describe('daemonset/', () => {
     });
   });
 
+  test('of the node it sees its own folder and the socket of the start gate, and no more', () => {
+    const { volumes } = podSpec();
+    expect(volumes.map(({ hostPath }) => hostPath.path)).toEqual(['/run/sluice', '/var/run/nri']);
+  });
+
   test('the role reads, and writes nothing but events', () => {
     const { rules } = find('ClusterRole') as { rules: { resources: string[]; verbs: string[] }[] };
     const writes = rules.filter(({ verbs }) => verbs.some(verb => !['list', 'watch'].includes(verb)));
@@ -51,7 +56,15 @@ describe('daemonset/', () => {
   });
 });
 
-function container(): { image: string; securityContext: unknown } {
-  return (find('DaemonSet') as { spec: { template: { spec: { containers: never[] } } } }).spec.template.spec
-    .containers[0]!;
+interface PodSpec {
+  readonly containers: readonly { readonly image: string; readonly securityContext: unknown }[];
+  readonly volumes: readonly { readonly hostPath: { readonly path: string } }[];
+}
+
+function podSpec(): PodSpec {
+  return (find('DaemonSet') as { spec: { template: { spec: PodSpec } } }).spec.template.spec;
+}
+
+function container(): PodSpec['containers'][number] {
+  return podSpec().containers[0]!;
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Client, credentials, makeGenericClientConstructor } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StatusKeeper } from '../../src/agent/status.ts';
+import { CHECK_NAMES } from '../../src/health/check.ts';
 import type { Host } from '../../src/health/facts.ts';
 import { parseAddress } from '../../src/model/address.ts';
 import { ClusterState, type Pod } from '../../src/model/cluster.ts';
@@ -316,7 +317,8 @@ describe('sluice.v1.Sluice', () => {
     client.close();
     expect(status).toMatchObject({ node: 'one', ready: true, synced: true, pending_events: 0 });
     expect(status).toMatchObject({ network_namespace: 'net:[1]', cuts_connections: true });
-    expect(status.checks).toHaveLength(10);
+    expect(status.checks).toHaveLength(CHECK_NAMES.length);
+    expect(status.denies_unknown_pods).toBe(false);
     expect(status.objects).toMatchObject({ pods: 1, policies: 1 });
     expect(status.problems[0]).toMatchObject({ object: 'NetworkPolicy shop/x', severity: 'error' });
     expect(status.started_at_ms).toBeGreaterThan(1_600_000_000_000);

@@ -1,8 +1,7 @@
 /** Every scenario against a walk through what `compile` makes for each node. */
 import { expect, test } from 'vitest';
-import { compile } from '../../src/policy/compile.ts';
 import { evaluator } from '../../src/policy/evaluate.ts';
-import { wrongStation } from '../support/equivalence.ts';
+import { compileAll, wrongStation } from '../support/equivalence.ts';
 import { failure, loadScenarios, type Moment, play, type Scenario } from '../support/scenario.ts';
 
 test.each(loadScenarios())('compile() enforces $file', scenario => {
@@ -14,8 +13,8 @@ test.each(loadScenarios())('compile() enforces $file', scenario => {
 /** Which hook would do otherwise than each direction's verdict; that the whole verdict is right, `evaluate` shows. */
 function misenforced(scenario: Scenario, moment: Moment): string[] {
   const { cluster } = moment;
-  const judge = evaluator(cluster);
-  const rulesets = new Map([...cluster.nodes.keys()].map(node => [node, compile(cluster, node)]));
+  const judge = evaluator(cluster, scenario.unknownPods);
+  const rulesets = compileAll(cluster, scenario.unknownPods);
   return moment.expectations.flatMap(({ text, flow, verdict }) => {
     const wrong = wrongStation(cluster, rulesets, flow, judge(flow));
     return wrong === undefined ? [] : [failure(scenario, moment, text, verdict, wrong)];

@@ -19,7 +19,7 @@ describe('evaluate() gives the verdicts of', () => {
   test.each(scenarios.map(scenario => [scenario.file, scenario] as const))('%s', (_, scenario) => {
     const wrong = problemFailures(scenario);
     for (const moment of play(scenario)) {
-      const judge = evaluator(moment.cluster);
+      const judge = evaluator(moment.cluster, scenario.unknownPods);
       wrong.push(
         ...failures(scenario, moment, flow => judge(flow).verdict),
         ...wrongDeciders(scenario, moment),
@@ -51,15 +51,19 @@ describe('the scenarios', () => {
 function wrongDeciders(scenario: Scenario, moment: Moment): string[] {
   return moment.expectations.flatMap(expectation => {
     if (expectation.by === undefined) return [];
-    const got = deciders(moment, expectation);
+    const got = deciders(scenario, moment, expectation);
     return got.includes(expectation.by)
       ? []
       : [failure(scenario, moment, expectation.text, `by ${expectation.by}`, got.join(' or '))];
   });
 }
 
-function deciders({ cluster }: Moment, { flow, verdict, by }: Expectation): string[] {
-  const { egress, ingress } = walk(cluster, flow);
+function deciders(
+  { unknownPods }: Scenario,
+  { cluster }: Moment,
+  { flow, verdict, by }: Expectation,
+): string[] {
+  const { egress, ingress } = walk(cluster, flow, unknownPods);
   const found = by!.startsWith('egress') ? egress : ingress;
   return found.verdict.verdict === verdict
     ? decidersOf(found)

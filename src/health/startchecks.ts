@@ -1,0 +1,63 @@
+/** Checks of what stands between a pod's start and its first packet. */
+import { cidrText } from '../model/address.ts';
+import { type Check, verdict } from './check.ts';
+import type { Ours } from './facts.ts';
+
+/** What becomes of pods that start. */
+export interface PodStarts {
+  readonly gate:
+    | { readonly kind: 'off'; readonly why: string }
+    | {
+        readonly kind: 'connected';
+        readonly runtime: string;
+        readonly inForce: number;
+        readonly late: number;
+      }
+    | { readonly kind: 'lost'; readonly why: string };
+  readonly unknownPods: 'deny' | 'allow';
+  /** Why unknown pods are treated as they are. */
+  readonly why: string;
+}
+
+export const NO_GATE: PodStarts = {
+  gate: { kind: 'off', why: 'not asked for' },
+  unknownPods: 'allow',
+  why: 'the start gate is off',
+};
+
+export function startGate({ gate, unknownPods }: PodStarts): Check {
+  const name = 'start-gate';
+  const meanwhile =
+    unknownPods === 'deny'
+      ? 'a pod that starts is closed until the API server tells its address'
+      : 'the first packets of a pod may pass before its rules are in force';
+  switch (gate.kind) {
+    case 'off':
+      return verdict.ok(name, `off, ${gate.why}: ${meanwhile}`);
+    case 'lost':
+      return verdict.warn(
+        name,
+        `not connected to the runtime (${gate.why}): ${meanwhile}`,
+        'see whether the container runtime runs, has NRI on, and its socket is mounted',
+      );
+    case 'connected': {
+      const { runtime, inForce, late } = gate;
+      const reason = `${runtime} waits for the rules of each pod: ${inForce} started with them, ${late} without`;
+      return verdict.ok(name, reason);
+    }
+  }
+}
+
+export function unknownPods({ unknownPods, why }: PodStarts, { podCidrs }: Ours): Check {
+  const name = 'unknown-pods';
+  if (unknownPods === 'allow') return verdict.ok(name, `open, because ${why}`);
+  if (podCidrs.length === 0) {
+    return verdict.warn(
+      name,
+      'to be denied, but the node has no pod CIDR: nobody knows which addresses are those of pods',
+      'have the cluster give pod CIDRs to its nodes (kube-controller-manager --allocate-node-cidrs)',
+    );
+  }
+  const where = podCidrs.map(cidrText).join(' and ');
+  return verdict.ok(name, `denied in ${where}, because ${why}`);
+}

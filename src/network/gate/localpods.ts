@@ -1,0 +1,148 @@
+/**
+ * The pods of this node as two tell of them: the runtime knows first, and for certain, which sandbox has which
+ * address; the API server knows everything else.
+ *
+ *     API server ──told──▶ ┌───────────┐
+ *                          │ local pods│ ──events──▶ engine
+ *     runtime ──started──▶ └───────────┘
+ *               stopped, lost
+ *
+ * A living sandbox gives its pod its addresses, whatever the API server says of them, and no other pod of the node
+ * has them. What ended with its sandbox stays gone, until the API server tells of another pod by that name.
+ */
+import type { Address } from '../../model/address.ts';
+import type { ClusterEvent, Pod, PodKey } from '../../model/cluster.ts';
+import type { Sandbox } from './sandbox.ts';
+
+export class LocalPods {
+  readonly #node: string;
+  readonly #now: () => Date;
+  /** Every pod as the API server has it. */
+  readonly #told = new Map<PodKey, Pod>();
+  /** Living ones by their ids, the youngest last. */
+  readonly #sandboxes = new Map<string, Sandbox>();
+  /** The sandbox that a pod had last, where it has ended. */
+  readonly #ended = new Map<PodKey, Sandbox>();
+  /** When a pod was first heard of that only the runtime knows. */
+  readonly #firstSeen = new Map<string, string>();
+  /** What was said of pods of this node, as text. */
+  readonly #said = new Map<PodKey, string>();
+
+  constructor(node: string, now: () => Date = () => new Date()) {
+    this.#node = node;
+    this.#now = now;
+  }
+
+  /** What becomes of what a source tells. */
+  told(events: readonly ClusterEvent[]): ClusterEvent[] {
+    return events.flatMap(event => (event.type === 'pod' ? this.#toldOf(event) : [event]));
+  }
+
+  started(sandbox: Sandbox): ClusterEvent[] {
+    this.#sandboxes.delete(sandbox.id);
+    this.#sandboxes.set(sandbox.id, sandbox);
+    this.#ended.delete(sandbox.key);
+    return this.#changes([sandbox]);
+  }
+
+  stopped(id: string): ClusterEvent[] {
+    const sandbox = this.#sandboxes.get(id);
+    if (sandbox === undefined) return [];
+    this.#end(sandbox);
+    return this.#changes([sandbox]);
+  }
+
+  /** These live, and no others. */
+  synchronised(sandboxes: readonly Sandbox[]): ClusterEvent[] {
+    const ids = new Set(sandboxes.map(({ id }) => id));
+    const gone = [...this.#sandboxes.values()].filter(({ id }) => !ids.has(id));
+    for (const sandbox of gone) this.#end(sandbox);
+    for (const sandbox of sandboxes) {
+      if (!this.#sandboxes.has(sandbox.id)) this.#sandboxes.set(sandbox.id, sandbox);
+      this.#ended.delete(sandbox.key);
+    }
+    return this.#changes([...gone, ...sandboxes]);
+  }
+
+  /** The runtime is heard no more: what it said may be wrong by now, and the API server has the last word. */
+  lost(): ClusterEvent[] {
+    const known = [...this.#sandboxes.values(), ...this.#ended.values()];
+    this.#sandboxes.clear();
+    this.#ended.clear();
+    this.#firstSeen.clear();
+    return this.#changes(known);
+  }
+
+  #end(sandbox: Sandbox): void {
+    this.#sandboxes.delete(sandbox.id);
+    this.#firstSeen.delete(sandbox.id);
+    const { key } = sandbox;
+    if (this.#told.has(key) && this.#sandboxOf(key) === undefined) this.#ended.set(key, sandbox);
+  }
+
+  #toldOf({ key, value }: ClusterEvent & { type: 'pod' }): ClusterEvent[] {
+    if (value === undefined) this.#told.delete(key);
+    else this.#told.set(key, value);
+    if (value === undefined || !isOf(value, this.#ended.get(key))) this.#ended.delete(key);
+    const concernsUs =
+      this.#said.has(key) || value?.node === this.#node || this.#sandboxOf(key) !== undefined;
+    return concernsUs ? this.#say(key) : [{ type: 'pod', key, ...(value !== undefined && { value }) }];
+  }
+
+  /** Of the pods of these sandboxes, and of all that have or had an address of theirs. */
+  #changes(sandboxes: readonly Sandbox[]): ClusterEvent[] {
+    const addresses = new Set(sandboxes.flatMap(sandbox => sandbox.addresses));
+    const others = [...this.#said.keys()].filter(key =>
+      this.#told.get(key)?.addresses.some(address => addresses.has(address)),
+    );
+    return [...new Set([...sandboxes.map(({ key }) => key), ...others])].flatMap(key => this.#say(key));
+  }
+
+  #say(key: PodKey): ClusterEvent[] {
+    const value = this.#pod(key);
+    const text = JSON.stringify(value);
+    if (value !== undefined && this.#said.get(key) === text) return [];
+    if (value === undefined && !this.#said.has(key)) return [];
+    if (value?.node === this.#node) this.#said.set(key, text);
+    else this.#said.delete(key);
+    return [{ type: 'pod', key, ...(value !== undefined && { value }) }];
+  }
+
+  #pod(key: PodKey): Pod | undefined {
+    const told = this.#told.get(key);
+    const sandbox = this.#sandboxOf(key);
+    // By that name a pod runs on another node by now, and what is left of ours is nobody's.
+    if (told !== undefined && told.node !== '' && told.node !== this.#node) return told;
+    if (sandbox === undefined || sandbox.addresses.length === 0) return told && this.#withoutOthers(told);
+    if (told === undefined || !isOf(told, sandbox)) return this.#fromSandbox(sandbox);
+    return told.hostNetwork ? told : { ...told, node: this.#node, addresses: sandbox.addresses };
+  }
+
+  /** The pod's youngest: an older one is about to end. */
+  #sandboxOf(key: PodKey): Sandbox | undefined {
+    return [...this.#sandboxes.values()].findLast(sandbox => sandbox.key === key);
+  }
+
+  /** Without the addresses that a living sandbox has, or that ended with the pod's own. */
+  #withoutOthers(pod: Pod): Pod {
+    if (pod.hostNetwork || pod.addresses.length === 0) return pod;
+    const taken = new Set<Address>([...this.#sandboxes.values()].flatMap(({ addresses }) => addresses));
+    for (const address of this.#ended.get(pod.key)?.addresses ?? []) taken.add(address);
+    const left = pod.addresses.filter(address => !taken.has(address));
+    return left.length === pod.addresses.length ? pod : { ...pod, addresses: left };
+  }
+
+  /** Nobody else knows it yet: its container ports are not known, so that no port matches by its name. */
+  #fromSandbox({ id, key, uid, labels, addresses }: Sandbox): Pod {
+    const [namespace = '', name = ''] = key.split('/');
+    const createdAt = this.#firstSeen.get(id) ?? this.#now().toISOString();
+    this.#firstSeen.set(id, createdAt);
+    const rest = { hostNetwork: false, finished: false, createdAt, ports: [] };
+    return { key, namespace, name, uid, labels, node: this.#node, addresses, ...rest };
+  }
+}
+
+/** Whether it is the pod of that sandbox, and not its successor by the same name. */
+function isOf({ uid }: Pod, sandbox: Sandbox | undefined): boolean {
+  return sandbox !== undefined && (uid === undefined || sandbox.uid === '' || uid === sandbox.uid);
+}

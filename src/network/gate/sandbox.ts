@@ -1,0 +1,41 @@
+/** A pod's sandbox, as the runtime tells of it. */
+import { type Address, parseAddress } from '../../model/address.ts';
+import type { PodKey } from '../../model/cluster.ts';
+import type { Labels } from '../../model/selector.ts';
+import type { PodSandbox } from '../../nri/messages.ts';
+
+export interface Sandbox {
+  readonly id: string;
+  readonly key: PodKey;
+  readonly uid: string;
+  readonly labels: Labels;
+  /** Empty for a pod in the host's network, and where the runtime does not tell. */
+  readonly addresses: readonly Address[];
+  /** It has a network namespace of its own. */
+  readonly ownNetwork: boolean;
+}
+
+/** Undefined where the message does not say whose sandbox it is. */
+export function sandboxOf({ id, namespace, name, uid, labels, ips, linux }: PodSandbox): Sandbox | undefined {
+  if (id === '' || !isName(namespace) || !isName(name)) return undefined;
+  return {
+    id,
+    key: `${namespace}/${name}`,
+    uid,
+    labels: Object.fromEntries(Object.entries(labels).filter(([label]) => !KUBELETS.has(label))),
+    addresses: [...new Set(ips.map(parseAddress).filter(address => address !== undefined))],
+    ownNetwork: ips.length > 0 || (linux?.namespaces.some(({ type }) => type === 'network') ?? false),
+  };
+}
+
+/** A key is split at its first slash. */
+function isName(text: string): boolean {
+  return text !== '' && !text.includes('/');
+}
+
+/** What the kubelet adds to a pod's own labels when it tells the runtime. */
+const KUBELETS: ReadonlySet<string> = new Set([
+  'io.kubernetes.pod.name',
+  'io.kubernetes.pod.namespace',
+  'io.kubernetes.pod.uid',
+]);

@@ -1,0 +1,105 @@
+/**
+ * Unknown pods: addresses of a node's pod networks that no pod has, as far as anybody has told us. A pod that has
+ * just started is one until it is known, and where they are denied it can neither send nor receive before its rules
+ * are in force, whether the agent lives or not.
+ *
+ * The deny stands behind the pod maps, which then know every local pod: one that has a class leads to it, any other
+ * to what is allowed. So it costs whom no map knows one compare, and nobody else anything.
+ */
+import { type Address, type Cidr, type Family, familyOf, networkOf, parseCidr } from '../model/address.ts';
+import type { Cluster, Node, Pod } from '../model/cluster.ts';
+import type { Direction } from '../model/policy.ts';
+import { type AddressField, addressInNetwork, isForwarded, notFromLoopback, verdict } from '../nft/match.ts';
+import type { ElementValue, Expr, Rule, Ruleset, Verdict } from '../nft/ruleset.ts';
+import { INGRESS_CHAIN } from './program.ts';
+
+export type UnknownPods = 'deny' | 'allow';
+
+/** The node's pod networks in which unknown pods are denied. */
+export function deniedNetworks({ nodes }: Cluster, node: string, unknownPods: UnknownPods): readonly Cidr[] {
+  return unknownPods === 'deny' ? podNetworks(nodes.get(node)) : [];
+}
+
+function podNetworks(node: Node | undefined): Cidr[] {
+  return (node?.podCidrs ?? []).map(parseCidr).filter(cidr => cidr !== undefined);
+}
+
+/** What an element of a pod map says of a known pod that no policy affects in the direction. */
+export const OPEN: Record<Direction, Verdict> = {
+  egress: { kind: 'goto', chain: INGRESS_CHAIN },
+  ingress: { kind: 'accept' },
+};
+
+/** The chain of the class that an element of a pod map leads to; none where the pod is open. */
+export function classChain({ verdict }: ElementValue): string | undefined {
+  return verdict !== undefined && 'chain' in verdict && verdict.chain !== INGRESS_CHAIN
+    ? verdict.chain
+    : undefined;
+}
+
+type Place = 'forward' | 'input' | typeof INGRESS_CHAIN;
+
+/**
+ * Drops what unknown pods send or are sent. An address of the node itself, as a bridge has one in the pod network, is
+ * no pod's: what it sends to itself comes in by loopback, and what pods send to it is not forwarded. Packets of the
+ * node to its pods pass none of these chains: they stay open (N43).
+ */
+export function unknownRules(
+  family: Family,
+  networks: readonly Cidr[],
+  place: Place,
+  field: AddressField,
+): Rule[] {
+  const also: Record<Place, Expr[]> = {
+    forward: [],
+    input: notFromLoopback(),
+    [INGRESS_CHAIN]: isForwarded(),
+  };
+  return networks
+    .filter(cidr => cidr.family === family)
+    .map(cidr => ({
+      exprs: [...addressInNetwork(cidr, field), ...also[place], verdict('drop')],
+      comment: COMMENTS[field],
+    }));
+}
+
+const COMMENTS: Record<AddressField, string> = {
+  saddr: 'from an address of the pod network that no known pod has',
+  daddr: 'to an address of the pod network that no known pod has',
+};
+
+/** Whether rules that stand deny unknown pods. */
+export function standing({ tables }: Ruleset): UnknownPods {
+  const denies = [...tables.values()].some(({ chains }) =>
+    chains.get('forward')?.rules.some(({ comment }) => comment === COMMENTS.saddr),
+  );
+  return denies ? 'deny' : 'allow';
+}
+
+/** Finds the node in whose pod networks an address is that no pod has, and no node for itself. */
+export function unknownPodFinder(
+  { nodes }: Cluster,
+  owners: ReadonlyMap<Address, Pod>,
+  unknownPods: UnknownPods,
+): (address: Address) => Node | undefined {
+  if (unknownPods === 'allow') return () => undefined;
+  const own = new Set([...nodes.values()].flatMap(({ addresses }) => addresses));
+  // By prefix length, of which a cluster has one or two in each family: thousands of nodes are found in one step.
+  const byPrefix = new Map<string, Map<Address, Node>>();
+  for (const node of nodes.values()) {
+    for (const { family, prefix, base } of podNetworks(node)) {
+      const key = `${family} ${prefix}`;
+      byPrefix.set(key, (byPrefix.get(key) ?? new Map<Address, Node>()).set(base, node));
+    }
+  }
+  return address => {
+    if (owners.has(address) || own.has(address)) return undefined;
+    for (const [key, found] of byPrefix) {
+      const [family, prefix] = key.split(' ');
+      if (family !== familyOf(address)) continue;
+      const node = found.get(networkOf(address, Number(prefix)).base);
+      if (node !== undefined) return node;
+    }
+    return undefined;
+  };
+}
