@@ -1,7 +1,7 @@
 /** An API server, etcd and the controller that ends namespaces, without any node. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { Api } from './api.ts';
 import { Component } from './component.ts';
 import { until } from './until.ts';
@@ -22,7 +22,8 @@ export class ControlPlane {
 
   /** `folder` holds all that it keeps; the programs are in SLUICE_BIN, which scripts/storms sets. */
   static async start(folder: string): Promise<ControlPlane> {
-    execFileSync(CERTS, { env: { ...process.env, SLUICE_STATE: folder } });
+    const [SLUICE_STATE, SLUICE_CLUSTER] = [dirname(folder), basename(folder)];
+    execFileSync(CERTS, { env: { ...process.env, SLUICE_STATE, SLUICE_CLUSTER } });
     const plane = new ControlPlane(folder);
     await plane.begin();
     return plane;

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { parse } from 'yaml';
+import { undoAtExit } from '../../../src/lab/cleanup.ts';
 import { buildLab, type Lab, sweepLabs } from '../../../src/lab/lab.ts';
 import { enterNetworkNamespace } from '../../../src/lab/libc.ts';
 import { inNamespace } from '../../../src/lab/netns.ts';
@@ -63,6 +64,7 @@ export class Storm {
     const lab = await buildLab({ nodes, pods, outside: [address(SERVER.address)] });
     enterNetworkNamespace(openSync(lab.namespaceOf(address(SERVER.address)), 'r'));
     const folder = mkdtempSync(join(tmpdir(), 'sluice-storm-'));
+    undoAtExit(() => rmSync(folder, { recursive: true, force: true }));
     const plane = await ControlPlane.start(folder);
     const kernel = await inNamespace(lab.nodeNamespace(NODE), () => openNftKernel());
     const storm = new Storm(lab, folder, plane, await Saboteur.start(), kernel);
@@ -129,10 +131,14 @@ export class Storm {
     return (await this.#kernel.dump()).ruleset;
   }
 
-  /** Cuts the agent off, and waits until it has found that it may not read that source; answers what stands. */
+  /** Cuts the agent off until it has found that it may not read that source; answers what stands. */
   async refused(source: string): Promise<Ruleset> {
-    this.saboteur.cutAll();
-    const isTold = async () => (await this.#lostSources()).includes(source);
+    // For some seconds the server may remember that it was good.
+    const isTold = async () => {
+      this.saboteur.cutAll();
+      await setTimeout(1000);
+      return (await this.#lostSources()).includes(source);
+    };
     await until(`the agent says that it cannot read ${source}`, isTold);
     return this.standing();
   }
@@ -164,7 +170,7 @@ export class Storm {
     this.api.close();
     await this.plane.end();
     this.#lab.remove();
-    rmSync(this.#folder, { recursive: true });
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 
   async #lostSources(): Promise<string> {
