@@ -54,6 +54,15 @@ export function matchesNamespace(selector: NamespaceSelector, name: string, labe
   return selector.kind === 'name' ? selector.name === name : matchesLabels(selector.selector, labels);
 }
 
+/** Whether the selector selects a pod with this namespace and these labels; `namespaceLabels` are its namespace's. */
+export function selectsPod(
+  { namespaces, pods }: PodSelector,
+  pod: { readonly namespace: string; readonly labels: Labels },
+  namespaceLabels: Labels,
+): boolean {
+  return matchesNamespace(namespaces, pod.namespace, namespaceLabels) && matchesLabels(pods, pod.labels);
+}
+
 /** kubectl's selector syntax: `app=web,tier in (a, b),!legacy`; `*` for everything. */
 export function selectorText({ requirements }: LabelSelector): string {
   return requirements.length === 0 ? '*' : requirements.map(requirementText).join(',');

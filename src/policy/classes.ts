@@ -4,7 +4,7 @@
  */
 import type { Pod } from '../model/cluster.ts';
 import type { Direction, Policy, PortMatch, Rule } from '../model/policy.ts';
-import { type Labels, matchesLabels, matchesNamespace } from '../model/selector.ts';
+import { type Labels, selectsPod } from '../model/selector.ts';
 
 export type NamedPort = Extract<PortMatch, { kind: 'named' }>;
 export type PortRange = Extract<PortMatch, { kind: 'range' }>;
@@ -34,9 +34,7 @@ export function classOf(
 }
 
 export function selects({ subject }: Policy, pod: Pod, labels: Labels): boolean {
-  return (
-    matchesNamespace(subject.namespaces, pod.namespace, labels) && matchesLabels(subject.pods, pod.labels)
-  );
+  return selectsPod(subject, pod, labels);
 }
 
 function makeClass(pod: Pod, direction: Direction, policies: readonly Policy[]): PodClass {

@@ -1,7 +1,7 @@
 /** The peer groups that are in use, kept equal to the cluster one pod and one node at a time. */
 import { type Address, type Family, familyOf } from '../model/address.ts';
-import { type Cluster, namespaceLabels, type Pod, type PodKey } from '../model/cluster.ts';
-import { type Labels, matchesLabels, matchesNamespace, type PodSelector } from '../model/selector.ts';
+import { type Cluster, namespaceLabels, type PodKey } from '../model/cluster.ts';
+import { type Labels, matchesLabels, selectsPod } from '../model/selector.ts';
 import { MemberHistory } from '../nft/history.ts';
 import type { ElementKey, NftSet, SetSpec } from '../nft/ruleset.ts';
 import { type Directory, getOrMake, type Resident } from './directory.ts';
@@ -159,12 +159,6 @@ function podKeys(group: Group, { pod, addresses }: Resident, labels: Labels): re
     addresses.flatMap((address: Address) => namedPortKeys(peer as NamedPortPeer, pod, address)),
   );
   return [...new Set(keys)];
-}
-
-function selectsPod(selector: PodSelector, pod: Pod, labels: Labels): boolean {
-  return (
-    matchesNamespace(selector.namespaces, pod.namespace, labels) && matchesLabels(selector.pods, pod.labels)
-  );
 }
 
 /** A group's set of one family. A key begins with its address, so that it tells its family. */
