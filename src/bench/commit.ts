@@ -16,7 +16,7 @@ import { OWNED } from '../netlink/ownership.ts';
 import type { Kernel } from '../nft/kernel.ts';
 import type { Op } from '../nft/op.ts';
 import { MEMBER, type SetSpec } from '../nft/ruleset.ts';
-import { absolute, againstFloor, type BenchRow, median } from './row.ts';
+import { absolute, againstFloor, type BenchRow, beyondFloor, median } from './row.ts';
 
 const ROUNDS = 15;
 const PAIRS = 2000;
@@ -120,28 +120,16 @@ async function manyElements(netns: Netns, floor: Floor): Promise<BenchRow[]> {
       middle(({ gap }) => gap.cpu),
       10,
     ),
-    gapRow(
+    // Where the kernel does not preempt itself, a commit of anybody's holds whoever waits for its CPU. The floor is the
+    // gap of a loop with nothing to do while bench/commit.c, another process, commits the same (docs/decisions/0008).
+    beyondFloor(
+      'event-loop gap during it, beyond that of an idle loop',
+      'ms',
       middle(({ gap }) => gap.wall),
       middle(({ idle }) => idle.wall),
+      10,
     ),
   ];
-}
-
-/**
- * Where the kernel does not preempt itself, a commit of anybody's takes a whole CPU for as long as it lasts. The floor
- * is the gap of an event loop with nothing to do while bench/commit.c, another process, commits the same.
- */
-function gapRow(value: number, floor: number): BenchRow {
-  const ratio = value / floor;
-  return {
-    name: 'event-loop gap during it',
-    value,
-    unit: 'ms',
-    floor,
-    ratio,
-    budget: 10,
-    ok: value <= 10,
-  };
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

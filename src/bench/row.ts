@@ -7,7 +7,7 @@ export interface BenchRow {
   readonly floor?: number;
   /** value / floor. */
   readonly ratio?: number;
-  /** What `ratio`, or without one `value`, must not exceed. */
+  /** What `ratio` must not exceed; without one what `value` beyond `floor` must not, if there is a floor. */
   readonly budget: number;
   readonly ok: boolean;
 }
@@ -27,6 +27,17 @@ export function againstFloor(
 /** A row that is judged by its value. */
 export function absolute(name: string, unit: BenchRow['unit'], value: number, budget: number): BenchRow {
   return { name, value, unit, budget, ok: value <= budget };
+}
+
+/** A row that is judged by what its value is beyond a floor. */
+export function beyondFloor(
+  name: string,
+  unit: BenchRow['unit'],
+  value: number,
+  floor: number,
+  budget: number,
+): BenchRow {
+  return { name, value, unit, floor, budget, ok: value - floor <= budget };
 }
 
 /** The middle one, or the mean of the two in the middle. */

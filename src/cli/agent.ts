@@ -16,6 +16,7 @@ import { agentView } from '../rpc/agentview.ts';
 import { openSource, type SourceOptions } from './agentsource.ts';
 import { makeLog } from './log.ts';
 import { ownAddresses } from './ownaddresses.ts';
+import { nameProcess } from './processname.ts';
 import { nodeReader } from './readnode.ts';
 import { type ServeOptions, serve } from './serve.ts';
 import { type GateAgent, lateNotice, PodGate, type StartGateOptions, startsOf } from './startgate.ts';
@@ -35,6 +36,7 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   const stop = stopSignal;
   if (stop.aborted) return;
   keepMemorySmall();
+  nameProcess('sluice');
   const { node, logFormat: format, liveConnections = 'cut' } = options;
   const log = await makeLog(format ?? (process.stdout.isTTY ? 'pretty' : 'json'));
   const ended = new AbortController();

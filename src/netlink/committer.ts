@@ -95,7 +95,7 @@ export class Committer {
   #first(ops: readonly Op[], expected: Generation | undefined): Attempt {
     const before = expected ?? this.#quiet.known();
     const tables = this.#ownership.adoptable(ops);
-    return {
+    const attempt: Attempt = {
       ops,
       expected: before,
       expecting: expected !== undefined,
@@ -109,6 +109,7 @@ export class Committer {
       tableFlags: this.#ownership.tableFlags,
       number: 1,
     };
+    return mayChangeNothing(ops) ? (this.#echoing(attempt) ?? attempt) : attempt;
   }
 
   /** Throws where another attempt is of no use. */
@@ -171,6 +172,13 @@ function isEmpty({ ops, tables }: Draft): boolean {
 
 function raise(error: KernelError): never {
   throw error;
+}
+
+/** A flush of an empty chain makes no generation; nor does an element that stands, where additions are not `new`. */
+function mayChangeNothing(ops: readonly Op[]): boolean {
+  return (
+    ops.some(({ op }) => op === 'flushChain') && ops.every(op => op.op === 'flushChain' || isAddition(op))
+  );
 }
 
 function isAddition({ op }: Op): boolean {

@@ -17,6 +17,26 @@ export const MAX_ELEMENT = 1024;
 /** What a plain IPv4 member takes. */
 export const MEMBER_SIZE = 16;
 
+/** Writes elements from `from` on until `to` has `full` bytes; answers where the next begins. */
+export function writeElements(
+  to: AttributeWriter,
+  set: SetSpec,
+  elements: readonly (readonly [ElementKey, ElementValue])[],
+  from: number,
+  full: number,
+): number {
+  const quads = isQuad(set.key) && !set.interval;
+  let next = from;
+  for (; next < elements.length && to.length < full; next++) {
+    const [key, value] = elements[next]!;
+    // Most of all elements there are.
+    if (quads && value.verdict === undefined && value.comment === undefined && key !== CATCHALL)
+      writeQuadMember(to, key);
+    else writeElement(to, set, key, value);
+  }
+  return next;
+}
+
 /** Writes one element of `set`; to delete it, its key is all that the kernel wants. */
 export function writeElement(
   to: AttributeWriter,
@@ -55,10 +75,8 @@ function writeCatchAll(to: AttributeWriter, value: ElementValue | undefined): vo
 }
 
 function writeMember(to: AttributeWriter, fields: readonly FieldType[], key: ElementKey): void {
-  if (fields[0] === 'ipv4_addr' && fields.length === 1) {
-    // Most of all elements there are: four words, and nothing to be zeroed first.
-    const [element, keyNest, value] = MEMBER_HEADERS;
-    to.words(element, keyNest, value, quadWord(key, 0, key.length));
+  if (isQuad(fields)) {
+    writeQuadMember(to, key);
     return;
   }
   const length = keyLength(fields);
@@ -67,12 +85,19 @@ function writeMember(to: AttributeWriter, fields: readonly FieldType[], key: Ele
   writeReservedKey(to, fields, length, key);
 }
 
-/** Of an element, its key and its value, where the key has four bytes. */
-const MEMBER_HEADERS = [
-  nestHeader(LIST_ELEM, 12),
-  nestHeader(ELEMENT.KEY, 8),
-  attributeHeader(DATA.VALUE, 4),
-] as const;
+function isQuad(fields: readonly FieldType[]): boolean {
+  return fields[0] === 'ipv4_addr' && fields.length === 1;
+}
+
+// Where the key has four bytes.
+const QUAD_ELEMENT = nestHeader(LIST_ELEM, 12);
+const QUAD_KEY = nestHeader(ELEMENT.KEY, 8);
+const QUAD_VALUE = attributeHeader(DATA.VALUE, 4);
+
+/** Four words, and nothing to be zeroed first. */
+function writeQuadMember(to: AttributeWriter, key: ElementKey): void {
+  to.words(QUAD_ELEMENT, QUAD_KEY, QUAD_VALUE, quadWord(key, 0, key.length));
+}
 
 function writeReservedKey(
   to: AttributeWriter,

@@ -5,7 +5,7 @@ import type { Op } from '../nft/op.ts';
 import { type BaseHook, type Family, type SetSpec, TABLE_NAME } from '../nft/ruleset.ts';
 import { type AttributeWriter, MAX_ATTRIBUTE } from './attributes.ts';
 import type { AckOn, Batch } from './batch.ts';
-import { MAX_ELEMENT, MEMBER_SIZE, writeElement } from './elements.ts';
+import { MAX_ELEMENT, MEMBER_SIZE, writeElement, writeElements } from './elements.ts';
 import { writeExpr } from './expressions.ts';
 import { keyLength, keyType } from './keys.ts';
 import {
@@ -204,15 +204,10 @@ function writeRule(batch: Batch, { family, chain, rule }: Extract<Op, { op: 'add
 
 /** One message of elements from `from` on; answers where the next has to begin: the list is one attribute, and ends at 64 KB. */
 function writeEntries(batch: Batch, flags: number, op: AddElements, from: number): number {
-  const end = op.elements.length;
   let next = from;
   batch.message(MSG.NEWSETELEM, flags, op.family, to => {
-    const list = openList(to, op.set, end - from);
-    const full = list + MAX_ATTRIBUTE - MAX_ELEMENT;
-    for (; next < end && to.length < full; next++) {
-      const entry = op.elements[next]!;
-      writeElement(to, op.set, entry[0], entry[1]);
-    }
+    const list = openList(to, op.set, op.elements.length - from);
+    next = writeElements(to, op.set, op.elements, from, list + MAX_ATTRIBUTE - MAX_ELEMENT);
     to.close(list);
   });
   return next;

@@ -111,6 +111,10 @@ describe('a live agent', () => {
     expect(sluice('status').stdout).toMatch(/^n1 is ready; the agent runs for \d+ m?s\n/);
   });
 
+  test('owns its tables by its own name', () => {
+    expect(netns.exec('nft', ['list', 'table', 'ip', 'sluice'])).toContain('# progname sluice\n');
+  });
+
   test('tells `sluice explain` its cluster', () => {
     expect(sluice('explain', 'shop/web', 'shop/db:5432').stdout).toMatch(
       /^allow {2}shop\/web \(10\.0\.0\.1\) -> shop\/db \(10\.0\.0\.2\):5432\/TCP\n/,

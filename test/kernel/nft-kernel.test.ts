@@ -150,7 +150,7 @@ test('a dump during commits of others is of one generation', async () => {
     }
   };
   try {
-    for (let dumps = 0, before = -1; dumps < 20; dumps++) {
+    for (let dumps = 0, before = -1; dumps < 10; dumps++) {
       const { ruleset, generation } = await dump();
       expect(ruleset.tables.get('ip')!.sets.get('peers')!.elements.size).toBe(keys.length);
       expect(generation).toBeGreaterThanOrEqual(before);
@@ -160,7 +160,7 @@ test('a dump during commits of others is of one generation', async () => {
     writing = false;
     await writer;
   }
-  expect(commits, 'commits meanwhile').toBeGreaterThan(5);
+  expect(commits, 'commits meanwhile').toBeGreaterThan(3);
 });
 
 function undefinedIfInterrupted(error: { code?: string }): undefined {
@@ -186,6 +186,20 @@ test('a change like one before is refused as clearly as the first, and harms non
   expect(await kernel.commit([del('ip', '10.0.0.4')])).toBe(first + 7);
   const { elements } = (await kernel.dump()).ruleset.tables.get('ip')!.sets.get('peers')!;
   expect([...elements.keys()]).toEqual(['10.0.0.2']);
+});
+
+test('a flush of empty chains tells the generation that stands, with a change beside it the one that it made', async () => {
+  const kernel = await kernelIn(namespace());
+  const chains = ['a', 'b'];
+  const flushes = chains.map((chain): Op => ({ op: 'flushChain', family: 'ip', chain }));
+  const first = await kernel.commit([
+    ...make('ip'),
+    ...chains.map((chain): Op => ({ op: 'addChain', family: 'ip', chain })),
+  ]);
+  expect(await kernel.commit(flushes)).toBe(first);
+  expect(await kernel.generation()).toBe(first);
+  expect(await kernel.commit([...flushes, add('ip', '10.0.0.1')])).toBe(first + 1);
+  expect(await kernel.commit([...flushes, add('ip', '10.0.0.1')]), 'it stands already').toBe(first + 1);
 });
 
 test('ten thousand refused elements are one error, and the next commit goes in', async () => {
