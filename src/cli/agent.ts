@@ -25,7 +25,7 @@ import { stopSignal } from './stopsignal.ts';
 export interface AgentCommandOptions extends SourceOptions, ServeOptions, StartGateOptions {
   readonly logFormat?: 'json' | 'pretty';
   readonly liveConnections?: 'cut' | 'keep';
-  readonly podNetwork?: 'attach' | 'none';
+  readonly podNetwork?: 'attach' | 'chained' | 'none';
 }
 
 /** How long the socket may be missing while no rules are in force. */
@@ -54,8 +54,8 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
     networkNamespace: await ownNetworkNamespace(),
     cutsConnections: liveConnections === 'cut',
   };
-  const pods = options.podNetwork === 'attach' ? await openPods(node, agent, keeper, log) : undefined;
-  const view = agentView(identity, keeper, agent, nodeReader(), () => gate.status(), pods?.network);
+  const pods = await openPods(options, agent, keeper, log);
+  const view = agentView(identity, keeper, agent, nodeReader(), () => gate.status(), pods);
   const totals = {
     connectionsCut: () => live?.counts.cut ?? 0,
     watchRestarts: () => keeper.watchRestarts,
@@ -72,7 +72,7 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
     if (!stop.aborted) {
       keeper.setSynced();
       warnOfUnknownNode(node, agent.cluster, log);
-      await pods?.network.start();
+      await pods?.network?.start();
       const gated: GateAgent = {
         note: (events, how) => agent.note(events, how),
         inForce: () => arrivals.inForce(),
@@ -103,9 +103,15 @@ function warnOfUnknownNode(node: string, cluster: Cluster, log: Logger): void {
 }
 
 // Loaded where it is wanted only: its thread and its sockets are no part of an agent that enforces and nothing else.
-async function openPods(node: string, agent: Agent, keeper: StatusKeeper, log: Logger) {
+async function openPods(
+  { node, podNetwork = 'none' }: AgentCommandOptions,
+  agent: Agent,
+  keeper: StatusKeeper,
+  log: Logger,
+) {
+  if (podNetwork === 'none') return undefined;
   const { openPodNetwork } = await import('./podnetwork.ts');
-  return openPodNetwork(node, agent, keeper, log);
+  return openPodNetwork(podNetwork, node, agent, keeper, log);
 }
 
 function followConnections(log: Logger): LiveConnections {

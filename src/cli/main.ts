@@ -64,9 +64,9 @@ function program(): Command {
     .addOption(
       new Option(
         '--pod-network <how>',
-        'attach: attach pods to the network ourselves, as a runtime asks by KNI or sluice-cni',
+        'attach: attach pods ourselves, as a runtime asks by KNI or sluice-cni; chained: hear by sluice-cni of the pods that another plugin attaches',
       )
-        .choices(['attach', 'none'])
+        .choices(['attach', 'chained', 'none'])
         .default('none'),
     )
     .addOption(

@@ -4,14 +4,16 @@ import type { Logger } from 'pino';
 import type { Agent } from '../agent/agent.ts';
 import type { StatusKeeper } from '../agent/status.ts';
 import type { ClusterEvent, PodKey } from '../model/cluster.ts';
+import type { CniParts } from '../network/cni.ts';
 import { NetworkError } from '../network/error.ts';
 import { NamespaceHelper } from '../network/helper.ts';
+import { HostPorts } from '../network/hostports.ts';
 import { type Identity, LocalPods } from '../network/localpods.ts';
 import { NodeLinks } from '../network/nodelinks.ts';
 import { type Admission, PodNetwork } from '../network/podnetwork.ts';
+import { PodTableSocket } from '../network/podtablesocket.ts';
 
-export interface PodNetworkParts {
-  readonly network: PodNetwork;
+export interface PodNetworkParts extends CniParts {
   /** What the source's events mean here. */
   merge(events: readonly ClusterEvent[]): readonly ClusterEvent[];
   close(): Promise<void>;
@@ -21,39 +23,51 @@ export interface PodNetworkParts {
 const PATIENCE_MS = 1500;
 const POLL_MS = 2;
 
+/** `chained`: another plugin attaches the pods, and its result tells us of them. */
 export function openPodNetwork(
+  how: 'attach' | 'chained',
   node: string,
   agent: Pick<Agent, 'note' | 'cluster'>,
   keeper: StatusKeeper,
   log: Logger,
 ): PodNetworkParts {
   const local = new LocalPods(node);
+  const admission = admissionTo(local, agent, keeper);
+  const merge = (events: readonly ClusterEvent[]) => local.merge(events);
+  if (how === 'chained') return { admission, merge, close: async () => {} };
   const links = new NodeLinks();
   const helper = new NamespaceHelper();
+  const table = new PodTableSocket();
   const network = new PodNetwork({
     node,
     links,
     helper,
-    admission: admission(local, agent, keeper),
+    ports: new HostPorts(table),
+    admission,
     cluster: () => agent.cluster,
     livingPods: () => livingPods(local, keeper),
     log,
   });
   return {
     network,
-    merge: events => local.merge(events),
+    admission,
+    merge: events => {
+      if (events.some(({ type }) => type === 'node')) network.nodesChanged();
+      return merge(events);
+    },
     close: async () => {
       network.close();
       links.close();
+      table.close();
       await helper.close();
     },
   };
 }
 
-function admission(local: LocalPods, agent: Pick<Agent, 'note'>, keeper: StatusKeeper): Admission {
+function admissionTo(local: LocalPods, agent: Pick<Agent, 'note'>, keeper: StatusKeeper): Admission {
   return {
     admit: async identity => {
-      agent.note(local.attach(identity));
+      agent.note(local.attach(identity), { urgent: true });
       const deadlineMs = performance.now() + PATIENCE_MS;
       while (!isProgrammed(identity, local, keeper)) {
         if (performance.now() > deadlineMs) throw tooLate(identity, local);

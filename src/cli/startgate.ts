@@ -12,7 +12,7 @@ import type { UnknownPods } from '../policy/unknown.ts';
 export interface StartGateOptions {
   readonly node: string;
   readonly manifests?: string;
-  readonly podNetwork?: 'attach' | 'none';
+  readonly podNetwork?: 'attach' | 'chained' | 'none';
   readonly startGate?: 'auto' | 'nri' | 'off';
   readonly nriSocket?: string;
   readonly startGateTimeout?: number;
@@ -36,15 +36,17 @@ export function startsOf(options: StartGateOptions): Starts {
   const gate = gateOf(options, nriSocket);
   const [unknownPods, why]: [UnknownPods, string] =
     options.unknownPods === undefined
-      ? defaultOf(gate.on, options.podNetwork === 'attach')
+      ? defaultOf(gate.on, options.podNetwork)
       : [options.unknownPods, `--unknown-pods=${options.unknownPods} says so`];
   return { unknownPods, why, nriSocket, timeoutMs, gate };
 }
 
 /** Where the agent knows of a pod before it starts, nothing that it does not know is one. */
-function defaultOf(gated: boolean, attaches: boolean): [UnknownPods, string] {
+function defaultOf(gated: boolean, podNetwork: StartGateOptions['podNetwork']): [UnknownPods, string] {
   if (gated) return ['deny', 'the start gate is on'];
-  return attaches ? ['deny', 'the agent itself attaches pods'] : ['allow', 'the start gate is off'];
+  if (podNetwork === 'attach') return ['deny', 'the agent itself attaches pods'];
+  if (podNetwork === 'chained') return ['deny', 'a CNI plugin tells of every pod before it starts'];
+  return ['allow', 'the start gate is off'];
 }
 
 /** A folder of manifests has nothing to do with the pods that a runtime on this machine may run. */

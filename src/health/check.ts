@@ -19,6 +19,8 @@ export const CHECK_NAMES = [
   'bridge-traffic-seen',
   'conntrack-fill',
   'pod-cidr-route',
+  'pod-addresses',
+  'node-routes',
   'foreign-enforcer',
   'start-gate',
   'unknown-pods',

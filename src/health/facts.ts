@@ -28,4 +28,14 @@ export interface Ours {
   readonly podAddresses: readonly Address[];
   /** Names of the pods that run on this node. */
   readonly podNames: readonly string[];
+  /** Absent where another plugin attaches the pods. */
+  readonly attached?: Attached;
+}
+
+/** What stands in the way of pods that we attach ourselves. */
+export interface Attached {
+  /** Why no further pod gets an address; absent while one does. */
+  readonly refuses?: string;
+  /** Pod networks of other nodes that nothing of ours leads to: `10.0.2.0/24 of node two`. */
+  readonly unreachable: readonly string[];
 }

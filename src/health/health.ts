@@ -1,4 +1,5 @@
 import { kernelEqualsDesired, lastCommit, lastEvent, sourcesSynced, type Work } from './agentchecks.ts';
+import { nodeRoutes, podAddresses } from './attachchecks.ts';
 import { type Check, isReady } from './check.ts';
 import type { Host, Ours } from './facts.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
@@ -27,6 +28,8 @@ export function health(
     bridgeTrafficSeen(host, ours),
     conntrackFill(host),
     podCidrRoute(host, ours),
+    podAddresses(ours),
+    nodeRoutes(ours),
     foreignEnforcer(host, ours),
     startGate(starts),
     unknownPods(starts, ours),

@@ -1,15 +1,14 @@
-/** Ports of the node that lead to a pod. */
+/** Ports of the node that lead to a pod, on all of the node's addresses. */
 
-import { type Address, familyOf, parseAddress } from '../model/address.ts';
+import { parseAddress } from '../model/address.ts';
 import type { Protocol } from '../model/policy.ts';
+import { NetworkError } from './error.ts';
 import { invalid, shown } from './request.ts';
 
 export interface HostPort {
   readonly protocol: Protocol;
   readonly hostPort: number;
   readonly podPort: number;
-  /** The node's address that it is on; absent where all of them are meant. */
-  readonly hostAddress?: Address;
 }
 
 export interface PortMapping {
@@ -42,17 +41,10 @@ function hostPortOf(mapping: PortMapping, index: number): HostPort {
   const hostAddress = EVERYWHERE.has(text) ? undefined : parseAddress(text);
   if (hostAddress === undefined && !EVERYWHERE.has(text))
     throw invalid(`${at}: host address "${shown(text)}" is no address`);
-  return {
-    protocol,
-    hostPort: mapping.hostPort,
-    podPort: mapping.containerPort,
-    ...(hostAddress && { hostAddress }),
-  };
-}
-
-/** The pod's address that a host port leads to, for each family that it is of. */
-export function targets({ hostAddress }: HostPort, addresses: readonly Address[]): Address[] {
-  return addresses.filter(
-    address => hostAddress === undefined || familyOf(hostAddress) === familyOf(address),
-  );
+  if (hostAddress !== undefined)
+    throw new NetworkError(
+      'unsupported',
+      `${at}: a host port on ${hostAddress} alone cannot be made; leave the host address out, or use a Service`,
+    );
+  return { protocol, hostPort: mapping.hostPort, podPort: mapping.containerPort };
 }

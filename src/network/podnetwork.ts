@@ -5,21 +5,24 @@
  *     detach   the addresses belong to nobody ─▶ the interface goes, and all of it with it
  *     collect  the same for what no living pod owns
  */
-import { setInterval } from 'node:timers';
-import type { Cluster, PodKey } from '../model/cluster.ts';
+import { type Address, type Cidr, parseCidr } from '../model/address.ts';
+import type { Cluster, Node, PodKey } from '../model/cluster.ts';
 import type { Labels } from '../model/selector.ts';
-import type { DeviceName } from '../netlink/rtnetlink.ts';
+import type { DeviceName, Route } from '../netlink/rtnetlink.ts';
 import { type Attached, Attacher, type AttachRequest, type NodePlan } from './attacher.ts';
 import { type Attachment, deviceName, type Endpoint, podLabel } from './attachment.ts';
 import { NetworkError } from './error.ts';
 import { type Garbage, garbageOf, type Suspects, unnamed } from './garbage.ts';
 import type { NamespaceHelper } from './helper.ts';
 import type { HostPort } from './hostport.ts';
+import type { HostPorts } from './hostports.ts';
 import { InTurn } from './inturn.ts';
 import { exhaustedFamilies, exhaustedText } from './ipam.ts';
 import type { Identity } from './localpods.ts';
 import type { NodeLinks } from './nodelinks.ts';
 import { nodePlan, podCidrsOf } from './nodeplan.ts';
+import { neighbours, routeChange, wantedRoutes } from './noderoutes.ts';
+import { routeStep } from './wiring.ts';
 
 export interface PodRequest extends AttachRequest {
   /** Labels of the pod, where the runtime tells them. */
@@ -46,6 +49,7 @@ export interface PodNetworkOptions {
   readonly node: string;
   readonly links: NodeLinks;
   readonly helper: NamespaceHelper;
+  readonly ports: HostPorts;
   readonly admission: Admission;
   readonly cluster: () => Cluster;
   /** The pods of this node that may have an interface; undefined while the cluster cannot be asked. */
@@ -54,7 +58,8 @@ export interface PodNetworkOptions {
   readonly now?: () => number;
 }
 
-const COLLECT_MS = 30_000;
+const TIDY_MS = 30_000;
+const SOON_MS = 500;
 const PLAN_MS = 5_000;
 
 export class PodNetwork {
@@ -64,9 +69,11 @@ export class PodNetwork {
   readonly #attacher: Attacher;
   readonly #now: () => number;
   readonly #inTurn = new InTurn<DeviceName>();
+  #unreachable: readonly string[] = [];
   #suspects: Suspects = new Map();
   #plan: { readonly untilMs: number; readonly node: unknown; readonly value: Promise<NodePlan> } | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Timeout | undefined;
 
   constructor(options: PodNetworkOptions) {
     this.#options = options;
@@ -78,13 +85,34 @@ export class PodNetwork {
   /** Tells policy of the pods that are attached already, and collects from time to time. Never throws. */
   async start(): Promise<void> {
     await this.#trying('pods that were attached before are not known', () => this.#adopt());
-    const collect = () => this.#trying('nothing was collected', () => this.collect());
-    await collect();
-    this.#timer = setInterval(collect, COLLECT_MS);
+    const tidy = async () => {
+      await this.#trying('what attached pods need is not all there', () => this.setUp());
+      await this.#trying('nothing was collected', () => this.collect());
+    };
+    await tidy();
+    this.#timer = setInterval(tidy, TIDY_MS);
     this.#timer.unref();
   }
 
+  /** Nodes have come, gone or changed: does what there is to do about it, once for many changes. */
+  nodesChanged(): void {
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      void this.#trying('what attached pods need is not all there', () => this.setUp());
+    }, SOON_MS).unref();
+  }
+
+  /** Makes what the node needs for its pods, or makes it right: the table, and routes to the pods of other nodes. */
+  async setUp(): Promise<void> {
+    const { ports, cluster } = this.#options;
+    const nodes = [...cluster().nodes.values()];
+    const clusterCidrs = nodes.flatMap(({ podCidrs }) => podCidrs.map(parseCidr)).filter(isCidr);
+    await ports.setUp({ podCidrs: this.podCidrs(), clusterCidrs });
+    await this.#route(nodes);
+  }
+
   close(): void {
+    clearTimeout(this.#soon);
     clearInterval(this.#timer);
   }
 
@@ -93,6 +121,7 @@ export class PodNetwork {
     return this.#inTurn.run(deviceName(request), async () => {
       const attached = await this.#attacher.attach(request, await this.plan());
       const { labels, pod: key } = request;
+      await this.#openPorts(key, request.hostPorts, attached.addresses);
       await this.#options.admission.admit({ key, addresses: attached.addresses, ...(labels && { labels }) });
       return attached;
     });
@@ -134,12 +163,19 @@ export class PodNetwork {
     const { garbage, suspects } = garbageOf(attachments, knowledge, this.#suspects);
     this.#suspects = suspects;
     await this.#take(garbage);
+    if (knowledge.busy.size === 0) await this.#collectPorts();
   }
 
   /** Takes away what the runtime does not name. */
   async collectAllBut(valid: readonly Endpoint[]): Promise<void> {
     const attachments = await this.#options.links.attachments();
     await this.#take(unnamed(attachments, new Set(valid.map(deviceName)), this.#inTurn.busy));
+  }
+
+  /** What stands in the way of further pods. */
+  async facts(): Promise<{ readonly refuses?: string; readonly unreachable: readonly string[] }> {
+    const refuses = await this.whyNotReady();
+    return { ...(refuses !== undefined && { refuses }), unreachable: this.#unreachable };
   }
 
   /** Why the node takes no further pod; undefined while it does. */
@@ -174,6 +210,28 @@ export class PodNetwork {
     return podCidrsOf(this.#options.cluster().nodes.get(this.#options.node));
   }
 
+  // Only while nobody is being attached: the ports of a pod that is would lead to nobody yet.
+  async #collectPorts(): Promise<void> {
+    const all = await this.#options.links.attachments();
+    const dead = await this.#options.ports.collect(new Set(all.flatMap(({ addresses }) => addresses)));
+    for (const { hostPort, protocol, comment } of dead)
+      this.#options.log.info(
+        {},
+        `collected host port ${hostPort}/${protocol} of ${comment}: nobody has its address`,
+      );
+  }
+
+  async #route(nodes: readonly Node[]): Promise<void> {
+    const { links, node } = this.#options;
+    const ways = new Map<Address, Route | undefined>();
+    for (const address of neighbours(nodes, node)) ways.set(address, await links.wayTo(address));
+    const { routes, unreachable } = wantedRoutes(nodes, node, ways);
+    this.#unreachable = unreachable;
+    const { add, remove } = routeChange(await links.routes(), routes);
+    for (const route of remove) await links.removeRoute(route);
+    if (add.length > 0) await links.change(add.map(route => routeStep(route, 'replace')));
+  }
+
   async #adopt(): Promise<void> {
     for (const { owner, addresses } of await this.#options.links.attachments())
       if (owner !== undefined && addresses.length > 0)
@@ -195,12 +253,23 @@ export class PodNetwork {
     }
   }
 
+  async #openPorts(pod: PodKey, ports: readonly HostPort[], addresses: readonly Address[]): Promise<void> {
+    if (ports.length === 0) return;
+    const all = await this.#options.links.attachments();
+    await this.#options.ports.open(pod, ports, addresses, new Set(all.flatMap(its => its.addresses)));
+  }
+
   #detach(device: DeviceName): Promise<void> {
     return this.#inTurn.run(device, async () => {
       const found = await this.#options.links.attachment(device);
       if (found === undefined) return;
       if (found.owner !== undefined) this.#options.admission.withdraw(found.owner.pod, found.addresses);
+      await this.#options.ports.close(found.addresses);
       await this.#options.links.remove(found.index);
     });
   }
+}
+
+function isCidr(cidr: Cidr | undefined): cidr is Cidr {
+  return cidr !== undefined;
 }

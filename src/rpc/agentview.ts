@@ -6,7 +6,7 @@ import { NO_GATE, type PodStarts } from '../health/startchecks.ts';
 import { type Cidr, parseCidr } from '../model/address.ts';
 import { namespaceLabels, type PodKey } from '../model/cluster.ts';
 import { comparePolicies, policyLabel } from '../model/policy.ts';
-import type { PodNetwork } from '../network/podnetwork.ts';
+import type { CniParts } from '../network/cni.ts';
 import { selects } from '../policy/classes.ts';
 import type { AgentView, Identity } from './view.ts';
 
@@ -19,19 +19,21 @@ export function agentView(
   agent: Pick<Agent, 'requestResync'>,
   readHost: () => Promise<Host>,
   starts: () => PodStarts = () => NO_GATE,
-  network?: PodNetwork,
+  pods?: CniParts,
 ): AgentView {
   const host = rarely(readHost);
+  const { network } = pods ?? {};
+  const attached = rarely(async () => network && { attached: await network.facts() });
   return {
     identity,
     keeper,
     health: async (): Promise<Health> =>
-      health(keeper.status(), await host(), ours(keeper), Date.now(), starts()),
+      health(keeper.status(), await host(), { ...ours(keeper), ...(await attached()) }, Date.now(), starts()),
     starts,
     pod: key => keeper.pod(key),
     policiesOf: key => policiesOf(keeper, key),
     requestResync: () => agent.requestResync(),
-    ...(network && { network }),
+    ...(pods && { pods }),
   };
 }
 

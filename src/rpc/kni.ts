@@ -25,7 +25,8 @@ export function kniService(view: AgentView): UntypedServiceImplementation {
   };
 }
 
-function attachFamily({ network }: AgentView) {
+function attachFamily({ pods }: AgentView) {
+  const network = pods?.network;
   if (network === undefined)
     return {
       CreateNetwork: notHere('creates no network namespaces'),
@@ -77,12 +78,13 @@ async function queryPodNetwork(view: AgentView, { name, namespace }: PodRequest)
   const ipconfig = { ip: pod.addresses, mac: '', extradata: { families } };
   // Where another plugin attaches, the API tells addresses and not names: the first interface is called so by convention.
   const told = pod.addresses.length === 0 ? {} : { [INTERFACE]: ipconfig };
-  const attached = view.network && (await interfacesOf(view.network, key));
+  const attached = view.pods?.network && (await interfacesOf(view.pods.network, key));
   return { ipconfigs: attached && Object.keys(attached).length > 0 ? attached : told, extradata };
 }
 
 /** Repeating it is harmless: the kernel is read back, and what is wrong is put right. */
 async function setupNodeNetwork(view: AgentView) {
+  await view.pods?.network?.setUp();
   const askedMs = Date.now();
   view.requestResync();
   while ((view.keeper.status().readAtMs ?? 0) < askedMs) {

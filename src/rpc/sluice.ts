@@ -1,44 +1,54 @@
 /** sluice.v1.Sluice: what the command asks. */
-import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
+import { type ServerWritableStream, status, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import { replay } from '../agent/replay.ts';
 import { problemText } from '../model/problem.ts';
+import { answerCni, type CniAnswer, type CniRequest } from '../network/cni.ts';
 import type { StateObject, StatusResponse } from './messages.ts';
-import { unary } from './unary.ts';
+import { Refusal, unary } from './unary.ts';
 import type { AgentView } from './view.ts';
 
 export function sluiceService(view: AgentView): UntypedServiceImplementation {
   return {
     Status: unary(() => statusOf(view)),
+    Cni: unary((request: CniRequest) => cni(view, request)),
     State: (call: ServerWritableStream<object, StateObject>) => void sendState(call, view),
   };
 }
 
+function cni({ pods }: AgentView, request: CniRequest): Promise<CniAnswer> {
+  if (pods !== undefined) return answerCni(pods, request);
+  throw new Refusal(
+    status.UNIMPLEMENTED,
+    'the agent runs without --pod-network, so it answers no CNI plugin',
+  );
+}
+
 async function statusOf(view: AgentView): Promise<StatusResponse> {
   const { ready, checks } = await view.health();
-  const status = view.keeper.status();
+  const state = view.keeper.status();
   return {
-    node: status.node,
+    node: state.node,
     ready,
-    synced: status.synced,
-    started_at_ms: status.startedAtMs,
-    equal_at_ms: status.equalAtMs ?? 0,
-    last_event_at_ms: status.lastEventAtMs ?? 0,
-    pending_events: status.pending,
-    lag_ms: status.lagMs,
+    synced: state.synced,
+    started_at_ms: state.startedAtMs,
+    equal_at_ms: state.equalAtMs ?? 0,
+    last_event_at_ms: state.lastEventAtMs ?? 0,
+    pending_events: state.pending,
+    lag_ms: state.lagMs,
     checks: [...checks],
-    commits: status.commits.map(({ atMs, operations, tookMs, names }) => ({
+    commits: state.commits.map(({ atMs, operations, tookMs, names }) => ({
       at_ms: atMs,
       operations,
       took_ms: tookMs,
       names: [...names],
     })),
-    problems: status.problems.map(problem => ({
+    problems: state.problems.map(problem => ({
       severity: problem.severity,
       object: problem.object ?? problem.file ?? '',
       text: problemText(problem),
     })),
-    objects: status.objects,
-    totals: status.totals,
+    objects: state.objects,
+    totals: state.totals,
     network_namespace: view.identity.networkNamespace,
     cuts_connections: view.identity.cutsConnections,
     denies_unknown_pods: view.starts().unknownPods === 'deny',

@@ -3,7 +3,7 @@ import type { ProgrammedPod, StatusKeeper } from '../agent/status.ts';
 import type { Health } from '../health/health.ts';
 import type { PodStarts } from '../health/startchecks.ts';
 import type { PodKey } from '../model/cluster.ts';
-import type { PodNetwork } from '../network/podnetwork.ts';
+import type { CniParts } from '../network/cni.ts';
 
 /** What of the agent never changes. */
 export interface Identity {
@@ -23,6 +23,6 @@ export interface AgentView {
   /** Labels of the policies that select the pod. */
   policiesOf(key: PodKey): readonly string[];
   requestResync(): void;
-  /** Where we attach pods ourselves. */
-  readonly network?: PodNetwork;
+  /** Where pods come to us before they start. */
+  readonly pods?: CniParts;
 }

@@ -54,16 +54,7 @@ async function start(cidrs: readonly string[], pods: readonly string[]): Promise
   ]);
   await agent.inForce();
   kni = new KniClient(socket);
-  await expect
-    .poll(
-      () =>
-        kni.node().then(
-          () => true,
-          () => false,
-        ),
-      { timeout: 20_000 },
-    )
-    .toBe(true);
+  await kni.answered();
 }
 
 const nodeOf = (podCIDRs: readonly string[]) => ({
@@ -134,11 +125,11 @@ describe('AttachInterface', () => {
   test('K1: DetachInterface takes all of it away, and is harmless where nothing is', async () => {
     await start(BOTH, ['web']);
     await attach('web');
-    expect(site.routes()).toEqual(['10.77.0.1', 'fd77::1']);
+    expect(site.podRoutes()).toEqual(['10.77.0.1', 'fd77::1']);
     const pod = { name: 'web', namespace: 'shop', id: 'sandbox-web' };
     await kni.detach(pod);
     await kni.detach(pod);
-    expect([site.devices(), site.routes()]).toEqual([[], []]);
+    expect([site.devices(), site.podRoutes()]).toEqual([[], []]);
   });
 
   test('K2: while the node has no pod CIDR it is refused with the reason', async () => {
@@ -181,7 +172,7 @@ describe('AttachInterface', () => {
     expect(await attach('web')).toEqual(web);
   });
 
-  test('K14: without a free address a pod is told so, the others stay, and a freed address is given out at once', async () => {
+  test('K10 K14: without a free address a pod is told so, the node is not ready, the others stay, and a freed address is given out at once', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
     await start(['10.77.0.0/29'], names);
     const given = [];
@@ -192,7 +183,15 @@ describe('AttachInterface', () => {
       details: expect.stringContaining('all 6 addresses of 10.77.0.0/29 are in use'),
     });
     expect(await probe(site, [flow(given[0]!, given[1]!)])).toEqual(['open']);
+    const state = async () => (await kni.node()).extradata['check.pod-addresses'];
+    await expect.poll(state, { timeout: 20_000 }).toBe('fail');
+    const { ready, extradata } = await kni.node();
+    expect([ready, extradata.reason]).toEqual([
+      false,
+      expect.stringContaining('pod-addresses: all 6 addresses'),
+    ]);
     await kni.detach({ name: 'c', namespace: 'shop', id: 'sandbox-c' });
+    await expect.poll(state, { timeout: 20_000 }).toBe('ok');
     expect((await attach('g')).ip).toEqual([given[2]]);
   });
 
@@ -314,7 +313,7 @@ test('nothing that a forged client sends is made, or ends the agent', async () =
     ]),
     'a namespace that CreateNetwork did not make',
   ).rejects.toMatchObject({ code: INVALID });
-  expect([site.devices(), site.routes()]).toEqual([[], []]);
+  expect([site.devices(), site.podRoutes()]).toEqual([[], []]);
   // The sandbox's own loopback may be there; another sandbox's interface may not be taken over.
   await kni.attach(pod);
   await expect(kni.attach({ ...pod, id: 'b' })).rejects.toMatchObject({ code: PRECONDITION });

@@ -1,4 +1,5 @@
 /** A client of kni.KNI that was written from the wire table alone: field numbers, and nothing of ours. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
 
 type Value = string | number | boolean | Buffer;
@@ -70,6 +71,18 @@ export class KniClient {
       [3, namespace],
     ]);
     return { ipconfigs: ipConfigs(fields.get(1) ?? []), extradata: mapOf(fields.get(2) ?? []) };
+  }
+
+  /** Until somebody answers. Throws after half a minute. */
+  async answered(): Promise<void> {
+    for (const deadlineMs = Date.now() + 30_000; ; await sleep(50)) {
+      try {
+        await this.node();
+        return;
+      } catch (error) {
+        if (Date.now() > deadlineMs) throw error;
+      }
+    }
   }
 
   /** The one network: whether it is ready, and its extradata. */

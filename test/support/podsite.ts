@@ -76,6 +76,11 @@ export class PodSite {
     });
   }
 
+  /** Those of them that lead to a pod. */
+  podRoutes(): string[] {
+    return this.routes().filter(destination => !destination.includes('/'));
+  }
+
   async close(): Promise<void> {
     for (const path of this.#paths) if (existsSync(path)) await this.helper.remove(path);
     await this.helper.close();

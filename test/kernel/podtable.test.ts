@@ -1,0 +1,205 @@
+/** The table of attached pods: who may send as whom, and ports of the node, with real packets. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  AF_INET,
+  bind,
+  close,
+  type Fd,
+  POLLIN,
+  poll,
+  receive,
+  SOCK_DGRAM,
+  send,
+  socket,
+} from '../../src/lab/libc.ts';
+import { inNamespace } from '../../src/lab/netns.ts';
+import { probe } from '../../src/lab/probe/probe.ts';
+import { socketAddress } from '../../src/lab/probe/sockaddr.ts';
+import { type Address, parseAddress, parseCidr } from '../../src/model/address.ts';
+import { Attacher } from '../../src/network/attacher.ts';
+import type { HostPort } from '../../src/network/hostport.ts';
+import { HostPorts } from '../../src/network/hostports.ts';
+import { NodeLinks } from '../../src/network/nodelinks.ts';
+import { PodTableSocket } from '../../src/network/podtablesocket.ts';
+import { PodSite } from '../support/podsite.ts';
+
+const at = (text: string): Address => parseAddress(text)!;
+const PLAN = {
+  podCidrs: ['10.79.0.0/24', 'fd79::/64'].map(text => parseCidr(text)!),
+  sources: [],
+  mtu: 1500,
+};
+const NODE_ADDRESSES = ['10.70.0.1', 'fd70::1'].map(at);
+const OUTSIDE = ['192.0.2.9', '2001:db8::9'].map(at);
+
+let site: PodSite;
+let links: NodeLinks;
+let attacher: Attacher;
+let table: PodTableSocket;
+let ports: HostPorts;
+
+beforeEach(async () => {
+  site = await PodSite.build();
+  for (const address of NODE_ADDRESSES) site.exec(site.node, 'ip', ['address', 'add', address, 'dev', 'lo']);
+  site.settle('node', NODE_ADDRESSES);
+  links = inNamespace(site.node, () => new NodeLinks());
+  table = inNamespace(site.node, () => new PodTableSocket());
+  attacher = new Attacher(links, site.helper);
+  ports = new HostPorts(table);
+  await ports.setUp({ podCidrs: PLAN.podCidrs, clusterCidrs: PLAN.podCidrs });
+});
+
+afterEach(async () => {
+  links.close();
+  table.close();
+  await site.close();
+});
+
+async function attach(name: string): Promise<readonly Address[]> {
+  const namespace = await site.add(name);
+  const request = { pod: `shop/${name}`, sandbox: name, interface: 'eth0', namespace } as const;
+  const { addresses } = await attacher.attach(request, PLAN);
+  site.settle(name, addresses);
+  return addresses;
+}
+
+const open = async (name: string, hostPort: HostPort, addresses: readonly Address[]) => {
+  const all = await links.attachments();
+  await ports.open(`shop/${name}`, [hostPort], addresses, new Set(all.flatMap(its => its.addresses)));
+};
+
+const list = () => site.exec(site.node, 'nft', ['list', 'table', 'inet', 'sluice-pods']);
+
+test('nft lists the table in its own words', () => {
+  const text = list();
+  expect(text).toContain('iifgroup 29548 fib saddr . iif oif 0 drop');
+  expect(text).toMatch(/dnat ip to meta l4proto . th dport map @host-ports-ip\b/);
+  expect(text).toMatch(/dnat ip6 to meta l4proto . th dport map @host-ports-ip6/);
+  expect(text).toContain('ip saddr 10.79.0.0/24 masquerade');
+  expect(text).toContain('ip6 saddr fd79::/64 masquerade');
+  expect(text).toContain('ip daddr 10.79.0.0/24 return');
+});
+
+test('to put it up again changes nothing, and leaves the host ports', async () => {
+  await open('a', { protocol: 'TCP', hostPort: 80, podPort: 8080 }, await attach('a'));
+  const before = list();
+  expect(before).toContain('tcp . 80 comment "shop/a" : 10.79.0.1 . 8080');
+  await ports.setUp({ podCidrs: PLAN.podCidrs, clusterCidrs: PLAN.podCidrs });
+  expect(list()).toBe(before);
+});
+
+test('a pod that sends from an address that is not its own is not heard, but without the table it is', async () => {
+  const [[a], [b], [c]] = [await attach('a'), await attach('b'), await attach('c')] as [
+    [Address],
+    [Address],
+    [Address],
+  ];
+  for (const address of [c, at('192.0.2.77')])
+    site.exec(site.path('a'), 'ip', ['address', 'add', `${address}/32`, 'dev', 'eth0']);
+  const ear = inNamespace(site.path('b'), () => listener(b));
+  try {
+    const heard = async (from: Address) => {
+      say(site.path('a'), from, b);
+      return hears(ear);
+    };
+    expect(await heard(a)).toBe(true);
+    expect(
+      [await heard(c), await heard(at('192.0.2.77')), await heard(at('10.79.0.200'))].some(Boolean),
+    ).toBe(false);
+    site.exec(site.node, 'nft', ['delete', 'table', 'inet', 'sluice-pods']);
+    expect(await heard(c)).toBe(true);
+  } finally {
+    close(ear);
+  }
+});
+
+test('a port of the node leads to the pod, from other pods, from itself and from the node, in both families', async () => {
+  const [server, client] = [await attach('server'), await attach('client')];
+  const hostPort = { protocol: 'TCP', hostPort: 80, podPort: 8080 } as const;
+  await open('server', hostPort, server);
+  await open('server', hostPort, server);
+  const probes = [client, server, NODE_ADDRESSES].flatMap(from =>
+    server.map((to, family) => ({
+      from: from[family]!,
+      to,
+      protocol: 'TCP' as const,
+      port: 8080,
+      via: { address: NODE_ADDRESSES[family]!, port: 80 },
+    })),
+  );
+  expect(await probe(site, probes)).toEqual(probes.map(() => 'open'));
+  await ports.close(server);
+  await expect(probe(site, probes.slice(0, 2))).rejects.toThrow('ECONNREFUSED'); // by the node: nobody is there
+  expect(list()).not.toContain('8080');
+});
+
+test('a port that leads to a pod is not given to another, until the pod is gone', async () => {
+  const [a, b] = [await attach('a'), await attach('b')];
+  const hostPort = { protocol: 'UDP', hostPort: 53, podPort: 53 } as const;
+  await open('a', hostPort, a);
+  await expect(open('b', hostPort, b)).rejects.toThrow('host port 53/UDP leads to shop/a already');
+  await links.remove((await links.attachments()).find(({ owner }) => owner!.pod === 'shop/a')!.index);
+  await open('b', hostPort, b);
+  expect((await table.ports()).map(({ pod }) => pod)).toEqual(b);
+  expect(await ports.collect(new Set())).toHaveLength(2);
+  expect(await table.ports()).toEqual([]);
+});
+
+test('a pod is outside by the node’s address, and among pods by its own', async () => {
+  const [client, server] = [await attach('client'), await attach('server')];
+  await site.add('outside');
+  const peer = ['link', 'add', 'up0', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', site.path('outside')];
+  site.exec(site.node, 'ip', peer);
+  for (const [namespace, device, address, other] of [
+    [site.node, 'up0', NODE_ADDRESSES, OUTSIDE],
+    [site.path('outside'), 'eth0', OUTSIDE, NODE_ADDRESSES],
+  ] as const) {
+    site.exec(namespace, 'ip', ['link', 'set', device, 'up']);
+    for (const [family, own] of address.entries()) {
+      const bits = family === 0 ? '32' : '128';
+      const nodad = family === 0 ? [] : ['nodad'];
+      site.exec(namespace, 'ip', ['address', 'add', `${own}/${bits}`, 'dev', device, ...nodad]);
+      site.exec(namespace, 'ip', ['route', 'add', other[family]!, 'dev', device]);
+    }
+  }
+  site.settle('outside', OUTSIDE);
+  // The outside has no route to pods: an answer comes back only to the node's own address.
+  const out = client.map(
+    (from, family) => ({ from, to: OUTSIDE[family]!, protocol: 'TCP', port: 9 }) as const,
+  );
+  await expect.poll(() => probe(site, out)).toEqual(['open', 'open']);
+  const ear = inNamespace(site.path('server'), () => listener(server[0]!));
+  say(site.path('client'), client[0]!, server[0]!);
+  expect(await hears(ear, client[0])).toBe(true);
+  close(ear);
+});
+
+const PORT = 4000;
+
+function listener(address: Address): Fd {
+  const fd = socket(AF_INET, SOCK_DGRAM);
+  bind(fd, socketAddress(address, PORT));
+  return fd;
+}
+
+function say(namespace: string, from: Address, to: Address): void {
+  const fd = inNamespace(namespace, () => socket(AF_INET, SOCK_DGRAM));
+  try {
+    bind(fd, socketAddress(from, 0));
+    send(fd, Buffer.from('hello'), socketAddress(to, PORT));
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EADDRNOTAVAIL') throw error;
+  } finally {
+    close(fd);
+  }
+}
+
+/** Whether something came, and from whom it should. */
+async function hears(fd: Fd, from?: Address): Promise<boolean> {
+  const pollfd = Buffer.alloc(8);
+  pollfd.writeInt32LE(fd, 0);
+  pollfd.writeInt16LE(POLLIN, 4);
+  if ((await poll(pollfd, 300)) === 0) return false;
+  const heard = receive(fd)!;
+  return from === undefined || Buffer.from(heard.from).subarray(4, 8).join('.') === from;
+}
