@@ -30,7 +30,7 @@ export class AgentProcess {
 
   /** Until it has said so many times that rules are in force or follow. */
   async inForce(times = 1): Promise<void> {
-    for (const deadline = Date.now() + 30_000; this.#commits() < times; await setTimeout(2))
+    for (const deadline = Date.now() + 180_000; this.#commits() < times; await setTimeout(2))
       if (Date.now() > deadline || this.#child.exitCode !== null)
         throw new Error(`no rules in force: ${this.output}`);
   }

@@ -16,6 +16,8 @@ export type ClusterKind = 'cluster v1alpha2' | 'cluster v1beta1' | 'admin' | 'ba
 
 export class Churn {
   clusterKinds: readonly ClusterKind[] = [];
+  /** So far. */
+  changes = 0;
   readonly #api: Api;
   readonly #random: () => number;
   readonly #pods = new Map<string, Manifest>();
@@ -36,11 +38,8 @@ export class Churn {
     for (let i = 0; i < changes; i++) await this.#change();
   }
 
-  /** Until the signal. Answers how many changes that were. */
-  async blowUntil(signal: AbortSignal): Promise<number> {
-    let changes = 0;
-    for (; !signal.aborted; changes++) await this.#change();
-    return changes;
+  async blowUntil(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) await this.#change();
   }
 
   /** What the storm has made is no longer known to it: the server may have lost or regained any of it. */
@@ -50,6 +49,7 @@ export class Churn {
   }
 
   #change(): Promise<void> {
+    this.changes++;
     const dice = this.#random();
     if (dice < 0.3) return this.#putPod();
     if (dice < 0.4) return this.#removeOne(this.#pods);
