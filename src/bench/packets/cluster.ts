@@ -8,6 +8,7 @@ import { ClusterState, type Pod } from '../../model/cluster.ts';
 import type { Policy, PortMatch, Rule } from '../../model/policy.ts';
 import type { PodSelector } from '../../model/selector.ts';
 import { EVERY_NAMESPACE, EVERYTHING } from '../../model/selector.ts';
+import type { UnknownPods } from '../../policy/unknown.ts';
 
 export interface Shape {
   readonly classes: number;
@@ -19,6 +20,8 @@ export interface Shape {
   readonly runs?: number;
   /** Whether the rules of the Admin tier name the clients' port, or are about all ports. */
   readonly runPorts?: 'any' | 'clients';
+  /** What becomes of addresses of the node's pod network that no known pod has; `allow` unless told. */
+  readonly unknownPods?: UnknownPods;
 }
 
 export const NODE = 'node-0';
@@ -33,6 +36,8 @@ const strangerAddresses = addresses(0x0a010001n, SELECTORS * PODS_PER_SELECTOR);
 
 export function packetCluster(shape: Shape): ClusterState {
   const state = new ClusterState();
+  const node = { name: NODE, labels: {}, addresses: [], podCidrs: ['10.0.0.0/24'] };
+  state.apply({ type: 'node', key: NODE, value: node });
   localAddresses.forEach((address, i) => {
     add(state, pod(`local-${i % shape.classes}`, `pod-${i}`, address, NODE, {}));
   });
@@ -49,7 +54,7 @@ export function packetCluster(shape: Shape): ClusterState {
 
 /** The port of the policy that lets clients in. */
 export function clientPort(shape: Shape): number {
-  return portOf(shape.policies - 1, shape);
+  return portOf(Math.max(0, shape.policies - 1), shape);
 }
 
 // After the others in the alphabet, so that its set is the last one to be asked.

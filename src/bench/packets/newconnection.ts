@@ -25,6 +25,9 @@ const DESIGNS = {
   '100 policies': policies(100),
   '1000 policies': policies(1000),
   '4 policies on one port': { ...policies(4), ports: 1 },
+  'no policy on the pod': policies(0),
+  'no policy on the pod, unknown pods denied': { ...policies(0), unknownPods: 'deny' },
+  '1 policy, unknown pods denied': { ...policies(1), unknownPods: 'deny' },
   '1 run': runs(1),
   '2 runs': runs(2),
   '3 runs': runs(3),
@@ -51,6 +54,8 @@ function rows(added: (design: Design) => number, floor: number): BenchRow[] {
     ...absolute(`new connection, ${design}`, 'ns', added(design), 300),
     floor,
   });
+  const denied = (design: '1 policy' | 'no policy on the pod') =>
+    added(`${design}, unknown pods denied`) - added(design);
   const further = (most: Design, fewest: Design) => (added(most) - added(fewest)) / 8;
   return [
     connection('1 policy'),
@@ -59,6 +64,8 @@ function rows(added: (design: Design) => number, floor: number): BenchRow[] {
     connection('1000 policies'),
     againstFloor('new connection, 1000 : 1 policies', 'ns', added('1000 policies'), added('1 policy'), 1.1),
     connection('4 policies on one port'),
+    absolute('unknown pods denied, known pod', 'ns', denied('1 policy'), 15),
+    absolute('unknown pods denied, known pod without policy', 'ns', denied('no policy on the pod'), 15),
     absolute('each further run', 'ns', further('9 runs', '1 run'), 40),
     absolute('each further run, on the port', 'ns', further('9 runs on the port', '1 run on the port'), 40),
     absolute('three runs per direction, 100 classes', 'ns', added('3 runs'), 420),
@@ -66,9 +73,9 @@ function rows(added: (design: Design) => number, floor: number): BenchRow[] {
 }
 
 async function programmed(name: Design, testbed: Testbed): Promise<Router> {
-  const shape = DESIGNS[name];
+  const shape: Shape = DESIGNS[name];
   const made = await router(name, shape, testbed);
-  await made.commit(compile(packetCluster(shape), NODE));
+  await made.commit(compile(packetCluster(shape), NODE, shape.unknownPods));
   return made;
 }
 

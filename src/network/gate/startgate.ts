@@ -99,8 +99,8 @@ export class StartGate {
     configured: runtime => this.#configured(runtime),
     synchronised: async sandboxes => {
       const known = sandboxes.map(sandboxOf).filter(sandbox => sandbox !== undefined);
+      // Nobody waits for their rules: they run already, and the runtime starts no pod while it waits for us.
       this.#options.note(this.#options.pods.synchronised(known), true);
-      await this.#withinLimit();
     },
     started: pod => this.#started(pod),
     stopped: ({ id }) => this.#options.note(this.#options.pods.stopped(id), false),
