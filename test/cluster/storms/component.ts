@@ -3,6 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 
+const PATIENCE_MS = 30_000;
+
 export class Component {
   readonly #command: readonly string[];
   readonly #log: string;
@@ -27,11 +29,13 @@ export class Component {
     closeSync(log);
   }
 
-  /** Until it is gone; harmless where it is not running. */
+  /** Until it is gone, if need be by force; harmless where it is not running. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (!this.isRunning) return;
     const ended = once(this.#child!, 'exit');
     this.#child!.kill(signal);
+    const force = setTimeout(() => this.#child!.kill('SIGKILL'), PATIENCE_MS);
     await ended;
+    clearTimeout(force);
   }
 }

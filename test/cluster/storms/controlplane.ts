@@ -56,7 +56,8 @@ export class ControlPlane {
   }
 
   async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    await Promise.all([this.manager, this.server, this.etcd].map(component => component.stop(signal)));
+    // In this order: a server without its etcd does not end in order.
+    for (const component of [this.manager, this.server, this.etcd]) await component.stop(signal);
   }
 
   /** What etcd holds now, for `restore`. The server is away meanwhile. */
