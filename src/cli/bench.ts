@@ -1,9 +1,8 @@
 /** `sluice bench`: what things cost on this machine, beside what they may cost and a floor of the same run. */
 import { spawnSync } from 'node:child_process';
-import Table from 'cli-table3';
 import type { BenchRow } from '../bench/row.ts';
 import { choose, PROGRAMS, type Program, SUITES } from '../bench/suites.ts';
-import pc from './colours.ts';
+import { tableOf } from './benchtable.ts';
 import { CommandError } from './errors.ts';
 import { writeLine } from './output.ts';
 
@@ -51,30 +50,4 @@ function showLife(): () => void {
 
 function isInstalled(program: Program): boolean {
   return spawnSync(program, ['--version'], { stdio: 'ignore' }).error === undefined;
-}
-
-function tableOf(rows: readonly BenchRow[]): string {
-  const table = new Table({
-    head: ['', 'value', 'floor', 'ratio', 'budget', ''],
-    colAligns: ['left', 'right', 'right', 'right', 'right', 'left'],
-    style: { head: [], border: [], compact: true },
-  });
-  for (const row of rows) table.push(cellsOf(row));
-  return table.toString();
-}
-
-function cellsOf({ name, value, unit, floor, ratio, budget, ok }: BenchRow): string[] {
-  return [
-    name,
-    `${figure(value)} ${unit}`,
-    floor === undefined ? '' : `${figure(floor)} ${unit}`,
-    ratio === undefined ? '' : `${figure(ratio)}×`,
-    ratio === undefined ? `${figure(budget)} ${unit}` : `${figure(budget)}×`,
-    ok ? pc.green('ok') : pc.red('missed'),
-  ];
-}
-
-/** Three digits that count. */
-function figure(value: number): string {
-  return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
 }

@@ -1,0 +1,30 @@
+import Table from 'cli-table3';
+import type { BenchRow } from '../bench/row.ts';
+import pc from './colours.ts';
+
+/** The rows for people: what was measured, against what, and whether it is within the budget. */
+export function tableOf(rows: readonly BenchRow[]): string {
+  const table = new Table({
+    head: ['', 'value', 'floor', 'ratio', 'budget', ''],
+    colAligns: ['left', 'right', 'right', 'right', 'right', 'left'],
+    style: { head: [], border: [], compact: true },
+  });
+  for (const row of rows) table.push(cellsOf(row));
+  return table.toString();
+}
+
+function cellsOf({ name, value, unit, floor, ratio, budget, ok }: BenchRow): string[] {
+  return [
+    name,
+    `${figure(value)} ${unit}`,
+    floor === undefined ? '' : `${figure(floor)} ${unit}`,
+    ratio === undefined ? '' : `${figure(ratio)}×`,
+    ratio === undefined ? `${figure(budget)} ${unit}` : `${figure(budget)}×`,
+    ok ? pc.green('ok') : pc.red('missed'),
+  ];
+}
+
+/** Three digits that count. */
+function figure(value: number): string {
+  return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
+}
