@@ -53,6 +53,11 @@ export const SUITES: readonly Suite[] = [
     what: 'live connections that a change denies',
     load: async () => (await import('./conntrack.ts')).benchConntrack,
   },
+  {
+    name: 'attach',
+    what: 'a pod attached under its policy, beside the CNI plugins where they are installed',
+    load: async () => (await import('./attach.ts')).benchAttach,
+  },
 ];
 
 /** What words mean: those that are no suite's name pick rows, of the suites that are named, or of all. */

@@ -466,4 +466,41 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'to.u32(CHAIN.POLICY, CHAIN_POLICY.accept);',
     test: CODEC,
   },
+
+  // Pods that we attach ourselves
+  {
+    name: 'ipam: an address that is taken is given out again',
+    file: 'src/network/ipam.ts',
+    find: 'if (!taken.has(address)) return address;',
+    replace: 'return address;',
+    test: 'src/network/ipam.test.ts',
+  },
+  {
+    name: 'garbage: a pod that is not told of for a moment loses its interface',
+    file: 'src/network/garbage.ts',
+    find: '>= GRACE_MS',
+    replace: '>= 0',
+    test: 'src/network/garbage.test.ts',
+  },
+  {
+    name: 'local pods: the end of an older sandbox takes the younger its addresses',
+    file: 'src/network/localpods.ts',
+    find: '|| attached.addresses.join() !== addresses.join()',
+    replace: '',
+    test: 'src/network/localpods.test.ts',
+  },
+  {
+    name: 'node routes: a node behind a router is taken for a neighbour',
+    file: 'src/network/noderoutes.ts',
+    find: ' || way.gateway !== undefined',
+    replace: '',
+    test: 'src/network/noderoutes.test.ts',
+  },
+  {
+    name: "pod table: a pod may send in another's name",
+    file: 'src/network/podtable.ts',
+    find: "compare('eq', hostWord(0)), verdict('drop')",
+    replace: "compare('eq', hostWord(1)), verdict('drop')",
+    test: 'test/kernel/podtable.test.ts',
+  },
 ];

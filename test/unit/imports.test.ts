@@ -21,7 +21,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   network: ['model', 'netlink', 'nri'],
   cni: [],
   rpc: ['model', 'policy', 'nft', 'agent', 'health', 'network'],
-  bench: ['model', 'policy', 'nft', 'netlink', 'kube', 'files', 'agent', 'lab', 'host'],
+  bench: ['model', 'policy', 'nft', 'netlink', 'kube', 'files', 'agent', 'lab', 'host', 'network', 'rpc'],
   cli: [
     'bench',
     'model',
