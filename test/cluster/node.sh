@@ -22,12 +22,16 @@ mount --make-rshared /
 echo "127.0.0.1 localhost $node" >/etc/hosts
 : >/etc/resolv.conf
 
-# Kubelet wants its root cgroup to exist: in every hierarchy of version 1.
+# Kubelet wants its root cgroup to exist: in every hierarchy of version 1. All pods of a node together would weigh as
+# much as one other process of this machine: let them weigh as much as ten.
 if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
   mkdir -p "/sys/fs/cgroup/$prefix-$node"
+  weight=/sys/fs/cgroup/$prefix-$node/cpu.weight
+  [ ! -e "$weight" ] || echo 1000 >"$weight"
 else
   for hierarchy in /sys/fs/cgroup/*/; do mkdir -p "${hierarchy}$prefix-$node"; done
   for f in cpuset.cpus cpuset.mems; do cat "/sys/fs/cgroup/cpuset/$f" >"/sys/fs/cgroup/cpuset/$prefix-$node/$f"; done
+  echo 10240 >"/sys/fs/cgroup/cpu/$prefix-$node/cpu.shares"
 fi
 
 mkdir -p /etc/cni/net.d /etc/containerd /var/lib/kubelet
