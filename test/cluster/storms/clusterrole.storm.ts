@@ -1,0 +1,89 @@
+/** The ClusterRole of daemonset/ is what the agent needs: it uses all of it and asks for nothing else. */
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { clusterPolicy, definition } from './objects.ts';
+import {
+  type Permission,
+  permissionText,
+  usedPermissions,
+  without,
+  writtenPermissions,
+} from './permissions.ts';
+import { Storm } from './storm.ts';
+import { until } from './until.ts';
+
+/** Where the agent says what it may not do. A definition is known by its plural. */
+const WRITTEN = writtenPermissions();
+const DEFINITIONS = ['clusternetworkpolicies', 'adminnetworkpolicies', 'baselineadminnetworkpolicies'].map(
+  definition,
+);
+
+const PATIENCE_MS = 30_000;
+
+let storm: Storm;
+
+beforeAll(async () => {
+  storm = await Storm.begin();
+  for (const object of DEFINITIONS) {
+    await storm.api.apply(object);
+    await storm.api.established(object);
+  }
+});
+
+afterAll(() => storm?.end());
+
+test('the audit log shows every permission in use, and no request for another', async () => {
+  const agent = storm.startAgent();
+  await agent.inForce();
+  // A policy with a problem, so that there is something to tell its author.
+  await storm.api.apply(clusterPolicy('unreadable', UNREADABLE));
+  await storm.calm();
+  await setTimeout(1500);
+  // A watch that was cut asks by a list which revision the server has.
+  storm.saboteur.cutAll();
+  await setTimeout(3000);
+  await agent.kill('SIGTERM');
+  expect(usedPermissions(storm.plane.auditLog)).toEqual(WRITTEN.map(permissionText));
+});
+
+test.each(WRITTEN.map(permission => [permissionText(permission), permission] as const))(
+  'without %s the agent says that it is missing',
+  async (_, permission) => {
+    await storm.api.apply(without(permission));
+    const agent = storm.startAgent();
+    try {
+      await missed(agent, permission);
+    } finally {
+      await agent.kill('SIGTERM');
+      await storm.api.apply(without(undefined));
+    }
+  },
+);
+
+async function missed(
+  agent: { readonly output: string },
+  { verb, resource, name }: Permission,
+): Promise<void> {
+  // The server says: User "…" cannot list resource "pods" in API group …
+  const refusal = new RegExp(`${name ?? ''}.*cannot ${verb} resource \\W+${resource}\\W`);
+  await until(
+    'the agent says what it may not do',
+    async () => {
+      // A list is asked for after a cut only.
+      if (verb === 'list') storm.saboteur.cutAll();
+      await setTimeout(verb === 'list' ? 1000 : 0);
+      return refusal.test(agent.output);
+    },
+    PATIENCE_MS,
+  );
+  if (verb === 'watch')
+    await until('the node is not ready', async () => (await storm.status())?.ready === false);
+}
+
+/** The API takes it; no version of it can be read to its end: nobody resolves names yet. */
+const UNREADABLE = {
+  tier: 'Admin',
+  priority: 5,
+  subject: { namespaces: { matchLabels: { team: 'none' } } },
+  egress: [{ action: 'Accept', to: [{ domainNames: ['example.com.'] }] }],
+};
