@@ -4,7 +4,7 @@
  * are in force, whether the agent lives or not.
  *
  * The deny stands behind the pod maps, which then know every local pod: one that has a class leads to it, any other
- * to what is allowed. So it costs whom no map knows one compare, and nobody else anything.
+ * to what is allowed. So it costs one compare where no map knows the address, and nothing where one does.
  */
 import { type Address, type Cidr, type Family, familyOf, networkOf, parseCidr } from '../model/address.ts';
 import type { Cluster, Node, Pod } from '../model/cluster.ts';

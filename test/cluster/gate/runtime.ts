@@ -44,9 +44,12 @@ export async function runPod(
     linux: {},
   };
   const request = { pod_sandbox_id, config: container, sandbox_config: config };
-  await call('StartContainer', await call('CreateContainer', request));
+  const id = await call<object>('CreateContainer', request);
+  await call('StartContainer', id);
   await sleep(RUN_MS);
   await call('StopPodSandbox', { id: pod_sandbox_id });
+  // The kubelet's order. containerd 2.2 locks itself up where a sandbox goes with its containers while a plugin connects.
+  await call('RemoveContainer', id);
   await call('RemovePodSandbox', { id: pod_sandbox_id });
   return tookMs;
 }
