@@ -1,9 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
+// Outputs are compared as plain text, whatever the environment says of colours; Node warns where it says both.
+process.env.NO_COLOR = '1';
+delete process.env.FORCE_COLOR;
+
 export default defineConfig({
   test: {
-    // Outputs are compared as plain text, whatever the environment says of colours.
-    env: { NO_COLOR: '1' },
     projects: [
       {
         test: {

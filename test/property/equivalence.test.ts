@@ -19,6 +19,6 @@ test('evaluate() equals the trace of compile() for random connected clusters and
   expect(tally.packets).toBeGreaterThanOrEqual(100_000);
   // A generator that has gone sparse proves nothing.
   expect(tally.decidedByPolicy / tally.packets).toBeGreaterThan(0.5);
-  expect(tally.unknown).toBeGreaterThan(5_000);
+  expect(tally.unknown).toBeGreaterThan(2_000);
   for (const tier of ['admin', 'networkpolicy', 'baseline']) expect(tally.tiers[tier]).toBeGreaterThan(5_000);
 }, 900_000);
