@@ -106,9 +106,11 @@ function exactPortRules(
   const elements = new Map<ElementKey, ElementValue>();
   // The ports of one rule have the same peers, and those may be thousands.
   const values = new Map<string, ElementValue>();
+  const numbers = new Map<Source['peers'], number>();
+  const keyOf = ({ label, peers }: Source) => `${getOrMake(numbers, peers, () => numbers.size)} ${label}`;
   for (const { ports, sources } of cells) {
     const { protocol, first } = ports as Extract<PortMatch, { kind: 'range' }>;
-    const value = getOrMake(values, labels(sources).join('\n'), () => {
+    const value = getOrMake(values, sources.map(keyOf).join('\n'), () => {
       const verdict = verdictFor(sources, run, podClass, builder);
       return verdict === undefined ? {} : { verdict, comment: commentOf(labels(sources)) };
     });
