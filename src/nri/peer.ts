@@ -114,10 +114,12 @@ export class Peer {
     if (this.#serving >= MOST_AT_ONCE) throw new WireError(`more than ${MOST_AT_ONCE} requests at a time`);
     const { service, method, payload } = decode('Request', data);
     this.#serving++;
-    void this.#answer(service, method, payload).then(response => {
-      this.#serving--;
-      this.#send(this.#options.serves, { stream, type: RESPONSE, data: response });
-    });
+    void this.#answer(service, method, payload)
+      .then(response => {
+        this.#serving--;
+        this.#send(this.#options.serves, { stream, type: RESPONSE, data: response });
+      })
+      .catch((error: Error) => this.close(error.message));
   }
 
   async #answer(service: string, method: string, payload: Uint8Array): Promise<Buffer> {
@@ -152,5 +154,8 @@ function statusOf(error: Error): Status {
       : error instanceof WireError
         ? CODE.invalidArgument
         : CODE.internal;
-  return { code, message: error.message };
+  return { code, message: error.message.slice(0, LONGEST_REASON) };
 }
+
+/** What was asked may be in it, and that may be as long as a message. */
+const LONGEST_REASON = 1000;

@@ -212,3 +212,40 @@ test('whatever is told in whatever order, a pod of this node has no address that
   );
   expect(met).toBeGreaterThan(1_000);
 });
+
+test('a pod of another node does not have the address of a living sandbox, whichever was told first', () => {
+  const claim = told(
+    pod('shop/far', 'u9', ['10.0.0.5', '10.0.9.9'], { node: 'n2', createdAt: '2026-02-01T00:00:00Z' }),
+  );
+  const own = sandbox('shop/web', 'u1', ['10.0.0.5']);
+  const before = world(claim);
+  before.hear(before.pods.started(own));
+  const after = world();
+  after.hear(after.pods.started(own));
+  after.hear(after.pods.told([claim]));
+  for (const w of [before, after]) {
+    expect(w.addresses('shop/far')).toEqual(['10.0.9.9']);
+    expect(w.addresses('shop/web')).toEqual(['10.0.0.5']);
+    w.hear(w.pods.stopped(own.id));
+    expect(w.addresses('shop/far')).toEqual(['10.0.0.5', '10.0.9.9']);
+  }
+});
+
+test('of two living sandboxes with one address the younger has it, and the older again when that has ended', () => {
+  const w = world(
+    told(pod('shop/a', 'ua', [], { createdAt: '2026-07-01T00:00:00Z' })),
+    told(pod('shop/b', 'ub', [])),
+  );
+  w.hear(w.pods.started(sandbox('shop/a', 'ua', ['10.0.0.5'])));
+  const younger = sandbox('shop/b', 'ub', ['10.0.0.5']);
+  w.hear(w.pods.started(younger));
+  expect([w.addresses('shop/a'), w.addresses('shop/b')]).toEqual([[], ['10.0.0.5']]);
+  w.hear(w.pods.stopped(younger.id));
+  expect([w.addresses('shop/a'), w.addresses('shop/b')]).toEqual([['10.0.0.5'], []]);
+});
+
+test('of a family that the runtime does not tell, the API server has the word', () => {
+  const w = world(told(pod('shop/web', 'u1', ['10.0.0.1', 'fd00::1'])));
+  w.hear(w.pods.started(sandbox('shop/web', 'u1', ['10.0.0.7'])));
+  expect(w.addresses('shop/web')).toEqual(['10.0.0.7', 'fd00::1']);
+});

@@ -7,10 +7,10 @@
  *     runtime ──started──▶ └───────────┘
  *               stopped, lost
  *
- * A living sandbox gives its pod its addresses, whatever the API server says of them, and no other pod of the node
- * has them. What ended with its sandbox stays gone, until the API server tells of another pod by that name.
+ * A living sandbox gives its pod its addresses, whatever the API server says of them, and no other pod of the cluster
+ * has them; of two with one address, the younger has it. What ended with its sandbox stays gone, until the API server tells of another pod by that name.
  */
-import type { Address } from '../../model/address.ts';
+import { type Address, familyOf } from '../../model/address.ts';
 import type { ClusterEvent, Pod, PodKey } from '../../model/cluster.ts';
 import type { Sandbox } from './sandbox.ts';
 
@@ -21,6 +21,8 @@ export class LocalPods {
   readonly #told = new Map<PodKey, Pod>();
   /** Living ones by their ids, the youngest last. */
   readonly #sandboxes = new Map<string, Sandbox>();
+  /** Who has an address of a living sandbox: the youngest that names it. */
+  readonly #holders = new Map<Address, PodKey>();
   /** The sandbox that a pod had last, where it has ended. */
   readonly #ended = new Map<PodKey, Sandbox>();
   /** When a pod was first heard of that only the runtime knows. */
@@ -85,17 +87,24 @@ export class LocalPods {
     else this.#told.set(key, value);
     if (value === undefined || !isOf(value, this.#ended.get(key))) this.#ended.delete(key);
     const concernsUs =
-      this.#said.has(key) || value?.node === this.#node || this.#sandboxOf(key) !== undefined;
+      this.#said.has(key) ||
+      value?.node === this.#node ||
+      this.#sandboxOf(key) !== undefined ||
+      value?.addresses.some(address => this.#holders.has(address));
     return concernsUs ? this.#say(key) : [{ type: 'pod', key, ...(value !== undefined && { value }) }];
   }
 
   /** Of the pods of these sandboxes, and of all that have or had an address of theirs. */
   #changes(sandboxes: readonly Sandbox[]): ClusterEvent[] {
-    const addresses = new Set(sandboxes.flatMap(sandbox => sandbox.addresses));
-    const others = [...this.#said.keys()].filter(key =>
-      this.#told.get(key)?.addresses.some(address => addresses.has(address)),
+    this.#holders.clear();
+    for (const { key, addresses } of this.#sandboxes.values())
+      for (const address of addresses) this.#holders.set(address, key);
+    const changed = new Set(sandboxes.flatMap(sandbox => sandbox.addresses));
+    const claimants = [...this.#told.values(), ...this.#sandboxes.values()].filter(({ addresses }) =>
+      addresses.some(address => changed.has(address)),
     );
-    return [...new Set([...sandboxes.map(({ key }) => key), ...others])].flatMap(key => this.#say(key));
+    const keys = new Set([...sandboxes, ...claimants].map(({ key }) => key));
+    return [...keys].flatMap(key => this.#say(key));
   }
 
   #say(key: PodKey): ClusterEvent[] {
@@ -112,10 +121,22 @@ export class LocalPods {
     const told = this.#told.get(key);
     const sandbox = this.#sandboxOf(key);
     // By that name a pod runs on another node by now, and what is left of ours is nobody's.
-    if (told !== undefined && told.node !== '' && told.node !== this.#node) return told;
+    if (told !== undefined && told.node !== '' && told.node !== this.#node) return this.#withoutOthers(told);
     if (sandbox === undefined || sandbox.addresses.length === 0) return told && this.#withoutOthers(told);
     if (told === undefined || !isOf(told, sandbox)) return this.#fromSandbox(sandbox);
-    return told.hostNetwork ? told : { ...told, node: this.#node, addresses: sandbox.addresses };
+    if (told.hostNetwork) return told;
+    return { ...told, node: this.#node, addresses: [...this.#held(sandbox), ...this.#others(told, sandbox)] };
+  }
+
+  /** What the sandbox has and no younger one names. */
+  #held({ key, addresses }: Sandbox): Address[] {
+    return addresses.filter(address => this.#holders.get(address) === key);
+  }
+
+  /** Of families that the runtime does not tell of, the API server's word. */
+  #others(told: Pod, { addresses }: Sandbox): Address[] {
+    const families = new Set(addresses.map(familyOf));
+    return this.#withoutOthers(told).addresses.filter(address => !families.has(familyOf(address)));
   }
 
   /** The pod's youngest: an older one is about to end. */
@@ -123,17 +144,20 @@ export class LocalPods {
     return [...this.#sandboxes.values()].findLast(sandbox => sandbox.key === key);
   }
 
-  /** Without the addresses that a living sandbox has, or that ended with the pod's own. */
+  /** Without the addresses that another pod's living sandbox has, or that ended with the pod's own. */
   #withoutOthers(pod: Pod): Pod {
     if (pod.hostNetwork || pod.addresses.length === 0) return pod;
-    const taken = new Set<Address>([...this.#sandboxes.values()].flatMap(({ addresses }) => addresses));
-    for (const address of this.#ended.get(pod.key)?.addresses ?? []) taken.add(address);
-    const left = pod.addresses.filter(address => !taken.has(address));
+    const ended = this.#ended.get(pod.key)?.addresses ?? [];
+    const left = pod.addresses.filter(
+      address => (this.#holders.get(address) ?? pod.key) === pod.key && !ended.includes(address),
+    );
     return left.length === pod.addresses.length ? pod : { ...pod, addresses: left };
   }
 
   /** Nobody else knows it yet: its container ports are not known, so that no port matches by its name. */
-  #fromSandbox({ id, key, uid, labels, addresses }: Sandbox): Pod {
+  #fromSandbox(sandbox: Sandbox): Pod {
+    const { id, key, uid, labels } = sandbox;
+    const addresses = this.#held(sandbox);
     const [namespace = '', name = ''] = key.split('/');
     const createdAt = this.#firstSeen.get(id) ?? this.#now().toISOString();
     this.#firstSeen.set(id, createdAt);
