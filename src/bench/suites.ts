@@ -60,13 +60,16 @@ export const SUITES: readonly Suite[] = [
   },
 ];
 
-/** What words mean: those that are no suite's name pick rows, of the suites that are named, or of all. */
-export function choose(words: readonly string[]): {
-  readonly suites: readonly Suite[];
-  readonly isWanted: (row: BenchRow) => boolean;
-} {
+/**
+ * What words mean: names of suites, and beside them parts of the names of their rows. Undefined where a word comes
+ * without the suite whose rows it could be part of: minutes of measuring would tell that it is of none.
+ */
+export function choose(
+  words: readonly string[],
+): { readonly suites: readonly Suite[]; readonly isWanted: (row: BenchRow) => boolean } | undefined {
   const named = SUITES.filter(({ name }) => words.includes(name));
   const picks = words.filter(word => !named.some(({ name }) => name === word));
+  if (named.length === 0 && picks.length > 0) return undefined;
   return {
     suites: named.length > 0 ? named : SUITES,
     isWanted: ({ name }) => picks.length === 0 || picks.some(pick => name.includes(pick)),

@@ -15,11 +15,19 @@ export interface BenchOptions {
 export async function benchCommand(words: readonly string[], { output, json }: BenchOptions): Promise<void> {
   if (process.getuid?.() !== 0)
     throw new CommandError('the benchmarks put rules into network namespaces of their own: run them as root');
-  const { suites, isWanted } = choose(words);
+  const names = SUITES.map(({ name }) => name).join(', ');
+  const chosen = choose(words);
+  if (chosen === undefined)
+    throw new CommandError(
+      `no suite is called ${words.join(' or ')}; suites: ${names}; more words pick rows of them`,
+    );
+  const { suites, isWanted } = chosen;
   const rows: BenchRow[] = [];
   for (const suite of suites) rows.push(...(await runSuite(suite)).filter(isWanted));
   if (rows.length === 0)
-    throw new CommandError(`nothing was measured; suites: ${SUITES.map(({ name }) => name).join(', ')}`);
+    throw new CommandError(
+      `nothing was measured: no row of ${suites.map(({ name }) => name)} has such words`,
+    );
   writeLine(output === 'json' || json ? JSON.stringify(rows, null, 2) : tableOf(rows));
   if (rows.some(({ ok }) => !ok)) process.exitCode = 1;
 }

@@ -164,7 +164,7 @@ function program(): Command {
     .description('measure what rules, events and packets cost here, beside budgets and floors (needs root)')
     .argument(
       '[names...]',
-      'suites (compile, memory, events, start, commit, packets, conntrack) or parts of rows',
+      'suites (compile, memory, events, start, commit, packets, conntrack, attach), then parts of rows',
     )
     .addOption(output())
     .option('--json', 'the same as -o json')
@@ -181,7 +181,8 @@ function program(): Command {
 
 const EXPLAIN_HELP = `
 Without a port it is ICMP that is asked about; with a port, TCP unless it says more: shop/db:53/UDP.
-shop/web@6 asks about the pod's IPv6 address. An address of no pod is somebody outside, or a node.
+shop/web@6 asks about the pod's IPv6 address. An address of no pod is somebody outside, or a
+node. A Service has no verdict of its own: policy sees the pod that it leads to.
 
 Each policy that selects the pod is told in the order in which it is asked:
   silent    no rule of it matches

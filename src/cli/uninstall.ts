@@ -1,7 +1,10 @@
 import { openNftKernel } from '../netlink/nft-kernel.ts';
+import { POD_TABLE, removalMessages } from '../network/podtable.ts';
+import { PodTableSocket, TableError } from '../network/podtablesocket.ts';
 import { plan } from '../nft/plan.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { CommandError } from './errors.ts';
+import { writeLine } from './output.ts';
 
 const NOTHING: Ruleset = { tables: new Map() };
 
@@ -16,11 +19,24 @@ export async function uninstallCommand(): Promise<void> {
       );
     }
     await kernel.commit(plan(ruleset, NOTHING), generation);
-    const families = [...ruleset.tables.keys()].map(family => `${family} sluice`);
-    process.stdout.write(
-      families.length === 0 ? 'nothing to remove\n' : `removed table ${families.join(', table ')}\n`,
-    );
+    const removed = [...ruleset.tables.keys()].map(family => `table ${family} sluice`);
+    if (await removePodTable()) removed.push(`table inet ${POD_TABLE}`);
+    writeLine(removed.length === 0 ? 'nothing to remove' : `removed ${removed.join(', ')}`);
   } finally {
     kernel.close();
+  }
+}
+
+/** What attached pods had beside policy; the pods keep their interfaces until their runtime detaches them. */
+async function removePodTable(): Promise<boolean> {
+  const socket = new PodTableSocket();
+  try {
+    await socket.commit(removalMessages());
+    return true;
+  } catch (error) {
+    if (error instanceof TableError && error.code === 'ENOENT') return false;
+    throw error;
+  } finally {
+    socket.close();
   }
 }

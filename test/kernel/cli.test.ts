@@ -223,6 +223,16 @@ test('`sluice inspect` and `sluice trace` say what a kernel lacks that the agent
   }
 });
 
+test('`sluice uninstall` takes the table of attached pods away too, and nobody else’s', () => {
+  netns.exec('nft', [
+    'add table inet sluice-pods; add table inet sluice-pods-of-others; add table ip sluice',
+  ]);
+  const uninstall = () => sluiceIn(netns, ['uninstall']).stdout;
+  expect(uninstall()).toBe('removed table ip sluice, table inet sluice-pods\n');
+  expect(netns.exec('nft', ['list tables'])).toBe('table inet sluice-pods-of-others\n');
+  expect(uninstall()).toBe('nothing to remove\n');
+});
+
 /** Without holding our event loop, which answers the command. */
 async function sluiceAside(words: readonly string[]): Promise<{ code: number | null; stdout: string }> {
   const child = netns.run(() => spawn(process.execPath, [SLUICE, ...words, '--socket', socket]));
