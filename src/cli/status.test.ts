@@ -28,7 +28,7 @@ const STATUS: StatusResponse = {
 
 test('statusLines() says whether the node is ready, why not, and what to do', () => {
   expect(statusLines(STATUS, NOW).map(stripVTControlCharacters)).toEqual([
-    'one is not ready; the agent runs for 60 s',
+    'one is not ready, with a problem in what it reads; the agent runs for 60 s',
     '',
     '  ok       last-commit            3 operations',
     '  fail     ip-forward             it is 0',
@@ -37,6 +37,7 @@ test('statusLines() says whether the node is ready, why not, and what to do', ()
     '4 policies, 3 pods, 1 namespaces, 2 nodes; 2 events wait, for 350 ms',
     '1 commits, 0 failed, 0 repairs of foreign changes',
     '  4 s ago: 3 operations in 2 ms for a, b, c, …',
-    'NetworkPolicy shop/x: is wrong',
+    '',
+    '  error    NetworkPolicy shop/x: is wrong',
   ]);
 });

@@ -31,15 +31,25 @@ export function statusLines(status: StatusResponse, nowMs: number): string[] {
   const lag =
     pending_events === 0 ? 'nothing waits' : `${pending_events} events wait, for ${ageText(lag_ms)}`;
   return [
-    `${pc.bold(node)} is ${word}; the agent runs for ${ageText(nowMs - started_at_ms)}`,
+    `${pc.bold(node)} is ${word}${problemCount(status)}; the agent runs for ${ageText(nowMs - started_at_ms)}`,
     '',
     ...status.checks.flatMap(checkLines),
     '',
     `${objects.policies} policies, ${objects.pods} pods, ${objects.namespaces} namespaces, ${objects.nodes} nodes; ${lag}`,
     `${totals.commits} commits, ${totals.failures} failed, ${totals.drifts} repairs of foreign changes`,
     ...status.commits.slice(0, SHOWN_COMMITS).map(commit => commitLine(commit, nowMs)),
-    ...status.problems.map(({ severity, text }) => (severity === 'error' ? pc.red : pc.yellow)(text)),
+    ...(status.problems.length > 0 ? ['', ...status.problems.map(problemLine)] : []),
   ];
+}
+
+function problemCount({ problems }: StatusResponse): string {
+  if (problems.length === 0) return '';
+  return `, with ${problems.length === 1 ? 'a problem' : `${problems.length} problems`} in what it reads`;
+}
+
+function problemLine({ severity, text }: StatusResponse['problems'][number]): string {
+  const colour = severity === 'error' ? pc.red : pc.yellow;
+  return `  ${colour(severity.padEnd(7))}  ${text}`;
 }
 
 function checkLines({ name, state, reason, remedy }: Check): string[] {

@@ -49,6 +49,7 @@ describe('parseFlow() refuses', () => {
     ['x/new -> x/a:80', 'pod x/new has no address yet'],
     ['x/a -> 10.0.0.999:80', '"10.0.0.999" is not an address'],
     ['x/a -> [fd00::g]:80', '"fd00::g" is not an address'],
+    ['x/a -> fd00::2:80', 'for port 80 write [fd00::2]:80'],
     ['x/a -> x/b:0', '"0" is not a port from 1 to 65535'],
     ['x/a -> x/b:65536', '"65536" is not a port from 1 to 65535'],
     ['x/a -> x/b:http', '"http" is not a port'],

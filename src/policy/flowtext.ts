@@ -10,7 +10,7 @@
  */
 
 import { type Address, type Family, familyOf, parseAddress } from '../model/address.ts';
-import type { Cluster, PodKey } from '../model/cluster.ts';
+import { addressOwners, type Cluster, type PodKey } from '../model/cluster.ts';
 import type { Flow, FlowProtocol } from '../model/flow.ts';
 import { nearest } from '../model/nearest.ts';
 
@@ -36,6 +36,7 @@ export function parseFlowPieces(cluster: Cluster, from: string, to: string): Flo
   const source = parseEnd(from);
   if (source.port ?? source.protocol) throw new FlowTextError(`"${from}": only the destination has a port`);
   const destination = parseEnd(to);
+  refuseHiddenPort(cluster, destination);
   const family = commonFamily(cluster, source, destination);
   return {
     from: addressIn(cluster, source, family),
@@ -58,6 +59,18 @@ export function otherFamily(cluster: Cluster, from: string, to: string): Flow | 
   const [fromAddress, toAddress] = ends;
   if (fromAddress === undefined || toAddress === undefined) return undefined;
   return { from: fromAddress, to: toAddress, ...protocolAndPort(destination) };
+}
+
+/** `fd00::5:80` is an address of its own; who writes it of a pod that is `fd00::5` means something else. */
+function refuseHiddenPort(cluster: Cluster, { text, address, port }: End): void {
+  const [, host = '', group] = /^([^[\]/]*):(\d+)(?:\/|$)/.exec(text) ?? [];
+  const meant = port === undefined && address !== undefined ? parseAddress(host) : undefined;
+  if (meant === undefined || familyOf(meant) === 'ip') return;
+  const owners = addressOwners(cluster);
+  if (owners.has(meant) && !owners.has(address!))
+    throw new FlowTextError(
+      `"${text}" is an address without a port: for port ${group} write [${meant}]:${group}`,
+    );
 }
 
 /** Whom one end names, without port and protocol: `shop/web`, `10.0.0.1`. */
