@@ -138,13 +138,13 @@ function addressesOf(cluster: Cluster, { pod: key }: End): readonly Address[] {
   return pod.addresses;
 }
 
-/** In a cluster of thousands, a look at those of the namespace is enough. */
+/** By its name, among the pods of its namespace. */
 function meant(cluster: Cluster, key: PodKey): string {
-  const namespace = key.slice(0, key.indexOf('/') + 1);
-  const keys = [...cluster.pods.keys()];
-  const neighbours = keys.filter(other => other.startsWith(namespace));
-  const close = nearest(key, neighbours.length > 0 ? neighbours : keys);
-  return close === undefined ? '' : `; did you mean ${close}?`;
+  const start = key.indexOf('/') + 1;
+  const neighbours = [...cluster.pods.keys()].filter(other => other.startsWith(key.slice(0, start)));
+  const names = neighbours.map(other => other.slice(start));
+  const close = nearest(key.slice(start), names);
+  return close === undefined ? '' : `; did you mean ${key.slice(0, start)}${close}?`;
 }
 
 function protocolAndPort({ text, port, protocol }: End): Pick<Flow, 'protocol' | 'port'> {
