@@ -1,6 +1,7 @@
 /**
  * What the agent weighs, as it is built and run: `sluice agent` follows an API server that has the whole cluster,
- * serves its socket and its metrics, and reads the kernel back. The figure is the highest from its start to then.
+ * serves its socket and its metrics, and reads the kernel back. At rest is what it has after that, its peak the most
+ * that it had until then.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,15 +21,17 @@ const START_PATIENCE_MS = 120_000;
 
 export async function benchMemory(): Promise<BenchRow[]> {
   const dist = builtFolder();
-  const usual = await highest(dist, { pods: 10_000, policies: 1000 });
-  const big = await highest(dist, { pods: 15_000, policies: 1000 });
-  return [
-    absolute('memory of the agent at its highest, 10,000 pods, 1,000 policies', 'MB', usual, 150),
-    absolute('memory of the agent at its highest, 15,000 pods, 1,000 policies', 'MB', big, 150),
-  ];
+  const rows: BenchRow[] = [];
+  for (const pods of [10_000, 15_000]) {
+    const { rest, peak } = await weigh(dist, { pods, policies: 1000 });
+    const size = `${pods.toLocaleString('en')} pods, 1,000 policies`;
+    rows.push(absolute(`memory of the agent at rest, ${size}`, 'MB', rest, 150));
+    rows.push(absolute(`memory of the agent at its peak, ${size}`, 'MB', peak, 250));
+  }
+  return rows;
 }
 
-async function highest(dist: string, size: Size): Promise<number> {
+async function weigh(dist: string, size: Size): Promise<{ readonly rest: number; readonly peak: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   const netns = new Netns();
   const running: ChildProcess[] = [];
@@ -42,7 +45,7 @@ async function highest(dist: string, size: Size): Promise<number> {
     running.push(agent);
     await inForce(agent);
     await setTimeout(WATCHED_MS);
-    return highestResident(agent);
+    return { rest: resident(agent, 'VmRSS'), peak: resident(agent, 'VmHWM') };
   } finally {
     await Promise.all(running.map(end));
     netns.close();
@@ -88,9 +91,10 @@ async function inForce(agent: ChildProcess): Promise<void> {
     else await setTimeout(50);
 }
 
-/** VmHWM of proc(5), in MB. */
-function highestResident({ pid }: ChildProcess): number {
-  const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))!;
+/** A size of proc(5), in MB. */
+function resident({ pid }: ChildProcess, field: 'VmRSS' | 'VmHWM'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const [, kilobytes] = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)!;
   return (Number(kilobytes) * 1024) / 1e6;
 }
 
