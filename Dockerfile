@@ -2,7 +2,7 @@
 #   docker build -t sluice:0.1.0 .
 #   docker buildx build --platform linux/amd64,linux/arm64 -t REGISTRY/sluice:0.1.0 --push .
 # test/cluster/dockerfile.ts executes this file where there is no docker.
-ARG BUILD_BASE=node:24-bookworm-slim
+ARG BUILD_BASE=node:26-bookworm-slim
 ARG BASE=gcr.io/distroless/cc-debian12
 
 FROM ${BUILD_BASE} AS build

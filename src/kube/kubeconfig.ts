@@ -22,12 +22,21 @@ export function kubeconfigAccess(file?: string): LoadAccess {
   };
 }
 
-/** The last line of what the child said, without its stack. */
+/** What the child said, which is one sentence; without one it was ended, and the message says by what. */
 function reason({ stderr = '', message }: { stderr?: string; message: string }): string {
-  return /^\w*Error: (.*)$/m.exec(stderr)?.[1] ?? message;
+  return stderr.trim() || message;
 }
 
-if (import.meta.main) process.stdout.write(JSON.stringify(await readKubeconfig(process.argv[2])));
+if (import.meta.main) await answer(process.argv[2]);
+
+async function answer(file: string | undefined): Promise<void> {
+  try {
+    process.stdout.write(JSON.stringify(await readKubeconfig(file)));
+  } catch (error) {
+    process.stderr.write((error as Error).message);
+    process.exitCode = 1;
+  }
+}
 
 async function readKubeconfig(file: string | undefined): Promise<Access> {
   const { KubeConfig } = await import('@kubernetes/client-node');
