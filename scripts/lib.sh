@@ -12,14 +12,11 @@ need_root() {
   [ "$(id -u)" = 0 ] || die "needs root: it makes network namespaces (try: sudo $0)"
 }
 
-# need_packages COMMAND:PACKAGE ... installs the Debian packages whose command (or lib*.so.N) is missing.
+# need_packages COMMAND:PACKAGE ... installs the Debian packages whose command is missing.
 need_packages() {
   local missing=() pair
   for pair in "$@"; do
-    case $pair in
-      lib*.so.*) PATH=$PATH:/usr/sbin:/sbin ldconfig -p | grep "^[[:space:]]${pair%%:*} " >/dev/null || missing+=("${pair#*:}") ;;
-      *) command -v "${pair%%:*}" >/dev/null || [ -x "/usr/sbin/${pair%%:*}" ] || missing+=("${pair#*:}") ;;
-    esac
+    command -v "${pair%%:*}" >/dev/null || [ -x "/usr/sbin/${pair%%:*}" ] || missing+=("${pair#*:}")
   done
   [ ${#missing[@]} -eq 0 ] && return
   command -v apt-get >/dev/null || die "please install: ${missing[*]}"
@@ -33,7 +30,6 @@ need_modules() {
   command -v npm >/dev/null || die "needs Node.js 18 or newer with npm"
   # npm would empty the folder behind the link, which is another checkout's.
   [ ! -L "$here/node_modules" ] || die "node_modules is a link: remove it, and they are installed here"
-  need_packages libatomic.so.1:libatomic1 # Node links it, and npm runs that Node while it installs
   local stamp="$here/node_modules/.sluice-installed"
   if ! cmp -s "$here/package-lock.json" "$stamp"; then
     say "installing npm packages"
