@@ -1,4 +1,5 @@
-# The agent's image: glibc, Node, our JavaScript and the modules it needs; no shell, no compiler, no nft.
+# The agent's image: glibc, Node, our JavaScript and the modules it needs; no shell, no compiler, no nft. For a runtime
+# that speaks nothing but CNI, /app/dist/cni/sluice-cni is the plugin: one static file to be copied to the host.
 #   docker build -t sluice:0.1.0 .
 #   docker buildx build --platform linux/amd64,linux/arm64 -t REGISTRY/sluice:0.1.0 --push .
 # test/cluster/dockerfile.ts executes this file where there is no docker.
@@ -7,11 +8,13 @@ ARG BASE=gcr.io/distroless/cc-debian12
 
 FROM ${BUILD_BASE} AS build
 WORKDIR /build
+RUN command -v cc >/dev/null \
+  || { apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev; }
 COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund --loglevel=error
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
-RUN npm run build
+RUN npm run build && test -x dist/cni/sluice-cni
 # What only people and compilers read stays behind.
 RUN npm prune --omit=dev --no-audit --no-fund --loglevel=error \
   && find node_modules -type f \( -name '*.d.ts' -o -name '*.map' -o -name '*.md' \) -delete \

@@ -12,11 +12,11 @@ need_root() {
   [ "$(id -u)" = 0 ] || die "needs root: it makes network namespaces (try: sudo $0)"
 }
 
-# need_packages COMMAND:PACKAGE ... installs the Debian packages whose command is missing.
+# need_packages COMMAND:PACKAGE ... installs the Debian packages whose command, or file, is missing.
 need_packages() {
   local missing=() pair
   for pair in "$@"; do
-    command -v "${pair%%:*}" >/dev/null || [ -x "/usr/sbin/${pair%%:*}" ] || missing+=("${pair#*:}")
+    command -v "${pair%%:*}" >/dev/null || [ -x "/usr/sbin/${pair%%:*}" ] || [ -e "${pair%%:*}" ] || missing+=("${pair#*:}")
   done
   [ ${#missing[@]} -eq 0 ] && return
   command -v apt-get >/dev/null || die "please install: ${missing[*]}"

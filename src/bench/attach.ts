@@ -13,6 +13,7 @@ import { setTimeout } from 'node:timers/promises';
 import { type Client, credentials, makeGenericClientConstructor } from '@grpc/grpc-js';
 import { inNamespace } from '../lab/netns.ts';
 import { NamespaceHelper } from '../network/helper.ts';
+import { cniSocketOf } from '../rpc/cnisocket.ts';
 import { loadSchema } from '../rpc/schema.ts';
 import { builtFolder } from './build.ts';
 import { absolute, againstFloor, type BenchRow, percentile } from './row.ts';
@@ -165,8 +166,13 @@ function kni(folder: string): Way {
 }
 
 function shim(dist: string, folder: string, node: string): Way {
-  const program = [process.execPath, join(dist, 'cni/sluice-cni.js')];
-  const config = { cniVersion: '1.0.0', name: 'pods', type: 'sluice-cni', socket: socketOf(folder) };
+  const program = [join(dist, 'cni/sluice-cni')];
+  const config = {
+    cniVersion: '1.0.0',
+    name: 'pods',
+    type: 'sluice-cni',
+    socket: cniSocketOf(socketOf(folder)),
+  };
   return {
     name: 'sluice-cni',
     attach: async (pod, path) => {

@@ -1,5 +1,7 @@
 /** The agent's ears: the socket and the HTTP address. Neither is worth an agent that does not enforce. */
 import type { Logger } from 'pino';
+import { whyNotReady } from '../health/check.ts';
+import { cniSocketOf, serveCni } from '../rpc/cnisocket.ts';
 import type { OtherTotals } from '../rpc/metrics.ts';
 import type { AgentView } from '../rpc/view.ts';
 
@@ -26,6 +28,13 @@ export async function serve(
     await attempt(log, `no KNI and no status: cannot serve on ${socket}`, async () => {
       const { serveRpc } = await import('../rpc/server.ts');
       const server = await serveRpc({ socket, view });
+      closers.push(() => server.close());
+    });
+    const path = cniSocketOf(socket);
+    await attempt(log, `sluice-cni is not answered: cannot serve on ${path}`, async () => {
+      const { answerCni } = await import('../network/cni.ts');
+      const hindrances = async () => whyNotReady((await view.health()).checks);
+      const server = await serveCni(path, request => answerCni(view.pods, request, hindrances));
       closers.push(() => server.close());
     });
   }

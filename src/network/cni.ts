@@ -2,26 +2,28 @@
  * The CNI verbs (specification 1.1) as the agent answers them. In main mode the agent attaches the pod; chained after
  * another plugin it only takes the pod's addresses from that plugin's result, and answers when the rules are in force.
  */
-import { type Address, addressBits, familyOf, parseAddress } from '../model/address.ts';
-import type { PodKey } from '../model/cluster.ts';
+import { addressBits, familyOf } from '../model/address.ts';
 import type { Attached } from './attacher.ts';
-import type { Endpoint } from './attachment.ts';
+import {
+  addressesOf,
+  CniError,
+  type CniRequest,
+  CODE,
+  type Config,
+  endpointOf,
+  inConfig,
+  of,
+  type PreviousResult,
+  parseConfig,
+  podOf,
+  VERSIONS,
+} from './cnirequest.ts';
 import { NetworkError, type NetworkErrorCode } from './error.ts';
-import { hostPorts, type PortMapping } from './hostport.ts';
+import { hostPorts } from './hostport.ts';
 import { namespacePath } from './namespacepath.ts';
 import type { Admission, PodNetwork } from './podnetwork.ts';
-import { invalid, requireInterfaceName, requirePod, requireSandbox, shown } from './request.ts';
+import { invalid, requireInterfaceName, requireSandbox, shown } from './request.ts';
 import { GATEWAYS } from './wiring.ts';
-
-/** What the runtime gives a plugin: its environment, and the configuration on standard input. */
-export interface CniRequest {
-  readonly command: string;
-  readonly container_id: string;
-  readonly netns: string;
-  readonly ifname: string;
-  readonly args: string;
-  readonly config: string;
-}
 
 export interface CniAnswer {
   /** What the plugin prints; empty where it prints nothing. */
@@ -36,94 +38,86 @@ export interface CniParts {
   readonly network?: PodNetwork;
 }
 
-interface Config {
-  readonly cniVersion: string;
-  readonly prevResult?: PreviousResult;
-  readonly runtimeConfig?: { readonly portMappings?: readonly PortMapping[] };
-  readonly 'cni.dev/valid-attachments'?: readonly { readonly containerID: string; readonly ifname: string }[];
+/** What keeps the node from taking pods: the check that says so, and what it found. */
+export interface Hindrance {
+  readonly name: string;
+  readonly reason: string;
 }
 
-interface PreviousResult {
-  readonly interfaces?: readonly { readonly name: string; readonly sandbox?: string }[];
-  readonly ips?: readonly { readonly address: string; readonly interface?: number }[];
-}
-
-/** CNI's own error codes, and one of ours. */
+/** What is wrong with a request itself is in its environment, but for what `CniError` says. */
 const CODES: Record<NetworkErrorCode, number> = {
-  invalid: 7,
-  unsupported: 2,
-  conflict: 100,
-  exhausted: 11,
-  unavailable: 11,
+  invalid: CODE.environment,
+  unsupported: CODE.unsupported,
+  conflict: CODE.conflict,
+  exhausted: CODE.tryAgainLater,
+  unavailable: CODE.tryAgainLater,
 };
-const NOT_AVAILABLE = 50;
-const INTERNAL = 999;
-const LARGEST_CONFIG = 512 * 1024;
+/** Checks that fail only where pods that run already are cut off as well. */
+const CUTS_OFF: ReadonlySet<string> = new Set(['ip-forward', 'ip6-forward', 'conntrack-fill']);
 
-/** Never throws. */
-export async function answerCni(parts: CniParts, request: CniRequest): Promise<CniAnswer> {
-  let cniVersion = '1.1.0';
+/** Never throws. `parts` are absent in an agent that has no pod network. */
+export async function answerCni(
+  parts: CniParts | undefined,
+  request: CniRequest,
+  hindrances: () => Promise<readonly Hindrance[]>,
+): Promise<CniAnswer> {
+  let cniVersion = VERSIONS.at(-1)!;
   try {
     const config = parseConfig(request.config);
     cniVersion = config.cniVersion;
-    const result = await perform(parts, request, config);
+    const result = await perform(parts, request, config, hindrances);
     return { output: result === undefined ? '' : JSON.stringify({ cniVersion, ...result }), failed: false };
   } catch (error) {
-    const code = error instanceof NetworkError ? codeOf(error, request.command) : INTERNAL;
-    const msg = (error as Error).message;
-    return { output: JSON.stringify({ cniVersion, code, msg }), failed: true };
+    return { output: JSON.stringify({ cniVersion, ...errorResult(error as Error) }), failed: true };
   }
 }
 
-function codeOf({ code }: NetworkError, command: string): number {
-  return command === 'STATUS' ? NOT_AVAILABLE : CODES[code];
+function errorResult(error: Error): { code: number; msg: string } {
+  const msg = error.message;
+  if (error instanceof CniError) return { code: error.code, msg };
+  return { code: error instanceof NetworkError ? CODES[error.code] : CODE.internal, msg };
 }
 
-function parseConfig(text: string): Config {
-  if (text.length > LARGEST_CONFIG) throw invalid(`the configuration has ${text.length} characters`);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw invalid(`the configuration is no JSON: ${(error as Error).message}`);
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw invalid('the configuration is no object');
-  return { cniVersion: '1.1.0', ...value };
-}
-
-async function perform(parts: CniParts, request: CniRequest, config: Config): Promise<object | undefined> {
+async function perform(
+  parts: CniParts | undefined,
+  request: CniRequest,
+  config: Config,
+  hindrances: () => Promise<readonly Hindrance[]>,
+): Promise<object | undefined> {
   switch (request.command) {
     case 'ADD':
-      return config.prevResult === undefined
-        ? add(requireNetwork(parts), request, config)
-        : addChained(parts, request, config.prevResult);
+      return config.prevResult
+        ? addChained(required(parts), request, config.prevResult)
+        : add(parts, request, config);
     case 'DEL':
-      await remove(parts, request, config.prevResult);
+      await remove(parts, request, config.prevResult ?? undefined);
       return undefined;
     case 'CHECK':
-      await check(parts, request, config.prevResult);
+      await check(required(parts), request, config.prevResult ?? undefined);
       return undefined;
     case 'GC':
-      await collect(parts, config);
+      await collect(required(parts), config);
       return undefined;
     case 'STATUS':
-      await requireReady(parts);
+      required(parts, CODE.notAvailable);
+      requireReady(await hindrances());
       return undefined;
     default:
-      throw invalid(
+      throw new CniError(
+        CODE.environment,
         `CNI_COMMAND "${shown(request.command)}" is none of ADD, DEL, CHECK, GC, STATUS, VERSION`,
       );
   }
 }
 
-async function add(network: PodNetwork, request: CniRequest, config: Config): Promise<object> {
-  const namespace = namespacePath(request.netns);
+async function add(parts: CniParts | undefined, request: CniRequest, config: Config): Promise<object> {
+  const network = requireNetwork(parts);
+  const namespace = of('CNI_NETNS', () => namespacePath(request.netns));
   const attached = await network.attach({
     ...endpointOf(request),
     pod: podOf(request),
     namespace,
-    hostPorts: hostPorts(config.runtimeConfig?.portMappings ?? []),
+    hostPorts: inConfig(() => hostPorts(config.runtimeConfig?.portMappings ?? [])),
   });
   return resultOf(attached, namespace);
 }
@@ -157,10 +151,11 @@ async function addChained(
 }
 
 /** Also where nothing is known of the pod any more: the runtime may repeat it, or come late. */
-async function remove(parts: CniParts, request: CniRequest, result: PreviousResult | undefined) {
-  if (result !== undefined && parts.network === undefined)
+async function remove(parts: CniParts | undefined, request: CniRequest, result: PreviousResult | undefined) {
+  const endpoint = endpointOf(request);
+  if (result !== undefined && parts !== undefined && parts.network === undefined)
     parts.admission.withdraw(podOf(request), addressesOf(result));
-  await parts.network?.detach(endpointOf(request));
+  await parts?.network?.detach(endpoint);
 }
 
 async function check({ network }: CniParts, request: CniRequest, result: PreviousResult | undefined) {
@@ -173,46 +168,34 @@ async function check({ network }: CniParts, request: CniRequest, result: Previou
 
 async function collect({ network }: CniParts, config: Config): Promise<void> {
   const valid = config['cni.dev/valid-attachments'];
-  if (!Array.isArray(valid)) throw invalid('"cni.dev/valid-attachments" is no list; nothing was collected');
-  const endpoints = valid.map(({ containerID, ifname }) => ({
-    sandbox: requireSandbox(String(containerID)),
-    interface: requireInterfaceName(String(ifname)),
-  }));
+  const endpoints = inConfig(() => {
+    if (!Array.isArray(valid)) throw invalid('"cni.dev/valid-attachments" is no list; nothing was collected');
+    return valid.map(attachment => ({
+      sandbox: requireSandbox(String(attachment?.containerID ?? '')),
+      interface: requireInterfaceName(String(attachment?.ifname ?? '')),
+    }));
+  });
   await network?.collectAllBut(endpoints);
 }
 
-async function requireReady({ network }: CniParts): Promise<void> {
-  const reason = await network?.whyNotReady();
-  if (reason !== undefined) throw new NetworkError('unavailable', reason);
+function requireReady(hindrances: readonly Hindrance[]): void {
+  if (hindrances.length === 0) return;
+  const code = hindrances.some(({ name }) => CUTS_OFF.has(name))
+    ? CODE.limitedConnectivity
+    : CODE.notAvailable;
+  throw new CniError(code, hindrances.map(({ name, reason }) => `${name}: ${reason}`).join('; '));
 }
 
-function requireNetwork({ network }: CniParts): PodNetwork {
+function requireNetwork(parts: CniParts | undefined): PodNetwork {
+  const { network } = required(parts);
   if (network !== undefined) return network;
-  throw new NetworkError(
-    'invalid',
+  throw new CniError(
+    CODE.config,
     'sluice-cni is the first plugin of its list, and the agent attaches no pods: start it with --pod-network=attach, or put another plugin first',
   );
 }
 
-function endpointOf({ container_id, ifname }: CniRequest): Endpoint {
-  return { sandbox: requireSandbox(container_id), interface: requireInterfaceName(ifname) };
-}
-
-/** CNI_ARGS: `K8S_POD_NAMESPACE=shop;K8S_POD_NAME=web-0;…`. */
-function podOf({ args }: CniRequest): PodKey {
-  const values = new Map(args.split(';').map(pair => pair.split('=', 2) as [string, string]));
-  return requirePod(values.get('K8S_POD_NAMESPACE') ?? '', values.get('K8S_POD_NAME') ?? '');
-}
-
-/** Those inside the sandbox, where the result tells which that are. */
-function addressesOf({ ips = [], interfaces = [] }: PreviousResult): Address[] {
-  const inside = ips.filter(ip => {
-    const at = ip.interface === undefined ? undefined : interfaces[ip.interface];
-    return at === undefined || (at.sandbox ?? '') !== '';
-  });
-  return inside.map(({ address }) => {
-    const parsed = parseAddress(String(address).split('/')[0]!);
-    if (parsed === undefined) throw invalid(`prevResult.ips: "${shown(String(address))}" is no address`);
-    return parsed;
-  });
+function required(parts: CniParts | undefined, code: number = CODE.config): CniParts {
+  if (parts !== undefined) return parts;
+  throw new CniError(code, 'the agent runs without --pod-network, so it does nothing for a CNI plugin');
 }

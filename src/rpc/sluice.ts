@@ -1,26 +1,16 @@
 /** sluice.v1.Sluice: what the command asks. */
-import { type ServerWritableStream, status, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { replay } from '../agent/replay.ts';
 import { problemText } from '../model/problem.ts';
-import { answerCni, type CniAnswer, type CniRequest } from '../network/cni.ts';
 import type { StateObject, StatusResponse } from './messages.ts';
-import { Refusal, unary } from './unary.ts';
+import { unary } from './unary.ts';
 import type { AgentView } from './view.ts';
 
 export function sluiceService(view: AgentView): UntypedServiceImplementation {
   return {
     Status: unary(() => statusOf(view)),
-    Cni: unary((request: CniRequest) => cni(view, request)),
     State: (call: ServerWritableStream<object, StateObject>) => void sendState(call, view),
   };
-}
-
-function cni({ pods }: AgentView, request: CniRequest): Promise<CniAnswer> {
-  if (pods !== undefined) return answerCni(pods, request);
-  throw new Refusal(
-    status.UNIMPLEMENTED,
-    'the agent runs without --pod-network, so it answers no CNI plugin',
-  );
 }
 
 async function statusOf(view: AgentView): Promise<StatusResponse> {

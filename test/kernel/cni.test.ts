@@ -1,19 +1,22 @@
-/** `sluice-cni` as a runtime runs it: a process for each verb, beside a whole agent. */
+/** `sluice-cni` as a runtime runs it: a process for each verb, beside a whole agent. shim.test.ts has it alone. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';
+import { cniSocketOf } from '../../src/rpc/cnisocket.ts';
 import { AgentProcess } from '../support/agent-process.ts';
 import { type Invocation, runCni } from '../support/cni.ts';
 import { KniClient } from '../support/kniclient.ts';
 import { PodSite } from '../support/podsite.ts';
+import { buildShim } from '../support/shim.ts';
 
 const NODE = 'worker';
 const folder = mkdtempSync(join(tmpdir(), 'sluice-cni-'));
 const socket = join(folder, 'sluice.sock');
-const LIST = { cniVersion: '1.1.0', name: 'pods', type: 'sluice-cni', socket };
+const LIST = { cniVersion: '1.1.0', name: 'pods', type: 'sluice-cni', socket: cniSocketOf(socket) };
+const shim = buildShim(folder);
 
 let site: PodSite;
 let agent: AgentProcess;
@@ -53,7 +56,7 @@ async function start(how: 'attach' | 'chained'): Promise<void> {
 }
 
 const run = (invocation: Partial<Invocation> & { command: string }) =>
-  runCni({ config: LIST, ...invocation });
+  runCni(shim, { config: LIST, ...invocation });
 
 async function add(name: string, config: object = LIST) {
   const netns = await site.add(name);
@@ -66,29 +69,6 @@ async function add(name: string, config: object = LIST) {
 }
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-describe('without an agent', () => {
-  const config = { ...LIST, socket: join(folder, 'nobody.sock') };
-
-  test('K6: ADD says to try again later and why, DEL succeeds, STATUS says that there is none', async () => {
-    const asked = { sandbox: 'x', netns: '/run/netns/x', pod: 'shop/a', config };
-    const added = await run({ command: 'ADD', ...asked });
-    expect(added).toMatchObject({ code: 1, output: { cniVersion: '1.1.0', code: 11 } });
-    expect(added.output.msg).toContain(`no Sluice agent answers on ${config.socket}`);
-    expect(await run({ command: 'DEL', ...asked })).toEqual({ code: 0, output: undefined });
-    expect((await run({ command: 'CHECK', ...asked })).output.code).toBe(11);
-    expect((await run({ command: 'STATUS', config })).output.code).toBe(50);
-  });
-
-  test('VERSION needs nobody, and another version than these is refused', async () => {
-    expect(await run({ command: 'VERSION', config })).toEqual({
-      code: 0,
-      output: { cniVersion: '1.1.0', supportedVersions: ['1.0.0', '1.1.0'] },
-    });
-    const old = await run({ command: 'ADD', config: { ...config, cniVersion: '0.2.0' } });
-    expect(old).toMatchObject({ code: 1, output: { code: 1 } });
-  });
-});
 
 describe('main mode', () => {
   beforeAll(async () => {
@@ -153,11 +133,13 @@ describe('main mode', () => {
   });
 
   test.each([
-    ['no command', { command: '' }, 7],
-    ['no sandbox', { command: 'ADD', netns: '/run/netns/x', pod: 'shop/a' }, 7],
-    ['no pod', { command: 'ADD', sandbox: 'x', netns: '/run/netns/x' }, 7],
-    ['no namespace', { command: 'ADD', sandbox: 'x', pod: 'shop/a' }, 7],
-    ['a path out of place', { command: 'ADD', sandbox: 'x', pod: 'shop/a', netns: '/etc/passwd' }, 7],
+    ['another version', { command: 'ADD', config: { ...LIST, cniVersion: '0.2.0' } }, 1],
+    ['a verb that there is not', { command: 'FLY' }, 4],
+    ['no sandbox', { command: 'ADD', netns: '/run/netns/x', pod: 'shop/a' }, 4],
+    ['no pod', { command: 'ADD', sandbox: 'x', netns: '/run/netns/x' }, 4],
+    ['no namespace', { command: 'ADD', sandbox: 'x', pod: 'shop/a' }, 4],
+    ['a path out of place', { command: 'ADD', sandbox: 'x', pod: 'shop/a', netns: '/etc/passwd' }, 4],
+    ['what is nearly JSON', { command: 'ADD', config: `{"socket": "${LIST.socket}", "a": }` }, 6],
     [
       'a wrong port',
       {

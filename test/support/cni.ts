@@ -2,9 +2,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
-
-const PLUGIN = fileURLToPath(new URL('../../src/cni/sluice-cni.ts', import.meta.url));
 
 export interface Invocation {
   readonly command: string;
@@ -13,7 +10,10 @@ export interface Invocation {
   readonly interface?: string;
   /** `namespace/name`. */
   readonly pod?: string;
-  readonly config: object;
+  /** As it is where it is text. */
+  readonly config: object | string;
+  /** More of the environment; undefined takes a variable away. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface Outcome {
@@ -23,7 +23,7 @@ export interface Outcome {
   readonly output: any;
 }
 
-export async function runCni(invocation: Invocation, program = [process.execPath, PLUGIN]): Promise<Outcome> {
+export async function runCni(program: string, invocation: Invocation): Promise<Outcome> {
   const [namespace = '', name = ''] = (invocation.pod ?? '').split('/');
   const env = {
     PATH: process.env.PATH,
@@ -33,9 +33,12 @@ export async function runCni(invocation: Invocation, program = [process.execPath
     CNI_IFNAME: invocation.interface ?? 'eth0',
     CNI_ARGS: `IgnoreUnknown=1;K8S_POD_NAMESPACE=${namespace};K8S_POD_NAME=${name};K8S_POD_UID=1`,
     CNI_PATH: '/opt/cni/bin',
+    ...invocation.env,
   };
-  const child = spawn(program[0]!, program.slice(1), { env, stdio: ['pipe', 'pipe', 'inherit'] });
-  child.stdin.end(JSON.stringify(invocation.config));
+  const child = spawn(program, { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.on('error', () => {}); // it need not read all
+  const { config } = invocation;
+  child.stdin.end(typeof config === 'string' ? config : JSON.stringify(config));
   const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
   return { code: child.exitCode, output: output === '' ? undefined : JSON.parse(output) };
 }

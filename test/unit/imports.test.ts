@@ -19,7 +19,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   health: ['model'],
   host: ['model', 'health'],
   network: ['model', 'netlink', 'nri'],
-  cni: [],
   rpc: ['model', 'policy', 'nft', 'agent', 'health', 'network'],
   bench: ['model', 'policy', 'nft', 'netlink', 'kube', 'files', 'agent', 'lab', 'host', 'network', 'rpc'],
   cli: [
