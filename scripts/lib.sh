@@ -49,3 +49,13 @@ need_build() {
     touch "$here/dist/.built"
   fi
 }
+
+# count_vitest FILE prints what vitest's JSON report comes to: N passed, N failed. A run that counted nothing has failed.
+count_vitest() {
+  node -e '
+    const { numPassedTests: passed, numFailedTests: failed, numPendingTests: skipped, testResults } = JSON.parse(require("fs").readFileSync(process.argv[1], "utf8"));
+    const broken = testResults.filter(file => file.status === "failed" && file.assertionResults.every(test => test.status !== "failed")).length;
+    console.log(`${passed} passed, ${failed + broken} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
+    if (passed === 0 || failed + broken > 0) process.exit(1);
+  ' "$1"
+}

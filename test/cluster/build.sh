@@ -28,7 +28,7 @@ build build -trimpath -ldflags "$ldflags" -o "$bin/" ./kube ./agnhost ./pause ./
 (cd coredns && build build -trimpath -ldflags "-s -w" -o "$bin/" .)
 build test -c -vet=off -trimpath -ldflags "$ldflags" -o "$bin/e2e.test" ./e2e
 build test -c -vet=off -trimpath -ldflags "$ldflags" -o "$bin/npa.test" sigs.k8s.io/network-policy-api/conformance
-(cd anp && build test -c -vet=off -trimpath -ldflags "-s -w" -o "$bin/anp.test" sigs.k8s.io/network-policy-api/conformance)
+(cd anp && build test -c -vet=off -trimpath -ldflags "-s -w" -o "$bin/anp.test" .)
 for component in etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl; do
   ln -s kube "$bin/$component"
 done

@@ -11,12 +11,12 @@ left() { # what is there that was not there before
   ls -d "$states" /sys/fs/cgroup{,/*}/$prefix-* 2>/dev/null
   pgrep -af "$bin/|^(etcd|kube|containerd|/agnhost|/pause|/coredns)|$cluster/(up|node|control-plane)" | grep -v "$$"
   grep -h "$states" /proc/[0-9]*/mountinfo 2>/dev/null
-  sysctl vm.overcommit_memory kernel.panic kernel.panic_on_oops | diff "$before" - 2>&1
+  sysctl $sysctls | diff "$before" - 2>&1
 }
 
 before=$(mktemp)
 trap 'rm -f "$before"' EXIT
-sysctl vm.overcommit_memory kernel.panic kernel.panic_on_oops >"$before"
+sysctl $sysctls >"$before"
 failed=0
 for seconds in 0.2 0.7 1.5 3 5 8 12; do
   setsid "$here/scripts/cluster" up --bare >/dev/null 2>&1 &

@@ -9,6 +9,9 @@ state=$states/$prefix
 pki=$state/pki
 export PATH=$PATH:/usr/sbin:/sbin
 
+# What `up` changes of the whole machine, and the last `down` sets back.
+sysctls="vm.overcommit_memory kernel.panic kernel.panic_on_oops fs.inotify.max_user_instances"
+
 # What `up` was asked for, and wrote down.
 nodes="1 2"     # node N is node<N>, in the namespace <prefix>-node<N>
 families="4 6"  # the first is that of Services and of pods that ask for one

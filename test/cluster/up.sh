@@ -4,9 +4,7 @@ set -euo pipefail
 . "$(dirname "$0")/env.sh"
 use_binaries
 mkdir -p "$state"
-# Kubelet sets three of these for the whole machine, and we the fourth; down.sh sets them back.
-[ -e "$states/sysctl" ] ||
-  sysctl vm.overcommit_memory kernel.panic kernel.panic_on_oops fs.inotify.max_user_instances >"$states/sysctl"
+[ -e "$states/sysctl" ] || sysctl $sysctls >"$states/sysctl" # kubelet sets the first three
 # Of the usual 128 three clusters take all: kubelets and kube-proxies end with "too many open files".
 [ "$(sysctl -n fs.inotify.max_user_instances)" -ge 4096 ] || sysctl -qw fs.inotify.max_user_instances=4096
 "$cluster/certs.sh"
