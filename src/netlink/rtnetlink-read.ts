@@ -89,7 +89,7 @@ export function readRoute({ payload }: Message): Route | undefined {
     ...(device && kind !== RTN.UNREACHABLE && { device: hostU32(device) }),
     ...(gateway && { gateway }),
     ...(source && { source }),
-    ...(kind === RTN.UNREACHABLE && { type: 'unreachable' as const }),
+    ...(kind !== RTN.UNICAST && { type: kind === RTN.LOCAL ? ('local' as const) : ('unreachable' as const) }),
     ...(metric && { metric: hostU32(metric) }),
     protocol: bytes[start + 5]!,
   };

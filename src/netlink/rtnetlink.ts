@@ -95,7 +95,8 @@ export interface Route {
   readonly gateway?: Address;
   /** The source of what this machine itself sends there. */
   readonly source?: Address;
-  readonly type?: 'unicast' | 'unreachable';
+  /** `local`: an address of this namespace; only read, never made. */
+  readonly type?: 'unicast' | 'unreachable' | 'local';
   /** rtm_protocol: who made it. */
   readonly protocol: number;
   readonly metric?: number;

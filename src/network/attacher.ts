@@ -12,7 +12,7 @@ import { type Attachment, deviceName, isOf, macs, type Owner, podLabel } from '.
 import { NetworkError } from './error.ts';
 import type { NamespaceHelper, OpenNamespace } from './helper.ts';
 import { allocate, exhaustedText } from './ipam.ts';
-import { linkOf, type NodeLinks } from './nodelinks.ts';
+import { linkOf, type NodeLinks, wayTo } from './nodelinks.ts';
 import { GROUP, nodeSteps, podSteps } from './wiring.ts';
 
 export interface AttachRequest extends Owner {
@@ -102,7 +102,7 @@ export class Attacher {
       );
     const addresses = await this.#wireNode(request, plan, node.index, standing?.addresses ?? []);
     await socket.change(podSteps({ index: pod.index, nodeMac: node.mac, addresses }));
-    await this.#carries(device, socket, request);
+    await this.#carries(device, socket, request, addresses);
     return {
       device,
       interface: request.interface,
@@ -115,12 +115,18 @@ export class Attacher {
 
   /**
    * An interface that is up drops what is sent until the kernel has given it its queue, which it does by and by; to
-   * be asked hurries it.
+   * be asked hurries it. So does a pod that has an IPv6 address and no local route to it yet: a worker of the kernel
+   * makes that later, also where nobody is asked for duplicates (addrconf_dad_work()).
    */
-  async #carries(device: string, socket: RtnetlinkSocket, { pod, interface: name }: AttachRequest) {
+  async #carries(
+    device: string,
+    socket: RtnetlinkSocket,
+    { pod, interface: name }: AttachRequest,
+    addresses: readonly Address[],
+  ) {
     for (const deadlineMs = performance.now() + PATIENCE_MS; ; await sleep(1)) {
       const ends = [await this.#links.link(device), await linkOf(socket, name)];
-      if (ends.every(end => end?.running)) return;
+      if (ends.every(end => end?.running) && (await areLocal(socket, addresses))) return;
       if (performance.now() > deadlineMs)
         throw new NetworkError(
           'unavailable',
@@ -183,6 +189,11 @@ export class Attacher {
       (a, b) => Number(a.includes(':')) - Number(b.includes(':')),
     );
   }
+}
+
+async function areLocal(socket: RtnetlinkSocket, addresses: readonly Address[]): Promise<boolean> {
+  for (const address of addresses) if ((await wayTo(socket, address))?.type !== 'local') return false;
+  return true;
 }
 
 function requireSameOwner(standing: Attachment | undefined, request: AttachRequest): void {

@@ -68,12 +68,8 @@ export class NodeLinks {
   }
 
   /** The way to an address; undefined where there is none. */
-  async wayTo(address: Address): Promise<Route | undefined> {
-    const message = await this.#reader.get({
-      what: `ask the way to ${address}`,
-      write: (to, sequence) => writeGetRouteTo(to, sequence, address),
-    });
-    return message && readRoute(message);
+  wayTo(address: Address): Promise<Route | undefined> {
+    return wayTo(this.#reader, address);
   }
 
   /** Throws RtnetlinkError with EEXIST where one of the two names is taken. */
@@ -142,6 +138,15 @@ export async function linkOf(socket: RtnetlinkSocket, device: DeviceName): Promi
     write: (to, sequence) => writeGetLink(to, sequence, device),
   });
   return message && readLink(message);
+}
+
+/** The way to an address from the socket's namespace; undefined where there is none. */
+export async function wayTo(socket: RtnetlinkSocket, address: Address): Promise<Route | undefined> {
+  const message = await socket.get({
+    what: `ask the way to ${address}`,
+    write: (to, sequence) => writeGetRouteTo(to, sequence, address),
+  });
+  return message && readRoute(message);
 }
 
 function attachmentOf({ name, index, mac, alias }: Link, routes: readonly Route[]): Attachment {
