@@ -14,6 +14,8 @@ import { openNftKernel } from '../netlink/nft-kernel.ts';
 import { Incremental } from '../policy/incremental.ts';
 import { agentView } from '../rpc/agentview.ts';
 import { openSource, type SourceOptions } from './agentsource.ts';
+import type { CniInstallOptions } from './cniinstall.ts';
+import { CommandError } from './errors.ts';
 import { makeLog } from './log.ts';
 import { ownAddresses } from './ownaddresses.ts';
 import { nameProcess } from './processname.ts';
@@ -22,7 +24,11 @@ import { type ServeOptions, serve } from './serve.ts';
 import { type GateAgent, lateNotice, PodGate, type StartGateOptions, startsOf } from './startgate.ts';
 import { stopSignal } from './stopsignal.ts';
 
-export interface AgentCommandOptions extends SourceOptions, ServeOptions, StartGateOptions {
+export interface AgentCommandOptions
+  extends SourceOptions,
+    ServeOptions,
+    StartGateOptions,
+    CniInstallOptions {
   readonly logFormat?: 'json' | 'pretty';
   readonly liveConnections?: 'cut' | 'keep';
   readonly podNetwork?: 'attach' | 'chained' | 'none';
@@ -35,6 +41,7 @@ const SILENT_MS = 2000;
 export async function agentCommand(options: AgentCommandOptions): Promise<void> {
   const stop = stopSignal;
   if (stop.aborted) return;
+  requireAttach(options);
   keepMemorySmall();
   nameProcess('sluice');
   const { node, logFormat: format, liveConnections = 'cut' } = options;
@@ -67,6 +74,8 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
     ended.signal.aborted ? undefined : serve(options, view, totals, log),
   );
   void Promise.all([keeper.inForce, serving]).then(giveMemoryBack);
+  const ready = Promise.all([keeper.inForce, serving, pods?.network?.ready]);
+  const installing = install(options, ready, log, ended.signal);
   try {
     await source.synced(stop);
     if (!stop.aborted) {
@@ -86,6 +95,7 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
     await source.close();
     live?.close();
     ended.abort();
+    await installing;
     await (await serving)?.close();
     await pods?.close();
   }
@@ -112,6 +122,25 @@ async function openPods(
   if (podNetwork === 'none') return undefined;
   const { openPodNetwork } = await import('./podnetwork.ts');
   return openPodNetwork(podNetwork, node, agent, keeper, log);
+}
+
+function requireAttach({ cniConfDir, podNetwork = 'none' }: AgentCommandOptions): void {
+  if (cniConfDir !== undefined && podNetwork !== 'attach')
+    throw new CommandError(
+      `--cni-conf-dir ${cniConfDir} makes sluice-cni the node's network plugin, and that needs --pod-network=attach, not ${podNetwork}`,
+    );
+}
+
+async function install(
+  options: AgentCommandOptions,
+  ready: Promise<unknown>,
+  log: Logger,
+  ended: AbortSignal,
+): Promise<void> {
+  const { cniBinDir, cniConfDir } = options;
+  if (cniBinDir === undefined && cniConfDir === undefined) return;
+  const { installCni } = await import('./cniinstall.ts');
+  await installCni(options, ready, log, ended);
 }
 
 function followConnections(log: Logger): LiveConnections {

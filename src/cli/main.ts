@@ -69,6 +69,11 @@ function program(): Command {
         .choices(['attach', 'chained', 'none'])
         .default('none'),
     )
+    .option('--cni-bin-dir <dir>', "put sluice-cni into the runtime's folder of plugins")
+    .option(
+      '--cni-conf-dir <dir>',
+      "with --pod-network=attach, put a list that names sluice-cni into the runtime's folder, as soon as pods can be attached",
+    )
     .addOption(
       new Option(
         '--start-gate <how>',

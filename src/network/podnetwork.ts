@@ -65,6 +65,9 @@ const PLAN_MS = 5_000;
 export class PodNetwork {
   /** Makes and opens network namespaces. */
   readonly helper: NamespaceHelper;
+  /** Settles when pods can be attached: the node has networks to give, and what they need stands. */
+  readonly ready: Promise<void>;
+  readonly #becomeReady: () => void;
   readonly #options: PodNetworkOptions;
   readonly #attacher: Attacher;
   readonly #now: () => number;
@@ -80,13 +83,16 @@ export class PodNetwork {
     this.helper = options.helper;
     this.#attacher = new Attacher(options.links, options.helper);
     this.#now = options.now ?? (() => performance.now());
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.ready = promise;
+    this.#becomeReady = resolve;
   }
 
   /** Tells policy of the pods that are attached already, and collects from time to time. Never throws. */
   async start(): Promise<void> {
     await this.#trying('pods that were attached before are not known', () => this.#adopt());
     const tidy = async () => {
-      await this.#trying('what attached pods need is not all there', () => this.setUp());
+      await this.#prepare();
       await this.#trying('nothing was collected', () => this.collect());
     };
     await tidy();
@@ -98,7 +104,7 @@ export class PodNetwork {
   nodesChanged(): void {
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined;
-      void this.#trying('what attached pods need is not all there', () => this.setUp());
+      void this.#prepare();
     }, SOON_MS).unref();
   }
 
@@ -230,6 +236,14 @@ export class PodNetwork {
     const { add, remove } = routeChange(await links.routes(), routes);
     for (const route of remove) await links.removeRoute(route);
     if (add.length > 0) await links.change(add.map(route => routeStep(route, 'replace')));
+  }
+
+  #prepare(): Promise<void> {
+    return this.#trying('what attached pods need is not all there', async () => {
+      await this.setUp();
+      await this.plan();
+      this.#becomeReady();
+    });
   }
 
   async #adopt(): Promise<void> {

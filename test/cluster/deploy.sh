@@ -5,8 +5,10 @@ set -euo pipefail
 use_binaries
 image=$("$cluster/image.sh")
 for n in $nodes; do within "node$n" "$bin/ctr" -n k8s.io images import --local "$image" >>"$state/up.log" 2>&1; done
+overlay=$here/daemonset
+[ $cni != sluice ] || overlay=$here/daemonset/overlays/pod-network
 runs=$(kube -n sluice get pods -o name)
-kube kustomize "${1:-$here/daemonset}" | directly | kube apply -f -
+kube kustomize "${1:-$overlay}" | directly | kube apply -f -
 [ -z "$runs" ] || kube -n sluice rollout restart daemonset/sluice
 
 # A DaemonSet that has seen no node yet counts as rolled out: wait for its pods as well.

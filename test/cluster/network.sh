@@ -34,8 +34,10 @@ for n in $nodes; do
     ip -n "$ns" route add default via "$(in_family "$f" cp)"
   done
 done
+# As a network plugin's own nodes would, where Sluice is the network: they make their routes themselves.
+neighbours() { [ $cni = sluice ] || for m in $nodes; do [ "$m" = "$1" ] || echo "$prefix-node$m"; done; }
 for n in $nodes; do
-  for ns in "$prefix-cp" $(for m in $nodes; do [ "$m" = "$n" ] || echo "$prefix-node$m"; done); do
+  for ns in "$prefix-cp" $(neighbours "$n"); do
     for f in $families; do
       ip -n "$ns" route add "$(in_family "$f" pod "$n")" via "$(in_family "$f" node "$n")"
     done

@@ -18,6 +18,11 @@ for path in "$here" "$cache" "$state"; do
 done
 mount --rbind "$dir/var" /var
 mount -t overlay overlay -o "lowerdir=/etc,upperdir=$dir/etc,workdir=$dir/etc.work" /etc
+plugins=$bin
+if [ $cni = sluice ]; then # the agent brings its own, and there is no other
+  plugins=/opt/cni/bin
+  mkdir -p "$dir/opt" /opt && mount --bind "$dir/opt" /opt
+fi
 mount --make-rshared /
 echo "127.0.0.1 localhost $node" >/etc/hosts
 : >/etc/resolv.conf
@@ -38,7 +43,7 @@ mkdir -p /etc/cni/net.d /etc/containerd /var/lib/kubelet
 range4() { echo "[{\"subnet\": \"$(pod4 "$n")\"}]"; }
 range6() { echo "[{\"subnet\": \"$(pod6 "$n")\"}]"; }
 route4='{"dst": "0.0.0.0/0"}' route6='{"dst": "::/0"}'
-cat >/etc/cni/net.d/10-pods.conflist <<END
+[ $cni = sluice ] || cat >/etc/cni/net.d/10-pods.conflist <<END
 {"cniVersion": "1.0.0", "name": "pods", "plugins": [
   {"type": "$cni", "ipMasq": false, $([ $cni = ptp ] || echo '"isGateway": true, "hairpinMode": true,')
     "ipam": {"type": "host-local", "dataDir": "/run/cni-ipam", "ranges": [$(of range)], "routes": [$(of route)]}},
@@ -52,8 +57,9 @@ sandbox = '$pause'
 [plugins.'io.containerd.cri.v1.runtime']
 restrict_oom_score_adj = true
 [plugins.'io.containerd.cri.v1.runtime'.cni]
-bin_dirs = ['$bin']
+bin_dirs = ['$plugins']
 conf_dir = '/etc/cni/net.d'
+$([ $cni != sluice ] || echo 'use_internal_loopback = true')
 END
 cat >/var/lib/kubelet/config.yaml <<END
 apiVersion: kubelet.config.k8s.io/v1beta1

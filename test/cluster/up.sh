@@ -34,6 +34,13 @@ spec: {podCIDR: "$(first pod "$n")", podCIDRs: ["$(of pod "$n" | sed 's/,/", "/'
 END
   start "$prefix-node$n" "$cluster/node.sh" "$n"
 done
+if [ $cni = sluice ]; then # no node is ready before it has a network
+  for n in $nodes; do
+    wait_for 60 "node$n" test -e "$state/node$n.pid"
+    wait_for 60 "containerd on node$n" within "node$n" "$bin/ctr" version
+  done
+  "$cluster/deploy.sh"
+fi
 kube wait --for=condition=Ready --timeout=180s node --all
 sed "s/DNS_FIRST/$(first dns)/; s/DNS_ALL/$(of dns | sed 's/,/", "/')/" "$cluster/dns.yaml" | directly | kube apply -f - >/dev/null
 kube -n kube-system rollout status --timeout=120s deployment/coredns

@@ -56,6 +56,34 @@ describe('daemonset/', () => {
   });
 });
 
+describe('daemonset/overlays/pod-network', () => {
+  const overlay = parse(read('overlays/pod-network/kustomization.yaml')) as {
+    patches: { target: { kind: string }; patch: string }[];
+  };
+  const operations = (kind: string) =>
+    overlay.patches
+      .filter(({ target }) => target.kind === kind)
+      .flatMap(({ patch }) => parse(patch) as { op: string; path: string; value: unknown }[]);
+  const added = (path: string) =>
+    operations('DaemonSet').flatMap(op => (op.path.endsWith(path) ? [op.value] : []));
+
+  test('adds SYS_ADMIN, the namespaces of pods and the two folders of CNI, and no more', () => {
+    expect(added('/capabilities/add/-')).toEqual(['SYS_ADMIN']);
+    expect(added('/volumes/-')).toEqual([
+      { name: 'netns', hostPath: { path: '/var/run/netns', type: 'DirectoryOrCreate' } },
+      { name: 'cni-bin', hostPath: { path: '/opt/cni/bin', type: 'DirectoryOrCreate' } },
+      { name: 'cni-conf', hostPath: { path: '/etc/cni/net.d', type: 'DirectoryOrCreate' } },
+    ]);
+    expect(added('/args/-')).toEqual([
+      '--pod-network=attach',
+      '--cni-bin-dir=/opt/cni/bin',
+      '--cni-conf-dir=/etc/cni/net.d',
+    ]);
+    expect(added('/volumeMounts/-')).toHaveLength(3);
+    expect(operations('DaemonSet')).toHaveLength(3 + 2 + 6);
+  });
+});
+
 interface PodSpec {
   readonly containers: readonly { readonly image: string; readonly securityContext: unknown }[];
   readonly volumes: readonly { readonly hostPath: { readonly path: string } }[];

@@ -1,0 +1,45 @@
+/**
+ * What a runtime that speaks CNI alone needs on the node: the plugin, and a list that names it. The agent itself puts
+ * them there, so nothing else has to; the list last, since with it the runtime begins to ask.
+ */
+import { chmod, copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const PLUGIN = 'sluice-cni';
+const LIST = '10-sluice.conflist';
+
+/** Throws what the file system says. */
+export async function installPlugin(plugin: string, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await replacing(join(folder, PLUGIN), async unfinished => {
+    await copyFile(plugin, unfinished);
+    await chmod(unfinished, 0o755);
+  });
+}
+
+/** From here on the runtime asks us for every pod, and the kubelet says that the node is ready. */
+export async function publishList(folder: string, socket: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await replacing(join(folder, LIST), unfinished => writeFile(unfinished, listText(socket), { mode: 0o644 }));
+}
+
+/**
+ * Version 1.0.0, though the plugin speaks 1.1.0: of a newer one containerd asks STATUS, and makes the node NotReady
+ * while no address is free; after five minutes Kubernetes would evict the pods that run well.
+ */
+function listText(socket: string): string {
+  const plugin = { type: PLUGIN, socket, capabilities: { portMappings: true } };
+  return `${JSON.stringify({ cniVersion: '1.0.0', name: 'sluice', plugins: [plugin] }, null, 2)}\n`;
+}
+
+/** Nobody ever sees half a file, and one that runs goes on running. */
+async function replacing(path: string, write: (unfinished: string) => Promise<void>): Promise<void> {
+  const unfinished = `${path}.unfinished`;
+  try {
+    await write(unfinished);
+    await rename(unfinished, path);
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+}
