@@ -18,11 +18,11 @@ import { loadSchema } from '../rpc/schema.ts';
 import { builtFolder } from './build.ts';
 import { absolute, againstFloor, type BenchRow, percentile } from './row.ts';
 
-const ALONE = 25;
-const BURSTS = 5;
+const ALONE = 100;
+const BURSTS = 10;
 const BURST = 10;
 /** The agent commits at most ten times a second for long: a node starts fewer pods than that. */
-const APART_MS = 250;
+const APART_MS = 150;
 const BUDGET = 0.5;
 /** Without the plugins there is nothing to compare with. */
 const BUDGET_MS = 100;

@@ -61,7 +61,7 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
     networkNamespace: await ownNetworkNamespace(),
     cutsConnections: liveConnections === 'cut',
   };
-  const pods = await openPods(options, agent, keeper, log);
+  const pods = await openPods(options, agent, keeper, arrivals, log);
   const view = agentView(identity, keeper, agent, nodeReader(), () => gate.status(), pods);
   const totals = {
     connectionsCut: () => live?.counts.cut ?? 0,
@@ -117,11 +117,12 @@ async function openPods(
   { node, podNetwork = 'none' }: AgentCommandOptions,
   agent: Agent,
   keeper: StatusKeeper,
+  arrivals: Arrivals,
   log: Logger,
 ) {
   if (podNetwork === 'none') return undefined;
   const { openPodNetwork } = await import('./podnetwork.ts');
-  return openPodNetwork(podNetwork, node, agent, keeper, log);
+  return openPodNetwork(podNetwork, node, agent, keeper, arrivals, log);
 }
 
 function requireAttach({ cniConfDir, podNetwork = 'none' }: AgentCommandOptions): void {

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Agent } from '../agent/agent.ts';
+import type { Arrivals } from '../agent/arrivals.ts';
 import type { StatusKeeper } from '../agent/status.ts';
 import type { ClusterEvent, PodKey } from '../model/cluster.ts';
 import type { CniParts } from '../network/cni.ts';
@@ -21,7 +22,7 @@ export interface PodNetworkParts extends CniParts {
 
 /** How long a pod waits for its rules; a runtime gives up after some seconds, and its next attempt waits anew. */
 const PATIENCE_MS = 1500;
-const POLL_MS = 2;
+const POLL_MS = 10;
 
 /** `chained`: another plugin attaches the pods, and its result tells us of them. */
 export function openPodNetwork(
@@ -29,10 +30,11 @@ export function openPodNetwork(
   node: string,
   agent: Pick<Agent, 'note' | 'cluster'>,
   keeper: StatusKeeper,
+  arrivals: Pick<Arrivals, 'inForce'>,
   log: Logger,
 ): PodNetworkParts {
   const local = new LocalPods(node);
-  const admission = admissionTo(local, agent, keeper);
+  const admission = admissionTo(local, agent, keeper, arrivals);
   const merge = (events: readonly ClusterEvent[]) => local.merge(events);
   if (how === 'chained') return { admission, merge, close: async () => {} };
   const links = new NodeLinks();
@@ -64,11 +66,18 @@ export function openPodNetwork(
   };
 }
 
-function admissionTo(local: LocalPods, agent: Pick<Agent, 'note'>, keeper: StatusKeeper): Admission {
+function admissionTo(
+  local: LocalPods,
+  agent: Pick<Agent, 'note'>,
+  keeper: StatusKeeper,
+  arrivals: Pick<Arrivals, 'inForce'>,
+): Admission {
   return {
     admit: async identity => {
       agent.note(local.attach(identity), { urgent: true });
       const deadlineMs = performance.now() + PATIENCE_MS;
+      await within(PATIENCE_MS, arrivals.inForce());
+      // What is still missing is a source's to tell: nothing says when.
       while (!isProgrammed(identity, local, keeper)) {
         if (performance.now() > deadlineMs) throw tooLate(identity, local);
         await sleep(POLL_MS);
@@ -77,6 +86,13 @@ function admissionTo(local: LocalPods, agent: Pick<Agent, 'note'>, keeper: Statu
     adopt: identity => agent.note(local.attach(identity)),
     withdraw: (pod, addresses) => agent.note(local.detach(pod, addresses)),
   };
+}
+
+async function within(ms: number, event: Promise<void>): Promise<void> {
+  const waiting = new AbortController();
+  const late = sleep(ms, undefined, { signal: waiting.signal }).catch(() => {});
+  await Promise.race([event, late]);
+  waiting.abort();
 }
 
 function isProgrammed({ key, addresses }: Identity, local: LocalPods, keeper: StatusKeeper): boolean {

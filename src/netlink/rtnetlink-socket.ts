@@ -52,25 +52,37 @@ export class RtnetlinkSocket {
   }
 
   /** The one object that is asked for; undefined where there is none. */
-  get(step: Step): Promise<Message | undefined> {
+  async get<T>(step: Step, read: (message: Message) => T | undefined): Promise<T | undefined> {
+    return (await this.getEach([step], read))[0];
+  }
+
+  /** The same of several in one send. `read` must keep nothing of the message. */
+  getEach<T>(
+    steps: readonly Step[],
+    read: (message: Message, index: number) => T | undefined,
+  ): Promise<(T | undefined)[]> {
     return this.#inTurn(async () => {
-      const sequence = await this.#send([step]);
-      let found: Message | undefined;
-      for (const message of this.#received(sequence, 1)) {
+      const first = await this.#send(steps);
+      const found = steps.map((): T | undefined => undefined);
+      for (const message of this.#received(first, steps.length)) {
+        const index = message.sequence - first;
         const reply = readReply(message);
-        if (reply === undefined) found ??= message;
+        if (reply === undefined) found[index] ??= read(message, index);
         else if (reply.errno !== 0 && !ABSENT.has(errnoName(reply.errno)))
-          throw new RtnetlinkError(reply.errno, 0, step.what, reply.text);
+          throw new RtnetlinkError(reply.errno, index, steps[index]!.what, reply.text);
       }
       return found;
     });
   }
 
-  /** All objects that are asked for, read at one moment. `read` must keep nothing of the message. */
-  dump<T>(step: Step, read: (message: Message) => T | undefined): Promise<T[]> {
+  /**
+   * All objects that are asked for, read at one moment. `read` must keep nothing of the message. The kernel makes
+   * what is `locked` under the lock that every change of an interface takes, so another thread waits for it.
+   */
+  dump<T>(step: Step, read: (message: Message) => T | undefined, how?: 'locked'): Promise<T[]> {
     return this.#inTurn(async () => {
       for (let attempt = 1; ; attempt++) {
-        const found = await this.#dump(step, read);
+        const found = await this.#dump(step, read, how);
         if (found !== undefined) return found;
         if (attempt === MOST_ATTEMPTS) throw new Error(`${step.what}: ${INTERRUPTED}`);
       }
@@ -94,12 +106,17 @@ export class RtnetlinkSocket {
     if (refused !== undefined) throw refused;
   }
 
-  async #dump<T>(step: Step, read: (message: Message) => T | undefined): Promise<T[] | undefined> {
+  async #dump<T>(
+    step: Step,
+    read: (message: Message) => T | undefined,
+    how: 'locked' | undefined,
+  ): Promise<T[] | undefined> {
     const sequence = await this.#send([step]);
     const found: T[] = [];
     let interrupted = false;
-    for (;;) {
-      const length = await this.#socket.receiveAsync();
+    for (let first = true; ; first = false) {
+      // The send made the first of it, as a rule all; to take that makes the next.
+      const length = first && how !== 'locked' ? this.#socket.receive() : await this.#socket.receiveAsync();
       if (length <= 0) return undefined;
       for (const message of readMessages(this.#socket.received, length)) {
         if (message.sequence !== sequence) continue;

@@ -12,7 +12,7 @@ import { type Attachment, deviceName, isOf, macs, type Owner, podLabel } from '.
 import { NetworkError } from './error.ts';
 import type { NamespaceHelper, OpenNamespace } from './helper.ts';
 import { allocate, exhaustedText } from './ipam.ts';
-import { linkOf, type NodeLinks, wayTo } from './nodelinks.ts';
+import { isListening, linkOf, type NodeLinks } from './nodelinks.ts';
 import { GROUP, nodeSteps, podSteps } from './wiring.ts';
 
 export interface AttachRequest extends Owner {
@@ -125,8 +125,11 @@ export class Attacher {
     addresses: readonly Address[],
   ) {
     for (const deadlineMs = performance.now() + PATIENCE_MS; ; await sleep(1)) {
-      const ends = [await this.#links.link(device), await linkOf(socket, name)];
-      if (ends.every(end => end?.running) && (await areLocal(socket, addresses))) return;
+      const [node, inside] = await Promise.all([
+        this.#links.link(device),
+        isListening(socket, name, addresses),
+      ]);
+      if (node?.running && inside) return;
       if (performance.now() > deadlineMs)
         throw new NetworkError(
           'unavailable',
@@ -189,11 +192,6 @@ export class Attacher {
       (a, b) => Number(a.includes(':')) - Number(b.includes(':')),
     );
   }
-}
-
-async function areLocal(socket: RtnetlinkSocket, addresses: readonly Address[]): Promise<boolean> {
-  for (const address of addresses) if ((await wayTo(socket, address))?.type !== 'local') return false;
-  return true;
 }
 
 function requireSameOwner(standing: Attachment | undefined, request: AttachRequest): void {

@@ -4,8 +4,8 @@ import { Worker } from 'node:worker_threads';
 
 export interface HelperRequest {
   readonly id: number;
-  readonly verb: 'open' | 'create' | 'remove';
-  /** Of a network namespace: `/run/netns/…`, `/proc/…/ns/net`. */
+  readonly verb: 'ready' | 'open' | 'create' | 'remove';
+  /** Of a network namespace: `/run/netns/…`, `/proc/…/ns/net`; empty where it is about none. */
   readonly path: string;
 }
 
@@ -27,6 +27,11 @@ export class NamespaceHelper {
   #thread: Worker | undefined;
   #lastId = 0;
   readonly #waiting = new Map<number, (answer: HelperAnswer) => void>();
+
+  /** Starts the thread, if need be: that takes longer than all that a pod waits for. */
+  async ready(): Promise<void> {
+    await this.#ask('ready', '');
+  }
 
   /** Throws an Error that names the path where there is no network namespace, or where it is the node's own. */
   async open(path: string): Promise<OpenNamespace> {

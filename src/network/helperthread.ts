@@ -50,6 +50,8 @@ parentPort!.on('message', (request: HelperRequest) => {
 
 function answerTo({ verb, path }: HelperRequest): Partial<HelperAnswer> {
   switch (verb) {
+    case 'ready':
+      return {};
     case 'open':
       return open(path);
     case 'create':

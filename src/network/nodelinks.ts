@@ -44,6 +44,7 @@ export class NodeLinks {
     return this.#reader.dump(
       { what: 'list interfaces', write: (to, sequence) => writeGetLink(to, sequence) },
       readLink,
+      'locked',
     );
   }
 
@@ -57,10 +58,12 @@ export class NodeLinks {
   /** The addresses that are taken: those that lead to a pod, and those of the node's own interfaces. */
   async taken(): Promise<Set<Address>> {
     const own = await this.ownAddresses();
-    return new Set([
-      ...own.map(({ address }) => address),
-      ...(await this.routes()).filter(isPodRoute).map(({ destination }) => destination.base),
-    ]);
+    return new Set([...own.map(({ address }) => address), ...(await this.given())]);
+  }
+
+  /** The addresses that lead to a pod. */
+  async given(): Promise<Set<Address>> {
+    return new Set((await this.routes()).filter(isPodRoute).map(({ destination }) => destination.base));
   }
 
   ownAddresses() {
@@ -132,21 +135,39 @@ export class NodeLinks {
 const GONE = new Set(['ENODEV', 'ENOENT', 'ESRCH']);
 
 /** One interface of the socket's namespace, by name. */
-export async function linkOf(socket: RtnetlinkSocket, device: DeviceName): Promise<Link | undefined> {
-  const message = await socket.get({
+export function linkOf(socket: RtnetlinkSocket, device: DeviceName): Promise<Link | undefined> {
+  return socket.get(linkStep(device), readLink);
+}
+
+function linkStep(device: DeviceName): Step {
+  return {
     what: `look for ${device}`,
     write: (to, sequence) => writeGetLink(to, sequence, device),
-  });
-  return message && readLink(message);
+  };
 }
 
 /** The way to an address from the socket's namespace; undefined where there is none. */
-export async function wayTo(socket: RtnetlinkSocket, address: Address): Promise<Route | undefined> {
-  const message = await socket.get({
+export function wayTo(socket: RtnetlinkSocket, address: Address): Promise<Route | undefined> {
+  return socket.get(wayStep(address), readRoute);
+}
+
+function wayStep(address: Address): Step {
+  return {
     what: `ask the way to ${address}`,
     write: (to, sequence) => writeGetRouteTo(to, sequence, address),
-  });
-  return message && readRoute(message);
+  };
+}
+
+/** Whether a device of the socket's namespace carries packets, and the namespace takes what comes for the addresses. */
+export async function isListening(
+  socket: RtnetlinkSocket,
+  device: DeviceName,
+  addresses: readonly Address[],
+): Promise<boolean> {
+  const answers = await socket.getEach([linkStep(device), ...addresses.map(wayStep)], (message, index) =>
+    index === 0 ? readLink(message)?.running : readRoute(message)?.type === 'local',
+  );
+  return answers.every(answer => answer === true);
 }
 
 function attachmentOf({ name, index, mac, alias }: Link, routes: readonly Route[]): Attachment {

@@ -91,6 +91,7 @@ export class PodNetwork {
   /** Tells policy of the pods that are attached already, and collects from time to time. Never throws. */
   async start(): Promise<void> {
     await this.#trying('pods that were attached before are not known', () => this.#adopt());
+    void this.#trying('the first pod waits for longer', () => this.helper.ready());
     const tidy = async () => {
       await this.#prepare();
       await this.#trying('nothing was collected', () => this.collect());
@@ -269,8 +270,7 @@ export class PodNetwork {
 
   async #openPorts(pod: PodKey, ports: readonly HostPort[], addresses: readonly Address[]): Promise<void> {
     if (ports.length === 0) return;
-    const all = await this.#options.links.attachments();
-    await this.#options.ports.open(pod, ports, addresses, new Set(all.flatMap(its => its.addresses)));
+    await this.#options.ports.open(pod, ports, addresses, await this.#options.links.given());
   }
 
   #detach(device: DeviceName): Promise<void> {
