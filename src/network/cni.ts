@@ -16,6 +16,7 @@ import {
   type PreviousResult,
   parseConfig,
   podOf,
+  portMappingsOf,
   VERSIONS,
 } from './cnirequest.ts';
 import { NetworkError, type NetworkErrorCode } from './error.ts';
@@ -117,7 +118,7 @@ async function add(parts: CniParts | undefined, request: CniRequest, config: Con
     ...endpointOf(request),
     pod: podOf(request),
     namespace,
-    hostPorts: inConfig(() => hostPorts(config.runtimeConfig?.portMappings ?? [])),
+    hostPorts: inConfig(() => hostPorts(portMappingsOf(config))),
   });
   return resultOf(attached, namespace);
 }

@@ -22,7 +22,7 @@ export interface CniRequest {
 export interface Config {
   readonly cniVersion: string;
   readonly prevResult?: PreviousResult | null;
-  readonly runtimeConfig?: { readonly portMappings?: readonly PortMapping[] | null } | null;
+  readonly runtimeConfig?: { readonly portMappings?: unknown } | null;
   readonly 'cni.dev/valid-attachments'?: readonly { readonly containerID: string; readonly ifname: string }[];
 }
 
@@ -108,6 +108,27 @@ function reading<T>(code: number, prefix: string, read: () => T): T {
     if (error instanceof NetworkError && error.code !== 'invalid') throw error;
     throw new CniError(code, `${prefix}${(error as Error).message}`);
   }
+}
+
+/** Of names of any case, as Go reads them: containerd says `HostPort` where the conventions say `hostPort`. */
+export function portMappingsOf({ runtimeConfig }: Config): PortMapping[] {
+  return inConfig(() => {
+    const mappings = runtimeConfig?.portMappings ?? [];
+    if (!Array.isArray(mappings)) throw invalid('runtimeConfig.portMappings is no list');
+    return mappings.map(portMapping);
+  });
+}
+
+function portMapping(mapping: unknown, index: number): PortMapping {
+  if (typeof mapping !== 'object' || mapping === null)
+    throw invalid(`runtimeConfig.portMappings[${index}] is no object`);
+  const fields = new Map(Object.entries(mapping).map(([name, value]) => [name.toLowerCase(), value]));
+  return {
+    protocol: String(fields.get('protocol') ?? ''),
+    hostPort: Number(fields.get('hostport') ?? 0),
+    containerPort: Number(fields.get('containerport') ?? 0),
+    hostIP: String(fields.get('hostip') ?? ''),
+  };
 }
 
 /** Those inside the sandbox, where the result tells which that are. */
