@@ -34,6 +34,10 @@ export type Fault =
   /** The body arrives in pieces of so many bytes. */
   | { readonly type: 'slow'; readonly bytes: number };
 
+interface NodeStatus {
+  readonly conditions: readonly { readonly type: string }[];
+}
+
 interface Entry {
   readonly revision: number;
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -70,6 +74,7 @@ const PLURALS: Readonly<Record<string, string>> = {
 };
 const CUSTOM_PATH = /^\/apis\/policy\.networking\.k8s\.io\/(\w+)\/(\w+)$/;
 
+const NODE_STATUS_PATH = /^\/api\/v1\/nodes\/([^/]+)\/status$/;
 const EVENTS_PATH = /^\/api\/v1\/namespaces\/([^/]+)\/events$/;
 
 export class FakeApiServer {
@@ -223,10 +228,25 @@ export class FakeApiServer {
   #serve(incoming: IncomingMessage, request: Request, response: ServerResponse, fault?: Fault): void {
     const body = new Body(response, fault);
     if (incoming.headers.authorization !== `Bearer ${this.token}`) refuse(response, 401);
+    else if (request.method === 'PATCH') void this.#patch(incoming, request, response);
     else if (request.method === 'POST') void this.#create(incoming, request, response);
     else if (!this.#isServed(request.path)) refuse(response, 404);
     else if (request.query.watch === 'true') this.#watch(request, response, body);
     else this.#list(request, response, body);
+  }
+
+  /** Conditions of nodes and nothing else, by a strategic merge: those of other types stay. */
+  async #patch(incoming: IncomingMessage, { path }: Request, response: ServerResponse): Promise<void> {
+    let text = '';
+    for await (const chunk of incoming) text += chunk;
+    const isMerge = incoming.headers['content-type'] === 'application/strategic-merge-patch+json';
+    const node = this.#objects.get(`Node ${NODE_STATUS_PATH.exec(path)?.[1]}`);
+    if (node === undefined || !isMerge) return refuse(response, node === undefined ? 404 : 415);
+    const { conditions } = (JSON.parse(text) as { status: NodeStatus }).status;
+    const status = (node.status ?? {}) as Partial<NodeStatus>;
+    const others = (status.conditions ?? []).filter(({ type }) => !conditions.some(c => c.type === type));
+    this.#record('MODIFIED', { ...node, status: { ...status, conditions: [...others, ...conditions] } });
+    response.end(JSON.stringify(node));
   }
 
   /** Events and nothing else; of two with one name the second is refused. */

@@ -8,16 +8,19 @@ import { StatusKeeper } from '../agent/status.ts';
 import { unguarded } from '../agent/unguarded.ts';
 import { giveMemoryBack, keepMemorySmall } from '../host/memory.ts';
 import { ownNetworkNamespace } from '../host/networknamespace.ts';
+import type { Unavailable } from '../kube/nodecondition.ts';
 import { type Cluster, type ClusterEvent, knowsNode } from '../model/cluster.ts';
 import { openConntrack } from '../netlink/conntrack.ts';
 import { openNftKernel } from '../netlink/nft-kernel.ts';
+import type { NetworkError } from '../network/error.ts';
 import { Incremental } from '../policy/incremental.ts';
 import { agentView } from '../rpc/agentview.ts';
-import { openSource, type SourceOptions } from './agentsource.ts';
+import { type AgentSource, openSource, type SourceOptions } from './agentsource.ts';
 import type { CniInstallOptions } from './cniinstall.ts';
 import { CommandError } from './errors.ts';
 import { makeLog } from './log.ts';
 import { ownAddresses } from './ownaddresses.ts';
+import type { PodNetworkNeeds, PodNetworkParts } from './podnetwork.ts';
 import { nameProcess } from './processname.ts';
 import { nodeReader } from './readnode.ts';
 import { type ServeOptions, serve } from './serve.ts';
@@ -61,7 +64,8 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
     networkNamespace: await ownNetworkNamespace(),
     cutsConnections: liveConnections === 'cut',
   };
-  const pods = await openPods(options, agent, keeper, arrivals, log);
+  const onHindrance = (hindrance: NetworkError | undefined) => source.tellNode(networkCondition(hindrance));
+  const pods = await openPods(options, { agent, keeper, arrivals, onHindrance, log });
   const view = agentView(identity, keeper, agent, nodeReader(), () => gate.status(), pods);
   const totals = {
     connectionsCut: () => live?.counts.cut ?? 0,
@@ -69,7 +73,7 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
     gate,
   };
   const merge = (events: readonly ClusterEvent[]) => gate.told(pods?.merge(events) ?? events);
-  const source = await openSource(options, events => agent.note(merge(events)), keeper, log);
+  const source: AgentSource = await openSource(options, events => agent.note(merge(events)), keeper, log);
   const serving = whenInForce(keeper, ended.signal).then(() =>
     ended.signal.aborted ? undefined : serve(options, view, totals, log),
   );
@@ -115,14 +119,11 @@ function warnOfUnknownNode(node: string, cluster: Cluster, log: Logger): void {
 // Loaded where it is wanted only: its thread and its sockets are no part of an agent that enforces and nothing else.
 async function openPods(
   { node, podNetwork = 'none' }: AgentCommandOptions,
-  agent: Agent,
-  keeper: StatusKeeper,
-  arrivals: Arrivals,
-  log: Logger,
-) {
+  parts: PodNetworkNeeds,
+): Promise<PodNetworkParts | undefined> {
   if (podNetwork === 'none') return undefined;
   const { openPodNetwork } = await import('./podnetwork.ts');
-  return openPodNetwork(podNetwork, node, agent, keeper, arrivals, log);
+  return openPodNetwork(podNetwork, node, parts);
 }
 
 function requireAttach({ cniConfDir, podNetwork = 'none' }: AgentCommandOptions): void {
@@ -142,6 +143,13 @@ async function install(
   if (cniBinDir === undefined && cniConfDir === undefined) return;
   const { installCni } = await import('./cniinstall.ts');
   await installCni(options, ready, log, ended);
+}
+
+/** What is said of the Node in the cluster. */
+function networkCondition(hindrance: NetworkError | undefined): Unavailable | undefined {
+  if (hindrance === undefined) return undefined;
+  const reason = hindrance.code === 'exhausted' ? 'PodAddressesExhausted' : 'PodNetworkNotReady';
+  return { reason, message: `${hindrance.message}: further pods must wait, running ones stay as they are` };
 }
 
 function followConnections(log: Logger): LiveConnections {

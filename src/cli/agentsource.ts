@@ -5,6 +5,7 @@ import type { ManifestWatch } from '../files/source.ts';
 import type { Access, LoadAccess } from '../kube/access.ts';
 import type { Notice } from '../kube/event.ts';
 import { findAccess } from '../kube/findaccess.ts';
+import type { Unavailable } from '../kube/nodecondition.ts';
 import { type SourceStatus, watchCluster } from '../kube/source.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import { type Problem, problemText } from '../model/problem.ts';
@@ -22,6 +23,8 @@ export interface AgentSource {
   synced(stop: AbortSignal): Promise<void>;
   /** Tells the cluster, where there is one; never waits. */
   tell(notice: Notice): void;
+  /** Whether this node's network takes further pods, where there is a cluster to tell; never waits. */
+  tellNode(unavailable: Unavailable | undefined): void;
   close(): Promise<void>;
 }
 
@@ -62,12 +65,14 @@ async function openApiServer(
   };
   const onEventTrouble = (reason: string) =>
     log.warn({}, `problems cannot be told by Events, only here and by sluice status: ${reason}`);
-  const { ready, tell, close } = watchCluster(
+  const onConditionTrouble = (reason: string) =>
+    log.warn({}, `the Node cannot be told whether its network takes pods, it is tried again: ${reason}`);
+  const { ready, tell, tellNode, close } = watchCluster(
     startingWith(access, load),
     { onEvents, onProblems, onSource },
-    { node, onEventTrouble },
+    { node, onEventTrouble, onConditionTrouble },
   );
-  return { synced: stop => Promise.race([ready, once(stop)]), tell, close };
+  return { synced: stop => Promise.race([ready, once(stop)]), tell, tellNode, close };
 }
 
 /** What is known already, then what the files say: to read a kubeconfig takes a second. */
@@ -110,6 +115,7 @@ async function openManifests(
   return {
     synced: stop => wholeOrNothingToLose(watch, log, stop),
     tell: () => {},
+    tellNode: () => {},
     close: () => watch.close(),
   };
 }

@@ -24,14 +24,20 @@ export interface PodNetworkParts extends CniParts {
 const PATIENCE_MS = 1500;
 const POLL_MS = 10;
 
+export interface PodNetworkNeeds {
+  readonly agent: Pick<Agent, 'note' | 'cluster'>;
+  readonly keeper: StatusKeeper;
+  readonly arrivals: Pick<Arrivals, 'inForce'>;
+  /** Hears what keeps the node from taking further pods, and when nothing does any more. */
+  readonly onHindrance: (hindrance: NetworkError | undefined) => void;
+  readonly log: Logger;
+}
+
 /** `chained`: another plugin attaches the pods, and its result tells us of them. */
 export function openPodNetwork(
   how: 'attach' | 'chained',
   node: string,
-  agent: Pick<Agent, 'note' | 'cluster'>,
-  keeper: StatusKeeper,
-  arrivals: Pick<Arrivals, 'inForce'>,
-  log: Logger,
+  { agent, keeper, arrivals, onHindrance, log }: PodNetworkNeeds,
 ): PodNetworkParts {
   const local = new LocalPods(node);
   const admission = admissionTo(local, agent, keeper, arrivals);
@@ -48,6 +54,7 @@ export function openPodNetwork(
     admission,
     cluster: () => agent.cluster,
     livingPods: () => livingPods(local, keeper),
+    onHindrance,
     log,
   });
   return {

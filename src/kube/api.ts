@@ -10,4 +10,10 @@ export interface Creator {
   create(path: string, object: object, signal: AbortSignal): Promise<void>;
 }
 
+/** Whoever may change objects. */
+export interface Patcher {
+  /** PATCHes one object by a strategic merge. Throws ApiError, and whatever aborts the signal. */
+  patch(path: string, change: object, signal: AbortSignal): Promise<void>;
+}
+
 export type Query = Readonly<Record<string, string>>;

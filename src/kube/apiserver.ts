@@ -1,7 +1,7 @@
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { createRequire } from 'node:module';
 import type { Access, LoadAccess } from './access.ts';
-import type { Api, Creator, Query } from './api.ts';
+import type { Api, Creator, Patcher, Query } from './api.ts';
 import { ApiError, reasonOf, statusError } from './apierror.ts';
 
 // `import` would read all that the module exports, and to read its WebSocket loads undici: 10 MB (measured).
@@ -25,16 +25,22 @@ interface Session {
   readonly agent: Agent;
 }
 
+interface Change {
+  readonly method: 'POST' | 'PATCH';
+  readonly type: string;
+  readonly body: string;
+}
+
 interface Question {
   readonly path: string;
   readonly query: Query;
   readonly signal: AbortSignal;
-  /** JSON to POST; without it this is a GET. */
-  readonly body?: string;
+  /** Without it this is a GET. */
+  readonly change?: Change;
 }
 
 /** The API server over HTTP/1.1: a connection for each watch, so that one that stalls holds up no other. */
-export class ApiServer implements Api, Creator {
+export class ApiServer implements Api, Creator, Patcher {
   readonly #load: LoadAccess;
   readonly #patience: Patience;
   #session: Promise<Session> | undefined;
@@ -48,8 +54,21 @@ export class ApiServer implements Api, Creator {
     return bodyOf(await this.#ask({ path, query, signal }), path);
   }
 
-  async create(path: string, object: object, signal: AbortSignal): Promise<void> {
-    const answer = await this.#ask({ path, query: {}, signal, body: JSON.stringify(object) });
+  create(path: string, object: object, signal: AbortSignal): Promise<void> {
+    return this.#change(
+      path,
+      { method: 'POST', type: 'application/json', body: JSON.stringify(object) },
+      signal,
+    );
+  }
+
+  patch(path: string, change: object, signal: AbortSignal): Promise<void> {
+    const type = 'application/strategic-merge-patch+json';
+    return this.#change(path, { method: 'PATCH', type, body: JSON.stringify(change) }, signal);
+  }
+
+  async #change(path: string, change: Change, signal: AbortSignal): Promise<void> {
+    const answer = await this.#ask({ path, query: {}, signal, change });
     // Read to its end, so that the connection can be used again.
     for await (const _ of bodyOf(answer, path));
   }
@@ -94,12 +113,16 @@ export class ApiServer implements Api, Creator {
     throw await refusal(response, question.path);
   }
 
-  #answer({ access, agent }: Session, { path, query, signal, body }: Question) {
+  #answer({ access, agent }: Session, { path, query, signal, change }: Question) {
     const { answerMs, silenceMs } = this.#patience;
     const url = `${access.server}${path}?${new URLSearchParams(query)}`;
-    const method = body === undefined ? 'GET' : 'POST';
-    const type = body === undefined ? {} : { 'content-type': 'application/json' };
-    const headers = { accept: 'application/json', 'user-agent': 'sluice', ...type, ...access.headers };
+    const { method, type, body } = { method: 'GET', ...change };
+    const headers = {
+      accept: 'application/json',
+      'user-agent': 'sluice',
+      ...(type && { 'content-type': type }),
+      ...access.headers,
+    };
     return new Promise<IncomingMessage>((resolve, reject) => {
       const request = send(url, { method, agent, headers, signal, timeout: answerMs });
       request.on('timeout', () => request.destroy(new Error(`no answer within ${answerMs / 1000} s`)));

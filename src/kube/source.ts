@@ -2,10 +2,12 @@ import type { LoadAccess } from './access.ts';
 import type { Api } from './api.ts';
 import { ApiServer, type Patience } from './apiserver.ts';
 import type { Timing } from './backoff.ts';
+import { ConditionWriter } from './conditionwriter.ts';
 import { CustomSource } from './customsource.ts';
 import type { Notice } from './event.ts';
 import { EventPoster } from './eventposter.ts';
 import { NamespaceSource } from './namespacesource.ts';
+import type { Unavailable } from './nodecondition.ts';
 import { Objects } from './objects.ts';
 import { ObjectSource, type SourceListener } from './objectsource.ts';
 import { type ClusterListener, Outlet } from './outlet.ts';
@@ -21,6 +23,8 @@ export interface ClusterOptions {
   readonly node?: string;
   /** With it, the authors of policies are told by Events what is wrong with them; the function hears why that fails. */
   readonly onEventTrouble?: (reason: string) => void;
+  /** Hears why a condition of the node cannot be written. */
+  readonly onConditionTrouble?: (reason: string) => void;
   readonly patience?: Partial<Patience>;
   readonly timing?: Timing;
 }
@@ -30,6 +34,8 @@ export interface ClusterWatch {
   readonly ready: Promise<void>;
   /** Posts an Event about something else than policies; never waits. */
   tell(notice: Notice): void;
+  /** Says of this node that its network takes no further pods, and why, or that it does; never waits. */
+  tellNode(unavailable: Unavailable | undefined): void;
   /** No event comes after the call. */
   close(): Promise<void>;
 }
@@ -38,18 +44,25 @@ export interface ClusterWatch {
 export function watchCluster(
   access: LoadAccess,
   listener: ClusterListener,
-  { node, onEventTrouble: onTrouble, patience, timing = realTiming }: ClusterOptions = {},
+  options: ClusterOptions = {},
 ): ClusterWatch {
+  const { node, onEventTrouble: onTrouble, onConditionTrouble, patience, timing = realTiming } = options;
   const api = new ApiServer(access, patience);
   const stop = new AbortController();
   const poster = onTrouble && new EventPoster({ api, node: node ?? '', timing, onTrouble });
   const outlet = new Outlet(poster === undefined ? listener : alsoTelling(poster, listener), node);
   const sources = makeSources(api, outlet, timing);
   const running = sources.map(source => source.run(stop.signal));
+  const conditions =
+    node === undefined
+      ? undefined
+      : new ConditionWriter({ api, node, timing, onTrouble: onConditionTrouble ?? (() => {}) });
+  if (conditions !== undefined) running.push(conditions.run(stop.signal));
   if (poster !== undefined) running.push(poster.run(stop.signal));
   return {
     ready: Promise.all(sources.map(({ synced }) => synced)).then(() => {}),
     tell: notice => poster?.post(notice),
+    tellNode: unavailable => conditions?.set(unavailable),
     close: async () => {
       stop.abort();
       await Promise.all(running);

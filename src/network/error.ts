@@ -11,6 +11,11 @@ export type NetworkErrorCode =
   /** Not now: try again. */
   | 'unavailable';
 
+/** Of what nobody foresaw: it may pass. */
+export function asNetworkError(error: Error): NetworkError {
+  return error instanceof NetworkError ? error : new NetworkError('unavailable', error.message, error);
+}
+
 export class NetworkError extends Error {
   override readonly name = 'NetworkError';
   readonly code: NetworkErrorCode;

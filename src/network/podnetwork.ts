@@ -11,9 +11,10 @@ import type { Labels } from '../model/selector.ts';
 import type { DeviceName, Route } from '../netlink/rtnetlink.ts';
 import { type Attached, Attacher, type AttachRequest, type NodePlan } from './attacher.ts';
 import { type Attachment, deviceName, type Endpoint, podLabel } from './attachment.ts';
-import { NetworkError } from './error.ts';
+import { asNetworkError, NetworkError } from './error.ts';
 import { type Garbage, garbageOf, type Suspects, unnamed } from './garbage.ts';
 import type { NamespaceHelper } from './helper.ts';
+import { HindranceWatch } from './hindrance.ts';
 import type { HostPort } from './hostport.ts';
 import type { HostPorts } from './hostports.ts';
 import { InTurn } from './inturn.ts';
@@ -54,6 +55,8 @@ export interface PodNetworkOptions {
   readonly cluster: () => Cluster;
   /** The pods of this node that may have an interface; undefined while the cluster cannot be asked. */
   readonly livingPods: () => ReadonlySet<PodKey> | undefined;
+  /** Told when it changes what keeps the node from taking further pods; undefined: nothing does. */
+  readonly onHindrance?: (hindrance: NetworkError | undefined) => void;
   readonly log: NetworkLog;
   readonly now?: () => number;
 }
@@ -72,6 +75,7 @@ export class PodNetwork {
   readonly #attacher: Attacher;
   readonly #now: () => number;
   readonly #inTurn = new InTurn<DeviceName>();
+  readonly #hindrance: HindranceWatch;
   #unreachable: readonly string[] = [];
   #suspects: Suspects = new Map();
   #plan: { readonly untilMs: number; readonly node: unknown; readonly value: Promise<NodePlan> } | undefined;
@@ -83,6 +87,7 @@ export class PodNetwork {
     this.helper = options.helper;
     this.#attacher = new Attacher(options.links, options.helper);
     this.#now = options.now ?? (() => performance.now());
+    this.#hindrance = new HindranceWatch(() => this.hindrance(), options.onHindrance ?? (() => {}));
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ready = promise;
     this.#becomeReady = resolve;
@@ -119,13 +124,14 @@ export class PodNetwork {
   }
 
   close(): void {
+    this.#hindrance.close();
     clearTimeout(this.#soon);
     clearInterval(this.#timer);
   }
 
   /** Answers when the pod's rules are in force. Repeated, it gives the same answer. Throws NetworkError. */
   attach(request: PodRequest): Promise<Attached> {
-    return this.#inTurn.run(deviceName(request), async () => {
+    return this.#changing(deviceName(request), async () => {
       const attached = await this.#attacher.attach(request, await this.plan());
       const { labels, pod: key } = request;
       await this.#openPorts(key, request.hostPorts, attached.addresses);
@@ -181,20 +187,21 @@ export class PodNetwork {
 
   /** What stands in the way of further pods. */
   async facts(): Promise<{ readonly refuses?: string; readonly unreachable: readonly string[] }> {
-    const refuses = await this.whyNotReady();
+    const refuses = (await this.hindrance())?.message;
     return { ...(refuses !== undefined && { refuses }), unreachable: this.#unreachable };
   }
 
   /** Why the node takes no further pod; undefined while it does. */
-  async whyNotReady(): Promise<string | undefined> {
+  async hindrance(): Promise<NetworkError | undefined> {
     try {
       const { podCidrs } = await this.plan();
       const taken = await this.#options.links.taken();
       const families = exhaustedFamilies(podCidrs, taken);
       if (families.length === 0) return undefined;
-      return exhaustedText(podCidrs.filter(({ family }) => families.includes(family)));
+      const full = podCidrs.filter(({ family }) => families.includes(family));
+      return new NetworkError('exhausted', exhaustedText(full));
     } catch (error) {
-      return (error as Error).message;
+      return asNetworkError(error as Error);
     }
   }
 
@@ -239,12 +246,18 @@ export class PodNetwork {
     if (add.length > 0) await links.change(add.map(route => routeStep(route, 'replace')));
   }
 
-  #prepare(): Promise<void> {
-    return this.#trying('what attached pods need is not all there', async () => {
+  /** One device's changes come one after the other, and may give or take addresses. */
+  #changing<T>(device: DeviceName, work: () => Promise<T>): Promise<T> {
+    return this.#inTurn.run(device, work).finally(() => this.#hindrance.look());
+  }
+
+  async #prepare(): Promise<void> {
+    await this.#trying('what attached pods need is not all there', async () => {
       await this.setUp();
       await this.plan();
       this.#becomeReady();
     });
+    this.#hindrance.look();
   }
 
   async #adopt(): Promise<void> {
@@ -274,7 +287,7 @@ export class PodNetwork {
   }
 
   #detach(device: DeviceName): Promise<void> {
-    return this.#inTurn.run(device, async () => {
+    return this.#changing(device, async () => {
       const found = await this.#options.links.attachment(device);
       if (found === undefined) return;
       if (found.owner !== undefined) this.#options.admission.withdraw(found.owner.pod, found.addresses);

@@ -64,6 +64,16 @@ describe('daemonset/overlays/pod-network', () => {
     overlay.patches
       .filter(({ target }) => target.kind === kind)
       .flatMap(({ patch }) => parse(patch) as { op: string; path: string; value: unknown }[]);
+  test('may patch the status of Nodes, which says that a node takes no further pods, and writes nothing else', () => {
+    expect(operations('ClusterRole')).toEqual([
+      {
+        op: 'add',
+        path: '/rules/-',
+        value: { apiGroups: [''], resources: ['nodes/status'], verbs: ['patch'] },
+      },
+    ]);
+  });
+
   const added = (path: string) =>
     operations('DaemonSet').flatMap(op => (op.path.endsWith(path) ? [op.value] : []));
 

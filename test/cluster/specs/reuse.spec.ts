@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { occupy, vacate } from './support/addresses.ts';
 import { call, remove } from './support/api.ts';
-import { until, within } from './support/cluster.ts';
+import { cni, until, within } from './support/cluster.ts';
 import { Prober, wrong } from './support/prober.ts';
 import { endpoint, PORT, type RunningPod, type Site, settles, site } from './support/site.ts';
 
@@ -11,10 +12,18 @@ beforeAll(async () => {
   client = await place.pod('client', { node: 'node2' });
   await place.policy('deny', { podSelector: { matchLabels: { closed: 'yes' } }, policyTypes: ['Ingress'] });
 });
-afterAll(() => place.leave());
+afterAll(async () => {
+  if (cni === 'sluice') await vacate('node1');
+  await place.leave();
+});
+
+/** That this address is the next that the node gives to a pod. */
+function giveAgain(node: string, address: string): Promise<void> {
+  return cni === 'sluice' ? leaveOnly(node, address) : countFrom(node, address);
+}
 
 /** The plugin host-local counts on from the last address that it gave: let it begin before this one. */
-async function giveAgain(node: string, address: string): Promise<void> {
+async function countFrom(node: string, address: string): Promise<void> {
   const last = address.replace(/[0-9a-f]+$/, part => {
     const radix = address.includes(':') ? 16 : 10;
     return (Number.parseInt(part, radix) - 1).toString(radix);
@@ -22,6 +31,13 @@ async function giveAgain(node: string, address: string): Promise<void> {
   const folder = '/run/cni-ipam/pods';
   const given = `while [ -e ${folder}/${address} ]; do sleep 0.1; done`; // until kubelet has undone its network
   await within(node, 'sh', '-c', `${given}; echo -n ${last} >${folder}/last_reserved_ip.0`);
+}
+
+/** Sluice gives the longest unused one: let it be the only one. */
+async function leaveOnly(node: string, address: string): Promise<void> {
+  const isGiven = async () => (await within(node, 'ip', 'route', 'show', address)).includes('dev sl');
+  await until(`${address} is free`, async () => ((await isGiven()) ? undefined : true));
+  await occupy(node, address);
 }
 
 async function replace(old: RunningPod, name: string, labels: Record<string, string>): Promise<RunningPod> {
@@ -32,6 +48,7 @@ async function replace(old: RunningPod, name: string, labels: Record<string, str
   });
   await giveAgain(old.node, old.address);
   const pod = await place.pod(name, { node: old.node, labels });
+  if (cni === 'sluice') await vacate(old.node);
   expect(pod.address).toBe(old.address);
   return pod;
 }
