@@ -14,6 +14,8 @@ function lineOf(op: Op): string {
   if (op.op === 'addElements')
     return `${opText(op)}: ${keysText(op.elements.length, key => op.elements[key]![0])}`;
   if (op.op === 'delElements') return `${opText(op)}: ${keysText(op.keys.length, key => op.keys[key]!)}`;
+  // A rule's comment names its policy.
+  if (op.op === 'addRule' && op.rule.comment !== undefined) return `${opText(op)}: ${op.rule.comment}`;
   return opText(op);
 }
 

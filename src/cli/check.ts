@@ -4,6 +4,7 @@ import { type Problem, problemText } from '../model/problem.ts';
 import pc from './colours.ts';
 import { CommandError } from './errors.ts';
 import { type OutputOptions, writeJsonLines, writeLine } from './output.ts';
+import { plural } from './plural.ts';
 
 /** `sluice check DIR`: every problem, by file, object and field. Exit code 1 if there is one. */
 export async function checkCommand(dir: string, { output }: OutputOptions): Promise<void> {
@@ -16,7 +17,12 @@ export async function checkCommand(dir: string, { output }: OutputOptions): Prom
   else {
     for (const problem of problems) writeLine(problemLine(problem));
     const { namespaces, nodes, pods, policies } = cluster;
-    const read = `${namespaces.size} namespaces, ${nodes.size} nodes, ${pods.size} pods, ${policies.size} policies`;
+    const read = [
+      plural(namespaces.size, 'namespace'),
+      plural(nodes.size, 'node'),
+      plural(pods.size, 'pod'),
+      plural(policies.size, 'policy'),
+    ].join(', ');
     writeLine(problems.length === 0 ? `${pc.green('ok')}: ${read}` : `${count(problems)} in ${read}`);
   }
   if (problems.length > 0) process.exitCode = 1;
@@ -36,8 +42,4 @@ function problemLine(problem: Problem): string {
 function count(problems: readonly Problem[]): string {
   const errors = problems.filter(({ severity }) => severity === 'error').length;
   return `${plural(errors, 'error')}, ${plural(problems.length - errors, 'warning')}`;
-}
-
-function plural(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? '' : 's'}`;
 }

@@ -23,6 +23,11 @@ interface Question {
   readonly to: string;
 }
 
+/** A line that asks nothing. */
+interface Unreadable {
+  readonly line: string;
+}
+
 /** `sluice explain FROM TO[:PORT[/PROTOCOL]]`, or many with `--flows FILE`: of `--manifests DIR`, or of the agent's cluster. */
 export async function explainCommand(
   from: string | undefined,
@@ -35,14 +40,14 @@ export async function explainCommand(
   const unknownPods = options.unknownPods ?? read.unknownPods ?? 'allow';
   warnOf(problems);
   const asked = questions.map(question => askedOf(cluster, question));
-  if (options.flows === undefined && asked[0]!.error !== undefined) throw new CommandError(asked[0]!.error);
+  const only = options.flows === undefined ? asked[0] : undefined;
+  if (only !== undefined && 'error' in only) throw new CommandError(only.error);
   if (options.output === 'json') writeJson(cluster, unknownPods, asked);
-  else if (options.flows === undefined)
-    writeAnswer(cluster, unknownPods, asked[0]!.question, asked[0]!.flow!);
+  else if (only !== undefined) writeAnswer(cluster, unknownPods, only.question, only.flow);
   else writeList(cluster, unknownPods, asked);
 }
 
-async function questionsOf(from?: string, to?: string, flows?: string): Promise<Question[]> {
+async function questionsOf(from?: string, to?: string, flows?: string): Promise<(Question | Unreadable)[]> {
   if (flows === undefined) {
     if (from === undefined || to === undefined)
       throw new CommandError('explain needs FROM and TO, or --flows FILE');
@@ -50,7 +55,7 @@ async function questionsOf(from?: string, to?: string, flows?: string): Promise<
   }
   if (from !== undefined) throw new CommandError('explain takes either FROM and TO or --flows, not both');
   const lines = (await readFlows(flows)).split('\n').map(line => line.replace(/#.*/, '').trim());
-  return lines.flatMap((line, i) => (line === '' ? [] : [questionOf(line, `${flows}:${i + 1}`)]));
+  return lines.flatMap(line => (line === '' ? [] : [questionOf(line)]));
 }
 
 async function readFlows(path: string): Promise<string> {
@@ -60,14 +65,16 @@ async function readFlows(path: string): Promise<string> {
   });
 }
 
-function questionOf(line: string, where: string): Question {
+function questionOf(line: string): Question | Unreadable {
   const [from, to, ...rest] = line.replace('->', ' ').split(/\s+/);
-  if (to === undefined || rest.length > 0)
-    throw new CommandError(`${where}: write FROM TO[:PORT[/PROTOCOL]]`);
-  return { from: from!, to };
+  return to === undefined || rest.length > 0 ? { line } : { from: from!, to };
 }
 
-function askedOf(cluster: Cluster, question: Question): Asked {
+function askedOf(cluster: Cluster, question: Question | Unreadable): Asked {
+  if ('line' in question) {
+    process.exitCode = 1;
+    return { question, error: 'is no question: write FROM TO[:PORT[/PROTOCOL]]' };
+  }
   try {
     return { question, flow: parseFlowPieces(cluster, question.from, question.to) };
   } catch (error) {
@@ -85,32 +92,32 @@ export function warnOf(problems: readonly Problem[]): void {
 }
 
 /** A question, and the flow that it means or what is wrong with it. */
-interface Asked {
-  readonly question: Question;
-  readonly flow?: Flow;
-  readonly error?: string;
-}
+type Asked =
+  | { readonly question: Question; readonly flow: Flow }
+  | { readonly question: Question | Unreadable; readonly error: string };
 
 /** One object a line, in the order of the questions. */
 function writeJson(cluster: Cluster, unknownPods: UnknownPods, asked: readonly Asked[]): void {
   const evaluate = evaluator(cluster, unknownPods);
-  for (const { question, flow, error } of asked) {
-    if (flow === undefined) writeLine(JSON.stringify({ ...question, error }));
+  for (const each of asked) {
+    if ('error' in each) writeLine(JSON.stringify({ ...each.question, error: each.error }));
     else {
-      const { port, protocol } = flow;
-      const ends = { from: endName(question.from), to: endName(question.to) };
-      writeLine(JSON.stringify({ ...ends, port, protocol, ...evaluate(flow) }));
+      const { port, protocol } = each.flow;
+      const ends = { from: endName(each.question.from), to: endName(each.question.to) };
+      const addresses = { from: each.flow.from, to: each.flow.to };
+      writeLine(JSON.stringify({ ...ends, port, protocol, ...evaluate(each.flow), addresses }));
     }
   }
 }
 
 function writeList(cluster: Cluster, unknownPods: UnknownPods, asked: readonly Asked[]): void {
   const evaluate = evaluator(cluster, unknownPods);
-  for (const { question, flow, error } of asked) {
-    const words = `${question.from} -> ${question.to}`;
-    if (flow === undefined) writeLine(`${pc.yellow('error')}  ${words}  ${error}`);
+  for (const each of asked) {
+    const { question } = each;
+    const words = 'line' in question ? `"${question.line}"` : `${question.from} -> ${question.to}`;
+    if ('error' in each) writeLine(`${pc.yellow('error')}  ${words}  ${each.error}`);
     else {
-      const answer = evaluate(flow);
+      const answer = evaluate(each.flow);
       writeLine(`${verdictWord(answer.verdict)}  ${words}  ${pc.dim(decisive(answer).reason)}`);
     }
   }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { planText } from '../agent/plantext.ts';
 import { type Op, opText } from '../nft/op.ts';
 import { plan } from '../nft/plan.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -15,6 +16,7 @@ import { standing, type UnknownPods } from '../policy/unknown.ts';
 import pc from './colours.ts';
 import { CommandError } from './errors.ts';
 import { type OutputOptions, writeLine } from './output.ts';
+import { plural } from './plural.ts';
 import { findStandard, type NodeOptions, type Standard } from './readcluster.ts';
 import { readKernel } from './readkernel.ts';
 
@@ -83,7 +85,8 @@ function writeText(inspection: Inspection, comparison: Comparison): void {
   if (installed) {
     writeLine(unknownPodsText(unknownPods));
     const { chains, sets, elements } = totals;
-    writeLine(pc.dim(`${chains} chains, ${sets} sets, ${elements} elements in both families`));
+    const counts = [plural(chains, 'chain'), plural(sets, 'set'), plural(elements, 'element')];
+    writeLine(pc.dim(`${counts.join(', ')} in both families`));
   }
   writeLine(comparisonText(comparison));
 }
@@ -129,7 +132,6 @@ function comparisonText(comparison: Comparison): string {
     return pc.dim(`not compared: ${comparison.missing}, --manifests DIR --node NAME compares with a folder`);
   const { says, difference } = comparison;
   if (difference.length === 0) return `${pc.green('equal')}: the kernel holds what ${says}`;
-  const shown = difference.slice(0, 20).map(op => `  ${opText(op)}`);
-  const more = difference.length > shown.length ? [`  and ${difference.length - shown.length} more`] : [];
-  return [`${pc.red('different')}: to be as ${says}, the kernel needs`, ...shown, ...more].join('\n');
+  const changes = planText(difference).map(line => `  ${line}`);
+  return [`${pc.red('different')}: to be as ${says}, the kernel needs`, ...changes].join('\n');
 }

@@ -4,6 +4,7 @@ import type { StatusResponse } from '../rpc/messages.ts';
 import { askAgent } from './askagent.ts';
 import pc from './colours.ts';
 import { type OutputOptions, writeLine } from './output.ts';
+import { plural } from './plural.ts';
 
 export interface StatusOptions extends OutputOptions {
   readonly socket: string;
@@ -29,14 +30,16 @@ export function statusLines(status: StatusResponse, nowMs: number): string[] {
   const { node, ready, objects, totals, pending_events, lag_ms, started_at_ms } = status;
   const word = ready ? pc.green('ready') : pc.red('not ready');
   const lag =
-    pending_events === 0 ? 'nothing waits' : `${pending_events} events wait, for ${ageText(lag_ms)}`;
+    pending_events === 0
+      ? 'nothing waits'
+      : `${plural(pending_events, 'event')} waiting, for ${ageText(lag_ms)}`;
   return [
     `${pc.bold(node)} is ${word}${problemCount(status)}; the agent runs for ${ageText(nowMs - started_at_ms)}`,
     '',
     ...status.checks.flatMap(checkLines),
     '',
-    `${objects.policies} policies, ${objects.pods} pods, ${objects.namespaces} namespaces, ${objects.nodes} nodes; ${lag}`,
-    `${totals.commits} commits, ${totals.failures} failed, ${totals.drifts} repairs of foreign changes`,
+    `${plural(objects.policies, 'policy')}, ${plural(objects.pods, 'pod')}, ${plural(objects.namespaces, 'namespace')}, ${plural(objects.nodes, 'node')}; ${lag}`,
+    `${plural(totals.commits, 'commit')}, ${totals.failures} failed, ${plural(totals.drifts, 'repair')} of foreign changes`,
     ...status.commits.slice(0, SHOWN_COMMITS).map(commit => commitLine(commit, nowMs)),
     ...(status.problems.length > 0 ? ['', ...status.problems.map(problemLine)] : []),
   ];

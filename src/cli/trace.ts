@@ -28,6 +28,13 @@ interface Expected {
   readonly demanded: 'accept' | 'drop';
 }
 
+/** Where the flow is traced: which node this is is known where its agent or a folder says so. */
+interface Here {
+  readonly installed: boolean;
+  readonly cluster?: Cluster;
+  readonly node?: string;
+}
+
 /** `sluice trace FROM TO[:PORT[/PROTOCOL]]`: what the kernel does now, by walking what was read back from it. */
 export async function traceCommand(from: string, to: string, options: TraceOptions): Promise<void> {
   const found = await findStandard(options);
@@ -42,7 +49,7 @@ export async function traceCommand(from: string, to: string, options: TraceOptio
   const expected = standard && expectedOf({ unknownPods: standing(ruleset), ...standard }, flow, walk);
   if (options.output === 'json') writeJson(flow, walk, connections, expected);
   else {
-    writeText(flow, walk, connections, expected, ruleset.tables.size > 0);
+    writeText(flow, walk, connections, expected, { installed: ruleset.tables.size > 0, ...standard });
     if ('missing' in found) writeLine(pc.dim(`\npolicy was not asked: ${found.missing}`));
   }
   if (expected !== undefined && expected.demanded !== walk.verdict) process.exitCode = 1;
@@ -113,22 +120,33 @@ function writeText(
   walk: KernelWalk,
   connections: readonly Connection[],
   expected: Expected | undefined,
-  installed: boolean,
+  here: Here,
 ): void {
   const { from, to, verdict, hook, steps } = walk;
   const port = flow.port === undefined ? '' : `:${flow.port}`;
   writeLine(`${word(verdict)}  ${pc.bold(`${nameOf(from)} -> ${nameOf(to)}${port}/${flow.protocol}`)}`);
-  if (!installed) writeLine('        no table of Sluice stands in this network namespace');
+  if (!here.installed) writeLine('        no table of Sluice stands in this network namespace');
   writeLine(`\n${pc.bold('pods')}`);
   const nameWidth = Math.max(nameOf(from).length, nameOf(to).length);
-  writeLine(`  ${nameOf(from).padEnd(nameWidth)}  ${pc.dim('egress ')}  ${from.egress ?? 'open'}`);
-  writeLine(`  ${nameOf(to).padEnd(nameWidth)}  ${pc.dim('ingress')}  ${to.ingress ?? 'open'}`);
+  writeLine(
+    `  ${nameOf(from).padEnd(nameWidth)}  ${pc.dim('egress ')}  ${from.egress ?? openOrElsewhere(from, here)}`,
+  );
+  writeLine(
+    `  ${nameOf(to).padEnd(nameWidth)}  ${pc.dim('ingress')}  ${to.ingress ?? openOrElsewhere(to, here)}`,
+  );
   writeLine(`\n${pc.bold(`a new connection at ${hook}`)}`);
   if (steps.length === 0) writeLine(pc.dim('  no rule has anything to say'));
   const width = Math.max(0, ...steps.map(({ chain }) => chain.length));
   for (const step of steps) writeStep(step, width);
   writeLine(`\n${pc.bold('conntrack')}\n  ${connectionsText(connections, hook)}`);
   if (expected !== undefined) writeLine(`\n${pc.bold('policy')}\n${expectedText(expected, verdict)}`);
+}
+
+/** What has no chain is open, or another node's to judge. */
+function openOrElsewhere({ address }: WalkEnd, { cluster, node }: Here): string {
+  const pod = cluster && addressOwners(cluster).get(address);
+  if (pod === undefined || node === undefined || pod.node === node) return 'open';
+  return pc.dim(`on ${pod.node}: its own node judges this`);
 }
 
 function nameOf({ pod, address }: WalkEnd): string {
