@@ -9,6 +9,7 @@ hostname "$node"
 
 # The node's own /proc, /run, /var and /etc; kubelet and containerd then use their usual paths.
 mkdir -p "$dir"/{var/lib,var/log,var/tmp,etc,etc.work}
+ln -sfn /run "$dir/var/run" # what is there ends with the power
 mount --make-rprivate /
 mount -t proc proc /proc
 mount -t tmpfs tmpfs /run && mkdir -p /run/lock

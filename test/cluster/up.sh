@@ -2,6 +2,7 @@
 # Brings the cluster up and waits until its nodes are ready.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
+. "$cluster/lifecycle.sh"
 use_binaries
 mkdir -p "$state"
 [ -e "$states/sysctl" ] || sysctl $sysctls >"$states/sysctl" # kubelet sets the first three
@@ -10,19 +11,7 @@ mkdir -p "$state"
 "$cluster/certs.sh"
 "$cluster/network.sh"
 
-start() { # start NAMESPACE SCRIPT...: the script as the first process of its own namespaces
-  setsid nsenter --net="/run/netns/$1" unshare --mount --uts --ipc --pid --fork --kill-child "${@:2}" \
-    </dev/null >>"$state/up.log" 2>&1 &
-}
-wait_for() { # wait_for SECONDS WHAT COMMAND...
-  local deadline=$((SECONDS + $1))
-  until "${@:3}" >/dev/null 2>&1; do
-    [ $SECONDS -lt $deadline ] || die "no $2 within $1 s; see $state/up.log, $state/cp and $state/node*/var/log"
-    sleep 0.1
-  done
-}
-
-start "$prefix-cp" "$cluster/control-plane.sh"
+start cp "$cluster/control-plane.sh"
 wait_for 120 "API server" kube get --raw /readyz
 # The Node objects come first, so that each has the pod ranges that its routes lead to.
 for n in $nodes; do
@@ -32,7 +21,7 @@ kind: Node
 metadata: {name: node$n}
 spec: {podCIDR: "$(first pod "$n")", podCIDRs: ["$(of pod "$n" | sed 's/,/", "/')"]}
 END
-  start "$prefix-node$n" "$cluster/node.sh" "$n"
+  start_node "$n"
 done
 if [ $cni = sluice ]; then # no node is ready before it has a network
   for n in $nodes; do

@@ -5,14 +5,13 @@
  *
  *     scripts/e2e startup [PODS] [AT ONCE]
  */
-import { create } from '../specs/support/api.ts';
-import { kubectl, nodes, until } from '../specs/support/cluster.ts';
+import { remove } from '../specs/support/api.ts';
+import { nodes } from '../specs/support/cluster.ts';
+import { eagerPod, firstAttempts } from '../specs/support/eager.ts';
 import { endpoint, type Site, site } from '../specs/support/site.ts';
 import { percentiles } from './percentiles.ts';
 
 const [pods = 50, atOnce = 1] = process.argv.slice(2).map(Number);
-const DENIED = 20;
-const IMAGE = 'registry.k8s.io/e2e-test-images/agnhost:2.63.0';
 
 const target = await site('startup-target');
 const server = await target.pod('server', { node: 'node1' });
@@ -36,29 +35,9 @@ await target.leave();
 process.exit();
 
 /** In milliseconds. */
-async function windowOf({ namespace }: Site, name: string, nodeName: string): Promise<number> {
-  const to = endpoint(server.address);
-  const script = `for ((denied = 0; denied < ${DENIED};)); do
-    start=$EPOCHREALTIME
-    if /agnhost connect ${to} --timeout=50ms 2>/dev/null; then echo $start open; else echo $start denied; ((++denied)); fi
-  done`;
-  await create({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace },
-    spec: {
-      nodeName,
-      restartPolicy: 'Never',
-      terminationGracePeriodSeconds: 0,
-      containers: [{ name: 'prober', image: IMAGE, command: ['/bin/bash', '-c', script] }],
-    },
-  });
-  const log = await until(`the prober of ${name} has ended`, async () => {
-    const text = await kubectl('-n', namespace, 'logs', name).catch(() => '');
-    return text.split('denied').length > DENIED ? text : undefined;
-  });
-  const lines = log.trim().split('\n');
-  const startOf = (line: string) => Number(line.split(' ')[0]) * 1000;
-  const firstDenied = lines.find(line => line.endsWith('denied'))!;
-  return startOf(firstDenied) - startOf(lines[0]!);
+async function windowOf({ namespace }: Site, name: string, node: string): Promise<number> {
+  const pod = await eagerPod({ namespace, name, node, to: endpoint(server.address) });
+  const attempts = await firstAttempts(pod);
+  await remove(pod);
+  return attempts.find(({ open }) => !open)!.startMs - attempts[0]!.startMs;
 }

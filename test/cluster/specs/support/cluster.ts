@@ -38,9 +38,20 @@ export async function within(place: string, ...args: string[]): Promise<string> 
   return stdout;
 }
 
+const SCRIPT = join(import.meta.dirname, '../../../../scripts/cluster');
+
+/** Pulls the plug of a node, and waits until its kubelet is ready again. */
+export async function reboot(node: string): Promise<void> {
+  const { code, stdout, stderr } = await command(SCRIPT, 'reboot', node);
+  if (code !== 0) throw new Error(`reboot of ${node}: ${stderr}${stdout}`);
+}
+
+/** Never throws for an exit code. */
+export const tryKubectl = (...args: string[]): Promise<Output> =>
+  command(join(bin, 'kubectl'), `--kubeconfig=${join(state, 'pki/admin.conf')}`, ...args);
+
 export async function kubectl(...args: string[]): Promise<string> {
-  const config = `--kubeconfig=${join(state, 'pki/admin.conf')}`;
-  const { code, stdout, stderr } = await command(join(bin, 'kubectl'), config, ...args);
+  const { code, stdout, stderr } = await tryKubectl(...args);
   if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
   return stdout;
 }

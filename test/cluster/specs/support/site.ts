@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { ask, call, create, type KubeObject, read } from './api.ts';
 import { bin, command, kubectl, processOf, until } from './cluster.ts';
 
-const IMAGE = 'registry.k8s.io/e2e-test-images/agnhost:2.63.0';
+/** Upstream's test server. */
+export const IMAGE = 'registry.k8s.io/e2e-test-images/agnhost:2.63.0';
 /** Every pod serves HTTP here, unless told otherwise. */
 export const PORT = 8080;
 
