@@ -44,7 +44,7 @@ agents() {
 
 targets() {
   kube get pod -l app=web -o jsonpath='{range .items[*].status.podIPs[*]}{.ip} 8080 tcp{"\n"}{.ip} 9000 sctp{"\n"}{end}'
-  kube get svc web -o jsonpath='{range .spec.clusterIPs[*]}{@} 80 tcp{"\n"}{@} 90 sctp{"\n"}{end}'
+  [ $proxy = none ] || kube get svc web -o jsonpath='{range .spec.clusterIPs[*]}{@} 80 tcp{"\n"}{@} 90 sctp{"\n"}{end}'
 }
 connect() { # connect FROM TO PORT PROTOCOL
   local to=$2

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { patch } from './support/api.ts';
+import { proxy } from './support/cluster.ts';
 import { connection, type RunningPod, type Site, settles, site } from './support/site.ts';
 
 let place: Site;
@@ -24,18 +25,22 @@ beforeAll(async () => {
 });
 afterAll(() => place.leave());
 
-test('a name leads to a Service where policy allows both, and nowhere else', async () => {
-  expect(await settles(client, name('web'), 'open')).toBe('open');
-  expect(await settles(client, name('db'), 'open')).toBe('open');
+// Without kube-proxy no Service leads anywhere here, that of DNS included.
+test.skipIf(proxy === 'none')(
+  'a name leads to a Service where policy allows both, and nowhere else',
+  async () => {
+    expect(await settles(client, name('web'), 'open')).toBe('open');
+    expect(await settles(client, name('db'), 'open')).toBe('open');
 
-  const only = { podSelector: { matchLabels: { name: 'client' } }, policyTypes: ['Egress'] };
-  const policy = await place.policy('egress', { ...only, egress: [TO_WEB] });
-  expect(await settles(client, name('web'), 'closed')).toBe('closed'); // the name is not found
+    const only = { podSelector: { matchLabels: { name: 'client' } }, policyTypes: ['Egress'] };
+    const policy = await place.policy('egress', { ...only, egress: [TO_WEB] });
+    expect(await settles(client, name('web'), 'closed')).toBe('closed'); // the name is not found
 
-  await patch(policy, { spec: { egress: [TO_DNS] } });
-  expect(await settles(client, name('web'), 'closed')).toBe('closed'); // found, but not allowed
+    await patch(policy, { spec: { egress: [TO_DNS] } });
+    expect(await settles(client, name('web'), 'closed')).toBe('closed'); // found, but not allowed
 
-  await patch(policy, { spec: { egress: [TO_DNS, TO_WEB] } });
-  expect(await settles(client, name('web'), 'open')).toBe('open');
-  expect(await connection(client, name('db'))).toBe('closed');
-});
+    await patch(policy, { spec: { egress: [TO_DNS, TO_WEB] } });
+    expect(await settles(client, name('web'), 'open')).toBe('open');
+    expect(await connection(client, name('db'))).toBe('closed');
+  },
+);

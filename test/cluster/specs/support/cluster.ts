@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /** What scripts/e2e says of the cluster. */
-export const { bin, state, nodes, families, cni } = environment();
+export const { bin, state, reports, nodes, families, cni, proxy } = environment();
 
 export interface Output {
   readonly code: number;
@@ -85,16 +85,22 @@ export async function until<T>(what: string, ask: () => Promise<T | undefined>, 
 }
 
 function environment() {
-  const [bin, state, numbers, families, cni] = ['BIN', 'STATE', 'NODES', 'FAMILIES', 'CNI'].map(
-    name => process.env[`CLUSTER_${name}`],
-  );
-  if (!bin || !state || !numbers || !families || !cni) throw new Error('run this by scripts/e2e');
+  const of = (name: string): string => {
+    const value = process.env[`CLUSTER_${name}`];
+    if (!value) throw new Error(`no CLUSTER_${name}: run this by scripts/e2e`);
+    return value;
+  };
   return {
-    bin,
-    state,
-    nodes: numbers.split(' ').map(n => `node${n}`),
+    bin: of('BIN'),
+    state: of('STATE'),
+    /** Where logs and evidence go. */
+    reports: of('REPORTS'),
+    nodes: of('NODES')
+      .split(' ')
+      .map(n => `node${n}`),
     /** The first one first. */
-    families: families.split(' ') as readonly ('4' | '6')[],
-    cni,
+    families: of('FAMILIES').split(' ') as readonly ('4' | '6')[],
+    cni: of('CNI') as 'ptp' | 'bridge' | 'sluice',
+    proxy: of('PROXY') as 'nftables' | 'iptables' | 'none',
   };
 }

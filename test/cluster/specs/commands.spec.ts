@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Shop, shop } from './support/shop.ts';
+import { PORT } from './support/site.ts';
+import { sluice } from './support/sluice.ts';
+
+let place: Shop;
+beforeAll(async () => {
+  place = await shop('commands');
+});
+afterAll(() => place.leave());
+
+// As deployed: with the mounts of the DaemonSet's pod, and CAP_NET_ADMIN alone.
+test('in the pod of an agent people are told why, what the kernel does, what stands, and how the node is', async () => {
+  const { db, web, stranger, namespace } = place;
+  const ask = async (...words: string[]) => {
+    const { code, stdout, stderr } = await sluice(db.node, ...words);
+    expect(code, `sluice ${words.join(' ')}: ${stderr}${stdout}`).toBe(0);
+    return stdout;
+  };
+  const denied = [`${namespace}/stranger`, `${namespace}/db:${PORT}`];
+  const allowed = [`${namespace}/web`, `${namespace}/db:${PORT}`];
+
+  const why = await ask('explain', ...denied);
+  expect(why).toContain(
+    `deny   ${denied[0]} (${stranger.address}) -> ${namespace}/db (${db.address}):${PORT}/TCP`,
+  );
+  expect(why).toContain(`decided   networkpolicy  NetworkPolicy ${namespace}/db`);
+  expect(await ask('explain', ...allowed)).toContain(`allow  ${allowed[0]} (${web.address})`);
+
+  const dropped = await ask('trace', ...denied);
+  expect(dropped).toMatch(new RegExp(`^drop +${denied[0]} `));
+  expect(dropped).toContain('agrees: it denies the connection');
+  const passed = await ask('trace', ...allowed);
+  expect(passed).toMatch(new RegExp(`^accept +${allowed[0]} `));
+  expect(passed).toContain('agrees: it allows the connection');
+
+  const standing = await ask('inspect');
+  expect(standing).toContain(`${namespace}/db  ${db.addresses[0]}`);
+  expect(standing).toContain("equal: the kernel holds what the agent's cluster says");
+  expect(await ask('status')).toMatch(new RegExp(`^${db.node} is ready`));
+});
