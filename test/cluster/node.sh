@@ -53,6 +53,7 @@ route4='{"dst": "0.0.0.0/0"}' route6='{"dst": "::/0"}'
 END
 cat >/etc/containerd/config.toml <<END
 version = 3
+imports = ['/etc/containerd/conf.d/*.toml']
 [plugins.'io.containerd.cri.v1.images'.pinned_images]
 sandbox = '$pause'
 [plugins.'io.containerd.cri.v1.runtime']

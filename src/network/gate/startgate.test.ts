@@ -138,6 +138,29 @@ test('without a runtime it says so once, and connects when there is one', async 
   expect([gate.state.kind, state.pods.get('shop/web')?.addresses]).toEqual(['connected', ['10.0.0.1']]);
 });
 
+test('the runtime is taken in when the rules of all that lives are in force', async () => {
+  runtime = await FakeRuntime.listen(path());
+  const rules = Promise.withResolvers<void>();
+  inForce = () => rules.promise;
+  open();
+  let takenIn = false;
+  const taking = taken([web]).then(() => {
+    takenIn = true;
+  });
+  await expect.poll(() => state.pods.size).toBe(1);
+  expect(takenIn).toBe(false);
+  rules.resolve();
+  await taking;
+});
+
+test('a runtime is not kept waiting for long by the rules of what lives', async () => {
+  runtime = await FakeRuntime.listen(path());
+  inForce = never;
+  open(30);
+  await taken([web]);
+  expect(log.at(-1)).toMatch(/the rules of the pods that ran before are not in force after 30 ms/);
+});
+
 test('a runtime that restarts is followed, and tells anew what lives', async () => {
   runtime = await FakeRuntime.listen(path());
   open();

@@ -99,8 +99,12 @@ export class StartGate {
     configured: runtime => this.#configured(runtime),
     synchronised: async sandboxes => {
       const known = sandboxes.map(sandboxOf).filter(sandbox => sandbox !== undefined);
-      // Nobody waits for their rules: they run already, and the runtime starts no pod while it waits for us.
       this.#options.note(this.#options.pods.synchronised(known), true);
+      // Most of them run already. But a runtime that requires us (docs/start-gate.md) has sandboxes that wait.
+      if (!(await this.#withinLimit())) {
+        const message = `start gate: the rules of the pods that ran before are not in force after ${this.#timeoutMs} ms`;
+        this.#options.log.warn({}, message);
+      }
     },
     started: pod => this.#started(pod),
     stopped: ({ id }) => this.#options.note(this.#options.pods.stopped(id), false),
