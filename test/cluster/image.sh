@@ -5,6 +5,7 @@ set -euo pipefail
 use_binaries
 image=$cache/sluice-$(key Dockerfile package.json package-lock.json tsconfig.json tsconfig.build.json src \
   test/cluster/dockerfile.ts test/cluster/dockerfile-parse.ts test/cluster/mkimage).tar
+exec 9>"$cache/lock" && flock 9 # one build at a time
 if [ ! -e "$image" ]; then
   need_modules >&2
   say "building the image by the Dockerfile"

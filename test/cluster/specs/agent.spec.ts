@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { remove } from './support/api.ts';
 import { kubectl, nodes, sleep, until } from './support/cluster.ts';
 import { type Shop, shop } from './support/shop.ts';
@@ -8,7 +8,6 @@ let place: Shop;
 beforeAll(async () => {
   place = await shop('agent');
 });
-afterAll(() => place.leave());
 
 /** The agents are at work: what policy says now is what connections meet, on each node. */
 async function policyIsFollowed(): Promise<void> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { call, remove } from './support/api.ts';
 import { sleep, until, within } from './support/cluster.ts';
 import { type Shop, shop } from './support/shop.ts';
@@ -8,7 +8,6 @@ let place: Shop;
 beforeAll(async () => {
   place = await shop('apiserver');
 });
-afterAll(() => place.leave());
 
 test('while the API server is away rules stay; when it is back policy is followed again', async () => {
   await place.undisturbed(async () => {

@@ -10,7 +10,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   if (cni === 'bridge') await bridged('1');
-  await place.leave();
 });
 
 const bridged = (value: '0' | '1') => within('node1', 'sysctl', '-qw', `${SYSCTL}=${value}`);

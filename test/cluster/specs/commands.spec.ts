@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { type Shop, shop } from './support/shop.ts';
 import { PORT } from './support/site.ts';
 import { sluice } from './support/sluice.ts';
@@ -7,7 +7,6 @@ let place: Shop;
 beforeAll(async () => {
   place = await shop('commands');
 });
-afterAll(() => place.leave());
 
 // As deployed: with the mounts of the DaemonSet's pod, and CAP_NET_ADMIN alone.
 test('in the pod of an agent people are told why, what the kernel does, what stands, and how the node is', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { until, within } from './support/cluster.ts';
 import { eagerPod, firstAttempts } from './support/eager.ts';
 import { type Shop, shop } from './support/shop.ts';
@@ -11,7 +11,6 @@ beforeAll(async () => {
   const eager = { podSelector: { matchLabels: { eager: 'yes' } }, policyTypes: ['Egress'] };
   await place.policy('eager', eager);
 });
-afterAll(() => place.leave());
 
 /** How many pods of node1 have started with their rules in force, as its agent counts; undefined without a gate. */
 async function gated(): Promise<number | undefined> {

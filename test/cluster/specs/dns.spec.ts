@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { patch } from './support/api.ts';
 import { proxy } from './support/cluster.ts';
 import { connection, type RunningPod, type Site, settles, site } from './support/site.ts';
@@ -23,7 +23,6 @@ beforeAll(async () => {
   const options = ['timeout', 'attempts', 'ndots'].map(option => ({ name: option, value: '1' }));
   client = await place.pod('client', { node: 'node1', spec: { dnsConfig: { options } } });
 });
-afterAll(() => place.leave());
 
 // Without kube-proxy no Service leads anywhere here, that of DNS included.
 test.skipIf(proxy === 'none')(

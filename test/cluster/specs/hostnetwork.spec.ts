@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { remove } from './support/api.ts';
 import { connection, endpoint, PORT, type RunningPod, type Site, settles, site } from './support/site.ts';
 
@@ -18,7 +18,6 @@ beforeAll(async () => {
     node2: await place.pod('host2', { ...host, node: 'node2' }),
   };
 });
-afterAll(() => place.leave());
 
 test('a policy that selects every pod leaves pods with the network of their node alone', async () => {
   const deny = await place.policy('deny', { podSelector: {}, policyTypes: ['Ingress', 'Egress'] });

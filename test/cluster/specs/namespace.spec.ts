@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { ask, call } from './support/api.ts';
 import { until } from './support/cluster.ts';
 import { Prober, wrong } from './support/prober.ts';
@@ -10,7 +10,6 @@ beforeAll(async () => {
   clients = await site('namespace-clients');
   client = await clients.pod('client', { node: 'node2' });
 });
-afterAll(() => clients.leave());
 
 test('a namespace that is deleted with live pods denies until the last of them is gone', async () => {
   const doomed = await site('namespace-doomed');

@@ -21,7 +21,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await nodesSeparated(false);
   await cut('node1', false);
-  await place.leave();
 });
 
 /** A port of the bridge that is isolated reaches those that are not: the API server. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { patch, remove } from './support/api.ts';
 import { families, proxy } from './support/cluster.ts';
 import { connection, endpoint, PORT, type RunningPod, type Site, settles, site } from './support/site.ts';
@@ -31,7 +31,6 @@ beforeAll(async () => {
     });
   }
 });
-afterAll(() => place.leave());
 
 const ISOLATED = { podSelector: {}, policyTypes: ['Ingress'] };
 const TO_OUTSIDE = { spec: { ingress: [{ from: [{ ipBlock: { cidr: OUTSIDE } }] }] } };

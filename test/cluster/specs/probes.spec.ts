@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { read } from './support/api.ts';
 import { nodes, sleep } from './support/cluster.ts';
 import { endpoint, isReady, PORT, type RunningPod, type Site, settles, site } from './support/site.ts';
@@ -7,7 +7,6 @@ let place: Site;
 beforeAll(async () => {
   place = await site('probes');
 });
-afterAll(() => place.leave());
 
 test('liveness and readiness probes survive a default deny, on every node', async () => {
   const probe = {

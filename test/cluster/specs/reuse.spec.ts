@@ -14,7 +14,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   if (cni === 'sluice') await vacate('node1');
-  await place.leave();
 });
 
 /** That this address is the next that the node gives to a pod. */

@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['**/*.spec.ts'],
-    setupFiles: ['support/evidence.ts'],
+    setupFiles: ['support/setup.ts'],
     testTimeout: 300_000,
     hookTimeout: 300_000,
     fileParallelism: false,

@@ -40,10 +40,15 @@ export interface Site {
   leave(): Promise<void>;
 }
 
+/** Namespaces that nobody has left yet. */
+const sites = new Set<string>();
+
+/** A namespace that is left when the file's specs have ended, whatever became of them. */
 export async function site(name: string, labels: Record<string, string> = {}): Promise<Site> {
   const namespace = `own-${name}`;
   const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } };
   await gone(namespace); // that of an earlier run
+  sites.add(namespace);
   await create(object);
   const account = `/api/v1/namespaces/${namespace}/serviceaccounts/default`;
   await until('the default ServiceAccount', async () =>
@@ -55,11 +60,19 @@ export async function site(name: string, labels: Record<string, string> = {}): P
     policy: (policyName, spec) => create(networkPolicy(namespace, policyName, spec)),
     service: (serviceName, spec) =>
       create({ apiVersion: 'v1', kind: 'Service', metadata: { name: serviceName, namespace }, spec }),
-    leave: async () => {
-      await kubectl('-n', namespace, 'delete', 'pods', '--all', '--grace-period=0', '--force');
-      await gone(namespace);
-    },
+    leave: () => leave(namespace),
   };
+}
+
+async function leave(namespace: string): Promise<void> {
+  await kubectl('-n', namespace, 'delete', 'pods', '--all', '--grace-period=0', '--force');
+  await gone(namespace);
+  sites.delete(namespace);
+}
+
+/** All that were made, at once: the one that is slow keeps nobody waiting. */
+export async function leaveAll(): Promise<void> {
+  await Promise.all([...sites].map(leave));
 }
 
 export function networkPolicy(namespace: string, name: string, spec: object): KubeObject {
