@@ -12,6 +12,8 @@ const TARGET = '192.0.2.9:80';
 const METRICS = '127.0.0.1:9911';
 const KILL = { everyMs: 9000, deadMs: 2000 };
 
+const MEASURED = 100;
+
 let made = 0;
 
 function passed(): number {
@@ -32,6 +34,27 @@ async function run(title: string, count: number, width: number, namespace = 'shu
     `${title}: ${took.length} pods, ${width} at once, ${packets} packets passed; sandbox p50 ${p50} ms, p99 ${p99} ms`,
   );
   return packets;
+}
+
+async function metric(name: string): Promise<number> {
+  const text = await (await fetch(`http://${METRICS}/metrics`)).text();
+  return Number(new RegExp(`^${name}(?:\\{.*\\})? (.*)$`, 'm').exec(text)![1]);
+}
+
+/** How long the runtime waited for the rules of each of these pods, which start one after the other. */
+async function measureWaits(count: number): Promise<void> {
+  const waits: number[] = [];
+  let before = await metric('sluice_pod_start_wait_seconds_sum');
+  for (let i = 0; i < count; i++) {
+    await runPod('shut', `p${made++}`, image, TARGET);
+    const sum = await metric('sluice_pod_start_wait_seconds_sum');
+    waits.push((sum - before) * 1000);
+    before = sum;
+  }
+  const [p50, p99] = [50, 99].map(percent => percentile(waits, percent).toFixed(1));
+  console.log(
+    `of ${count} pods, one at a time, the runtime waited for the rules: p50 ${p50} ms, p99 ${p99} ms`,
+  );
 }
 
 async function startAgent(gate: 'nri' | 'off'): Promise<AgentProcess> {
@@ -62,6 +85,7 @@ await run('an agent without the gate', atOnce, atOnce);
 await agent.kill();
 agent = await startAgent('nri');
 let wrong = await run('the gate, one at a time', 10, 1);
+await measureWaits(MEASURED);
 const over = new AbortController();
 const killing = killAndRestart(over.signal);
 wrong += await run('the gate, agent killed and restarted meanwhile', starts, atOnce);
