@@ -4,6 +4,9 @@ import { defineConfig } from 'vitest/config';
 process.env.NO_COLOR = '1';
 delete process.env.FORCE_COLOR;
 
+// On an emulated machine everything takes longer (scripts/vm).
+const slow = Number(process.env.SLUICE_SLOW ?? 1);
+
 export default defineConfig({
   test: {
     projects: [
@@ -27,8 +30,8 @@ export default defineConfig({
         test: {
           name: 'kernel',
           include: ['test/kernel/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
+          testTimeout: slow * 120_000,
+          hookTimeout: slow * 60_000,
           fileParallelism: false,
         },
       },

@@ -72,6 +72,10 @@ class Socket implements Kernel {
     this.#site = site;
   }
 
+  get shortfalls() {
+    return this.#fake.shortfalls;
+  }
+
   async dump(): Promise<Snapshot> {
     this.#site.dumps++;
     this.#failIf(this.#site.dumpFailures.shift());

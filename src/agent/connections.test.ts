@@ -30,6 +30,7 @@ const ingress = (...apps: string[]) =>
   });
 
 class Table implements Conntrack {
+  readonly shortfalls = [];
   readonly asked: (readonly Address[] | 'all')[] = [];
   failing = false;
   connections: Connection[] = [];

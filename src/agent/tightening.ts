@@ -43,7 +43,6 @@ function touchedBy(op: Op, before: Table, after: Table): Touched {
       return 'everything';
     // What is new is reached, and what goes was reached, by a rule or an element that is in the batch too.
     case 'addSet':
-    case 'growSet':
     case 'delSet':
     case 'addChain':
     case 'delChain':

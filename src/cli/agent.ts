@@ -1,7 +1,9 @@
+import { release } from 'node:os';
 import type { Logger } from 'pino';
 import { Agent } from '../agent/agent.ts';
 import { Arrivals } from '../agent/arrivals.ts';
 import { type Committed, LiveConnections } from '../agent/connections.ts';
+import { KernelFeatures } from '../agent/kernelfeatures.ts';
 import { both } from '../agent/observer.ts';
 import { sleep } from '../agent/sleep.ts';
 import { StatusKeeper } from '../agent/status.ts';
@@ -50,7 +52,10 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   const { node, logFormat: format, liveConnections = 'cut' } = options;
   const log = await makeLog(format ?? (process.stdout.isTTY ? 'pretty' : 'json'));
   const ended = new AbortController();
-  const live = liveConnections === 'cut' ? followConnections(log) : undefined;
+  const features = new KernelFeatures(release(), log);
+  const open = async () => features.opened(await openNftKernel());
+  (await open()).close(); // a kernel of no use says so now, and not when the cluster has told all that it holds
+  const live = liveConnections === 'cut' ? followConnections(features, log) : undefined;
   const gate = new PodGate(startsOf(options), node, log);
   const made = () => new Incremental(node, gate.starts.unknownPods);
   const engine = () => (live === undefined ? unguarded(made()) : made());
@@ -58,7 +63,7 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   const keeper = new StatusKeeper(node);
   const arrivals = new Arrivals();
   const observer = both(keeper, arrivals);
-  const agent = new Agent({ open: openNftKernel, engine, log, afterCommit, observer });
+  const agent = new Agent({ open, engine, log, afterCommit, observer });
   log.info({ node, pid: process.pid }, 'agent starts');
   const identity = {
     networkNamespace: await ownNetworkNamespace(),
@@ -66,7 +71,7 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   };
   const onHindrance = (hindrance: NetworkError | undefined) => source.tellNode(networkCondition(hindrance));
   const pods = await openPods(options, { agent, keeper, arrivals, onHindrance, log });
-  const view = agentView(identity, keeper, agent, nodeReader(), () => gate.status(), pods);
+  const view = agentView(identity, keeper, agent, nodeReader(), () => gate.status(), pods, features);
   const totals = {
     connectionsCut: () => live?.counts.cut ?? 0,
     watchRestarts: () => keeper.watchRestarts,
@@ -152,8 +157,8 @@ function networkCondition(hindrance: NetworkError | undefined): Unavailable | un
   return { reason, message: `${hindrance.message}: further pods must wait, running ones stay as they are` };
 }
 
-function followConnections(log: Logger): LiveConnections {
-  return new LiveConnections({ conntrack: openConntrack(), ownAddresses, log });
+function followConnections(features: KernelFeatures, log: Logger): LiveConnections {
+  return new LiveConnections({ conntrack: features.opened(openConntrack()), ownAddresses, log });
 }
 
 /** Rules come first; but an agent that cannot get that far must be able to say so. */

@@ -14,6 +14,7 @@ export const CHECK_NAMES = [
   'sources-synced',
   'kernel-equals-desired',
   'last-commit',
+  'kernel-features',
   'ip-forward',
   'ip6-forward',
   'bridge-traffic-seen',

@@ -14,6 +14,7 @@ import { enforcingChain } from './enforcers.ts';
 import type { Host, Ours } from './facts.ts';
 import { health } from './health.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
+import { kernelFeatures } from './kernelcheck.ts';
 import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
 
 const NOW = 1_000_000_000;
@@ -54,6 +55,9 @@ const GATED: PodStarts = {
   why: 'the start gate is on',
 };
 
+const SLOWER = { lacks: 'haste', since: '6.10', instead: 'it takes longer', matters: false };
+const WORSE = { lacks: 'owners', since: '6.9', instead: 'anybody may write', matters: true };
+
 const host = (changes: Partial<Host>): Host => ({ ...HOST, ...changes });
 const ours = (changes: Partial<Ours>): Ours => ({ ...OURS, ...changes });
 const work = (changes: Partial<Work>): Work => ({ ...WORK, ...changes });
@@ -70,6 +74,9 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
   ['kernel-equals-desired: never compared', () => kernelEqualsDesired(without('equalAtMs'), NOW), 'unknown'],
   ['kernel-equals-desired: compared long ago', () => kernelEqualsDesired(WORK, NOW + 61_000), 'fail'],
   ['kernel-equals-desired: a change waits', () => kernelEqualsDesired(work({ lagMs: 6000 }), NOW), 'warn'],
+  ['kernel-features: all', () => kernelFeatures({ release: '6.18', shortfalls: [] }), 'ok'],
+  ['kernel-features: slower', () => kernelFeatures({ release: '6.9', shortfalls: [SLOWER] }), 'ok'],
+  ['kernel-features: worse', () => kernelFeatures({ release: '6.1', shortfalls: [SLOWER, WORSE] }), 'warn'],
   ['last-commit: one', () => lastCommit(WORK, NOW), 'ok'],
   ['last-commit: none was needed', () => lastCommit(work({ commits: [] }), NOW), 'ok'],
   ['last-commit: failures since', () => lastCommit(work({ failuresInARow: 2 }), NOW), 'fail'],
@@ -281,6 +288,13 @@ test.each([
   ['sluice', 'in-K3Q7-shop/calico', undefined],
 ])('enforcingChain(%s, %s) is %s', (table, chain, rules) => {
   expect(enforcingChain(table, chain)).toBe(rules);
+});
+
+test('kernelFeatures() names all that is missing, and the version that has what matters', () => {
+  expect(kernelFeatures({ release: '6.1.0', shortfalls: [SLOWER, WORSE] })).toMatchObject({
+    reason: 'Linux 6.1.0 has no haste, since 6.10: it takes longer; no owners, since 6.9: anybody may write',
+    remedy: 'have Linux 6.9 or newer on this node',
+  });
 });
 
 test('every check is tried in the states it can be in', () => {

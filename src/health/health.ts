@@ -3,6 +3,7 @@ import { nodeRoutes, podAddresses } from './attachchecks.ts';
 import { type Check, isReady } from './check.ts';
 import type { Host, Ours } from './facts.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
+import { type KernelFacts, kernelFeatures, NO_SHORTFALLS } from './kernelcheck.ts';
 import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
 
 export interface Health {
@@ -18,11 +19,13 @@ export function health(
   ours: Ours,
   nowMs: number,
   starts: PodStarts = NO_GATE,
+  kernel: KernelFacts = NO_SHORTFALLS,
 ): Health {
   const checks = [
     sourcesSynced(work),
     kernelEqualsDesired(work, nowMs),
     lastCommit(work, nowMs),
+    kernelFeatures(kernel),
     forwarding('ip', host, ours),
     forwarding('ip6', host, ours),
     bridgeTrafficSeen(host, ours),

@@ -20,6 +20,11 @@ export class Netns {
     closeSync(home);
   }
 
+  /** Leads there as long as it is open, in this process. */
+  get path(): string {
+    return `/proc/self/fd/${this.#fd}`;
+  }
+
   /** Runs `work` inside. A socket that it opens stays inside; so does a process that it starts. */
   run<T>(work: () => T): T {
     const home = openOwn();

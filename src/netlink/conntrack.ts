@@ -2,8 +2,16 @@
 import type { Address } from '../model/address.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Connection, Conntrack } from '../nft/conntrack.ts';
+import { NO_CONNECTION_FILTER, type Shortfall } from '../nft/shortfall.ts';
 import { AttributeWriter } from './attributes.ts';
-import { CT_MSG, type End, readConnection, writeDump, writeHandleMessage } from './ctnetlink.ts';
+import {
+  CT_MSG,
+  type End,
+  readConnection,
+  writeDump,
+  writeHandleMessage,
+  writeSenselessDump,
+} from './ctnetlink.ts';
 import { errnoName } from './errno.ts';
 import { type Message, readMessages } from './messages.ts';
 import { NETLINK_NETFILTER, NLMSG } from './nftables.ts';
@@ -18,23 +26,28 @@ const MOST_FILTERED = 4;
 // What one send asks for; the answers to it fit the receive buffer also if all of it is refused.
 const DELETED_AT_ONCE = 1000;
 
+export interface ConntrackOptions {
+  /** Do without these, like a kernel that lacks them. */
+  readonly without?: readonly Shortfall[];
+}
+
 /** Opens the table of the network namespace that the calling thread is in; it stays with that one. */
-export function openConntrack(): Conntrack {
-  return new KernelConntrack(new NetlinkSocket(NETLINK_NETFILTER));
+export function openConntrack({ without = [] }: ConntrackOptions = {}): Conntrack {
+  return new KernelConntrack(new NetlinkSocket(NETLINK_NETFILTER), without);
 }
 
 class KernelConntrack implements Conntrack {
   readonly #socket: NetlinkSocket;
   readonly #writer = new AttributeWriter();
   #sequence = 0;
-  /** Whether the kernel chooses what to dump. Found out at the first try. */
-  #filters = true;
+  readonly shortfalls: readonly Shortfall[];
   /** Ends with what was last asked for: one question at a time. */
   #turn: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  constructor(socket: NetlinkSocket) {
+  constructor(socket: NetlinkSocket, without: readonly Shortfall[]) {
     this.#socket = socket;
+    this.shortfalls = this.#filters() ? without : [...new Set([NO_CONNECTION_FILTER, ...without])];
   }
 
   read(about: readonly Address[] | 'all', wanted: Wanted, visit: Visit): Promise<void> {
@@ -76,7 +89,7 @@ class KernelConntrack implements Conntrack {
   }
 
   async #read(about: readonly Address[] | 'all', wanted: Wanted, visit: Visit): Promise<void> {
-    if (about === 'all' || about.length > MOST_FILTERED || !this.#filters) {
+    if (about === 'all' || about.length > MOST_FILTERED || this.#mustReadAll()) {
       const ends = about === 'all' ? undefined : new Set(about);
       const both: Wanted = flow =>
         (ends === undefined || ends.has(flow.from) || ends.has(flow.to)) && wanted(flow);
@@ -84,13 +97,25 @@ class KernelConntrack implements Conntrack {
     }
     for (const address of about)
       for (const role of ['opens', 'answers'] as const) {
-        const asked: Wanted = flow => {
-          if ((role === 'opens' ? flow.from : flow.to) === address) return wanted(flow);
-          this.#filters = false; // It answers what nobody asked for.
-          return (flow.from === address || flow.to === address) && wanted(flow);
-        };
+        const asked: Wanted = flow => (role === 'opens' ? flow.from : flow.to) === address && wanted(flow);
         await this.#dump({ address, role }, asked, visit);
       }
+  }
+
+  #mustReadAll(): boolean {
+    return this.shortfalls.includes(NO_CONNECTION_FILTER);
+  }
+
+  /** Whether the kernel chooses what to dump: then it refuses a choice that makes no sense. */
+  #filters(): boolean {
+    const sequence = this.#nextSequence();
+    this.#writer.clear();
+    writeSenselessDump(this.#writer, sequence);
+    this.#socket.send(this.#writer.memory, this.#writer.length);
+    for (let length = this.#socket.receive(); length > 0; length = this.#socket.receive())
+      for (const message of readMessages(this.#socket.received, length))
+        if (message.sequence === sequence && (readReply(message)?.errno ?? 0) !== 0) return true;
+    return false;
   }
 
   /**

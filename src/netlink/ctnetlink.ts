@@ -159,7 +159,7 @@ export interface End {
   readonly role: 'opens' | 'answers';
 }
 
-/** Asks for all connections, or for those with such an end. Kernels before 5.8 ignore what is asked. */
+/** Asks for all connections, or for those with such an end. Kernels before 5.8 ignore such a choice. */
 export function writeDump(to: AttributeWriter, sequence: number, end?: End): void {
   const nfproto = end === undefined ? 0 : NFPROTO[familyOf(end.address)];
   const start = beginMessage(to, CT_MSG.GET, NLM_F.REQUEST | NLM_F.DUMP, sequence, nfproto);
@@ -176,6 +176,16 @@ function writeFilter(to: AttributeWriter, { address: source, role }: End): void 
   );
   to.nest(CTA.FILTER, () => to.hex(flags, HOST_ENDIAN_IP_SRC));
 }
+
+/** Asks by a flag that stands for nothing; and for a family without connections, where nobody looks at the flag. */
+export function writeSenselessDump(to: AttributeWriter, sequence: number): void {
+  const start = beginMessage(to, CT_MSG.GET, NLM_F.REQUEST | NLM_F.DUMP, sequence, NFPROTO_INET);
+  to.nest(CTA.FILTER, () => to.hex(CTA_FILTER.ORIG_FLAGS, '00000080'));
+  endMessage(to, start);
+}
+
+// A family of rules; connections are of IPv4 or IPv6.
+const NFPROTO_INET = 1;
 
 // Host-endian, unlike the rest of ctnetlink.
 const HOST_ENDIAN_IP_SRC = `0${CTA_FILTER_F_IP_SRC}000000`;

@@ -116,10 +116,7 @@ function encodeOp(batch: Batch, op: Exclude<Op, AddElements | DelElements>, tabl
       batch.message(MSG.DELTABLE, 0, op.family, to => to.string(TABLE.NAME, TABLE_NAME));
       break;
     case 'addSet':
-      writeSet(batch, NEW, op);
-      break;
-    case 'growSet':
-      writeSet(batch, 0, op);
+      writeSet(batch, op);
       break;
     case 'delSet':
       batch.message(MSG.DELSET, 0, op.family, to => {
@@ -158,9 +155,9 @@ function writeTable(batch: Batch, flags: number, family: Family, tableFlags: num
   });
 }
 
-function writeSet(batch: Batch, flags: number, op: Extract<Op, { op: 'addSet' | 'growSet' }>): void {
+function writeSet(batch: Batch, op: Extract<Op, { op: 'addSet' }>): void {
   const { set, size } = op;
-  batch.message(MSG.NEWSET, flags, op.family, to => {
+  batch.message(MSG.NEWSET, NEW, op.family, to => {
     to.string(SET.TABLE, TABLE_NAME);
     to.string(SET.NAME, set.name);
     to.u32(SET.FLAGS, (set.interval ? SET_F.INTERVAL : 0) | (set.verdicts ? SET_F.MAP : 0));

@@ -1,12 +1,13 @@
 /** The nf_tables of one network namespace, over raw netlink. */
 import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } from '../nft/kernel.ts';
 import type { Op } from '../nft/op.ts';
+import { NO_ACK_AT_END, NO_OWNERS, type Shortfall } from '../nft/shortfall.ts';
 import { Committer } from './committer.ts';
 import { Exchange, Interrupted } from './exchange.ts';
 import { NETLINK_NETFILTER } from './nftables.ts';
 import { readOwner } from './owner.ts';
-import { Ownership } from './ownership.ts';
-import { probe, unusable } from './probe.ts';
+import { OWNED, Ownership } from './ownership.ts';
+import { probe, refuseIfUnfit, unusable } from './probe.ts';
 import { Quiet } from './quiet.ts';
 import { readRuleset } from './read-ruleset.ts';
 import { Slices } from './slices.ts';
@@ -15,8 +16,8 @@ import { NetlinkSocket, SocketError } from './socket.ts';
 export interface NftKernelOptions {
   /** How long nobody else must have written before a brief batch is sent on the event loop itself. */
   readonly quietMs?: number;
-  /** `false`: do without owners, like a kernel that does not know them. */
-  readonly owners?: boolean;
+  /** Do without these, like a kernel that lacks them. */
+  readonly without?: readonly Shortfall[];
 }
 
 const QUIET_MS = 60_000;
@@ -28,17 +29,18 @@ const DUMP_ATTEMPTS = 10;
  */
 export async function openNftKernel({
   quietMs = QUIET_MS,
-  owners = true,
+  without = [],
 }: NftKernelOptions = {}): Promise<Kernel> {
   try {
     // Before anything is awaited: the thread may be elsewhere by then.
-    return new NftKernel(new NetlinkSocket(NETLINK_NETFILTER), quietMs, owners);
+    return new NftKernel(new NetlinkSocket(NETLINK_NETFILTER), quietMs, without);
   } catch (error) {
     throw error instanceof SocketError ? unusable(error.code, error) : error;
   }
 }
 
 class NftKernel implements Kernel {
+  readonly shortfalls: readonly Shortfall[];
   readonly #socket: NetlinkSocket;
   readonly #exchange: Exchange;
   readonly #quiet: Quiet;
@@ -49,14 +51,21 @@ class NftKernel implements Kernel {
   #waiting = 0;
   #closed = false;
 
-  constructor(socket: NetlinkSocket, quietMs: number, owners: boolean) {
+  constructor(socket: NetlinkSocket, quietMs: number, without: readonly Shortfall[]) {
     this.#socket = socket;
     this.#exchange = new Exchange(socket);
     this.#quiet = new Quiet(quietMs, () => this.#exchange.generation());
     try {
-      const { ack, tableFlags } = probe(this.#exchange);
-      this.#ownership = new Ownership(this.#exchange, owners ? tableFlags : 0);
-      this.#committer = new Committer(this.#exchange, this.#quiet, this.#ownership, ack);
+      this.shortfalls = [...new Set([...probe(this.#exchange), ...without])];
+      const lacks = (shortfall: Shortfall) => this.shortfalls.includes(shortfall);
+      this.#ownership = new Ownership(this.#exchange, lacks(NO_OWNERS) ? 0 : OWNED);
+      this.#committer = new Committer(
+        this.#exchange,
+        this.#quiet,
+        this.#ownership,
+        lacks(NO_ACK_AT_END) ? 'last' : 'end',
+      );
+      refuseIfUnfit(this.#exchange, this.#ownership.standing());
     } catch (error) {
       socket.close();
       throw error;

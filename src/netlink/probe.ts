@@ -1,35 +1,44 @@
 /** What this kernel can do, found out by asking it. Changes nothing. */
+import { release } from 'node:os';
+import { FAMILIES } from '../model/address.ts';
 import { KernelError } from '../nft/kernel.ts';
-import { TABLE_NAME } from '../nft/ruleset.ts';
-import { type AckOn, Batch } from './batch.ts';
+import { type Family, TABLE_NAME } from '../nft/ruleset.ts';
+import { sample } from '../nft/sample.ts';
+import { NO_ACK_AT_END, NO_OWNERS, type Shortfall } from '../nft/shortfall.ts';
+import { Batch } from './batch.ts';
+import { BatchEncoder } from './encode.ts';
 import { errnoName } from './errno.ts';
 import type { Exchange } from './exchange.ts';
 import { MSG, NLM_F, TABLE } from './nftables.ts';
 import { OWNED } from './ownership.ts';
+import { refusal } from './refusal.ts';
 
-export interface Abilities {
-  readonly ack: AckOn;
-  /** NFTA_TABLE_FLAGS for our tables. */
-  readonly tableFlags: number;
-}
+/** The oldest that every suite was seen to pass on (scripts/vm test). */
+export const OLDEST_TESTED = '5.10';
 
-/** Throws KernelError where there are no rules to be made at all. */
-export function probe(exchange: Exchange): Abilities {
-  return { ack: probeAck(exchange), tableFlags: probeOwner(exchange) ? OWNED : 0 };
+/** What of an exchange it takes. */
+export type Asking = Pick<Exchange, 'nextSequence' | 'commitHere'>;
+
+/** What we do without here. Throws KernelError where there are no rules to be made at all. */
+export function probe(exchange: Asking): Shortfall[] {
+  return [
+    ...(acknowledgesEnd(exchange) ? [] : [NO_ACK_AT_END]),
+    ...(knowsOwners(exchange) ? [] : [NO_OWNERS]),
+  ];
 }
 
 /** An empty batch: it is allowed or not, and its end is acknowledged or not. */
-function probeAck(exchange: Exchange): AckOn {
+function acknowledgesEnd(exchange: Asking): boolean {
   const batch = new Batch();
   batch.begin(exchange.nextSequence, 0);
   batch.end('end');
   const { acknowledged, errors } = exchange.commitHere(batch);
   if (errors.length > 0) throw unusable(errnoName(errors[0]!.errno));
-  return acknowledged ? 'end' : 'last';
+  return acknowledged;
 }
 
 /** A batch without an end is rolled back, but what is wrong with it is told. */
-function probeOwner(exchange: Exchange): boolean {
+function knowsOwners(exchange: Asking): boolean {
   const batch = new Batch();
   batch.begin(exchange.nextSequence, 0);
   batch.message(MSG.NEWTABLE, NLM_F.CREATE, 'ip', to => {
@@ -37,6 +46,39 @@ function probeOwner(exchange: Exchange): boolean {
     to.u32(TABLE.FLAGS, OWNED);
   });
   return exchange.commitHere(batch).errors.length === 0;
+}
+
+/**
+ * Throws KernelError, of one sentence, where this kernel does not take what our rules are made of. A table that stands
+ * was taken by this kernel, so that there is nothing to ask.
+ */
+export function refuseIfUnfit(exchange: Asking, standing: readonly { readonly family: Family }[]): void {
+  const ops = sample(FAMILIES.filter(family => standing.every(table => table.family !== family)));
+  if (ops.length === 0) return;
+  const batch = new Batch();
+  const encoder = new BatchEncoder(batch, {
+    ops,
+    firstSequence: exchange.nextSequence,
+    expected: 0,
+    ack: 'last',
+    tableFlags: 0,
+    tables: [],
+    echo: false,
+    additions: 'new',
+  });
+  for (const _ of ops) encoder.encode(); // all but the end: nothing of it comes into force
+  const { errors } = exchange.commitHere(batch);
+  // Somebody puts our tables up at this moment: then they are taken.
+  if (errors.length === 0 || errnoName(errors[0]!.errno) === 'EEXIST') return;
+  throw unfit(refusal(errors, batch, ops));
+}
+
+function unfit(cause: KernelError): KernelError {
+  return new KernelError(
+    cause.code,
+    `Linux ${release()} does not take what Sluice's rules are made of (${cause.message}): it takes Linux ${OLDEST_TESTED} or newer with CONFIG_NF_TABLES_IPV4, CONFIG_NF_TABLES_IPV6 and CONFIG_NFT_CT; the rules that stand stay in force`,
+    { cause },
+  );
 }
 
 /** Why there can be no rules here, in a sentence. */

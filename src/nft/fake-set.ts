@@ -15,9 +15,7 @@ import {
 
 export class FakeSet {
   readonly #spec: SetSpec;
-  #size: number;
-  /** What `resize` asked for: it counts from the next batch on. */
-  #nextSize: number;
+  readonly #size: number;
   #elements = new Map<ElementKey, ElementValue>();
   #intervals: Interval[] | undefined;
   /** Whether the elements may be changed in place: not while a clone or a snapshot shares them. */
@@ -28,7 +26,6 @@ export class FakeSet {
       throw new Refusal('EINVAL', 'no such key');
     this.#spec = spec;
     this.#size = size;
-    this.#nextSize = size;
   }
 
   get elements(): Elements {
@@ -55,16 +52,6 @@ export class FakeSet {
   snapshot(): NftSet {
     this.#own = false;
     return { ...this.#spec, size: this.#size, elements: this.#elements };
-  }
-
-  resize(spec: SetSpec, size: number): boolean {
-    if (!this.isLike(spec)) throw new Refusal('EEXIST', 'it stands with another key');
-    this.#nextSize = size;
-    return true;
-  }
-
-  seal(): void {
-    this.#size = this.#nextSize;
   }
 
   /** Answers whether the element is new. One that stands keeps its comment. */

@@ -37,8 +37,6 @@ export class FakeTable {
     switch (op.op) {
       case 'addSet':
         return this.#addSet(op);
-      case 'growSet':
-        return this.#set(op.set.name).resize(op.set, op.size);
       case 'delSet':
         return this.#delSet(op.set);
       case 'addChain':
@@ -61,7 +59,6 @@ export class FakeTable {
   /** What the kernel checks and does once all steps of a batch are through. */
   seal(): void {
     refuseDeepJumps(this.#chains, this.#sets);
-    for (const set of this.#sets.values()) set.seal();
   }
 
   #addSet({ set, size }: OpOf<'addSet'>): boolean {

@@ -9,6 +9,7 @@ import { FakeTable } from './fake-table.ts';
 import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } from './kernel.ts';
 import { type Op, opText } from './op.ts';
 import type { Family, Table } from './ruleset.ts';
+import { NO_OWNERS, type Shortfall } from './shortfall.ts';
 
 /** The nf_tables of one network namespace, which several kernels may be opened on. */
 class FakeState {
@@ -32,6 +33,10 @@ export class FakeKernel implements Kernel {
   /** With `owners`, tables belong to whoever commits to them first; without, to everybody. */
   constructor({ owners = false, state = new FakeState(owners) } = {}) {
     this.#state = state;
+  }
+
+  get shortfalls(): readonly Shortfall[] {
+    return this.#state.owners ? [] : [NO_OWNERS];
   }
 
   /** Another socket in the same network namespace. */

@@ -6,8 +6,6 @@ export type Op =
   /** With everything in it. Fails where the table does not stand. */
   | { readonly op: 'delTable'; readonly family: Family }
   | { readonly op: 'addSet'; readonly family: Family; readonly set: SetSpec; readonly size: number }
-  /** Raises the limit of a set that stands; its hash buckets stay as they are. */
-  | { readonly op: 'growSet'; readonly family: Family; readonly set: SetSpec; readonly size: number }
   | { readonly op: 'delSet'; readonly family: Family; readonly set: string }
   | { readonly op: 'addChain'; readonly family: Family; readonly chain: string; readonly hook?: BaseHook }
   | { readonly op: 'delChain'; readonly family: Family; readonly chain: string }
@@ -37,8 +35,6 @@ export function opText(op: Op): string {
       return `delete table ${op.family} sluice`;
     case 'addSet':
       return `add ${noun(op.set)} ${op.family} sluice ${op.set.name}`;
-    case 'growSet':
-      return `raise the size of ${noun(op.set)} ${op.family} sluice ${op.set.name} to ${op.size}`;
     case 'delSet':
       return `delete set ${op.family} sluice ${op.set}`;
     case 'addChain':

@@ -1,7 +1,7 @@
 /**
  * The room that a set is declared with. A declared size makes the kernel's hash faster, and is a hard limit: one
- * element more is ENFILE. Raising it helps only the batches that follow, and leaves the hash as narrow as it was,
- * so a set that grows out of its room is made anew.
+ * element more is ENFILE. Kernels before 6.5 cannot raise it, and later ones leave the hash as narrow as it was, so a set
+ * that grows out of its room is made anew.
  */
 import type { NftSet } from './ruleset.ts';
 

@@ -2,6 +2,7 @@ import type { Agent } from '../agent/agent.ts';
 import type { StatusKeeper } from '../agent/status.ts';
 import type { Host, Ours } from '../health/facts.ts';
 import { type Health, health } from '../health/health.ts';
+import { type KernelFacts, NO_SHORTFALLS } from '../health/kernelcheck.ts';
 import { NO_GATE, type PodStarts } from '../health/startchecks.ts';
 import { type Cidr, parseCidr } from '../model/address.ts';
 import { namespaceLabels, type PodKey } from '../model/cluster.ts';
@@ -20,6 +21,7 @@ export function agentView(
   readHost: () => Promise<Host>,
   starts: () => PodStarts = () => NO_GATE,
   pods?: CniParts,
+  kernel: KernelFacts = NO_SHORTFALLS,
 ): AgentView {
   const host = rarely(readHost);
   const { network } = pods ?? {};
@@ -28,7 +30,14 @@ export function agentView(
     identity,
     keeper,
     health: async (): Promise<Health> =>
-      health(keeper.status(), await host(), { ...ours(keeper), ...(await attached()) }, Date.now(), starts()),
+      health(
+        keeper.status(),
+        await host(),
+        { ...ours(keeper), ...(await attached()) },
+        Date.now(),
+        starts(),
+        kernel,
+      ),
     starts,
     pod: key => keeper.pod(key),
     policiesOf: key => policiesOf(keeper, key),

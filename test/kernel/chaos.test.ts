@@ -14,6 +14,7 @@ import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import type { NftKernelOptions } from '../../src/netlink/nft-kernel.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { plan } from '../../src/nft/plan.ts';
+import { NO_OWNERS } from '../../src/nft/shortfall.ts';
 import { compile } from '../../src/policy/compile.ts';
 import { Incremental } from '../../src/policy/incremental.ts';
 import { eventsOf, historyArbitrary } from '../support/event-arbitrary.ts';
@@ -123,7 +124,7 @@ class Walk {
   }
 
   async #isSettled(): Promise<boolean> {
-    return this.#options.owners === false || (await this.#reader.owner()) === 'another';
+    return this.#options.without?.includes(NO_OWNERS) || (await this.#reader.owner()) === 'another';
   }
 }
 
@@ -232,7 +233,7 @@ test(`${EVENTS} events with kills, lost sockets and foreign edits end in the rig
 });
 
 test('where tables have no owner, kills, lost sockets and foreign edits end in the right rules too', async () => {
-  walk = await Walk.start({ owners: false }, firmEvents());
+  walk = await Walk.start({ without: [NO_OWNERS] }, firmEvents());
   for (const stretch of stretchesOf(EVENTS / 4)) await take(walk, stretch);
   expect(walk.log).toContain('somebody changed our tables; repairing');
 });

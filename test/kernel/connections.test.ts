@@ -19,6 +19,7 @@ import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
 import type { Connection, Conntrack } from '../../src/nft/conntrack.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { plan } from '../../src/nft/plan.ts';
+import { NO_CONNECTION_FILTER } from '../../src/nft/shortfall.ts';
 import { compile } from '../../src/policy/compile.ts';
 import { withoutGuard } from '../../src/policy/guard.ts';
 import { Incremental } from '../../src/policy/incremental.ts';
@@ -112,7 +113,7 @@ async function tracked(opener: Address, answerer: Address): Promise<Connection[]
 }
 
 async function withConntrack<T>(work: (conntrack: Conntrack) => Promise<T>): Promise<T> {
-  const conntrack = onNode(openConntrack);
+  const conntrack = onNode(() => openConntrack());
   try {
     return await work(conntrack);
   } finally {
@@ -233,6 +234,21 @@ describe('conntrack over netlink', () => {
     expect(shown).toEqual([web]);
   });
 
+  test('chooses by itself where the kernel cannot, with the same outcome', async () => {
+    await enforce(rulesFor().tables);
+    await phones.udp({ from: web, to: db, port: 53 });
+    await phones.udp({ from: api, to: far, port: 53 });
+    const conntrack = onNode(() => openConntrack({ without: [NO_CONNECTION_FILTER] }));
+    const found: string[] = [];
+    await conntrack.read(
+      [db],
+      () => true,
+      ({ flow }) => found.push(`${flow.from} ${flow.to}`),
+    );
+    conntrack.close();
+    expect(found).toEqual([`${web} ${db}`]);
+  });
+
   test('deletes what it has read, once', async () => {
     await enforce(rulesFor().tables);
     const call = await phones.udp({ from: web, to: db, port: 53 });
@@ -344,7 +360,7 @@ class Following {
     const ownAddresses = () => new Set([node, address('fd18::1')]);
     this.live =
       what === 'cut'
-        ? new LiveConnections({ conntrack: onNode(openConntrack), ownAddresses, log })
+        ? new LiveConnections({ conntrack: onNode(() => openConntrack()), ownAddresses, log })
         : undefined;
     this.#agent = new Agent({
       open: () => onNode(() => openNftKernel()),

@@ -1,5 +1,6 @@
 import { afterEach } from 'vitest';
-import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
+import { type NftKernelOptions, openNftKernel } from '../../src/netlink/nft-kernel.ts';
+import { NO_ACK_AT_END, NO_OWNERS } from '../../src/nft/shortfall.ts';
 import { kernelContract } from '../contract/kernel-contract.ts';
 import { Netns } from './netns.ts';
 
@@ -7,10 +8,14 @@ let netns: Netns | undefined;
 
 afterEach(() => netns?.close());
 
-const QUIET_MS = { 'on a thread of its own': Number.POSITIVE_INFINITY, 'on the event loop': 0 };
+const WAYS: Record<string, NftKernelOptions> = {
+  'on a thread of its own': { quietMs: Number.POSITIVE_INFINITY },
+  'on the event loop': { quietMs: 0 },
+  'like Linux 6.1': { quietMs: 0, without: [NO_ACK_AT_END, NO_OWNERS] },
+};
 
-for (const [where, quietMs] of Object.entries(QUIET_MS))
-  kernelContract(`nf_tables over netlink, ${where}`, () => {
+for (const [how, options] of Object.entries(WAYS))
+  kernelContract(`nf_tables over netlink, ${how}`, () => {
     netns = new Netns();
-    return netns.run(() => openNftKernel({ quietMs }));
+    return netns.run(() => openNftKernel(options));
   });

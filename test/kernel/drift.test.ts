@@ -13,6 +13,7 @@ import { ClusterState } from '../../src/model/cluster.ts';
 import { formatRuleset } from '../../src/nft/format.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
+import { NO_OWNERS } from '../../src/nft/shortfall.ts';
 import { compile } from '../../src/policy/compile.ts';
 import { Incremental } from '../../src/policy/incremental.ts';
 import { AgentProcess } from '../support/agent-process.ts';
@@ -240,7 +241,7 @@ test.each(FOREIGN_EDITS)(
     const stop = new AbortController();
     const state = new ClusterState();
     const agent = new Agent({
-      open: () => openIn(lab, { owners: false }),
+      open: () => openIn(lab, { without: [NO_OWNERS] }),
       engine: () => new Incremental(NODE),
       log: { info: () => {}, warn: fields => void warned.push(fields), error: () => {} },
     });

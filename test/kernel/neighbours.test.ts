@@ -10,6 +10,7 @@ import type { Policy } from '../../src/model/policy.ts';
 import { EVERYTHING, type PodSelector } from '../../src/model/selector.ts';
 import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
 import type { Kernel, Snapshot } from '../../src/nft/kernel.ts';
+import { NO_OWNERS } from '../../src/nft/shortfall.ts';
 import { Incremental } from '../../src/policy/incremental.ts';
 import { Netns } from './netns.ts';
 
@@ -72,7 +73,10 @@ class Site {
 
   constructor(owners: boolean, options: Partial<AgentOptions> = {}) {
     this.#agent = new Agent({
-      open: () => netns.run(() => openNftKernel({ owners })).then(kernel => counting(kernel, this.count)),
+      open: () =>
+        netns
+          .run(() => openNftKernel({ without: owners ? [] : [NO_OWNERS] }))
+          .then(kernel => counting(kernel, this.count)),
       engine: () => new Incremental(NODE),
       log: {
         info: () => this.#inForce.resolve(),
@@ -111,6 +115,7 @@ class Site {
 
 function counting(kernel: Kernel, count: Site['count']): Kernel {
   return {
+    shortfalls: kernel.shortfalls,
     dump: (): Promise<Snapshot> => {
       count.dumps++;
       return kernel.dump();

@@ -32,7 +32,6 @@ export const pickArbitrary: fc.Arbitrary<Pick> = fc.record({
     'addTable',
     'delTable',
     'addSet',
-    'growSet',
     'delSet',
     'delSet',
     'addChain',
@@ -71,7 +70,6 @@ export function foreignStep(pick: Pick, { tables }: Ruleset): Op {
     case 'delTable':
       return { op: pick.op, family };
     case 'addSet':
-    case 'growSet':
       return { op: pick.op, family, set, size: pick.size };
     case 'delSet':
       return { op: pick.op, family, set: set.name };

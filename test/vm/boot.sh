@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Boots a kernel on this machine's files and runs a command there: boot.sh SERIES COMMAND ARGUMENT...
+# It ends with the command's status; 70 where the machine died or hung. Nothing that the command writes stays, but
+# what it writes into /run/vm, which is $SLUICE_VM_RUN here (its console is there too, as `console`).
+set -euo pipefail
+. "$(dirname "$0")/env.sh"
+seconds=${SLUICE_VM_SECONDS:-3600}     # for the command
+boot_seconds=${SLUICE_VM_BOOT_SECONDS:-60} # for the boot, before it is tried again
+boots=3
+
+run=${SLUICE_VM_RUN-}
+if [ -z "$run" ]; then run=$(mktemp -d) && trap 'rm -rf "$run"' EXIT; fi
+mkdir -p "$run"
+kernel=$(ready "$1")
+[ -e "$kernel/initrd" ] || die "$1 was not fetched (test/vm/fetch.sh $1)"
+shift
+
+printf 'cd %q && exec %s\n' "$PWD" "$(printf '%q ' "$@")" >"$run/command"
+if [ -t 0 ]; then
+  read -r rows columns < <(stty size) && echo "rows $rows cols $columns" >"$run/stty"
+else
+  echo -opost >"$run/stty"
+fi
+
+# A clock that is trusted, no checks of what a real machine might have wrong, and no waiting for grace periods.
+line="console=ttyS0 quiet loglevel=4 panic=-1 nokaslr mitigations=off tsc=reliable no_timer_check random.trust_cpu=on"
+line+=" cryptomgr.notests rcupdate.rcu_expedited=1 vm=$vm"
+
+machine() {
+  exec qemu-system-x86_64 -M pc -accel "tcg,thread=multi" -cpu max -smp "${SLUICE_VM_CPUS:-2}" -m "${SLUICE_VM_MB:-3072}" \
+    -nodefaults -no-user-config -no-reboot -display none -kernel "$kernel/vmlinux" -initrd "$kernel/initrd" -append "$line" \
+    -serial "file:$run/console" -chardev stdio,id=terminal,signal=off -serial chardev:terminal \
+    -fsdev "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap" -device virtio-9p-pci,fsdev=host,mount_tag=host \
+    -fsdev "local,id=modules,path=$kernel/modules,security_model=none,readonly=on" -device virtio-9p-pci,fsdev=modules,mount_tag=modules \
+    -fsdev "local,id=run,path=$run,security_model=none" -device virtio-9p-pci,fsdev=run,mount_tag=run
+}
+
+# Ends a machine that does not boot, or whose command takes too long.
+watchdog() { # watchdog PID
+  local waited=0
+  while [ ! -e "$run/booted" ] && [ $waited -lt $((boot_seconds * 10)) ]; do sleep 0.1 && waited=$((waited + 1)); done
+  if [ -e "$run/booted" ]; then
+    sleep "$seconds"
+    echo "no end within $seconds s" >"$run/ended"
+  fi
+  kill "$1" 2>/dev/null
+}
+
+for try in $(seq $boots); do
+  rm -f "$run"/{booted,status,ended,console}
+  if [ -t 0 ]; then machine <&0 & else machine </dev/null & fi
+  pid=$!
+  watchdog $pid >/dev/null 2>&1 &
+  dog=$!
+  trap 'kill $pid $dog 2>/dev/null' INT TERM
+  wait $pid || true
+  pkill -P $dog 2>/dev/null || true
+  kill $dog 2>/dev/null || true
+  wait $dog 2>/dev/null || true
+  [ ! -e "$run/status" ] || exit "$(cat "$run/status")"
+  [ ! -e "$run/booted" ] || break
+  say "the machine did not come up (try $try of $boots)"
+done
+reason=$(cat "$run/ended" 2>/dev/null || echo "it died, or never came up")
+printf 'vm: %s; its console said last:\n' "$reason" >&2
+tail -n 20 "$run/console" >&2
+exit 70

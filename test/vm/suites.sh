@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Runs suites on kernels, each in a machine of its own, and counts: suites.sh [KERNEL...] [SUITE...]
+set -euo pipefail
+. "$(dirname "$0")/env.sh"
+reports=${REPORTS:-$vm/reports}
+# A test may take this many times as long as on the machine itself: everything is emulated.
+slow=${SLUICE_SLOW:-10}
+
+# What runs, and on what.
+declare -A files=(
+  [contract]="test/kernel/contract.test.ts"       # Kernel, on nf_tables
+  [codec]="test/kernel/codec-oracle.test.ts"      # our bytes, judged by nft
+  [packets]="test/kernel/packets.test.ts"         # every scenario, with real packets
+  [connections]="test/kernel/connections.test.ts" # what conntrack tells, and cutting
+  [features]="test/kernel/features.test.ts"       # what this kernel lacks, and the agent on it
+)
+all="features contract codec connections packets"
+
+kernels= suites=
+for word in "$@"; do
+  case $word in
+    [0-9]*) kernels+=" $word" ;;
+    *) [ -n "${files[$word]-}" ] || die "no suite $word (there are: $all)" && suites+=" $word" ;;
+  esac
+done
+[ -n "$(known)" ] || "$vm/fetch.sh"
+[ -n "$kernels" ] || kernels=$(for series in $tested; do [ -z "$(newest "$series")" ] || echo "$series"; done)
+[ -n "$suites" ] || suites=$all
+
+passed=0 failed=0 skipped=0
+
+run() { # run KERNEL SUITE
+  local folder=$reports/$1-$2 status=0 started=$SECONDS counts said
+  rm -rf "$folder" && mkdir -p "$folder"
+  SLUICE_VM_RUN=$folder SLUICE_VM_SECONDS=${SLUICE_VM_SECONDS:-2400} "$vm/boot.sh" "$1" env SLUICE_SLOW="$slow" CI=true \
+    vitest run --project kernel --reporter=default --reporter=json --outputFile.json=/run/vm/results.json ${files[$2]} \
+    >"$folder/output" 2>&1 || status=$?
+  counts=$(counted "$folder/results.json")
+  read -r p f s <<<"$counts"
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+  said="$p passed, $f failed$([ "$s" = 0 ] || echo ", $s skipped")"
+  if [ "$f" -gt 0 ]; then said+=": see $folder/output"; fi
+  if [ "$p" = 0 ] || { [ "$status" != 0 ] && [ "$f" = 0 ]; }; then
+    failed=$((failed + 1))
+    said+=": it ended with status $status; see $folder/output and $folder/console"
+  fi
+  printf '%-6s %-12s %4d s   %s\n' "$1" "$2" $((SECONDS - started)) "$said"
+}
+
+counted() { # counted RESULTS: passed, failed, skipped
+  node -e '
+    const { readFileSync, existsSync } = require("fs");
+    const file = process.argv[1];
+    const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0 } = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
+    console.log(numPassedTests, numFailedTests, numPendingTests);' "$1"
+}
+
+cd "$here"
+for kernel in $kernels; do
+  "$vm/fetch.sh" "$kernel"
+  say "$(newest "$kernel")"
+  for suite in $suites; do run "$kernel" "$suite"; done
+done
+echo "$passed passed, $failed failed$([ $skipped = 0 ] || echo ", $skipped skipped")"
+[ "$failed" = 0 ]
