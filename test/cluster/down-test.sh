@@ -1,21 +1,38 @@
 #!/usr/bin/env bash
-# Kills `up` at several moments of its work and holds `down` to its word: nothing of the cluster is left.
+# Kills `up` at several moments of its work, and once nothing but a reboot, and holds `down` to its word: nothing of
+# the cluster is left. Other clusters may be up meanwhile.
 set -uo pipefail
+SLUICE_STATE=$(mktemp -u /var/lib/sluice-down-test.XXXXXX)
+export SLUICE_STATE SLUICE_CLUSTER=down-test
 . "$(dirname "$0")/env.sh"
-use_binaries
 need_root
-[ ! -e "$states" ] || die "a cluster is up"
 
+processes() { # all that were started with our SLUICE_STATE, whoever is their parent by now
+  local file
+  for file in $(grep -lsz "^SLUICE_STATE=$states\$" /proc/[0-9]*/environ); do
+    [ ! -e "$file" ] || { echo "process ${file//[!0-9]/}: $(tr '\0' ' ' <"${file%environ}cmdline")"; } 2>/dev/null
+  done
+}
 left() { # what is there that was not there before
   ip netns list | grep "^$prefix-"
   ls -d "$states" /sys/fs/cgroup{,/*}/$prefix-* 2>/dev/null
-  pgrep -af "$bin/|^(etcd|kube|containerd|/agnhost|/pause|/coredns)|$cluster/(up|node|control-plane)" | grep -v "$$"
+  processes
   grep -h "$states" /proc/[0-9]*/mountinfo 2>/dev/null
   sysctl $sysctls | diff "$before" - 2>&1
 }
+down_leaves_nothing() { # down_leaves_nothing AFTER WHAT
+  local found
+  "$cluster/down.sh"
+  found=$(left)
+  if [ -z "$found" ]; then
+    echo "ok: nothing is left of a cluster $1"
+  else
+    echo "not ok: of a cluster $1 there is left:" && echo "$found" && failed=1
+  fi
+}
 
 before=$(mktemp)
-trap 'rm -f "$before"' EXIT
+trap '"$cluster/down.sh"; rm -f "$before"' EXIT
 sysctl $sysctls >"$before"
 failed=0
 for seconds in 0.2 0.7 1.5 3 5 8 12; do
@@ -24,12 +41,12 @@ for seconds in 0.2 0.7 1.5 3 5 8 12; do
   sleep "$seconds"
   kill -KILL -- "-$up" 2>/dev/null
   wait "$up" 2>/dev/null
-  "$cluster/down.sh"
-  found=$(left)
-  if [ -z "$found" ]; then
-    echo "ok: nothing is left of a cluster whose start was killed after $seconds s"
-  else
-    echo "not ok: after $seconds s there is left:" && echo "$found" && failed=1
-  fi
+  down_leaves_nothing "whose start was killed after $seconds s"
 done
+if "$here/scripts/cluster" up --bare >/dev/null 2>&1 && "$here/scripts/cluster" reboot node1; then
+  [ -n "$(left)" ] || { echo "not ok: this test sees nothing of a cluster that is up" && failed=1; }
+  down_leaves_nothing "with a node that was rebooted"
+else
+  echo "not ok: the cluster did not come up, or its node1 not again" && failed=1
+fi
 exit $failed

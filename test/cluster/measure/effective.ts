@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { create, type KubeObject, remove } from '../specs/support/api.ts';
 import { Prober } from '../specs/support/prober.ts';
 import { networkPolicy, PORT, type Site, site } from '../specs/support/site.ts';
+import { agentsCpu } from './cpu.ts';
 import { percentiles } from './percentiles.ts';
 
 const [rounds = 200, ...others] = process.argv.slice(2).map(Number);
@@ -32,14 +33,17 @@ for (const count of others.length > 0 ? others : [0, 1000]) {
   const deleted: Times[] = [];
   const deny = { podSelector: { matchLabels: { name: 'server' } }, policyTypes: ['Ingress'] };
   const policy = networkPolicy(place.namespace, 'deny', deny);
+  const cpuBefore = await agentsCpu();
   for (let round = 0; round < rounds; round++) {
     created.push(await measure(prober, () => create(policy), false));
     deleted.push(await measure(prober, () => remove(policy), true));
   }
+  const cpu = (await agentsCpu()) - cpuBefore;
   prober.kill();
   console.log(`${rounds} rounds beside ${count} other policies, ms:`);
   tell('created, until denied', created);
   tell('deleted, until allowed', deleted);
+  console.log(`  ${2 * rounds} changes cost the agents of all nodes ${cpu.toFixed(1)} s of CPU`);
   await place.leave();
 }
 process.exit();
