@@ -92,7 +92,13 @@ async function measure(
 let nextPod = 0;
 const PODS = 4 * (ALONE + BURSTS * BURST);
 
-function rowsOf(ways: readonly Way[], what: string, times: readonly number[][], percent: number): BenchRow[] {
+/** Of the first two ways, beside the third where there is one. */
+export function rowsOf(
+  ways: readonly Pick<Way, 'name'>[],
+  what: string,
+  times: readonly number[][],
+  percent: number,
+): BenchRow[] {
   const figures = times.map(all => percentile(all, percent));
   const floor = ways.length > 2 ? figures[2] : undefined;
   return ways.slice(0, 2).map(({ name }, index) => {

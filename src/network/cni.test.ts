@@ -44,7 +44,7 @@ describe('answerCni() names what is wrong by the code of the specification', () 
     ['null as a port', { config: '{"runtimeConfig":{"portMappings":[null]}}' }, 7, /./],
     ['no address', { config: '{"prevResult":{"ips":[{"address":"x"}]}}' }, 7, /prevResult/],
     ['no addresses', { config: '{"prevResult":{"ips":7}}' }, 7, /./],
-    ['no list to GC', { command: 'GC' }, 7, /valid-attachments/],
+    ['no list to GC', { command: 'GC', config: '{"cni.dev/valid-attachments":7}' }, 7, /valid-attachments/],
     ['a list of nothing to GC', { command: 'GC', config: '{"cni.dev/valid-attachments":[null]}' }, 7, /./],
   ])('%s', async (_, change, code, msg) => {
     expect(await answer(change)).toMatchObject({ failed: true, code, msg: expect.stringMatching(msg) });
@@ -58,6 +58,19 @@ describe('answerCni() names what is wrong by the code of the specification', () 
   ] as const)('what the network finds %s', async (found, code) => {
     expect(await answer({}, refusing(found))).toMatchObject({ code, msg: 'because', cniVersion: '1.1.0' });
   });
+});
+
+test('GC without a list, or with none, takes what we know to be dead, and not all', async () => {
+  const collected: string[] = [];
+  const network = {
+    collect: async () => void collected.push('dead'),
+    collectAllBut: async (valid: readonly object[]) => void collected.push(`all but ${valid.length}`),
+  } as unknown as PodNetwork;
+  const gc = (config: object) =>
+    answer({ command: 'GC', config: JSON.stringify(config) }, { admission, network });
+  for (const config of [{}, { 'cni.dev/valid-attachments': null }, { 'cni.dev/valid-attachments': [] }])
+    expect(await gc(config)).toEqual({ failed: false });
+  expect(collected).toEqual(['dead', 'dead', 'all but 0']);
 });
 
 describe('STATUS', () => {

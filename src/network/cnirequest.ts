@@ -23,7 +23,9 @@ export interface Config {
   readonly cniVersion: string;
   readonly prevResult?: PreviousResult | null;
   readonly runtimeConfig?: { readonly portMappings?: unknown } | null;
-  readonly 'cni.dev/valid-attachments'?: readonly { readonly containerID: string; readonly ifname: string }[];
+  readonly 'cni.dev/valid-attachments'?:
+    | readonly { readonly containerID: string; readonly ifname: string }[]
+    | null;
 }
 
 export interface PreviousResult {

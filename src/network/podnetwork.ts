@@ -131,13 +131,20 @@ export class PodNetwork {
 
   /** Answers when the pod's rules are in force. Repeated, it gives the same answer. Throws NetworkError. */
   attach(request: PodRequest): Promise<Attached> {
-    return this.#changing(deviceName(request), async () => {
-      const attached = await this.#attacher.attach(request, await this.plan());
-      const { labels, pod: key } = request;
-      await this.#openPorts(key, request.hostPorts, attached.addresses);
-      await this.#options.admission.admit({ key, addresses: attached.addresses, ...(labels && { labels }) });
-      return attached;
+    return this.#changing(deviceName(request), () => this.#attach(request)).catch(error => {
+      this.#options.log.warn({}, `${request.pod} is not attached: ${(error as Error).message}`);
+      throw error;
     });
+  }
+
+  async #attach(request: PodRequest): Promise<Attached> {
+    const attached = await this.#attacher.attach(request, await this.plan());
+    const { device, addresses } = attached;
+    const { labels, pod: key } = request;
+    await this.#openPorts(key, request.hostPorts, addresses);
+    await this.#options.admission.admit({ key, addresses, ...(labels && { labels }) });
+    this.#options.log.info({ device, addresses }, `attached ${key} to ${device}`);
+    return attached;
   }
 
   /** Harmless where nothing stands. */
@@ -293,6 +300,11 @@ export class PodNetwork {
       if (found.owner !== undefined) this.#options.admission.withdraw(found.owner.pod, found.addresses);
       await this.#options.ports.close(found.addresses);
       await this.#options.links.remove(found.index);
+      if (found.owner !== undefined)
+        this.#options.log.info(
+          { device, addresses: found.addresses },
+          `detached ${found.owner.pod} from ${device}`,
+        );
     });
   }
 }

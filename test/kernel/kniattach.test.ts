@@ -2,14 +2,16 @@
  * The pod network by KNI: a whole agent in a node's namespace, asked by a client that knows the wire table alone, and
  * the answers tried with real packets.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';
+import { cniSocketOf } from '../../src/rpc/cnisocket.ts';
 import { AgentProcess } from '../support/agent-process.ts';
-import { KniClient, message } from '../support/kniclient.ts';
+import { KniClient, mapOf, message } from '../support/kniclient.ts';
 import { PodSite } from '../support/podsite.ts';
 
 const NODE = 'worker';
@@ -38,9 +40,11 @@ afterEach(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+let manifests: string;
+
 /** Pods of the namespace `shop` by their names; `db` takes what `web` sends it, and nothing from others. */
 async function start(cidrs: readonly string[], pods: readonly string[]): Promise<void> {
-  const manifests = mkdtempSync(join(folder, 'manifests-'));
+  manifests = mkdtempSync(join(folder, 'manifests-'));
   writeFileSync(join(manifests, 'node.yaml'), JSON.stringify(nodeOf(cidrs)));
   for (const name of pods) writeFileSync(join(manifests, `pod-${name}.yaml`), JSON.stringify(podOf(name)));
   writeFileSync(join(manifests, 'policy.yaml'), JSON.stringify(DB));
@@ -214,8 +218,10 @@ describe('AttachInterface', () => {
   });
 });
 
-test('CreateNetwork makes a namespace that AttachInterface takes, and DeleteNetwork ends it', async () => {
+test('a whole conversation by the wire table alone, from SetupNodeNetwork to DeleteNetwork', async () => {
   await start(BOTH, ['web']);
+  expect((await kni.call('SetupNodeNetwork', [])).fields.size).toBe(0);
+  expect((await kni.call('SetupNodeNetwork', [])).fields.size).toBe(0);
   const prefix = site.path('made');
   const request = [
     [1, 'web'],
@@ -228,6 +234,10 @@ test('CreateNetwork makes a namespace that AttachInterface takes, and DeleteNetw
   expect(String((await kni.call('CreateNetwork', request)).fields.get(1)![0])).toBe(path);
   const { eth0 } = await kni.attach({ name: 'web', namespace: 'shop', id: 'a', path });
   expect(eth0!.ip).toEqual(['10.77.0.1', 'fd77::1']);
+  expect((await kni.query('web', 'shop')).ipconfigs.eth0).toMatchObject({ ip: eth0!.ip, mac: eth0!.mac });
+  await kni.detach({ name: 'web', namespace: 'shop', id: 'a' });
+  expect(site.devices()).toEqual([]);
+  await kni.attach({ name: 'web', namespace: 'shop', id: 'b', path });
   await kni.call('DeleteNetwork', [
     [2, 'web'],
     [3, 'shop'],
@@ -236,6 +246,90 @@ test('CreateNetwork makes a namespace that AttachInterface takes, and DeleteNetw
   await expect.poll(() => site.devices()).toEqual([]);
   rmSync(prefix, { recursive: true });
 });
+
+test('K9: pod CIDRs come from the Node object, whose changes are followed', async () => {
+  await start([], ['web']);
+  await expect(attach('web')).rejects.toMatchObject({ code: UNAVAILABLE });
+  writeFileSync(join(manifests, 'node.yaml'), JSON.stringify(nodeOf(['10.77.9.0/24'])));
+  const retried = async () => (await attach('web').catch(() => undefined))?.ip;
+  await expect.poll(retried, { timeout: 30_000, interval: 200 }).toEqual(['10.77.9.1']);
+});
+
+test('K11: to attach and to detach, the agent executes nothing', async () => {
+  await start(BOTH, ['web', 'db']);
+  const before = childrenOf(agent.pid);
+  await attach('web');
+  await attach('db');
+  await kni.detach({ name: 'web', namespace: 'shop', id: 'sandbox-web' });
+  expect(childrenOf(agent.pid)).toEqual(before);
+  expect(before.running).toEqual([]);
+});
+
+/** The processes that it has, and the page faults of those that have ended: a process that ran had some. */
+function childrenOf(pid: number) {
+  const running = readdirSync(`/proc/${pid}/task`).flatMap(task =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean),
+  );
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
+  return { running, faults: fields[8] };
+}
+
+test('K12: what becomes of a pod, and why it waits, is in the log of the agent', async () => {
+  await start(['10.77.0.0/30'], ['a', 'b', 'c']);
+  const { extradata } = await attach('a');
+  await attach('b');
+  await expect(attach('c')).rejects.toMatchObject({ code: EXHAUSTED });
+  await kni.detach({ name: 'a', namespace: 'shop', id: 'sandbox-a' });
+  const said = [
+    `attached shop/a to ${extradata.hostInterface}`,
+    'shop/c is not attached: no address for shop/c: all 2 addresses of 10.77.0.0/30 are in use',
+    `detached shop/a from ${extradata.hostInterface}`,
+  ];
+  for (const line of said) await expect.poll(() => agent.output).toContain(line);
+});
+
+test('K15: the network has a name and says how it is, and what others add to a request comes back', async () => {
+  await start(BOTH, ['web']);
+  const { ready, name, extradata } = await kni.node();
+  expect([name, extradata.node]).toEqual(['pods', NODE]);
+  expect(extradata['check.pod-addresses']).toBe('ok');
+  expect(ready, extradata.reason).toBe(true);
+  const theirs = { 'example.com/queue': '7', interface: 'net1' };
+  const isolation = message([[1, await site.add('web')]]);
+  const { fields } = await kni.call('AttachInterface', [
+    [1, 'web'],
+    [2, 'a'],
+    [3, 'shop'],
+    [4, isolation],
+    [9, theirs],
+    [99, 'a field of a later version'],
+  ]);
+  expect(mapOf(fields.get(2)!)).toEqual(theirs);
+  expect(Object.keys(mapOf(fields.get(1)!))).toEqual(['net1']);
+});
+
+test('another user reaches neither socket', async () => {
+  await start(BOTH, ['web']);
+  chmodSync(folder, 0o755);
+  for (const path of [socket, cniSocketOf(socket)]) {
+    expect(await reached(path)).toBe('connected');
+    process.seteuid!(65534);
+    // To connect to a unix socket takes no time: it is done, or refused, before the line behind it.
+    const outcome = reached(path);
+    process.seteuid!(0);
+    expect(await outcome).toBe('EACCES');
+  }
+});
+
+function reached(path: string): Promise<string> {
+  return new Promise(resolve => {
+    const caller = connect(path);
+    caller.once('connect', () => resolve('connected'));
+    caller.once('error', error => resolve((error as NodeJS.ErrnoException).code ?? ''));
+    caller.once('close', () => resolve('closed'));
+    caller.once('connect', () => caller.destroy());
+  });
+}
 
 test('nothing that a forged client sends is made, or ends the agent', async () => {
   await start(BOTH, ['web']);

@@ -1,5 +1,6 @@
 /** `sluice-cni` alone: where nobody answers, where somebody else does, and where the runtime says nonsense. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -137,6 +138,37 @@ test.each<[string, (caller: Socket) => void, RegExp]>([
   expect([code, output.code]).toEqual([1, 11]);
   expect(output.msg).toMatch(reason);
   expect(await run({ ...ADD, command: 'DEL' }, program)).toEqual({ code: 0, output: undefined });
+});
+
+describe('npm run build', () => {
+  const tree = join(folder, 'tree');
+  const program = join(tree, 'dist/cni/sluice-cni');
+  cpSync(join(import.meta.dirname, '../../src/cni'), join(tree, 'src/cni'), { recursive: true });
+  const build = (env: object) =>
+    spawnSync('sh', ['src/cni/build.sh'], { cwd: tree, env: { ...process.env, ...env }, encoding: 'utf8' });
+
+  test('K8: makes one file that needs no other, not even a loader', () => {
+    expect(build({})).toMatchObject({ status: 0, stderr: '' });
+    const PT_INTERP = 3;
+    const bytes = readFileSync(program);
+    const [table, size, count] = [
+      Number(bytes.readBigUInt64LE(32)),
+      bytes.readUInt16LE(54),
+      bytes.readUInt16LE(56),
+    ];
+    const types = Array.from({ length: count }, (_, at) => bytes.readUInt32LE(table + at * size));
+    expect(types.length).toBeGreaterThan(1);
+    expect(types).not.toContain(PT_INTERP);
+    expect(
+      execFileSync(program, { env: { CNI_COMMAND: 'VERSION' }, input: '{}', encoding: 'utf8' }),
+    ).toContain('"cniVersion":"1.1.0"');
+  });
+
+  test.each([['/nowhere/cc'], ['false']])('leaves it out with a sentence where %s is the compiler', CC => {
+    const { status, stderr } = build({ CC });
+    expect([status, existsSync(program)]).toEqual([0, false]);
+    expect(stderr).toMatch(/^sluice-cni is left out: .* \(Debian: gcc and libc6-dev\)\. Only .*\.\n$/);
+  });
 });
 
 function pour(caller: Socket): void {

@@ -1,6 +1,10 @@
 /**
- * Attaches and detaches pods of a folder's namespaces at random until it is killed, as an agent would: in the network
- * namespace that it is started in. Says on a line what it begins, and what was answered.
+ * Attaches pod after pod to the namespaces that it is told, and detaches them again, at random until it is killed: as
+ * an agent would, in the network namespace that it is started in. Says on a line what it begins, and what was answered.
+ *
+ *     attacher-process.ts CIDRS SERIAL NAMESPACE[=SANDBOX]…
+ *
+ * SANDBOX is who was last attached there, or may have been. New ones are numbered from SERIAL.
  */
 import { parseCidr } from '../../src/model/address.ts';
 import { NamespaceHelper } from '../../src/network/helper.ts';
@@ -9,7 +13,7 @@ import { NodeLinks } from '../../src/network/nodelinks.ts';
 import { PodNetwork } from '../../src/network/podnetwork.ts';
 import { PodTableSocket } from '../../src/network/podtablesocket.ts';
 
-const [cidrs = '', ...namespaces] = process.argv.slice(2);
+const [cidrs = '', firstSerial = '', ...places] = process.argv.slice(2);
 const podCidrs = cidrs.split(',');
 const node = { name: 'n', labels: {}, addresses: [], podCidrs };
 const network = new PodNetwork({
@@ -28,26 +32,44 @@ const network = new PodNetwork({
   log: { info: () => {}, warn: (_, text) => console.error(text) },
 });
 if (podCidrs.some(text => parseCidr(text) === undefined)) throw new Error(`no networks: ${cidrs}`);
-await network.start();
+const AGAIN = 0.2;
 const WORKERS = 8;
+let serial = Number(firstSerial);
+/** Who is in which namespace. */
+const occupants = new Map<string, string | undefined>();
+for (const place of places) {
+  const [namespace = '', sandbox] = place.split('=');
+  occupants.set(namespace, sandbox);
+}
+const all = [...occupants.keys()];
+await network.start();
 await Promise.all(Array.from({ length: WORKERS }, (_, worker) => churn(worker)));
 
-/** Each worker has pods of its own, so that an answer is not overtaken by another's. */
+/** Each worker has namespaces of its own, so that an answer is not overtaken by another's. */
 async function churn(worker: number): Promise<never> {
-  const mine = namespaces.filter((_, index) => index % WORKERS === worker);
+  const mine = all.filter((_, index) => index % WORKERS === worker);
   for (;;) {
     const namespace = mine[Math.floor(Math.random() * mine.length)]!;
-    const name = namespace.slice(namespace.lastIndexOf('.') + 1);
-    const endpoint = { sandbox: name, interface: 'eth0' };
-    process.stdout.write(`begin ${name}\n`);
-    if (Math.random() < 0.6) {
-      const port = 1000 + namespaces.indexOf(namespace);
-      const hostPorts = port % 5 === 0 ? [{ protocol: 'TCP', hostPort: port, podPort: 80 } as const] : [];
-      const { addresses } = await network.attach({ ...endpoint, pod: `shop/${name}`, namespace, hostPorts });
-      process.stdout.write(`attach ${name} ${addresses.join(',')}\n`);
-    } else {
-      await network.detach(endpoint);
-      process.stdout.write(`detach ${name}\n`);
-    }
+    const occupant = occupants.get(namespace);
+    if (occupant === undefined) await attach(namespace, `box${serial++}`);
+    else if (Math.random() < AGAIN) await attach(namespace, occupant);
+    else await detach(namespace, occupant);
   }
+}
+
+async function attach(namespace: string, sandbox: string): Promise<void> {
+  console.log(`begin ${namespace} ${sandbox}`);
+  occupants.set(namespace, sandbox);
+  const port = 1000 + all.indexOf(namespace);
+  const hostPorts = port % 5 === 0 ? [{ protocol: 'TCP', hostPort: port, podPort: 80 } as const] : [];
+  const request = { sandbox, interface: 'eth0', pod: `shop/${sandbox}`, namespace, hostPorts } as const;
+  const { addresses } = await network.attach(request);
+  console.log(`attach ${namespace} ${sandbox} ${addresses.join(',')}`);
+}
+
+async function detach(namespace: string, sandbox: string): Promise<void> {
+  console.log(`begin ${namespace} ${sandbox}`);
+  await network.detach({ sandbox, interface: 'eth0' });
+  occupants.set(namespace, undefined);
+  console.log(`detach ${namespace} ${sandbox}`);
 }

@@ -85,11 +85,12 @@ export class KniClient {
     }
   }
 
-  /** The one network: whether it is ready, and its extradata. */
+  /** The one network: its name, whether it is ready, and its extradata. */
   async node() {
     const { fields } = await this.call('QueryNodeNetworks', []);
     const network = decode(fields.get(1)![0] as Buffer).fields;
-    return { ready: network.get(2)?.[0] === 1, extradata: mapOf(network.get(3) ?? []) };
+    const [name, ready] = [String(network.get(1)?.[0] ?? ''), network.get(2)?.[0] === 1];
+    return { name, ready, extradata: mapOf(network.get(3) ?? []) };
   }
 }
 
@@ -116,7 +117,7 @@ function ipConfigs(entries: readonly (Buffer | number)[]): Record<string, IpConf
   );
 }
 
-function mapOf(entries: readonly (Buffer | number)[]): Record<string, string> {
+export function mapOf(entries: readonly (Buffer | number)[]): Record<string, string> {
   return Object.fromEntries(
     entries.map(entry => {
       const { fields } = decode(entry as Buffer);

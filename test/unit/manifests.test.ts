@@ -43,7 +43,7 @@ describe('daemonset/', () => {
     });
   });
 
-  test('of the node it sees its own folder and the socket of the start gate, and no more', () => {
+  test('K8: of the node it sees its own folder and the socket of the start gate, and no more', () => {
     const { volumes } = podSpec();
     expect(volumes.map(({ hostPath }) => hostPath.path)).toEqual(['/run/sluice', '/var/run/nri']);
   });
