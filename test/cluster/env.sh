@@ -50,12 +50,14 @@ key() { # key PATH...: a name for the contents of these files and folders
 }
 binaries() { (cd "$cluster" && go version && key test/cluster/{agnhost,anp,coredns,e2e,kube,mkimage,npa,pause,go.mod,go.sum,build.sh,images.sh}) | sha256sum | cut -c1-12; }
 
-# keep NEWEST: removes what older versions left in the cache beside it, but for what a cluster still runs from.
+# keep BUILT: marks it as used now, and removes of its kind all but the four used last, for checkouts that take turns,
+# and what a cluster still runs from.
 keep() {
   local old run
+  touch "$1"
   run=$(readlink /proc/[0-9]*/exe || true) # processes end meanwhile; a pipe to `grep -q` would end this one
-  for old in "${1%-*}"-*; do
-    [[ $old = "$1" || $run = *"$old/"* ]] || rm -rf "$old"
+  for old in $(ls -dt "${1%-*}"-* | tail -n +5); do
+    [[ $run = *"$old/"* ]] || rm -rf "$old"
   done
 }
 

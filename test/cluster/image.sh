@@ -11,6 +11,6 @@ if [ ! -e "$image" ]; then
   say "building the image by the Dockerfile"
   unshare --mount node "$cluster/dockerfile.ts" "$bin/mkimage" "$cache/unfinished.tar" docker.io/library/sluice:0.1.0 >&2
   mv "$cache/unfinished.tar" "$image"
-  keep "$image"
 fi
+keep "$image"
 echo "$image"
