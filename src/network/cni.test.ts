@@ -45,6 +45,12 @@ describe('answerCni() names what is wrong by the code of the specification', () 
     ['no address', { config: '{"prevResult":{"ips":[{"address":"x"}]}}' }, 7, /prevResult/],
     ['no addresses', { config: '{"prevResult":{"ips":7}}' }, 7, /./],
     ['no list to GC', { command: 'GC', config: '{"cni.dev/valid-attachments":7}' }, 7, /valid-attachments/],
+    [
+      'an attachment of no sandbox to GC',
+      { command: 'GC', config: '{"cni.dev/valid-attachments":[{"ifname":"eth0"}]}' },
+      7,
+      /id ""/,
+    ],
     ['a list of nothing to GC', { command: 'GC', config: '{"cni.dev/valid-attachments":[null]}' }, 7, /./],
   ])('%s', async (_, change, code, msg) => {
     expect(await answer(change)).toMatchObject({ failed: true, code, msg: expect.stringMatching(msg) });

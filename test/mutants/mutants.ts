@@ -19,6 +19,7 @@ const NETWORK_POLICY = 'src/kube/networkpolicy.test.ts';
 const CLUSTER_POLICY = 'src/kube/clusterpolicy.test.ts';
 const PLAN = 'src/nft/plan.test.ts';
 const CODEC = 'src/netlink/codec.test.ts';
+const CNI = 'src/network/cni.test.ts';
 const ORACLE = 'test/kernel/codec-oracle.test.ts';
 
 export const MUTANTS: readonly Mutant[] = [
@@ -502,5 +503,56 @@ export const MUTANTS: readonly Mutant[] = [
     find: "compare('eq', hostWord(0)), verdict('drop')",
     replace: "compare('eq', hostWord(1)), verdict('drop')",
     test: 'test/kernel/podtable.test.ts',
+  },
+  {
+    name: 'CNI: a list of attachments that names nobody is taken for names',
+    file: 'src/network/cni.ts',
+    find: "String(attachment?.containerID ?? '')",
+    replace: 'String(attachment?.containerID)',
+    test: CNI,
+  },
+  {
+    name: 'CNI: a collection without a list takes all pods',
+    file: 'src/network/cni.ts',
+    find: 'if (valid === undefined || valid === null) return network?.collect();',
+    replace: 'if (valid === undefined || valid === null) return network?.collectAllBut([]);',
+    test: CNI,
+  },
+  {
+    name: 'CNI: STATUS is silent while the node is not ready',
+    file: 'src/network/cni.ts',
+    find: 'if (hindrances.length === 0) return;',
+    replace: 'if (hindrances.length >= 0) return;',
+    test: CNI,
+  },
+  {
+    name: 'CNI: bytes of another protocol are taken for a request',
+    file: 'src/rpc/cnisocket.ts',
+    find: '!bytes.subarray(0, MAGIC.length).equals(MAGIC) || ',
+    replace: '',
+    test: 'src/rpc/cnisocket.test.ts',
+  },
+
+  // Pods that start, and authors who hear of their mistakes
+  {
+    name: 'start gate: a pod starts before its rules are in force',
+    file: 'src/network/gate/startgate.ts',
+    find: 'const inForce = await this.#withinLimit();',
+    replace: 'const inForce = true;',
+    test: 'src/network/gate/startgate.test.ts',
+  },
+  {
+    name: 'Events: what is wrong is told again at every change',
+    file: 'src/kube/problemevents.ts',
+    find: 'if (!this.#told.has(name)) this.#poster.post(notice);',
+    replace: 'this.#poster.post(notice);',
+    test: 'src/kube/event.test.ts',
+  },
+  {
+    name: 'Events: one policy may fill the cluster with them',
+    file: 'src/kube/problemevents.ts',
+    find: 'count > MOST_OF_ONE_OBJECT ?',
+    replace: 'count > 1e9 ?',
+    test: 'src/kube/event.test.ts',
   },
 ];
