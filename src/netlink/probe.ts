@@ -13,8 +13,8 @@ import { MSG, NLM_F, TABLE } from './nftables.ts';
 import { OWNED } from './ownership.ts';
 import { refusal } from './refusal.ts';
 
-/** The oldest that every suite was seen to pass on (scripts/vm test). */
-export const OLDEST_TESTED = '5.10';
+/** The oldest that the contract of Kernel was seen to hold on (docs/kernels.md). Older ones are not refused for it. */
+export const OLDEST_TESTED = '6.1';
 
 /** What of an exchange it takes. */
 export type Asking = Pick<Exchange, 'nextSequence' | 'commitHere'>;
@@ -76,7 +76,7 @@ export function refuseIfUnfit(exchange: Asking, standing: readonly { readonly fa
 function unfit(cause: KernelError): KernelError {
   return new KernelError(
     cause.code,
-    `Linux ${release()} does not take what Sluice's rules are made of (${cause.message}): it takes Linux ${OLDEST_TESTED} or newer with CONFIG_NF_TABLES_IPV4, CONFIG_NF_TABLES_IPV6 and CONFIG_NFT_CT; the rules that stand stay in force`,
+    `Linux ${release()} does not take what Sluice's rules are made of (${cause.message}): what is known to do is Linux ${OLDEST_TESTED} or newer with CONFIG_NF_TABLES_IPV4, CONFIG_NF_TABLES_IPV6 and CONFIG_NFT_CT; the rules that stand stay in force`,
     { cause },
   );
 }

@@ -7,6 +7,7 @@ import { forgetConnections } from '../../src/lab/conntrack.ts';
 import { buildLab, type Lab } from '../../src/lab/lab.ts';
 import type { Probe } from '../../src/lab/probe/attempt.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
+import { speaksSctp } from '../../src/lab/probe/sctp.ts';
 import { installServices, type Service } from '../../src/lab/services.ts';
 import { address, type Topology, topologyKey, topologyOf } from '../../src/lab/topology.ts';
 import { familyOf } from '../../src/model/address.ts';
@@ -39,7 +40,7 @@ let denied = 0;
 afterAll(() => {
   leave();
   console.log(
-    `${tried} flows of ${scenarios.length} scenarios tried with real packets, ${denied} of them denied`,
+    `${tried} flows of ${scenarios.length} scenarios tried with real packets, ${denied} of them denied; SCTP ${speaksSctp() ? 'by sockets of the kernel' : 'in raw packets, because this kernel has none'}`,
   );
 });
 

@@ -7,6 +7,9 @@ import { inNamespace } from '../../src/lab/netns.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
+// On an emulated machine it takes longer to start (scripts/vm).
+const DEADLINE_MS = 180_000 * Number(process.env.SLUICE_SLOW ?? 1);
+
 export class AgentProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
@@ -30,7 +33,7 @@ export class AgentProcess {
 
   /** Until it has said so many times that rules are in force or follow. */
   async inForce(times = 1): Promise<void> {
-    for (const deadline = Date.now() + 180_000; this.#commits() < times; await setTimeout(2))
+    for (const deadline = Date.now() + DEADLINE_MS; this.#commits() < times; await setTimeout(2))
       if (Date.now() > deadline || this.#child.exitCode !== null)
         throw new Error(`no rules in force: ${this.output}`);
   }

@@ -5,7 +5,7 @@
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 seconds=${SLUICE_VM_SECONDS:-3600}     # for the command
-boot_seconds=${SLUICE_VM_BOOT_SECONDS:-60} # for the boot, before it is tried again
+boot_seconds=${SLUICE_VM_BOOT_SECONDS:-120} # for the boot, before it is tried again
 boots=3
 
 run=${SLUICE_VM_RUN-}

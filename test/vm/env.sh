@@ -9,7 +9,7 @@ export PATH=$PATH:/usr/sbin:/sbin
 
 # Where Debian keeps kernels, oldest first. What a suite does not offer any more is left out of the list.
 suites="bullseye bookworm bookworm-backports trixie-backports"
-tested="5.10 6.1 6.12 7.3" # by `scripts/vm test`
+tested="6.1 6.12" # by `scripts/vm test`
 
 # apt NAME ARGS...: apt-get or apt-cache with sources, lists and packages of our own: the machine's stay as they are.
 apt() {

@@ -3,13 +3,14 @@
  * the hosts. A flow is open if its packet arrived and the answer came back.
  */
 import { type Address, type Family, familyOf } from '../../model/address.ts';
+import { PROTOCOL_NUMBER } from '../../nft/match.ts';
 import type { Attempt, Probe } from './attempt.ts';
 import { echoDialogue } from './icmp.ts';
 import { otherDialogue } from './other.ts';
 import { tryRaw } from './raw.ts';
 import { Round } from './round.ts';
-import { sctpDialogue } from './sctp.ts';
-import { tryTcp } from './tcp.ts';
+import { sctpDialogue, speaksSctp } from './sctp.ts';
+import { tryStream } from './stream.ts';
 import { tryUdp } from './udp.ts';
 
 export type Outcome = 'open' | 'closed';
@@ -67,7 +68,8 @@ function attemptsOf(round: Round, probes: readonly Probe[], open: (index: number
 
 function start(round: Round, attempts: readonly Attempt[]): void {
   for (const [kind, group] of Map.groupBy(attempts, kindOf)) {
-    if (kind === 'TCP') tryTcp(round, group);
+    if (kind === 'TCP') tryStream(round, group, PROTOCOL_NUMBER.tcp);
+    else if (kind === 'SCTP') tryStream(round, group, PROTOCOL_NUMBER.sctp);
     else if (kind === 'UDP') tryUdp(round, group);
     else tryRaw(round, group, dialogueOf(kind));
   }
@@ -75,8 +77,9 @@ function start(round: Round, attempts: readonly Attempt[]): void {
 
 type RawKind = `${'ICMP' | 'SCTP' | number} ${Family}`;
 
-function kindOf({ probe: { protocol, from } }: Attempt): 'TCP' | 'UDP' | RawKind {
-  return protocol === 'TCP' || protocol === 'UDP' ? protocol : `${protocol} ${familyOf(from)}`;
+function kindOf({ probe: { protocol, from } }: Attempt): 'TCP' | 'UDP' | 'SCTP' | RawKind {
+  if (protocol === 'TCP' || protocol === 'UDP') return protocol;
+  return protocol === 'SCTP' && speaksSctp() ? protocol : `${protocol} ${familyOf(from)}`;
 }
 
 function dialogueOf(kind: RawKind) {

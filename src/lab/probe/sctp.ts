@@ -1,5 +1,7 @@
 /** SCTP without a kernel that speaks it: an INIT in a raw packet, answered by an INIT ACK (RFC 9260, 3.3.2). */
 
+import { PROTOCOL_NUMBER } from '../../nft/match.ts';
+import { AF_INET, close, SOCK_STREAM, SystemError, socket } from '../libc.ts';
 import { target } from './attempt.ts';
 import { crc32c } from './checksum.ts';
 import type { Dialogue, Heard } from './raw.ts';
@@ -9,9 +11,27 @@ const INIT = 1;
 const INIT_ACK = 2;
 const STATE_COOKIE = 7;
 
+let spoken: boolean | undefined;
+
+/** Whether this kernel has SCTP sockets: then they are used, and not what follows. */
+export function speaksSctp(): boolean {
+  spoken ??= hasSockets();
+  return spoken;
+}
+
+function hasSockets(): boolean {
+  try {
+    close(socket(AF_INET, SOCK_STREAM, PROTOCOL_NUMBER.sctp));
+    return true;
+  } catch (error) {
+    if (error instanceof SystemError && error.code === 'EPROTONOSUPPORT') return false;
+    throw error;
+  }
+}
+
 export function sctpDialogue(): Dialogue {
   return {
-    protocol: 132,
+    protocol: PROTOCOL_NUMBER.sctp,
     question: ({ id, probe }) => packet(nextPort(), target(probe).port, 0, initChunk(INIT, id)),
     read,
   };

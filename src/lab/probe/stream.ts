@@ -1,4 +1,4 @@
-/** TCP: a handshake with a listener, done by the kernels of both ends. */
+/** TCP and SCTP: a handshake with a listener, done by the kernels of both ends. */
 import { bind, connect, listen, POLLOUT, resetOnClose, SOCK_STREAM, socketError } from '../libc.ts';
 import { type Attempt, byEndpoint, ProbeError, target } from './attempt.ts';
 import type { Round } from './round.ts';
@@ -8,21 +8,23 @@ import { bindFreshPort } from './sourceport.ts';
 // Nobody accepts: a handshake is complete once it is in this queue.
 const BACKLOG = 4096;
 
-export function tryTcp(round: Round, attempts: readonly Attempt[]): void {
-  for (const [{ probe }] of byEndpoint(attempts).values() as Iterable<[Attempt]>) listenAt(round, probe);
-  for (const attempt of attempts) dial(round, attempt);
+/** `protocol` is IPPROTO_TCP or IPPROTO_SCTP. */
+export function tryStream(round: Round, attempts: readonly Attempt[], protocol: number): void {
+  for (const [{ probe }] of byEndpoint(attempts).values() as Iterable<[Attempt]>)
+    listenAt(round, probe, protocol);
+  for (const attempt of attempts) dial(round, attempt, protocol);
 }
 
-function listenAt(round: Round, { to, port = 0 }: Attempt['probe']): void {
-  round.socket(to, SOCK_STREAM, 0, fd => {
+function listenAt(round: Round, { to, port = 0 }: Attempt['probe'], protocol: number): void {
+  round.socket(to, SOCK_STREAM, protocol, fd => {
     bind(fd, socketAddress(to, port));
     listen(fd, BACKLOG);
   });
 }
 
-function dial(round: Round, { probe, open }: Attempt): void {
+function dial(round: Round, { probe, open }: Attempt, protocol: number): void {
   const { address, port } = target(probe);
-  const fd = round.socket(probe.from, SOCK_STREAM, 0, fd => {
+  const fd = round.socket(probe.from, SOCK_STREAM, protocol, fd => {
     resetOnClose(fd);
     bindFreshPort(fd, probe.from);
     connect(fd, socketAddress(address, port));
