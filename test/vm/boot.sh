@@ -52,7 +52,7 @@ for try in $(seq $boots); do
   pid=$!
   watchdog $pid >/dev/null 2>&1 &
   dog=$!
-  trap 'kill $pid $dog 2>/dev/null' INT TERM
+  trap 'kill $pid $(pgrep -P $dog) $dog 2>/dev/null; exit 143' INT TERM
   wait $pid || true
   pkill -P $dog 2>/dev/null || true
   kill $dog 2>/dev/null || true
