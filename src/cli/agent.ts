@@ -15,6 +15,7 @@ import { type Cluster, type ClusterEvent, knowsNode } from '../model/cluster.ts'
 import { openConntrack } from '../netlink/conntrack.ts';
 import { openNftKernel } from '../netlink/nft-kernel.ts';
 import type { NetworkError } from '../network/error.ts';
+import { LocalPods } from '../network/localpods.ts';
 import { Incremental } from '../policy/incremental.ts';
 import { agentView } from '../rpc/agentview.ts';
 import { type AgentSource, openSource, type SourceOptions } from './agentsource.ts';
@@ -56,7 +57,8 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   const open = async () => features.opened(await openNftKernel());
   (await open()).close(); // a kernel of no use says so now, and not when the cluster has told all that it holds
   const live = liveConnections === 'cut' ? followConnections(features, log) : undefined;
-  const gate = new PodGate(startsOf(options), node, log);
+  const local = new LocalPods(node);
+  const gate = new PodGate(startsOf(options), local, log);
   const made = () => new Incremental(node, gate.starts.unknownPods);
   const engine = () => (live === undefined ? unguarded(made()) : made());
   const afterCommit = (committed: Committed) => live?.follow(committed);
@@ -70,14 +72,19 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
     cutsConnections: liveConnections === 'cut',
   };
   const onHindrance = (hindrance: NetworkError | undefined) => source.tellNode(networkCondition(hindrance));
-  const pods = await openPods(options, { agent, keeper, arrivals, onHindrance, log });
+  const pods = await openPods(options, { local, agent, keeper, arrivals, onHindrance, log });
   const view = agentView(identity, keeper, agent, nodeReader(), () => gate.status(), pods, features);
   const totals = {
     connectionsCut: () => live?.counts.cut ?? 0,
     watchRestarts: () => keeper.watchRestarts,
     gate,
   };
-  const merge = (events: readonly ClusterEvent[]) => gate.told(pods?.merge(events) ?? events);
+  // Whoever hears of pods from nobody but the source takes its word as it is.
+  const hasOthers = gate.starts.gate.on || pods !== undefined;
+  const merge = (events: readonly ClusterEvent[]) => {
+    pods?.follow(events);
+    return hasOthers ? local.told(events) : events;
+  };
   const source: AgentSource = await openSource(options, events => agent.note(merge(events)), keeper, log);
   const serving = whenInForce(keeper, ended.signal).then(() =>
     ended.signal.aborted ? undefined : serve(options, view, totals, log),

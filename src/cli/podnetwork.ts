@@ -5,18 +5,20 @@ import type { Agent } from '../agent/agent.ts';
 import type { Arrivals } from '../agent/arrivals.ts';
 import type { StatusKeeper } from '../agent/status.ts';
 import type { ClusterEvent, PodKey } from '../model/cluster.ts';
+import type { Admission } from '../network/admission.ts';
 import type { CniParts } from '../network/cni.ts';
 import { NetworkError } from '../network/error.ts';
+import type { Sandbox } from '../network/gate/sandbox.ts';
 import { NamespaceHelper } from '../network/helper.ts';
 import { HostPorts } from '../network/hostports.ts';
-import { type Identity, LocalPods } from '../network/localpods.ts';
+import type { LocalPods } from '../network/localpods.ts';
 import { NodeLinks } from '../network/nodelinks.ts';
-import { type Admission, PodNetwork } from '../network/podnetwork.ts';
+import { PodNetwork } from '../network/podnetwork.ts';
 import { PodTableSocket } from '../network/podtablesocket.ts';
 
 export interface PodNetworkParts extends CniParts {
-  /** What the source's events mean here. */
-  merge(events: readonly ClusterEvent[]): readonly ClusterEvent[];
+  /** Looks at what a source tells. */
+  follow(events: readonly ClusterEvent[]): void;
   close(): Promise<void>;
 }
 
@@ -25,6 +27,7 @@ const PATIENCE_MS = 1500;
 const POLL_MS = 10;
 
 export interface PodNetworkNeeds {
+  readonly local: LocalPods;
   readonly agent: Pick<Agent, 'note' | 'cluster'>;
   readonly keeper: StatusKeeper;
   readonly arrivals: Pick<Arrivals, 'inForce'>;
@@ -37,12 +40,10 @@ export interface PodNetworkNeeds {
 export function openPodNetwork(
   how: 'attach' | 'chained',
   node: string,
-  { agent, keeper, arrivals, onHindrance, log }: PodNetworkNeeds,
+  { local, agent, keeper, arrivals, onHindrance, log }: PodNetworkNeeds,
 ): PodNetworkParts {
-  const local = new LocalPods(node);
   const admission = admissionTo(local, agent, keeper, arrivals);
-  const merge = (events: readonly ClusterEvent[]) => local.merge(events);
-  if (how === 'chained') return { admission, merge, close: async () => {} };
+  if (how === 'chained') return { admission, follow: () => {}, close: async () => {} };
   const links = new NodeLinks();
   const helper = new NamespaceHelper();
   const table = new PodTableSocket();
@@ -60,9 +61,8 @@ export function openPodNetwork(
   return {
     network,
     admission,
-    merge: events => {
+    follow: events => {
       if (events.some(({ type }) => type === 'node')) network.nodesChanged();
-      return merge(events);
     },
     close: async () => {
       network.close();
@@ -80,18 +80,18 @@ function admissionTo(
   arrivals: Pick<Arrivals, 'inForce'>,
 ): Admission {
   return {
-    admit: async identity => {
-      agent.note(local.attach(identity), { urgent: true });
+    admit: async sandbox => {
+      agent.note(local.started(sandbox), { urgent: true });
       const deadlineMs = performance.now() + PATIENCE_MS;
       await within(PATIENCE_MS, arrivals.inForce());
       // What is still missing is a source's to tell: nothing says when.
-      while (!isProgrammed(identity, local, keeper)) {
-        if (performance.now() > deadlineMs) throw tooLate(identity, local);
+      while (!isProgrammed(sandbox, local, keeper)) {
+        if (performance.now() > deadlineMs) throw tooLate(sandbox, local);
         await sleep(POLL_MS);
       }
     },
-    adopt: identity => agent.note(local.attach(identity)),
-    withdraw: (pod, addresses) => agent.note(local.detach(pod, addresses)),
+    adopt: sandbox => agent.note(local.started(sandbox)),
+    withdraw: id => agent.note(local.stopped(id)),
   };
 }
 
@@ -102,13 +102,13 @@ async function within(ms: number, event: Promise<void>): Promise<void> {
   waiting.abort();
 }
 
-function isProgrammed({ key, addresses }: Identity, local: LocalPods, keeper: StatusKeeper): boolean {
+function isProgrammed({ key, addresses }: Sandbox, local: LocalPods, keeper: StatusKeeper): boolean {
   if (!local.knows(key)) return false;
   const found = keeper.pod(key);
-  return found?.sinceMs !== undefined && found.pod.addresses.join() === addresses.join();
+  return found?.sinceMs !== undefined && addresses.every(address => found.pod.addresses.includes(address));
 }
 
-function tooLate({ key }: Identity, local: LocalPods): NetworkError {
+function tooLate({ key }: Sandbox, local: LocalPods): NetworkError {
   return new NetworkError(
     'unavailable',
     local.knows(key)

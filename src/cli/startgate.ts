@@ -5,8 +5,8 @@ import type { Logger } from 'pino';
 import type { PodStarts } from '../health/startchecks.ts';
 import type { Notice } from '../kube/event.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
-import { LocalPods } from '../network/gate/localpods.ts';
 import type { LateStart, StartGate } from '../network/gate/startgate.ts';
+import type { LocalPods } from '../network/localpods.ts';
 import type { UnknownPods } from '../policy/unknown.ts';
 
 export interface StartGateOptions {
@@ -78,18 +78,13 @@ export class PodGate {
   readonly #log: Logger;
   #gate: StartGate | undefined;
 
-  constructor(starts: Starts, node: string, log: Logger) {
+  constructor(starts: Starts, pods: LocalPods, log: Logger) {
     this.starts = starts;
-    this.#pods = new LocalPods(node);
+    this.#pods = pods;
     this.#log = log;
     const fields = { startGate: starts.gate.on ? 'nri' : 'off', unknownPods: starts.unknownPods };
     if (!starts.gate.on)
       log.info(fields, `start gate off, ${starts.gate.why}; unknown pods: ${starts.unknownPods}`);
-  }
-
-  /** What becomes of what a source tells, with what the runtime told. */
-  told(events: readonly ClusterEvent[]): readonly ClusterEvent[] {
-    return this.starts.gate.on ? this.#pods.told(events) : events;
   }
 
   /** Until the signal; at once where the gate is off. */

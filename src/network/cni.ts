@@ -3,7 +3,9 @@
  * another plugin it only takes the pod's addresses from that plugin's result, and answers when the rules are in force.
  */
 import { addressBits, familyOf } from '../model/address.ts';
+import { type Admission, sandboxOf } from './admission.ts';
 import type { Attached } from './attacher.ts';
+import { deviceName } from './attachment.ts';
 import {
   addressesOf,
   CniError,
@@ -17,12 +19,13 @@ import {
   parseConfig,
   podOf,
   portMappingsOf,
+  uidOf,
   VERSIONS,
 } from './cnirequest.ts';
 import { NetworkError, type NetworkErrorCode } from './error.ts';
 import { hostPorts } from './hostport.ts';
 import { namespacePath } from './namespacepath.ts';
-import type { Admission, PodNetwork } from './podnetwork.ts';
+import type { PodNetwork } from './podnetwork.ts';
 import { invalid, requireInterfaceName, requireSandbox, shown } from './request.ts';
 import { GATEWAYS } from './wiring.ts';
 
@@ -91,7 +94,7 @@ async function perform(
         ? addChained(required(parts), request, config.prevResult)
         : add(parts, request, config);
     case 'DEL':
-      await remove(parts, request, config.prevResult ?? undefined);
+      await remove(parts, request);
       return undefined;
     case 'CHECK':
       await check(required(parts), request, config.prevResult ?? undefined);
@@ -117,6 +120,7 @@ async function add(parts: CniParts | undefined, request: CniRequest, config: Con
   const attached = await network.attach({
     ...endpointOf(request),
     pod: podOf(request),
+    uid: uidOf(request),
     namespace,
     hostPorts: inConfig(() => hostPorts(portMappingsOf(config))),
   });
@@ -147,16 +151,16 @@ async function addChained(
   request: CniRequest,
   result: PreviousResult,
 ): Promise<object> {
-  await admission.admit({ key: podOf(request), addresses: addressesOf(result) });
+  const owner = { ...endpointOf(request), pod: podOf(request), uid: uidOf(request) };
+  await admission.admit(sandboxOf(owner, addressesOf(result)));
   return result;
 }
 
 /** Also where nothing is known of the pod any more: the runtime may repeat it, or come late. */
-async function remove(parts: CniParts | undefined, request: CniRequest, result: PreviousResult | undefined) {
+async function remove(parts: CniParts | undefined, request: CniRequest) {
   const endpoint = endpointOf(request);
-  if (result !== undefined && parts !== undefined && parts.network === undefined)
-    parts.admission.withdraw(podOf(request), addressesOf(result));
-  await parts?.network?.detach(endpoint);
+  if (parts?.network === undefined) parts?.admission.withdraw(deviceName(endpoint));
+  else await parts.network.detach(endpoint);
 }
 
 async function check({ network }: CniParts, request: CniRequest, result: PreviousResult | undefined) {

@@ -88,10 +88,19 @@ export function endpointOf({ container_id, ifname }: CniRequest): Endpoint {
 
 /** CNI_ARGS: `K8S_POD_NAMESPACE=shop;K8S_POD_NAME=web-0;…`. */
 export function podOf({ args }: CniRequest): PodKey {
-  const values = new Map(args.split(';').map(pair => pair.split('=', 2) as [string, string]));
+  const values = argumentsIn(args);
   return of('CNI_ARGS', () =>
     requirePod(values.get('K8S_POD_NAMESPACE') ?? '', values.get('K8S_POD_NAME') ?? ''),
   );
+}
+
+/** Empty where the runtime does not tell. */
+export function uidOf({ args }: CniRequest): string {
+  return argumentsIn(args).get('K8S_POD_UID') ?? '';
+}
+
+function argumentsIn(args: string): Map<string, string> {
+  return new Map(args.split(';').map(pair => pair.split('=', 2) as [string, string]));
 }
 
 /** The specification wants the variable's name in the message. */

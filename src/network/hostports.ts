@@ -3,6 +3,7 @@ import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import { NetworkError } from './error.ts';
 import type { HostPort } from './hostport.ts';
+import { InTurn } from './inturn.ts';
 import {
   addPort,
   delHairpin,
@@ -13,8 +14,16 @@ import {
 } from './podtable.ts';
 import type { PodTableSocket } from './podtablesocket.ts';
 
+/** The addresses that pods have at the moment of the call. */
+export type Living = () => Promise<ReadonlySet<Address>>;
+
+/**
+ * Each change reads what stands, and then who lives: what stands was opened for an address that was given out before.
+ * So changes wait for each other, or one would take the other's ports for a dead pod's.
+ */
 export class HostPorts {
   readonly #table: PodTableSocket;
+  readonly #inTurn = new InTurn<'table'>();
 
   constructor(table: PodTableSocket) {
     this.#table = table;
@@ -25,18 +34,28 @@ export class HostPorts {
     return this.#table.commit(tableMessages(state));
   }
 
-  /** Repeating it is harmless. Throws NetworkError where a port is another pod's; `living` are all pods' addresses. */
+  /** Repeating it is harmless. Throws NetworkError where a port is another pod's. */
   async open(
     pod: PodKey,
     ports: readonly HostPort[],
     addresses: readonly Address[],
-    living: ReadonlySet<Address>,
+    living: Living,
   ): Promise<void> {
     if (ports.length === 0) return;
+    await this.#inTurn.run('table', () => this.#open(pod, ports, addresses, living));
+  }
+
+  async #open(
+    pod: PodKey,
+    ports: readonly HostPort[],
+    addresses: readonly Address[],
+    living: Living,
+  ): Promise<void> {
     const wanted = elementsOf(pod, ports, addresses);
     const standing = await this.#table.ports();
-    const stale = standing.filter(element => !living.has(element.pod));
-    const holders = standing.filter(element => living.has(element.pod));
+    const alive = await living();
+    const stale = standing.filter(element => !alive.has(element.pod));
+    const holders = standing.filter(element => alive.has(element.pod));
     for (const element of wanted) requireFree(element, holders, pod);
     const missing = wanted.filter(element => !holders.some(holder => isSame(holder, element)));
     await this.#table.commit([...removal(stale), ...missing.flatMap(addPort)]);
@@ -44,18 +63,24 @@ export class HostPorts {
 
   /** Takes away what leads to these addresses. */
   async close(addresses: readonly Address[]): Promise<void> {
-    await this.#remove(element => addresses.includes(element.pod));
+    await this.#remove(async () => element => addresses.includes(element.pod));
   }
 
   /** Takes away what leads to nobody; answers it. */
-  collect(living: ReadonlySet<Address>): Promise<readonly PortElement[]> {
-    return this.#remove(element => !living.has(element.pod));
+  collect(living: Living): Promise<readonly PortElement[]> {
+    return this.#remove(async () => {
+      const alive = await living();
+      return element => !alive.has(element.pod);
+    });
   }
 
-  async #remove(isDead: (element: PortElement) => boolean): Promise<readonly PortElement[]> {
-    const dead = (await this.#table.ports()).filter(isDead);
-    if (dead.length > 0) await this.#table.commit(removal(dead));
-    return dead;
+  #remove(judge: () => Promise<(element: PortElement) => boolean>): Promise<readonly PortElement[]> {
+    return this.#inTurn.run('table', async () => {
+      const standing = await this.#table.ports();
+      const dead = standing.length === 0 ? [] : standing.filter(await judge());
+      if (dead.length > 0) await this.#table.commit(removal(dead));
+      return dead;
+    });
   }
 }
 

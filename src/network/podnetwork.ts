@@ -6,9 +6,9 @@
  *     collect  the same for what no living pod owns
  */
 import { type Address, type Cidr, parseCidr } from '../model/address.ts';
-import type { Cluster, Node, PodKey } from '../model/cluster.ts';
-import type { Labels } from '../model/selector.ts';
-import type { DeviceName, Route } from '../netlink/rtnetlink.ts';
+import type { Cluster, PodKey } from '../model/cluster.ts';
+import type { DeviceName } from '../netlink/rtnetlink.ts';
+import { type Admission, Admitted, type PodIdentity, sandboxOf } from './admission.ts';
 import { type Attached, Attacher, type AttachRequest, type NodePlan } from './attacher.ts';
 import { type Attachment, deviceName, type Endpoint, podLabel } from './attachment.ts';
 import { asNetworkError, NetworkError } from './error.ts';
@@ -19,26 +19,12 @@ import type { HostPort } from './hostport.ts';
 import type { HostPorts } from './hostports.ts';
 import { InTurn } from './inturn.ts';
 import { exhaustedFamilies, exhaustedText } from './ipam.ts';
-import type { Identity } from './localpods.ts';
 import type { NodeLinks } from './nodelinks.ts';
 import { nodePlan, podCidrsOf } from './nodeplan.ts';
-import { neighbours, routeChange, wantedRoutes } from './noderoutes.ts';
-import { routeStep } from './wiring.ts';
+import { NodeRouting } from './noderouting.ts';
 
-export interface PodRequest extends AttachRequest {
-  /** Labels of the pod, where the runtime tells them. */
-  readonly labels?: Labels;
+export interface PodRequest extends AttachRequest, PodIdentity {
   readonly hostPorts: readonly HostPort[];
-}
-
-/** Policy's say about pods that come and go. */
-export interface Admission {
-  /** Until the pod's rules are in force. Throws NetworkError where they cannot be in time. */
-  admit(identity: Identity): Promise<void>;
-  /** A pod that was attached before we were there. */
-  adopt(identity: Identity): void;
-  /** The addresses are nobody's from here on. */
-  withdraw(pod: PodKey, addresses: Attachment['addresses']): void;
 }
 
 export interface NetworkLog {
@@ -76,7 +62,8 @@ export class PodNetwork {
   readonly #now: () => number;
   readonly #inTurn = new InTurn<DeviceName>();
   readonly #hindrance: HindranceWatch;
-  #unreachable: readonly string[] = [];
+  readonly #admitted: Admitted;
+  readonly #routing: NodeRouting;
   #suspects: Suspects = new Map();
   #plan: { readonly untilMs: number; readonly node: unknown; readonly value: Promise<NodePlan> } | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -86,6 +73,8 @@ export class PodNetwork {
     this.#options = options;
     this.helper = options.helper;
     this.#attacher = new Attacher(options.links, options.helper);
+    this.#admitted = new Admitted(options.admission);
+    this.#routing = new NodeRouting(options.links, options.node);
     this.#now = options.now ?? (() => performance.now());
     this.#hindrance = new HindranceWatch(() => this.hindrance(), options.onHindrance ?? (() => {}));
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -120,7 +109,7 @@ export class PodNetwork {
     const nodes = [...cluster().nodes.values()];
     const clusterCidrs = nodes.flatMap(({ podCidrs }) => podCidrs.map(parseCidr)).filter(isCidr);
     await ports.setUp({ podCidrs: this.podCidrs(), clusterCidrs });
-    await this.#route(nodes);
+    await this.#routing.follow(nodes);
   }
 
   close(): void {
@@ -140,10 +129,9 @@ export class PodNetwork {
   async #attach(request: PodRequest): Promise<Attached> {
     const attached = await this.#attacher.attach(request, await this.plan());
     const { device, addresses } = attached;
-    const { labels, pod: key } = request;
-    await this.#openPorts(key, request.hostPorts, addresses);
-    await this.#options.admission.admit({ key, addresses, ...(labels && { labels }) });
-    this.#options.log.info({ device, addresses }, `attached ${key} to ${device}`);
+    await this.#openPorts(request.pod, request.hostPorts, addresses);
+    await this.#admitted.admit(sandboxOf(request, addresses));
+    this.#options.log.info({ device, addresses }, `attached ${request.pod} to ${device}`);
     return attached;
   }
 
@@ -155,7 +143,10 @@ export class PodNetwork {
   /** Every interface of a sandbox. */
   async detachSandbox(sandbox: string): Promise<void> {
     const all = await this.#options.links.attachments();
-    const its = all.filter(({ owner }) => owner !== undefined && sandbox.startsWith(owner.sandbox));
+    // By the name, which is made of the whole id: an alias may hold but the beginning of one.
+    const its = all.filter(
+      ({ device, owner }) => owner && device === deviceName({ sandbox, interface: owner.interface }),
+    );
     await Promise.all(its.map(({ device }) => this.#detach(device)));
   }
 
@@ -183,6 +174,7 @@ export class PodNetwork {
     const { garbage, suspects } = garbageOf(attachments, knowledge, this.#suspects);
     this.#suspects = suspects;
     await this.#take(garbage);
+    await this.#forgetGone(this.#admitted.missing(attachments));
     if (knowledge.busy.size === 0) await this.#collectPorts();
   }
 
@@ -195,7 +187,7 @@ export class PodNetwork {
   /** What stands in the way of further pods. */
   async facts(): Promise<{ readonly refuses?: string; readonly unreachable: readonly string[] }> {
     const refuses = (await this.hindrance())?.message;
-    return { ...(refuses !== undefined && { refuses }), unreachable: this.#unreachable };
+    return { ...(refuses !== undefined && { refuses }), unreachable: this.#routing.unreachable };
   }
 
   /** Why the node takes no further pod; undefined while it does. */
@@ -233,24 +225,12 @@ export class PodNetwork {
 
   // Only while nobody is being attached: the ports of a pod that is would lead to nobody yet.
   async #collectPorts(): Promise<void> {
-    const all = await this.#options.links.attachments();
-    const dead = await this.#options.ports.collect(new Set(all.flatMap(({ addresses }) => addresses)));
+    const dead = await this.#options.ports.collect(() => this.#options.links.given());
     for (const { hostPort, protocol, comment } of dead)
       this.#options.log.info(
         {},
         `collected host port ${hostPort}/${protocol} of ${comment}: nobody has its address`,
       );
-  }
-
-  async #route(nodes: readonly Node[]): Promise<void> {
-    const { links, node } = this.#options;
-    const ways = new Map<Address, Route | undefined>();
-    for (const address of neighbours(nodes, node)) ways.set(address, await links.wayTo(address));
-    const { routes, unreachable } = wantedRoutes(nodes, node, ways);
-    this.#unreachable = unreachable;
-    const { add, remove } = routeChange(await links.routes(), routes);
-    for (const route of remove) await links.removeRoute(route);
-    if (add.length > 0) await links.change(add.map(route => routeStep(route, 'replace')));
   }
 
   /** One device's changes come one after the other, and may give or take addresses. */
@@ -268,9 +248,16 @@ export class PodNetwork {
   }
 
   async #adopt(): Promise<void> {
-    for (const { owner, addresses } of await this.#options.links.attachments())
-      if (owner !== undefined && addresses.length > 0)
-        this.#options.admission.adopt({ key: owner.pod, addresses });
+    const { links, livingPods } = this.#options;
+    this.#admitted.adopt(await links.attachments(), livingPods());
+  }
+
+  /** The kernel takes an interface away with its pod's namespace, and tells nobody. */
+  async #forgetGone(devices: readonly DeviceName[]): Promise<void> {
+    for (const device of devices)
+      await this.#inTurn.run(device, async () => {
+        if ((await this.#options.links.link(device)) === undefined) this.#admitted.withdraw(device);
+      });
   }
 
   async #trying(consequence: string, work: () => Promise<void>): Promise<void> {
@@ -290,14 +277,14 @@ export class PodNetwork {
 
   async #openPorts(pod: PodKey, ports: readonly HostPort[], addresses: readonly Address[]): Promise<void> {
     if (ports.length === 0) return;
-    await this.#options.ports.open(pod, ports, addresses, await this.#options.links.given());
+    await this.#options.ports.open(pod, ports, addresses, () => this.#options.links.given());
   }
 
   #detach(device: DeviceName): Promise<void> {
     return this.#changing(device, async () => {
       const found = await this.#options.links.attachment(device);
+      this.#admitted.withdraw(device);
       if (found === undefined) return;
-      if (found.owner !== undefined) this.#options.admission.withdraw(found.owner.pod, found.addresses);
       await this.#options.ports.close(found.addresses);
       await this.#options.links.remove(found.index);
       if (found.owner !== undefined)

@@ -136,6 +136,17 @@ describe('AttachInterface', () => {
     expect([site.devices(), site.podRoutes()]).toEqual([[], []]);
   });
 
+  test('K1: DetachInterface takes no sandbox away whose id begins like another', async () => {
+    await start(BOTH, ['web', 'db']);
+    for (const [name, id] of [
+      ['web', 'sandbox-1'],
+      ['db', 'sandbox-10'],
+    ] as const)
+      await kni.attach({ name, namespace: 'shop', id, path: await site.add(name) });
+    await kni.detach({ name: 'db', namespace: 'shop', id: 'sandbox-10' });
+    expect(site.podRoutes()).toEqual(['10.77.0.1', 'fd77::1']);
+  });
+
   test('K2: while the node has no pod CIDR it is refused with the reason', async () => {
     await start([], ['web']);
     const path = await site.add('web');

@@ -8,11 +8,14 @@ export interface Sandbox {
   readonly id: string;
   readonly key: PodKey;
   readonly uid: string;
-  readonly labels: Labels;
+  /** Absent where nobody told: CNI does not. */
+  readonly labels?: Labels;
   /** Empty for a pod in the host's network, and where the runtime does not tell. */
   readonly addresses: readonly Address[];
   /** It has a network namespace of its own. */
   readonly ownNetwork: boolean;
+  /** Told by who attached it, not by the runtime; its id is the name of the node's end then. */
+  readonly attached?: boolean;
 }
 
 /** Undefined where the message does not say whose sandbox it is. */

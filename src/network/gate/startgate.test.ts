@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FakeRuntime, type PluginConnection, sandbox } from '../../../test/support/fakeruntime.ts';
 import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
-import { LocalPods } from './localpods.ts';
+import { LocalPods } from '../localpods.ts';
 import { type LateStart, StartGate } from './startgate.ts';
 
 let folder: string;

@@ -11,7 +11,7 @@ import type { Duplex } from 'node:stream';
 import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
 import type { PodSandbox } from '../../nri/messages.ts';
 import { type PluginHandlers, type Runtime, runPlugin } from '../../nri/plugin.ts';
-import type { LocalPods } from './localpods.ts';
+import type { LocalPods } from '../localpods.ts';
 import { type Sandbox, sandboxOf } from './sandbox.ts';
 
 /** A pod that started before its rules were in force. */

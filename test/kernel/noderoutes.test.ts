@@ -1,0 +1,138 @@
+/** Two nodes on one link, and a third behind a router: the pods of the two reach each other, by routes of Sluice. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { nodeRoutes } from '../../src/health/attachchecks.ts';
+import type { Ours } from '../../src/health/facts.ts';
+import { inNamespace } from '../../src/lab/netns.ts';
+import { probe } from '../../src/lab/probe/probe.ts';
+import { parseAddress } from '../../src/model/address.ts';
+import type { Cluster, Node } from '../../src/model/cluster.ts';
+import { HostPorts } from '../../src/network/hostports.ts';
+import { NodeLinks } from '../../src/network/nodelinks.ts';
+import { PodNetwork } from '../../src/network/podnetwork.ts';
+import { PodTableSocket } from '../../src/network/podtablesocket.ts';
+import { PodSite } from '../support/podsite.ts';
+
+interface Host {
+  readonly site: PodSite;
+  readonly network: PodNetwork;
+  readonly links: NodeLinks;
+  readonly table: PodTableSocket;
+}
+
+const node = (name: string, number: number, addresses: string[]): Node => ({
+  name,
+  labels: {},
+  addresses: addresses.map(text => parseAddress(text)!),
+  podCidrs: [`10.9${number}.0.0/24`, `fd9${number}::/64`],
+});
+const ONE = node('one', 1, ['10.90.0.1', 'fd90::1']);
+const TWO = node('two', 2, ['10.90.0.2', 'fd90::2']);
+/** Its addresses are behind a router. */
+const FAR = node('far', 3, ['10.90.1.1', 'fd90:1::1']);
+
+let hosts: Host[] = [];
+let cluster: Cluster;
+const setNodes = (...nodes: Node[]) => {
+  cluster = {
+    nodes: new Map(nodes.map(its => [its.name, its])),
+    pods: new Map(),
+    namespaces: new Map(),
+    policies: new Map(),
+  };
+};
+
+beforeAll(async () => {
+  setNodes(ONE, TWO);
+  const sites = [await PodSite.build(), await PodSite.build()] as const;
+  const [one, two] = sites;
+  one.exec(one.node, 'ip', ['link', 'add', 'up0', 'type', 'veth', 'peer', 'name', 'up0', 'netns', two.node]);
+  for (const [index, site] of sites.entries()) {
+    const ip = (...args: string[]) => site.exec(site.node, 'ip', args);
+    ip('link', 'set', 'up0', 'up');
+    ip('address', 'add', `10.90.0.${index + 1}/24`, 'dev', 'up0');
+    ip('address', 'add', `fd90::${index + 1}/120`, 'dev', 'up0', 'nodad');
+    ip('route', 'add', 'default', 'via', '10.90.0.254');
+    hosts.push(host(site, index === 0 ? 'one' : 'two'));
+  }
+  for (const { network } of hosts) await network.start();
+});
+
+function host(site: PodSite, name: string): Host {
+  const [links, table] = inNamespace(site.node, () => [new NodeLinks(), new PodTableSocket()] as const);
+  const network = new PodNetwork({
+    node: name,
+    links,
+    helper: site.helper,
+    ports: new HostPorts(table),
+    admission: { admit: async () => {}, adopt: () => {}, withdraw: () => {} },
+    cluster: () => cluster,
+    livingPods: () => undefined,
+    log: { info: () => {}, warn: () => {} },
+  });
+  return { site, links, table, network };
+}
+
+afterAll(async () => {
+  for (const { site, network, links, table } of hosts) {
+    network.close();
+    links.close();
+    table.close();
+    await site.close();
+  }
+  hosts = [];
+});
+
+const networks = ({ site }: Host) => site.routes().filter(destination => destination.includes('/'));
+
+async function attach({ site, network }: Host, name: string) {
+  const namespace = await site.add(name);
+  const { addresses } = await network.attach({
+    pod: `shop/${name}`,
+    sandbox: `box-${name}`,
+    interface: 'eth0',
+    namespace,
+    hostPorts: [],
+  });
+  site.settle(name, addresses);
+  return addresses;
+}
+
+test('routes to the pods of another node come and go with its Node object, in both families', async () => {
+  const [one, two] = hosts as [Host, Host];
+  const all = ['10.91.0.0/24', '10.92.0.0/24', 'fd91::/64', 'fd92::/64'];
+  expect([networks(one).sort(), networks(two).sort()]).toEqual([all, all]);
+  const [a, b] = [await attach(one, 'a'), await attach(two, 'b')];
+  const homes = {
+    namespaceOf: (address: (typeof a)[number]) => (a.includes(address) ? one : two).site.namespaceOf(address),
+  };
+  const flows = [0, 1].flatMap(family => [
+    { from: a[family]!, to: b[family]!, protocol: 'TCP', port: 80 } as const,
+    { from: b[family]!, to: a[family]!, protocol: 'TCP', port: 80 } as const,
+  ]);
+  await expect.poll(() => probe(homes, flows), { timeout: 20_000 }).toEqual(flows.map(() => 'open'));
+
+  setNodes(ONE);
+  one.network.nodesChanged();
+  await expect.poll(() => networks(one).sort(), { timeout: 10_000 }).toEqual(['10.91.0.0/24', 'fd91::/64']);
+  expect(await probe(homes, flows)).toEqual(flows.map(() => 'closed'));
+
+  setNodes(ONE, TWO);
+  one.network.nodesChanged();
+  await expect.poll(() => networks(one).sort(), { timeout: 10_000 }).toEqual(all);
+  await expect.poll(() => probe(homes, flows), { timeout: 20_000 }).toEqual(flows.map(() => 'open'));
+});
+
+test('to a node behind a router there is no route, and the health check says so and what to use instead', async () => {
+  const [one] = hosts as [Host];
+  setNodes(ONE, TWO, FAR);
+  await one.network.setUp();
+  expect(networks(one)).not.toContain('10.93.0.0/24');
+  const { unreachable } = await one.network.facts();
+  expect(unreachable).toEqual(['10.93.0.0/24 of node far', 'fd93::/64 of node far']);
+  expect(nodeRoutes({ attached: { unreachable } } as Ours)).toMatchObject({
+    name: 'node-routes',
+    state: 'warn',
+    reason: 'no link leads to 10.93.0.0/24 of node far, fd93::/64 of node far',
+    remedy: expect.stringContaining('Flannel'),
+  });
+});
