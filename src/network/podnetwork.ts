@@ -137,7 +137,7 @@ export class PodNetwork {
 
   /** Harmless where nothing stands. */
   detach(endpoint: Endpoint): Promise<void> {
-    return this.#detach(deviceName(endpoint));
+    return this.#detachSaying(deviceName(endpoint));
   }
 
   /** Every interface of a sandbox. */
@@ -147,7 +147,7 @@ export class PodNetwork {
     const its = all.filter(
       ({ device, owner }) => owner && device === deviceName({ sandbox, interface: owner.interface }),
     );
-    await Promise.all(its.map(({ device }) => this.#detach(device)));
+    await Promise.all(its.map(({ device }) => this.#detachSaying(device)));
   }
 
   async attachmentsOf(pod: PodKey): Promise<Attachment[]> {
@@ -256,7 +256,12 @@ export class PodNetwork {
   async #forgetGone(devices: readonly DeviceName[]): Promise<void> {
     for (const device of devices)
       await this.#inTurn.run(device, async () => {
-        if ((await this.#options.links.link(device)) === undefined) this.#admitted.withdraw(device);
+        if ((await this.#options.links.link(device)) !== undefined) return;
+        this.#admitted.withdraw(device);
+        this.#options.log.info(
+          { device },
+          `collected the rules of ${device}: its namespace is gone, and it too`,
+        );
       });
   }
 
@@ -280,18 +285,22 @@ export class PodNetwork {
     await this.#options.ports.open(pod, ports, addresses, () => this.#options.links.given());
   }
 
-  #detach(device: DeviceName): Promise<void> {
+  async #detachSaying(device: DeviceName): Promise<void> {
+    const found = await this.#detach(device);
+    if (found?.owner === undefined) return;
+    const { owner, addresses } = found;
+    this.#options.log.info({ device, addresses }, `detached ${owner.pod} from ${device}`);
+  }
+
+  /** Answers what was there. */
+  #detach(device: DeviceName): Promise<Attachment | undefined> {
     return this.#changing(device, async () => {
       const found = await this.#options.links.attachment(device);
       this.#admitted.withdraw(device);
-      if (found === undefined) return;
+      if (found === undefined) return undefined;
       await this.#options.ports.close(found.addresses);
       await this.#options.links.remove(found.index);
-      if (found.owner !== undefined)
-        this.#options.log.info(
-          { device, addresses: found.addresses },
-          `detached ${found.owner.pod} from ${device}`,
-        );
+      return found;
     });
   }
 }

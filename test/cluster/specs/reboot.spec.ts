@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type KubeObject, read } from './support/api.ts';
-import { kubectl, reboot, until, within } from './support/cluster.ts';
+import { ask, type KubeObject, read } from './support/api.ts';
+import { cni, kubectl, reboot, until, within } from './support/cluster.ts';
 import { eagerPod, firstAttempts } from './support/eager.ts';
 import { type Attempt, Prober } from './support/prober.ts';
 import {
@@ -146,10 +146,11 @@ test('a node that reboots: its pods come back, whatever their addresses, and pol
 test('where the runtime requires Sluice, no pod starts at boot before its rules: not one wrong verdict', async () => {
   await requireSluice(true);
   await agentHasImage(false);
+  const before = await Promise.all(eager.map(refusals));
   const open = await throughout(async () => {
     await rebooted(async () => {
-      for (const pod of eager)
-        await until(`${pod.metadata.name} waits for Sluice`, () => waitsForSluice(pod));
+      for (const [i, pod] of eager.entries())
+        await until(`${pod.metadata.name} waits for Sluice`, () => waitsForSluice(pod, before[i]!), 120_000);
       await agentStartsAtLast();
     });
     await policyHolds();
@@ -163,7 +164,19 @@ test('where the runtime requires Sluice, no pod starts at boot before its rules:
   }
 });
 
-async function waitsForSluice(pod: KubeObject): Promise<true | undefined> {
+/** Where Sluice is the pod network it has no sandbox either, and kubelet has said so again. */
+async function waitsForSluice(pod: KubeObject, before: number): Promise<true | undefined> {
+  if (cni === 'sluice') return (await refusals(pod)) > before ? true : undefined;
   const { reason, message } = (await read(pod)).status.containerStatuses[0].state.waiting ?? {};
   return reason === 'CreateContainerError' && message.includes('sluice') ? true : undefined;
+}
+
+/** How often kubelet said that a pod gets no network from Sluice. */
+async function refusals({ metadata: { name, namespace } }: KubeObject): Promise<number> {
+  const which = `involvedObject.name=${name},reason=FailedCreatePodSandBox`;
+  const { items } = await ask('GET', `/api/v1/namespaces/${namespace}/events?fieldSelector=${which}`);
+  const ours = items.filter(({ message }: { message: string }) =>
+    message.includes('no Sluice agent answers'),
+  );
+  return ours.reduce((sum: number, { count }: { count?: number }) => sum + (count ?? 1), 0);
 }
