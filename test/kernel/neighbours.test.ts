@@ -189,16 +189,21 @@ test.each([
     try {
       site.churn(90);
       const cpu = process.cpuUsage();
-      await setTimeout(3000);
+      const startMs = performance.now();
+      // Three seconds, or as long as a busy machine takes: it is to follow, not to be fast.
+      const least = owners ? 15 : 5;
+      const seconds = () => (performance.now() - startMs) / 1000;
+      while (seconds() < 3 || (site.count.commits <= least && seconds() < 25)) await setTimeout(100);
       const { user, system } = process.cpuUsage(cpu);
       const { commits, dumps, errors } = site.count;
+      const share = (user + system) / 10_000 / seconds();
       console.log(
-        `${commits} commits and ${dumps} dumps in 3 s, ${((user + system) / 30_000).toFixed(1)} % of a processor`,
+        `${commits} commits and ${dumps} dumps in ${seconds().toFixed(1)} s, ${share.toFixed(1)} % of a processor`,
       );
       // Where every foreign commit may be one in our tables, a busy machine can make us lose the race for a look:
       // that is logged, and tried again.
       if (owners) expect(errors).toBe(0);
-      expect(commits).toBeGreaterThan(owners ? 15 : 5);
+      expect(commits).toBeGreaterThan(least);
       if (owners) expect(dumps).toBe(0);
       else expect(dumps).toBeGreaterThan(10);
     } finally {
