@@ -35,7 +35,8 @@ node() { # node N
   local n=$1 ns=$prefix-node$1 other
   namespace "$ns"
   sysctls "$ns" net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv6.conf.default.forwarding=1
-  cp link add "node$n" type veth peer name eth0 netns "$ns"
+  # A node that reboots has the link address that its neighbours know.
+  cp link add "node$n" type veth peer name eth0 address "02:00:00:00:00:$(printf %02x "$n")" netns "$ns"
   cp link set "node$n" master nodes up
   ip -n "$ns" link set eth0 up
   for f in $families; do
