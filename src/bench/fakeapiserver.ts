@@ -4,6 +4,7 @@
  */
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import type { Access } from '../kube/access.ts';
 
 export interface KubeObject {
@@ -237,12 +238,11 @@ export class FakeApiServer {
 
   /** Conditions of nodes and nothing else, by a strategic merge: those of other types stay. */
   async #patch(incoming: IncomingMessage, { path }: Request, response: ServerResponse): Promise<void> {
-    let text = '';
-    for await (const chunk of incoming) text += chunk;
+    const body = await text(incoming);
     const isMerge = incoming.headers['content-type'] === 'application/strategic-merge-patch+json';
     const node = this.#objects.get(`Node ${NODE_STATUS_PATH.exec(path)?.[1]}`);
     if (node === undefined || !isMerge) return refuse(response, node === undefined ? 404 : 415);
-    const { conditions } = (JSON.parse(text) as { status: NodeStatus }).status;
+    const { conditions } = (JSON.parse(body) as { status: NodeStatus }).status;
     const status = (node.status ?? {}) as Partial<NodeStatus>;
     const others = (status.conditions ?? []).filter(({ type }) => !conditions.some(c => c.type === type));
     this.#record('MODIFIED', { ...node, status: { ...status, conditions: [...others, ...conditions] } });
@@ -251,12 +251,11 @@ export class FakeApiServer {
 
   /** Events and nothing else; of two with one name the second is refused. */
   async #create(incoming: IncomingMessage, { path }: Request, response: ServerResponse): Promise<void> {
-    let text = '';
-    for await (const chunk of incoming) text += chunk;
+    const body = await text(incoming);
     const isJson = incoming.headers['content-type'] === 'application/json';
     const [, namespace] = EVENTS_PATH.exec(path) ?? [];
     if (namespace === undefined || !isJson) return refuse(response, namespace === undefined ? 404 : 415);
-    const object = JSON.parse(text) as KubeObject;
+    const object = JSON.parse(body) as KubeObject;
     const key = `${path}/${object.metadata.name}`;
     if (object.metadata.namespace !== namespace) return refuse(response, 400);
     if (this.events.has(key)) return refuse(response, 409);

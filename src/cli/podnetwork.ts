@@ -1,8 +1,9 @@
 /** The pod network, where the agent is to attach pods itself (`--pod-network=attach`). */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Agent } from '../agent/agent.ts';
 import type { Arrivals } from '../agent/arrivals.ts';
+import { sleep } from '../agent/sleep.ts';
 import type { StatusKeeper } from '../agent/status.ts';
 import type { ClusterEvent, PodKey } from '../model/cluster.ts';
 import type { Admission } from '../network/admission.ts';
@@ -87,7 +88,7 @@ function admissionTo(
       // What is still missing is a source's to tell: nothing says when.
       while (!isProgrammed(sandbox, local, keeper)) {
         if (performance.now() > deadlineMs) throw tooLate(sandbox, local);
-        await sleep(POLL_MS);
+        await pause(POLL_MS);
       }
     },
     adopt: sandbox => agent.note(local.started(sandbox)),
@@ -97,8 +98,7 @@ function admissionTo(
 
 async function within(ms: number, event: Promise<void>): Promise<void> {
   const waiting = new AbortController();
-  const late = sleep(ms, undefined, { signal: waiting.signal }).catch(() => {});
-  await Promise.race([event, late]);
+  await Promise.race([event, sleep(ms, waiting.signal)]);
   waiting.abort();
 }
 

@@ -49,6 +49,8 @@ export const CODE = {
 
 export const VERSIONS = ['1.0.0', '1.1.0'];
 const LARGEST_CONFIG = 512 * 1024;
+
+/** What is told to the runtime: one of its codes, and a sentence. */
 export class CniError extends Error {
   override readonly name = 'CniError';
   readonly code: number;
@@ -123,11 +125,9 @@ function reading<T>(code: number, prefix: string, read: () => T): T {
 
 /** Of names of any case, as Go reads them: containerd says `HostPort` where the conventions say `hostPort`. */
 export function portMappingsOf({ runtimeConfig }: Config): PortMapping[] {
-  return inConfig(() => {
-    const mappings = runtimeConfig?.portMappings ?? [];
-    if (!Array.isArray(mappings)) throw invalid('runtimeConfig.portMappings is no list');
-    return mappings.map(portMapping);
-  });
+  const mappings = runtimeConfig?.portMappings ?? [];
+  if (!Array.isArray(mappings)) throw invalid('runtimeConfig.portMappings is no list');
+  return mappings.map(portMapping);
 }
 
 function portMapping(mapping: unknown, index: number): PortMapping {

@@ -5,7 +5,7 @@
  *     detach   the addresses belong to nobody ─▶ the interface goes, and all of it with it
  *     collect  the same for what no living pod owns
  */
-import { type Address, type Cidr, parseCidr } from '../model/address.ts';
+import { type Cidr, parseCidr } from '../model/address.ts';
 import type { Cluster, PodKey } from '../model/cluster.ts';
 import type { DeviceName } from '../netlink/rtnetlink.ts';
 import { type Admission, Admitted, type PodIdentity, sandboxOf } from './admission.ts';
@@ -16,7 +16,7 @@ import { type Garbage, garbageOf, type Suspects, unnamed } from './garbage.ts';
 import type { NamespaceHelper } from './helper.ts';
 import { HindranceWatch } from './hindrance.ts';
 import type { HostPort } from './hostport.ts';
-import type { HostPorts } from './hostports.ts';
+import type { HostPorts, Living } from './hostports.ts';
 import { InTurn } from './inturn.ts';
 import { exhaustedFamilies, exhaustedText } from './ipam.ts';
 import type { NodeLinks } from './nodelinks.ts';
@@ -82,6 +82,9 @@ export class PodNetwork {
     this.#becomeReady = resolve;
   }
 
+  /** The addresses that pods have at the moment of the call. */
+  readonly #given: Living = () => this.#options.links.given();
+
   /** Tells policy of the pods that are attached already, and collects from time to time. Never throws. */
   async start(): Promise<void> {
     await this.#trying('pods that were attached before are not known', () => this.#adopt());
@@ -129,7 +132,7 @@ export class PodNetwork {
   async #attach(request: PodRequest): Promise<Attached> {
     const attached = await this.#attacher.attach(request, await this.plan());
     const { device, addresses } = attached;
-    await this.#openPorts(request.pod, request.hostPorts, addresses);
+    await this.#options.ports.open(request.pod, request.hostPorts, addresses, this.#given);
     await this.#admitted.admit(sandboxOf(request, addresses));
     this.#options.log.info({ device, addresses }, `attached ${request.pod} to ${device}`);
     return attached;
@@ -225,7 +228,7 @@ export class PodNetwork {
 
   // Only while nobody is being attached: the ports of a pod that is would lead to nobody yet.
   async #collectPorts(): Promise<void> {
-    const dead = await this.#options.ports.collect(() => this.#options.links.given());
+    const dead = await this.#options.ports.collect(this.#given);
     for (const { hostPort, protocol, comment } of dead)
       this.#options.log.info(
         {},
@@ -278,11 +281,6 @@ export class PodNetwork {
         `collected ${device}${owner === undefined ? '' : ` of ${owner.pod}`}: ${reason}`,
       );
     }
-  }
-
-  async #openPorts(pod: PodKey, ports: readonly HostPort[], addresses: readonly Address[]): Promise<void> {
-    if (ports.length === 0) return;
-    await this.#options.ports.open(pod, ports, addresses, () => this.#options.links.given());
   }
 
   async #detachSaying(device: DeviceName): Promise<void> {
