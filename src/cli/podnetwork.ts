@@ -52,7 +52,7 @@ export function openPodNetwork(
     node,
     links,
     helper,
-    ports: new HostPorts(table),
+    ports: new HostPorts(table, () => links.given()),
     admission,
     cluster: () => agent.cluster,
     livingPods: () => livingPods(local, keeper),

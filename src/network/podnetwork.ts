@@ -16,7 +16,7 @@ import { type Garbage, garbageOf, type Suspects, unnamed } from './garbage.ts';
 import type { NamespaceHelper } from './helper.ts';
 import { HindranceWatch } from './hindrance.ts';
 import type { HostPort } from './hostport.ts';
-import type { HostPorts, Living } from './hostports.ts';
+import type { HostPorts } from './hostports.ts';
 import { InTurn } from './inturn.ts';
 import { exhaustedFamilies, exhaustedText } from './ipam.ts';
 import type { NodeLinks } from './nodelinks.ts';
@@ -82,9 +82,6 @@ export class PodNetwork {
     this.#becomeReady = resolve;
   }
 
-  /** The addresses that pods have at the moment of the call. */
-  readonly #given: Living = () => this.#options.links.given();
-
   /** Tells policy of the pods that are attached already, and collects from time to time. Never throws. */
   async start(): Promise<void> {
     await this.#trying('pods that were attached before are not known', () => this.#adopt());
@@ -132,7 +129,7 @@ export class PodNetwork {
   async #attach(request: PodRequest): Promise<Attached> {
     const attached = await this.#attacher.attach(request, await this.plan());
     const { device, addresses } = attached;
-    await this.#options.ports.open(request.pod, request.hostPorts, addresses, this.#given);
+    await this.#options.ports.open(request.pod, request.hostPorts, addresses);
     await this.#admitted.admit(sandboxOf(request, addresses));
     this.#options.log.info({ device, addresses }, `attached ${request.pod} to ${device}`);
     return attached;
@@ -228,7 +225,7 @@ export class PodNetwork {
 
   // Only while nobody is being attached: the ports of a pod that is would lead to nobody yet.
   async #collectPorts(): Promise<void> {
-    const dead = await this.#options.ports.collect(this.#given);
+    const dead = await this.#options.ports.collect();
     for (const { hostPort, protocol, comment } of dead)
       this.#options.log.info(
         {},

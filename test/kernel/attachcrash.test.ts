@@ -128,7 +128,7 @@ function podNetwork(links: NodeLinks, helper: NamespaceHelper, table: PodTableSo
     node: 'n',
     links,
     helper,
-    ports: new HostPorts(table),
+    ports: new HostPorts(table, () => links.given()),
     admission: { admit: async () => {}, adopt: () => {}, withdraw: () => {} },
     cluster: () => ({ nodes: new Map(), pods: new Map(), namespaces: new Map(), policies: new Map() }),
     livingPods: () => undefined,

@@ -33,7 +33,7 @@ beforeAll(async () => {
     node: 'worker',
     links,
     helper: site.helper,
-    ports: new HostPorts(table),
+    ports: new HostPorts(table, () => links.given()),
     admission: { admit: async () => {}, adopt: () => {}, withdraw: id => void withdrawn.push(id) },
     cluster: () => CLUSTER,
     livingPods: () => living,

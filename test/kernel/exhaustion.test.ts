@@ -50,7 +50,7 @@ beforeAll(async () => {
     node: 'worker',
     links,
     helper: site.helper,
-    ports: new HostPorts(table),
+    ports: new HostPorts(table, () => links.given()),
     admission: { admit: async () => {}, adopt: () => {}, withdraw: () => {} },
     cluster: () => cluster,
     livingPods: () => undefined,

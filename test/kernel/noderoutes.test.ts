@@ -63,7 +63,7 @@ function host(site: PodSite, name: string): Host {
     node: name,
     links,
     helper: site.helper,
-    ports: new HostPorts(table),
+    ports: new HostPorts(table, () => links.given()),
     admission: { admit: async () => {}, adopt: () => {}, withdraw: () => {} },
     cluster: () => cluster,
     livingPods: () => undefined,

@@ -46,7 +46,7 @@ beforeEach(async () => {
   links = inNamespace(site.node, () => new NodeLinks());
   table = inNamespace(site.node, () => new PodTableSocket());
   attacher = new Attacher(links, site.helper);
-  ports = new HostPorts(table);
+  ports = new HostPorts(table, () => links.given());
   await ports.setUp({ podCidrs: PLAN.podCidrs, clusterCidrs: PLAN.podCidrs });
 });
 
@@ -65,7 +65,7 @@ async function attach(name: string): Promise<readonly Address[]> {
 }
 
 const open = async (name: string, hostPort: HostPort, addresses: readonly Address[]) => {
-  await ports.open(`shop/${name}`, [hostPort], addresses, () => links.given());
+  await ports.open(`shop/${name}`, [hostPort], addresses);
 };
 
 const list = () => site.exec(site.node, 'nft', ['list', 'table', 'inet', 'sluice-pods']);
@@ -146,11 +146,11 @@ test('a port that leads to a pod is not given to another, until the pod is gone'
   const [a, b] = [await attach('a'), await attach('b')];
   const hostPort = { protocol: 'UDP', hostPort: 53, podPort: 53 } as const;
   await open('a', hostPort, a);
-  await expect(open('b', hostPort, b)).rejects.toThrow('host port 53/UDP leads to shop/a already');
+  await expect(open('b', hostPort, b)).rejects.toThrow('host port 53/UDP leads to port 53 of shop/a already');
   await links.remove((await links.attachments()).find(({ owner }) => owner!.pod === 'shop/a')!.index);
   await open('b', hostPort, b);
   expect((await table.ports()).map(({ pod }) => pod)).toEqual(b);
-  expect(await ports.collect(async () => new Set())).toHaveLength(2);
+  expect(await new HostPorts(table, async () => new Set()).collect()).toHaveLength(2);
   expect(await table.ports()).toEqual([]);
 });
 
@@ -161,7 +161,7 @@ test('of two pods that want one port at the same time one gets it, and the other
   expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
   expect((both[1] as PromiseRejectedResult).reason).toMatchObject({
     code: 'conflict',
-    message: expect.stringContaining('leads to shop/a already'),
+    message: expect.stringContaining('leads to port 80 of shop/a already'),
   });
 });
 

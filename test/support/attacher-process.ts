@@ -16,11 +16,12 @@ import { PodTableSocket } from '../../src/network/podtablesocket.ts';
 const [cidrs = '', firstSerial = '', ...places] = process.argv.slice(2);
 const podCidrs = cidrs.split(',');
 const node = { name: 'n', labels: {}, addresses: [], podCidrs };
+const links = new NodeLinks();
 const network = new PodNetwork({
   node: 'n',
-  links: new NodeLinks(),
+  links,
   helper: new NamespaceHelper(),
-  ports: new HostPorts(new PodTableSocket()),
+  ports: new HostPorts(new PodTableSocket(), () => links.given()),
   admission: { admit: async () => {}, adopt: () => {}, withdraw: () => {} },
   cluster: () => ({
     nodes: new Map([['n', node]]),
