@@ -13,6 +13,7 @@
  */
 import { type Address, familyOf } from '../model/address.ts';
 import type { ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
+import { MultiMap } from '../model/multimap.ts';
 import type { Sandbox } from './gate/sandbox.ts';
 
 export class LocalPods {
@@ -20,6 +21,8 @@ export class LocalPods {
   readonly #now: () => Date;
   /** Every pod as the API server has it. */
   readonly #told = new Map<PodKey, Pod>();
+  /** The same, by the addresses that it gives them. */
+  readonly #claimants = new MultiMap<Address, Pod>();
   /** Living ones by their ids, the youngest last. */
   readonly #sandboxes = new Map<string, Sandbox>();
   /** Who has an address of a living sandbox: the youngest that names it. */
@@ -100,8 +103,7 @@ export class LocalPods {
   }
 
   #toldOf({ key, value }: ClusterEvent & { type: 'pod' }): ClusterEvent[] {
-    if (value === undefined) this.#told.delete(key);
-    else this.#told.set(key, value);
+    this.#replace(key, value);
     if (value === undefined || !isOf(value, this.#ended.get(key))) this.#ended.delete(key);
     const concernsUs =
       this.#said.has(key) ||
@@ -111,16 +113,25 @@ export class LocalPods {
     return concernsUs ? this.#say(key) : [{ type: 'pod', key, ...(value !== undefined && { value }) }];
   }
 
+  #replace(key: PodKey, value: Pod | undefined): void {
+    const before = this.#told.get(key);
+    for (const address of before?.addresses ?? []) this.#claimants.delete(address, before!);
+    if (value === undefined) this.#told.delete(key);
+    else this.#told.set(key, value);
+    for (const address of value?.addresses ?? []) this.#claimants.add(address, value!);
+  }
+
   /** Of the pods of these sandboxes, and of all that have or had an address of theirs. */
   #changes(sandboxes: readonly Sandbox[]): ClusterEvent[] {
     this.#holders.clear();
     for (const { key, addresses } of this.#sandboxes.values())
       for (const address of addresses) this.#holders.set(address, key);
     const changed = new Set(sandboxes.flatMap(sandbox => sandbox.addresses));
-    const claimants = [...this.#told.values(), ...this.#sandboxes.values()].filter(({ addresses }) =>
+    const claimants = [...changed].flatMap(address => [...this.#claimants.get(address)]);
+    const holders = [...this.#sandboxes.values()].filter(({ addresses }) =>
       addresses.some(address => changed.has(address)),
     );
-    const keys = new Set([...sandboxes, ...claimants].map(({ key }) => key));
+    const keys = new Set([...sandboxes, ...claimants, ...holders].map(({ key }) => key));
     return [...keys].flatMap(key => this.#say(key));
   }
 

@@ -10,6 +10,7 @@ import {
   type Pod,
   type PodKey,
 } from '../model/cluster.ts';
+import { MultiMap } from '../model/multimap.ts';
 import {
   type LabelSelector,
   type Labels,
@@ -17,7 +18,6 @@ import {
   matchesNamespace,
   type PodSelector,
 } from '../model/selector.ts';
-import { MultiMap } from './multimap.ts';
 
 /** A selectable pod and those of its addresses that no other pod owns by now (N49). */
 export interface Resident {

@@ -1,8 +1,8 @@
 /** Finds the selectors that may select a pod without a look at all of them. */
 import type { Pod } from '../model/cluster.ts';
+import { MultiMap } from '../model/multimap.ts';
 import type { LabelSelector, Labels, PodSelector } from '../model/selector.ts';
 import { labelTexts } from './directory.ts';
-import { MultiMap } from './multimap.ts';
 
 /**
  * Every selector is filed under the most telling thing that it asks for: labels of the pod, together with the
