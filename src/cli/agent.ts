@@ -73,7 +73,15 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   };
   const onHindrance = (hindrance: NetworkError | undefined) => source.tellNode(networkCondition(hindrance));
   const pods = await openPods(options, { local, agent, keeper, arrivals, onHindrance, log });
-  const view = agentView(identity, keeper, agent, nodeReader(), () => gate.status(), pods, features);
+  const view = agentView({
+    identity,
+    keeper,
+    agent,
+    readHost: nodeReader(),
+    starts: () => gate.status(),
+    pods,
+    kernel: features,
+  });
   const totals = {
     connectionsCut: () => live?.counts.cut ?? 0,
     watchRestarts: () => keeper.watchRestarts,

@@ -29,7 +29,7 @@ afterEach(async () => {
 
 async function serve(networkNamespace: string, cutsConnections = true): Promise<void> {
   const identity = { networkNamespace, cutsConnections };
-  const view = agentView(identity, keeper, { requestResync: () => {} }, nodeReader());
+  const view = agentView({ identity, keeper, agent: { requestResync: () => {} }, readHost: nodeReader() });
   server = await serveRpc({ socket, view });
 }
 

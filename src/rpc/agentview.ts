@@ -14,15 +14,28 @@ import type { AgentView, Identity } from './view.ts';
 /** Many may ask at the same time; the node is read at most this often. */
 const FRESH_MS = 500;
 
-export function agentView(
-  identity: Identity,
-  keeper: StatusKeeper,
-  agent: Pick<Agent, 'requestResync'>,
-  readHost: () => Promise<Host>,
-  starts: () => PodStarts = () => NO_GATE,
-  pods?: CniParts,
-  kernel: KernelFacts = NO_SHORTFALLS,
-): AgentView {
+export interface AgentParts {
+  readonly identity: Identity;
+  readonly keeper: StatusKeeper;
+  readonly agent: Pick<Agent, 'requestResync'>;
+  readonly readHost: () => Promise<Host>;
+  /** Default: no gate. */
+  readonly starts?: () => PodStarts;
+  /** Where Sluice attaches pods. */
+  readonly pods?: CniParts | undefined;
+  /** Default: a kernel that lacks nothing. */
+  readonly kernel?: KernelFacts;
+}
+
+export function agentView({
+  identity,
+  keeper,
+  agent,
+  readHost,
+  starts = () => NO_GATE,
+  pods,
+  kernel = NO_SHORTFALLS,
+}: AgentParts): AgentView {
   const host = rarely(readHost);
   const { network } = pods ?? {};
   const attached = rarely(async () => network && { attached: await network.facts() });

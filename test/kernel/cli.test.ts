@@ -208,7 +208,7 @@ test('`sluice inspect` and `sluice trace` say what a kernel lacks that the agent
   const identity = { networkNamespace, cutsConnections: true };
   const server = await serveRpc({
     socket,
-    view: agentView(identity, keeper, { requestResync: () => {} }, nodeReader()),
+    view: agentView({ identity, keeper, agent: { requestResync: () => {} }, readHost: nodeReader() }),
   });
   try {
     const [inspected, traced] = await Promise.all(

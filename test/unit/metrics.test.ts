@@ -24,7 +24,12 @@ let server: HttpServer;
 
 beforeEach(async () => {
   keeper = new StatusKeeper('one');
-  const view = agentView(IDENTITY, keeper, { requestResync: () => {} }, async () => HOST);
+  const view = agentView({
+    identity: IDENTITY,
+    keeper,
+    agent: { requestResync: () => {} },
+    readHost: async () => HOST,
+  });
   const metrics = makeMetrics(view, { connectionsCut: () => 7, watchRestarts: () => keeper.watchRestarts });
   server = await serveHttp({ address: '127.0.0.1:0', view, metrics });
 });

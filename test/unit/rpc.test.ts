@@ -94,7 +94,7 @@ async function serve(): Promise<void> {
   };
   server = await serveRpc({
     socket,
-    view: agentView(IDENTITY, keeper, agent, async () => host),
+    view: agentView({ identity: IDENTITY, keeper, agent, readHost: async () => host }),
     watchMs: 10,
   });
 }
