@@ -102,6 +102,7 @@ function program(): Command {
     .argument('[to]', 'namespace/pod or an address, then [:port[/protocol]]')
     .option(manifests[0], `${manifests[1]}: ask of them, not of the running agent`)
     .addOption(socket("the running agent's unix socket"))
+    .addOption(new Option('--dump <file>', 'ask of what `sluice inspect dump` wrote').conflicts('manifests'))
     .option(
       '--flows <file>',
       "many connections, one a line: FROM TO[:PORT[/PROTOCOL]]; '-' reads standard input",
@@ -126,7 +127,7 @@ function program(): Command {
     .addOption(output())
     .action(async (from, to, options) => (await import('./trace.ts')).traceCommand(from, to, options));
 
-  sluice
+  const inspect = sluice
     .command('inspect')
     .description('show what stands in the kernel of this network namespace, by pod and policy')
     .option(manifests[0], `${manifests[1]}: compare the kernel with them, not with the running agent`)
@@ -134,6 +135,12 @@ function program(): Command {
     .addOption(socket("the running agent's unix socket"))
     .addOption(output())
     .action(async options => (await import('./inspect.ts')).inspectCommand(options));
+
+  inspect
+    .command('dump')
+    .description('all that the agent and the kernel tell, as one line of JSON: for a bug report')
+    .addOption(socket("the running agent's unix socket"))
+    .action(async (_, command) => (await import('./dump.ts')).dumpCommand(command.optsWithGlobals()));
 
   sluice
     .command('check')

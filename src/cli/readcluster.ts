@@ -8,12 +8,13 @@ import type { AgentClient } from '../rpc/client.ts';
 import type { StateObject } from '../rpc/messages.ts';
 import { askAgent } from './askagent.ts';
 import { requireReadable } from './check.ts';
+import { readDump } from './dump.ts';
 import { CommandError } from './errors.ts';
 
 /** Where there are no manifests the agent is asked. */
 export type ClusterOptions =
   | { readonly manifests: string }
-  | { readonly manifests?: never; readonly socket: string };
+  | { readonly manifests?: never; readonly socket: string; readonly dump?: string };
 
 /** `node` says as which node of the manifests this one is judged; the agent knows its own. */
 export type NodeOptions = ClusterOptions & { readonly node?: string };
@@ -40,18 +41,22 @@ export interface Standard {
 
 /** Throws CommandError where there is nothing to read. */
 export async function readCluster(options: ClusterOptions): Promise<ReadCluster> {
-  return options.manifests === undefined
-    ? askAgent(options.socket, readAgent)
-    : readFolder(options.manifests);
+  if (options.manifests !== undefined) return readFolder(options.manifests);
+  return options.dump === undefined ? askAgent(options.socket, readAgent) : readDumped(options.dump);
 }
 
 async function readAgent(agent: AgentClient): Promise<ReadCluster> {
   const { denies_unknown_pods } = await agent.status();
-  return {
-    cluster: await clusterOf(agent),
-    unknownPods: denies_unknown_pods ? 'deny' : 'allow',
-    problems: [],
-  };
+  return told(await clusterOf(agent), denies_unknown_pods);
+}
+
+async function readDumped(file: string): Promise<ReadCluster> {
+  const { status, state } = await readDump(file);
+  return told(clusterFrom(state), status.denies_unknown_pods);
+}
+
+function told(cluster: Cluster, deniesUnknownPods: boolean): ReadCluster {
+  return { cluster, unknownPods: deniesUnknownPods ? 'deny' : 'allow', problems: [] };
 }
 
 async function readFolder(manifests: string): Promise<ReadCluster> {
@@ -94,8 +99,12 @@ async function standardOfAgent(agent: AgentClient): Promise<Standard> {
 async function clusterOf(agent: AgentClient): Promise<Cluster> {
   const { equal_at_ms } = await agent.status();
   if (equal_at_ms === 0) throw new Error('it has not read its cluster yet (sluice status says why)');
+  return clusterFrom(await agent.state());
+}
+
+function clusterFrom(state: readonly StateObject[]): Cluster {
   const cluster = new ClusterState();
-  for (const object of await agent.state()) cluster.apply(eventOf(object));
+  for (const object of state) cluster.apply(eventOf(object));
   return cluster;
 }
 

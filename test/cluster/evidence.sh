@@ -27,6 +27,7 @@ node() { # node N
   save "$name-agent-before.log" "${kubectl[@]}" -n sluice logs --previous "$pod"
   save "$name-status.json" "${kubectl[@]}" -n sluice exec "$pod" -- sluice status -o json
   save "$name-inspect.json" "${kubectl[@]}" -n sluice exec "$pod" -- sluice inspect -o json
+  save "$name-dump.json" "${kubectl[@]}" -n sluice exec "$pod" -- sluice inspect dump
 }
 
 save pods.yaml "${kubectl[@]}" get pods -A -o yaml

@@ -159,6 +159,23 @@ describe('a live agent', () => {
     }
   });
 
+  test('is in one line of `sluice inspect dump`, of which `explain` can be asked when the agent is gone', async () => {
+    const { status, stdout } = sluice('inspect', 'dump');
+    expect([status, stdout.split('\n').length]).toEqual([0, 2]);
+    const { at, agent: told, kernel } = JSON.parse(stdout);
+    expect(Math.abs(Date.now() - Date.parse(at))).toBeLessThan(600_000);
+    expect(told.status).toMatchObject({ node: NODE, ready: true });
+    expect(kernel.tables).toContain('comment "shop/db');
+    const file = join(folder, 'dump.json');
+    writeFileSync(file, stdout);
+    await stop(agent!);
+    const answer = sluiceIn(netns, ['explain', 'shop/cron', 'shop/db:5432', '--dump', file]);
+    expect(answer.stdout).toMatch(/^deny /);
+    const after = JSON.parse(sluice('inspect', 'dump').stdout);
+    expect(after.agent.missing).toContain('no agent runs here');
+    expect(after.kernel.tables).toBe(kernel.tables);
+  });
+
   test('is not believed in another network namespace', () => {
     const other = new Netns();
     try {
