@@ -7,26 +7,30 @@ work=$GATE_WORK
 mount --make-rprivate /
 mount -t proc proc /proc
 mount -t tmpfs tmpfs /run && mkdir -p /run/lock
-mkdir -p "$work/cni" /var/lib/cni
+mkdir -p "$work/cni" "$work/plugins" /var/lib/cni
 mount -t tmpfs tmpfs /var/lib/cni
 mount --make-rshared /
 
-# Pods send to a host beyond a link of the node; what has passed all rules is counted.
+# Pods send to a host beyond a link of the node; what has passed all rules is counted: of those under the default deny,
+# and of others.
 ip link set lo up
 sysctl -qw net.ipv4.ip_forward=1
 ip link add outside type veth peer name far
 ip link set outside up && ip link set far up
-ip addr add 192.0.2.1/24 dev outside
-ip neigh add 192.0.2.9 lladdr 02:00:00:00:00:99 dev outside nud permanent
+ip addr add 203.0.113.1/24 dev outside
+ip neigh add 203.0.113.9 lladdr 02:00:00:00:00:99 dev outside nud permanent
 nft -f - <<END
 table inet watch {
   chain passed {
     type filter hook postrouting priority 300
-    ip saddr 10.88.0.0/22 counter
+    oifname "outside" tcp dport 80 counter
+    oifname "outside" tcp dport 81 counter
   }
 }
 END
-cat >"$work/cni/10-ptp.conflist" <<END
+plugins=$work/plugins
+[ "$1" = attach ] || plugins=$bin
+[ "$1" = attach ] || cat >"$work/cni/10-ptp.conflist" <<END
 {"cniVersion": "1.0.0", "name": "pods", "plugins": [{"type": "ptp", "ipMasq": false, "ipam": {"type": "host-local",
   "dataDir": "/run/cni-ipam", "ranges": [[{"subnet": "10.88.0.0/22"}]], "routes": [{"dst": "0.0.0.0/0"}]}}]}
 END
@@ -38,8 +42,9 @@ sandbox = '$pause'
 [plugins.'io.containerd.cri.v1.runtime']
 restrict_oom_score_adj = true
 [plugins.'io.containerd.cri.v1.runtime'.cni]
-bin_dirs = ['$bin']
+bin_dirs = ['$plugins']
 conf_dir = '$work/cni'
+use_internal_loopback = true
 END
 containerd -c "$work/containerd.toml" >"$work/containerd.log" 2>&1 &
 until ctr version >/dev/null 2>&1; do sleep 0.1; done
