@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { occupy, vacate } from './support/addresses.ts';
 import { call, remove } from './support/api.ts';
-import { cni, until, within } from './support/cluster.ts';
+import { cni, families, until, within } from './support/cluster.ts';
 import { Prober, wrong } from './support/prober.ts';
 import { endpoint, PORT, type RunningPod, type Site, settles, site } from './support/site.ts';
 
@@ -15,6 +15,10 @@ beforeAll(async () => {
 afterAll(async () => {
   if (cni === 'sluice') await vacate('node1');
 });
+
+/** The address that comes back: where Sluice gives them, an IPv4 one, since an IPv6 network is never used up. */
+const addressOf = ({ addresses, address }: RunningPod) =>
+  cni === 'sluice' ? addresses.find(text => !text.includes(':'))! : address;
 
 /** That this address is the next that the node gives to a pod. */
 function giveAgain(node: string, address: string): Promise<void> {
@@ -45,26 +49,29 @@ async function replace(old: RunningPod, name: string, labels: Record<string, str
     const { status } = await call('GET', `/api/v1/namespaces/${old.namespace}/pods/${old.name}`);
     return status === 404 ? true : undefined;
   });
-  await giveAgain(old.node, old.address);
+  await giveAgain(old.node, addressOf(old));
   const pod = await place.pod(name, { node: old.node, labels });
   if (cni === 'sluice') await vacate(old.node);
-  expect(pod.address).toBe(old.address);
+  expect(addressOf(pod)).toBe(addressOf(old));
   return pod;
 }
 
-test('a pod that gets the address of another has its own policy, not that of the other', async () => {
-  const closed = await place.pod('first', { node: 'node1', labels: { closed: 'yes' } });
-  expect(await settles(client, endpoint(closed.address), 'closed')).toBe('closed');
+test.skipIf(cni === 'sluice' && !families.includes('4'))(
+  'a pod that gets the address of another has its own policy, not that of the other',
+  async () => {
+    const closed = await place.pod('first', { node: 'node1', labels: { closed: 'yes' } });
+    expect(await settles(client, endpoint(addressOf(closed)), 'closed')).toBe('closed');
 
-  const open = await replace(closed, 'second', {});
-  expect(await settles(client, endpoint(open.address), 'open')).toBe('open');
+    const open = await replace(closed, 'second', {});
+    expect(await settles(client, endpoint(addressOf(open)), 'open')).toBe('open');
 
-  const again = await replace(open, 'third', { closed: 'yes' });
-  const prober = await Prober.start(client, {
-    flows: [{ address: again.address, port: PORT }],
-    intervalMs: 10,
-    limitMs: 500,
-  });
-  await new Promise(resolve => setTimeout(resolve, 1000));
-  expect(wrong(await prober.stop(), 0, 'closed'), 'since the pod is ready').toEqual([]);
-});
+    const again = await replace(open, 'third', { closed: 'yes' });
+    const prober = await Prober.start(client, {
+      flows: [{ address: addressOf(again), port: PORT }],
+      intervalMs: 10,
+      limitMs: 500,
+    });
+    await new Promise(resolve => setTimeout(resolve, 1000));
+    expect(wrong(await prober.stop(), 0, 'closed'), 'since the pod is ready').toEqual([]);
+  },
+);
