@@ -55,7 +55,7 @@ export class Attacher {
     this.#helper = helper;
   }
 
-  /** Throws NetworkError. What was made until then stays, for a repetition, for `detach` or for the collection. */
+  /** Throws NetworkError. What was made until then stays: it is the caller's to keep or to take away. */
   async attach(request: AttachRequest, plan: NodePlan): Promise<Attached> {
     const inside = await this.#open(request.namespace);
     const socket = new RtnetlinkSocket(inside.socket);

@@ -118,7 +118,10 @@ export class PodNetwork {
     clearInterval(this.#timer);
   }
 
-  /** Answers when the pod's rules are in force. Repeated, it gives the same answer. Throws NetworkError. */
+  /**
+   * Answers when the pod's rules are in force. Repeated, it gives the same answer. Throws NetworkError; nothing is left
+   * then of what was not there before.
+   */
   attach(request: PodRequest): Promise<Attached> {
     return this.#changing(deviceName(request), () => this.#attach(request)).catch(error => {
       this.#options.log.warn({}, `${request.pod} is not attached: ${(error as Error).message}`);
@@ -127,6 +130,18 @@ export class PodNetwork {
   }
 
   async #attach(request: PodRequest): Promise<Attached> {
+    const device = deviceName(request);
+    const stood = await this.#options.links.link(device);
+    try {
+      return await this.#attachUnderRules(request);
+    } catch (error) {
+      // What cannot be taken away now either is collected.
+      if (stood === undefined) await this.#takeAway(device).catch(() => {});
+      throw error;
+    }
+  }
+
+  async #attachUnderRules(request: PodRequest): Promise<Attached> {
     const attached = await this.#attacher.attach(request, await this.plan());
     const { device, addresses } = attached;
     await this.#options.ports.open(request.pod, request.hostPorts, addresses);
@@ -289,14 +304,16 @@ export class PodNetwork {
 
   /** Answers what was there. */
   #detach(device: DeviceName): Promise<Attachment | undefined> {
-    return this.#changing(device, async () => {
-      const found = await this.#options.links.attachment(device);
-      this.#admitted.withdraw(device);
-      if (found === undefined) return undefined;
-      await this.#options.ports.close(found.addresses);
-      await this.#options.links.remove(found.index);
-      return found;
-    });
+    return this.#changing(device, () => this.#takeAway(device));
+  }
+
+  async #takeAway(device: DeviceName): Promise<Attachment | undefined> {
+    const found = await this.#options.links.attachment(device);
+    this.#admitted.withdraw(device);
+    if (found === undefined) return undefined;
+    await this.#options.ports.close(found.addresses);
+    await this.#options.links.remove(found.index);
+    return found;
   }
 }
 

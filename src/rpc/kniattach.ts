@@ -93,7 +93,10 @@ function portMapping({ protocol, host_port, container_port, host_ip }: PortMappi
 }
 
 async function detach(network: PodNetwork, request: DetachInterfaceRequest) {
-  await network.detachSandbox(requireSandbox(request.id));
+  const sandbox = requireSandbox(request.id);
+  await network.detachSandbox(sandbox);
+  // One that a killed agent left half made does not say whose it is.
+  await network.detach({ sandbox, interface: INTERFACE });
   return {};
 }
 

@@ -1,137 +1,180 @@
 /**
- * K4: attaching and detaching 1,000 pods while the process that does it is killed again and again: what it answered is
- * what stands, no address is given to two pods, and in the end nothing is left.
+ * K4: 1,000 pods come and go while the agent that attaches them is killed at any moment, also before it has started:
+ * what it answered is what stands, no address is given to two pods, policy holds for those that are there, whether an
+ * agent lives or not, and in the end nothing is left.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { inNamespace } from '../../src/lab/netns.ts';
-import type { NamespaceHelper } from '../../src/network/helper.ts';
-import { HostPorts } from '../../src/network/hostports.ts';
-import { NodeLinks } from '../../src/network/nodelinks.ts';
-import { PodNetwork } from '../../src/network/podnetwork.ts';
-import { PodTableSocket } from '../../src/network/podtablesocket.ts';
+import { probe } from '../../src/lab/probe/probe.ts';
+import { parseAddress } from '../../src/model/address.ts';
+import { AgentProcess } from '../support/agent-process.ts';
+import { KniClient } from '../support/kniclient.ts';
+import { type Place, PodChurn } from '../support/podchurn.ts';
+import { type Books, openBooks } from '../support/podnetwork.ts';
 import { PodSite } from '../support/podsite.ts';
 
-const PROGRAM = fileURLToPath(new URL('../support/attacher-process.ts', import.meta.url));
-const CIDRS = '10.80.0.0/24,fd80::/64';
+const CIDRS = ['10.80.0.0/24', 'fd80::/64'];
 const PODS = 1000;
-/** Pods come and go in these. */
-const NAMESPACES = 64;
-/** Answers that a process gives at most before it is killed. */
-const MOST_ANSWERS = 240;
+const PLACES = 64;
+/** Answers that an agent gives at most before it is killed. */
+const MOST_ANSWERS = 360;
+/** How long an agent lives at most that does not get as far as that. */
+const HASTY_MS = 2000;
+/** Of each kind, those that are tried with packets. */
+const TRIED = 3;
 
+let folder: string;
 let site: PodSite;
-let links: NodeLinks;
-let table: PodTableSocket;
-const names = Array.from({ length: NAMESPACES }, (_, index) => `pod${index}`);
+let books: Books;
+let places: Place[];
+const agents: AgentProcess[] = [];
 
 beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-crash-'));
+  writeFileSync(join(folder, 'cluster.json'), JSON.stringify(manifests()));
   site = await PodSite.build();
-  links = inNamespace(site.node, () => new NodeLinks());
-  table = inNamespace(site.node, () => new PodTableSocket());
-  for (const name of names) await site.add(name);
+  books = openBooks(site);
+  places = [];
+  for (let index = 0; index < PLACES; index++)
+    places.push({
+      path: await site.add(`pod${index}`),
+      ...(index % 5 === 0 && { hostPort: 1000 + index }),
+    });
 }, 120_000);
 
 afterAll(async () => {
-  links.close();
-  table.close();
+  for (const agent of agents) await agent.kill(); // one that lives still where the test has failed
+  books.close();
   await site.close();
+  rmSync(folder, { recursive: true });
 }, 120_000);
 
-/** What was last answered about each sandbox: its addresses, empty where it is gone. */
-const answered = new Map<string, string>();
-/** Asked about again, and not answered yet: they may be in either state. */
-const unsure = new Set<string>();
-/** Who is in which namespace, or may be. */
-const occupants = new Map<string, string>();
-const attached = new Set<string>();
+/** Every other pod is shut by policy, the rest is not selected. */
+const isShut = (pod: string) => Number(pod.slice(1)) % 2 === 0;
 
-/** Killed behind so many answers, in the middle of others. Answers how many there were. */
-async function churn(enough: number, serial: number): Promise<number> {
-  const places = names.map(name => {
-    const occupant = occupants.get(site.path(name));
-    return site.path(name) + (occupant === undefined ? '' : `=${occupant}`);
-  });
-  const child: ChildProcess = inNamespace(site.node, () =>
-    spawn(process.execPath, [PROGRAM, CIDRS, String(serial), ...places], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    }),
-  );
-  let answers = 0;
-  const ended = once(child, 'close');
-  const lines = createInterface({ input: child.stdout! });
-  lines.on('line', line => {
-    const [verb, namespace = '', sandbox = '', addresses = ''] = line.split(' ');
-    if (verb === 'begin') {
-      unsure.add(sandbox);
-      occupants.set(namespace, sandbox);
-      return;
-    }
-    answers++;
-    unsure.delete(sandbox);
-    answered.set(sandbox, addresses);
-    if (verb === 'attach') attached.add(sandbox);
-    else occupants.delete(namespace);
-  });
-  while (answers < enough && child.exitCode === null) await sleep(1);
-  await sleep(Math.random() * 20);
-  child.kill('SIGKILL');
-  await ended;
-  return answers;
+function manifests(): object {
+  const pods = Array.from({ length: 2 * PODS }, (_, index) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `p${index}`, namespace: 'shop', labels: { shut: String(isShut(`p${index}`)) } },
+    spec: { nodeName: 'n', containers: [] },
+  }));
+  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, spec: { podCIDRs: CIDRS } };
+  const policy = {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name: 'shut', namespace: 'shop' },
+    spec: { podSelector: { matchLabels: { shut: 'true' } }, policyTypes: ['Ingress', 'Egress'] },
+  };
+  return { apiVersion: 'v1', kind: 'List', items: [node, policy, ...pods] };
+}
+
+const socket = () => join(folder, 'sluice.sock');
+function startAgent(): AgentProcess {
+  const manifests = join(folder, 'cluster.json');
+  const rest = ['--manifests', manifests, '--socket', socket(), '--pod-network', 'attach'];
+  const agent = new AgentProcess(site.node, 'n', rest);
+  agents.push(agent);
+  return agent;
+}
+
+/** An agent that answers, and what to ask it with. */
+async function answeringAgent(): Promise<{ agent: AgentProcess; kni: KniClient }> {
+  const agent = startAgent();
+  await agent.inForce();
+  const kni = new KniClient(socket());
+  await kni.answered();
+  return { agent, kni };
 }
 
 /** What stands is what was answered, once and nowhere else. */
-async function compare(): Promise<void> {
-  const attachments = await links.attachments();
+async function compareKernel(churn: PodChurn): Promise<void> {
+  const attachments = await books.links.attachments();
   const given = attachments.flatMap(({ addresses }) => addresses);
   expect(new Set(given).size, 'an address that two pods have').toBe(given.length);
-  expect(site.routes().sort(), 'routes without an interface').toEqual(
-    [...given, '10.80.0.0/24', 'fd80::/64'].sort(),
-  );
+  expect(site.routes().sort(), 'routes without an interface').toEqual([...given, ...CIDRS].sort());
   expect(attachments.length).toBe(site.devices().length);
   const standing = new Map(attachments.map(its => [its.owner?.sandbox, its.addresses.join()]));
-  const sure = [...answered].filter(([name]) => !unsure.has(name));
-  expect(Object.fromEntries(sure.map(([name]) => [name, standing.get(name) ?? '']))).toEqual(
-    Object.fromEntries(sure),
+  const sure = [...churn.answered].filter(([pod]) => !churn.unsure.has(pod));
+  expect(Object.fromEntries(sure.map(([pod]) => [pod, standing.get(pod) ?? '']))).toEqual(
+    Object.fromEntries(sure.map(([pod, addresses]) => [pod, addresses.join()])),
   );
 }
 
-test('K4: 1,000 pods, killed at any moment: no address twice, books equal to the kernel, nothing left', async () => {
-  let kills = 0;
-  for (; attached.size < PODS; kills++) {
-    const answers = await churn(1 + Math.floor(Math.random() * MOST_ANSWERS), 1000 * kills);
-    expect(answers).toBeGreaterThan(0);
-    await compare();
-  }
-  expect(kills).toBeGreaterThan(5);
-  await detachAll();
-  expect([site.devices(), site.routes(), await table.ports()]).toEqual([
-    [],
-    ['10.80.0.0/24', 'fd80::/64'],
-    [],
-  ]);
-}, 900_000);
-
-/** As the runtime would, by a process that knows nothing of those before it. */
-async function detachAll(): Promise<void> {
-  const network = inNamespace(site.node, () => podNetwork(links, site.helper, table));
-  for (const sandbox of occupants.values()) await network.detach({ sandbox, interface: 'eth0' });
-  await network.collect();
+/** The rules of an agent that has just started name every address that is given out, whose it is, and no other. */
+async function compareRules(): Promise<void> {
+  const attachments = await books.links.attachments();
+  const given = attachments.flatMap(({ addresses, owner }) =>
+    addresses.map(address => `${address} "${owner!.pod}"`),
+  );
+  expect(named().sort()).toEqual(given.sort());
 }
 
-function podNetwork(links: NodeLinks, helper: NamespaceHelper, table: PodTableSocket): PodNetwork {
-  return new PodNetwork({
-    node: 'n',
-    links,
-    helper,
-    ports: new HostPorts(table, () => links.given()),
-    admission: { admit: async () => {}, adopt: () => {}, withdraw: () => {} },
-    cluster: () => ({ nodes: new Map(), pods: new Map(), namespaces: new Map(), policies: new Map() }),
-    livingPods: () => undefined,
-    log: { info: () => {}, warn: () => {} },
+function named(): string[] {
+  return ['ip', 'ip6'].flatMap(family => {
+    const map = site.exec(site.node, 'nft', ['list', 'map', family, 'sluice', 'ingress-pods']);
+    return [...map.matchAll(/(\S+) comment ("[^"]*")/g)].map(([, address, pod]) => `${address} ${pod}`);
   });
 }
+
+/** Real packets between some that are attached; answers how many verdicts there were. */
+async function tryPackets(churn: PodChurn): Promise<number> {
+  const attached = churn.attached();
+  for (const { place, addresses } of attached) site.settleAt(place.path, addresses);
+  const [shut, open] = [true, false].map(kind =>
+    attached.filter(({ pod }) => isShut(pod) === kind).slice(0, TRIED),
+  );
+  const some = [...shut!, ...open!];
+  const tried = some.flatMap(from => some.filter(to => to !== from).map(to => ({ from, to })));
+  const flows = tried.flatMap(({ from, to }) =>
+    [0, 1].map(family => ({
+      from: parseAddress(from.addresses[family]!)!,
+      to: parseAddress(to.addresses[family]!)!,
+      protocol: 'TCP' as const,
+      port: 80,
+    })),
+  );
+  const wanted = tried.flatMap(({ from, to }) =>
+    Array(2).fill(isShut(from.pod) || isShut(to.pod) ? 'closed' : 'open'),
+  );
+  expect(await probe(site, flows)).toEqual(wanted);
+  return flows.length;
+}
+
+test('K4: 1,000 pods, the agent killed at any moment: no address twice, books equal to the kernel, policy stands, nothing left', async () => {
+  const churn = new PodChurn(places);
+  let [kills, verdicts] = [0, 0];
+  while (churn.pods < PODS) {
+    const hasty = startAgent();
+    await sleep(Math.random() * HASTY_MS);
+    await hasty.kill();
+    const { agent, kni } = await answeringAgent();
+    await compareRules();
+    const enough = churn.answers + 1 + Math.floor(Math.random() * MOST_ANSWERS);
+    const over = new AbortController();
+    const running = churn.run(kni, over.signal);
+    const isEnough = async () => {
+      while (churn.answers < enough) await sleep(1);
+      await sleep(Math.random() * 20);
+    };
+    await Promise.race([running, isEnough()]);
+    over.abort();
+    await agent.kill();
+    await running;
+    kni.close();
+    kills++;
+    await compareKernel(churn);
+    verdicts += await tryPackets(churn);
+  }
+  expect(kills).toBeGreaterThan(5);
+  expect(verdicts).toBeGreaterThan(20 * kills);
+  const { agent, kni } = await answeringAgent();
+  await churn.detachAll(kni);
+  expect([site.devices(), site.routes(), await books.table.ports()]).toEqual([[], CIDRS, []]);
+  await expect.poll(named, { timeout: 20_000 }).toEqual([]);
+  kni.close();
+  await agent.kill();
+}, 900_000);

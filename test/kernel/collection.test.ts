@@ -1,26 +1,15 @@
 /** K4: what no living pod owns is taken away: interfaces, addresses, routes, host ports, rules; one log line each. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { inNamespace } from '../../src/lab/netns.ts';
-import type { Cluster, Node, PodKey } from '../../src/model/cluster.ts';
+import type { Node, PodKey } from '../../src/model/cluster.ts';
 import { GRACE_MS } from '../../src/network/garbage.ts';
-import { HostPorts } from '../../src/network/hostports.ts';
-import { NodeLinks } from '../../src/network/nodelinks.ts';
-import { PodNetwork } from '../../src/network/podnetwork.ts';
-import { PodTableSocket } from '../../src/network/podtablesocket.ts';
+import { clusterOf, openPodNetwork, type TestNetwork } from '../support/podnetwork.ts';
 import { PodSite } from '../support/podsite.ts';
 
 const NODE: Node = { name: 'worker', labels: {}, addresses: [], podCidrs: ['10.82.0.0/24', 'fd82::/64'] };
-const CLUSTER: Cluster = {
-  nodes: new Map([['worker', NODE]]),
-  pods: new Map(),
-  namespaces: new Map(),
-  policies: new Map(),
-};
+const CLUSTER = clusterOf(NODE);
 
 let site: PodSite;
-let links: NodeLinks;
-let table: PodTableSocket;
-let network: PodNetwork;
+let opened: TestNetwork;
 let nowMs = 0;
 let living: Set<PodKey> | undefined;
 const withdrawn: string[] = [];
@@ -28,14 +17,8 @@ const said: string[] = [];
 
 beforeAll(async () => {
   site = await PodSite.build();
-  [links, table] = inNamespace(site.node, () => [new NodeLinks(), new PodTableSocket()] as const);
-  network = new PodNetwork({
-    node: 'worker',
-    links,
-    helper: site.helper,
-    ports: new HostPorts(table, () => links.given()),
+  opened = openPodNetwork(site, 'worker', () => CLUSTER, {
     admission: { admit: async () => {}, adopt: () => {}, withdraw: id => void withdrawn.push(id) },
-    cluster: () => CLUSTER,
     livingPods: () => living,
     log: {
       info: (_, message) => void (message.startsWith('attached') || said.push(message)),
@@ -43,18 +26,16 @@ beforeAll(async () => {
     },
     now: () => nowMs,
   });
-  await network.setUp();
+  await opened.network.setUp();
 });
 
 afterAll(async () => {
-  network.close();
-  links.close();
-  table.close();
+  opened.close();
   await site.close();
 });
 
 async function attach(name: string, hostPort: number): Promise<string> {
-  const { device } = await network.attach({
+  const { device } = await opened.network.attach({
     pod: `shop/${name}`,
     sandbox: `box-${name}`,
     interface: 'eth0',
@@ -76,7 +57,7 @@ test('a pod that is gone, what is half made, and rules of an interface that is g
   await site.drop('vanishes');
   await expect.poll(() => site.devices()).not.toContain(vanishes);
   living = undefined; // the API server cannot be read: nobody knows who is gone
-  await network.collect();
+  await opened.network.collect();
   expect(withdrawn).toEqual([vanishes]);
   expect(said.splice(0).sort()).toEqual([
     'collected host port 82/TCP of shop/vanishes: nobody has its address',
@@ -85,10 +66,10 @@ test('a pod that is gone, what is half made, and rules of an interface that is g
   ]);
 
   living = new Set<PodKey>(['shop/stays']);
-  await network.collect();
+  await opened.network.collect();
   expect(said, 'before its time').toEqual([]);
   nowMs += GRACE_MS;
-  await network.collect();
+  await opened.network.collect();
   expect(new Set(said)).toEqual(
     new Set([
       `collected ${dies} of shop/dies: no such pod runs on this node`,
@@ -99,5 +80,5 @@ test('a pod that is gone, what is half made, and rules of an interface that is g
   expect(new Set(withdrawn)).toEqual(new Set([vanishes, dies, half]));
   expect(site.devices().sort()).toEqual([stays, 'somebodys'].sort());
   expect(site.podRoutes()).toEqual(['10.82.0.1', 'fd82::1']);
-  expect((await table.ports()).map(({ comment }) => comment)).toEqual(['shop/stays', 'shop/stays']);
+  expect((await opened.table.ports()).map(({ comment }) => comment)).toEqual(['shop/stays', 'shop/stays']);
 });

@@ -6,15 +6,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ApiServer } from '../../src/kube/apiserver.ts';
 import { ConditionWriter } from '../../src/kube/conditionwriter.ts';
 import { realTiming } from '../../src/kube/timing.ts';
-import { inNamespace } from '../../src/lab/netns.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';
-import type { Cluster, Node } from '../../src/model/cluster.ts';
-import { HostPorts } from '../../src/network/hostports.ts';
-import { NodeLinks } from '../../src/network/nodelinks.ts';
-import { PodNetwork } from '../../src/network/podnetwork.ts';
-import { PodTableSocket } from '../../src/network/podtablesocket.ts';
+import type { Node } from '../../src/model/cluster.ts';
 import { FakeApiServer } from '../support/apiserver.ts';
+import { clusterOf, openPodNetwork, type TestNetwork } from '../support/podnetwork.ts';
 import { PodSite } from '../support/podsite.ts';
 
 const CIDRS = ['10.81.0.0/29', 'fd81::/64'];
@@ -22,9 +18,7 @@ const NODE: Node = { name: 'worker', labels: {}, addresses: [], podCidrs: CIDRS 
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
 
 let site: PodSite;
-let links: NodeLinks;
-let table: PodTableSocket;
-let network: PodNetwork;
+let opened: TestNetwork;
 let server: FakeApiServer;
 let api: ApiServer;
 const stop = new AbortController();
@@ -39,35 +33,19 @@ beforeAll(async () => {
   writing = writer.run(stop.signal);
   site = await PodSite.build();
   for (const name of NAMES) await site.add(name);
-  [links, table] = inNamespace(site.node, () => [new NodeLinks(), new PodTableSocket()] as const);
-  const cluster: Cluster = {
-    nodes: new Map([['worker', NODE]]),
-    pods: new Map(),
-    namespaces: new Map(),
-    policies: new Map(),
-  };
-  network = new PodNetwork({
-    node: 'worker',
-    links,
-    helper: site.helper,
-    ports: new HostPorts(table, () => links.given()),
-    admission: { admit: async () => {}, adopt: () => {}, withdraw: () => {} },
-    cluster: () => cluster,
-    livingPods: () => undefined,
+  const cluster = clusterOf(NODE);
+  opened = openPodNetwork(site, 'worker', () => cluster, {
     onHindrance: found => writer.set(found && { reason: found.code, message: found.message }),
-    log: { info: () => {}, warn: () => {} },
   });
-  await network.start();
+  await opened.network.start();
 });
 
 afterAll(async () => {
-  network.close();
+  opened.close();
   stop.abort();
   await writing;
   await api.close();
   await server.stop();
-  links.close();
-  table.close();
   await site.close();
 });
 
@@ -77,7 +55,11 @@ const status = () => condition()?.status;
 
 async function attach(name: string): Promise<readonly string[]> {
   const request = { sandbox: `box-${name}`, interface: 'eth0', hostPorts: [] } as const;
-  const { addresses } = await network.attach({ ...request, pod: `shop/${name}`, namespace: site.path(name) });
+  const { addresses } = await opened.network.attach({
+    ...request,
+    pod: `shop/${name}`,
+    namespace: site.path(name),
+  });
   site.settle(name, addresses);
   return addresses;
 }
@@ -95,14 +77,13 @@ test('K14: the Node says so while no address of one family is free, and no longe
     message: 'all 6 addresses of 10.81.0.0/29 are in use',
   });
   await expect(attach('g')).rejects.toMatchObject({ code: 'exhausted' });
-  await network.detach({ sandbox: 'box-g', interface: 'eth0' }); // as a runtime does with what failed
-  expect(site.devices()).toHaveLength(6);
+  expect(site.devices(), 'nothing is left of what was refused').toHaveLength(6);
 
   const [from, to] = [given[0]!, given[5]!].map(addresses => addresses.map(text => parseAddress(text)!));
   const flows = [0, 1].map(at => ({ from: from![at]!, to: to![at]!, protocol: 'UDP', port: 53 }) as const);
   expect(await probe(site, flows), 'pods that run').toEqual(['open', 'open']);
 
-  await network.detach({ sandbox: 'box-c', interface: 'eth0' });
+  await opened.network.detach({ sandbox: 'box-c', interface: 'eth0' });
   await expect.poll(status, { timeout: 10_000 }).toBe('False');
   expect((await attach('g'))[0]).toBe(given[2]![0]);
   await expect.poll(status, { timeout: 10_000 }).toBe('True');

@@ -2,21 +2,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nodeRoutes } from '../../src/health/attachchecks.ts';
 import type { Ours } from '../../src/health/facts.ts';
-import { inNamespace } from '../../src/lab/netns.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';
 import type { Cluster, Node } from '../../src/model/cluster.ts';
-import { HostPorts } from '../../src/network/hostports.ts';
-import { NodeLinks } from '../../src/network/nodelinks.ts';
-import { PodNetwork } from '../../src/network/podnetwork.ts';
-import { PodTableSocket } from '../../src/network/podtablesocket.ts';
+import { clusterOf, openPodNetwork, type TestNetwork } from '../support/podnetwork.ts';
 import { PodSite } from '../support/podsite.ts';
 
-interface Host {
+interface Host extends TestNetwork {
   readonly site: PodSite;
-  readonly network: PodNetwork;
-  readonly links: NodeLinks;
-  readonly table: PodTableSocket;
 }
 
 const node = (name: string, number: number, addresses: string[]): Node => ({
@@ -33,12 +26,7 @@ const FAR = node('far', 3, ['10.90.1.1', 'fd90:1::1']);
 let hosts: Host[] = [];
 let cluster: Cluster;
 const setNodes = (...nodes: Node[]) => {
-  cluster = {
-    nodes: new Map(nodes.map(its => [its.name, its])),
-    pods: new Map(),
-    namespaces: new Map(),
-    policies: new Map(),
-  };
+  cluster = clusterOf(...nodes);
 };
 
 beforeAll(async () => {
@@ -52,31 +40,14 @@ beforeAll(async () => {
     ip('address', 'add', `10.90.0.${index + 1}/24`, 'dev', 'up0');
     ip('address', 'add', `fd90::${index + 1}/120`, 'dev', 'up0', 'nodad');
     ip('route', 'add', 'default', 'via', '10.90.0.254');
-    hosts.push(host(site, index === 0 ? 'one' : 'two'));
+    hosts.push({ site, ...openPodNetwork(site, index === 0 ? 'one' : 'two', () => cluster) });
   }
   for (const { network } of hosts) await network.start();
 });
 
-function host(site: PodSite, name: string): Host {
-  const [links, table] = inNamespace(site.node, () => [new NodeLinks(), new PodTableSocket()] as const);
-  const network = new PodNetwork({
-    node: name,
-    links,
-    helper: site.helper,
-    ports: new HostPorts(table, () => links.given()),
-    admission: { admit: async () => {}, adopt: () => {}, withdraw: () => {} },
-    cluster: () => cluster,
-    livingPods: () => undefined,
-    log: { info: () => {}, warn: () => {} },
-  });
-  return { site, links, table, network };
-}
-
 afterAll(async () => {
-  for (const { site, network, links, table } of hosts) {
-    network.close();
-    links.close();
-    table.close();
+  for (const { site, close } of hosts) {
+    close();
     await site.close();
   }
   hosts = [];

@@ -49,7 +49,12 @@ export class PodSite {
 
   /** Says where an address lives, for `probe`. */
   settle(name: string, addresses: readonly string[]): void {
-    for (const address of addresses) this.#homes.set(address, this.path(name));
+    this.settleAt(this.path(name), addresses);
+  }
+
+  /** The same, by the path of the namespace. */
+  settleAt(path: string, addresses: readonly string[]): void {
+    for (const address of addresses) this.#homes.set(address, path);
   }
 
   namespaceOf = (address: Address): string => {
