@@ -75,15 +75,28 @@ export class Exchange {
     throw new Error('nf_tables did not answer a request');
   }
 
-  /** All objects of a kind, by and by, so that the event loop never waits for more than a datagram of them. */
+  /**
+   * All objects of a kind, by and by, so that the event loop never waits for more than a datagram of them. One that
+   * somebody changed is read to its end all the same: the kernel refuses the next dump of a socket until then.
+   */
   async dump(request: Request, slices: Slices, visit: (message: Message) => void): Promise<void> {
     const sequence = this.#send(request, NLM_F.DUMP);
-    for (;;) {
+    let changed = false;
+    for (let done = false; !done; ) {
       const length = this.#socket.receive();
       if (length <= 0) throw new Interrupted('a dump ended early');
-      if (this.#read(length, sequence, visit)) return;
-      if (slices.over) await slices.rest();
+      for (const message of readMessages(this.#socket.received, length)) {
+        if (message.sequence !== sequence) continue; // left over from before
+        const reply = readReply(message);
+        // What was to be dumped is gone by now.
+        if (reply !== undefined) throw new Interrupted(errnoName(reply.errno));
+        changed ||= (message.flags & NLM_F.DUMP_INTR) !== 0;
+        done = message.type === NLMSG.DONE;
+        if (!changed && !done) visit(message);
+      }
+      if (!done && slices.over) await slices.rest();
     }
+    if (changed) throw new Interrupted('changed while it was read');
   }
 
   /** What was answered is all there when the send is done, and an acknowledgement is the last of it. */
@@ -119,21 +132,6 @@ export class Exchange {
     endMessage(this.#writer, start);
     this.#socket.send(this.#writer.memory, this.#writer.length);
     return sequence;
-  }
-
-  /** Whether the dump is done. */
-  #read(length: number, sequence: number, visit: (message: Message) => void): boolean {
-    for (const message of readMessages(this.#socket.received, length)) {
-      if (message.sequence !== sequence) continue;
-      const reply = readReply(message);
-      // What was to be dumped is gone by now.
-      if (reply !== undefined) throw new Interrupted(errnoName(reply.errno));
-      // The generation at the end would tell too: this spares the rest of a dump that is of no use.
-      if ((message.flags & NLM_F.DUMP_INTR) !== 0) throw new Interrupted('changed while it was read');
-      if (message.type === NLMSG.DONE) return true;
-      visit(message);
-    }
-    return false;
   }
 }
 

@@ -1,6 +1,6 @@
 /** What only the real kernel has: owners, other writers, permissions. */
 import { spawnSync } from 'node:child_process';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
 import type { Kernel, Snapshot } from '../../src/nft/kernel.ts';
@@ -161,6 +161,22 @@ test('a dump during commits of others is of one generation', async () => {
     await writer;
   }
   expect(commits, 'commits meanwhile').toBeGreaterThan(3);
+});
+
+test('a dump that others interrupt once is made at the next attempt, however much there is to read', async () => {
+  const netns = namespace();
+  const kernel = await kernelIn(netns);
+  await kernel.commit(make('ip'));
+  // Sixteen megabytes of somebody else's: a dump of chains is one of everybody's.
+  const chains = Array.from({ length: 60_000 }, (_, n) => `add chain ip neighbour c${n}${'x'.repeat(200)}`);
+  netns.exec('nft', ['-f', '-'], ['add table ip neighbour', ...chains, ''].join('\n'));
+  const before = await kernel.generation();
+  const dumped = kernel.dump();
+  await setImmediate(); // it rests every other millisecond, in the middle of the chains
+  netns.exec('nft', ['add', 'table', 'ip', 'another']);
+  const { ruleset, generation } = await dumped;
+  expect(generation).toBe(before + 1);
+  expect([...ruleset.tables.keys()]).toEqual(['ip']);
 });
 
 function undefinedIfInterrupted(error: { code?: string }): undefined {
