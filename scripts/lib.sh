@@ -59,3 +59,9 @@ count_vitest() {
     if (passed === 0 || failed + broken > 0) process.exit(1);
   ' "$1"
 }
+
+# sum_counts adds up such lines.
+sum_counts() {
+  awk -F, '{ for (i = 1; i <= NF; i++) { split($i, of, " "); sum[of[2]] += of[1] } }
+    END { printf "%d passed, %d failed%s\n", sum["passed"], sum["failed"], sum["skipped"] ? ", " sum["skipped"] " skipped" : "" }'
+}
