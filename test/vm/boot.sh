@@ -24,16 +24,22 @@ fi
 
 # A clock that is trusted, no checks of what a real machine might have wrong, and no waiting for grace periods.
 line="console=ttyS0 quiet loglevel=4 panic=-1 nokaslr mitigations=off tsc=reliable no_timer_check random.trust_cpu=on"
-line+=" cryptomgr.notests rcupdate.rcu_expedited=1 vm=$vm"
+line+=" cryptomgr.notests rcupdate.rcu_expedited=1 lpj=4000000 init_on_alloc=0 vm=$vm"
+# ACPI is a program that would have to be interpreted. Without it processors are found in a table of sockets, the
+# timer that the clock is measured by has to be named, and the machine is switched off by a reboot.
+line+=" acpi=off pmtmr=0x608"
+cpus=${SLUICE_VM_CPUS:-2}
 
 machine() {
-  exec qemu-system-x86_64 -M pc -accel "tcg,thread=multi" -cpu max -smp "${SLUICE_VM_CPUS:-2}" -m "${SLUICE_VM_MB:-3072}" \
+  exec qemu-system-x86_64 -M pc -accel "tcg,thread=multi" -cpu max -smp "$cpus,sockets=$cpus" -m "${SLUICE_VM_MB:-3072}" \
     -nodefaults -no-user-config -no-reboot -display none -kernel "$kernel/vmlinux" -initrd "$kernel/initrd" -append "$line" \
     -serial "file:$run/console" -chardev stdio,id=terminal,signal=off -serial chardev:terminal \
     -fsdev "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap" -device virtio-9p-pci,fsdev=host,mount_tag=host \
     -fsdev "local,id=modules,path=$kernel/modules,security_model=none,readonly=on" -device virtio-9p-pci,fsdev=modules,mount_tag=modules \
     -fsdev "local,id=run,path=$run,security_model=none" -device virtio-9p-pci,fsdev=run,mount_tag=run
 }
+
+seconds_between() { awk -v from="$1" -v to="$2" 'BEGIN { printf "%.1f", to - from }'; }
 
 # Ends a machine that does not boot, or whose command takes too long.
 watchdog() { # watchdog PID
@@ -48,6 +54,7 @@ watchdog() { # watchdog PID
 
 for try in $(seq $boots); do
   rm -f "$run"/{booted,status,ended,console}
+  started=$EPOCHREALTIME
   if [ -t 0 ]; then machine <&0 & else machine </dev/null & fi
   pid=$!
   watchdog $pid >/dev/null 2>&1 &
@@ -57,6 +64,7 @@ for try in $(seq $boots); do
   pkill -P $dog 2>/dev/null || true
   kill $dog 2>/dev/null || true
   wait $dog 2>/dev/null || true
+  [ ! -e "$run/booted" ] || say "the command began $(seconds_between "$started" "$(stat -c %.Y "$run/booted")") s after the machine was switched on"
   [ ! -e "$run/status" ] || exit "$(cat "$run/status")"
   [ ! -e "$run/booted" ] || break
   say "the machine did not come up (try $try of $boots)"

@@ -109,7 +109,7 @@ initrd() { # initrd WORK RELEASE
   local root=$1/initrd applet module number=10
   mkdir -p "$root"/{bin,modules,proc,dev,lower,upper,root}
   cp "$(command -v busybox)" "$root/bin/"
-  for applet in sh mount insmod switch_root mkdir poweroff cat; do ln -s busybox "$root/bin/$applet"; done
+  for applet in sh cat cp hostname insmod ip ln mkdir mount reboot switch_root; do ln -s busybox "$root/bin/$applet"; done
   cp "$vm/init" "$root/init"
   in_order "$1/new/modules/$2" $needed | awk '!seen[$0]++' | while read -r module; do
     cp "$1/new/modules/$2/$module" "$root/modules/$((number++))-${module##*/}"

@@ -1,30 +1,26 @@
-#!/bin/bash
-# Runs in the machine, as its first process, on the host's files: sets up what a host has, runs the command, and
-# switches the machine off. The folder `run` is the host's too: it holds what to do, and takes the exit status.
-set -u
-vm=$(cd "$(dirname "$0")" && pwd)
-mount -t sysfs sys /sys
-mount -t tmpfs -o mode=1777 tmp /tmp
-mount -t tmpfs run /run
-mount -t tmpfs -o mode=1777 shm /dev/shm 2>/dev/null || { mkdir /dev/shm && mount -t tmpfs shm /dev/shm; }
-mkdir -p /dev/pts && mount -t devpts pts /dev/pts
-mkdir -p /run/vm /run/modules /run/bin /lib/modules
-mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000 run /run/vm || echo "guest: no folder to answer to"
-mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose,msize=512000 modules /lib/modules || echo "guest: no modules"
+# Makes a host of the machine, still in the initrd and by its commands: each that came from the host's files would be
+# read over 9p and linked, and twenty of them took half of the boot. Sourced by init.
+root=/root
+nine=trans=virtio,version=9p2000.L,msize=512000
+
+# The host's files are read-only, with a layer of memory above them.
+mount -t tmpfs -o mode=755 upper /upper && mkdir /upper/files /upper/work || fail "no memory for what is written"
+mount -t overlay -o lowerdir=/lower,upperdir=/upper/files,workdir=/upper/work root $root || fail "no overlay"
+mount --move /proc $root/proc && mount --move /dev $root/dev || fail "no /proc or /dev in the host's file system"
+mount -t sysfs sys $root/sys
+mount -t tmpfs -o mode=1777 tmp $root/tmp
+mount -t tmpfs run $root/run
+mkdir -p $root/dev/shm $root/dev/pts $root/run/vm $root/run/bin $root/lib/modules
+mount -t tmpfs -o mode=1777 shm $root/dev/shm
+mount -t devpts pts $root/dev/pts
+# The host's too: what to do, and how it ended.
+mount -t 9p -o $nine run $root/run/vm || fail "no folder to answer to"
+mount -t 9p -o $nine,ro,cache=loose modules $root/lib/modules || fail "no modules"
 
 # The host may have no modprobe.
-ln -s "$(command -v busybox)" /run/bin/modprobe
-echo /run/bin/modprobe >/proc/sys/kernel/modprobe
-export PATH=${PATH:-/usr/bin:/bin}:/usr/sbin:/sbin:/run/bin HOME=/root LANG=C.UTF-8
+cp /bin/busybox $root/run/bin/
+ln -s busybox $root/run/bin/modprobe
+echo /run/bin/modprobe >$root/proc/sys/kernel/modprobe
 ip link set lo up
-hostname vm 2>/dev/null
-
-: >/run/vm/booted
-PATH=$vm/../../node_modules/.bin:$PATH
-terminal=/dev/ttyS1
-stty -F $terminal $(cat /run/vm/stty) 2>/dev/null
-setsid -c -w /bin/bash /run/vm/command <$terminal >$terminal 2>&1
-echo $? >/run/vm/status.new
-mv /run/vm/status.new /run/vm/status
-sync
-poweroff -f 2>/dev/null || busybox poweroff -f
+hostname vm
+exec switch_root $root /run/bin/busybox sh "$vm/command.sh"
