@@ -2,7 +2,7 @@
  * Whoever reaches a socket of the agent, or is in the place of the runtime, and means no good: nothing is made, nothing
  * is opened, and the agent goes on. One agent bears all of it.
  */
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,8 +28,10 @@ const METHODS = [
   'SetupNodeNetwork',
 ];
 
-let folder: string;
-let socket: string;
+const folder = mkdtempSync(join(tmpdir(), 'sluice-forged-'));
+const socket = join(folder, 'sluice.sock');
+/** What no call may touch: a file of the test's own, since a fault in the agent would remove it as root. */
+const precious = join(folder, 'precious');
 let site: PodSite;
 let runtime: FakeRuntime;
 let agent: AgentProcess;
@@ -38,8 +40,7 @@ let kni: KniClient;
 let paths: Record<'web' | 'db' | 'other', string>;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'sluice-forged-'));
-  socket = join(folder, 'sluice.sock');
+  writeFileSync(precious, 'still here');
   const manifests = join(folder, 'cluster.json');
   writeFileSync(manifests, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: CLUSTER }));
   runtime = await FakeRuntime.listen(join(folder, 'nri.sock'));
@@ -69,6 +70,7 @@ afterAll(async () => {
 beforeEach(context => {
   context.onTestFinished(async () => {
     expect(standing(), 'interfaces and routes').toEqual(stood);
+    expect(readFileSync(precious, 'utf8')).toBe('still here');
     expect(await verdicts(), 'policy').toEqual(['closed', 'closed', 'open', 'open']);
     expect((await kni.node()).name, 'it answers').toBe('pods');
   });
@@ -135,7 +137,7 @@ const port = (...fields: (readonly [number, number | string])[]) => ({ more: [[6
 const named = (name: string) => ({ more: [[9, { interface: name }]] });
 
 test.each<[string, object]>([
-  ['a file', { path: '/etc/passwd' }],
+  ['a file', { path: precious }],
   ['a device', { path: '/dev/zero' }],
   ['steps back', { path: '/run/netns/../netns/x' }],
   ['a path from somewhere', { path: 'run/netns/x' }],
@@ -188,12 +190,12 @@ test.each<[string, string, Parameters<KniClient['call']>[1]]>([
     [
       [1, 'other'],
       [3, 'shop'],
-      [4, '/tmp/../etc'],
+      [4, `${folder}/a/../b`],
     ],
   ],
   ['DeleteNetwork', 'no path', [[2, 'web']]],
-  ['DeleteNetwork', 'a file', [[4, '/etc/passwd']]],
-  ['DeleteNetwork', 'steps back', [[4, '/tmp/x/../sluice-000000000000000000000000']]],
+  ['DeleteNetwork', 'a file', [[4, precious]]],
+  ['DeleteNetwork', 'steps back', [[4, `${folder}/a/../sluice-000000000000000000000000`]]],
 ])('%s with %s is refused', async (method, _, fields) => {
   await expect(kni.call(method, fields)).rejects.toMatchObject({ code: INVALID });
 });
