@@ -38,13 +38,20 @@ export function eagerPod({ namespace, name, node, to }: EagerOptions): Promise<K
   });
 }
 
+/** A pod may wait for its node's agent, whose kubelet waits longer with every end of it. */
+const PATIENCE_MS = 300_000;
+
 /** Of its container that runs now, from the first one on. */
 export async function firstAttempts({ metadata }: KubeObject): Promise<FirstAttempt[]> {
   const { name, namespace } = metadata;
-  const log = await until(`${name} was denied ${DENIED} times`, async () => {
-    const text = await kubectl('-n', namespace!, 'logs', name).catch(() => '');
-    return text.split('denied').length > DENIED ? text : undefined;
-  });
+  const log = await until(
+    `${name} was denied ${DENIED} times`,
+    async () => {
+      const text = await kubectl('-n', namespace!, 'logs', name).catch(() => '');
+      return text.split('denied').length > DENIED ? text : undefined;
+    },
+    PATIENCE_MS,
+  );
   return log
     .trim()
     .split('\n')
