@@ -63,8 +63,8 @@ export type DeviceName = string;
 /** Six bytes as `0a:58:…`. */
 export type Mac = string;
 
-/** IFALIASZ, without its final zero. */
-export const MAX_ALIAS = 255;
+/** Of bytes. The kernel takes less than IFALIASZ (256), and counts the final zero that an attribute of text has. */
+export const MAX_ALIAS = 254;
 
 export interface VethPair {
   readonly name: DeviceName;

@@ -64,7 +64,7 @@ function digest({ sandbox, interface: name }: Endpoint): Buffer {
 }
 
 /**
- * `shop/web-0 eth0 6f3c…`, at most 255 bytes: the sandbox's id is cut where there is no room, since the device's name
+ * `shop/web-0 eth0 6f3c…`, at most 254 bytes: the sandbox's id is cut where there is no room, since the device's name
  * says the same; of a pod whose names are longer than anybody's, the end gives way to a digest.
  */
 export function aliasOf({ pod, interface: name, sandbox }: Owner): string {
