@@ -4,8 +4,10 @@ import { NetworkError } from './error.ts';
 
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 const SANDBOX = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
-/** IFNAMSIZ, and what dev_valid_name() takes. */
-const INTERFACE = /^(?!\.{1,2}$)[^\s/:]{1,15}$/;
+/** IFNAMSIZ, and what dev_valid_name() takes; `%d` would be a number of the kernel's choice. */
+const INTERFACE = /^(?!\.{1,2}$)[!-$&-.0-9;-~]{1,15}$/;
+/** `lo` is there already, and the others are not one interface's: /proc/sys/net/ipv4/conf/all. */
+const RESERVED = new Set(['lo', 'all', 'default']);
 
 export function requirePod(namespace: string, name: string): PodKey {
   if (name === '' || namespace === '') throw invalid('name and namespace of the pod are both needed');
@@ -23,9 +25,9 @@ export function requireSandbox(id: string): string {
 export function requireInterfaceName(name: string): string {
   if (!INTERFACE.test(name))
     throw invalid(
-      `interface "${shown(name)}" is no name of an interface: 1 to 15 characters, no space, / or :`,
+      `interface "${shown(name)}" is no name of an interface: 1 to 15 characters of ASCII, no space, /, : or %`,
     );
-  if (name === 'lo') throw invalid('interface "lo" is the loopback of the pod');
+  if (RESERVED.has(name)) throw invalid(`interface "${name}" is a name that the kernel keeps for itself`);
   return name;
 }
 
