@@ -44,6 +44,12 @@ describe('answerCni() names what is wrong by the code of the specification', () 
     ['null as a port', { config: '{"runtimeConfig":{"portMappings":[null]}}' }, 7, /./],
     ['no address', { config: '{"prevResult":{"ips":[{"address":"x"}]}}' }, 7, /prevResult/],
     ['no addresses', { config: '{"prevResult":{"ips":7}}' }, 7, /./],
+    ['a number as the result before', { config: '{"prevResult":5}' }, 7, /prevResult 5 is no JSON object/],
+    ['zero as the result before', { config: '{"prevResult":0}' }, 7, /prevResult 0 is no JSON object/],
+    ['a text as the result before', { config: '{"prevResult":"x"}' }, 7, /prevResult "x" is no/],
+    ['a list as the result before', { config: '{"prevResult":[]}' }, 7, /prevResult \[\] is no/],
+    ['a number as the result to CHECK', { command: 'CHECK', config: '{"prevResult":5}' }, 7, /prevResult 5/],
+    ['a pattern as interface', { ifname: 'eth%d' }, 4, /^CNI_IFNAME: interface "eth%d" is no name/],
     ['no list to GC', { command: 'GC', config: '{"cni.dev/valid-attachments":7}' }, 7, /valid-attachments/],
     [
       'an attachment of no sandbox to GC',

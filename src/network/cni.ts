@@ -19,6 +19,7 @@ import {
   parseConfig,
   podOf,
   portMappingsOf,
+  previousResultOf,
   uidOf,
   VERSIONS,
 } from './cnirequest.ts';
@@ -90,14 +91,12 @@ async function perform(
 ): Promise<object | undefined> {
   switch (request.command) {
     case 'ADD':
-      return config.prevResult
-        ? addChained(required(parts), request, config.prevResult)
-        : add(parts, request, config);
+      return add(parts, request, config);
     case 'DEL':
       await remove(parts, request);
       return undefined;
     case 'CHECK':
-      await check(required(parts), request, config.prevResult ?? undefined);
+      await check(required(parts), request, previousResultOf(config));
       return undefined;
     case 'GC':
       await collect(required(parts), config);
@@ -114,7 +113,12 @@ async function perform(
   }
 }
 
-async function add(parts: CniParts | undefined, request: CniRequest, config: Config): Promise<object> {
+function add(parts: CniParts | undefined, request: CniRequest, config: Config): Promise<object> {
+  const result = previousResultOf(config);
+  return result === undefined ? attach(parts, request, config) : addChained(required(parts), request, result);
+}
+
+async function attach(parts: CniParts | undefined, request: CniRequest, config: Config): Promise<object> {
   const network = requireNetwork(parts);
   const namespace = of('CNI_NETNS', () => namespacePath(request.netns));
   const attached = await network.attach({

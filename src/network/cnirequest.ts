@@ -21,7 +21,8 @@ export interface CniRequest {
 
 export interface Config {
   readonly cniVersion: string;
-  readonly prevResult?: PreviousResult | null;
+  /** Read by `previousResultOf`. */
+  readonly prevResult?: unknown;
   readonly runtimeConfig?: { readonly portMappings?: unknown } | null;
   readonly 'cni.dev/valid-attachments'?:
     | readonly { readonly containerID: string; readonly ifname: string }[]
@@ -140,6 +141,17 @@ function portMapping(mapping: unknown, index: number): PortMapping {
     containerPort: Number(fields.get('containerport') ?? 0),
     hostIP: String(fields.get('hostip') ?? ''),
   };
+}
+
+/** Undefined where no plugin came before. */
+export function previousResultOf({ prevResult }: Config): PreviousResult | undefined {
+  if (prevResult === undefined || prevResult === null) return undefined;
+  if (typeof prevResult !== 'object' || Array.isArray(prevResult))
+    throw new CniError(
+      CODE.config,
+      `prevResult ${shown(JSON.stringify(prevResult))} is no JSON object; nothing was done`,
+    );
+  return prevResult;
 }
 
 /** Those inside the sandbox, where the result tells which that are. */

@@ -14,7 +14,7 @@ import { KniClient, mapOf, message } from '../support/kniclient.ts';
 import { PodSite } from '../support/podsite.ts';
 
 const NODE = 'worker';
-const [EXHAUSTED, PRECONDITION, UNIMPLEMENTED, UNAVAILABLE] = [8, 9, 12, 14];
+const [INVALID, EXHAUSTED, PRECONDITION, UNIMPLEMENTED, UNAVAILABLE] = [3, 8, 9, 12, 14];
 
 let site: PodSite;
 let folder: string;
@@ -237,6 +237,30 @@ describe('AttachInterface', () => {
     await kni.detach({ name: 'c', namespace: 'shop', id: 'sandbox-c' });
     await expect.poll(state, { timeout: 20_000 }).toBe('ok');
     expect((await attach('g')).ip).toEqual([given[2]]);
+  });
+
+  test.each([
+    ['the longest legal names', 'n'.repeat(63), 'p'.repeat(253)],
+    ['names that fill the alias to the last byte', 'n'.repeat(63), 'p'.repeat(122)],
+  ])('K1: a pod with %s is attached, found again and detached', async (_, namespace, name) => {
+    await start(BOTH, []);
+    const pod = { namespace, name, id: 'f'.repeat(64) };
+    const more = [[7, { app: 'long' }]] as const;
+    const { eth0 } = await kni.attach({ ...pod, path: await site.add('long'), more });
+    expect((await kni.query(name, namespace)).ipconfigs.eth0).toMatchObject({ ip: eth0!.ip });
+    await kni.detach(pod);
+    expect([site.devices(), site.podRoutes()]).toEqual([[], []]);
+  });
+
+  test('K1: an interface name that the kernel would take for a pattern is refused, and nothing is made', async () => {
+    await start(BOTH, ['web']);
+    const more = [[9, { interface: 'eth%d' }]] as const;
+    const pod = { name: 'web', namespace: 'shop', id: 'a', path: await site.add('web'), more };
+    await expect(kni.attach(pod)).rejects.toMatchObject({
+      code: INVALID,
+      details: expect.stringContaining('interface "eth%d" is no name of an interface'),
+    });
+    expect([site.devices(), site.podRoutes()]).toEqual([[], []]);
   });
 
   test('K16: an isolation of a kind that cannot be attached is refused by name', async () => {
