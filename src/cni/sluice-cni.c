@@ -11,6 +11,7 @@
  * All of it within DEADLINE_MS, and neither way longer than LARGEST.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -50,6 +51,15 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* The exit code of one who has printed all that there is to say. Without its result an ADD has not succeeded. */
+static int printed(int code)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	fprintf(stderr, "sluice-cni: the result cannot be printed: %s\n", strerror(errno));
+	return 1;
+}
+
 /* CNI's error result. What is not plain ASCII is shown as '?', so the result is JSON whatever is in it. */
 __attribute__((noreturn, format(printf, 2, 3))) static void fail(int code, const char *format, ...)
 {
@@ -66,6 +76,21 @@ __attribute__((noreturn, format(printf, 2, 3))) static void fail(int code, const
 	}
 	puts("\"}");
 	exit(1);
+}
+
+/*
+ * Standard files that we were started without, or the socket would become one of them: print into it, and the agent
+ * would read it. Read-only for all: as before, what is printed there fails.
+ */
+static void hold_standard_files(void)
+{
+	int file;
+	do {
+		file = open("/dev/null", O_RDONLY);
+		if (file < 0)
+			fail(IO_FAILURE, "/dev/null cannot be opened: %s", strerror(errno));
+	} while (file <= STDERR_FILENO);
+	close(file);
 }
 
 /* Nobody answers. What cannot be taken away now is collected when the agent is back, so DEL has succeeded. */
@@ -261,13 +286,14 @@ static int ask(const char *path, const struct bytes *config)
 	    length_of(&answer) != answer.length - HEADER)
 		nobody(path, "what answers there does not speak as the agent does");
 	fwrite(answer.at + HEADER + 1, 1, answer.length - HEADER - 1, stdout);
-	return fflush(stdout) == 0 ? answer.at[HEADER] != 0 : 1;
+	return printed(answer.at[HEADER] != 0);
 }
 
 int main(void)
 {
 	char path[sizeof((struct sockaddr_un *)0)->sun_path] = SOCKET;
 	struct bytes config = {0};
+	hold_standard_files();
 	deadline = now_ms() + DEADLINE_MS;
 	alarm(DEADLINE_MS / 1000 + 2); /* for one who does not read what we print */
 	command = getenv("CNI_COMMAND");
@@ -281,7 +307,7 @@ int main(void)
 		strcpy(version, SPOKEN);
 	if (strcmp(command, "VERSION") == 0) {
 		printf("{\"cniVersion\":\"%s\",\"supportedVersions\":[\"1.0.0\",\"1.1.0\"]}\n", version);
-		return 0;
+		return printed(0);
 	}
 	if (found == NO_OBJECT)
 		fail(UNREADABLE, "the configuration on standard input is no JSON object");

@@ -1,6 +1,6 @@
 /** `sluice-cni` alone: where nobody answers, where somebody else does, and where the runtime says nonsense. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -121,6 +121,56 @@ describe('it hands over', () => {
     await answering(caller => caller.end(framed(0, '')));
     expect(await run({ ...ADD, command: 'CHECK' })).toEqual({ code: 0, output: undefined });
   });
+});
+
+describe('without a place to print to', () => {
+  const places = { closed: '>&-', full: '>/dev/full', 'no standard file at all': '<&- >&- 2>&-' } as const;
+  type Place = keyof typeof places;
+  const started = (invocation: Partial<Invocation> & { command: string }, place: Place) => {
+    const program = join(folder, 'redirected');
+    writeFileSync(program, `#!/bin/sh\nexec '${shim}' ${places[place]}\n`, { mode: 0o755 });
+    return run(invocation, program);
+  };
+
+  test.each(['closed', 'full'] as const)(
+    '%s: ADD has failed, and the agent hears its request and no more',
+    async place => {
+      let asked: Buffer = Buffer.alloc(0);
+      const left = new Promise<void>(resolve => {
+        void answering(caller => {
+          caller.on('data', chunk => {
+            asked = Buffer.concat([asked, chunk]);
+            if (asked.length >= 8 && asked.length === asked.readUInt32BE(4) + 8)
+              caller.end(framed(0, '{"ips":[]}'));
+          });
+          caller.on('close', resolve);
+        });
+      });
+      expect(await started(ADD, place)).toEqual({ code: 1, output: undefined });
+      await left;
+      expect(asked.length).toBe(asked.readUInt32BE(4) + 8);
+    },
+  );
+
+  test('a long result has not been printed either', async () => {
+    await answering(caller => caller.end(framed(0, `{"padding":"${'x'.repeat(100_000)}"}`)));
+    expect(await started(ADD, 'full')).toEqual({ code: 1, output: undefined });
+  });
+
+  test.each(Object.keys(places) as Place[])('%s: VERSION has failed', async place => {
+    expect((await started({ command: 'VERSION' }, place)).code).toBe(1);
+  });
+
+  test('closed: DEL has nothing to say, and succeeds', async () => {
+    await answering(caller => caller.end(framed(0, '')));
+    expect((await started({ ...ADD, command: 'DEL' }, 'closed')).code).toBe(0);
+  });
+});
+
+test('without standard input it complains in a sentence', async () => {
+  const program = join(folder, 'unread');
+  writeFileSync(program, `#!/bin/sh\nexec '${shim}' <&-\n`, { mode: 0o755 });
+  expect(await run(ADD, program)).toMatchObject({ code: 1, output: { code: 6 } });
 });
 
 test.each<[string, (caller: Socket) => void, RegExp]>([
