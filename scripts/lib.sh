@@ -60,6 +60,16 @@ count_vitest() {
   ' "$1"
 }
 
+# count_of STATUS LOG: the last such count in the log of a command that ended with this status. What ended badly and
+# counted no failure has failed as a whole; what passed nothing has not run.
+count_of() {
+  local count passed failed
+  count=$(grep -oE '[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?' "$2" | tail -1)
+  passed=${count%% *} failed=${count#*, } failed=${failed%% *}
+  [ "${failed:-0}" != 0 ] || { [ "$1" = 0 ] && [ "${passed:-0}" != 0 ]; } || failed=1
+  echo "${passed:-0} passed, $failed failed${count#*failed}"
+}
+
 # sum_counts adds up such lines.
 sum_counts() {
   awk -F, '{ for (i = 1; i <= NF; i++) { split($i, of, " "); sum[of[2]] += of[1] } }

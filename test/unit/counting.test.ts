@@ -1,0 +1,133 @@
+/** What CI counts: the scripts themselves, in a tree whose commands are ours. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+const ALL = 'cnp anp own netpol netpol-ipv6';
+
+let tree: string;
+
+beforeEach(() => {
+  tree = mkdtempSync(join(tmpdir(), 'sluice-counting-'));
+  for (const file of ['scripts/lib.sh', 'scripts/suites', '.ci/run'])
+    cpSync(join(ROOT, file), join(tree, file));
+  mkdirSync(join(tree, 'bin'));
+  command('bin/id', 'echo 0');
+});
+
+afterEach(() => rmSync(tree, { recursive: true, force: true }));
+
+function command(path: string, text: string): void {
+  writeFileSync(join(tree, path), `#!/usr/bin/env bash\n${text}\n`, { mode: 0o755 });
+}
+
+function run(path: string, ...words: string[]) {
+  const PATH = `${join(tree, 'bin')}:${process.env.PATH}`;
+  const env = { ...process.env, PATH, REPORTS: join(tree, 'reports') };
+  const { status, stdout, stderr } = spawnSync(join(tree, path), words, { env, encoding: 'utf8' });
+  return { status, stderr, lines: stdout.trim().split('\n') };
+}
+
+describe('scripts/suites', () => {
+  /** `e2e` and `cluster` in their place; each suite passes ten unless the text says otherwise. */
+  function suites(e2e: string, words: readonly string[] = [], cluster = '') {
+    command('scripts/e2e', `${e2e}\necho "10 passed, 0 failed"`);
+    command('scripts/cluster', cluster);
+    const { status, stderr, lines } = run('scripts/suites', ...words);
+    const rows = lines.slice(0, -1).map(line => line.replace(/ +/g, ' ').replace(/ \d+ s$/, ''));
+    return { status, stderr, rows: rows.sort(), total: lines.at(-1) };
+  }
+  // Of `timeout`, whose child it is, the parent: the shell that would write the row.
+  const KILL = 'read -r _ _ _ parent _ </proc/$PPID/stat; kill -KILL $parent; exit 1';
+
+  test('counts a row for each suite', () => {
+    expect(suites('')).toMatchObject({
+      status: 0,
+      rows: ALL.split(' ')
+        .sort()
+        .map(name => `${name} 10 passed, 0 failed`),
+      total: '50 passed, 0 failed',
+    });
+    expect(suites('', ['own', 'own'])).toMatchObject({ rows: ['own 10 passed, 0 failed'], status: 0 });
+  });
+
+  test('a suite whose shell is killed has failed by name, and so have those that would have followed it', () => {
+    expect(suites(`[ $1 != own ] || { ${KILL}; }`)).toMatchObject({
+      status: 1,
+      rows: [
+        'anp 10 passed, 0 failed',
+        'cnp 10 passed, 0 failed',
+        'netpol 0 passed, 1 failed',
+        'netpol-ipv6 10 passed, 0 failed',
+        'own 0 passed, 1 failed',
+      ],
+      total: '30 passed, 2 failed',
+    });
+  });
+
+  test('a suite whose cluster does not come up has failed', () => {
+    const cluster = '[ "$1 $SLUICE_CLUSTER" != "up ci-a" ]';
+    expect(suites('', ['cnp', 'own'], cluster)).toMatchObject({
+      status: 1,
+      rows: ['cnp 0 passed, 1 failed', 'own 10 passed, 0 failed'],
+    });
+  });
+
+  test.each([
+    ['ends badly and counts no failure', 'echo "10 passed, 0 failed"; exit 3', '10 passed, 1 failed'],
+    ['counts what failed', 'echo "7 passed, 3 failed"; exit 1', '7 passed, 3 failed'],
+    ['counts nothing', 'exit 0', '0 passed, 1 failed'],
+    ['passes nothing', 'echo "0 passed, 0 failed"; exit 0', '0 passed, 1 failed'],
+  ])('a suite that %s', (_, e2e, total) => {
+    expect(suites(e2e, ['cnp'])).toMatchObject({ status: 1, total });
+  });
+
+  test.each(['cpn', 'netpol-', '', 'cnp own'])('refuses %j, and says which there are', name => {
+    const { status, stderr, rows } = suites('', ['cnp', name]);
+    expect([status, rows]).toEqual([1, []]);
+    expect(stderr).toContain(`suites: no suite '${name}' (there are: ${ALL})`);
+  });
+});
+
+describe('.ci/run', () => {
+  test.each([
+    [
+      'both pass',
+      'echo "5 passed, 0 failed, 2 skipped"',
+      'echo "4 passed, 0 failed"',
+      0,
+      '9 passed, 0 failed, 2 skipped',
+    ],
+    [
+      'one counts failures',
+      'echo "5 passed, 0 failed"',
+      'echo "3 passed, 1 failed"; exit 1',
+      1,
+      '8 passed, 1 failed',
+    ],
+    [
+      'one ends before it counts',
+      'echo "error TS2322"; exit 2',
+      'echo "4 passed, 0 failed"',
+      1,
+      '4 passed, 1 failed',
+    ],
+    [
+      'one ends badly after it counted',
+      'echo "5 passed, 0 failed"; exit 1',
+      'echo "4 passed, 0 failed"',
+      1,
+      '9 passed, 1 failed',
+    ],
+    ['one counts nothing', 'echo "5 passed, 0 failed"', 'exit 0', 1, '5 passed, 1 failed'],
+    ['one is killed', 'kill -KILL $$', 'echo "4 passed, 0 failed"', 1, '4 passed, 1 failed'],
+  ])('where %s', (_, first, second, status, total) => {
+    command('scripts/test', first);
+    command('scripts/suites', second);
+    const result = run('.ci/run');
+    expect([result.status, result.lines.at(-1)]).toEqual([status, total]);
+  });
+});
