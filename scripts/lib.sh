@@ -7,6 +7,12 @@ die() {
   exit 1
 }
 
+# usage prints the comment that heads the script.
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
+
+# help_if_asked "$@": where the first word asks for help, prints it, and ends the script.
+help_if_asked() { case ${1-} in -h | --help | help) usage && exit 0 ;; esac; }
+
 need_root() {
   [ "$(uname -s)" = Linux ] || die "needs Linux"
   [ "$(id -u)" = 0 ] || die "needs root: it makes network namespaces (try: sudo $0)"

@@ -5,7 +5,7 @@ set -uo pipefail
 . "$(dirname "$0")/env.sh"
 need_root
 use_binaries
-[ -e "$state/ready" ] || die "no cluster: scripts/cluster up"
+need_cluster
 passed=0 failed=0
 
 check() { # check WHAT COMMAND...

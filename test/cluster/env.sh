@@ -83,6 +83,25 @@ directly() {
 
 kube() { nsenter --net="/run/netns/$prefix-cp" "$bin/kubectl" --kubeconfig="$pki/admin.conf" "$@"; }
 
+# extent says whether this cluster is `whole`, `part` or `none`.
+extent() {
+  if [ -e "$state/ready" ] && [ -e "/run/netns/$prefix-cp" ]; then
+    echo whole
+  elif [ -e "$state" ] || [ -e "/run/netns/$prefix-cp" ]; then
+    echo part
+  else
+    echo none
+  fi
+}
+
+need_cluster() {
+  case $(extent) in
+    none) die "there is no cluster $prefix: make it with scripts/cluster up" ;;
+    part) die "cluster $prefix is half made: its up runs still, or was interrupted, or this machine was switched off since." \
+      "scripts/cluster up makes it anew, scripts/cluster down removes it" ;;
+  esac
+}
+
 # within PLACE COMMAND...: runs it in all namespaces of node1, node2, … or cp.
 within() {
   [ -e "$state/$1.pid" ] || die "there is no $1 here (scripts/cluster status)"

@@ -6,7 +6,7 @@ set -euo pipefail
 . "$cluster/lifecycle.sh"
 use_binaries
 n=${1#node}
-[[ -e $state/ready && " $nodes " = *" $n "* ]] || die "there is no $1 here (scripts/cluster status)"
+[[ -e $state/ready && " $nodes " = *" $n "* ]] || die "there is no node \"$1\": node${nodes// / node}"
 
 ready='{range .status.conditions[?(@.type=="Ready")]}{.status} {.lastHeartbeatTime}{end}'
 heartbeat() { kube get node "node$n" -o jsonpath="$ready"; }

@@ -8,6 +8,13 @@ seconds=${SLUICE_VM_SECONDS:-3600}     # for the command
 boot_seconds=${SLUICE_VM_BOOT_SECONDS:-120} # for the boot, before it is tried again
 boots=3
 
+for folder in "$PWD" "$here"; do
+  case $folder/ in
+    /tmp/* | /run/* | /dev/* | /sys/* | /proc/*)
+      die "$folder is not there in the machine, whose /$(cut -d / -f 2 <<<"$folder") is its own: run it from a checkout elsewhere, such as /root" ;;
+  esac
+done
+
 run=${SLUICE_VM_RUN-}
 if [ -z "$run" ]; then run=$(mktemp -d) && trap 'rm -rf "$run"' EXIT; fi
 mkdir -p "$run"
