@@ -6,6 +6,7 @@ import { evaluate, type FlowVerdict } from '../policy/evaluate.ts';
 import { FlowTextError, parseFlowPieces } from '../policy/flowtext.ts';
 import {
   demanded,
+  type Hook,
   type KernelWalk,
   namedPods,
   type Step,
@@ -109,7 +110,11 @@ function writeJson(
   connections: readonly Connection[],
   expected: Expected | undefined,
 ): void {
-  const tracked = connections.map(({ sourcePort, dialled }) => ({ sourcePort, dialled }));
+  const tracked = connections.map(({ sourcePort, dialled, unreplied }) => ({
+    sourcePort,
+    dialled,
+    unreplied,
+  }));
   const explain = expected && { ...expected.verdict, demanded: expected.demanded };
   const agrees = expected === undefined ? null : expected.demanded === walk.verdict;
   writeLine(JSON.stringify({ flow, ...walk, tracked, explain: explain ?? null, agrees }));
@@ -159,15 +164,27 @@ function writeStep({ chain, rule, comment, verdict }: Step, width: number): void
   writeLine(`  ${chain.padEnd(width)}  ${rule}${leads}${why}`);
 }
 
-function connectionsText(connections: readonly Connection[], hook: string): string {
-  if (connections.length === 0) return 'knows no such connection';
+function connectionsText(connections: readonly Connection[], hook: Hook): string {
+  const replied = connections.filter(({ unreplied }) => !unreplied);
+  const unreplied = connections.filter(({ unreplied }) => unreplied);
+  const open = hook === 'output' ? '' : ': their packets are accepted before any policy is asked';
+  const told = [
+    ...(replied.length === 0 ? [] : [`knows ${listText(replied)}${open}`]),
+    ...(unreplied.length === 0
+      ? []
+      : [`knows ${listText(unreplied)}, not answered yet: judged like new ones until they are`]),
+  ];
+  return told.length === 0 ? 'knows no such connection' : told.join('\n  ');
+}
+
+/** `2, from port 40000, 40001, through 10.96.0.1`. */
+function listText(connections: readonly Connection[]): string {
   const ports = connections.flatMap(({ sourcePort }) => sourcePort ?? []).slice(0, 5);
   const from = ports.length === 0 ? '' : `, from port ${ports.join(', ')}`;
   const more = connections.length > 5 ? ', …' : '';
   const services = [...new Set(connections.flatMap(({ dialled }) => dialled ?? []))];
   const via = services.length === 0 ? '' : `, through ${services.join(', ')}`;
-  const open = hook === 'output' ? '' : ': their packets are accepted before any policy is asked';
-  return `knows ${connections.length}${from}${more}${via}${open}`;
+  return `${connections.length}${from}${more}${via}`;
 }
 
 function expectedText({ verdict, demanded }: Expected, actual: 'accept' | 'drop'): string {

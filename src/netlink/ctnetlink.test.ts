@@ -7,6 +7,7 @@ import {
   CTA_IP,
   CTA_PROTO,
   CTA_TUPLE,
+  IPS,
   readConnection,
   writeDump,
   writeHandleMessage,
@@ -25,13 +26,13 @@ const hex = (bytes: Iterable<number>) => Buffer.from([...bytes]).toString('hex')
 const port = (value: number) => value.toString(16).padStart(4, '0');
 
 /** As the kernel writes it: both tuples, a status, and an id. */
-function messageOf(original: Tuple, reply: Tuple): Message {
+function messageOf(original: Tuple, reply: Tuple, status: number = REPLIED): Message {
   const to = new AttributeWriter();
   const family = original.source.includes(':') ? 'ip6' : 'ip';
   const start = beginMessage(to, CT_MSG.NEW, 0, 7, NFPROTO[family]);
   writeTuple(to, CTA.TUPLE_ORIG, original);
   writeTuple(to, CTA.TUPLE_REPLY, reply);
-  to.u32(CTA.STATUS, 0x18e);
+  to.u32(CTA.STATUS, status);
   to.u32(CTA.ID, 0xcafe);
   endMessage(to, start);
   return [...readMessages(Buffer.copyBytesFrom(to.buffer, 0, to.length), to.length)][0]!;
@@ -57,6 +58,7 @@ function writeTuple(
 }
 
 const all = () => true;
+const REPLIED = 0x18e;
 
 test('readConnection() reads who opened it and to which port', () => {
   const message = messageOf(
@@ -91,6 +93,19 @@ test.each([
 ])('readConnection() reads protocol %i, with no port where there is none', (protocol, a, b, expected) => {
   const message = messageOf({ source: a, destination: b, protocol }, { source: b, destination: a, protocol });
   expect(readConnection(message, all)!.flow).toEqual({ from: a, to: b, protocol: expected });
+});
+
+test.each([
+  ['SYN_SENT, UNREPLIED', 0x188, true],
+  ['replied to', 0x188 | IPS.SEEN_REPLY, undefined],
+  ['expected, and so related', 0x188 | IPS.EXPECTED, undefined],
+])('readConnection() knows what is unreplied: %s', (_, status, expected) => {
+  const message = messageOf(
+    { source: '10.0.0.1', destination: '10.0.0.2', ports: [40000, 80] },
+    { source: '10.0.0.2', destination: '10.0.0.1', ports: [80, 40000] },
+    status,
+  );
+  expect(readConnection(message, all)!.unreplied).toBe(expected);
 });
 
 test('readConnection() makes nothing of what is not wanted', () => {

@@ -33,6 +33,9 @@ export const CTA_PROTO = { NUM: 1, SRC_PORT: 2, DST_PORT: 3 } as const;
 const CTA_FILTER = { ORIG_FLAGS: 1, REPLY_FLAGS: 2 } as const;
 const CTA_FILTER_F_IP_SRC = 1;
 
+/** IPS_*, big-endian in CTA_STATUS (`linux/netfilter/nf_conntrack_common.h`). */
+export const IPS = { EXPECTED: 1, SEEN_REPLY: 2 } as const;
+
 const HEADER = 4;
 
 /**
@@ -66,8 +69,14 @@ export function readConnection(
     flow,
     ...(sourcePort !== undefined && { sourcePort }),
     ...(dialled !== to && { dialled }),
+    ...(isUnreplied(find(attributes, CTA.STATUS)) && { unreplied: true }),
     handle: handleOf(nfproto, [original, find(attributes, CTA.ZONE), find(attributes, CTA.ID)]),
   };
+}
+
+/** Only of what is neither replied to nor expected does `ct state` call the next packet new (resolve_normal_ct). */
+function isUnreplied(status: Span | undefined): boolean {
+  return status !== undefined && (status.bytes[status.end - 1]! & (IPS.SEEN_REPLY | IPS.EXPECTED)) === 0;
 }
 
 /** The first attribute of a type. */

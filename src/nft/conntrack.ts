@@ -10,6 +10,8 @@ export interface Connection {
   readonly sourcePort?: number;
   /** What it was addressed to, where that was translated. */
   readonly dialled?: Address;
+  /** Nobody has answered it yet: what its opener sends is `ct state new` still, and judged like a first packet. */
+  readonly unreplied?: true;
   /** What the kernel knows it by: its original tuple and its id, which a later one in the same memory may have too. */
   readonly handle: ConnectionHandle;
 }

@@ -295,6 +295,28 @@ describe('sluice trace', () => {
     expect(await answers(call)).toBe(true);
   });
 
+  test('calls accepted what was answered, and nothing else', async () => {
+    await enforce(rulesFor(dbIngress('web')).tables);
+    phones.unanswered({ from: web, to: db, port: 53 });
+    expect(await tracked(web, db)).toMatchObject([{ unreplied: true }]);
+    await enforce(rulesFor(dbIngress()).tables);
+    const asked = ['10.1.0.1', 'shop/db:53/UDP'];
+    expect(JSON.parse(trace(...asked, '-o', 'json').stdout)).toMatchObject({
+      verdict: 'drop',
+      tracked: [{ unreplied: true }],
+    });
+    const unanswered = trace(...asked).stdout;
+    expect(unanswered).toMatch(
+      /knows 1, from port \d+, not answered yet: judged like new ones until they are/,
+    );
+    expect(unanswered).not.toContain('accepted before any policy');
+    await enforce(rulesFor(dbIngress('web')).tables);
+    await phones.udp({ from: web, to: db, port: 53 });
+    const both = trace(...asked).stdout;
+    expect(both).toMatch(/knows 1, from port \d+: their packets are accepted before any policy is asked\n/);
+    expect(both).toContain('not answered yet');
+  });
+
   test('says what it cannot know', async () => {
     await enforce(rulesFor(dbIngress('web')).tables);
     const { status, stderr } = trace('shop/web', 'shop/db:5432');

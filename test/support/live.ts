@@ -79,6 +79,11 @@ export class Telephones {
     return this.#introduced({ client, server: udpServer(serverFd) }, dial);
   }
 
+  /** A datagram to where nobody listens. */
+  unanswered(dial: Dial): void {
+    send(this.#dial(dial, SOCK_DGRAM), Buffer.from('anybody?'));
+  }
+
   close(): void {
     for (const fd of this.#open.splice(0)) close(fd);
   }
