@@ -14,7 +14,6 @@ import {
 } from '../policy/inspect.ts';
 import { standing, type UnknownPods } from '../policy/unknown.ts';
 import pc from './colours.ts';
-import { CommandError } from './errors.ts';
 import { type OutputOptions, writeLine } from './output.ts';
 import { plural } from './plural.ts';
 import { findStandard, type NodeOptions, type Standard } from './readcluster.ts';
@@ -37,8 +36,6 @@ const SETTLE_MS = 1000;
 
 /** `sluice inspect`: what stands in the kernel, by pod and policy, and whether it is what it should be. */
 export async function inspectCommand(options: InspectOptions): Promise<void> {
-  if (options.manifests !== undefined && options.node === undefined)
-    throw new CommandError('to compare with --manifests, inspect needs --node NAME beside them');
   const { actual, comparison } = await settledLook(options);
   const inspection = inspectRuleset(actual);
   if (options.output === 'json') writeJson(inspection, comparison);
@@ -54,7 +51,7 @@ async function settledLook(options: InspectOptions): Promise<Look> {
 }
 
 async function look(options: InspectOptions): Promise<Look> {
-  const standard = await findStandard(options);
+  const standard = await findStandard('inspect', options);
   const actual = await readKernel();
   if ('missing' in standard) return { actual, comparison: standard };
   const difference = plan(actual, desiredBy(standard, standing(actual)));
@@ -62,7 +59,7 @@ async function look(options: InspectOptions): Promise<Look> {
 }
 
 /** Manifests do not say what becomes of unknown pods: that is the agent's to say, and what stands is right. */
-function desiredBy({ cluster, node = '', guarded, unknownPods }: Standard, stands: UnknownPods): Ruleset {
+function desiredBy({ cluster, node, guarded, unknownPods }: Standard, stands: UnknownPods): Ruleset {
   const desired = compile(cluster, node, unknownPods ?? stands);
   return guarded ? desired : withoutGuard(desired);
 }

@@ -134,6 +134,7 @@ function program(): Command {
     .option('--node <name>', 'which node of the manifests this is')
     .addOption(socket("the running agent's unix socket"))
     .addOption(output())
+    .addHelpText('after', INSPECT_HELP)
     .action(async options => (await import('./inspect.ts')).inspectCommand(options));
 
   inspect
@@ -202,6 +203,10 @@ Each policy that selects the pod is told in the order in which it is asked:
   agreed    it says the same as the one that decided
   passed    its rule hands the decision on to the next tier
   shadowed  it would say something else, had the ones before it not decided`;
+
+const INSPECT_HELP = `
+Exit code 1 where the kernel is not as that cluster demands; 0 where it is, and also where nobody could be asked: then
+the last line is "not compared", and in JSON "equal" is null.`;
 
 /** Anything that a person can mend is one sentence and exit code 1; a bug keeps its stack. */
 function report(error: unknown): void {

@@ -43,13 +43,13 @@ test('readCluster() and findStandard() take nothing from an agent that has not r
   await serve(await ownNetworkNamespace());
   const sentence = `the agent on ${socket} cannot be asked: it has not read its cluster yet (sluice status says why); --socket names another`;
   await expect(readCluster({ socket })).rejects.toThrow(sentence);
-  expect(await findStandard({ socket })).toEqual({ missing: sentence });
+  expect(await findStandard('trace', { socket })).toEqual({ missing: sentence });
 });
 
 test.each([true, false])('findStandard() is what the agent says of itself: guarded %s', async guarded => {
   await serve(await ownNetworkNamespace(), guarded);
   follow();
-  const standard = await findStandard({ socket });
+  const standard = await findStandard('trace', { socket });
   expect(standard).toMatchObject({ node: 'one', guarded, says: "the agent's cluster says" });
   expect('cluster' in standard && standard.cluster.namespaces.get('shop')?.labels).toEqual({ team: 'a' });
 });
@@ -57,7 +57,7 @@ test.each([true, false])('findStandard() is what the agent says of itself: guard
 test('findStandard() does not judge one network namespace by the agent of another', async () => {
   await serve('net:[1]');
   follow();
-  expect(await findStandard({ socket })).toEqual({
+  expect(await findStandard('trace', { socket })).toEqual({
     missing: expect.stringContaining('it guards another network namespace'),
   });
   expect((await readCluster({ socket })).cluster.namespaces.size).toBe(1);
@@ -67,10 +67,13 @@ test('findStandard() is the manifests where they are named, and their node must 
   const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } };
   writeFileSync(join(folder, 'node.json'), JSON.stringify(node));
   const manifests = folder;
-  expect(await findStandard({ manifests, node: 'n1' })).toMatchObject({ node: 'n1', guarded: true });
-  expect(await findStandard({ manifests })).not.toHaveProperty('node');
-  await expect(findStandard({ manifests, node: 'n2' })).rejects.toThrow(
+  expect(await findStandard('trace', { manifests, node: 'n1' })).toMatchObject({ node: 'n1', guarded: true });
+  for (const command of ['trace', 'inspect'] as const)
+    await expect(findStandard(command, { manifests })).rejects.toThrow(
+      `to compare with --manifests, ${command} needs --node NAME beside them`,
+    );
+  await expect(findStandard('trace', { manifests, node: 'n2' })).rejects.toThrow(
     `there is no node n2 in ${folder} (nodes: n1)`,
   );
-  await expect(findStandard({ socket, node: 'n1' })).rejects.toThrow('give both');
+  await expect(findStandard('trace', { socket, node: 'n1' })).rejects.toThrow('give both');
 });

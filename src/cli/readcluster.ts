@@ -29,8 +29,7 @@ export interface ReadCluster {
 /** What the kernel of this network namespace should follow. */
 export interface Standard {
   readonly cluster: Cluster;
-  /** Absent where nobody said it: then nothing can be said of the kernel. */
-  readonly node?: string;
+  readonly node: string;
   /** Whether packets of connections that the kernel does not know are guarded. */
   readonly guarded: boolean;
   /** What becomes of addresses that no known pod has; absent where nobody said it. */
@@ -65,8 +64,14 @@ async function readFolder(manifests: string): Promise<ReadCluster> {
 }
 
 /** The standard, or in a sentence why there is none; the kernel alone is worth an answer too. */
-export async function findStandard(options: NodeOptions): Promise<Standard | { readonly missing: string }> {
-  if (options.manifests !== undefined) return standardOf(options.manifests, options.node);
+export async function findStandard(
+  command: 'inspect' | 'trace',
+  options: NodeOptions,
+): Promise<Standard | { readonly missing: string }> {
+  if (options.manifests !== undefined) {
+    if (options.node !== undefined) return standardOf(options.manifests, options.node);
+    throw new CommandError(`to compare with --manifests, ${command} needs --node NAME beside them`);
+  }
   if (options.node !== undefined)
     throw new CommandError('--node says for which node to ask the --manifests: give both');
   try {
@@ -77,13 +82,13 @@ export async function findStandard(options: NodeOptions): Promise<Standard | { r
   }
 }
 
-async function standardOf(manifests: string, node: string | undefined): Promise<Standard> {
+async function standardOf(manifests: string, node: string): Promise<Standard> {
   const { cluster } = await readFolder(manifests);
-  if (node !== undefined && !knowsNode(cluster, node)) {
+  if (!knowsNode(cluster, node)) {
     const others = [...cluster.nodes.keys()].join(', ') || 'none';
     throw new CommandError(`there is no node ${node} in ${manifests} (nodes: ${others})`);
   }
-  return { cluster, guarded: true, says: 'the manifests say', ...(node !== undefined && { node }) };
+  return { cluster, guarded: true, says: 'the manifests say', node };
 }
 
 async function standardOfAgent(agent: AgentClient): Promise<Standard> {

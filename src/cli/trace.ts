@@ -38,7 +38,7 @@ interface Here {
 
 /** `sluice trace FROM TO[:PORT[/PROTOCOL]]`: what the kernel does now, by walking what was read back from it. */
 export async function traceCommand(from: string, to: string, options: TraceOptions): Promise<void> {
-  const found = await findStandard(options);
+  const found = await findStandard('trace', options);
   const standard = 'missing' in found ? undefined : found;
   const ruleset = await readKernel();
   const flow =
@@ -57,7 +57,7 @@ export async function traceCommand(from: string, to: string, options: TraceOptio
 }
 
 const ONLY_RULES =
-  '; the rules name only pods of this node that policies affect: give an address, or --manifests DIR';
+  '; the rules name only pods of this node that policies affect: give an address, or --manifests DIR --node NAME';
 
 function flowOf(cluster: Cluster, from: string, to: string, hint: string): Flow {
   try {
@@ -93,13 +93,11 @@ async function trackedLike(flow: Flow): Promise<Connection[]> {
   }
 }
 
-/** Nothing is expected of a kernel of which nobody said whose it is. */
 function expectedOf(
   { cluster, node, unknownPods = 'allow' }: Standard,
   flow: Flow,
   { hook }: KernelWalk,
-): Expected | undefined {
-  if (node === undefined) return undefined;
+): Expected {
   const verdict = evaluate(cluster, flow, unknownPods);
   return { verdict, demanded: demanded(cluster, node, flow, verdict, hook, unknownPods) };
 }
