@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Kills `up` at several moments of its work, and once nothing but a reboot, and holds `down` to its word: nothing of
-# the cluster is left. Other clusters may be up meanwhile.
+# Kills `up` at several moments of its work, leaves it at work at others, reboots a node, and holds `down` to its word:
+# nothing of the cluster is left. Other clusters may be up meanwhile.
 set -uo pipefail
 SLUICE_STATE=$(mktemp -u /var/lib/sluice-down-test.XXXXXX)
 export SLUICE_STATE SLUICE_CLUSTER=down-test
@@ -42,6 +42,14 @@ for seconds in 0.2 0.7 1.5 3 5 8 12; do
   kill -KILL -- "-$up" 2>/dev/null
   wait "$up" 2>/dev/null
   down_leaves_nothing "whose start was killed after $seconds s"
+done
+for seconds in 0 1 4 9; do
+  "$here/scripts/cluster" up --bare >/dev/null 2>&1 &
+  until [ -e "$state/options" ] || [ -z "$(jobs -r)" ]; do sleep 0.1; done
+  sleep "$seconds"
+  [ -n "$(jobs -r)" ] || { echo "not ok: up ended by itself" && failed=1; }
+  down_leaves_nothing "that was still coming up after $seconds s"
+  wait
 done
 if "$here/scripts/cluster" up --bare >/dev/null 2>&1 && "$here/scripts/cluster" reboot node1; then
   [ -n "$(left)" ] || { echo "not ok: this test sees nothing of a cluster that is up" && failed=1; }

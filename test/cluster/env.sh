@@ -5,6 +5,14 @@ cluster=$here/test/cluster
 prefix=${SLUICE_CLUSTER:-k8s} # several clusters on one machine: namespaces, cgroups and files begin with it
 cache=${SLUICE_CACHE:-/var/cache/sluice}
 states=${SLUICE_STATE:-/var/lib/sluice-cluster}
+# `down` removes what is so named, and other files than a cluster's must not be meant by it.
+name='^[A-Za-z0-9][A-Za-z0-9-]{0,30}$' path='^/[A-Za-z0-9._/-]+$'
+[[ $prefix =~ $name && $prefix != sysctl ]] ||
+  die "SLUICE_CLUSTER '$prefix' is no name of a cluster: 1 to 31 letters, digits and -, and not 'sysctl'; nothing was done"
+for variable in "SLUICE_STATE $states" "SLUICE_CACHE $cache"; do
+  [[ ${variable#* } =~ $path ]] ||
+    die "${variable%% *} '${variable#* }' is no absolute path of letters, digits and . _ - /; nothing was done"
+done
 state=$states/$prefix
 pki=$state/pki
 export PATH=$PATH:/usr/sbin:/sbin
@@ -56,7 +64,7 @@ keep() {
   local old run
   touch "$1"
   run=$(readlink /proc/[0-9]*/exe || true) # processes end meanwhile; a pipe to `grep -q` would end this one
-  for old in $(ls -dt "${1%-*}"-* | tail -n +5); do
+  for old in $(ls -dt "${1%-*}"-???????????? | tail -n +5); do
     [[ $run = *"$old/"* ]] || rm -rf "$old"
   done
 }

@@ -7,6 +7,23 @@ start() { # start PLACE SCRIPT...: the script as the first process of its own na
 
 start_node() { start "node$1" "$cluster/node.sh" "$1"; } # start_node N
 
+# end_up: the `up` of this cluster that is still at work, with all that it has started
+end_up() {
+  local pid born
+  [ -e "$state/up.pid" ] || return 0
+  read -r pid born <"$state/up.pid"
+  [ -z "$born" ] || [ "$(born "$pid")" != "$born" ] || end_tree "$pid"
+}
+note_up() { echo "$$ $(born $$)" >"$state/up.pid"; }
+# When a process began: with its id, it is no other's. After its name, which may have spaces, that is the 20th field.
+born() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20; }
+end_tree() { # end_tree PID: from the top, and none of them starts another meanwhile
+  local child
+  kill -STOP "$1" 2>/dev/null || return 0
+  for child in $(pgrep -P "$1"); do end_tree "$child"; done
+  kill -KILL "$1"
+}
+
 # end NAMESPACE: its first process is in this network namespace. Killed, it takes along all the others of its PID
 # namespace, with the mounts that they share.
 end() {
