@@ -125,6 +125,7 @@ function program(): Command {
     .option('--node <name>', 'which node of the manifests this is')
     .addOption(socket("the running agent's unix socket"))
     .addOption(output())
+    .addHelpText('after', TRACE_HELP)
     .action(async (from, to, options) => (await import('./trace.ts')).traceCommand(from, to, options));
 
   const inspect = sluice
@@ -203,6 +204,15 @@ Each policy that selects the pod is told in the order in which it is asked:
   agreed    it says the same as the one that decided
   passed    its rule hands the decision on to the next tier
   shadowed  it would say something else, had the ones before it not decided`;
+
+const TRACE_HELP = `
+Each end is judged on the node of its pod. The first word says what becomes of the connection ("outcome" in JSON, null
+where no policy could be asked; "elsewhere" has the other nodes that judge it, and what policy has them say):
+  accept, drop      what this kernel does; "verdict" in JSON is this alone
+  denied elsewhere  this node lets it pass, the node of the other end denies it
+  not judged here   neither end is a pod of this node: ask on the node that is named
+
+Exit code 1 where this kernel does not do what policy demands of it, 0 also where no policy could be asked.`;
 
 const INSPECT_HELP = `
 Exit code 1 where the kernel is not as that cluster demands; 0 where it is, and also where nobody could be asked: then

@@ -4,8 +4,8 @@ import { openConntrack } from '../netlink/conntrack.ts';
 import type { Connection } from '../nft/conntrack.ts';
 import { evaluate, type FlowVerdict } from '../policy/evaluate.ts';
 import { FlowTextError, parseFlowPieces } from '../policy/flowtext.ts';
+import { demanded, type Judge, judgesOf, type Outcome, outcomeOf } from '../policy/judges.ts';
 import {
-  demanded,
   type Hook,
   type KernelWalk,
   namedPods,
@@ -23,10 +23,13 @@ import { readKernel } from './readkernel.ts';
 
 export type TraceOptions = OutputOptions & NodeOptions;
 
-/** What policy says about the flow, and what it demands of this kernel. */
+/** What policy says about the flow, what it demands of this kernel, and what that of others. */
 interface Expected {
+  readonly node: string;
   readonly verdict: FlowVerdict;
   readonly demanded: 'accept' | 'drop';
+  readonly outcome: Outcome;
+  readonly elsewhere: readonly Judge[];
 }
 
 /** Where the flow is traced: which node this is is known where its agent or a folder says so. */
@@ -96,10 +99,17 @@ async function trackedLike(flow: Flow): Promise<Connection[]> {
 function expectedOf(
   { cluster, node, unknownPods = 'allow' }: Standard,
   flow: Flow,
-  { hook }: KernelWalk,
+  { hook, verdict: actual }: KernelWalk,
 ): Expected {
   const verdict = evaluate(cluster, flow, unknownPods);
-  return { verdict, demanded: demanded(cluster, node, flow, verdict, hook, unknownPods) };
+  const judges = judgesOf(cluster, flow, verdict, unknownPods);
+  return {
+    node,
+    verdict,
+    demanded: demanded(judges, node, hook),
+    outcome: outcomeOf(judges, node, hook, actual),
+    elsewhere: judges.filter(judge => judge.node !== node),
+  };
 }
 
 function writeJson(
@@ -115,7 +125,9 @@ function writeJson(
   }));
   const explain = expected && { ...expected.verdict, demanded: expected.demanded };
   const agrees = expected === undefined ? null : expected.demanded === walk.verdict;
-  writeLine(JSON.stringify({ flow, ...walk, tracked, explain: explain ?? null, agrees }));
+  const { node = null, outcome = null, elsewhere = null } = expected ?? {};
+  const policy = { node, outcome, elsewhere, explain: explain ?? null, agrees };
+  writeLine(JSON.stringify({ flow, ...walk, tracked, ...policy }));
 }
 
 function writeText(
@@ -127,7 +139,9 @@ function writeText(
 ): void {
   const { from, to, verdict, hook, steps } = walk;
   const port = flow.port === undefined ? '' : `:${flow.port}`;
-  writeLine(`${word(verdict)}  ${pc.bold(`${nameOf(from)} -> ${nameOf(to)}${port}/${flow.protocol}`)}`);
+  const outcome = expected?.outcome ?? verdict;
+  writeLine(`${WORDS[outcome]}  ${pc.bold(`${nameOf(from)} -> ${nameOf(to)}${port}/${flow.protocol}`)}`);
+  if (expected !== undefined && outcome !== verdict) writeLine(`        ${otherNodesText(expected)}`);
   if (!here.installed) writeLine('        no table of Sluice stands in this network namespace');
   writeLine(`\n${pc.bold('pods')}`);
   const nameWidth = Math.max(nameOf(from).length, nameOf(to).length);
@@ -185,18 +199,39 @@ function listText(connections: readonly Connection[]): string {
   return `${connections.length}${from}${more}${via}`;
 }
 
-function expectedText({ verdict, demanded }: Expected, actual: 'accept' | 'drop'): string {
-  const agrees = demanded === actual;
-  const here = demanded === (verdict.verdict === 'deny' ? 'drop' : 'accept') ? '' : ', at the other end';
+const WORDS: Record<Outcome, string> = {
+  accept: pc.green('accept'),
+  drop: pc.red('drop  '),
+  'denied-elsewhere': pc.red('denied elsewhere'),
+  'not-judged-here': pc.yellow('not judged here'),
+};
+
+/** Where the verdict of this kernel is not the last word. */
+function otherNodesText({ node, verdict, outcome, elsewhere }: Expected): string {
+  const others = [...new Set(elsewhere.map(judge => judge.node))].join(' and ');
+  if (outcome === 'denied-elsewhere')
+    return `${node} lets it pass; ${others} judges the other end and denies it`;
+  const verbs = others.includes(' and ') ? 'judge' : 'judges';
+  return `neither end is a pod of ${node}: ${others} ${verbs} it, and policy ${says(verdict)} it`;
+}
+
+function expectedText(
+  { node, verdict, demanded, outcome, elsewhere }: Expected,
+  actual: 'accept' | 'drop',
+): string {
+  const others = elsewhere.filter(judge => judge.verdict === 'deny').map(judge => judge.node);
+  const where =
+    demanded === 'drop' || others.length === 0 ? '' : `, on ${[...new Set(others)].join(' and ')}`;
+  const allInAll = `it ${says(verdict)} the connection${where}`;
   const reasons = (['egress', 'ingress'] as const).map(
     direction => `  ${verdict[direction].verdict.padEnd(5)}  ${direction}: ${verdict[direction].reason}`,
   );
-  const says = agrees
-    ? `  ${pc.green('agrees')}: it ${verdict.verdict === 'deny' ? 'denies' : 'allows'} the connection${here}`
-    : `  ${pc.red('disagrees')}: this node should ${demanded} it`;
-  return [says, ...reasons].join('\n');
+  if (demanded !== actual)
+    return [`  ${pc.red('disagrees')}: this node should ${demanded} it`, ...reasons].join('\n');
+  const word = outcome === 'not-judged-here' ? `not for ${node} to enforce` : pc.green('agrees');
+  return [`  ${word}: ${allInAll}`, ...reasons].join('\n');
 }
 
-function word(verdict: 'accept' | 'drop'): string {
-  return verdict === 'accept' ? pc.green('accept') : pc.red('drop  ');
+function says({ verdict }: FlowVerdict): string {
+  return verdict === 'deny' ? 'denies' : 'allows';
 }

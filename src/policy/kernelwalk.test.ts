@@ -3,9 +3,8 @@ import { nodeEvent, podEvent, policyEvent } from '../../test/support/shop.ts';
 import { parseAddress } from '../model/address.ts';
 import { ClusterState } from '../model/cluster.ts';
 import { compile } from './compile.ts';
-import { evaluate } from './evaluate.ts';
 import { parseFlowPieces } from './flowtext.ts';
-import { demanded, namedPods, walkKernel } from './kernelwalk.ts';
+import { namedPods, walkKernel } from './kernelwalk.ts';
 
 const cluster = new ClusterState();
 for (const event of [
@@ -67,18 +66,4 @@ test('namedPods() knows the pods that policies affect, with all of their address
   expect([...pods].map(([key, { addresses }]) => [key, addresses])).toEqual([
     ['shop/db', ['10.1.0.1', 'fd01::1']],
   ]);
-});
-
-test.each([
-  ['n1', 'shop/web', 'shop/db:5432', 'drop'], // by the ingress of its own pod
-  ['n2', 'shop/web', 'shop/db:5432', 'drop'], // by the egress of its own
-  ['n2', 'shop/web', 'shop/api:80', 'drop'],
-  ['n1', 'shop/web', 'shop/api:80', 'accept'], // denied at the other end
-  ['n1', 'shop/api', 'shop/db:5432', 'accept'],
-  ['n1', '172.18.0.1', 'shop/db:1', 'accept'], // N43
-] as const)('on %s, policy and kernel agree about %s to %s: %s', (node, from, to, expected) => {
-  const flow = parseFlowPieces(cluster, from, to);
-  const { hook, verdict } = walk(node, from, to);
-  expect(demanded(cluster, node, flow, evaluate(cluster, flow), hook)).toBe(expected);
-  expect(verdict).toBe(expected);
 });

@@ -1,6 +1,6 @@
 /** What rules that stand do with a flow, in the words of pods: a walk through them, not through what was meant. */
 import { type Address, type Family, familyOf } from '../model/address.ts';
-import { addressOwners, type Cluster, ClusterState, type PodKey } from '../model/cluster.ts';
+import { ClusterState, type PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Direction } from '../model/policy.ts';
 import { formatRule, formatVerdict } from '../nft/format-rule.ts';
@@ -8,8 +8,7 @@ import { packet } from '../nft/packet.ts';
 import type { BaseHook, ElementValue, Ruleset } from '../nft/ruleset.ts';
 import { type Hit, trace } from '../nft/trace.ts';
 import { podMap } from './base.ts';
-import type { FlowVerdict } from './evaluate.ts';
-import { classChain, type UnknownPods, unknownPodFinder } from './unknown.ts';
+import { classChain } from './unknown.ts';
 
 export type Hook = Extract<BaseHook['hook'], 'forward' | 'input' | 'output'>;
 
@@ -103,22 +102,4 @@ function addAddress(cluster: ClusterState, key: PodKey, address: Address): void 
   const addresses = known.includes(address) ? known : [...known, address];
   const rest = { labels: {}, node: '', hostNetwork: false, finished: false, createdAt: '', ports: [] };
   cluster.apply({ type: 'pod', key, value: { key, namespace, name, addresses, ...rest } });
-}
-
-/** What policy demands of a node's kernel at a hook: each direction is enforced where its pod lives. */
-export function demanded(
-  cluster: Cluster,
-  node: string,
-  { from, to }: Flow,
-  { egress, ingress }: FlowVerdict,
-  hook: Hook,
-  unknownPods: UnknownPods = 'allow',
-): 'accept' | 'drop' {
-  const owners = addressOwners(cluster);
-  const unknownPodOf = unknownPodFinder(cluster, owners, unknownPods);
-  const isHere = (address: Address) => (owners.get(address)?.node ?? unknownPodOf(address)?.name) === node;
-  const denied =
-    (hook !== 'output' && isHere(from) && egress.verdict === 'deny') ||
-    (hook === 'forward' && isHere(to) && ingress.verdict === 'deny');
-  return denied ? 'drop' : 'accept';
 }

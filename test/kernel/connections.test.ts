@@ -327,18 +327,13 @@ describe('sluice trace', () => {
   });
 
   test('says whether policy agrees', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'sluice-trace-'));
-    try {
-      writeFileSync(
-        join(folder, 'all.json'),
-        JSON.stringify({ apiVersion: 'v1', kind: 'List', items: MANIFESTS }),
-      );
+    await withManifests(async folder => {
       const asked = ['shop/web', 'shop/db:5432', '--manifests', folder, '--node', 'n1'];
       await enforce(rulesFor(dbIngress()).tables);
       const right = trace(...asked);
       expect([right.status, right.stdout]).toEqual([
         0,
-        expect.stringContaining('agrees: it denies the connection'),
+        expect.stringContaining('agrees: it denies the connection\n'),
       ]);
       await enforce(rulesFor().tables);
       const wrong = trace(...asked);
@@ -346,19 +341,67 @@ describe('sluice trace', () => {
         1,
         expect.stringContaining('disagrees: this node should drop it'),
       ]);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    });
+  });
+
+  test('does not say accept of what another node judges and denies', async () => {
+    await withManifests(async folder => {
+      await enforce(compile(stateOf([...CAST, dbIngress()]), 'n2').tables);
+      const asN2 = (...words: string[]) => trace(...words, '--manifests', folder, '--node', 'n2');
+
+      const oneEnd = asN2('shop/far', 'shop/db:5432');
+      expect([oneEnd.status, oneEnd.stderr]).toEqual([0, '']);
+      expect(oneEnd.stdout).toMatch(
+        /^denied elsewhere {2}shop\/far .*\n +n2 lets it pass; n1 judges the other end and denies it\n/,
+      );
+      expect(oneEnd.stdout).toMatch(/shop\/db .*ingress +on n1: its own node judges this\n/);
+      expect(oneEnd.stdout).toContain('agrees: it denies the connection, on n1\n');
+
+      const neither = asN2('shop/web', 'shop/db:5432');
+      expect([neither.status, neither.stderr]).toEqual([0, '']);
+      expect(neither.stdout).toMatch(
+        /^not judged here {2}shop\/web .*\n +neither end is a pod of n2: n1 judges it, and policy denies it\n/,
+      );
+      expect(neither.stdout).toContain('not for n2 to enforce: it denies the connection, on n1\n');
+      expect(JSON.parse(asN2('shop/web', 'shop/db:5432', '-o', 'json').stdout)).toMatchObject({
+        verdict: 'accept',
+        node: 'n2',
+        outcome: 'not-judged-here',
+        elsewhere: [
+          { node: 'n1', direction: 'egress', verdict: 'allow' },
+          { node: 'n1', direction: 'ingress', verdict: 'deny' },
+        ],
+        explain: { verdict: 'deny' },
+      });
+      expect(asN2('shop/far', 'shop/web:80').stdout).toMatch(/^accept {2}shop\/far /);
+    });
   });
 });
 
+async function withManifests(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-trace-'));
+  try {
+    const list = { apiVersion: 'v1', kind: 'List', items: MANIFESTS };
+    writeFileSync(join(folder, 'all.json'), JSON.stringify(list));
+    await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 const MANIFESTS = [
-  ...(['web', 'db'] as const).map((name, i) => ({
+  ...(
+    [
+      ['web', 'n1', web],
+      ['db', 'n1', db],
+      ['far', 'n2', far],
+    ] as const
+  ).map(([name, nodeName, ip]) => ({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace: 'shop', labels: { app: name } },
-    spec: { nodeName: 'n1', containers: [{ name: 'main', image: 'x' }] },
-    status: { phase: 'Running', podIPs: [{ ip: [web, db][i] }] },
+    spec: { nodeName, containers: [{ name: 'main', image: 'x' }] },
+    status: { phase: 'Running', podIPs: [{ ip }] },
   })),
   {
     apiVersion: 'networking.k8s.io/v1',
