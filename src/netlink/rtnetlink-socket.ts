@@ -5,7 +5,7 @@ import { type Message, readMessages } from './messages.ts';
 import { NLMSG } from './nftables.ts';
 import { readReply } from './replies.ts';
 import { NETLINK_ROUTE } from './rtnetlink.ts';
-import { NetlinkSocket } from './socket.ts';
+import { NetlinkSocket, NOTHING, OVERRUN } from './socket.ts';
 
 /** A message that the kernel refused; those before it and behind it in the same send were taken. */
 export class RtnetlinkError extends Error {
@@ -27,6 +27,9 @@ export interface Step {
   readonly write: (to: AttributeWriter, sequence: number) => void;
 }
 
+/** Steps of one send: a socket holds the answers to many more, also where all are refused. */
+const MOST_STEPS = 4096;
+const ENOBUFS = 105;
 const INTERRUPTED = 'EAGAIN';
 const MOST_ATTEMPTS = 10;
 const NLM_F_DUMP_INTR = 0x10;
@@ -44,8 +47,8 @@ export class RtnetlinkSocket {
   }
 
   /**
-   * Sends all steps at once: a process that is killed has sent all of them or none. Every step is tried; throws
-   * RtnetlinkError for the first that was refused.
+   * Sends all steps at once, up to some thousands: a process that is killed has sent all of them or none. Every step
+   * is tried; throws RtnetlinkError for the first that was refused.
    */
   change(steps: readonly Step[]): Promise<void> {
     return this.#inTurn(() => this.#change(steps));
@@ -94,16 +97,26 @@ export class RtnetlinkSocket {
   }
 
   async #change(steps: readonly Step[]): Promise<void> {
+    let refused: RtnetlinkError | undefined;
+    for (let start = 0; start < steps.length; start += MOST_STEPS) {
+      const found = await this.#refusal(steps.slice(start, start + MOST_STEPS), start);
+      refused ??= found;
+    }
+    if (refused !== undefined) throw refused;
+  }
+
+  /** Of the first that was refused; `start` is the number of the first step. */
+  async #refusal(steps: readonly Step[], start: number): Promise<RtnetlinkError | undefined> {
     const first = await this.#send(steps);
     let refused: RtnetlinkError | undefined;
     for (const message of this.#received(first, steps.length)) {
       const reply = readReply(message);
       if (reply === undefined || reply.errno === 0) continue;
       const index = reply.sequence - first;
-      const error = new RtnetlinkError(reply.errno, index, steps[index]!.what, reply.text);
-      if (refused === undefined || index < refused.index) refused = error;
+      const error = new RtnetlinkError(reply.errno, start + index, steps[index]!.what, reply.text);
+      if (refused === undefined || error.index < refused.index) refused = error;
     }
-    if (refused !== undefined) throw refused;
+    return refused;
   }
 
   async #dump<T>(
@@ -144,9 +157,13 @@ export class RtnetlinkSocket {
   }
 
   *#received(first: number, count: number): Generator<Message> {
-    for (let length = this.#socket.receive(); length > 0; length = this.#socket.receive())
+    let overrun = false;
+    for (let length = this.#socket.receive(); length !== NOTHING; length = this.#socket.receive()) {
+      overrun ||= length === OVERRUN;
       for (const message of readMessages(this.#socket.received, length))
         if (message.sequence >= first && message.sequence < first + count) yield message;
+    }
+    if (overrun) throw new RtnetlinkError(ENOBUFS, 0, `${count} messages: answers were lost`);
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

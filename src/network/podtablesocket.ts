@@ -52,21 +52,24 @@ export class PodTableSocket {
     this.#writer.clear();
     const first = this.#sequence + 1;
     this.#write(NLMSG.BATCH_BEGIN, 0, 0, () => {}, NFTABLES);
-    for (const { type, flags, write } of messages)
-      this.#write(type, flags | NLM_F.ACK, NFPROTO_INET, () => write(this.#writer));
+    // What is refused is told of in any case. One acknowledgement for each would be more than a socket holds.
+    for (const [index, { type, flags, write }] of messages.entries()) {
+      const ack = index === messages.length - 1 ? NLM_F.ACK : 0;
+      this.#write(type, flags | ack, NFPROTO_INET, () => write(this.#writer));
+    }
     this.#write(NLMSG.BATCH_END, 0, 0, () => {}, NFTABLES);
     await this.#socket.sendAsync(this.#writer.buffer, this.#writer.length);
-    let acknowledged = 0;
+    let acknowledged = false;
     for (const message of this.#received(first)) {
       const reply = readReply(message);
       if (reply === undefined) continue;
       if (reply.errno !== 0) throw this.#refused(reply.errno, reply.sequence - first - 1);
-      acknowledged++;
+      acknowledged = true;
     }
-    if (acknowledged < messages.length)
+    if (!acknowledged)
       throw new TableError(
         'ENOBUFS',
-        `table inet ${POD_TABLE}: the kernel answered ${acknowledged} of ${messages.length}`,
+        `table inet ${POD_TABLE}: no answer of the kernel to ${messages.length} messages; what stands is not known`,
       );
   }
 

@@ -2,9 +2,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nodeRoutes } from '../../src/health/attachchecks.ts';
 import type { Ours } from '../../src/health/facts.ts';
+import { inNamespace } from '../../src/lab/netns.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
-import { parseAddress } from '../../src/model/address.ts';
+import { parseAddress, parseCidr } from '../../src/model/address.ts';
 import type { Cluster, Node } from '../../src/model/cluster.ts';
+import type { AttributeWriter } from '../../src/netlink/attributes.ts';
+import { type Route, writeNewRoute } from '../../src/netlink/rtnetlink.ts';
+import { RtnetlinkSocket } from '../../src/netlink/rtnetlink-socket.ts';
 import { clusterOf, openPodNetwork, type TestNetwork } from '../support/podnetwork.ts';
 import { PodSite } from '../support/podsite.ts';
 
@@ -106,4 +110,28 @@ test('to a node behind a router there is no route, and the health check says so 
     reason: 'no link leads to 10.93.0.0/24 of node far, fd93::/64 of node far',
     remedy: expect.stringContaining('Flannel'),
   });
+});
+
+test('of tens of thousands of routes each is made, and the one that is refused is named', async () => {
+  const { site } = hosts[0]!;
+  const socket = inNamespace(site.node, () => new RtnetlinkSocket());
+  const routes = Array.from(
+    { length: 30_000 },
+    (_, i): Route => ({
+      destination: parseCidr(`10.${128 + (i >> 9)}.${(i >> 1) & 255}.${(i & 1) * 128}/25`)!,
+      type: 'unreachable',
+      protocol: 116,
+      // Of no interface: refused.
+      ...(i === 29_000 && { type: 'unicast', device: 9999 }),
+    }),
+  );
+  const steps = routes.map(route => ({
+    what: `make ${route.destination.base}`,
+    write: (to: AttributeWriter, sequence: number) => writeNewRoute(to, sequence, route, 'refuse'),
+  }));
+  await expect(socket.change(steps)).rejects.toMatchObject({ code: 'ENODEV', index: 29_000 });
+  const made = site.exec(site.node, 'ip', ['-4', 'route', 'show', 'proto', '116']).trim().split('\n');
+  expect(made).toHaveLength(29_999);
+  site.exec(site.node, 'ip', ['-4', 'route', 'flush', 'proto', '116']);
+  socket.close();
 });

@@ -21,6 +21,7 @@ import { Attacher } from '../../src/network/attacher.ts';
 import type { HostPort } from '../../src/network/hostport.ts';
 import { HostPorts } from '../../src/network/hostports.ts';
 import { NodeLinks } from '../../src/network/nodelinks.ts';
+import { delHairpin, tableMessages } from '../../src/network/podtable.ts';
 import { PodTableSocket } from '../../src/network/podtablesocket.ts';
 import { PodSite } from '../support/podsite.ts';
 
@@ -69,6 +70,19 @@ const open = async (name: string, hostPort: HostPort, addresses: readonly Addres
 };
 
 const list = () => site.exec(site.node, 'nft', ['list', 'table', 'inet', 'sluice-pods']);
+
+test('the table of a cluster of 15000 nodes is put up, and what is refused is told', async () => {
+  const inside = Array.from({ length: 15_000 }, (_, i) => [
+    parseCidr(`10.${i >> 8}.${i & 255}.0/24`)!,
+    parseCidr(`fd00:${i.toString(16)}::/64`)!,
+  ]).flat();
+  await ports.setUp({ podCidrs: PLAN.podCidrs, clusterCidrs: inside });
+  const count = "nft list chain inet sluice-pods leaving | grep -c 'daddr .* return'";
+  expect(Number(site.exec(site.node, 'sh', ['-c', count]))).toBe(inside.length);
+  const refused = [...tableMessages({ podCidrs: [], clusterCidrs: inside }), delHairpin(at('10.0.0.9'))];
+  await expect(table.commit(refused)).rejects.toMatchObject({ code: 'ENOENT' });
+  await ports.setUp({ podCidrs: PLAN.podCidrs, clusterCidrs: PLAN.podCidrs });
+});
 
 test('nft lists the table in its own words', () => {
   const text = list();
