@@ -44,6 +44,30 @@ test('wantedRoutes() names what is behind a router, and what there is no way to'
   ]);
 });
 
+test('wantedRoutes() has one route for a network that several nodes claim, in whatever order they are told', () => {
+  const ways = new Map([onLink('192.168.0.2'), onLink('192.168.0.3'), onLink('192.168.0.4')]);
+  const [two, three, four] = [2, 3, 4].map(n =>
+    node(`n${n}`, [`192.168.0.${n}`], ['10.0.3.0/24', '10.0.1.0/24']),
+  );
+  const nodes = [ONE, four!, two!, three!];
+  for (const told of [nodes, nodes.toReversed()]) {
+    const wanted = wantedRoutes(told, 'one', ways);
+    expect(texts(wanted)).toEqual([
+      '10.0.1.0 unreachable',
+      '10.0.3.0 192.168.0.2',
+      '10.0.1.0/24 of node n2 (another node has it too)',
+      '10.0.3.0/24 of node n3 (another node has it too)',
+      '10.0.1.0/24 of node n3 (another node has it too)',
+      '10.0.3.0/24 of node n4 (another node has it too)',
+      '10.0.1.0/24 of node n4 (another node has it too)',
+    ]);
+    expect(routeChange(wanted.routes, wantedRoutes(told, 'one', ways).routes)).toEqual({
+      add: [],
+      remove: [],
+    });
+  }
+});
+
 test('neighbours() are the addresses of all other nodes', () => {
   expect(neighbours([ONE, TWO], 'one')).toEqual(['192.168.0.2', 'fd00::2']);
 });

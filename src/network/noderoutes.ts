@@ -16,7 +16,10 @@ export interface Wanted {
   readonly unreachable: readonly string[];
 }
 
-/** `wayTo` is the kernel's way to a node's address; undefined where there is none. */
+/**
+ * `wayTo` is the kernel's way to a node's address; undefined where there is none. A network that several nodes claim
+ * is this node's where it is one of them, else that of the first by name: there is one route for it, and it stays.
+ */
 export function wantedRoutes(
   nodes: readonly Node[],
   own: string,
@@ -24,17 +27,28 @@ export function wantedRoutes(
 ): Wanted {
   const routes: Route[] = [];
   const unreachable: string[] = [];
-  for (const node of nodes) {
+  const routed = new Set<string>();
+  for (const node of inOrder(nodes, own)) {
     for (const cidr of cidrsOf(node)) {
-      if (node.name === own) routes.push(nowhere(cidr));
+      const network = cidrText(cidr);
+      const route = node.name === own ? nowhere(cidr) : routeTo(cidr, node, wayTo);
+      if (routed.has(network)) unreachable.push(`${network} of node ${node.name} (another node has it too)`);
+      else if (route === undefined) unreachable.push(`${network} of node ${node.name}`);
       else {
-        const route = routeTo(cidr, node, wayTo);
-        if (route === undefined) unreachable.push(`${cidrText(cidr)} of node ${node.name}`);
-        else routes.push(route);
+        routes.push(route);
+        routed.add(network);
       }
     }
   }
   return { routes, unreachable };
+}
+
+function inOrder(nodes: readonly Node[], own: string): Node[] {
+  const others = nodes.filter(({ name }) => name !== own);
+  return [
+    ...nodes.filter(({ name }) => name === own),
+    ...others.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)),
+  ];
 }
 
 /** Addresses of other nodes, to ask the way to. */
