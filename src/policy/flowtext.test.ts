@@ -43,7 +43,8 @@ describe('parseFlow() refuses', () => {
     ['x/a x/b:80', 'write FROM -> TO'],
     ['x/a -> x/b -> x/c', 'write FROM -> TO'],
     ['x/a -> web', '"web" is neither namespace/pod nor an address'],
-    ['x/a -> x/gone:80', 'there is no pod x/gone'],
+    ['x/a -> x/gone:80', 'there is no pod x/gone (for a Service, ask for a pod behind it)'],
+    ['x/a -> web.x.svc:80', 'nor an address (for a Service, ask for a pod behind it)'],
     ['x/onlyfour -> x/a:80', 'there is no pod x/onlyfour'],
     ['x/onyl4 -> x/a:80', 'there is no pod x/onyl4; did you mean x/only4?'],
     ['x/new -> x/a:80', 'pod x/new has no address yet'],
@@ -52,8 +53,10 @@ describe('parseFlow() refuses', () => {
     ['x/a -> fd00::2:80', 'for port 80 write [fd00::2]:80'],
     ['x/a -> x/b:0', '"0" is not a port from 1 to 65535'],
     ['x/a -> x/b:65536', '"65536" is not a port from 1 to 65535'],
-    ['x/a -> x/b:http', '"http" is not a port'],
-    ['x/a -> x/b:', '"" is not a port'],
+    ['x/a -> x/b:http', '"http" is not a port from 1 to 65535; ask by number: in pod x/b it is 8080'],
+    ['x/a -> x/b:http/UDP', /"http" is not a port from 1 to 65535; ask by number$/],
+    ['x/a -> 10.0.0.2:http', /"http" is not a port from 1 to 65535; ask by number$/],
+    ['x/a -> x/b:', /"" is not a port from 1 to 65535$/],
     ['x/a -> x/b/TCP', 'TCP needs a port'],
     ['x/a -> x/b:80/ICMP', 'protocol ICMP has no ports'],
     ['x/a -> x/b/QUIC', '"QUIC" is not TCP, UDP, SCTP, ICMP or an IP protocol number'],
@@ -62,7 +65,7 @@ describe('parseFlow() refuses', () => {
     ['x/a@4 -> x/b@6:80', 'not of one address family'],
     ['x/only4 -> x/only6', 'no address family in common'],
     ['x/only4 -> fd00::8', 'pod x/only4 has no IPv6 address'],
-  ])('%s', (text, message) => {
+  ] as [string, string | RegExp][])('%s', (text, message) => {
     expect(() => parseFlow(cluster, text)).toThrow(FlowTextError);
     expect(() => parseFlow(cluster, text)).toThrow(message);
   });
@@ -95,8 +98,9 @@ function clusterOf(pods: Record<PodKey, string[]>): ClusterState {
   const cluster = new ClusterState();
   for (const [key, addresses] of Object.entries(pods)) {
     const [namespace, name] = key.split('/') as [string, string];
-    const rest = { labels: {}, node: 'n', hostNetwork: false, finished: false, createdAt: '', ports: [] };
-    const value = { key: key as PodKey, namespace, name, addresses: addresses as Address[], ...rest };
+    const rest = { labels: {}, node: 'n', hostNetwork: false, finished: false, createdAt: '' };
+    const ports = [{ name: 'http', protocol: 'TCP' as const, port: 8080 }];
+    const value = { key: key as PodKey, namespace, name, addresses: addresses as Address[], ports, ...rest };
     cluster.apply({ type: 'pod', key: value.key, value });
   }
   return cluster;

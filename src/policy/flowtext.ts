@@ -13,6 +13,7 @@ import { type Address, type Family, familyOf, parseAddress } from '../model/addr
 import { addressOwners, type Cluster, type PodKey } from '../model/cluster.ts';
 import type { Flow, FlowProtocol } from '../model/flow.ts';
 import { nearest } from '../model/nearest.ts';
+import type { Protocol } from '../model/policy.ts';
 
 /** A flow that cannot be read, or that names what the cluster does not have. */
 export class FlowTextError extends Error {
@@ -41,7 +42,7 @@ export function parseFlowPieces(cluster: Cluster, from: string, to: string): Flo
   return {
     from: addressIn(cluster, source, family),
     to: addressIn(cluster, destination, family),
-    ...protocolAndPort(destination),
+    ...protocolAndPort(cluster, destination),
   };
 }
 
@@ -58,7 +59,7 @@ export function otherFamily(cluster: Cluster, from: string, to: string): Flow | 
   );
   const [fromAddress, toAddress] = ends;
   if (fromAddress === undefined || toAddress === undefined) return undefined;
-  return { from: fromAddress, to: toAddress, ...protocolAndPort(destination) };
+  return { from: fromAddress, to: toAddress, ...protocolAndPort(cluster, destination) };
 }
 
 /** `fd00::5:80` is an address of its own; who writes it of a pod that is `fd00::5` means something else. */
@@ -98,7 +99,8 @@ const POD = new RegExp(`^(?<pod>[^/:@]+/[^/:@]+)(?:@(?<family>[46]))?${PORT}${PR
 
 function parseEnd(text: string): End {
   const match = V4.exec(text) ?? BRACKETED.exec(text) ?? V6.exec(text) ?? POD.exec(text);
-  if (match === null) throw new FlowTextError(`"${text}" is neither namespace/pod nor an address`);
+  if (match === null)
+    throw new FlowTextError(`"${text}" is neither namespace/pod nor an address${OF_A_SERVICE}`);
   const { pod, address, family, port, protocol } = match.groups ?? {};
   const rest = { text, ...(port !== undefined && { port }), ...(protocol !== undefined && { protocol }) };
   if (pod !== undefined)
@@ -138,30 +140,43 @@ function addressesOf(cluster: Cluster, { pod: key }: End): readonly Address[] {
   return pod.addresses;
 }
 
+const OF_A_SERVICE = ' (for a Service, ask for a pod behind it)';
+
 /** By its name, among the pods of its namespace. */
 function meant(cluster: Cluster, key: PodKey): string {
   const start = key.indexOf('/') + 1;
   const neighbours = [...cluster.pods.keys()].filter(other => other.startsWith(key.slice(0, start)));
   const names = neighbours.map(other => other.slice(start));
   const close = nearest(key.slice(start), names);
-  return close === undefined ? '' : `; did you mean ${key.slice(0, start)}${close}?`;
+  return close === undefined ? OF_A_SERVICE : `; did you mean ${key.slice(0, start)}${close}?`;
 }
 
-function protocolAndPort({ text, port, protocol }: End): Pick<Flow, 'protocol' | 'port'> {
+function protocolAndPort(cluster: Cluster, end: End): Pick<Flow, 'protocol' | 'port'> {
+  const { text, port, protocol } = end;
   const parsed =
     protocol === undefined ? (port === undefined ? 'ICMP' : 'TCP') : parseProtocol(text, protocol);
   if (parsed === 'TCP' || parsed === 'UDP' || parsed === 'SCTP')
-    return { protocol: parsed, port: parsePort(text, parsed, port) };
+    return { protocol: parsed, port: parsePort(cluster, end, parsed) };
   if (port !== undefined) throw new FlowTextError(`"${text}": protocol ${protocol} has no ports`);
   return { protocol: parsed };
 }
 
-function parsePort(text: string, protocol: string, port: string | undefined): number {
+function parsePort(cluster: Cluster, { text, pod, port }: End, protocol: Protocol): number {
   if (port === undefined) throw new FlowTextError(`"${text}": ${protocol} needs a port`);
   const number = /^\d+$/.test(port) ? Number(port) : 0;
   if (number < 1 || number > 65535)
-    throw new FlowTextError(`"${text}": "${port}" is not a port from 1 to 65535`);
+    throw new FlowTextError(
+      `"${text}": "${port}" is not a port from 1 to 65535${namedPort(cluster, pod, port, protocol)}`,
+    );
   return number;
+}
+
+/** A name may be another port in every pod: policy looks it up there, and who asks says which. */
+function namedPort(cluster: Cluster, key: PodKey | undefined, name: string, protocol: Protocol): string {
+  if (!/[a-z]/i.test(name)) return '';
+  const named = key && cluster.pods.get(key)?.ports;
+  const found = named?.find(port => port.name === name && port.protocol === protocol);
+  return `; ask by number${found === undefined ? '' : `: in pod ${key} it is ${found.port}`}`;
 }
 
 function parseProtocol(text: string, protocol: string): FlowProtocol {

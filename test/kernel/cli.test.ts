@@ -206,7 +206,7 @@ not compared: the agent on ${socket} cannot be asked: it guards another network 
     expect([traced.status, traced.stdout]).toEqual([0, expect.stringMatching(/^drop /)]);
     expect(traced.stdout).toContain(`\npolicy was not asked: ${nobody}\n`);
     expect(sluice('trace', 'shop/cron', 'shop/db:5432').stderr).toBe(
-      `sluice: there is no pod shop/cron; the rules name only pods of this node that policies affect: give an address, or --manifests DIR --node NAME; ${nobody}\n`,
+      `sluice: there is no pod shop/cron (for a Service, ask for a pod behind it); the rules name only pods of this node that policies affect: give an address, or --manifests DIR --node NAME; ${nobody}\n`,
     );
   });
 });

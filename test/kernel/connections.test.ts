@@ -322,7 +322,9 @@ describe('sluice trace', () => {
     const { status, stderr } = trace('shop/web', 'shop/db:5432');
     expect([status, stderr]).toEqual([
       1,
-      expect.stringContaining('there is no pod shop/web; the rules name only'),
+      expect.stringContaining(
+        'there is no pod shop/web (for a Service, ask for a pod behind it); the rules name only',
+      ),
     ]);
   });
 
