@@ -36,3 +36,17 @@ test('explain --flows -o json has the addresses that it judged, or the error of 
   expect(noQuestion).toEqual({ line: 'what is this line', error: expect.stringContaining('no question') });
   expect(noPod).toMatchObject({ to: 'shop/none:1', error: expect.stringContaining('shop/none') });
 });
+
+test('explain says that NAT is not followed, where an address may stand for a pod', () => {
+  const NOTE =
+    'NAT is not followed: where a Service or a host port leads from 10.96.0.10 port 53 to a pod, ask';
+  const flow = ['guest/visitor', '10.96.0.10:53/UDP'];
+  const [[line]] = explainAll(flow.join(' '));
+  expect(line).toMatch(new RegExp(`^allow .*; ${NOTE}`));
+  const [[json]] = explainAll(flow.join(' '), '-o', 'json');
+  expect(JSON.parse(json!)).toMatchObject({ verdict: 'allow', note: expect.stringContaining(NOTE) });
+  const words = [join(import.meta.dirname, 'main.ts'), 'explain', ...flow, '--manifests', shop];
+  expect(spawnSync(process.execPath, words, { encoding: 'utf8' }).stdout).toContain(`\n\n${NOTE}`);
+  const [[named]] = explainAll('guest/visitor shop/web:80', '-o', 'json');
+  expect(JSON.parse(named!)).not.toHaveProperty('note');
+});

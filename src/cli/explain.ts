@@ -8,6 +8,7 @@ import type { DirectionVerdict, FlowVerdict } from '../policy/evaluate.ts';
 import { evaluator } from '../policy/evaluate.ts';
 import { type DirectionWalk, type Stop, walk } from '../policy/explain.ts';
 import { endName, FlowTextError, flowText, otherFamily, parseFlowPieces } from '../policy/flowtext.ts';
+import { natNote } from '../policy/natnote.ts';
 import type { UnknownPods } from '../policy/unknown.ts';
 import pc from './colours.ts';
 import { CommandError } from './errors.ts';
@@ -105,7 +106,8 @@ function writeJson(cluster: Cluster, unknownPods: UnknownPods, asked: readonly A
       const { port, protocol } = each.flow;
       const ends = { from: endName(each.question.from), to: endName(each.question.to) };
       const addresses = { from: each.flow.from, to: each.flow.to };
-      writeLine(JSON.stringify({ ...ends, port, protocol, ...evaluate(each.flow), addresses }));
+      const note = natNote(cluster, each.question.to, each.flow);
+      writeLine(JSON.stringify({ ...ends, port, protocol, ...evaluate(each.flow), addresses, note }));
     }
   }
 }
@@ -118,7 +120,9 @@ function writeList(cluster: Cluster, unknownPods: UnknownPods, asked: readonly A
     if ('error' in each) writeLine(`${pc.yellow('error')}  ${words}  ${each.error}`);
     else {
       const answer = evaluate(each.flow);
-      writeLine(`${verdictWord(answer.verdict)}  ${words}  ${pc.dim(decisive(answer).reason)}`);
+      const note = natNote(cluster, each.question.to, each.flow);
+      const why = [decisive(answer).reason, ...(note === undefined ? [] : [note])].join('; ');
+      writeLine(`${verdictWord(answer.verdict)}  ${words}  ${pc.dim(why)}`);
     }
   }
 }
@@ -133,6 +137,8 @@ function decisive({ egress, ingress }: FlowVerdict): DirectionVerdict {
 /** A pod of two families is asked about in one breath: the second is told in a line where it goes the same way. */
 function writeAnswer(cluster: Cluster, unknownPods: UnknownPods, { from, to }: Question, flow: Flow): void {
   writeWalk(cluster, unknownPods, flow);
+  const note = natNote(cluster, to, flow);
+  if (note !== undefined) writeLine(pc.dim(`\n${note}`));
   const other = otherFamily(cluster, from, to);
   if (other === undefined) return;
   const judge = evaluator(cluster, unknownPods);

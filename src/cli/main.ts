@@ -196,7 +196,8 @@ function program(): Command {
 const EXPLAIN_HELP = `
 Without a port it is ICMP that is asked about; with a port, TCP unless it says more: shop/db:53/UDP.
 shop/web@6 asks about the pod's IPv6 address. An address of no pod is somebody outside, or a
-node. A Service has no verdict of its own: policy sees the pod that it leads to.
+node. A Service has no verdict of its own, nor has a host port: policy sees the pod that it
+leads to, so ask for that pod ("note" in JSON says where an address may be one).
 
 Each policy that selects the pod is told in the order in which it is asked:
   silent    no rule of it matches

@@ -13,6 +13,7 @@ import {
   type WalkEnd,
   walkKernel,
 } from '../policy/kernelwalk.ts';
+import { natNote } from '../policy/natnote.ts';
 import { standing } from '../policy/unknown.ts';
 import pc from './colours.ts';
 import { CommandError } from './errors.ts';
@@ -30,6 +31,8 @@ interface Expected {
   readonly demanded: 'accept' | 'drop';
   readonly outcome: Outcome;
   readonly elsewhere: readonly Judge[];
+  /** What the addresses alone cannot tell. */
+  readonly note: string | undefined;
 }
 
 /** Where the flow is traced: which node this is is known where its agent or a folder says so. */
@@ -50,7 +53,7 @@ export async function traceCommand(from: string, to: string, options: TraceOptio
       : flowOf(found.cluster, from, to, '');
   const walk = named(walkKernel(ruleset, flow, ownAddresses()), standard?.cluster);
   const connections = await trackedLike(flow);
-  const expected = standard && expectedOf({ unknownPods: standing(ruleset), ...standard }, flow, walk);
+  const expected = standard && expectedOf({ unknownPods: standing(ruleset), ...standard }, to, flow, walk);
   if (options.output === 'json') writeJson(flow, walk, connections, expected);
   else {
     writeText(flow, walk, connections, expected, { installed: ruleset.tables.size > 0, ...standard });
@@ -98,6 +101,7 @@ async function trackedLike(flow: Flow): Promise<Connection[]> {
 
 function expectedOf(
   { cluster, node, unknownPods = 'allow' }: Standard,
+  asked: string,
   flow: Flow,
   { hook, verdict: actual }: KernelWalk,
 ): Expected {
@@ -109,6 +113,7 @@ function expectedOf(
     demanded: demanded(judges, node, hook),
     outcome: outcomeOf(judges, node, hook, actual),
     elsewhere: judges.filter(judge => judge.node !== node),
+    note: natNote(cluster, asked, flow),
   };
 }
 
@@ -125,8 +130,8 @@ function writeJson(
   }));
   const explain = expected && { ...expected.verdict, demanded: expected.demanded };
   const agrees = expected === undefined ? null : expected.demanded === walk.verdict;
-  const { node = null, outcome = null, elsewhere = null } = expected ?? {};
-  const policy = { node, outcome, elsewhere, explain: explain ?? null, agrees };
+  const { node = null, outcome = null, elsewhere = null, note } = expected ?? {};
+  const policy = { node, outcome, elsewhere, explain: explain ?? null, agrees, note };
   writeLine(JSON.stringify({ flow, ...walk, tracked, ...policy }));
 }
 
@@ -157,6 +162,7 @@ function writeText(
   for (const step of steps) writeStep(step, width);
   writeLine(`\n${pc.bold('conntrack')}\n  ${connectionsText(connections, hook)}`);
   if (expected !== undefined) writeLine(`\n${pc.bold('policy')}\n${expectedText(expected, verdict)}`);
+  if (expected?.note !== undefined) writeLine(pc.dim(`\n${expected.note}`));
 }
 
 /** What has no chain is open, or another node's to judge. */

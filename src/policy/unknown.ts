@@ -20,7 +20,8 @@ export function deniedNetworks({ nodes }: Cluster, node: string, unknownPods: Un
   return unknownPods === 'deny' ? podNetworks(nodes.get(node)) : [];
 }
 
-function podNetworks(node: Node | undefined): Cidr[] {
+/** Those of its pod CIDRs that are networks. */
+export function podNetworks(node: Node | undefined): Cidr[] {
   return (node?.podCidrs ?? []).map(parseCidr).filter(cidr => cidr !== undefined);
 }
 

@@ -378,6 +378,14 @@ describe('sluice trace', () => {
       expect(asN2('shop/far', 'shop/web:80').stdout).toMatch(/^accept {2}shop\/far /);
     });
   });
+
+  test('says that NAT is not followed, where an address may stand for a pod', async () => {
+    await withManifests(async folder => {
+      const asked = ['shop/web', '10.96.0.10:80', '--manifests', folder, '--node', 'n1'];
+      expect(trace(...asked).stdout).toMatch(/\n\nNAT is not followed: .* from 10\.96\.0\.10 port 80 .*\n$/);
+      expect(JSON.parse(trace(...asked, '-o', 'json').stdout).note).toContain('NAT is not followed');
+    });
+  });
 });
 
 async function withManifests(work: (folder: string) => Promise<void>): Promise<void> {
