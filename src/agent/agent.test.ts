@@ -136,7 +136,7 @@ class Site {
         return new Socket(this.stranger.another(), this);
       },
       engine: () => new PodsEngine(),
-      log: { info: line('info'), warn: line('warn'), error: line('error') },
+      log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
     });
   }
 
@@ -255,7 +255,7 @@ test('changes without consequence cost no budget', async () => {
   site.agent.note([pod(2)]);
   await pass(1);
   expect(await site.pods()).toEqual(['10.0.0.1', '10.0.0.2']);
-  expect(site.log.at(0)).toBe('info nothing to change for Pod shop/web-1');
+  expect(site.log.at(0)).toBe('debug nothing to change for Pod shop/web-1');
 });
 
 test('a change that comes during a commit is committed after it, never beside it', async () => {
@@ -622,7 +622,7 @@ test('where nftables cannot be used at all the agent says so and ends', async ()
   const agent = new Agent({
     open: () => Promise.reject(new KernelError('EPERM', 'EPERM: needs CAP_NET_ADMIN')),
     engine: () => new PodsEngine(),
-    log: { info: () => {}, warn: () => {}, error: () => {} },
+    log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
   });
   await expect(agent.run(new AbortController().signal)).rejects.toThrow('EPERM: needs CAP_NET_ADMIN');
 });

@@ -23,6 +23,7 @@ import { type Look, Standing } from './standing.ts';
 
 /** The slice of a structured logger that the agent uses: one line per event. */
 export interface Log {
+  debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
@@ -262,7 +263,8 @@ export class Agent {
     if (ops.length === 0 && cause === 'look') return;
     const { pods, policies } = this.#engine.cluster;
     const fields = { ops: ops.length, tookMs: Math.round(tookMs), pods: pods.size, policies: policies.size };
-    this.#log.info(fields, reportText(cause, names, ops));
+    const level = cause === 'change' && ops.length === 0 ? 'debug' : 'info';
+    this.#log[level](fields, reportText(cause, names, ops));
   }
 }
 

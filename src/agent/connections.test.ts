@@ -71,7 +71,7 @@ class Site {
 
   constructor() {
     const say = (_: object, message: string) => void this.lines.push(message);
-    const log = { info: say, warn: say, error: say };
+    const log = { debug: say, info: say, warn: say, error: say };
     const ownAddresses = () => new Set([node, gateway]);
     this.live = new LiveConnections({ conntrack: this.table, ownAddresses, log });
   }

@@ -62,7 +62,13 @@ async function cutOnce(): Promise<Round> {
   const conntrack = netns.run(openConntrack);
   try {
     netns.run(fill);
-    const log = { info: () => {}, warn: () => {}, error: (_: object, text: string) => console.error(text) };
+    const quiet = () => {};
+    const log = {
+      debug: quiet,
+      info: quiet,
+      warn: quiet,
+      error: (_: object, text: string) => console.error(text),
+    };
     const live = new LiveConnections({ conntrack, ownAddresses: () => new Set(), log });
     const engine = new Incremental('n1');
     const note = (events: readonly ClusterEvent[]) => {

@@ -1,9 +1,13 @@
-/** Logs: one line per event, JSON for machines, words for a terminal. */
+/**
+ * Logs: one line per event, JSON for machines, words for a terminal. SLUICE_LOG_LEVEL=debug in the environment shows
+ * the events too that change nothing.
+ */
 import { type Logger, pino } from 'pino';
 import { inColour } from './colours.ts';
 
 export async function makeLog(format: 'json' | 'pretty'): Promise<Logger> {
-  if (format === 'json') return pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime });
+  const level = process.env.SLUICE_LOG_LEVEL === 'debug' ? 'debug' : 'info';
+  if (format === 'json') return pino({ base: null, level, timestamp: pino.stdTimeFunctions.isoTime });
   const { PinoPretty } = await import('pino-pretty');
   const pretty = PinoPretty({
     translateTime: 'HH:MM:ss.l',
@@ -11,5 +15,5 @@ export async function makeLog(format: 'json' | 'pretty'): Promise<Logger> {
     colorize: inColour(process.env, process.stdout),
     sync: true,
   });
-  return pino({ base: null }, pretty);
+  return pino({ base: null, level }, pretty);
 }

@@ -316,6 +316,13 @@ describe('health()', () => {
     expect(health(WORK, HOST, OURS, NOW).checks.map(({ name }) => name)).toEqual(CHECK_NAMES);
   });
 
+  test('speaks of one network and of several', () => {
+    expect(podCidrRoute(HOST, OURS).reason).toBe('10.244.1.0/24 and fd00:1::/64 are routed');
+    expect(podCidrRoute(HOST, ours({ podCidrs: [cidr('10.244.1.0/24')] })).reason).toBe(
+      '10.244.1.0/24 is routed',
+    );
+  });
+
   test('is ready where all is well', () => {
     expect(health(WORK, HOST, OURS, NOW).ready).toBe(true);
   });

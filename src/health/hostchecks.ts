@@ -88,7 +88,8 @@ export function podCidrRoute({ routes }: Host, { podCidrs }: Ours): Check {
     if ('unreadable' in reading) return verdict.unknown(name, reading.unreadable);
     if (!reading.value.some(route => isWithin(route, cidr))) missing.push(cidr);
   }
-  if (missing.length === 0) return verdict.ok(name, `${podCidrs.map(cidrText).join(' and ')} is routed`);
+  const are = podCidrs.length === 1 ? 'is' : 'are';
+  if (missing.length === 0) return verdict.ok(name, `${podCidrs.map(cidrText).join(' and ')} ${are} routed`);
   return verdict.warn(
     name,
     `no route leads into ${missing.map(cidrText).join(' and ')}`,

@@ -114,7 +114,7 @@ class Walk {
         return this.#kernel;
       },
       engine: () => new Incremental(NODE),
-      log: { info: line, warn: line, error: line },
+      log: { debug: line, info: line, warn: line, error: line },
       now: () => performance.now() * HASTE,
       patienceMs: 3000 * HASTE,
     });

@@ -431,7 +431,7 @@ class Following {
 
   constructor(what: 'cut' | 'keep', events: readonly ClusterEvent[]) {
     const say = (_: object, message: string) => void this.lines.push(message);
-    const log = { info: say, warn: say, error: say };
+    const log = { debug: say, info: say, warn: say, error: say };
     const ownAddresses = () => new Set([node, address('fd18::1')]);
     this.live =
       what === 'cut'

@@ -243,7 +243,7 @@ test.each(FOREIGN_EDITS)(
     const agent = new Agent({
       open: () => openIn(lab, { without: [NO_OWNERS] }),
       engine: () => new Incremental(NODE),
-      log: { info: () => {}, warn: fields => void warned.push(fields), error: () => {} },
+      log: { debug: () => {}, info: () => {}, warn: fields => void warned.push(fields), error: () => {} },
     });
     for (const event of firmEvents()) state.apply(event);
     agent.note(firmEvents());

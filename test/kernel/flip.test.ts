@@ -158,10 +158,11 @@ test.each(Object.entries(FLIPPING))(
     let committed = 0;
     const failures: string[] = [];
     const fail = (_: object, message: string) => void failures.push(message);
+    const count = () => void committed++;
     const agent = new Agent({
       open: () => openIn(lab),
       engine: () => new Incremental(NODE),
-      log: { info: () => void committed++, warn: fail, error: fail },
+      log: { debug: count, info: count, warn: fail, error: fail },
       now: () => performance.now() * HASTE,
     });
     agent.note([...siteEvents(), ...states[0]]);

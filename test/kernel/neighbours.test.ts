@@ -79,6 +79,7 @@ class Site {
           .then(kernel => counting(kernel, this.count)),
       engine: () => new Incremental(NODE),
       log: {
+        debug: () => {},
         info: () => this.#inForce.resolve(),
         warn: () => this.count.errors++,
         error: () => this.count.errors++,
