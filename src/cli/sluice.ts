@@ -5,10 +5,9 @@
  */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { canRunUs } from './ownnode.ts';
 
-const OLDEST_NODE = 22;
-
-if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE) await import('./main.ts');
+if (canRunUs(process.versions.node)) await import('./main.ts');
 else {
   const { launch } = await import('./launch.ts');
   const node = createRequire(import.meta.url).resolve('node/bin/node');
