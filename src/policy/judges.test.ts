@@ -25,12 +25,17 @@ for (const event of [
 ])
   cluster.apply(event);
 
-const OWN = { n1: '172.18.0.1', n2: '172.18.0.2', n3: '172.18.0.3' };
+// That of a bridge is the node's own too, though no Node object says so.
+const OWN = { n1: ['172.18.0.1', '10.1.0.254'], n2: ['172.18.0.2'], n3: ['172.18.0.3'] };
 
 function judge(node: 'n1' | 'n2' | 'n3', from: string, to: string) {
   const flow = parseFlowPieces(cluster, from, to);
   const judges = judgesOf(cluster, flow, evaluate(cluster, flow));
-  const { hook, verdict } = walkKernel(compile(cluster, node), flow, new Set([parseAddress(OWN[node])!]));
+  const { hook, verdict } = walkKernel(
+    compile(cluster, node),
+    flow,
+    new Set(OWN[node].map(text => parseAddress(text)!)),
+  );
   return { judges, hook, verdict };
 }
 
@@ -54,6 +59,7 @@ test.each([
   ['n3', 'shop/web', 'shop/db:5432', 'accept', 'not-judged-here'],
   ['n2', '172.18.0.2', 'shop/db:5432', 'accept', 'not-judged-here'], // from the node itself
   ['n1', '172.18.0.1', 'shop/db:1', 'accept', 'accept'], // N43
+  ['n1', '10.1.0.254', 'shop/db:1', 'accept', 'accept'],
   ['n2', '192.0.2.1', '172.18.0.2:22', 'accept', 'accept'], // no pod, no policy
 ] as const)(
   'on %s, policy and kernel agree about %s to %s: %s; outcome %s',
