@@ -3,12 +3,13 @@
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 use_binaries
-image=$("$cluster/image.sh")
-for n in $nodes; do within "node$n" "$bin/ctr" -n k8s.io images import --local "$image" >>"$state/up.log" 2>&1; done
 overlay=$here/daemonset
 [ $cni != sluice ] || overlay=$here/daemonset/overlays/pod-network
+manifests=$(kube kustomize "${1:-$overlay}" | directly) # first: the image may take minutes
+image=$("$cluster/image.sh")
+for n in $nodes; do within "node$n" "$bin/ctr" -n k8s.io images import --local "$image" >>"$state/up.log" 2>&1; done
 runs=$(kube -n sluice get pods -o name)
-kube kustomize "${1:-$overlay}" | directly | kube apply -f -
+kube apply -f - <<<"$manifests"
 [ -z "$runs" ] || kube -n sluice rollout restart daemonset/sluice
 
 # A DaemonSet that has seen no node yet counts as rolled out: wait for its pods as well.

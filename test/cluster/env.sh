@@ -86,7 +86,7 @@ supervise() {
 
 # Without kube-proxy the Service of the API server leads nowhere: its manifests are told the server's own address.
 directly() {
-  if [ $proxy = none ]; then need_modules && node "$cluster/directly.ts" "$(first cp)" 6443; else cat; fi
+  if [ $proxy = none ]; then need_modules >&2 && node "$cluster/directly.ts" "$(first cp)" 6443; else cat; fi
 }
 
 kube() { nsenter --net="/run/netns/$prefix-cp" "$bin/kubectl" --kubeconfig="$pki/admin.conf" "$@"; }
