@@ -5,13 +5,16 @@ import { Arrivals } from '../agent/arrivals.ts';
 import { type Committed, LiveConnections } from '../agent/connections.ts';
 import { KernelFeatures } from '../agent/kernelfeatures.ts';
 import { both } from '../agent/observer.ts';
+import { OldConnections } from '../agent/oldconnections.ts';
 import { sleep } from '../agent/sleep.ts';
 import { StatusKeeper } from '../agent/status.ts';
 import { unguarded } from '../agent/unguarded.ts';
 import { giveMemoryBack, keepMemorySmall } from '../host/memory.ts';
 import { ownNetworkNamespace } from '../host/networknamespace.ts';
 import type { Unavailable } from '../kube/nodecondition.ts';
+import type { Address } from '../model/address.ts';
 import { type Cluster, type ClusterEvent, knowsNode } from '../model/cluster.ts';
+import type { Flow } from '../model/flow.ts';
 import { openConntrack } from '../netlink/conntrack.ts';
 import { openNftKernel } from '../netlink/nft-kernel.ts';
 import type { NetworkError } from '../network/error.ts';
@@ -72,7 +75,12 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
     cutsConnections: liveConnections === 'cut',
   };
   const onHindrance = (hindrance: NetworkError | undefined) => source.tellNode(networkCondition(hindrance));
-  const pods = await openPods(options, { local, agent, keeper, arrivals, onHindrance, log });
+  // Whoever hears of pods from nobody but the source takes its word as it is.
+  const hasOthers = gate.starts.gate.on || attaches(options);
+  const old = hasOthers ? new OldConnections(features.opened(openConntrack()), log) : undefined;
+  const forget = async (about: readonly Address[] | 'all', wanted?: (flow: Flow) => boolean) =>
+    old?.forget(about, wanted);
+  const pods = await openPods(options, { local, agent, keeper, arrivals, onHindrance, forget, log });
   const view = agentView({
     identity,
     keeper,
@@ -87,8 +95,6 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
     watchRestarts: () => keeper.watchRestarts,
     gate,
   };
-  // Whoever hears of pods from nobody but the source takes its word as it is.
-  const hasOthers = gate.starts.gate.on || pods !== undefined;
   const merge = (events: readonly ClusterEvent[]) => {
     pods?.follow(events);
     return hasOthers ? local.told(events) : events;
@@ -109,6 +115,7 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
       const gated: GateAgent = {
         note: (events, how) => agent.note(events, how),
         inForce: () => arrivals.inForce(),
+        forget,
         onLate: late => source.tell(lateNotice(late)),
       };
       const gating = gate.run(gated, AbortSignal.any([stop, ended.signal]));
@@ -118,6 +125,7 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   } finally {
     await source.close();
     live?.close();
+    old?.close();
     ended.abort();
     await installing;
     await (await serving)?.close();
@@ -134,6 +142,10 @@ function warnOfUnknownNode(node: string, cluster: Cluster, log: Logger): void {
     { node },
     `there is no Node ${node} and no pod on it (nodes: ${others}); nothing is enforced until there is`,
   );
+}
+
+function attaches({ podNetwork = 'none' }: AgentCommandOptions): boolean {
+  return podNetwork !== 'none';
 }
 
 // Loaded where it is wanted only: its thread and its sockets are no part of an agent that enforces and nothing else.

@@ -5,7 +5,9 @@ import type { Agent } from '../agent/agent.ts';
 import type { Arrivals } from '../agent/arrivals.ts';
 import { sleep } from '../agent/sleep.ts';
 import type { StatusKeeper } from '../agent/status.ts';
+import type { Address } from '../model/address.ts';
 import type { ClusterEvent, PodKey } from '../model/cluster.ts';
+import type { Flow } from '../model/flow.ts';
 import type { Admission } from '../network/admission.ts';
 import type { CniParts } from '../network/cni.ts';
 import { NetworkError } from '../network/error.ts';
@@ -16,6 +18,7 @@ import type { LocalPods } from '../network/localpods.ts';
 import { NodeLinks } from '../network/nodelinks.ts';
 import { PodNetwork } from '../network/podnetwork.ts';
 import { PodTableSocket } from '../network/podtablesocket.ts';
+import { ownAddresses } from './ownaddresses.ts';
 
 export interface PodNetworkParts extends CniParts {
   /** Looks at what a source tells. */
@@ -34,6 +37,8 @@ export interface PodNetworkNeeds {
   readonly arrivals: Pick<Arrivals, 'inForce'>;
   /** Hears what keeps the node from taking further pods, and when nothing does any more. */
   readonly onHindrance: (hindrance: NetworkError | undefined) => void;
+  /** Has the kernel forget open connections: those with one of the addresses, or all that are wanted. */
+  readonly forget: (about: readonly Address[] | 'all', wanted?: (flow: Flow) => boolean) => Promise<void>;
   readonly log: Logger;
 }
 
@@ -41,9 +46,9 @@ export interface PodNetworkNeeds {
 export function openPodNetwork(
   how: 'attach' | 'chained',
   node: string,
-  { local, agent, keeper, arrivals, onHindrance, log }: PodNetworkNeeds,
+  { local, agent, keeper, arrivals, onHindrance, forget, log }: PodNetworkNeeds,
 ): PodNetworkParts {
-  const admission = admissionTo(local, agent, keeper, arrivals);
+  const admission = admissionTo({ local, agent, keeper, arrivals, forget });
   if (how === 'chained') return { admission, follow: () => {}, close: async () => {} };
   const links = new NodeLinks();
   const helper = new NamespaceHelper();
@@ -52,10 +57,15 @@ export function openPodNetwork(
     node,
     links,
     helper,
-    ports: new HostPorts(table, () => links.given()),
+    ports: new HostPorts(
+      table,
+      () => links.given(),
+      wanted => forgetLed(forget, wanted),
+    ),
     admission,
     cluster: () => agent.cluster,
     livingPods: () => livingPods(local, keeper),
+    claimed: () => local.addresses(),
     onHindrance,
     log,
   });
@@ -74,14 +84,16 @@ export function openPodNetwork(
   };
 }
 
-function admissionTo(
-  local: LocalPods,
-  agent: Pick<Agent, 'note'>,
-  keeper: StatusKeeper,
-  arrivals: Pick<Arrivals, 'inForce'>,
-): Admission {
+function admissionTo({
+  local,
+  agent,
+  keeper,
+  arrivals,
+  forget,
+}: Omit<PodNetworkNeeds, 'onHindrance' | 'log'>): Admission {
   return {
     admit: async sandbox => {
+      const isNew = !local.lives(sandbox.id);
       agent.note(local.started(sandbox), { urgent: true });
       const deadlineMs = performance.now() + PATIENCE_MS;
       await within(PATIENCE_MS, arrivals.inForce());
@@ -90,10 +102,17 @@ function admissionTo(
         if (performance.now() > deadlineMs) throw tooLate(sandbox, local);
         await pause(POLL_MS);
       }
+      if (isNew) await forget(sandbox.addresses);
     },
     adopt: sandbox => agent.note(local.started(sandbox)),
     withdraw: id => agent.note(local.stopped(id)),
   };
+}
+
+/** What is addressed to the node's own addresses, or was before it was led on. */
+function forgetLed(forget: PodNetworkNeeds['forget'], wanted: (flow: Flow) => boolean): Promise<void> {
+  const own = ownAddresses();
+  return forget('all', flow => wanted(flow) && (flow.viaService === true || own.has(flow.to)));
 }
 
 async function within(ms: number, event: Promise<void>): Promise<void> {

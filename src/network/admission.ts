@@ -3,12 +3,15 @@ import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import type { Labels } from '../model/selector.ts';
 import type { DeviceName } from '../netlink/rtnetlink.ts';
-import { type Attachment, deviceName, type Owner, podLabel } from './attachment.ts';
+import { type Attachment, deviceName, type Endpoint, type Owner, podLabel } from './attachment.ts';
 import type { Sandbox } from './gate/sandbox.ts';
 
 /** Policy's say about pods that come and go. */
 export interface Admission {
-  /** Until the pod's rules are in force. Throws NetworkError where they cannot be in time. */
+  /**
+   * Until the pod's rules are in force, and nothing is left of who had its addresses before. Throws NetworkError where
+   * they cannot be in time.
+   */
   admit(sandbox: Sandbox): Promise<void>;
   /** A pod that was attached before we were there. */
   adopt(sandbox: Sandbox): void;
@@ -32,40 +35,60 @@ export function sandboxOf(
   return { ...about, ...(labels && { labels }) };
 }
 
+export interface Admittance {
+  /** The sandbox may be cut, as in an alias. */
+  readonly owner: Owner;
+  readonly addresses: readonly Address[];
+}
+
 /** Remembers which interfaces policy takes for attached, to take back what is gone without a word. */
 export class Admitted {
   readonly #admission: Admission;
-  readonly #devices = new Set<DeviceName>();
+  readonly #sandboxes = new Map<DeviceName, Admittance>();
 
   constructor(admission: Admission) {
     this.#admission = admission;
   }
 
-  async admit(sandbox: Sandbox): Promise<void> {
-    this.#devices.add(sandbox.id);
+  async admit(identity: PodIdentity, addresses: readonly Address[]): Promise<void> {
+    const sandbox = sandboxOf(identity, addresses);
+    this.#sandboxes.set(sandbox.id, { owner: identity, addresses });
     await this.#admission.admit(sandbox);
   }
 
   /** `pods` are those that may be meant: an alias may hold a long name cut. */
   adopt(attachments: readonly Attachment[], pods: ReadonlySet<PodKey> = new Set()): void {
     const keys = new Map([...pods].map(key => [podLabel(key), key]));
-    for (const { device, owner, addresses } of attachments.toSorted((a, b) => a.index - b.index)) {
-      if (owner === undefined || addresses.length === 0) continue;
-      this.#devices.add(device);
-      this.#admission.adopt(
-        sandboxOf({ ...owner, pod: keys.get(owner.pod) ?? owner.pod }, addresses, device),
-      );
+    for (const { device, owner: written, addresses } of attachments.toSorted((a, b) => a.index - b.index)) {
+      if (written === undefined || addresses.length === 0) continue;
+      const owner = { ...written, pod: keys.get(written.pod) ?? written.pod };
+      this.#sandboxes.set(device, { owner, addresses });
+      this.#admission.adopt(sandboxOf(owner, addresses, device));
     }
   }
 
   withdraw(device: DeviceName): void {
-    this.#devices.delete(device);
+    this.#sandboxes.delete(device);
     this.#admission.withdraw(device);
+  }
+
+  /** Whose it is and what was given to it; undefined for one that was not admitted. */
+  of(device: DeviceName): Admittance | undefined {
+    return this.#sandboxes.get(device);
+  }
+
+  /** The other interface that the sandbox has already. */
+  otherThan({ sandbox, interface: name }: Endpoint): Owner | undefined {
+    const found = [...this.#sandboxes].find(
+      ([device, { owner }]) =>
+        owner.interface !== name && device === deviceName({ sandbox, interface: owner.interface }),
+    );
+    return found?.[1].owner;
   }
 
   /** Those that are not among these. */
   missing(there: readonly Attachment[]): DeviceName[] {
     const devices = new Set(there.map(({ device }) => device));
-    return [...this.#devices].filter(device => !devices.has(device));
+    return [...this.#sandboxes.keys()].filter(device => !devices.has(device));
   }
 }

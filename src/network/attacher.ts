@@ -46,21 +46,27 @@ const PATIENCE_MS = 3000;
 export class Attacher {
   readonly #links: NodeLinks;
   readonly #helper: NamespaceHelper;
+  readonly #claimed: () => readonly Address[];
   /** Given out at this moment, and not in the kernel yet. */
   readonly #reserved = new Set<Address>();
   readonly #last = new Map<Family, Address>();
 
-  constructor(links: NodeLinks, helper: NamespaceHelper) {
+  /** `claimed` are not to be given out, whatever the kernel says: they are of pods that are known to live. */
+  constructor(links: NodeLinks, helper: NamespaceHelper, claimed: () => readonly Address[] = () => []) {
     this.#links = links;
     this.#helper = helper;
+    this.#claimed = claimed;
   }
 
-  /** Throws NetworkError. What was made until then stays: it is the caller's to keep or to take away. */
-  async attach(request: AttachRequest, plan: NodePlan): Promise<Attached> {
+  /**
+   * Throws NetworkError. What was made until then stays: it is the caller's to keep or to take away. `before` is what
+   * the interface was given earlier, if it was: somebody may have taken its routes.
+   */
+  async attach(request: AttachRequest, plan: NodePlan, before: readonly Address[] = []): Promise<Attached> {
     const inside = await this.#open(request.namespace);
     const socket = new RtnetlinkSocket(inside.socket);
     try {
-      return await this.#attach(request, plan, inside, socket);
+      return await this.#attach(request, plan, before, inside, socket);
     } catch (error) {
       throw asNetworkError(error, request);
     } finally {
@@ -78,6 +84,7 @@ export class Attacher {
   async #attach(
     request: AttachRequest,
     plan: NodePlan,
+    before: readonly Address[],
     inside: OpenNamespace,
     socket: RtnetlinkSocket,
   ): Promise<Attached> {
@@ -100,7 +107,8 @@ export class Attacher {
         'conflict',
         `${request.interface} of ${request.namespace} is not the other end of ${device}: sandbox ${request.sandbox} of ${request.pod} has another network namespace; detach it first`,
       );
-    const addresses = await this.#wireNode(request, plan, node.index, standing?.addresses ?? []);
+    const own = standing === undefined ? [] : [...new Set([...before, ...standing.addresses])];
+    const addresses = await this.#wireNode(request, plan, node.index, own);
     await socket.change(podSteps({ index: pod.index, nodeMac: node.mac, addresses }));
     await this.#carries(device, socket, request, addresses);
     return {
@@ -136,6 +144,17 @@ export class Attacher {
           `${pod}: the link between ${device} and ${name} does not come up`,
         );
     }
+  }
+
+  /** Makes the node's end right again, where somebody took of it. */
+  async repair(
+    owner: Owner,
+    { sources }: NodePlan,
+    index: number,
+    addresses: readonly Address[],
+  ): Promise<void> {
+    const end = { owner, index, podMac: macs(owner).pod, sources, addresses };
+    await this.#links.change(nodeSteps(end, 'replace'));
   }
 
   /** Gives the pod its addresses, those that it has already or new ones. */
@@ -177,7 +196,7 @@ export class Attacher {
     const wanted = podCidrs.filter(({ family }) => !served.has(family));
     const taken = await this.#links.taken();
     // From here to the end nothing waits: nobody can choose at the same time.
-    for (const address of this.#reserved) taken.add(address);
+    for (const address of [...this.#reserved, ...this.#claimed()]) taken.add(address);
     const found = allocate(wanted, taken, this.#last);
     if ('exhausted' in found)
       throw new NetworkError(

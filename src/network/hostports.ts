@@ -1,6 +1,8 @@
 /** Host ports of attached pods, kept in the kernel's table and nowhere else. */
-import type { Address } from '../model/address.ts';
+import { type Address, familyOf } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
+import type { Flow } from '../model/flow.ts';
+import { OWNED } from '../netlink/ownership.ts';
 import type { HostPort } from './hostport.ts';
 import {
   addPort,
@@ -11,7 +13,7 @@ import {
   type TableState,
   tableMessages,
 } from './podtable.ts';
-import type { PodTableSocket } from './podtablesocket.ts';
+import { type PodTableSocket, TableError } from './podtablesocket.ts';
 import { type PortChange, portPlan } from './portplan.ts';
 import { Together } from './together.ts';
 
@@ -22,22 +24,36 @@ import { Together } from './together.ts';
 export class HostPorts {
   readonly #table: PodTableSocket;
   readonly #living: () => Promise<ReadonlySet<Address>>;
+  readonly #forget: (wanted: (flow: Flow) => boolean) => Promise<void>;
   readonly #changes = new Together((changes: readonly PortChange[]) => this.#make(changes));
 
-  /** `living` answers the addresses that pods have at the moment of the call. */
-  constructor(table: PodTableSocket, living: () => Promise<ReadonlySet<Address>>) {
+  /**
+   * `living` answers the addresses that pods have at the moment of the call; `forget` has the kernel forget open
+   * connections, which it leads on to where they were led first.
+   */
+  constructor(
+    table: PodTableSocket,
+    living: () => Promise<ReadonlySet<Address>>,
+    forget: (wanted: (flow: Flow) => boolean) => Promise<void>,
+  ) {
     this.#table = table;
     this.#living = living;
+    this.#forget = forget;
   }
 
-  /** Puts the table up, or makes it right. */
-  setUp(state: TableState): Promise<void> {
-    return this.#table.commit(tableMessages(state));
+  /** Puts the table up, or makes it right. It is nobody else's to change, where the kernel knows such tables. */
+  async setUp(state: TableState): Promise<void> {
+    try {
+      await this.#table.commit(tableMessages(state, OWNED));
+    } catch (error) {
+      if (!(error instanceof TableError && error.code === 'EOPNOTSUPP')) throw error;
+      await this.#table.commit(tableMessages(state, 0));
+    }
   }
 
-  /** Repeating it is harmless. Throws NetworkError where a port is another pod's. */
+  /** The addresses' ports are these from then on. Throws NetworkError where one is another pod's. */
   async open(pod: PodKey, ports: readonly HostPort[], addresses: readonly Address[]): Promise<void> {
-    if (ports.length > 0) await this.#changes.ask({ open: { pod, ports, addresses } });
+    await this.#changes.ask({ open: { pod, ports, addresses } });
   }
 
   /** Takes away what leads to these addresses. */
@@ -58,11 +74,19 @@ export class HostPorts {
     const { remove, add, dead, refusals } = portPlan(standing, alive, changes);
     const messages = [...removal(remove), ...add.flatMap(addPort)];
     if (messages.length > 0) await this.#table.commit(messages);
+    const forgettable = [...remove, ...add].filter(({ protocol }) => protocol === 'UDP');
+    if (forgettable.length > 0) await this.#forget(flow => forgettable.some(port => isLed(flow, port)));
     return refusals.map(refusal => refusal ?? dead);
   }
 }
 
 function removal(elements: readonly PortElement[]): TableMessage[] {
   const pods = new Set(elements.map(({ pod }) => pod));
-  return [...elements.map(delPort), ...[...pods].map(delHairpin)];
+  return [...elements.map(delPort), ...[...pods].flatMap(delHairpin)];
+}
+
+/** Whether a port leads such packets, or led them; those of TCP begin anew by themselves. */
+function isLed({ to, port, protocol, viaService }: Flow, element: PortElement): boolean {
+  if (protocol !== element.protocol || familyOf(to) !== familyOf(element.pod)) return false;
+  return viaService ? to === element.pod && port === element.podPort : port === element.hostPort;
 }

@@ -58,6 +58,17 @@ export class LocalPods {
     return this.#changes([sandbox]);
   }
 
+  /** Whether the sandbox is known to live. */
+  lives(id: string): boolean {
+    return this.#sandboxes.has(id);
+  }
+
+  /** The addresses that pods of this node have, as far as anybody tells. */
+  addresses(): Address[] {
+    const pods = [...this.#said.keys()].map(key => this.#pod(key));
+    return pods.flatMap(pod => (pod === undefined || pod.finished ? [] : pod.addresses));
+  }
+
   /** Whether policies can select the pod: the API server has told of it, or somebody of its labels. */
   knows(key: PodKey): boolean {
     return this.#pod(key) !== undefined;

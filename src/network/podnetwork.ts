@@ -5,10 +5,10 @@
  *     detach   the addresses belong to nobody ─▶ the interface goes, and all of it with it
  *     collect  the same for what no living pod owns
  */
-import { type Cidr, parseCidr } from '../model/address.ts';
+import { type Address, type Cidr, parseCidr } from '../model/address.ts';
 import type { Cluster, PodKey } from '../model/cluster.ts';
 import type { DeviceName } from '../netlink/rtnetlink.ts';
-import { type Admission, Admitted, type PodIdentity, sandboxOf } from './admission.ts';
+import { type Admission, Admitted, type PodIdentity } from './admission.ts';
 import { type Attached, Attacher, type AttachRequest, type NodePlan } from './attacher.ts';
 import { type Attachment, deviceName, type Endpoint, podLabel } from './attachment.ts';
 import { asNetworkError, NetworkError } from './error.ts';
@@ -41,6 +41,8 @@ export interface PodNetworkOptions {
   readonly cluster: () => Cluster;
   /** The pods of this node that may have an interface; undefined while the cluster cannot be asked. */
   readonly livingPods: () => ReadonlySet<PodKey> | undefined;
+  /** The addresses that pods of this node have, as far as anybody tells: the kernel may have lost one. */
+  readonly claimed?: () => readonly Address[];
   /** Told when it changes what keeps the node from taking further pods; undefined: nothing does. */
   readonly onHindrance?: (hindrance: NetworkError | undefined) => void;
   readonly log: NetworkLog;
@@ -61,10 +63,16 @@ export class PodNetwork {
   readonly #attacher: Attacher;
   readonly #now: () => number;
   readonly #inTurn = new InTurn<DeviceName>();
+  readonly #sandboxes = new InTurn<string>();
   readonly #hindrance: HindranceWatch;
   readonly #admitted: Admitted;
   readonly #routing: NodeRouting;
   #suspects: Suspects = new Map();
+  /** Why the table does not stand; undefined where it does. */
+  #tableless: NetworkError | undefined = new NetworkError(
+    'unavailable',
+    'the table of attached pods is not made yet',
+  );
   #plan: { readonly untilMs: number; readonly node: unknown; readonly value: Promise<NodePlan> } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
@@ -72,7 +80,7 @@ export class PodNetwork {
   constructor(options: PodNetworkOptions) {
     this.#options = options;
     this.helper = options.helper;
-    this.#attacher = new Attacher(options.links, options.helper);
+    this.#attacher = new Attacher(options.links, options.helper, options.claimed);
     this.#admitted = new Admitted(options.admission);
     this.#routing = new NodeRouting(options.links, options.node);
     this.#now = options.now ?? (() => performance.now());
@@ -108,7 +116,18 @@ export class PodNetwork {
     const { ports, cluster } = this.#options;
     const nodes = [...cluster().nodes.values()];
     const clusterCidrs = nodes.flatMap(({ podCidrs }) => podCidrs.map(parseCidr)).filter(isCidr);
-    await ports.setUp({ podCidrs: this.podCidrs(), clusterCidrs });
+    try {
+      await ports.setUp({ podCidrs: this.podCidrs(), clusterCidrs });
+      this.#tableless = undefined;
+    } catch (error) {
+      const { message } = error as Error;
+      this.#tableless = new NetworkError(
+        'unavailable',
+        `no pod is attached without its table: ${message}`,
+        error,
+      );
+      throw this.#tableless;
+    }
     await this.#routing.follow(nodes);
   }
 
@@ -123,13 +142,21 @@ export class PodNetwork {
    * then of what was not there before.
    */
   attach(request: PodRequest): Promise<Attached> {
-    return this.#changing(deviceName(request), () => this.#attach(request)).catch(error => {
+    const attaching = () => this.#changing(deviceName(request), () => this.#attach(request));
+    return this.#sandboxes.run(request.sandbox, attaching).catch(error => {
       this.#options.log.warn({}, `${request.pod} is not attached: ${(error as Error).message}`);
       throw error;
     });
   }
 
   async #attach(request: PodRequest): Promise<Attached> {
+    if (this.#tableless !== undefined) await this.setUp();
+    const other = this.#admitted.otherThan(request);
+    if (other !== undefined)
+      throw new NetworkError(
+        'unsupported',
+        `sandbox ${request.sandbox} of ${request.pod} has ${other.interface} already: Sluice gives a pod one interface`,
+      );
     const device = deviceName(request);
     const stood = await this.#options.links.link(device);
     try {
@@ -142,10 +169,11 @@ export class PodNetwork {
   }
 
   async #attachUnderRules(request: PodRequest): Promise<Attached> {
-    const attached = await this.#attacher.attach(request, await this.plan());
+    const before = this.#admitted.of(deviceName(request))?.addresses;
+    const attached = await this.#attacher.attach(request, await this.plan(), before);
     const { device, addresses } = attached;
     await this.#options.ports.open(request.pod, request.hostPorts, addresses);
-    await this.#admitted.admit(sandboxOf(request, addresses));
+    await this.#admitted.admit(request, addresses);
     this.#options.log.info({ device, addresses }, `attached ${request.pod} to ${device}`);
     return attached;
   }
@@ -155,8 +183,12 @@ export class PodNetwork {
     return this.#detachSaying(deviceName(endpoint));
   }
 
-  /** Every interface of a sandbox. */
-  async detachSandbox(sandbox: string): Promise<void> {
+  /** Every interface of a sandbox, also one that is being attached. */
+  detachSandbox(sandbox: string): Promise<void> {
+    return this.#sandboxes.run(sandbox, () => this.#detachSandbox(sandbox));
+  }
+
+  async #detachSandbox(sandbox: string): Promise<void> {
     const all = await this.#options.links.attachments();
     // By the name, which is made of the whole id: an alias may hold but the beginning of one.
     const its = all.filter(
@@ -173,7 +205,9 @@ export class PodNetwork {
   /** Throws NetworkError where an interface of a sandbox is not as it was made. */
   async check(endpoint: Endpoint): Promise<Attachment> {
     const found = await this.#options.links.attachment(deviceName(endpoint));
-    if (found?.owner === undefined || found.addresses.length === 0)
+    const given = this.#admitted.of(deviceName(endpoint))?.addresses ?? [];
+    const lost = given.some(address => !found?.addresses.includes(address));
+    if (found?.owner === undefined || found.addresses.length === 0 || lost)
       throw new NetworkError(
         'conflict',
         `${endpoint.interface} of sandbox ${endpoint.sandbox} is not attached, or only half`,
@@ -189,6 +223,7 @@ export class PodNetwork {
     const { garbage, suspects } = garbageOf(attachments, knowledge, this.#suspects);
     this.#suspects = suspects;
     await this.#take(garbage);
+    await this.#repair(attachments);
     await this.#forgetGone(this.#admitted.missing(attachments));
     if (knowledge.busy.size === 0) await this.#collectPorts();
   }
@@ -207,9 +242,11 @@ export class PodNetwork {
 
   /** Why the node takes no further pod; undefined while it does. */
   async hindrance(): Promise<NetworkError | undefined> {
+    if (this.#tableless !== undefined) return this.#tableless;
     try {
       const { podCidrs } = await this.plan();
-      const taken = await this.#options.links.taken();
+      const claimed = this.#options.claimed?.() ?? [];
+      const taken = new Set([...(await this.#options.links.taken()), ...claimed]);
       const families = exhaustedFamilies(podCidrs, taken);
       if (families.length === 0) return undefined;
       const full = podCidrs.filter(({ family }) => families.includes(family));
@@ -267,6 +304,22 @@ export class PodNetwork {
     this.#admitted.adopt(await links.attachments(), livingPods());
   }
 
+  /** Whoever sets an interface down takes its routes, and they do not come back when it is up again. */
+  async #repair(attachments: readonly Attachment[]): Promise<void> {
+    for (const { device, index, addresses: standing } of attachments) {
+      const { owner, addresses = [] } = this.#admitted.of(device) ?? {};
+      const missing = addresses.filter(address => !standing.includes(address));
+      if (owner === undefined || missing.length === 0 || this.#inTurn.busy.has(device)) continue;
+      await this.#trying(`${device} of ${owner.pod} is not mended`, () =>
+        this.#changing(device, async () => {
+          await this.#attacher.repair(owner, await this.plan(), index, addresses);
+          const text = `mended ${device} of ${owner.pod}: somebody took its route to ${missing.join(' and ')}`;
+          this.#options.log.warn({ device, missing }, text);
+        }),
+      );
+    }
+  }
+
   /** The kernel takes an interface away with its pod's namespace, and tells nobody. */
   async #forgetGone(devices: readonly DeviceName[]): Promise<void> {
     for (const device of devices)
@@ -309,10 +362,11 @@ export class PodNetwork {
 
   async #takeAway(device: DeviceName): Promise<Attachment | undefined> {
     const found = await this.#options.links.attachment(device);
+    const given = this.#admitted.of(device)?.addresses ?? [];
     this.#admitted.withdraw(device);
-    if (found === undefined) return undefined;
-    await this.#options.ports.close(found.addresses);
-    await this.#options.links.remove(found.index);
+    const addresses = [...new Set([...given, ...(found?.addresses ?? [])])];
+    if (addresses.length > 0) await this.#options.ports.close(addresses);
+    if (found !== undefined) await this.#options.links.remove(found.index);
     return found;
   }
 }

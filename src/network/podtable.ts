@@ -92,10 +92,13 @@ const LOOPBACK: Cidr = { family: 'ip', base: '127.0.0.0' as Address, prefix: 8 }
 export const hostPortMap = (family: Family): string => `host-ports-${family}`;
 export const hairpinSet = (family: Family): string => `own-host-ports-${family}`;
 
-/** All of the table. Repeating it is harmless. */
-export function tableMessages(state: TableState): TableMessage[] {
+/** All of the table. Repeating it is harmless. `flags` are of NFTA_TABLE_FLAGS. */
+export function tableMessages(state: TableState, flags: number): TableMessage[] {
   return [
-    message(MSG.NEWTABLE, NLM_F.CREATE, to => to.string(TABLE.NAME, POD_TABLE)),
+    message(MSG.NEWTABLE, NLM_F.CREATE, to => {
+      to.string(TABLE.NAME, POD_TABLE);
+      if (flags !== 0) to.u32(TABLE.FLAGS, flags);
+    }),
     ...FAMILIES.flatMap((family, index) => [
       setMessage(hostPortMap(family), 2 * index + 1, [NFT_TYPE.proto, NFT_TYPE.port], 8, family),
       setMessage(
@@ -147,7 +150,7 @@ export function addPort(element: PortElement): TableMessage[] {
       to.nest(ELEMENT.DATA, () => to.hex(DATA.VALUE, hex(bytes) + portHex(element.podPort)));
       writeComment(to, ELEMENT.USERDATA, UDATA.ELEMENT_COMMENT, element.comment);
     }),
-    elementMessage(MSG.NEWSETELEM, NLM_F.CREATE, hairpinSet(family), hex(bytes) + hex(bytes)),
+    addHairpin(element.pod),
   ];
 }
 
@@ -155,9 +158,18 @@ export function delPort(element: Omit<PortElement, 'comment' | 'podPort'>): Tabl
   return elementMessage(MSG.DELSETELEM, 0, hostPortMap(familyOf(element.pod)), portKey(element));
 }
 
-export function delHairpin(pod: Address): TableMessage {
+/** Also where somebody took it away already. */
+export function delHairpin(pod: Address): TableMessage[] {
+  return [addHairpin(pod), hairpin(MSG.DELSETELEM, 0, pod)];
+}
+
+function addHairpin(pod: Address): TableMessage {
+  return hairpin(MSG.NEWSETELEM, NLM_F.CREATE, pod);
+}
+
+function hairpin(type: number, flags: number, pod: Address): TableMessage {
   const bytes = hex(addressBytes(pod));
-  return elementMessage(MSG.DELSETELEM, 0, hairpinSet(familyOf(pod)), bytes + bytes);
+  return elementMessage(type, flags, hairpinSet(familyOf(pod)), bytes + bytes);
 }
 
 function spoofed(): Write {

@@ -48,6 +48,13 @@ test('what is closed and opened again in one go is made anew', () => {
   expect([plan.remove, plan.add]).toEqual([standing, [element(80, A, 'shop/b')]]);
 });
 
+test('who gets an address gets none of the ports that led to it', () => {
+  const standing = [element(80, A, 'shop/a'), element(81, A, 'shop/a'), element(82, B, 'shop/b')];
+  const plan = portPlan(standing, new Set([A, B]), [open('c', A, 81)]);
+  expect(plan.remove).toEqual(standing.slice(0, 2));
+  expect(plan.add).toEqual([element(81, A, 'shop/c')]);
+});
+
 test('changes made together leave what they leave one after the other', () => {
   const addresses = [A, B, at('10.0.0.3')];
   const port = fc.integer({ min: 80, max: 83 });

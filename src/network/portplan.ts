@@ -6,7 +6,7 @@ import type { HostPort } from './hostport.ts';
 import type { PortElement } from './podtable.ts';
 
 export interface PortChange {
-  /** Ports that shall lead to a pod. */
+  /** The ports that shall lead to a pod's addresses, and no others. */
   readonly open?: {
     readonly pod: PodKey;
     readonly ports: readonly HostPort[];
@@ -53,15 +53,23 @@ function withOpened(
   { pod, ports, addresses }: NonNullable<PortChange['open']>,
 ): PortElement[] | NetworkError {
   const comment = pod.slice(0, 120);
-  const all = [...held];
-  for (const { protocol, hostPort, podPort } of ports)
-    for (const address of addresses) {
-      const wanted = { protocol, hostPort, podPort, pod: address, comment };
-      const holder = all.find(other => isSamePort(other, wanted));
-      if (holder === undefined) all.push(wanted);
-      else if (holder.pod !== address || holder.podPort !== podPort) return taken(holder, pod);
-    }
+  const wanted = ports.flatMap(({ protocol, hostPort, podPort }) =>
+    addresses.map(address => ({ protocol, hostPort, podPort, pod: address, comment })),
+  );
+  // Others lead there since somebody had the address before.
+  const all = held.filter(
+    element => !addresses.includes(element.pod) || wanted.some(one => isSame(one, element)),
+  );
+  for (const one of wanted) {
+    const holder = all.find(other => isSamePort(other, one));
+    if (holder === undefined) all.push(one);
+    else if (!isSame(holder, one)) return taken(holder, pod);
+  }
   return all;
+}
+
+function isSame(a: PortElement, b: PortElement): boolean {
+  return isSamePort(a, b) && a.pod === b.pod && a.podPort === b.podPort && a.comment === b.comment;
 }
 
 function isSamePort(a: PortElement, b: PortElement): boolean {

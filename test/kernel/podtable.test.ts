@@ -21,7 +21,7 @@ import { Attacher } from '../../src/network/attacher.ts';
 import type { HostPort } from '../../src/network/hostport.ts';
 import { HostPorts } from '../../src/network/hostports.ts';
 import { NodeLinks } from '../../src/network/nodelinks.ts';
-import { delHairpin, tableMessages } from '../../src/network/podtable.ts';
+import { delHairpin, removalMessages, tableMessages } from '../../src/network/podtable.ts';
 import { PodTableSocket } from '../../src/network/podtablesocket.ts';
 import { PodSite } from '../support/podsite.ts';
 
@@ -47,7 +47,11 @@ beforeEach(async () => {
   links = inNamespace(site.node, () => new NodeLinks());
   table = inNamespace(site.node, () => new PodTableSocket());
   attacher = new Attacher(links, site.helper);
-  ports = new HostPorts(table, () => links.given());
+  ports = new HostPorts(
+    table,
+    () => links.given(),
+    async () => {},
+  );
   await ports.setUp({ podCidrs: PLAN.podCidrs, clusterCidrs: PLAN.podCidrs });
 });
 
@@ -128,7 +132,7 @@ test.each([
       };
       expect(await heard(a!)).toBe(true);
       for (const address of forged) expect(await heard(address), address).toBe(false);
-      site.exec(site.node, 'nft', ['delete', 'table', 'inet', 'sluice-pods']);
+      await table.commit(removalMessages());
       for (const address of forged) expect(await heard(address), `${address} without the table`).toBe(true);
     } finally {
       close(ear);
@@ -164,7 +168,13 @@ test('a port that leads to a pod is not given to another, until the pod is gone'
   await links.remove((await links.attachments()).find(({ owner }) => owner!.pod === 'shop/a')!.index);
   await open('b', hostPort, b);
   expect((await table.ports()).map(({ pod }) => pod)).toEqual(b);
-  expect(await new HostPorts(table, async () => new Set()).collect()).toHaveLength(2);
+  expect(
+    await new HostPorts(
+      table,
+      async () => new Set(),
+      async () => {},
+    ).collect(),
+  ).toHaveLength(2);
   expect(await table.ports()).toEqual([]);
 });
 

@@ -42,7 +42,11 @@ export function openPodNetwork(
     node,
     links: books.links,
     helper: site.helper,
-    ports: new HostPorts(books.table, () => books.links.given()),
+    ports: new HostPorts(
+      books.table,
+      () => books.links.given(),
+      async () => {},
+    ),
     admission: { admit: async () => {}, adopt: () => {}, withdraw: () => {} },
     cluster,
     livingPods: () => undefined,

@@ -16,6 +16,7 @@ let running: Promise<void>;
 let gate: StartGate;
 let state: ClusterState;
 let inForce: () => Promise<void>;
+let forgotten: string[];
 let late: LateStart[];
 let log: string[];
 
@@ -23,6 +24,7 @@ const web = sandbox('shop/web', ['10.0.0.1'], { labels: { app: 'web', 'io.kubern
 const never = () => new Promise<void>(() => {});
 
 beforeEach(async () => {
+  forgotten = [];
   folder = mkdtempSync(join(tmpdir(), 'sluice-gate-'));
   [connections, late, log, state] = [[], [], [], new ClusterState()];
   inForce = async () => {};
@@ -48,6 +50,7 @@ function open(timeoutMs = 20_000): void {
     pods: new LocalPods('n1'),
     note,
     inForce: () => inForce(),
+    forget: async addresses => void forgotten.push(...addresses),
     timeoutMs,
     unknownPods: 'deny',
     log: { info: say, warn: say },
@@ -76,8 +79,10 @@ test('a pod starts when its rules are in force, and the agent knows it before', 
   await expect.poll(() => state.pods.get('shop/web')?.addresses).toEqual(['10.0.0.1']);
   expect(state.pods.get('shop/web')?.labels).toEqual({ app: 'web' });
   expect(started).toBe(false);
+  expect(forgotten).toEqual([]);
   rules.resolve();
   await starting;
+  expect(forgotten, 'whoever had the address before').toEqual(['10.0.0.1']);
   expect([gate.counts, gate.takeWaits().length]).toEqual([{ inForce: 1, late: 0, withoutAddress: 0 }, 1]);
   await connection.stop(web);
   expect(state.pods.size).toBe(0);

@@ -8,6 +8,7 @@
  * addresses are not in the rules then, and where unknown pods are denied it is closed until they are.
  */
 import type { Duplex } from 'node:stream';
+import type { Address } from '../../model/address.ts';
 import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
 import type { PodSandbox } from '../../nri/messages.ts';
 import { type PluginHandlers, type Runtime, runPlugin } from '../../nri/plugin.ts';
@@ -34,6 +35,8 @@ export interface StartGateOptions {
   readonly note: (events: readonly ClusterEvent[], urgent: boolean) => void;
   /** Settles when the kernel holds what was noted. */
   readonly inForce: () => Promise<void>;
+  /** Has the kernel forget the connections of who had the addresses before. */
+  readonly forget: (addresses: readonly Address[]) => Promise<void>;
   /** How long a pod waits at most. */
   readonly timeoutMs: number;
   /** Whether a pod without rules is closed. */
@@ -101,7 +104,7 @@ export class StartGate {
       const known = sandboxes.map(sandboxOf).filter(sandbox => sandbox !== undefined);
       this.#options.note(this.#options.pods.synchronised(known), true);
       // Most of them run already. But a runtime that requires us (docs/start-gate.md) has sandboxes that wait.
-      if (!(await this.#withinLimit())) {
+      if (!(await this.#withinLimit(this.#options.inForce()))) {
         const message = `start gate: the rules of the pods that ran before are not in force after ${this.#timeoutMs} ms`;
         this.#options.log.warn({}, message);
       }
@@ -150,17 +153,18 @@ export class StartGate {
 
   async #wait(sandbox: Sandbox): Promise<void> {
     const startMs = performance.now();
-    const inForce = await this.#withinLimit();
+    const { inForce: rules, forget } = this.#options;
+    const inForce = await this.#withinLimit(rules().then(() => forget(sandbox.addresses)));
     const waitedMs = performance.now() - startMs;
     this.#waits = [...this.#waits, waitedMs].slice(-MOST_UNREAD_WAITS);
     if (inForce) this.counts.inForce++;
     else this.#tellOfLate(sandbox, Math.round(waitedMs));
   }
 
-  async #withinLimit(): Promise<boolean> {
+  async #withinLimit(work: Promise<void>): Promise<boolean> {
     const timeout = new AbortController();
     const late = pause(this.#timeoutMs, timeout.signal).then(() => false);
-    const inForce = await Promise.race([this.#options.inForce().then(() => true), late]);
+    const inForce = await Promise.race([work.then(() => true), late]);
     timeout.abort();
     return inForce;
   }
