@@ -81,7 +81,9 @@ export class Admitted {
   otherThan({ sandbox, interface: name }: Endpoint): Owner | undefined {
     const found = [...this.#sandboxes].find(
       ([device, { owner }]) =>
-        owner.interface !== name && device === deviceName({ sandbox, interface: owner.interface }),
+        owner.interface !== name &&
+        sandbox.startsWith(owner.sandbox) &&
+        device === deviceName({ sandbox, interface: owner.interface }),
     );
     return found?.[1].owner;
   }

@@ -65,8 +65,11 @@ export class LocalPods {
 
   /** The addresses that pods of this node have, as far as anybody tells. */
   addresses(): Address[] {
-    const pods = [...this.#said.keys()].map(key => this.#pod(key));
-    return pods.flatMap(pod => (pod === undefined || pod.finished ? [] : pod.addresses));
+    const told = [...this.#said.keys()].map(key => this.#told.get(key));
+    const alive = told
+      .filter(pod => pod !== undefined && !pod.finished)
+      .map(pod => this.#withoutOthers(pod!));
+    return [...this.#sandboxes.values(), ...alive].flatMap(({ addresses }) => addresses);
   }
 
   /** Whether policies can select the pod: the API server has told of it, or somebody of its labels. */
