@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Address } from '../model/address.ts';
 import type { Flow } from '../model/flow.ts';
@@ -29,33 +30,50 @@ function table(...flows: Flow[]) {
     close: () => {},
   };
   const say = (_: object, message: string) => void said.push(message);
-  return { said, deleted, conntrack, old: new OldConnections(conntrack, { info: say, warn: say }) };
+  const vacant = () => (address: Address) => address === '10.0.0.9';
+  return { said, deleted, conntrack, old: new OldConnections(conntrack, vacant, { info: say, warn: say }) };
 }
 
-test('what has one of the addresses at an end is forgotten, and nothing else', async () => {
-  const [to, from, other] = [
-    flow('10.0.0.1', '10.0.0.2'),
-    flow('10.0.0.2', '10.0.0.3'),
-    flow('10.0.0.1', '10.0.0.3'),
-  ];
-  const { old, deleted, said } = table(to, from, other);
-  await old.forget([at('10.0.0.2')]);
+test('what has an address of who left at an end is forgotten before the next one has it, and nothing else', async () => {
+  const [to, from] = [flow('10.0.0.1', '10.0.0.2'), flow('10.0.0.2', '10.0.0.3')];
+  const { old, deleted, said } = table(to, from, flow('10.0.0.1', '10.0.0.3'));
+  old.sweep();
+  old.left([at('10.0.0.2')]);
+  old.left([at('10.0.0.4')]);
+  await old.cleared([at('10.0.0.2')]);
   expect(deleted).toEqual([to, from]);
-  expect(said).toEqual(['forgot 2 open connections of who had 10.0.0.2 before']);
+  expect(said).toEqual(['forgot 2 open connections of who had 10.0.0.2, 10.0.0.4 before']);
 });
 
-test('of all connections only the wanted are forgotten, and where there is none nothing is said', async () => {
+test('nobody is cleared before the first sweep, which forgets what leads to nobody', async () => {
+  const [vacant, other] = [flow('10.0.0.1', '10.0.0.9'), flow('10.0.0.1', '10.0.0.2')];
+  const { old, deleted } = table(vacant, other);
+  let isCleared = false;
+  const cleared = old.cleared([at('10.0.0.9')]).then(() => {
+    isCleared = true;
+  });
+  await setImmediate();
+  expect(isCleared).toBe(false);
+  old.sweep();
+  await cleared;
+  expect(deleted).toEqual([vacant]);
+});
+
+test('of those that a port led only what was led is forgotten, and where there is none nothing is said', async () => {
   const [udp, tcp] = [flow('10.0.0.1', '10.0.0.2'), flow('10.0.0.1', '10.0.0.2', 'TCP')];
   const { old, deleted, said } = table(udp, tcp);
-  await old.forget('all', ({ protocol }) => protocol === 'UDP');
+  await old.led(({ protocol }) => protocol === 'UDP');
   expect(deleted).toEqual([udp]);
-  await old.forget([at('10.0.0.9')]);
-  expect(said).toHaveLength(1);
+  await old.led(() => false);
+  expect(said).toEqual(['forgot 1 open connection of who had a host port before']);
 });
 
 test('a table that cannot be read keeps no pod from starting', async () => {
   const { old, conntrack, said } = table();
   conntrack.read = () => Promise.reject(new Error('ENOMEM'));
-  await old.forget([at('10.0.0.2')]);
-  expect(said).toEqual(['open connections of who had 10.0.0.2 before are left to policy: ENOMEM']);
+  old.sweep();
+  await old.cleared([at('10.0.0.2')]);
+  expect(said).toEqual([
+    'open connections of who had addresses that no pod has before are left to policy: ENOMEM',
+  ]);
 });

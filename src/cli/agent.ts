@@ -12,9 +12,8 @@ import { unguarded } from '../agent/unguarded.ts';
 import { giveMemoryBack, keepMemorySmall } from '../host/memory.ts';
 import { ownNetworkNamespace } from '../host/networknamespace.ts';
 import type { Unavailable } from '../kube/nodecondition.ts';
-import type { Address } from '../model/address.ts';
+import { type Address, type Cidr, cidrContains, parseCidr } from '../model/address.ts';
 import { type Cluster, type ClusterEvent, knowsNode } from '../model/cluster.ts';
-import type { Flow } from '../model/flow.ts';
 import { openConntrack } from '../netlink/conntrack.ts';
 import { openNftKernel } from '../netlink/nft-kernel.ts';
 import type { NetworkError } from '../network/error.ts';
@@ -77,10 +76,9 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   const onHindrance = (hindrance: NetworkError | undefined) => source.tellNode(networkCondition(hindrance));
   // Whoever hears of pods from nobody but the source takes its word as it is.
   const hasOthers = gate.starts.gate.on || attaches(options);
-  const old = hasOthers ? new OldConnections(features.opened(openConntrack()), log) : undefined;
-  const forget = async (about: readonly Address[] | 'all', wanted?: (flow: Flow) => boolean) =>
-    old?.forget(about, wanted);
-  const pods = await openPods(options, { local, agent, keeper, arrivals, onHindrance, forget, log });
+  const vacant = () => vacantAddresses(agent.cluster, node, local);
+  const old = new OldConnections(features.opened(openConntrack()), vacant, log);
+  const pods = await openPods(options, { local, agent, keeper, arrivals, onHindrance, old, log });
   const view = agentView({
     identity,
     keeper,
@@ -112,10 +110,11 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
       keeper.setSynced();
       warnOfUnknownNode(node, agent.cluster, log);
       await pods?.network?.start();
+      if (attaches(options)) old.sweep();
       const gated: GateAgent = {
         note: (events, how) => agent.note(events, how),
         inForce: () => arrivals.inForce(),
-        forget,
+        predecessors: old,
         onLate: late => source.tell(lateNotice(late)),
       };
       const gating = gate.run(gated, AbortSignal.any([stop, ended.signal]));
@@ -125,13 +124,21 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   } finally {
     await source.close();
     live?.close();
-    old?.close();
+    old.close();
     ended.abort();
     await installing;
     await (await serving)?.close();
     await pods?.close();
   }
   log.info({}, 'agent stops; its rules stay in force');
+}
+
+/** What this node gives to pods, and has given to none that anybody knows of. */
+function vacantAddresses({ nodes }: Cluster, node: string, local: LocalPods): (address: Address) => boolean {
+  const own = nodes.get(node)?.podCidrs ?? [];
+  const podCidrs = own.map(parseCidr).filter((cidr): cidr is Cidr => cidr !== undefined);
+  const taken = new Set([...local.addresses(), ...ownAddresses()]);
+  return address => !taken.has(address) && podCidrs.some(cidr => cidrContains(cidr, address));
 }
 
 /** A misspelt name protects nothing, and would look healthy. The node may also be about to register. */

@@ -3,9 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Agent } from '../agent/agent.ts';
 import type { Arrivals } from '../agent/arrivals.ts';
+import type { OldConnections } from '../agent/oldconnections.ts';
 import { sleep } from '../agent/sleep.ts';
 import type { StatusKeeper } from '../agent/status.ts';
-import type { Address } from '../model/address.ts';
 import type { ClusterEvent, PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Admission } from '../network/admission.ts';
@@ -37,8 +37,7 @@ export interface PodNetworkNeeds {
   readonly arrivals: Pick<Arrivals, 'inForce'>;
   /** Hears what keeps the node from taking further pods, and when nothing does any more. */
   readonly onHindrance: (hindrance: NetworkError | undefined) => void;
-  /** Has the kernel forget open connections: those with one of the addresses, or all that are wanted. */
-  readonly forget: (about: readonly Address[] | 'all', wanted?: (flow: Flow) => boolean) => Promise<void>;
+  readonly old: OldConnections;
   readonly log: Logger;
 }
 
@@ -46,9 +45,9 @@ export interface PodNetworkNeeds {
 export function openPodNetwork(
   how: 'attach' | 'chained',
   node: string,
-  { local, agent, keeper, arrivals, onHindrance, forget, log }: PodNetworkNeeds,
+  { local, agent, keeper, arrivals, onHindrance, old, log }: PodNetworkNeeds,
 ): PodNetworkParts {
-  const admission = admissionTo({ local, agent, keeper, arrivals, forget });
+  const admission = admissionTo({ local, agent, keeper, arrivals, old });
   if (how === 'chained') return { admission, follow: () => {}, close: async () => {} };
   const links = new NodeLinks();
   const helper = new NamespaceHelper();
@@ -60,7 +59,7 @@ export function openPodNetwork(
     ports: new HostPorts(
       table,
       () => links.given(),
-      wanted => forgetLed(forget, wanted),
+      wanted => forgetLed(old, wanted),
     ),
     admission,
     cluster: () => agent.cluster,
@@ -89,11 +88,10 @@ function admissionTo({
   agent,
   keeper,
   arrivals,
-  forget,
+  old,
 }: Omit<PodNetworkNeeds, 'onHindrance' | 'log'>): Admission {
   return {
     admit: async sandbox => {
-      const isNew = !local.lives(sandbox.id);
       agent.note(local.started(sandbox), { urgent: true });
       const deadlineMs = performance.now() + PATIENCE_MS;
       await within(PATIENCE_MS, arrivals.inForce());
@@ -102,17 +100,21 @@ function admissionTo({
         if (performance.now() > deadlineMs) throw tooLate(sandbox, local);
         await pause(POLL_MS);
       }
-      if (isNew) await forget(sandbox.addresses);
+      await within(PATIENCE_MS, old.cleared(sandbox.addresses));
     },
     adopt: sandbox => agent.note(local.started(sandbox)),
-    withdraw: id => agent.note(local.stopped(id)),
+    withdraw: id => {
+      const addresses = local.addressesOf(id);
+      agent.note(local.stopped(id));
+      old.left(addresses);
+    },
   };
 }
 
 /** What is addressed to the node's own addresses, or was before it was led on. */
-function forgetLed(forget: PodNetworkNeeds['forget'], wanted: (flow: Flow) => boolean): Promise<void> {
+function forgetLed(old: OldConnections, wanted: (flow: Flow) => boolean): Promise<void> {
   const own = ownAddresses();
-  return forget('all', flow => wanted(flow) && (flow.viaService === true || own.has(flow.to)));
+  return old.led(flow => wanted(flow) && (flow.viaService === true || own.has(flow.to)));
 }
 
 async function within(ms: number, event: Promise<void>): Promise<void> {

@@ -4,10 +4,10 @@ import { connect } from 'node:net';
 import type { Logger } from 'pino';
 import type { PodStarts } from '../health/startchecks.ts';
 import type { Notice } from '../kube/event.ts';
-import type { Address } from '../model/address.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { LateStart, StartGate } from '../network/gate/startgate.ts';
 import type { LocalPods } from '../network/localpods.ts';
+import type { Predecessors } from '../network/predecessors.ts';
 import type { UnknownPods } from '../policy/unknown.ts';
 
 export interface StartGateOptions {
@@ -70,7 +70,7 @@ export function lateNotice({ key, uid, message }: LateStart): Notice {
 export interface GateAgent {
   note(events: readonly ClusterEvent[], options?: { urgent: boolean }): void;
   inForce(): Promise<void>;
-  forget(addresses: readonly Address[]): Promise<void>;
+  readonly predecessors: Predecessors;
   onLate(late: LateStart): void;
 }
 
@@ -99,7 +99,7 @@ export class PodGate {
       pods: this.#pods,
       note: (events, urgent) => agent.note(events, { urgent }),
       inForce: () => agent.inForce(),
-      forget: addresses => agent.forget(addresses),
+      predecessors: agent.predecessors,
       timeoutMs,
       unknownPods,
       log: this.#log,

@@ -58,9 +58,9 @@ export class LocalPods {
     return this.#changes([sandbox]);
   }
 
-  /** Whether the sandbox is known to live. */
-  lives(id: string): boolean {
-    return this.#sandboxes.has(id);
+  /** Of a living sandbox; none where it is not known. */
+  addressesOf(id: string): readonly Address[] {
+    return this.#sandboxes.get(id)?.addresses ?? [];
   }
 
   /** The addresses that pods of this node have, as far as anybody tells. */

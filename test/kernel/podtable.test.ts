@@ -17,11 +17,12 @@ import { inNamespace } from '../../src/lab/netns.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { socketAddress } from '../../src/lab/probe/sockaddr.ts';
 import { type Address, familyOf, parseAddress, parseCidr } from '../../src/model/address.ts';
+import { OWNED } from '../../src/netlink/ownership.ts';
 import { Attacher } from '../../src/network/attacher.ts';
 import type { HostPort } from '../../src/network/hostport.ts';
 import { HostPorts } from '../../src/network/hostports.ts';
 import { NodeLinks } from '../../src/network/nodelinks.ts';
-import { delHairpin, removalMessages, tableMessages } from '../../src/network/podtable.ts';
+import { delPort, removalMessages, tableMessages } from '../../src/network/podtable.ts';
 import { PodTableSocket } from '../../src/network/podtablesocket.ts';
 import { PodSite } from '../support/podsite.ts';
 
@@ -83,7 +84,10 @@ test('the table of a cluster of 15000 nodes is put up, and what is refused is to
   await ports.setUp({ podCidrs: PLAN.podCidrs, clusterCidrs: inside });
   const count = "nft list chain inet sluice-pods leaving | grep -c 'daddr .* return'";
   expect(Number(site.exec(site.node, 'sh', ['-c', count]))).toBe(inside.length);
-  const refused = [...tableMessages({ podCidrs: [], clusterCidrs: inside }), delHairpin(at('10.0.0.9'))];
+  const refused = [
+    ...tableMessages({ podCidrs: [], clusterCidrs: inside }, OWNED),
+    delPort({ protocol: 'TCP', hostPort: 9, pod: at('10.0.0.9') }),
+  ];
   await expect(table.commit(refused)).rejects.toMatchObject({ code: 'ENOENT' });
   await ports.setUp({ podCidrs: PLAN.podCidrs, clusterCidrs: PLAN.podCidrs });
 });

@@ -16,7 +16,8 @@ let running: Promise<void>;
 let gate: StartGate;
 let state: ClusterState;
 let inForce: () => Promise<void>;
-let forgotten: string[];
+/** Of the connections of who had an address before. */
+let told: string[];
 let late: LateStart[];
 let log: string[];
 
@@ -24,7 +25,7 @@ const web = sandbox('shop/web', ['10.0.0.1'], { labels: { app: 'web', 'io.kubern
 const never = () => new Promise<void>(() => {});
 
 beforeEach(async () => {
-  forgotten = [];
+  told = [];
   folder = mkdtempSync(join(tmpdir(), 'sluice-gate-'));
   [connections, late, log, state] = [[], [], [], new ClusterState()];
   inForce = async () => {};
@@ -50,7 +51,11 @@ function open(timeoutMs = 20_000): void {
     pods: new LocalPods('n1'),
     note,
     inForce: () => inForce(),
-    forget: async addresses => void forgotten.push(...addresses),
+    predecessors: {
+      left: addresses => void told.push(`left ${addresses}`),
+      sweep: () => void told.push('sweep'),
+      cleared: async addresses => void told.push(`cleared ${addresses}`),
+    },
     timeoutMs,
     unknownPods: 'deny',
     log: { info: say, warn: say },
@@ -79,13 +84,14 @@ test('a pod starts when its rules are in force, and the agent knows it before', 
   await expect.poll(() => state.pods.get('shop/web')?.addresses).toEqual(['10.0.0.1']);
   expect(state.pods.get('shop/web')?.labels).toEqual({ app: 'web' });
   expect(started).toBe(false);
-  expect(forgotten).toEqual([]);
+  expect(told).toEqual(['sweep']);
   rules.resolve();
   await starting;
-  expect(forgotten, 'whoever had the address before').toEqual(['10.0.0.1']);
+  expect(told).toEqual(['sweep', 'cleared 10.0.0.1']);
   expect([gate.counts, gate.takeWaits().length]).toEqual([{ inForce: 1, late: 0, withoutAddress: 0 }, 1]);
   await connection.stop(web);
   expect(state.pods.size).toBe(0);
+  expect(told.at(-1)).toBe('left 10.0.0.1');
 });
 
 test('a pod that would wait for too long starts, and all are told that it is closed', async () => {

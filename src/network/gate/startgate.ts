@@ -8,11 +8,11 @@
  * addresses are not in the rules then, and where unknown pods are denied it is closed until they are.
  */
 import type { Duplex } from 'node:stream';
-import type { Address } from '../../model/address.ts';
 import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
 import type { PodSandbox } from '../../nri/messages.ts';
 import { type PluginHandlers, type Runtime, runPlugin } from '../../nri/plugin.ts';
 import type { LocalPods } from '../localpods.ts';
+import type { Predecessors } from '../predecessors.ts';
 import { type Sandbox, sandboxOf } from './sandbox.ts';
 
 /** A pod that started before its rules were in force. */
@@ -35,8 +35,7 @@ export interface StartGateOptions {
   readonly note: (events: readonly ClusterEvent[], urgent: boolean) => void;
   /** Settles when the kernel holds what was noted. */
   readonly inForce: () => Promise<void>;
-  /** Has the kernel forget the connections of who had the addresses before. */
-  readonly forget: (addresses: readonly Address[]) => Promise<void>;
+  readonly predecessors: Predecessors;
   /** How long a pod waits at most. */
   readonly timeoutMs: number;
   /** Whether a pod without rules is closed. */
@@ -103,6 +102,7 @@ export class StartGate {
     synchronised: async sandboxes => {
       const known = sandboxes.map(sandboxOf).filter(sandbox => sandbox !== undefined);
       this.#options.note(this.#options.pods.synchronised(known), true);
+      this.#options.predecessors.sweep();
       // Most of them run already. But a runtime that requires us (docs/start-gate.md) has sandboxes that wait.
       if (!(await this.#withinLimit(this.#options.inForce()))) {
         const message = `start gate: the rules of the pods that ran before are not in force after ${this.#timeoutMs} ms`;
@@ -110,7 +110,12 @@ export class StartGate {
       }
     },
     started: pod => this.#started(pod),
-    stopped: ({ id }) => this.#options.note(this.#options.pods.stopped(id), false),
+    stopped: ({ id }) => {
+      const { pods, note, predecessors } = this.#options;
+      const addresses = pods.addressesOf(id);
+      note(pods.stopped(id), false);
+      predecessors.left(addresses);
+    },
   };
 
   #configured(runtime: Runtime): void {
@@ -153,8 +158,8 @@ export class StartGate {
 
   async #wait(sandbox: Sandbox): Promise<void> {
     const startMs = performance.now();
-    const { inForce: rules, forget } = this.#options;
-    const inForce = await this.#withinLimit(rules().then(() => forget(sandbox.addresses)));
+    const { inForce: rules, predecessors } = this.#options;
+    const inForce = await this.#withinLimit(rules().then(() => predecessors.cleared(sandbox.addresses)));
     const waitedMs = performance.now() - startMs;
     this.#waits = [...this.#waits, waitedMs].slice(-MOST_UNREAD_WAITS);
     if (inForce) this.counts.inForce++;
