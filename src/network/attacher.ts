@@ -219,7 +219,7 @@ function requireSameOwner(standing: Attachment | undefined, request: AttachReque
   if (isOf(owner, request) && owner.pod === podLabel(request.pod)) return;
   throw new NetworkError(
     'conflict',
-    `${standing.device} belongs to ${owner.interface} of sandbox ${owner.sandbox} of ${owner.pod}; ${request.pod} is not attached`,
+    `${standing.device} belongs to ${owner.interface} of sandbox ${owner.sandbox} of ${owner.pod}`,
   );
 }
 

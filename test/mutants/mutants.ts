@@ -296,8 +296,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'compile: pods reach their own node past policy',
     file: 'src/policy/base.ts',
-    find: 'rules: [...always(family), fromPods(family)] },',
-    replace: 'rules: always(family) },',
+    find: "rules: [...always(family), fromPods(family), ...unknownRules(family, denied, 'input', 'saddr')],",
+    replace: "rules: [...always(family), ...unknownRules(family, denied, 'input', 'saddr')],",
     test: TRACED,
   },
   {
@@ -469,6 +469,34 @@ export const MUTANTS: readonly Mutant[] = [
   },
 
   // Pods that we attach ourselves
+  {
+    name: 'host ports: who gets an address gets the ports that led to it',
+    file: 'src/network/portplan.ts',
+    find: '!addresses.includes(element.pod) ||',
+    replace: 'true ||',
+    test: 'src/network/portplan.test.ts',
+  },
+  {
+    name: 'old connections: the next pod at an address does not wait for them to be forgotten',
+    file: 'src/agent/oldconnections.ts',
+    find: '...addresses.map(address => this.#leaving.get(address))',
+    replace: '',
+    test: 'src/agent/oldconnections.test.ts',
+  },
+  {
+    name: 'start gate: whoever had the address before may go on',
+    file: 'src/network/gate/startgate.ts',
+    find: 'predecessors.cleared(sandbox.addresses)',
+    replace: 'undefined',
+    test: 'src/network/gate/startgate.test.ts',
+  },
+  {
+    name: 'attach: a living pod’s address whose route is gone is given out again',
+    file: 'src/network/attacher.ts',
+    find: '[...this.#reserved, ...this.#claimed()]',
+    replace: 'this.#reserved',
+    test: 'test/kernel/podnetwork.test.ts',
+  },
   {
     name: 'ipam: an address that is taken is given out again',
     file: 'src/network/ipam.ts',
