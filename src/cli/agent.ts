@@ -12,12 +12,13 @@ import { unguarded } from '../agent/unguarded.ts';
 import { giveMemoryBack, keepMemorySmall } from '../host/memory.ts';
 import { ownNetworkNamespace } from '../host/networknamespace.ts';
 import type { Unavailable } from '../kube/nodecondition.ts';
-import { type Address, type Cidr, cidrContains, parseCidr } from '../model/address.ts';
+import { type Address, cidrContains } from '../model/address.ts';
 import { type Cluster, type ClusterEvent, knowsNode } from '../model/cluster.ts';
 import { openConntrack } from '../netlink/conntrack.ts';
 import { openNftKernel } from '../netlink/nft-kernel.ts';
 import type { NetworkError } from '../network/error.ts';
 import { LocalPods } from '../network/localpods.ts';
+import { podCidrsOf } from '../network/nodeplan.ts';
 import { Incremental } from '../policy/incremental.ts';
 import { agentView } from '../rpc/agentview.ts';
 import { type AgentSource, openSource, type SourceOptions } from './agentsource.ts';
@@ -135,8 +136,7 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
 
 /** What this node gives to pods, and has given to none that anybody knows of. */
 function vacantAddresses({ nodes }: Cluster, node: string, local: LocalPods): (address: Address) => boolean {
-  const own = nodes.get(node)?.podCidrs ?? [];
-  const podCidrs = own.map(parseCidr).filter((cidr): cidr is Cidr => cidr !== undefined);
+  const podCidrs = podCidrsOf(nodes.get(node));
   const taken = new Set([...local.addresses(), ...ownAddresses()]);
   return address => !taken.has(address) && podCidrs.some(cidr => cidrContains(cidr, address));
 }

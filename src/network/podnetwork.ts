@@ -5,7 +5,7 @@
  *     detach   the addresses belong to nobody ─▶ the interface goes, and all of it with it
  *     collect  the same for what no living pod owns
  */
-import { type Address, type Cidr, parseCidr } from '../model/address.ts';
+import type { Address } from '../model/address.ts';
 import type { Cluster, PodKey } from '../model/cluster.ts';
 import type { DeviceName } from '../netlink/rtnetlink.ts';
 import { type Admission, Admitted, type PodIdentity } from './admission.ts';
@@ -115,7 +115,7 @@ export class PodNetwork {
   async setUp(): Promise<void> {
     const { ports, cluster } = this.#options;
     const nodes = [...cluster().nodes.values()];
-    const clusterCidrs = nodes.flatMap(({ podCidrs }) => podCidrs.map(parseCidr)).filter(isCidr);
+    const clusterCidrs = nodes.flatMap(podCidrsOf);
     try {
       await ports.setUp({ podCidrs: this.podCidrs(), clusterCidrs });
       this.#tableless = undefined;
@@ -369,8 +369,4 @@ export class PodNetwork {
     if (found !== undefined) await this.#options.links.remove(found.index);
     return found;
   }
-}
-
-function isCidr(cidr: Cidr | undefined): cidr is Cidr {
-  return cidr !== undefined;
 }

@@ -4,10 +4,10 @@ import type { Host, Ours } from '../health/facts.ts';
 import { type Health, health } from '../health/health.ts';
 import { type KernelFacts, NO_SHORTFALLS } from '../health/kernelcheck.ts';
 import { NO_GATE, type PodStarts } from '../health/startchecks.ts';
-import { type Cidr, parseCidr } from '../model/address.ts';
 import { namespaceLabels, type PodKey } from '../model/cluster.ts';
 import { comparePolicies, policyLabel } from '../model/policy.ts';
 import type { CniParts } from '../network/cni.ts';
+import { podCidrsOf } from '../network/nodeplan.ts';
 import { selects } from '../policy/classes.ts';
 import type { AgentView, Identity } from './view.ts';
 
@@ -71,9 +71,8 @@ function rarely<T>(read: () => Promise<T>): () => Promise<T> {
 function ours(keeper: StatusKeeper): Ours {
   const { node } = keeper.status();
   const { nodes, pods } = keeper.cluster;
-  const cidrs = nodes.get(node)?.podCidrs ?? [];
   return {
-    podCidrs: cidrs.map(parseCidr).filter((cidr): cidr is Cidr => cidr !== undefined),
+    podCidrs: podCidrsOf(nodes.get(node)),
     podAddresses: keeper.localAddresses(),
     podNames: [...pods.values()].filter(pod => pod.node === node).map(({ name }) => name),
   };
