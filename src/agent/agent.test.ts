@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { parseAddress } from '../model/address.ts';
 import { type Cluster, type ClusterEvent, ClusterState, type Pod, type PodKey } from '../model/cluster.ts';
-import { FakeKernel } from '../nft/fake.ts';
+import { FakeKernel } from '../nft/fake/fake.ts';
 import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } from '../nft/kernel.ts';
-import type { Op } from '../nft/op.ts';
-import { plan } from '../nft/plan.ts';
+import type { Op } from '../nft/plan/op.ts';
+import { plan } from '../nft/plan/plan.ts';
 import {
   type ElementKey,
   type Family,
@@ -72,8 +72,8 @@ class Socket implements Kernel {
     this.#site = site;
   }
 
-  get shortfalls() {
-    return this.#fake.shortfalls;
+  get missingFeatures() {
+    return this.#fake.missingFeatures;
   }
 
   async dump(): Promise<Snapshot> {

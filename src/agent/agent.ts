@@ -9,17 +9,17 @@
  */
 import type { Cluster, ClusterEvent } from '../model/cluster.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
-import type { Op } from '../nft/op.ts';
+import type { Op } from '../nft/plan/op.ts';
+import { planText } from '../nft/plan/plantext.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { COMMIT_LIMITS, TokenBucket } from './bucket.ts';
-import type { Committed } from './connections.ts';
+import type { Committed } from './connections/liveconnections.ts';
 import type { Engine } from './engine.ts';
-import { isLost } from './lost.ts';
+import { KernelState, type Look } from './kernelstate.ts';
 import { NOBODY, type Observer } from './observer.ts';
-import { planText } from './plantext.ts';
 import { replay } from './replay.ts';
 import { sleep } from './sleep.ts';
-import { type Look, Standing } from './standing.ts';
+import { isSocketBroken } from './socketbroken.ts';
 
 /** The slice of a structured logger that the agent uses: one line per event. */
 export interface Log {
@@ -59,7 +59,7 @@ const SUSPICIOUS = 2;
 export class Agent {
   readonly #options: Required<AgentOptions>;
   readonly #log: Log;
-  readonly #standing: Standing;
+  readonly #standing: KernelState;
   readonly #bucket: TokenBucket;
   readonly #startMs: number;
   /** Names of what has changed since the last flush. */
@@ -90,7 +90,7 @@ export class Agent {
       ...options,
     };
     this.#log = options.log;
-    this.#standing = new Standing({ open: options.open, onDrift: ops => this.#warnOfDrift(ops), now });
+    this.#standing = new KernelState({ open: options.open, onDrift: ops => this.#warnOfDrift(ops), now });
     this.#bucket = new TokenBucket(COMMIT_LIMITS, now());
     this.#startMs = this.#readMs = now();
     this.#engine = options.engine();
@@ -222,7 +222,7 @@ export class Agent {
     this.#failures++;
     if (!(error instanceof KernelError)) return this.#startAnew(error);
     if (cause === 'start' && error.code === 'EPERM') return this.#waitForOwner(error);
-    if (isLost(error) || this.#failures >= SUSPICIOUS) this.#standing.close();
+    if (isSocketBroken(error) || this.#failures >= SUSPICIOUS) this.#standing.close();
     if (this.#failures === SUSPICIOUS) this.#renewEngine();
     const retryMs = Math.min(RETRY_MS.first * 2 ** (this.#failures - 1), RETRY_MS.most);
     this.#log.error({ retryMs }, `commit failed, the rules that stood stay in force: ${error.message}`);

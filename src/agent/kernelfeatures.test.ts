@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { FakeKernel } from '../nft/fake.ts';
-import { NO_ACK_AT_END, NO_OWNERS } from '../nft/shortfall.ts';
+import { FakeKernel } from '../nft/fake/fake.ts';
+import { NO_ACK_AT_END, NO_OWNERS } from '../nft/missingfeature.ts';
 import { KernelFeatures } from './kernelfeatures.ts';
 
 function features() {
@@ -13,8 +13,8 @@ test('what a kernel lacks is told once, however often it is opened', () => {
   const { features: seen, lines } = features();
   seen.opened(new FakeKernel({ owners: false }));
   seen.opened(new FakeKernel({ owners: false }));
-  seen.opened({ shortfalls: [NO_ACK_AT_END, NO_OWNERS] });
-  expect(seen.shortfalls).toEqual([NO_OWNERS, NO_ACK_AT_END]);
+  seen.opened({ missingFeatures: [NO_ACK_AT_END, NO_OWNERS] });
+  expect(seen.missingFeatures).toEqual([NO_OWNERS, NO_ACK_AT_END]);
   expect(lines).toHaveLength(2);
   expect(lines[0]).toBe(`Linux 6.1.0 has no ${NO_OWNERS.lacks}, since 6.9: ${NO_OWNERS.instead}`);
 });
@@ -23,6 +23,6 @@ test('a kernel that lacks nothing is not spoken of', () => {
   const { features: seen, lines } = features();
   const kernel = new FakeKernel({ owners: true });
   expect(seen.opened(kernel)).toBe(kernel);
-  expect(seen.shortfalls).toEqual([]);
+  expect(seen.missingFeatures).toEqual([]);
   expect(lines).toEqual([]);
 });

@@ -1,11 +1,11 @@
 /** What this node's kernel lacks: told once in the log, however often it is opened, and kept for `sluice status`. */
-import type { Shortfall } from '../nft/shortfall.ts';
+import type { MissingFeature } from '../nft/missingfeature.ts';
 import type { Log } from './agent.ts';
 
 export class KernelFeatures {
   readonly release: string;
   readonly #log: Pick<Log, 'warn'>;
-  readonly #shortfalls = new Set<Shortfall>();
+  readonly #missingFeatures = new Set<MissingFeature>();
 
   /** `release` is that of the kernel: `6.1.0-50-amd64`. */
   constructor(release: string, log: Pick<Log, 'warn'>) {
@@ -14,18 +14,18 @@ export class KernelFeatures {
   }
 
   /** Answers what it was told of. */
-  opened<T extends { readonly shortfalls: readonly Shortfall[] }>(kernel: T): T {
-    for (const shortfall of kernel.shortfalls) this.#note(shortfall);
+  opened<T extends { readonly missingFeatures: readonly MissingFeature[] }>(kernel: T): T {
+    for (const shortfall of kernel.missingFeatures) this.#note(shortfall);
     return kernel;
   }
 
-  get shortfalls(): readonly Shortfall[] {
-    return [...this.#shortfalls];
+  get missingFeatures(): readonly MissingFeature[] {
+    return [...this.#missingFeatures];
   }
 
-  #note(shortfall: Shortfall): void {
-    if (this.#shortfalls.has(shortfall)) return;
-    this.#shortfalls.add(shortfall);
+  #note(shortfall: MissingFeature): void {
+    if (this.#missingFeatures.has(shortfall)) return;
+    this.#missingFeatures.add(shortfall);
     const { lacks, since, instead } = shortfall;
     this.#log.warn({ lacks, since }, `Linux ${this.release} has no ${lacks}, since ${since}: ${instead}`);
   }

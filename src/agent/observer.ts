@@ -1,6 +1,6 @@
 /** Who watches the agent at work: for status and metrics. Every call is synchronous, and must not throw. */
 import type { Cluster, ClusterEvent } from '../model/cluster.ts';
-import type { Op } from '../nft/op.ts';
+import type { Op } from '../nft/plan/op.ts';
 
 export interface Followed {
   readonly cluster: Cluster;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseAddress } from '../model/address.ts';
 import { type Cluster, ClusterState, type Pod } from '../model/cluster.ts';
-import type { Op } from '../nft/op.ts';
+import type { Op } from '../nft/plan/op.ts';
 import { StatusKeeper } from './status.ts';
 
 const POD: Pod = {

@@ -12,7 +12,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { type Client, credentials, makeGenericClientConstructor } from '@grpc/grpc-js';
 import { inNamespace } from '../lab/netns.ts';
-import { NamespaceHelper } from '../network/helper.ts';
+import { NamespaceHelper } from '../network/attach/helper.ts';
 import { cniSocketOf } from '../rpc/cnisocket.ts';
 import { loadSchema } from '../rpc/schema.ts';
 import { builtFolder } from './build.ts';

@@ -9,12 +9,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { Netns } from '../lab/unnamed.ts';
-import { Batch } from '../netlink/batch.ts';
-import { BatchEncoder } from '../netlink/encode.ts';
-import { openNftKernel } from '../netlink/nft-kernel.ts';
-import { OWNED } from '../netlink/ownership.ts';
+import { Batch } from '../netlink/nftables/batch.ts';
+import { BatchEncoder } from '../netlink/nftables/encode.ts';
+import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
+import { OWNED } from '../netlink/nftables/ownership.ts';
 import type { Kernel } from '../nft/kernel.ts';
-import type { Op } from '../nft/op.ts';
+import type { Op } from '../nft/plan/op.ts';
 import { MEMBER, type SetSpec } from '../nft/ruleset.ts';
 import { absolute, againstFloor, type BenchRow, beyondFloor, median } from './row.ts';
 
@@ -51,7 +51,7 @@ export async function benchCommit(): Promise<BenchRow[]> {
 }
 
 async function oneElement(netns: Netns, floor: Floor): Promise<BenchRow[]> {
-  // Quiet at once: nobody else knows of this namespace.
+  // ForeignWriters at once: nobody else knows of this namespace.
   const onLoop = await netns.run(() => openNftKernel({ quietMs: 0 }));
   await onLoop.commit(MAKE);
   await floor.time(1, MAKE);

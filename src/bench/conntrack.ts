@@ -3,17 +3,17 @@
  * cut, from the commit on, and for how long the event loop stands still meanwhile.
  */
 import { setTimeout } from 'node:timers/promises';
-import { LiveConnections } from '../agent/connections.ts';
+import { LiveConnections } from '../agent/connections/liveconnections.ts';
+import { Incremental } from '../compiler/live/incremental.ts';
 import { Netns } from '../lab/unnamed.ts';
 import { type Address, addressBytes, parseAddress } from '../model/address.ts';
 import type { ClusterEvent, PodKey } from '../model/cluster.ts';
-import { AttributeWriter } from '../netlink/attributes.ts';
-import { openConntrack } from '../netlink/conntrack.ts';
-import { CT_MSG, CTA, CTA_IP, CTA_PROTO, CTA_TUPLE } from '../netlink/ctnetlink.ts';
-import { beginMessage, endMessage } from '../netlink/messages.ts';
-import { NETLINK_NETFILTER, NFPROTO, NLM_F } from '../netlink/nftables.ts';
-import { NetlinkSocket } from '../netlink/socket.ts';
-import { Incremental } from '../policy/incremental.ts';
+import { openConntrack } from '../netlink/conntrack/conntrack.ts';
+import { CT_MSG, CTA, CTA_IP, CTA_PROTO, CTA_TUPLE } from '../netlink/conntrack/ctnetlink.ts';
+import { NETLINK_NETFILTER, NFPROTO, NLM_F } from '../netlink/nftables/constants.ts';
+import { AttributeWriter } from '../netlink/wire/attributes.ts';
+import { beginMessage, endMessage } from '../netlink/wire/messages.ts';
+import { NetlinkSocket } from '../netlink/wire/socket.ts';
 import { absolute, type BenchRow, median } from './row.ts';
 import { podEvent, policyEvent } from './shop.ts';
 

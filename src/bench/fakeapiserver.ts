@@ -5,7 +5,7 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { Access } from '../kube/access.ts';
+import type { Access } from '../kube/client/access.ts';
 
 export interface KubeObject {
   readonly apiVersion: string;

@@ -3,13 +3,13 @@
  * network namespace that nobody else knows of.
  */
 
+import { Incremental } from '../compiler/live/incremental.ts';
 import { Netns } from '../lab/unnamed.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
-import { openNftKernel } from '../netlink/nft-kernel.ts';
+import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import type { Generation, Kernel } from '../nft/kernel.ts';
-import { applied, plan } from '../nft/plan.ts';
+import { applied, plan } from '../nft/plan/plan.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
-import { Incremental } from '../policy/incremental.ts';
 import { NODE } from './cluster.ts';
 
 export class Follower {

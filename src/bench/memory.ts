@@ -45,7 +45,7 @@ async function weigh(dist: string, size: Size): Promise<{ readonly rest: number;
     running.push(agent);
     await inForce(agent);
     await setTimeout(WATCHED_MS);
-    return { rest: resident(agent, 'VmRSS'), peak: resident(agent, 'VmHWM') };
+    return { rest: indexedPod(agent, 'VmRSS'), peak: indexedPod(agent, 'VmHWM') };
   } finally {
     await Promise.all(running.map(end));
     netns.close();
@@ -92,7 +92,7 @@ async function inForce(agent: ChildProcess): Promise<void> {
 }
 
 /** A size of proc(5), in MB. */
-function resident({ pid }: ChildProcess, field: 'VmRSS' | 'VmHWM'): number {
+function indexedPod({ pid }: ChildProcess, field: 'VmRSS' | 'VmHWM'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const [, kilobytes] = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)!;
   return (Number(kilobytes) * 1024) / 1e6;

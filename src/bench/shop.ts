@@ -1,5 +1,5 @@
 /** A small cluster whose policies tests edit: one builder line per actor. */
-import { decodeObject } from '../kube/decode.ts';
+import { decodeObject } from '../kube/decode/decode.ts';
 import { address } from '../lab/topology.ts';
 import type { ClusterEvent, Node, Pod, PodKey } from '../model/cluster.ts';
 import type { Problem } from '../model/problem.ts';

@@ -3,13 +3,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { compile } from '../compiler/compile.ts';
 import { watchManifests } from '../files/source.ts';
 import { Netns } from '../lab/unnamed.ts';
 import { ClusterState } from '../model/cluster.ts';
-import { openNftKernel } from '../netlink/nft-kernel.ts';
+import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../nft/kernel.ts';
-import { plan } from '../nft/plan.ts';
-import { compile } from '../policy/compile.ts';
+import { plan } from '../nft/plan/plan.ts';
 import { builtFolder } from './build.ts';
 import { absolute, type BenchRow, median } from './row.ts';
 

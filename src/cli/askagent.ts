@@ -1,5 +1,5 @@
 import type { AgentClient } from '../rpc/client.ts';
-import { CommandError } from './errors.ts';
+import { CommandError } from '../terminal/commanderror.ts';
 
 /** Asks the agent behind the socket. Throws CommandError where none answers. */
 export async function askAgent<T>(socket: string, ask: (agent: AgentClient) => Promise<T>): Promise<T> {

@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import type { BenchRow } from '../bench/row.ts';
 import { choose, PROGRAMS, type Program, SUITES } from '../bench/suites.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+import { writeLine } from '../terminal/output.ts';
 import { tableOf } from './benchtable.ts';
-import { CommandError } from './errors.ts';
-import { writeLine } from './output.ts';
 
 export interface BenchOptions {
   readonly output: 'text' | 'json';

@@ -1,6 +1,6 @@
 import Table from 'cli-table3';
 import type { BenchRow } from '../bench/row.ts';
-import pc from './colours.ts';
+import pc from '../terminal/colours.ts';
 
 /** The rows for people: what was measured, against what, and whether it is within the budget. */
 export function tableOf(rows: readonly BenchRow[]): string {

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { checkManifests } from '../files/load.ts';
 import { type Problem, problemText } from '../model/problem.ts';
-import pc from './colours.ts';
-import { CommandError } from './errors.ts';
-import { type OutputOptions, writeJsonLines, writeLine } from './output.ts';
-import { plural } from './plural.ts';
+import pc from '../terminal/colours.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+import { type OutputOptions, writeJsonLines, writeLine } from '../terminal/output.ts';
+import { plural } from '../terminal/plural.ts';
 
 /** `sluice check DIR`: every problem, by file, object and field. Exit code 1 if there is one. */
 export async function checkCommand(dir: string, { output }: OutputOptions): Promise<void> {

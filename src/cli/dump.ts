@@ -1,11 +1,11 @@
 /** All that an agent and its kernel can tell, in one file: for whoever looks into it later, or elsewhere. */
 import { readFile } from 'node:fs/promises';
-import { formatRuleset } from '../nft/format.ts';
+import { formatRuleset } from '../nft/format/format.ts';
 import type { AgentClient } from '../rpc/client.ts';
 import type { StateObject, StatusResponse } from '../rpc/messages.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+import { writeLine } from '../terminal/output.ts';
 import { askAgent } from './askagent.ts';
-import { CommandError } from './errors.ts';
-import { writeLine } from './output.ts';
 import { readKernel } from './readkernel.ts';
 
 /** What could not be had is in its place as a sentence. */

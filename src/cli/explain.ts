@@ -3,16 +3,16 @@ import { text } from 'node:stream/consumers';
 import { familyOf } from '../model/address.ts';
 import { addressOwners, type Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
 import { type Problem, problemText } from '../model/problem.ts';
-import type { DirectionVerdict, FlowVerdict } from '../policy/evaluate.ts';
-import { evaluator } from '../policy/evaluate.ts';
-import { type DirectionWalk, type Stop, walk } from '../policy/explain.ts';
-import { endName, FlowTextError, flowText, otherFamily, parseFlowPieces } from '../policy/flowtext.ts';
-import { natNote } from '../policy/natnote.ts';
-import type { UnknownPods } from '../policy/unknown.ts';
-import pc from './colours.ts';
-import { CommandError } from './errors.ts';
-import { type OutputOptions, writeLine } from './output.ts';
+import { natNote } from '../readback/natnote.ts';
+import type { DirectionVerdict, FlowVerdict } from '../semantics/evaluate.ts';
+import { evaluator } from '../semantics/evaluate.ts';
+import { type DirectionWalk, type Stop, walk } from '../semantics/explain.ts';
+import { endName, FlowTextError, flowText, otherFamily, parseFlowPieces } from '../semantics/flowtext.ts';
+import pc from '../terminal/colours.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+import { type OutputOptions, writeLine } from '../terminal/output.ts';
 import { type ClusterOptions, readCluster } from './readcluster.ts';
 
 export type ExplainOptions = OutputOptions &

@@ -1,22 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { planText } from '../agent/plantext.ts';
-import { type Op, opText } from '../nft/op.ts';
-import { plan } from '../nft/plan.ts';
+import { compile } from '../compiler/compile.ts';
+import { withoutGuard } from '../compiler/midstreamguard.ts';
+import { standing } from '../compiler/unknownpods.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import { type Op, opText } from '../nft/plan/op.ts';
+import { plan } from '../nft/plan/plan.ts';
+import { planText } from '../nft/plan/plantext.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
-import { compile } from '../policy/compile.ts';
-import { withoutGuard } from '../policy/guard.ts';
 import {
   type DirectionInspection,
   type Inspection,
   inspectRuleset,
   type PodInspection,
   type RuleInspection,
-} from '../policy/inspect.ts';
-import { standing, type UnknownPods } from '../policy/unknown.ts';
-import pc from './colours.ts';
-import { type OutputOptions, writeLine } from './output.ts';
-import { plural } from './plural.ts';
-import { findStandard, type NodeOptions, type Standard } from './readcluster.ts';
+} from '../readback/inspect.ts';
+import pc from '../terminal/colours.ts';
+import { type OutputOptions, writeLine } from '../terminal/output.ts';
+import { plural } from '../terminal/plural.ts';
+import { type Expected, findExpected, type NodeOptions } from './readcluster.ts';
 import { readKernel } from './readkernel.ts';
 
 export type InspectOptions = OutputOptions & NodeOptions;
@@ -51,15 +52,15 @@ async function settledLook(options: InspectOptions): Promise<Look> {
 }
 
 async function look(options: InspectOptions): Promise<Look> {
-  const standard = await findStandard('inspect', options);
+  const expected = await findExpected('inspect', options);
   const actual = await readKernel();
-  if ('missing' in standard) return { actual, comparison: standard };
-  const difference = plan(actual, desiredBy(standard, standing(actual)));
-  return { actual, comparison: { says: standard.says, difference } };
+  if ('missing' in expected) return { actual, comparison: expected };
+  const difference = plan(actual, desiredBy(expected, standing(actual)));
+  return { actual, comparison: { says: expected.says, difference } };
 }
 
 /** Manifests do not say what becomes of unknown pods: that is the agent's to say, and what stands is right. */
-function desiredBy({ cluster, node, guarded, unknownPods }: Standard, stands: UnknownPods): Ruleset {
+function desiredBy({ cluster, node, guarded, unknownPods }: Expected, stands: UnknownPods): Ruleset {
   const desired = compile(cluster, node, unknownPods ?? stands);
   return guarded ? desired : withoutGuard(desired);
 }

@@ -3,11 +3,11 @@
  * Commands are loaded when they are asked for, so that the agent starts with nothing but its own parts.
  */
 
-import './stopsignal.ts'; // first: it must listen before all else is loaded
+import '../daemon/stopsignal.ts'; // first: it must listen before all else is loaded
 
 import { createRequire } from 'node:module';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { CommandError } from './errors.ts';
+import { CommandError } from '../terminal/commanderror.ts';
 import { endWithLauncher } from './launch.ts';
 
 const output = () =>
@@ -93,7 +93,7 @@ function program(): Command {
         'what becomes of addresses of the pod network that no known pod has (default: deny with the gate)',
       ),
     )
-    .action(async options => (await import('./agent.ts')).agentCommand(options));
+    .action(async options => (await import('../daemon/agent.ts')).agentCommand(options));
 
   sluice
     .command('explain')
@@ -164,7 +164,7 @@ function program(): Command {
       ).conflicts(['keep', 'remove']),
     )
     .addOption(new Option('--remove', 'remove what an earlier --keep left').conflicts('keep'))
-    .action(async options => (await import('./demo.ts')).demoCommand(options));
+    .action(async options => (await import('../demo/demo.ts')).demoCommand(options));
 
   sluice
     .command('status')

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { StatusKeeper } from '../agent/status.ts';
+import { nodeReader } from '../daemon/readnode.ts';
 import { ownNetworkNamespace } from '../host/networknamespace.ts';
 import { ClusterState } from '../model/cluster.ts';
 import { agentView } from '../rpc/agentview.ts';
 import { type RpcServer, serveRpc } from '../rpc/server.ts';
-import { findStandard, readCluster } from './readcluster.ts';
-import { nodeReader } from './readnode.ts';
+import { findExpected, readCluster } from './readcluster.ts';
 
 let folder: string;
 let socket: string;
@@ -39,41 +39,41 @@ function follow(): void {
   keeper.followed({ cluster, ops: [], names: [], tookMs: 1, read: true });
 }
 
-test('readCluster() and findStandard() take nothing from an agent that has not read its cluster', async () => {
+test('readCluster() and findExpected() take nothing from an agent that has not read its cluster', async () => {
   await serve(await ownNetworkNamespace());
   const sentence = `the agent on ${socket} cannot be asked: it has not read its cluster yet (sluice status says why); --socket names another`;
   await expect(readCluster({ socket })).rejects.toThrow(sentence);
-  expect(await findStandard('trace', { socket })).toEqual({ missing: sentence });
+  expect(await findExpected('trace', { socket })).toEqual({ missing: sentence });
 });
 
-test.each([true, false])('findStandard() is what the agent says of itself: guarded %s', async guarded => {
+test.each([true, false])('findExpected() is what the agent says of itself: guarded %s', async guarded => {
   await serve(await ownNetworkNamespace(), guarded);
   follow();
-  const standard = await findStandard('trace', { socket });
-  expect(standard).toMatchObject({ node: 'one', guarded, says: "the agent's cluster says" });
-  expect('cluster' in standard && standard.cluster.namespaces.get('shop')?.labels).toEqual({ team: 'a' });
+  const expected = await findExpected('trace', { socket });
+  expect(expected).toMatchObject({ node: 'one', guarded, says: "the agent's cluster says" });
+  expect('cluster' in expected && expected.cluster.namespaces.get('shop')?.labels).toEqual({ team: 'a' });
 });
 
-test('findStandard() does not judge one network namespace by the agent of another', async () => {
+test('findExpected() does not judge one network namespace by the agent of another', async () => {
   await serve('net:[1]');
   follow();
-  expect(await findStandard('trace', { socket })).toEqual({
+  expect(await findExpected('trace', { socket })).toEqual({
     missing: expect.stringContaining('it guards another network namespace'),
   });
   expect((await readCluster({ socket })).cluster.namespaces.size).toBe(1);
 });
 
-test('findStandard() is the manifests where they are named, and their node must be there', async () => {
+test('findExpected() is the manifests where they are named, and their node must be there', async () => {
   const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } };
   writeFileSync(join(folder, 'node.json'), JSON.stringify(node));
   const manifests = folder;
-  expect(await findStandard('trace', { manifests, node: 'n1' })).toMatchObject({ node: 'n1', guarded: true });
+  expect(await findExpected('trace', { manifests, node: 'n1' })).toMatchObject({ node: 'n1', guarded: true });
   for (const command of ['trace', 'inspect'] as const)
-    await expect(findStandard(command, { manifests })).rejects.toThrow(
+    await expect(findExpected(command, { manifests })).rejects.toThrow(
       `to compare with --manifests, ${command} needs --node NAME beside them`,
     );
-  await expect(findStandard('trace', { manifests, node: 'n2' })).rejects.toThrow(
+  await expect(findExpected('trace', { manifests, node: 'n2' })).rejects.toThrow(
     `there is no node n2 in ${folder} (nodes: n1)`,
   );
-  await expect(findStandard('trace', { socket, node: 'n1' })).rejects.toThrow('give both');
+  await expect(findExpected('trace', { socket, node: 'n1' })).rejects.toThrow('give both');
 });

@@ -1,15 +1,16 @@
 /** The cluster that a question is about: that of a folder, or as the running agent sees it. */
+
 import { loadManifests } from '../files/load.ts';
 import { ownNetworkNamespace } from '../host/networknamespace.ts';
 import { type Cluster, type ClusterEvent, ClusterState, knowsNode } from '../model/cluster.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Problem } from '../model/problem.ts';
-import type { UnknownPods } from '../policy/unknown.ts';
 import type { AgentClient } from '../rpc/client.ts';
 import type { StateObject } from '../rpc/messages.ts';
+import { CommandError } from '../terminal/commanderror.ts';
 import { askAgent } from './askagent.ts';
 import { requireReadable } from './check.ts';
 import { readDump } from './dump.ts';
-import { CommandError } from './errors.ts';
 
 /** Where there are no manifests the agent is asked. */
 export type ClusterOptions =
@@ -27,7 +28,7 @@ export interface ReadCluster {
 }
 
 /** What the kernel of this network namespace should follow. */
-export interface Standard {
+export interface Expected {
   readonly cluster: Cluster;
   readonly node: string;
   /** Whether packets of connections that the kernel does not know are guarded. */
@@ -63,26 +64,26 @@ async function readFolder(manifests: string): Promise<ReadCluster> {
   return loadManifests(manifests);
 }
 
-/** The standard, or in a sentence why there is none; the kernel alone is worth an answer too. */
-export async function findStandard(
+/** The expected, or in a sentence why there is none; the kernel alone is worth an answer too. */
+export async function findExpected(
   command: 'inspect' | 'trace',
   options: NodeOptions,
-): Promise<Standard | { readonly missing: string }> {
+): Promise<Expected | { readonly missing: string }> {
   if (options.manifests !== undefined) {
-    if (options.node !== undefined) return standardOf(options.manifests, options.node);
+    if (options.node !== undefined) return expectedOf(options.manifests, options.node);
     throw new CommandError(`to compare with --manifests, ${command} needs --node NAME beside them`);
   }
   if (options.node !== undefined)
     throw new CommandError('--node says for which node to ask the --manifests: give both');
   try {
-    return await askAgent(options.socket, standardOfAgent);
+    return await askAgent(options.socket, expectedOfAgent);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     return { missing: error.message };
   }
 }
 
-async function standardOf(manifests: string, node: string): Promise<Standard> {
+async function expectedOf(manifests: string, node: string): Promise<Expected> {
   const { cluster } = await readFolder(manifests);
   if (!knowsNode(cluster, node)) {
     const others = [...cluster.nodes.keys()].join(', ') || 'none';
@@ -91,7 +92,7 @@ async function standardOf(manifests: string, node: string): Promise<Standard> {
   return { cluster, guarded: true, says: 'the manifests say', node };
 }
 
-async function standardOfAgent(agent: AgentClient): Promise<Standard> {
+async function expectedOfAgent(agent: AgentClient): Promise<Expected> {
   const { node, network_namespace, cuts_connections, denies_unknown_pods } = await agent.status();
   if (network_namespace !== (await ownNetworkNamespace()))
     throw new Error('it guards another network namespace');

@@ -1,4 +1,4 @@
-import { openNftKernel } from '../netlink/nft-kernel.ts';
+import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 
 /** What stands in the kernel of this network namespace, as far as it is Sluice's. */

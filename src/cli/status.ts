@@ -1,10 +1,10 @@
 import { ageText } from '../health/agentchecks.ts';
 import type { Check, CheckState } from '../health/check.ts';
 import type { StatusResponse } from '../rpc/messages.ts';
+import pc from '../terminal/colours.ts';
+import { type OutputOptions, writeLine } from '../terminal/output.ts';
+import { plural } from '../terminal/plural.ts';
 import { askAgent } from './askagent.ts';
-import pc from './colours.ts';
-import { type OutputOptions, writeLine } from './output.ts';
-import { plural } from './plural.ts';
 
 export interface StatusOptions extends OutputOptions {
   readonly socket: string;

@@ -1,26 +1,26 @@
+import { standing } from '../compiler/unknownpods.ts';
+import { ownAddresses } from '../daemon/ownaddresses.ts';
 import { addressOwners, type Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
-import { openConntrack } from '../netlink/conntrack.ts';
+import { openConntrack } from '../netlink/conntrack/conntrack.ts';
 import type { Connection } from '../nft/conntrack.ts';
-import { evaluate } from '../policy/evaluate.ts';
-import { FlowTextError, parseFlowPieces } from '../policy/flowtext.ts';
-import { demanded, judgesOf, outcomeOf } from '../policy/judges.ts';
-import { type KernelWalk, namedPods, type WalkEnd, walkKernel } from '../policy/kernelwalk.ts';
-import { natNote } from '../policy/natnote.ts';
-import { standing } from '../policy/unknown.ts';
-import pc from './colours.ts';
-import { CommandError } from './errors.ts';
-import { type OutputOptions, writeLine } from './output.ts';
-import { ownAddresses } from './ownaddresses.ts';
-import { findStandard, type NodeOptions, type Standard } from './readcluster.ts';
+import { demanded, enforcementPoints, outcomeOf } from '../readback/enforcementpoints.ts';
+import { type KernelWalk, namedPods, type WalkEnd, walkKernel } from '../readback/kernelwalk.ts';
+import { natNote } from '../readback/natnote.ts';
+import { evaluate } from '../semantics/evaluate.ts';
+import { FlowTextError, parseFlowPieces } from '../semantics/flowtext.ts';
+import pc from '../terminal/colours.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+import { type OutputOptions, writeLine } from '../terminal/output.ts';
+import { type Expected, findExpected, type NodeOptions } from './readcluster.ts';
 import { readKernel } from './readkernel.ts';
-import { type Expected, writeText } from './tracetext.ts';
+import { type ExpectedPath, writeText } from './tracetext.ts';
 
 export type TraceOptions = OutputOptions & NodeOptions;
 
 /** `sluice trace FROM TO[:PORT[/PROTOCOL]]`: what the kernel does now, by walking what was read back from it. */
 export async function traceCommand(from: string, to: string, options: TraceOptions): Promise<void> {
-  const found = await findStandard('trace', options);
+  const found = await findExpected('trace', options);
   const standard = 'missing' in found ? undefined : found;
   const ruleset = await readKernel();
   const flow =
@@ -76,19 +76,19 @@ async function trackedLike(flow: Flow): Promise<Connection[]> {
 }
 
 function expectedOf(
-  { cluster, node, unknownPods = 'allow' }: Standard,
+  { cluster, node, unknownPods = 'allow' }: Expected,
   asked: string,
   flow: Flow,
   { hook, verdict: actual }: KernelWalk,
-): Expected {
+): ExpectedPath {
   const verdict = evaluate(cluster, flow, unknownPods);
-  const judges = judgesOf(cluster, flow, verdict, unknownPods);
+  const points = enforcementPoints(cluster, flow, verdict, unknownPods);
   return {
     node,
     verdict,
-    demanded: demanded(judges, node, hook),
-    outcome: outcomeOf(judges, node, hook, actual),
-    elsewhere: judges.filter(judge => judge.node !== node),
+    demanded: demanded(points, node, hook),
+    outcome: outcomeOf(points, node, hook, actual),
+    elsewhere: points.filter(point => point.node !== node),
     note: natNote(cluster, asked, flow),
   };
 }
@@ -97,7 +97,7 @@ function writeJson(
   flow: Flow,
   walk: KernelWalk,
   connections: readonly Connection[],
-  expected: Expected | undefined,
+  expected: ExpectedPath | undefined,
 ): void {
   const tracked = connections.map(({ sourcePort, dialled, unreplied }) => ({
     sourcePort,

@@ -2,19 +2,19 @@
 import { addressOwners, type Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Connection } from '../nft/conntrack.ts';
-import type { FlowVerdict } from '../policy/evaluate.ts';
-import type { Judge, Outcome } from '../policy/judges.ts';
-import type { Hook, KernelWalk, Step, WalkEnd } from '../policy/kernelwalk.ts';
-import pc from './colours.ts';
-import { writeLine } from './output.ts';
+import type { EnforcementPoint, Outcome } from '../readback/enforcementpoints.ts';
+import type { Hook, KernelWalk, Step, WalkEnd } from '../readback/kernelwalk.ts';
+import type { FlowVerdict } from '../semantics/evaluate.ts';
+import pc from '../terminal/colours.ts';
+import { writeLine } from '../terminal/output.ts';
 
 /** What policy says about the flow, what it demands of this kernel, and what that of others. */
-export interface Expected {
+export interface ExpectedPath {
   readonly node: string;
   readonly verdict: FlowVerdict;
   readonly demanded: 'accept' | 'drop';
   readonly outcome: Outcome;
-  readonly elsewhere: readonly Judge[];
+  readonly elsewhere: readonly EnforcementPoint[];
   /** What the addresses alone cannot tell. */
   readonly note: string | undefined;
 }
@@ -31,7 +31,7 @@ export function writeText(
   flow: Flow,
   walk: KernelWalk,
   connections: readonly Connection[],
-  expected: Expected | undefined,
+  expected: ExpectedPath | undefined,
   here: Here,
 ): void {
   const { from, to, verdict, hook, steps } = walk;
@@ -105,7 +105,7 @@ const WORDS: Record<Outcome, string> = {
 };
 
 /** Where the verdict of this kernel is not the last word. */
-function otherNodesText({ node, verdict, outcome, elsewhere }: Expected): string {
+function otherNodesText({ node, verdict, outcome, elsewhere }: ExpectedPath): string {
   const others = [...new Set(elsewhere.map(judge => judge.node))].join(' and ');
   if (outcome === 'denied-elsewhere')
     return `${node} lets it pass; ${others} judges the other end and denies it`;
@@ -113,7 +113,7 @@ function otherNodesText({ node, verdict, outcome, elsewhere }: Expected): string
   return `neither end is a pod of ${node}: ${others} ${verbs} it, and policy ${says(verdict)} it`;
 }
 
-function expectedText(expected: Expected, actual: 'accept' | 'drop'): string {
+function expectedText(expected: ExpectedPath, actual: 'accept' | 'drop'): string {
   const { node, verdict, demanded, outcome } = expected;
   const reasons = (['egress', 'ingress'] as const).map(
     direction => `  ${verdict[direction].verdict.padEnd(5)}  ${direction}: ${verdict[direction].reason}`,
@@ -125,7 +125,7 @@ function expectedText(expected: Expected, actual: 'accept' | 'drop'): string {
 }
 
 /** Why this kernel accepts, as it should, what policy denies. */
-function exceptionText({ verdict, demanded, elsewhere }: Expected): string {
+function exceptionText({ verdict, demanded, elsewhere }: ExpectedPath): string {
   if (demanded === 'drop' || verdict.verdict === 'allow') return '';
   const nodes = new Set(elsewhere.filter(judge => judge.verdict === 'deny').map(judge => judge.node));
   return nodes.size > 0 ? `, on ${[...nodes].join(' and ')}` : ', but a node reaches its own pods';

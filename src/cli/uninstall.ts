@@ -1,10 +1,10 @@
-import { openNftKernel } from '../netlink/nft-kernel.ts';
-import { POD_TABLE, removalMessages } from '../network/podtable.ts';
-import { PodTableSocket, TableError } from '../network/podtablesocket.ts';
-import { plan } from '../nft/plan.ts';
+import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
+import { POD_TABLE, removalMessages } from '../network/hostports/podtable.ts';
+import { PodTableSocket, TableError } from '../network/hostports/podtablesocket.ts';
+import { plan } from '../nft/plan/plan.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
-import { CommandError } from './errors.ts';
-import { writeLine } from './output.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+import { writeLine } from '../terminal/output.ts';
 
 const NOTHING: Ruleset = { tables: new Map() };
 

@@ -1,6 +1,6 @@
-import { type Decoded, decodeObject } from '../kube/decode.ts';
-import { flattenLists } from '../kube/list.ts';
-import { serviceNetworks } from '../kube/service.ts';
+import { type Decoded, decodeObject } from '../kube/decode/decode.ts';
+import { serviceNetworks } from '../kube/decode/service.ts';
+import { flattenLists } from '../kube/watch/list.ts';
 import type { Cidr } from '../model/address.ts';
 import type { Problem } from '../model/problem.ts';
 import { parseManifest } from './parse.ts';

@@ -81,7 +81,7 @@ describe('parseManifest() refuses, with the line,', () => {
   });
 });
 
-test('parseManifest() knows the line of a path, or of the nearest part around it', () => {
+test('parseManifest() knows the line of a path, or of the didYouMean part around it', () => {
   const [, second] = parseManifest(
     'a: 1\n---\nspec:\n  ingress:\n  - from: []\n  - ports:\n    - port: 80\n',
   );

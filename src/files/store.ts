@@ -1,4 +1,4 @@
-import type { Decoded } from '../kube/decode.ts';
+import type { Decoded } from '../kube/decode/decode.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Problem } from '../model/problem.ts';
 import { isError, type Manifest } from './manifest.ts';

@@ -74,9 +74,13 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
   ['kernel-equals-desired: never compared', () => kernelEqualsDesired(without('equalAtMs'), NOW), 'unknown'],
   ['kernel-equals-desired: compared long ago', () => kernelEqualsDesired(WORK, NOW + 61_000), 'fail'],
   ['kernel-equals-desired: a change waits', () => kernelEqualsDesired(work({ lagMs: 6000 }), NOW), 'warn'],
-  ['kernel-features: all', () => kernelFeatures({ release: '6.18', shortfalls: [] }), 'ok'],
-  ['kernel-features: slower', () => kernelFeatures({ release: '6.9', shortfalls: [SLOWER] }), 'ok'],
-  ['kernel-features: worse', () => kernelFeatures({ release: '6.1', shortfalls: [SLOWER, WORSE] }), 'warn'],
+  ['kernel-features: all', () => kernelFeatures({ release: '6.18', missingFeatures: [] }), 'ok'],
+  ['kernel-features: slower', () => kernelFeatures({ release: '6.9', missingFeatures: [SLOWER] }), 'ok'],
+  [
+    'kernel-features: worse',
+    () => kernelFeatures({ release: '6.1', missingFeatures: [SLOWER, WORSE] }),
+    'warn',
+  ],
   ['last-commit: one', () => lastCommit(WORK, NOW), 'ok'],
   ['last-commit: none was needed', () => lastCommit(work({ commits: [] }), NOW), 'ok'],
   ['last-commit: failures since', () => lastCommit(work({ failuresInARow: 2 }), NOW), 'fail'],
@@ -291,7 +295,7 @@ test.each([
 });
 
 test('kernelFeatures() names all that is missing, and the version that has what matters', () => {
-  expect(kernelFeatures({ release: '6.1.0', shortfalls: [SLOWER, WORSE] })).toMatchObject({
+  expect(kernelFeatures({ release: '6.1.0', missingFeatures: [SLOWER, WORSE] })).toMatchObject({
     reason: 'Linux 6.1.0 has no haste, since 6.10: it takes longer; no owners, since 6.9: anybody may write',
     remedy: 'have Linux 6.9 or newer on this node',
   });

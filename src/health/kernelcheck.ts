@@ -6,7 +6,7 @@ export interface KernelFacts {
   /** `6.1.0-50-amd64` */
   readonly release: string;
   /** What it lacks, since which version of Linux it would have it, and what is done instead. */
-  readonly shortfalls: readonly {
+  readonly missingFeatures: readonly {
     readonly lacks: string;
     readonly since: string;
     readonly instead: string;
@@ -15,15 +15,15 @@ export interface KernelFacts {
   }[];
 }
 
-export const NO_SHORTFALLS: KernelFacts = { release: '', shortfalls: [] };
+export const NO_SHORTFALLS: KernelFacts = { release: '', missingFeatures: [] };
 
-export function kernelFeatures({ release, shortfalls }: KernelFacts): Check {
+export function kernelFeatures({ release, missingFeatures }: KernelFacts): Check {
   const name = 'kernel-features';
   const kernel = `Linux ${release}`.trim();
-  if (shortfalls.length === 0) return verdict.ok(name, `${kernel} has all that Sluice makes use of`);
-  const list = shortfalls.map(({ lacks, since, instead }) => `${lacks}, since ${since}: ${instead}`);
+  if (missingFeatures.length === 0) return verdict.ok(name, `${kernel} has all that Sluice makes use of`);
+  const list = missingFeatures.map(({ lacks, since, instead }) => `${lacks}, since ${since}: ${instead}`);
   const reason = `${kernel} has no ${list.join('; no ')}`;
-  const grave = shortfalls.find(({ matters }) => matters);
+  const grave = missingFeatures.find(({ matters }) => matters);
   if (grave === undefined) return verdict.ok(name, reason);
   return verdict.warn(name, reason, `have Linux ${grave.since} or newer on this node`);
 }

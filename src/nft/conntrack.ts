@@ -1,7 +1,7 @@
 /** The connections that the kernel of a network namespace tracks; beside `Kernel`, what policy acts on. */
 import type { Address } from '../model/address.ts';
 import type { Flow } from '../model/flow.ts';
-import type { Shortfall } from './shortfall.ts';
+import type { MissingFeature } from './missingfeature.ts';
 
 /** One connection, as the end that opened it sees it and as policy does: after DNAT, before SNAT (N61). */
 export interface Connection {
@@ -20,7 +20,7 @@ export type ConnectionHandle = Uint8Array & { readonly __handle?: true };
 
 export interface Conntrack {
   /** What this kernel lacks, and what we do instead; empty for the newest. */
-  readonly shortfalls: readonly Shortfall[];
+  readonly missingFeatures: readonly MissingFeature[];
   /**
    * Visits the wanted ones of all connections, or of those with one of the addresses at one of their ends, as policy
    * sees them. What is not wanted costs little. A connection may be visited twice.

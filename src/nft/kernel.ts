@@ -1,7 +1,8 @@
 /** The two things a ruleset can be put into: the kernel of this network namespace, and a fake as strict as it. */
-import type { Op } from './op.ts';
+
+import type { MissingFeature } from './missingfeature.ts';
+import type { Op } from './plan/op.ts';
 import type { Ruleset } from './ruleset.ts';
-import type { Shortfall } from './shortfall.ts';
 
 /** Counts the changes of all nftables of a network namespace, everybody's. */
 export type Generation = number;
@@ -24,7 +25,7 @@ export type Owner = 'us' | 'another' | 'nobody' | 'everybody';
 
 export interface Kernel {
   /** What this kernel lacks, and what we do instead; empty for the newest. */
-  readonly shortfalls: readonly Shortfall[];
+  readonly missingFeatures: readonly MissingFeature[];
   /** Our two tables, read back whole and consistent. Throws KernelError. */
   dump(): Promise<Snapshot>;
   generation(): Promise<Generation>;

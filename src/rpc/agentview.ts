@@ -1,14 +1,15 @@
 import type { Agent } from '../agent/agent.ts';
 import type { StatusKeeper } from '../agent/status.ts';
+import { selects } from '../compiler/classes.ts';
 import type { Host, Ours } from '../health/facts.ts';
 import { type Health, health } from '../health/health.ts';
 import { type KernelFacts, NO_SHORTFALLS } from '../health/kernelcheck.ts';
 import { NO_GATE, type PodStarts } from '../health/startchecks.ts';
 import { namespaceLabels, type PodKey } from '../model/cluster.ts';
+import { podCidrsOf } from '../model/podcidrs.ts';
 import { comparePolicies, policyLabel } from '../model/policy.ts';
-import type { CniParts } from '../network/cni.ts';
-import { podCidrsOf } from '../network/nodeplan.ts';
-import { selects } from '../policy/classes.ts';
+import type { CniParts } from '../network/cni/cni.ts';
+
 import type { AgentView, Identity } from './view.ts';
 
 /** Many may ask at the same time; the node is read at most this often. */

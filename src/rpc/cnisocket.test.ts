@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { CniRequest } from '../network/cnirequest.ts';
+import type { CniRequest } from '../network/cni/cnirequest.ts';
 import { type CniSocket, cniSocketOf, serveCni } from './cnisocket.ts';
 
 let folder: string;

@@ -3,8 +3,8 @@
  * how it looks on the wire.
  */
 import { createServer, type Server, type Socket } from 'node:net';
-import type { CniAnswer } from '../network/cni.ts';
-import type { CniRequest } from '../network/cnirequest.ts';
+import type { CniAnswer } from '../network/cni/cni.ts';
+import type { CniRequest } from '../network/cni/cnirequest.ts';
 import { placeSocket } from './socketfile.ts';
 
 const MAGIC = Buffer.from('cni1');

@@ -2,14 +2,14 @@
 import { status } from '@grpc/grpc-js';
 import { familyOf } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
-import type { Attached } from '../network/attacher.ts';
-import { podMac } from '../network/attachment.ts';
+import type { Attached } from '../network/attach/attacher.ts';
+import { podMac } from '../network/attach/attachment.ts';
+import type { NamespaceHelper } from '../network/attach/helper.ts';
+import { isOwnNamespacePath, namespacePath, ownNamespacePath } from '../network/attach/namespacepath.ts';
+import type { PodNetwork } from '../network/attach/podnetwork.ts';
+import { requireInterfaceName, requirePod, requireSandbox } from '../network/attach/request.ts';
 import { NetworkError, type NetworkErrorCode } from '../network/error.ts';
-import type { NamespaceHelper } from '../network/helper.ts';
-import { hostPorts } from '../network/hostport.ts';
-import { isOwnNamespacePath, namespacePath, ownNamespacePath } from '../network/namespacepath.ts';
-import type { PodNetwork } from '../network/podnetwork.ts';
-import { requireInterfaceName, requirePod, requireSandbox } from '../network/request.ts';
+import { hostPorts } from '../network/hostports/hostport.ts';
 import { Refusal } from './unary.ts';
 
 /** The name of a pod's interface where `extradata.interface` gives no other. */

@@ -3,7 +3,7 @@ import type { ProgrammedPod, StatusKeeper } from '../agent/status.ts';
 import type { Health } from '../health/health.ts';
 import type { PodStarts } from '../health/startchecks.ts';
 import type { PodKey } from '../model/cluster.ts';
-import type { CniParts } from '../network/cni.ts';
+import type { CniParts } from '../network/cni/cni.ts';
 
 /** What of the agent never changes. */
 export interface Identity {

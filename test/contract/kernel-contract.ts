@@ -1,11 +1,11 @@
 /**
  * What every Kernel does, the real one and the fake: run by test/kernel/contract.test.ts on nf_tables in a network
- * namespace of its own for each test, and by src/nft/fake.test.ts on the fake.
+ * namespace of its own for each test, and by src/nft/fake/fake.test.ts on the fake.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { addressIn, addressVmap, ctStateAny, protocolPortVmap, verdict } from '../../src/nft/match.ts';
-import type { Op } from '../../src/nft/op.ts';
+import type { Op } from '../../src/nft/plan/op.ts';
 import type {
   Chain,
   ElementKey,
@@ -816,7 +816,7 @@ async function refused(
 
 function recording(kernel: Kernel, committed: Set<Op['op']>): Kernel {
   return {
-    shortfalls: kernel.shortfalls,
+    missingFeatures: kernel.missingFeatures,
     dump: () => kernel.dump(),
     generation: () => kernel.generation(),
     owner: () => kernel.owner(),

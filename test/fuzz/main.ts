@@ -5,8 +5,8 @@
  */
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
-import { FakeKernel } from '../../src/nft/fake.ts';
-import { plan } from '../../src/nft/plan.ts';
+import { FakeKernel } from '../../src/nft/fake/fake.ts';
+import { plan } from '../../src/nft/plan/plan.ts';
 import { situationArbitrary } from '../support/cluster-arbitrary.ts';
 import { checkSituation, type Tally } from '../support/equivalence.ts';
 import { historyArbitrary } from '../support/event-arbitrary.ts';

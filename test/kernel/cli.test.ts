@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StatusKeeper } from '../../src/agent/status.ts';
-import { nodeReader } from '../../src/cli/readnode.ts';
+import { nodeReader } from '../../src/daemon/readnode.ts';
 import { loadManifests } from '../../src/files/load.ts';
 import { agentView } from '../../src/rpc/agentview.ts';
 import { serveRpc } from '../../src/rpc/server.ts';

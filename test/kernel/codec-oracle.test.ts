@@ -5,8 +5,8 @@
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import type { Address } from '../../src/model/address.ts';
-import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
-import { formatRuleset } from '../../src/nft/format.ts';
+import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
+import { formatRuleset } from '../../src/nft/format/format.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import {
   addressIn,
@@ -21,7 +21,7 @@ import {
   protocolPortVmap,
   verdict,
 } from '../../src/nft/match.ts';
-import type { Op } from '../../src/nft/op.ts';
+import type { Op } from '../../src/nft/plan/op.ts';
 import {
   type Chain,
   type ElementKey,

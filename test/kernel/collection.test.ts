@@ -1,7 +1,7 @@
 /** K4: what no living pod owns is taken away: interfaces, addresses, routes, host ports, rules; one log line each. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Node, PodKey } from '../../src/model/cluster.ts';
-import { GRACE_MS } from '../../src/network/garbage.ts';
+import { GRACE_MS } from '../../src/network/attach/garbage.ts';
 import { clusterOf, openPodNetwork, type TestNetwork } from '../support/podnetwork.ts';
 import { PodSite } from '../support/podsite.ts';
 

@@ -5,8 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Agent } from '../../src/agent/agent.ts';
-import { LiveConnections } from '../../src/agent/connections.ts';
-import { unguarded } from '../../src/agent/unguarded.ts';
+import { LiveConnections } from '../../src/agent/connections/liveconnections.ts';
+import { withoutMidStreamGuard } from '../../src/agent/withoutmidstreamguard.ts';
+import { compile } from '../../src/compiler/compile.ts';
+import { Incremental } from '../../src/compiler/live/incremental.ts';
+import { withoutGuard } from '../../src/compiler/midstreamguard.ts';
 import { forgetConnections } from '../../src/lab/conntrack.ts';
 import { buildLab, type Lab } from '../../src/lab/lab.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
@@ -14,15 +17,12 @@ import { installServices } from '../../src/lab/services.ts';
 import { address, topologyOf } from '../../src/lab/topology.ts';
 import type { Address } from '../../src/model/address.ts';
 import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
-import { openConntrack } from '../../src/netlink/conntrack.ts';
-import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
+import { openConntrack } from '../../src/netlink/conntrack/conntrack.ts';
+import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import type { Connection, Conntrack } from '../../src/nft/conntrack.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
-import { plan } from '../../src/nft/plan.ts';
-import { NO_CONNECTION_FILTER } from '../../src/nft/shortfall.ts';
-import { compile } from '../../src/policy/compile.ts';
-import { withoutGuard } from '../../src/policy/guard.ts';
-import { Incremental } from '../../src/policy/incremental.ts';
+import { NO_CONNECTION_FILTER } from '../../src/nft/missingfeature.ts';
+import { plan } from '../../src/nft/plan/plan.ts';
 import { answers, reaches, Telephones } from '../support/live.ts';
 import { nodeEvent, podEvent, policyEvent } from '../support/shop.ts';
 
@@ -439,7 +439,7 @@ class Following {
         : undefined;
     this.#agent = new Agent({
       open: () => onNode(() => openNftKernel()),
-      engine: () => (what === 'cut' ? new Incremental('n1') : unguarded(new Incremental('n1'))),
+      engine: () => (what === 'cut' ? new Incremental('n1') : withoutMidStreamGuard(new Incremental('n1'))),
       log,
       afterCommit: committed => this.live?.follow(committed),
     });

@@ -3,9 +3,9 @@
  * controller manager makes a taint that keeps new pods away; pods that run are left alone.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ApiServer } from '../../src/kube/apiserver.ts';
-import { ConditionWriter } from '../../src/kube/conditionwriter.ts';
-import { realTiming } from '../../src/kube/timing.ts';
+import { ApiServer } from '../../src/kube/client/apiserver.ts';
+import { realTiming } from '../../src/kube/client/timing.ts';
+import { ConditionWriter } from '../../src/kube/report/conditionwriter.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';
 import type { Node } from '../../src/model/cluster.ts';
@@ -35,7 +35,7 @@ beforeAll(async () => {
   for (const name of NAMES) await site.add(name);
   const cluster = clusterOf(NODE);
   opened = openPodNetwork(site, 'worker', () => cluster, {
-    onHindrance: found => writer.set(found && { reason: found.code, message: found.message }),
+    onNetworkUnavailable: found => writer.set(found && { reason: found.code, message: found.message }),
   });
   await opened.network.start();
 });

@@ -5,9 +5,14 @@ import { release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openConntrack } from '../../src/netlink/conntrack.ts';
-import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
-import { NO_ACK_AT_END, NO_CONNECTION_FILTER, NO_OWNERS, type Shortfall } from '../../src/nft/shortfall.ts';
+import { openConntrack } from '../../src/netlink/conntrack/conntrack.ts';
+import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
+import {
+  type MissingFeature,
+  NO_ACK_AT_END,
+  NO_CONNECTION_FILTER,
+  NO_OWNERS,
+} from '../../src/nft/missingfeature.ts';
 import { AgentProcess } from '../support/agent-process.ts';
 import { Netns } from './netns.ts';
 
@@ -37,16 +42,16 @@ function isOlder(version: string): boolean {
   return major < sinceMajor || (major === sinceMajor && minor < sinceMinor);
 }
 
-const lackedBy = (...all: Shortfall[]) => all.filter(({ since }) => isOlder(since));
+const lackedBy = (...all: MissingFeature[]) => all.filter(({ since }) => isOlder(since));
 const lacked = lackedBy(NO_ACK_AT_END, NO_OWNERS, NO_CONNECTION_FILTER);
 
 test(`Linux ${release()} is found to lack what its version lacks, and nothing else`, async () => {
   const kernel = await netns.run(() => openNftKernel());
-  expect(kernel.shortfalls).toEqual(lackedBy(NO_ACK_AT_END, NO_OWNERS));
+  expect(kernel.missingFeatures).toEqual(lackedBy(NO_ACK_AT_END, NO_OWNERS));
   expect(await kernel.owner()).toBe(isOlder(NO_OWNERS.since) ? 'everybody' : 'nobody');
   kernel.close();
   const conntrack = netns.run(() => openConntrack());
-  expect(conntrack.shortfalls).toEqual(lackedBy(NO_CONNECTION_FILTER));
+  expect(conntrack.missingFeatures).toEqual(lackedBy(NO_CONNECTION_FILTER));
   conntrack.close();
 });
 
@@ -70,7 +75,7 @@ test('the agent says once what this kernel lacks, and sluice status shows it', a
   try {
     await agent.inForce();
     const told = agent.output.split('\n').filter(line => line.includes('"lacks":'));
-    expect(told.map(line => (JSON.parse(line) as Shortfall).lacks).sort()).toEqual(
+    expect(told.map(line => (JSON.parse(line) as MissingFeature).lacks).sort()).toEqual(
       lacked.map(({ lacks }) => lacks).sort(),
     );
     const checks = JSON.parse(await status(socket)).checks as {

@@ -8,12 +8,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Agent } from '../../src/agent/agent.ts';
+import { Incremental } from '../../src/compiler/live/incremental.ts';
 import type { Lab } from '../../src/lab/lab.ts';
 import { type Cidr, parseCidr } from '../../src/model/address.ts';
 import type { ClusterEvent } from '../../src/model/cluster.ts';
 import type { Peer, Policy } from '../../src/model/policy.ts';
 import type { LabelSelector, Labels, PodSelector } from '../../src/model/selector.ts';
-import { Incremental } from '../../src/policy/incremental.ts';
 import { type ProbedFlow, Prober, type Trail } from '../support/prober.ts';
 import { buildSite, HOSTS, NODE, openIn, podEvent, siteEvents } from '../support/site.ts';
 

@@ -1,11 +1,11 @@
 /** Our text, and what nft makes of it. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
-import { formatRuleset } from '../../src/nft/format.ts';
-import { applied, plan } from '../../src/nft/plan.ts';
+import { compile } from '../../src/compiler/compile.ts';
+import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
+import { formatRuleset } from '../../src/nft/format/format.ts';
+import { applied, plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
-import { compile } from '../../src/policy/compile.ts';
 import { clusterArbitrary } from '../support/cluster-arbitrary.ts';
 import { rulesetArbitrary } from '../support/ruleset-arbitrary.ts';
 import { NOTHING } from '../support/transitions.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';
-import { deviceName } from '../../src/network/attachment.ts';
+import { deviceName } from '../../src/network/attach/attachment.ts';
 import { AgentProcess } from '../support/agent-process.ts';
 import { KniClient, mapOf, message } from '../support/kniclient.ts';
 import { PodSite } from '../support/podsite.ts';

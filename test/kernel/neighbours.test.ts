@@ -4,14 +4,14 @@ import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Agent, type AgentOptions } from '../../src/agent/agent.ts';
+import { Incremental } from '../../src/compiler/live/incremental.ts';
 import { addressFromInt } from '../../src/model/address.ts';
 import type { ClusterEvent, Pod } from '../../src/model/cluster.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { EVERYTHING, type PodSelector } from '../../src/model/selector.ts';
-import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
+import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import type { Kernel, Snapshot } from '../../src/nft/kernel.ts';
-import { NO_OWNERS } from '../../src/nft/shortfall.ts';
-import { Incremental } from '../../src/policy/incremental.ts';
+import { NO_OWNERS } from '../../src/nft/missingfeature.ts';
 import { Netns } from './netns.ts';
 
 const NODE = 'n1';
@@ -116,7 +116,7 @@ class Site {
 
 function counting(kernel: Kernel, count: Site['count']): Kernel {
   return {
-    shortfalls: kernel.shortfalls,
+    missingFeatures: kernel.missingFeatures,
     dump: (): Promise<Snapshot> => {
       count.dumps++;
       return kernel.dump();

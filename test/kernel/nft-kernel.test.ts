@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
+import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import type { Kernel, Snapshot } from '../../src/nft/kernel.ts';
-import type { Op } from '../../src/nft/op.ts';
+import type { Op } from '../../src/nft/plan/op.ts';
 import { type ElementKey, type Family, MEMBER, type SetSpec } from '../../src/nft/ruleset.ts';
 import { Netns } from './netns.ts';
 
@@ -239,7 +239,7 @@ test('the names in an error are those of the element that was refused', async ()
 });
 
 test('a process without CAP_NET_ADMIN is told so in one sentence', () => {
-  const script = `import('${import.meta.dirname}/../../src/netlink/nft-kernel.ts')
+  const script = `import('${import.meta.dirname}/../../src/netlink/nftables/nft-kernel.ts')
     .then(({ openNftKernel }) => openNftKernel()).catch(error => console.log(error.name, error.code, error.message))`;
   // Still root: another user may not be able to read this checkout.
   const args = ['--bounding-set=-net_admin', '--inh-caps=-net_admin', process.execPath, '-e', script];

@@ -6,9 +6,9 @@ import { inNamespace } from '../../src/lab/netns.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { parseAddress, parseCidr } from '../../src/model/address.ts';
 import type { Cluster, Node } from '../../src/model/cluster.ts';
-import type { AttributeWriter } from '../../src/netlink/attributes.ts';
-import { type Route, writeNewRoute } from '../../src/netlink/rtnetlink.ts';
-import { RtnetlinkSocket } from '../../src/netlink/rtnetlink-socket.ts';
+import { type Route, writeNewRoute } from '../../src/netlink/route/rtnetlink.ts';
+import { RtnetlinkSocket } from '../../src/netlink/route/rtnetlink-socket.ts';
+import type { AttributeWriter } from '../../src/netlink/wire/attributes.ts';
 import { clusterOf, openPodNetwork, type TestNetwork } from '../support/podnetwork.ts';
 import { PodSite } from '../support/podsite.ts';
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { type Address, type Family, parseAddress } from '../../src/model/address.ts';
 import type { FlowProtocol } from '../../src/model/flow.ts';
-import { packet } from '../../src/nft/packet.ts';
+import { packet } from '../../src/nft/trace/packet.ts';
 import { Netns } from './netns.ts';
 import { RawSocket } from './raw-socket.ts';
 

@@ -1,10 +1,10 @@
 /** Plans, and the fake kernel that they are tested on, against nf_tables. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
-import { FakeKernel } from '../../src/nft/fake.ts';
+import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
+import { FakeKernel } from '../../src/nft/fake/fake.ts';
 import { type Kernel, KernelError } from '../../src/nft/kernel.ts';
-import type { Op } from '../../src/nft/op.ts';
+import type { Op } from '../../src/nft/plan/op.ts';
 import { MEMBER, type SetSpec } from '../../src/nft/ruleset.ts';
 import { batchesArbitrary } from '../support/batches-arbitrary.ts';
 import { rulesetsArbitrary } from '../support/ruleset-arbitrary.ts';

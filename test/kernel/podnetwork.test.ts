@@ -3,8 +3,8 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { familyOf } from '../../src/model/address.ts';
 import type { Node } from '../../src/model/cluster.ts';
-import type { HostPort } from '../../src/network/hostport.ts';
-import type { PodNetworkOptions } from '../../src/network/podnetwork.ts';
+import type { PodNetworkOptions } from '../../src/network/attach/podnetwork.ts';
+import type { HostPort } from '../../src/network/hostports/hostport.ts';
 import { clusterOf, openPodNetwork, type TestNetwork } from '../support/podnetwork.ts';
 import { PodSite } from '../support/podsite.ts';
 

@@ -1,6 +1,6 @@
 /** What belongs to an allowed connection passes, whatever policy says of the other direction (N38, N39). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { decodeObject } from '../../src/kube/decode.ts';
+import { decodeObject } from '../../src/kube/decode/decode.ts';
 import { buildLab, type Lab } from '../../src/lab/lab.ts';
 import {
   AF_INET,

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { buildLab, type Lab } from '../../src/lab/lab.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
 import { address } from '../../src/lab/topology.ts';
-import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
+import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { AgentProcess } from '../support/agent-process.ts';
 import { FakeRuntime } from '../support/fakeruntime.ts';
 import { PORT, PodStarter, Receiver, sendOnce } from '../support/startingpods.ts';

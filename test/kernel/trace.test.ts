@@ -2,12 +2,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Address, type Family, parseAddress } from '../../src/model/address.ts';
-import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
-import { formatRuleset } from '../../src/nft/format.ts';
-import { type PacketFields, packet } from '../../src/nft/packet.ts';
-import { plan } from '../../src/nft/plan.ts';
+import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
+import { formatRuleset } from '../../src/nft/format/format.ts';
+import { plan } from '../../src/nft/plan/plan.ts';
 import type { Chain, Ruleset, Table } from '../../src/nft/ruleset.ts';
-import { type Trace, trace } from '../../src/nft/trace.ts';
+import { type PacketFields, packet } from '../../src/nft/trace/packet.ts';
+import { type Trace, trace } from '../../src/nft/trace/trace.ts';
 import { rulesetArbitrary } from '../support/ruleset-arbitrary.ts';
 import { NOTHING } from '../support/transitions.ts';
 import { Netns } from './netns.ts';

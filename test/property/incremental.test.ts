@@ -1,7 +1,7 @@
 /** design.md §5, step 3: the rules depend on what the cluster is, never on how it became so. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Incremental } from '../../src/policy/incremental.ts';
+import { Incremental } from '../../src/compiler/live/incremental.ts';
 import { historyArbitrary } from '../support/event-arbitrary.ts';
 import { type Count, checkHistory } from '../support/replay.ts';
 

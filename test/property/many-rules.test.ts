@@ -1,12 +1,12 @@
 /** Known mistake of the field: precedence kept as a number per rule, which 70,000 rules overflow. */
 import { expect, test } from 'vitest';
-import { decodeObject } from '../../src/kube/decode.ts';
+import { compile } from '../../src/compiler/compile.ts';
+import { decodeObject } from '../../src/kube/decode/decode.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
-import { packet } from '../../src/nft/packet.ts';
-import { trace } from '../../src/nft/trace.ts';
-import { compile } from '../../src/policy/compile.ts';
-import { evaluate } from '../../src/policy/evaluate.ts';
-import { parseFlow } from '../../src/policy/flowtext.ts';
+import { packet } from '../../src/nft/trace/packet.ts';
+import { trace } from '../../src/nft/trace/trace.ts';
+import { evaluate } from '../../src/semantics/evaluate.ts';
+import { parseFlow } from '../../src/semantics/flowtext.ts';
 
 const POLICIES = 2_800;
 const RULES = 25;

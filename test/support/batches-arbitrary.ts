@@ -1,7 +1,7 @@
 /** Batches that a kernel should mostly take, and now and then refuse: plans, and plans with a fault in them. */
 import fc from 'fast-check';
-import type { Op } from '../../src/nft/op.ts';
-import { applied, plan } from '../../src/nft/plan.ts';
+import type { Op } from '../../src/nft/plan/op.ts';
+import { applied, plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import { foreignStep, type Pick, pickArbitrary } from './foreign-step.ts';
 import { rulesetsArbitrary } from './ruleset-arbitrary.ts';

@@ -2,6 +2,7 @@
  * Small, dense, connected clusters: few labels, few ports, few networks, so that selectors select, rules meet
  * and most flows are decided by a policy. A sparse generator finds nothing.
  */
+
 import fc from 'fast-check';
 import { type Address, addressFromInt, parseAddress, parseCidr } from '../../src/model/address.ts';
 import {
@@ -14,9 +15,9 @@ import {
   type Pod,
 } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
+import type { UnknownPods } from '../../src/model/podcidrs.ts';
 import type { Action, Peer, Policy, PolicyKind, PortMatch, Rule } from '../../src/model/policy.ts';
 import type { LabelSelector, NamespaceSelector, PodSelector, Requirement } from '../../src/model/selector.ts';
-import type { UnknownPods } from '../../src/policy/unknown.ts';
 
 const NAMESPACES = ['a', 'b', 'c'];
 const NODES = ['n1', 'n2'];

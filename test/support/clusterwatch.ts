@@ -1,7 +1,7 @@
 /** A watch of a fake API server, what it told so far, and how to wait for more. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decodeObject } from '../../src/kube/decode.ts';
-import { type SourceStatus, watchCluster } from '../../src/kube/source.ts';
+import { decodeObject } from '../../src/kube/decode/decode.ts';
+import { type SourceStatus, watchCluster } from '../../src/kube/watch/source.ts';
 import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import type { FakeApiServer } from './apiserver.ts';

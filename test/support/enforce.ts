@@ -1,11 +1,12 @@
 /** Puts policy in force in a laboratory, without an agent. */
+
+import { compile } from '../../src/compiler/compile.ts';
 import type { Lab } from '../../src/lab/lab.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
 import type { Cluster } from '../../src/model/cluster.ts';
-import { openNftKernel } from '../../src/netlink/nft-kernel.ts';
+import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
-import { plan } from '../../src/nft/plan.ts';
-import { compile } from '../../src/policy/compile.ts';
+import { plan } from '../../src/nft/plan/plan.ts';
 
 /** The kernel of each node, by its name. */
 export async function openKernels(lab: Lab): Promise<Map<string, Kernel>> {

@@ -1,13 +1,14 @@
 /** Holds the verdict of `evaluate` against a walk of the packet through what `compile` made for each node. */
+
+import { compile } from '../../src/compiler/compile.ts';
 import { type Address, cidrContains, familyOf, parseCidr } from '../../src/model/address.ts';
 import { addressOwners, type Cluster, type Pod } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
-import { packet } from '../../src/nft/packet.ts';
+import type { UnknownPods } from '../../src/model/podcidrs.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
-import { trace } from '../../src/nft/trace.ts';
-import { compile } from '../../src/policy/compile.ts';
-import { evaluator, type FlowVerdict } from '../../src/policy/evaluate.ts';
-import type { UnknownPods } from '../../src/policy/unknown.ts';
+import { packet } from '../../src/nft/trace/packet.ts';
+import { trace } from '../../src/nft/trace/trace.ts';
+import { evaluator, type FlowVerdict } from '../../src/semantics/evaluate.ts';
 import type { Situation } from './cluster-arbitrary.ts';
 
 export interface Tally {

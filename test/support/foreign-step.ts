@@ -1,6 +1,6 @@
 /** Steps that nobody planned, mostly about what stands. */
 import fc from 'fast-check';
-import type { Op } from '../../src/nft/op.ts';
+import type { Op } from '../../src/nft/plan/op.ts';
 import {
   type ElementKey,
   MEMBER,

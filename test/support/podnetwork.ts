@@ -1,10 +1,10 @@
 /** A pod network in the namespace of a node, without an agent: policy admits every pod at once. */
 import { inNamespace } from '../../src/lab/netns.ts';
 import type { Cluster, Node } from '../../src/model/cluster.ts';
-import { HostPorts } from '../../src/network/hostports.ts';
-import { NodeLinks } from '../../src/network/nodelinks.ts';
-import { PodNetwork, type PodNetworkOptions } from '../../src/network/podnetwork.ts';
-import { PodTableSocket } from '../../src/network/podtablesocket.ts';
+import { NodeLinks } from '../../src/network/attach/nodelinks.ts';
+import { PodNetwork, type PodNetworkOptions } from '../../src/network/attach/podnetwork.ts';
+import { HostPorts } from '../../src/network/hostports/hostports.ts';
+import { PodTableSocket } from '../../src/network/hostports/podtablesocket.ts';
 import type { PodSite } from './podsite.ts';
 
 /** What the kernel holds of the pods of a node. */

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { inNamespace } from '../../src/lab/netns.ts';
 import type { Address } from '../../src/model/address.ts';
-import { NamespaceHelper } from '../../src/network/helper.ts';
+import { NamespaceHelper } from '../../src/network/attach/helper.ts';
 
 let made = 0;
 

@@ -1,9 +1,10 @@
 /** Plays a history of a cluster to the incremental engine, and holds it against `compile` at every flush. */
+
+import { compile } from '../../src/compiler/compile.ts';
+import { Incremental } from '../../src/compiler/live/incremental.ts';
 import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
+import type { UnknownPods } from '../../src/model/podcidrs.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
-import { compile } from '../../src/policy/compile.ts';
-import { Incremental } from '../../src/policy/incremental.ts';
-import type { UnknownPods } from '../../src/policy/unknown.ts';
 import type { Step } from './event-arbitrary.ts';
 
 const NODE = 'n1';

@@ -6,7 +6,7 @@ import { address } from '../../src/lab/topology.ts';
 import { type ClusterEvent, NAMESPACE_NAME_LABEL, type Pod, type PodKey } from '../../src/model/cluster.ts';
 import type { Policy, Rule } from '../../src/model/policy.ts';
 import { EVERYTHING, type Labels, type PodSelector } from '../../src/model/selector.ts';
-import { type NftKernelOptions, openNftKernel } from '../../src/netlink/nft-kernel.ts';
+import { type NftKernelOptions, openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 
 export const NODE = 'n1';

@@ -1,8 +1,8 @@
 /** Brings a kernel from ruleset to ruleset by plans, and holds it against what the plans promise. */
 import { expect } from 'vitest';
 import type { Kernel } from '../../src/nft/kernel.ts';
-import type { Op } from '../../src/nft/op.ts';
-import { applied, plan } from '../../src/nft/plan.ts';
+import type { Op } from '../../src/nft/plan/op.ts';
+import { applied, plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import { withoutSizes } from './withoutsizes.ts';
 

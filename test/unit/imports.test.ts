@@ -8,42 +8,92 @@ const SRC = join(import.meta.dirname, '../../src');
 /** Folders that a folder may import beside itself. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   model: [],
+  terminal: [],
+  semantics: ['model'],
   nft: ['model'],
-  policy: ['model', 'nft'],
-  agent: ['model', 'policy', 'nft'],
+  compiler: ['model', 'nft'],
+  readback: ['model', 'nft', 'semantics', 'compiler'],
+  agent: ['model', 'semantics', 'nft', 'compiler', 'readback'],
   kube: ['model'],
   files: ['model', 'kube'],
   netlink: ['model', 'nft'],
-  lab: ['model', 'nft', 'netlink'],
   nri: [],
   health: ['model'],
   host: ['model', 'health'],
   network: ['model', 'netlink', 'nri'],
-  rpc: ['model', 'policy', 'nft', 'agent', 'health', 'network'],
-  bench: ['model', 'policy', 'nft', 'netlink', 'kube', 'files', 'agent', 'lab', 'host', 'network', 'rpc'],
-  cli: [
-    'bench',
+  rpc: ['model', 'semantics', 'nft', 'compiler', 'readback', 'agent', 'health', 'network'],
+  daemon: [
+    'terminal',
     'model',
-    'policy',
     'nft',
+    'compiler',
     'agent',
     'kube',
     'files',
     'netlink',
-    'lab',
+    'nri',
+    'network',
     'health',
     'host',
     'rpc',
-    'nri',
+  ],
+  lab: ['model', 'nft', 'netlink'],
+  bench: [
+    'model',
+    'semantics',
+    'nft',
+    'compiler',
+    'agent',
+    'kube',
+    'files',
+    'netlink',
     'network',
+    'host',
+    'rpc',
+    'lab',
+  ],
+  demo: [
+    'terminal',
+    'model',
+    'semantics',
+    'nft',
+    'compiler',
+    'readback',
+    'files',
+    'netlink',
+    'lab',
+    'rpc',
+    'cli',
+  ],
+  cli: [
+    'terminal',
+    'model',
+    'semantics',
+    'nft',
+    'compiler',
+    'readback',
+    'agent',
+    'kube',
+    'files',
+    'netlink',
+    'network',
+    'health',
+    'host',
+    'rpc',
+    'daemon',
+    'bench',
+    'demo',
+    'lab',
   ],
 };
 
 /** Packages and built-ins that the pure parts may use: they compute and touch nothing. */
 const PURE_MAY_USE: Record<string, readonly string[]> = {
   model: ['ipaddr.js'],
+  semantics: [],
   nft: [],
-  policy: ['node:crypto'],
+  compiler: ['node:crypto'],
+  readback: [],
   health: [],
 };
 
@@ -78,7 +128,7 @@ test('every folder is named in the import rule', () => {
   expect(new Set(files.map(folderOf))).toEqual(new Set(Object.keys(MAY_IMPORT)));
 });
 
-test('imports point one way: model <- policy, nft <- agent <- edges', () => {
+test('imports point one way: model <- semantics, nft <- compiler <- agent <- edges', () => {
   const wrong = imports.filter(isOurs).filter(({ from, to }) => {
     const [source, target] = [folderOf(from), folderOf(to)];
     return source !== target && !MAY_IMPORT[source]?.includes(target);

@@ -8,12 +8,12 @@ import {
   podEvent,
   policyEvent,
 } from '../../src/bench/cluster.ts';
+import { Incremental } from '../../src/compiler/live/incremental.ts';
 import type { ClusterEvent, Pod } from '../../src/model/cluster.ts';
 import type { Policy } from '../../src/model/policy.ts';
-import type { Op } from '../../src/nft/op.ts';
-import { applied, plan } from '../../src/nft/plan.ts';
+import type { Op } from '../../src/nft/plan/op.ts';
+import { applied, plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
-import { Incremental } from '../../src/policy/incremental.ts';
 
 /** An engine and the rules that it has brought about. */
 class Follower {

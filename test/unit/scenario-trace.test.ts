@@ -1,6 +1,6 @@
 /** Every scenario against a walk through what `compile` makes for each node. */
 import { expect, test } from 'vitest';
-import { evaluator } from '../../src/policy/evaluate.ts';
+import { evaluator } from '../../src/semantics/evaluate.ts';
 import { compileAll, wrongStation } from '../support/equivalence.ts';
 import { failure, loadScenarios, type Moment, play, type Scenario } from '../support/scenario.ts';
 

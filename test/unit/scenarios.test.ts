@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { evaluator } from '../../src/policy/evaluate.ts';
-import { type DirectionWalk, walk } from '../../src/policy/explain.ts';
+import { evaluator } from '../../src/semantics/evaluate.ts';
+import { type DirectionWalk, walk } from '../../src/semantics/explain.ts';
 import {
   type Expectation,
   failure,

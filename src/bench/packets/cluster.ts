@@ -3,12 +3,13 @@
  * policy lets in ten of 10,000 peers; a pod's last policy lets in the clients, whom no other rule matches, so that
  * their packets find their way past everything else.
  */
+
 import { type Address, addressFromInt } from '../../model/address.ts';
 import { ClusterState, type Pod } from '../../model/cluster.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Policy, PortMatch, Rule } from '../../model/policy.ts';
 import type { PodSelector } from '../../model/selector.ts';
 import { EVERY_NAMESPACE, EVERYTHING } from '../../model/selector.ts';
-import type { UnknownPods } from '../../policy/unknown.ts';
 
 export interface Shape {
   readonly classes: number;

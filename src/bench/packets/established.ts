@@ -3,7 +3,7 @@
  * the pod. The floor is the least that a stateful firewall can do: one chain with one rule.
  */
 import { setTimeout } from 'node:timers/promises';
-import { compile } from '../../policy/compile.ts';
+import { compile } from '../../compiler/compile.ts';
 import { absolute, type BenchRow } from '../row.ts';
 import { clientPort, NODE, packetCluster } from './cluster.ts';
 import { flowsTo } from './flows.ts';

@@ -3,7 +3,7 @@
  * postrouting, before conntrack would confirm it, so that policy is all that differs and every packet is the
  * first of its connection. The floor is the same router, conntrack on, without our tables.
  */
-import { compile } from '../../policy/compile.ts';
+import { compile } from '../../compiler/compile.ts';
 import { absolute, againstFloor, type BenchRow } from '../row.ts';
 import { clientPort, NODE, packetCluster, type Shape } from './cluster.ts';
 import { flowsTo } from './flows.ts';

@@ -4,8 +4,8 @@
  */
 import { writeFileSync } from 'node:fs';
 import { Netns } from '../../lab/unnamed.ts';
-import { openNftKernel } from '../../netlink/nft-kernel.ts';
-import { plan } from '../../nft/plan.ts';
+import { openNftKernel } from '../../netlink/nftables/nft-kernel.ts';
+import { plan } from '../../nft/plan/plan.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
 import { type Flow, replyTo } from './flows.ts';
 import { Injector } from './injector.ts';

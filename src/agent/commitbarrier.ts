@@ -1,0 +1,42 @@
+/** Tells when the kernel holds all that was noted so far. */
+import type { Observer } from './observer.ts';
+
+interface Waiting {
+  readonly noted: number;
+  readonly resolve: () => void;
+}
+
+export class CommitBarrier implements Observer {
+  /** How many calls have noted something; how many of them are in the batch under way, and in the kernel. */
+  #noted = 0;
+  #taken = 0;
+  #arrived = -1;
+  #waiting: readonly Waiting[] = [];
+
+  /** Settles when the kernel holds what was noted before the call, however long that takes. */
+  inForce(): Promise<void> {
+    if (this.#arrived >= this.#noted) return Promise.resolve();
+    return new Promise(resolve => {
+      this.#waiting = [...this.#waiting, { noted: this.#noted, resolve }];
+    });
+  }
+
+  noted(): void {
+    this.#noted++;
+  }
+
+  following(): void {
+    this.#taken = this.#noted;
+  }
+
+  followed(): void {
+    this.#arrived = this.#taken;
+    const isThere = ({ noted }: Waiting) => noted <= this.#arrived;
+    for (const { resolve } of this.#waiting.filter(isThere)) resolve();
+    this.#waiting = this.#waiting.filter(waiting => !isThere(waiting));
+  }
+
+  failed(): void {}
+
+  drifted(): void {}
+}

@@ -1,0 +1,196 @@
+/** Which connections are looked at and cut, on a table in memory. */
+import { expect, test, vi } from 'vitest';
+import { nodeEvent, podEvent, policyEvent } from '../../../test/support/shop.ts';
+import { Incremental } from '../../compiler/live/incremental.ts';
+import { type Address, parseAddress } from '../../model/address.ts';
+import type { ClusterEvent } from '../../model/cluster.ts';
+import type { Flow } from '../../model/flow.ts';
+import type { Connection, Conntrack } from '../../nft/conntrack.ts';
+import { plan } from '../../nft/plan/plan.ts';
+import type { Ruleset } from '../../nft/ruleset.ts';
+import { LiveConnections } from './liveconnections.ts';
+
+const at = (text: string): Address => parseAddress(text)!;
+const [db, web, api, node, gateway] = ['10.1.0.1', '10.2.0.1', '10.2.0.2', '172.18.0.1', '10.1.0.254'].map(
+  at,
+) as [Address, Address, Address, Address, Address];
+
+const CAST = [
+  nodeEvent('n1', [node]),
+  podEvent('shop/db', 'n1', [db, 'fd01::1']),
+  podEvent('shop/web', 'n2', [web, 'fd02::1']),
+  podEvent('shop/api', 'n2', [api]),
+];
+
+const ingress = (...apps: string[]) =>
+  policyEvent('db', {
+    podSelector: { matchLabels: { app: 'db' } },
+    policyTypes: ['Ingress'],
+    ingress: [{ from: apps.map(app => ({ podSelector: { matchLabels: { app } } })) }],
+  });
+
+class Table implements Conntrack {
+  readonly missingFeatures = [];
+  readonly asked: (readonly Address[] | 'all')[] = [];
+  failing = false;
+  connections: Connection[] = [];
+
+  async read(
+    about: readonly Address[] | 'all',
+    wanted: (flow: Flow) => boolean,
+    visit: (one: Connection) => void,
+  ) {
+    this.asked.push(about);
+    await undefined;
+    if (this.failing) throw new Error('ENOBUFS');
+    for (const one of this.connections) {
+      const isAsked = about === 'all' || about.includes(one.flow.from) || about.includes(one.flow.to);
+      if (isAsked && wanted(one.flow)) visit(one);
+    }
+  }
+
+  async has(one: Connection): Promise<boolean> {
+    return this.connections.includes(one);
+  }
+
+  async delete(connections: readonly Connection[]): Promise<number> {
+    const known = connections.filter(one => this.connections.includes(one));
+    this.connections = this.connections.filter(one => !connections.includes(one));
+    return known.length;
+  }
+
+  close(): void {}
+}
+
+class Site {
+  readonly table = new Table();
+  readonly lines: string[] = [];
+  readonly live: LiveConnections;
+  readonly #engine = new Incremental('n1');
+  #before: Ruleset = { tables: new Map() };
+
+  constructor() {
+    const say = (_: object, message: string) => void this.lines.push(message);
+    const log = { debug: say, info: say, warn: say, error: say };
+    const ownAddresses = () => new Set([node, gateway]);
+    this.live = new LiveConnections({ conntrack: this.table, ownAddresses, log });
+  }
+
+  open(from: Address, to: Address, rest: Partial<Flow> = { protocol: 'TCP', port: 80 }): Connection {
+    const connection = { flow: { from, to, protocol: 'TCP', ...rest } as Flow, handle: new Uint8Array() };
+    this.table.connections.push(connection);
+    return connection;
+  }
+
+  /** Does not wait for the look. */
+  note(...events: ClusterEvent[]): void {
+    for (const event of events) this.#engine.note(event);
+    const ruleset = this.#engine.flush();
+    const ops = plan(this.#before, ruleset);
+    this.#before = ruleset;
+    this.live.follow({ cluster: this.#engine.cluster, ruleset, ops, unknownBefore: false });
+  }
+
+  async change(...events: ClusterEvent[]): Promise<void> {
+    this.note(...events);
+    await this.live.settled();
+  }
+}
+
+async function siteWith(...events: ClusterEvent[]): Promise<Site> {
+  const site = new Site();
+  await site.change(...CAST, ...events);
+  site.table.asked.length = 0;
+  return site;
+}
+
+test('what policy denies is cut, in every protocol, and nothing else', async () => {
+  const site = await siteWith(ingress('web', 'api'));
+  const kept = [
+    site.open(api, db),
+    site.open(db, web), // the pod's own: egress is open
+    site.open(node, db),
+    site.open(gateway, db), // the node's, from an address that its object does not name
+    site.open(web, api), // passes by
+  ];
+  const names: Partial<Flow>[] = [
+    { protocol: 'TCP', port: 80 },
+    { protocol: 'UDP', port: 53 },
+    { protocol: 'SCTP', port: 9 },
+    { protocol: 'ICMP' },
+    { protocol: 47 },
+  ];
+  for (const name of names) site.open(web, db, name);
+  site.open(at('fd02::1'), at('fd01::1'));
+  await site.change(ingress('api'));
+  expect(site.table.connections).toEqual(kept);
+  expect(site.live.counts).toEqual({ looks: 2, judged: 7, cut: 6 });
+  expect(site.lines).toEqual([
+    'cut 6 connections that policy denies now: shop/web -> shop/db:80/TCP, shop/web -> shop/db:53/UDP, shop/web -> shop/db:9/SCTP, shop/web -> shop/db/ICMP, shop/web -> shop/db/47, …',
+  ]);
+});
+
+test('only what may be denied is read: one address, or all, or nothing', async () => {
+  const site = await siteWith(ingress('web'));
+  site.open(web, db);
+  await site.change(ingress('web', 'api'));
+  expect(site.table.asked).toEqual([]);
+  await site.change({ type: 'pod', key: 'shop/api' });
+  expect(site.table.asked).toEqual([[api]]);
+  await site.change(ingress('nobody'));
+  expect(site.table.asked).toEqual([[api], 'all']);
+  expect(site.table.connections).toEqual([]);
+});
+
+test('what commits ask for during a look is looked at together, after it', async () => {
+  const site = await siteWith(ingress('web', 'api'));
+  site.note({ type: 'pod', key: 'shop/web' });
+  site.note({ type: 'pod', key: 'shop/api' });
+  site.note(ingress('nobody'));
+  await site.live.settled();
+  expect(site.table.asked).toEqual([[web, at('fd02::1')], 'all']);
+});
+
+test('a look that fails is said, and made up for by itself', async () => {
+  const site = await siteWith(ingress('web'));
+  site.open(web, db);
+  site.table.failing = true;
+  vi.useFakeTimers();
+  await site.change(ingress('api'));
+  site.table.failing = false;
+  await vi.advanceTimersByTimeAsync(1_000);
+  vi.useRealTimers();
+  expect(site.table.connections).toEqual([]);
+});
+
+test('after close() nothing is looked at, and nothing said', async () => {
+  const site = await siteWith(ingress('web'));
+  site.table.failing = true;
+  site.note(ingress('api'));
+  site.live.close();
+  await site.live.settled();
+  expect(site.lines).toEqual([]);
+});
+
+test('a look that fails is made up for with the next commit', async () => {
+  const site = await siteWith(ingress('web'));
+  site.open(web, db);
+  site.table.failing = true;
+  await site.change(ingress('api'));
+  expect(site.lines).toEqual(['live connections could not be judged: ENOBUFS']);
+  site.table.failing = false;
+  await site.change(ingress('api', 'other'));
+  expect(site.table.connections).toEqual([]);
+  site.live.close();
+});
+
+test('after a change by others everything is looked at', async () => {
+  const site = await siteWith(ingress('web'));
+  const engine = new Incremental('n1');
+  for (const event of [...CAST, ingress('web')]) engine.note(event);
+  const ruleset = engine.flush();
+  const ops = plan({ tables: new Map() }, ruleset);
+  site.live.follow({ cluster: engine.cluster, ruleset, ops, unknownBefore: true });
+  await site.live.settled();
+  expect(site.table.asked).toEqual(['all']);
+});

@@ -1,0 +1,178 @@
+/**
+ * What stands in the kernel. Read once, then followed from commit to commit, as long as nobody else can have
+ * changed it: either the generation has not moved since, or the tables are ours alone. Then a neighbour who
+ * commits all day costs us two look-ups of microseconds, and no dump.
+ *
+ *     unknown ──read──▶ known ──commit──▶ known ──generation moved, tables not ours──▶ read again
+ *        ▲                │
+ *        └── forget() ────┘   a commit failed, a socket was lost
+ */
+import { FAMILIES } from '../model/address.ts';
+import { type Generation, type Kernel, KernelError } from '../nft/kernel.ts';
+import type { Op } from '../nft/plan/op.ts';
+import { applied, plan } from '../nft/plan/plan.ts';
+import { stagesOf } from '../nft/plan/stages.ts';
+import type { Ruleset } from '../nft/ruleset.ts';
+
+export interface KernelStateOptions {
+  /** Opens the kernel; again when its socket is of no use any more. */
+  readonly open: () => Promise<Kernel>;
+  /** Hears what must be put right when somebody changed our tables. */
+  readonly onDrift: (repair: readonly Op[]) => void;
+  readonly now: () => number;
+}
+
+/** Whether to believe what we know, where nobody can have changed it, or to read the tables in any case. */
+export type Look = 'believe' | 'read';
+
+interface Known {
+  readonly ruleset: Ruleset;
+  readonly generation: Generation;
+}
+
+/** What a batch is planned from, and the generation that it holds for; none where it holds for any. */
+interface Basis {
+  readonly ruleset: Ruleset;
+  readonly expected?: Generation;
+}
+
+const NOTHING: Ruleset = { tables: new Map() };
+const MOST_ATTEMPTS = 10;
+const LOOK_INTERVAL_MS = { ours: 1000, everybodys: 100, most: 5000 };
+// Where others may write our tables, every change of anybody's costs a dump: at most a twentieth of our time.
+const DUMP_SHARE = 20;
+
+export class KernelState {
+  readonly #options: KernelStateOptions;
+  #kernel: Kernel | undefined;
+  #known: Known | undefined;
+  #ours = false;
+  #dumpMs = 0;
+
+  constructor(options: KernelStateOptions) {
+    this.#options = options;
+  }
+
+  /** How long not to look while nothing happens. Tables that are ours alone are looked at for a lost socket only. */
+  get lookIntervalMs(): number {
+    if (this.#ours) return LOOK_INTERVAL_MS.ours;
+    const { everybodys, most } = LOOK_INTERVAL_MS;
+    return Math.min(Math.max(everybodys, DUMP_SHARE * this.#dumpMs), most);
+  }
+
+  /** Throws KernelError where nftables cannot be used at all. */
+  async open(): Promise<Kernel> {
+    this.#kernel ??= await this.#options.open();
+    return this.#kernel;
+  }
+
+  /**
+   * Makes what stands equal to what `flush` says, in one batch; answers it. A packet sees the rules from before
+   * it or those from after it. Throws KernelError with the old rules in force.
+   */
+  async follow(flush: () => Ruleset, look: Look): Promise<readonly Op[]> {
+    const kernel = await this.open();
+    const ops = await this.#commitDifference(kernel, flush, look);
+    const owner = await kernel.owner();
+    this.#ours = owner === 'us';
+    // Whoever put up tables without an owner left them open to everybody, and they cannot be adopted.
+    return owner === 'nobody' ? [...ops, ...(await this.#remake(kernel, flush()))] : ops;
+  }
+
+  /** After a failure nothing is known. */
+  forget(): void {
+    this.#known = undefined;
+  }
+
+  /** Gives the socket up; the next look opens another, which adopts the tables. */
+  close(): void {
+    this.forget();
+    this.#kernel?.close();
+    this.#kernel = undefined;
+  }
+
+  async #commitDifference(kernel: Kernel, flush: () => Ruleset, look: Look): Promise<readonly Op[]> {
+    for (let attempt = 1; ; attempt++) {
+      const { ruleset, expected } = await this.#basis(kernel, attempt === 1 ? look : 'believe');
+      const desired = flush();
+      const ops = plan(ruleset, desired);
+      try {
+        // Also without a difference: it makes tables without an owner ours.
+        const generation = await this.#commitStages(kernel, ops, expected);
+        this.#known = { ruleset: applied(ruleset, desired), generation };
+        return ops;
+      } catch (error) {
+        if (!isStale(error) || attempt === MOST_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  async #commitStages(kernel: Kernel, ops: readonly Op[], expected?: Generation): Promise<Generation> {
+    const [first, second] = stagesOf(ops);
+    const generation = await kernel.commit(first!, expected);
+    if (second === undefined) return generation;
+    this.forget(); // if the second is refused, the first is in force
+    return kernel.commit(second, expected === undefined ? undefined : generation);
+  }
+
+  async #basis(kernel: Kernel, look: Look): Promise<Basis> {
+    const believed = await this.#believed(kernel);
+    if (believed !== undefined && look === 'believe') return believed;
+    return this.#read(kernel).catch(error => {
+      // Others write so often that nothing can be read; what nobody could change need not be.
+      if (believed !== undefined && isInterrupted(error)) return believed;
+      throw error;
+    });
+  }
+
+  /**
+   * What we know, if nobody else can have changed it. Tables that are ours now were ours since our last commit:
+   * nothing but a commit makes them ours, and nothing but closing the socket ends it.
+   */
+  async #believed(kernel: Kernel): Promise<Basis | undefined> {
+    const known = this.#known;
+    if (known === undefined) return undefined;
+    if ((await kernel.generation()) === known.generation)
+      return { ruleset: known.ruleset, expected: known.generation };
+    return (await kernel.owner()) === 'us' ? { ruleset: known.ruleset } : undefined;
+  }
+
+  async #read(kernel: Kernel): Promise<Basis> {
+    if ((await kernel.owner()) === 'another') throw notOurs();
+    const startMs = this.#options.now();
+    const actual = await kernel.dump();
+    this.#dumpMs = this.#options.now() - startMs;
+    const repair = this.#known === undefined ? [] : plan(actual.ruleset, this.#known.ruleset);
+    this.#known = actual;
+    if (repair.length > 0) this.#options.onDrift(repair);
+    return { ruleset: actual.ruleset, expected: actual.generation };
+  }
+
+  async #remake(kernel: Kernel, desired: Ruleset): Promise<readonly Op[]> {
+    const standing = this.#known!;
+    const ops: Op[] = FAMILIES.filter(family => standing.ruleset.tables.has(family)).map(family => ({
+      op: 'delTable',
+      family,
+    }));
+    ops.push(...plan(NOTHING, desired));
+    const generation = await kernel.commit(ops, standing.generation);
+    this.#known = { ruleset: applied(NOTHING, desired), generation };
+    this.#ours = (await kernel.owner()) === 'us';
+    return ops;
+  }
+}
+
+function isStale(error: unknown): boolean {
+  return error instanceof KernelError && error.code === 'ERESTART';
+}
+
+function isInterrupted(error: unknown): boolean {
+  return error instanceof KernelError && error.code === 'EAGAIN';
+}
+
+function notOurs(): KernelError {
+  return new KernelError(
+    'EPERM',
+    'EPERM: the tables ip sluice and ip6 sluice belong to another process: is an agent running in this network namespace already? nothing was changed',
+  );
+}

@@ -1,0 +1,24 @@
+import type { KernelError } from '../nft/kernel.ts';
+
+/** What a kernel says about a batch or a dump. Whatever else it says is about its socket. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'EAGAIN',
+  'EBUSY',
+  'EEXIST',
+  'EINVAL',
+  'ELOOP',
+  'EMLINK',
+  'EMSGSIZE',
+  'ENFILE',
+  'ENOENT',
+  'ENOMEM',
+  'EOPNOTSUPP',
+  'EPERM',
+  'ERANGE',
+  'ERESTART',
+]);
+
+/** Whether the socket may be of no use any more: closed, broken, or out of step with its answers. */
+export function isSocketBroken({ code }: KernelError): boolean {
+  return !REFUSALS.has(code);
+}

@@ -1,0 +1,11 @@
+/** An engine whose rules leave connections alone that the kernel does not know. */
+import { withoutGuard } from '../compiler/midstreamguard.ts';
+import type { Engine } from './engine.ts';
+
+export function withoutMidStreamGuard(engine: Engine): Engine {
+  return {
+    cluster: engine.cluster,
+    note: event => engine.note(event),
+    flush: () => withoutGuard(engine.flush()),
+  };
+}

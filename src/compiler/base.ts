@@ -1,0 +1,74 @@
+/** What stands in our tables whatever the policies: the hooks, and the maps from a pod's address to its chains. */
+import type { Cidr, Family } from '../model/address.ts';
+import type { Direction } from '../model/policy.ts';
+import { addressType, addressVmap, CT_STATE, ctStateAny, neighbourDiscovery, verdict } from '../nft/match.ts';
+import type { BaseHook, Chain, Elements, NftSet, Rule, SetSpec } from '../nft/ruleset.ts';
+import { guardChain, guardOfNode, guardSet, NODE_CHAIN, toGuard } from './midstreamguard.ts';
+import { INGRESS_CHAIN } from './program.ts';
+import { unknownRules } from './unknownpods.ts';
+
+/** The verdict map of a direction: a local pod's address leads to its class. */
+export function podMap(direction: Direction, family: Family): SetSpec {
+  return { name: MAPS[direction], key: [addressType(family)], verdicts: true, interval: false };
+}
+
+/** What stands for each local pod that policies affect in a direction, and in the map also for others (unknown.ts). */
+export function podSets(direction: Direction, family: Family, elements: Elements): NftSet[] {
+  const map: NftSet = { ...podMap(direction, family), elements };
+  return [map, guardSet(direction, map)];
+}
+
+const MAPS: Record<Direction, string> = { egress: 'egress-pods', ingress: 'ingress-pods' };
+
+/** `denied` are the node's pod networks in which unknown pods are denied. */
+export function baseChains(family: Family, denied: readonly Cidr[] = []): Chain[] {
+  const toIngress: Rule = { exprs: addressVmap(family, 'daddr', MAPS.ingress) };
+  return [
+    {
+      name: 'forward',
+      hook: hook('forward'),
+      rules: [
+        ...always(family),
+        toGuard(family),
+        fromPods(family),
+        ...unknownRules(family, denied, 'forward', 'saddr'),
+        toIngress,
+        ...unknownRules(family, denied, 'forward', 'daddr'),
+      ],
+    },
+    // A pod's packets to its own node (C32, 4.2). Packets of the node to its pods never come here: they stay open.
+    {
+      name: 'input',
+      hook: hook('input'),
+      rules: [...always(family), fromPods(family), ...unknownRules(family, denied, 'input', 'saddr')],
+    },
+    { name: NODE_CHAIN, hook: hook('output'), rules: [guardOfNode(family)] },
+    guardChain(family),
+    // The end of every egress chain that allows: the destination's ingress still has its say.
+    {
+      name: INGRESS_CHAIN,
+      rules: [
+        toIngress,
+        ...unknownRules(family, denied, INGRESS_CHAIN, 'daddr'),
+        { exprs: [verdict('accept')] },
+      ],
+    },
+  ];
+}
+
+function hook(name: BaseHook['hook']): BaseHook {
+  return { hook: name, priority: 0, policy: 'accept' };
+}
+
+/** N38, N39: replies and related errors of an allowed connection; N63: neighbour discovery. */
+function always(family: Family): Rule[] {
+  const replies: Rule = {
+    exprs: [...ctStateAny(CT_STATE.established | CT_STATE.related), verdict('accept')],
+  };
+  if (family === 'ip') return [replies];
+  return [replies, { exprs: [...neighbourDiscovery(), verdict('accept')], comment: 'neighbour discovery' }];
+}
+
+function fromPods(family: Family): Rule {
+  return { exprs: addressVmap(family, 'saddr', MAPS.egress) };
+}

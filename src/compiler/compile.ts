@@ -1,0 +1,126 @@
+/** What should stand in the kernel of one node: a pure function of the cluster. */
+
+import { FAMILIES, type Family, familyOf } from '../model/address.ts';
+import { type Cluster, namespaceLabels } from '../model/cluster.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import { comparePolicies, type Policy } from '../model/policy.ts';
+import type { Chain, ElementKey, ElementValue, NftSet, Ruleset, Table, Verdict } from '../nft/ruleset.ts';
+import { baseChains, podSets } from './base.ts';
+import { Builder } from './builder.ts';
+import { classOf, type PodClass } from './classes.ts';
+import { groupElements, groupSet } from './group.ts';
+import { type IndexedPod, PodIndex } from './live/podindex.ts';
+import { Names } from './names.ts';
+import { buildClass, className } from './program.ts';
+import { deniedNetworks, OPEN } from './unknownpods.ts';
+
+/** A local pod in one of its two classes. */
+export interface Placement {
+  readonly indexedPod: IndexedPod;
+  readonly podClass: PodClass;
+  /** The class's chain. */
+  readonly chain: string;
+}
+
+/** The two tables of node `node`; `unknownPods` says what becomes of addresses that no known pod has. */
+export function compile(cluster: Cluster, node: string, unknownPods: UnknownPods = 'allow'): Ruleset {
+  const podIndex = new PodIndex(cluster);
+  const names = new Names();
+  const { classes, placements } = classify(cluster, podIndex, node, names);
+  const denied = deniedNetworks(cluster, node, unknownPods);
+  const known = knownPods(podIndex, node, unknownPods);
+  const tables = FAMILIES.map((family): [Family, Table] => {
+    const builder = new Builder(family, names);
+    for (const [name, podClass] of classes) buildClass(podClass, name, builder);
+    const maps = podMaps(placements, known, family);
+    return [family, tableOf(builder, baseChains(family, denied), maps, podIndex)];
+  });
+  return { tables: new Map(tables) };
+}
+
+function classify(cluster: Cluster, podIndex: PodIndex, node: string, names: Names) {
+  const candidates = candidatesByNamespace(cluster);
+  const classes = new Map<string, PodClass>();
+  const placements: Placement[] = [];
+  for (const indexedPod of podIndex.onNode(node)) {
+    const { pod } = indexedPod;
+    for (const direction of ['egress', 'ingress'] as const) {
+      const labels = namespaceLabels(cluster, pod.namespace);
+      const podClass = classOf(pod, labels, candidates(pod.namespace), direction);
+      if (podClass === undefined) continue;
+      const chain = className(podClass, names);
+      classes.set(chain, podClass);
+      placements.push({ indexedPod, podClass, chain });
+    }
+  }
+  // In one order whatever the order of the pods, so that shared names come out the same.
+  return { classes: new Map([...classes].sort(([a], [b]) => (a < b ? -1 : 1))), placements };
+}
+
+/** The policies that can select pods of a namespace, in order of precedence. */
+function candidatesByNamespace(cluster: Cluster): (namespace: string) => readonly Policy[] {
+  const sorted = [...cluster.policies.values()].sort(comparePolicies);
+  const found = new Map<string, readonly Policy[]>();
+  return namespace => {
+    const known = found.get(namespace);
+    if (known !== undefined) return known;
+    const chosen = sorted.filter(
+      ({ subject }) => subject.namespaces.kind === 'labels' || subject.namespaces.name === namespace,
+    );
+    found.set(namespace, chosen);
+    return chosen;
+  };
+}
+
+function tableOf(
+  builder: Builder,
+  base: readonly Chain[],
+  maps: readonly NftSet[],
+  podIndex: PodIndex,
+): Table {
+  const { family, groups } = builder;
+  const sets = new Map<string, NftSet>(builder.sets);
+  for (const set of maps) sets.set(set.name, set);
+  for (const named of groups.values()) {
+    sets.set(named.name, {
+      ...groupSet(named, family),
+      elements: groupElements(named.group, family, podIndex),
+    });
+  }
+  const chains = new Map<string, Chain>(builder.chains);
+  for (const chain of base) chains.set(chain.name, chain);
+  return { sets, chains };
+}
+
+/** The local pods that the maps have to know although no policy affects them: all, where unknown pods are denied. */
+export function knownPods(podIndex: PodIndex, node: string, unknownPods: UnknownPods): readonly IndexedPod[] {
+  return unknownPods === 'deny' ? [...podIndex.onNode(node)] : [];
+}
+
+/** The pod maps of one family, and the sets beside them: a local pod's address leads to the chain of its class. */
+export function podMaps(
+  placements: readonly Placement[],
+  known: readonly IndexedPod[],
+  family: Family,
+): readonly NftSet[] {
+  return (['egress', 'ingress'] as const).flatMap(direction => {
+    const elements = new Map<ElementKey, ElementValue>();
+    for (const indexedPod of known) addElements(elements, indexedPod, family, OPEN[direction]);
+    for (const { podClass, indexedPod, chain } of placements) {
+      if (podClass.direction === direction)
+        addElements(elements, indexedPod, family, { kind: 'goto', chain });
+    }
+    return podSets(direction, family, elements);
+  });
+}
+
+function addElements(
+  elements: Map<ElementKey, ElementValue>,
+  { addresses, pod }: IndexedPod,
+  family: Family,
+  verdict: Verdict,
+): void {
+  for (const address of addresses) {
+    if (familyOf(address) === family) elements.set(address, { verdict, comment: pod.key.slice(0, 120) });
+  }
+}

@@ -1,0 +1,115 @@
+/** The classes of local pods that are in use, with what they need in the kernel. */
+import { FAMILIES, type Family } from '../../model/address.ts';
+import type { PodKey } from '../../model/cluster.ts';
+import { chainsEqual, setsEqual } from '../../nft/plan/equal.ts';
+import type { Chain, NftSet } from '../../nft/ruleset.ts';
+import { Builder } from '../builder.ts';
+import type { PodClass } from '../classes.ts';
+import type { Names } from '../names.ts';
+import { buildClass } from '../program.ts';
+import type { LiveGroups } from './groups.ts';
+import { getOrMake } from './podindex.ts';
+
+interface LiveClass {
+  podClass: PodClass;
+  readonly pods: Set<PodKey>;
+  builders: readonly Builder[];
+}
+
+export class LiveClasses {
+  readonly #names: Names;
+  readonly #groups: LiveGroups;
+  readonly #classes = new Map<string, LiveClass>();
+  readonly #chains: Record<Family, Shared<Chain>> = {
+    ip: new Shared(chainsEqual),
+    ip6: new Shared(chainsEqual),
+  };
+  readonly #sets: Record<Family, Shared<NftSet>> = { ip: new Shared(setsEqual), ip6: new Shared(setsEqual) };
+
+  constructor(names: Names, groups: LiveGroups) {
+    this.#names = names;
+    this.#groups = groups;
+  }
+
+  /** The pod is in the class; a class that is new, or whose policies changed, is built. */
+  join(name: string, podClass: PodClass, pod: PodKey): void {
+    const live = getOrMake(
+      this.#classes,
+      name,
+      (): LiveClass => ({ podClass, pods: new Set(), builders: [] }),
+    );
+    live.pods.add(pod);
+    if (live.builders.length > 0 && samePolicies(live.podClass, podClass)) return;
+    const before = live.builders;
+    live.podClass = podClass;
+    live.builders = this.#build(name, podClass);
+    for (const builder of before) this.#release(builder);
+  }
+
+  leave(name: string, pod: PodKey): void {
+    const live = this.#classes.get(name)!;
+    live.pods.delete(pod);
+    if (live.pods.size > 0) return;
+    this.#classes.delete(name);
+    for (const builder of live.builders) this.#release(builder);
+  }
+
+  chains(family: Family): Iterable<Chain> {
+    return this.#chains[family].values();
+  }
+
+  sets(family: Family): Iterable<NftSet> {
+    return this.#sets[family].values();
+  }
+
+  #build(name: string, podClass: PodClass): Builder[] {
+    return FAMILIES.map(family => {
+      const builder = new Builder(family, this.#names);
+      buildClass(podClass, name, builder);
+      this.#acquire(builder);
+      return builder;
+    });
+  }
+
+  #acquire({ family, chains, sets, groups }: Builder): void {
+    for (const chain of chains.values()) this.#chains[family].acquire(chain);
+    for (const set of sets.values()) this.#sets[family].acquire(set);
+    for (const group of groups.values()) this.#groups.acquire(group, family);
+  }
+
+  #release({ family, chains, sets, groups }: Builder): void {
+    for (const { name } of chains.values()) this.#chains[family].release(name);
+    for (const { name } of sets.values()) this.#sets[family].release(name);
+    for (const group of groups.values()) this.#groups.release(group, family);
+  }
+}
+
+/** By identity: a policy that was written again is another object. */
+function samePolicies(a: PodClass, b: PodClass): boolean {
+  return a.policies.length === b.policies.length && a.policies.every((policy, i) => policy === b.policies[i]);
+}
+
+/** Objects by name with the number of their users; one that is made again equal stays the same object. */
+class Shared<T extends { readonly name: string }> {
+  readonly #entries = new Map<string, { value: T; uses: number }>();
+  readonly #equal: (a: T, b: T) => boolean;
+
+  constructor(equal: (a: T, b: T) => boolean) {
+    this.#equal = equal;
+  }
+
+  acquire(value: T): void {
+    const entry = getOrMake(this.#entries, value.name, () => ({ value, uses: 0 }));
+    entry.uses++;
+    if (!this.#equal(entry.value, value)) entry.value = value;
+  }
+
+  release(name: string): void {
+    const entry = this.#entries.get(name)!;
+    if (--entry.uses === 0) this.#entries.delete(name);
+  }
+
+  *values(): Generator<T> {
+    for (const { value } of this.#entries.values()) yield value;
+  }
+}

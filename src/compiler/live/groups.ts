@@ -1,0 +1,197 @@
+/** The peer groups that are in use, kept equal to the cluster one pod and one node at a time. */
+import { type Address, type Family, familyOf } from '../../model/address.ts';
+import { type Cluster, namespaceLabels, type PodKey } from '../../model/cluster.ts';
+import { type Labels, matchesLabels, selectsPod } from '../../model/selector.ts';
+import { MemberHistory } from '../../nft/plan/history.ts';
+import type { ElementKey, NftSet, SetSpec } from '../../nft/ruleset.ts';
+import {
+  type Group,
+  groupSet,
+  type MemberPeer,
+  type NamedGroup,
+  type NamedPortPeer,
+  namedPortKeys,
+} from '../group.ts';
+import { getOrMake, type IndexedPod, type PodIndex } from './podindex.ts';
+import { SelectorIndex } from './selectorindex.ts';
+
+/** A pod, or a node as `node NAME`. */
+type Member = PodKey | `node ${string}`;
+
+interface LiveGroup {
+  readonly named: NamedGroup;
+  /** By the tables whose rules name it. */
+  readonly uses: Record<Family, number>;
+  /** What each member puts into the sets; a member that puts nothing is not here. */
+  readonly members: Map<Member, readonly ElementKey[]>;
+  readonly sets: Record<Family, LiveSet>;
+}
+
+const NO_KEYS: readonly ElementKey[] = [];
+
+export class LiveGroups {
+  readonly #cluster: Cluster;
+  readonly #podIndex: PodIndex;
+  readonly #groups = new Map<string, LiveGroup>();
+  readonly #byPodSelector = new SelectorIndex<LiveGroup>();
+  readonly #withNodes = new Set<LiveGroup>();
+  /** Lists of just the length that they need (`push` and `...` reserve 16 places): there is one for nearly every pod. */
+  readonly #memberships = new Map<Member, readonly LiveGroup[]>();
+
+  constructor(cluster: Cluster, podIndex: PodIndex) {
+    this.#cluster = cluster;
+    this.#podIndex = podIndex;
+  }
+
+  /** One more user in a table; the first one of all brings the group to life. */
+  acquire(named: NamedGroup, family: Family): void {
+    getOrMake(this.#groups, named.name, () => this.#start(named)).uses[family]++;
+  }
+
+  /** One user less; the last one of all ends the group. */
+  release({ name }: NamedGroup, family: Family): void {
+    const live = this.#groups.get(name)!;
+    live.uses[family]--;
+    if (live.uses.ip + live.uses.ip6 === 0) this.#end(live);
+  }
+
+  /** Call when the pod's labels, namespace, addresses or ports may have changed. */
+  refreshPod(key: PodKey): void {
+    const indexedPod = this.#podIndex.indexedPod(key);
+    const labels = indexedPod && namespaceLabels(this.#cluster, indexedPod.pod.namespace);
+    const groups = new Set(this.#memberships.get(key));
+    if (indexedPod !== undefined)
+      for (const live of this.#byPodSelector.candidates(indexedPod.pod, labels!)) groups.add(live);
+    for (const live of groups)
+      this.#put(
+        live,
+        key,
+        indexedPod === undefined ? NO_KEYS : podKeys(live.named.group, indexedPod, labels!),
+      );
+  }
+
+  refreshNode(name: string): void {
+    for (const live of this.#withNodes)
+      this.#put(live, `node ${name}`, this.#nodeKeys(live.named.group, name));
+  }
+
+  /** The sets of a family; those in which nothing changed are the same objects as before. */
+  *sets(family: Family): Generator<NftSet> {
+    for (const live of this.#groups.values()) {
+      if (live.uses[family] > 0) yield live.sets[family].now();
+    }
+  }
+
+  #start(named: NamedGroup): LiveGroup {
+    const sets = { ip: new LiveSet(groupSet(named, 'ip')), ip6: new LiveSet(groupSet(named, 'ip6')) };
+    const live: LiveGroup = { named, uses: { ip: 0, ip6: 0 }, members: new Map(), sets };
+    for (const peer of named.group.peers) {
+      if (isPods(peer)) this.#byPodSelector.add(peer.selector, live);
+      else this.#withNodes.add(live);
+    }
+    for (const { pod } of this.#podsOf(named.group)) {
+      const labels = namespaceLabels(this.#cluster, pod.namespace);
+      this.#put(live, pod.key, podKeys(named.group, this.#podIndex.indexedPod(pod.key)!, labels));
+    }
+    if (this.#withNodes.has(live)) {
+      for (const name of this.#cluster.nodes.keys())
+        this.#put(live, `node ${name}`, this.#nodeKeys(named.group, name));
+    }
+    return live;
+  }
+
+  *#podsOf(group: Group): Generator<IndexedPod> {
+    for (const peer of group.peers) if (isPods(peer)) yield* this.#podIndex.select(peer.selector);
+  }
+
+  #end(live: LiveGroup): void {
+    for (const peer of live.named.group.peers)
+      if (isPods(peer)) this.#byPodSelector.delete(peer.selector, live);
+    for (const member of live.members.keys()) this.#forget(live, member);
+    this.#withNodes.delete(live);
+    this.#groups.delete(live.named.name);
+  }
+
+  #put(live: LiveGroup, member: Member, keys: readonly ElementKey[]): void {
+    const before = live.members.get(member) ?? NO_KEYS;
+    if (before === keys) return;
+    if (before.length === keys.length && before.every((key, i) => key === keys[i])) return;
+    // What stays comes before what goes, so that it never leaves the set.
+    for (const key of keys) live.sets[familyOf(key as Address)].add(key);
+    for (const key of before) live.sets[familyOf(key as Address)].delete(key);
+    if (keys.length > 0) {
+      live.members.set(member, keys);
+      this.#enter(live, member);
+    } else {
+      live.members.delete(member);
+      this.#forget(live, member);
+    }
+  }
+
+  #enter(live: LiveGroup, member: Member): void {
+    const groups = this.#memberships.get(member) ?? [];
+    if (!groups.includes(live)) this.#memberships.set(member, groups.concat(live));
+  }
+
+  #forget(live: LiveGroup, member: Member): void {
+    const others = (this.#memberships.get(member) ?? []).filter(group => group !== live);
+    if (others.length > 0) this.#memberships.set(member, [...others]);
+    else this.#memberships.delete(member);
+  }
+
+  #nodeKeys(group: Group, name: string): ElementKey[] {
+    const node = this.#cluster.nodes.get(name);
+    if (node === undefined) return [];
+    const selected = group.peers.some(peer => !isPods(peer) && matchesLabels(peer.selector, node.labels));
+    return selected ? [...node.addresses] : [];
+  }
+}
+
+type PodsPeer = Extract<MemberPeer, { kind: 'pods' }> | NamedPortPeer;
+
+function isPods(peer: MemberPeer | NamedPortPeer): peer is PodsPeer {
+  return 'port' in peer || peer.kind === 'pods';
+}
+
+/** What the pod puts into the group's sets: mostly its own list of addresses. `labels` are those of its namespace. */
+function podKeys(group: Group, { pod, addresses }: IndexedPod, labels: Labels): readonly ElementKey[] {
+  const matching = group.peers.filter(
+    (peer): peer is PodsPeer => isPods(peer) && selectsPod(peer.selector, pod, labels),
+  );
+  if (group.kind === 'peers') return matching.length === 0 ? NO_KEYS : addresses;
+  const keys = matching.flatMap(peer =>
+    addresses.flatMap((address: Address) => namedPortKeys(peer as NamedPortPeer, pod, address)),
+  );
+  return [...new Set(keys)];
+}
+
+/** A group's set of one family. A key begins with its address, so that it tells its family. */
+class LiveSet {
+  readonly #members = new MemberHistory();
+  /** How many members more than one put a key in; of nearly all keys, none. */
+  readonly #others = new Map<ElementKey, number>();
+  #set: NftSet;
+
+  constructor(spec: SetSpec) {
+    this.#set = { ...spec, elements: this.#members.now() };
+  }
+
+  add(key: ElementKey): void {
+    if (this.#members.has(key)) this.#others.set(key, (this.#others.get(key) ?? 0) + 1);
+    else this.#members.add(key);
+  }
+
+  delete(key: ElementKey): void {
+    const others = this.#others.get(key) ?? 0;
+    if (others === 0) this.#members.delete(key);
+    else if (others === 1) this.#others.delete(key);
+    else this.#others.set(key, others - 1);
+  }
+
+  /** The same object until a member changes. */
+  now(): NftSet {
+    const elements = this.#members.now();
+    if (elements !== this.#set.elements) this.#set = { ...this.#set, elements };
+    return this.#set;
+  }
+}

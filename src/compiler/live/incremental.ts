@@ -1,0 +1,178 @@
+/**
+ * What should stand in the kernel of one node, followed event by event: equal to `compile` of the same cluster
+ * after every flush, however the events came and wherever the flushes fell between them.
+ *
+ *     note(event)   the cluster changes; what the event may touch is marked
+ *     flush()       marked pods move between groups and classes; what did not change stays the same object
+ */
+
+import { cidrText, FAMILIES, type Family } from '../../model/address.ts';
+import {
+  type Cluster,
+  type ClusterEvent,
+  ClusterState,
+  namespaceLabels,
+  type PodKey,
+} from '../../model/cluster.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import { comparePolicies, type Policy, type PolicyId } from '../../model/policy.ts';
+import type { Chain, NftSet, Ruleset, Table } from '../../nft/ruleset.ts';
+import { baseChains } from '../base.ts';
+import { classOf, selects } from '../classes.ts';
+import { compile, knownPods, type Placement, podMaps } from '../compile.ts';
+import { Names } from '../names.ts';
+import { className } from '../program.ts';
+import { deniedNetworks } from '../unknownpods.ts';
+import { LiveClasses } from './classes.ts';
+import { LiveGroups } from './groups.ts';
+import { type IndexedPod, PodIndex } from './podindex.ts';
+import { SelectorIndex } from './selectorindex.ts';
+
+const DIRECTIONS = ['egress', 'ingress'] as const;
+
+export class Incremental {
+  readonly cluster: Cluster;
+  readonly #state = new ClusterState();
+  readonly #node: string;
+  readonly #names = new Names();
+  readonly #podIndex: PodIndex;
+  readonly #groups: LiveGroups;
+  readonly #classes: LiveClasses;
+  readonly #subjects = new SelectorIndex<Policy>();
+  /** Policies as of the last flush. */
+  readonly #policies = new Map<PolicyId, Policy>();
+  readonly #placements = new Map<PodKey, readonly Placement[]>();
+  readonly #unknownPods: UnknownPods;
+  /** Local pods as of the last flush: where unknown ones are denied, the maps know them all. */
+  readonly #local = new Set<PodKey>();
+  #denied = '';
+  #bases: Record<Family, readonly Chain[]> = { ip: baseChains('ip'), ip6: baseChains('ip6') };
+  #podMaps: Record<Family, readonly NftSet[]>;
+  #marked = emptyMarks();
+
+  constructor(node: string, unknownPods: UnknownPods = 'allow') {
+    this.cluster = this.#state;
+    this.#node = node;
+    this.#unknownPods = unknownPods;
+    this.#podIndex = new PodIndex(this.#state);
+    this.#groups = new LiveGroups(this.#state, this.#podIndex);
+    this.#classes = new LiveClasses(this.#names, this.#groups);
+    this.#podMaps = this.#makePodMaps();
+  }
+
+  note(event: ClusterEvent): void {
+    this.#state.apply(event);
+    this.#marked[event.type].add(event.key as never);
+  }
+
+  flush(): Ruleset {
+    const marked = this.#marked;
+    this.#marked = emptyMarks();
+    const pods = new Set<PodKey>();
+    for (const key of marked.pod) {
+      for (const other of this.#podIndex.update(key, this.cluster.pods.get(key))) pods.add(other);
+    }
+    for (const name of marked.namespace)
+      for (const { pod } of this.#podIndex.inNamespace(name)) pods.add(pod.key);
+    for (const key of pods) this.#groups.refreshPod(key);
+    for (const name of marked.node) this.#groups.refreshNode(name);
+    if (marked.node.has(this.#node)) this.#renewBases();
+    const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#local.has(key)));
+    for (const id of marked.policy) for (const key of this.#changePolicy(id)) local.add(key);
+    for (const key of local) this.#place(key);
+    if (local.size > 0) this.#podMaps = this.#makePodMaps();
+    // Two definitions share a short hash: names then depend on the order in which they are met.
+    return this.#names.collided ? compile(this.cluster, this.#node, this.#unknownPods) : this.#assemble();
+  }
+
+  /** Takes in what a policy is now; answers the local pods that it reached before or reaches now. */
+  #changePolicy(id: PolicyId): PodKey[] {
+    const [before, after] = [this.#policies.get(id), this.cluster.policies.get(id)];
+    if (before !== undefined) {
+      this.#subjects.delete(before.subject, before);
+      this.#policies.delete(id);
+    }
+    if (after !== undefined) {
+      this.#subjects.add(after.subject, after);
+      this.#policies.set(id, after);
+    }
+    const reached = ({ pod }: IndexedPod) =>
+      this.#placements
+        .get(pod.key)
+        ?.some(({ podClass }) => before !== undefined && podClass.policies.includes(before)) ||
+      (after !== undefined && selects(after, pod, namespaceLabels(this.cluster, pod.namespace)));
+    return [...this.#podIndex.onNode(this.#node)].filter(reached).map(({ pod }) => pod.key);
+  }
+
+  #isLocal(key: PodKey): boolean {
+    return this.#podIndex.indexedPod(key)?.pod.node === this.#node;
+  }
+
+  /** The base chains stay the same objects as long as they deny in the same networks. */
+  #renewBases(): void {
+    const denied = deniedNetworks(this.cluster, this.#node, this.#unknownPods);
+    const text = denied.map(cidrText).join();
+    if (text === this.#denied) return;
+    this.#denied = text;
+    this.#bases = { ip: baseChains('ip', denied), ip6: baseChains('ip6', denied) };
+  }
+
+  /** Puts a pod into the classes that it belongs to now; joins come first, so that what both share stays alive. */
+  #place(key: PodKey): void {
+    if (this.#isLocal(key)) this.#local.add(key);
+    else this.#local.delete(key);
+    const before = this.#placements.get(key) ?? [];
+    const after = this.#isLocal(key) ? this.#placementsOf(this.#podIndex.indexedPod(key)!) : [];
+    for (const { chain, podClass } of after) this.#classes.join(chain, podClass, key);
+    for (const { chain } of before) {
+      if (!after.some(other => other.chain === chain)) this.#classes.leave(chain, key);
+    }
+    if (after.length > 0) this.#placements.set(key, after);
+    else this.#placements.delete(key);
+  }
+
+  #placementsOf(indexedPod: IndexedPod): Placement[] {
+    const { pod } = indexedPod;
+    const labels = namespaceLabels(this.cluster, pod.namespace);
+    const candidates = [...this.#subjects.candidates(pod, labels)].sort(comparePolicies);
+    return DIRECTIONS.flatMap((direction): Placement[] => {
+      const podClass = classOf(pod, labels, candidates, direction);
+      return podClass === undefined
+        ? []
+        : [{ indexedPod, podClass, chain: className(podClass, this.#names) }];
+    });
+  }
+
+  #makePodMaps(): Record<Family, readonly NftSet[]> {
+    const placements = [...this.#placements.values()].flat();
+    const known = knownPods(this.#podIndex, this.#node, this.#unknownPods);
+    return { ip: podMaps(placements, known, 'ip'), ip6: podMaps(placements, known, 'ip6') };
+  }
+
+  #assemble(): Ruleset {
+    const tables = FAMILIES.map((family): [Family, Table] => [family, this.#table(family)]);
+    const live = tables.flatMap(([, { chains, sets }]) => [...chains.keys(), ...sets.keys()]);
+    this.#names.retainOnly(live);
+    return { tables: new Map(tables) };
+  }
+
+  #table(family: Family): Table {
+    const chains = [...this.#bases[family], ...this.#classes.chains(family)];
+    const sets = [...this.#podMaps[family], ...this.#classes.sets(family), ...this.#groups.sets(family)];
+    return { chains: byName(chains), sets: byName(sets) };
+  }
+}
+
+function byName<T extends { readonly name: string }>(values: readonly T[]): Map<string, T> {
+  return new Map(values.map(value => [value.name, value]));
+}
+
+/** What events have touched since the last flush. */
+function emptyMarks() {
+  return {
+    pod: new Set<PodKey>(),
+    namespace: new Set<string>(),
+    node: new Set<string>(),
+    policy: new Set<PolicyId>(),
+  };
+}

@@ -1,0 +1,164 @@
+/** The cluster, indexed so that a selector finds its pods without a look at all of them. */
+import type { Address } from '../../model/address.ts';
+import {
+  addressOwners,
+  type Cluster,
+  isSelectable,
+  type Node,
+  namespaceLabels,
+  ownsAddressOver,
+  type Pod,
+  type PodKey,
+} from '../../model/cluster.ts';
+import { MultiMap } from '../../model/multimap.ts';
+import {
+  type LabelSelector,
+  type Labels,
+  matchesLabels,
+  matchesNamespace,
+  type PodSelector,
+} from '../../model/selector.ts';
+
+/** A selectable pod and those of its addresses that no other pod owns by now (N49). */
+export interface IndexedPod {
+  readonly pod: Pod;
+  readonly addresses: readonly Address[];
+}
+
+interface NamespaceResidents {
+  readonly all: Set<IndexedPod>;
+  /** By `key=value`. */
+  readonly byLabel: MultiMap<string, IndexedPod>;
+}
+
+/** Follows a cluster: made from it as it is, and told of every pod that changed since. */
+export class PodIndex {
+  readonly #cluster: Cluster;
+  readonly #residents = new Map<PodKey, IndexedPod>();
+  readonly #namespaces = new Map<string, NamespaceResidents>();
+  readonly #nodes = new Map<string, Set<IndexedPod>>();
+  /** Everyone who reports an address. */
+  readonly #claims = new MultiMap<Address, Pod>();
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster;
+    const owners = addressOwners(cluster);
+    for (const pod of cluster.pods.values()) {
+      if (!isSelectable(pod)) continue;
+      for (const address of pod.addresses) this.#claims.add(address, pod);
+      this.#enter(residentOf(pod, address => owners.get(address) === pod));
+    }
+  }
+
+  /** Takes in what a pod is now; answers the pods whose residence changed by it, itself and others. */
+  update(key: PodKey, now: Pod | undefined): Set<PodKey> {
+    const before = this.#residents.get(key)?.pod;
+    const after = now !== undefined && isSelectable(now) ? now : undefined;
+    const changed = new Set<PodKey>([key]);
+    for (const address of before?.addresses ?? []) {
+      this.#claims.delete(address, before!);
+      for (const { key: other } of this.#claims.get(address)) changed.add(other);
+    }
+    for (const address of after?.addresses ?? []) {
+      for (const { key: other } of this.#claims.get(address)) changed.add(other);
+      this.#claims.add(address, after!);
+    }
+    this.#leave(key);
+    if (after !== undefined) this.#enter(this.#indexedPod(after));
+    for (const other of changed) if (other !== key) this.#renew(other);
+    return changed;
+  }
+
+  indexedPod(key: PodKey): IndexedPod | undefined {
+    return this.#residents.get(key);
+  }
+
+  /** Every selectable pod that the selector selects. */
+  *select(selector: PodSelector): Generator<IndexedPod> {
+    for (const [name, residents] of this.#namespaces) {
+      if (!matchesNamespace(selector.namespaces, name, namespaceLabels(this.#cluster, name))) continue;
+      for (const indexedPod of candidates(residents, selector.pods)) {
+        if (matchesLabels(selector.pods, indexedPod.pod.labels)) yield indexedPod;
+      }
+    }
+  }
+
+  /** The selectable pods of one namespace. */
+  inNamespace(name: string): Iterable<IndexedPod> {
+    return this.#namespaces.get(name)?.all ?? [];
+  }
+
+  /** The selectable pods of one node. */
+  onNode(node: string): Iterable<IndexedPod> {
+    return this.#nodes.get(node) ?? [];
+  }
+
+  *selectNodes(selector: LabelSelector): Generator<Node> {
+    for (const node of this.#cluster.nodes.values()) if (matchesLabels(selector, node.labels)) yield node;
+  }
+
+  #indexedPod(pod: Pod): IndexedPod {
+    const owns = (address: Address) =>
+      [...this.#claims.get(address)].every(other => other === pod || ownsAddressOver(pod, other));
+    return residentOf(pod, owns);
+  }
+
+  #renew(key: PodKey): void {
+    const indexedPod = this.#residents.get(key);
+    if (indexedPod === undefined) return;
+    this.#leave(key);
+    this.#enter(this.#indexedPod(indexedPod.pod));
+  }
+
+  #enter(indexedPod: IndexedPod): void {
+    const { key, namespace, labels } = indexedPod.pod;
+    const residents = getOrMake(this.#namespaces, namespace, () => ({
+      all: new Set(),
+      byLabel: new MultiMap(),
+    }));
+    residents.all.add(indexedPod);
+    for (const label of labelTexts(labels)) residents.byLabel.add(label, indexedPod);
+    getOrMake(this.#nodes, indexedPod.pod.node, () => new Set()).add(indexedPod);
+    this.#residents.set(key, indexedPod);
+  }
+
+  #leave(key: PodKey): void {
+    const indexedPod = this.#residents.get(key);
+    if (indexedPod === undefined) return;
+    const { namespace, labels } = indexedPod.pod;
+    const residents = this.#namespaces.get(namespace)!;
+    residents.all.delete(indexedPod);
+    for (const label of labelTexts(labels)) residents.byLabel.delete(label, indexedPod);
+    if (residents.all.size === 0) this.#namespaces.delete(namespace);
+    this.#nodes.get(indexedPod.pod.node)!.delete(indexedPod);
+    this.#residents.delete(key);
+  }
+}
+
+/** Nearly always with all of the pod's addresses, as the very list that the pod has: there are very many of them. */
+function residentOf(pod: Pod, owns: (address: Address) => boolean): IndexedPod {
+  return { pod, addresses: pod.addresses.every(owns) ? pod.addresses : pod.addresses.filter(owns) };
+}
+
+/** The residents that the first `In` requirement leaves; a pod has one value for a key, so none comes twice. */
+function* candidates(
+  { all, byLabel }: NamespaceResidents,
+  { requirements }: LabelSelector,
+): Generator<IndexedPod> {
+  const first = requirements.find(({ operator }) => operator === 'In');
+  if (first === undefined) yield* all;
+  else for (const value of new Set(first.values)) yield* byLabel.get(`${first.key}=${value}`);
+}
+
+/** `key=value` of every label; a key holds no `=`, so that no two labels share a text. */
+export function labelTexts(labels: Labels): string[] {
+  return Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+}
+
+export function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const found = map.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

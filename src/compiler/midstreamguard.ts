@@ -1,0 +1,112 @@
+/**
+ * What keeps a connection cut that was cut. The kernel takes a TCP packet of no connection that it knows for the
+ * first of a new one, whichever end sent it: what a server sends on a connection that it may not have would make
+ * the client's packets its replies. So the end that did not open a connection cannot make one out of the middle:
+ *
+ *     client ──▶ server    judged by policy, like the first packet that it may be
+ *     client ◀── server    dropped, where policy has a say on what the other end sends or receives
+ *
+ * docs/decisions/0005 says what that means for connections that are allowed.
+ */
+import type { Direction } from '../model/policy.ts';
+import { addressIn, CT_STATE, ctStateAny, notOpeningTcp, verdict } from '../nft/match.ts';
+import type {
+  Chain,
+  ElementKey,
+  Elements,
+  ElementValue,
+  Family,
+  NftSet,
+  Rule,
+  Ruleset,
+  Table,
+} from '../nft/ruleset.ts';
+import { classChain } from './unknownpods.ts';
+
+const GUARD_CHAIN = 'mid-stream';
+/** All that we have to say to what the node itself sends. */
+export const NODE_CHAIN = 'output';
+
+/** The addresses of the local pods that policies affect in a direction: the keys of its map. */
+const SETS: Record<Direction, string> = { egress: 'egress-guard', ingress: 'ingress-guard' };
+
+/** The guard's set for what stands in a direction's pod map. */
+export function guardSet(direction: Direction, { key, elements }: NftSet): NftSet {
+  return { name: SETS[direction], key, verdicts: false, interval: false, elements: membersOf(elements) };
+}
+
+function membersOf(elements: Elements): Elements {
+  const affected = [...elements].filter(([, value]) => classChain(value) !== undefined);
+  return new Map(
+    affected.map(([key, { comment }]): [ElementKey, ElementValue] => [
+      key,
+      { ...(comment !== undefined && { comment }) },
+    ]),
+  );
+}
+
+/** New connections pay this much: a look at the flags. */
+export function toGuard(family: Family): Rule {
+  return { exprs: [...notOpeningTcp(family), verdict('jump', GUARD_CHAIN)] };
+}
+
+export function guardChain(family: Family): Chain {
+  const drop = (field: 'saddr' | 'daddr', direction: Direction, comment: string): Rule => ({
+    exprs: [...ctStateAny(CT_STATE.new), ...addressIn(family, field, SETS[direction]), verdict('drop')],
+    comment,
+  });
+  return {
+    name: GUARD_CHAIN,
+    rules: [
+      drop('saddr', 'ingress', 'from a pod whose ingress has policies, and of no known connection'),
+      drop('daddr', 'egress', 'to a pod whose egress has policies, and of no known connection'),
+    ],
+  };
+}
+
+/** What a node's own server sends to a pod that may not have connected to it. Node to pod is open otherwise (N43). */
+export function guardOfNode(family: Family): Rule {
+  return {
+    exprs: [
+      ...ctStateAny(CT_STATE.new),
+      ...notOpeningTcp(family),
+      ...addressIn(family, 'daddr', SETS.egress),
+      verdict('drop'),
+    ],
+    comment: 'to a pod whose egress has policies, and of no known connection',
+  };
+}
+
+export function isGuard(set: string): boolean {
+  return set === SETS.egress || set === SETS.ingress;
+}
+
+/** The same without the guard: where live connections are to be left alone. */
+export function withoutGuard({ tables }: Ruleset): Ruleset {
+  return { tables: new Map([...tables].map(([family, table]) => [family, withoutMidStreamGuard(table)])) };
+}
+
+function withoutMidStreamGuard({ chains, sets }: Table): Table {
+  const others = [...chains.values()].filter(({ name }) => name !== GUARD_CHAIN && name !== NODE_CHAIN);
+  return {
+    chains: new Map(
+      others.map(chain => [chain.name, chain.hook === undefined ? chain : unguardedBase(chain)]),
+    ),
+    sets: new Map([...sets].filter(([name]) => !isGuard(name))),
+  };
+}
+
+const bases = new WeakMap<Chain, Chain>();
+
+/** One object for each base chain, so that what did not change stays the same. */
+function unguardedBase(chain: Chain): Chain {
+  const known = bases.get(chain) ?? { ...chain, rules: chain.rules.filter(rule => !leadsToGuard(rule)) };
+  bases.set(chain, known);
+  return known;
+}
+
+function leadsToGuard({ exprs }: Rule): boolean {
+  return exprs.some(
+    expr => expr.kind === 'verdict' && expr.verdict.kind === 'jump' && expr.verdict.chain === GUARD_CHAIN,
+  );
+}

@@ -1,0 +1,60 @@
+/** The agent's ears: the socket and the HTTP address. Neither is worth an agent that does not enforce. */
+import type { Logger } from 'pino';
+import { whyNotReady } from '../health/check.ts';
+import { cniSocketOf, serveCni } from '../rpc/cnisocket.ts';
+import type { OtherTotals } from '../rpc/metrics.ts';
+import type { AgentView } from '../rpc/view.ts';
+
+export interface ServeOptions {
+  /** A path, or `none`. */
+  readonly socket: string;
+  /** `host:port`, or `none`. */
+  readonly metricsAddress: string;
+}
+
+export interface Serving {
+  close(): Promise<void>;
+}
+
+/** Serves as soon as its libraries are loaded: call it when the rules are in force, they take longer to load. */
+export async function serve(
+  { socket, metricsAddress }: ServeOptions,
+  view: AgentView,
+  totals: OtherTotals,
+  log: Logger,
+): Promise<Serving> {
+  const closers: (() => Promise<void>)[] = [];
+  if (socket !== 'none') {
+    await attempt(log, `no KNI and no status: cannot serve on ${socket}`, async () => {
+      const { serveRpc } = await import('../rpc/server.ts');
+      const server = await serveRpc({ socket, view });
+      closers.push(() => server.close());
+    });
+    const path = cniSocketOf(socket);
+    await attempt(log, `sluice-cni is not answered: cannot serve on ${path}`, async () => {
+      const { answerCni } = await import('../network/cni/cni.ts');
+      const hindrances = async () => whyNotReady((await view.health()).checks);
+      const server = await serveCni(path, request => answerCni(view.pods, request, hindrances));
+      closers.push(() => server.close());
+    });
+  }
+  if (metricsAddress !== 'none') {
+    await attempt(log, `no health and no metrics: cannot serve on ${metricsAddress}`, async () => {
+      const [{ serveHttp }, { makeMetrics }] = await Promise.all([
+        import('../rpc/http.ts'),
+        import('../rpc/metrics.ts'),
+      ]);
+      const server = await serveHttp({ address: metricsAddress, view, metrics: makeMetrics(view, totals) });
+      closers.push(() => server.close());
+    });
+  }
+  return { close: async () => void (await Promise.allSettled(closers.map(close => close()))) };
+}
+
+async function attempt(log: Logger, consequence: string, action: () => Promise<void>): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    log.error({}, `${consequence}: ${(error as Error).message}`);
+  }
+}

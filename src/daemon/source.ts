@@ -1,0 +1,165 @@
+/** Where the agent's state comes from: a folder of manifests, or an API server. */
+import { access } from 'node:fs/promises';
+import type { Logger } from 'pino';
+import type { ManifestWatch } from '../files/source.ts';
+import type { Access, LoadAccess } from '../kube/client/access.ts';
+import { findAccess } from '../kube/client/findaccess.ts';
+import type { EventSpec } from '../kube/report/event.ts';
+import type { Unavailable } from '../kube/report/nodecondition.ts';
+import { type SourceStatus, watchCluster } from '../kube/watch/source.ts';
+import type { ClusterEvent } from '../model/cluster.ts';
+import { type Problem, problemText } from '../model/problem.ts';
+import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+
+export interface SourceOptions {
+  readonly node: string;
+  readonly manifests?: string;
+  readonly kubeconfig?: string;
+}
+
+export interface AgentSource {
+  /** Until what was read may replace the rules that stand, or the signal. */
+  synced(stop: AbortSignal): Promise<void>;
+  /** Tells the cluster, where there is one; never waits. */
+  tell(notice: EventSpec): void;
+  /** Whether this node's network takes further pods, where there is a cluster to tell; never waits. */
+  tellNode(unavailable: Unavailable | undefined): void;
+  close(): Promise<void>;
+}
+
+/** Who else wants to know how the source is. */
+export interface SourceWatcher {
+  onProblems(problems: readonly Problem[]): void;
+  onSource(status: SourceStatus): void;
+}
+
+export async function openSource(
+  { node, manifests, kubeconfig }: SourceOptions,
+  onEvents: (events: readonly ClusterEvent[]) => void,
+  watcher: SourceWatcher,
+  log: Logger,
+): Promise<AgentSource> {
+  return manifests === undefined
+    ? openApiServer(node, kubeconfig, onEvents, watcher, log)
+    : openManifests(manifests, onEvents, watcher, log);
+}
+
+async function openApiServer(
+  node: string,
+  kubeconfig: string | undefined,
+  onEvents: (events: readonly ClusterEvent[]) => void,
+  watcher: SourceWatcher,
+  log: Logger,
+): Promise<AgentSource> {
+  const load = await findAccess(kubeconfig, process.env);
+  if (load === undefined) throw new CommandError(NO_CLUSTER);
+  const access = await load().catch(error => {
+    throw new CommandError((error as Error).message);
+  });
+  log.info({ server: access.server }, 'reading the cluster');
+  const onProblems = tellBoth(watcher, log);
+  const onSource = (status: SourceStatus) => {
+    logStatus(log, status);
+    watcher.onSource(status);
+  };
+  const onEventTrouble = (reason: string) =>
+    log.warn({}, `problems cannot be told by Events, only here and by sluice status: ${reason}`);
+  const onConditionTrouble = (reason: string) =>
+    log.warn({}, `the Node cannot be told whether its network takes pods, it is tried again: ${reason}`);
+  const { ready, tell, tellNode, close } = watchCluster(
+    startingWith(access, load),
+    { onEvents, onProblems, onSource },
+    { node, onEventTrouble, onConditionTrouble },
+  );
+  return { synced: stop => Promise.race([ready, once(stop)]), tell, tellNode, close };
+}
+
+/** What is known already, then what the files say: to read a kubeconfig takes a second. */
+function startingWith(first: Access, load: LoadAccess): LoadAccess {
+  let known: Access | undefined = first;
+  return async () => {
+    const access = known ?? (await load());
+    known = undefined;
+    return access;
+  };
+}
+
+const NO_CLUSTER =
+  'no cluster to read: outside of a pod, name one by --kubeconfig or KUBECONFIG, or a folder by --manifests';
+
+function logStatus(log: Logger, { source, version, state, reason }: SourceStatus): void {
+  if (state === 'lost')
+    log.error({ source, version }, `${source}: cannot be read, what was last known stays; ${reason}`);
+  else log.info({ source, version }, `${source}: ${STATUS_TEXTS[state]}`);
+}
+
+const STATUS_TEXTS = {
+  synced: 'read',
+  recovered: 'can be read again',
+  absent: 'not served by this cluster, so there are none',
+};
+
+async function openManifests(
+  root: string,
+  onEvents: (events: readonly ClusterEvent[]) => void,
+  watcher: SourceWatcher,
+  log: Logger,
+): Promise<AgentSource> {
+  await access(root).catch(error => {
+    throw new CommandError(`cannot read --manifests ${root}: ${(error as Error).message}`);
+  });
+  const { watchManifests } = await import('../files/source.ts'); // its libraries would be 8 MB of every agent
+  const onProblems = tellBoth(watcher, log);
+  const watch = watchManifests(root, { onEvents, onProblems });
+  return {
+    synced: stop => wholeOrNothingToLose(watch, log, stop),
+    tell: () => {},
+    tellNode: () => {},
+    close: () => watch.close(),
+  };
+}
+
+/**
+ * Waits until the manifests may replace what stands. A file that cannot be read at the very start may have said
+ * "deny" to the agent before us: its rules stay until the file can be read. Where no rules stand, what can be
+ * read is better than nothing.
+ */
+async function wholeOrNothingToLose(source: ManifestWatch, log: Logger, stop: AbortSignal): Promise<void> {
+  const { complete } = await source.ready;
+  if (complete || !(await rulesStand())) return;
+  log.error({}, 'some manifests cannot be read yet; the rules that stand stay as they are until they can');
+  await Promise.race([source.whole, once(stop)]);
+}
+
+async function rulesStand(): Promise<boolean> {
+  const kernel = await openNftKernel();
+  try {
+    return (await kernel.dump()).ruleset.tables.size > 0;
+  } finally {
+    kernel.close();
+  }
+}
+
+function once(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+function tellBoth(watcher: SourceWatcher, log: Logger): (problems: readonly Problem[]) => void {
+  return problems => {
+    logProblems(log, problems);
+    watcher.onProblems(problems);
+  };
+}
+
+/** One line a problem; what is mended is worth a line too. */
+function logProblems(log: Logger, problems: readonly Problem[]): void {
+  for (const problem of problems) {
+    const { severity, file, object, field } = problem;
+    log[severity === 'error' ? 'error' : 'warn']({ file, object, field }, problemText(problem));
+  }
+  if (problems.length === 0) log.info({}, 'no problems in what was read any more');
+}

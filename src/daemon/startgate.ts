@@ -1,0 +1,132 @@
+/** The start gate, and what becomes of unknown pods: what was asked for, and what a user would expect who did not ask. */
+
+import { existsSync } from 'node:fs';
+import { connect } from 'node:net';
+import type { Logger } from 'pino';
+import type { PodStarts } from '../health/startchecks.ts';
+import type { EventSpec } from '../kube/report/event.ts';
+import type { ClusterEvent } from '../model/cluster.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import type { LocalPods } from '../network/sandboxes/localpods.ts';
+import type { StaleConntrack } from '../network/sandboxes/staleconntrack.ts';
+import type { LateStart, StartGate } from '../network/sandboxes/startgate.ts';
+
+export interface StartGateOptions {
+  readonly node: string;
+  readonly manifests?: string;
+  readonly podNetwork?: 'attach' | 'chained' | 'none';
+  readonly startGate?: 'auto' | 'nri' | 'off';
+  readonly nriSocket?: string;
+  readonly startGateTimeout?: number;
+  readonly unknownPods?: UnknownPods;
+}
+
+/** What the options come to. */
+export interface Starts {
+  readonly unknownPods: UnknownPods;
+  readonly why: string;
+  readonly nriSocket: string;
+  readonly timeoutMs: number;
+  readonly gate: { readonly on: true } | { readonly on: false; readonly why: string };
+}
+
+const DEFAULT_SOCKET = '/var/run/nri/nri.sock';
+const DEFAULT_TIMEOUT_MS = 1500;
+
+export function startsOf(options: StartGateOptions): Starts {
+  const { nriSocket = DEFAULT_SOCKET, startGateTimeout: timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+  const gate = gateOf(options, nriSocket);
+  const [unknownPods, why]: [UnknownPods, string] =
+    options.unknownPods === undefined
+      ? defaultOf(gate.on, options.podNetwork)
+      : [options.unknownPods, `--unknown-pods=${options.unknownPods} says so`];
+  return { unknownPods, why, nriSocket, timeoutMs, gate };
+}
+
+/** Where the agent knows of a pod before it starts, nothing that it does not know is one. */
+function defaultOf(gated: boolean, podNetwork: StartGateOptions['podNetwork']): [UnknownPods, string] {
+  if (gated) return ['deny', 'the start gate is on'];
+  if (podNetwork === 'attach') return ['deny', 'the agent itself attaches pods'];
+  if (podNetwork === 'chained') return ['deny', 'a CNI plugin tells of every pod before it starts'];
+  return ['allow', 'the start gate is off'];
+}
+
+/** A folder of manifests has nothing to do with the pods that a runtime on this machine may run. */
+function gateOf({ startGate = 'auto', manifests }: StartGateOptions, nriSocket: string): Starts['gate'] {
+  if (startGate === 'nri') return { on: true };
+  if (startGate === 'off') return { on: false, why: '--start-gate=off says so' };
+  if (manifests !== undefined) return { on: false, why: 'because pods come from manifests' };
+  if (existsSync(nriSocket)) return { on: true };
+  return { on: false, why: `because no runtime has NRI on: there is no ${nriSocket}` };
+}
+
+/** What is said of such a pod in the cluster. */
+export function lateNotice({ key, uid, message }: LateStart): EventSpec {
+  const [namespace = '', name = ''] = key.split('/');
+  const about = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid };
+  return { about, type: 'Warning', reason: 'RulesLate', note: message };
+}
+
+/** What the gate needs of the agent. */
+export interface GateAgent {
+  note(events: readonly ClusterEvent[], options?: { urgent: boolean }): void;
+  inForce(): Promise<void>;
+  readonly predecessors: StaleConntrack;
+  onLate(late: LateStart): void;
+}
+
+export class PodGate {
+  readonly starts: Starts;
+  readonly #pods: LocalPods;
+  readonly #log: Logger;
+  #gate: StartGate | undefined;
+
+  constructor(starts: Starts, pods: LocalPods, log: Logger) {
+    this.starts = starts;
+    this.#pods = pods;
+    this.#log = log;
+    const fields = { startGate: starts.gate.on ? 'nri' : 'off', unknownPods: starts.unknownPods };
+    if (!starts.gate.on)
+      log.info(fields, `start gate off, ${starts.gate.why}; unknown pods: ${starts.unknownPods}`);
+  }
+
+  /** Until the signal; at once where the gate is off. */
+  async run(agent: GateAgent, signal: AbortSignal): Promise<void> {
+    const { gate, nriSocket, timeoutMs, unknownPods } = this.starts;
+    if (!gate.on || signal.aborted) return;
+    const { StartGate } = await import('../network/sandboxes/startgate.ts');
+    this.#gate = new StartGate({
+      connect: () => connect(nriSocket),
+      pods: this.#pods,
+      note: (events, urgent) => agent.note(events, { urgent }),
+      inForce: () => agent.inForce(),
+      predecessors: agent.predecessors,
+      timeoutMs,
+      unknownPods,
+      log: this.#log,
+      onLate: late => agent.onLate(late),
+    });
+    await this.#gate.run(signal);
+  }
+
+  status(): PodStarts {
+    const { gate, unknownPods, why } = this.starts;
+    if (!gate.on) return { gate: { kind: 'off', why: gate.why }, unknownPods, why };
+    const state = this.#gate?.state;
+    if (state?.kind === 'connected') {
+      const { name, version } = state.runtime;
+      const { inForce, late } = this.#gate!.counts;
+      return { gate: { kind: 'connected', runtime: `${name} ${version}`, inForce, late }, unknownPods, why };
+    }
+    const whyLost = state?.kind === 'lost' ? state.reason : 'still connecting';
+    return { gate: { kind: 'lost', why: whyLost }, unknownPods, why };
+  }
+
+  get counts(): { readonly inForce: number; readonly late: number; readonly withoutAddress: number } {
+    return this.#gate?.counts ?? { inForce: 0, late: 0, withoutAddress: 0 };
+  }
+
+  takeWaits(): readonly number[] {
+    return this.#gate?.takeWaits() ?? [];
+  }
+}

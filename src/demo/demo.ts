@@ -1,0 +1,163 @@
+/**
+ * `sluice demo`: two nodes, a shop and a stranger on this machine, no cluster. Everything is real but the wires:
+ * manifests, agents, kernels, packets.
+ */
+
+import { explainCommand, warnOf } from '../cli/explain.ts';
+import { policyLabel } from '../model/policy.ts';
+import pc from '../terminal/colours.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+import { socketOf } from './agents.ts';
+import type { Try } from './board.ts';
+import { EDITS, type Edit } from './edits.ts';
+import { excerptFor } from './excerpt.ts';
+import { diffLine, heading, line, step, wrap } from './narrate.ts';
+import { changedTries, type Outcomes, observe, wrongOnes } from './outcome.ts';
+import { changeTexts, LEGEND, renderBoard, renderNft, wrongText } from './render.ts';
+import { HOME, MANIFESTS, removeStage, runningDemo, Stage, saveEdits } from './stage.ts';
+
+export interface DemoOptions {
+  /** Leave everything standing. */
+  readonly keep?: boolean;
+  /** Remove what stands, and do nothing else. */
+  readonly remove?: boolean;
+  /** Try the board of what stands once more. */
+  readonly again?: boolean;
+}
+
+export async function demoCommand({
+  keep = false,
+  remove = false,
+  again = false,
+}: DemoOptions): Promise<void> {
+  if (process.getuid?.() !== 0) throw new CommandError('the demo makes network namespaces: run it as root');
+  const running = runningDemo();
+  if (running !== undefined) throw new CommandError(`a demo is running already (process ${running})`);
+  if (again) return tryAgain();
+  if (remove) line(removeStage() ? 'removed the demo that stood' : 'no demo is standing');
+  else await playDemo(keep);
+}
+
+async function playDemo(keep: boolean): Promise<void> {
+  heading('A shop on two nodes');
+  const saved = saveEdits();
+  if (removeStage()) line(pc.dim('removed what an earlier demo left standing'));
+  if (saved !== undefined) line(`${pc.yellow('note')}: your edits of its manifests are in ${saved}`);
+  const stage = await step('2 nodes and 7 pods, as network namespaces of this machine', () => Stage.build());
+  await step('one agent on each node reads the manifests and puts them in force', () => stage.start());
+  await introduce(stage);
+  const before = await showBoard(stage);
+  const edited = await showEdit(stage, EDITS[0]!, before);
+  const relabelled = await showEdit(stage, EDITS[1]!, edited);
+  showKernel(stage);
+  await showExplain();
+  stage.close();
+  finish(stage, [before, edited, relabelled], keep);
+}
+
+async function introduce(stage: Stage): Promise<void> {
+  const { nodes, pods } = stage.lab.topology;
+  const named = nodes.map(
+    ({ name }) => [name, pods.filter(pod => pod.node === name).map(pod => pod.name)] as const,
+  );
+  const policies = [...(await stage.cluster()).policies.values()].map(policyLabel);
+  line();
+  for (const [title, names] of [...named, ['policies', policies] as const])
+    for (const text of wrap(`${title.padEnd(9)} ${names.join(', ')}`)) line(pc.dim(text));
+}
+
+/** The board as it stands, over what a person may have edited. */
+async function tryAgain(): Promise<void> {
+  const stage = await Stage.attach();
+  const problems = await stage.problems();
+  warnOf(problems);
+  if (problems.some(({ object }) => object === undefined)) {
+    stage.close();
+    throw new CommandError('the agents keep what the file said before: mend it, then try --again');
+  }
+  await step('both kernels hold what the manifests say', () => stage.settle());
+  const outcomes = await showBoard(stage);
+  stage.close();
+  judge([outcomes]);
+}
+
+async function showBoard(stage: Stage): Promise<Outcomes> {
+  heading('Who reaches whom: every cell is tried with real packets');
+  const board = await stage.board();
+  const outcomes = await observe(stage.lab, board);
+  printBoard(outcomes);
+  for (const text of LEGEND) line(pc.dim(text));
+  return outcomes;
+}
+
+async function showEdit(stage: Stage, edit: Edit, before: Outcomes): Promise<Outcomes> {
+  heading(edit.title);
+  for (const text of edit.diff) diffLine(text);
+  await step('from the file to both kernels', async () => {
+    edit.apply(MANIFESTS);
+    await stage.settle();
+  });
+  const after = await observe(stage.lab, await stage.board());
+  const changed = changedTries(before, after);
+  printBoard(after, new Set(changed));
+  line(`${pc.yellow('*')} ${changed.length} flows are not what they were:`);
+  for (const text of changeTexts(changed)) line(pc.dim(`    ${text}`));
+  return after;
+}
+
+function printBoard(outcomes: Outcomes, changed?: ReadonlySet<Try>): void {
+  line();
+  for (const text of renderBoard(outcomes, changed)) line(text);
+  line();
+  const wrong = wrongOnes(outcomes);
+  const all = outcomes.board.tries.length;
+  if (wrong.length === 0) line(`${pc.green('✓')} ${all} flows tried, ${all} as policy says`);
+  for (const one of wrong) line(`${pc.bgRed(pc.white(pc.bold(' WRONG ')))} ${wrongText(one)}`);
+}
+
+function showKernel(stage: Stage): void {
+  const node = stage.lab.topology.nodes[0]!.name;
+  heading(`What an operator reads on ${node}: nft list table ip sluice (the way to shop/db)`);
+  for (const text of excerptFor('shop/db', stage.lab.nodeNamespace(node)))
+    for (const part of wrap(text)) line(renderNft(part));
+}
+
+async function showExplain(): Promise<void> {
+  heading('And why: sluice explain guest/visitor shop/db:5432');
+  await explainCommand('guest/visitor', 'shop/db:5432', { manifests: MANIFESTS, output: 'text' });
+}
+
+function finish(stage: Stage, boards: readonly Outcomes[], keep: boolean): void {
+  if (keep) {
+    stage.keep();
+    hint(stage);
+  } else removeStage();
+  judge(boards);
+}
+
+function judge(boards: readonly Outcomes[]): void {
+  const wrong = boards.flatMap(wrongOnes).length;
+  const all = boards.reduce((sum, { board }) => sum + board.tries.length, 0);
+  if (wrong > 0) throw new CommandError(`${wrong} of ${all} flows did not do what policy says`);
+  line();
+  line(pc.green(`All ${all} flows did what policy says.`));
+}
+
+function hint({ lab: { names, topology } }: Stage): void {
+  const node = topology.nodes[0]!.name;
+  const inNode = `ip netns exec ${names.node(node)}`;
+  const socket = `--socket ${socketOf(node, HOME)}`;
+  const sluice = process.env.npm_command === 'exec' ? 'npx sluice' : 'sluice';
+  heading('Everything stays, and the agents go on. Try:');
+  for (const text of [
+    `${inNode} nft list table ip sluice`,
+    `${sluice} status ${socket}`,
+    `${sluice} explain monitoring/prometheus shop/db:9187 ${socket}`,
+    `${inNode} ${sluice} trace shop/api shop/db:5432 --node ${node} --manifests ${MANIFESTS}`,
+    `${inNode} ${sluice} inspect --node ${node} --manifests ${MANIFESTS}`,
+    `vi ${MANIFESTS}/policies.yaml; ${sluice} demo --again`,
+    `tail -f ${HOME}/${node}.log`,
+    `${sluice} demo --remove`,
+  ])
+    line(pc.cyan(text));
+}

@@ -1,0 +1,41 @@
+/** How the demo speaks: headings, steps with their time, plain lines. */
+import pc from '../terminal/colours.ts';
+import { writeLine } from '../terminal/output.ts';
+
+export function heading(text: string): void {
+  writeLine(`\n${pc.bold(pc.cyan('▌'))} ${pc.bold(text)}`);
+}
+
+export function line(text = ''): void {
+  writeLine(text === '' ? '' : `  ${text}`);
+}
+
+/** Says what is being done, then how long it took. */
+export async function step<T>(text: string, work: () => Promise<T> | T): Promise<T> {
+  const tty = process.stdout.isTTY;
+  if (tty) process.stdout.write(pc.dim(`  … ${text}`));
+  const start = performance.now();
+  const result = await work();
+  const took = `${Math.round(performance.now() - start)} ms`;
+  if (tty) process.stdout.write('\r\x1b[2K');
+  writeLine(`  ${pc.green('✓')} ${text} ${pc.dim(took)}`);
+  return result;
+}
+
+export function diffLine(text: string): void {
+  line(text.startsWith('+') ? pc.green(text) : text.startsWith('-') ? pc.red(text) : pc.dim(text));
+}
+
+/** Breaks a long line between words, the rest further in, so that it can be read in any terminal. */
+export function wrap(
+  text: string,
+  columns = (process.stdout.columns ?? Number.POSITIVE_INFINITY) - 2,
+): string[] {
+  const indent = ' '.repeat(text.search(/\S|$/) + 4);
+  const lines = [''];
+  for (const word of text.split(/(?<=\S)(?= )/)) {
+    if (lines.at(-1)!.length + word.length <= columns || lines.at(-1) === '') lines.push(lines.pop() + word);
+    else lines.push(indent + word.trimStart());
+  }
+  return lines;
+}

@@ -1,0 +1,180 @@
+/** What stands while the demo runs: a laboratory, a copy of the example, and one real agent for each node. */
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { compile } from '../compiler/compile.ts';
+import { loadManifests } from '../files/load.ts';
+import { undoAtExit } from '../lab/cleanup.ts';
+import { forgetConnections } from '../lab/conntrack.ts';
+import { attachLab, buildLab, type Lab, removeNamespaces } from '../lab/lab.ts';
+import { inNamespace } from '../lab/netns.ts';
+import { installServices } from '../lab/services.ts';
+import { type Topology, topologyOf } from '../lab/topology.ts';
+import type { Address } from '../model/address.ts';
+import type { ClusterState } from '../model/cluster.ts';
+import type { Problem } from '../model/problem.ts';
+import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
+import type { Kernel } from '../nft/kernel.ts';
+import { plan } from '../nft/plan/plan.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+import { type AgentProcess, agentFailure, startAgent, stopAgent } from './agents.ts';
+import { type Board, boardOf, INTERNET, METADATA } from './board.ts';
+import { digestOf } from './digest.ts';
+import { type KubeService, readServices, translations } from './service.ts';
+import { forgetState, readState, writeState } from './state.ts';
+
+/** Everything of the demo is found, and removed, by these two names. */
+export const PREFIX = 'sluice-demo';
+export const HOME = '/run/sluice-demo';
+export const MANIFESTS = join(HOME, 'manifests');
+
+const EXAMPLE = fileURLToPath(new URL('../../examples/shop', import.meta.url));
+const OUTSIDE: readonly Address[] = [...INTERNET.addresses, ...METADATA.addresses];
+
+export class Stage {
+  readonly lab: Lab;
+  readonly #services: readonly KubeService[];
+  readonly #kernels: ReadonlyMap<string, Kernel>;
+  #agents: readonly AgentProcess[] = [];
+
+  private constructor(lab: Lab, services: readonly KubeService[], kernels: ReadonlyMap<string, Kernel>) {
+    this.lab = lab;
+    this.#services = services;
+    this.#kernels = kernels;
+  }
+
+  /** Builds the laboratory from a fresh copy of the example; nothing is enforced yet. */
+  static async build(): Promise<Stage> {
+    mkdirSync(HOME, { recursive: true });
+    callOffRemoval = undoAtExit(removeStage);
+    writeState({ demo: process.pid, agents: [] });
+    cpSync(EXAMPLE, MANIFESTS, { recursive: true });
+    const { cluster } = await loadManifests(MANIFESTS);
+    const topology = topologyOf(cluster, OUTSIDE);
+    const services = await readServices(MANIFESTS, cluster);
+    const lab = await buildLab(topology, { prefix: PREFIX });
+    installServices(lab, translations(services));
+    return new Stage(lab, services, await openKernels(lab, topology));
+  }
+
+  /** The one that an earlier demo left standing. */
+  static async attach(): Promise<Stage> {
+    if (readState() === undefined)
+      throw new CommandError('no demo is standing: `sluice demo --keep` leaves one');
+    if (!existsSync(MANIFESTS))
+      throw new CommandError(
+        `${MANIFESTS} is gone, and the agents hold what it last said: \`sluice demo --keep\` starts anew`,
+      );
+    const { cluster } = await loadManifests(MANIFESTS);
+    const topology = topologyOf(cluster, OUTSIDE);
+    const lab = attachLab(topology, PREFIX);
+    // Conntrack remembers what the earlier process tried, from the same ports: its answers would still pass.
+    for (const { name } of topology.nodes) forgetConnections(lab.nodeNamespace(name));
+    return new Stage(lab, await readServices(MANIFESTS, cluster), await openKernels(lab, topology));
+  }
+
+  /** Starts the agents, and waits until they have put everything in force. */
+  async start(): Promise<void> {
+    this.#agents = this.lab.topology.nodes.map(({ name }) =>
+      startAgent(name, this.lab.nodeNamespace(name), MANIFESTS, HOME),
+    );
+    writeState({ demo: process.pid, agents: this.#agents.map(({ pid }) => pid) });
+    await this.settle();
+  }
+
+  /** What the manifests say now. */
+  async cluster(): Promise<ClusterState> {
+    return (await loadManifests(MANIFESTS)).cluster;
+  }
+
+  /** What is wrong with them, as a person may have edited them. */
+  async problems(): Promise<readonly Problem[]> {
+    return (await loadManifests(MANIFESTS)).problems;
+  }
+
+  async board(): Promise<Board> {
+    return boardOf(await this.cluster(), this.#services);
+  }
+
+  /** Until every node's kernel holds what the manifests say, which is not asked of the agents. */
+  async settle(): Promise<void> {
+    const cluster = await this.cluster();
+    const deadline = Date.now() + SETTLE_MS;
+    for (const [node, kernel] of this.#kernels)
+      while (!(await isInForce(kernel, cluster, node))) {
+        const failure = this.#agents.map(agentFailure).find(text => text !== undefined);
+        if (failure !== undefined) throw new CommandError(failure);
+        if (Date.now() > deadline)
+          throw new CommandError(
+            `${node}: rules not in force after ${SETTLE_MS / 1000} s; see ${HOME}/${node}.log`,
+          );
+        await new Promise(resolve => setTimeout(resolve, 1));
+      }
+  }
+
+  /** Lets go of the kernels; what stands stays. */
+  close(): void {
+    for (const kernel of this.#kernels.values()) kernel.close();
+  }
+
+  /** Leaves everything standing when this process ends. */
+  keep(): void {
+    this.lab.keep();
+    callOffRemoval();
+    writeState({ agents: this.#agents.map(({ pid }) => pid), manifests: digestOf(MANIFESTS) });
+  }
+}
+
+const SETTLE_MS = 15_000;
+
+let callOffRemoval = () => {};
+
+/** Takes away everything that a demo made, this one or an earlier. Answers whether there was anything. */
+export function removeStage(): boolean {
+  callOffRemoval();
+  const state = readState();
+  for (const pid of state?.agents ?? []) stopAgent(pid, MANIFESTS);
+  removeNamespaces(PREFIX);
+  forgetState();
+  rmSync(HOME, { recursive: true, force: true });
+  return state !== undefined;
+}
+
+/**
+ * Before a new demo takes the place of one that was kept: manifests that a person has edited since are moved aside.
+ * Answers where to, or undefined where there was nothing to save.
+ */
+export function saveEdits(): string | undefined {
+  const written = readState()?.manifests;
+  if (written === undefined || !existsSync(MANIFESTS) || digestOf(MANIFESTS) === written) return undefined;
+  const aside = mkdtempSync(`${HOME}-edited-`);
+  cpSync(MANIFESTS, aside, { recursive: true });
+  return aside;
+}
+
+/** The demo process that is running now, beside this one. */
+export function runningDemo(): number | undefined {
+  const demo = readState()?.demo;
+  return demo !== undefined && demo !== process.pid && isAlive(demo) ? demo : undefined;
+}
+
+async function openKernels({ nodeNamespace }: Lab, { nodes }: Topology): Promise<Map<string, Kernel>> {
+  const kernels = new Map<string, Kernel>();
+  for (const { name } of nodes)
+    kernels.set(name, await inNamespace(nodeNamespace(name), () => openNftKernel()));
+  return kernels;
+}
+
+async function isInForce(kernel: Kernel, cluster: ClusterState, node: string): Promise<boolean> {
+  const { ruleset } = await kernel.dump();
+  return plan(ruleset, compile(cluster, node)).length === 0;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

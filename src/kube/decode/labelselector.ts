@@ -1,0 +1,55 @@
+import type { LabelSelector, Operator, Requirement } from '../../model/selector.ts';
+import { describe, type Field } from './fields.ts';
+import { isLabelKey, isLabelValue } from './names.ts';
+
+/**
+ * A LabelSelector; an absent one is `{}` and selects everything. What the API server refuses is an error (N59):
+ * the CRDs of the cluster policies do not check operators, so it can come from a real server too (4.12).
+ */
+export function readLabelSelector(selector: Field): LabelSelector {
+  if (selector.isPresent) selector.expectMap(['matchLabels', 'matchExpressions']);
+  const requirements = [
+    ...readMatchLabels(selector.get('matchLabels')),
+    ...selector.get('matchExpressions').items().map(readRequirement),
+  ];
+  return { requirements };
+}
+
+function readMatchLabels(labels: Field): Requirement[] {
+  return labels.textEntries().map(([key, value]) => {
+    checkLabel(labels.get(key), key, [value]);
+    return { key, operator: 'In', values: [value] };
+  });
+}
+
+const OPERATORS: readonly Operator[] = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
+
+function readRequirement(expression: Field): Requirement {
+  expression.expectMap(['key', 'operator', 'values']);
+  const key = expression.get('key').requiredText() ?? '';
+  const operator = readOperator(expression.get('operator'));
+  const values = expression
+    .get('values')
+    .items()
+    .map(value => value.requiredText() ?? '');
+  checkLabel(expression, key, values);
+  if (operator !== undefined) checkCount(expression.get('values'), operator, values.length);
+  return { key, operator: operator ?? 'In', values };
+}
+
+function readOperator(operator: Field): Operator | undefined {
+  if (!operator.isPresent) operator.error('is missing');
+  return operator.oneOf(OPERATORS);
+}
+
+function checkCount(values: Field, operator: Operator, count: number): void {
+  const needsValues = operator === 'In' || operator === 'NotIn';
+  if (needsValues && count === 0) values.error(`must name a value, because the operator is ${operator}`);
+  if (!needsValues && count > 0) values.error(`must be empty, because the operator is ${operator}`);
+}
+
+function checkLabel(where: Field, key: string, values: readonly string[]): void {
+  if (!isLabelKey(key)) where.error(`has ${describe(key)}, which is not a label key`);
+  for (const value of values)
+    if (!isLabelValue(value)) where.error(`has ${describe(value)}, which is not a label value`);
+}

@@ -1,0 +1,99 @@
+import { type Address, parseAddress } from '../../model/address.ts';
+import type { ClusterEvent, ContainerPort } from '../../model/cluster.ts';
+import type { Field } from './fields.ts';
+import { readLabels, readName, readNamespace } from './metadata.ts';
+import { PROTOCOLS } from './protocol.ts';
+
+/** A pod has hundreds of fields: only those that policy depends on are read and checked. */
+export function decodePod(object: Field): ClusterEvent | undefined {
+  const pod = object.attempt('the pod stays as it was last known', readIdentity);
+  const { name, namespace, labels, node, hostNetwork, finished, createdAt } = pod.value;
+  if (!pod.clean || name === undefined || namespace === undefined) return undefined;
+  const key = `${namespace}/${name}` as const;
+  const { addresses, ports } = readNetwork(object);
+  // Field by field: an object made by `...` takes half as much again, and there are very many of them.
+  const uid = readUid(object.get('metadata'));
+  const value = {
+    key,
+    namespace,
+    name,
+    uid,
+    labels,
+    node,
+    addresses,
+    hostNetwork,
+    finished,
+    createdAt,
+    ports,
+  };
+  return { type: 'pod', key, value };
+}
+
+/** What selects a pod. With one of these unreadable, nobody can say which policies mean it. */
+function readIdentity(object: Field) {
+  const spec = object.get('spec');
+  return {
+    name: readName(object),
+    namespace: readNamespace(object),
+    labels: readLabels(object),
+    node: spec.get('nodeName').text() ?? '',
+    hostNetwork: spec.get('hostNetwork').boolean() ?? false,
+    // N48: a deletionTimestamp changes nothing until the phase does.
+    finished: ['Succeeded', 'Failed'].includes(object.get('status').get('phase').text() ?? ''),
+    createdAt: object.get('metadata').get('creationTimestamp').text() ?? '',
+  };
+}
+
+const MIRRORED = 'kubernetes.io/config.mirror';
+
+/** The object of a static pod has a uid of its own, and names the one that its kubelet made. */
+function readUid(metadata: Field): string | undefined {
+  const uid = metadata.get('annotations').get(MIRRORED).value ?? metadata.get('uid').value;
+  return typeof uid === 'string' && uid !== '' ? uid : undefined;
+}
+
+function readNetwork(object: Field) {
+  return { addresses: readAddresses(object.get('status')), ports: readPorts(object.get('spec')) };
+}
+
+/** N51: every family's address; podIP only where podIPs is absent. */
+function readAddresses(status: Field): readonly Address[] {
+  const listed = status
+    .get('podIPs')
+    .withEffect('the pod has no address')
+    .items()
+    .map(item => item.get('ip'));
+  const fields = listed.length > 0 ? listed : [status.get('podIP')];
+  const addresses = fields
+    .filter(field => field.isPresent && field.value !== '')
+    .map(field =>
+      field.withEffect('the pod does not have this address').parsed('an IP address', parseAddress),
+    );
+  return [...new Set(addresses.filter(address => address !== undefined))];
+}
+
+/** 4.14: containers, and init containers that keep running beside them. */
+function readPorts(spec: Field): readonly ContainerPort[] {
+  const effect = 'no named port matches here';
+  const sidecars = spec
+    .get('initContainers')
+    .withEffect(effect)
+    .items()
+    .filter(container => container.get('restartPolicy').value === 'Always');
+  const ports = [...spec.get('containers').withEffect(effect).items(), ...sidecars].flatMap(container =>
+    container.get('ports').items().flatMap(readPort),
+  );
+  return ports.slice(); // `flatMap` reserves 16 places
+}
+
+function readPort(port: Field): ContainerPort[] {
+  const { value, clean } = port.attempt('no policy matches the port by its name', readNamedPort);
+  return clean && value !== undefined ? [value] : [];
+}
+
+function readNamedPort(port: Field): ContainerPort | undefined {
+  const name = port.get('name').text() ?? '';
+  const protocol = port.get('protocol').oneOf(PROTOCOLS) ?? 'TCP';
+  const number = port.get('containerPort').integer(1, 65535);
+  return name === '' || number === undefined ? undefined : { name, protocol, port: number };
+}

@@ -1,0 +1,3 @@
+import type { Protocol } from '../../model/policy.ts';
+
+export const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP'];

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest';
+import type { ObjectReference, Problem } from '../../model/problem.ts';
+import { type EventSpec, eventName, eventObject, eventPath } from './event.ts';
+import { ProblemEvents, problemNotices } from './problemevents.ts';
+
+const ABOUT: ObjectReference = {
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  namespace: 'shop',
+  name: 'web',
+  uid: '6c2b',
+  generation: 3,
+};
+const NOTICE: EventSpec = { about: ABOUT, type: 'Warning', reason: 'InvalidPolicy', note: 'a is no b; c' };
+const { namespace: _, ...CLUSTER_WIDE } = { ...ABOUT, kind: 'ClusterNetworkPolicy', name: 'platform' };
+const AT = new Date('2026-03-04T05:06:07.890Z');
+
+describe('eventObject()', () => {
+  test('is what kubectl looks for: kind, name, namespace and uid of the object', () => {
+    expect(eventObject(NOTICE, { node: 'node-1', at: AT })).toEqual({
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: expect.stringMatching(/^sluice\.[0-9a-f]{32}$/), namespace: 'shop' },
+      involvedObject: {
+        apiVersion: 'networking.k8s.io/v1',
+        kind: 'NetworkPolicy',
+        namespace: 'shop',
+        name: 'web',
+        uid: '6c2b',
+      },
+      type: 'Warning',
+      reason: 'InvalidPolicy',
+      message: 'a is no b; c (generation 3)',
+      source: { component: 'sluice', host: 'node-1' },
+      reportingComponent: 'sluice',
+      reportingInstance: 'node-1',
+      firstTimestamp: '2026-03-04T05:06:07Z',
+      lastTimestamp: '2026-03-04T05:06:07Z',
+      count: 1,
+    });
+    expect(eventPath(NOTICE)).toBe('/api/v1/namespaces/shop/events');
+  });
+
+  test('is in namespace default for an object that lives in none, which it says of no namespace', () => {
+    const notice = { ...NOTICE, about: CLUSTER_WIDE };
+    const event = eventObject(notice, { node: 'node-1', at: AT });
+    expect(event).toMatchObject({ metadata: { namespace: 'default' }, involvedObject: { name: 'platform' } });
+    expect(event).not.toHaveProperty('involvedObject.namespace');
+    expect(eventPath(notice)).toBe('/api/v1/namespaces/default/events');
+  });
+
+  test.each([
+    ['ASCII', 'x'.repeat(5000)],
+    ['three bytes a character', '語'.repeat(2000)],
+    ['four bytes a character, off the grid', `xx${'🦥'.repeat(2000)}`],
+  ])('has a message of 1,024 bytes at most: %s', (_, note) => {
+    const { message } = eventObject({ ...NOTICE, note }, { node: 'n', at: AT }) as { message: string };
+    expect(Buffer.byteLength(message)).toBeLessThanOrEqual(1024);
+    expect(Buffer.byteLength(message)).toBeGreaterThan(1000);
+    expect(message).toMatch(/[^\uFFFD]…$/);
+  });
+});
+
+describe('eventName()', () => {
+  test('is the same for the same notice, whoever says it and whenever', () => {
+    const [one, two] = ['one', 'two'].map(node => eventObject({ ...NOTICE }, { node, at: new Date() }));
+    expect(one).toHaveProperty('metadata.name', eventName(NOTICE));
+    expect(two).toHaveProperty('metadata.name', eventName(NOTICE));
+  });
+
+  test.each<[string, Partial<EventSpec>]>([
+    ['another generation', { about: { ...ABOUT, generation: 4 } }],
+    ['another object of the same name', { about: { ...ABOUT, uid: 'ffff' } }],
+    ['another kind', { about: { ...ABOUT, kind: 'Pod' } }],
+    ['another note', { note: 'a is no c; c' }],
+    ['another reason', { reason: 'DoubtfulPolicy' }],
+  ])('is another for %s', (_, other) => {
+    expect(eventName({ ...NOTICE, ...other })).not.toBe(eventName(NOTICE));
+  });
+});
+
+const problem = (message: string, about: ObjectReference | undefined = ABOUT): Problem => ({
+  severity: 'error',
+  object: 'NetworkPolicy shop/web',
+  field: 'spec',
+  message,
+  effect: 'it is ignored',
+  ...(about && { about }),
+});
+
+describe('ProblemEvents', () => {
+  const said: string[] = [];
+  const taken: string[] = [];
+  const poster = {
+    post: ({ note }: EventSpec) => void said.push(note),
+    withdraw: (name: string) => void taken.push(name),
+  };
+
+  test('tells each problem when it begins, takes it back when it ends, and tells it again when it returns', () => {
+    const events = new ProblemEvents(poster);
+    const [a, b] = [problem('is a'), problem('is b')];
+    events.tell([a]);
+    events.tell([a, b]);
+    expect(said).toEqual(['spec is a; it is ignored', 'spec is b; it is ignored']);
+    events.tell([b]);
+    expect(taken).toEqual([eventName(problemNotices([a])[0]!)]);
+    events.tell([]);
+    expect(said).toHaveLength(2);
+    events.tell([a]);
+    expect(said).toHaveLength(3);
+  });
+
+  test('tells nothing of what is in a file, or is no policy', () => {
+    expect(problemNotices([{ ...problem('is a'), about: undefined } as never])).toEqual([]);
+  });
+
+  test('tells twenty problems of one policy at most, and all others of another', () => {
+    const many = Array.from({ length: 30 }, (_, i) => problem(`is ${i}`));
+    const other = problem('is other', { ...ABOUT, name: 'other' });
+    expect(problemNotices([...many, other]).map(({ note }) => note)).toEqual([
+      ...many.slice(0, 20).map(({ message }) => `spec ${message}; it is ignored`),
+      'spec is other; it is ignored',
+    ]);
+  });
+
+  test('tells warnings as warnings: Kubernetes has no word for errors', () => {
+    const [notice] = problemNotices([{ ...problem('is a'), severity: 'warning' }]);
+    expect(notice).toMatchObject({ type: 'Warning', reason: 'DoubtfulPolicy' });
+  });
+});

@@ -1,0 +1,116 @@
+/**
+ * Tells the cluster: POSTs Events one after another, each after a wait by lot, because all nodes have the same to
+ * say at the same moment. What the server does not take is tried again, each time later, and given up in the end:
+ * Events are a courtesy, and nothing waits for them.
+ */
+import type { Creator } from '../client/api.ts';
+import { ApiError, type ApiErrorCode, reasonOf } from '../client/apierror.ts';
+import type { Timing } from '../client/backoff.ts';
+import { type EventSpec, eventName, eventObject, eventPath } from './event.ts';
+
+export interface EventPosterOptions {
+  readonly api: Creator;
+  /** Name of this node. */
+  readonly node: string;
+  readonly timing: Timing;
+  readonly now?: () => Date;
+  /** Told once for each kind of refusal. */
+  readonly onTrouble: (reason: string) => void;
+}
+
+const LONGEST_GAP_MS = 1_000;
+const RETRY_MS = { first: 1_000, most: 300_000 };
+const MOST_TRIES = 10;
+const MOST_WAITING = 1_000;
+
+interface Waiting {
+  readonly notice: EventSpec;
+  tries: number;
+}
+
+export class EventRecorder {
+  readonly #options: Required<EventPosterOptions>;
+  /** By name, the next one first. */
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #troubles = new Set<ApiErrorCode>();
+  #failures = 0;
+  #wake: () => void = () => {};
+
+  constructor(options: EventPosterOptions) {
+    this.#options = { now: () => new Date(), ...options };
+  }
+
+  /** Never waits. Beyond a thousand that wait, notices are lost. */
+  post(notice: EventSpec): void {
+    const name = eventName(notice);
+    if (this.#waiting.has(name) || this.#waiting.size >= MOST_WAITING) return;
+    this.#waiting.set(name, { notice, tries: 0 });
+    this.#wake();
+  }
+
+  /** Takes back what holds no more, if it was not said yet. */
+  withdraw(name: string): void {
+    this.#waiting.delete(name);
+  }
+
+  /** How many are still to be said. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** Until the signal; what waits then is never said. */
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.#wake(), { once: true });
+    while (!signal.aborted) {
+      if (this.#waiting.size === 0) await this.#something();
+      await this.#options.timing.sleep(this.#waitMs(), signal);
+      if (!signal.aborted) await this.#postNext(signal);
+    }
+  }
+
+  #something(): Promise<void> {
+    return new Promise(resolve => {
+      this.#wake = resolve;
+    });
+  }
+
+  #waitMs(): number {
+    const random = this.#options.timing.random();
+    if (this.#failures === 0) return LONGEST_GAP_MS * random;
+    const whole = Math.min(RETRY_MS.first * 2 ** (this.#failures - 1), RETRY_MS.most);
+    return whole * (0.5 + random / 2);
+  }
+
+  async #postNext(signal: AbortSignal): Promise<void> {
+    const [next] = this.#waiting;
+    if (next === undefined) return;
+    const [name, waiting] = next;
+    try {
+      await this.#create(waiting.notice, signal);
+      this.#waiting.delete(name);
+      this.#failures = 0;
+    } catch (error) {
+      if (!signal.aborted) this.#tryLater(name, waiting, error);
+    }
+  }
+
+  async #create(notice: EventSpec, signal: AbortSignal): Promise<void> {
+    const { api, node, now } = this.#options;
+    try {
+      await api.create(eventPath(notice), eventObject(notice, { node, at: now() }), signal);
+    } catch (error) {
+      // Another node was first, or we were before we began anew.
+      if (!(error instanceof ApiError && error.code === 409)) throw error;
+    }
+  }
+
+  #tryLater(name: string, waiting: Waiting, error: unknown): void {
+    this.#failures++;
+    // It may have been withdrawn meanwhile; else it goes to the end.
+    if (this.#waiting.delete(name) && ++waiting.tries < MOST_TRIES) this.#waiting.set(name, waiting);
+    const code = error instanceof ApiError ? error.code : 'garbled';
+    if (this.#troubles.has(code)) return;
+    this.#troubles.add(code);
+    this.#options.onTrouble(reasonOf(error));
+  }
+}

@@ -1,0 +1,41 @@
+import { type ObjectReference, type Problem, problemNote } from '../../model/problem.ts';
+import { type EventSpec, eventName } from './event.ts';
+import type { EventRecorder } from './eventrecorder.ts';
+
+/** One policy may be wrong in a thousand places; its author gets these, and the rest by `sluice check`. */
+const MOST_OF_ONE_OBJECT = 20;
+
+/** Makes Events of what is wrong with policies: one when it begins to be wrong, none when it no longer is. */
+export class ProblemEvents {
+  readonly #poster: Pick<EventRecorder, 'post' | 'withdraw'>;
+  /** Names of what was told of what is wrong now. */
+  #told: ReadonlySet<string> = new Set();
+
+  constructor(poster: Pick<EventRecorder, 'post' | 'withdraw'>) {
+    this.#poster = poster;
+  }
+
+  /** Everything that is wrong now. */
+  tell(problems: readonly Problem[]): void {
+    const notices = new Map(problemNotices(problems).map(notice => [eventName(notice), notice]));
+    for (const name of this.#told) if (!notices.has(name)) this.#poster.withdraw(name);
+    for (const [name, notice] of notices) if (!this.#told.has(name)) this.#poster.post(notice);
+    this.#told = new Set(notices.keys());
+  }
+}
+
+/** What the authors of these policies should know. */
+export function problemNotices(problems: readonly Problem[]): readonly EventSpec[] {
+  const counts = new Map<ObjectReference, number>();
+  return problems.flatMap(problem => {
+    if (problem.about === undefined) return [];
+    const count = (counts.get(problem.about) ?? 0) + 1;
+    counts.set(problem.about, count);
+    return count > MOST_OF_ONE_OBJECT ? [] : [problemNotice(problem, problem.about)];
+  });
+}
+
+function problemNotice(problem: Problem, about: ObjectReference): EventSpec {
+  const reason = problem.severity === 'error' ? 'InvalidPolicy' : 'DoubtfulPolicy';
+  return { about, type: 'Warning', reason, note: problemNote(problem) };
+}

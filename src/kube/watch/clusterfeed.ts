@@ -1,0 +1,55 @@
+import type { ClusterEvent } from '../../model/cluster.ts';
+import type { Problem } from '../../model/problem.ts';
+import { PolicyHold } from './hold.ts';
+
+/** How it stands with one kind of object. */
+export interface SourceStatus {
+  /** `Pod`, `ClusterNetworkPolicy`. */
+  readonly source: string;
+  /** Of a kind that is served in several; absent where there is one only. */
+  readonly version?: string;
+  /** Read whole for the first time; unreadable, so that what was known stays; readable again; not served at all. */
+  readonly state: 'synced' | 'lost' | 'recovered' | 'absent';
+  readonly reason?: string;
+}
+
+export interface ClusterListener {
+  /** What changed at one moment; never empty. */
+  onEvents(events: readonly ClusterEvent[]): void;
+  /** Everything that is wrong with objects of the cluster now, whenever that changes. */
+  onProblems(problems: readonly Problem[]): void;
+  onSource(status: SourceStatus): void;
+}
+
+/** Where all sources of one cluster tell what they found. */
+export class ClusterFeed {
+  readonly hold: PolicyHold;
+  readonly #listener: ClusterListener;
+  readonly #problems = new Map<string, readonly Problem[]>();
+  #toldProblems = '[]';
+
+  constructor(listener: ClusterListener, node?: string) {
+    this.#listener = listener;
+    this.hold = new PolicyHold(node);
+  }
+
+  /** Also with nothing new, for what was held back. */
+  tell(events: readonly ClusterEvent[]): void {
+    const passed = this.hold.pass(events);
+    if (passed.length > 0) this.#listener.onEvents(passed);
+  }
+
+  /** All that is wrong with the objects of one source. */
+  tellProblems(source: string, problems: readonly Problem[]): void {
+    if (problems.length === 0 && !this.#problems.has(source)) return;
+    this.#problems.set(source, problems);
+    const all = [...this.#problems.values()].flat();
+    const text = JSON.stringify(all);
+    if (text !== this.#toldProblems) this.#listener.onProblems(all);
+    this.#toldProblems = text;
+  }
+
+  tellStatus(status: SourceStatus): void {
+    this.#listener.onSource(status);
+  }
+}

@@ -1,0 +1,89 @@
+import { hash } from 'node:crypto';
+import type { ClusterEvent } from '../../model/cluster.ts';
+import type { Problem } from '../../model/problem.ts';
+import { decodeObject } from '../decode/decode.ts';
+import { referenceOf } from '../report/identity.ts';
+import { goneEvent, type Resource } from './resource.ts';
+import { revisionOf } from './revision.ts';
+
+/**
+ * Which objects of one kind were told to the world, and at which revision; of the objects themselves nothing is
+ * kept but a digest. While a list is read, what it has not shown yet is only suspected to be gone, and at its end it is known.
+ *
+ *     put/delete ─▶ events          startList … put … put … endList ─▶ events of what vanished
+ */
+export class Objects {
+  readonly #resource: Resource;
+  /** By name, `shop/web`; empty where the object has to be read again even at the same revision. */
+  readonly #revisions = new Map<string, string>();
+  /** Of each object that was told, a digest of what was told: most changes are of no interest to policy. */
+  readonly #told = new Map<string, string>();
+  readonly #problems = new Map<string, readonly Problem[]>();
+  /** Names that the list being read has not shown yet. */
+  #unseen: Set<string> | undefined;
+
+  constructor(resource: Resource) {
+    this.#resource = resource;
+  }
+
+  /** Takes an object in as it is now; one that cannot be read stays what it was. */
+  put(name: string, object: unknown): readonly ClusterEvent[] {
+    const revision = revisionOf(object) ?? '';
+    this.#unseen?.delete(name);
+    if (revision !== '' && this.#revisions.get(name) === revision) return [];
+    this.#revisions.set(name, revision);
+    const { event, problems } = decodeObject(object);
+    if (problems.length > 0) this.#problems.set(name, aboutPolicy(problems, object));
+    else this.#problems.delete(name);
+    return event === undefined || !this.#isNews(name, event) ? [] : [event];
+  }
+
+  delete(name: string): readonly ClusterEvent[] {
+    return this.#forget(name);
+  }
+
+  startList(): void {
+    this.#unseen = new Set(this.#revisions.keys());
+  }
+
+  /** What the list did not show is gone. */
+  endList(): readonly ClusterEvent[] {
+    const gone = [...(this.#unseen ?? [])];
+    this.#unseen = undefined;
+    return gone.flatMap(name => this.#forget(name));
+  }
+
+  /** Reads every object again when it is shown next: its revision no longer says what it is. */
+  distrustRevisions(): void {
+    for (const name of this.#revisions.keys()) this.#revisions.set(name, '');
+  }
+
+  /** All of them are gone. */
+  clear(): readonly ClusterEvent[] {
+    return [...this.#revisions.keys()].flatMap(name => this.#forget(name));
+  }
+
+  get problems(): readonly Problem[] {
+    return [...this.#problems.values()].flat();
+  }
+
+  #isNews(name: string, event: ClusterEvent): boolean {
+    const digest = hash('sha1', JSON.stringify(event), 'base64');
+    const isNews = this.#told.get(name) !== digest;
+    this.#told.set(name, digest);
+    return isNews;
+  }
+
+  #forget(name: string): readonly ClusterEvent[] {
+    this.#unseen?.delete(name);
+    this.#revisions.delete(name);
+    this.#problems.delete(name);
+    return this.#told.delete(name) ? [goneEvent(this.#resource, name)] : [];
+  }
+}
+
+/** Only policies have authors who wait for an answer. */
+function aboutPolicy(problems: readonly Problem[], object: unknown): readonly Problem[] {
+  const about = referenceOf(object);
+  return about?.kind.endsWith('Policy') ? problems.map(problem => ({ ...problem, about })) : problems;
+}

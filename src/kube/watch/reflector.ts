@@ -1,0 +1,180 @@
+/**
+ * Follows one resource of the API server: reads it whole once, then every change of it, for as long as it takes.
+ *
+ *     ┌──────── no revision ◀──── 410, ERROR, rolled back ──────┐
+ *     ▼                                                         │
+ *  streaming list ──▶ (goes on as) ──▶ watch from the revision ─┤
+ *     │ 422: cannot stream              ▲          ▲            │ cut, time-out, 401, 403, 500 …
+ *     ▼                                 │          └─ back-off ─┘
+ *  pages of 500 ────────────────────────┘
+ *
+ * Only the end of a whole list, or the server's word in a watch, ever says that an object is gone.
+ */
+import type { Api, Query } from '../client/api.ts';
+import { ApiError, isExpired, isNotUnderstood } from '../client/apierror.ts';
+import { backoffMs, type Timing } from '../client/backoff.ts';
+import { lineBatches } from '../client/lines.ts';
+import { listPages, readListPage } from './listpage.ts';
+import { type Resource, selection } from './resource.ts';
+import { isRolledBack } from './revision.ts';
+import { parseWatchEvent, type WatchEvent } from './watchevent.ts';
+
+export type Change =
+  | { readonly type: 'put' | 'gone'; readonly name: string; readonly object: unknown }
+  /** The list that began is whole: what it did not show is gone. */
+  | { readonly type: 'listed' };
+
+/** Who wants to know. All of it is synchronous. */
+export interface Follower {
+  /** A list begins. After `rolledBack`, an object may differ although its revision is the same. */
+  onList(rolledBack: boolean): void;
+  /** All changes that came in one piece. */
+  onChanges(changes: readonly Change[]): void;
+  /** Changes flow again, or no longer; with a reason where a try to get them back has failed. */
+  onFlow(isFlowing: boolean, reason?: unknown): void;
+}
+
+const STREAMED_LIST = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
+/** The server ends a watch after this long, a half of it by lot, so that clients spread over its replicas. */
+const WATCH_SECONDS = 600;
+/** A watch that ends sooner is one that failed. */
+const SHORT_WATCH_MS = 1000;
+
+export class Reflector {
+  readonly #api: Api;
+  readonly #resource: Resource;
+  readonly #follower: Follower;
+  readonly #timing: Timing;
+  /** What was seen is all there was at this revision; without one it has to be listed. */
+  #revision: string | undefined;
+  #rolledBack = false;
+  /** The server may have been restored from a backup since it was last heard. */
+  #isSuspect = false;
+  #failures = 0;
+
+  constructor(api: Api, resource: Resource, follower: Follower, timing: Timing) {
+    this.#api = api;
+    this.#resource = resource;
+    this.#follower = follower;
+    this.#timing = timing;
+  }
+
+  /** Runs until the signal, whatever the server does. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const error = await this.#follow(signal).catch((error: unknown) => error);
+      if (!signal.aborted && error !== undefined) await this.#recover(error, signal);
+    }
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    if (this.#isSuspect && this.#revision !== undefined) await this.#checkRevision(this.#revision, signal);
+    if (this.#revision === undefined) await this.#list(signal);
+    else await this.#watch({ resourceVersion: this.#revision }, signal);
+  }
+
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    this.#isSuspect = true;
+    if (isExpired(error)) this.#revision = undefined;
+    this.#follower.onFlow(false, this.#failures > 0 ? error : undefined);
+    const askedMs = error instanceof ApiError ? error.retryAfterMs : 0;
+    const waitMs = Math.max(askedMs, backoffMs(this.#failures++, this.#timing.random()));
+    await this.#timing.sleep(waitMs, signal);
+  }
+
+  /**
+   * On a storage that was rolled back, a watch from our revision would wait in silence until the new history is
+   * as long as the old one.
+   */
+  async #checkRevision(known: string, signal: AbortSignal): Promise<void> {
+    const { revision } = await readListPage(this.#api, this.#resource, { limit: '1' }, signal);
+    this.#rolledBack = isRolledBack(revision, known);
+    if (this.#rolledBack) this.#revision = undefined;
+    this.#isSuspect = false;
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    this.#follower.onList(this.#rolledBack);
+    try {
+      await this.#watch(STREAMED_LIST, signal);
+    } catch (error) {
+      if (this.#revision !== undefined || !isNotUnderstood(error)) throw error;
+      await this.#readPages(signal);
+    }
+  }
+
+  async #readPages(signal: AbortSignal): Promise<void> {
+    let revision: string | undefined;
+    for await (const page of listPages(this.#api, this.#resource, signal)) {
+      signal.throwIfAborted();
+      this.#follower.onChanges(page.items.map(item => ({ type: 'put', ...item })));
+      revision ??= page.revision;
+    }
+    this.#follower.onChanges([{ type: 'listed' }]);
+    this.#progress(revision);
+    this.#follower.onFlow(true);
+  }
+
+  async #watch(query: Query, signal: AbortSignal): Promise<void> {
+    const seconds = Math.ceil((WATCH_SECONDS / 2) * (1 + this.#timing.random()));
+    const options = { watch: 'true', allowWatchBookmarks: 'true', timeoutSeconds: String(seconds) };
+    const body = await this.#api.get(
+      this.#resource.path,
+      { ...selection(this.#resource), ...options, ...query },
+      signal,
+    );
+    const startedMs = this.#timing.now();
+    if (this.#revision !== undefined) this.#follower.onFlow(true);
+    try {
+      for await (const lines of lineBatches(body)) {
+        signal.throwIfAborted();
+        this.#take(lines);
+      }
+    } finally {
+      if (this.#timing.now() - startedMs >= SHORT_WATCH_MS) this.#progress(this.#revision);
+    }
+    this.#judgeEnd(this.#timing.now() - startedMs, seconds * 1000);
+  }
+
+  /** What a watch said and nobody understood may have been a change: then only a list tells. */
+  #take(lines: readonly string[]): void {
+    try {
+      const events = lines.map(parseWatchEvent);
+      this.#tell(events);
+    } catch (error) {
+      this.#revision = undefined;
+      throw error;
+    }
+  }
+
+  #tell(events: readonly WatchEvent[]): void {
+    const isListed = this.#revision === undefined && events.some(isEndOfList);
+    this.#follower.onChanges(events.flatMap(toChange));
+    if (isListed || this.#revision !== undefined) this.#progress(events.at(-1)?.revision ?? this.#revision);
+    if (isListed) this.#follower.onFlow(true);
+  }
+
+  #progress(revision: string | undefined): void {
+    if (revision === undefined) return;
+    this.#revision = revision;
+    this.#failures = 0;
+    this.#rolledBack = false;
+    this.#isSuspect = false;
+  }
+
+  /** A watch that ends in order before its time was ended by a server that goes away. */
+  #judgeEnd(lastedMs: number, plannedMs: number): void {
+    if (this.#revision === undefined) throw new ApiError('cut', 'the list ends early');
+    if (lastedMs < SHORT_WATCH_MS) throw new ApiError('cut', 'the watch ends as soon as it begins');
+    if (lastedMs < plannedMs * 0.9) this.#isSuspect = true;
+  }
+}
+
+function isEndOfList(event: WatchEvent): boolean {
+  return event.type === 'bookmark' && event.endsList;
+}
+
+function toChange(event: WatchEvent): readonly Change[] {
+  if (event.type !== 'bookmark') return [event];
+  return event.endsList ? [{ type: 'listed' }] : [];
+}

@@ -1,0 +1,11 @@
+/** The networks that a node gives to its pods, and what becomes of addresses in them that no known pod has. */
+import { type Cidr, parseCidr } from './address.ts';
+import type { Node } from './cluster.ts';
+
+/** What becomes of an address of this node's pod networks that no known pod has. */
+export type UnknownPods = 'deny' | 'allow';
+
+/** `spec.podCIDRs`, those of them that are networks. */
+export function podCidrsOf(node: Node | undefined): Cidr[] {
+  return (node?.podCidrs ?? []).map(parseCidr).filter(cidr => cidr !== undefined);
+}

@@ -1,0 +1,121 @@
+/** Numbers of `linux/netlink.h`, `linux/netfilter/nfnetlink.h` and `linux/netfilter/nf_tables.h`, by their own names. */
+import type { Family } from '../../model/address.ts';
+
+export const NETLINK_NETFILTER = 12;
+const NFNL_SUBSYS_NFTABLES = 10;
+
+export const NLMSG = { ERROR: 2, DONE: 3, BATCH_BEGIN: 0x10, BATCH_END: 0x11 } as const;
+
+export const NLM_F = {
+  REQUEST: 0x1,
+  ACK: 0x4,
+  ECHO: 0x8,
+  DUMP_INTR: 0x10,
+  DUMP: 0x300,
+  EXCL: 0x200,
+  CREATE: 0x400,
+  APPEND: 0x800,
+  /** In an NLMSG_ERROR: only the header of the refused message is quoted; attributes follow. */
+  CAPPED: 0x100,
+  ACK_TLVS: 0x200,
+} as const;
+
+export const NLMSGERR_ATTR = { MSG: 1, OFFS: 2 } as const;
+
+export const NFNL_BATCH_GENID = 1;
+
+const subsystem = <const T extends Record<string, number>>(types: T): T =>
+  Object.fromEntries(
+    Object.entries(types).map(([name, type]) => [name, (NFNL_SUBSYS_NFTABLES << 8) | type]),
+  ) as T;
+
+/** NFT_MSG_*, with the subsystem in the upper byte. */
+export const MSG = subsystem({
+  NEWTABLE: 0,
+  GETTABLE: 1,
+  DELTABLE: 2,
+  NEWCHAIN: 3,
+  GETCHAIN: 4,
+  DELCHAIN: 5,
+  NEWRULE: 6,
+  GETRULE: 7,
+  DELRULE: 8,
+  NEWSET: 9,
+  GETSET: 10,
+  DELSET: 11,
+  NEWSETELEM: 12,
+  GETSETELEM: 13,
+  DELSETELEM: 14,
+  NEWGEN: 15,
+  GETGEN: 16,
+});
+
+/** nfgen_family: NFPROTO_IPV4, NFPROTO_IPV6. */
+export const NFPROTO: Readonly<Record<Family, number>> = { ip: 2, ip6: 10 };
+
+export const TABLE = { NAME: 1, FLAGS: 2, OWNER: 7 } as const;
+/** OWNER: only the socket that made the table may change it. PERSIST (6.9): it outlives the socket, without an owner. */
+export const TABLE_F = { OWNER: 2, PERSIST: 4 } as const;
+
+export const CHAIN = { TABLE: 1, NAME: 3, HOOK: 4, POLICY: 5, TYPE: 7, FLAGS: 10 } as const;
+export const CHAIN_F_BINDING = 4;
+export const HOOK = { NUM: 1, PRIORITY: 2 } as const;
+/** NF_INET_*. */
+export const HOOK_NUMBER = { prerouting: 0, input: 1, forward: 2, output: 3, postrouting: 4 } as const;
+/** NF_DROP, NF_ACCEPT. */
+export const CHAIN_POLICY = { drop: 0, accept: 1 } as const;
+
+export const RULE = { TABLE: 1, CHAIN: 2, EXPRESSIONS: 4, USERDATA: 7 } as const;
+
+export const SET = {
+  TABLE: 1,
+  NAME: 2,
+  FLAGS: 3,
+  KEY_TYPE: 4,
+  KEY_LEN: 5,
+  DATA_TYPE: 6,
+  DATA_LEN: 7,
+  DESC: 9,
+  ID: 10,
+  USERDATA: 13,
+} as const;
+export const SET_F = { ANONYMOUS: 1, CONSTANT: 2, INTERVAL: 4, MAP: 8 } as const;
+export const SET_DESC_SIZE = 1;
+
+export const LIST_ELEM = 1;
+export const ELEMENTS = { TABLE: 1, SET: 2, ELEMENTS: 3 } as const;
+export const ELEMENT = { KEY: 1, DATA: 2, FLAGS: 3, USERDATA: 6 } as const;
+export const ELEMENT_F = { INTERVAL_END: 1, CATCHALL: 2 } as const;
+/** The key text of the element that stands for all keys without one, as nft writes it. Never ours. */
+export const CATCHALL = '*';
+
+/** NFTA_SET_DATA_TYPE of a verdict map. */
+export const DATA_VERDICT_TYPE = 0xffffff00;
+export const DATA = { VALUE: 1, VERDICT: 2 } as const;
+export const VERDICT = { CODE: 1, CHAIN: 2 } as const;
+/** NF_DROP, NF_ACCEPT, NFT_JUMP, NFT_GOTO, NFT_RETURN as u32. */
+export const VERDICT_CODE = {
+  drop: 0,
+  accept: 1,
+  jump: 0xfffffffd,
+  goto: 0xfffffffc,
+  return: 0xfffffffb,
+} as const;
+
+export const EXPR = { NAME: 1, DATA: 2 } as const;
+export const META = { DREG: 1, KEY: 2 } as const;
+export const CT = { DREG: 1, KEY: 2 } as const;
+export const PAYLOAD = { DREG: 1, BASE: 2, OFFSET: 3, LEN: 4 } as const;
+export const BITWISE = { SREG: 1, DREG: 2, LEN: 3, MASK: 4, XOR: 5, OP: 6 } as const;
+export const CMP = { SREG: 1, OP: 2, DATA: 3 } as const;
+export const LOOKUP = { SET: 1, SREG: 2, DREG: 3, FLAGS: 5 } as const;
+export const LOOKUP_F_INV = 1;
+export const IMMEDIATE = { DREG: 1, DATA: 2 } as const;
+
+export const REG_VERDICT = 0;
+export const REG32_00 = 8;
+
+export const GEN_ID = 1;
+
+/** `libnftnl/udata.h`: what stands in a NFTA_*_USERDATA as type, length, value. */
+export const UDATA = { RULE_COMMENT: 0, ELEMENT_COMMENT: 0, SET_COMMENT: 7 } as const;

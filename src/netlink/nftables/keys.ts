@@ -1,0 +1,77 @@
+/** The key of a set's elements, text <-> bytes: fields side by side, each padded to four bytes if there are several. */
+import type { ElementKey, FieldType } from '../../nft/ruleset.ts';
+import { align } from '../wire/attributes.ts';
+import { FIELD_LENGTH, readField, writeField } from './fields.ts';
+
+const SEPARATOR = ' . ';
+
+/** `nft describe`: the numbers that make `nft list` print a key as what it is. */
+const TYPE_ID: Readonly<Record<FieldType, number>> = {
+  ipv4_addr: 7,
+  ipv6_addr: 8,
+  inet_proto: 12,
+  inet_service: 13,
+};
+
+const FIELD_BY_ID = new Map(Object.entries(TYPE_ID).map(([type, id]) => [id, type as FieldType]));
+const BITS_PER_TYPE = 6;
+
+/** NFTA_SET_KEY_TYPE: of a concatenation, six bits for each field. */
+export function keyType(key: readonly FieldType[]): number {
+  return key.reduce((id, type) => (id << BITS_PER_TYPE) | TYPE_ID[type], 0);
+}
+
+/** The fields that a key type stands for; none if one of them is not ours. */
+export function fieldsOfType(id: number): readonly FieldType[] {
+  const fields: FieldType[] = [];
+  for (let rest = id; rest > 0; rest >>>= BITS_PER_TYPE) {
+    const field = FIELD_BY_ID.get(rest & ((1 << BITS_PER_TYPE) - 1));
+    if (field === undefined) return [];
+    fields.unshift(field);
+  }
+  return fields;
+}
+
+/**
+ * NFTA_SET_KEY_LEN. An unpadded concatenation is accepted by the kernel and never matches: the fields of a rule's
+ * look-up stand in registers of four bytes.
+ */
+export function keyLength(key: readonly FieldType[]): number {
+  if (key.length === 1) return FIELD_LENGTH[key[0]!];
+  return key.reduce((length, type) => length + align(FIELD_LENGTH[type]), 0);
+}
+
+/** Into bytes that are zero. */
+export function writeKey(key: readonly FieldType[], text: ElementKey, bytes: Uint8Array, at: number): void {
+  if (key.length === 1) writeField(key[0]!, text, 0, text.length, bytes, at);
+  else writeFields(key, text, bytes, at);
+}
+
+function writeFields(key: readonly FieldType[], text: ElementKey, bytes: Uint8Array, at: number): void {
+  let start = 0;
+  let to = at;
+  for (let i = 0; i < key.length; i++) {
+    const end = fieldEnd(text, start, i === key.length - 1);
+    writeField(key[i]!, text, start, end, bytes, to);
+    to += align(FIELD_LENGTH[key[i]!]);
+    start = end + SEPARATOR.length;
+  }
+}
+
+function fieldEnd(text: string, start: number, last: boolean): number {
+  const end = text.indexOf(SEPARATOR, start);
+  if ((end === -1) !== last) throw new RangeError(`set element "${text}": wrong number of fields`);
+  return last ? text.length : end;
+}
+
+export function readKey(key: readonly FieldType[], bytes: Uint8Array, at: number): ElementKey {
+  if (key.length === 1) return readField(key[0]!, bytes, at);
+  let from = at;
+  let text = '';
+  for (const type of key) {
+    if (from > at) text += SEPARATOR;
+    text += readField(type, bytes, from);
+    from += align(FIELD_LENGTH[type]);
+  }
+  return text;
+}

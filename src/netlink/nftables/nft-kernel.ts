@@ -1,0 +1,139 @@
+/** The nf_tables of one network namespace, over raw netlink. */
+import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } from '../../nft/kernel.ts';
+import { type MissingFeature, NO_ACK_AT_END, NO_OWNERS } from '../../nft/missingfeature.ts';
+import type { Op } from '../../nft/plan/op.ts';
+import { EventLoopYield } from '../wire/eventloopyield.ts';
+import { Exchange, Interrupted } from '../wire/exchange.ts';
+import { NetlinkSocket, SocketError } from '../wire/socket.ts';
+import { Committer } from './committer.ts';
+import { NETLINK_NETFILTER } from './constants.ts';
+import { ForeignWriters } from './foreignwriters.ts';
+import { readOwner } from './owner.ts';
+import { OWNED, Ownership } from './ownership.ts';
+import { probe, refuseIfUnfit, unusable } from './probe.ts';
+import { readRuleset } from './read-ruleset.ts';
+
+export interface NftKernelOptions {
+  /** How long nobody else must have written before a brief batch is sent on the event loop itself. */
+  readonly quietMs?: number;
+  /** Do without these, like a kernel that lacks them. */
+  readonly without?: readonly MissingFeature[];
+}
+
+const QUIET_MS = 60_000;
+const DUMP_ATTEMPTS = 10;
+
+/**
+ * Opens the kernel of the network namespace that the calling thread is in; it stays with that one. Throws
+ * KernelError, of one clear sentence, where nf_tables cannot be used.
+ */
+export async function openNftKernel({
+  quietMs = QUIET_MS,
+  without = [],
+}: NftKernelOptions = {}): Promise<Kernel> {
+  try {
+    // Before anything is awaited: the thread may be elsewhere by then.
+    return new NftKernel(new NetlinkSocket(NETLINK_NETFILTER), quietMs, without);
+  } catch (error) {
+    throw error instanceof SocketError ? unusable(error.code, error) : error;
+  }
+}
+
+class NftKernel implements Kernel {
+  readonly missingFeatures: readonly MissingFeature[];
+  readonly #socket: NetlinkSocket;
+  readonly #exchange: Exchange;
+  readonly #quiet: ForeignWriters;
+  readonly #ownership: Ownership;
+  readonly #committer: Committer;
+  /** Ends with what was last asked for: the kernel does one thing at a time, and so does the socket. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  #closed = false;
+
+  constructor(socket: NetlinkSocket, quietMs: number, without: readonly MissingFeature[]) {
+    this.#socket = socket;
+    this.#exchange = new Exchange(socket);
+    this.#quiet = new ForeignWriters(quietMs, () => this.#exchange.generation());
+    try {
+      this.missingFeatures = [...new Set([...probe(this.#exchange), ...without])];
+      const lacks = (shortfall: MissingFeature) => this.missingFeatures.includes(shortfall);
+      this.#ownership = new Ownership(this.#exchange, lacks(NO_OWNERS) ? 0 : OWNED);
+      this.#committer = new Committer(
+        this.#exchange,
+        this.#quiet,
+        this.#ownership,
+        lacks(NO_ACK_AT_END) ? 'last' : 'end',
+      );
+      refuseIfUnfit(this.#exchange, this.#ownership.standing());
+    } catch (error) {
+      socket.close();
+      throw error;
+    }
+  }
+
+  dump(): Promise<Snapshot> {
+    return this.#inTurn(() => this.#dump());
+  }
+
+  generation(): Promise<Generation> {
+    return this.#inTurn(async () => this.#quiet.look());
+  }
+
+  owner(): Promise<Owner> {
+    return this.#inTurn(async () => readOwner(this.#exchange, this.#ownership.tableFlags));
+  }
+
+  async commit(ops: readonly Op[], expected?: Generation): Promise<Generation> {
+    const alone = this.#waiting === 0 && !this.#closed;
+    if (!alone || !this.#committer.mayBlockLoop(ops))
+      return this.#inTurn(() => this.#committer.commit(ops, expected));
+    try {
+      return this.#committer.commitSync(ops, expected);
+    } catch (error) {
+      return asKernelError(error);
+    }
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    void this.#turn.then(() => this.#socket.close());
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new KernelError('EBADF', 'EBADF: this kernel was closed'));
+    this.#waiting++;
+    const result = this.#turn.then(work).catch(asKernelError);
+    this.#turn = result.catch(() => undefined).finally(() => this.#waiting--);
+    return result;
+  }
+
+  /** All of it at one generation, or again. */
+  async #dump(): Promise<Snapshot> {
+    const slices = new EventLoopYield();
+    for (let attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
+      const generation = this.#quiet.look();
+      const reader = await readRuleset(this.#exchange, slices).catch(undefinedIfInterrupted);
+      if (reader === undefined || this.#quiet.look() !== generation) continue;
+      this.#ownership.saw(reader.flags());
+      return { ruleset: reader.ruleset(), generation };
+    }
+    throw new KernelError(
+      'EAGAIN',
+      `EAGAIN: read the tables: they changed during all ${DUMP_ATTEMPTS} attempts`,
+    );
+  }
+}
+
+function undefinedIfInterrupted(error: unknown): undefined {
+  if (!(error instanceof Interrupted)) throw error;
+}
+
+/** An error of the socket itself: the batch never reached nf_tables. */
+function asKernelError(error: unknown): never {
+  if (!(error instanceof SocketError)) throw error;
+  const size =
+    error.code === 'EMSGSIZE' ? ': the batch is larger than the send buffer of the socket may be' : '';
+  throw new KernelError(error.code, `${error.message}${size}; nothing was changed`, { cause: error });
+}

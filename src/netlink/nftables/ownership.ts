@@ -1,0 +1,76 @@
+/**
+ * Whose our tables are (NFTA_TABLE_FLAGS). A table with an owner is changed by nobody else, and `nft flush ruleset`
+ * leaves it; with PERSIST it stays when its owner's socket is closed, without an owner, for the next to adopt:
+ *
+ *   absent ──added──▶ owned ──socket closed──▶ orphan ──adopted──▶ owned
+ */
+import { FAMILIES } from '../../model/address.ts';
+import type { Op } from '../../nft/plan/op.ts';
+import type { Family } from '../../nft/ruleset.ts';
+import type { Exchange } from '../wire/exchange.ts';
+import { TABLE_F } from './constants.ts';
+import { RulesetReader } from './decode.ts';
+import type { StandingTable } from './encode.ts';
+import { readTable } from './read-ruleset.ts';
+
+/** OWNER is never used without PERSIST: the table would vanish with its maker, and its policy with it. */
+export const OWNED = TABLE_F.OWNER | TABLE_F.PERSIST;
+
+const NONE: readonly StandingTable[] = [];
+
+export class Ownership {
+  /** For tables that we make or adopt; 0 on kernels without PERSIST. */
+  readonly tableFlags: number;
+  readonly #flags = new Map<Family, number>();
+  /** As they are to be. */
+  #orphans: readonly StandingTable[] = NONE;
+
+  constructor(exchange: Exchange, tableFlags: number) {
+    this.tableFlags = tableFlags;
+    const reader = new RulesetReader();
+    for (const family of FAMILIES) readTable(exchange, family, reader);
+    this.saw(reader.flags());
+  }
+
+  /** Flags as they were read from the kernel. */
+  saw(flags: ReadonlyMap<Family, number>): void {
+    for (const family of FAMILIES) this.#set(family, flags.get(family));
+  }
+
+  /** The tables to adopt with a batch. One that the batch takes away is not worth it. */
+  adoptable(ops: readonly Op[]): readonly StandingTable[] {
+    return this.#orphans.length === 0 ? NONE : this.#orphans.filter(({ family }) => !deletes(ops, family));
+  }
+
+  /** The tables that stand, as they are. */
+  standing(): readonly StandingTable[] {
+    return Array.from(this.#flags, ([family, flags]) => ({ family, flags }));
+  }
+
+  /** After a batch that named the tables `named` first. */
+  committed(ops: readonly Op[], named: readonly StandingTable[]): void {
+    for (const { family, flags } of named) this.#set(family, flags);
+    for (const op of ops) {
+      if (op.op === 'delTable') this.#set(op.family, undefined);
+      if (op.op === 'addTable') this.#set(op.family, this.tableFlags);
+    }
+  }
+
+  #set(family: Family, flags: number | undefined): void {
+    if (flags === undefined) this.#flags.delete(family);
+    else this.#flags.set(family, flags);
+    this.#orphans = this.tableFlags !== OWNED ? NONE : this.standing().filter(isOrphan).map(adopted);
+  }
+}
+
+function isOrphan({ flags }: StandingTable): boolean {
+  return (flags & OWNED) === TABLE_F.PERSIST;
+}
+
+function adopted(orphan: StandingTable): StandingTable {
+  return { ...orphan, flags: OWNED };
+}
+
+function deletes(ops: readonly Op[], family: Family): boolean {
+  return ops.some(op => op.op === 'delTable' && op.family === family);
+}

@@ -1,0 +1,98 @@
+/** What this kernel can do, found out by asking it. Changes nothing. */
+import { release } from 'node:os';
+import { FAMILIES } from '../../model/address.ts';
+import { KernelError } from '../../nft/kernel.ts';
+import { type MissingFeature, NO_ACK_AT_END, NO_OWNERS } from '../../nft/missingfeature.ts';
+import { type Family, TABLE_NAME } from '../../nft/ruleset.ts';
+import { sample } from '../../nft/trace/sample.ts';
+import { errnoName } from '../wire/errno.ts';
+import type { Exchange } from '../wire/exchange.ts';
+import { Batch } from './batch.ts';
+import { MSG, NLM_F, TABLE } from './constants.ts';
+import { BatchEncoder } from './encode.ts';
+import { OWNED } from './ownership.ts';
+import { refusal } from './refusal.ts';
+
+/** The oldest that the contract of Kernel was seen to hold on (docs/kernels.md). Older ones are not refused for it. */
+export const OLDEST_TESTED = '6.1';
+
+/** What of an exchange it takes. */
+export type Asking = Pick<Exchange, 'nextSequence' | 'commitSync'>;
+
+/** What we do without here. Throws KernelError where there are no rules to be made at all. */
+export function probe(exchange: Asking): MissingFeature[] {
+  return [
+    ...(acknowledgesEnd(exchange) ? [] : [NO_ACK_AT_END]),
+    ...(knowsOwners(exchange) ? [] : [NO_OWNERS]),
+  ];
+}
+
+/** An empty batch: it is allowed or not, and its end is acknowledged or not. */
+function acknowledgesEnd(exchange: Asking): boolean {
+  const batch = new Batch();
+  batch.begin(exchange.nextSequence, 0);
+  batch.end('end');
+  const { acknowledged, errors } = exchange.commitSync(batch);
+  if (errors.length > 0) throw unusable(errnoName(errors[0]!.errno));
+  return acknowledged;
+}
+
+/** A batch without an end is rolled back, but what is wrong with it is told. */
+function knowsOwners(exchange: Asking): boolean {
+  const batch = new Batch();
+  batch.begin(exchange.nextSequence, 0);
+  batch.message(MSG.NEWTABLE, NLM_F.CREATE, 'ip', to => {
+    to.string(TABLE.NAME, `${TABLE_NAME}-probe`);
+    to.u32(TABLE.FLAGS, OWNED);
+  });
+  return exchange.commitSync(batch).errors.length === 0;
+}
+
+/**
+ * Throws KernelError, of one sentence, where this kernel does not take what our rules are made of. A table that stands
+ * was taken by this kernel, so that there is nothing to ask.
+ */
+export function refuseIfUnfit(exchange: Asking, standing: readonly { readonly family: Family }[]): void {
+  const ops = sample(FAMILIES.filter(family => standing.every(table => table.family !== family)));
+  if (ops.length === 0) return;
+  const batch = new Batch();
+  const encoder = new BatchEncoder(batch, {
+    ops,
+    firstSequence: exchange.nextSequence,
+    expected: 0,
+    ack: 'last',
+    tableFlags: 0,
+    tables: [],
+    echo: false,
+    additions: 'new',
+  });
+  for (const _ of ops) encoder.encode(); // all but the end: nothing of it comes into force
+  const { errors } = exchange.commitSync(batch);
+  // Somebody puts our tables up at this moment: then they are taken.
+  if (errors.length === 0 || errnoName(errors[0]!.errno) === 'EEXIST') return;
+  throw unfit(refusal(errors, batch, ops));
+}
+
+function unfit(cause: KernelError): KernelError {
+  return new KernelError(
+    cause.code,
+    `Linux ${release()} does not take what Sluice's rules are made of (${cause.message}): what is known to do is Linux ${OLDEST_TESTED} or newer with CONFIG_NF_TABLES_IPV4, CONFIG_NF_TABLES_IPV6 and CONFIG_NFT_CT; the rules that stand stay in force`,
+    { cause },
+  );
+}
+
+/** Why there can be no rules here, in a sentence. */
+export function unusable(code: string, cause?: unknown): KernelError {
+  return new KernelError(code, `${code}: ${SENTENCES[code] ?? 'nf_tables cannot be used here'}`, { cause });
+}
+
+const NO_NFTABLES =
+  'this kernel has no nf_tables (CONFIG_NF_TABLES, module nf_tables), so there is nothing to put rules into';
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  EPERM:
+    'this process may not use nftables: it needs CAP_NET_ADMIN in the network namespace (run it as root, or give the container NET_ADMIN)',
+  EOPNOTSUPP: NO_NFTABLES,
+  EPROTONOSUPPORT: NO_NFTABLES,
+  EAFNOSUPPORT: 'this kernel has no netlink sockets, so there is nothing to put rules into',
+};

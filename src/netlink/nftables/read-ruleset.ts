@@ -1,0 +1,50 @@
+/** Our tables, read from the kernel: tables, chains, sets, rules, elements. */
+import { FAMILIES } from '../../model/address.ts';
+import { type Family, TABLE_NAME } from '../../nft/ruleset.ts';
+import type { EventLoopYield } from '../wire/eventloopyield.ts';
+import type { Exchange, Request } from '../wire/exchange.ts';
+import type { Message } from '../wire/messages.ts';
+import { ELEMENTS, MSG, NFPROTO, RULE, SET, TABLE } from './constants.ts';
+import { RulesetReader } from './decode.ts';
+
+/** Throws Interrupted where something changed meanwhile. */
+export async function readRuleset(exchange: Exchange, slices: EventLoopYield): Promise<RulesetReader> {
+  const reader = new RulesetReader();
+  const dump = (request: Request) => exchange.dump(request, slices, message => reader.read(message));
+  for (const family of FAMILIES) {
+    if (!readTable(exchange, family, reader)) continue;
+    const nfproto = NFPROTO[family];
+    await dump({ type: MSG.GETCHAIN, nfproto }); // of everybody's tables: the kernel has no filter here
+    await dump({ type: MSG.GETSET, nfproto, attributes: to => to.string(SET.TABLE, TABLE_NAME) });
+    await dump({ type: MSG.GETRULE, nfproto, attributes: to => to.string(RULE.TABLE, TABLE_NAME) });
+  }
+  for (const { family, name } of reader.sets()) await dump(elementsOf(family, name));
+  return reader;
+}
+
+/** Whether it stands. */
+export function readTable(exchange: Exchange, family: Family, reader: RulesetReader): boolean {
+  const message = getTable(exchange, family);
+  if (message !== undefined) reader.read(message);
+  return message !== undefined;
+}
+
+/** Undefined where it does not stand. */
+export function getTable(exchange: Exchange, family: Family): Message | undefined {
+  return exchange.get({
+    type: MSG.GETTABLE,
+    nfproto: NFPROTO[family],
+    attributes: to => to.string(TABLE.NAME, TABLE_NAME),
+  });
+}
+
+function elementsOf(family: Family, name: string): Request {
+  return {
+    type: MSG.GETSETELEM,
+    nfproto: NFPROTO[family],
+    attributes: to => {
+      to.string(ELEMENTS.TABLE, TABLE_NAME);
+      to.string(ELEMENTS.SET, name);
+    },
+  };
+}

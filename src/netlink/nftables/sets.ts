@@ -1,0 +1,42 @@
+/** A set or map without its elements, as NEWSET describes it. */
+import type { NftSet } from '../../nft/ruleset.ts';
+import { readAttributes, readString, readU32, type Span } from '../wire/attributes.ts';
+import { DATA_VERDICT_TYPE, SET, SET_DESC_SIZE, SET_F, UDATA } from './constants.ts';
+import { fieldsOfType, keyLength } from './keys.ts';
+import { readComment } from './userdata.ts';
+
+type Attributes = ReadonlyMap<number, Span>;
+
+/** A set that we would never make (timeouts, marks, data maps, ranges in a concatenation) has no key fields. */
+export function readSet(attributes: Attributes): NftSet {
+  const flags = number(attributes, SET.FLAGS) ?? 0;
+  const desc = attributes.get(SET.DESC);
+  const size = desc && number(readAttributes(desc), SET_DESC_SIZE);
+  const userdata = attributes.get(SET.USERDATA);
+  const comment = userdata && readComment(userdata, UDATA.SET_COMMENT);
+  const name = attributes.get(SET.NAME);
+  return {
+    name: name === undefined ? '' : readString(name),
+    key: keyOf(attributes, flags),
+    verdicts: (flags & SET_F.MAP) !== 0,
+    interval: (flags & SET_F.INTERVAL) !== 0,
+    ...(comment !== undefined && { comment }),
+    ...(size !== undefined && { size }),
+    elements: new Map(),
+  };
+}
+
+function keyOf(attributes: Attributes, flags: number): NftSet['key'] {
+  const key = fieldsOfType(number(attributes, SET.KEY_TYPE) ?? 0);
+  const ours =
+    (flags & ~(SET_F.INTERVAL | SET_F.MAP)) === 0 &&
+    ((flags & SET_F.MAP) === 0 || number(attributes, SET.DATA_TYPE) === DATA_VERDICT_TYPE) &&
+    ((flags & SET_F.INTERVAL) === 0 || key.length === 1) &&
+    number(attributes, SET.KEY_LEN) === keyLength(key);
+  return ours ? key : [];
+}
+
+function number(attributes: Attributes, type: number): number | undefined {
+  const span = attributes.get(type);
+  return span && readU32(span);
+}

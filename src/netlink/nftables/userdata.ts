@@ -1,0 +1,27 @@
+/** NFTA_*_USERDATA as nft writes it: type (u8), length (u8), value. We keep comments there, and nothing else. */
+import type { AttributeWriter, Span } from '../wire/attributes.ts';
+
+/** nft 1.0.6 does not print longer ones. */
+const MAX_COMMENT = 128;
+
+export function writeComment(to: AttributeWriter, attribute: number, type: number, comment: string): void {
+  const length = Buffer.byteLength(comment) + 1; // ended by NUL
+  if (length > MAX_COMMENT)
+    throw new RangeError(`comment "${comment}" is longer than ${MAX_COMMENT - 1} bytes`);
+  const at = to.blank(attribute, 2 + length);
+  to.buffer[at] = type;
+  to.buffer[at + 1] = length;
+  to.buffer.write(comment, at + 2);
+}
+
+export function readComment({ bytes, start, end }: Span, type: number): string | undefined {
+  for (let at = start; at + 2 <= end; at += 2 + bytes[at + 1]!) {
+    const to = Math.min(at + 2 + bytes[at + 1]!, end);
+    if (bytes[at] === type) return withoutNul(bytes.toString('utf8', at + 2, to));
+  }
+  return undefined;
+}
+
+function withoutNul(text: string): string {
+  return text.endsWith('\0') ? text.slice(0, -1) : text;
+}

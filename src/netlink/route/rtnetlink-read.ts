@@ -1,0 +1,114 @@
+/** What rtnetlink answers: interfaces, addresses and routes, as far as the pod network needs them. */
+import { type Address, addressFromBytes, type Cidr, networkOf, parseAddress } from '../../model/address.ts';
+import { NFPROTO } from '../nftables/constants.ts';
+import { readAttributes, readHex, readString, type Span } from '../wire/attributes.ts';
+import type { Message } from '../wire/messages.ts';
+import {
+  type DeviceName,
+  IFA,
+  IFF_RUNNING,
+  IFF_UP,
+  IFLA,
+  IFLA_INFO,
+  type Mac,
+  type Route,
+  RT_TABLE_MAIN,
+  RTA,
+  RTN,
+} from './rtnetlink.ts';
+
+export interface Link {
+  readonly index: number;
+  readonly name: DeviceName;
+  /** Empty where it has none. */
+  readonly mac: Mac;
+  readonly mtu: number;
+  readonly group: number;
+  /** Raised by somebody, and carrying packets. */
+  readonly running: boolean;
+  readonly alias?: string;
+  /** `veth`, `bridge`, …; absent for hardware. */
+  readonly kind?: string;
+}
+
+export interface DeviceAddress {
+  readonly device: number;
+  readonly address: Address;
+}
+
+const RUNNING = IFF_UP | IFF_RUNNING;
+const IFINFO = 16;
+const IFADDR = 8;
+const RTMSG = 12;
+
+export function readLink({ payload }: Message): Link {
+  const attributes = readAttributes(behind(payload, IFINFO));
+  const info = attributes.get(IFLA.LINKINFO);
+  const kind = info && readAttributes(info).get(IFLA_INFO.KIND);
+  const alias = attributes.get(IFLA.IFALIAS);
+  return {
+    index: payload.bytes.readInt32LE(payload.start + 4),
+    name: readString(attributes.get(IFLA.IFNAME)!),
+    mac: macText(attributes.get(IFLA.ADDRESS)),
+    mtu: hostU32(attributes.get(IFLA.MTU)),
+    group: hostU32(attributes.get(IFLA.GROUP)),
+    running: (payload.bytes.readUInt32LE(payload.start + 8) & RUNNING) === RUNNING,
+    ...(alias && { alias: readString(alias) }),
+    ...(kind && { kind: readString(kind) }),
+  };
+}
+
+export function readDeviceAddress({ payload }: Message): DeviceAddress | undefined {
+  const attributes = readAttributes(behind(payload, IFADDR));
+  // IFA_ADDRESS is the other end on a link of two; without IFA_LOCAL it is our own.
+  const address = addressOf(attributes.get(IFA.LOCAL) ?? attributes.get(IFA.ADDRESS));
+  return address && { device: payload.bytes.readInt32LE(payload.start + 4), address };
+}
+
+/** Undefined for a route of another table or of a kind that we do not make. */
+export function readRoute({ payload }: Message): Route | undefined {
+  const { bytes, start } = payload;
+  const family = ([['ip', NFPROTO.ip] as const, ['ip6', NFPROTO.ip6] as const] as const).find(
+    ([, number]) => number === bytes[start],
+  )?.[0];
+  const kind = bytes[start + 7];
+  if (family === undefined || (kind !== RTN.UNICAST && kind !== RTN.UNREACHABLE && kind !== RTN.LOCAL))
+    return undefined;
+  const attributes = readAttributes(behind(payload, RTMSG));
+  const table = attributes.has(RTA.TABLE) ? hostU32(attributes.get(RTA.TABLE)) : bytes[start + 4];
+  if (table !== RT_TABLE_MAIN && kind !== RTN.LOCAL) return undefined;
+  const zero = family === 'ip' ? '0.0.0.0' : '::';
+  const destination: Cidr = networkOf(
+    addressOf(attributes.get(RTA.DST)) ?? parseAddress(zero)!,
+    bytes[start + 1]!,
+  );
+  const [gateway, source] = [RTA.GATEWAY, RTA.PREFSRC].map(type => addressOf(attributes.get(type)));
+  const [device, metric] = [RTA.OIF, RTA.PRIORITY].map(type => attributes.get(type));
+  return {
+    destination,
+    ...(device && kind !== RTN.UNREACHABLE && { device: hostU32(device) }),
+    ...(gateway && { gateway }),
+    ...(source && { source }),
+    ...(kind !== RTN.UNICAST && { type: kind === RTN.LOCAL ? ('local' as const) : ('unreachable' as const) }),
+    ...(metric && { metric: hostU32(metric) }),
+    protocol: bytes[start + 5]!,
+  };
+}
+
+function behind({ bytes, start, end }: Span, size: number): Span {
+  return { bytes, start: Math.min(start + size, end), end };
+}
+
+function addressOf(span: Span | undefined): Address | undefined {
+  const length = span && span.end - span.start;
+  if (length !== 4 && length !== 16) return undefined;
+  return addressFromBytes(span!.bytes.subarray(span!.start, span!.end));
+}
+
+function macText(span: Span | undefined): Mac {
+  return span === undefined ? '' : readHex(span).replace(/(..)(?=.)/g, '$1:');
+}
+
+function hostU32(span: Span | undefined): number {
+  return span === undefined ? 0 : span.bytes.readUInt32LE(span.start);
+}

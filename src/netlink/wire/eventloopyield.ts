@@ -1,0 +1,19 @@
+/** Long work on the event loop, in slices: between two of them everybody else has a turn. */
+import { setImmediate } from 'node:timers/promises';
+
+// What resolves in one phase of the loop and begins in the next runs without a timer in between: twice this, at worst.
+const SLICE_MS = 2;
+
+export class EventLoopYield {
+  #began = performance.now();
+
+  /** Whether it is time to `rest`. */
+  get over(): boolean {
+    return performance.now() - this.#began > SLICE_MS;
+  }
+
+  async rest(): Promise<void> {
+    await setImmediate();
+    this.#began = performance.now();
+  }
+}

@@ -1,0 +1,96 @@
+/** What policy hears of attached pods. */
+import type { Address } from '../../model/address.ts';
+import type { PodKey } from '../../model/cluster.ts';
+import type { Labels } from '../../model/selector.ts';
+import type { DeviceName } from '../../netlink/route/rtnetlink.ts';
+import type { Sandbox } from '../sandboxes/sandbox.ts';
+import { type Attachment, deviceName, type Endpoint, type Owner, podLabel } from './attachment.ts';
+
+/** Policy's say about pods that come and go. */
+export interface Admission {
+  /**
+   * Until the pod's rules are in force, and nothing is left of who had its addresses before. Throws NetworkError where
+   * they cannot be in time.
+   */
+  admit(sandbox: Sandbox): Promise<void>;
+  /** A pod that was attached before we were there. */
+  adopt(sandbox: Sandbox): void;
+  /** By its id: its addresses are nobody's from here on. */
+  withdraw(id: string): void;
+}
+
+/** Whose interface it is, and what else the runtime tells of the pod. */
+export interface PodIdentity extends Owner {
+  readonly labels?: Labels;
+  readonly uid?: string;
+}
+
+/** A sandbox as policy hears of it: by the name of the node's end. */
+export function sandboxOf(
+  { pod, uid = '', labels, ...endpoint }: PodIdentity,
+  addresses: readonly Address[],
+  id = deviceName(endpoint),
+): Sandbox {
+  const about = { id, key: pod, uid, addresses, ownNetwork: true, attached: true };
+  return { ...about, ...(labels && { labels }) };
+}
+
+export interface Admittance {
+  /** The sandbox may be cut, as in an alias. */
+  readonly owner: Owner;
+  readonly addresses: readonly Address[];
+}
+
+/** Remembers which interfaces policy takes for attached, to take back what is gone without a word. */
+export class Admitted {
+  readonly #admission: Admission;
+  readonly #sandboxes = new Map<DeviceName, Admittance>();
+
+  constructor(admission: Admission) {
+    this.#admission = admission;
+  }
+
+  async admit(identity: PodIdentity, addresses: readonly Address[]): Promise<void> {
+    const sandbox = sandboxOf(identity, addresses);
+    this.#sandboxes.set(sandbox.id, { owner: identity, addresses });
+    await this.#admission.admit(sandbox);
+  }
+
+  /** `pods` are those that may be meant: an alias may hold a long name cut. */
+  adopt(attachments: readonly Attachment[], pods: ReadonlySet<PodKey> = new Set()): void {
+    const keys = new Map([...pods].map(key => [podLabel(key), key]));
+    for (const { device, owner: written, addresses } of attachments.toSorted((a, b) => a.index - b.index)) {
+      if (written === undefined || addresses.length === 0) continue;
+      const owner = { ...written, pod: keys.get(written.pod) ?? written.pod };
+      this.#sandboxes.set(device, { owner, addresses });
+      this.#admission.adopt(sandboxOf(owner, addresses, device));
+    }
+  }
+
+  withdraw(device: DeviceName): void {
+    this.#sandboxes.delete(device);
+    this.#admission.withdraw(device);
+  }
+
+  /** Whose it is and what was given to it; undefined for one that was not admitted. */
+  of(device: DeviceName): Admittance | undefined {
+    return this.#sandboxes.get(device);
+  }
+
+  /** The other interface that the sandbox has already. */
+  otherThan({ sandbox, interface: name }: Endpoint): Owner | undefined {
+    const found = [...this.#sandboxes].find(
+      ([device, { owner }]) =>
+        owner.interface !== name &&
+        sandbox.startsWith(owner.sandbox) &&
+        device === deviceName({ sandbox, interface: owner.interface }),
+    );
+    return found?.[1].owner;
+  }
+
+  /** Those that are not among these. */
+  missing(there: readonly Attachment[]): DeviceName[] {
+    const devices = new Set(there.map(({ device }) => device));
+    return [...this.#sandboxes.keys()].filter(device => !devices.has(device));
+  }
+}

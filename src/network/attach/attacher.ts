@@ -1,0 +1,235 @@
+/**
+ * Attaches pods to the network and detaches them. What was asked for stands in the kernel and nowhere else, so a
+ * repeated request finds what an earlier one made, also that of a process that was killed in the middle of it.
+ */
+import { closeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Address, Cidr, Family } from '../../model/address.ts';
+import { familyOf } from '../../model/address.ts';
+import type { Mac } from '../../netlink/route/rtnetlink.ts';
+import { RtnetlinkError, RtnetlinkSocket } from '../../netlink/route/rtnetlink-socket.ts';
+import { NetworkError } from '../error.ts';
+import { type Attachment, deviceName, isOf, macs, type Owner, podLabel } from './attachment.ts';
+import type { NamespaceHelper, OpenNamespace } from './helper.ts';
+import { allocate, exhaustedText } from './ipam.ts';
+import { isListening, linkOf, type NodeLinks } from './nodelinks.ts';
+import { GROUP, nodeSteps, podSteps } from './wiring.ts';
+
+export interface AttachRequest extends Owner {
+  /** Path of the pod's network namespace. */
+  readonly namespace: string;
+}
+
+/** What the node gives to its pods. */
+export interface NodePlan {
+  readonly podCidrs: readonly Cidr[];
+  readonly mtu: number;
+  /** The node's own addresses, the one that its pods shall see first. */
+  readonly sources: readonly Address[];
+}
+
+export interface Attached {
+  /** The node's end. */
+  readonly device: string;
+  readonly interface: string;
+  /** The pod's end. */
+  readonly mac: Mac;
+  readonly nodeMac: Mac;
+  readonly addresses: readonly Address[];
+  readonly mtu: number;
+}
+
+/** Addresses that somebody took between our look and our attempt. */
+const MOST_ATTEMPTS = 10;
+const PATIENCE_MS = 3000;
+
+export class Attacher {
+  readonly #links: NodeLinks;
+  readonly #helper: NamespaceHelper;
+  readonly #claimed: () => readonly Address[];
+  /** Given out at this moment, and not in the kernel yet. */
+  readonly #reserved = new Set<Address>();
+  readonly #last = new Map<Family, Address>();
+
+  /** `claimed` are not to be given out, whatever the kernel says: they are of pods that are known to live. */
+  constructor(links: NodeLinks, helper: NamespaceHelper, claimed: () => readonly Address[] = () => []) {
+    this.#links = links;
+    this.#helper = helper;
+    this.#claimed = claimed;
+  }
+
+  /**
+   * Throws NetworkError. What was made until then stays: it is the caller's to keep or to take away. `before` is what
+   * the interface was given earlier, if it was: somebody may have taken its routes.
+   */
+  async attach(request: AttachRequest, plan: NodePlan, before: readonly Address[] = []): Promise<Attached> {
+    const inside = await this.#open(request.namespace);
+    const socket = new RtnetlinkSocket(inside.socket);
+    try {
+      return await this.#attach(request, plan, before, inside, socket);
+    } catch (error) {
+      throw asNetworkError(error, request);
+    } finally {
+      socket.close();
+      closeSync(inside.namespace);
+    }
+  }
+
+  async #open(path: string): Promise<OpenNamespace> {
+    return this.#helper.open(path).catch(error => {
+      throw new NetworkError('invalid', (error as Error).message, error);
+    });
+  }
+
+  async #attach(
+    request: AttachRequest,
+    plan: NodePlan,
+    before: readonly Address[],
+    inside: OpenNamespace,
+    socket: RtnetlinkSocket,
+  ): Promise<Attached> {
+    const device = deviceName(request);
+    const mac = macs(request);
+    const standing = await this.#links.attachment(device);
+    requireSameOwner(standing, request);
+    if (standing === undefined) {
+      await this.#links.create({
+        name: device,
+        mac: mac.node,
+        mtu: plan.mtu,
+        group: GROUP,
+        peer: { name: request.interface, mac: mac.pod, namespace: inside.namespace },
+      });
+    }
+    const [node, pod] = await Promise.all([this.#links.link(device), linkOf(socket, request.interface)]);
+    if (node === undefined || pod === undefined || pod.mac !== mac.pod)
+      throw new NetworkError(
+        'conflict',
+        `${request.interface} of ${request.namespace} is not the other end of ${device}: sandbox ${request.sandbox} of ${request.pod} has another network namespace; detach it first`,
+      );
+    const own = standing === undefined ? [] : [...new Set([...before, ...standing.addresses])];
+    const addresses = await this.#wireNode(request, plan, node.index, own);
+    await socket.change(podSteps({ index: pod.index, nodeMac: node.mac, addresses }));
+    await this.#carries(device, socket, request, addresses);
+    return {
+      device,
+      interface: request.interface,
+      mac: mac.pod,
+      nodeMac: node.mac,
+      addresses,
+      mtu: node.mtu,
+    };
+  }
+
+  /**
+   * An interface that is up drops what is sent until the kernel has given it its queue, which it does by and by; to
+   * be asked hurries it. So does a pod that has an IPv6 address and no local route to it yet: a worker of the kernel
+   * makes that later, also where nobody is asked for duplicates (addrconf_dad_work()).
+   */
+  async #carries(
+    device: string,
+    socket: RtnetlinkSocket,
+    { pod, interface: name }: AttachRequest,
+    addresses: readonly Address[],
+  ) {
+    for (const deadlineMs = performance.now() + PATIENCE_MS; ; await sleep(1)) {
+      const [node, inside] = await Promise.all([
+        this.#links.link(device),
+        isListening(socket, name, addresses),
+      ]);
+      if (node?.running && inside) return;
+      if (performance.now() > deadlineMs)
+        throw new NetworkError(
+          'unavailable',
+          `${pod}: the link between ${device} and ${name} does not come up`,
+        );
+    }
+  }
+
+  /** Makes the node's end right again, where somebody took of it. */
+  async repair(
+    owner: Owner,
+    { sources }: NodePlan,
+    index: number,
+    addresses: readonly Address[],
+  ): Promise<void> {
+    const end = { owner, index, podMac: macs(owner).pod, sources, addresses };
+    await this.#links.change(nodeSteps(end, 'replace'));
+  }
+
+  /** Gives the pod its addresses, those that it has already or new ones. */
+  async #wireNode(
+    owner: Owner,
+    { podCidrs, sources }: NodePlan,
+    index: number,
+    standing: readonly Address[],
+  ): Promise<readonly Address[]> {
+    const end = { owner, index, podMac: macs(owner).pod, sources };
+    const families = new Set(podCidrs.map(({ family }) => family));
+    if (standing.length >= families.size && families.size > 0) {
+      await this.#links.change(nodeSteps({ ...end, addresses: standing }, 'replace'));
+      return standing;
+    }
+    for (let attempt = 1; ; attempt++) {
+      const addresses = await this.#reserve(owner, podCidrs, standing);
+      try {
+        await this.#links.change(
+          nodeSteps({ ...end, addresses }, standing.length > 0 ? 'replace' : 'refuse'),
+        );
+        return addresses;
+      } catch (error) {
+        const taken = error instanceof RtnetlinkError && error.code === 'EEXIST';
+        if (!taken || attempt === MOST_ATTEMPTS) throw error;
+      } finally {
+        for (const address of addresses) this.#reserved.delete(address);
+      }
+    }
+  }
+
+  /** One address for each family that has none yet. */
+  async #reserve(
+    { pod }: Owner,
+    podCidrs: readonly Cidr[],
+    standing: readonly Address[],
+  ): Promise<readonly Address[]> {
+    const served = new Set(standing.map(familyOf));
+    const wanted = podCidrs.filter(({ family }) => !served.has(family));
+    const taken = await this.#links.taken();
+    // From here to the end nothing waits: nobody can choose at the same time.
+    for (const address of [...this.#reserved, ...this.#claimed()]) taken.add(address);
+    const found = allocate(wanted, taken, this.#last);
+    if ('exhausted' in found)
+      throw new NetworkError(
+        'exhausted',
+        `no address for ${pod}: ${exhaustedText(found.exhausted)}; delete a pod of this node, or give the node a larger pod CIDR`,
+      );
+    for (const address of found.addresses) {
+      this.#reserved.add(address);
+      this.#last.set(familyOf(address), address);
+    }
+    return [...standing, ...found.addresses].sort(
+      (a, b) => Number(a.includes(':')) - Number(b.includes(':')),
+    );
+  }
+}
+
+function requireSameOwner(standing: Attachment | undefined, request: AttachRequest): void {
+  if (standing?.owner === undefined) return;
+  const { owner } = standing;
+  if (isOf(owner, request) && owner.pod === podLabel(request.pod)) return;
+  throw new NetworkError(
+    'conflict',
+    `${standing.device} belongs to ${owner.interface} of sandbox ${owner.sandbox} of ${owner.pod}`,
+  );
+}
+
+function asNetworkError(error: unknown, { pod, interface: name, namespace }: AttachRequest): Error {
+  if (!(error instanceof RtnetlinkError)) return error as Error;
+  if (error.code === 'EEXIST')
+    return new NetworkError(
+      'conflict',
+      `${pod}: ${namespace} has an interface ${name} already that Sluice did not make; nothing was changed`,
+      error,
+    );
+  return new NetworkError('unavailable', `${pod} could not be attached: ${error.message}`, error);
+}

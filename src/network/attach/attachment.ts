@@ -1,0 +1,93 @@
+/**
+ * A pod's interface, and how it is written into the kernel: the name of its node side says which sandbox and
+ * interface it is, its alias says to people and to a restarted agent whose. There is no other record of it.
+ */
+import { createHash } from 'node:crypto';
+import type { Address } from '../../model/address.ts';
+import type { PodKey } from '../../model/cluster.ts';
+import { type DeviceName, MAX_ALIAS, type Mac } from '../../netlink/route/rtnetlink.ts';
+
+/** An interface of a sandbox: what the runtime calls it. */
+export interface Endpoint {
+  /** The runtime's id of the sandbox. */
+  readonly sandbox: string;
+  /** Name of the interface inside the pod. */
+  readonly interface: string;
+}
+
+export interface Owner extends Endpoint {
+  readonly pod: PodKey;
+}
+
+/** What stands in the kernel. */
+export interface Attachment {
+  readonly device: DeviceName;
+  readonly index: number;
+  readonly mac: Mac;
+  /** Whose it is; absent where an alias of ours cannot be read: it is half made, or somebody changed it. */
+  readonly owner?: Owner;
+  /** In order of families. Empty where it is half made. */
+  readonly addresses: readonly Address[];
+}
+
+/** `sl0a1b2c3d4e5f6`: fifteen characters, the most that the kernel allows; 52 bits of SHA-256. */
+export function deviceName(endpoint: Endpoint): DeviceName {
+  return PREFIX + digest(endpoint).subarray(0, 7).toString('hex').slice(0, 13);
+}
+
+const PREFIX = 'sl';
+const DEVICE = /^sl[0-9a-f]{13}$/;
+
+export function isDeviceName(name: DeviceName): boolean {
+  return DEVICE.test(name);
+}
+
+/** The two ends' link-layer addresses, locally administered: made from the endpoint, so that both ends know both. */
+export function macs(endpoint: Endpoint): { readonly node: Mac; readonly pod: Mac } {
+  const hash = digest(endpoint);
+  return { node: macOf(0x02, hash, 8), pod: macOf(0x06, hash, 8) };
+}
+
+/** The pod's end, by the node's. */
+export function podMac(nodeMac: Mac): Mac {
+  return `06${nodeMac.slice(2)}`;
+}
+
+function macOf(first: number, hash: Buffer, from: number): Mac {
+  return Buffer.concat([Buffer.of(first), hash.subarray(from, from + 5)])
+    .toString('hex')
+    .replace(/(..)(?=.)/g, '$1:');
+}
+
+function digest({ sandbox, interface: name }: Endpoint): Buffer {
+  return createHash('sha256').update(`${sandbox}\0${name}`).digest();
+}
+
+/**
+ * `shop/web-0 eth0 6f3c…`, at most 254 bytes: the sandbox's id is cut where there is no room, since the device's name
+ * says the same; of a pod whose names are longer than anybody's, the end gives way to a digest.
+ */
+export function aliasOf({ pod, interface: name, sandbox }: Owner): string {
+  return `${podLabel(pod)} ${name} ${sandbox}`.slice(0, MAX_ALIAS);
+}
+
+/** Undefined for what we did not write. `pod` is a `podLabel`, and `sandbox` may be cut. */
+export function ownerOf(alias: string | undefined): Owner | undefined {
+  const found = /^([^ /]+\/[^ /]+) ([^ /]+) ([^ ]*)$/.exec(alias ?? '');
+  if (found === null) return undefined;
+  return { pod: found[1] as PodKey, interface: found[2]!, sandbox: found[3]! };
+}
+
+/** A pod as aliases name it: its key, up to a length that leaves room for the rest. */
+export function podLabel(key: PodKey): PodKey {
+  if (key.length <= MAX_POD) return key;
+  const digest = createHash('sha256').update(key).digest('hex').slice(0, 16);
+  return `${key.slice(0, MAX_POD - digest.length - 1)}~${digest}` as PodKey;
+}
+
+const MAX_POD = 200;
+
+/** Whether it is the same interface of the same sandbox. */
+export function isOf(owner: Owner, endpoint: Endpoint): boolean {
+  return owner.interface === endpoint.interface && endpoint.sandbox.startsWith(owner.sandbox);
+}

@@ -1,0 +1,187 @@
+/** The node's side of the pod network, as it stands in the kernel: read anew at every question, kept nowhere. */
+import { type Address, type Cidr, FAMILIES, type Family } from '../../model/address.ts';
+import {
+  type DeviceName,
+  type Route,
+  type VethPair,
+  writeDelLink,
+  writeDelRoute,
+  writeGetAddresses,
+  writeGetLink,
+  writeGetRoutes,
+  writeGetRouteTo,
+  writeNewVeth,
+} from '../../netlink/route/rtnetlink.ts';
+import { type Link, readDeviceAddress, readLink, readRoute } from '../../netlink/route/rtnetlink-read.ts';
+import { RtnetlinkError, RtnetlinkSocket, type Step } from '../../netlink/route/rtnetlink-socket.ts';
+import { type Attachment, isDeviceName, ownerOf } from './attachment.ts';
+import { PROTOCOL } from './wiring.ts';
+
+/** Kernel calls that wait for others take one of the four threads of the pool each. */
+const CHANGERS = 2;
+
+export class NodeLinks {
+  readonly #reader = new RtnetlinkSocket();
+  readonly #changers = Array.from({ length: CHANGERS }, () => new RtnetlinkSocket());
+  #turn = 0;
+
+  /** Every interface of ours, half-made ones too. */
+  async attachments(): Promise<Attachment[]> {
+    const [links, routes] = [await this.links(), await this.routes()];
+    return links.filter(({ name }) => isDeviceName(name)).map(link => attachmentOf(link, routes));
+  }
+
+  async attachment(device: DeviceName): Promise<Attachment | undefined> {
+    const link = await this.link(device);
+    return link && attachmentOf(link, await this.routes());
+  }
+
+  link(device: DeviceName): Promise<Link | undefined> {
+    return linkOf(this.#reader, device);
+  }
+
+  links(): Promise<Link[]> {
+    return this.#reader.dump(
+      { what: 'list interfaces', write: (to, sequence) => writeGetLink(to, sequence) },
+      readLink,
+      'locked',
+    );
+  }
+
+  /** Every route that Sluice made. */
+  async routes(): Promise<Route[]> {
+    const found: Route[] = [];
+    for (const family of FAMILIES) found.push(...(await this.#routesOf(family)));
+    return found;
+  }
+
+  /** The addresses that are taken: those that lead to a pod, and those of the node's own interfaces. */
+  async taken(): Promise<Set<Address>> {
+    const own = await this.ownAddresses();
+    return new Set([...own.map(({ address }) => address), ...(await this.given())]);
+  }
+
+  /** The addresses that lead to a pod. */
+  async given(): Promise<Set<Address>> {
+    return new Set((await this.routes()).filter(isPodRoute).map(({ destination }) => destination.base));
+  }
+
+  ownAddresses() {
+    return this.#reader.dump({ what: 'list addresses', write: writeGetAddresses }, readDeviceAddress);
+  }
+
+  /** The way to an address; undefined where there is none. */
+  wayTo(address: Address): Promise<Route | undefined> {
+    return wayTo(this.#reader, address);
+  }
+
+  /** Throws RtnetlinkError with EEXIST where one of the two names is taken. */
+  create(pair: VethPair): Promise<void> {
+    return this.change([
+      {
+        what: `make ${pair.name} and ${pair.peer.name}`,
+        write: (to, sequence) => writeNewVeth(to, sequence, pair),
+      },
+    ]);
+  }
+
+  /** Takes the interface away, with its routes and the pod's end. Answers whether it was there. */
+  remove(index: number): Promise<boolean> {
+    return this.#removeIfThere({
+      what: 'remove an interface',
+      write: (to, sequence) => writeDelLink(to, sequence, index),
+    });
+  }
+
+  removeRoute(route: Route): Promise<boolean> {
+    const { base, prefix } = route.destination;
+    return this.#removeIfThere({
+      what: `remove the route to ${base}/${prefix}`,
+      write: (to, sequence) => writeDelRoute(to, sequence, route),
+    });
+  }
+
+  change(steps: readonly Step[]): Promise<void> {
+    this.#turn++;
+    return this.#changers[this.#turn % CHANGERS]!.change(steps);
+  }
+
+  close(): void {
+    for (const socket of [this.#reader, ...this.#changers]) socket.close();
+  }
+
+  async #removeIfThere(step: Step): Promise<boolean> {
+    try {
+      await this.change([step]);
+      return true;
+    } catch (error) {
+      if (error instanceof RtnetlinkError && GONE.has(error.code)) return false;
+      throw error;
+    }
+  }
+
+  async #routesOf(family: Family): Promise<Route[]> {
+    const routes = await this.#reader.dump(
+      {
+        what: 'list routes',
+        write: (to, sequence) => writeGetRoutes(to, sequence, family, PROTOCOL),
+      },
+      readRoute,
+    );
+    return routes.filter(({ protocol }) => protocol === PROTOCOL);
+  }
+}
+
+const GONE = new Set(['ENODEV', 'ENOENT', 'ESRCH']);
+
+/** One interface of the socket's namespace, by name. */
+export function linkOf(socket: RtnetlinkSocket, device: DeviceName): Promise<Link | undefined> {
+  return socket.get(linkStep(device), readLink);
+}
+
+function linkStep(device: DeviceName): Step {
+  return {
+    what: `look for ${device}`,
+    write: (to, sequence) => writeGetLink(to, sequence, device),
+  };
+}
+
+/** The way to an address from the socket's namespace; undefined where there is none. */
+export function wayTo(socket: RtnetlinkSocket, address: Address): Promise<Route | undefined> {
+  return socket.get(wayStep(address), readRoute);
+}
+
+function wayStep(address: Address): Step {
+  return {
+    what: `ask the way to ${address}`,
+    write: (to, sequence) => writeGetRouteTo(to, sequence, address),
+  };
+}
+
+/** Whether a device of the socket's namespace carries packets, and the namespace takes what comes for the addresses. */
+export async function isListening(
+  socket: RtnetlinkSocket,
+  device: DeviceName,
+  addresses: readonly Address[],
+): Promise<boolean> {
+  const answers = await socket.getEach([linkStep(device), ...addresses.map(wayStep)], (message, index) =>
+    index === 0 ? readLink(message)?.running : readRoute(message)?.type === 'local',
+  );
+  return answers.every(answer => answer === true);
+}
+
+function attachmentOf({ name, index, mac, alias }: Link, routes: readonly Route[]): Attachment {
+  const owner = ownerOf(alias);
+  const addresses = routes
+    .filter(route => route.device === index && isPodRoute(route))
+    .map(({ destination }) => destination.base);
+  return { device: name, index, mac, addresses, ...(owner && { owner }) };
+}
+
+function isPodRoute({ destination, device, gateway }: Route): boolean {
+  return device !== undefined && gateway === undefined && isHost(destination);
+}
+
+function isHost({ family, prefix }: Cidr): boolean {
+  return prefix === (family === 'ip' ? 32 : 128);
+}

@@ -1,0 +1,377 @@
+/**
+ * The pod network of this node: what a runtime asks for, done in the kernel and guarded by policy.
+ *
+ *     attach   interface, addresses, routes ─▶ the pod's rules are committed ─▶ answer
+ *     detach   the addresses belong to nobody ─▶ the interface goes, and all of it with it
+ *     collect  the same for what no living pod owns
+ */
+
+import type { Address } from '../../model/address.ts';
+import type { Cluster, PodKey } from '../../model/cluster.ts';
+import { podCidrsOf } from '../../model/podcidrs.ts';
+import type { DeviceName } from '../../netlink/route/rtnetlink.ts';
+import { asNetworkError, NetworkError } from '../error.ts';
+import type { HostPort } from '../hostports/hostport.ts';
+import type { HostPorts } from '../hostports/hostports.ts';
+import { KeyedQueue } from '../keyedqueue.ts';
+import { nodePlan } from '../routes/nodeplan.ts';
+import { NodeRouting } from '../routes/noderouting.ts';
+import { type Admission, Admitted, type PodIdentity } from './admission.ts';
+import { type Attached, Attacher, type AttachRequest, type NodePlan } from './attacher.ts';
+import { type Attachment, deviceName, type Endpoint, podLabel } from './attachment.ts';
+import { type Garbage, garbageOf, type Suspects, unnamed } from './garbage.ts';
+import type { NamespaceHelper } from './helper.ts';
+import { exhaustedFamilies, exhaustedText } from './ipam.ts';
+import { NetworkUnavailableWatch } from './networkunavailable.ts';
+import type { NodeLinks } from './nodelinks.ts';
+
+export interface PodRequest extends AttachRequest, PodIdentity {
+  readonly hostPorts: readonly HostPort[];
+}
+
+export interface NetworkLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface PodNetworkOptions {
+  readonly node: string;
+  readonly links: NodeLinks;
+  readonly helper: NamespaceHelper;
+  readonly ports: HostPorts;
+  readonly admission: Admission;
+  readonly cluster: () => Cluster;
+  /** The pods of this node that may have an interface; undefined while the cluster cannot be asked. */
+  readonly livingPods: () => ReadonlySet<PodKey> | undefined;
+  /** The addresses that pods of this node have, as far as anybody tells: the kernel may have lost one. */
+  readonly claimed?: () => readonly Address[];
+  /** Told when it changes what keeps the node from taking further pods; undefined: nothing does. */
+  readonly onNetworkUnavailable?: (unavailable: NetworkError | undefined) => void;
+  readonly log: NetworkLog;
+  readonly now?: () => number;
+}
+
+const TIDY_MS = 30_000;
+const SOON_MS = 500;
+const PLAN_MS = 5_000;
+
+export class PodNetwork {
+  /** Makes and opens network namespaces. */
+  readonly helper: NamespaceHelper;
+  /** Settles when pods can be attached: the node has networks to give, and what they need stands. */
+  readonly ready: Promise<void>;
+  readonly #becomeReady: () => void;
+  readonly #options: PodNetworkOptions;
+  readonly #attacher: Attacher;
+  readonly #now: () => number;
+  readonly #inTurn = new KeyedQueue<DeviceName>();
+  readonly #sandboxes = new KeyedQueue<string>();
+  readonly #unavailable: NetworkUnavailableWatch;
+  readonly #admitted: Admitted;
+  readonly #routing: NodeRouting;
+  #suspects: Suspects = new Map();
+  /** Why the table does not stand; undefined where it does. */
+  #tableless: NetworkError | undefined = new NetworkError(
+    'unavailable',
+    'the table of attached pods is not made yet',
+  );
+  #plan: { readonly untilMs: number; readonly node: unknown; readonly value: Promise<NodePlan> } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Timeout | undefined;
+
+  constructor(options: PodNetworkOptions) {
+    this.#options = options;
+    this.helper = options.helper;
+    this.#attacher = new Attacher(options.links, options.helper, options.claimed);
+    this.#admitted = new Admitted(options.admission);
+    this.#routing = new NodeRouting(options.links, options.node);
+    this.#now = options.now ?? (() => performance.now());
+    this.#unavailable = new NetworkUnavailableWatch(
+      () => this.unavailable(),
+      options.onNetworkUnavailable ?? (() => {}),
+    );
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.ready = promise;
+    this.#becomeReady = resolve;
+  }
+
+  /** Tells policy of the pods that are attached already, and collects from time to time. Never throws. */
+  async start(): Promise<void> {
+    await this.#trying('pods that were attached before are not known', () => this.#adopt());
+    void this.#trying('the first pod waits for longer', () => this.helper.ready());
+    const tidy = async () => {
+      await this.#prepare();
+      await this.#trying('nothing was collected', () => this.collect());
+    };
+    await tidy();
+    this.#timer = setInterval(tidy, TIDY_MS);
+    this.#timer.unref();
+  }
+
+  /** Nodes have come, gone or changed: does what there is to do about it, once for many changes. */
+  nodesChanged(): void {
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      void this.#prepare();
+    }, SOON_MS).unref();
+  }
+
+  /** Makes what the node needs for its pods, or makes it right: the table, and routes to the pods of other nodes. */
+  async setUp(): Promise<void> {
+    const { ports, cluster } = this.#options;
+    const nodes = [...cluster().nodes.values()];
+    const clusterCidrs = nodes.flatMap(podCidrsOf);
+    try {
+      await ports.setUp({ podCidrs: this.podCidrs(), clusterCidrs });
+      this.#tableless = undefined;
+    } catch (error) {
+      const { message } = error as Error;
+      this.#tableless = new NetworkError(
+        'unavailable',
+        `no pod is attached without its table: ${message}`,
+        error,
+      );
+      throw this.#tableless;
+    }
+    await this.#routing.follow(nodes);
+  }
+
+  close(): void {
+    this.#unavailable.close();
+    clearTimeout(this.#soon);
+    clearInterval(this.#timer);
+  }
+
+  /**
+   * Answers when the pod's rules are in force. Repeated, it gives the same answer. Throws NetworkError; nothing is left
+   * then of what was not there before.
+   */
+  attach(request: PodRequest): Promise<Attached> {
+    const attaching = () => this.#changing(deviceName(request), () => this.#attach(request));
+    return this.#sandboxes.run(request.sandbox, attaching).catch(error => {
+      this.#options.log.warn({}, `${request.pod} is not attached: ${(error as Error).message}`);
+      throw error;
+    });
+  }
+
+  async #attach(request: PodRequest): Promise<Attached> {
+    if (this.#tableless !== undefined) await this.setUp();
+    const other = this.#admitted.otherThan(request);
+    if (other !== undefined)
+      throw new NetworkError(
+        'unsupported',
+        `sandbox ${request.sandbox} of ${request.pod} has ${other.interface} already: Sluice gives a pod one interface`,
+      );
+    const device = deviceName(request);
+    const stood = await this.#options.links.link(device);
+    try {
+      return await this.#attachUnderRules(request);
+    } catch (error) {
+      // What cannot be taken away now either is collected.
+      if (stood === undefined) await this.#takeAway(device).catch(() => {});
+      throw error;
+    }
+  }
+
+  async #attachUnderRules(request: PodRequest): Promise<Attached> {
+    const before = this.#admitted.of(deviceName(request))?.addresses;
+    const attached = await this.#attacher.attach(request, await this.plan(), before);
+    const { device, addresses } = attached;
+    await this.#options.ports.open(request.pod, request.hostPorts, addresses);
+    await this.#admitted.admit(request, addresses);
+    this.#options.log.info({ device, addresses }, `attached ${request.pod} to ${device}`);
+    return attached;
+  }
+
+  /** Harmless where nothing stands. */
+  detach(endpoint: Endpoint): Promise<void> {
+    return this.#detachSaying(deviceName(endpoint));
+  }
+
+  /** Every interface of a sandbox, also one that is being attached. */
+  detachSandbox(sandbox: string): Promise<void> {
+    return this.#sandboxes.run(sandbox, () => this.#detachSandbox(sandbox));
+  }
+
+  async #detachSandbox(sandbox: string): Promise<void> {
+    const all = await this.#options.links.attachments();
+    // By the name, which is made of the whole id: an alias may hold but the beginning of one.
+    const its = all.filter(
+      ({ device, owner }) => owner && device === deviceName({ sandbox, interface: owner.interface }),
+    );
+    await Promise.all(its.map(({ device }) => this.#detachSaying(device)));
+  }
+
+  async attachmentsOf(pod: PodKey): Promise<Attachment[]> {
+    const all = await this.#options.links.attachments();
+    return all.filter(({ owner }) => owner?.pod === podLabel(pod));
+  }
+
+  /** Throws NetworkError where an interface of a sandbox is not as it was made. */
+  async check(endpoint: Endpoint): Promise<Attachment> {
+    const found = await this.#options.links.attachment(deviceName(endpoint));
+    const given = this.#admitted.of(deviceName(endpoint))?.addresses ?? [];
+    const lost = given.some(address => !found?.addresses.includes(address));
+    if (found?.owner === undefined || found.addresses.length === 0 || lost)
+      throw new NetworkError(
+        'conflict',
+        `${endpoint.interface} of sandbox ${endpoint.sandbox} is not attached, or only half`,
+      );
+    return found;
+  }
+
+  /** Takes away what no living pod owns. */
+  async collect(): Promise<void> {
+    const attachments = await this.#options.links.attachments();
+    const pods = this.#options.livingPods();
+    const knowledge = { ...(pods && { pods }), busy: this.#inTurn.busy, nowMs: this.#now() };
+    const { garbage, suspects } = garbageOf(attachments, knowledge, this.#suspects);
+    this.#suspects = suspects;
+    await this.#take(garbage);
+    await this.#repair(attachments);
+    await this.#forgetGone(this.#admitted.missing(attachments));
+    if (knowledge.busy.size === 0) await this.#collectPorts();
+  }
+
+  /** Takes away what the runtime does not name. */
+  async collectAllBut(valid: readonly Endpoint[]): Promise<void> {
+    const attachments = await this.#options.links.attachments();
+    await this.#take(unnamed(attachments, new Set(valid.map(deviceName)), this.#inTurn.busy));
+  }
+
+  /** What stands in the way of further pods. */
+  async facts(): Promise<{ readonly refuses?: string; readonly unreachable: readonly string[] }> {
+    const refuses = (await this.unavailable())?.message;
+    return { ...(refuses !== undefined && { refuses }), unreachable: this.#routing.unreachable };
+  }
+
+  /** Why the node takes no further pod; undefined while it does. */
+  async unavailable(): Promise<NetworkError | undefined> {
+    if (this.#tableless !== undefined) return this.#tableless;
+    try {
+      const { podCidrs } = await this.plan();
+      const claimed = this.#options.claimed?.() ?? [];
+      const taken = new Set([...(await this.#options.links.taken()), ...claimed]);
+      const families = exhaustedFamilies(podCidrs, taken);
+      if (families.length === 0) return undefined;
+      const full = podCidrs.filter(({ family }) => families.includes(family));
+      return new NetworkError('exhausted', exhaustedText(full));
+    } catch (error) {
+      return asNetworkError(error as Error);
+    }
+  }
+
+  /** What the node gives to its pods now. Throws NetworkError while it has nothing to give. */
+  plan(): Promise<NodePlan> {
+    const node = this.#options.cluster().nodes.get(this.#options.node);
+    const nowMs = this.#now();
+    if (this.#plan === undefined || this.#plan.node !== node || this.#plan.untilMs < nowMs) {
+      const value = nodePlan(this.#options.links, this.#options.node, node);
+      value.catch(() => {
+        this.#plan = undefined;
+      });
+      this.#plan = { untilMs: nowMs + PLAN_MS, node, value };
+    }
+    return this.#plan.value;
+  }
+
+  /** Whether an address lies in the networks that this node gives to its pods. */
+  podCidrs() {
+    return podCidrsOf(this.#options.cluster().nodes.get(this.#options.node));
+  }
+
+  // Only while nobody is being attached: the ports of a pod that is would lead to nobody yet.
+  async #collectPorts(): Promise<void> {
+    const dead = await this.#options.ports.collect();
+    for (const { hostPort, protocol, comment } of dead)
+      this.#options.log.info(
+        {},
+        `collected host port ${hostPort}/${protocol} of ${comment}: nobody has its address`,
+      );
+  }
+
+  /** One device's changes come one after the other, and may give or take addresses. */
+  #changing<T>(device: DeviceName, work: () => Promise<T>): Promise<T> {
+    return this.#inTurn.run(device, work).finally(() => this.#unavailable.look());
+  }
+
+  async #prepare(): Promise<void> {
+    await this.#trying('what attached pods need is not all there', async () => {
+      await this.setUp();
+      await this.plan();
+      this.#becomeReady();
+    });
+    this.#unavailable.look();
+  }
+
+  async #adopt(): Promise<void> {
+    const { links, livingPods } = this.#options;
+    this.#admitted.adopt(await links.attachments(), livingPods());
+  }
+
+  /** Whoever sets an interface down takes its routes, and they do not come back when it is up again. */
+  async #repair(attachments: readonly Attachment[]): Promise<void> {
+    for (const { device, index, addresses: standing } of attachments) {
+      const { owner, addresses = [] } = this.#admitted.of(device) ?? {};
+      const missing = addresses.filter(address => !standing.includes(address));
+      if (owner === undefined || missing.length === 0 || this.#inTurn.busy.has(device)) continue;
+      await this.#trying(`${device} of ${owner.pod} is not mended`, () =>
+        this.#changing(device, async () => {
+          await this.#attacher.repair(owner, await this.plan(), index, addresses);
+          const text = `mended ${device} of ${owner.pod}: somebody took its route to ${missing.join(' and ')}`;
+          this.#options.log.warn({ device, missing }, text);
+        }),
+      );
+    }
+  }
+
+  /** The kernel takes an interface away with its pod's namespace, and tells nobody. */
+  async #forgetGone(devices: readonly DeviceName[]): Promise<void> {
+    for (const device of devices)
+      await this.#inTurn.run(device, async () => {
+        if ((await this.#options.links.link(device)) !== undefined) return;
+        this.#admitted.withdraw(device);
+        this.#options.log.info(
+          { device },
+          `collected the rules of ${device}: its namespace is gone, and it too`,
+        );
+      });
+  }
+
+  async #trying(consequence: string, work: () => Promise<void>): Promise<void> {
+    await work().catch((error: Error) => this.#options.log.warn({}, `${consequence}: ${error.message}`));
+  }
+
+  async #take(garbage: readonly Garbage[]): Promise<void> {
+    for (const { attachment, reason } of garbage) {
+      const { device, owner, addresses } = attachment;
+      await this.#detach(device);
+      this.#options.log.info(
+        { device, addresses },
+        `collected ${device}${owner === undefined ? '' : ` of ${owner.pod}`}: ${reason}`,
+      );
+    }
+  }
+
+  async #detachSaying(device: DeviceName): Promise<void> {
+    const found = await this.#detach(device);
+    if (found?.owner === undefined) return;
+    const { owner, addresses } = found;
+    this.#options.log.info({ device, addresses }, `detached ${owner.pod} from ${device}`);
+  }
+
+  /** Answers what was there. */
+  #detach(device: DeviceName): Promise<Attachment | undefined> {
+    return this.#changing(device, () => this.#takeAway(device));
+  }
+
+  async #takeAway(device: DeviceName): Promise<Attachment | undefined> {
+    const found = await this.#options.links.attachment(device);
+    const given = this.#admitted.of(device)?.addresses ?? [];
+    this.#admitted.withdraw(device);
+    const addresses = [...new Set([...given, ...(found?.addresses ?? [])])];
+    if (addresses.length > 0) await this.#options.ports.close(addresses);
+    if (found !== undefined) await this.#options.links.remove(found.index);
+    return found;
+  }
+}

@@ -1,0 +1,41 @@
+/** What a runtime may say: checked once, at the edge. Every check throws NetworkError that names the field. */
+import type { PodKey } from '../../model/cluster.ts';
+import { NetworkError } from '../error.ts';
+
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+const SANDBOX = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
+/** IFNAMSIZ, and what dev_valid_name() takes; `%d` would be a number of the kernel's choice. */
+const INTERFACE = /^(?!\.{1,2}$)[!-$&-.0-9;-~]{1,15}$/;
+/** `lo` is there already, and the others are not one interface's: /proc/sys/net/ipv4/conf/all. */
+const RESERVED = new Set(['lo', 'all', 'default']);
+
+export function requirePod(namespace: string, name: string): PodKey {
+  if (name === '' || namespace === '') throw invalid('name and namespace of the pod are both needed');
+  for (const [field, value] of Object.entries({ namespace, name }))
+    if (!NAME.test(value)) throw invalid(`${field} "${shown(value)}" is no name of Kubernetes`);
+  return `${namespace}/${name}`;
+}
+
+export function requireSandbox(id: string): string {
+  if (!SANDBOX.test(id))
+    throw invalid(`id "${shown(id)}" is no id of a sandbox: 1 to 128 of A-Z a-z 0-9 _ . -`);
+  return id;
+}
+
+export function requireInterfaceName(name: string): string {
+  if (!INTERFACE.test(name))
+    throw invalid(
+      `interface "${shown(name)}" is no name of an interface: 1 to 15 characters of ASCII, no space, /, : or %`,
+    );
+  if (RESERVED.has(name)) throw invalid(`interface "${name}" is a name that the kernel keeps for itself`);
+  return name;
+}
+
+export function invalid(message: string): NetworkError {
+  return new NetworkError('invalid', message);
+}
+
+/** For an error: somebody's whole file need not be in it. */
+export function shown(text: string): string {
+  return text.length <= 80 ? text : `${text.slice(0, 80)}…`;
+}

@@ -1,0 +1,131 @@
+/**
+ * What makes an attachment, as rtnetlink steps. Pure.
+ *
+ *     pod                                     node
+ *     eth0 10.244.1.5/32, fd00::5/128 ─────── sl…  10.244.1.5 dev sl…, fd00::5 dev sl…
+ *       default via 169.254.1.1, fe80::1            both ends know each other's link-layer address for good
+ *
+ * Every packet is routed by the node, also between two of its pods, and so passes its `forward` hook. Nobody has the
+ * gateways' addresses: a frame for them is one for the node's end. So nothing is asked for by ARP or neighbour
+ * discovery, the first packet waits for nobody, and the node needs neither addresses of its own there nor proxy_arp.
+ */
+import {
+  type Address,
+  addressBits,
+  type Cidr,
+  type Family,
+  familyOf,
+  parseAddress,
+} from '../../model/address.ts';
+import {
+  type Existing,
+  type Mac,
+  type Route,
+  writeNeighbour,
+  writeNewAddress,
+  writeNewRoute,
+  writeSetLink,
+} from '../../netlink/route/rtnetlink.ts';
+import type { Step } from '../../netlink/route/rtnetlink-socket.ts';
+import { aliasOf, type Owner } from './attachment.ts';
+
+/** rtm_protocol of every route that we make: `ip route show proto 115`. */
+export const PROTOCOL = 115;
+/** IFLA_GROUP of every node end: `ip link show group 29548`. */
+export const GROUP = 0x736c;
+
+export const GATEWAYS: Readonly<Record<Family, Address>> = {
+  ip: parseAddress('169.254.1.1')!,
+  ip6: parseAddress('fe80::1')!,
+};
+
+const LOOPBACK = 1;
+
+export interface NodeEnd {
+  readonly owner: Owner;
+  readonly index: number;
+  readonly podMac: Mac;
+  readonly addresses: readonly Address[];
+  /** The node's own addresses: what it sends to its pods comes from them. */
+  readonly sources: readonly Address[];
+}
+
+/** The routes are what says that the addresses are given out: with `refuse` no two pods can get the same one. */
+export function nodeSteps(end: NodeEnd, existing: Existing): Step[] {
+  const { owner, index, podMac, addresses } = end;
+  return [
+    {
+      what: `name and raise the node's end of ${owner.pod}`,
+      write: (to, sequence) =>
+        writeSetLink(to, sequence, { index, up: true, alias: aliasOf(owner), noOwnAddress: true }),
+    },
+    ...addresses.map(address => routeStep(podRoute(end, address), existing)),
+    ...addresses.map(address => neighbourStep(index, address, podMac)),
+  ];
+}
+
+export function podRoute({ index, sources }: Pick<NodeEnd, 'index' | 'sources'>, address: Address): Route {
+  const source = sources.find(own => familyOf(own) === familyOf(address));
+  return {
+    destination: hostCidr(address),
+    device: index,
+    protocol: PROTOCOL,
+    ...(source && { source }),
+  };
+}
+
+export interface PodEnd {
+  readonly index: number;
+  readonly nodeMac: Mac;
+  readonly addresses: readonly Address[];
+}
+
+export function podSteps({ index, nodeMac, addresses }: PodEnd): Step[] {
+  return [
+    {
+      what: "raise the pod's loopback",
+      write: (to, sequence) => writeSetLink(to, sequence, { index: LOOPBACK, up: true }),
+    },
+    {
+      what: "raise the pod's end",
+      write: (to, sequence) => writeSetLink(to, sequence, { index, up: true }),
+    },
+    ...addresses.flatMap(address => {
+      const family = familyOf(address);
+      const gateway = GATEWAYS[family];
+      const route: Route = { destination: everywhere(family), gateway, device: index, protocol: PROTOCOL };
+      return [
+        {
+          what: `give the pod ${address}`,
+          write: (to, sequence) => writeNewAddress(to, sequence, index, address),
+        } satisfies Step,
+        neighbourStep(index, gateway, nodeMac),
+        routeStep(route, 'replace'),
+      ];
+    }),
+  ];
+}
+
+export function routeStep(route: Route, existing: Existing): Step {
+  const { base, prefix } = route.destination;
+  return {
+    what: `route ${base}/${prefix}`,
+    write: (to, sequence) => writeNewRoute(to, sequence, route, existing),
+  };
+}
+
+function neighbourStep(device: number, address: Address, mac: Mac): Step {
+  return {
+    what: `say who ${address} is`,
+    write: (to, sequence) => writeNeighbour(to, sequence, { device, address, mac }),
+  };
+}
+
+function hostCidr(address: Address): Cidr {
+  const family = familyOf(address);
+  return { family, base: address, prefix: addressBits(family) };
+}
+
+function everywhere(family: Family): Cidr {
+  return { family, base: parseAddress(family === 'ip' ? '0.0.0.0' : '::')!, prefix: 0 };
+}

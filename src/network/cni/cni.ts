@@ -1,0 +1,212 @@
+/**
+ * The CNI verbs (specification 1.1) as the agent answers them. In main mode the agent attaches the pod; chained after
+ * another plugin it only takes the pod's addresses from that plugin's result, and answers when the rules are in force.
+ */
+import { addressBits, familyOf } from '../../model/address.ts';
+import { type Admission, sandboxOf } from '../attach/admission.ts';
+import type { Attached } from '../attach/attacher.ts';
+import { deviceName } from '../attach/attachment.ts';
+import { namespacePath } from '../attach/namespacepath.ts';
+import type { PodNetwork } from '../attach/podnetwork.ts';
+import { invalid, requireInterfaceName, requireSandbox, shown } from '../attach/request.ts';
+import { GATEWAYS } from '../attach/wiring.ts';
+import { NetworkError, type NetworkErrorCode } from '../error.ts';
+import { hostPorts } from '../hostports/hostport.ts';
+import {
+  addressesOf,
+  CniError,
+  type CniRequest,
+  CODE,
+  type Config,
+  endpointOf,
+  inConfig,
+  of,
+  type PreviousResult,
+  parseConfig,
+  podOf,
+  portMappingsOf,
+  previousResultOf,
+  uidOf,
+  VERSIONS,
+} from './cnirequest.ts';
+
+export interface CniAnswer {
+  /** What the plugin prints; empty where it prints nothing. */
+  readonly output: string;
+  /** Whether that is an error. */
+  readonly failed: boolean;
+}
+
+export interface CniParts {
+  readonly admission: Admission;
+  /** Where the agent attaches pods itself. */
+  readonly network?: PodNetwork;
+}
+
+/** What keeps the node from taking pods: the check that says so, and what it found. */
+export interface NetworkUnavailable {
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** What is wrong with a request itself is in its environment, but for what `CniError` says. */
+const CODES: Record<NetworkErrorCode, number> = {
+  invalid: CODE.environment,
+  unsupported: CODE.unsupported,
+  conflict: CODE.conflict,
+  exhausted: CODE.tryAgainLater,
+  unavailable: CODE.tryAgainLater,
+};
+/** Checks that fail only where pods that run already are cut off as well. */
+const CUTS_OFF: ReadonlySet<string> = new Set(['ip-forward', 'ip6-forward', 'conntrack-fill']);
+
+/** Never throws. `parts` are absent in an agent that has no pod network. */
+export async function answerCni(
+  parts: CniParts | undefined,
+  request: CniRequest,
+  hindrances: () => Promise<readonly NetworkUnavailable[]>,
+): Promise<CniAnswer> {
+  let cniVersion = VERSIONS.at(-1)!;
+  try {
+    const config = parseConfig(request.config);
+    cniVersion = config.cniVersion;
+    const result = await perform(parts, request, config, hindrances);
+    return { output: result === undefined ? '' : JSON.stringify({ cniVersion, ...result }), failed: false };
+  } catch (error) {
+    return { output: JSON.stringify({ cniVersion, ...errorResult(error as Error) }), failed: true };
+  }
+}
+
+function errorResult(error: Error): { code: number; msg: string } {
+  const msg = error.message;
+  if (error instanceof CniError) return { code: error.code, msg };
+  return { code: error instanceof NetworkError ? CODES[error.code] : CODE.internal, msg };
+}
+
+async function perform(
+  parts: CniParts | undefined,
+  request: CniRequest,
+  config: Config,
+  hindrances: () => Promise<readonly NetworkUnavailable[]>,
+): Promise<object | undefined> {
+  switch (request.command) {
+    case 'ADD':
+      return add(parts, request, config);
+    case 'DEL':
+      await remove(parts, request);
+      return undefined;
+    case 'CHECK':
+      await check(required(parts), request, previousResultOf(config));
+      return undefined;
+    case 'GC':
+      await collect(required(parts), config);
+      return undefined;
+    case 'STATUS':
+      required(parts, CODE.notAvailable);
+      requireReady(await hindrances());
+      return undefined;
+    default:
+      throw new CniError(
+        CODE.environment,
+        `CNI_COMMAND "${shown(request.command)}" is none of ADD, DEL, CHECK, GC, STATUS, VERSION`,
+      );
+  }
+}
+
+function add(parts: CniParts | undefined, request: CniRequest, config: Config): Promise<object> {
+  const result = previousResultOf(config);
+  return result === undefined ? attach(parts, request, config) : addChained(required(parts), request, result);
+}
+
+async function attach(parts: CniParts | undefined, request: CniRequest, config: Config): Promise<object> {
+  const network = requireNetwork(parts);
+  const namespace = of('CNI_NETNS', () => namespacePath(request.netns));
+  const attached = await network.attach({
+    ...endpointOf(request),
+    pod: podOf(request),
+    uid: uidOf(request),
+    namespace,
+    hostPorts: inConfig(() => hostPorts(portMappingsOf(config))),
+  });
+  return resultOf(attached, namespace);
+}
+
+function resultOf({ device, nodeMac, interface: name, mac, mtu, addresses }: Attached, sandbox: string) {
+  return {
+    interfaces: [
+      { name: device, mac: nodeMac, mtu },
+      { name, mac, mtu, sandbox },
+    ],
+    ips: addresses.map(address => ({
+      address: `${address}/${addressBits(familyOf(address))}`,
+      gateway: GATEWAYS[familyOf(address)],
+      interface: 1,
+    })),
+    routes: addresses.map(address => ({
+      dst: familyOf(address) === 'ip' ? '0.0.0.0/0' : '::/0',
+      gw: GATEWAYS[familyOf(address)],
+    })),
+    dns: {},
+  };
+}
+
+async function addChained(
+  { admission }: CniParts,
+  request: CniRequest,
+  result: PreviousResult,
+): Promise<object> {
+  const owner = { ...endpointOf(request), pod: podOf(request), uid: uidOf(request) };
+  await admission.admit(sandboxOf(owner, addressesOf(result)));
+  return result;
+}
+
+/** Also where nothing is known of the pod any more: the runtime may repeat it, or come late. */
+async function remove(parts: CniParts | undefined, request: CniRequest) {
+  const endpoint = endpointOf(request);
+  if (parts?.network === undefined) parts?.admission.withdraw(deviceName(endpoint));
+  else await parts.network.detach(endpoint);
+}
+
+async function check({ network }: CniParts, request: CniRequest, result: PreviousResult | undefined) {
+  if (network === undefined) return;
+  const { addresses, device } = await network.check(endpointOf(request));
+  const told = result === undefined ? addresses : addressesOf(result);
+  if (told.join() !== addresses.join())
+    throw new NetworkError('conflict', `${device} has ${addresses.join(', ')}, not ${told.join(', ')}`);
+}
+
+/** A runtime that gives no list names nobody as dead: then the dead are those that we know of. */
+async function collect({ network }: CniParts, config: Config): Promise<void> {
+  const valid = config['cni.dev/valid-attachments'];
+  if (valid === undefined || valid === null) return network?.collect();
+  const endpoints = inConfig(() => {
+    if (!Array.isArray(valid)) throw invalid('"cni.dev/valid-attachments" is no list; nothing was collected');
+    return valid.map(attachment => ({
+      sandbox: requireSandbox(String(attachment?.containerID ?? '')),
+      interface: requireInterfaceName(String(attachment?.ifname ?? '')),
+    }));
+  });
+  await network?.collectAllBut(endpoints);
+}
+
+function requireReady(hindrances: readonly NetworkUnavailable[]): void {
+  if (hindrances.length === 0) return;
+  const code = hindrances.some(({ name }) => CUTS_OFF.has(name))
+    ? CODE.limitedConnectivity
+    : CODE.notAvailable;
+  throw new CniError(code, hindrances.map(({ name, reason }) => `${name}: ${reason}`).join('; '));
+}
+
+function requireNetwork(parts: CniParts | undefined): PodNetwork {
+  const { network } = required(parts);
+  if (network !== undefined) return network;
+  throw new CniError(
+    CODE.config,
+    'sluice-cni is the first plugin of its list, and the agent attaches no pods: start it with --pod-network=attach, or put another plugin first',
+  );
+}
+
+function required(parts: CniParts | undefined, code: number = CODE.config): CniParts {
+  if (parts !== undefined) return parts;
+  throw new CniError(code, 'the agent runs without --pod-network, so it does nothing for a CNI plugin');
+}

@@ -1,0 +1,32 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { Coalescer } from './coalescer.ts';
+
+test('what is asked while an answer is sought is asked together afterwards, and each hears its own', async () => {
+  const rounds: number[][] = [];
+  const together = new Coalescer(async (questions: readonly number[]) => {
+    rounds.push([...questions]);
+    await setImmediate();
+    return questions.map(question => (question === 3 ? new Error('three') : 10 * question));
+  });
+  const answers = await Promise.allSettled([1, 2, 3, 4].map(question => together.ask(question)));
+  expect(rounds).toEqual([[1], [2, 3, 4]]);
+  expect(
+    answers.map(answer => (answer.status === 'fulfilled' ? answer.value : answer.reason.message)),
+  ).toEqual([10, 20, 'three', 40]);
+});
+
+test('what a round cannot do is told to all of it, and the next round is asked anew', async () => {
+  let broken = true;
+  const together = new Coalescer(async (questions: readonly number[]) => {
+    await setImmediate();
+    if (broken) throw new Error('broken');
+    return questions;
+  });
+  const first = together.ask(1);
+  const second = together.ask(2);
+  await expect(first).rejects.toThrow('broken');
+  broken = false;
+  expect(await second).toBe(2);
+  expect(await together.ask(3)).toBe(3);
+});

@@ -1,0 +1,223 @@
+/**
+ * The pods of this node as three tell of them: whoever attaches pods and the runtime know first, and for certain, which
+ * sandbox has which address; the API server knows everything else.
+ *
+ *     API server ──told──▶ ┌───────────┐
+ *                          │ local pods│ ──events──▶ engine
+ *     start gate, attach   │           │
+ *     ──started, stopped──▶└───────────┘
+ *
+ * A living sandbox gives its pod its addresses, whatever the API server says of them, and no other pod of the cluster
+ * has them; of two with one address, the younger has it. What ended with its sandbox stays gone, until the API server
+ * tells of another pod by that name. A sandbox that both tell of lives until both have told its end.
+ */
+import { type Address, familyOf } from '../../model/address.ts';
+import type { ClusterEvent, Pod, PodKey } from '../../model/cluster.ts';
+import { MultiMap } from '../../model/multimap.ts';
+import type { Sandbox } from './sandbox.ts';
+
+export class LocalPods {
+  readonly #node: string;
+  readonly #now: () => Date;
+  /** Every pod as the API server has it. */
+  readonly #told = new Map<PodKey, Pod>();
+  /** The same, by the addresses that it gives them. */
+  readonly #claimants = new MultiMap<Address, Pod>();
+  /** Living ones by their ids, the youngest last. */
+  readonly #sandboxes = new Map<string, Sandbox>();
+  /** Who has an address of a living sandbox: the youngest that names it. */
+  readonly #holders = new Map<Address, PodKey>();
+  /** The sandbox that a pod had last, where it has ended. */
+  readonly #ended = new Map<PodKey, Sandbox>();
+  /** When a pod was first heard of that only the runtime knows. */
+  readonly #firstSeen = new Map<string, string>();
+  /** What was said of pods of this node, as text. */
+  readonly #said = new Map<PodKey, string>();
+
+  constructor(node: string, now: () => Date = () => new Date()) {
+    this.#node = node;
+    this.#now = now;
+  }
+
+  /** What becomes of what a source tells. */
+  told(events: readonly ClusterEvent[]): ClusterEvent[] {
+    return events.flatMap(event => (event.type === 'pod' ? this.#toldOf(event) : [event]));
+  }
+
+  started(sandbox: Sandbox): ClusterEvent[] {
+    this.#sandboxes.delete(sandbox.id);
+    this.#sandboxes.set(sandbox.id, sandbox);
+    this.#ended.delete(sandbox.key);
+    return this.#changes([sandbox]);
+  }
+
+  stopped(id: string): ClusterEvent[] {
+    const sandbox = this.#sandboxes.get(id);
+    if (sandbox === undefined) return [];
+    this.#end(sandbox);
+    return this.#changes([sandbox]);
+  }
+
+  /** Of a living sandbox; none where it is not known. */
+  addressesOf(id: string): readonly Address[] {
+    return this.#sandboxes.get(id)?.addresses ?? [];
+  }
+
+  /** The addresses that pods of this node have, as far as anybody tells. */
+  addresses(): Address[] {
+    const told = [...this.#said.keys()].map(key => this.#told.get(key));
+    const alive = told
+      .filter(pod => pod !== undefined && !pod.finished)
+      .map(pod => this.#withoutOthers(pod!));
+    return [...this.#sandboxes.values(), ...alive].flatMap(({ addresses }) => addresses);
+  }
+
+  /** Whether policies can select the pod: the API server has told of it, or somebody of its labels. */
+  knows(key: PodKey): boolean {
+    return this.#pod(key) !== undefined;
+  }
+
+  /** The pods that may have an interface of ours, as the API server tells. */
+  living(): Set<PodKey> {
+    const alive = [...this.#told.values()].filter(
+      pod => pod.node === this.#node && !pod.hostNetwork && !pod.finished,
+    );
+    return new Set(alive.map(({ key }) => key));
+  }
+
+  /** These live, and no others, of those that the runtime tells of. */
+  synchronised(sandboxes: readonly Sandbox[]): ClusterEvent[] {
+    const ids = new Set(sandboxes.map(({ id }) => id));
+    const gone = ofRuntime(this.#sandboxes).filter(({ id }) => !ids.has(id));
+    for (const sandbox of gone) this.#end(sandbox);
+    for (const sandbox of sandboxes) {
+      if (!this.#sandboxes.has(sandbox.id)) this.#sandboxes.set(sandbox.id, sandbox);
+      this.#ended.delete(sandbox.key);
+    }
+    return this.#changes([...gone, ...sandboxes]);
+  }
+
+  /** The runtime is heard no more: what it said may be wrong by now, and the API server has the last word. */
+  lost(): ClusterEvent[] {
+    const [living, ended] = [this.#sandboxes, this.#ended].map(ofRuntime) as [Sandbox[], Sandbox[]];
+    for (const { id } of living) this.#forget(id);
+    for (const { key } of ended) this.#ended.delete(key);
+    return this.#changes([...living, ...ended]);
+  }
+
+  #forget(id: string): void {
+    this.#sandboxes.delete(id);
+    this.#firstSeen.delete(id);
+  }
+
+  #end(sandbox: Sandbox): void {
+    this.#forget(sandbox.id);
+    const { key } = sandbox;
+    if (this.#told.has(key) && this.#sandboxOf(key) === undefined) this.#ended.set(key, sandbox);
+  }
+
+  #toldOf({ key, value }: ClusterEvent & { type: 'pod' }): ClusterEvent[] {
+    this.#replace(key, value);
+    if (value === undefined || !isOf(value, this.#ended.get(key))) this.#ended.delete(key);
+    const concernsUs =
+      this.#said.has(key) ||
+      value?.node === this.#node ||
+      this.#sandboxOf(key) !== undefined ||
+      value?.addresses.some(address => this.#holders.has(address));
+    return concernsUs ? this.#say(key) : [{ type: 'pod', key, ...(value !== undefined && { value }) }];
+  }
+
+  #replace(key: PodKey, value: Pod | undefined): void {
+    const before = this.#told.get(key);
+    for (const address of before?.addresses ?? []) this.#claimants.delete(address, before!);
+    if (value === undefined) this.#told.delete(key);
+    else this.#told.set(key, value);
+    for (const address of value?.addresses ?? []) this.#claimants.add(address, value!);
+  }
+
+  /** Of the pods of these sandboxes, and of all that have or had an address of theirs. */
+  #changes(sandboxes: readonly Sandbox[]): ClusterEvent[] {
+    this.#holders.clear();
+    for (const { key, addresses } of this.#sandboxes.values())
+      for (const address of addresses) this.#holders.set(address, key);
+    const changed = new Set(sandboxes.flatMap(sandbox => sandbox.addresses));
+    const claimants = [...changed].flatMap(address => [...this.#claimants.get(address)]);
+    const holders = [...this.#sandboxes.values()].filter(({ addresses }) =>
+      addresses.some(address => changed.has(address)),
+    );
+    const keys = new Set([...sandboxes, ...claimants, ...holders].map(({ key }) => key));
+    return [...keys].flatMap(key => this.#say(key));
+  }
+
+  #say(key: PodKey): ClusterEvent[] {
+    const value = this.#pod(key);
+    const text = JSON.stringify(value);
+    if (value !== undefined && this.#said.get(key) === text) return [];
+    if (value === undefined && !this.#said.has(key)) return [];
+    if (value?.node === this.#node) this.#said.set(key, text);
+    else this.#said.delete(key);
+    return [{ type: 'pod', key, ...(value !== undefined && { value }) }];
+  }
+
+  #pod(key: PodKey): Pod | undefined {
+    const told = this.#told.get(key);
+    const sandbox = this.#sandboxOf(key);
+    // By that name a pod runs on another node by now, and what is left of ours is nobody's.
+    if (told !== undefined && told.node !== '' && told.node !== this.#node) return this.#withoutOthers(told);
+    if (sandbox === undefined || sandbox.addresses.length === 0) return told && this.#withoutOthers(told);
+    if (told === undefined || !isOf(told, sandbox)) return this.#fromSandbox(sandbox);
+    if (told.hostNetwork) return told;
+    return { ...told, node: this.#node, addresses: [...this.#held(sandbox), ...this.#others(told, sandbox)] };
+  }
+
+  /** What the sandbox has and no younger one names. */
+  #held({ key, addresses }: Sandbox): Address[] {
+    return addresses.filter(address => this.#holders.get(address) === key);
+  }
+
+  /** Of families that the runtime does not tell of, the API server's word. */
+  #others(told: Pod, { addresses }: Sandbox): Address[] {
+    const families = new Set(addresses.map(familyOf));
+    return this.#withoutOthers(told).addresses.filter(address => !families.has(familyOf(address)));
+  }
+
+  /** The pod's youngest: an older one is about to end. One without addresses says less than one that has some. */
+  #sandboxOf(key: PodKey): Sandbox | undefined {
+    const its = [...this.#sandboxes.values()].filter(sandbox => sandbox.key === key);
+    return its.findLast(({ addresses }) => addresses.length > 0) ?? its.at(-1);
+  }
+
+  /** Without the addresses that another pod's living sandbox has, or that ended with the pod's own. */
+  #withoutOthers(pod: Pod): Pod {
+    if (pod.hostNetwork || pod.addresses.length === 0) return pod;
+    const ended = this.#ended.get(pod.key)?.addresses ?? [];
+    const left = pod.addresses.filter(
+      address => (this.#holders.get(address) ?? pod.key) === pod.key && !ended.includes(address),
+    );
+    return left.length === pod.addresses.length ? pod : { ...pod, addresses: left };
+  }
+
+  /**
+   * Nobody else knows it yet: its container ports are not known, so that no port matches by its name. Without labels
+   * it is no pod to policy.
+   */
+  #fromSandbox(sandbox: Sandbox): Pod | undefined {
+    const { id, key, uid, labels } = sandbox;
+    if (labels === undefined) return undefined;
+    const addresses = this.#held(sandbox);
+    const [namespace = '', name = ''] = key.split('/');
+    const createdAt = this.#firstSeen.get(id) ?? this.#now().toISOString();
+    this.#firstSeen.set(id, createdAt);
+    const rest = { hostNetwork: false, finished: false, createdAt, ports: [] };
+    return { key, namespace, name, ...(uid !== '' && { uid }), labels, node: this.#node, addresses, ...rest };
+  }
+}
+
+function ofRuntime(sandboxes: ReadonlyMap<string, Sandbox>): Sandbox[] {
+  return [...sandboxes.values()].filter(({ attached }) => !attached);
+}
+
+/** Whether it is the pod of that sandbox, and not its successor by the same name. */
+function isOf({ uid }: Pod, sandbox: Sandbox | undefined): boolean {
+  return sandbox !== undefined && (uid === undefined || sandbox.uid === '' || uid === sandbox.uid);
+}

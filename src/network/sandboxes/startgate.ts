@@ -1,0 +1,206 @@
+/**
+ * The start gate: no container of a pod runs before the pod's rules are in force. The runtime tells of a sandbox and
+ * waits for our answer; we tell the agent, and answer when its batch is committed.
+ *
+ *     connect ─▶ taken in ─▶ all that lives ─▶ starts, stops … ─▶ connection lost ─▶ wait, connect again
+ *
+ * Whom we keep waiting for too long the runtime disconnects, so a pod that waited for long starts all the same: its
+ * addresses are not in the rules then, and where unknown pods are denied it is closed until they are.
+ */
+import type { Duplex } from 'node:stream';
+import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
+import type { PodSandbox } from '../../nri/messages.ts';
+import { type PluginHandlers, type Runtime, runPlugin } from '../../nri/plugin.ts';
+import type { LocalPods } from './localpods.ts';
+import { type Sandbox, sandboxOf } from './sandbox.ts';
+import type { StaleConntrack } from './staleconntrack.ts';
+
+/** A pod that started before its rules were in force. */
+export interface LateStart {
+  readonly key: PodKey;
+  readonly uid: string;
+  readonly waitedMs: number;
+  readonly message: string;
+}
+
+export interface GateLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface StartGateOptions {
+  readonly connect: () => Duplex;
+  readonly pods: LocalPods;
+  /** Takes what changed; somebody waits for what is urgent. */
+  readonly note: (events: readonly ClusterEvent[], urgent: boolean) => void;
+  /** Settles when the kernel holds what was noted. */
+  readonly inForce: () => Promise<void>;
+  readonly predecessors: StaleConntrack;
+  /** How long a pod waits at most. */
+  readonly timeoutMs: number;
+  /** Whether a pod without rules is closed. */
+  readonly unknownPods: 'deny' | 'allow';
+  readonly log: GateLog;
+  readonly onLate?: (late: LateStart) => void;
+}
+
+export type GateState =
+  | { readonly kind: 'connecting' }
+  | { readonly kind: 'connected'; readonly runtime: Runtime }
+  | { readonly kind: 'lost'; readonly reason: string };
+
+export interface GateCounts {
+  /** Pods that started with their rules in force. */
+  inForce: number;
+  /** Pods that started before. */
+  late: number;
+  /** Pods of whose addresses the runtime said nothing. */
+  withoutAddress: number;
+}
+
+const RETRY_MS = { first: 100, most: 5_000 };
+/** Answers must reach the runtime before it stops waiting for them. */
+const MARGIN_MS = 250;
+const MOST_UNREAD_WAITS = 10_000;
+
+export class StartGate {
+  readonly counts: GateCounts = { inForce: 0, late: 0, withoutAddress: 0 };
+  readonly #options: StartGateOptions;
+  #state: GateState = { kind: 'connecting' };
+  #timeoutMs: number;
+  #waits: number[] = [];
+  #failures = 0;
+
+  constructor(options: StartGateOptions) {
+    this.#options = options;
+    this.#timeoutMs = options.timeoutMs;
+  }
+
+  get state(): GateState {
+    return this.#state;
+  }
+
+  /** For how many milliseconds each pod waited that has started since the last call. */
+  takeWaits(): readonly number[] {
+    const waits = this.#waits;
+    this.#waits = [];
+    return waits;
+  }
+
+  /** Until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const reason = await runPlugin(this.#options.connect(), this.#handlers, signal);
+      if (signal.aborted) return;
+      this.#lost(reason);
+      await pause(Math.min(RETRY_MS.first * 2 ** this.#failures++, RETRY_MS.most), signal);
+    }
+  }
+
+  readonly #handlers: PluginHandlers = {
+    configured: runtime => this.#configured(runtime),
+    synchronised: async sandboxes => {
+      const known = sandboxes.map(sandboxOf).filter(sandbox => sandbox !== undefined);
+      this.#options.note(this.#options.pods.synchronised(known), true);
+      this.#options.predecessors.sweep();
+      // Most of them run already. But a runtime that requires us (docs/start-gate.md) has sandboxes that wait.
+      if (!(await this.#withinLimit(this.#options.inForce()))) {
+        const message = `start gate: the rules of the pods that ran before are not in force after ${this.#timeoutMs} ms`;
+        this.#options.log.warn({}, message);
+      }
+    },
+    started: pod => this.#started(pod),
+    stopped: ({ id }) => {
+      const { pods, note, predecessors } = this.#options;
+      const addresses = pods.addressesOf(id);
+      note(pods.stopped(id), false);
+      predecessors.left(addresses);
+    },
+  };
+
+  #configured(runtime: Runtime): void {
+    const { requestTimeoutMs, name, version } = runtime;
+    const most =
+      requestTimeoutMs > 0 ? Math.max(requestTimeoutMs - MARGIN_MS, requestTimeoutMs / 2) : Infinity;
+    this.#timeoutMs = Math.min(this.#options.timeoutMs, most);
+    this.#failures = 0;
+    this.#state = { kind: 'connected', runtime };
+    const fields = { runtime: `${name} ${version}`, timeoutMs: this.#timeoutMs };
+    this.#options.log.info(fields, 'start gate: the runtime waits for the rules of each pod that starts');
+  }
+
+  /** Said once, and not with every attempt. */
+  #lost(reason: string): void {
+    if (this.#state.kind !== 'lost') {
+      this.#options.log.warn(
+        {},
+        `start gate: not connected to the runtime, so pods start without waiting for their rules: ${reason}`,
+      );
+    }
+    this.#state = { kind: 'lost', reason };
+    this.#options.note(this.#options.pods.lost(), false);
+  }
+
+  async #started(pod: PodSandbox): Promise<void> {
+    const sandbox = sandboxOf(pod);
+    if (sandbox === undefined) {
+      const fields = { id: pod.id, namespace: pod.namespace, name: pod.name };
+      this.#options.log.warn(
+        fields,
+        'start gate: a sandbox without a name; it is known when the API server tells',
+      );
+      return;
+    }
+    this.#options.note(this.#options.pods.started(sandbox), true);
+    if (sandbox.addresses.length > 0) await this.#wait(sandbox);
+    else if (sandbox.ownNetwork) this.#tellOfNoAddress(sandbox);
+  }
+
+  async #wait(sandbox: Sandbox): Promise<void> {
+    const startMs = performance.now();
+    const { inForce: rules, predecessors } = this.#options;
+    const inForce = await this.#withinLimit(rules().then(() => predecessors.cleared(sandbox.addresses)));
+    const waitedMs = performance.now() - startMs;
+    this.#waits = [...this.#waits, waitedMs].slice(-MOST_UNREAD_WAITS);
+    if (inForce) this.counts.inForce++;
+    else this.#tellOfLate(sandbox, Math.round(waitedMs));
+  }
+
+  async #withinLimit(work: Promise<void>): Promise<boolean> {
+    const timeout = new AbortController();
+    const late = pause(this.#timeoutMs, timeout.signal).then(() => false);
+    const inForce = await Promise.race([work.then(() => true), late]);
+    timeout.abort();
+    return inForce;
+  }
+
+  #tellOfLate({ key, uid, addresses }: Sandbox, waitedMs: number): void {
+    this.counts.late++;
+    const until = `${addresses.join(' and ')} ${this.#options.unknownPods === 'deny' ? 'is of no known pod and denied' : 'is open'}`;
+    const message = `Pod ${key}: its rules are not in force after ${waitedMs} ms; it starts, and until they are ${until}`;
+    this.#options.log.warn({ pod: key, waitedMs }, message);
+    this.#options.onLate?.({ key, uid, waitedMs, message });
+  }
+
+  #tellOfNoAddress({ key }: Sandbox): void {
+    if (this.counts.withoutAddress++ > 0) return;
+    this.#options.log.warn(
+      { pod: key },
+      'start gate: the runtime tells no addresses of pods; their rules are in force when the API server tells them',
+    );
+  }
+}
+
+/** Ends early, without an error, when the signal is aborted. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done, { once: true });
+    if (signal.aborted) done();
+    function done(): void {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    }
+  });
+}

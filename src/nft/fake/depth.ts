@@ -1,0 +1,38 @@
+/** nft_table_validate: from a base chain on, at most fifteen jumps and gotos lead on; a circle has no end. */
+import { targetOf } from '../plan/equal.ts';
+import type { Chain, Elements, Rule } from '../ruleset.ts';
+import { Refusal } from './refusal.ts';
+
+/** NFT_JUMP_STACK_SIZE. */
+const LEVELS = 16;
+
+type Sets = ReadonlyMap<string, { readonly verdicts: boolean; readonly elements: Elements }>;
+
+/** Chains that no base chain leads to may be as they like. */
+export function refuseDeepJumps(chains: ReadonlyMap<string, Chain>, sets: Sets): void {
+  const deepest = new Map<Chain, number>();
+  const visit = (chain: Chain, level: number): void => {
+    if (level >= LEVELS) throw new Refusal('EMLINK', 'chains jump in a circle, or deeper than 16');
+    if ((deepest.get(chain) ?? -1) >= level) return;
+    deepest.set(chain, level);
+    for (const target of targetsOf(chain, sets)) visit(chains.get(target)!, level + 1);
+  };
+  for (const chain of chains.values()) if (chain.hook !== undefined) visit(chain, 0);
+}
+
+function targetsOf({ rules }: Chain, sets: Sets): Set<string> {
+  return new Set(rules.flatMap(rule => ruleTargets(rule, sets)));
+}
+
+function ruleTargets({ exprs }: Rule, sets: Sets): string[] {
+  return exprs.flatMap(expr => {
+    if (expr.kind === 'verdict') return defined([targetOf(expr.verdict)]);
+    if (expr.kind !== 'lookup') return [];
+    const { verdicts, elements } = sets.get(expr.set)!;
+    return verdicts ? defined(Array.from(elements.values(), ({ verdict }) => targetOf(verdict))) : [];
+  });
+}
+
+function defined(names: readonly (string | undefined)[]): string[] {
+  return names.filter(name => name !== undefined);
+}

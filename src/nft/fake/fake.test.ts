@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { kernelContract } from '../../../test/contract/kernel-contract.ts';
+import type { Op } from '../plan/op.ts';
+import { MEMBER, type SetSpec } from '../ruleset.ts';
+import { FakeKernel } from './fake.ts';
+
+kernelContract('FakeKernel', async () => new FakeKernel());
+
+const PEERS: SetSpec = { name: 'peers', key: ['ipv4_addr'], verdicts: false, interval: false };
+const TABLE: Op = { op: 'addTable', family: 'ip' };
+const addSet = (set: SetSpec, size = 2): Op => ({ op: 'addSet', family: 'ip', set, size });
+const addElements = (set: SetSpec, ...keys: string[]): Op => ({
+  op: 'addElements',
+  family: 'ip',
+  set,
+  elements: keys.map(key => [key, MEMBER]),
+});
+
+describe('FakeKernel', () => {
+  it('hands out dumps that later commits leave alone', async () => {
+    const kernel = new FakeKernel();
+    await kernel.commit([TABLE, addSet(PEERS), addElements(PEERS, '10.0.0.1')]);
+    const { ruleset } = await kernel.dump();
+    const before = structuredClone(ruleset);
+    await kernel.commit([addElements(PEERS, '10.0.0.2'), { op: 'addChain', family: 'ip', chain: 'c' }]);
+    expect(ruleset).toEqual(before);
+    expect((await kernel.dump()).ruleset).not.toEqual(before);
+  });
+
+  it('moves on to another generation when somebody else commits', async () => {
+    const kernel = new FakeKernel();
+    const generation = await kernel.generation();
+    kernel.touch();
+    await expect(kernel.commit([TABLE], generation)).rejects.toMatchObject({ code: 'ERESTART' });
+    await kernel.commit([TABLE], await kernel.generation());
+  });
+
+  it.each([
+    ['10.0.0.01', PEERS],
+    ['fd00::1', PEERS],
+    ['tcp . 080', { ...PEERS, key: ['inet_proto', 'inet_service'] }],
+    ['6 . 80', { ...PEERS, key: ['inet_proto', 'inet_service'] }],
+    ['tcp', { ...PEERS, key: ['inet_proto', 'inet_service'] }],
+    ['FD00::1', { ...PEERS, key: ['ipv6_addr'] }],
+    ['10.0.0.1', { ...PEERS, interval: true }],
+    ['10.0.0.1/8', { ...PEERS, interval: true }],
+    ['10.0.0.0-10.0.0.255', { ...PEERS, interval: true }],
+    ['10.0.0.9-10.0.0.1', { ...PEERS, interval: true }],
+    ['80-80', { ...PEERS, key: ['inet_service'], interval: true }],
+    ['65536', { ...PEERS, key: ['inet_service'], interval: true }],
+  ] as [string, SetSpec][])(
+    'throws at the key %s: what is read back would have another name',
+    async (key, set) => {
+      const kernel = new FakeKernel();
+      await kernel.commit([TABLE, addSet(set)]);
+      await expect(kernel.commit([addElements(set, key)])).rejects.toThrow(RangeError);
+    },
+  );
+
+  it('throws where a step takes a set for another kind than it is', async () => {
+    const kernel = new FakeKernel();
+    await kernel.commit([TABLE, addSet(PEERS)]);
+    await expect(kernel.commit([addElements({ ...PEERS, interval: true }, '10.0.0.1/32')])).rejects.toThrow(
+      TypeError,
+    );
+  });
+
+  it('does nothing any more once it is closed', async () => {
+    const kernel = new FakeKernel();
+    kernel.close();
+    await expect(kernel.dump()).rejects.toMatchObject({ code: 'EBADF' });
+    await expect(kernel.commit([TABLE])).rejects.toMatchObject({ code: 'EBADF' });
+  });
+});

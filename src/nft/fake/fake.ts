@@ -1,0 +1,177 @@
+/**
+ * A kernel in memory, as strict and as atomic as the real one: every refusal here was seen there. One contract
+ * suite runs on both, and random batches are compared on both.
+ */
+
+import { FAMILIES } from '../../model/address.ts';
+import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } from '../kernel.ts';
+import { type MissingFeature, NO_OWNERS } from '../missingfeature.ts';
+import { type Op, opText } from '../plan/op.ts';
+import type { Family, Table } from '../ruleset.ts';
+import { Refusal } from './refusal.ts';
+import { FakeTable } from './table.ts';
+
+/** The nf_tables of one network namespace, which several kernels may be opened on. */
+class FakeState {
+  /** Whether tables have owners. */
+  readonly owners: boolean;
+  tables: ReadonlyMap<Family, FakeTable> = new Map();
+  generation: Generation = 1;
+  owner: FakeKernel | undefined;
+  /** Whether tables that nobody owns can be adopted. */
+  adoptable = true;
+
+  constructor(owners: boolean) {
+    this.owners = owners;
+  }
+}
+
+export class FakeKernel implements Kernel {
+  readonly #state: FakeState;
+  #closed = false;
+
+  /** With `owners`, tables belong to whoever commits to them first; without, to everybody. */
+  constructor({ owners = false, state = new FakeState(owners) } = {}) {
+    this.#state = state;
+  }
+
+  get missingFeatures(): readonly MissingFeature[] {
+    return this.#state.owners ? [] : [NO_OWNERS];
+  }
+
+  /** Another socket in the same network namespace. */
+  another(): FakeKernel {
+    return new FakeKernel({ state: this.#state });
+  }
+
+  async dump(): Promise<Snapshot> {
+    this.#refuseIfClosed();
+    const tables = [...this.#state.tables].map(([family, table]): [Family, Table] => [
+      family,
+      table.snapshot(),
+    ]);
+    return { ruleset: { tables: new Map(tables) }, generation: this.#state.generation };
+  }
+
+  async generation(): Promise<Generation> {
+    this.#refuseIfClosed();
+    return this.#state.generation;
+  }
+
+  async owner(): Promise<Owner> {
+    this.#refuseIfClosed();
+    const { owner, owners, tables } = this.#state;
+    if (!owners) return 'everybody';
+    if (owner === undefined || tables.size < FAMILIES.length) return 'nobody';
+    return owner === this ? 'us' : 'another';
+  }
+
+  async commit(ops: readonly Op[], expected?: Generation): Promise<Generation> {
+    this.#refuseIfClosed();
+    const state = this.#state;
+    if (expected !== undefined && expected !== state.generation) throw stale(ops);
+    const tables = new Map(state.tables);
+    if (state.owner !== undefined && state.owner !== this && ops.length > 0) throw owned(ops);
+    const changes = execute(tables, ops);
+    const adopts = state.owner === undefined && tables.size > 0 && this.#canOwn(ops);
+    // Elements that stand already, a chain that is empty already: what changes nothing makes no generation.
+    if (!changes && !adopts) return state.generation;
+    state.tables = tables;
+    if (adopts) this.#state.owner = this;
+    if (tables.size === 0) this.#state.owner = undefined;
+    state.generation = after(state.generation);
+    return state.generation;
+  }
+
+  /** Somebody else changes nftables of their own in the same network namespace. */
+  touch(): void {
+    this.#state.generation = after(this.#state.generation);
+  }
+
+  /** Puts the same tables up by hand, without an owner, as when a listing is loaded: they cannot be adopted. */
+  disown(): void {
+    this.#state.owner = undefined;
+    this.#state.adoptable = false;
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#state.owner === this) this.#state.owner = undefined;
+  }
+
+  #canOwn(ops: readonly Op[]): boolean {
+    return this.#state.owners && (this.#state.adoptable || ops.some(({ op }) => op === 'addTable'));
+  }
+
+  #refuseIfClosed(): void {
+    if (this.#closed) throw new KernelError('EBADF', 'EBADF: this kernel was closed');
+  }
+}
+
+/** Answers whether anything changed. Tables are replaced, never changed: those from before stay as they were. */
+function execute(tables: Map<Family, FakeTable>, ops: readonly Op[]): boolean {
+  const drafts = new Set<FakeTable>();
+  let changes = false;
+  for (const op of ops) changes = step(tables, drafts, op) || changes;
+  for (const table of drafts) tryTo(undefined, ops, () => table.seal());
+  return changes;
+}
+
+function step(tables: Map<Family, FakeTable>, drafts: Set<FakeTable>, op: Op): boolean {
+  return tryTo(op, [op], () => {
+    if (op.op === 'addTable') return addTable(tables, drafts, op.family);
+    const standing = tables.get(op.family);
+    if (standing === undefined) throw new Refusal('ENOENT', 'the table does not stand');
+    if (op.op === 'delTable') {
+      drafts.delete(standing);
+      return tables.delete(op.family);
+    }
+    return draftOf(tables, drafts, op.family, standing).apply(op);
+  });
+}
+
+function addTable(tables: Map<Family, FakeTable>, drafts: Set<FakeTable>, family: Family): boolean {
+  if (tables.has(family)) throw new Refusal('EEXIST', 'it stands already');
+  const table = new FakeTable();
+  tables.set(family, table);
+  drafts.add(table);
+  return true;
+}
+
+function draftOf(
+  tables: Map<Family, FakeTable>,
+  drafts: Set<FakeTable>,
+  family: Family,
+  standing: FakeTable,
+): FakeTable {
+  if (drafts.has(standing)) return standing;
+  const draft = standing.clone();
+  tables.set(family, draft);
+  drafts.add(draft);
+  return draft;
+}
+
+function tryTo<T>(op: Op | undefined, ops: readonly Op[], work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const subject = op === undefined ? `a batch of ${ops.length} changes` : opText(op);
+    const message = `${error.code}: ${subject}: ${error.message}; nothing was changed`;
+    throw new KernelError(error.code, message, op === undefined ? {} : { op });
+  }
+}
+
+function stale(ops: readonly Op[]): KernelError {
+  const message = `ERESTART: a batch of ${ops.length} changes: somebody else changed the rules meanwhile`;
+  return new KernelError('ERESTART', message);
+}
+
+function owned(ops: readonly Op[]): KernelError {
+  const subject = ops.length === 1 ? opText(ops[0]!) : `a batch of ${ops.length} changes`;
+  return new KernelError('EPERM', `EPERM: ${subject}: another process owns the table; nothing was changed`);
+}
+
+function after(generation: Generation): Generation {
+  return generation === 0xffffffff ? 1 : generation + 1;
+}

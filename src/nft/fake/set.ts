@@ -1,0 +1,122 @@
+/** One set of the fake kernel, with its elements. */
+
+import { isCanonicalKey } from '../element-key.ts';
+import { countUpTo, type Interval, intervals, parseInterval } from '../interval.ts';
+import { specsEqual, valuesEqual } from '../plan/equal.ts';
+import {
+  type ElementKey,
+  type Elements,
+  type ElementValue,
+  MEMBER,
+  type NftSet,
+  type SetSpec,
+} from '../ruleset.ts';
+import { Refusal } from './refusal.ts';
+
+export class FakeSet {
+  readonly #spec: SetSpec;
+  readonly #size: number;
+  #elements = new Map<ElementKey, ElementValue>();
+  #intervals: Interval[] | undefined;
+  /** Whether the elements may be changed in place: not while a clone or a snapshot shares them. */
+  #own = true;
+
+  constructor(spec: SetSpec, size: number) {
+    if (spec.key.length === 0 || (spec.interval && spec.key.length > 1))
+      throw new Refusal('EINVAL', 'no such key');
+    this.#spec = spec;
+    this.#size = size;
+  }
+
+  get elements(): Elements {
+    return this.#elements;
+  }
+
+  get verdicts(): boolean {
+    return this.#spec.verdicts;
+  }
+
+  /** Comments aside. */
+  isLike({ comment: _, ...spec }: SetSpec): boolean {
+    const { comment: __, ...own } = this.#spec;
+    return specsEqual(own, spec);
+  }
+
+  clone(): FakeSet {
+    const clone = new FakeSet(this.#spec, this.#size);
+    clone.#elements = this.#elements;
+    clone.#own = this.#own = false;
+    return clone;
+  }
+
+  snapshot(): NftSet {
+    this.#own = false;
+    return { ...this.#spec, size: this.#size, elements: this.#elements };
+  }
+
+  /** Answers whether the element is new. One that stands keeps its comment. */
+  add(key: ElementKey, value: ElementValue): boolean {
+    this.#checkKey(key);
+    const standing = this.#elements.get(key);
+    if (standing !== undefined) {
+      if (!valuesEqual(withoutComment(standing), withoutComment(value)))
+        throw new Refusal('EEXIST', `element ${key} stands with another verdict`);
+      return false;
+    }
+    if (this.#spec.interval) this.#refuseOverlap(key);
+    if (this.#elements.size >= this.#size) throw new Refusal('ENFILE', 'the set is full');
+    if (this.#spec.interval) this.#insertInterval(key);
+    this.#ownElements().set(key, isPlain(value) ? MEMBER : value);
+    return true;
+  }
+
+  delete(key: ElementKey): ElementValue {
+    this.#checkKey(key);
+    const value = this.#elements.get(key);
+    if (value === undefined)
+      throw new Refusal('ENOENT', `element ${key} of ${this.#spec.name} does not stand`);
+    this.#ownElements().delete(key);
+    this.#intervals = undefined;
+    return value;
+  }
+
+  #ownElements(): Map<ElementKey, ElementValue> {
+    if (!this.#own) this.#elements = new Map(this.#elements);
+    this.#own = true;
+    return this.#elements;
+  }
+
+  /** Adjacent intervals are fine, as is the same one again. */
+  #refuseOverlap(key: ElementKey): void {
+    const sorted = this.#sortedIntervals();
+    const interval = parseInterval(this.#spec.key[0]!, key);
+    const below = sorted[countUpTo(sorted, interval.last) - 1];
+    if (below !== undefined && below.last >= interval.first)
+      throw new Refusal('EEXIST', `element ${key} overlaps ${below.key}`);
+  }
+
+  #insertInterval(key: ElementKey): void {
+    const sorted = this.#sortedIntervals();
+    const interval = parseInterval(this.#spec.key[0]!, key);
+    sorted.splice(countUpTo(sorted, interval.first), 0, interval);
+  }
+
+  #sortedIntervals(): Interval[] {
+    this.#intervals ??= intervals({ key: this.#spec.key, elements: this.#elements });
+    return this.#intervals;
+  }
+
+  /** As the encoder of the real kernel does, and stricter: what is read back would have another name. */
+  #checkKey(key: ElementKey): void {
+    if (!isCanonicalKey(this.#spec, key))
+      throw new RangeError(`set ${this.#spec.name}: "${key}" is not a canonical key`);
+  }
+}
+
+function isPlain({ verdict, comment }: ElementValue): boolean {
+  return verdict === undefined && comment === undefined;
+}
+
+function withoutComment({ verdict }: ElementValue): ElementValue {
+  return verdict === undefined ? {} : { verdict };
+}

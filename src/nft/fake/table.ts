@@ -1,0 +1,209 @@
+/** One table of the fake kernel. A clone shares all content with its original until it changes it. */
+import { assertNever } from '../../model/assert.ts';
+import { targetOf } from '../plan/equal.ts';
+import type { Op } from '../plan/op.ts';
+import type { Chain, ElementValue, Expr, NftSet, Rule, SetSpec, Table, Verdict } from '../ruleset.ts';
+import { refuseDeepJumps } from './depth.ts';
+import { Refusal } from './refusal.ts';
+import { FakeSet } from './set.ts';
+
+type OpOf<Name extends Op['op']> = Extract<Op, { op: Name }>;
+
+export class FakeTable {
+  #chains = new Map<string, Chain>();
+  #sets = new Map<string, FakeSet>();
+  /** How many rules and elements lead to a chain. */
+  #chainUses = new Uses();
+  /** How many rules look up a set. */
+  #setUses = new Uses();
+
+  clone(): FakeTable {
+    const clone = new FakeTable();
+    clone.#chains = new Map(this.#chains);
+    clone.#sets = new Map([...this.#sets].map(([name, set]) => [name, set.clone()]));
+    clone.#chainUses = new Uses(this.#chainUses);
+    clone.#setUses = new Uses(this.#setUses);
+    return clone;
+  }
+
+  /** Stays as it is whatever happens to the table. */
+  snapshot(): Table {
+    const sets = [...this.#sets].map(([name, set]): [string, NftSet] => [name, set.snapshot()]);
+    return { sets: new Map(sets), chains: new Map(this.#chains) };
+  }
+
+  /** Answers whether the step changed anything. */
+  apply(op: Exclude<Op, { op: 'addTable' | 'delTable' }>): boolean {
+    switch (op.op) {
+      case 'addSet':
+        return this.#addSet(op);
+      case 'delSet':
+        return this.#delSet(op.set);
+      case 'addChain':
+        return this.#addChain(op);
+      case 'delChain':
+        return this.#delChain(op.chain);
+      case 'flushChain':
+        return this.#flushChain(op.chain);
+      case 'addRule':
+        return this.#addRule(op);
+      case 'addElements':
+        return this.#addElements(op);
+      case 'delElements':
+        return this.#delElements(op);
+      default:
+        return assertNever(op);
+    }
+  }
+
+  /** What the kernel checks and does once all steps of a batch are through. */
+  seal(): void {
+    refuseDeepJumps(this.#chains, this.#sets);
+  }
+
+  #addSet({ set, size }: OpOf<'addSet'>): boolean {
+    if (this.#sets.has(set.name)) throw new Refusal('EEXIST', 'it stands already');
+    this.#sets.set(set.name, new FakeSet(set, size));
+    return true;
+  }
+
+  #delSet(name: string): boolean {
+    const set = this.#set(name);
+    if (this.#setUses.has(name)) throw new Refusal('EBUSY', 'still in use');
+    for (const value of set.elements.values()) this.#release(value.verdict);
+    return this.#sets.delete(name);
+  }
+
+  #addChain({ chain: name, hook }: OpOf<'addChain'>): boolean {
+    const standing = this.#chains.get(name);
+    if (standing !== undefined && hook !== undefined && standing.hook === undefined)
+      throw new Refusal('EOPNOTSUPP', 'it stands already, without a hook');
+    if (standing !== undefined) throw new Refusal('EEXIST', 'it stands already');
+    this.#chains.set(name, { name, ...(hook !== undefined && { hook }), rules: [] });
+    return true;
+  }
+
+  #delChain(name: string): boolean {
+    this.#chain(name);
+    // Also a jump of its own rules to itself, although they go with it.
+    if (this.#chainUses.has(name)) throw new Refusal('EBUSY', 'still in use');
+    this.#flushChain(name);
+    return this.#chains.delete(name);
+  }
+
+  #flushChain(name: string): boolean {
+    const chain = this.#chain(name);
+    for (const rule of chain.rules) this.#releaseRule(rule);
+    this.#chains.set(name, { ...chain, rules: [] });
+    return chain.rules.length > 0;
+  }
+
+  #addRule({ chain: name, rule }: OpOf<'addRule'>): boolean {
+    const chain = this.#chain(name);
+    for (const expr of rule.exprs) this.#useAll(expr);
+    this.#chains.set(name, { ...chain, rules: [...chain.rules, rule] });
+    return true;
+  }
+
+  #addElements({ set: spec, elements }: OpOf<'addElements'>): boolean {
+    const set = this.#setLike(spec);
+    let changes = false;
+    for (const [key, value] of elements) changes = this.#addElement(set, key, value) || changes;
+    return changes;
+  }
+
+  #addElement(set: FakeSet, key: string, value: ElementValue): boolean {
+    if (set.verdicts !== (value.verdict !== undefined))
+      throw new Refusal('EINVAL', 'verdicts are for maps, and every element of a map has one');
+    this.#checkTarget(value.verdict);
+    if (!set.add(key, value)) return false;
+    this.#hold(value.verdict);
+    return true;
+  }
+
+  #delElements({ set: spec, keys }: OpOf<'delElements'>): boolean {
+    const set = this.#setLike(spec);
+    for (const key of keys) this.#release(set.delete(key).verdict);
+    return keys.length > 0;
+  }
+
+  #useAll(expr: Expr): void {
+    if (expr.kind === 'unknown')
+      throw new TypeError(`expression "${expr.name}" was read back from somebody else's rule`);
+    if (expr.kind === 'lookup') this.#useSet(expr);
+    if (expr.kind !== 'verdict') return;
+    this.#checkTarget(expr.verdict);
+    this.#hold(expr.verdict);
+  }
+
+  #useSet({ set: name, vmap, invert }: Expr & { kind: 'lookup' }): void {
+    const set = this.#set(name);
+    if (vmap && (invert || !set.verdicts)) throw new Refusal('EINVAL', `${name} is not a map to look up`);
+    this.#setUses.add(name);
+  }
+
+  #checkTarget(verdict: Verdict | undefined): void {
+    const target = targetOf(verdict);
+    if (target === undefined) return;
+    if (this.#chain(target).hook !== undefined)
+      throw new Refusal('EOPNOTSUPP', `${target} is a base chain: nothing can jump to it`);
+  }
+
+  #hold(verdict: Verdict | undefined): void {
+    const target = targetOf(verdict);
+    if (target !== undefined) this.#chainUses.add(target);
+  }
+
+  #release(verdict: Verdict | undefined): void {
+    const target = targetOf(verdict);
+    if (target !== undefined) this.#chainUses.delete(target);
+  }
+
+  #releaseRule({ exprs }: Rule): void {
+    for (const expr of exprs) {
+      if (expr.kind === 'lookup') this.#setUses.delete(expr.set);
+      if (expr.kind === 'verdict') this.#release(expr.verdict);
+    }
+  }
+
+  #setLike(spec: SetSpec): FakeSet {
+    const set = this.#set(spec.name);
+    // Bytes of another key would mean nothing that can be foretold.
+    if (!set.isLike(spec))
+      throw new TypeError(`set ${spec.name} stands, and is not of the kind that was told`);
+    return set;
+  }
+
+  #set(name: string): FakeSet {
+    const set = this.#sets.get(name);
+    if (set === undefined) throw new Refusal('ENOENT', `set ${name} does not stand`);
+    return set;
+  }
+
+  #chain(name: string): Chain {
+    const chain = this.#chains.get(name);
+    if (chain === undefined) throw new Refusal('ENOENT', `chain ${name} does not stand`);
+    return chain;
+  }
+}
+
+/** Counts of users by name. */
+class Uses {
+  readonly #counts: Map<string, number>;
+
+  constructor(other?: Uses) {
+    this.#counts = new Map(other === undefined ? [] : other.#counts);
+  }
+
+  has(name: string): boolean {
+    return (this.#counts.get(name) ?? 0) > 0;
+  }
+
+  add(name: string): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  }
+
+  delete(name: string): void {
+    this.#counts.set(name, this.#counts.get(name)! - 1);
+  }
+}

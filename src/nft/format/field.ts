@@ -1,0 +1,91 @@
+/** What nft calls the fields of a packet, and their values. */
+import { addressFromBytes } from '../../model/address.ts';
+import { PROTOCOL_NUMBER, TCP_FLAGS } from '../match.ts';
+import type { Expr, Family, Hex, MetaKey } from '../ruleset.ts';
+
+export interface Field {
+  /** `ip saddr`, `th dport`. */
+  readonly text: string;
+  /** In its register. */
+  readonly bytes: number;
+  readonly value: (data: Hex) => string;
+}
+
+export function metaField(key: MetaKey): Field {
+  if (key === 'iif' || key === 'oif') return { text: key, bytes: 4, value: interfaceText };
+  return { text: `meta ${key}`, bytes: 1, value: key === 'l4proto' ? protocolText : nfprotoText };
+}
+
+/** After `protocol` was matched, the first byte of an ICMP header and the flags of a TCP header have names. */
+export function payloadField(
+  family: Family,
+  { base, offset, length }: Expr & { kind: 'payload' },
+  protocol: string | undefined,
+): Field {
+  const place = `${base}+${offset}:${length}`;
+  const address = ADDRESSES[`${family} ${place}`];
+  if (address !== undefined) return { text: `${family} ${address}`, bytes: length, value: addressText };
+  if (place === 'network+9:1' && family === 'ip')
+    return { text: 'ip protocol', bytes: length, value: protocolText };
+  const port = PORTS[place];
+  if (port !== undefined) return { text: `th ${port}`, bytes: length, value: numberText };
+  if (place === 'transport+0:1' && (protocol === 'icmp' || protocol === 'icmpv6'))
+    return { text: `${protocol} type`, bytes: length, value: numberText };
+  if (place === 'transport+13:1' && protocol === 'tcp')
+    return { text: 'tcp flags', bytes: length, value: flagsText };
+  const header = base === 'network' ? 'nh' : 'th';
+  return { text: `@${header},${offset * 8},${length * 8}`, bytes: length, value: data => `0x${data}` };
+}
+
+const ADDRESSES: Readonly<Record<string, string>> = {
+  'ip network+12:4': 'saddr',
+  'ip network+16:4': 'daddr',
+  'ip6 network+8:16': 'saddr',
+  'ip6 network+24:16': 'daddr',
+};
+
+const PORTS: Readonly<Record<string, string>> = { 'transport+0:2': 'sport', 'transport+2:2': 'dport' };
+
+/** The length of the prefix that a mask leaves of an address; undefined where it is none. */
+export function addressPrefix(field: Field, mask: Hex): number | undefined {
+  if (field.value !== addressText) return undefined;
+  const bits = bytesOf(mask).reduce((text, byte) => text + byte.toString(2).padStart(8, '0'), '');
+  return /^1*0*$/.test(bits) ? bits.lastIndexOf('1') + 1 : undefined;
+}
+
+function addressText(data: Hex): string {
+  return addressFromBytes(Uint8Array.from(bytesOf(data)));
+}
+
+function numberText(data: Hex): string {
+  return String(Number.parseInt(data, 16));
+}
+
+function flagsText(data: Hex): string {
+  const bits = Number.parseInt(data, 16);
+  const names = Object.entries(TCP_FLAGS).filter(([, bit]) => (bits & bit) !== 0);
+  const named = names.reduce((sum, [, bit]) => sum | bit, 0);
+  return named === bits && bits !== 0 ? names.map(([name]) => name).join(' | ') : `0x${data}`;
+}
+
+function protocolText(data: Hex): string {
+  return PROTOCOL_NAME.get(Number.parseInt(data, 16)) ?? numberText(data);
+}
+
+const PROTOCOL_NAME = new Map(
+  Object.entries(PROTOCOL_NUMBER).map(([name, number]): [number, string] => [number, name]),
+);
+
+function nfprotoText(data: Hex): string {
+  return { '02': 'ipv4', '0a': 'ipv6' }[data] ?? numberText(data);
+}
+
+/** Loopback is the first interface of every network namespace; what others are called is not known here. */
+function interfaceText(data: Hex): string {
+  const index = bytesOf(data).reduceRight((value, byte) => value * 256 + byte, 0);
+  return index === 1 ? '"lo"' : String(index);
+}
+
+function bytesOf(hex: Hex): number[] {
+  return Array.from({ length: hex.length / 2 }, (_, i) => Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16));
+}

@@ -1,0 +1,80 @@
+/** A ruleset as nft's own text: `nft -f` loads it, and it reads top-down, sets first. */
+import { FAMILIES } from '../../model/address.ts';
+import {
+  type BaseHook,
+  type Chain,
+  type ElementKey,
+  type ElementValue,
+  type Family,
+  type NftSet,
+  type Ruleset,
+  TABLE_NAME,
+  type Table,
+} from '../ruleset.ts';
+import { formatRule, formatVerdict, quote } from './rule.ts';
+
+export { formatRule, formatVerdict };
+
+/** Ends with a newline, unless there is no table at all. */
+export function formatRuleset({ tables }: Ruleset): string {
+  return FAMILIES.flatMap(family => {
+    const table = tables.get(family);
+    return table === undefined ? [] : [formatTable(family, table)];
+  }).join('\n');
+}
+
+export function formatTable(family: Family, { sets, chains }: Table): string {
+  const parts = [
+    ...Array.from(sets.values(), formatSet),
+    ...Array.from(chains.values(), chain => formatChain(family, chain)),
+  ];
+  return `table ${family} ${TABLE_NAME} {\n${parts.map(indent).join('\n')}}\n`;
+}
+
+export function formatSet(set: NftSet): string {
+  const { name, key, verdicts, interval, comment, size } = set;
+  const type = key.length === 0 ? '# a key that is not ours' : `type ${key.join(' . ')}`;
+  const lines = [
+    verdicts ? `${type} : verdict` : type,
+    ...(size === undefined ? [] : [`size ${size}`]),
+    ...(interval ? ['flags interval'] : []),
+    ...(comment === undefined ? [] : [`comment ${quote(comment)}`]),
+    ...elementLines(set),
+  ];
+  return block(`${verdicts ? 'map' : 'set'} ${name}`, lines);
+}
+
+const LINE_LENGTH = 100;
+
+/** On one line where there is room; else each on its own. */
+function elementLines({ elements }: NftSet): string[] {
+  if (elements.size === 0) return [];
+  const texts = Array.from(elements, formatElement);
+  const line = `elements = { ${texts.join(', ')} }`;
+  if (line.length <= LINE_LENGTH) return [line];
+  return ['elements = {', ...texts.map((text, i) => `\t${text}${i < texts.length - 1 ? ',' : ''}`), '}'];
+}
+
+function formatElement([key, { verdict, comment }]: readonly [ElementKey, ElementValue]): string {
+  const commented = comment === undefined ? key : `${key} comment ${quote(comment)}`;
+  return verdict === undefined ? commented : `${commented} : ${formatVerdict(verdict)}`;
+}
+
+export function formatChain(family: Family, { name, hook, rules }: Chain): string {
+  return block(`chain ${name}`, [
+    ...(hook === undefined ? [] : [hookText(hook)]),
+    ...rules.map(rule => formatRule(family, rule)),
+  ]);
+}
+
+function hookText({ hook, priority, policy }: BaseHook): string {
+  return `type filter hook ${hook} priority ${priority === 0 ? 'filter' : priority}; policy ${policy};`;
+}
+
+function block(head: string, lines: readonly string[]): string {
+  return `${head} {\n${lines.map(line => `\t${line}\n`).join('')}}\n`;
+}
+
+function indent(text: string): string {
+  return text.replace(/^(?=.)/gm, '\t');
+}

@@ -1,0 +1,162 @@
+/**
+ * A rule as nft writes it. Expressions are read as the kernel executes them, with a word for each register in
+ * place of its bytes: a load puts a word there, a compare or a look-up makes a match of it.
+ *
+ *     [payload network+12 => 0] [lookup 0 in peers]   ->   ip saddr @peers
+ */
+
+import { CT_STATE } from '../match.ts';
+import type { Expr, Family, Hex, Register, Rule, Verdict } from '../ruleset.ts';
+import { addressPrefix, type Field, metaField, payloadField } from './field.ts';
+
+export function formatRule(family: Family, { exprs, comment }: Rule): string {
+  const words = new RuleWords(family).of(exprs);
+  return [...words, ...(comment === undefined ? [] : [`comment ${quote(comment)}`])].join(' ');
+}
+
+export function formatVerdict(verdict: Verdict): string {
+  return 'chain' in verdict ? `${verdict.kind} ${verdict.chain}` : verdict.kind;
+}
+
+/** nft knows no way to write a quote inside of quotes. */
+export function quote(text: string): string {
+  return `"${text.replaceAll('"', "'")}"`;
+}
+
+/** What stands in a register: a field of the packet, and the mask that was laid over it. */
+interface Loaded extends Field {
+  readonly mask?: Hex;
+}
+
+const PROTOCOL_FIELDS = ['meta l4proto', 'ip protocol'];
+
+type ExprOf<Kind extends Expr['kind']> = Extract<Expr, { kind: Kind }>;
+
+class RuleWords {
+  readonly #family: Family;
+  readonly #words: string[] = [];
+  readonly #registers = new Map<Register, Loaded>();
+  /** What the protocol was compared with: it gives the bytes of the transport header their names. */
+  #protocol: string | undefined;
+
+  constructor(family: Family) {
+    this.#family = family;
+  }
+
+  of(exprs: readonly Expr[]): string[] {
+    for (let i = 0; i < exprs.length; i++) if (this.#read(exprs[i]!, exprs[i + 1])) i++;
+    return this.#words;
+  }
+
+  /** Answers whether it has read the next expression too. */
+  #read(expr: Expr, next: Expr | undefined): boolean {
+    switch (expr.kind) {
+      case 'meta':
+        return this.#load(expr.dreg, metaField(expr.key));
+      case 'ct':
+        return this.#load(expr.dreg, { text: 'ct state', bytes: 4, value: stateText });
+      case 'payload':
+        return this.#load(expr.dreg, payloadField(this.#family, expr, this.#protocol));
+      case 'bitwise':
+        return this.#mask(expr);
+      case 'cmp':
+        return this.#compare(expr, next);
+      case 'lookup':
+        return this.#lookup(expr);
+      case 'counter':
+        return this.#say('counter');
+      case 'verdict':
+        return this.#say(formatVerdict(expr.verdict));
+      case 'unknown':
+        return this.#say(`[ ${expr.name} ]`);
+    }
+  }
+
+  #say(...words: string[]): false {
+    this.#words.push(...words);
+    return false;
+  }
+
+  #load(register: Register, field: Loaded): false {
+    this.#registers.set(register, field);
+    return false;
+  }
+
+  #mask(expr: ExprOf<'bitwise'>): boolean {
+    const field = this.#registers.get(expr.sreg);
+    if (field === undefined || /[^0]/.test(expr.xor)) return this.#say(rawText(expr));
+    return this.#load(expr.dreg, { ...field, mask: expr.mask });
+  }
+
+  #compare(expr: ExprOf<'cmp'>, next: Expr | undefined): boolean {
+    const field = this.#registers.get(expr.sreg);
+    const text = field && compareText(field, expr);
+    if (field === undefined || text === undefined) return this.#say(rawText(expr));
+    const range = rangeText(field, expr, next);
+    this.#registers.clear();
+    // `icmpv6 type` says by itself which protocol it is about.
+    if (this.#protocol !== undefined && field.text.startsWith(this.#protocol)) this.#words.splice(-2);
+    this.#protocol =
+      PROTOCOL_FIELDS.includes(field.text) && expr.op === 'eq' ? field.value(expr.data) : undefined;
+    this.#say(field.text, range ?? text);
+    return range !== undefined;
+  }
+
+  #lookup(expr: ExprOf<'lookup'>): false {
+    const fields = this.#fieldsFrom(expr.sreg);
+    if (fields.length === 0) return this.#say(rawText(expr));
+    this.#registers.clear();
+    this.#protocol = undefined;
+    const key = fields.map(({ text }) => text).join(' . ');
+    return this.#say(key, `${expr.vmap ? 'vmap ' : expr.invert ? '!= ' : ''}@${expr.set}`);
+  }
+
+  /** Side by side in registers, so that they are looked up as one key. */
+  #fieldsFrom(register: Register): Loaded[] {
+    const field = this.#registers.get(register);
+    if (field === undefined) return [];
+    return [field, ...this.#fieldsFrom(register + Math.ceil(field.bytes / 4))];
+  }
+}
+
+function compareText(field: Loaded, { op, data }: ExprOf<'cmp'>): string | undefined {
+  if (field.mask === undefined) return `${OPERATOR[op]}${field.value(data)}`;
+  if (field.text === 'ct state')
+    return op === 'neq' && !/[^0]/.test(data) ? field.value(field.mask) : undefined;
+  if (field.text === 'tcp flags')
+    return `& (${field.value(field.mask)}) ${COMPARISON[op]} ${field.value(data)}`;
+  const prefix = addressPrefix(field, field.mask);
+  return prefix === undefined ? undefined : `${OPERATOR[op]}${field.value(data)}/${prefix}`;
+}
+
+const COMPARISON = { eq: '==', neq: '!=', lt: '<', lte: '<=', gt: '>', gte: '>=' } as const;
+const OPERATOR = { eq: '', neq: '!= ', lt: '< ', lte: '<= ', gt: '> ', gte: '>= ' } as const;
+
+/** `1000-2000`, if the next expression compares the same register with the upper end. */
+function rangeText(
+  field: Loaded,
+  { op, sreg, data }: ExprOf<'cmp'>,
+  next: Expr | undefined,
+): string | undefined {
+  if (op !== 'gte' || field.mask !== undefined || next?.kind !== 'cmp') return undefined;
+  if (next.op !== 'lte' || next.sreg !== sreg) return undefined;
+  return `${field.value(data)}-${field.value(next.data)}`;
+}
+
+function stateText(bits: Hex): string {
+  const mask = Number.parseInt(bits.slice(0, 2), 16); // host-endian: the lowest byte first
+  const names = Object.entries(CT_STATE).filter(([, bit]) => (mask & bit) !== 0);
+  return names.map(([name]) => name).join(',');
+}
+
+/** In the manner of `nft --debug=netlink`: what no match of nft's is made of. */
+function rawText(expr: ExprOf<'bitwise' | 'cmp' | 'lookup'>): string {
+  switch (expr.kind) {
+    case 'bitwise':
+      return `[ bitwise reg ${expr.dreg} = reg ${expr.sreg} & 0x${expr.mask} ^ 0x${expr.xor} ]`;
+    case 'cmp':
+      return `[ cmp ${expr.op} reg ${expr.sreg} 0x${expr.data} ]`;
+    case 'lookup':
+      return `[ lookup reg ${expr.sreg} set ${expr.set} ]`;
+  }
+}

@@ -1,0 +1,33 @@
+/** What newer kernels do and this one does not: found out at the start, and done without. */
+export interface MissingFeature {
+  /** What is missing, as the kernel's headers name it. */
+  readonly lacks: string;
+  /** The first version of Linux that has it. */
+  readonly since: string;
+  /** What is done instead, and what that costs. */
+  readonly instead: string;
+  /** Somebody on the node is worse off for it, not only slower. */
+  readonly matters: boolean;
+}
+
+export const NO_OWNERS: MissingFeature = {
+  lacks: 'tables whose owner may end (NFT_TABLE_F_PERSIST)',
+  since: '6.9',
+  instead:
+    "anybody may change Sluice's tables (nft flush ruleset takes them away); a change is found within 0.1 to 5 s and put right",
+  matters: true,
+};
+
+export const NO_ACK_AT_END: MissingFeature = {
+  lacks: 'an acknowledgement of the end of a batch (NLM_F_ACK on NFNL_MSG_BATCH_END)',
+  since: '6.10',
+  instead: 'the last change of a batch is acknowledged',
+  matters: false,
+};
+
+export const NO_CONNECTION_FILTER: MissingFeature = {
+  lacks: 'a choice of connections by address (CTA_FILTER)',
+  since: '5.8',
+  instead: 'all connections are read where those of a few addresses are wanted',
+  matters: false,
+};

@@ -1,0 +1,102 @@
+/**
+ * Whether two parts of a ruleset are the same to the kernel. What is the same object is equal without a look, so
+ * that a plan between two rulesets that share most of their parts costs little.
+ */
+import type { Chain, Elements, ElementValue, Expr, NftSet, Rule, SetSpec, Verdict } from '../ruleset.ts';
+
+/** The room that is reserved is no difference. */
+export function setsEqual(a: NftSet, b: NftSet): boolean {
+  return a === b || (specsEqual(a, b) && elementsEqual(a.elements, b.elements));
+}
+
+export function specsEqual(a: SetSpec, b: SetSpec): boolean {
+  return (
+    a === b ||
+    (a.name === b.name &&
+      a.verdicts === b.verdicts &&
+      a.interval === b.interval &&
+      a.comment === b.comment &&
+      listsEqual(a.key, b.key, Object.is))
+  );
+}
+
+export function elementsEqual(a: Elements, b: Elements): boolean {
+  if (a === b) return true;
+  if (a.size !== b.size) return false;
+  for (const [key, value] of a) {
+    const other = b.get(key);
+    if (other === undefined || !valuesEqual(value, other)) return false;
+  }
+  return true;
+}
+
+export function valuesEqual(a: ElementValue, b: ElementValue): boolean {
+  return a === b || (a.comment === b.comment && verdictsEqual(a.verdict, b.verdict));
+}
+
+export function chainsEqual(a: Chain, b: Chain): boolean {
+  return a === b || (a.name === b.name && hooksEqual(a, b) && rulesEqual(a.rules, b.rules));
+}
+
+export function hooksEqual({ hook: a }: Chain, { hook: b }: Chain): boolean {
+  return a === b || (a?.hook === b?.hook && a?.priority === b?.priority && a?.policy === b?.policy);
+}
+
+export function rulesEqual(a: readonly Rule[], b: readonly Rule[]): boolean {
+  return listsEqual(a, b, ruleEqual);
+}
+
+function ruleEqual(a: Rule, b: Rule): boolean {
+  return a === b || (a.comment === b.comment && listsEqual(a.exprs, b.exprs, exprEqual));
+}
+
+function exprEqual(a: Expr, b: Expr): boolean {
+  if (a === b) return true;
+  switch (a.kind) {
+    case 'meta':
+      return b.kind === 'meta' && a.key === b.key && a.dreg === b.dreg;
+    case 'ct':
+      return b.kind === 'ct' && a.key === b.key && a.dreg === b.dreg;
+    case 'payload':
+      return (
+        b.kind === 'payload' &&
+        a.base === b.base &&
+        a.offset === b.offset &&
+        a.length === b.length &&
+        a.dreg === b.dreg
+      );
+    case 'bitwise':
+      return (
+        b.kind === 'bitwise' && a.sreg === b.sreg && a.dreg === b.dreg && a.mask === b.mask && a.xor === b.xor
+      );
+    case 'cmp':
+      return b.kind === 'cmp' && a.sreg === b.sreg && a.op === b.op && a.data === b.data;
+    case 'lookup':
+      return (
+        b.kind === 'lookup' &&
+        a.set === b.set &&
+        a.sreg === b.sreg &&
+        a.vmap === b.vmap &&
+        a.invert === b.invert
+      );
+    case 'counter':
+      return b.kind === 'counter';
+    case 'verdict':
+      return b.kind === 'verdict' && verdictsEqual(a.verdict, b.verdict);
+    case 'unknown':
+      return false; // We cannot know: two of one name may still differ.
+  }
+}
+
+function verdictsEqual(a: Verdict | undefined, b: Verdict | undefined): boolean {
+  return a === b || (a?.kind === b?.kind && targetOf(a) === targetOf(b));
+}
+
+/** The chain that a verdict leads to. */
+export function targetOf(verdict: Verdict | undefined): string | undefined {
+  return verdict !== undefined && 'chain' in verdict ? verdict.chain : undefined;
+}
+
+function listsEqual<T>(a: readonly T[], b: readonly T[], equal: (a: T, b: T) => boolean): boolean {
+  return a === b || (a.length === b.length && a.every((item, i) => equal(item, b[i]!)));
+}

@@ -1,0 +1,57 @@
+/** One step of a batch. The kernel takes a batch whole or not at all. */
+import type { BaseHook, ElementKey, ElementValue, Family, Rule, SetSpec } from '../ruleset.ts';
+
+export type Op =
+  | { readonly op: 'addTable'; readonly family: Family }
+  /** With everything in it. Fails where the table does not stand. */
+  | { readonly op: 'delTable'; readonly family: Family }
+  | { readonly op: 'addSet'; readonly family: Family; readonly set: SetSpec; readonly size: number }
+  | { readonly op: 'delSet'; readonly family: Family; readonly set: string }
+  | { readonly op: 'addChain'; readonly family: Family; readonly chain: string; readonly hook?: BaseHook }
+  | { readonly op: 'delChain'; readonly family: Family; readonly chain: string }
+  /** Takes away all rules of a chain. */
+  | { readonly op: 'flushChain'; readonly family: Family; readonly chain: string }
+  /** Appends. */
+  | { readonly op: 'addRule'; readonly family: Family; readonly chain: string; readonly rule: Rule }
+  | {
+      readonly op: 'addElements';
+      readonly family: Family;
+      readonly set: SetSpec;
+      readonly elements: readonly (readonly [ElementKey, ElementValue])[];
+    }
+  | {
+      readonly op: 'delElements';
+      readonly family: Family;
+      readonly set: SetSpec;
+      readonly keys: readonly ElementKey[];
+    };
+
+/** `add set ip sluice peers-3F…`: names the object for errors and logs. */
+export function opText(op: Op): string {
+  switch (op.op) {
+    case 'addTable':
+      return `add table ${op.family} sluice`;
+    case 'delTable':
+      return `delete table ${op.family} sluice`;
+    case 'addSet':
+      return `add ${noun(op.set)} ${op.family} sluice ${op.set.name}`;
+    case 'delSet':
+      return `delete set ${op.family} sluice ${op.set}`;
+    case 'addChain':
+      return `add chain ${op.family} sluice ${op.chain}`;
+    case 'delChain':
+      return `delete chain ${op.family} sluice ${op.chain}`;
+    case 'flushChain':
+      return `flush chain ${op.family} sluice ${op.chain}`;
+    case 'addRule':
+      return `add rule ${op.family} sluice ${op.chain}`;
+    case 'addElements':
+      return `add ${op.elements.length} elements to ${op.family} sluice ${op.set.name}`;
+    case 'delElements':
+      return `delete ${op.keys.length} elements from ${op.family} sluice ${op.set.name}`;
+  }
+}
+
+function noun(set: SetSpec): string {
+  return set.verdicts ? 'map' : 'set';
+}

@@ -1,0 +1,217 @@
+/**
+ * The difference between what stands and what should stand, as one atomic batch. First everything is taken away
+ * that has to go, then everything is put up that is missing, so that an object can be made anew under its name:
+ *
+ *     flushChain   a rule counts as a use of the sets and chains that it names
+ *     delElements  an element counts as a use of the chain that it jumps to
+ *     delSet       its elements go with it
+ *     delChain     by now nothing uses what is deleted, in whatever order
+ *     addChain     empty, so that elements and rules can jump to it
+ *     addSet
+ *     addElements
+ *     addRule
+ *
+ * Packets see the state before the batch or the state after it, nothing in between; new interval sets are the
+ * exception, and go ahead in a batch of their own (docs/decisions/0006).
+ */
+import { FAMILIES } from '../../model/address.ts';
+import type {
+  Chain,
+  ElementKey,
+  Elements,
+  ElementValue,
+  Family,
+  NftSet,
+  Rule,
+  Ruleset,
+  SetSpec,
+  Table,
+} from '../ruleset.ts';
+import { elementsEqual, hooksEqual, rulesEqual, specsEqual, valuesEqual } from './equal.ts';
+import { changedKeys } from './history.ts';
+import type { Op } from './op.ts';
+import { hasRoomFor, sizeOf } from './size.ts';
+
+/** Empty where nothing differs. Linear in what is not the same object on both sides. */
+export function plan(actual: Ruleset, desired: Ruleset): Op[] {
+  return FAMILIES.flatMap(family => planTable(family, actual.tables.get(family), desired.tables.get(family)));
+}
+
+/**
+ * What stands once `plan(actual, desired)` is in force: `desired`, and the room that its sets have. To plan from
+ * `desired` itself is to guess that every set has room enough.
+ */
+export function applied(actual: Ruleset, desired: Ruleset): Ruleset {
+  const tables = [...desired.tables].map(([family, table]): [Family, Table] => {
+    const standing = actual.tables.get(family)?.sets;
+    const sets = new Map<string, NftSet>();
+    for (const [name, set] of table.sets) sets.set(name, withRoom(standing?.get(name), set));
+    return [family, { sets, chains: table.chains }];
+  });
+  return { tables: new Map(tables) };
+}
+
+function withRoom(standing: NftSet | undefined, desired: NftSet): NftSet {
+  if (standing?.elements === desired.elements && specsEqual(standing, desired)) return standing;
+  const { size: _, ...set } = desired;
+  if (standing === undefined || mustBeRemade(standing, desired)) return { ...set, size: sizeOf(desired) };
+  return standing.size === undefined ? set : { ...set, size: standing.size };
+}
+
+const NOTHING: Table = { sets: new Map(), chains: new Map() };
+
+function planTable(family: Family, actual: Table | undefined, desired: Table | undefined): Op[] {
+  if (actual === desired) return [];
+  if (desired === undefined) return [{ op: 'delTable', family }];
+  if (actual === undefined) return [{ op: 'addTable', family }, ...planContent(family, NOTHING, desired)];
+  return planContent(family, actual, desired);
+}
+
+function planContent(family: Family, actual: Table, desired: Table): Op[] {
+  const sets = compareSets(actual.sets, desired.sets);
+  const chains = compareChains(actual.chains, desired.chains, new Set(sets.remove.map(({ name }) => name)));
+  return [
+    ...chains.flush.map(({ name }): Op => ({ op: 'flushChain', family, chain: name })),
+    ...sets.change.flatMap(change => delElements(family, change)),
+    ...sets.remove.map(({ name }): Op => ({ op: 'delSet', family, set: name })),
+    ...chains.remove.map(({ name }): Op => ({ op: 'delChain', family, chain: name })),
+    ...chains.make.map(chain => addChain(family, chain)),
+    ...sets.make.map((set): Op => ({ op: 'addSet', family, set: specOf(set), size: sizeOf(set) })),
+    ...sets.make.flatMap(set => addElements(family, { actual: NO_ELEMENTS, desired: set })),
+    ...sets.change.flatMap(change => addElements(family, change)),
+    ...chains.fill.flatMap(({ name, rules }) => rules.map(rule => addRule(family, name, rule))),
+  ];
+}
+
+interface SetChange {
+  readonly actual: Pick<NftSet, 'elements'>;
+  readonly desired: NftSet;
+}
+
+const NO_ELEMENTS: Pick<NftSet, 'elements'> = { elements: new Map() };
+
+interface SetDifference {
+  readonly remove: NftSet[];
+  readonly make: NftSet[];
+  readonly change: SetChange[];
+}
+
+function compareSets(actual: Table['sets'], desired: Table['sets']): SetDifference {
+  const difference: SetDifference = { remove: [], make: [], change: [] };
+  for (const set of actual.values()) if (!desired.has(set.name)) difference.remove.push(set);
+  for (const set of desired.values()) compareSet(actual.get(set.name), set, difference);
+  return difference;
+}
+
+function compareSet(
+  actual: NftSet | undefined,
+  desired: NftSet,
+  { remove, make, change }: SetDifference,
+): void {
+  if (actual === undefined) make.push(desired);
+  else if (mustBeRemade(actual, desired)) {
+    remove.push(actual);
+    make.push(desired);
+  } else if (!desired.interval && actual.elements !== desired.elements) change.push({ actual, desired });
+}
+
+function mustBeRemade(actual: NftSet, desired: NftSet): boolean {
+  if (actual === desired) return false;
+  // Single intervals are never changed: 22 ms for one deletion from a big set, and both ends must be told.
+  if (desired.interval && !elementsEqual(actual.elements, desired.elements)) return true;
+  return !specsEqual(actual, desired) || !hasRoomFor(actual, desired);
+}
+
+interface ChainDifference {
+  readonly flush: Chain[];
+  readonly remove: Chain[];
+  readonly make: Chain[];
+  readonly fill: Chain[];
+}
+
+function compareChains(
+  actual: Table['chains'],
+  desired: Table['chains'],
+  removedSets: ReadonlySet<string>,
+): ChainDifference {
+  const difference: ChainDifference = { flush: [], remove: [], make: [], fill: [] };
+  for (const chain of actual.values()) if (!desired.has(chain.name)) removeChain(chain, difference);
+  for (const chain of desired.values()) compareChain(actual.get(chain.name), chain, removedSets, difference);
+  return difference;
+}
+
+function compareChain(
+  actual: Chain | undefined,
+  desired: Chain,
+  removedSets: ReadonlySet<string>,
+  difference: ChainDifference,
+): void {
+  const { flush, make, fill } = difference;
+  if (actual === undefined || !hooksEqual(actual, desired)) {
+    if (actual !== undefined) removeChain(actual, difference);
+    make.push(desired);
+    fill.push(desired);
+  } else if (!rulesEqual(actual.rules, desired.rules) || usesAny(removedSets, desired)) {
+    if (actual.rules.length > 0) flush.push(actual);
+    fill.push(desired);
+  }
+}
+
+function removeChain(chain: Chain, { flush, remove }: ChainDifference): void {
+  if (chain.rules.length > 0) flush.push(chain);
+  remove.push(chain);
+}
+
+function usesAny(sets: ReadonlySet<string>, { rules }: Chain): boolean {
+  return (
+    sets.size > 0 &&
+    rules.some(({ exprs }) => exprs.some(expr => expr.kind === 'lookup' && sets.has(expr.set)))
+  );
+}
+
+function addChain(family: Family, { name, hook }: Chain): Op {
+  return hook === undefined
+    ? { op: 'addChain', family, chain: name }
+    : { op: 'addChain', family, chain: name, hook };
+}
+
+function addRule(family: Family, chain: string, rule: Rule): Op {
+  return { op: 'addRule', family, chain, rule };
+}
+
+// The kernel passes over an element that stands already, whatever its comment, and refuses one with another
+// verdict (EEXIST): such an element goes and comes again.
+function delElements(family: Family, { actual, desired }: SetChange): Op[] {
+  const keys = missingFrom(desired.elements, actual.elements, relation(actual, desired)).map(([key]) => key);
+  return keys.length === 0 ? [] : [{ op: 'delElements', family, set: specOf(desired), keys }];
+}
+
+function addElements(family: Family, { actual, desired }: SetChange): Op[] {
+  const elements = missingFrom(actual.elements, desired.elements, relation(actual, desired));
+  return elements.length === 0 ? [] : [{ op: 'addElements', family, set: specOf(desired), elements }];
+}
+
+/** The keys in which the two may differ, where that is known. */
+function relation(actual: Pick<NftSet, 'elements'>, desired: NftSet): Iterable<ElementKey> | undefined {
+  return changedKeys(actual.elements, desired.elements);
+}
+
+/** The entries of `from`, of all or of some keys, that `elements` does not hold as they are. */
+function missingFrom(
+  elements: Elements,
+  from: Elements,
+  keys: Iterable<ElementKey> = from.keys(),
+): [ElementKey, ElementValue][] {
+  const missing: [ElementKey, ElementValue][] = [];
+  for (const key of keys) {
+    const value = from.get(key);
+    const other = elements.get(key);
+    if (value !== undefined && (other === undefined || !valuesEqual(other, value)))
+      missing.push([key, value]);
+  }
+  return missing;
+}
+
+function specOf({ name, key, verdicts, interval, comment }: SetSpec): SetSpec {
+  return { name, key, verdicts, interval, ...(comment !== undefined && { comment }) };
+}

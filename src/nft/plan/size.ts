@@ -1,0 +1,30 @@
+/**
+ * The room that a set is declared with. A declared size makes the kernel's hash faster, and is a hard limit: one
+ * element more is ENFILE. Kernels before 6.5 cannot raise it, and later ones leave the hash as narrow as it was, so a set
+ * that grows out of its room is made anew.
+ */
+import type { NftSet } from '../ruleset.ts';
+
+const LEAST = 256;
+
+/** At least twice as many as there are, so that a set that grows is made anew once per doubling. */
+export function roomFor(count: number): number {
+  let room = LEAST;
+  while (room < 2 * count) room *= 2;
+  return room;
+}
+
+/** The size to declare for a set that is made. */
+export function sizeOf(set: NftSet): number {
+  return roomFor(slots(set));
+}
+
+/** Whether a set that stands has room for what `desired` holds. Of unknown size: it is taken to have. */
+export function hasRoomFor(standing: NftSet, desired: NftSet): boolean {
+  return standing.size === undefined || slots(desired) <= standing.size;
+}
+
+/** Kernels that do not know better count both ends of an interval. */
+function slots({ interval, elements }: NftSet): number {
+  return interval ? 2 * elements.size : elements.size;
+}

@@ -1,0 +1,81 @@
+/** Finds the element of a set that the bytes of registers mean. */
+import { addressFromBytes } from '../../model/address.ts';
+import { countUpTo, type Interval, intervals } from '../interval.ts';
+import { PROTOCOL_NUMBER } from '../match.ts';
+import type { ElementKey, ElementValue, FieldType, NftSet } from '../ruleset.ts';
+
+const FIELD_BYTES: Readonly<Record<FieldType, number>> = {
+  ipv4_addr: 4,
+  ipv6_addr: 16,
+  inet_proto: 1,
+  inet_service: 2,
+};
+
+/** Bytes of a key: the fields of a concatenation are each padded to four. */
+export function fieldsLength(key: readonly FieldType[]): number {
+  return key.length === 1 ? FIELD_BYTES[key[0]!] : key.reduce((length, type) => length + padded(type), 0);
+}
+
+/** `bytes` is as long as the set's key. */
+export function findElement(set: NftSet, bytes: Uint8Array): readonly [ElementKey, ElementValue] | undefined {
+  const key = set.interval ? coveringKey(set, bytes) : keyText(set.key, bytes);
+  const value = key === undefined ? undefined : set.elements.get(key);
+  return value && [key!, value];
+}
+
+/** The canonical text; none if there is something where the padding should be: no element has it there. */
+function keyText(fields: readonly FieldType[], bytes: Uint8Array): ElementKey | undefined {
+  if (fields.length === 1) return fieldText(fields[0]!, bytes);
+  const texts: string[] = [];
+  let at = 0;
+  for (const type of fields) {
+    const end = at + FIELD_BYTES[type];
+    const next = at + padded(type);
+    if (bytes.subarray(end, next).some(byte => byte !== 0)) return undefined;
+    texts.push(fieldText(type, bytes.subarray(at, end)));
+    at = next;
+  }
+  return texts.join(' . ');
+}
+
+function fieldText(type: FieldType, bytes: Uint8Array): string {
+  switch (type) {
+    case 'ipv4_addr':
+    case 'ipv6_addr':
+      return addressFromBytes(bytes);
+    case 'inet_proto':
+      return PROTOCOL_TEXT.get(bytes[0]!) ?? String(bytes[0]);
+    case 'inet_service':
+      return String((bytes[0]! << 8) | bytes[1]!);
+  }
+}
+
+const PROTOCOL_TEXT = new Map(
+  (['tcp', 'udp', 'sctp'] as const).map(
+    protocol => [PROTOCOL_NUMBER[protocol], protocol] as [number, string],
+  ),
+);
+
+function padded(type: FieldType): number {
+  return Math.ceil(FIELD_BYTES[type] / 4) * 4;
+}
+
+/** Sorted by their first value. Parsed once per set: sets are never changed in place. */
+const SORTED = new WeakMap<NftSet, readonly Interval[]>();
+
+function sortedIntervals(set: NftSet): readonly Interval[] {
+  const sorted = SORTED.get(set) ?? intervals(set);
+  SORTED.set(set, sorted);
+  return sorted;
+}
+
+function coveringKey(set: NftSet, bytes: Uint8Array): ElementKey | undefined {
+  const sorted = sortedIntervals(set);
+  const value = numberOf(bytes);
+  const candidate = sorted[countUpTo(sorted, value) - 1];
+  return candidate !== undefined && value <= candidate.last ? candidate.key : undefined;
+}
+
+function numberOf(bytes: Uint8Array): bigint {
+  return bytes.reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);
+}

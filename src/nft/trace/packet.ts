@@ -1,0 +1,149 @@
+/** Real packets, from the IP header on, with checksums that a kernel accepts: for traces, and for raw sockets. */
+import { type Address, addressBytes, familyOf } from '../../model/address.ts';
+import type { Flow } from '../../model/flow.ts';
+import { PROTOCOL_NUMBER, TCP_FLAGS } from '../match.ts';
+
+export { TCP_FLAGS };
+
+export interface PacketFields extends Flow {
+  /** 49152 by default. */
+  readonly sourcePort?: number;
+  /** Of TCP: SYN by default. */
+  readonly tcpFlags?: number;
+  /** Of ICMP and ICMPv6: echo request by default. */
+  readonly icmpType?: number;
+}
+
+/** The first packet of a flow: SYN, INIT, echo request, an empty datagram, or eight zero bytes of another protocol. */
+export function packet(fields: PacketFields): Uint8Array {
+  const { from, to } = fields;
+  if (familyOf(from) !== familyOf(to)) throw new TypeError(`${from} and ${to} are not of one family`);
+  const protocol = protocolNumber(fields);
+  const payload = PAYLOADS[protocol]?.(fields) ?? new Uint8Array(8);
+  return concat(ipHeader(from, to, protocol, payload.length), payload);
+}
+
+function protocolNumber({ from, protocol }: Flow): number {
+  switch (protocol) {
+    case 'TCP':
+      return PROTOCOL_NUMBER.tcp;
+    case 'UDP':
+      return PROTOCOL_NUMBER.udp;
+    case 'SCTP':
+      return PROTOCOL_NUMBER.sctp;
+    case 'ICMP':
+      return familyOf(from) === 'ip' ? PROTOCOL_NUMBER.icmp : PROTOCOL_NUMBER.icmpv6;
+    default:
+      return protocol;
+  }
+}
+
+function ipHeader(from: Address, to: Address, protocol: number, length: number): Uint8Array {
+  return familyOf(from) === 'ip'
+    ? ipv4Header(from, to, protocol, length)
+    : ipv6Header(from, to, protocol, length);
+}
+
+/** RFC 791: no options, do not fragment, 64 hops. */
+function ipv4Header(from: Address, to: Address, protocol: number, length: number): Uint8Array {
+  const header = concat(
+    [0x45, 0, ...u16(20 + length), 0, 0, 0x40, 0, 64, protocol, 0, 0],
+    addressBytes(from),
+    addressBytes(to),
+  );
+  return withChecksum(header, 10, [header]);
+}
+
+/** RFC 8200: no extension headers, 64 hops. */
+function ipv6Header(from: Address, to: Address, protocol: number, length: number): Uint8Array {
+  return concat([0x60, 0, 0, 0, ...u16(length), protocol, 64], addressBytes(from), addressBytes(to));
+}
+
+const PAYLOADS: Readonly<Record<number, (fields: PacketFields) => Uint8Array>> = {
+  [PROTOCOL_NUMBER.tcp]: tcp,
+  [PROTOCOL_NUMBER.udp]: udp,
+  [PROTOCOL_NUMBER.sctp]: sctpInit,
+  [PROTOCOL_NUMBER.icmp]: icmp,
+  [PROTOCOL_NUMBER.icmpv6]: icmpv6,
+};
+
+/** RFC 9293: sequence number 1, no options, a full window. */
+function tcp(fields: PacketFields): Uint8Array {
+  const flags = fields.tcpFlags ?? TCP_FLAGS.syn;
+  const acknowledged = flags & TCP_FLAGS.ack ? 1 : 0;
+  const segment = [...ports(fields), 0, 0, 0, 1, 0, 0, 0, acknowledged, 0x50, flags, 0xff, 0xff, 0, 0, 0, 0];
+  return withChecksum(Uint8Array.from(segment), 16, pseudoHeader(fields, PROTOCOL_NUMBER.tcp, segment));
+}
+
+/** RFC 768. A sum of zero would mean none. */
+function udp(fields: PacketFields): Uint8Array {
+  const datagram = [...ports(fields), 0, 8, 0, 0];
+  const bytes = withChecksum(
+    Uint8Array.from(datagram),
+    6,
+    pseudoHeader(fields, PROTOCOL_NUMBER.udp, datagram),
+  );
+  if (bytes[6] === 0 && bytes[7] === 0) bytes.fill(0xff, 6, 8);
+  return bytes;
+}
+
+/** RFC 9260: an INIT chunk alone, with verification tag 0. */
+function sctpInit(fields: PacketFields): Uint8Array {
+  const initiateTag = [0, 0, 0, 1];
+  const credit = [0, 1, 0, 0];
+  const streams = [0, 1, 0, 1];
+  const firstNumber = [0, 0, 0, 1];
+  const chunk = [1, 0, 0, 20, ...initiateTag, ...credit, ...streams, ...firstNumber];
+  const bytes = concat([...ports(fields), 0, 0, 0, 0, 0, 0, 0, 0], chunk);
+  new DataView(bytes.buffer).setUint32(8, crc32c(bytes), true);
+  return bytes;
+}
+
+const ICMP_ECHO = 8;
+const ICMPV6_ECHO = 128;
+
+function icmp({ icmpType = ICMP_ECHO }: PacketFields): Uint8Array {
+  const message = Uint8Array.of(icmpType, 0, 0, 0, 0, 1, 0, 1);
+  return withChecksum(message, 2, [message]);
+}
+
+function icmpv6(fields: PacketFields): Uint8Array {
+  const message = [fields.icmpType ?? ICMPV6_ECHO, 0, 0, 0, 0, 1, 0, 1];
+  return withChecksum(Uint8Array.from(message), 2, pseudoHeader(fields, PROTOCOL_NUMBER.icmpv6, message));
+}
+
+function ports({ sourcePort = 49152, port = 0 }: PacketFields): number[] {
+  return [...u16(sourcePort), ...u16(port)];
+}
+
+/** What is summed beside the payload (RFC 9293 3.1, RFC 8200 8.1); the shorter form adds up to the same. */
+function pseudoHeader({ from, to }: Flow, protocol: number, payload: readonly number[]) {
+  return [addressBytes(from), addressBytes(to), [0, protocol, ...u16(payload.length)], payload];
+}
+
+/** RFC 1071, over parts of even length. */
+function withChecksum(bytes: Uint8Array, at: number, parts: readonly ArrayLike<number>[]): Uint8Array {
+  let sum = 0;
+  for (const part of parts) for (let i = 0; i < part.length; i += 2) sum += (part[i]! << 8) | part[i + 1]!;
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
+  bytes.set(u16(~sum & 0xffff), at);
+  return bytes;
+}
+
+/** RFC 9260 appendix A: the Castagnoli polynomial, reflected. */
+function crc32c(bytes: Uint8Array): number {
+  let crc = ~0;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0x82f63b78 : 0);
+  }
+  return ~crc >>> 0;
+}
+
+function u16(value: number): [number, number] {
+  return [value >> 8, value & 0xff];
+}
+
+function concat(...parts: readonly ArrayLike<number>[]): Uint8Array {
+  return Uint8Array.from(parts.flatMap(part => Array.from(part)));
+}

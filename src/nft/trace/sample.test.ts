@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { FakeKernel } from '../fake/fake.ts';
+import type { Op } from '../plan/op.ts';
+import type { Expr, FieldType, MetaKey } from '../ruleset.ts';
+import { sample } from './sample.ts';
+
+// A new kind of anything is to be tried before an agent relies on it: the compiler asks for it here.
+const EXPRS: Record<Exclude<Expr['kind'], 'unknown' | 'counter'>, true> = {
+  meta: true,
+  ct: true,
+  payload: true,
+  bitwise: true,
+  cmp: true,
+  lookup: true,
+  verdict: true,
+};
+const KEYS: Record<FieldType, true> = {
+  ipv4_addr: true,
+  ipv6_addr: true,
+  inet_proto: true,
+  inet_service: true,
+};
+const METAS: Record<Exclude<MetaKey, 'nfproto'>, true> = { l4proto: true, iif: true, oif: true };
+
+const ops = sample();
+const exprs = ops.flatMap(op => (op.op === 'addRule' ? op.rule.exprs : []));
+const sets = ops.flatMap(op => (op.op === 'addSet' ? [op.set] : []));
+const kinds = <T extends string>(kinds: Iterable<T>) => [...new Set(kinds)].sort();
+
+test('the sample has every expression that our rules have', () => {
+  expect(kinds(exprs.map(({ kind }) => kind))).toEqual(kinds(Object.keys(EXPRS)));
+  expect(kinds(exprs.flatMap(expr => (expr.kind === 'meta' ? [expr.key] : [])))).toEqual(
+    kinds(Object.keys(METAS)),
+  );
+  expect(exprs.some(expr => expr.kind === 'lookup' && expr.invert)).toBe(true);
+  expect(exprs.some(expr => expr.kind === 'lookup' && expr.vmap)).toBe(true);
+});
+
+test('the sample has every kind of set and key', () => {
+  expect(kinds(sets.flatMap(({ key }) => key))).toEqual(kinds(Object.keys(KEYS)));
+  expect(sets.some(({ interval }) => interval)).toBe(true);
+  expect(sets.some(({ verdicts }) => verdicts)).toBe(true);
+  expect(Math.max(...sets.map(({ key }) => key.length))).toBe(3);
+});
+
+test('the sample has no base chain: not for a moment is it asked about a packet', () => {
+  expect(ops.filter((op: Op) => op.op === 'addChain' && op.hook !== undefined)).toEqual([]);
+});
+
+test('the sample is a batch that a kernel takes, whole or for one family', async () => {
+  await expect(new FakeKernel().commit(ops)).resolves.toBeGreaterThan(1);
+  await expect(new FakeKernel().commit(sample(['ip6']))).resolves.toBeGreaterThan(1);
+  expect(sample([])).toEqual([]);
+});

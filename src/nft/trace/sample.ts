@@ -1,0 +1,93 @@
+/**
+ * One of everything that our rules are made of, in tables that do not stand: a kernel that takes it takes every
+ * ruleset of ours. Made to be tried, never to be put into force: so it has no base chain, which would be called for a
+ * moment.
+ */
+import { FAMILIES, parseCidr } from '../../model/address.ts';
+import {
+  addressIn,
+  addressInNetwork,
+  addressProtocolPortIn,
+  addressType,
+  addressVmap,
+  CT_STATE,
+  ctStateAny,
+  destinationPort,
+  isForwarded,
+  neighbourDiscovery,
+  notFromLoopback,
+  notOpeningTcp,
+  protocolIs,
+  protocolPortVmap,
+  verdict,
+} from '../match.ts';
+import type { Op } from '../plan/op.ts';
+import type { ElementKey, ElementValue, Expr, Family, FieldType, SetSpec } from '../ruleset.ts';
+
+const COMMENT = 'sample';
+const SIZE = 256;
+const NETWORK: Record<Family, string> = { ip: '192.0.2.0/24', ip6: '2001:db8::/32' };
+const ADDRESS: Record<Family, string> = { ip: '192.0.2.1', ip6: '2001:db8::1' };
+
+/** For the families whose table does not stand. */
+export function sample(families: readonly Family[] = FAMILIES): Op[] {
+  return families.flatMap(sampleOf);
+}
+
+function sampleOf(family: Family): Op[] {
+  const address = addressType(family);
+  const peers = set('peers', [address]);
+  const networks = { ...set('networks', [address]), interval: true };
+  const named = set('named', [address, 'inet_proto', 'inet_service']);
+  const pods = { ...set('pods', [address]), verdicts: true };
+  const ports = { ...set('ports', ['inet_proto', 'inet_service']), verdicts: true };
+  const to: ElementValue = { verdict: { kind: 'goto', chain: 'class' }, comment: COMMENT };
+  return [
+    { op: 'addTable', family },
+    { op: 'addChain', family, chain: 'class' },
+    { op: 'addChain', family, chain: 'rules' },
+    ...[peers, networks, named, pods, ports].map(
+      (spec): Op => ({ op: 'addSet', family, set: spec, size: SIZE }),
+    ),
+    addElement(family, peers, ADDRESS[family], {}),
+    addElement(family, networks, NETWORK[family], {}),
+    addElement(family, named, `${ADDRESS[family]} . tcp . 80`, {}),
+    addElement(family, pods, ADDRESS[family], to),
+    addElement(family, ports, 'tcp . 80', to),
+    ...rules(family).map(
+      (exprs): Op => ({ op: 'addRule', family, chain: 'rules', rule: { exprs, comment: COMMENT } }),
+    ),
+  ];
+}
+
+function rules(family: Family): Expr[][] {
+  const accept = verdict('accept');
+  const matches = [
+    ctStateAny(CT_STATE.established | CT_STATE.related),
+    addressIn(family, 'saddr', 'peers'),
+    addressIn(family, 'daddr', 'networks', true),
+    addressInNetwork(parseCidr(NETWORK[family])!, 'saddr'),
+    addressProtocolPortIn(family, 'daddr', 'named'),
+    protocolIs(family, 'tcp'),
+    destinationPort(80, 90),
+    notOpeningTcp(family),
+    notFromLoopback(),
+    isForwarded(),
+    ...(family === 'ip6' ? [neighbourDiscovery()] : []),
+  ];
+  return [
+    ...matches.map(exprs => [...exprs, accept]),
+    addressVmap(family, 'saddr', 'pods'),
+    protocolPortVmap(family, 'ports'),
+    [verdict('jump', 'class')],
+    [verdict('drop')],
+  ];
+}
+
+function set(name: string, key: readonly FieldType[]): SetSpec {
+  return { name, key, verdicts: false, interval: false, comment: COMMENT };
+}
+
+function addElement(family: Family, spec: SetSpec, key: ElementKey, value: ElementValue): Op {
+  return { op: 'addElements', family, set: spec, elements: [[key, value]] };
+}

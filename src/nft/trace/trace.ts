@@ -1,0 +1,105 @@
+/** Walks a packet through a ruleset as the kernel does (nft_do_chain), and says which rules decided. */
+
+import type { BaseHook, Chain, ElementKey, Family, Rule, Ruleset, Table, Verdict } from '../ruleset.ts';
+import type { CtState } from './machine.ts';
+import { Machine } from './machine.ts';
+
+export interface Trace {
+  readonly verdict: 'accept' | 'drop';
+  /** The rules that gave a verdict, or ran to their end without one, in the order in which the packet met them. */
+  readonly hits: readonly Hit[];
+}
+
+export interface Hit {
+  readonly chain: string;
+  /** Index in the chain. */
+  readonly rule: number;
+  readonly comment?: string;
+  readonly verdict?: Verdict;
+  /** Whose verdict it was, if the rule looked it up in a map. */
+  readonly element?: { readonly set: string; readonly key: ElementKey; readonly comment?: string };
+}
+
+/** `packet` begins with its IP header. IPv6 extension headers are not looked through. */
+export function trace(
+  ruleset: Ruleset,
+  family: Family,
+  hook: BaseHook['hook'],
+  packet: Uint8Array,
+  ctState: CtState,
+): Trace {
+  const hits: Hit[] = [];
+  const table = ruleset.tables.get(family);
+  if (table === undefined) return { verdict: 'accept', hits };
+  const machine = new Machine(table, family, hook, packet, ctState);
+  // An accept ends one base chain, a drop ends the packet.
+  const dropped = baseChains(table, hook).some(base => walk(table, base, machine, hits) === 'drop');
+  return { verdict: dropped ? 'drop' : 'accept', hits };
+}
+
+function baseChains(table: Table, hook: BaseHook['hook']): Chain[] {
+  const chains = [...table.chains.values()].filter(chain => chain.hook?.hook === hook);
+  return chains.sort((a, b) => a.hook!.priority - b.hook!.priority);
+}
+
+interface Position {
+  readonly chain: Chain;
+  /** Index of the next rule. */
+  readonly next: number;
+}
+
+/**
+ * A jump comes back behind itself. A goto leaves nothing to come back to: the end of its chain, like a return in
+ * it, goes on behind the last jump. Where there was none, the base chain's policy decides.
+ */
+function walk(table: Table, base: Chain, machine: Machine, hits: Hit[]): 'accept' | 'drop' {
+  const jumps: Position[] = [];
+  let position: Position | undefined = { chain: base, next: 0 };
+  while (position !== undefined) {
+    const { chain, next }: Position = position;
+    const hit = firstVerdict(chain, next, machine, hits);
+    switch (hit?.verdict?.kind) {
+      case 'accept':
+      case 'drop':
+        return hit.verdict.kind;
+      case 'jump':
+        jumps.push({ chain, next: hit.rule + 1 });
+        position = startOf(table, hit.verdict.chain);
+        break;
+      case 'goto':
+        position = startOf(table, hit.verdict.chain);
+        break;
+      default: // return, or the end of the chain
+        position = jumps.pop();
+    }
+  }
+  return base.hook!.policy;
+}
+
+function startOf(table: Table, name: string): Position {
+  const chain = table.chains.get(name);
+  if (chain === undefined) throw new RangeError(`chain ${name} does not exist`);
+  return { chain, next: 0 };
+}
+
+/** The first rule from `next` on that gives a verdict; notes every one that ran to its end. */
+function firstVerdict(chain: Chain, next: number, machine: Machine, hits: Hit[]): Hit | undefined {
+  for (let index = next; index < chain.rules.length; index++) {
+    const hit = execute(chain.name, index, chain.rules[index]!, machine);
+    if (hit === undefined) continue;
+    hits.push(hit);
+    if (hit.verdict !== undefined) return hit;
+  }
+  return undefined;
+}
+
+/** Undefined where an expression breaks the rule off. */
+function execute(chain: string, rule: number, { exprs, comment }: Rule, machine: Machine): Hit | undefined {
+  const place = { chain, rule, ...(comment !== undefined && { comment }) };
+  for (const expr of exprs) {
+    const result = machine.evaluate(expr);
+    if (result === 'break') return undefined;
+    if (result !== 'continue') return { ...place, ...result };
+  }
+  return place;
+}

@@ -1,0 +1,64 @@
+/** Who judges a connection: each direction is enforced on the node where its pod lives, and nowhere else. */
+
+import type { Address } from '../model/address.ts';
+import { addressOwners, type Cluster } from '../model/cluster.ts';
+import type { Flow } from '../model/flow.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import type { Direction } from '../model/policy.ts';
+import type { FlowVerdict } from '../semantics/evaluate.ts';
+import { unknownPodFinder } from '../semantics/unknownpods.ts';
+import type { Hook } from './kernelwalk.ts';
+
+/** A node whose rules judge a direction, and what policy has them say. */
+export interface EnforcementPoint {
+  readonly node: string;
+  readonly direction: Direction;
+  readonly verdict: 'allow' | 'deny';
+}
+
+/** Two where both ends are pods; none for an end that is no pod. */
+export function enforcementPoints(
+  cluster: Cluster,
+  { from, to }: Flow,
+  verdict: FlowVerdict,
+  unknownPods: UnknownPods = 'allow',
+): EnforcementPoint[] {
+  const owners = addressOwners(cluster);
+  const unknownPodOf = unknownPodFinder(cluster, owners, unknownPods);
+  const pointAt = (address: Address, direction: Direction): EnforcementPoint[] => {
+    const node = owners.get(address)?.node ?? unknownPodOf(address)?.name ?? '';
+    return node === '' ? [] : [{ node, direction, verdict: verdict[direction].verdict }];
+  };
+  return [...pointAt(from, 'egress'), ...pointAt(to, 'ingress')];
+}
+
+/** What policy demands of a node's kernel at a hook. */
+export function demanded(points: readonly EnforcementPoint[], node: string, hook: Hook): 'accept' | 'drop' {
+  const meets = (direction: Direction) => (direction === 'egress' ? hook !== 'output' : hook === 'forward');
+  const denied = points.some(
+    point => point.node === node && point.verdict === 'deny' && meets(point.direction),
+  );
+  return denied ? 'drop' : 'accept';
+}
+
+/**
+ * What becomes of the connection, as far as a node can tell whose kernel does `actual`:
+ *
+ *   accept, drop      what the kernel does, whatever it should
+ *   denied-elsewhere  this node lets it pass, as it should; the other end's denies it
+ *   not-judged-here   neither end is a pod of this node: that its kernel accepts it says nothing
+ */
+export type Outcome = 'accept' | 'drop' | 'denied-elsewhere' | 'not-judged-here';
+
+export function outcomeOf(
+  points: readonly EnforcementPoint[],
+  node: string,
+  hook: Hook,
+  actual: 'accept' | 'drop',
+): Outcome {
+  if (actual === 'drop' || demanded(points, node, hook) === 'drop') return actual;
+  const others = points.filter(point => point.node !== node);
+  if (others.length === 0) return 'accept';
+  if (others.length === points.length) return 'not-judged-here';
+  return others.some(({ verdict }) => verdict === 'deny') ? 'denied-elsewhere' : 'accept';
+}

@@ -1,0 +1,136 @@
+/**
+ * The reference semantics: what the API's documentation says about one connection attempt, read top to bottom.
+ * It is written to be right and to be read; what the kernel enforces is compiled elsewhere and proven equal.
+ *
+ *   egress of the source ──▶ ingress of the destination          both must allow (N36, C2)
+ *   in each: Admin ──▶ NetworkPolicy ──▶ Baseline ──▶ allow      the first that decides wins (C1)
+ */
+
+import type { Cluster } from '../model/cluster.ts';
+import type { Flow } from '../model/flow.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import type { Direction, PolicyId, Tier } from '../model/policy.ts';
+import type { Packet } from './match.ts';
+import * as because from './reason.ts';
+import { firstMatch, type View, viewOf } from './view.ts';
+
+export interface DirectionVerdict {
+  readonly verdict: 'allow' | 'deny';
+  readonly tier: Tier | 'default';
+  readonly policy?: PolicyId;
+  /** `ingress[0]`; absent where a NetworkPolicy isolates and nothing matched. */
+  readonly rule?: string;
+  /** One sentence for a person. */
+  readonly reason: string;
+}
+
+export interface FlowVerdict {
+  readonly verdict: 'allow' | 'deny';
+  readonly egress: DirectionVerdict;
+  readonly ingress: DirectionVerdict;
+}
+
+export function evaluate(cluster: Cluster, flow: Flow, unknownPods?: UnknownPods): FlowVerdict {
+  return evaluator(cluster, unknownPods)(flow);
+}
+
+/** `evaluate` for many flows of one cluster, which must not change meanwhile. */
+export function evaluator(cluster: Cluster, unknownPods?: UnknownPods): (flow: Flow) => FlowVerdict {
+  const view = viewOf(cluster, unknownPods);
+  return flow => {
+    const egress = judgeDirection(view, 'egress', flow);
+    const ingress = judgeDirection(view, 'ingress', flow);
+    const verdict = egress.verdict === 'allow' && ingress.verdict === 'allow' ? 'allow' : 'deny';
+    return { verdict, egress, ingress };
+  };
+}
+
+function judgeDirection(view: View, direction: Direction, flow: Flow): DirectionVerdict {
+  const unknown = unknownPod(view, direction, flow);
+  if (unknown !== undefined) return { verdict: 'deny', tier: 'default', reason: unknown };
+  const packet = packetOf(view, direction, flow);
+  return typeof packet === 'string' ? unaffected(packet) : judge(view, packet);
+}
+
+/** N67: why what is at this end is denied although no policy is known to select it. */
+function unknownPod(view: View, direction: Direction, flow: Flow): string | undefined {
+  const { from, to, viaService } = flow;
+  if (from === to && !viaService) return undefined; // Never leaves its pod.
+  const [own, peer] = direction === 'egress' ? [from, to] : [to, from];
+  const node = view.unknownPodOf(own);
+  if (node === undefined || (direction === 'ingress' && node.addresses.includes(peer))) return undefined;
+  return because.unknownPod(own, node, direction);
+}
+
+/** What policy has to judge, or the reason why it has no say. */
+export function packetOf({ cluster, owners }: View, direction: Direction, flow: Flow): Packet | string {
+  const [own, peer] = direction === 'egress' ? [flow.from, flow.to] : [flow.to, flow.from];
+  const subject = owners.get(own);
+  const peerPod = owners.get(peer);
+  if (subject === undefined) return because.noPod(own, direction);
+  // N40, 4.1, C47: a pod cannot block access to itself, unless it goes through a Service.
+  if (subject === peerPod && !flow.viaService) return because.itself(subject);
+  // N43: whatever runs on a node (the kubelet's probes first of all) reaches the pods of that node.
+  const isOwnNode = cluster.nodes.get(subject.node)?.addresses.includes(peer) ?? false;
+  if (direction === 'ingress' && isOwnNode) return because.ownNode(subject);
+  return { flow, direction, subject, peer, peerPod };
+}
+
+function unaffected(reason: string): DirectionVerdict {
+  return { verdict: 'allow', tier: 'default', reason };
+}
+
+function judge(view: View, packet: Packet): DirectionVerdict {
+  return (
+    judgeAdmin(view, packet) ??
+    judgeNetworkPolicy(view, packet) ??
+    judgeBaseline(view, packet) ??
+    unaffected(because.undecided(view, packet))
+  );
+}
+
+function judgeAdmin(view: View, packet: Packet): DirectionVerdict | undefined {
+  return judgeByFirstMatch(view, 'admin', packet);
+}
+
+/** C7, C8: not consulted where a NetworkPolicy isolates the pod in this direction, for that one always decides. */
+function judgeBaseline(view: View, packet: Packet): DirectionVerdict | undefined {
+  return judgeByFirstMatch(view, 'baseline', packet);
+}
+
+/** C6, C9, C13, C14: the first matching rule of the first policy that has one; Pass leaves the whole tier. */
+function judgeByFirstMatch(
+  view: View,
+  tier: 'admin' | 'baseline',
+  packet: Packet,
+): DirectionVerdict | undefined {
+  const match = firstMatch(view, tier, packet);
+  if (match === undefined || match.rule.action === 'pass') return undefined;
+  const { policy, rule } = match;
+  const verdict = rule.action === 'accept' ? 'allow' : 'deny';
+  return {
+    verdict,
+    tier,
+    policy: policy.id,
+    rule: rule.path,
+    reason: because.ruleSays(view, policy, rule, packet),
+  };
+}
+
+/** N1, N2, N35: policies that select the pod isolate it; together they allow what any rule of any one matches. */
+function judgeNetworkPolicy(view: View, packet: Packet): DirectionVerdict | undefined {
+  const tier = 'networkpolicy';
+  const isolating = view.policiesOn(packet.subject, packet.direction, tier);
+  if (isolating.length === 0) return undefined;
+  const match = firstMatch(view, tier, packet);
+  if (match === undefined)
+    return { verdict: 'deny', tier, policy: isolating[0]!.id, reason: because.isolated(isolating, packet) };
+  const { policy, rule } = match;
+  return {
+    verdict: 'allow',
+    tier,
+    policy: policy.id,
+    rule: rule.path,
+    reason: because.ruleSays(view, policy, rule, packet),
+  };
+}

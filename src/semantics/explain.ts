@@ -1,0 +1,119 @@
+/** The walk of a flow through the tiers: every policy that was looked at, and what became of what it said. */
+
+import type { Cluster, PodKey } from '../model/cluster.ts';
+import type { Flow } from '../model/flow.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import type { Direction, Policy, PolicyId, Rule, Tier } from '../model/policy.ts';
+import { type DirectionVerdict, evaluator, packetOf } from './evaluate.ts';
+import type { Packet } from './match.ts';
+import { ruleSays } from './reason.ts';
+import { firstMatch, firstMatchingRule, type View, viewOf } from './view.ts';
+
+export interface Walk {
+  readonly flow: Flow;
+  readonly verdict: 'allow' | 'deny';
+  readonly egress: DirectionWalk;
+  readonly ingress: DirectionWalk;
+}
+
+export interface DirectionWalk {
+  readonly direction: Direction;
+  /** The pod whose policies were looked at; absent where policy has no say in this direction. */
+  readonly pod?: PodKey;
+  readonly verdict: DirectionVerdict;
+  /** The policies that select the pod in this direction, in order of precedence. */
+  readonly stops: readonly Stop[];
+}
+
+export interface Stop {
+  readonly tier: Tier;
+  readonly policy: PolicyId;
+  /** The first rule that matches. */
+  readonly rule?: string;
+  /** `isolates`: a NetworkPolicy without a matching rule. `nothing`: a cluster policy without one. */
+  readonly says: 'allow' | 'deny' | 'pass' | 'isolates' | 'nothing';
+  /**
+   * decided   its word is the verdict
+   * passed    its Pass sent the packet past its tier
+   * agreed    it came too late to decide, or decided along with another, and says the same
+   * shadowed  without what came before it, the verdict would be the other one
+   * silent    it has nothing to say about this packet
+   */
+  readonly part: 'decided' | 'passed' | 'agreed' | 'shadowed' | 'silent';
+  /** `NetworkPolicy shop/web ingress[0] allows …`, where a rule matches. */
+  readonly text?: string;
+}
+
+export function walk(cluster: Cluster, flow: Flow, unknownPods?: UnknownPods): Walk {
+  const view = viewOf(cluster, unknownPods);
+  const { verdict, egress, ingress } = evaluator(cluster, unknownPods)(flow);
+  return {
+    flow,
+    verdict,
+    egress: walkDirection(view, 'egress', flow, egress),
+    ingress: walkDirection(view, 'ingress', flow, ingress),
+  };
+}
+
+function walkDirection(
+  view: View,
+  direction: Direction,
+  flow: Flow,
+  verdict: DirectionVerdict,
+): DirectionWalk {
+  const packet = packetOf(view, direction, flow);
+  if (typeof packet === 'string') return { direction, verdict, stops: [] };
+  const stops = TIERS.flatMap(tier =>
+    view.policiesOn(packet.subject, direction, tier).map(policy => stopAt(view, policy, packet, verdict)),
+  );
+  return { direction, pod: packet.subject.key, verdict, stops };
+}
+
+const TIERS: readonly Tier[] = ['admin', 'networkpolicy', 'baseline'];
+
+function stopAt(view: View, policy: Policy, packet: Packet, verdict: DirectionVerdict): Stop {
+  const { tier, id } = policy;
+  const rule = firstMatchingRule(view.cluster, policy, packet);
+  const says = word(policy, rule);
+  const part = partOf(view, policy, says, packet, verdict);
+  const matched = rule && { rule: rule.path, text: ruleSays(view, policy, rule, packet) };
+  return { tier, policy: id, says, part, ...matched };
+}
+
+function word(policy: Policy, rule: Rule | undefined): Stop['says'] {
+  if (rule === undefined) return policy.tier === 'networkpolicy' ? 'isolates' : 'nothing';
+  return rule.action === 'accept' ? 'allow' : rule.action;
+}
+
+function partOf(
+  view: View,
+  policy: Policy,
+  says: Stop['says'],
+  packet: Packet,
+  verdict: DirectionVerdict,
+): Stop['part'] {
+  if (verdict.policy === policy.id) return 'decided';
+  if (says === 'nothing' || isOutvoted(view, says, packet)) return 'silent';
+  if (says === 'pass' && firstMatch(view, policy.tier, packet)?.policy === policy) return 'passed';
+  return wouldBe(view, policy.tier, says, packet) === verdict.verdict ? 'agreed' : 'shadowed';
+}
+
+/** Isolation is what is left where no NetworkPolicy allows, so it yields to any that does. */
+function isOutvoted(view: View, says: Stop['says'], packet: Packet): boolean {
+  return says === 'isolates' && firstMatch(view, 'networkpolicy', packet) !== undefined;
+}
+
+/** The verdict if this word were the first that its tier hears. */
+function wouldBe(view: View, tier: Tier, says: Stop['says'], packet: Packet): 'allow' | 'deny' {
+  if (says === 'allow') return 'allow';
+  return says === 'pass' ? verdictAfter(view, tier, packet) : 'deny';
+}
+
+function verdictAfter(view: View, tier: Tier, packet: Packet): 'allow' | 'deny' {
+  if (tier === 'admin') {
+    const isolated = view.policiesOn(packet.subject, packet.direction, 'networkpolicy').length > 0;
+    if (isolated) return firstMatch(view, 'networkpolicy', packet) === undefined ? 'deny' : 'allow';
+    return firstMatch(view, 'baseline', packet)?.rule.action === 'deny' ? 'deny' : 'allow';
+  }
+  return 'allow';
+}

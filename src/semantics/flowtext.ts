@@ -1,0 +1,210 @@
+/**
+ * Flows as people write them:
+ *
+ *   flow  = from " -> " to [ " via service" ]
+ *   from  = pod | address | "[" address "]"
+ *   to    = ( pod | IPv4 | "[" address "]" ) [ ":" port ] [ "/" protocol ] | IPv6 [ "/" protocol ]
+ *   pod   = namespace "/" name [ "@4" | "@6" ]
+ *
+ * The protocol is TCP where there is a port, else ICMP.
+ */
+
+import { type Address, type Family, familyOf, parseAddress } from '../model/address.ts';
+import { addressOwners, type Cluster, type PodKey } from '../model/cluster.ts';
+import { didYouMean } from '../model/didyoumean.ts';
+import type { Flow, FlowProtocol } from '../model/flow.ts';
+import type { Protocol } from '../model/policy.ts';
+
+/** A flow that cannot be read, or that names what the cluster does not have. */
+export class FlowTextError extends Error {
+  override readonly name = 'FlowTextError';
+}
+
+/** `shop/web -> shop/db:5432`, `10.0.0.1 -> [fd00::1]:53/UDP via service`. */
+export function parseFlow(cluster: Cluster, text: string): Flow {
+  const viaService = VIA_SERVICE.test(text);
+  const pieces = text.replace(VIA_SERVICE, '').split('->');
+  if (pieces.length !== 2)
+    throw new FlowTextError(`"${text}" is no flow: write FROM -> TO[:PORT][/PROTOCOL]`);
+  const flow = parseFlowPieces(cluster, pieces[0]!.trim(), pieces[1]!.trim());
+  return viaService ? { ...flow, viaService } : flow;
+}
+
+const VIA_SERVICE = /\s+via service\s*$/;
+
+/** The same in two pieces, as the command line has them: `shop/web`, `shop/db:5432/TCP`. */
+export function parseFlowPieces(cluster: Cluster, from: string, to: string): Flow {
+  const source = parseEnd(from);
+  if (source.port ?? source.protocol) throw new FlowTextError(`"${from}": only the destination has a port`);
+  const destination = parseEnd(to);
+  refuseHiddenPort(cluster, destination);
+  const family = commonFamily(cluster, source, destination);
+  return {
+    from: addressIn(cluster, source, family),
+    to: addressIn(cluster, destination, family),
+    ...protocolAndPort(cluster, destination),
+  };
+}
+
+/**
+ * The same connection over the other address family, where both ends are pods that have it and neither text asks for
+ * one: half of a dual-stack pod's packets, which policy may judge otherwise.
+ */
+export function otherFamily(cluster: Cluster, from: string, to: string): Flow | undefined {
+  const [source, destination] = [parseEnd(from), parseEnd(to)];
+  if ((source.family ?? destination.family) !== undefined) return undefined;
+  const family: Family = commonFamily(cluster, source, destination) === 'ip' ? 'ip6' : 'ip';
+  const ends = [source, destination].map(end =>
+    addressesOf(cluster, end).find(at => familyOf(at) === family),
+  );
+  const [fromAddress, toAddress] = ends;
+  if (fromAddress === undefined || toAddress === undefined) return undefined;
+  return { from: fromAddress, to: toAddress, ...protocolAndPort(cluster, destination) };
+}
+
+/** `fd00::5:80` is an address of its own; who writes it of a pod that is `fd00::5` means something else. */
+function refuseHiddenPort(cluster: Cluster, { text, address, port }: End): void {
+  const [, host = '', group] = /^([^[\]/]*):(\d+)(?:\/|$)/.exec(text) ?? [];
+  const meant = port === undefined && address !== undefined ? parseAddress(host) : undefined;
+  if (meant === undefined || familyOf(meant) === 'ip') return;
+  const owners = addressOwners(cluster);
+  if (owners.has(meant) && !owners.has(address!))
+    throw new FlowTextError(
+      `"${text}" is an address without a port: for port ${group} write [${meant}]:${group}`,
+    );
+}
+
+/** Whom one end names, without port and protocol: `shop/web`, `10.0.0.1`. */
+export function endName(text: string): string {
+  const { pod, address } = parseEnd(text);
+  return pod ?? address ?? text;
+}
+
+interface End {
+  readonly text: string;
+  readonly pod?: PodKey;
+  readonly address?: Address;
+  /** Where the text says which. */
+  readonly family?: Family;
+  readonly port?: string;
+  readonly protocol?: string;
+}
+
+const PORT = '(?::(?<port>[^:/]*))?';
+const PROTOCOL = '(?:/(?<protocol>[^/]*))?';
+const V4 = new RegExp(`^(?<address>\\d+(?:\\.\\d+){3})${PORT}${PROTOCOL}$`);
+const BRACKETED = new RegExp(`^\\[(?<address>[^\\]]*)\\]${PORT}${PROTOCOL}$`);
+const V6 = new RegExp(`^(?<address>[^/]*:[^/]*:[^/]*)${PROTOCOL}$`);
+const POD = new RegExp(`^(?<pod>[^/:@]+/[^/:@]+)(?:@(?<family>[46]))?${PORT}${PROTOCOL}$`);
+
+function parseEnd(text: string): End {
+  const match = V4.exec(text) ?? BRACKETED.exec(text) ?? V6.exec(text) ?? POD.exec(text);
+  if (match === null)
+    throw new FlowTextError(`"${text}" is neither namespace/pod nor an address${OF_A_SERVICE}`);
+  const { pod, address, family, port, protocol } = match.groups ?? {};
+  const rest = { text, ...(port !== undefined && { port }), ...(protocol !== undefined && { protocol }) };
+  if (pod !== undefined)
+    return { ...rest, pod: pod as PodKey, ...(family && { family: family === '4' ? 'ip' : 'ip6' }) };
+  const parsed = parseAddress(address!);
+  if (parsed === undefined) throw new FlowTextError(`"${text}": "${address}" is not an address`);
+  return { ...rest, address: parsed, family: familyOf(parsed) };
+}
+
+/** The one that an end asks for, else the first of the source's that the destination has too. */
+function commonFamily(cluster: Cluster, from: End, to: End): Family {
+  if (from.family && to.family && from.family !== to.family)
+    throw new FlowTextError(`"${from.text}" and "${to.text}" are not of one address family`);
+  const asked = from.family ?? to.family;
+  if (asked !== undefined) return asked;
+  const there = addressesOf(cluster, to).map(familyOf);
+  const family = addressesOf(cluster, from)
+    .map(familyOf)
+    .find(family => there.includes(family));
+  if (family === undefined)
+    throw new FlowTextError(`pods ${from.pod} and ${to.pod} have no address family in common`);
+  return family;
+}
+
+function addressIn(cluster: Cluster, end: End, family: Family): Address {
+  if (end.address !== undefined) return end.address;
+  const address = addressesOf(cluster, end).find(address => familyOf(address) === family);
+  if (address === undefined)
+    throw new FlowTextError(`pod ${end.pod} has no ${family === 'ip' ? 'IPv4' : 'IPv6'} address`);
+  return address;
+}
+
+function addressesOf(cluster: Cluster, { pod: key }: End): readonly Address[] {
+  const pod = cluster.pods.get(key!);
+  if (pod === undefined) throw new FlowTextError(`there is no pod ${key}${meant(cluster, key!)}`);
+  if (pod.addresses.length === 0) throw new FlowTextError(`pod ${key} has no address yet`);
+  return pod.addresses;
+}
+
+const OF_A_SERVICE = ' (for a Service, ask for a pod behind it)';
+
+/** By its name, among the pods of its namespace. */
+function meant(cluster: Cluster, key: PodKey): string {
+  const start = key.indexOf('/') + 1;
+  const neighbours = [...cluster.pods.keys()].filter(other => other.startsWith(key.slice(0, start)));
+  const names = neighbours.map(other => other.slice(start));
+  const close = didYouMean(key.slice(start), names);
+  return close === undefined ? OF_A_SERVICE : `; did you mean ${key.slice(0, start)}${close}?`;
+}
+
+function protocolAndPort(cluster: Cluster, end: End): Pick<Flow, 'protocol' | 'port'> {
+  const { text, port, protocol } = end;
+  const parsed =
+    protocol === undefined ? (port === undefined ? 'ICMP' : 'TCP') : parseProtocol(text, protocol);
+  if (parsed === 'TCP' || parsed === 'UDP' || parsed === 'SCTP')
+    return { protocol: parsed, port: parsePort(cluster, end, parsed) };
+  if (port !== undefined) throw new FlowTextError(`"${text}": protocol ${protocol} has no ports`);
+  return { protocol: parsed };
+}
+
+function parsePort(cluster: Cluster, { text, pod, port }: End, protocol: Protocol): number {
+  if (port === undefined) throw new FlowTextError(`"${text}": ${protocol} needs a port`);
+  const number = /^\d+$/.test(port) ? Number(port) : 0;
+  if (number < 1 || number > 65535)
+    throw new FlowTextError(
+      `"${text}": "${port}" is not a port from 1 to 65535${namedPort(cluster, pod, port, protocol)}`,
+    );
+  return number;
+}
+
+/** A name may be another port in every pod: policy looks it up there, and who asks says which. */
+function namedPort(cluster: Cluster, key: PodKey | undefined, name: string, protocol: Protocol): string {
+  if (!/[a-z]/i.test(name)) return '';
+  const named = key && cluster.pods.get(key)?.ports;
+  const found = named?.find(port => port.name === name && port.protocol === protocol);
+  return `; ask by number${found === undefined ? '' : `: in pod ${key} it is ${found.port}`}`;
+}
+
+function parseProtocol(text: string, protocol: string): FlowProtocol {
+  const named = NAMED[protocol.toUpperCase()];
+  if (named !== undefined) return named;
+  const number = /^\d+$/.test(protocol) ? Number(protocol) : 256;
+  if (number > 255)
+    throw new FlowTextError(`"${text}": "${protocol}" is not TCP, UDP, SCTP, ICMP or an IP protocol number`);
+  return number;
+}
+
+/** Numbers too: one protocol is one value. */
+const NAMED: Record<string, FlowProtocol | undefined> = {
+  TCP: 'TCP',
+  UDP: 'UDP',
+  SCTP: 'SCTP',
+  ICMP: 'ICMP',
+  ICMPV6: 'ICMP',
+  6: 'TCP',
+  17: 'UDP',
+  132: 'SCTP',
+  1: 'ICMP',
+  58: 'ICMP',
+};
+
+/** `10.0.0.1 -> [fd00::1]:53/UDP`: reads back as the same flow. */
+export function flowText({ from, to, protocol, port, viaService }: Flow): string {
+  const host = port !== undefined && familyOf(to) === 'ip6' ? `[${to}]` : to;
+  const suffix = `${port === undefined ? '' : `:${port}`}/${protocol}${viaService ? ' via service' : ''}`;
+  return `${from} -> ${host}${suffix}`;
+}

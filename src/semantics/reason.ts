@@ -1,0 +1,101 @@
+/** The sentences of a verdict. */
+
+import { type Address, cidrText } from '../model/address.ts';
+import { assertNever } from '../model/assert.ts';
+import type { Node, Pod } from '../model/cluster.ts';
+import type { Action, Direction, Peer, Policy, PortMatch, Rule } from '../model/policy.ts';
+import { podSelectorText, selectorText } from '../model/selector.ts';
+import { matchingPeer, matchingPort, type Packet } from './match.ts';
+import { firstMatch, type View } from './view.ts';
+
+export function noPod(address: Address, direction: Direction): string {
+  return `${address} is no pod that policies select for ${direction}`;
+}
+
+export function unknownPod(address: Address, { name }: Node, direction: Direction): string {
+  const what = direction === 'egress' ? 'what it sends' : 'what it is sent';
+  return `${address} is in the pod network of ${name} and no known pod has it: ${what} is denied`;
+}
+
+export function itself(pod: Pod): string {
+  return `${pod.key} always reaches itself`;
+}
+
+export function ownNode(pod: Pod): string {
+  return `node ${pod.node} always reaches its own pod ${pod.key}`;
+}
+
+/** `NetworkPolicy shop/web ingress[0] allows pods app=lb in namespace shop on TCP 80`. */
+export function ruleSays({ cluster }: View, policy: Policy, rule: Rule, packet: Packet): string {
+  const peer = peerText(matchingPeer(cluster, rule, packet) ?? 'any');
+  const port = portText(matchingPort(rule, packet) ?? 'any');
+  return `${ruleName(policy, rule)} ${VERBS[rule.action]} ${peer} on ${port}`;
+}
+
+const VERBS: Record<Action, string> = { accept: 'allows', deny: 'denies', pass: 'passes' };
+
+function ruleName(policy: Policy, rule: Rule): string {
+  return `${policy.id} ${rule.path}${rule.name ? ` "${rule.name}"` : ''}`;
+}
+
+export function isolated(policies: readonly Policy[], { subject, direction }: Packet): string {
+  const names = policies.map(policy => policy.name);
+  const [who, verb] = names.length === 1 ? [names[0], 'isolates'] : [`${listed(names)}`, 'isolate'];
+  return `${who} ${verb} ${subject.key} for ${direction} and no rule of a NetworkPolicy matches`;
+}
+
+function listed(names: readonly string[]): string {
+  if (names.length > 3) return `${names[0]} and ${names.length - 1} others`;
+  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
+
+export function undecided(view: View, packet: Packet): string {
+  const { subject, direction } = packet;
+  const passed = passes(view, packet);
+  if (passed !== undefined) return `${passed}, and nothing after it decides`;
+  const selecting = TIERS.some(tier => view.policiesOn(subject, direction, tier).length > 0);
+  return selecting
+    ? `no rule of the policies that select ${subject.key} for ${direction} matches`
+    : `no policy selects ${subject.key} for ${direction}`;
+}
+
+const TIERS = ['baseline', 'admin'] as const;
+
+/** What the last Pass on the way said, if one was met. */
+function passes(view: View, packet: Packet): string | undefined {
+  for (const tier of TIERS) {
+    const match = firstMatch(view, tier, packet);
+    if (match !== undefined) return ruleSays(view, match.policy, match.rule, packet);
+  }
+  return undefined;
+}
+
+export function peerText(peer: 'any' | Peer): string {
+  if (peer === 'any') return 'any peer';
+  switch (peer.kind) {
+    case 'pods':
+      return podSelectorText(peer.selector);
+    case 'nodes':
+      return peer.selector.requirements.length === 0 ? 'all nodes' : `nodes ${selectorText(peer.selector)}`;
+    case 'network':
+      return `network ${cidrText(peer.cidr)}${peer.except.length === 0 ? '' : ` except ${peer.except.map(cidrText).join(', ')}`}`;
+    case 'domain':
+      return `domain ${peer.name}`;
+    default:
+      return assertNever(peer);
+  }
+}
+
+export function portText(port: 'any' | PortMatch): string {
+  if (port === 'any') return 'any port';
+  switch (port.kind) {
+    case 'protocol':
+      return `any ${port.protocol} port`;
+    case 'range':
+      return `${port.protocol} ${port.first === port.last ? port.first : `${port.first}-${port.last}`}`;
+    case 'named':
+      return `port ${port.protocol === undefined ? '' : `${port.protocol} `}"${port.name}"`;
+    default:
+      return assertNever(port);
+  }
+}

@@ -1,0 +1,32 @@
+/** N67: an address of a node's pod networks that no known pod has. */
+import { type Address, familyOf, networkOf } from '../model/address.ts';
+import type { Cluster, Node, Pod } from '../model/cluster.ts';
+import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
+
+/** Finds the node in whose pod networks an address is that no pod has, and no node for itself. */
+export function unknownPodFinder(
+  { nodes }: Cluster,
+  owners: ReadonlyMap<Address, Pod>,
+  unknownPods: UnknownPods,
+): (address: Address) => Node | undefined {
+  if (unknownPods === 'allow') return () => undefined;
+  const own = new Set([...nodes.values()].flatMap(({ addresses }) => addresses));
+  // By prefix length, of which a cluster has one or two in each family: thousands of nodes are found in one step.
+  const byPrefix = new Map<string, Map<Address, Node>>();
+  for (const node of nodes.values()) {
+    for (const { family, prefix, base } of podCidrsOf(node)) {
+      const key = `${family} ${prefix}`;
+      byPrefix.set(key, (byPrefix.get(key) ?? new Map<Address, Node>()).set(base, node));
+    }
+  }
+  return address => {
+    if (owners.has(address) || own.has(address)) return undefined;
+    for (const [key, found] of byPrefix) {
+      const [family, prefix] = key.split(' ');
+      if (family !== familyOf(address)) continue;
+      const node = found.get(networkOf(address, Number(prefix)).base);
+      if (node !== undefined) return node;
+    }
+    return undefined;
+  };
+}
