@@ -11,7 +11,7 @@ WORKDIR /build
 RUN command -v cc >/dev/null \
   || { apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev; }
 COPY package.json package-lock.json ./
-RUN npm ci --no-audit --no-fund --loglevel=error
+RUN npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build && test -x dist/cni/sluice-cni
@@ -23,11 +23,11 @@ RUN npm prune --omit=dev --no-audit --no-fund --loglevel=error \
 # `env`, which the command's first line asks for.
 RUN mkdir -p /out/app /out/usr/local/bin \
   && sed -i '1s|.*|#!/usr/local/bin/node|' dist/cli/sluice.js && chmod 755 dist/cli/sluice.js \
+  && mv node_modules/node-linux-*/bin/node /out/usr/local/bin/node && rm -r node_modules/node-linux-* node_modules/.bin \
   && mv package.json dist node_modules /out/app/ \
-  && ln -s /app/node_modules/node/bin/node /out/usr/local/bin/node \
   && ln -s /app/dist/cli/sluice.js /out/usr/local/bin/sluice
 
 FROM ${BASE}
 COPY --from=build /out /
 WORKDIR /app
-ENTRYPOINT ["/usr/local/bin/node", "dist/cli/main.js", "agent"]
+ENTRYPOINT ["/usr/local/bin/node", "dist/cli/main.js"]

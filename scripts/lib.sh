@@ -39,12 +39,12 @@ need_modules() {
   local stamp="$here/node_modules/.sluice-installed"
   if ! cmp -s "$here/package-lock.json" "$stamp"; then
     say "installing npm packages"
-    (cd "$here" && npm ci --no-audit --no-fund --loglevel=error)
+    (cd "$here" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
     cp "$here/package-lock.json" "$stamp"
   fi
   PATH="$here/node_modules/.bin:/usr/sbin:/sbin:$PATH"
   node -e 'process.exit(parseInt(process.versions.node, 10) >= 22 ? 0 : 1)' ||
-    die "the npm package 'node' did not install its binary (is --ignore-scripts set?)"
+    die "no Node.js 22 or newer: npm brings one for x64 and arm64 (is --omit=optional set?)"
 }
 
 # dist/, unless it is newer than every source.

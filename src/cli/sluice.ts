@@ -10,6 +10,6 @@ import { canRunUs } from './ownnode.ts';
 if (canRunUs(process.versions.node)) await import('./main.ts');
 else {
   const { launch } = await import('./launch.ts');
-  const node = createRequire(import.meta.url).resolve('node/bin/node');
+  const node = createRequire(import.meta.url).resolve(`node-linux-${process.arch}/bin/node`);
   launch(node, [fileURLToPath(new URL('./main.js', import.meta.url)), ...process.argv.slice(2)]);
 }
