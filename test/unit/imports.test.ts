@@ -1,9 +1,8 @@
-/** Who may import whom (docs/design.md): one direction, no cycles, and no IO in the pure parts. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+/** Who may import whom (docs/architecture.md): one direction, no cycles, and no IO in the pure parts. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-
-const SRC = join(import.meta.dirname, '../../src');
+import { files, folderOf, imports, loadedBy, ownImports, SRC } from '../support/importgraph.ts';
 
 /** Folders that a folder may import beside itself. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
@@ -97,31 +96,9 @@ const PURE_MAY_USE: Record<string, readonly string[]> = {
   health: [],
 };
 
-interface Import {
-  readonly from: string;
-  readonly to: string;
-}
-
-const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(
-  file => file.endsWith('.ts') && !file.endsWith('.test.ts'),
-);
-
-// `import … from '…'` and `export … from '…'` at the start of a line, `import('…')` anywhere.
-const IMPORT = /(?:^(?:import|export)\b[^;'"`]*?\bfrom\s*|\bimport\s*\(\s*)'([^']+)'/gm;
-
-const imports: Import[] = files.flatMap(file =>
-  [...readFileSync(join(SRC, file), 'utf8').matchAll(IMPORT)].map(([, target]) => ({
-    from: file,
-    to: target!.startsWith('.') ? relative(SRC, join(SRC, dirname(file), target!)) : target!,
-  })),
-);
-
-const folderOf = (file: string) => file.split('/')[0]!;
-const isOurs = ({ to }: Import) => to.endsWith('.ts');
-
 test('the test reads the imports of every file', () => {
   expect(files.length).toBeGreaterThan(40);
-  expect(imports.filter(isOurs).length).toBeGreaterThan(100);
+  expect(ownImports.length).toBeGreaterThan(100);
 });
 
 test('every folder is named in the import rule', () => {
@@ -129,7 +106,7 @@ test('every folder is named in the import rule', () => {
 });
 
 test('imports point one way: model <- semantics, nft <- compiler <- agent <- edges', () => {
-  const wrong = imports.filter(isOurs).filter(({ from, to }) => {
+  const wrong = ownImports.filter(({ from, to }) => {
     const [source, target] = [folderOf(from), folderOf(to)];
     return source !== target && !MAY_IMPORT[source]?.includes(target);
   });
@@ -153,6 +130,38 @@ test('the agent reaches the world only through what it is given', () => {
   expect(wrong).toEqual([]);
 });
 
+test('the reference loads the model and itself, file by file, and nothing of what it judges', () => {
+  expect(loadedBy('semantics/evaluate.ts')).toEqual([
+    'model/address.ts',
+    'model/assert.ts',
+    'model/cluster.ts',
+    'model/podcidrs.ts',
+    'model/policy.ts',
+    'model/selector.ts',
+    'semantics/evaluate.ts',
+    'semantics/match.ts',
+    'semantics/reason.ts',
+    'semantics/unknownpods.ts',
+    'semantics/view.ts',
+  ]);
+});
+
+/** What measures and shows. */
+const NOT_ON_A_NODE = ['bench', 'lab', 'demo'];
+
+test('the daemon never loads what measures and shows, not even through others', () => {
+  const daemon = files.filter(file => folderOf(file) === 'daemon').flatMap(loadedBy);
+  expect(new Set(daemon).size).toBeGreaterThan(100);
+  expect(daemon.filter(file => NOT_ON_A_NODE.includes(folderOf(file)))).toEqual([]);
+});
+
+test('only commands import what measures and shows', () => {
+  const importers = ownImports
+    .filter(({ to }) => NOT_ON_A_NODE.includes(folderOf(to)))
+    .map(({ from }) => folderOf(from));
+  expect(new Set(importers)).toEqual(new Set([...NOT_ON_A_NODE, 'cli']));
+});
+
 test('no file imports itself through others, types aside', () => {
   expect(findCycles()).toEqual([]);
 });
@@ -163,7 +172,7 @@ function withoutComments(file: string): string {
 
 function findCycles(): string[][] {
   const edges = new Map<string, string[]>();
-  for (const { from, to } of imports.filter(isOurs).filter(isValueImport))
+  for (const { from, to } of ownImports.filter(({ loads }) => loads))
     edges.set(from, [...(edges.get(from) ?? []), to]);
   const done = new Set<string>();
   const cycles: string[][] = [];
@@ -174,11 +183,4 @@ function findCycles(): string[][] {
   };
   for (const file of edges.keys()) visit(file, []);
   return cycles;
-}
-
-/** `import type` is erased, and so no cycle at run time. */
-function isValueImport({ from, to }: Import): boolean {
-  const text = readFileSync(join(SRC, from), 'utf8');
-  const name = to.split('/').at(-1)!.replaceAll('.', '\\.');
-  return !new RegExp(`import type [^;]*'[^']*${name}'`).test(text);
 }
