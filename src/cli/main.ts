@@ -26,6 +26,12 @@ function milliseconds(text: string): number {
   return value;
 }
 
+function seconds(text: string): number {
+  const value = Number(text);
+  if (!(Number.isInteger(value) && value > 0)) throw new InvalidArgumentError('not a number of seconds.');
+  return value;
+}
+
 const manifests = ['--manifests <dir>', 'folder (or file) of Kubernetes manifests'] as const;
 
 function program(): Command {
@@ -187,8 +193,23 @@ function program(): Command {
 
   sluice
     .command('uninstall')
-    .description("remove Sluice's tables from this network namespace, and nothing else")
-    .action(async () => (await import('./uninstall.ts')).uninstallCommand());
+    .description('remove what Sluice made on this node, or on all nodes of a cluster with its agents')
+    .option('--all-nodes', 'end the agents of the cluster, clean each node, and say which were away')
+    .option('-n, --namespace <name>', "with --all-nodes: the agents' namespace", 'sluice')
+    .option(
+      '--kubeconfig <file>',
+      "with --all-nodes: the cluster; without it kubectl's, or the one of this pod",
+    )
+    .addOption(
+      new Option('--timeout <seconds>', 'with --all-nodes: how long to wait for nodes')
+        .argParser(seconds)
+        .default(60),
+    )
+    .option('--ignore-absent', 'with --all-nodes: exit code 0 although nodes were away')
+    .option('--cni-bin-dir <dir>', "also remove sluice-cni from the runtime's folder of plugins")
+    .option('--cni-conf-dir <dir>', "also remove Sluice's list from the runtime's folder of lists")
+    .addHelpText('after', UNINSTALL_HELP)
+    .action(async options => (await import('./uninstall/uninstall.ts')).uninstallCommand(options));
 
   return sluice;
 }
@@ -218,6 +239,14 @@ Exit code 1 where this kernel does not do what policy demands of it, 0 also wher
 const INSPECT_HELP = `
 Exit code 1 where the kernel is not as that cluster demands; 0 where it is, and also where nobody could be asked: then
 the last line is "not compared", and in JSON "equal" is null.`;
+
+const UNINSTALL_HELP = `
+On a node it removes the tables of Sluice, and what attached pods had from it: their interfaces and the node's routes to
+other nodes' pods. No agent may run there. Exit code 1 where something could not be removed, or a node was away.
+
+  sluice uninstall                          this node
+  sluice uninstall --all-nodes              the cluster of your kubeconfig
+  sluice uninstall --all-nodes -n platform  agents that run in namespace platform`;
 
 /** Anything that a person can mend is one sentence and exit code 1; a bug keeps its stack. */
 function report(error: unknown): void {

@@ -23,6 +23,26 @@ export async function publishList(folder: string, socket: string): Promise<void>
   await replacing(join(folder, LIST), unfinished => writeFile(unfinished, listText(socket), { mode: 0o644 }));
 }
 
+/** Answers whether it was there. Throws what the file system says. */
+export function removePlugin(folder: string): Promise<boolean> {
+  return removeFile(join(folder, PLUGIN));
+}
+
+/** The runtime asks us for no further pod. Answers whether it was there. */
+export function removeList(folder: string): Promise<boolean> {
+  return removeFile(join(folder, LIST));
+}
+
+async function removeFile(path: string): Promise<boolean> {
+  try {
+    await rm(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
 /**
  * Version 1.0.0, though the plugin speaks 1.1.0: of a newer one containerd asks STATUS, and makes the node NotReady
  * while no address is free; after five minutes Kubernetes would evict the pods that run well.

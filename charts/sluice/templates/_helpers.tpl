@@ -1,0 +1,50 @@
+{{- define "sluice.labels" -}}
+app.kubernetes.io/name: sluice
+{{- end }}
+
+{{- define "sluice.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+{{- end }}
+
+{{- define "sluice.attaches" -}}
+{{- if eq .Values.podNetwork.mode "attach" }}true{{ end }}
+{{- end }}
+
+{{/* Only what differs from the agent's own defaults is on its command line. */}}
+{{- define "sluice.args" -}}
+- agent
+- --node
+- $(NODE_NAME)
+{{- if ne .Values.logFormat "json" }}
+- --log-format={{ .Values.logFormat }}
+{{- end }}
+{{- if ne .Values.liveConnections "cut" }}
+- --live-connections={{ .Values.liveConnections }}
+{{- end }}
+{{- if ne (int .Values.metricsPort) 9910 }}
+- --metrics-address=127.0.0.1:{{ .Values.metricsPort }}
+{{- end }}
+{{- if ne .Values.startGate.mode "auto" }}
+- --start-gate={{ .Values.startGate.mode }}
+{{- end }}
+{{- if ne (int .Values.startGate.timeoutMs) 1500 }}
+- --start-gate-timeout={{ .Values.startGate.timeoutMs }}
+{{- end }}
+{{- with .Values.unknownPods }}
+- --unknown-pods={{ . }}
+{{- end }}
+{{- if ne .Values.podNetwork.mode "none" }}
+- --pod-network={{ .Values.podNetwork.mode }}
+- --cni-bin-dir=/opt/cni/bin
+{{- end }}
+{{- if include "sluice.attaches" . }}
+- --cni-conf-dir=/etc/cni/net.d
+{{- end }}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,76 @@
+/** What removing the agents of a cluster asks of its API server: a thin edge over the official client. */
+import type { V1DaemonSet, V1Pod } from '@kubernetes/client-node';
+import { CommandError } from '../../terminal/commanderror.ts';
+
+export interface AgentCluster {
+  /** Undefined where there is none of this name. */
+  daemonSet(name: string): Promise<V1DaemonSet | undefined>;
+  create(daemonSet: V1DaemonSet): Promise<void>;
+  /** Answers when its pods are told to end. Harmless where it is gone. */
+  delete(name: string): Promise<void>;
+  /** The pods that carry a DaemonSet's name as their label. */
+  pods(name: string): Promise<readonly V1Pod[]>;
+}
+
+/** By a kubeconfig, as kubectl finds one, or by the ServiceAccount of the pod that this runs in. */
+export async function openAgentCluster(
+  namespace: string,
+  kubeconfig: string | undefined,
+): Promise<AgentCluster> {
+  const { ApiException, AppsV1Api, CoreV1Api, KubeConfig } = await import('@kubernetes/client-node');
+  const config = new KubeConfig();
+  if (kubeconfig === undefined) config.loadFromDefault();
+  else config.loadFromFile(kubeconfig);
+  const apps = config.makeApiClient(AppsV1Api);
+  const core = config.makeApiClient(CoreV1Api);
+  /** `fallback` where the object is not there. */
+  const unlessMissing = async <T>(what: string, request: Promise<T>, fallback: T): Promise<T> => {
+    try {
+      return await request;
+    } catch (error) {
+      if (error instanceof ApiException && error.code === 404) return fallback;
+      throw new CommandError(`cannot ${what} in namespace ${namespace}: ${reasonOf(error)}`);
+    }
+  };
+  return {
+    daemonSet: name =>
+      unlessMissing<V1DaemonSet | undefined>(
+        `read DaemonSet ${name}`,
+        apps.readNamespacedDaemonSet({ name, namespace }),
+        undefined,
+      ),
+    create: async body => {
+      const name = body.metadata!.name!;
+      await unlessMissing<unknown>(
+        `create DaemonSet ${name}`,
+        apps.createNamespacedDaemonSet({ namespace, body }),
+        undefined,
+      );
+    },
+    delete: async name => {
+      const request = apps.deleteNamespacedDaemonSet({ name, namespace, propagationPolicy: 'Background' });
+      await unlessMissing<unknown>(`delete DaemonSet ${name}`, request, undefined);
+    },
+    pods: async name => {
+      const labelSelector = `app.kubernetes.io/name=${name}`;
+      const { items } = await unlessMissing(
+        `list pods of ${name}`,
+        core.listNamespacedPod({ namespace, labelSelector }),
+        { items: [] },
+      );
+      return items;
+    },
+  };
+}
+
+/** The server's own sentence, where its answer has one. */
+function reasonOf(error: unknown): string {
+  const body = (error as { body?: unknown }).body;
+  try {
+    const { message } = (typeof body === 'string' ? JSON.parse(body) : (body ?? {})) as { message?: string };
+    if (message !== undefined) return message;
+  } catch {
+    // No JSON: the error says what it can.
+  }
+  return (error as Error).message.split('\n')[0]!;
+}

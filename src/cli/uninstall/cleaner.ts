@@ -1,0 +1,63 @@
+/**
+ * The DaemonSet that cleans the nodes after the agents are gone: the agent's own, so that it runs where the agent ran
+ * and may do what it may, except that it removes and then waits. Pure.
+ */
+import type { V1Container, V1DaemonSet, V1PodSpec } from '@kubernetes/client-node';
+
+export const CLEANER = 'sluice-cleaner';
+/** How both DaemonSets are found: `app.kubernetes.io/name`. */
+export const NAME_LABEL = 'app.kubernetes.io/name';
+
+/** What the agent was told of the node's CNI folders, and the cleaner must know too. */
+const KEPT_ARGUMENTS = /^--cni-(bin|conf)-dir=/;
+/** A pod is Ready when its node is clean; then it waits to be deleted. */
+const WAIT = 'process.once("SIGTERM", () => process.exit()); setInterval(() => {}, 1 << 30);';
+
+export function cleanerOf(agents: V1DaemonSet): V1DaemonSet {
+  const labels = { [NAME_LABEL]: CLEANER };
+  const { spec } = agents.spec!.template;
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name: CLEANER, namespace: agents.metadata!.namespace!, labels },
+    spec: {
+      selector: { matchLabels: labels },
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '100%' } },
+      template: { metadata: { labels }, spec: podSpecOf(spec!) },
+    },
+  };
+}
+
+/** It asks the API server nothing, and so outlives the agent's ServiceAccount. */
+function podSpecOf(agent: V1PodSpec): V1PodSpec {
+  const { serviceAccount: _, serviceAccountName: __, containers, ...rest } = agent;
+  const { image, imagePullPolicy, securityContext, volumeMounts, args = [] } = containers[0]!;
+  const program = {
+    ...(image !== undefined && { image }),
+    ...(imagePullPolicy !== undefined && { imagePullPolicy }),
+  };
+  const clean: V1Container = {
+    ...program,
+    name: 'clean',
+    args: ['uninstall', ...args.filter(arg => KEPT_ARGUMENTS.test(arg))],
+    ...(securityContext !== undefined && { securityContext }),
+    ...(volumeMounts !== undefined && { volumeMounts }),
+  };
+  const wait: V1Container = {
+    ...program,
+    name: 'wait',
+    command: ['/usr/local/bin/node', '--eval', WAIT],
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    },
+  };
+  return {
+    ...rest,
+    automountServiceAccountToken: false,
+    terminationGracePeriodSeconds: 1,
+    initContainers: [clean],
+    containers: [wait],
+  };
+}

@@ -1,0 +1,82 @@
+/** Takes off this node what Sluice made on it: tables, interfaces of attached pods, routes, files of the CNI plugin. */
+import { openNftKernel } from '../../netlink/nftables/nft-kernel.ts';
+import { NodeLinks } from '../../network/attach/nodelinks.ts';
+import { removeList, removePlugin } from '../../network/cni/plugininstall.ts';
+import { POD_TABLE, removalMessages } from '../../network/hostports/podtable.ts';
+import { PodTableSocket, TableError } from '../../network/hostports/podtablesocket.ts';
+import type { Kernel } from '../../nft/kernel.ts';
+import { plan } from '../../nft/plan/plan.ts';
+import type { Ruleset } from '../../nft/ruleset.ts';
+import { CommandError } from '../../terminal/commanderror.ts';
+import { writeLine } from '../../terminal/output.ts';
+import { plural } from '../../terminal/plural.ts';
+
+export interface UninstallHereOptions {
+  readonly cniBinDir?: string;
+  readonly cniConfDir?: string;
+}
+
+const NOTHING: Ruleset = { tables: new Map() };
+
+/** The CNI list goes first: the runtime asks for no further pod. The rules go last: nothing is open before it is gone. */
+export async function uninstallHere({ cniBinDir, cniConfDir }: UninstallHereOptions): Promise<void> {
+  const kernel = await openNftKernel();
+  try {
+    await requireNoAgent(kernel);
+    const removed = [
+      ...(cniConfDir !== undefined && (await removeList(cniConfDir))
+        ? [`the CNI list in ${cniConfDir}`]
+        : []),
+      ...(cniBinDir !== undefined && (await removePlugin(cniBinDir)) ? [`sluice-cni in ${cniBinDir}`] : []),
+      ...(await removeLinks()),
+      ...(await removeTables(kernel)),
+    ];
+    writeLine(removed.length === 0 ? 'nothing to remove' : `removed ${removed.join(', ')}`);
+  } finally {
+    kernel.close();
+  }
+}
+
+async function requireNoAgent(kernel: Kernel): Promise<void> {
+  if ((await kernel.owner()) !== 'another') return;
+  throw new CommandError('an agent is running here and owns the tables: stop it first; nothing was changed');
+}
+
+/** Interfaces of attached pods, whose pods lose their network with them, and the routes to the pods of other nodes. */
+async function removeLinks(): Promise<string[]> {
+  const links = new NodeLinks();
+  try {
+    const attachments = await links.attachments();
+    for (const { index } of attachments) await links.remove(index);
+    const routes = await links.routes();
+    for (const route of routes) await links.removeRoute(route);
+    return [
+      ...(attachments.length > 0 ? [plural(attachments.length, 'interface')] : []),
+      ...(routes.length > 0 ? [plural(routes.length, 'route')] : []),
+    ];
+  } finally {
+    links.close();
+  }
+}
+
+/** In one batch; everybody else's tables stay. */
+async function removeTables(kernel: Kernel): Promise<string[]> {
+  const { ruleset, generation } = await kernel.dump();
+  await kernel.commit(plan(ruleset, NOTHING), generation);
+  const removed = [...ruleset.tables.keys()].map(family => `table ${family} sluice`);
+  return (await removePodTable()) ? [...removed, `table inet ${POD_TABLE}`] : removed;
+}
+
+/** What attached pods had beside policy. */
+async function removePodTable(): Promise<boolean> {
+  const socket = new PodTableSocket();
+  try {
+    await socket.commit(removalMessages());
+    return true;
+  } catch (error) {
+    if (error instanceof TableError && error.code === 'ENOENT') return false;
+    throw error;
+  } finally {
+    socket.close();
+  }
+}

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { writeLine } from '../../terminal/output.ts';
+import { plural } from '../../terminal/plural.ts';
+import type { Removal } from './allnodes.ts';
+
+export interface UninstallOptions {
+  readonly allNodes?: boolean;
+  readonly namespace: string;
+  readonly kubeconfig?: string;
+  /** In seconds. */
+  readonly timeout: number;
+  /** Exit with 0 although nodes were away. */
+  readonly ignoreAbsent?: boolean;
+  readonly cniBinDir?: string;
+  readonly cniConfDir?: string;
+}
+
+/** `sluice uninstall`: of this node, or by way of the API server of all nodes. Exit code 1 where a node was away. */
+export async function uninstallCommand(options: UninstallOptions): Promise<void> {
+  if (options.allNodes !== true) {
+    const { uninstallHere } = await import('./thisnode.ts');
+    return uninstallHere(options);
+  }
+  const [{ openAgentCluster }, { removeFromAllNodes }] = await Promise.all([
+    import('./agentcluster.ts'),
+    import('./allnodes.ts'),
+  ]);
+  const removal = await removeFromAllNodes({
+    cluster: await openAgentCluster(options.namespace, options.kubeconfig),
+    patienceMs: options.timeout * 1000,
+    sleep,
+    now: () => performance.now(),
+  });
+  for (const line of removalLines(removal, options)) writeLine(line);
+  if (removal.missing.length > 0 && options.ignoreAbsent !== true) process.exitCode = 1;
+}
+
+function removalLines({ cleaned, missing }: Removal, { namespace }: UninstallOptions): string[] {
+  const lines = [`${plural(cleaned.length, 'node')} clean: ${cleaned.join(', ') || 'none'}`];
+  if (missing.length > 0)
+    lines.push(
+      `not clean yet: ${missing.join(', ')}`,
+      `DaemonSet sluice-cleaner stays in namespace ${namespace} and cleans them when they return; run this again to finish`,
+    );
+  else lines.push(`the ServiceAccount, ClusterRole and namespace ${namespace} are left to whoever made them`);
+  return lines;
+}
