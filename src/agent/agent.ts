@@ -7,6 +7,9 @@
  *                        ▲                                                   │ refused
  *                        └───── wait, longer each time; nothing is known ◀───┘
  */
+
+import { backoffMs } from '../async/backoff.ts';
+import { sleep } from '../async/sleep.ts';
 import type { Cluster, ClusterEvent } from '../model/cluster.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
@@ -18,7 +21,6 @@ import type { Engine } from './engine.ts';
 import { KernelState, type Look } from './kernelstate.ts';
 import { NOBODY, type Observer } from './observer.ts';
 import { replay } from './replay.ts';
-import { sleep } from './sleep.ts';
 import { isSocketBroken } from './socketbroken.ts';
 
 /** The slice of a structured logger that the agent uses: one line per event. */
@@ -51,7 +53,7 @@ type Cause = 'start' | 'change' | 'look';
 
 const RESYNC_INTERVAL_MS = 30_000;
 const PATIENCE_MS = 3_000;
-const RETRY_MS = { first: 100, most: 5_000 };
+const RETRY = { firstMs: 100, mostMs: 5_000 };
 const MOST_NAMES_IN_A_LINE = 5;
 /** Which failure in a row casts doubt on the engine, and on the socket. */
 const SUSPICIOUS = 2;
@@ -224,7 +226,7 @@ export class Agent {
     if (cause === 'start' && error.code === 'EPERM') return this.#waitForOwner(error);
     if (isSocketBroken(error) || this.#failures >= SUSPICIOUS) this.#standing.close();
     if (this.#failures === SUSPICIOUS) this.#renewEngine();
-    const retryMs = Math.min(RETRY_MS.first * 2 ** (this.#failures - 1), RETRY_MS.most);
+    const retryMs = backoffMs(RETRY, this.#failures);
     this.#log.error({ retryMs }, `commit failed, the rules that stood stay in force: ${error.message}`);
     return retryMs;
   }
@@ -243,7 +245,7 @@ export class Agent {
 
   #waitForOwner(error: KernelError): number {
     if (this.#options.now() - this.#startMs >= this.#options.patienceMs) throw error;
-    return RETRY_MS.first;
+    return RETRY.firstMs;
   }
 
   #renewEngine(): void {

@@ -6,9 +6,9 @@ import { type Committed, LiveConnections } from '../agent/connections/liveconnec
 import { StaleConntrack } from '../agent/connections/staleconntrack.ts';
 import { KernelFeatures } from '../agent/kernelfeatures.ts';
 import { both } from '../agent/observer.ts';
-import { sleep } from '../agent/sleep.ts';
 import { StatusKeeper } from '../agent/status.ts';
 import { withoutMidStreamGuard } from '../agent/withoutmidstreamguard.ts';
+import { sleep } from '../async/sleep.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
 import { giveMemoryBack, keepMemorySmall } from '../host/memory.ts';
 import { ownNetworkNamespace } from '../host/networknamespace.ts';

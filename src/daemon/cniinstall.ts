@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { sleep } from '../agent/sleep.ts';
+import { sleep } from '../async/sleep.ts';
 import { installPlugin, publishList } from '../network/cni/plugininstall.ts';
 import { cniSocketOf } from '../rpc/cnisocket.ts';
 

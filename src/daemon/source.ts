@@ -1,6 +1,7 @@
 /** Where the agent's state comes from: a folder of manifests, or an API server. */
 import { access } from 'node:fs/promises';
 import type { Logger } from 'pino';
+import { aborted } from '../async/aborted.ts';
 import type { ManifestWatch } from '../files/source.ts';
 import type { Access, LoadAccess } from '../kube/client/access.ts';
 import { findAccess } from '../kube/client/findaccess.ts';
@@ -72,7 +73,7 @@ async function openApiServer(
     { onEvents, onProblems, onSource },
     { node, onEventTrouble, onConditionTrouble },
   );
-  return { synced: stop => Promise.race([ready, once(stop)]), tell, tellNode, close };
+  return { synced: stop => Promise.race([ready, aborted(stop)]), tell, tellNode, close };
 }
 
 /** What is known already, then what the files say: to read a kubeconfig takes a second. */
@@ -129,7 +130,7 @@ async function wholeOrNothingToLose(source: ManifestWatch, log: Logger, stop: Ab
   const { complete } = await source.ready;
   if (complete || !(await rulesStand())) return;
   log.error({}, 'some manifests cannot be read yet; the rules that stand stay as they are until they can');
-  await Promise.race([source.whole, once(stop)]);
+  await Promise.race([source.whole, aborted(stop)]);
 }
 
 async function rulesStand(): Promise<boolean> {
@@ -139,13 +140,6 @@ async function rulesStand(): Promise<boolean> {
   } finally {
     kernel.close();
   }
-}
-
-function once(signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 function tellBoth(watcher: SourceWatcher, log: Logger): (problems: readonly Problem[]) => void {

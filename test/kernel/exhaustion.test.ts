@@ -3,8 +3,8 @@
  * controller manager makes a taint that keeps new pods away; pods that run are left alone.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { realTiming } from '../../src/async/timing.ts';
 import { ApiServer } from '../../src/kube/client/apiserver.ts';
-import { realTiming } from '../../src/kube/client/timing.ts';
 import { ConditionWriter } from '../../src/kube/report/conditionwriter.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';

@@ -2,9 +2,11 @@
  * Keeps one condition of a node as it should be. What the server does not take is tried again, each time later; what
  * has changed meanwhile goes out at once, and the older word never.
  */
+import { aborted } from '../../async/aborted.ts';
+import { type Backoff, backoffMs, jitteredMs } from '../../async/backoff.ts';
+import type { Timing } from '../../async/timing.ts';
 import type { Patcher } from '../client/api.ts';
 import { reasonOf } from '../client/apierror.ts';
-import { backoffMs, type Timing } from '../client/backoff.ts';
 import { conditionPatch, nodeStatusPath, type Unavailable } from './nodecondition.ts';
 
 export interface ConditionWriterOptions {
@@ -15,6 +17,8 @@ export interface ConditionWriterOptions {
   /** Told at the first failure of a row. */
   readonly onTrouble: (reason: string) => void;
 }
+
+const RETRY: Backoff = { firstMs: 200, mostMs: 10_000 };
 
 interface Wanted {
   readonly unavailable: Unavailable | undefined;
@@ -51,7 +55,8 @@ export class ConditionWriter {
       this.#changed = new AbortController();
       const either = AbortSignal.any([signal, this.#changed.signal]);
       if (this.#wanted === this.#written) await aborted(either);
-      else if (!(await this.#write(signal))) await sleep(backoffMs(this.#failures, random()), either);
+      else if (!(await this.#write(signal)))
+        await sleep(jitteredMs(backoffMs(RETRY, this.#failures), random()), either);
     }
   }
 
@@ -73,9 +78,4 @@ export class ConditionWriter {
 
 function isEqual(a: Unavailable | undefined, b: Unavailable | undefined): boolean {
   return a?.reason === b?.reason && a?.message === b?.message;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise(resolve => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

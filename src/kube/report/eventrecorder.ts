@@ -3,9 +3,10 @@
  * say at the same moment. What the server does not take is tried again, each time later, and given up in the end:
  * Events are a courtesy, and nothing waits for them.
  */
+import { backoffMs, jitteredMs } from '../../async/backoff.ts';
+import type { Timing } from '../../async/timing.ts';
 import type { Creator } from '../client/api.ts';
 import { ApiError, type ApiErrorCode, reasonOf } from '../client/apierror.ts';
-import type { Timing } from '../client/backoff.ts';
 import { type EventSpec, eventName, eventObject, eventPath } from './event.ts';
 
 export interface EventPosterOptions {
@@ -19,7 +20,7 @@ export interface EventPosterOptions {
 }
 
 const LONGEST_GAP_MS = 1_000;
-const RETRY_MS = { first: 1_000, most: 300_000 };
+const RETRY = { firstMs: 1_000, mostMs: 300_000 };
 const MOST_TRIES = 10;
 const MOST_WAITING = 1_000;
 
@@ -77,8 +78,7 @@ export class EventRecorder {
   #waitMs(): number {
     const random = this.#options.timing.random();
     if (this.#failures === 0) return LONGEST_GAP_MS * random;
-    const whole = Math.min(RETRY_MS.first * 2 ** (this.#failures - 1), RETRY_MS.most);
-    return whole * (0.5 + random / 2);
+    return jitteredMs(backoffMs(RETRY, this.#failures), random);
   }
 
   async #postNext(signal: AbortSignal): Promise<void> {

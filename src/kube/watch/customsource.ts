@@ -1,5 +1,5 @@
+import type { Timing } from '../../async/timing.ts';
 import type { Api } from '../client/api.ts';
-import type { Timing } from '../client/backoff.ts';
 import type { SourceStatus } from './clusterfeed.ts';
 import { Objects } from './objects.ts';
 import { ObjectSource, type SourceListener } from './objectsource.ts';

@@ -10,9 +10,10 @@
  *
  * Only the end of a whole list, or the server's word in a watch, ever says that an object is gone.
  */
+import { type Backoff, backoffMs, jitteredMs } from '../../async/backoff.ts';
+import type { Timing } from '../../async/timing.ts';
 import type { Api, Query } from '../client/api.ts';
 import { ApiError, isExpired, isNotUnderstood } from '../client/apierror.ts';
-import { backoffMs, type Timing } from '../client/backoff.ts';
 import { lineBatches } from '../client/lines.ts';
 import { listPages, readListPage } from './listpage.ts';
 import { type Resource, selection } from './resource.ts';
@@ -37,6 +38,7 @@ export interface Follower {
 const STREAMED_LIST = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
 /** The server ends a watch after this long, a half of it by lot, so that clients spread over its replicas. */
 const WATCH_SECONDS = 600;
+const RETRY: Backoff = { firstMs: 100, mostMs: 10_000 };
 /** A watch that ends sooner is one that failed. */
 const SHORT_WATCH_MS = 1000;
 
@@ -78,8 +80,8 @@ export class Reflector {
     if (isExpired(error)) this.#revision = undefined;
     this.#follower.onFlow(false, this.#failures > 0 ? error : undefined);
     const askedMs = error instanceof ApiError ? error.retryAfterMs : 0;
-    const waitMs = Math.max(askedMs, backoffMs(this.#failures++, this.#timing.random()));
-    await this.#timing.sleep(waitMs, signal);
+    const waitMs = jitteredMs(backoffMs(RETRY, ++this.#failures), this.#timing.random());
+    await this.#timing.sleep(Math.max(askedMs, waitMs), signal);
   }
 
   /**

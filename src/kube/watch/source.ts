@@ -1,8 +1,7 @@
+import { realTiming, type Timing } from '../../async/timing.ts';
 import type { LoadAccess } from '../client/access.ts';
 import type { Api } from '../client/api.ts';
 import { ApiServer, type Patience } from '../client/apiserver.ts';
-import type { Timing } from '../client/backoff.ts';
-import { realTiming } from '../client/timing.ts';
 import { ConditionWriter } from '../report/conditionwriter.ts';
 import type { EventSpec } from '../report/event.ts';
 import { EventRecorder } from '../report/eventrecorder.ts';

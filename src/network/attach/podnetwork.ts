@@ -6,6 +6,7 @@
  *     collect  the same for what no living pod owns
  */
 
+import { KeyedQueue } from '../../async/keyedqueue.ts';
 import type { Address } from '../../model/address.ts';
 import type { Cluster, PodKey } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
@@ -13,7 +14,6 @@ import type { DeviceName } from '../../netlink/route/rtnetlink.ts';
 import { asNetworkError, NetworkError } from '../error.ts';
 import type { HostPort } from '../hostports/hostport.ts';
 import type { HostPorts } from '../hostports/hostports.ts';
-import { KeyedQueue } from '../keyedqueue.ts';
 import { nodePlan } from '../routes/nodeplan.ts';
 import { NodeRouting } from '../routes/noderouting.ts';
 import { type Admission, Admitted, type PodIdentity } from './admission.ts';

@@ -1,9 +1,10 @@
 /** Host ports of attached pods, kept in the kernel's table and nowhere else. */
+
+import { Coalescer } from '../../async/coalescer.ts';
 import { type Address, familyOf } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
 import { OWNED } from '../../netlink/nftables/ownership.ts';
-import { Coalescer } from '../coalescer.ts';
 import type { HostPort } from './hostport.ts';
 import {
   addPort,

@@ -8,6 +8,8 @@
  * addresses are not in the rules then, and where unknown pods are denied it is closed until they are.
  */
 import type { Duplex } from 'node:stream';
+import { backoffMs } from '../../async/backoff.ts';
+import { sleep } from '../../async/sleep.ts';
 import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
 import type { PodSandbox } from '../../nri/messages.ts';
 import { type PluginHandlers, type Runtime, runPlugin } from '../../nri/plugin.ts';
@@ -58,7 +60,7 @@ export interface GateCounts {
   withoutAddress: number;
 }
 
-const RETRY_MS = { first: 100, most: 5_000 };
+const RETRY = { firstMs: 100, mostMs: 5_000 };
 /** Answers must reach the runtime before it stops waiting for them. */
 const MARGIN_MS = 250;
 const MOST_UNREAD_WAITS = 10_000;
@@ -93,7 +95,7 @@ export class StartGate {
       const reason = await runPlugin(this.#options.connect(), this.#handlers, signal);
       if (signal.aborted) return;
       this.#lost(reason);
-      await pause(Math.min(RETRY_MS.first * 2 ** this.#failures++, RETRY_MS.most), signal);
+      await sleep(backoffMs(RETRY, ++this.#failures), signal);
     }
   }
 
@@ -168,7 +170,7 @@ export class StartGate {
 
   async #withinLimit(work: Promise<void>): Promise<boolean> {
     const timeout = new AbortController();
-    const late = pause(this.#timeoutMs, timeout.signal).then(() => false);
+    const late = sleep(this.#timeoutMs, timeout.signal).then(() => false);
     const inForce = await Promise.race([work.then(() => true), late]);
     timeout.abort();
     return inForce;
@@ -189,18 +191,4 @@ export class StartGate {
       'start gate: the runtime tells no addresses of pods; their rules are in force when the API server tells them',
     );
   }
-}
-
-/** Ends early, without an error, when the signal is aborted. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done, { once: true });
-    if (signal.aborted) done();
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-  });
 }

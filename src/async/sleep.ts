@@ -1,4 +1,4 @@
-/** Waits, at most until the signal. */
+/** Waits, at most until the signal; never rejects. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   if (ms <= 0 || signal.aborted) return Promise.resolve();
   return new Promise(resolve => {
