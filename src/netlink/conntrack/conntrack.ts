@@ -1,5 +1,5 @@
 /** The connection tracking of one network namespace, over raw netlink and a socket of its own. */
-import type { Address } from '../../model/address.ts';
+import { type Address, familyOf } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { Connection, Conntrack } from '../../nft/conntrack.ts';
 import { type MissingFeature, NO_CONNECTION_FILTER } from '../../nft/missingfeature.ts';
@@ -10,8 +10,8 @@ import { type Message, readMessages } from '../wire/messages.ts';
 import { readReply } from '../wire/replies.ts';
 import { NetlinkSocket, NOTHING, SocketError } from '../wire/socket.ts';
 import {
+  type Choice,
   CT_MSG,
-  type End,
   readConnection,
   writeDump,
   writeHandleMessage,
@@ -89,17 +89,20 @@ class KernelConntrack implements Conntrack {
   }
 
   async #read(about: readonly Address[] | 'all', wanted: Wanted, visit: Visit): Promise<void> {
-    if (about === 'all' || about.length > MOST_FILTERED || this.#mustReadAll()) {
-      const ends = about === 'all' ? undefined : new Set(about);
-      const both: Wanted = flow =>
-        (ends === undefined || ends.has(flow.from) || ends.has(flow.to)) && wanted(flow);
-      return this.#dump(undefined, both, visit);
-    }
-    for (const address of about)
-      for (const role of ['opens', 'answers'] as const) {
-        const asked: Wanted = flow => (role === 'opens' ? flow.from : flow.to) === address && wanted(flow);
-        await this.#dump({ address, role }, asked, visit);
-      }
+    if (about === 'all') return this.#dump('all', wanted, visit);
+    const ends = new Set(about);
+    const asked: Wanted = flow => (ends.has(flow.from) || ends.has(flow.to)) && wanted(flow);
+    for (const choice of this.#choicesFor(about)) await this.#dump(choice, asked, visit);
+  }
+
+  /** The dumps that together hold what is asked for; the kernel chooses by IPv4 addresses only, if at all. */
+  #choicesFor(about: readonly Address[]): Choice[] {
+    const ofIpv4 = about.filter(address => familyOf(address) === 'ip');
+    const family: Choice[] = ofIpv4.length < about.length ? ['ip6'] : [];
+    if (ofIpv4.length === 0) return family;
+    if (ofIpv4.length > MOST_FILTERED || this.#mustReadAll()) return family.length > 0 ? ['all'] : ['ip'];
+    const roles = ['opens', 'answers'] as const;
+    return [...ofIpv4.flatMap(address => roles.map((role): Choice => ({ address, role }))), ...family];
   }
 
   #mustReadAll(): boolean {
@@ -122,10 +125,10 @@ class KernelConntrack implements Conntrack {
    * Both the question and every piece of the answer are waited for on another thread: while it looks for what it
    * was asked for, the kernel holds whoever reads.
    */
-  async #dump(end: End | undefined, wanted: Wanted, visit: Visit): Promise<void> {
+  async #dump(choice: Choice, wanted: Wanted, visit: Visit): Promise<void> {
     const sequence = this.#nextSequence();
     this.#writer.clear();
-    writeDump(this.#writer, sequence, end);
+    writeDump(this.#writer, sequence, choice);
     await this.#socket.sendAsync(this.#writer.buffer, this.#writer.length);
     for (let done = false; !done; ) {
       const length = await this.#socket.receiveAsync();

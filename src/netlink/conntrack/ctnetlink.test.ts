@@ -130,17 +130,24 @@ test('writeHandleMessage() gives the kernel its original tuple and id back, byte
   expect(sent.length).toBeLessThan(received.length);
 });
 
-test('writeDump() asks for all, or for one end of one family', () => {
+test('writeDump() asks for all, for those of a family, or for those with one end', () => {
   const to = new AttributeWriter();
-  writeDump(to, 1);
-  writeDump(to, 2, { address: parseAddress('fd00::1')!, role: 'answers' });
-  const [every, one] = [...readMessages(to.buffer, to.length)];
+  writeDump(to, 1, 'all');
+  writeDump(to, 2, 'ip6');
+  writeDump(to, 3, { address: parseAddress('10.0.0.1')!, role: 'answers' });
+  const [every, family, one] = [...readMessages(to.buffer, to.length)];
   expect(every).toMatchObject({ type: CT_MSG.GET, nfproto: 0, flags: NLM_F.REQUEST | NLM_F.DUMP });
-  expect(every!.attributes.end).toBe(every!.attributes.start);
-  expect(one).toMatchObject({ nfproto: NFPROTO.ip6 });
+  for (const plain of [every!, family!]) expect(plain.attributes.end).toBe(plain.attributes.start);
+  expect(family).toMatchObject({ nfproto: NFPROTO.ip6 });
+  expect(one).toMatchObject({ nfproto: NFPROTO.ip });
   const { bytes, start, end } = one!.attributes;
-  // CTA_TUPLE_REPLY > CTA_TUPLE_IP > CTA_IP_V6_SRC, then CTA_FILTER > CTA_FILTER_REPLY_FLAGS = 1
+  // CTA_TUPLE_REPLY > CTA_TUPLE_IP > CTA_IP_V4_SRC, then CTA_FILTER > CTA_FILTER_REPLY_FLAGS = 1
   expect(bytes.subarray(start, end).toString('hex')).toBe(
-    `1c000280${'18000180'}${'14000300'}fd000000000000000000000000000001${'0c001980'}${'08000200'}01000000`,
+    `10000280${'0c000180'}${'08000100'}0a000001${'0c001980'}${'08000200'}01000000`,
   );
+});
+
+test('writeDump() never asks by an IPv6 address: kernels answer what does not have it', () => {
+  const end = { address: parseAddress('fd00::1')!, role: 'opens' } as const;
+  expect(() => writeDump(new AttributeWriter(), 1, end)).toThrow(TypeError);
 });

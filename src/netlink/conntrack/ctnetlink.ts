@@ -162,26 +162,36 @@ export function writeHandleMessage(
   endMessage(to, start);
 }
 
-/** An end of connections, as policy sees them: who opens them, or who answers. */
+/**
+ * An end of connections, as policy sees them: who opens them, or who answers. Of IPv4: by an IPv6 address the kernel
+ * dumps those that do not have it (ctnetlink_filter_match_tuple, up to 6.18 at least).
+ */
 export interface End {
   readonly address: Address;
   readonly role: 'opens' | 'answers';
 }
 
-/** Asks for all connections, or for those with such an end. Kernels before 5.8 ignore such a choice. */
-export function writeDump(to: AttributeWriter, sequence: number, end?: End): void {
-  const nfproto = end === undefined ? 0 : NFPROTO[familyOf(end.address)];
-  const start = beginMessage(to, CT_MSG.GET, NLM_F.REQUEST | NLM_F.DUMP, sequence, nfproto);
-  if (end !== undefined) writeFilter(to, end);
+/** What to dump: all connections, those of a family, or those with such an end. */
+export type Choice = 'all' | Family | End;
+
+/** Kernels before 5.8 ignore a choice of an end. */
+export function writeDump(to: AttributeWriter, sequence: number, choice: Choice): void {
+  const start = beginMessage(to, CT_MSG.GET, NLM_F.REQUEST | NLM_F.DUMP, sequence, nfprotoOf(choice));
+  if (typeof choice === 'object') writeFilter(to, choice);
   endMessage(to, start);
 }
 
+function nfprotoOf(choice: Choice): number {
+  if (choice === 'all') return 0;
+  return NFPROTO[typeof choice === 'object' ? familyOf(choice.address) : choice];
+}
+
 function writeFilter(to: AttributeWriter, { address: source, role }: End): void {
+  if (familyOf(source) === 'ip6') throw new TypeError('kernels choose wrongly by IPv6 addresses');
   const [tuple, flags] =
     role === 'opens' ? [CTA.TUPLE_ORIG, CTA_FILTER.ORIG_FLAGS] : [CTA.TUPLE_REPLY, CTA_FILTER.REPLY_FLAGS];
-  const type = addressAttribute(familyOf(source), SOURCE);
   to.nest(tuple, () =>
-    to.nest(CTA_TUPLE.IP, () => to.hex(type, Buffer.from(addressBytes(source)).toString('hex'))),
+    to.nest(CTA_TUPLE.IP, () => to.hex(CTA_IP.V4_SRC, Buffer.from(addressBytes(source)).toString('hex'))),
   );
   to.nest(CTA.FILTER, () => to.hex(flags, HOST_ENDIAN_IP_SRC));
 }
@@ -198,7 +208,3 @@ const NFPROTO_INET = 1;
 
 // Host-endian, unlike the rest of ctnetlink.
 const HOST_ENDIAN_IP_SRC = `0${CTA_FILTER_F_IP_SRC}000000`;
-
-function addressAttribute(family: Family, [v4, v6]: readonly [number, number]): number {
-  return family === 'ip' ? v4 : v6;
-}
