@@ -217,6 +217,15 @@ describe('conntrack over netlink', () => {
     expect(await ends(many)).toEqual([]);
   });
 
+  test('has the kernel choose by an IPv6 address too', async () => {
+    await enforce(rulesFor().tables);
+    const [web6, db6] = [address('fd01::1'), address('fd01::3')];
+    await phones.udp({ from: web6, to: db6, port: 53 });
+    expect(await ends([web6])).toEqual([`${web6} ${db6}`]);
+    expect(await ends([db6])).toEqual([`${web6} ${db6}`]);
+    expect(await ends([address('fd01::2')])).toEqual([]);
+  });
+
   test('has the kernel choose where only a few addresses are asked for', async () => {
     await enforce(rulesFor().tables);
     await phones.udp({ from: web, to: db, port: 53 });
@@ -569,6 +578,16 @@ describe('the agent', () => {
     await start('cut', dbIngress('web'));
     const call = await phones.tcp({ from: web, to: db, port: 5432 });
     await agent.change(podEvent('shop/web', 'n1', ['10.1.0.1', 'fd01::1'], { app: 'stranger' }));
+    expect(await answers(call)).toBe(false);
+  });
+
+  test('cuts what a set allows no more that is made anew because it outgrew its room', async () => {
+    await start('cut', dbIngress('web', 'crowd'));
+    const call = await phones.tcp({ from: web, to: db, port: 5432 });
+    const crowd = Array.from({ length: 300 }, (_, i) =>
+      podEvent(`shop/crowd-${i}`, 'n2', [`10.2.${1 + (i >> 7)}.${1 + (i & 127)}`], { app: 'web' }),
+    );
+    await agent.change(...crowd, podEvent('shop/web', 'n1', ['10.1.0.1', 'fd01::1'], { app: 'stranger' }));
     expect(await answers(call)).toBe(false);
   });
 

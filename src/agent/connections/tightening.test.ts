@@ -92,9 +92,16 @@ describe('only one address is concerned by', () => {
   });
 });
 
-test('everybody is concerned by a peer that a rule allows no more, and by what nobody knows', () => {
-  expect(concern([allow('web', 'api')], [allow('web')])).toBe('everybody');
-  expect(concern([allowPort(80, 'web', 'api')], [allowPort(80, 'web')])).toBe('everybody');
+test('a peer that a rule allows no more concerns the pods of that rule, and nobody of another class', () => {
+  const other = policyEvent('api', { podSelector: { matchLabels: { app: 'web' } } });
+  const elsewhere = podEvent('shop/web-1', 'n1', ['10.1.0.8'], { app: 'web' });
+  const db = new Set(['10.1.0.1']);
+  expect(concern([elsewhere, other, allow('web', 'api')], [allow('web')])).toEqual(db);
+  expect(concern([elsewhere, other, allowPort(80, 'web', 'api')], [allowPort(80, 'web')])).toEqual(db);
+  expect(concern([allowPort(80, 'web')], [allowPort(81, 'web')])).toEqual(db);
+});
+
+test('everybody is concerned by what nobody knows', () => {
   expect(concern()).toBe('everybody');
 });
 

@@ -1,15 +1,29 @@
 /**
- * Whether a commit may deny what was allowed before, and to whom. It looks at what the commit changes and at nothing
- * else, and where it cannot be sure it says yes: a yes costs a look at the connections, a wrong no leaves one open.
+ * Whether a commit may deny what was allowed before, and to whom. The batch names the objects that it touches; what
+ * became of each of them is read off the rulesets from before and after it, so that it makes no difference whether an
+ * object was changed or made anew. Where that is not sure the answer is yes: a yes costs a look at the connections, a
+ * wrong no leaves one open.
  */
 
 import { podMap } from '../../compiler/base.ts';
 import { isGuard } from '../../compiler/midstreamguard.ts';
-import { INGRESS_CHAIN } from '../../compiler/program.ts';
 import { classChain } from '../../compiler/unknownpods.ts';
 import type { Address } from '../../model/address.ts';
+import { hooksEqual, specsEqual, verdictsEqual } from '../../nft/plan/equal.ts';
+import { changedKeys } from '../../nft/plan/history.ts';
 import type { Op } from '../../nft/plan/op.ts';
-import type { Chain, ElementKey, Family, Rule, Ruleset, SetSpec, Table, Verdict } from '../../nft/ruleset.ts';
+import type {
+  Chain,
+  ElementKey,
+  ElementValue,
+  Family,
+  NftSet,
+  Rule,
+  Ruleset,
+  Table,
+} from '../../nft/ruleset.ts';
+import { allows, loosens, loosensAt, verdictOf } from './loosens.ts';
+import { podsReaching } from './reach.ts';
 
 /** Addresses at an end of all connections that may be denied now. */
 export type AffectedAddresses = 'nobody' | 'everybody' | ReadonlySet<Address>;
@@ -21,15 +35,13 @@ export function affectedAddresses(
   ops: readonly Op[],
 ): AffectedAddresses {
   if (before === undefined) return ops.length === 0 ? 'nobody' : 'everybody';
-  const addresses = new Set<Address>();
-  for (const op of ops) {
-    const tables = { before: before.tables.get(op.family), after: after.tables.get(op.family) };
-    if (tables.before === undefined || tables.after === undefined) return 'everybody';
-    const touched = touchedBy(op, tables.before, tables.after);
-    if (touched === 'everything') return 'everybody';
-    for (const address of touched) addresses.add(address);
+  let affected: AffectedAddresses = 'nobody';
+  for (const [family, touched] of touchedBy(ops)) {
+    const tables = { before: before.tables.get(family), after: after.tables.get(family) };
+    if (touched === 'table' || tables.before === undefined || tables.after === undefined) return 'everybody';
+    affected = merge(affected, affectedIn(family, touched, tables.before, tables.after));
   }
-  return addresses.size === 0 ? 'nobody' : addresses;
+  return affected;
 }
 
 export function merge(a: AffectedAddresses, b: AffectedAddresses): AffectedAddresses {
@@ -37,117 +49,112 @@ export function merge(a: AffectedAddresses, b: AffectedAddresses): AffectedAddre
   return b === 'nobody' || a === 'everybody' ? a : new Set([...a, ...b]);
 }
 
-type Touched = 'everything' | readonly Address[];
+/** The objects of a table that a batch names, or the table itself. */
+type Touched = 'table' | { readonly chains: Set<string>; readonly sets: Set<string> };
 
-const NONE: Touched = [];
-
-function touchedBy(op: Op, before: Table, after: Table): Touched {
-  switch (op.op) {
-    case 'addTable':
-    case 'delTable':
-      return 'everything';
-    // What is new is reached, and what goes was reached, by a rule or an element that is in the batch too.
-    case 'addSet':
-    case 'delSet':
-    case 'addChain':
-    case 'delChain':
-      return NONE;
-    case 'flushChain':
-    case 'addRule':
-      return changedChain(op.chain, before, after);
-    case 'addElements':
-      return changedElements(
-        op.family,
-        op.set,
-        op.elements.map(([key]) => key),
-        before,
-        after,
-      );
-    case 'delElements':
-      return changedElements(op.family, op.set, op.keys, before, after);
+function touchedBy(ops: readonly Op[]): ReadonlyMap<Family, Touched> {
+  const found = new Map<Family, Touched>();
+  for (const op of ops) {
+    const touched = found.get(op.family) ?? { chains: new Set<string>(), sets: new Set<string>() };
+    if (op.op === 'addTable' || op.op === 'delTable') found.set(op.family, 'table');
+    else found.set(op.family, touched);
+    if (touched === 'table') continue;
+    if ('chain' in op) touched.chains.add(op.chain);
+    if ('set' in op) touched.sets.add(typeof op.set === 'string' ? op.set : op.set.name);
   }
+  return found;
 }
 
-function changedChain(name: string, before: Table, after: Table): Touched {
-  const [was, is] = [before.chains.get(name), after.chains.get(name)];
-  if (was === undefined || is === undefined) return NONE;
-  return loosens(was.rules, is.rules) ? NONE : 'everything';
-}
-
-/** Whether rules became others only by rules that allow and came, and rules that deny and went. */
-export function loosens(before: readonly Rule[], after: readonly Rule[]): boolean {
-  let next = 0;
-  for (const rule of after) {
-    while (
-      next < before.length &&
-      !sameRule(before[next]!, rule) &&
-      verdictOf(before[next]!)?.kind === 'drop'
-    )
-      next++;
-    if (next < before.length && sameRule(before[next]!, rule)) next++;
-    else if (!allows(verdictOf(rule))) return false;
-  }
-  return before.slice(next).every(rule => verdictOf(rule)?.kind === 'drop');
-}
-
-function sameRule(a: Rule, b: Rule): boolean {
-  return a === b || JSON.stringify(a.exprs) === JSON.stringify(b.exprs);
-}
-
-function verdictOf({ exprs }: Rule): Verdict | undefined {
-  const last = exprs.at(-1);
-  return last?.kind === 'verdict' ? last.verdict : undefined;
-}
-
-function allows(verdict: Verdict | undefined): boolean {
-  return verdict?.kind === 'accept' || (verdict?.kind === 'goto' && verdict.chain === INGRESS_CHAIN);
-}
-
-function changedElements(
+function affectedIn(
   family: Family,
-  set: SetSpec,
-  keys: readonly ElementKey[],
+  touched: Exclude<Touched, 'table'>,
   before: Table,
   after: Table,
-): Touched {
-  if (isGuard(set.name)) return NONE; // It has no say on what is established.
-  if (set.name === podMap('egress', family).name || set.name === podMap('ingress', family).name)
-    return keys.filter(key => hasClass(after, set.name, key)).map(addressOf);
-  if (!before.sets.has(set.name) || !after.sets.has(set.name)) return NONE;
-  if (set.verdicts) return keys.every(key => loosensAt(set.name, key, before, after)) ? NONE : 'everything';
-  return changedMembers(set, keys, before, after);
+): AffectedAddresses {
+  const chains = new Set([...touched.chains].filter(name => isTighter(name, before, after)));
+  const addresses = new Set<Address>();
+  for (const name of touched.sets) {
+    const tighter = tighterSet(family, before.sets.get(name), after.sets.get(name), { before, after });
+    for (const address of tighter.addresses) addresses.add(address);
+    for (const chain of tighter.chains) chains.add(chain);
+  }
+  const reached = chains.size === 0 ? [] : podsReaching(chains, after, family);
+  if (reached === 'everybody') return 'everybody';
+  for (const address of reached) addresses.add(address);
+  return addresses.size === 0 ? 'nobody' : addresses;
 }
 
-function hasClass(table: Table, map: string, key: ElementKey): boolean {
-  const element = table.sets.get(map)?.elements.get(key);
-  return element !== undefined && classChain(element) !== undefined;
+/** A chain that is new is reached, and one that goes was reached, by a rule or an element that is touched too. */
+function isTighter(name: string, before: Table, after: Table): boolean {
+  const [was, is] = [before.chains.get(name), after.chains.get(name)];
+  if (was === undefined || is === undefined || was === is) return false;
+  return !hooksEqual(was, is) || !loosens(was.rules, is.rules);
 }
 
-/** Whether what a port leads to allows at least what it did. */
-function loosensAt(map: string, key: ElementKey, before: Table, after: Table): boolean {
-  const was = before.sets.get(map)!.elements.get(key)?.verdict;
-  const is = after.sets.get(map)!.elements.get(key)?.verdict;
-  if (was?.kind === 'drop' || allows(is)) return true;
-  const [rulesBefore, rulesAfter] = [jumpedTo(was, before), jumpedTo(is, after)];
-  return rulesBefore !== undefined && rulesAfter !== undefined && loosens(rulesBefore, rulesAfter);
+/** What a change of a set denies: whatever has one of the addresses, and whatever one of the chains judges. */
+interface Tighter {
+  readonly addresses: readonly Address[];
+  readonly chains: readonly string[];
 }
 
-/** No verdict is a jump to nothing: the packet goes on either way. */
-function jumpedTo(verdict: Verdict | undefined, table: Table): readonly Rule[] | undefined {
-  if (verdict === undefined) return [];
-  return verdict.kind === 'jump' ? table.chains.get(verdict.chain)?.rules : undefined;
+const NOTHING: Tighter = { addresses: [], chains: [] };
+
+interface Tables {
+  readonly before: Table;
+  readonly after: Table;
 }
 
-function changedMembers(set: SetSpec, keys: readonly ElementKey[], before: Table, after: Table): Touched {
-  const uses = usesOf(set.name, after);
-  const [was, is] = [before.sets.get(set.name)!.elements, after.sets.get(set.name)!.elements];
-  const tightening = keys.filter(key => {
-    if (was.has(key) === is.has(key)) return false;
-    return is.has(key) ? uses !== 'allow' : uses !== 'deny';
-  });
-  if (tightening.length === 0) return NONE;
-  if (set.interval || !['ipv4_addr', 'ipv6_addr'].includes(set.key[0] ?? '')) return 'everything';
-  return tightening.map(addressOf);
+function tighterSet(
+  family: Family,
+  was: NftSet | undefined,
+  is: NftSet | undefined,
+  tables: Tables,
+): Tighter {
+  const name = (is ?? was)?.name ?? '';
+  if (isGuard(name)) return NOTHING; // It has no say on what is established.
+  if (name === podMap('egress', family).name || name === podMap('ingress', family).name)
+    return { ...NOTHING, addresses: otherClass(was, is) };
+  // Like a chain: a rule that names it is new, or goes.
+  if (was === undefined || is === undefined || was === is) return NOTHING;
+  const users = () => ({ ...NOTHING, chains: usersOf(name, tables.after) });
+  if (!specsEqual(was, is)) return users();
+  const keys = differentKeys(was, is);
+  if (is.verdicts) return keys.every(key => loosensAtKey(key, was, is, tables)) ? NOTHING : users();
+  const tighter = tighterMembers(keys, was, is, tables.after);
+  if (tighter.length === 0) return NOTHING;
+  return isOfAddresses(is) ? { ...NOTHING, addresses: tighter.map(addressOf) } : users();
+}
+
+/** The pods that lead to a class now, and led to another before, or to none. */
+function otherClass(was: NftSet | undefined, is: NftSet | undefined): Address[] {
+  if (is === undefined) return [];
+  const differs = (key: ElementKey, value: ElementValue) =>
+    classChain(value) !== undefined && !verdictsEqual(was?.elements.get(key)?.verdict, value.verdict);
+  return [...is.elements].filter(([key, value]) => differs(key, value)).map(([key]) => addressOf(key));
+}
+
+function differentKeys(was: NftSet, is: NftSet): ElementKey[] {
+  if (was.elements === is.elements) return [];
+  const known = changedKeys(was.elements, is.elements);
+  return [...(known ?? new Set([...was.elements.keys(), ...is.elements.keys()]))];
+}
+
+function loosensAtKey(key: ElementKey, was: NftSet, is: NftSet, { before, after }: Tables): boolean {
+  const [valueBefore, valueAfter] = [was.elements.get(key), is.elements.get(key)];
+  if (verdictsEqual(valueBefore?.verdict, valueAfter?.verdict)) return true;
+  return loosensAt(valueBefore, valueAfter, before, after);
+}
+
+/** The members that came to deny, or went and allowed. */
+function tighterMembers(keys: readonly ElementKey[], was: NftSet, is: NftSet, after: Table): ElementKey[] {
+  const changed = keys.filter(key => was.elements.has(key) !== is.elements.has(key));
+  if (changed.length === 0) return [];
+  const use = useOfSet(is.name, after);
+  return changed.filter(key => (is.elements.has(key) ? use !== 'allow' : use !== 'deny'));
+}
+
+function isOfAddresses({ interval, key }: NftSet): boolean {
+  return !interval && ['ipv4_addr', 'ipv6_addr'].includes(key[0] ?? '');
 }
 
 /** `10.0.0.1 . tcp . 80`: the address comes first. */
@@ -158,8 +165,12 @@ function addressOf(key: ElementKey): Address {
 
 type Use = 'allow' | 'deny' | 'both';
 
+function usersOf(set: string, { chains }: Table): string[] {
+  return [...chains.values()].filter(chain => chainUses(chain).has(set)).map(({ name }) => name);
+}
+
 /** What the members of a set are in for, by all rules that look them up. */
-function usesOf(set: string, { chains }: Table): Use | undefined {
+function useOfSet(set: string, { chains }: Table): Use | undefined {
   let uses: Use | undefined;
   for (const chain of chains.values()) {
     const use = chainUses(chain).get(set);
@@ -178,14 +189,15 @@ function chainUses(chain: Chain): ReadonlyMap<string, Use> {
   for (const rule of chain.rules)
     for (const expr of rule.exprs) {
       if (expr.kind !== 'lookup') continue;
-      const use = expr.invert ? 'both' : useOf(verdictOf(rule));
+      const use = expr.invert ? 'both' : useIn(rule);
       uses.set(expr.set, (uses.get(expr.set) ?? use) === use ? use : 'both');
     }
   known.set(chain, uses);
   return uses;
 }
 
-function useOf(verdict: Verdict | undefined): Use {
+function useIn(rule: Rule): Use {
+  const verdict = verdictOf(rule);
   if (allows(verdict)) return 'allow';
   return verdict?.kind === 'drop' ? 'deny' : 'both';
 }

@@ -88,7 +88,7 @@ function exprEqual(a: Expr, b: Expr): boolean {
   }
 }
 
-function verdictsEqual(a: Verdict | undefined, b: Verdict | undefined): boolean {
+export function verdictsEqual(a: Verdict | undefined, b: Verdict | undefined): boolean {
   return a === b || (a?.kind === b?.kind && targetOf(a) === targetOf(b));
 }
 

@@ -1,0 +1,50 @@
+/** Whether rules that changed allow at least what they allowed before. Where that is not sure, the answer is no. */
+import { INGRESS_CHAIN } from '../../compiler/program.ts';
+import type { ElementValue, Rule, Table, Verdict } from '../../nft/ruleset.ts';
+
+/** Whether rules became others only by rules that allow and came, and rules that deny and went. */
+export function loosens(before: readonly Rule[], after: readonly Rule[]): boolean {
+  let next = 0;
+  for (const rule of after) {
+    while (next < before.length && !sameRule(before[next]!, rule) && denies(before[next]!)) next++;
+    if (next < before.length && sameRule(before[next]!, rule)) next++;
+    else if (!allows(verdictOf(rule))) return false;
+  }
+  return before.slice(next).every(denies);
+}
+
+/** Whether what a key of a verdict map leads to allows at least what it did. */
+export function loosensAt(
+  was: ElementValue | undefined,
+  is: ElementValue | undefined,
+  before: Table,
+  after: Table,
+): boolean {
+  if (was?.verdict?.kind === 'drop' || allows(is?.verdict)) return true;
+  const [rulesBefore, rulesAfter] = [jumpedTo(was?.verdict, before), jumpedTo(is?.verdict, after)];
+  return rulesBefore !== undefined && rulesAfter !== undefined && loosens(rulesBefore, rulesAfter);
+}
+
+/** The verdict at the end of a rule; none where it looks one up. */
+export function verdictOf({ exprs }: Rule): Verdict | undefined {
+  const last = exprs.at(-1);
+  return last?.kind === 'verdict' ? last.verdict : undefined;
+}
+
+export function allows(verdict: Verdict | undefined): boolean {
+  return verdict?.kind === 'accept' || (verdict?.kind === 'goto' && verdict.chain === INGRESS_CHAIN);
+}
+
+function denies(rule: Rule): boolean {
+  return verdictOf(rule)?.kind === 'drop';
+}
+
+function sameRule(a: Rule, b: Rule): boolean {
+  return a === b || JSON.stringify(a.exprs) === JSON.stringify(b.exprs);
+}
+
+/** No verdict is a jump to nothing: the packet goes on either way. */
+function jumpedTo(verdict: Verdict | undefined, table: Table): readonly Rule[] | undefined {
+  if (verdict === undefined) return [];
+  return verdict.kind === 'jump' ? table.chains.get(verdict.chain)?.rules : undefined;
+}
