@@ -37,7 +37,7 @@ test('KeyedQueue runs the work of one key in order, of another meanwhile, and go
   });
   const second = queue.run('a', async () => void log.push('a2'));
   await queue.run('b', async () => void log.push('b1'));
-  expect(queue.busy).toEqual(new Set(['a']));
+  await vi.waitFor(() => expect(queue.busy).toEqual(new Set(['a'])));
   gate.resolve();
   await expect(first).rejects.toThrow('a1 failed');
   await second;
