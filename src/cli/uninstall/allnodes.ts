@@ -45,7 +45,9 @@ export async function removeFromAllNodes(options: RemovalOptions): Promise<Remov
       `there is no DaemonSet ${AGENTS} to remove: -n names another namespace, and on a node without an agent "sluice uninstall" removes what is left`,
     );
   const removal = removalOf(await cleanedPods(options));
-  if (removal.missing.length === 0) await cluster.delete(CLEANER);
+  if (removal.missing.length > 0) return removal;
+  await cluster.delete(CLEANER);
+  await goneOf(CLEANER, options);
   return removal;
 }
 
