@@ -2,7 +2,7 @@
 
 import type { MissingFeature } from './missingfeature.ts';
 import type { Op } from './plan/op.ts';
-import type { Ruleset } from './ruleset.ts';
+import type { ElementKey, Ruleset } from './ruleset.ts';
 
 /** Counts the changes of all nftables of a network namespace, everybody's. */
 export type Generation = number;
@@ -46,6 +46,8 @@ export type KernelErrorCode =
   | 'EEXIST'
   | 'ENFILE'
   | 'EINVAL'
+  | 'ERANGE'
+  | 'EFBIG'
   | 'EPERM'
   | 'ERESTART'
   | 'EMLINK'
@@ -55,15 +57,25 @@ export type KernelErrorCode =
   | 'ENOBUFS'
   | (string & {});
 
-/** Why the kernel refused. `op` is the step of the batch that it refused, where it said so. */
+/**
+ * Why a batch was refused. `op` is the first step that was refused: what it depends on was taken, so that the
+ * fault is its own. Of several elements `key` is the first that was refused. Both are absent where the kernel
+ * refused the batch as a whole.
+ */
 export class KernelError extends Error {
   override readonly name = 'KernelError';
   readonly code: KernelErrorCode;
   readonly op: Op | undefined;
+  readonly key: ElementKey | undefined;
 
-  constructor(code: KernelErrorCode, message: string, options: { op?: Op; cause?: unknown } = {}) {
-    super(message, { cause: options.cause });
+  constructor(
+    code: KernelErrorCode,
+    message: string,
+    { op, key, cause }: { op?: Op | undefined; key?: ElementKey | undefined; cause?: unknown } = {},
+  ) {
+    super(message, { cause });
     this.code = code;
-    this.op = options.op;
+    this.op = op;
+    this.key = key;
   }
 }

@@ -6,19 +6,37 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { addressIn, addressVmap, ctStateAny, protocolPortVmap, verdict } from '../../src/nft/match.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
-import type {
-  Chain,
-  ElementKey,
-  ElementValue,
-  Expr,
-  Family,
-  NftSet,
-  Rule,
-  Ruleset,
-  SetSpec,
-  Verdict,
-} from '../../src/nft/ruleset.ts';
+import type { Expr, Rule, SetSpec, Verdict } from '../../src/nft/ruleset.ts';
 import { MEMBER } from '../../src/nft/ruleset.ts';
+import { limits } from './limits.ts';
+import { naming } from './naming.ts';
+import {
+  addChain,
+  addElements,
+  addRule,
+  addSet,
+  addTable,
+  chain,
+  delChain,
+  delElements,
+  delSet,
+  type Entry,
+  elementsOf,
+  flushChain,
+  hooked,
+  jumpTo,
+  LOOP,
+  members,
+  PEERS,
+  PEERS6,
+  PODS,
+  PORTS,
+  type PromiseOf,
+  refused,
+  ruleset,
+  set,
+  standing,
+} from './steps.ts';
 
 /** `open` answers a kernel without any table, different ones at each call. */
 export function kernelContract(name: string, open: () => Promise<Kernel>): void {
@@ -43,6 +61,8 @@ export function kernelContract(name: string, open: () => Promise<Kernel>): void 
     intervals(promise);
     batches(promise);
     generations(promise);
+    limits(promise);
+    naming(promise);
 
     afterAll(() => {
       const missed = Object.keys(OP_KINDS).filter(kind => !committed.has(kind as Op['op']));
@@ -63,8 +83,6 @@ const OP_KINDS: Record<Op['op'], true> = {
   addElements: true,
   delElements: true,
 };
-
-type PromiseOf = (title: string, keep: (kernel: Kernel) => Promise<void>) => void;
 
 function tables(promise: PromiseOf): void {
   promise('a new kernel holds no table of ours', async kernel => {
@@ -651,18 +669,6 @@ function generations(promise: PromiseOf): void {
   });
 }
 
-const LOOP: readonly string[] = ['ELOOP', 'EMLINK'];
-
-const PEERS: SetSpec = { name: 'peers', key: ['ipv4_addr'], verdicts: false, interval: false };
-const PEERS6: SetSpec = { name: 'peers6', key: ['ipv6_addr'], verdicts: false, interval: false };
-const PODS: SetSpec = { name: 'pods', key: ['ipv4_addr'], verdicts: true, interval: false };
-const PORTS: SetSpec = {
-  name: 'ports',
-  key: ['inet_proto', 'inet_service'],
-  verdicts: true,
-  interval: false,
-};
-
 /** Every expression, in every form that match.ts makes and some that it does not; needs PEERS, PODS, PORTS, `other`. */
 const EVERY_EXPRESSION: readonly (readonly Expr[])[] = [
   [
@@ -693,8 +699,6 @@ const EVERY_EXPRESSION: readonly (readonly Expr[])[] = [
   [verdict('goto', 'other')],
 ];
 
-type Entry = readonly [ElementKey, ElementValue];
-
 /** A small table with something of everything. */
 function everything(): Op[] {
   return [
@@ -712,106 +716,6 @@ function everything(): Op[] {
     addRule('forward', addressVmap('ip', 'saddr', 'pods')),
     addRule('web', addressIn('ip', 'saddr', 'peers')),
   ];
-}
-
-/** A base chain that jumps to `target`: only what a packet can reach is checked for circles. */
-function hooked(hook: 'forward' | 'input', target: string, make = true): Op[] {
-  return [
-    ...(make ? [addChain(target)] : []),
-    { op: 'addChain', family: 'ip', chain: hook, hook: { hook, priority: 0, policy: 'accept' } },
-    addRule(hook, [verdict('jump', target)]),
-  ];
-}
-
-const addTable = (family: Family = 'ip'): Op => ({ op: 'addTable', family });
-const addChain = (chain: string, family: Family = 'ip'): Op => ({ op: 'addChain', family, chain });
-const delChain = (chain: string): Op => ({ op: 'delChain', family: 'ip', chain });
-const flushChain = (chain: string): Op => ({ op: 'flushChain', family: 'ip', chain });
-const addRule = (chain: string, exprs: readonly Expr[]): Op => ({
-  op: 'addRule',
-  family: 'ip',
-  chain,
-  rule: { exprs },
-});
-const addSet = (set: SetSpec, size = 128, family: Family = 'ip'): Op => ({ op: 'addSet', family, set, size });
-const delSet = (name: string): Op => ({ op: 'delSet', family: 'ip', set: name });
-const delElements = (set: SetSpec, keys: readonly ElementKey[]): Op => ({
-  op: 'delElements',
-  family: 'ip',
-  set,
-  keys,
-});
-
-function addElements(set: SetSpec, elements: readonly (ElementKey | Entry)[], family: Family = 'ip'): Op {
-  const entries = elements.map(
-    (element): Entry => (typeof element === 'string' ? [element, MEMBER] : element),
-  );
-  return { op: 'addElements', family, set, elements: entries };
-}
-
-const jumpTo = (chain: string): Entry => ['10.0.0.1', { verdict: { kind: 'jump', chain } }];
-
-const members = (...keys: ElementKey[]): Map<ElementKey, ElementValue> =>
-  new Map(keys.map(key => [key, MEMBER]));
-const set = (spec: SetSpec, elements: readonly Entry[] = []): NftSet => ({
-  ...spec,
-  elements: new Map(elements),
-});
-const chain = (name: string, ...rules: Rule[]): Chain => ({ name, rules });
-
-type TableText = { sets: readonly NftSet[]; chains: readonly Chain[] };
-
-function ruleset(tables: Partial<Record<Family, TableText>>): Ruleset {
-  return {
-    tables: new Map(
-      Object.entries(tables).map(([family, { sets, chains }]) => [
-        family as Family,
-        {
-          sets: new Map(sets.map(set => [set.name, set])),
-          chains: new Map(chains.map(chain => [chain.name, chain])),
-        },
-      ]),
-    ),
-  };
-}
-
-/** What a kernel holds, sizes aside. */
-async function standing(kernel: Kernel): Promise<Ruleset> {
-  const { ruleset } = await kernel.dump();
-  return {
-    tables: new Map(
-      [...ruleset.tables].map(([family, { sets, chains }]) => [
-        family,
-        { sets: new Map([...sets].map(([name, { size: _, ...set }]) => [name, set])), chains },
-      ]),
-    ),
-  };
-}
-
-async function elementsOf(kernel: Kernel, name: string): Promise<ReadonlyMap<ElementKey, ElementValue>> {
-  return (await kernel.dump()).ruleset.tables.get('ip')!.sets.get(name)!.elements;
-}
-
-/**
- * The batch is refused with one of `codes`, in the name of its step `step` where that is given, and everything is
- * as it was, the generation too.
- */
-async function refused(
-  kernel: Kernel,
-  codes: string | readonly string[],
-  ops: readonly Op[],
-  step?: number,
-  expected?: number,
-): Promise<void> {
-  const before = await kernel.dump();
-  const error = await kernel.commit(ops, expected).then(
-    () => expect.fail(`the batch went in: ${ops.map(({ op }) => op).join(', ')}`),
-    (error: unknown) => error as { name?: string; code?: string; op?: Op },
-  );
-  expect(error).toMatchObject({ name: 'KernelError' });
-  expect([codes].flat(), String(error)).toContain(error.code);
-  if (step !== undefined) expect(error.op).toBe(ops[step]);
-  expect(await kernel.dump()).toEqual(before);
 }
 
 function recording(kernel: Kernel, committed: Set<Op['op']>): Kernel {

@@ -57,7 +57,11 @@ export class Committer {
 
   #again(ops: readonly Op[], expected: Generation | undefined): Batch | undefined {
     if (this.#ownership.adoptable(ops).length > 0) return undefined;
-    return this.#prepared.again(ops, this.#exchange.nextSequence, expected ?? this.#quiet.known());
+    try {
+      return this.#prepared.again(ops, this.#exchange.nextSequence, expected ?? this.#quiet.known());
+    } catch {
+      return undefined; // what cannot be encoded is named where the batch is made anew
+    }
   }
 
   #commitSync(first: Attempt): Generation {

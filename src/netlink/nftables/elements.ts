@@ -4,12 +4,11 @@ import { type AttributeWriter, align, attributeHeader, nestHeader } from '../wir
 import { CATCHALL, DATA, ELEMENT, ELEMENT_F, LIST_ELEM, UDATA } from './constants.ts';
 import { quadWord } from './fields.ts';
 import { type Interval, parseInterval } from './intervals.ts';
-import { keyLength, readKey, writeKey } from './keys.ts';
+import { keyLength, writeKey } from './keys.ts';
 import { writeComment } from './userdata.ts';
 import { writeVerdict } from './verdicts.ts';
 
 const HEADER = 4;
-const NESTED = 0x8000;
 
 /** No element of ours is longer: a key, a verdict with a chain's name, a comment. An interval takes two. */
 export const MAX_ELEMENT = 1024;
@@ -141,11 +140,4 @@ function writeBytes(to: AttributeWriter, bytes: Uint8Array): void {
 function onlyField(set: SetSpec): FieldType {
   if (set.key.length !== 1) throw new TypeError(`set ${set.name}: an interval set has a key of one field`);
   return set.key[0]!;
-}
-
-/** The key of the element that begins at `at` in a batch, for an error that names it. */
-export function elementAt(bytes: Buffer, at: number, { key, interval }: SetSpec): ElementKey | undefined {
-  const start = at + 3 * HEADER;
-  if (interval || start + keyLength(key) > bytes.length) return undefined;
-  return bytes.readUInt16LE(at + 2) === (NESTED | LIST_ELEM) ? readKey(key, bytes, start) : undefined;
 }

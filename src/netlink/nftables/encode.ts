@@ -1,6 +1,7 @@
 /** Op[] -> the bytes of one batch. */
 import { assertNever } from '../../model/assert.ts';
 import type { Generation } from '../../nft/kernel.ts';
+import { MAX_SET_SIZE } from '../../nft/limits.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import { type BaseHook, type Family, type SetSpec, TABLE_NAME } from '../../nft/ruleset.ts';
 import { type AttributeWriter, MAX_ATTRIBUTE } from '../wire/attributes.ts';
@@ -24,6 +25,7 @@ import {
 import { MAX_ELEMENT, MEMBER_SIZE, writeElement, writeElements } from './elements.ts';
 import { writeExpr } from './expressions.ts';
 import { keyLength, keyType } from './keys.ts';
+import { unencodable } from './unencodable.ts';
 import { writeComment } from './userdata.ts';
 
 /** A batch to be. */
@@ -70,7 +72,7 @@ export class BatchEncoder {
     }
   }
 
-  /** The next piece; false when the batch is whole. */
+  /** The next piece; false when the batch is whole. Throws KernelError at a step that cannot be encoded. */
   encode(): boolean {
     const op = this.#draft.ops[this.#step];
     if (op === undefined) {
@@ -78,11 +80,19 @@ export class BatchEncoder {
       return false;
     }
     this.#batch.beginStep(this.#step);
-    if (this.#encodePart(op)) {
+    if (this.#tryToEncode(op)) {
       this.#step++;
       this.#written = 0;
     }
     return true;
+  }
+
+  #tryToEncode(op: Op): boolean {
+    try {
+      return this.#encodePart(op);
+    } catch (error) {
+      throw unencodable(error, op);
+    }
   }
 
   /** Whether that was all of it. */
@@ -165,10 +175,15 @@ function writeSet(batch: Batch, op: Extract<Op, { op: 'addSet' }>): void {
     to.u32(SET.KEY_LEN, keyLength(set.key));
     if (set.verdicts) to.u32(SET.DATA_TYPE, DATA_VERDICT_TYPE);
     // A declared size picks the hash that does not grow: 2.6 times faster to fill, 18 ns faster to look up.
-    to.nest(SET.DESC, () => to.u32(SET_DESC_SIZE, size));
+    to.nest(SET.DESC, () => to.u32(SET_DESC_SIZE, checkedSize(size)));
     to.u32(SET.ID, batch.nextSetId()); // the kernel insists; we refer to sets by name, which works in their own batch too
     if (set.comment !== undefined) writeComment(to, SET.USERDATA, UDATA.SET_COMMENT, set.comment);
   });
+}
+
+function checkedSize(size: number): number {
+  if (size > MAX_SET_SIZE) throw new RangeError(`room for ${size} elements: at most ${MAX_SET_SIZE}`);
+  return size;
 }
 
 function writeChain(batch: Batch, op: Extract<Op, { op: 'addChain' }>): void {

@@ -1,4 +1,5 @@
 /** The key of a set's elements, text <-> bytes: fields side by side, each padded to four bytes if there are several. */
+import { MAX_KEY_FIELDS } from '../../nft/limits.ts';
 import type { ElementKey, FieldType } from '../../nft/ruleset.ts';
 import { align } from '../wire/attributes.ts';
 import { FIELD_LENGTH, readField, writeField } from './fields.ts';
@@ -18,6 +19,8 @@ const BITS_PER_TYPE = 6;
 
 /** NFTA_SET_KEY_TYPE: of a concatenation, six bits for each field. */
 export function keyType(key: readonly FieldType[]): number {
+  if (key.length > MAX_KEY_FIELDS)
+    throw new RangeError(`a key of ${key.length} fields: at most ${MAX_KEY_FIELDS}`);
   return key.reduce((id, type) => (id << BITS_PER_TYPE) | TYPE_ID[type], 0);
 }
 

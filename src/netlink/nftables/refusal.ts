@@ -1,42 +1,37 @@
 /** Why the kernel refused a batch, as an error that names the object and says what is wrong with it. */
 import { KernelError } from '../../nft/kernel.ts';
-import { type Op, opText } from '../../nft/plan/op.ts';
-import type { ElementKey } from '../../nft/ruleset.ts';
+import type { Op } from '../../nft/plan/op.ts';
+import { refusedText } from '../../nft/plan/refusedtext.ts';
 import { errnoName } from '../wire/errno.ts';
 import type { Reply } from '../wire/replies.ts';
 import type { Batch } from './batch.ts';
-import { elementAt } from './elements.ts';
+import { refusedKey } from './refusedelement.ts';
 
 /** `errors` are the answers to `batch`, which was made of `ops`; at least one. */
 export function refusal(errors: readonly Reply[], batch: Batch, ops: readonly Op[]): KernelError {
   const first = errors[0]!;
   const code = errnoName(first.errno);
-  // What a commit as a whole fails for is answered in the name of its first message.
-  const step = WHOLE_BATCH.has(code) ? undefined : batch.stepOf(first.sequence);
-  const op = step === undefined ? undefined : ops[step];
-  const subject = op === undefined ? `a batch of ${ops.length} changes` : subjectOf(op, first, batch);
+  const op = refusedOp(code, first, batch, ops);
+  const key = op !== undefined && isElementsOp(op) ? refusedKey(op, first, batch) : undefined;
+  const subject = op === undefined ? `a batch of ${ops.length} changes` : refusedText(op, key);
   const more = errors.length > 1 ? `, and ${errors.length - 1} more errors` : '';
   const message = `${code}: ${subject}: ${first.text ?? reason(code, op)}${more}; nothing was changed`;
-  return new KernelError(code, message, op === undefined ? {} : { op });
+  return new KernelError(code, message, { op, key });
 }
 
-const WHOLE_BATCH: ReadonlySet<string> = new Set(['ERESTART', 'ELOOP', 'EMLINK']);
-
-/** The step, or the one element of it that was refused. */
-function subjectOf(op: Op, reply: Reply, batch: Batch): string {
-  if (op.op !== 'addElements' && op.op !== 'delElements') return opText(op);
-  const key = refusedKey(op, reply, batch);
-  if (key === undefined) return opText(op);
-  const where = `${op.family} sluice ${op.set.name}`;
-  return op.op === 'addElements' ? `add element ${key} to ${where}` : `delete element ${key} from ${where}`;
+/** What a commit as a whole fails for is answered in the name of its first message. */
+function refusedOp(code: string, { sequence }: Reply, batch: Batch, ops: readonly Op[]): Op | undefined {
+  const step = batch.stepOf(sequence);
+  const op = step === undefined ? undefined : ops[step];
+  if (op === undefined || code === 'ERESTART') return undefined;
+  // Once the whole table was found to jump too deep, the kernel looks again behind each step that adds a jump.
+  return TOO_DEEP.has(code) && op.op !== 'addRule' && op.op !== 'addElements' ? undefined : op;
 }
 
-type ElementsOp = Extract<Op, { op: 'addElements' | 'delElements' }>;
+const TOO_DEEP: ReadonlySet<string> = new Set(['ELOOP', 'EMLINK']);
 
-function refusedKey(op: ElementsOp, { sequence, offset }: Reply, batch: Batch): ElementKey | undefined {
-  const keys = op.op === 'addElements' ? op.elements.slice(0, 2).map(([key]) => key) : op.keys.slice(0, 2);
-  if (keys.length === 1) return keys[0];
-  return offset === undefined ? undefined : elementAt(batch.buffer, batch.startOf(sequence) + offset, op.set);
+function isElementsOp(op: Op): op is Extract<Op, { op: 'addElements' | 'delElements' }> {
+  return op.op === 'addElements' || op.op === 'delElements';
 }
 
 function reason(code: string, op: Op | undefined): string {
@@ -51,6 +46,8 @@ function reason(code: string, op: Op | undefined): string {
       return op?.op === 'addElements' ? 'it stands with another value' : 'it stands already';
     case 'ENFILE':
       return 'the set is full';
+    case 'EFBIG':
+      return 'the rule is larger than the kernel keeps one';
     case 'EPERM':
       return 'another process owns the table';
     case 'ERESTART':

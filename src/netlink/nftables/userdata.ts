@@ -1,13 +1,11 @@
 /** NFTA_*_USERDATA as nft writes it: type (u8), length (u8), value. We keep comments there, and nothing else. */
+import { MAX_COMMENT_BYTES } from '../../nft/limits.ts';
 import type { AttributeWriter, Span } from '../wire/attributes.ts';
-
-/** nft 1.0.6 does not print longer ones. */
-const MAX_COMMENT = 128;
 
 export function writeComment(to: AttributeWriter, attribute: number, type: number, comment: string): void {
   const length = Buffer.byteLength(comment) + 1; // ended by NUL
-  if (length > MAX_COMMENT)
-    throw new RangeError(`comment "${comment}" is longer than ${MAX_COMMENT - 1} bytes`);
+  if (length > MAX_COMMENT_BYTES + 1)
+    throw new RangeError(`comment "${comment}" is longer than ${MAX_COMMENT_BYTES} bytes`);
   const at = to.blank(attribute, 2 + length);
   to.buffer[at] = type;
   to.buffer[at + 1] = length;

@@ -1,10 +1,8 @@
 /** nft_table_validate: from a base chain on, at most fifteen jumps and gotos lead on; a circle has no end. */
+import { MAX_CHAIN_DEPTH } from '../limits.ts';
 import { targetOf } from '../plan/equal.ts';
 import type { Chain, Elements, Rule } from '../ruleset.ts';
 import { Refusal } from './refusal.ts';
-
-/** NFT_JUMP_STACK_SIZE. */
-const LEVELS = 16;
 
 type Sets = ReadonlyMap<string, { readonly verdicts: boolean; readonly elements: Elements }>;
 
@@ -12,7 +10,7 @@ type Sets = ReadonlyMap<string, { readonly verdicts: boolean; readonly elements:
 export function refuseDeepJumps(chains: ReadonlyMap<string, Chain>, sets: Sets): void {
   const deepest = new Map<Chain, number>();
   const visit = (chain: Chain, level: number): void => {
-    if (level >= LEVELS) throw new Refusal('EMLINK', 'chains jump in a circle, or deeper than 16');
+    if (level >= MAX_CHAIN_DEPTH) throw new Refusal('EMLINK', 'chains jump in a circle, or deeper than 16');
     if ((deepest.get(chain) ?? -1) >= level) return;
     deepest.set(chain, level);
     for (const target of targetsOf(chain, sets)) visit(chains.get(target)!, level + 1);

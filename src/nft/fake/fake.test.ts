@@ -49,11 +49,11 @@ describe('FakeKernel', () => {
     ['80-80', { ...PEERS, key: ['inet_service'], interval: true }],
     ['65536', { ...PEERS, key: ['inet_service'], interval: true }],
   ] as [string, SetSpec][])(
-    'throws at the key %s: what is read back would have another name',
+    'refuses the key %s with ERANGE: what is read back would have another name',
     async (key, set) => {
       const kernel = new FakeKernel();
       await kernel.commit([TABLE, addSet(set)]);
-      await expect(kernel.commit([addElements(set, key)])).rejects.toThrow(RangeError);
+      await expect(kernel.commit([addElements(set, key)])).rejects.toMatchObject({ code: 'ERANGE', key });
     },
   );
 

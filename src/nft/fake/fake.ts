@@ -7,6 +7,7 @@ import { FAMILIES } from '../../model/address.ts';
 import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } from '../kernel.ts';
 import { type MissingFeature, NO_OWNERS } from '../missingfeature.ts';
 import { type Op, opText } from '../plan/op.ts';
+import { refusedText } from '../plan/refusedtext.ts';
 import type { Family, Table } from '../ruleset.ts';
 import { Refusal } from './refusal.ts';
 import { FakeTable } from './table.ts';
@@ -70,9 +71,8 @@ export class FakeKernel implements Kernel {
     this.#refuseIfClosed();
     const state = this.#state;
     if (expected !== undefined && expected !== state.generation) throw stale(ops);
-    const tables = new Map(state.tables);
     if (state.owner !== undefined && state.owner !== this && ops.length > 0) throw owned(ops);
-    const changes = execute(tables, ops);
+    const { tables, changes } = execute(state.tables, ops);
     const adopts = state.owner === undefined && tables.size > 0 && this.#canOwn(ops);
     // Elements that stand already, a chain that is empty already: what changes nothing makes no generation.
     if (!changes && !adopts) return state.generation;
@@ -108,13 +108,39 @@ export class FakeKernel implements Kernel {
   }
 }
 
-/** Answers whether anything changed. Tables are replaced, never changed: those from before stay as they were. */
-function execute(tables: Map<Family, FakeTable>, ops: readonly Op[]): boolean {
+interface Outcome {
+  readonly tables: ReadonlyMap<Family, FakeTable>;
+  readonly changes: boolean;
+}
+
+/**
+ * Like the kernel, looks at the depth of jumps at the end; where they are too deep it does all steps once more, with
+ * a look behind each that adds a jump, to name the one that is refused.
+ */
+function execute(before: ReadonlyMap<Family, FakeTable>, ops: readonly Op[]): Outcome {
+  try {
+    return run(before, ops, false);
+  } catch (error) {
+    if (error instanceof KernelError && error.op === undefined) run(before, ops, true);
+    throw error;
+  }
+}
+
+/** Tables are replaced, never changed: those from before stay as they were. */
+function run(before: ReadonlyMap<Family, FakeTable>, ops: readonly Op[], sealsSteps: boolean): Outcome {
+  const tables = new Map(before);
   const drafts = new Set<FakeTable>();
   let changes = false;
-  for (const op of ops) changes = step(tables, drafts, op) || changes;
+  for (const op of ops) {
+    changes = step(tables, drafts, op) || changes;
+    if (sealsSteps && addsJumps(op)) tryTo(op, ops, () => tables.get(op.family)!.seal());
+  }
   for (const table of drafts) tryTo(undefined, ops, () => table.seal());
-  return changes;
+  return { tables, changes };
+}
+
+function addsJumps({ op }: Op): boolean {
+  return op === 'addRule' || op === 'addElements';
 }
 
 function step(tables: Map<Family, FakeTable>, drafts: Set<FakeTable>, op: Op): boolean {
@@ -156,9 +182,9 @@ function tryTo<T>(op: Op | undefined, ops: readonly Op[], work: () => T): T {
     return work();
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const subject = op === undefined ? `a batch of ${ops.length} changes` : opText(op);
-    const message = `${error.code}: ${subject}: ${error.message}; nothing was changed`;
-    throw new KernelError(error.code, message, op === undefined ? {} : { op });
+    const { code, key } = error;
+    const subject = op === undefined ? `a batch of ${ops.length} changes` : refusedText(op, key);
+    throw new KernelError(code, `${code}: ${subject}: ${error.message}; nothing was changed`, { op, key });
   }
 }
 

@@ -51,7 +51,8 @@ export class FakeSet {
 
   snapshot(): NftSet {
     this.#own = false;
-    return { ...this.#spec, size: this.#size, elements: this.#elements };
+    // Zero is no limit, and not told.
+    return { ...this.#spec, ...(this.#size > 0 && { size: this.#size }), elements: this.#elements };
   }
 
   /** Answers whether the element is new. One that stands keeps its comment. */
@@ -64,7 +65,7 @@ export class FakeSet {
       return false;
     }
     if (this.#spec.interval) this.#refuseOverlap(key);
-    if (this.#elements.size >= this.#size) throw new Refusal('ENFILE', 'the set is full');
+    if (this.#size > 0 && this.#elements.size >= this.#size) throw new Refusal('ENFILE', 'the set is full');
     if (this.#spec.interval) this.#insertInterval(key);
     this.#ownElements().set(key, isPlain(value) ? MEMBER : value);
     return true;
@@ -109,7 +110,7 @@ export class FakeSet {
   /** As the encoder of the real kernel does, and stricter: what is read back would have another name. */
   #checkKey(key: ElementKey): void {
     if (!isCanonicalKey(this.#spec, key))
-      throw new RangeError(`set ${this.#spec.name}: "${key}" is not a canonical key`);
+      throw new Refusal('ERANGE', `set element "${key}": not a canonical key of ${this.#spec.name}`);
   }
 }
 

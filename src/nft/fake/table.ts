@@ -4,8 +4,9 @@ import { targetOf } from '../plan/equal.ts';
 import type { Op } from '../plan/op.ts';
 import type { Chain, ElementValue, Expr, NftSet, Rule, SetSpec, Table, Verdict } from '../ruleset.ts';
 import { refuseDeepJumps } from './depth.ts';
-import { Refusal } from './refusal.ts';
+import { ofElement, Refusal } from './refusal.ts';
 import { FakeSet } from './set.ts';
+import { refuseLargeStep, refuseLargeValue } from './sizes.ts';
 
 type OpOf<Name extends Op['op']> = Extract<Op, { op: Name }>;
 
@@ -34,6 +35,7 @@ export class FakeTable {
 
   /** Answers whether the step changed anything. */
   apply(op: Exclude<Op, { op: 'addTable' | 'delTable' }>): boolean {
+    refuseLargeStep(op);
     switch (op.op) {
       case 'addSet':
         return this.#addSet(op);
@@ -108,13 +110,15 @@ export class FakeTable {
   #addElements({ set: spec, elements }: OpOf<'addElements'>): boolean {
     const set = this.#setLike(spec);
     let changes = false;
-    for (const [key, value] of elements) changes = this.#addElement(set, key, value) || changes;
+    for (const [key, value] of elements)
+      changes = ofElement(key, () => this.#addElement(set, key, value)) || changes;
     return changes;
   }
 
   #addElement(set: FakeSet, key: string, value: ElementValue): boolean {
     if (set.verdicts !== (value.verdict !== undefined))
       throw new Refusal('EINVAL', 'verdicts are for maps, and every element of a map has one');
+    refuseLargeValue(value);
     this.#checkTarget(value.verdict);
     if (!set.add(key, value)) return false;
     this.#hold(value.verdict);
@@ -123,13 +127,13 @@ export class FakeTable {
 
   #delElements({ set: spec, keys }: OpOf<'delElements'>): boolean {
     const set = this.#setLike(spec);
-    for (const key of keys) this.#release(set.delete(key).verdict);
+    for (const key of keys) ofElement(key, () => this.#release(set.delete(key).verdict));
     return keys.length > 0;
   }
 
   #useAll(expr: Expr): void {
     if (expr.kind === 'unknown')
-      throw new TypeError(`expression "${expr.name}" was read back from somebody else's rule`);
+      throw new Refusal('EINVAL', `expression "${expr.name}" was read back from somebody else's rule`);
     if (expr.kind === 'lookup') this.#useSet(expr);
     if (expr.kind !== 'verdict') return;
     this.#checkTarget(expr.verdict);
