@@ -2,18 +2,16 @@
 import type { Family } from '../model/address.ts';
 import type { Chain, NftSet, Rule, SetSpec } from '../nft/ruleset.ts';
 import type { Group, NamedGroup } from './group.ts';
-import type { Names } from './names.ts';
+import { nameOf } from './names.ts';
 
 export class Builder {
   readonly family: Family;
-  readonly #names: Names;
   readonly chains = new Map<string, Chain>();
   readonly sets = new Map<string, NftSet>();
   readonly groups = new Map<string, NamedGroup>();
 
-  constructor(family: Family, names: Names) {
+  constructor(family: Family) {
     this.family = family;
-    this.#names = names;
   }
 
   addChain(chain: Chain): void {
@@ -33,21 +31,21 @@ export class Builder {
 
   /** The name of the chain with these rules. */
   sharedChain(prefix: string, rules: readonly Rule[]): string {
-    const name = this.#names.of(prefix, JSON.stringify([this.family, rules]));
+    const name = nameOf(prefix, JSON.stringify([this.family, rules]));
     this.addChain({ name, rules });
     return name;
   }
 
   /** The name of the set of networks with these elements. */
   networkSet(set: Omit<SetSpec, 'name'> & Pick<NftSet, 'elements'>): string {
-    const name = this.#names.of('nets', JSON.stringify([this.family, ...set.elements.keys()]));
+    const name = nameOf('nets', JSON.stringify([this.family, ...set.elements.keys()]));
     this.addSet({ ...set, name });
     return name;
   }
 
   /** The name of the set that holds the group's members. */
   group(group: Group): string {
-    const name = this.#names.of(group.kind, JSON.stringify(group));
+    const name = nameOf(group.kind, JSON.stringify(group));
     this.groups.set(name, { name, group });
     return name;
   }

@@ -10,7 +10,6 @@ import { Builder } from './builder.ts';
 import { classOf, type PodClass } from './classes.ts';
 import { groupElements, groupSet } from './group.ts';
 import { type IndexedPod, PodIndex } from './live/podindex.ts';
-import { Names } from './names.ts';
 import { buildClass, className } from './program.ts';
 import { deniedNetworks, OPEN } from './unknownpods.ts';
 
@@ -25,12 +24,11 @@ export interface Placement {
 /** The two tables of node `node`; `unknownPods` says what becomes of addresses that no known pod has. */
 export function compile(cluster: Cluster, node: string, unknownPods: UnknownPods = 'allow'): Ruleset {
   const podIndex = new PodIndex(cluster);
-  const names = new Names();
-  const { classes, placements } = classify(cluster, podIndex, node, names);
+  const { classes, placements } = classify(cluster, podIndex, node);
   const denied = deniedNetworks(cluster, node, unknownPods);
   const known = knownPods(podIndex, node, unknownPods);
   const tables = FAMILIES.map((family): [Family, Table] => {
-    const builder = new Builder(family, names);
+    const builder = new Builder(family);
     for (const [name, podClass] of classes) buildClass(podClass, name, builder);
     const maps = podMaps(placements, known, family);
     return [family, tableOf(builder, baseChains(family, denied), maps, podIndex)];
@@ -38,7 +36,7 @@ export function compile(cluster: Cluster, node: string, unknownPods: UnknownPods
   return { tables: new Map(tables) };
 }
 
-function classify(cluster: Cluster, podIndex: PodIndex, node: string, names: Names) {
+function classify(cluster: Cluster, podIndex: PodIndex, node: string) {
   const candidates = candidatesByNamespace(cluster);
   const classes = new Map<string, PodClass>();
   const placements: Placement[] = [];
@@ -48,7 +46,7 @@ function classify(cluster: Cluster, podIndex: PodIndex, node: string, names: Nam
       const labels = namespaceLabels(cluster, pod.namespace);
       const podClass = classOf(pod, labels, candidates(pod.namespace), direction);
       if (podClass === undefined) continue;
-      const chain = className(podClass, names);
+      const chain = className(podClass);
       classes.set(chain, podClass);
       placements.push({ indexedPod, podClass, chain });
     }

@@ -1,44 +1,17 @@
-/** Names in the kernel: a short hash of what the object means, and a path that a person can read. */
+/** Names in the kernel: a hash of what the object means, and a path that a person can read. */
 import { hash } from 'node:crypto';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'; // Crockford's base 32: no I, L, O, U
-const SHORT = 8;
-const LONG = 26;
+/**
+ * 130 bits. Whoever may write policies may look for two definitions with one name, and 40 bits are found in seconds:
+ * a name has to be so long that nobody finds a pair (2^65 tries), because two that share a name share an object.
+ */
+const DIGITS = 26;
 const READABLE_LENGTH = 72;
 
-/**
- * Names definitions, the same definition always the same. Two definitions whose short hashes collide (somebody
- * may look for such a pair) get the whole hash instead, so that they never share an object.
- */
-export class Names {
-  /** The whole hash of the definition behind each name. */
-  readonly #definitions = new Map<string, string>();
-  #collided = false;
-
-  /** `prefix-HASH` or `prefix-HASH-readable`; a pure function of the definitions named before it. */
-  of(prefix: string, definition: string, readable = ''): string {
-    const digits = hashText(definition);
-    for (const length of [SHORT, LONG]) {
-      const name = join(prefix, digits.slice(0, length), readable);
-      const other = this.#definitions.get(name);
-      if (other === undefined) this.#definitions.set(name, digits);
-      if (other === undefined || other === digits) return name;
-      this.#collided = true;
-    }
-    throw new RangeError(`two definitions share the hash ${digits}`);
-  }
-
-  /** Whether a short hash was ever met with two definitions: then names depend on the order of the calls. */
-  get collided(): boolean {
-    return this.#collided;
-  }
-
-  /** Keeps memory in proportion to what is in use: forgets other names, now and then. */
-  retainOnly(inUse: readonly string[]): void {
-    if (this.#definitions.size < 2 * inUse.length + 1000) return;
-    const keep = new Set(inUse);
-    for (const name of this.#definitions.keys()) if (!keep.has(name)) this.#definitions.delete(name);
-  }
+/** `prefix-HASH` or `prefix-HASH-readable`: the same definition always has the same name, and no two have one. */
+export function nameOf(prefix: string, definition: string, readable = ''): string {
+  return join(prefix, hashText(definition), readable);
 }
 
 function join(prefix: string, hash: string, readable: string): string {
@@ -50,12 +23,12 @@ function identifier(text: string): string {
   return text.replace(/[^A-Za-z0-9/._-]/g, '_').slice(0, READABLE_LENGTH);
 }
 
-/** 130 bits of SHA-256 in base 32. */
+/** SHA-256 in base 32, as much of it as a name holds. */
 function hashText(text: string): string {
   const bytes = hash('sha256', text, 'buffer');
   let digits = '';
   let bits = 0;
-  for (let i = 0, have = 0; digits.length < LONG; have -= 5) {
+  for (let i = 0, have = 0; digits.length < DIGITS; have -= 5) {
     if (have < 5) {
       bits = ((bits << 8) | bytes[i++]!) & 0xffff;
       have += 8;

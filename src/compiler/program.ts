@@ -7,7 +7,7 @@ import { policyLabel } from '../model/policy.ts';
 import type { Rule, Verdict } from '../nft/ruleset.ts';
 import type { Builder } from './builder.ts';
 import type { PodClass } from './classes.ts';
-import { commentOf, type Names } from './names.ts';
+import { commentOf, nameOf } from './names.ts';
 import type { SourcedRule } from './peers.ts';
 import { type Run, runRules } from './run.ts';
 
@@ -15,10 +15,10 @@ import { type Run, runRules } from './run.ts';
 export const INGRESS_CHAIN = 'ingress';
 
 /** The class's name in the kernel: `in-K3Q7ABCD-shop/web`. */
-export function className({ direction, policies, key }: PodClass, names: Names): string {
+export function className({ direction, policies, key }: PodClass): string {
   const first = policies.find(({ tier }) => tier === 'networkpolicy') ?? policies[0]!;
   const others = policies.length > 1 ? `-and-${policies.length - 1}-more` : '';
-  return names.of(direction === 'ingress' ? 'in' : 'eg', key, policyLabel(first) + others);
+  return nameOf(direction === 'ingress' ? 'in' : 'eg', key, policyLabel(first) + others);
 }
 
 /** Adds the class's chains, and all that they refer to, to the builder. */

@@ -5,7 +5,6 @@ import { chainsEqual, setsEqual } from '../../nft/plan/equal.ts';
 import type { Chain, NftSet } from '../../nft/ruleset.ts';
 import { Builder } from '../builder.ts';
 import type { PodClass } from '../classes.ts';
-import type { Names } from '../names.ts';
 import { buildClass } from '../program.ts';
 import type { LiveGroups } from './groups.ts';
 import { getOrMake } from './podindex.ts';
@@ -17,7 +16,6 @@ interface LiveClass {
 }
 
 export class LiveClasses {
-  readonly #names: Names;
   readonly #groups: LiveGroups;
   readonly #classes = new Map<string, LiveClass>();
   readonly #chains: Record<Family, Shared<Chain>> = {
@@ -26,8 +24,7 @@ export class LiveClasses {
   };
   readonly #sets: Record<Family, Shared<NftSet>> = { ip: new Shared(setsEqual), ip6: new Shared(setsEqual) };
 
-  constructor(names: Names, groups: LiveGroups) {
-    this.#names = names;
+  constructor(groups: LiveGroups) {
     this.#groups = groups;
   }
 
@@ -64,7 +61,7 @@ export class LiveClasses {
 
   #build(name: string, podClass: PodClass): Builder[] {
     return FAMILIES.map(family => {
-      const builder = new Builder(family, this.#names);
+      const builder = new Builder(family);
       buildClass(podClass, name, builder);
       this.#acquire(builder);
       return builder;

@@ -19,8 +19,7 @@ import { comparePolicies, type Policy, type PolicyId } from '../../model/policy.
 import type { Chain, NftSet, Ruleset, Table } from '../../nft/ruleset.ts';
 import { baseChains } from '../base.ts';
 import { classOf, selects } from '../classes.ts';
-import { compile, knownPods, type Placement, podMaps } from '../compile.ts';
-import { Names } from '../names.ts';
+import { knownPods, type Placement, podMaps } from '../compile.ts';
 import { className } from '../program.ts';
 import { deniedNetworks } from '../unknownpods.ts';
 import { LiveClasses } from './classes.ts';
@@ -34,7 +33,6 @@ export class Incremental {
   readonly cluster: Cluster;
   readonly #state = new ClusterState();
   readonly #node: string;
-  readonly #names = new Names();
   readonly #podIndex: PodIndex;
   readonly #groups: LiveGroups;
   readonly #classes: LiveClasses;
@@ -56,7 +54,7 @@ export class Incremental {
     this.#unknownPods = unknownPods;
     this.#podIndex = new PodIndex(this.#state);
     this.#groups = new LiveGroups(this.#state, this.#podIndex);
-    this.#classes = new LiveClasses(this.#names, this.#groups);
+    this.#classes = new LiveClasses(this.#groups);
     this.#podMaps = this.#makePodMaps();
   }
 
@@ -81,8 +79,7 @@ export class Incremental {
     for (const id of marked.policy) for (const key of this.#changePolicy(id)) local.add(key);
     for (const key of local) this.#place(key);
     if (local.size > 0) this.#podMaps = this.#makePodMaps();
-    // Two definitions share a short hash: names then depend on the order in which they are met.
-    return this.#names.collided ? compile(this.cluster, this.#node, this.#unknownPods) : this.#assemble();
+    return this.#assemble();
   }
 
   /** Takes in what a policy is now; answers the local pods that it reached before or reaches now. */
@@ -137,9 +134,7 @@ export class Incremental {
     const candidates = [...this.#subjects.candidates(pod, labels)].sort(comparePolicies);
     return DIRECTIONS.flatMap((direction): Placement[] => {
       const podClass = classOf(pod, labels, candidates, direction);
-      return podClass === undefined
-        ? []
-        : [{ indexedPod, podClass, chain: className(podClass, this.#names) }];
+      return podClass === undefined ? [] : [{ indexedPod, podClass, chain: className(podClass) }];
     });
   }
 
@@ -150,10 +145,7 @@ export class Incremental {
   }
 
   #assemble(): Ruleset {
-    const tables = FAMILIES.map((family): [Family, Table] => [family, this.#table(family)]);
-    const live = tables.flatMap(([, { chains, sets }]) => [...chains.keys(), ...sets.keys()]);
-    this.#names.retainOnly(live);
-    return { tables: new Map(tables) };
+    return { tables: new Map(FAMILIES.map((family): [Family, Table] => [family, this.#table(family)])) };
   }
 
   #table(family: Family): Table {
