@@ -1,24 +1,51 @@
 import { expect, test } from 'vitest';
-import { COMMIT_LIMITS, TokenBucket } from './bucket.ts';
+import { COMMIT_LIMITS, TokenBucket, waitMs } from './bucket.ts';
 
-test('TokenBucket serves a burst of five at once', () => {
+/** How many commits are made in a time in which somebody always wants one; `urgentOf` each n-th is urgent. */
+function commitsIn(ms: number, isUrgent: (n: number) => boolean): number {
   const bucket = new TokenBucket(COMMIT_LIMITS, 0);
-  expect(Array.from({ length: 6 }, () => bucket.take(0))).toEqual([0, 0, 0, 0, 0, 100]);
+  let commits = 0;
+  for (let nowMs = 0; nowMs <= ms; commits++) {
+    const wait = waitMs(bucket.level(nowMs), isUrgent(commits), 0, COMMIT_LIMITS);
+    nowMs += wait;
+    bucket.take(nowMs);
+  }
+  return commits;
+}
+
+test.each([
+  ['nothing is urgent', () => false, 0],
+  ['all is urgent', () => true, COMMIT_LIMITS.reserve],
+  ['each third is urgent', (n: number) => n % 3 === 0, COMMIT_LIMITS.reserve],
+] as const)('the budget is ten commits a second and a burst, where %s', (_, isUrgent, reserve) => {
+  const commits = commitsIn(10_000, isUrgent);
+  expect(commits).toBeGreaterThanOrEqual(100);
+  expect(commits).toBeLessThanOrEqual(100 + COMMIT_LIMITS.burst + reserve + 1);
 });
 
-test('TokenBucket holds ten a second when pressed without end', () => {
+test('TokenBucket serves a burst of five at once, and never saves up more', () => {
+  const bucket = new TokenBucket(COMMIT_LIMITS, 0);
+  const waits = Array.from({ length: 6 }, () => {
+    const wait = waitMs(bucket.level(3_600_000), false, 0, COMMIT_LIMITS);
+    bucket.take(3_600_000);
+    return wait;
+  });
+  expect(waits).toEqual([0, 0, 0, 0, 0, 100]);
+});
+
+test('a hundred urgent commits leave no debt: what comes next waits for a tenth of a second', () => {
   const bucket = new TokenBucket(COMMIT_LIMITS, 0);
   let nowMs = 0;
-  let commits = 0;
-  while (nowMs < 10_000) {
-    nowMs += bucket.take(nowMs);
-    commits++;
+  for (let n = 0; n < 110; n++) {
+    nowMs += waitMs(bucket.level(nowMs), true, 0, COMMIT_LIMITS);
+    bucket.take(nowMs);
   }
-  expect(commits).toBeGreaterThanOrEqual(104);
-  expect(commits).toBeLessThanOrEqual(106);
+  expect(waitMs(bucket.level(nowMs), false, 0, COMMIT_LIMITS)).toBeLessThanOrEqual(COMMIT_LIMITS.mostWaitMs);
 });
 
-test('TokenBucket never saves up more than one burst', () => {
-  const bucket = new TokenBucket(COMMIT_LIMITS, 0);
-  expect(Array.from({ length: 6 }, () => bucket.take(3_600_000)).filter(wait => wait === 0)).toHaveLength(5);
+test('what has waited for its time goes like what is urgent, and never before the reserve allows it', () => {
+  expect(waitMs(0, false, 100, COMMIT_LIMITS)).toBe(0);
+  expect(waitMs(0, false, 40, COMMIT_LIMITS)).toBe(60);
+  expect(waitMs(-4.5, false, 1000, COMMIT_LIMITS)).toBe(50);
+  expect(waitMs(-4.5, true, 0, COMMIT_LIMITS)).toBe(50);
 });

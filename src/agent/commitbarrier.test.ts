@@ -9,29 +9,28 @@ async function isSettled(promise: Promise<void>): Promise<boolean> {
   ]);
 }
 
-test('nothing is in force before the kernel was first found or made right', async () => {
-  const arrivals = new CommitBarrier();
-  const early = arrivals.inForce();
+test('nothing is programmed before the kernel was first found or made right', async () => {
+  const barrier = new CommitBarrier();
+  const early = barrier.programmed();
   expect(await isSettled(early)).toBe(false);
-  arrivals.following();
-  arrivals.followed();
+  barrier.committing();
+  barrier.committed();
   expect(await isSettled(early)).toBe(true);
-  expect(await isSettled(arrivals.inForce())).toBe(true);
+  expect(await isSettled(barrier.programmed())).toBe(true);
 });
 
-test('what was noted is in force with the first batch that begins after it and does not fail', async () => {
-  const arrivals = new CommitBarrier();
-  arrivals.following();
-  arrivals.followed();
-  arrivals.following();
-  arrivals.noted(); // while a batch is under way that was made without it
-  const waiting = arrivals.inForce();
-  arrivals.followed();
+test('what was noted is programmed with the first batch that begins after it and does not fail', async () => {
+  const barrier = new CommitBarrier();
+  barrier.committing();
+  barrier.committed();
+  barrier.committing();
+  barrier.noted(); // while a batch is under way that was made without it
+  const waiting = barrier.programmed();
+  barrier.committed();
   expect(await isSettled(waiting)).toBe(false);
-  arrivals.following();
-  arrivals.failed();
+  barrier.committing();
   expect(await isSettled(waiting)).toBe(false);
-  arrivals.following();
-  arrivals.followed();
+  barrier.committing();
+  barrier.committed();
   expect(await isSettled(waiting)).toBe(true);
 });

@@ -1,4 +1,4 @@
-/** Tells when the kernel holds all that was noted so far. */
+/** Knows when the kernel holds all that was noted so far. */
 import type { Observer } from './observer.ts';
 
 interface Waiting {
@@ -6,16 +6,16 @@ interface Waiting {
   readonly resolve: () => void;
 }
 
-export class CommitBarrier implements Observer {
+export class CommitBarrier implements Pick<Observer, 'noted' | 'committing' | 'committed'> {
   /** How many calls have noted something; how many of them are in the batch under way, and in the kernel. */
   #noted = 0;
   #taken = 0;
-  #arrived = -1;
+  #programmed = -1;
   #waiting: readonly Waiting[] = [];
 
   /** Settles when the kernel holds what was noted before the call, however long that takes. */
-  inForce(): Promise<void> {
-    if (this.#arrived >= this.#noted) return Promise.resolve();
+  programmed(): Promise<void> {
+    if (this.#programmed >= this.#noted) return Promise.resolve();
     return new Promise(resolve => {
       this.#waiting = [...this.#waiting, { noted: this.#noted, resolve }];
     });
@@ -25,18 +25,14 @@ export class CommitBarrier implements Observer {
     this.#noted++;
   }
 
-  following(): void {
+  committing(): void {
     this.#taken = this.#noted;
   }
 
-  followed(): void {
-    this.#arrived = this.#taken;
-    const isThere = ({ noted }: Waiting) => noted <= this.#arrived;
+  committed(): void {
+    this.#programmed = this.#taken;
+    const isThere = ({ noted }: Waiting) => noted <= this.#programmed;
     for (const { resolve } of this.#waiting.filter(isThere)) resolve();
     this.#waiting = this.#waiting.filter(waiting => !isThere(waiting));
   }
-
-  failed(): void {}
-
-  drifted(): void {}
 }

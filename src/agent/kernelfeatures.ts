@@ -1,6 +1,6 @@
 /** What this node's kernel lacks: told once in the log, however often it is opened, and kept for `sluice status`. */
 import type { MissingFeature } from '../nft/missingfeature.ts';
-import type { Log } from './agent.ts';
+import type { Log } from './log.ts';
 
 export class KernelFeatures {
   readonly release: string;

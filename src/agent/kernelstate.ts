@@ -1,9 +1,9 @@
 /**
- * What stands in the kernel. Read once, then followed from commit to commit, as long as nobody else can have
+ * The actual state of the kernel. Dumped once, then carried on from commit to commit, as long as nobody else can have
  * changed it: either the generation has not moved since, or the tables are ours alone. Then a neighbour who
  * commits all day costs us two look-ups of microseconds, and no dump.
  *
- *     unknown ──read──▶ known ──commit──▶ known ──generation moved, tables not ours──▶ read again
+ *     unknown ──dump──▶ known ──commit──▶ known ──generation moved, tables not ours──▶ dump again
  *        ▲                │
  *        └── forget() ────┘   a commit failed, a socket was lost
  */
@@ -22,8 +22,15 @@ export interface KernelStateOptions {
   readonly now: () => number;
 }
 
-/** Whether to believe what we know, where nobody can have changed it, or to read the tables in any case. */
-export type Look = 'believe' | 'read';
+/** Whether to take what we know, where nobody can have changed it, or to dump the tables in any case. */
+export type Look = 'cached' | 'dump';
+
+export interface Reconciled {
+  /** What had to be changed. */
+  readonly ops: readonly Op[];
+  /** What is programmed now. */
+  readonly desired: Ruleset;
+}
 
 interface Known {
   readonly ruleset: Ruleset;
@@ -67,16 +74,18 @@ export class KernelState {
   }
 
   /**
-   * Makes what stands equal to what `flush` says, in one batch; answers it. A packet sees the rules from before
-   * it or those from after it. Throws KernelError with the old rules in force.
+   * Makes the actual state equal to the desired one, which `flush` makes, in one batch. A packet sees the rules from
+   * before it or those from after it. Throws KernelError with the old rules in force.
    */
-  async follow(flush: () => Ruleset, look: Look): Promise<readonly Op[]> {
+  async reconcile(flush: () => Ruleset, look: Look): Promise<Reconciled> {
     const kernel = await this.open();
-    const ops = await this.#commitDifference(kernel, flush, look);
+    const reconciled = await this.#commitDifference(kernel, flush, look);
     const owner = await kernel.owner();
     this.#ours = owner === 'us';
+    if (owner !== 'nobody') return reconciled;
     // Whoever put up tables without an owner left them open to everybody, and they cannot be adopted.
-    return owner === 'nobody' ? [...ops, ...(await this.#remake(kernel, flush()))] : ops;
+    const { ops, desired } = reconciled;
+    return { ops: [...ops, ...(await this.#remake(kernel, desired))], desired };
   }
 
   /** After a failure nothing is known. */
@@ -91,16 +100,16 @@ export class KernelState {
     this.#kernel = undefined;
   }
 
-  async #commitDifference(kernel: Kernel, flush: () => Ruleset, look: Look): Promise<readonly Op[]> {
+  async #commitDifference(kernel: Kernel, flush: () => Ruleset, look: Look): Promise<Reconciled> {
     for (let attempt = 1; ; attempt++) {
-      const { ruleset, expected } = await this.#basis(kernel, attempt === 1 ? look : 'believe');
+      const { ruleset, expected } = await this.#basis(kernel, attempt === 1 ? look : 'cached');
       const desired = flush();
       const ops = plan(ruleset, desired);
       try {
         // Also without a difference: it makes tables without an owner ours.
         const generation = await this.#commitStages(kernel, ops, expected);
         this.#known = { ruleset: applied(ruleset, desired), generation };
-        return ops;
+        return { ops, desired };
       } catch (error) {
         if (!isStale(error) || attempt === MOST_ATTEMPTS) throw error;
       }
@@ -116,11 +125,11 @@ export class KernelState {
   }
 
   async #basis(kernel: Kernel, look: Look): Promise<Basis> {
-    const believed = await this.#believed(kernel);
-    if (believed !== undefined && look === 'believe') return believed;
-    return this.#read(kernel).catch(error => {
-      // Others write so often that nothing can be read; what nobody could change need not be.
-      if (believed !== undefined && isInterrupted(error)) return believed;
+    const cached = await this.#cached(kernel);
+    if (cached !== undefined && look === 'cached') return cached;
+    return this.#dump(kernel).catch(error => {
+      // Others write so often that no dump ends; what nobody could change need not be dumped.
+      if (cached !== undefined && isInterrupted(error)) return cached;
       throw error;
     });
   }
@@ -129,7 +138,7 @@ export class KernelState {
    * What we know, if nobody else can have changed it. Tables that are ours now were ours since our last commit:
    * nothing but a commit makes them ours, and nothing but closing the socket ends it.
    */
-  async #believed(kernel: Kernel): Promise<Basis | undefined> {
+  async #cached(kernel: Kernel): Promise<Basis | undefined> {
     const known = this.#known;
     if (known === undefined) return undefined;
     if ((await kernel.generation()) === known.generation)
@@ -137,7 +146,7 @@ export class KernelState {
     return (await kernel.owner()) === 'us' ? { ruleset: known.ruleset } : undefined;
   }
 
-  async #read(kernel: Kernel): Promise<Basis> {
+  async #dump(kernel: Kernel): Promise<Basis> {
     if ((await kernel.owner()) === 'another') throw notOurs();
     const startMs = this.#options.now();
     const actual = await kernel.dump();
@@ -149,13 +158,13 @@ export class KernelState {
   }
 
   async #remake(kernel: Kernel, desired: Ruleset): Promise<readonly Op[]> {
-    const standing = this.#known!;
-    const ops: Op[] = FAMILIES.filter(family => standing.ruleset.tables.has(family)).map(family => ({
+    const actual = this.#known!;
+    const ops: Op[] = FAMILIES.filter(family => actual.ruleset.tables.has(family)).map(family => ({
       op: 'delTable',
       family,
     }));
     ops.push(...plan(NOTHING, desired));
-    const generation = await kernel.commit(ops, standing.generation);
+    const generation = await kernel.commit(ops, actual.generation);
     this.#known = { ruleset: applied(NOTHING, desired), generation };
     this.#ours = (await kernel.owner()) === 'us';
     return ops;

@@ -1,59 +1,38 @@
-/** Who watches the agent at work: for status and metrics. Every call is synchronous, and must not throw. */
-import type { Cluster, ClusterEvent } from '../model/cluster.ts';
+/** Who watches the agent at work: status, metrics, the log, open connections. Every call is synchronous, and must not throw. */
+import type { ClusterEvent } from '../model/cluster.ts';
 import type { Op } from '../nft/plan/op.ts';
-
-export interface Followed {
-  readonly cluster: Cluster;
-  readonly ops: readonly Op[];
-  /** What has changed since the last time. */
-  readonly names: readonly string[];
-  readonly tookMs: number;
-  /** The kernel was read back whole, not believed. */
-  readonly read: boolean;
-}
+import type { Committed } from './committed.ts';
 
 /**
- *     noted, noted … ─▶ following ─▶ followed     the kernel holds what was noted before `following`
- *                           └──────▶ failed       it does not; there will be another attempt
+ *     noted, noted … ─▶ committing ─▶ committed   the kernel holds what was noted before `committing`
+ *                           └───────▶ failed      it does not; there will be another attempt
  */
 export interface Observer {
   noted(events: readonly ClusterEvent[]): void;
-  following(): void;
-  followed(followed: Followed): void;
+  committing(): void;
+  committed(committed: Committed): void;
   failed(error: unknown): void;
+  /** Somebody else changed our tables; `repair` puts them right. */
   drifted(repair: readonly Op[]): void;
 }
 
-/** Both watch. */
-export function both(a: Observer, b: Observer): Observer {
+/** One observer that tells all of them, in their order. */
+export function every(observers: readonly Partial<Observer>[]): Observer {
   return {
     noted: events => {
-      a.noted(events);
-      b.noted(events);
+      for (const observer of observers) observer.noted?.(events);
     },
-    following: () => {
-      a.following();
-      b.following();
+    committing: () => {
+      for (const observer of observers) observer.committing?.();
     },
-    followed: followed => {
-      a.followed(followed);
-      b.followed(followed);
+    committed: committed => {
+      for (const observer of observers) observer.committed?.(committed);
     },
     failed: error => {
-      a.failed(error);
-      b.failed(error);
+      for (const observer of observers) observer.failed?.(error);
     },
     drifted: repair => {
-      a.drifted(repair);
-      b.drifted(repair);
+      for (const observer of observers) observer.drifted?.(repair);
     },
   };
 }
-
-export const NOBODY: Observer = {
-  noted: () => {},
-  following: () => {},
-  followed: () => {},
-  failed: () => {},
-  drifted: () => {},
-};

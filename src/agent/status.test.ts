@@ -28,7 +28,7 @@ function setUp() {
     keeper.noted([event]);
   };
   const follow = (ops: readonly Op[] = OPS, seen: Cluster = cluster) =>
-    keeper.followed({ cluster: seen, ops, names: ['Pod shop/web'], tookMs: 5, read: false });
+    keeper.committed({ cluster: seen, ops, names: ['Pod shop/web'], tookMs: 5, dumped: false });
   const wait = (ms: number) => {
     atMs += ms;
   };
@@ -41,7 +41,7 @@ describe('StatusKeeper', () => {
     note();
     wait(10);
     expect(keeper.status()).toMatchObject({ pending: 1, lagMs: 10 });
-    keeper.following();
+    keeper.committing();
     note(); // comes while the batch is under way
     wait(5);
     follow();
@@ -53,11 +53,11 @@ describe('StatusKeeper', () => {
   test('keeps the lag over an attempt that failed', () => {
     const { keeper, note, follow, wait } = setUp();
     note();
-    keeper.following();
+    keeper.committing();
     keeper.failed(new Error('ENOMEM'));
     wait(100);
     expect(keeper.status()).toMatchObject({ lagMs: 100, failuresInARow: 1, lastError: 'ENOMEM' });
-    keeper.following();
+    keeper.committing();
     follow();
     expect(keeper.status()).toMatchObject({ lagMs: 0, failuresInARow: 0, totals: { failures: 1 } });
   });
@@ -66,13 +66,13 @@ describe('StatusKeeper', () => {
     const { keeper, note, follow, wait } = setUp();
     note();
     expect(keeper.pod(POD.key)).toBeUndefined();
-    keeper.following();
+    keeper.committing();
     follow();
     expect(keeper.pod(POD.key)).toMatchObject({ sinceMs: 1000 });
     wait(50);
     note();
     expect(keeper.pod(POD.key)?.sinceMs).toBeUndefined();
-    keeper.following();
+    keeper.committing();
     expect(keeper.pod(POD.key)?.sinceMs).toBeUndefined();
     follow();
     expect(keeper.pod(POD.key)).toMatchObject({ sinceMs: 1000 });
@@ -82,7 +82,7 @@ describe('StatusKeeper', () => {
     const { keeper, note, follow } = setUp();
     for (const value of [POD, null, { ...POD, node: 'two' }]) {
       note(value);
-      keeper.following();
+      keeper.committing();
       follow();
       expect(keeper.pod(POD.key) !== undefined).toBe(value === POD);
     }
@@ -101,7 +101,7 @@ describe('StatusKeeper', () => {
   test('counts a look that found nothing to do as a proof, not as a commit', async () => {
     const { keeper, follow } = setUp();
     follow([]);
-    await keeper.inForce;
+    await keeper.firstProgrammed;
     expect(keeper.status()).toMatchObject({ equalAtMs: 1000, commits: [], totals: { commits: 0 } });
   });
 

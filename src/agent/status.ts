@@ -9,16 +9,17 @@ import {
   type PodKey,
 } from '../model/cluster.ts';
 import type { Problem } from '../model/problem.ts';
+import type { Committed } from './committed.ts';
 import { type Age, Backlog } from './latency.ts';
-import type { Followed, Observer } from './observer.ts';
+import type { Observer } from './observer.ts';
 
 /** Times are milliseconds since 1970; ages and durations are milliseconds. */
 export interface AgentStatus {
   readonly node: string;
   readonly startedAtMs: number;
-  /** Every source has told all it holds. */
+  /** Every source has listed all that it holds. */
   readonly synced: boolean;
-  /** When the kernel was last found or made equal to what should stand. */
+  /** When the kernel was last found or made equal to the desired state. */
   readonly equalAtMs?: number;
   /** When the kernel was last read back whole. */
   readonly readAtMs?: number;
@@ -85,9 +86,9 @@ const MOST_UNREAD_AGES = 10_000;
 const REAL_CLOCKS: Clocks = { date: Date.now, now: () => performance.now() };
 
 export class StatusKeeper implements Observer {
-  /** Settled when the first rules are in force, or were found to be. */
-  readonly inForce: Promise<void>;
-  readonly #inForce = Promise.withResolvers<void>();
+  /** Settled when the first rules are programmed, or were found to be. */
+  readonly firstProgrammed: Promise<void>;
+  readonly #firstProgrammed = Promise.withResolvers<void>();
   readonly #node: string;
   readonly #clocks: Clocks;
   readonly #startedAtMs: number;
@@ -113,7 +114,7 @@ export class StatusKeeper implements Observer {
   #ages: Age[] = [];
 
   constructor(node: string, clocks: Clocks = REAL_CLOCKS) {
-    this.inForce = this.#inForce.promise;
+    this.firstProgrammed = this.#firstProgrammed.promise;
     this.#node = node;
     this.#clocks = clocks;
     this.#startedAtMs = clocks.date();
@@ -191,23 +192,29 @@ export class StatusKeeper implements Observer {
     for (const event of events) if (event.type === 'pod') this.#touched.add(event.key);
   }
 
-  following(): void {
+  committing(): void {
     this.#backlog.take();
     for (const key of this.#touched) this.#taken.push(key);
     this.#touched.clear();
   }
 
-  followed({ cluster, ops, names, tookMs, read }: Followed): void {
+  committed({
+    cluster,
+    ops,
+    names,
+    tookMs,
+    dumped,
+  }: Pick<Committed, 'cluster' | 'ops' | 'names' | 'tookMs' | 'dumped'>): void {
     const atMs = this.#clocks.date();
     this.#cluster = cluster;
     this.#equalAtMs = atMs;
-    if (read) this.#readAtMs = atMs;
+    if (dumped) this.#readAtMs = atMs;
     this.#failuresInARow = 0;
     this.#keepAges(this.#backlog.arrived(this.#clocks.now()));
     for (const key of this.#taken) this.#programmed(key, atMs);
     this.#taken = [];
-    this.#inForce.resolve();
-    if (ops.length > 0) this.#committed({ atMs, operations: ops.length, tookMs, names });
+    this.#firstProgrammed.resolve();
+    if (ops.length > 0) this.#record({ atMs, operations: ops.length, tookMs, names });
   }
 
   failed(error: unknown): void {
@@ -223,12 +230,12 @@ export class StatusKeeper implements Observer {
 
   #programmed(key: PodKey, atMs: number): void {
     const pod = this.#cluster.pods.get(key);
-    const isInForce = pod?.node === this.#node && isSelectable(pod) && pod.addresses.length > 0;
-    if (!isInForce) this.#since.delete(key);
+    const isProgrammed = pod?.node === this.#node && isSelectable(pod) && pod.addresses.length > 0;
+    if (!isProgrammed) this.#since.delete(key);
     else if (!this.#since.has(key)) this.#since.set(key, atMs);
   }
 
-  #committed(commit: CommitRecord): void {
+  #record(commit: CommitRecord): void {
     const kept = { ...commit, names: commit.names.slice(0, MOST_NAMES) };
     this.#commits = [kept, ...this.#commits.slice(0, MOST_COMMITS - 1)];
     this.#totals.commits++;

@@ -36,7 +36,7 @@ async function serve(networkNamespace: string, cutsConnections = true): Promise<
 function follow(): void {
   const cluster = new ClusterState();
   cluster.apply({ type: 'namespace', key: 'shop', value: { name: 'shop', labels: { team: 'a' } } });
-  keeper.followed({ cluster, ops: [], names: [], tookMs: 1, read: true });
+  keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: true });
 }
 
 test('readCluster() and findExpected() take nothing from an agent that has not read its cluster', async () => {

@@ -6,7 +6,7 @@ import type { CommitBarrier } from '../agent/commitbarrier.ts';
 import type { StaleConntrack } from '../agent/connections/staleconntrack.ts';
 import type { StatusKeeper } from '../agent/status.ts';
 import { sleep } from '../async/sleep.ts';
-import type { ClusterEvent, PodKey } from '../model/cluster.ts';
+import type { PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Admission } from '../network/attach/admission.ts';
 import { NamespaceHelper } from '../network/attach/helper.ts';
@@ -21,8 +21,6 @@ import type { Sandbox } from '../network/sandboxes/sandbox.ts';
 import { ownAddresses } from './ownaddresses.ts';
 
 export interface PodNetworkParts extends CniParts {
-  /** Looks at what a source tells. */
-  follow(events: readonly ClusterEvent[]): void;
   close(): Promise<void>;
 }
 
@@ -31,13 +29,13 @@ const PATIENCE_MS = 1500;
 const POLL_MS = 10;
 
 export interface PodNetworkNeeds {
-  readonly local: LocalPods;
-  readonly agent: Pick<Agent, 'note' | 'cluster'>;
-  readonly keeper: StatusKeeper;
-  readonly arrivals: Pick<CommitBarrier, 'inForce'>;
+  readonly localPods: LocalPods;
+  readonly agent: Pick<Agent, 'note' | 'cluster' | 'observe'>;
+  readonly status: StatusKeeper;
+  readonly barrier: Pick<CommitBarrier, 'programmed'>;
   /** Hears what keeps the node from taking further pods, and when nothing does any more. */
   readonly onNetworkUnavailable: (unavailable: NetworkError | undefined) => void;
-  readonly old: StaleConntrack;
+  readonly staleConntrack: StaleConntrack;
   readonly log: Logger;
 }
 
@@ -45,10 +43,11 @@ export interface PodNetworkNeeds {
 export function openPodNetwork(
   how: 'attach' | 'chained',
   node: string,
-  { local, agent, keeper, arrivals, onNetworkUnavailable, old, log }: PodNetworkNeeds,
+  needs: PodNetworkNeeds,
 ): PodNetworkParts {
-  const admission = admissionTo({ local, agent, keeper, arrivals, old });
-  if (how === 'chained') return { admission, follow: () => {}, close: async () => {} };
+  const admission = admissionTo(needs);
+  if (how === 'chained') return { admission, close: async () => {} };
+  const { localPods, agent, status, onNetworkUnavailable, staleConntrack, log } = needs;
   const links = new NodeLinks();
   const helper = new NamespaceHelper();
   const table = new PodTableSocket();
@@ -59,21 +58,23 @@ export function openPodNetwork(
     ports: new HostPorts(
       table,
       () => links.given(),
-      wanted => forgetLed(old, wanted),
+      wanted => forgetRedirected(staleConntrack, wanted),
     ),
     admission,
     cluster: () => agent.cluster,
-    livingPods: () => livingPods(local, keeper),
-    claimed: () => local.addresses(),
+    livingPods: () => livingPods(localPods, status),
+    claimed: () => localPods.addresses(),
     onNetworkUnavailable,
     log,
+  });
+  agent.observe({
+    noted: events => {
+      if (events.some(({ type }) => type === 'node')) network.nodesChanged();
+    },
   });
   return {
     network,
     admission,
-    follow: events => {
-      if (events.some(({ type }) => type === 'node')) network.nodesChanged();
-    },
     close: async () => {
       network.close();
       links.close();
@@ -83,38 +84,32 @@ export function openPodNetwork(
   };
 }
 
-function admissionTo({
-  local,
-  agent,
-  keeper,
-  arrivals,
-  old,
-}: Omit<PodNetworkNeeds, 'onNetworkUnavailable' | 'log'>): Admission {
+function admissionTo({ localPods, agent, status, barrier, staleConntrack }: PodNetworkNeeds): Admission {
   return {
     admit: async sandbox => {
-      agent.note(local.started(sandbox), { urgent: true });
+      agent.note(localPods.started(sandbox), { urgent: true });
       const deadlineMs = performance.now() + PATIENCE_MS;
-      await within(PATIENCE_MS, arrivals.inForce());
-      // What is still missing is a source's to tell: nothing says when.
-      while (!isProgrammed(sandbox, local, keeper)) {
-        if (performance.now() > deadlineMs) throw tooLate(sandbox, local);
+      await within(PATIENCE_MS, barrier.programmed());
+      // What is still missing comes from a source: nothing says when.
+      while (!isProgrammed(sandbox, localPods, status)) {
+        if (performance.now() > deadlineMs) throw tooLate(sandbox, localPods);
         await pause(POLL_MS);
       }
-      await within(PATIENCE_MS, old.cleared(sandbox.addresses));
+      await within(PATIENCE_MS, staleConntrack.flushed(sandbox.addresses));
     },
-    adopt: sandbox => agent.note(local.started(sandbox)),
+    adopt: sandbox => agent.note(localPods.started(sandbox)),
     withdraw: id => {
-      const addresses = local.addressesOf(id);
-      agent.note(local.stopped(id));
-      old.left(addresses);
+      const addresses = localPods.addressesOf(id);
+      agent.note(localPods.stopped(id));
+      staleConntrack.released(addresses);
     },
   };
 }
 
-/** What is addressed to the node's own addresses, or was before it was led on. */
-function forgetLed(old: StaleConntrack, wanted: (flow: Flow) => boolean): Promise<void> {
+/** What is addressed to the node's own addresses, or was before it was redirected. */
+function forgetRedirected(staleConntrack: StaleConntrack, wanted: (flow: Flow) => boolean): Promise<void> {
   const own = ownAddresses();
-  return old.led(flow => wanted(flow) && (flow.viaService === true || own.has(flow.to)));
+  return staleConntrack.redirected(flow => wanted(flow) && (flow.viaService === true || own.has(flow.to)));
 }
 
 async function within(ms: number, event: Promise<void>): Promise<void> {
@@ -123,22 +118,22 @@ async function within(ms: number, event: Promise<void>): Promise<void> {
   waiting.abort();
 }
 
-function isProgrammed({ key, addresses }: Sandbox, local: LocalPods, keeper: StatusKeeper): boolean {
-  if (!local.knows(key)) return false;
-  const found = keeper.pod(key);
+function isProgrammed({ key, addresses }: Sandbox, localPods: LocalPods, status: StatusKeeper): boolean {
+  if (!localPods.knows(key)) return false;
+  const found = status.pod(key);
   return found?.sinceMs !== undefined && addresses.every(address => found.pod.addresses.includes(address));
 }
 
-function tooLate({ key }: Sandbox, local: LocalPods): NetworkError {
+function tooLate({ key }: Sandbox, localPods: LocalPods): NetworkError {
   return new NetworkError(
     'unavailable',
-    local.knows(key)
+    localPods.knows(key)
       ? `the rules of ${key} are not in force after ${PATIENCE_MS / 1000} s; the pod must wait for them`
       : `${key} is not known on this node after ${PATIENCE_MS / 1000} s; the pod must wait until policy can select it`,
   );
 }
 
-function livingPods(local: LocalPods, keeper: StatusKeeper): ReadonlySet<PodKey> | undefined {
-  const { synced, lostSources } = keeper.status();
-  return synced && lostSources.length === 0 ? local.living() : undefined;
+function livingPods(localPods: LocalPods, status: StatusKeeper): ReadonlySet<PodKey> | undefined {
+  const { synced, lostSources } = status.status();
+  return synced && lostSources.length === 0 ? localPods.living() : undefined;
 }

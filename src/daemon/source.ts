@@ -11,6 +11,7 @@ import { type SourceStatus, watchCluster } from '../kube/watch/source.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import { type Problem, problemText } from '../model/problem.ts';
 import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
+import type { NetworkError } from '../network/error.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 
 export interface SourceOptions {
@@ -20,12 +21,12 @@ export interface SourceOptions {
 }
 
 export interface AgentSource {
-  /** Until what was read may replace the rules that stand, or the signal. */
+  /** Settles when what was read may replace the rules in force, or at the signal. */
   synced(stop: AbortSignal): Promise<void>;
-  /** Tells the cluster, where there is one; never waits. */
-  tell(notice: EventSpec): void;
-  /** Whether this node's network takes further pods, where there is a cluster to tell; never waits. */
-  tellNode(unavailable: Unavailable | undefined): void;
+  /** Reports to the cluster, where there is one; never waits. */
+  report(notice: EventSpec): void;
+  /** Whether this node's network takes further pods, where there is a cluster; never waits. */
+  reportNode(unavailable: Unavailable | undefined): void;
   close(): Promise<void>;
 }
 
@@ -59,7 +60,7 @@ async function openApiServer(
     throw new CommandError((error as Error).message);
   });
   log.info({ server: access.server }, 'reading the cluster');
-  const onProblems = tellBoth(watcher, log);
+  const onProblems = reportToBoth(watcher, log);
   const onSource = (status: SourceStatus) => {
     logStatus(log, status);
     watcher.onSource(status);
@@ -73,7 +74,12 @@ async function openApiServer(
     { onEvents, onProblems, onSource },
     { node, onEventTrouble, onConditionTrouble },
   );
-  return { synced: stop => Promise.race([ready, aborted(stop)]), tell, tellNode, close };
+  return {
+    synced: stop => Promise.race([ready, aborted(stop)]),
+    report: tell,
+    reportNode: tellNode,
+    close,
+  };
 }
 
 /** What is known already, then what the files say: to read a kubeconfig takes a second. */
@@ -111,29 +117,29 @@ async function openManifests(
     throw new CommandError(`cannot read --manifests ${root}: ${(error as Error).message}`);
   });
   const { watchManifests } = await import('../files/source.ts'); // its libraries would be 8 MB of every agent
-  const onProblems = tellBoth(watcher, log);
+  const onProblems = reportToBoth(watcher, log);
   const watch = watchManifests(root, { onEvents, onProblems });
   return {
     synced: stop => wholeOrNothingToLose(watch, log, stop),
-    tell: () => {},
-    tellNode: () => {},
+    report: () => {},
+    reportNode: () => {},
     close: () => watch.close(),
   };
 }
 
 /**
- * Waits until the manifests may replace what stands. A file that cannot be read at the very start may have said
- * "deny" to the agent before us: its rules stay until the file can be read. Where no rules stand, what can be
+ * Waits until the manifests may replace the rules in force. A file that cannot be read at the very start may have said
+ * "deny" to the agent before us: its rules stay until the file can be read. Where there are no rules, what can be
  * read is better than nothing.
  */
 async function wholeOrNothingToLose(source: ManifestWatch, log: Logger, stop: AbortSignal): Promise<void> {
   const { complete } = await source.ready;
-  if (complete || !(await rulesStand())) return;
-  log.error({}, 'some manifests cannot be read yet; the rules that stand stay as they are until they can');
+  if (complete || !(await rulesAreInForce())) return;
+  log.error({}, 'some manifests cannot be read yet; the rules in force stay as they are until they can');
   await Promise.race([source.whole, aborted(stop)]);
 }
 
-async function rulesStand(): Promise<boolean> {
+async function rulesAreInForce(): Promise<boolean> {
   const kernel = await openNftKernel();
   try {
     return (await kernel.dump()).ruleset.tables.size > 0;
@@ -142,7 +148,7 @@ async function rulesStand(): Promise<boolean> {
   }
 }
 
-function tellBoth(watcher: SourceWatcher, log: Logger): (problems: readonly Problem[]) => void {
+function reportToBoth(watcher: SourceWatcher, log: Logger): (problems: readonly Problem[]) => void {
   return problems => {
     logProblems(log, problems);
     watcher.onProblems(problems);
@@ -156,4 +162,11 @@ function logProblems(log: Logger, problems: readonly Problem[]): void {
     log[severity === 'error' ? 'error' : 'warn']({ file, object, field }, problemText(problem));
   }
   if (problems.length === 0) log.info({}, 'no problems in what was read any more');
+}
+
+/** What is reported of the Node. */
+export function networkCondition(unavailable: NetworkError | undefined): Unavailable | undefined {
+  if (unavailable === undefined) return undefined;
+  const reason = unavailable.code === 'exhausted' ? 'PodAddressesExhausted' : 'PodNetworkNotReady';
+  return { reason, message: `${unavailable.message}: further pods must wait, running ones stay as they are` };
 }

@@ -3,9 +3,10 @@
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { Logger } from 'pino';
+import type { Agent } from '../agent/agent.ts';
+import type { CommitBarrier } from '../agent/commitbarrier.ts';
 import type { PodStarts } from '../health/startchecks.ts';
 import type { EventSpec } from '../kube/report/event.ts';
-import type { ClusterEvent } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { LocalPods } from '../network/sandboxes/localpods.ts';
 import type { StaleConntrack } from '../network/sandboxes/staleconntrack.ts';
@@ -67,44 +68,45 @@ export function lateNotice({ key, uid, message }: LateStart): EventSpec {
   return { about, type: 'Warning', reason: 'RulesLate', note: message };
 }
 
-/** What the gate needs of the agent. */
-export interface GateAgent {
-  note(events: readonly ClusterEvent[], options?: { urgent: boolean }): void;
-  inForce(): Promise<void>;
-  readonly predecessors: StaleConntrack;
-  onLate(late: LateStart): void;
+/** What the gate hands pods to, and whom it asks. */
+export interface GateNeeds {
+  readonly localPods: LocalPods;
+  readonly agent: Pick<Agent, 'note'>;
+  readonly barrier: Pick<CommitBarrier, 'programmed'>;
+  readonly staleConntrack: StaleConntrack;
+  readonly onLate: (late: LateStart) => void;
+  readonly log: Logger;
 }
 
 export class PodGate {
   readonly starts: Starts;
-  readonly #pods: LocalPods;
-  readonly #log: Logger;
+  readonly #needs: GateNeeds;
   #gate: StartGate | undefined;
 
-  constructor(starts: Starts, pods: LocalPods, log: Logger) {
+  constructor(starts: Starts, needs: GateNeeds) {
     this.starts = starts;
-    this.#pods = pods;
-    this.#log = log;
+    this.#needs = needs;
     const fields = { startGate: starts.gate.on ? 'nri' : 'off', unknownPods: starts.unknownPods };
     if (!starts.gate.on)
-      log.info(fields, `start gate off, ${starts.gate.why}; unknown pods: ${starts.unknownPods}`);
+      needs.log.info(fields, `start gate off, ${starts.gate.why}; unknown pods: ${starts.unknownPods}`);
   }
 
   /** Until the signal; at once where the gate is off. */
-  async run(agent: GateAgent, signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     const { gate, nriSocket, timeoutMs, unknownPods } = this.starts;
     if (!gate.on || signal.aborted) return;
+    const { localPods, agent, barrier, staleConntrack, onLate, log } = this.#needs;
     const { StartGate } = await import('../network/sandboxes/startgate.ts');
     this.#gate = new StartGate({
       connect: () => connect(nriSocket),
-      pods: this.#pods,
+      pods: localPods,
       note: (events, urgent) => agent.note(events, { urgent }),
-      inForce: () => agent.inForce(),
-      predecessors: agent.predecessors,
+      programmed: () => barrier.programmed(),
+      staleConntrack,
       timeoutMs,
       unknownPods,
-      log: this.#log,
-      onLate: late => agent.onLate(late),
+      log,
+      onLate,
     });
     await this.#gate.run(signal);
   }

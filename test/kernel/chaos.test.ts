@@ -18,6 +18,7 @@ import type { Kernel } from '../../src/nft/kernel.ts';
 import { NO_OWNERS } from '../../src/nft/missingfeature.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import { eventsOf, historyArbitrary } from '../support/event-arbitrary.ts';
+import { hasted } from '../support/hasted.ts';
 import { arrivals, Prober, type Trail } from '../support/prober.ts';
 import { ALLOWED_PORT, buildSite, FIRM_FLOWS, firmEvents, NODE, openIn } from '../support/site.ts';
 import { withoutSizes } from '../support/withoutsizes.ts';
@@ -115,7 +116,7 @@ class Walk {
       },
       engine: () => new Incremental(NODE),
       log: { debug: line, info: line, warn: line, error: line },
-      now: () => performance.now() * HASTE,
+      timing: hasted(HASTE),
       patienceMs: 3000 * HASTE,
     });
     for (const event of eventsOf(this.state)) this.#agent.note([event]);

@@ -220,7 +220,7 @@ test('`sluice inspect` and `sluice trace` say what a kernel lacks that the agent
   const keeper = new StatusKeeper(NODE);
   const { cluster } = await loadManifests(manifests);
   keeper.setSynced();
-  keeper.followed({ cluster, ops: [], names: [], tookMs: 1, read: true });
+  keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: true });
   const networkNamespace = netns.exec('readlink', ['/proc/self/ns/net']).trim();
   const identity = { networkNamespace, cutsConnections: true };
   const server = await serveRpc({

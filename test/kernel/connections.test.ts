@@ -450,7 +450,7 @@ class Following {
       open: () => onNode(() => openNftKernel()),
       engine: () => (what === 'cut' ? new Incremental('n1') : withoutMidStreamGuard(new Incremental('n1'))),
       log,
-      afterCommit: committed => this.live?.follow(committed),
+      observers: [{ committed: committed => this.live?.follow(committed) }],
     });
     this.#agent.note(events);
     this.#ended = this.#agent.run(this.#stop.signal);

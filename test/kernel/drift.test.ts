@@ -136,7 +136,7 @@ test('an agent that is restarted over the right rules adopts the tables and chan
   expect(await reader.owner()).toBe('nobody');
   const second = startAgent();
   await second.inForce();
-  expect(second.output).toContain('rules in force: what stood was right');
+  expect(second.output).toContain('rules in force: those in the kernel were right');
   const after = await reader.dump();
   expect(await reader.owner()).toBe('another');
   expect(after.ruleset).toEqual(before.ruleset);

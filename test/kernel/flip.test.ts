@@ -14,6 +14,7 @@ import { type Cidr, parseCidr } from '../../src/model/address.ts';
 import type { ClusterEvent } from '../../src/model/cluster.ts';
 import type { Peer, Policy } from '../../src/model/policy.ts';
 import type { LabelSelector, Labels, PodSelector } from '../../src/model/selector.ts';
+import { hasted } from '../support/hasted.ts';
 import { type ProbedFlow, Prober, type Trail } from '../support/prober.ts';
 import { buildSite, HOSTS, NODE, openIn, podEvent, siteEvents } from '../support/site.ts';
 
@@ -163,7 +164,7 @@ test.each(Object.entries(FLIPPING))(
       open: () => openIn(lab),
       engine: () => new Incremental(NODE),
       log: { debug: count, info: count, warn: fail, error: fail },
-      now: () => performance.now() * HASTE,
+      timing: hasted(HASTE),
     });
     agent.note([...siteEvents(), ...states[0]]);
     const running = agent.run(stop.signal);

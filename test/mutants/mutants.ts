@@ -486,7 +486,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'start gate: whoever had the address before may go on',
     file: 'src/network/sandboxes/startgate.ts',
-    find: 'predecessors.cleared(sandbox.addresses)',
+    find: 'staleConntrack.flushed(sandbox.addresses)',
     replace: 'undefined',
     test: 'src/network/sandboxes/startgate.test.ts',
   },

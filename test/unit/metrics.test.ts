@@ -41,8 +41,8 @@ function follow(): void {
   cluster.apply(EVENT);
   keeper.setSynced();
   keeper.noted([EVENT, EVENT]);
-  keeper.following();
-  keeper.followed({ cluster, ops: [{ op: 'delTable', family: 'ip' }], names: [], tookMs: 1, read: true });
+  keeper.committing();
+  keeper.committed({ cluster, ops: [{ op: 'delTable', family: 'ip' }], names: [], tookMs: 1, dumped: true });
 }
 
 const get = (path: string) => fetch(`http://127.0.0.1:${server.port}${path}`);

@@ -76,8 +76,8 @@ function followed(read = false): void {
   cluster.apply({ type: 'pod', key: POD.key, value: POD });
   cluster.apply({ type: 'policy', key: POLICY.id, value: POLICY });
   keeper.noted([{ type: 'pod', key: POD.key, value: POD }]);
-  keeper.following();
-  keeper.followed({ cluster, ops: [], names: [], tookMs: 1, read });
+  keeper.committing();
+  keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: read });
 }
 
 function inForce(): void {

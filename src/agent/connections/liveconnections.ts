@@ -13,21 +13,14 @@ import { addressOwners, type Cluster, type Pod } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { Direction } from '../../model/policy.ts';
 import type { Connection, Conntrack } from '../../nft/conntrack.ts';
-import type { Op } from '../../nft/plan/op.ts';
-import type { Ruleset } from '../../nft/ruleset.ts';
 import { evaluator } from '../../semantics/evaluate.ts';
 import { flowText } from '../../semantics/flowtext.ts';
-import type { Log } from '../agent.ts';
+import type { Committed } from '../committed.ts';
+import type { Log } from '../log.ts';
 import { type AffectedAddresses, affectedAddresses, merge } from './tightening.ts';
 
-/** What stands since a commit. */
-export interface Committed {
-  readonly cluster: Cluster;
-  readonly ruleset: Ruleset;
-  readonly ops: readonly Op[];
-  /** Others may have changed what stood before: nobody knows what was allowed. */
-  readonly unknownBefore: boolean;
-}
+/** What it needs to know of a commit. */
+export type Programmed = Pick<Committed, 'cluster' | 'ruleset' | 'ops' | 'unknownBefore'>;
 
 export interface LiveConnectionsOptions {
   readonly conntrack: Conntrack;
@@ -53,7 +46,7 @@ export class LiveConnections {
   readonly #log: Log;
   /** Since the agent started. */
   readonly counts: CutCounts = { looks: 0, judged: 0, cut: 0 };
-  #last: Committed | undefined;
+  #last: Programmed | undefined;
   #concern: AffectedAddresses = 'nobody';
   #looking: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -66,7 +59,7 @@ export class LiveConnections {
   }
 
   /** Never waits. */
-  follow(committed: Committed): void {
+  follow(committed: Programmed): void {
     const before = committed.unknownBefore ? undefined : this.#last?.ruleset;
     const first = this.#last === undefined;
     this.#last = committed;
@@ -115,7 +108,7 @@ export class LiveConnections {
     this.#log.error(fields, `live connections could not be judged: ${error.message}`);
   }
 
-  async #look(concern: 'everybody' | ReadonlySet<Address>, committed: Committed): Promise<void> {
+  async #look(concern: 'everybody' | ReadonlySet<Address>, committed: Programmed): Promise<void> {
     const startMs = performance.now();
     const checker = new ConnectionChecker(committed, this.#ownAddresses());
     const denied: Connection[] = [];
@@ -145,13 +138,13 @@ export class LiveConnections {
 
 /** Judges the connections that this node enforces policy on. */
 export class ConnectionChecker {
-  readonly #committed: Committed;
+  readonly #committed: Programmed;
   readonly #own: ReadonlySet<Address>;
   readonly #known = new Map<string, boolean>();
   #evaluate: ReturnType<typeof evaluator> | undefined;
   judged = 0;
 
-  constructor(committed: Committed, own: ReadonlySet<Address>) {
+  constructor(committed: Programmed, own: ReadonlySet<Address>) {
     this.#committed = committed;
     this.#own = own;
   }

@@ -38,9 +38,9 @@ test('what has an address of who left at an end is forgotten before the next one
   const [to, from] = [flow('10.0.0.1', '10.0.0.2'), flow('10.0.0.2', '10.0.0.3')];
   const { old, deleted, said } = table(to, from, flow('10.0.0.1', '10.0.0.3'));
   old.sweep();
-  old.left([at('10.0.0.2')]);
-  old.left([at('10.0.0.4')]);
-  await old.cleared([at('10.0.0.2')]);
+  old.released([at('10.0.0.2')]);
+  old.released([at('10.0.0.4')]);
+  await old.flushed([at('10.0.0.2')]);
   expect(deleted).toEqual([to, from]);
   expect(said).toEqual(['forgot 2 open connections of who had 10.0.0.2, 10.0.0.4 before']);
 });
@@ -49,7 +49,7 @@ test('nobody is cleared before the first sweep, which forgets what leads to nobo
   const [vacant, other] = [flow('10.0.0.1', '10.0.0.9'), flow('10.0.0.1', '10.0.0.2')];
   const { old, deleted } = table(vacant, other);
   let isCleared = false;
-  const cleared = old.cleared([at('10.0.0.9')]).then(() => {
+  const cleared = old.flushed([at('10.0.0.9')]).then(() => {
     isCleared = true;
   });
   await setImmediate();
@@ -62,9 +62,9 @@ test('nobody is cleared before the first sweep, which forgets what leads to nobo
 test('of those that a port led only what was led is forgotten, and where there is none nothing is said', async () => {
   const [udp, tcp] = [flow('10.0.0.1', '10.0.0.2'), flow('10.0.0.1', '10.0.0.2', 'TCP')];
   const { old, deleted, said } = table(udp, tcp);
-  await old.led(({ protocol }) => protocol === 'UDP');
+  await old.redirected(({ protocol }) => protocol === 'UDP');
   expect(deleted).toEqual([udp]);
-  await old.led(() => false);
+  await old.redirected(() => false);
   expect(said).toEqual(['forgot 1 open connection of who had a host port before']);
 });
 
@@ -72,7 +72,7 @@ test('a table that cannot be read keeps no pod from starting', async () => {
   const { old, conntrack, said } = table();
   conntrack.read = () => Promise.reject(new Error('ENOMEM'));
   old.sweep();
-  await old.cleared([at('10.0.0.2')]);
+  await old.flushed([at('10.0.0.2')]);
   expect(said).toEqual([
     'open connections of who had addresses that no pod has before are left to policy: ENOMEM',
   ]);

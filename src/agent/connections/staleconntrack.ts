@@ -3,12 +3,11 @@
  * they said goes on, accepted before any rule is asked, to whoever comes next. To find them it walks its whole table,
  * some milliseconds even where that is empty: so that is done when somebody leaves, and not when the next one waits.
  */
-
 import { sleep } from '../../async/sleep.ts';
 import type { Address } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { Connection, Conntrack } from '../../nft/conntrack.ts';
-import type { Log } from '../agent.ts';
+import type { Log } from '../log.ts';
 
 type Wanted = (flow: Flow) => boolean;
 
@@ -39,7 +38,7 @@ export class StaleConntrack {
   }
 
   /** Nobody has these addresses any more. Never waits. */
-  left(addresses: readonly Address[]): void {
+  released(addresses: readonly Address[]): void {
     if (addresses.length === 0) return;
     const round = this.#vacated ?? this.#nextRound();
     for (const address of addresses) round.add(address);
@@ -71,12 +70,12 @@ export class StaleConntrack {
   }
 
   /** Settles when nothing of theirs is left at these addresses; not before the first sweep. Never rejects. */
-  async cleared(addresses: readonly Address[]): Promise<void> {
+  async flushed(addresses: readonly Address[]): Promise<void> {
     await Promise.all([this.#sweeping, ...addresses.map(address => this.#leaving.get(address))]);
   }
 
   /** Those that the node's ports lead elsewhere from now on. Never rejects. */
-  async led(wanted: Wanted): Promise<void> {
+  async redirected(wanted: Wanted): Promise<void> {
     await this.#forget('all', wanted, 'a host port');
   }
 

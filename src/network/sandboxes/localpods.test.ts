@@ -49,7 +49,7 @@ class World {
 
 function world(...events: ClusterEvent[]): World {
   const made = new World();
-  return made.hear(made.pods.told(events));
+  return made.hear(made.pods.merge(events));
 }
 
 test('a pod that the API server tells without an address has the one of its sandbox', () => {
@@ -62,9 +62,9 @@ test('what the API server says later replaces all but the addresses, and no news
   const w = world(told(pod('shop/web', 'u1', [])));
   w.hear(w.pods.started(sandbox('shop/web', 'u1', ['10.0.0.1'])));
   const before = w.said;
-  w.hear(w.pods.told([told(pod('shop/web', 'u1', ['10.0.0.1']))]));
+  w.hear(w.pods.merge([told(pod('shop/web', 'u1', ['10.0.0.1']))]));
   expect(w.said).toBe(before);
-  w.hear(w.pods.told([told(pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'other' } }))]));
+  w.hear(w.pods.merge([told(pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'other' } }))]));
   expect(w.state.pods.get('shop/web')?.labels).toEqual({ app: 'other' });
 });
 
@@ -86,7 +86,7 @@ test('a successor by the same name is taken for another pod, until the API serve
     labels: { app: 'new' },
     addresses: ['10.0.0.2'],
   });
-  w.hear(w.pods.told([told(pod('shop/db-0', 'new', []))]));
+  w.hear(w.pods.merge([told(pod('shop/db-0', 'new', []))]));
   expect(w.state.pods.get('shop/db-0')).toEqual(pod('shop/db-0', 'new', ['10.0.0.2']));
 });
 
@@ -103,9 +103,9 @@ test('an address that ended with its sandbox is nobody’s, and never the dead p
   w.hear(w.pods.started(sandbox('shop/web', 'u1', ['10.0.0.1'])));
   w.hear(w.pods.stopped('shop/web u1'));
   expect(w.addresses('shop/web')).toEqual([]);
-  w.hear(w.pods.told([told(pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'dying' } }))]));
+  w.hear(w.pods.merge([told(pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'dying' } }))]));
   expect(w.addresses('shop/web')).toEqual([]);
-  w.hear(w.pods.told([told(pod('shop/web', 'u2', ['10.0.0.1']))]));
+  w.hear(w.pods.merge([told(pod('shop/web', 'u2', ['10.0.0.1']))]));
   expect(w.addresses('shop/web')).toEqual(['10.0.0.1']);
 });
 
@@ -123,8 +123,8 @@ test('pods of other nodes, of the host’s network, and other objects pass as th
   const node: ClusterEvent = { type: 'node', key: 'n1' };
   const w = world();
   w.hear(w.pods.started(sandbox('shop/host', 'u4', [])));
-  expect(w.pods.told([told(far), node, told(host)])).toEqual([told(far), node, told(host)]);
-  expect(w.pods.told([{ type: 'pod', key: 'shop/far' }])).toEqual([{ type: 'pod', key: 'shop/far' }]);
+  expect(w.pods.merge([told(far), node, told(host)])).toEqual([told(far), node, told(host)]);
+  expect(w.pods.merge([{ type: 'pod', key: 'shop/far' }])).toEqual([{ type: 'pod', key: 'shop/far' }]);
 });
 
 test('a pod that runs on another node by now is not ours, though a sandbox of its name is left here', () => {
@@ -188,7 +188,7 @@ test('whatever is told in whatever order, a pod of this node has no address that
         const box = sandbox(made.key, made.uid, made.addresses);
         if (made.what === 'told') {
           const value = pod(made.key, made.uid, made.addresses, { node: made.node });
-          w.hear(w.pods.told([made.gone ? { type: 'pod', key: made.key } : told(value)]));
+          w.hear(w.pods.merge([made.gone ? { type: 'pod', key: made.key } : told(value)]));
         } else if (made.what === 'started') {
           // A runtime gives an address out once.
           if ([...living.values()].some(other => other.addresses.some(one => box.addresses.includes(one))))
@@ -222,7 +222,7 @@ test('a pod of another node does not have the address of a living sandbox, which
   before.hear(before.pods.started(own));
   const after = world();
   after.hear(after.pods.started(own));
-  after.hear(after.pods.told([claim]));
+  after.hear(after.pods.merge([claim]));
   for (const w of [before, after]) {
     expect(w.addresses('shop/far')).toEqual(['10.0.9.9']);
     expect(w.addresses('shop/web')).toEqual(['10.0.0.5']);
@@ -260,7 +260,7 @@ describe('of pods that are attached by ourselves', () => {
     const w = world();
     w.hear(w.pods.started(attached(['10.0.0.1'])));
     expect([w.pods.knows('shop/web'), w.state.pods.size]).toEqual([false, 0]);
-    w.hear(w.pods.told([told(pod('shop/web', 'u1', ['10.0.0.9']))]));
+    w.hear(w.pods.merge([told(pod('shop/web', 'u1', ['10.0.0.9']))]));
     expect([w.pods.knows('shop/web'), w.addresses('shop/web')]).toEqual([true, ['10.0.0.1']]);
   });
 
@@ -268,7 +268,7 @@ describe('of pods that are attached by ourselves', () => {
     const w = world(told(pod('shop/db-0', 'old', ['10.0.0.1'])));
     w.hear(w.pods.started(attached(['10.0.0.2'], { key: 'shop/db-0', uid: 'new' })));
     expect([w.pods.knows('shop/db-0'), w.addresses('shop/db-0')]).toEqual([false, undefined]);
-    w.hear(w.pods.told([told(pod('shop/db-0', 'new', []))]));
+    w.hear(w.pods.merge([told(pod('shop/db-0', 'new', []))]));
     expect([w.pods.knows('shop/db-0'), w.addresses('shop/db-0')]).toEqual([true, ['10.0.0.2']]);
   });
 
@@ -289,7 +289,7 @@ describe('of pods that are attached by ourselves', () => {
     w.hear(w.pods.stopped('box'));
     expect(w.addresses('shop/web')).toEqual(['10.0.0.1']);
     w.hear(w.pods.stopped('sl 10.0.0.1'));
-    w.hear(w.pods.told([told(pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'dying' } }))]));
+    w.hear(w.pods.merge([told(pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'dying' } }))]));
     expect(w.addresses('shop/web')).toEqual([]);
   });
 
@@ -301,7 +301,7 @@ describe('of pods that are attached by ourselves', () => {
     expect(w.addresses('shop/web')).toEqual(['10.0.0.1']);
     w.hear(w.pods.stopped('sl 10.0.0.1'));
     w.hear(w.pods.lost());
-    w.hear(w.pods.told([told(pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'dying' } }))]));
+    w.hear(w.pods.merge([told(pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'dying' } }))]));
     expect(w.addresses('shop/web'), 'what we took away').toEqual([]);
   });
 

@@ -2,7 +2,7 @@
  * The pods of this node as three tell of them: whoever attaches pods and the runtime know first, and for certain, which
  * sandbox has which address; the API server knows everything else.
  *
- *     API server ──told──▶ ┌───────────┐
+ *     API server ──merge─▶ ┌───────────┐
  *                          │ local pods│ ──events──▶ engine
  *     start gate, attach   │           │
  *     ──started, stopped──▶└───────────┘
@@ -39,8 +39,8 @@ export class LocalPods {
     this.#now = now;
   }
 
-  /** What becomes of what a source tells. */
-  told(events: readonly ClusterEvent[]): ClusterEvent[] {
+  /** Merges what a source reports of pods with what their sandboxes say; other events pass as they are. */
+  merge(events: readonly ClusterEvent[]): ClusterEvent[] {
     return events.flatMap(event => (event.type === 'pod' ? this.#toldOf(event) : [event]));
   }
 

@@ -3,9 +3,9 @@ import type { Address } from '../../model/address.ts';
 
 export interface StaleConntrack {
   /** Nobody has these addresses any more. Never waits. */
-  left(addresses: readonly Address[]): void;
+  released(addresses: readonly Address[]): void;
   /** Who has left was told by nobody perhaps: looks at all addresses that no pod has. Never waits. */
   sweep(): void;
   /** Settles when nothing is open any more to those who had these addresses before. Never rejects. */
-  cleared(addresses: readonly Address[]): Promise<void>;
+  flushed(addresses: readonly Address[]): Promise<void>;
 }

@@ -15,7 +15,7 @@ let stop: AbortController;
 let running: Promise<void>;
 let gate: StartGate;
 let state: ClusterState;
-let inForce: () => Promise<void>;
+let programmed: () => Promise<void>;
 /** Of the connections of who had an address before. */
 let told: string[];
 let late: LateStart[];
@@ -28,7 +28,7 @@ beforeEach(async () => {
   told = [];
   folder = mkdtempSync(join(tmpdir(), 'sluice-gate-'));
   [connections, late, log, state] = [[], [], [], new ClusterState()];
-  inForce = async () => {};
+  programmed = async () => {};
   stop = new AbortController();
 });
 
@@ -50,11 +50,11 @@ function open(timeoutMs = 20_000): void {
     connect: () => connect(path()),
     pods: new LocalPods('n1'),
     note,
-    inForce: () => inForce(),
-    predecessors: {
-      left: addresses => void told.push(`left ${addresses}`),
+    programmed: () => programmed(),
+    staleConntrack: {
+      released: addresses => void told.push(`left ${addresses}`),
       sweep: () => void told.push('sweep'),
-      cleared: async addresses => void told.push(`cleared ${addresses}`),
+      flushed: async addresses => void told.push(`cleared ${addresses}`),
     },
     timeoutMs,
     unknownPods: 'deny',
@@ -76,7 +76,7 @@ test('a pod starts when its rules are in force, and the agent knows it before', 
   open();
   const connection = await taken();
   const rules = Promise.withResolvers<void>();
-  inForce = () => rules.promise;
+  programmed = () => rules.promise;
   let started = false;
   const starting = connection.start(web).then(() => {
     started = true;
@@ -98,7 +98,7 @@ test('a pod that would wait for too long starts, and all are told that it is clo
   runtime = await FakeRuntime.listen(path());
   open(30);
   const connection = await taken();
-  inForce = never;
+  programmed = never;
   await connection.start(web);
   expect(gate.counts).toEqual({ inForce: 0, late: 1, withoutAddress: 0 });
   expect(late).toMatchObject([{ key: 'shop/web', uid: web.uid }]);
@@ -110,7 +110,7 @@ test('the runtime’s own patience, where it has less, is respected', async () =
   runtime = await FakeRuntime.listen(path());
   open();
   const connection = await taken([], 60);
-  inForce = never;
+  programmed = never;
   await connection.start(web);
   expect(gate.counts.late).toBe(1);
 });
@@ -119,7 +119,7 @@ test('pods of the host’s network do not wait, nor those whose address the runt
   runtime = await FakeRuntime.listen(path());
   open();
   const connection = await taken();
-  inForce = never;
+  programmed = never;
   await connection.start(sandbox('kube-system/proxy', [], { linux: null }));
   await connection.start(sandbox('shop/mute', []));
   await connection.start(sandbox('shop/mute-2', []));
@@ -131,7 +131,7 @@ test('names and addresses that are none are no pods, and their starts wait for n
   runtime = await FakeRuntime.listen(path());
   open();
   const connection = await taken();
-  inForce = never;
+  programmed = never;
   await connection.start(sandbox('shop/web', ['10.0.0.1'], { name: '' }));
   await connection.start(sandbox('shop/web', ['10.0.0.1'], { namespace: 'a/b' }));
   await connection.start(sandbox('shop/web', ['10.0.0.999', 'nonsense']));
@@ -152,7 +152,7 @@ test('without a runtime it says so once, and connects when there is one', async 
 test('the runtime is taken in when the rules of all that lives are in force', async () => {
   runtime = await FakeRuntime.listen(path());
   const rules = Promise.withResolvers<void>();
-  inForce = () => rules.promise;
+  programmed = () => rules.promise;
   open();
   let takenIn = false;
   const taking = taken([web]).then(() => {
@@ -166,7 +166,7 @@ test('the runtime is taken in when the rules of all that lives are in force', as
 
 test('a runtime is not kept waiting for long by the rules of what lives', async () => {
   runtime = await FakeRuntime.listen(path());
-  inForce = never;
+  programmed = never;
   open(30);
   await taken([web]);
   expect(log.at(-1)).toMatch(/the rules of the pods that ran before are not in force after 30 ms/);

@@ -36,8 +36,8 @@ export interface StartGateOptions {
   /** Takes what changed; somebody waits for what is urgent. */
   readonly note: (events: readonly ClusterEvent[], urgent: boolean) => void;
   /** Settles when the kernel holds what was noted. */
-  readonly inForce: () => Promise<void>;
-  readonly predecessors: StaleConntrack;
+  readonly programmed: () => Promise<void>;
+  readonly staleConntrack: StaleConntrack;
   /** How long a pod waits at most. */
   readonly timeoutMs: number;
   /** Whether a pod without rules is closed. */
@@ -104,19 +104,19 @@ export class StartGate {
     synchronised: async sandboxes => {
       const known = sandboxes.map(sandboxOf).filter(sandbox => sandbox !== undefined);
       this.#options.note(this.#options.pods.synchronised(known), true);
-      this.#options.predecessors.sweep();
+      this.#options.staleConntrack.sweep();
       // Most of them run already. But a runtime that requires us (docs/start-gate.md) has sandboxes that wait.
-      if (!(await this.#withinLimit(this.#options.inForce()))) {
+      if (!(await this.#withinLimit(this.#options.programmed()))) {
         const message = `start gate: the rules of the pods that ran before are not in force after ${this.#timeoutMs} ms`;
         this.#options.log.warn({}, message);
       }
     },
     started: pod => this.#started(pod),
     stopped: ({ id }) => {
-      const { pods, note, predecessors } = this.#options;
+      const { pods, note, staleConntrack } = this.#options;
       const addresses = pods.addressesOf(id);
       note(pods.stopped(id), false);
-      predecessors.left(addresses);
+      staleConntrack.released(addresses);
     },
   };
 
@@ -160,8 +160,10 @@ export class StartGate {
 
   async #wait(sandbox: Sandbox): Promise<void> {
     const startMs = performance.now();
-    const { inForce: rules, predecessors } = this.#options;
-    const inForce = await this.#withinLimit(rules().then(() => predecessors.cleared(sandbox.addresses)));
+    const { programmed, staleConntrack } = this.#options;
+    const inForce = await this.#withinLimit(
+      programmed().then(() => staleConntrack.flushed(sandbox.addresses)),
+    );
     const waitedMs = performance.now() - startMs;
     this.#waits = [...this.#waits, waitedMs].slice(-MOST_UNREAD_WAITS);
     if (inForce) this.counts.inForce++;

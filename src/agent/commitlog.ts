@@ -1,0 +1,43 @@
+/** What the log says of the agent's rounds: one line for each that changed something, or was the first. */
+import type { ClusterEvent } from '../model/cluster.ts';
+import type { Op } from '../nft/plan/op.ts';
+import { planText } from '../nft/plan/plantext.ts';
+import type { Committed } from './committed.ts';
+import type { Log } from './log.ts';
+import type { Observer } from './observer.ts';
+
+const MOST_NAMES_IN_A_LINE = 5;
+
+export function commitLog(log: Log): Pick<Observer, 'committed' | 'drifted'> {
+  return {
+    committed: committed => logCommit(log, committed),
+    drifted: (repair: readonly Op[]) =>
+      log.warn({ ops: repair.length, repair: planText(repair) }, 'somebody changed our tables; repairing'),
+  };
+}
+
+function logCommit(log: Log, { cause, names, ops, tookMs, cluster }: Committed): void {
+  if (ops.length === 0 && cause === 'look') return;
+  const { pods, policies } = cluster;
+  const fields = { ops: ops.length, tookMs: Math.round(tookMs), pods: pods.size, policies: policies.size };
+  const level = cause === 'change' && ops.length === 0 ? 'debug' : 'info';
+  log[level](fields, commitText({ cause, names, ops }));
+}
+
+function commitText({ cause, names, ops }: Pick<Committed, 'cause' | 'names' | 'ops'>): string {
+  if (cause === 'start')
+    return ops.length === 0 ? 'rules in force: those in the kernel were right' : 'rules in force';
+  if (names.length === 0) return 'rules repaired';
+  return ops.length === 0 ? `nothing to change for ${namesText(names)}` : `rules follow ${namesText(names)}`;
+}
+
+/** `Pod shop/web (gone)`. */
+export function eventName({ type, key, value }: ClusterEvent): string {
+  const noun = { pod: 'Pod ', namespace: 'Namespace ', node: 'Node ', policy: '' }[type];
+  return `${noun}${key}${value === undefined ? ' (gone)' : ''}`;
+}
+
+function namesText(names: readonly string[]): string {
+  const rest = names.length - MOST_NAMES_IN_A_LINE;
+  return names.slice(0, MOST_NAMES_IN_A_LINE).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+}

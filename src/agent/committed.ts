@@ -1,0 +1,24 @@
+/** The record of one round that left the kernel equal to the desired state: for everybody who watches the agent. */
+import type { Cluster } from '../model/cluster.ts';
+import type { Op } from '../nft/plan/op.ts';
+import type { Ruleset } from '../nft/ruleset.ts';
+
+/** Why the kernel is compared with the desired state. */
+export type Cause = 'start' | 'change' | 'look';
+
+export interface Committed {
+  readonly cause: Cause;
+  /** What the rules were made from. */
+  readonly cluster: Cluster;
+  /** What is programmed now. */
+  readonly ruleset: Ruleset;
+  /** What had to be changed for it; empty where the kernel was right already. */
+  readonly ops: readonly Op[];
+  /** What has changed in the cluster since the last round. */
+  readonly names: readonly string[];
+  /** Others may have changed what was programmed before: nobody knows what was allowed. */
+  readonly unknownBefore: boolean;
+  /** The tables were dumped, not taken from the cache. */
+  readonly dumped: boolean;
+  readonly tookMs: number;
+}

@@ -1,0 +1,107 @@
+/**
+ * Decides when the loop does its next round: at once where something is pending and the budget has room, within a
+ * tenth of a second where it has none, and from time to time although nothing happened.
+ */
+import type { Timing } from '../async/timing.ts';
+import { COMMIT_LIMITS, TokenBucket } from './bucket.ts';
+import type { Cause } from './committed.ts';
+import { decide, type Situation } from './decision.ts';
+import type { Look } from './kernelstate.ts';
+
+export class Scheduler {
+  readonly #timing: Timing;
+  readonly #dumpIntervalMs: number;
+  readonly #bucket: TokenBucket;
+  #retry: Situation['retry'];
+  #pendingSinceMs: number | undefined;
+  #urgent = false;
+  #lookAtMs = 0;
+  #dumpedMs: number;
+  #wake: () => void = () => {};
+
+  /** The kernel is dumped every `dumpIntervalMs` although nothing happened. */
+  constructor(timing: Timing, dumpIntervalMs: number) {
+    this.#timing = timing;
+    this.#dumpIntervalMs = dumpIntervalMs;
+    this.#dumpedMs = timing.now();
+    this.#bucket = new TokenBucket(COMMIT_LIMITS, timing.now());
+    this.#retry = { cause: 'start', atMs: timing.now() };
+  }
+
+  /** A change is pending; somebody waits for what is urgent. */
+  noted(urgent: boolean): void {
+    this.#pendingSinceMs ??= this.#timing.now();
+    this.#urgent ||= urgent;
+    this.#wake();
+  }
+
+  /** The kernel is dumped as soon as possible. */
+  requestDump(): void {
+    this.#dumpedMs = Number.NEGATIVE_INFINITY;
+    this.#wake();
+  }
+
+  /** Waits for the next round; answers why it begins, or nothing after the signal. */
+  async next(signal: AbortSignal): Promise<Cause | undefined> {
+    while (!signal.aborted) {
+      const decision = decide(this.#situation());
+      if (decision.kind === 'start') return decision.cause;
+      await this.#sleep(decision.ms, signal);
+    }
+    return undefined;
+  }
+
+  /** All that is pending is in the batch that is made now. */
+  taken(): void {
+    this.#pendingSinceMs = undefined;
+    this.#urgent = false;
+  }
+
+  /** A round begins; answers whether it has to dump the tables. */
+  begin(): Look {
+    this.#retry = undefined;
+    const nowMs = this.#timing.now();
+    if (nowMs < this.#dumpAtMs) return 'cached';
+    // Before the dump, so that one that is asked for meanwhile is not forgotten.
+    this.#dumpedMs = nowMs;
+    return 'dump';
+  }
+
+  /** A round ended well, and is followed by another look after that time. */
+  done(committed: boolean, lookIntervalMs: number): void {
+    const nowMs = this.#timing.now();
+    if (committed) this.#bucket.take(nowMs);
+    this.#lookAtMs = nowMs + lookIntervalMs;
+  }
+
+  /** A round failed, and is tried again after that time, whatever happens meanwhile. */
+  retry(cause: Cause, afterMs: number): void {
+    this.#retry = { cause, atMs: this.#timing.now() + afterMs };
+  }
+
+  get #dumpAtMs(): number {
+    return this.#dumpedMs + this.#dumpIntervalMs;
+  }
+
+  #situation(): Situation {
+    const nowMs = this.#timing.now();
+    return {
+      nowMs,
+      ...(this.#retry !== undefined && { retry: this.#retry }),
+      ...(this.#pendingSinceMs !== undefined && { pendingSinceMs: this.#pendingSinceMs }),
+      urgent: this.#urgent,
+      lookAtMs: Math.min(this.#lookAtMs, this.#dumpAtMs),
+      level: this.#bucket.level(nowMs),
+      limits: this.#bucket.limits,
+    };
+  }
+
+  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
+    const waiting = new AbortController();
+    const wake = () => waiting.abort();
+    this.#wake = wake;
+    signal.addEventListener('abort', wake);
+    await this.#timing.sleep(ms, waiting.signal);
+    signal.removeEventListener('abort', wake);
+  }
+}

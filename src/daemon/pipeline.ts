@@ -1,0 +1,68 @@
+/**
+ * The way from the source to the kernel. It is opened from its end: whoever takes something is there before whoever
+ * hands it over.
+ *
+ *     source ──events──▶ local pods ──events──▶ agent ──batches──▶ kernel
+ *                            ▲                    └──▶ observers: status, barrier, open connections
+ *       start gate, pod network: sandboxes
+ */
+import type { Logger } from 'pino';
+import type { ClusterEvent } from '../model/cluster.ts';
+import { LocalPods } from '../network/sandboxes/localpods.ts';
+import { type Enforcement, openEnforcement } from './enforcement.ts';
+import { type AgentCommandOptions, attaches, cutsConnections } from './options.ts';
+import type { PodNetworkNeeds, PodNetworkParts } from './podnetwork.ts';
+import { type AgentSource, networkCondition, openSource } from './source.ts';
+import { lateNotice, PodGate, startsOf } from './startgate.ts';
+
+export interface Pipeline {
+  readonly source: AgentSource;
+  readonly enforcement: Enforcement;
+  readonly gate: PodGate;
+  readonly podNetwork?: PodNetworkParts;
+}
+
+export async function openPipeline(options: AgentCommandOptions, log: Logger): Promise<Pipeline> {
+  const { node } = options;
+  const starts = startsOf(options);
+  const localPods = new LocalPods(node);
+  const enforcement = await openEnforcement(
+    { node, unknownPods: starts.unknownPods, cutsConnections: cutsConnections(options) },
+    localPods,
+    log,
+  );
+  const { agent, status, barrier, staleConntrack } = enforcement;
+  log.info({ node, pid: process.pid }, 'agent starts');
+  // Where nobody but the source knows of pods, its word is taken as it is.
+  const merges = starts.gate.on || attaches(options);
+  const takeIn = (events: readonly ClusterEvent[]) => agent.note(merges ? localPods.merge(events) : events);
+  const source = await openSource(options, takeIn, status, log);
+  const gate = new PodGate(starts, {
+    localPods,
+    agent,
+    barrier,
+    staleConntrack,
+    onLate: late => source.report(lateNotice(late)),
+    log,
+  });
+  const podNetwork = await openPods(options, {
+    localPods,
+    agent,
+    status,
+    barrier,
+    staleConntrack,
+    onNetworkUnavailable: unavailable => source.reportNode(networkCondition(unavailable)),
+    log,
+  });
+  return { source, enforcement, gate, ...(podNetwork !== undefined && { podNetwork }) };
+}
+
+// Loaded where it is wanted only: its thread and its sockets are no part of an agent that enforces and nothing else.
+async function openPods(
+  { node, podNetwork = 'none' }: AgentCommandOptions,
+  needs: PodNetworkNeeds,
+): Promise<PodNetworkParts | undefined> {
+  if (podNetwork === 'none') return undefined;
+  const { openPodNetwork } = await import('./podnetwork.ts');
+  return openPodNetwork(podNetwork, node, needs);
+}
