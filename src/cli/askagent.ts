@@ -8,14 +8,16 @@ export async function askAgent<T>(socket: string, ask: (agent: AgentClient) => P
   try {
     return await ask(client);
   } catch (error) {
-    throw new CommandError(`${whyNot(socket, (error as Error).message)}; --socket names another`);
+    throw new CommandError(`${whyNot(socket, (error as Error).message)}`);
   } finally {
     client.close();
   }
 }
 
 function whyNot(socket: string, message: string): string {
-  if (/ENOENT|ECONNREFUSED/.test(message)) return `no agent runs here: nobody listens on ${socket}`;
-  if (/EACCES/.test(message)) return `only root may ask the agent on ${socket}`;
-  return `the agent on ${socket} cannot be asked: ${message}`;
+  if (/ENOENT|ECONNREFUSED/.test(message))
+    return `no agent on this node (${socket}); pass --socket if it is elsewhere`;
+  if (/EACCES/.test(message))
+    return `only root may ask the agent (${socket}); pass --socket if it is elsewhere`;
+  return `the agent (${socket}) cannot answer: ${message}`;
 }

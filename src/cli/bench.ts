@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import type { BenchRow } from '../bench/row.ts';
 import { choose, PROGRAMS, type Program, SUITES } from '../bench/suites.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-import { writeLine } from '../terminal/output.ts';
-import { tableOf } from './benchtable.ts';
+import { writeLines } from '../terminal/output.ts';
+import { tableLines } from './benchtable.ts';
 
 export interface BenchOptions {
   readonly output: 'text' | 'json';
@@ -28,7 +28,8 @@ export async function benchCommand(words: readonly string[], { output, json }: B
     throw new CommandError(
       `nothing was measured: no row of ${suites.map(({ name }) => name)} has such words`,
     );
-  writeLine(output === 'json' || json ? JSON.stringify(rows, null, 2) : tableOf(rows));
+  if (output === 'json' || json) writeLines(JSON.stringify(rows, null, 2).split('\n'));
+  else writeLines(tableLines(rows));
   if (rows.some(({ ok }) => !ok)) process.exitCode = 1;
 }
 

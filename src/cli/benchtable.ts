@@ -3,14 +3,14 @@ import type { BenchRow } from '../bench/row.ts';
 import pc from '../terminal/colours.ts';
 
 /** The rows for people: what was measured, against what, and whether it is within the budget. */
-export function tableOf(rows: readonly BenchRow[]): string {
+export function tableLines(rows: readonly BenchRow[]): string[] {
   const table = new Table({
     head: ['', 'value', 'floor', 'ratio', 'budget', ''],
     colAligns: ['left', 'right', 'right', 'right', 'right', 'left'],
     style: { head: [], border: [], compact: true },
   });
   for (const row of rows) table.push(cellsOf(row));
-  return table.toString();
+  return table.toString().split('\n').map(coloured);
 }
 
 function cellsOf({ name, value, unit, floor, ratio, budget, ok }: BenchRow): string[] {
@@ -20,8 +20,13 @@ function cellsOf({ name, value, unit, floor, ratio, budget, ok }: BenchRow): str
     floor === undefined ? '' : `${figure(floor)} ${unit}`,
     ratio === undefined ? '' : `${figure(ratio)}×`,
     ratio === undefined ? `${figure(budget)} ${unit}` : `${figure(budget)}×`,
-    ok ? pc.green('ok') : pc.red('missed'),
+    ok ? 'ok' : 'missed',
   ];
+}
+
+/** In the last column; the table counts the letters of a cell, and a colour has some. */
+function coloured(line: string): string {
+  return line.replace(/\b(ok|missed)\b(?=\W*$)/, word => (word === 'ok' ? pc.green(word) : pc.red(word)));
 }
 
 /** Three digits that count. */

@@ -1,14 +1,14 @@
-/** All that an agent and its kernel can tell, in one file: for whoever looks into it later, or elsewhere. */
+/** The state of an agent and of its kernel in one file: for whoever looks into it later, or elsewhere. */
 import { readFile } from 'node:fs/promises';
 import { formatRuleset } from '../nft/format/format.ts';
 import type { AgentClient } from '../rpc/client.ts';
 import type { StateObject, StatusResponse } from '../rpc/messages.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-import { writeLine } from '../terminal/output.ts';
+import { writeJson } from '../terminal/output.ts';
 import { askAgent } from './askagent.ts';
 import { readKernel } from './readkernel.ts';
 
-/** What could not be had is in its place as a sentence. */
+/** In the place of what is missing, a sentence says why. */
 export interface Dump {
   /** RFC 3339. */
   readonly at: string;
@@ -23,14 +23,14 @@ interface AgentDump {
   readonly state: readonly StateObject[];
 }
 
-/** `sluice inspect dump`: one line of JSON. Throws CommandError where neither agent nor kernel can be asked. */
+/** `sluice inspect dump`: one line of JSON. Throws CommandError where neither agent nor kernel answers. */
 export async function dumpCommand({ socket }: { readonly socket: string }): Promise<void> {
   const agent = await orMissing(askAgent(socket, ask));
   const kernel = await orMissing(readKernel().then(ruleset => ({ tables: formatRuleset(ruleset) })));
   if ('missing' in agent && 'missing' in kernel)
     throw new CommandError(`${agent.missing}; ${kernel.missing}`);
   const dump: Dump = { at: new Date().toISOString(), agent, kernel };
-  writeLine(JSON.stringify(dump));
+  writeJson(dump);
 }
 
 async function ask(agent: AgentClient): Promise<AgentDump> {
@@ -41,7 +41,7 @@ async function orMissing<T>(asked: Promise<T>): Promise<T | { readonly missing: 
   return asked.catch((error: Error) => ({ missing: error.message }));
 }
 
-/** What an agent told when it was dumped. Throws CommandError where the file tells nothing of one. */
+/** The agent's part of a dump. Throws CommandError where the file has none. */
 export async function readDump(file: string): Promise<AgentDump> {
   const text = await readFile(file, 'utf8').catch((error: Error) => {
     throw new CommandError(`${file} cannot be read: ${error.message}`);

@@ -19,7 +19,7 @@ const FLOWS = 'guest/visitor shop/db:5432\nwhat is this line\nguest/visitor shop
 test('explain --flows answers the lines that it can, in their order, and says what is wrong with the others', () => {
   const [lines, status] = explainAll(FLOWS);
   expect(lines.map(line => line.split(/\s+/, 1)[0])).toEqual(['deny', 'error', 'error']);
-  expect(lines[1]).toBe('error  "what is this line"  is no question: write FROM TO[:PORT[/PROTOCOL]]');
+  expect(lines[1]).toBe('error  "what is this line"  cannot parse: expected FROM TO[:PORT[/PROTOCOL]]');
   expect(lines[2]).toContain('shop/none');
   expect(status).toBe(1);
 });
@@ -33,7 +33,7 @@ test('explain --flows -o json has the addresses that it judged, or the error of 
     verdict: 'deny',
     addresses: { from: '10.244.1.66', to: '10.244.1.30' },
   });
-  expect(noQuestion).toEqual({ line: 'what is this line', error: expect.stringContaining('no question') });
+  expect(noQuestion).toEqual({ line: 'what is this line', error: expect.stringContaining('cannot parse') });
   expect(noPod).toMatchObject({ to: 'shop/none:1', error: expect.stringContaining('shop/none') });
 });
 

@@ -14,7 +14,9 @@ function sluice(...words: string[]) {
 test('inspect --help says what exit code 0 does not mean', () => {
   const { status, stdout } = sluice('inspect', '--help');
   expect(status).toBe(0);
-  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('0 where it is, and also where nobody could be asked');
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+    '0 where it is, and also where no desired state could be read',
+  );
 });
 
 test.each(['inspect', 'trace'])('%s refuses to compare with manifests as no node of theirs', command => {

@@ -8,6 +8,7 @@ import '../daemon/stopsignal.ts'; // first: it must listen before all else is lo
 import { createRequire } from 'node:module';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { CommandError } from '../terminal/commanderror.ts';
+import { writeNote } from '../terminal/output.ts';
 import { endWithLauncher } from './launch.ts';
 
 const output = () =>
@@ -42,7 +43,7 @@ function program(): Command {
 
   sluice
     .command('agent')
-    .description('keep the nftables of this network namespace equal to policy')
+    .description('run the node agent: program nftables from network policy')
     .addOption(
       new Option('--node <name>', 'name of the node whose pods to protect')
         .env('NODE_NAME')
@@ -220,25 +221,25 @@ shop/web@6 asks about the pod's IPv6 address. An address of no pod is somebody o
 node. A Service has no verdict of its own, nor has a host port: policy sees the pod that it
 leads to, so ask for that pod ("note" in JSON says where an address may be one).
 
-Each policy that selects the pod is told in the order in which it is asked:
-  silent    no rule of it matches
-  decided   its rule, or its isolation, is why
-  agreed    it says the same as the one that decided
-  passed    its rule hands the decision on to the next tier
-  shadowed  it would say something else, had the ones before it not decided`;
+The policies that select the pod are listed in order of precedence:
+  no match      no rule of it matches
+  decided       its rule, or that it selects the pod and allows nothing here, is the reason
+  same verdict  it agrees with the policy that decided
+  passed        its rule hands the decision on to the next tier
+  overridden    it would change the verdict, had the named policy before it not decided`;
 
 const TRACE_HELP = `
 Each end is judged on the node of its pod. The first word says what becomes of the connection ("outcome" in JSON, null
-where no policy could be asked; "elsewhere" has the other nodes that judge it, and what policy has them say):
+where no policy could be read; "elsewhere" has the other nodes that judge it, and what policy has them say):
   accept, drop      what this kernel does; "verdict" in JSON is this alone
   denied elsewhere  this node lets it pass, the node of the other end denies it
   not judged here   neither end is a pod of this node: ask on the node that is named
 
-Exit code 1 where this kernel does not do what policy demands of it, 0 also where no policy could be asked.`;
+Exit code 1 where this kernel does not do what policy demands of it, 0 also where no policy could be read.`;
 
 const INSPECT_HELP = `
-Exit code 1 where the kernel is not as that cluster demands; 0 where it is, and also where nobody could be asked: then
-the last line is "not compared", and in JSON "equal" is null.`;
+Exit code 1 where the actual state is not the desired one; 0 where it is, and also where no desired state could be read:
+then the last line is "not compared", and in JSON "equal" is null.`;
 
 const UNINSTALL_HELP = `
 On a node it removes the tables of Sluice, and what attached pods had from it: their interfaces and the node's routes to
@@ -252,9 +253,13 @@ other nodes' pods. No agent may run there. Exit code 1 where something could not
 function report(error: unknown): void {
   if (error instanceof CommanderError || error instanceof InvalidArgumentError) return;
   const named = error instanceof CommandError || (error instanceof Error && error.name === 'KernelError');
-  const text = named ? (error as Error).message : error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`sluice: ${text}\n`);
+  const [first = '', ...rest] = named ? [(error as Error).message] : stackOf(error).split('\n');
+  for (const line of [`sluice: ${first}`, ...rest]) writeNote(line);
   process.exitCode = 1;
+}
+
+function stackOf(error: unknown): string {
+  return (error instanceof Error ? error.stack : undefined) ?? String(error);
 }
 
 endWithLauncher();

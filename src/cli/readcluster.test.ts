@@ -41,16 +41,16 @@ function follow(): void {
 
 test('readCluster() and findExpected() take nothing from an agent that has not read its cluster', async () => {
   await serve(await ownNetworkNamespace());
-  const sentence = `the agent on ${socket} cannot be asked: it has not read its cluster yet (sluice status says why); --socket names another`;
+  const sentence = `the agent (${socket}) cannot answer: it has not read its cluster yet (sluice status says why)`;
   await expect(readCluster({ socket })).rejects.toThrow(sentence);
   expect(await findExpected('trace', { socket })).toEqual({ missing: sentence });
 });
 
-test.each([true, false])('findExpected() is what the agent says of itself: guarded %s', async guarded => {
+test.each([true, false])("findExpected() is what the agent's status has: guarded %s", async guarded => {
   await serve(await ownNetworkNamespace(), guarded);
   follow();
   const expected = await findExpected('trace', { socket });
-  expect(expected).toMatchObject({ node: 'one', guarded, says: "the agent's cluster says" });
+  expect(expected).toMatchObject({ node: 'one', guarded, source: "the agent's cluster" });
   expect('cluster' in expected && expected.cluster.namespaces.get('shop')?.labels).toEqual({ team: 'a' });
 });
 
@@ -58,7 +58,7 @@ test('findExpected() does not judge one network namespace by the agent of anothe
   await serve('net:[1]');
   follow();
   expect(await findExpected('trace', { socket })).toEqual({
-    missing: expect.stringContaining('it guards another network namespace'),
+    missing: expect.stringContaining('it programs another network namespace'),
   });
   expect((await readCluster({ socket })).cluster.namespaces.size).toBe(1);
 });

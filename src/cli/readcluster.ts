@@ -1,6 +1,7 @@
 /** The cluster that a question is about: that of a folder, or as the running agent sees it. */
 
-import { loadManifests } from '../files/load.ts';
+import { ownAddresses } from '../daemon/ownaddresses.ts';
+import { type LoadedCluster, loadManifests } from '../files/load.ts';
 import { ownNetworkNamespace } from '../host/networknamespace.ts';
 import { type Cluster, type ClusterEvent, ClusterState, knowsNode } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
@@ -22,21 +23,21 @@ export type NodeOptions = ClusterOptions & { readonly node?: string };
 
 export interface ReadCluster {
   readonly cluster: Cluster;
-  /** What becomes of addresses that no known pod has; absent where nobody said it. */
+  /** What becomes of addresses that no known pod has; absent where it is not known. */
   readonly unknownPods?: UnknownPods;
   readonly problems: readonly Problem[];
 }
 
-/** What the kernel of this network namespace should follow. */
+/** What the rules of this network namespace are compiled from. */
 export interface Expected {
   readonly cluster: Cluster;
   readonly node: string;
   /** Whether packets of connections that the kernel does not know are guarded. */
   readonly guarded: boolean;
-  /** What becomes of addresses that no known pod has; absent where nobody said it. */
+  /** What becomes of addresses that no known pod has; absent where it is not known. */
   readonly unknownPods?: UnknownPods;
-  /** `the manifests say`, `the agent's cluster says`. */
-  readonly says: string;
+  /** Whose cluster it is: `the manifests`, `the agent's cluster`. */
+  readonly source: string;
 }
 
 /** Throws CommandError where there is nothing to read. */
@@ -46,20 +47,30 @@ export async function readCluster(options: ClusterOptions): Promise<ReadCluster>
 }
 
 async function readAgent(agent: AgentClient): Promise<ReadCluster> {
-  const { denies_unknown_pods } = await agent.status();
-  return told(await clusterOf(agent), denies_unknown_pods);
+  const { denies_unknown_pods, network_namespace, node } = await agent.status();
+  const cluster = await clusterOf(agent);
+  if (network_namespace === (await ownNetworkNamespace())) addInterfaces(cluster, node);
+  return { cluster, unknownPods: unknownPodsOf(denies_unknown_pods), problems: [] };
 }
 
 async function readDumped(file: string): Promise<ReadCluster> {
   const { status, state } = await readDump(file);
-  return told(clusterFrom(state), status.denies_unknown_pods);
+  const unknownPods = unknownPodsOf(status.denies_unknown_pods);
+  return { cluster: clusterFrom(state), unknownPods, problems: [] };
 }
 
-function told(cluster: Cluster, deniesUnknownPods: boolean): ReadCluster {
-  return { cluster, unknownPods: deniesUnknownPods ? 'deny' : 'allow', problems: [] };
+function unknownPodsOf(denied: boolean): UnknownPods {
+  return denied ? 'deny' : 'allow';
 }
 
-async function readFolder(manifests: string): Promise<ReadCluster> {
+/** What the interfaces of this network namespace have is the node itself, a bridge's address of the pod network too. */
+function addInterfaces(cluster: ClusterState, name: string): void {
+  const node = cluster.nodes.get(name);
+  if (node === undefined) return;
+  cluster.apply({ type: 'node', key: name, value: { ...node, interfaceAddresses: [...ownAddresses()] } });
+}
+
+async function readFolder(manifests: string): Promise<LoadedCluster> {
   await requireReadable(manifests);
   return loadManifests(manifests);
 }
@@ -89,26 +100,28 @@ async function expectedOf(manifests: string, node: string): Promise<Expected> {
     const others = [...cluster.nodes.keys()].join(', ') || 'none';
     throw new CommandError(`there is no node ${node} in ${manifests} (nodes: ${others})`);
   }
-  return { cluster, guarded: true, says: 'the manifests say', node };
+  addInterfaces(cluster, node);
+  return { cluster, guarded: true, source: 'the manifests', node };
 }
 
 async function expectedOfAgent(agent: AgentClient): Promise<Expected> {
   const { node, network_namespace, cuts_connections, denies_unknown_pods } = await agent.status();
   if (network_namespace !== (await ownNetworkNamespace()))
-    throw new Error('it guards another network namespace');
+    throw new Error('it programs another network namespace');
   const cluster = await clusterOf(agent);
-  const unknownPods = denies_unknown_pods ? 'deny' : 'allow';
-  return { cluster, node, guarded: cuts_connections, unknownPods, says: "the agent's cluster says" };
+  addInterfaces(cluster, node);
+  const unknownPods = unknownPodsOf(denies_unknown_pods);
+  return { cluster, node, guarded: cuts_connections, unknownPods, source: "the agent's cluster" };
 }
 
-/** The agent has told its problems to those who keep its log. */
-async function clusterOf(agent: AgentClient): Promise<Cluster> {
+/** Problems are in the agent's log already. */
+async function clusterOf(agent: AgentClient): Promise<ClusterState> {
   const { equal_at_ms } = await agent.status();
   if (equal_at_ms === 0) throw new Error('it has not read its cluster yet (sluice status says why)');
   return clusterFrom(await agent.state());
 }
 
-function clusterFrom(state: readonly StateObject[]): Cluster {
+function clusterFrom(state: readonly StateObject[]): ClusterState {
   const cluster = new ClusterState();
   for (const object of state) cluster.apply(eventOf(object));
   return cluster;

@@ -2,7 +2,7 @@ import { ageText } from '../health/agentchecks.ts';
 import type { Check, CheckState } from '../health/check.ts';
 import type { StatusResponse } from '../rpc/messages.ts';
 import pc from '../terminal/colours.ts';
-import { type OutputOptions, writeLine } from '../terminal/output.ts';
+import { type OutputOptions, writeJson, writeLines } from '../terminal/output.ts';
 import { plural } from '../terminal/plural.ts';
 import { askAgent } from './askagent.ts';
 
@@ -21,8 +21,8 @@ const COLOUR: Record<CheckState, (text: string) => string> = {
 /** `sluice status`: how the agent behind the socket is. Exit code 1 where the node is not ready. */
 export async function statusCommand({ socket, output }: StatusOptions): Promise<void> {
   const status = await askAgent(socket, agent => agent.status());
-  if (output === 'json') writeLine(JSON.stringify(status));
-  else for (const line of statusLines(status, Date.now())) writeLine(line);
+  if (output === 'json') writeJson(status);
+  else writeLines(statusLines(status, Date.now()));
   if (!status.ready) process.exitCode = 1;
 }
 

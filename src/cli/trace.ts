@@ -11,35 +11,36 @@ import { evaluate } from '../semantics/evaluate.ts';
 import { FlowTextError, parseFlowPieces } from '../semantics/flowtext.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-import { type OutputOptions, writeLine } from '../terminal/output.ts';
+import { type OutputOptions, writeJson, writeLines } from '../terminal/output.ts';
 import { type Expected, findExpected, type NodeOptions } from './readcluster.ts';
 import { readKernel } from './readkernel.ts';
-import { type ExpectedPath, writeText } from './tracetext.ts';
+import { type ExpectedPath, traceLines } from './tracetext.ts';
 
 export type TraceOptions = OutputOptions & NodeOptions;
 
-/** `sluice trace FROM TO[:PORT[/PROTOCOL]]`: what the kernel does now, by walking what was read back from it. */
+/** `sluice trace FROM TO[:PORT[/PROTOCOL]]`: what the kernel does now, by a walk through the rules that were read back from it. */
 export async function traceCommand(from: string, to: string, options: TraceOptions): Promise<void> {
   const found = await findExpected('trace', options);
-  const standard = 'missing' in found ? undefined : found;
+  const known = 'missing' in found ? undefined : found;
   const ruleset = await readKernel();
   const flow =
     'missing' in found
       ? flowOf(namedPods(ruleset), from, to, `${ONLY_RULES}; ${found.missing}`)
       : flowOf(found.cluster, from, to, '');
-  const walk = named(walkKernel(ruleset, flow, ownAddresses()), standard?.cluster);
+  const walk = named(walkKernel(ruleset, flow, ownAddresses()), known?.cluster);
   const connections = await trackedLike(flow);
-  const expected = standard && expectedOf({ unknownPods: standing(ruleset), ...standard }, to, flow, walk);
-  if (options.output === 'json') writeJson(flow, walk, connections, expected);
+  const expected = known && expectedOf({ unknownPods: standing(ruleset), ...known }, to, flow, walk);
+  if (options.output === 'json') writeJson(traceObject(flow, walk, connections, expected));
   else {
-    writeText(flow, walk, connections, expected, { installed: ruleset.tables.size > 0, ...standard });
-    if ('missing' in found) writeLine(pc.dim(`\npolicy was not asked: ${found.missing}`));
+    const here = { installed: ruleset.tables.size > 0, ...known };
+    writeLines(traceLines(flow, walk, connections, expected, here));
+    if ('missing' in found) writeLines(['', pc.dim(`policy was not read: ${found.missing}`)]);
   }
   if (expected !== undefined && expected.demanded !== walk.verdict) process.exitCode = 1;
 }
 
 const ONLY_RULES =
-  '; the rules name only pods of this node that policies affect: give an address, or --manifests DIR --node NAME';
+  '; the rules name only pods of this node that policies select: give an address, or --manifests DIR --node NAME';
 
 function flowOf(cluster: Cluster, from: string, to: string, hint: string): Flow {
   try {
@@ -93,20 +94,20 @@ function expectedOf(
   };
 }
 
-function writeJson(
+function traceObject(
   flow: Flow,
   walk: KernelWalk,
   connections: readonly Connection[],
   expected: ExpectedPath | undefined,
-): void {
+): object {
   const tracked = connections.map(({ sourcePort, dialled, unreplied }) => ({
     sourcePort,
     dialled,
     unreplied,
   }));
-  const explain = expected && { ...expected.verdict, demanded: expected.demanded };
+  const explained = expected && { ...expected.verdict, demanded: expected.demanded };
   const agrees = expected === undefined ? null : expected.demanded === walk.verdict;
   const { node = null, outcome = null, elsewhere = null, note } = expected ?? {};
-  const policy = { node, outcome, elsewhere, explain: explain ?? null, agrees, note };
-  writeLine(JSON.stringify({ flow, ...walk, tracked, ...policy }));
+  const policy = { node, outcome, elsewhere, explain: explained ?? null, agrees, note };
+  return { flow, ...walk, tracked, ...policy };
 }

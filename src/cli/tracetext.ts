@@ -1,4 +1,4 @@
-/** A trace for people: what becomes of the connection first, then why. */
+/** A trace for people, as lines: what becomes of the connection first, then why. */
 import { addressOwners, type Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Connection } from '../nft/conntrack.ts';
@@ -6,9 +6,8 @@ import type { EnforcementPoint, Outcome } from '../readback/enforcementpoints.ts
 import type { Hook, KernelWalk, Step, WalkEnd } from '../readback/kernelwalk.ts';
 import type { FlowVerdict } from '../semantics/evaluate.ts';
 import pc from '../terminal/colours.ts';
-import { writeLine } from '../terminal/output.ts';
 
-/** What policy says about the flow, what it demands of this kernel, and what that of others. */
+/** The verdict of policy about the flow, what it demands of this kernel, and what of others. */
 export interface ExpectedPath {
   readonly node: string;
   readonly verdict: FlowVerdict;
@@ -26,65 +25,84 @@ export interface Here {
   readonly node?: string;
 }
 
-/** What `sluice trace` writes for a person. */
-export function writeText(
+export function traceLines(
   flow: Flow,
   walk: KernelWalk,
   connections: readonly Connection[],
   expected: ExpectedPath | undefined,
   here: Here,
-): void {
-  const { from, to, verdict, hook, steps } = walk;
+): string[] {
+  const { hook, steps } = walk;
+  const width = Math.max(0, ...steps.map(({ chain }) => chain.length));
+  return [
+    ...headLines(flow, walk, expected, here),
+    ...section('pods', podLines(walk, here)),
+    ...section(
+      `a new connection at ${hook}`,
+      steps.length === 0 ? [pc.dim('  no rule matches')] : steps.map(step => stepLine(step, width)),
+    ),
+    ...section('conntrack', connectionLines(connections, hook)),
+    ...(expected === undefined ? [] : section('policy', expectedLines(expected, walk.verdict))),
+    ...(expected?.note === undefined ? [] : ['', pc.dim(expected.note)]),
+  ];
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return ['', pc.bold(title), ...lines];
+}
+
+function headLines(
+  flow: Flow,
+  { from, to, verdict }: KernelWalk,
+  expected: ExpectedPath | undefined,
+  { installed }: Here,
+): string[] {
   const port = flow.port === undefined ? '' : `:${flow.port}`;
   const outcome = expected?.outcome ?? verdict;
-  writeLine(`${WORDS[outcome]}  ${pc.bold(`${nameOf(from)} -> ${nameOf(to)}${port}/${flow.protocol}`)}`);
-  if (expected !== undefined && outcome !== verdict) writeLine(`        ${otherNodesText(expected)}`);
-  if (!here.installed) writeLine('        no table of Sluice stands in this network namespace');
-  writeLine(`\n${pc.bold('pods')}`);
-  const nameWidth = Math.max(nameOf(from).length, nameOf(to).length);
-  writeLine(
-    `  ${nameOf(from).padEnd(nameWidth)}  ${pc.dim('egress ')}  ${from.egress ?? openOrElsewhere(from, here)}`,
-  );
-  writeLine(
-    `  ${nameOf(to).padEnd(nameWidth)}  ${pc.dim('ingress')}  ${to.ingress ?? openOrElsewhere(to, here)}`,
-  );
-  writeLine(`\n${pc.bold(`a new connection at ${hook}`)}`);
-  if (steps.length === 0) writeLine(pc.dim('  no rule has anything to say'));
-  const width = Math.max(0, ...steps.map(({ chain }) => chain.length));
-  for (const step of steps) writeStep(step, width);
-  writeLine(`\n${pc.bold('conntrack')}\n  ${connectionsText(connections, hook)}`);
-  if (expected !== undefined) writeLine(`\n${pc.bold('policy')}\n${expectedText(expected, verdict)}`);
-  if (expected?.note !== undefined) writeLine(pc.dim(`\n${expected.note}`));
+  const isElsewhere = expected !== undefined && outcome !== verdict;
+  return [
+    `${WORDS[outcome]}  ${pc.bold(`${nameOf(from)} -> ${nameOf(to)}${port}/${flow.protocol}`)}`,
+    ...(isElsewhere ? [`        ${otherNodesText(expected)}`] : []),
+    ...(installed ? [] : ['        no Sluice rules here']),
+  ];
+}
+
+function podLines({ from, to }: KernelWalk, here: Here): string[] {
+  const width = Math.max(nameOf(from).length, nameOf(to).length);
+  return [
+    `  ${nameOf(from).padEnd(width)}  ${pc.dim('egress ')}  ${from.egress ?? openOrElsewhere(from, here)}`,
+    `  ${nameOf(to).padEnd(width)}  ${pc.dim('ingress')}  ${to.ingress ?? openOrElsewhere(to, here)}`,
+  ];
 }
 
 /** What has no chain is open, or another node's to judge. */
 function openOrElsewhere({ address }: WalkEnd, { cluster, node }: Here): string {
   const pod = cluster && addressOwners(cluster).get(address);
   if (pod === undefined || node === undefined || pod.node === node) return 'open';
-  return pc.dim(`on ${pod.node}: its own node judges this`);
+  return pc.dim(`on ${pod.node}: its own node enforces this`);
 }
 
 function nameOf({ pod, address }: WalkEnd): string {
   return pod === undefined ? address : `${pod} (${address})`;
 }
 
-function writeStep({ chain, rule, comment, verdict }: Step, width: number): void {
+function stepLine({ chain, rule, comment, verdict }: Step, width: number): string {
   const leads = verdict === undefined || rule.endsWith(verdict) ? '' : ` ${pc.dim('->')} ${verdict}`;
   const why = comment === undefined ? '' : `  ${pc.dim(`# ${comment}`)}`;
-  writeLine(`  ${chain.padEnd(width)}  ${rule}${leads}${why}`);
+  return `  ${chain.padEnd(width)}  ${rule}${leads}${why}`;
 }
 
-function connectionsText(connections: readonly Connection[], hook: Hook): string {
+function connectionLines(connections: readonly Connection[], hook: Hook): string[] {
   const replied = connections.filter(({ unreplied }) => !unreplied);
   const unreplied = connections.filter(({ unreplied }) => unreplied);
   const open = hook === 'output' ? '' : ': their packets are accepted before any policy is asked';
-  const told = [
-    ...(replied.length === 0 ? [] : [`knows ${listText(replied)}${open}`]),
+  const lines = [
+    ...(replied.length === 0 ? [] : [`  knows ${listText(replied)}${open}`]),
     ...(unreplied.length === 0
       ? []
-      : [`knows ${listText(unreplied)}, not answered yet: judged like new ones until they are`]),
+      : [`  knows ${listText(unreplied)}, not answered yet: judged like new ones until they are`]),
   ];
-  return told.length === 0 ? 'knows no such connection' : told.join('\n  ');
+  return lines.length === 0 ? ['  knows no such connection'] : lines;
 }
 
 /** `2, from port 40000, 40001, through 10.96.0.1`. */
@@ -106,31 +124,30 @@ const WORDS: Record<Outcome, string> = {
 
 /** Where the verdict of this kernel is not the last word. */
 function otherNodesText({ node, verdict, outcome, elsewhere }: ExpectedPath): string {
-  const others = [...new Set(elsewhere.map(judge => judge.node))].join(' and ');
+  const others = [...new Set(elsewhere.map(point => point.node))].join(' and ');
   if (outcome === 'denied-elsewhere')
-    return `${node} lets it pass; ${others} judges the other end and denies it`;
-  const verbs = others.includes(' and ') ? 'judge' : 'judges';
-  return `neither end is a pod of ${node}: ${others} ${verbs} it, and policy ${says(verdict)} it`;
+    return `${node} lets it pass; ${others} enforces policy at the other end and denies it`;
+  const verbs = others.includes(' and ') ? 'enforce' : 'enforces';
+  return `neither end is a pod of ${node}: ${others} ${verbs} policy, which ${verb(verdict)} it`;
 }
 
-function expectedText(expected: ExpectedPath, actual: 'accept' | 'drop'): string {
+function expectedLines(expected: ExpectedPath, actual: 'accept' | 'drop'): string[] {
   const { node, verdict, demanded, outcome } = expected;
   const reasons = (['egress', 'ingress'] as const).map(
     direction => `  ${verdict[direction].verdict.padEnd(5)}  ${direction}: ${verdict[direction].reason}`,
   );
-  if (demanded !== actual)
-    return [`  ${pc.red('disagrees')}: this node should ${demanded} it`, ...reasons].join('\n');
+  if (demanded !== actual) return [`  ${pc.red('disagrees')}: this node should ${demanded} it`, ...reasons];
   const word = outcome === 'not-judged-here' ? `not for ${node} to enforce` : pc.green('agrees');
-  return [`  ${word}: it ${says(verdict)} the connection${exceptionText(expected)}`, ...reasons].join('\n');
+  return [`  ${word}: it ${verb(verdict)} the connection${exceptionText(expected)}`, ...reasons];
 }
 
 /** Why this kernel accepts, as it should, what policy denies. */
 function exceptionText({ verdict, demanded, elsewhere }: ExpectedPath): string {
   if (demanded === 'drop' || verdict.verdict === 'allow') return '';
-  const nodes = new Set(elsewhere.filter(judge => judge.verdict === 'deny').map(judge => judge.node));
+  const nodes = new Set(elsewhere.filter(point => point.verdict === 'deny').map(point => point.node));
   return nodes.size > 0 ? `, on ${[...nodes].join(' and ')}` : ', but a node reaches its own pods';
 }
 
-function says({ verdict }: FlowVerdict): string {
+function verb({ verdict }: FlowVerdict): string {
   return verdict === 'deny' ? 'denies' : 'allows';
 }

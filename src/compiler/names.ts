@@ -38,7 +38,8 @@ function hashText(text: string): string {
   return digits;
 }
 
-const COMMENT_BYTES = 120;
+/** The kernel takes a comment of 128 bytes. */
+export const COMMENT_BYTES = 120;
 
 /** `shop/web ingress[0], shop/api ingress[1] and 7 more`: as many as fit into a comment of the kernel. */
 export function commentOf(sources: readonly string[]): string {

@@ -3,7 +3,7 @@
  * manifests, agents, kernels, packets.
  */
 
-import { explainCommand, warnOf } from '../cli/explain.ts';
+import { explainCommand, noteProblems } from '../cli/explain.ts';
 import { policyLabel } from '../model/policy.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
@@ -70,7 +70,7 @@ async function introduce(stage: Stage): Promise<void> {
 async function tryAgain(): Promise<void> {
   const stage = await Stage.attach();
   const problems = await stage.problems();
-  warnOf(problems);
+  noteProblems(problems);
   if (problems.some(({ object }) => object === undefined)) {
     stage.close();
     throw new CommandError('the agents keep what the file said before: mend it, then try --again');

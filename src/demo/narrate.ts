@@ -1,9 +1,9 @@
 /** How the demo speaks: headings, steps with their time, plain lines. */
-import pc from '../terminal/colours.ts';
-import { writeLine } from '../terminal/output.ts';
+import pc, { toTerminal } from '../terminal/colours.ts';
+import { writeLine, writeLines } from '../terminal/output.ts';
 
 export function heading(text: string): void {
-  writeLine(`\n${pc.bold(pc.cyan('▌'))} ${pc.bold(text)}`);
+  writeLines(['', `${pc.bold(pc.cyan('▌'))} ${pc.bold(text)}`]);
 }
 
 export function line(text = ''): void {
@@ -13,7 +13,7 @@ export function line(text = ''): void {
 /** Says what is being done, then how long it took. */
 export async function step<T>(text: string, work: () => Promise<T> | T): Promise<T> {
   const tty = process.stdout.isTTY;
-  if (tty) process.stdout.write(pc.dim(`  … ${text}`));
+  if (tty) process.stdout.write(toTerminal(pc.dim(`  … ${text}`)));
   const start = performance.now();
   const result = await work();
   const took = `${Math.round(performance.now() - start)} ms`;

@@ -50,6 +50,11 @@ export function familyOf(address: Address): Family {
   return address.includes(':') ? 'ip6' : 'ip';
 }
 
+/** An address that no packet carries from one network namespace to another: 127.0.0.0/8, ::1. */
+export function isLoopback(address: Address): boolean {
+  return address === '::1' || address.startsWith('127.');
+}
+
 export function addressBits(family: Family): 32 | 128 {
   return family === 'ip' ? 32 : 128;
 }

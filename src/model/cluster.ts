@@ -43,6 +43,8 @@ export interface Node {
   /** All of status.addresses that parse as an IP (4.22). */
   readonly addresses: readonly Address[];
   readonly podCidrs: readonly string[];
+  /** What its interfaces have beside, as a bridge has an address of the pod network: whoever runs there can say it. */
+  readonly interfaceAddresses?: readonly Address[];
 }
 
 /** The state that policy is evaluated and compiled from. */
@@ -108,6 +110,16 @@ export function ownsAddressOver(a: Pod, b: Pod): boolean {
   return a.createdAt === b.createdAt ? a.key > b.key : a.createdAt > b.createdAt;
 }
 
+/** The pod that owns one address, if any does (N49). */
+export function ownerAmong(pods: Iterable<Pod>, address: Address): Pod | undefined {
+  let owner: Pod | undefined;
+  for (const pod of pods) {
+    if (!isSelectable(pod) || !pod.addresses.includes(address)) continue;
+    if (owner === undefined || ownsAddressOver(pod, owner)) owner = pod;
+  }
+  return owner;
+}
+
 /** Who owns each address of the cluster's selectable pods (N49). */
 export function addressOwners(cluster: Cluster): Map<Address, Pod> {
   const owners = new Map<Address, Pod>();
@@ -119,6 +131,15 @@ export function addressOwners(cluster: Cluster): Map<Address, Pod> {
     }
   }
   return owners;
+}
+
+/** Whether an address is the node itself, which no policy keeps from its own pods (N43). */
+export function isNodeItself(node: Node | undefined, address: Address): boolean {
+  return node !== undefined && addressesOfNode(node).includes(address);
+}
+
+export function addressesOfNode({ addresses, interfaceAddresses = [] }: Node): readonly Address[] {
+  return [...addresses, ...interfaceAddresses];
 }
 
 /** Whether the cluster has a node of this name, or a pod that says it runs there. */

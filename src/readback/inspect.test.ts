@@ -67,7 +67,7 @@ test('inspectRuleset() reads rules back in the words of the policies', () => {
   ]);
 });
 
-test('inspectRuleset() says that nothing stands where nothing stands', () => {
+test('inspectRuleset() finds nothing where nothing is programmed', () => {
   expect(inspectRuleset({ tables: new Map() })).toEqual({
     installed: false,
     pods: [],
@@ -94,10 +94,24 @@ test('inspectRuleset() keeps what only one family has in the place that it has t
     value: { ...db, addresses: [...db.addresses, 'fd00::1' as Address] },
   });
   const rules = inspectRuleset(compile(state, 'n1')).pods[0]?.ingress?.rules ?? [];
-  expect(rules.map(({ peers, ports }) => peers ?? ports)).toEqual([
-    'fd09::/16',
-    '10.9.0.0/16',
-    'all pods in namespace shop',
-    undefined,
+  expect(rules.map(({ peers, family }) => [peers, family])).toEqual([
+    ['10.9.0.0/16', 'ip'],
+    ['fd09::/16', 'ip6'],
+    ['all pods in namespace shop', undefined],
+    [undefined, undefined],
   ]);
+});
+
+test('inspectRuleset() does not take two pods for one whose long names begin alike', () => {
+  const state = cluster({ name: 'db', spec: { podSelector: {}, policyTypes: ['Ingress'] } });
+  const db = state.pods.get('shop/db')!;
+  for (const [end, address] of [
+    ['a', '10.0.0.8'],
+    ['b', '10.0.0.9'],
+  ] as const) {
+    const key = `shop/${'x'.repeat(200)}${end}` as const;
+    state.apply({ type: 'pod', key, value: { ...db, key, name: key, addresses: [address as Address] } });
+  }
+  const long = inspectRuleset(compile(state, 'n1')).pods.filter(({ pod }) => pod.includes('xxx'));
+  expect(long.map(({ addresses }) => addresses)).toEqual([['10.0.0.8'], ['10.0.0.9']]);
 });

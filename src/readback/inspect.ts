@@ -1,96 +1,43 @@
-/** What stands in the kernel, in the words of pods and policies: read from the rules themselves. */
+/** What is programmed, in the words of pods and policies: read from the rules themselves. */
 
 import { podMap } from '../compiler/base.ts';
 import { getOrMake } from '../compiler/live/podindex.ts';
+import { COMMENT_BYTES } from '../compiler/names.ts';
 import { INGRESS_CHAIN } from '../compiler/program.ts';
 import { classChain, standing } from '../compiler/unknownpods.ts';
 import { FAMILIES, type Family } from '../model/address.ts';
-import type { UnknownPods } from '../model/podcidrs.ts';
-import type { Direction } from '../model/policy.ts';
 import { formatRule } from '../nft/format/format.ts';
 import type { Chain, ElementKey, Rule, Ruleset, Table, Verdict } from '../nft/ruleset.ts';
-
-export interface Inspection {
-  /** Whether our tables stand at all. */
-  readonly installed: boolean;
-  readonly pods: readonly PodInspection[];
-  /** What becomes of addresses of the node's pod networks that no known pod has. */
-  readonly unknownPods: UnknownPods;
-  /** Over both families. */
-  readonly totals: { readonly chains: number; readonly sets: number; readonly elements: number };
-}
-
-export interface PodInspection {
-  /** `namespace/name`, as the kernel has it in a comment. */
-  readonly pod: string;
-  readonly addresses: readonly string[];
-  /** Absent: no policy affects the direction. */
-  readonly ingress?: DirectionInspection;
-  readonly egress?: DirectionInspection;
-}
-
-export interface DirectionInspection {
-  readonly chain: string;
-  /** In the order in which the kernel asks; the last one has no condition. */
-  readonly rules: readonly RuleInspection[];
-}
-
-export interface RuleInspection {
-  readonly verdict: 'accept' | 'drop' | 'pass';
-  /** `tcp 5432`, or absent where the port does not matter. */
-  readonly ports?: string;
-  /** `pods app=api in namespace shop`, or absent where the peer does not matter. */
-  readonly peers?: string;
-  /** The policy rule that it came from; absent where no policy decided. */
-  readonly source?: string;
-}
+import { newReadings, podInspection, type Readings } from './families.ts';
+import type { Inspection, RuleInspection } from './inspection.ts';
 
 export function inspectRuleset(ruleset: Ruleset): Inspection {
-  const pods = new Map<string, PodInspection>();
+  const pods = new Map<string, Readings>();
   for (const family of FAMILIES) {
     const table = ruleset.tables.get(family);
     if (table === undefined) continue;
     for (const direction of ['ingress', 'egress'] as const) {
       for (const [address, element] of table.sets.get(podMap(direction, family).name)?.elements ?? []) {
-        const pod = element.comment ?? address;
         const chain = classChain(element);
         if (chain === undefined) continue;
-        const rules = chainRules({ family, table }, chain);
-        pods.set(pod, withDirection(pods.get(pod), pod, address, direction, { chain, rules }));
+        const readings = getOrMake(pods, podName(element.comment, address), newReadings);
+        readings.addresses[family].add(address);
+        readings[direction][family] = { chain, rules: chainRules({ family, table }, chain) };
       }
     }
   }
   return {
     installed: ruleset.tables.size > 0,
-    pods: [...pods.values()].sort((a, b) => (a.pod < b.pod ? -1 : 1)),
+    pods: [...pods].map(podInspection).sort((a, b) => (a.pod < b.pod ? -1 : 1)),
     unknownPods: standing(ruleset),
     totals: totalsOf([...ruleset.tables.values()]),
   };
 }
 
-/** Both families say the same but for networks. */
-function withDirection(
-  before: PodInspection | undefined,
-  pod: string,
-  address: string,
-  direction: Direction,
-  { chain, rules }: DirectionInspection,
-): PodInspection {
-  const addresses = [...new Set([...(before?.addresses ?? []), address])];
-  const known = before?.[direction]?.rules ?? [];
-  return { ...before, pod, addresses, [direction]: { chain, rules: merged(known, rules) } };
-}
-
-/** What only the second list has goes right behind what it follows there: tiers stay in their order. */
-function merged(first: readonly RuleInspection[], second: readonly RuleInspection[]): RuleInspection[] {
-  const rules = [...first];
-  let next = 0;
-  for (const rule of second) {
-    const at = rules.findIndex(other => JSON.stringify(other) === JSON.stringify(rule));
-    if (at < 0) rules.splice(next, 0, rule);
-    next = at < 0 ? next + 1 : at + 1;
-  }
-  return rules;
+/** Two long names may begin alike, and the kernel has no more of them than fits into a comment. */
+function podName(comment: string | undefined, address: string): string {
+  if (comment === undefined) return address;
+  return comment.length < COMMENT_BYTES ? comment : `${comment}… (${address})`;
 }
 
 interface Place {

@@ -6,7 +6,7 @@
  *   in each: Admin ──▶ NetworkPolicy ──▶ Baseline ──▶ allow      the first that decides wins (C1)
  */
 
-import type { Cluster } from '../model/cluster.ts';
+import { type Cluster, isNodeItself } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction, PolicyId, Tier } from '../model/policy.ts';
@@ -58,7 +58,7 @@ function unknownPod(view: View, direction: Direction, flow: Flow): string | unde
   if (from === to && !viaService) return undefined; // Never leaves its pod.
   const [own, peer] = direction === 'egress' ? [from, to] : [to, from];
   const node = view.unknownPodOf(own);
-  if (node === undefined || (direction === 'ingress' && node.addresses.includes(peer))) return undefined;
+  if (node === undefined || (direction === 'ingress' && isNodeItself(node, peer))) return undefined;
   return because.unknownPod(own, node, direction);
 }
 
@@ -67,12 +67,12 @@ export function packetOf({ cluster, owners }: View, direction: Direction, flow: 
   const [own, peer] = direction === 'egress' ? [flow.from, flow.to] : [flow.to, flow.from];
   const subject = owners.get(own);
   const peerPod = owners.get(peer);
-  if (subject === undefined) return because.noPod(own, direction);
+  if (subject === undefined) return because.noPod(own);
   // N40, 4.1, C47: a pod cannot block access to itself, unless it goes through a Service.
   if (subject === peerPod && !flow.viaService) return because.itself(subject);
   // N43: whatever runs on a node (the kubelet's probes first of all) reaches the pods of that node.
-  const isOwnNode = cluster.nodes.get(subject.node)?.addresses.includes(peer) ?? false;
-  if (direction === 'ingress' && isOwnNode) return because.ownNode(subject);
+  if (direction === 'ingress' && isNodeItself(cluster.nodes.get(subject.node), peer))
+    return because.ownNode(subject);
   return { flow, direction, subject, peer, peerPod };
 }
 

@@ -9,7 +9,7 @@ import { parseFlow } from './flowtext.ts';
 
 const TO_WEB = 'shop/client -> shop/web:80';
 
-test('walk() names the policy that decided and those that it shadowed', () => {
+test('walk() names the policy that decided and those that it overridden', () => {
   const cluster = clusterOf(
     clusterPolicy('admin', 1, 'first', ['accept', 443]),
     clusterPolicy('admin', 2, 'second', ['deny', 80]),
@@ -20,13 +20,13 @@ test('walk() names the policy that decided and those that it shadowed', () => {
     clusterPolicy('baseline', 1, 'last', ['deny', 80]),
   );
   expect(stops(cluster, TO_WEB)).toEqual([
-    'admin first nothing silent',
+    'admin first nothing no-match',
     'admin second deny decided',
-    'admin third allow shadowed',
-    'admin fourth deny agreed',
-    'networkpolicy shop/allow allow shadowed',
-    'networkpolicy shop/isolate isolates silent',
-    'baseline last deny agreed',
+    'admin third allow overridden',
+    'admin fourth deny same-verdict',
+    'networkpolicy shop/allow allow overridden',
+    'networkpolicy shop/isolate isolates no-match',
+    'baseline last deny same-verdict',
   ]);
 });
 
@@ -38,25 +38,25 @@ test('walk() follows a Pass to the next tier', () => {
   );
   expect(stops(cluster, TO_WEB)).toEqual([
     'admin pass pass passed',
-    'admin deny deny shadowed',
+    'admin deny deny overridden',
     'networkpolicy shop/allow allow decided',
   ]);
 });
 
-test('walk() tells what a Pass that came too late would have led to', () => {
+test('walk() shows what a Pass that came too late would have led to', () => {
   const admin = [
     clusterPolicy('admin', 1, 'deny', ['deny', 80]),
     clusterPolicy('admin', 2, 'pass', ['pass', 80]),
   ];
   expect(stops(clusterOf(...admin, networkPolicy('allow', 80)), TO_WEB)).toContain(
-    'admin pass pass shadowed',
+    'admin pass pass overridden',
   );
   expect(stops(clusterOf(...admin, networkPolicy('isolate', 443)), TO_WEB)).toContain(
-    'admin pass pass agreed',
+    'admin pass pass same-verdict',
   );
   const baseline = clusterPolicy('baseline', 1, 'baseline', ['deny', 80]);
-  expect(stops(clusterOf(...admin, baseline), TO_WEB)).toContain('admin pass pass agreed');
-  expect(stops(clusterOf(...admin), TO_WEB)).toContain('admin pass pass shadowed');
+  expect(stops(clusterOf(...admin, baseline), TO_WEB)).toContain('admin pass pass same-verdict');
+  expect(stops(clusterOf(...admin), TO_WEB)).toContain('admin pass pass overridden');
 });
 
 test('walk() shows that Baseline has no say where a NetworkPolicy isolates', () => {
@@ -68,9 +68,9 @@ test('walk() shows that Baseline has no say where a NetworkPolicy isolates', () 
   );
   expect(stops(cluster, TO_WEB)).toEqual([
     'networkpolicy shop/also isolates decided',
-    'networkpolicy shop/isolate isolates agreed',
-    'baseline accept allow shadowed',
-    'baseline pass pass shadowed',
+    'networkpolicy shop/isolate isolates same-verdict',
+    'baseline accept allow overridden',
+    'baseline pass pass overridden',
   ]);
 });
 
@@ -92,17 +92,17 @@ test.each([
   [
     'one isolates',
     [networkPolicy('one', 443)],
-    'shop/one isolates shop/web for ingress and no rule of a NetworkPolicy matches',
+    'NetworkPolicy shop/one selects shop/web, and no rule of it allows ingress from shop/client on TCP 80',
   ],
   [
     'two isolate',
     [networkPolicy('one', 443), networkPolicy('two', 443)],
-    'shop/one and shop/two isolate shop/web for ingress and no rule of a NetworkPolicy matches',
+    'NetworkPolicies shop/one and shop/two select shop/web, and none allows ingress from shop/client on TCP 80',
   ],
   [
     'many isolate',
     ['a', 'b', 'c', 'd'].map(name => networkPolicy(name, 443)),
-    'shop/a and 3 others isolate shop/web for ingress and no rule of a NetworkPolicy matches',
+    'NetworkPolicies shop/a and 3 others select shop/web, and none allows ingress from shop/client on TCP 80',
   ],
   [
     'a cluster policy denies',

@@ -33,13 +33,15 @@ export interface Stop {
   /** `isolates`: a NetworkPolicy without a matching rule. `nothing`: a cluster policy without one. */
   readonly says: 'allow' | 'deny' | 'pass' | 'isolates' | 'nothing';
   /**
-   * decided   its word is the verdict
-   * passed    its Pass sent the packet past its tier
-   * agreed    it came too late to decide, or decided along with another, and says the same
-   * shadowed  without what came before it, the verdict would be the other one
-   * silent    it has nothing to say about this packet
+   * decided       its word is the verdict
+   * passed        its Pass sent the packet to the next tier
+   * same-verdict  it came too late to decide, or decided along with another, and says the same
+   * overridden    without the policies before it, the verdict would be the other one
+   * no-match      no rule of it matches, or an allow of another NetworkPolicy outweighs its isolation
    */
-  readonly part: 'decided' | 'passed' | 'agreed' | 'shadowed' | 'silent';
+  readonly part: 'decided' | 'passed' | 'same-verdict' | 'overridden' | 'no-match';
+  /** Which policy overrode it. */
+  readonly by?: PolicyId;
   /** `NetworkPolicy shop/web ingress[0] allows …`, where a rule matches. */
   readonly text?: string;
 }
@@ -76,8 +78,10 @@ function stopAt(view: View, policy: Policy, packet: Packet, verdict: DirectionVe
   const rule = firstMatchingRule(view.cluster, policy, packet);
   const says = word(policy, rule);
   const part = partOf(view, policy, says, packet, verdict);
+  const by =
+    part === 'overridden' ? (verdict.policy ?? firstMatch(view, tier, packet)?.policy.id) : undefined;
   const matched = rule && { rule: rule.path, text: ruleSays(view, policy, rule, packet) };
-  return { tier, policy: id, says, part, ...matched };
+  return { tier, policy: id, says, part, ...(by && { by }), ...matched };
 }
 
 function word(policy: Policy, rule: Rule | undefined): Stop['says'] {
@@ -93,9 +97,9 @@ function partOf(
   verdict: DirectionVerdict,
 ): Stop['part'] {
   if (verdict.policy === policy.id) return 'decided';
-  if (says === 'nothing' || isOutvoted(view, says, packet)) return 'silent';
+  if (says === 'nothing' || isOutvoted(view, says, packet)) return 'no-match';
   if (says === 'pass' && firstMatch(view, policy.tier, packet)?.policy === policy) return 'passed';
-  return wouldBe(view, policy.tier, says, packet) === verdict.verdict ? 'agreed' : 'shadowed';
+  return wouldBe(view, policy.tier, says, packet) === verdict.verdict ? 'same-verdict' : 'overridden';
 }
 
 /** Isolation is what is left where no NetworkPolicy allows, so it yields to any that does. */

@@ -40,8 +40,12 @@ describe('parseFlow() reads', () => {
 
 describe('parseFlow() refuses', () => {
   test.each([
-    ['x/a x/b:80', 'write FROM -> TO'],
-    ['x/a -> x/b -> x/c', 'write FROM -> TO'],
+    ['x/a x/b:80', 'cannot parse "x/a x/b:80": expected FROM -> TO'],
+    ['x/a -> x/b -> x/c', 'expected FROM -> TO'],
+    ['x/a -> 127.0.0.1:80', '"127.0.0.1:80": a packet to or from a loopback address never leaves its pod'],
+    ['127.8.8.8 -> x/a:80', 'loopback'],
+    ['x/a -> [::1]:80', 'loopback'],
+    ['x/a -> ::ffff:127.0.0.1', 'loopback'],
     ['x/a -> web', '"web" is neither namespace/pod nor an address'],
     ['x/a -> x/gone:80', 'there is no pod x/gone (for a Service, ask for a pod behind it)'],
     ['x/a -> web.x.svc:80', 'nor an address (for a Service, ask for a pod behind it)'],
@@ -70,6 +74,29 @@ describe('parseFlow() refuses', () => {
     expect(() => parseFlow(cluster, text)).toThrow(message);
   });
 });
+
+test.each([
+  ['y/done -> x/a:80', 'pod y/done has finished: its address (10.0.0.9) is free for other pods'],
+  ['x/a -> y/done:80', 'pod y/done has finished'],
+  ['y/older -> x/a:80', 'pod y/older reports 10.0.0.9, which belongs to pod y/younger now'],
+])('parseFlow() of %s does not answer about whoever has the address now', (text, message) => {
+  const state = clusterOf({
+    'x/a': ['10.0.0.1'],
+    ...Object.fromEntries(LATER.map(key => [key, ['10.0.0.9']])),
+  });
+  for (const [key, change] of Object.entries({
+    'y/done': { finished: true },
+    'y/younger': { createdAt: '2026-01-02T00:00:00Z' },
+  })) {
+    const value = { ...state.pods.get(key as PodKey)!, ...change };
+    state.apply({ type: 'pod', key: value.key, value });
+  }
+  expect(() => parseFlow(state, text)).toThrow(FlowTextError);
+  expect(() => parseFlow(state, text)).toThrow(message);
+  expect(parseFlow(state, 'y/younger -> x/a:80').from).toBe('10.0.0.9');
+});
+
+const LATER = ['y/done', 'y/older', 'y/younger'] as const;
 
 test('parseFlowPieces() reads the two arguments of a command', () => {
   expect(parseFlowPieces(cluster, 'x/a', 'x/b:53/UDP')).toEqual(parseFlow(cluster, 'x/a -> x/b:53/UDP'));

@@ -9,8 +9,8 @@
  * The protocol is TCP where there is a port, else ICMP.
  */
 
-import { type Address, type Family, familyOf, parseAddress } from '../model/address.ts';
-import { addressOwners, type Cluster, type PodKey } from '../model/cluster.ts';
+import { type Address, type Family, familyOf, isLoopback, parseAddress } from '../model/address.ts';
+import { addressOwners, type Cluster, ownerAmong, type Pod, type PodKey } from '../model/cluster.ts';
 import { didYouMean } from '../model/didyoumean.ts';
 import type { Flow, FlowProtocol } from '../model/flow.ts';
 import type { Protocol } from '../model/policy.ts';
@@ -25,7 +25,7 @@ export function parseFlow(cluster: Cluster, text: string): Flow {
   const viaService = VIA_SERVICE.test(text);
   const pieces = text.replace(VIA_SERVICE, '').split('->');
   if (pieces.length !== 2)
-    throw new FlowTextError(`"${text}" is no flow: write FROM -> TO[:PORT][/PROTOCOL]`);
+    throw new FlowTextError(`cannot parse "${text}": expected FROM -> TO[:PORT][/PROTOCOL]`);
   const flow = parseFlowPieces(cluster, pieces[0]!.trim(), pieces[1]!.trim());
   return viaService ? { ...flow, viaService } : flow;
 }
@@ -107,6 +107,7 @@ function parseEnd(text: string): End {
     return { ...rest, pod: pod as PodKey, ...(family && { family: family === '4' ? 'ip' : 'ip6' }) };
   const parsed = parseAddress(address!);
   if (parsed === undefined) throw new FlowTextError(`"${text}": "${address}" is not an address`);
+  if (isLoopback(parsed)) throw new FlowTextError(`"${text}": ${NEVER_LEAVES}`);
   return { ...rest, address: parsed, family: familyOf(parsed) };
 }
 
@@ -125,17 +126,33 @@ function commonFamily(cluster: Cluster, from: End, to: End): Family {
   return family;
 }
 
+const NEVER_LEAVES =
+  'a packet to or from a loopback address never leaves its pod or node, and no policy applies to it';
+
 function addressIn(cluster: Cluster, end: End, family: Family): Address {
   if (end.address !== undefined) return end.address;
   const address = addressesOf(cluster, end).find(address => familyOf(address) === family);
   if (address === undefined)
     throw new FlowTextError(`pod ${end.pod} has no ${family === 'ip' ? 'IPv4' : 'IPv6'} address`);
+  requireOwner(cluster, cluster.pods.get(end.pod!)!, address);
   return address;
+}
+
+/** An address that went to another pod since: the answer would be about that one (N47, N49). */
+function requireOwner(cluster: Cluster, pod: Pod, address: Address): void {
+  if (pod.hostNetwork) return;
+  const owner = ownerAmong(cluster.pods.values(), address);
+  if (owner !== undefined && owner !== pod)
+    throw new FlowTextError(`pod ${pod.key} reports ${address}, which belongs to pod ${owner.key} now`);
 }
 
 function addressesOf(cluster: Cluster, { pod: key }: End): readonly Address[] {
   const pod = cluster.pods.get(key!);
   if (pod === undefined) throw new FlowTextError(`there is no pod ${key}${meant(cluster, key!)}`);
+  if (pod.finished)
+    throw new FlowTextError(
+      `pod ${key} has finished: its address (${pod.addresses.join(', ') || 'none'}) is free for other pods, and no policy applies to it`,
+    );
   if (pod.addresses.length === 0) throw new FlowTextError(`pod ${key} has no address yet`);
   return pod.addresses;
 }

@@ -8,13 +8,13 @@ import { podSelectorText, selectorText } from '../model/selector.ts';
 import { matchingPeer, matchingPort, type Packet } from './match.ts';
 import { firstMatch, type View } from './view.ts';
 
-export function noPod(address: Address, direction: Direction): string {
-  return `${address} is no pod that policies select for ${direction}`;
+export function noPod(address: Address): string {
+  return `${address} is not a pod: no policy applies on this side`;
 }
 
 export function unknownPod(address: Address, { name }: Node, direction: Direction): string {
-  const what = direction === 'egress' ? 'what it sends' : 'what it is sent';
-  return `${address} is in the pod network of ${name} and no known pod has it: ${what} is denied`;
+  const what = direction === 'egress' ? 'packets from it' : 'packets to it';
+  return `${address} is in the pod network of node ${name}, and no known pod has it: ${what} are denied`;
 }
 
 export function itself(pod: Pod): string {
@@ -38,10 +38,15 @@ function ruleName(policy: Policy, rule: Rule): string {
   return `${policy.id} ${rule.path}${rule.name ? ` "${rule.name}"` : ''}`;
 }
 
-export function isolated(policies: readonly Policy[], { subject, direction }: Packet): string {
+/** `NetworkPolicies shop/a and shop/b select shop/web, and none allows ingress from shop/api on TCP 80`. */
+export function isolated(policies: readonly Policy[], packet: Packet): string {
   const names = policies.map(policy => policy.name);
-  const [who, verb] = names.length === 1 ? [names[0], 'isolates'] : [`${listed(names)}`, 'isolate'];
-  return `${who} ${verb} ${subject.key} for ${direction} and no rule of a NetworkPolicy matches`;
+  const { subject, direction, peer, peerPod, flow } = packet;
+  const end = `${direction} ${direction === 'ingress' ? 'from' : 'to'} ${peerPod?.key ?? peer}`;
+  const wanted = `allows ${end} on ${flow.protocol}${flow.port === undefined ? '' : ` ${flow.port}`}`;
+  return names.length === 1
+    ? `NetworkPolicy ${names[0]} selects ${subject.key}, and no rule of it ${wanted}`
+    : `NetworkPolicies ${listed(names)} select ${subject.key}, and none ${wanted}`;
 }
 
 function listed(names: readonly string[]): string {

@@ -1,6 +1,6 @@
 /** N67: an address of a node's pod networks that no known pod has. */
 import { type Address, familyOf, networkOf } from '../model/address.ts';
-import type { Cluster, Node, Pod } from '../model/cluster.ts';
+import { addressesOfNode, type Cluster, type Node, type Pod } from '../model/cluster.ts';
 import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
 
 /** Finds the node in whose pod networks an address is that no pod has, and no node for itself. */
@@ -10,7 +10,7 @@ export function unknownPodFinder(
   unknownPods: UnknownPods,
 ): (address: Address) => Node | undefined {
   if (unknownPods === 'allow') return () => undefined;
-  const own = new Set([...nodes.values()].flatMap(({ addresses }) => addresses));
+  const own = new Set([...nodes.values()].flatMap(addressesOfNode));
   // By prefix length, of which a cluster has one or two in each family: thousands of nodes are found in one step.
   const byPrefix = new Map<string, Map<Address, Node>>();
   for (const node of nodes.values()) {

@@ -1,5 +1,16 @@
 /** Colours for people at a terminal. What goes into a pipe is plain text, on a CI machine as anywhere. */
-import pc from 'picocolors';
+import { randomUUID } from 'node:crypto';
+import picocolors from 'picocolors';
+import { printable } from './printable.ts';
+
+const NAMES = ['bold', 'dim', 'inverse', 'red', 'green', 'yellow', 'cyan', 'white', 'bgRed'] as const;
+
+export type Colours = Readonly<Record<(typeof NAMES)[number], (text: string) => string>>;
+
+const ESCAPE = '\x1b[';
+
+/** Stands for ESCAPE until a line is written. This process made it up, so no text from elsewhere holds it. */
+const MARK = `\u{f0000}${randomUUID()}`;
 
 /** Whether to write in colour: NO_COLOR (https://no-color.org) says no, FORCE_COLOR yes, else the terminal decides. */
 export function inColour(
@@ -11,6 +22,17 @@ export function inColour(
   return stdout.isTTY === true && env.TERM !== 'dumb';
 }
 
-export default pc.createColors(inColour(process.env, process.stdout));
+/** Colours of texts that `toTerminal` makes ready. */
+export function makeColours(enabled: boolean): Colours {
+  const paint = picocolors.createColors(enabled);
+  const marked = (name: (typeof NAMES)[number]) => (text: string) =>
+    enabled ? paint[name](printable(text)).replaceAll(ESCAPE, MARK) : text;
+  return Object.fromEntries(NAMES.map(name => [name, marked(name)])) as Colours;
+}
 
-export type Colours = ReturnType<typeof pc.createColors>;
+/** One line, with the colours that we gave it and no control character that came with a text. */
+export function toTerminal(line: string): string {
+  return printable(line).replaceAll(MARK, ESCAPE);
+}
+
+export default makeColours(inColour(process.env, process.stdout));

@@ -1,13 +1,31 @@
+import { toTerminal } from './colours.ts';
+import { printableJson } from './printable.ts';
+
 /** What every command prints with. */
 export interface OutputOptions {
   readonly output: 'text' | 'json';
 }
 
-export function writeLine(text: string): void {
-  process.stdout.write(`${text}\n`);
+/** One line: a new line within it is somebody's text, and shown as such. */
+export function writeLine(line: string): void {
+  process.stdout.write(`${toTerminal(line)}\n`);
+}
+
+export function writeLines(lines: Iterable<string>): void {
+  for (const line of lines) writeLine(line);
+}
+
+/** A line on standard error, which is for people also where standard output goes into a program. */
+export function writeNote(line: string): void {
+  process.stderr.write(`${toTerminal(line)}\n`);
+}
+
+/** One line of JSON. */
+export function writeJson(value: unknown): void {
+  process.stdout.write(`${printableJson(value)}\n`);
 }
 
 /** One object a line, so that `jq` and `grep` work on any number of them. */
 export function writeJsonLines(values: Iterable<unknown>): void {
-  for (const value of values) writeLine(JSON.stringify(value));
+  for (const value of values) writeJson(value);
 }

@@ -115,14 +115,14 @@ describe('a live agent', () => {
     expect(netns.exec('nft', ['list', 'table', 'ip', 'sluice'])).toContain('# progname sluice\n');
   });
 
-  test('tells `sluice explain` its cluster', () => {
+  test('gives `sluice explain` its cluster', () => {
     expect(sluice('explain', 'shop/web', 'shop/db:5432').stdout).toMatch(
       /^allow {2}shop\/web \(10\.0\.0\.1\) -> shop\/db \(10\.0\.0\.2\):5432\/TCP\n/,
     );
     expect(sluice('explain', 'shop/cron', 'shop/db:5432').stdout).toMatch(/^deny /);
   });
 
-  test('tells `sluice trace` who is who and what to expect', () => {
+  test('gives `sluice trace` the names and the expected verdict', () => {
     const allowed = sluice('trace', 'shop/web', 'shop/db:5432');
     expect([allowed.status, allowed.stderr]).toEqual([0, '']);
     expect(allowed.stdout).toMatch(
@@ -144,10 +144,10 @@ describe('a live agent', () => {
     });
   });
 
-  test('tells `sluice inspect` what should stand, and it does, after an edit too', async () => {
+  test('gives `sluice inspect` the desired state, and the actual one is equal, after an edit too', async () => {
     const { status, stdout } = sluice('inspect');
     expect(stdout).toContain('shop/db  10.0.0.2\n  ingress  accept');
-    expect(stdout).toMatch(/\nequal: the kernel holds what the agent's cluster says\n$/);
+    expect(stdout).toMatch(/\nequal: the actual state is the one desired by the agent's cluster\n$/);
     expect(status).toBe(0);
     write({ ...POLICY, spec: { ...POLICY.spec, policyTypes: ['Ingress', 'Egress'] } });
     for (const deadline = Date.now() + 60_000; ; await setTimeout(50)) {
@@ -162,9 +162,9 @@ describe('a live agent', () => {
   test('is in one line of `sluice inspect dump`, of which `explain` can be asked when the agent is gone', async () => {
     const { status, stdout } = sluice('inspect', 'dump');
     expect([status, stdout.split('\n').length]).toEqual([0, 2]);
-    const { at, agent: told, kernel } = JSON.parse(stdout);
+    const { at, agent: dumped, kernel } = JSON.parse(stdout);
     expect(Math.abs(Date.now() - Date.parse(at))).toBeLessThan(600_000);
-    expect(told.status).toMatchObject({ node: NODE, ready: true });
+    expect(dumped.status).toMatchObject({ node: NODE, ready: true });
     expect(kernel.tables).toContain('comment "shop/db');
     const file = join(folder, 'dump.json');
     writeFileSync(file, stdout);
@@ -172,7 +172,7 @@ describe('a live agent', () => {
     const answer = sluiceIn(netns, ['explain', 'shop/cron', 'shop/db:5432', '--dump', file]);
     expect(answer.stdout).toMatch(/^deny /);
     const after = JSON.parse(sluice('inspect', 'dump').stdout);
-    expect(after.agent.missing).toContain('no agent runs here');
+    expect(after.agent.missing).toContain('no agent on this node');
     expect(after.kernel.tables).toBe(kernel.tables);
   });
 
@@ -181,8 +181,8 @@ describe('a live agent', () => {
     try {
       const { status, stdout } = sluiceIn(other, ['inspect', '--socket', socket]);
       expect(stdout).toBe(
-        `no table of Sluice stands in this network namespace
-not compared: the agent on ${socket} cannot be asked: it guards another network namespace; --socket names another, --manifests DIR --node NAME compares with a folder
+        `no Sluice rules here
+not compared: the agent (${socket}) cannot answer: it programs another network namespace; --manifests DIR --node NAME compares with a folder
 `,
       );
       expect(status).toBe(0);
@@ -191,24 +191,48 @@ not compared: the agent on ${socket} cannot be asked: it guards another network 
     }
   });
 
-  test('leaves its rules when it ends, and the commands say that nobody is there to ask', async () => {
+  test('leaves its rules when it ends, and the commands say that there is no agent', async () => {
     await stop(agent!);
     expect(agent!.exitCode).toBe(0);
-    const nobody = `no agent runs here: nobody listens on ${socket}; --socket names another`;
+    const nobody = `no agent on this node (${socket}); pass --socket if it is elsewhere`;
     for (const words of [['status'], ['explain', 'shop/web', 'shop/db:5432']]) {
       expect(sluice(...words)).toEqual({ status: 1, stdout: '', stderr: `sluice: ${nobody}\n` });
     }
     const inspected = sluice('inspect');
     expect(inspected.status).toBe(0);
     expect(inspected.stdout).toContain('shop/db  10.0.0.2\n  ingress  accept');
-    expect(inspected.stdout).toContain(`\nnot compared: ${nobody}, --manifests DIR`);
+    expect(inspected.stdout).toContain(`\nnot compared: ${nobody}; --manifests DIR`);
     const traced = sluice('trace', '10.0.0.3', 'shop/db:5432');
     expect([traced.status, traced.stdout]).toEqual([0, expect.stringMatching(/^drop /)]);
-    expect(traced.stdout).toContain(`\npolicy was not asked: ${nobody}\n`);
+    expect(traced.stdout).toContain(`\npolicy was not read: ${nobody}\n`);
     expect(sluice('trace', 'shop/cron', 'shop/db:5432').stderr).toBe(
-      `sluice: there is no pod shop/cron (for a Service, ask for a pod behind it); the rules name only pods of this node that policies affect: give an address, or --manifests DIR --node NAME; ${nobody}\n`,
+      `sluice: there is no pod shop/cron (for a Service, ask for a pod behind it); the rules name only pods of this node that policies select: give an address, or --manifests DIR --node NAME; ${nobody}\n`,
     );
   });
+});
+
+test("a bridge's address in the pod network is the node itself to `explain` and `trace`, as it is to the kernel", async () => {
+  netns.exec('ip', ['link', 'add', 'br0', 'type', 'bridge']);
+  netns.exec('ip', ['address', 'add', '10.0.0.254/24', 'dev', 'br0']);
+  netns.exec('ip', ['link', 'set', 'br0', 'up']);
+  const node = {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: NODE },
+    spec: { podCIDRs: ['10.0.0.0/24'] },
+  };
+  writeFileSync(join(manifests, 'node.json'), JSON.stringify(node));
+  await startAgent('--unknown-pods', 'deny');
+  expect(sluice('explain', 'shop/web', '10.0.0.254:80').stdout).toMatch(/^allow /);
+  expect(sluice('explain', '10.0.0.254', 'shop/db:5432').stdout).toMatch(
+    /^allow .*\n\n.*\n\n.*node n1 always/,
+  );
+  expect(sluice('explain', 'shop/web', '10.0.0.253:80').stdout).toMatch(/^deny /);
+  for (const [from, to] of [
+    ['shop/web', '10.0.0.254:80'],
+    ['10.0.0.254', 'shop/db:5432'],
+  ] as const)
+    expect(sluice('trace', from, to).stdout).toMatch(/^accept [\s\S]*agrees: it allows the connection/);
 });
 
 test('an agent that leaves open connections alone is held to just that by `sluice inspect`', async () => {
@@ -232,7 +256,9 @@ test('`sluice inspect` and `sluice trace` say what a kernel lacks that the agent
       [['inspect'], ['trace', 'shop/cron', 'shop/db:5432']].map(words => sluiceAside(words)),
     );
     expect(inspected!.code).toBe(1);
-    expect(inspected!.stdout).toContain("different: to be as the agent's cluster says, the kernel needs\n");
+    expect(inspected!.stdout).toContain(
+      "different: to reach the state desired by the agent's cluster, the kernel needs\n",
+    );
     expect(traced!.code).toBe(1);
     expect(traced!.stdout).toContain('disagrees: this node should drop it');
   } finally {

@@ -363,15 +363,15 @@ describe('sluice trace', () => {
       const oneEnd = asN2('shop/far', 'shop/db:5432');
       expect([oneEnd.status, oneEnd.stderr]).toEqual([0, '']);
       expect(oneEnd.stdout).toMatch(
-        /^denied elsewhere {2}shop\/far .*\n +n2 lets it pass; n1 judges the other end and denies it\n/,
+        /^denied elsewhere {2}shop\/far .*\n +n2 lets it pass; n1 enforces policy at the other end and denies it\n/,
       );
-      expect(oneEnd.stdout).toMatch(/shop\/db .*ingress +on n1: its own node judges this\n/);
+      expect(oneEnd.stdout).toMatch(/shop\/db .*ingress +on n1: its own node enforces this\n/);
       expect(oneEnd.stdout).toContain('agrees: it denies the connection, on n1\n');
 
       const neither = asN2('shop/web', 'shop/db:5432');
       expect([neither.status, neither.stderr]).toEqual([0, '']);
       expect(neither.stdout).toMatch(
-        /^not judged here {2}shop\/web .*\n +neither end is a pod of n2: n1 judges it, and policy denies it\n/,
+        /^not judged here {2}shop\/web .*\n +neither end is a pod of n2: n1 enforces policy, which denies it\n/,
       );
       expect(neither.stdout).toContain('not for n2 to enforce: it denies the connection, on n1\n');
       expect(JSON.parse(asN2('shop/web', 'shop/db:5432', '-o', 'json').stdout)).toMatchObject({

@@ -195,8 +195,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'evaluate: a node does not reach its own pods',
     file: 'src/semantics/evaluate.ts',
-    find: "if (direction === 'ingress' && isOwnNode)",
-    replace: "if (direction === 'egress' && isOwnNode)",
+    find: "if (direction === 'ingress' && isNodeItself(cluster",
+    replace: "if (direction === 'egress' && isNodeItself(cluster",
     test: SCENARIOS,
   },
 
@@ -565,7 +565,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'start gate: a pod starts before its rules are in force',
     file: 'src/network/sandboxes/startgate.ts',
-    find: 'const inForce = await this.#withinLimit();',
+    find: 'const inForce = await this.#withinLimit(rules().then(() => predecessors.cleared(sandbox.addresses)));',
     replace: 'const inForce = true;',
     test: 'src/network/sandboxes/startgate.test.ts',
   },

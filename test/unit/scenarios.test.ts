@@ -73,7 +73,7 @@ function deciders(
 /** NetworkPolicies that say the same decide together; in the other tiers there is one. */
 function decidersOf({ direction, verdict, stops }: DirectionWalk): string[] {
   if (verdict.tier === 'default') return [`${direction} default`];
-  const together = verdict.tier === 'networkpolicy' ? ['decided', 'agreed'] : ['decided'];
+  const together = verdict.tier === 'networkpolicy' ? ['decided', 'same-verdict'] : ['decided'];
   return stops
     .filter(({ tier, part }) => tier === verdict.tier && together.includes(part))
     .map(({ policy, rule }) => [direction, policy, rule].filter(word => word !== undefined).join(' '));

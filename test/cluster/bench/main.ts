@@ -6,7 +6,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { absolute, type BenchRow, median, percentile } from '../../../src/bench/row.ts';
-import { tableOf } from '../../../src/cli/benchtable.ts';
+import { tableLines } from '../../../src/cli/benchtable.ts';
+import { toTerminal } from '../../../src/terminal/colours.ts';
 import type { AgentProcess } from '../../support/agent-process.ts';
 import { AUDIT_USER, type AuditLine, auditLines } from '../storms/audit.ts';
 import { Storm } from '../storms/storm.ts';
@@ -24,7 +25,11 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 const storm = await Storm.begin();
 try {
   const rows = await measure();
-  console.log(process.argv.includes('--json') ? JSON.stringify(rows, null, 2) : tableOf(rows));
+  console.log(
+    process.argv.includes('--json')
+      ? JSON.stringify(rows, null, 2)
+      : tableLines(rows).map(toTerminal).join('\n'),
+  );
   if (rows.some(({ ok }) => !ok)) process.exitCode = 1;
 } finally {
   await storm.end();

@@ -1,0 +1,87 @@
+/** What `sluice inspect` found, for people as lines and for programs as an object. */
+import type { UnknownPods } from '../model/podcidrs.ts';
+import { type Op, opText } from '../nft/plan/op.ts';
+import { planText } from '../nft/plan/plantext.ts';
+import type {
+  DirectionInspection,
+  Inspection,
+  PodInspection,
+  RuleInspection,
+} from '../readback/inspection.ts';
+import pc from '../terminal/colours.ts';
+import { plural } from '../terminal/plural.ts';
+
+/** What leads from the actual to the desired state, and whose desired state that is; or why nobody knows. */
+export type Comparison =
+  | { readonly source: string; readonly difference: readonly Op[] }
+  | { readonly missing: string };
+
+export function inspectionObject(inspection: Inspection, comparison: Comparison): object {
+  const equal = 'missing' in comparison ? null : comparison.difference.length === 0;
+  const difference = 'missing' in comparison ? [] : comparison.difference.map(opText);
+  return { ...inspection, equal, difference };
+}
+
+export function inspectionLines(inspection: Inspection, comparison: Comparison): string[] {
+  return [...programmedLines(inspection), ...comparisonLines(comparison)];
+}
+
+function programmedLines({ installed, pods, totals, unknownPods }: Inspection): string[] {
+  if (!installed) return ['no Sluice rules here'];
+  const { chains, sets, elements } = totals;
+  const counts = [plural(chains, 'chain'), plural(sets, 'set'), plural(elements, 'element')];
+  return [
+    ...(pods.length === 0 ? ['tables programmed; no policy selects a pod of this node'] : []),
+    ...pods.flatMap(podLines),
+    unknownPodsText(unknownPods),
+    pc.dim(`${counts.join(', ')} in both families`),
+  ];
+}
+
+function unknownPodsText(unknownPods: UnknownPods): string {
+  const what = unknownPods === 'deny' ? pc.red('denied') : pc.green('allowed');
+  return `unknown pod addresses: ${what} (in the pod network, and of no known pod)`;
+}
+
+function podLines({ pod, addresses, ingress, egress }: PodInspection): string[] {
+  return [
+    `${pc.bold(pod)}  ${pc.dim(addresses.join('  '))}`,
+    ...directionLines('ingress', ingress),
+    ...directionLines('egress', egress),
+    '',
+  ];
+}
+
+function directionLines(name: string, direction: DirectionInspection | undefined): string[] {
+  if (direction === undefined) return [`  ${name.padEnd(8)} ${pc.green('open')}  no policy selects the pod`];
+  return direction.rules.map((rule, i) => `  ${(i === 0 ? name : '').padEnd(8)} ${ruleText(rule)}`);
+}
+
+function ruleText({ verdict, ports, peers, source, family }: RuleInspection): string {
+  const isLast = ports === undefined && peers === undefined;
+  const condition = isLast ? 'everything else' : [ports, peers].filter(Boolean).map(shortened).join('  ');
+  const colour = { accept: pc.green, drop: pc.red, pass: pc.yellow }[verdict];
+  const over = family === undefined ? '' : ` over ${family === 'ip' ? 'IPv4' : 'IPv6'}`;
+  return `${colour(verdict.padEnd(6))}  ${condition}${over}  ${pc.dim(source ?? 'no policy decides')}`;
+}
+
+/** The first of a long list, for a terminal; JSON has them all. */
+function shortened(list: string | undefined): string {
+  const items = (list ?? '').split(', ');
+  const more = items.length - MOST_ITEMS;
+  return more > 1 ? `${items.slice(0, MOST_ITEMS).join(', ')}, and ${more} more` : items.join(', ');
+}
+
+const MOST_ITEMS = 12;
+
+function comparisonLines(comparison: Comparison): string[] {
+  if ('missing' in comparison) {
+    const hint = '--manifests DIR --node NAME compares with a folder';
+    return [pc.dim(`not compared: ${comparison.missing}; ${hint}`)];
+  }
+  const { source, difference } = comparison;
+  if (difference.length === 0)
+    return [`${pc.green('equal')}: the actual state is the one desired by ${source}`];
+  const changes = planText(difference).map(line => `  ${line}`);
+  return [`${pc.red('different')}: to reach the state desired by ${source}, the kernel needs`, ...changes];
+}

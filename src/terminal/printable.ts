@@ -1,0 +1,28 @@
+/**
+ * Text from elsewhere, as a terminal may show it: names, labels and messages of a cluster are whatever somebody wrote
+ * there. Control characters would move the cursor, rewrite lines or talk to the terminal; invisible ones and those
+ * that turn the direction of writing would make one name look like another.
+ */
+
+/** Control, format and surrogate characters, and the two separators that some terminals take for a new line. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** Each character that does not show itself as its number: `\x1b`, `\u{202e}`. A new line is one too. */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, character => {
+    const code = character.codePointAt(0)!.toString(16);
+    return code.length <= 2 ? `\\x${code.padStart(2, '0')}` : `\\u{${code}}`;
+  });
+}
+
+/** JSON that reads back as the same value, and whose text a terminal may show. */
+export function printableJson(value: unknown): string {
+  return JSON.stringify(value).replace(UNPRINTABLE, character =>
+    Array.from({ length: character.length }, (_, at) => unit(character.charCodeAt(at))).join(''),
+  );
+}
+
+/** A UTF-16 code unit as JSON writes it. */
+function unit(code: number): string {
+  return `\\u${code.toString(16).padStart(4, '0')}`;
+}
