@@ -5,7 +5,11 @@ import { PROTOCOL_NUMBER } from './match.ts';
 import type { ElementKey, Family, FieldType, SetSpec } from './ruleset.ts';
 
 export function isCanonicalKey({ key: fields, interval }: SetSpec, key: ElementKey): boolean {
-  if (interval) return isCanonicalInterval(fields[0]!, key);
+  return interval ? isCanonicalInterval(fields[0]!, key) : areCanonicalFields(fields, key);
+}
+
+/** A key of a hash, or the data of an element. */
+export function areCanonicalFields(fields: readonly FieldType[], key: ElementKey): boolean {
   if (fields.length === 1) return isCanonicalField(fields[0]!, key);
   const texts = key.split(' . ');
   return texts.length === fields.length && texts.every((text, i) => isCanonicalField(fields[i]!, text));
@@ -21,6 +25,8 @@ function isCanonicalField(type: FieldType, text: string): boolean {
       return text in PROTOCOL_NUMBER ? NAMED.has(text) : isNumber(text, 255) && !NUMBERED.has(Number(text));
     case 'inet_service':
       return isNumber(text, 0xffff);
+    case 'iface_index':
+      return isNumber(text, 0x7fffffff);
   }
 }
 
@@ -37,7 +43,7 @@ function isAddress(family: Family, text: string): boolean {
 }
 
 function isNumber(text: string, max: number): boolean {
-  return /^(0|[1-9]\d{0,4})$/.test(text) && Number(text) <= max;
+  return /^(0|[1-9]\d{0,9})$/.test(text) && Number(text) <= max;
 }
 
 function isCanonicalInterval(type: FieldType, key: ElementKey): boolean {
@@ -62,6 +68,7 @@ function isNetwork(first: bigint, last: bigint): boolean {
 }
 
 function isNumberRange(type: FieldType, key: ElementKey): boolean {
+  if (type === 'iface_index') return false; // Its bytes stand in the order of the machine: no range is one.
   const ends = key.split('-');
   if (ends.length > 2 || !ends.every(end => isCanonicalField(type, end))) return false;
   const { first, last } = parseInterval(type, key);

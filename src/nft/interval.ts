@@ -38,6 +38,7 @@ function fieldValue(type: FieldType, text: string): bigint {
     case 'inet_proto':
       return BigInt(PROTOCOL_NUMBER[text as keyof typeof PROTOCOL_NUMBER] ?? text);
     case 'inet_service':
+    case 'iface_index':
       return BigInt(text);
   }
 }

@@ -62,7 +62,7 @@ function exprBytes(expr: Expr): number {
     case 'cmp':
       return cmpBytes(expr);
     default:
-      return SMALL; // meta, ct, payload, counter
+      return SMALL; // meta, ct, fib, payload, nat, masq, counter
   }
 }
 

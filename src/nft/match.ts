@@ -44,6 +44,62 @@ export function isForwarded(): Expr[] {
   ];
 }
 
+/** `iifgroup 29548`, `oifgroup 29548`. */
+export function interfaceGroupIs(key: 'iifgroup' | 'oifgroup', group: number): Expr[] {
+  return [
+    { kind: 'meta', key, dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'eq', data: littleEndian32(group) },
+  ];
+}
+
+/** `iif @set`, of indices. */
+export function interfaceIn(key: 'iif' | 'oif', set: string, invert = false): Expr[] {
+  return [
+    { kind: 'meta', key, dreg: FIRST },
+    { kind: 'lookup', set, sreg: FIRST, vmap: false, invert },
+  ];
+}
+
+/** PACKET_* of `linux/if_packet.h`: whom the frame that a packet came in was for. */
+export const PACKET_TYPE = { host: 0, broadcast: 1, multicast: 2, other: 3 } as const;
+
+/** `meta pkttype broadcast`. */
+export function packetTypeIs(type: keyof typeof PACKET_TYPE): Expr[] {
+  return [
+    { kind: 'meta', key: 'pkttype', dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'eq', data: toHex([PACKET_TYPE[type]]) },
+  ];
+}
+
+/** `fib saddr . iif oif missing`: the node's route to the sender does not lead back to where the packet came from. */
+export function noRouteBack(): Expr[] {
+  return [
+    { kind: 'fib', result: 'exists', flags: ['saddr', 'iif'], dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'eq', data: littleEndian32(0) },
+  ];
+}
+
+/** RTN_* of `linux/rtnetlink.h`: what an address is to the node. */
+export const ADDRESS_TYPE = {
+  unspec: 0,
+  unicast: 1,
+  local: 2,
+  broadcast: 3,
+  anycast: 4,
+  multicast: 5,
+  blackhole: 6,
+  unreachable: 7,
+  prohibit: 8,
+} as const;
+
+/** `fib daddr type local`, `fib saddr type != unicast`. */
+export function addressTypeIs(field: AddressField, type: keyof typeof ADDRESS_TYPE, invert = false): Expr[] {
+  return [
+    { kind: 'fib', result: 'type', flags: [field], dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: invert ? 'neq' : 'eq', data: littleEndian32(ADDRESS_TYPE[type]) },
+  ];
+}
+
 /** `ip saddr @set`, `ip daddr != @set`. */
 export function addressIn(family: Family, field: AddressField, set: string, invert = false): Expr[] {
   return [loadAddress(family, field, FIRST), { kind: 'lookup', set, sreg: FIRST, vmap: false, invert }];
@@ -111,6 +167,47 @@ export function addressProtocolPortIn(family: Family, field: AddressField, set: 
     loadAddress(family, field, FIRST),
     ...loadProtocolPort(family, FIRST + addressBits(family) / 32),
     { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false },
+  ];
+}
+
+/** `ip saddr . ip daddr @set`. */
+export function addressPairIn(family: Family, set: string): Expr[] {
+  return [
+    loadAddress(family, 'saddr', FIRST),
+    loadAddress(family, 'daddr', FIRST + addressBits(family) / 32),
+    { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false },
+  ];
+}
+
+/** `dnat to ip protocol . th dport map @map`, of addresses and ports. */
+export function redirectByPort(family: Family, map: string): Expr[] {
+  const port = FIRST + addressBits(family) / 32;
+  return [
+    ...loadProtocolPort(family, FIRST),
+    { kind: 'lookup', set: map, sreg: FIRST, vmap: false, invert: false, dreg: FIRST },
+    { kind: 'nat', type: 'dnat', family, address: FIRST, port },
+  ];
+}
+
+/** `masquerade`. */
+export function masquerade(): Expr {
+  return { kind: 'masq' };
+}
+
+/** `ip6 hoplimit != 255`, `ip ttl < 2`. */
+export function hopsLeft(family: Family, op: CmpOp, hops: number): Expr[] {
+  return [
+    { kind: 'payload', base: 'network', offset: family === 'ip' ? 8 : 7, length: 1, dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op, data: toHex([hops]) },
+  ];
+}
+
+/** `icmpv6 type 134`, `icmp type 5`. */
+export function icmpTypeIs(family: Family, type: number): Expr[] {
+  return [
+    ...protocolIs(family, family === 'ip' ? 'icmp' : 'icmpv6'),
+    { kind: 'payload', base: 'transport', offset: 0, length: 1, dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'eq', data: toHex([type]) },
   ];
 }
 

@@ -18,15 +18,17 @@ export interface Table {
   readonly chains: ReadonlyMap<string, Chain>;
 }
 
-export type FieldType = 'ipv4_addr' | 'ipv6_addr' | 'inet_proto' | 'inet_service';
+export type FieldType = 'ipv4_addr' | 'ipv6_addr' | 'inet_proto' | 'inet_service' | 'iface_index';
 
-/** A set or verdict map, without its elements. */
+/** A set, a map to verdicts or a map to data, without its elements. */
 export interface SetSpec {
   readonly name: string;
   /** One field, or several that are looked up as a concatenation. Empty: read back, and of a kind that is not ours. */
   readonly key: readonly FieldType[];
   /** A verdict map: every element has a verdict. */
   readonly verdicts: boolean;
+  /** A map to data: every element has these fields side by side. Never of a verdict map. */
+  readonly data?: readonly FieldType[];
   /** Elements are disjoint, non-adjacent ranges of a single-field key; such a set is never changed, only replaced. */
   readonly interval: boolean;
   readonly comment?: string;
@@ -34,12 +36,15 @@ export interface SetSpec {
 
 /**
  * Canonical key text, fields joined by ` . `: `10.0.0.1`, `tcp . 80`, `10.0.0.1 . udp . 53`; in an interval set
- * a network (`10.0.0.0/8`) or a range (`10.0.0.0-10.0.0.9`). Protocols are `tcp`, `udp`, `sctp`.
+ * a network (`10.0.0.0/8`) or a range (`10.0.0.0-10.0.0.9`). Protocols are `tcp`, `udp`, `sctp`; interfaces are
+ * their indices.
  */
 export type ElementKey = string;
 
 export interface ElementValue {
   readonly verdict?: Verdict;
+  /** The text of the set's data fields, written like a key. */
+  readonly data?: ElementKey;
   /** At most 120 bytes. */
   readonly comment?: string;
 }
@@ -49,6 +54,11 @@ export type Elements = ReadonlyMap<ElementKey, ElementValue>;
 /** The value of every plain member: shared, because there are very many of them. */
 export const MEMBER: ElementValue = Object.freeze({});
 
+/** Nothing but its key. */
+export function isMember({ verdict, data, comment }: ElementValue): boolean {
+  return verdict === undefined && data === undefined && comment === undefined;
+}
+
 export interface NftSet extends SetSpec {
   readonly elements: Elements;
   /** Room that the kernel has reserved; known only of a set that was read back or planned. */
@@ -56,7 +66,8 @@ export interface NftSet extends SetSpec {
 }
 
 export interface BaseHook {
-  /** Ours are at forward, input and output; the others are only ever read back. */
+  /** `filter` where it is left out. `nat` is asked about the first packet of a connection; `route` is never ours. */
+  readonly type?: 'nat' | 'route';
   readonly hook: 'prerouting' | 'input' | 'forward' | 'output' | 'postrouting';
   readonly priority: number;
   readonly policy: 'accept' | 'drop';
@@ -85,8 +96,14 @@ export type Register = number;
 /** Lower-case hexadecimal bytes in the order in which they stand in the register. */
 export type Hex = string;
 
-/** `iif` and `oif` are the indices of the interfaces by which a packet came and goes: 0 where there is none. */
-export type MetaKey = 'l4proto' | 'nfproto' | 'iif' | 'oif';
+/**
+ * `iif` and `oif` are the indices of the interfaces by which a packet came and goes: 0 where there is none. Their
+ * groups (IFLA_GROUP) break the rule off where there is none. `pkttype` is whom the frame was for (PACKET_*).
+ */
+export type MetaKey = 'l4proto' | 'nfproto' | 'iif' | 'oif' | 'iifgroup' | 'oifgroup' | 'pkttype';
+
+/** Of which address the routes are asked, and by which interface they must lead there. */
+export type FibFlag = 'saddr' | 'daddr' | 'iif' | 'oif';
 
 export type CmpOp = 'eq' | 'neq' | 'lt' | 'lte' | 'gt' | 'gte';
 
@@ -94,6 +111,17 @@ export type CmpOp = 'eq' | 'neq' | 'lt' | 'lte' | 'gt' | 'gte';
 export type Expr =
   | { readonly kind: 'meta'; readonly key: MetaKey; readonly dreg: Register }
   | { readonly kind: 'ct'; readonly key: 'state'; readonly dreg: Register }
+  /**
+   * What the node's routes say of an address: the interface that they lead to (0: none), whether there is one (0
+   * or 1), or the kind of the address (RTN_*).
+   */
+  | {
+      readonly kind: 'fib';
+      readonly result: 'oif' | 'exists' | 'type';
+      /** In the order of `FibFlag`. */
+      readonly flags: readonly FibFlag[];
+      readonly dreg: Register;
+    }
   | {
       readonly kind: 'payload';
       readonly base: 'network' | 'transport';
@@ -109,14 +137,28 @@ export type Expr =
       readonly xor: Hex;
     }
   | { readonly kind: 'cmp'; readonly sreg: Register; readonly op: CmpOp; readonly data: Hex }
-  /** Breaks off the rule on a miss; with `invert` on a hit; with `vmap` the element's verdict is the rule's. */
+  /**
+   * Breaks off the rule on a miss; with `invert` on a hit; with `vmap` the element's verdict is the rule's; with `dreg`
+   * the element's data go there.
+   */
   | {
       readonly kind: 'lookup';
       readonly set: string;
       readonly sreg: Register;
       readonly vmap: boolean;
       readonly invert: boolean;
+      readonly dreg?: Register;
     }
+  /** The connection is led to the address and port in these registers, and the packet accepted. */
+  | {
+      readonly kind: 'nat';
+      readonly type: 'dnat';
+      readonly family: Family;
+      readonly address: Register;
+      readonly port: Register;
+    }
+  /** The connection leaves by an address of its outgoing interface, and the packet is accepted. */
+  | { readonly kind: 'masq' }
   | { readonly kind: 'counter' }
   | { readonly kind: 'verdict'; readonly verdict: Verdict }
   /** Only ever read back: an expression that is not ours. No rule of ours equals a rule that holds one. */

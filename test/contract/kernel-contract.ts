@@ -4,7 +4,23 @@
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Kernel } from '../../src/nft/kernel.ts';
-import { addressIn, addressVmap, ctStateAny, protocolPortVmap, verdict } from '../../src/nft/match.ts';
+import {
+  addressIn,
+  addressPairIn,
+  addressTypeIs,
+  addressVmap,
+  ctStateAny,
+  hopsLeft,
+  icmpTypeIs,
+  interfaceGroupIs,
+  interfaceIn,
+  masquerade,
+  noRouteBack,
+  packetTypeIs,
+  protocolPortVmap,
+  redirectByPort,
+  verdict,
+} from '../../src/nft/match.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import type { Expr, Rule, SetSpec, Verdict } from '../../src/nft/ruleset.ts';
 import { MEMBER } from '../../src/nft/ruleset.ts';
@@ -23,10 +39,13 @@ import {
   type Entry,
   elementsOf,
   flushChain,
+  HOST_PORTS,
   hooked,
   jumpTo,
+  LINKS,
   LOOP,
   members,
+  PAIRS,
   PEERS,
   PEERS6,
   PODS,
@@ -37,6 +56,7 @@ import {
   set,
   standing,
 } from './steps.ts';
+import { translation } from './translation.ts';
 
 /** `open` answers a kernel without any table, different ones at each call. */
 export function kernelContract(name: string, open: () => Promise<Kernel>): void {
@@ -59,6 +79,7 @@ export function kernelContract(name: string, open: () => Promise<Kernel>): void 
     sets(promise);
     elements(promise);
     intervals(promise);
+    translation(promise);
     batches(promise);
     generations(promise);
     limits(promise);
@@ -136,6 +157,8 @@ function chainsAndRules(promise: PromiseOf): void {
       { hook: 'forward', priority: 0, policy: 'accept' },
       { hook: 'input', priority: -150, policy: 'drop' },
       { hook: 'output', priority: 7, policy: 'accept' },
+      { hook: 'prerouting', priority: -300, policy: 'accept' },
+      { type: 'nat', hook: 'postrouting', priority: 100, policy: 'accept' },
     ] as const;
     await kernel.commit([
       addTable(),
@@ -157,6 +180,9 @@ function chainsAndRules(promise: PromiseOf): void {
       addSet(PEERS),
       addSet(PODS),
       addSet(PORTS),
+      addSet(HOST_PORTS),
+      addSet(PAIRS),
+      addSet(LINKS),
       addChain('other'),
       addChain('c'),
       ...rules.map((rule): Op => ({ op: 'addRule', family: 'ip', chain: 'c', rule })),
@@ -304,6 +330,10 @@ function sets(promise: PromiseOf): void {
       { name: 'six', key: ['ipv6_addr', 'inet_proto', 'inet_service'], verdicts: false, interval: false },
       { name: 'nets', key: ['ipv4_addr'], verdicts: false, interval: true, comment: 'networks' },
       { name: 'port-ranges', key: ['inet_service'], verdicts: true, interval: true },
+      HOST_PORTS,
+      PAIRS,
+      { name: 'interfaces', key: ['iface_index', 'ipv4_addr'], verdicts: false, interval: false },
+      { name: 'owners', key: ['ipv4_addr'], verdicts: false, data: ['iface_index'], interval: false },
       { name: 'commented', key: ['ipv6_addr'], verdicts: true, interval: false, comment: 'c'.repeat(120) },
     ];
     await kernel.commit([addTable(), ...specs.map(spec => addSet(spec, 64))]);
@@ -669,7 +699,7 @@ function generations(promise: PromiseOf): void {
   });
 }
 
-/** Every expression, in every form that match.ts makes and some that it does not; needs PEERS, PODS, PORTS, `other`. */
+/** Every expression, in every form that match.ts makes and some that it does not; needs the sets of steps.ts and `other`. */
 const EVERY_EXPRESSION: readonly (readonly Expr[])[] = [
   [
     { kind: 'meta', key: 'nfproto', dreg: 0 },
@@ -693,6 +723,22 @@ const EVERY_EXPRESSION: readonly (readonly Expr[])[] = [
   addressIn('ip', 'daddr', 'peers', true),
   addressVmap('ip', 'saddr', 'pods'),
   protocolPortVmap('ip', 'ports'),
+  interfaceGroupIs('iifgroup', 29548),
+  interfaceGroupIs('oifgroup', 1),
+  interfaceIn('iif', 'links'),
+  interfaceIn('oif', 'links', true),
+  packetTypeIs('multicast'),
+  noRouteBack(),
+  addressTypeIs('daddr', 'local'),
+  addressTypeIs('saddr', 'unicast', true),
+  [{ kind: 'fib', result: 'oif', flags: ['daddr'], dreg: 7 }],
+  [{ kind: 'fib', result: 'type', flags: ['daddr', 'oif'], dreg: 1 }],
+  [{ kind: 'fib', result: 'type', flags: ['saddr', 'iif'], dreg: 4 }],
+  addressPairIn('ip', 'pairs'),
+  hopsLeft('ip', 'lt', 2),
+  icmpTypeIs('ip', 5),
+  redirectByPort('ip', 'host-ports'),
+  [masquerade()],
   [{ kind: 'counter' }],
   [verdict('return')],
   [verdict('jump', 'other')],

@@ -31,6 +31,21 @@ export const PORTS: SetSpec = {
   interval: false,
 };
 
+export const HOST_PORTS: SetSpec = {
+  name: 'host-ports',
+  key: ['inet_proto', 'inet_service'],
+  verdicts: false,
+  data: ['ipv4_addr', 'inet_service'],
+  interval: false,
+};
+export const PAIRS: SetSpec = {
+  name: 'pairs',
+  key: ['ipv4_addr', 'ipv4_addr'],
+  verdicts: false,
+  interval: false,
+};
+export const LINKS: SetSpec = { name: 'links', key: ['iface_index'], verdicts: false, interval: false };
+
 export type Entry = readonly [ElementKey, ElementValue];
 
 /** A base chain that jumps to `target`: only what a packet can reach is checked for circles. */

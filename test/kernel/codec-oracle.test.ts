@@ -9,20 +9,32 @@ import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { formatRuleset } from '../../src/nft/format/format.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import {
+  ADDRESS_TYPE,
   addressIn,
   addressInNetwork,
+  addressPairIn,
   addressProtocolPortIn,
   addressType,
+  addressTypeIs,
   addressVmap,
   ctStateAny,
   destinationPort,
+  hopsLeft,
+  icmpTypeIs,
+  interfaceGroupIs,
+  interfaceIn,
+  masquerade,
   neighbourDiscovery,
+  noRouteBack,
+  packetTypeIs,
   protocolIs,
   protocolPortVmap,
+  redirectByPort,
   verdict,
 } from '../../src/nft/match.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import {
+  type BaseHook,
   type Chain,
   type ElementKey,
   type ElementValue,
@@ -109,7 +121,12 @@ test('rules and sets of every other kind read back, and never as ours', async ()
     ]),
   );
   expect(sets.get('wild')!.elements.get('*')).toEqual({ verdict: { kind: 'drop' } });
-  expect(chains.get('nat')!.hook).toEqual({ hook: 'prerouting', priority: -100, policy: 'accept' });
+  expect(chains.get('nat')!.hook).toEqual({
+    type: 'nat',
+    hook: 'prerouting',
+    priority: -100,
+    policy: 'accept',
+  });
 });
 
 test('somebody else’s tables are left out of a dump', async () => {
@@ -313,7 +330,29 @@ function everyMatch(family: Family): Table {
     [...protocolIs(family, 'udp'), ...destinationPort(1024, 65535)],
     [...destinationPort(80, 80), ...protocolIs(family, 'tcp')],
     addressProtocolPortIn(family, 'daddr', 'triples'),
-    ...(family === 'ip6' ? [neighbourDiscovery()] : []),
+    interfaceGroupIs('iifgroup', 29548),
+    interfaceGroupIs('oifgroup', 1),
+    interfaceIn('iif', 'links'),
+    interfaceIn('oif', 'links', true),
+    packetTypeIs('broadcast'),
+    packetTypeIs('host'),
+    noRouteBack(),
+    [
+      { kind: 'fib', result: 'oif', flags: ['daddr'], dreg: 0 },
+      { kind: 'cmp', sreg: 0, op: 'neq', data: '01000000' },
+    ],
+    [
+      { kind: 'fib', result: 'exists', flags: ['daddr'], dreg: 0 },
+      { kind: 'cmp', sreg: 0, op: 'eq', data: '01000000' },
+    ],
+    ...(Object.keys(ADDRESS_TYPE) as (keyof typeof ADDRESS_TYPE)[]).map(type =>
+      addressTypeIs('daddr', type, type === 'unicast'),
+    ),
+    addressPairIn(family, 'pairs'),
+    hopsLeft(family, 'neq', 255),
+    hopsLeft(family, 'lt', 2),
+    // In ip, nft asks for the protocol another way than we do, and lists the two alike.
+    ...(family === 'ip6' ? [neighbourDiscovery(), icmpTypeIs(family, 137)] : []),
   ];
   const verdicts = [
     verdict('accept'),
@@ -329,6 +368,9 @@ function everyMatch(family: Family): Table {
     { exprs: addressVmap(family, 'saddr', 'pods') },
     { exprs: protocolPortVmap(family, 'ports') },
     { exprs: [{ kind: 'counter' }, verdict('drop')] },
+    { exprs: redirectByPort(family, 'host-ports'), comment: 'to pods' },
+    { exprs: [...addressPairIn(family, 'pairs'), masquerade()] },
+    { exprs: [masquerade()] },
   ];
   return table(
     [
@@ -356,9 +398,38 @@ function everyMatch(family: Family): Table {
         ),
         interval: true,
       },
+      nftSet(
+        'links',
+        ['iface_index'],
+        [
+          ['1', MEMBER],
+          ['70000', { comment: 'gone' }],
+        ],
+      ),
+      nftSet('links-of', ['iface_index', address], [[`70000 . ${peers[0]}`, MEMBER]]),
+      {
+        ...nftSet('owners', [address], [[peers[0], { data: '70000' }]]),
+        data: ['iface_index'],
+      },
+      nftSet('pairs', [address, address], [[`${peers[0]} . ${peers[0]}`, MEMBER]]),
+      {
+        ...nftSet(
+          'host-ports',
+          ['inet_proto', 'inet_service'],
+          [
+            ['tcp . 80', { data: `${peers[0]} . 8080`, comment: 'shop/web' }],
+            ['udp . 53', { data: `${peers[1]} . 53` }],
+          ],
+        ),
+        data: [address, 'inet_service'],
+      },
     ],
     [
       { name: 'other', rules: [] },
+      natChain('led', 'prerouting', -99),
+      natChain('own-led', 'output', -99),
+      natChain('leaving', 'postrouting', 100),
+      { name: 'raw', hook: { hook: 'prerouting', priority: -300, policy: 'accept' }, rules: [] },
       { name: 'every', rules },
     ],
   );
@@ -369,6 +440,10 @@ function table(sets: readonly NftSet[], chains: readonly Chain[]): Table {
     sets: new Map(sets.map(set => [set.name, set])),
     chains: new Map(chains.map(chain => [chain.name, chain])),
   };
+}
+
+function natChain(name: string, hook: BaseHook['hook'], priority: number): Chain {
+  return { name, hook: { type: 'nat', hook, priority, policy: 'accept' }, rules: [] };
 }
 
 function nftSet(name: string, key: NftSet['key'], elements: Entries, comment?: string): NftSet {
@@ -391,7 +466,7 @@ table ip sluice {
     meta mark 5 accept
     ct mark 7 drop
     reject
-    fib daddr type local accept
+    fib daddr . mark type local accept
     meta mark set ip saddr map @marks
   }
   chain anonymous { tcp dport { 22, 443 } accept; tcp dport vmap { 80 : accept }; ip saddr 10.0.0.1 jump { accept; }; }

@@ -56,10 +56,16 @@ class Tally {
   }
 }
 
-/** All base chains at the hook that we can send through, none at the priority of another. */
+/**
+ * All base chains at the hook that we can send through, none at the priority of another; without those of
+ * translation, which stand elsewhere.
+ */
 function atOutput({ tables }: Ruleset): Ruleset {
   const moved = [...tables].map(([family, { sets, chains }]): [Family, Table] => {
-    const all = [...chains.values()].map((chain, i): [string, Chain] => [chain.name, withPriority(chain, i)]);
+    const movable = [...chains.values()].filter(
+      ({ hook }) => hook?.type !== 'nat' && hook?.hook !== 'prerouting',
+    );
+    const all = movable.map((chain, i): [string, Chain] => [chain.name, withPriority(chain, i)]);
     return [family, { sets, chains: new Map(all) }];
   });
   return { tables: new Map(moved) };
@@ -87,7 +93,7 @@ async function send(ruleset: Ruleset, flows: readonly PacketFields[]): Promise<(
 }
 
 /** Wherever a packet goes, it leaves by a device at whose other end nobody takes it: it asks for no neighbour. */
-const ROUTES = `ip link add hole arp off type veth peer name pit && ip link set hole up && ip link set pit up &&
+const ROUTES = `ip link set lo up && ip link add hole arp off type veth peer name pit && ip link set hole up && ip link set pit up &&
 ip -6 address add fd99::1 dev hole nodad && ip route add default dev hole && ip -6 route add default dev hole`;
 
 function familyOf({ from }: PacketFields): Family {

@@ -87,7 +87,66 @@ function table(family: Family): fc.Arbitrary<Table> {
         fc.tuple(...chains.map((name, index) => chain(family, name, index, chains.slice(index + 1), specs))),
       ),
     )
-    .map(([sets, chains]) => unreferencedBases({ sets: byName(sets), chains: byName(chains) }));
+    .chain(([sets, chains]) =>
+      fc.option(translation(family), { freq: 2 }).map(extra => ({
+        sets: [...sets, ...(extra?.sets ?? [])],
+        chains: [...chains, ...(extra?.chains ?? [])],
+      })),
+    )
+    .map(({ sets, chains }) => unreferencedBases({ sets: byName(sets), chains: byName(chains) }));
+}
+
+interface Translation {
+  readonly sets: readonly NftSet[];
+  readonly chains: readonly Chain[];
+}
+
+/** What stands at the hooks of translation only: ports that lead elsewhere by a map to data, and masquerading. */
+function translation(family: Family): fc.Arbitrary<Translation> {
+  const address = match.addressType(family);
+  const map: SetSpec = {
+    name: 'host-ports',
+    key: ['inet_proto', 'inet_service'],
+    verdicts: false,
+    data: [address, 'inet_service'],
+    interval: false,
+  };
+  const pairs: SetSpec = { name: 'pairs', key: [address, address], verdicts: false, interval: false };
+  const data = fc
+    .tuple(fc.nat(7), fc.nat(7))
+    .map(([host, port]) => `${field(address, host)} . ${field('inet_service', port)}`);
+  const entry = fc.tuple(data, comment).map(([data, comment]): ElementValue => ({ data, ...comment }));
+  const led = fc.tuple(few, fc.array(entry, { minLength: 1, maxLength: 3 })).map(([indexes, values]) => ({
+    ...map,
+    elements: new Map(indexes.map((index, i) => [elementKey(map, index), values[i % values.length]!])),
+  }));
+  const redirect = {
+    exprs: [...match.addressTypeIs('daddr', 'local'), ...match.redirectByPort(family, map.name)],
+  };
+  const leaving: Rule[] = [
+    { exprs: [...match.addressPairIn(family, pairs.name), match.masquerade()] },
+    { exprs: [...match.interfaceGroupIs('oifgroup', 7), match.verdict('return')] },
+    { exprs: [match.masquerade()], comment: 'the rest' },
+  ];
+  const source = [...match.interfaceGroupIs('iifgroup', 7), ...match.noRouteBack(), match.verdict('drop')];
+  const some = fc.subarray(leaving);
+  return fc.tuple(led, fc.constantFrom(-99, 5), some).map(([set, priority, rules]) => ({
+    sets: [set, { ...pairs, elements: new Map([[elementKey(pairs, 1), MEMBER]]) }],
+    chains: [
+      {
+        name: 'source',
+        hook: { hook: 'prerouting', priority: -300, policy: 'accept' },
+        rules: [{ exprs: source }],
+      },
+      natChain('led', 'prerouting', priority, [redirect]),
+      natChain('own-led', 'output', priority, [redirect]),
+      natChain('leaving', 'postrouting', 100, rules),
+    ],
+  }));
+}
+
+function natChain(name: string, hook: BaseHook['hook'], priority: number, rules: readonly Rule[]): Chain {
+  return { name, hook: { type: 'nat', hook, priority, policy: 'accept' }, rules };
 }
 
 function byName<T extends { readonly name: string }>(items: readonly T[]): Map<string, T> {
@@ -186,6 +245,7 @@ function field(type: FieldType, index: number): string {
     case 'inet_proto':
       return ['tcp', 'udp', 'sctp'][index % 3]!;
     case 'inet_service':
+    case 'iface_index':
       return String(index + 1);
   }
 }
@@ -293,13 +353,26 @@ function portMatch(family: Family): fc.Arbitrary<Expr[]> {
       ...match.destinationPort(first, last),
     ]);
   const state = fc.constantFrom(match.CT_STATE.new, match.CT_STATE.established | match.CT_STATE.related);
-  const interfaces = fc.constantFrom(match.notFromLoopback(), match.isForwarded());
+  const interfaces = fc.constantFrom(
+    match.notFromLoopback(),
+    match.isForwarded(),
+    match.interfaceGroupIs('oifgroup', 0),
+    match.interfaceGroupIs('iifgroup', 0),
+    match.packetTypeIs('host'),
+    match.addressTypeIs('daddr', 'unicast'),
+    match.addressTypeIs('saddr', 'local', true),
+    match.hopsLeft(family, 'gt', 63),
+  );
   const tcp = fc.constant(match.protocolIs(family, 'tcp'));
   return fc.oneof(protocolPort, state.map(match.ctStateAny), tcp, interfaces);
 }
 
 function icmpMatch(family: Family): fc.Arbitrary<Expr[]> {
   return family === 'ip'
-    ? fc.constant(match.protocolIs(family, 'icmp'))
-    : fc.constantFrom(match.protocolIs(family, 'icmpv6'), match.neighbourDiscovery());
+    ? fc.constantFrom(match.protocolIs(family, 'icmp'), match.icmpTypeIs(family, 8))
+    : fc.constantFrom(
+        match.protocolIs(family, 'icmpv6'),
+        match.icmpTypeIs(family, 128),
+        match.neighbourDiscovery(),
+      );
 }

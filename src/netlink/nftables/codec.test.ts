@@ -8,8 +8,11 @@ import {
   type ElementKey,
   type ElementValue,
   type Expr,
+  type Family,
+  type FibFlag,
   type FieldType,
   MEMBER,
+  type MetaKey,
   type NftSet,
   type Rule,
   type Ruleset,
@@ -88,7 +91,7 @@ const verdict: fc.Arbitrary<Verdict> = fc.oneof(
 const expr: fc.Arbitrary<Expr> = fc.oneof(
   fc.record({
     kind: fc.constant('meta' as const),
-    key: fc.constantFrom('l4proto' as const, 'nfproto' as const, 'iif' as const, 'oif' as const),
+    key: fc.constantFrom<MetaKey[]>('l4proto', 'nfproto', 'iif', 'oif', 'iifgroup', 'oifgroup', 'pkttype'),
     dreg: register,
   }),
   fc.record({ kind: fc.constant('ct' as const), key: fc.constant('state' as const), dreg: register }),
@@ -120,6 +123,28 @@ const expr: fc.Arbitrary<Expr> = fc.oneof(
     vmap: fc.boolean(),
     invert: fc.boolean(),
   }),
+  fc.record({
+    kind: fc.constant('lookup' as const),
+    set: name,
+    sreg: register,
+    vmap: fc.constant(false),
+    invert: fc.constant(false),
+    dreg: register,
+  }),
+  fc.record({
+    kind: fc.constant('fib' as const),
+    result: fc.constantFrom('oif' as const, 'exists' as const, 'type' as const),
+    flags: fc.subarray<FibFlag>(['saddr', 'daddr', 'iif', 'oif']),
+    dreg: register,
+  }),
+  fc.record({
+    kind: fc.constant('nat' as const),
+    type: fc.constant('dnat' as const),
+    family: fc.constantFrom<Family[]>('ip', 'ip6'),
+    address: register,
+    port: register,
+  }),
+  fc.constant({ kind: 'masq' as const }),
   fc.constant({ kind: 'counter' as const }),
   fc.record({ kind: fc.constant('verdict' as const), verdict }),
 );
@@ -131,7 +156,7 @@ const rule: fc.Arbitrary<Rule> = fc
   .tuple(fc.array(expr, { maxLength: 6 }), maybeComment)
   .map(([exprs, text]) => withComment({ exprs }, text));
 
-const hook: fc.Arbitrary<BaseHook> = fc.record({
+const plainHook: fc.Arbitrary<BaseHook> = fc.record({
   hook: fc.constantFrom(
     'prerouting' as const,
     'input' as const,
@@ -142,6 +167,11 @@ const hook: fc.Arbitrary<BaseHook> = fc.record({
   priority: fc.integer({ min: -400, max: 400 }),
   policy: fc.constantFrom('accept' as const, 'drop' as const),
 });
+
+const hook: fc.Arbitrary<BaseHook> = fc.oneof(
+  plainHook,
+  plainHook.map(hook => ({ ...hook, type: 'nat' as const })),
+);
 
 const chain: fc.Arbitrary<Chain> = fc
   .tuple(name, fc.option(hook, { nil: undefined }), fc.array(rule, { maxLength: 4 }))
@@ -159,6 +189,7 @@ const FIELDS: Record<FieldType, fc.Arbitrary<string>> = {
     .map(value => addressFromBytes(value)),
   inet_proto: fc.constantFrom('tcp', 'udp', 'sctp'),
   inet_service: fc.nat(65535).map(String),
+  iface_index: fc.nat(0x7fffffff).map(String),
 };
 
 const field = fc.constantFrom(...(Object.keys(FIELDS) as FieldType[]));
@@ -167,10 +198,12 @@ function elementKey(key: readonly FieldType[]): fc.Arbitrary<ElementKey> {
   return fc.tuple(...key.map(type => FIELDS[type])).map(fields => fields.join(' . '));
 }
 
-function elementValue(verdicts: boolean): fc.Arbitrary<ElementValue> {
+function elementValue({ verdicts, data }: Pick<SetSpec, 'verdicts' | 'data'>): fc.Arbitrary<ElementValue> {
   const value: fc.Arbitrary<ElementValue> = verdicts
     ? verdict.map(verdict => ({ verdict }))
-    : fc.constant(MEMBER);
+    : data === undefined
+      ? fc.constant(MEMBER)
+      : elementKey(data).map(data => ({ data }));
   return fc.tuple(value, maybeComment).map(([value, text]) => withComment(value, text));
 }
 
@@ -179,22 +212,33 @@ const spec: fc.Arbitrary<SetSpec & { size: number }> = fc
     fc.record({
       name,
       key: fc.array(field, { minLength: 1, maxLength: 3 }),
-      verdicts: fc.boolean(),
+      leadsTo: fc.oneof(
+        fc.record({ verdicts: fc.boolean() }),
+        fc.record({
+          verdicts: fc.constant(false),
+          data: fc.array(field, { minLength: 1, maxLength: 3 }),
+        }),
+      ),
       size: fc.integer({ min: 1, max: 1 << 20 }),
     }),
     maybeComment,
   )
-  .map(([spec, text]) => withComment({ ...spec, interval: false }, text));
+  .map(([{ leadsTo, ...spec }, text]) => withComment({ ...spec, ...leadsTo, interval: false }, text));
 
 const set: fc.Arbitrary<NftSet> = spec.chain(spec =>
   fc
-    .array(fc.tuple(elementKey(spec.key), elementValue(spec.verdicts)), { maxLength: 12 })
+    .array(fc.tuple(elementKey(spec.key), elementValue(spec)), { maxLength: 12 })
     .map(entries => ({ ...spec, elements: new Map(entries) })),
 );
 
 /** Disjoint ranges of ports that do not touch: cut points, of which every second range is taken. */
 const portRanges: fc.Arbitrary<NftSet> = fc
-  .tuple(name, fc.uniqueArray(fc.nat(65535), { maxLength: 12 }), fc.boolean(), elementValue(true))
+  .tuple(
+    name,
+    fc.uniqueArray(fc.nat(65535), { maxLength: 12 }),
+    fc.boolean(),
+    elementValue({ verdicts: true }),
+  )
   .map(([name, points, verdicts, value]) => {
     const sorted = points.toSorted((a, b) => a - b);
     const elements = new Map<ElementKey, ElementValue>();
@@ -335,6 +379,19 @@ test.each<[string, Op]>([
   [
     'a port above 65535',
     { op: 'delElements', family: 'ip', set: { ...PEERS, key: ['inet_service'] }, keys: ['65536'] },
+  ],
+  [
+    'data with a field too many',
+    {
+      op: 'addElements',
+      family: 'ip',
+      set: { ...PEERS, data: ['inet_service'] },
+      elements: [['10.0.0.1', { data: '80 . 90' }]],
+    },
+  ],
+  [
+    'data of a set that is no map',
+    { op: 'addElements', family: 'ip', set: PEERS, elements: [['10.0.0.1', { data: '80' }]] },
   ],
   [
     'an interval of several fields',

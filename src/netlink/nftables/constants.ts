@@ -110,6 +110,23 @@ export const BITWISE = { SREG: 1, DREG: 2, LEN: 3, MASK: 4, XOR: 5, OP: 6 } as c
 export const CMP = { SREG: 1, OP: 2, DATA: 3 } as const;
 export const LOOKUP = { SET: 1, SREG: 2, DREG: 3, FLAGS: 5 } as const;
 export const LOOKUP_F_INV = 1;
+export const FIB = { DREG: 1, RESULT: 2, FLAGS: 3 } as const;
+/** NFTA_FIB_F_PRESENT. */
+export const FIB_F_PRESENT = 32;
+export const NAT = {
+  TYPE: 1,
+  FAMILY: 2,
+  REG_ADDR_MIN: 3,
+  REG_ADDR_MAX: 4,
+  REG_PROTO_MIN: 5,
+  REG_PROTO_MAX: 6,
+  FLAGS: 7,
+} as const;
+/** NFT_NAT_DNAT. */
+export const NAT_TYPE_DNAT = 1;
+/** NF_NAT_RANGE_MAP_IPS, NF_NAT_RANGE_PROTO_SPECIFIED: what the kernel adds by itself, for an address and a port. */
+export const NAT_RANGE_PLAIN = 3;
+
 export const IMMEDIATE = { DREG: 1, DATA: 2 } as const;
 
 export const REG_VERDICT = 0;
@@ -118,4 +135,12 @@ export const REG32_00 = 8;
 export const GEN_ID = 1;
 
 /** `libnftnl/udata.h`: what stands in a NFTA_*_USERDATA as type, length, value. */
-export const UDATA = { RULE_COMMENT: 0, ELEMENT_COMMENT: 0, SET_COMMENT: 7 } as const;
+export const UDATA = {
+  RULE_COMMENT: 0,
+  ELEMENT_COMMENT: 0,
+  SET_KEY_ORDER: 0,
+  SET_DATA_ORDER: 1,
+  SET_COMMENT: 7,
+} as const;
+/** nft's BYTEORDER_HOST_ENDIAN, as a word in that order. */
+export const HOST_ORDER = Uint8Array.of(1, 0, 0, 0);

@@ -147,7 +147,9 @@ function readHook(attributes: Attributes): BaseHook | undefined {
   const nest = attributes.get(CHAIN.HOOK);
   if (nest === undefined) return undefined;
   const hook = readAttributes(nest);
+  const type = text(attributes, CHAIN.TYPE);
   return {
+    ...((type === 'nat' || type === 'route') && { type }),
     hook: HOOKS[number(hook, HOOK.NUM) ?? 0]!,
     priority: (number(hook, HOOK.PRIORITY) ?? 0) | 0, // signed
     policy: number(attributes, CHAIN.POLICY) === CHAIN_POLICY.drop ? 'drop' : 'accept',

@@ -67,7 +67,7 @@ export class ElementsReader {
           break;
         case ELEMENT.DATA:
         case ELEMENT.USERDATA:
-          value = withAttribute(value, bytes.readUInt16LE(at + 2) & TYPE_MASK, {
+          value = withAttribute(this.#set, value, bytes.readUInt16LE(at + 2) & TYPE_MASK, {
             bytes,
             start: from,
             end: at + size,
@@ -89,7 +89,11 @@ export class ElementsReader {
   }
 }
 
-function withAttribute(value: ElementValue, type: number, span: Span): ElementValue {
+function withAttribute({ data }: NftSet, value: ElementValue, type: number, span: Span): ElementValue {
+  if (type === ELEMENT.DATA && data !== undefined) {
+    const at = span.start + HEADER; // behind the header of its one NFTA_DATA_VALUE
+    return at + keyLength(data) <= span.end ? { ...value, data: readKey(data, span.bytes, at) } : value;
+  }
   if (type === ELEMENT.DATA) {
     const verdict = readVerdict(span);
     return verdict === undefined ? value : { ...value, verdict };

@@ -1,5 +1,11 @@
 /** NFTA_LIST_ELEMs of a set: what `addElements` and `delElements` are made of, a hundred thousand at a time. */
-import type { ElementKey, ElementValue, FieldType, SetSpec } from '../../nft/ruleset.ts';
+import {
+  type ElementKey,
+  type ElementValue,
+  type FieldType,
+  isMember,
+  type SetSpec,
+} from '../../nft/ruleset.ts';
 import { type AttributeWriter, align, attributeHeader, nestHeader } from '../wire/attributes.ts';
 import { CATCHALL, DATA, ELEMENT, ELEMENT_F, LIST_ELEM, UDATA } from './constants.ts';
 import { quadWord } from './fields.ts';
@@ -29,8 +35,7 @@ export function writeElements(
   for (; next < elements.length && to.length < full; next++) {
     const [key, value] = elements[next]!;
     // Most of all elements there are.
-    if (quads && value.verdict === undefined && value.comment === undefined && key !== CATCHALL)
-      writeQuadMember(to, key);
+    if (quads && isMember(value) && key !== CATCHALL) writeQuadMember(to, key);
     else writeElement(to, set, key, value);
   }
   return next;
@@ -43,33 +48,27 @@ export function writeElement(
   key: ElementKey,
   value: ElementValue | undefined,
 ): void {
-  if (key === CATCHALL) writeCatchAll(to, value);
-  else if (set.interval) writeInterval(to, parseInterval(onlyField(set), key), value);
+  if (key === CATCHALL) writeCatchAll(to, set, value);
+  else if (set.interval) writeInterval(to, set, parseInterval(onlyField(set), key), value);
   // Nearly all elements are plain members: their length is known before they are written.
-  else if (value === undefined || (value.verdict === undefined && value.comment === undefined))
-    writeMember(to, set.key, key);
-  else writeWithValue(to, set.key, key, value);
+  else if (value === undefined || isMember(value)) writeMember(to, set.key, key);
+  else writeWithValue(to, set, key, value);
 }
 
-function writeWithValue(
-  to: AttributeWriter,
-  fields: readonly FieldType[],
-  key: ElementKey,
-  value: ElementValue,
-): void {
-  const length = keyLength(fields);
+function writeWithValue(to: AttributeWriter, set: SetSpec, key: ElementKey, value: ElementValue): void {
+  const length = keyLength(set.key);
   to.nest(LIST_ELEM, () => {
     to.reserve(2 * HEADER + align(length));
-    writeReservedKey(to, fields, length, key);
-    writeValue(to, value);
+    writeReservedKey(to, set.key, length, key);
+    writeValue(to, set, value);
   });
 }
 
 /** Somebody else's: we only ever delete it. */
-function writeCatchAll(to: AttributeWriter, value: ElementValue | undefined): void {
+function writeCatchAll(to: AttributeWriter, set: SetSpec, value: ElementValue | undefined): void {
   to.nest(LIST_ELEM, () => {
     to.u32(ELEMENT.FLAGS, ELEMENT_F.CATCHALL);
-    if (value !== undefined) writeValue(to, value);
+    if (value !== undefined) writeValue(to, set, value);
   });
 }
 
@@ -109,19 +108,34 @@ function writeReservedKey(
   writeKey(fields, key, to.buffer, to.zeros(align(length)));
 }
 
-function writeValue(to: AttributeWriter, { verdict, comment }: ElementValue): void {
+function writeValue(to: AttributeWriter, set: SetSpec, { verdict, data, comment }: ElementValue): void {
   if (verdict !== undefined) writeVerdict(to, ELEMENT.DATA, verdict);
+  if (data !== undefined) writeData(to, set, data);
   if (comment !== undefined) writeComment(to, ELEMENT.USERDATA, UDATA.ELEMENT_COMMENT, comment);
+}
+
+function writeData(to: AttributeWriter, { name, data: fields = [] }: SetSpec, text: ElementKey): void {
+  if (fields.length === 0)
+    throw new TypeError(`set ${name}: it is no map to data, and has an element with some`);
+  to.nest(ELEMENT.DATA, () => {
+    const at = to.blank(DATA.VALUE, keyLength(fields));
+    writeKey(fields, text, to.buffer, at);
+  });
 }
 
 /**
  * Always both ends, also to delete: an end that lost its start is invisible, and later elements that overlap it
  * are refused.
  */
-function writeInterval(to: AttributeWriter, { first, end }: Interval, value: ElementValue | undefined): void {
+function writeInterval(
+  to: AttributeWriter,
+  set: SetSpec,
+  { first, end }: Interval,
+  value: ElementValue | undefined,
+): void {
   to.nest(LIST_ELEM, () => {
     writeBytes(to, first);
-    if (value !== undefined) writeValue(to, value);
+    if (value !== undefined) writeValue(to, set, value);
   });
   if (end === undefined) return;
   to.nest(LIST_ELEM, () => {

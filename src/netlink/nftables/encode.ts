@@ -13,6 +13,7 @@ import {
   ELEMENTS,
   HOOK,
   HOOK_NUMBER,
+  HOST_ORDER,
   MSG,
   NLM_F,
   RULE,
@@ -26,7 +27,7 @@ import { MAX_ELEMENT, MEMBER_SIZE, writeElement, writeElements } from './element
 import { writeExpr } from './expressions.ts';
 import { keyLength, keyType } from './keys.ts';
 import { unencodable } from './unencodable.ts';
-import { writeComment } from './userdata.ts';
+import { commentUserdata, type Userdata, writeComment, writeUserdata } from './userdata.ts';
 
 /** A batch to be. */
 export interface Draft {
@@ -170,20 +171,34 @@ function writeSet(batch: Batch, op: Extract<Op, { op: 'addSet' }>): void {
   batch.message(MSG.NEWSET, NEW, op.family, to => {
     to.string(SET.TABLE, TABLE_NAME);
     to.string(SET.NAME, set.name);
-    to.u32(SET.FLAGS, (set.interval ? SET_F.INTERVAL : 0) | (set.verdicts ? SET_F.MAP : 0));
+    to.u32(SET.FLAGS, (set.interval ? SET_F.INTERVAL : 0) | (set.verdicts || set.data ? SET_F.MAP : 0));
     to.u32(SET.KEY_TYPE, keyType(set.key));
     to.u32(SET.KEY_LEN, keyLength(set.key));
     if (set.verdicts) to.u32(SET.DATA_TYPE, DATA_VERDICT_TYPE);
+    if (set.data !== undefined) {
+      to.u32(SET.DATA_TYPE, keyType(set.data));
+      to.u32(SET.DATA_LEN, keyLength(set.data));
+    }
     // A declared size picks the hash that does not grow: 2.6 times faster to fill, 18 ns faster to look up.
     to.nest(SET.DESC, () => to.u32(SET_DESC_SIZE, checkedSize(size)));
     to.u32(SET.ID, batch.nextSetId()); // the kernel insists; we refer to sets by name, which works in their own batch too
-    if (set.comment !== undefined) writeComment(to, SET.USERDATA, UDATA.SET_COMMENT, set.comment);
+    writeUserdata(to, SET.USERDATA, setUserdata(set));
   });
 }
 
 function checkedSize(size: number): number {
   if (size > MAX_SET_SIZE) throw new RangeError(`room for ${size} elements: at most ${MAX_SET_SIZE}`);
   return size;
+}
+
+/** Else nft lists an index of the machine's order as another number. In a concatenation it knows by itself. */
+function setUserdata({ key, data, comment }: SetSpec): Userdata[] {
+  const isIndex = (fields: SetSpec['key'] = []) => fields.length === 1 && fields[0] === 'iface_index';
+  return [
+    ...(isIndex(key) ? [[UDATA.SET_KEY_ORDER, HOST_ORDER] as const] : []),
+    ...(isIndex(data) ? [[UDATA.SET_DATA_ORDER, HOST_ORDER] as const] : []),
+    ...(comment === undefined ? [] : [commentUserdata(UDATA.SET_COMMENT, comment)]),
+  ];
 }
 
 function writeChain(batch: Batch, op: Extract<Op, { op: 'addChain' }>): void {
@@ -194,13 +209,13 @@ function writeChain(batch: Batch, op: Extract<Op, { op: 'addChain' }>): void {
   });
 }
 
-function writeHook(to: AttributeWriter, { hook, priority, policy }: BaseHook): void {
+function writeHook(to: AttributeWriter, { type, hook, priority, policy }: BaseHook): void {
   to.nest(CHAIN.HOOK, () => {
     to.u32(HOOK.NUM, HOOK_NUMBER[hook]);
     to.u32(HOOK.PRIORITY, priority);
   });
   to.u32(CHAIN.POLICY, CHAIN_POLICY[policy]);
-  to.string(CHAIN.TYPE, 'filter');
+  to.string(CHAIN.TYPE, type ?? 'filter');
 }
 
 function writeRule(batch: Batch, { family, chain, rule }: Extract<Op, { op: 'addRule' }>): void {

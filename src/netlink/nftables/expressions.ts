@@ -1,6 +1,6 @@
 /** The expressions of a rule, each beside its way back. The kernel answers in the layout in which it was told. */
 import { assertNever } from '../../model/assert.ts';
-import type { CmpOp, Expr, MetaKey, Register } from '../../nft/ruleset.ts';
+import type { CmpOp, Expr, Family, FibFlag, MetaKey, Register } from '../../nft/ruleset.ts';
 import {
   type AttributeWriter,
   readAttributes,
@@ -15,11 +15,17 @@ import {
   CT,
   DATA,
   EXPR,
+  FIB,
+  FIB_F_PRESENT,
   IMMEDIATE,
   LIST_ELEM,
   LOOKUP,
   LOOKUP_F_INV,
   META,
+  NAT,
+  NAT_RANGE_PLAIN,
+  NAT_TYPE_DNAT,
+  NFPROTO,
   PAYLOAD,
   REG_VERDICT,
   REG32_00,
@@ -27,9 +33,20 @@ import {
 import { readVerdict, writeVerdict } from './verdicts.ts';
 
 // NFT_META_*, NFT_CT_STATE, NFT_PAYLOAD_*_HEADER, NFT_CMP_*.
-const META_KEY: Readonly<Record<MetaKey, number>> = { iif: 4, oif: 5, nfproto: 15, l4proto: 16 };
+const META_KEY: Readonly<Record<MetaKey, number>> = {
+  iif: 4,
+  oif: 5,
+  nfproto: 15,
+  l4proto: 16,
+  pkttype: 19,
+  iifgroup: 21,
+  oifgroup: 22,
+};
 const META_KEYS = new Map(Object.entries(META_KEY).map(([key, id]) => [id, key as MetaKey]));
 const CT_STATE = 0;
+// NFT_FIB_RESULT_OIF, NFT_FIB_RESULT_ADDRTYPE; NFTA_FIB_F_*.
+const FIB_RESULT = { oif: 1, exists: 1, type: 3 } as const;
+const FIB_FLAG: Readonly<Record<FibFlag, number>> = { saddr: 1, daddr: 2, iif: 8, oif: 16 };
 const PAYLOAD_BASE = { network: 1, transport: 2 } as const;
 const CMP_OPS: readonly CmpOp[] = ['eq', 'neq', 'lt', 'lte', 'gt', 'gte'];
 const BITWISE_MASK_XOR = 0;
@@ -55,6 +72,11 @@ function writeData(to: AttributeWriter, expr: Expr): void {
       to.u32(CT.DREG, register(expr.dreg));
       to.u32(CT.KEY, CT_STATE);
       break;
+    case 'fib':
+      to.u32(FIB.DREG, register(expr.dreg));
+      to.u32(FIB.RESULT, FIB_RESULT[expr.result]);
+      to.u32(FIB.FLAGS, fibFlags(expr));
+      break;
     case 'payload':
       to.u32(PAYLOAD.DREG, register(expr.dreg));
       to.u32(PAYLOAD.BASE, PAYLOAD_BASE[expr.base]);
@@ -77,8 +99,16 @@ function writeData(to: AttributeWriter, expr: Expr): void {
       to.string(LOOKUP.SET, expr.set);
       to.u32(LOOKUP.SREG, register(expr.sreg));
       if (expr.vmap) to.u32(LOOKUP.DREG, REG_VERDICT);
+      else if (expr.dreg !== undefined) to.u32(LOOKUP.DREG, register(expr.dreg));
       if (expr.invert) to.u32(LOOKUP.FLAGS, LOOKUP_F_INV);
       break;
+    case 'nat':
+      to.u32(NAT.TYPE, NAT_TYPE_DNAT);
+      to.u32(NAT.FAMILY, NFPROTO[expr.family]);
+      to.u32(NAT.REG_ADDR_MIN, register(expr.address));
+      to.u32(NAT.REG_PROTO_MIN, register(expr.port));
+      break;
+    case 'masq':
     case 'counter':
       break;
     case 'verdict':
@@ -92,6 +122,10 @@ function writeData(to: AttributeWriter, expr: Expr): void {
     default:
       assertNever(expr);
   }
+}
+
+function fibFlags({ result, flags }: Expr & { kind: 'fib' }): number {
+  return flags.reduce((bits, flag) => bits | FIB_FLAG[flag], result === 'exists' ? FIB_F_PRESENT : 0);
 }
 
 /** Never throws: what is not ours, in kind or in detail, is `unknown`, so that a plan sees a difference. */
@@ -111,6 +145,8 @@ function readKnown(name: string, data: Attributes): Expr | undefined {
       return readMeta(data);
     case 'ct':
       return readCt(data);
+    case 'fib':
+      return readFib(data);
     case 'payload':
       return readPayload(data);
     case 'bitwise':
@@ -119,6 +155,10 @@ function readKnown(name: string, data: Attributes): Expr | undefined {
       return readCmp(data);
     case 'lookup':
       return readLookup(data);
+    case 'nat':
+      return readNat(data);
+    case 'masq':
+      return data.size === 0 ? { kind: 'masq' } : undefined;
     case 'counter':
       return { kind: 'counter' };
     case 'immediate':
@@ -139,6 +179,36 @@ function readCt(data: Attributes): Expr | undefined {
   return dreg === undefined || number(data, CT.KEY) !== CT_STATE
     ? undefined
     : { kind: 'ct', key: 'state', dreg };
+}
+
+function readFib(data: Attributes): Expr | undefined {
+  const [dreg, id, bits = 0] = [
+    readRegister(data, FIB.DREG),
+    number(data, FIB.RESULT),
+    number(data, FIB.FLAGS),
+  ];
+  const present = (bits & FIB_F_PRESENT) !== 0;
+  const result =
+    id === FIB_RESULT.type ? 'type' : id !== FIB_RESULT.oif ? undefined : present ? 'exists' : 'oif';
+  if (dreg === undefined || result === undefined) return undefined;
+  const flags = (Object.keys(FIB_FLAG) as FibFlag[]).filter(flag => (bits & FIB_FLAG[flag]) !== 0);
+  const expr: Expr = { kind: 'fib', result, flags, dreg };
+  return fibFlags(expr) === bits ? expr : undefined; // by mark, say
+}
+
+/** An address and a port that come out of registers, and nothing of ranges, randomness or persistence. */
+function readNat(data: Attributes): Expr | undefined {
+  const [address, port] = [readRegister(data, NAT.REG_ADDR_MIN), readRegister(data, NAT.REG_PROTO_MIN)];
+  const [lastAddress = address, lastPort = port] = [
+    readRegister(data, NAT.REG_ADDR_MAX),
+    readRegister(data, NAT.REG_PROTO_MAX),
+  ];
+  const family = (Object.keys(NFPROTO) as Family[]).find(name => NFPROTO[name] === number(data, NAT.FAMILY));
+  const plain = ((number(data, NAT.FLAGS) ?? 0) & ~NAT_RANGE_PLAIN) === 0;
+  if (number(data, NAT.TYPE) !== NAT_TYPE_DNAT || !plain || family === undefined) return undefined;
+  if (address === undefined || port === undefined) return undefined;
+  if (lastAddress !== address || lastPort !== port) return undefined;
+  return { kind: 'nat', type: 'dnat', family, address, port };
 }
 
 function readPayload(data: Attributes): Expr | undefined {
@@ -170,12 +240,12 @@ function readLookup(data: Attributes): Expr | undefined {
   const [set, sreg, dreg] = [
     data.get(LOOKUP.SET),
     readRegister(data, LOOKUP.SREG),
-    number(data, LOOKUP.DREG),
+    readRegister(data, LOOKUP.DREG),
   ];
-  // A map into a data register is not ours.
-  if (set === undefined || sreg === undefined || (dreg ?? REG_VERDICT) !== REG_VERDICT) return undefined;
+  if (set === undefined || sreg === undefined) return undefined;
   const invert = ((number(data, LOOKUP.FLAGS) ?? 0) & LOOKUP_F_INV) !== 0;
-  return { kind: 'lookup', set: readString(set), sreg, vmap: dreg !== undefined, invert };
+  const vmap = number(data, LOOKUP.DREG) === REG_VERDICT;
+  return { kind: 'lookup', set: readString(set), sreg, vmap, invert, ...(dreg !== undefined && { dreg }) };
 }
 
 function readImmediate(data: Attributes): Expr | undefined {

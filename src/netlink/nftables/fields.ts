@@ -10,6 +10,7 @@ export const FIELD_LENGTH: Readonly<Record<FieldType, number>> = {
   ipv6_addr: 16,
   inet_proto: 1,
   inet_service: 2,
+  iface_index: 4,
 };
 
 const PROTOCOLS = new Map([
@@ -46,6 +47,11 @@ export function writeField(
       bytes[at + 1] = port & 0xff;
       break;
     }
+    case 'iface_index': {
+      const index = decimal(text, start, end, 0x7fffffff);
+      for (let i = 0; i < 4; i++) bytes[at + i] = index >>> (8 * i); // in the order of the machine
+      break;
+    }
     default:
       assertNever(type);
   }
@@ -61,6 +67,8 @@ export function readField(type: FieldType, bytes: Uint8Array, at: number): strin
       return PROTOCOLS.get(bytes[at]!) ?? String(bytes[at]);
     case 'inet_service':
       return String((bytes[at]! << 8) | bytes[at + 1]!);
+    case 'iface_index':
+      return String(bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24));
     default:
       return assertNever(type);
   }

@@ -12,6 +12,7 @@ const TYPE_ID: Readonly<Record<FieldType, number>> = {
   ipv6_addr: 8,
   inet_proto: 12,
   inet_service: 13,
+  iface_index: 20,
 };
 
 const FIELD_BY_ID = new Map(Object.entries(TYPE_ID).map(([type, id]) => [id, type as FieldType]));

@@ -41,6 +41,7 @@ const FIELDS: Record<FieldType, fc.Arbitrary<string>> = {
     .map(addressFromBytes),
   inet_proto: fc.oneof(fc.constantFrom('tcp', 'udp', 'sctp'), fc.constant('41')),
   inet_service: fc.nat(65535).map(String),
+  iface_index: fc.nat(0x7fffffff).map(String),
 };
 
 /** One change of a set, without its key. */

@@ -5,7 +5,7 @@
  */
 import type { Generation } from '../../nft/kernel.ts';
 import type { Op } from '../../nft/plan/op.ts';
-import type { ElementKey, ElementValue, FieldType } from '../../nft/ruleset.ts';
+import { type ElementKey, type FieldType, isMember } from '../../nft/ruleset.ts';
 import { align } from '../wire/attributes.ts';
 import { Batch } from './batch.ts';
 import { BatchEncoder, type Draft } from './encode.ts';
@@ -103,15 +103,11 @@ function haveSameFields(fields: readonly FieldType[], others: readonly FieldType
   return true;
 }
 
-/** Adds or deletes one element of a hash set, without a verdict or a comment. */
+/** Adds or deletes one element of a hash set, without a verdict, data or a comment. */
 function isMemberOp(op: Op): op is MemberOp {
   if (op.op === 'addElements')
-    return !op.set.interval && op.elements.length === 1 && isPlain(op.elements[0]![1]);
+    return !op.set.interval && op.elements.length === 1 && isMember(op.elements[0]![1]);
   return op.op === 'delElements' && !op.set.interval && op.keys.length === 1;
-}
-
-function isPlain({ verdict, comment }: ElementValue): boolean {
-  return verdict === undefined && comment === undefined;
 }
 
 function keyOf(op: MemberOp): ElementKey {

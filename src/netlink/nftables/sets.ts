@@ -7,7 +7,7 @@ import { readComment } from './userdata.ts';
 
 type Attributes = ReadonlyMap<number, Span>;
 
-/** A set that we would never make (timeouts, marks, data maps, ranges in a concatenation) has no key fields. */
+/** A set that we would never make (timeouts, marks, ranges in a concatenation) has no key fields. */
 export function readSet(attributes: Attributes): NftSet {
   const flags = number(attributes, SET.FLAGS) ?? 0;
   const desc = attributes.get(SET.DESC);
@@ -15,10 +15,12 @@ export function readSet(attributes: Attributes): NftSet {
   const userdata = attributes.get(SET.USERDATA);
   const comment = userdata && readComment(userdata, UDATA.SET_COMMENT);
   const name = attributes.get(SET.NAME);
+  const data = dataOf(attributes, flags);
   return {
     name: name === undefined ? '' : readString(name),
-    key: keyOf(attributes, flags),
-    verdicts: (flags & SET_F.MAP) !== 0,
+    key: keyOf(attributes, flags, data),
+    verdicts: number(attributes, SET.DATA_TYPE) === DATA_VERDICT_TYPE,
+    ...(data !== undefined && data.length > 0 && { data }),
     interval: (flags & SET_F.INTERVAL) !== 0,
     ...(comment !== undefined && { comment }),
     ...(size !== undefined && { size }),
@@ -26,11 +28,19 @@ export function readSet(attributes: Attributes): NftSet {
   };
 }
 
-function keyOf(attributes: Attributes, flags: number): NftSet['key'] {
+/** The fields of a map to data, none where they are not ours; undefined of a set or a verdict map. */
+function dataOf(attributes: Attributes, flags: number): NftSet['data'] {
+  const type = number(attributes, SET.DATA_TYPE);
+  if ((flags & SET_F.MAP) === 0 || type === DATA_VERDICT_TYPE) return undefined;
+  const data = fieldsOfType(type ?? 0);
+  return data.length > 0 && number(attributes, SET.DATA_LEN) === keyLength(data) ? data : [];
+}
+
+function keyOf(attributes: Attributes, flags: number, data: NftSet['data']): NftSet['key'] {
   const key = fieldsOfType(number(attributes, SET.KEY_TYPE) ?? 0);
   const ours =
     (flags & ~(SET_F.INTERVAL | SET_F.MAP)) === 0 &&
-    ((flags & SET_F.MAP) === 0 || number(attributes, SET.DATA_TYPE) === DATA_VERDICT_TYPE) &&
+    data?.length !== 0 &&
     ((flags & SET_F.INTERVAL) === 0 || key.length === 1) &&
     number(attributes, SET.KEY_LEN) === keyLength(key);
   return ours ? key : [];

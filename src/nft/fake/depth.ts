@@ -4,10 +4,10 @@ import { targetOf } from '../plan/equal.ts';
 import type { Chain, Elements, Rule } from '../ruleset.ts';
 import { Refusal } from './refusal.ts';
 
-type Sets = ReadonlyMap<string, { readonly verdicts: boolean; readonly elements: Elements }>;
+export type FakeSets = ReadonlyMap<string, { readonly verdicts: boolean; readonly elements: Elements }>;
 
 /** Chains that no base chain leads to may be as they like. */
-export function refuseDeepJumps(chains: ReadonlyMap<string, Chain>, sets: Sets): void {
+export function refuseDeepJumps(chains: ReadonlyMap<string, Chain>, sets: FakeSets): void {
   const deepest = new Map<Chain, number>();
   const visit = (chain: Chain, level: number): void => {
     if (level >= MAX_CHAIN_DEPTH) throw new Refusal('EMLINK', 'chains jump in a circle, or deeper than 16');
@@ -18,11 +18,12 @@ export function refuseDeepJumps(chains: ReadonlyMap<string, Chain>, sets: Sets):
   for (const chain of chains.values()) if (chain.hook !== undefined) visit(chain, 0);
 }
 
-function targetsOf({ rules }: Chain, sets: Sets): Set<string> {
+/** The chains that a chain leads to. */
+export function targetsOf({ rules }: Chain, sets: FakeSets): Set<string> {
   return new Set(rules.flatMap(rule => ruleTargets(rule, sets)));
 }
 
-function ruleTargets({ exprs }: Rule, sets: Sets): string[] {
+function ruleTargets({ exprs }: Rule, sets: FakeSets): string[] {
   return exprs.flatMap(expr => {
     if (expr.kind === 'verdict') return defined([targetOf(expr.verdict)]);
     if (expr.kind !== 'lookup') return [];

@@ -1,12 +1,13 @@
 /** One set of the fake kernel, with its elements. */
 
-import { isCanonicalKey } from '../element-key.ts';
+import { areCanonicalFields, isCanonicalKey } from '../element-key.ts';
 import { countUpTo, type Interval, intervals, parseInterval } from '../interval.ts';
 import { specsEqual, valuesEqual } from '../plan/equal.ts';
 import {
   type ElementKey,
   type Elements,
   type ElementValue,
+  isMember,
   MEMBER,
   type NftSet,
   type SetSpec,
@@ -36,6 +37,19 @@ export class FakeSet {
     return this.#spec.verdicts;
   }
 
+  /** A map to data. */
+  get hasData(): boolean {
+    return this.#spec.data !== undefined;
+  }
+
+  /** Whether an element has what this kind of set asks for: a verdict, data, or neither. */
+  takes({ verdict, data }: ElementValue): boolean {
+    return (
+      this.#spec.verdicts === (verdict !== undefined) &&
+      (this.#spec.data !== undefined) === (data !== undefined)
+    );
+  }
+
   /** Comments aside. */
   isLike({ comment: _, ...spec }: SetSpec): boolean {
     const { comment: __, ...own } = this.#spec;
@@ -58,16 +72,17 @@ export class FakeSet {
   /** Answers whether the element is new. One that stands keeps its comment. */
   add(key: ElementKey, value: ElementValue): boolean {
     this.#checkKey(key);
+    this.#checkData(value);
     const standing = this.#elements.get(key);
     if (standing !== undefined) {
       if (!valuesEqual(withoutComment(standing), withoutComment(value)))
-        throw new Refusal('EEXIST', `element ${key} stands with another verdict`);
+        throw new Refusal('EEXIST', `element ${key} stands with another value`);
       return false;
     }
     if (this.#spec.interval) this.#refuseOverlap(key);
     if (this.#size > 0 && this.#elements.size >= this.#size) throw new Refusal('ENFILE', 'the set is full');
     if (this.#spec.interval) this.#insertInterval(key);
-    this.#ownElements().set(key, isPlain(value) ? MEMBER : value);
+    this.#ownElements().set(key, isMember(value) ? MEMBER : value);
     return true;
   }
 
@@ -112,12 +127,13 @@ export class FakeSet {
     if (!isCanonicalKey(this.#spec, key))
       throw new Refusal('ERANGE', `set element "${key}": not a canonical key of ${this.#spec.name}`);
   }
+
+  #checkData({ data }: ElementValue): void {
+    if (data !== undefined && !areCanonicalFields(this.#spec.data ?? [], data))
+      throw new RangeError(`map ${this.#spec.name}: "${data}" is no canonical text of its data`);
+  }
 }
 
-function isPlain({ verdict, comment }: ElementValue): boolean {
-  return verdict === undefined && comment === undefined;
-}
-
-function withoutComment({ verdict }: ElementValue): ElementValue {
-  return verdict === undefined ? {} : { verdict };
+function withoutComment({ comment: _, ...value }: ElementValue): ElementValue {
+  return value;
 }

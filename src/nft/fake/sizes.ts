@@ -57,6 +57,7 @@ const FIELD_BYTES: Readonly<Record<FieldType, number>> = {
   ipv6_addr: 16,
   inet_proto: 4,
   inet_service: 4,
+  iface_index: 4,
 };
 
 function refuseLargeKey({ key }: SetSpec): void {

@@ -4,6 +4,7 @@ import { targetOf } from '../plan/equal.ts';
 import type { Op } from '../plan/op.ts';
 import type { Chain, ElementValue, Expr, NftSet, Rule, SetSpec, Table, Verdict } from '../ruleset.ts';
 import { refuseDeepJumps } from './depth.ts';
+import { refuseFib, refuseHook, refuseMisplaced } from './placement.ts';
 import { ofElement, Refusal } from './refusal.ts';
 import { FakeSet } from './set.ts';
 import { refuseLargeStep, refuseLargeValue } from './sizes.ts';
@@ -61,6 +62,7 @@ export class FakeTable {
   /** What the kernel checks and does once all steps of a batch are through. */
   seal(): void {
     refuseDeepJumps(this.#chains, this.#sets);
+    refuseMisplaced(this.#chains, this.#sets);
   }
 
   #addSet({ set, size }: OpOf<'addSet'>): boolean {
@@ -81,6 +83,7 @@ export class FakeTable {
     if (standing !== undefined && hook !== undefined && standing.hook === undefined)
       throw new Refusal('EOPNOTSUPP', 'it stands already, without a hook');
     if (standing !== undefined) throw new Refusal('EEXIST', 'it stands already');
+    if (hook !== undefined) refuseHook(hook);
     this.#chains.set(name, { name, ...(hook !== undefined && { hook }), rules: [] });
     return true;
   }
@@ -116,8 +119,8 @@ export class FakeTable {
   }
 
   #addElement(set: FakeSet, key: string, value: ElementValue): boolean {
-    if (set.verdicts !== (value.verdict !== undefined))
-      throw new Refusal('EINVAL', 'verdicts are for maps, and every element of a map has one');
+    if (!set.takes(value))
+      throw new Refusal('EINVAL', 'verdicts and data are for maps, and every element of a map has its own');
     refuseLargeValue(value);
     this.#checkTarget(value.verdict);
     if (!set.add(key, value)) return false;
@@ -135,14 +138,17 @@ export class FakeTable {
     if (expr.kind === 'unknown')
       throw new Refusal('EINVAL', `expression "${expr.name}" was read back from somebody else's rule`);
     if (expr.kind === 'lookup') this.#useSet(expr);
+    if (expr.kind === 'fib') refuseFib(expr);
     if (expr.kind !== 'verdict') return;
     this.#checkTarget(expr.verdict);
     this.#hold(expr.verdict);
   }
 
-  #useSet({ set: name, vmap, invert }: Expr & { kind: 'lookup' }): void {
+  #useSet({ set: name, vmap, invert, dreg }: Expr & { kind: 'lookup' }): void {
     const set = this.#set(name);
     if (vmap && (invert || !set.verdicts)) throw new Refusal('EINVAL', `${name} is not a map to look up`);
+    if (dreg !== undefined && (invert || !set.hasData))
+      throw new Refusal('EINVAL', `${name} is not a map to data`);
     this.#setUses.add(name);
   }
 

@@ -1,6 +1,6 @@
 /** What nft calls the fields of a packet, and their values. */
 import { addressFromBytes } from '../../model/address.ts';
-import { PROTOCOL_NUMBER, TCP_FLAGS } from '../match.ts';
+import { ADDRESS_TYPE, PACKET_TYPE, PROTOCOL_NUMBER, TCP_FLAGS } from '../match.ts';
 import type { Expr, Family, Hex, MetaKey } from '../ruleset.ts';
 
 export interface Field {
@@ -12,8 +12,41 @@ export interface Field {
 }
 
 export function metaField(key: MetaKey): Field {
-  if (key === 'iif' || key === 'oif') return { text: key, bytes: 4, value: interfaceText };
-  return { text: `meta ${key}`, bytes: 1, value: key === 'l4proto' ? protocolText : nfprotoText };
+  switch (key) {
+    case 'iif':
+    case 'oif':
+      return { text: key, bytes: 4, value: interfaceText };
+    case 'iifgroup':
+    case 'oifgroup':
+      return { text: key, bytes: 4, value: data => String(hostNumber(data)) };
+    case 'pkttype':
+      return {
+        text: 'meta pkttype',
+        bytes: 1,
+        value: data => PACKET_TYPE_NAME.get(hostNumber(data)) ?? `0x${data}`,
+      };
+    case 'l4proto':
+      return { text: 'meta l4proto', bytes: 1, value: protocolText };
+    case 'nfproto':
+      return { text: 'meta nfproto', bytes: 1, value: nfprotoText };
+  }
+}
+
+/** `fib saddr . iif oif`. */
+export function fibField({ result, flags }: Expr & { kind: 'fib' }): Field {
+  const text = `fib ${flags.join(' . ')} ${result === 'type' ? 'type' : 'oif'}`;
+  switch (result) {
+    case 'exists':
+      return { text, bytes: 4, value: data => (hostNumber(data) === 0 ? 'missing' : 'exists') };
+    case 'oif':
+      return { text, bytes: 4, value: interfaceText };
+    case 'type':
+      return {
+        text,
+        bytes: 4,
+        value: data => ADDRESS_TYPE_NAME.get(hostNumber(data)) ?? String(hostNumber(data)),
+      };
+  }
 }
 
 /** After `protocol` was matched, the first byte of an ICMP header and the flags of a TCP header have names. */
@@ -27,6 +60,8 @@ export function payloadField(
   if (address !== undefined) return { text: `${family} ${address}`, bytes: length, value: addressText };
   if (place === 'network+9:1' && family === 'ip')
     return { text: 'ip protocol', bytes: length, value: protocolText };
+  const hops = HOPS[`${family} ${place}`];
+  if (hops !== undefined) return { text: hops, bytes: length, value: numberText };
   const port = PORTS[place];
   if (port !== undefined) return { text: `th ${port}`, bytes: length, value: numberText };
   if (place === 'transport+0:1' && (protocol === 'icmp' || protocol === 'icmpv6'))
@@ -42,6 +77,11 @@ const ADDRESSES: Readonly<Record<string, string>> = {
   'ip network+16:4': 'daddr',
   'ip6 network+8:16': 'saddr',
   'ip6 network+24:16': 'daddr',
+};
+
+const HOPS: Readonly<Record<string, string>> = {
+  'ip network+8:1': 'ip ttl',
+  'ip6 network+7:1': 'ip6 hoplimit',
 };
 
 const PORTS: Readonly<Record<string, string>> = { 'transport+0:2': 'sport', 'transport+2:2': 'dport' };
@@ -72,9 +112,13 @@ function protocolText(data: Hex): string {
   return PROTOCOL_NAME.get(Number.parseInt(data, 16)) ?? numberText(data);
 }
 
-const PROTOCOL_NAME = new Map(
-  Object.entries(PROTOCOL_NUMBER).map(([name, number]): [number, string] => [number, name]),
-);
+const PROTOCOL_NAME = namesByNumber(PROTOCOL_NUMBER);
+const PACKET_TYPE_NAME = namesByNumber(PACKET_TYPE);
+const ADDRESS_TYPE_NAME = namesByNumber(ADDRESS_TYPE);
+
+function namesByNumber(numbers: Readonly<Record<string, number>>): ReadonlyMap<number, string> {
+  return new Map(Object.entries(numbers).map(([name, number]) => [number, name]));
+}
 
 function nfprotoText(data: Hex): string {
   return { '02': 'ipv4', '0a': 'ipv6' }[data] ?? numberText(data);
@@ -82,8 +126,13 @@ function nfprotoText(data: Hex): string {
 
 /** Loopback is the first interface of every network namespace; what others are called is not known here. */
 function interfaceText(data: Hex): string {
-  const index = bytesOf(data).reduceRight((value, byte) => value * 256 + byte, 0);
+  const index = hostNumber(data);
   return index === 1 ? '"lo"' : String(index);
+}
+
+/** In the order of the machine: the lowest byte first. */
+function hostNumber(data: Hex): number {
+  return bytesOf(data).reduceRight((value, byte) => value * 256 + byte, 0);
 }
 
 function bytesOf(hex: Hex): number[] {

@@ -32,16 +32,17 @@ export function formatTable(family: Family, { sets, chains }: Table): string {
 }
 
 export function formatSet(set: NftSet): string {
-  const { name, key, verdicts, interval, comment, size } = set;
+  const { name, key, verdicts, data, interval, comment, size } = set;
+  const leadsTo = verdicts ? 'verdict' : data?.join(' . ');
   const type = key.length === 0 ? '# a key that is not ours' : `type ${key.join(' . ')}`;
   const lines = [
-    verdicts ? `${type} : verdict` : type,
+    leadsTo === undefined ? type : `${type} : ${leadsTo}`,
     ...(size === undefined ? [] : [`size ${size}`]),
     ...(interval ? ['flags interval'] : []),
     ...(comment === undefined ? [] : [`comment ${quote(comment)}`]),
     ...elementLines(set),
   ];
-  return block(`${verdicts ? 'map' : 'set'} ${name}`, lines);
+  return block(`${leadsTo === undefined ? 'set' : 'map'} ${name}`, lines);
 }
 
 const LINE_LENGTH = 100;
@@ -55,9 +56,10 @@ function elementLines({ elements }: NftSet): string[] {
   return ['elements = {', ...texts.map((text, i) => `\t${text}${i < texts.length - 1 ? ',' : ''}`), '}'];
 }
 
-function formatElement([key, { verdict, comment }]: readonly [ElementKey, ElementValue]): string {
+function formatElement([key, { verdict, data, comment }]: readonly [ElementKey, ElementValue]): string {
   const commented = comment === undefined ? key : `${key} comment ${quote(comment)}`;
-  return verdict === undefined ? commented : `${commented} : ${formatVerdict(verdict)}`;
+  const leadsTo = verdict === undefined ? data : formatVerdict(verdict);
+  return leadsTo === undefined ? commented : `${commented} : ${leadsTo}`;
 }
 
 export function formatChain(family: Family, { name, hook, rules }: Chain): string {
@@ -67,9 +69,13 @@ export function formatChain(family: Family, { name, hook, rules }: Chain): strin
   ]);
 }
 
-function hookText({ hook, priority, policy }: BaseHook): string {
-  return `type filter hook ${hook} priority ${priority === 0 ? 'filter' : priority}; policy ${policy};`;
+function hookText({ type, hook, priority, policy }: BaseHook): string {
+  const place = `${type ?? 'filter'} hook ${hook} priority ${PRIORITY_NAMES[priority] ?? priority}`;
+  return `type ${place}; policy ${policy};`;
 }
+
+/** Those that nft takes at every hook. */
+const PRIORITY_NAMES: Readonly<Record<number, string>> = { [-300]: 'raw', 0: 'filter' };
 
 function block(head: string, lines: readonly string[]): string {
   return `${head} {\n${lines.map(line => `\t${line}\n`).join('')}}\n`;

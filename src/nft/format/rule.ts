@@ -7,7 +7,7 @@
 
 import { CT_STATE } from '../match.ts';
 import type { Expr, Family, Hex, Register, Rule, Verdict } from '../ruleset.ts';
-import { addressPrefix, type Field, metaField, payloadField } from './field.ts';
+import { addressPrefix, type Field, fibField, metaField, payloadField } from './field.ts';
 
 export function formatRule(family: Family, { exprs, comment }: Rule): string {
   const words = new RuleWords(family).of(exprs);
@@ -55,6 +55,8 @@ class RuleWords {
         return this.#load(expr.dreg, metaField(expr.key));
       case 'ct':
         return this.#load(expr.dreg, { text: 'ct state', bytes: 4, value: stateText });
+      case 'fib':
+        return this.#load(expr.dreg, fibField(expr));
       case 'payload':
         return this.#load(expr.dreg, payloadField(this.#family, expr, this.#protocol));
       case 'bitwise':
@@ -63,6 +65,10 @@ class RuleWords {
         return this.#compare(expr, next);
       case 'lookup':
         return this.#lookup(expr);
+      case 'nat':
+        return this.#redirect(expr);
+      case 'masq':
+        return this.#say('masquerade');
       case 'counter':
         return this.#say('counter');
       case 'verdict':
@@ -108,7 +114,14 @@ class RuleWords {
     this.#registers.clear();
     this.#protocol = undefined;
     const key = fields.map(({ text }) => text).join(' . ');
+    if (expr.dreg !== undefined) return this.#load(expr.dreg, mapped(`${key} map @${expr.set}`));
     return this.#say(key, `${expr.vmap ? 'vmap ' : expr.invert ? '!= ' : ''}@${expr.set}`);
+  }
+
+  /** The address and port of a connection come out of one map, side by side. */
+  #redirect(expr: ExprOf<'nat'>): false {
+    const to = this.#registers.get(expr.address);
+    return this.#say(to === undefined ? rawText(expr) : `${expr.type} to ${to.text}`);
   }
 
   /** Side by side in registers, so that they are looked up as one key. */
@@ -117,6 +130,11 @@ class RuleWords {
     if (field === undefined) return [];
     return [field, ...this.#fieldsFrom(register + Math.ceil(field.bytes / 4))];
   }
+}
+
+/** What a map gives: no field of the packet, and of a length that only the map knows. */
+function mapped(text: string): Loaded {
+  return { text, bytes: 0, value: data => `0x${data}` };
 }
 
 function compareText(field: Loaded, { op, data }: ExprOf<'cmp'>): string | undefined {
@@ -150,7 +168,7 @@ function stateText(bits: Hex): string {
 }
 
 /** In the manner of `nft --debug=netlink`: what no match of nft's is made of. */
-function rawText(expr: ExprOf<'bitwise' | 'cmp' | 'lookup'>): string {
+function rawText(expr: ExprOf<'bitwise' | 'cmp' | 'lookup' | 'nat'>): string {
   switch (expr.kind) {
     case 'bitwise':
       return `[ bitwise reg ${expr.dreg} = reg ${expr.sreg} & 0x${expr.mask} ^ 0x${expr.xor} ]`;
@@ -158,5 +176,7 @@ function rawText(expr: ExprOf<'bitwise' | 'cmp' | 'lookup'>): string {
       return `[ cmp ${expr.op} reg ${expr.sreg} 0x${expr.data} ]`;
     case 'lookup':
       return `[ lookup reg ${expr.sreg} set ${expr.set} ]`;
+    case 'nat':
+      return `[ nat ${expr.type} ${expr.family} addr reg ${expr.address} proto reg ${expr.port} ]`;
   }
 }

@@ -2,7 +2,17 @@
  * Whether two parts of a ruleset are the same to the kernel. What is the same object is equal without a look, so
  * that a plan between two rulesets that share most of their parts costs little.
  */
-import type { Chain, Elements, ElementValue, Expr, NftSet, Rule, SetSpec, Verdict } from '../ruleset.ts';
+import type {
+  Chain,
+  Elements,
+  ElementValue,
+  Expr,
+  FieldType,
+  NftSet,
+  Rule,
+  SetSpec,
+  Verdict,
+} from '../ruleset.ts';
 
 /** The room that is reserved is no difference. */
 export function setsEqual(a: NftSet, b: NftSet): boolean {
@@ -16,9 +26,12 @@ export function specsEqual(a: SetSpec, b: SetSpec): boolean {
       a.verdicts === b.verdicts &&
       a.interval === b.interval &&
       a.comment === b.comment &&
-      listsEqual(a.key, b.key, Object.is))
+      listsEqual(a.key, b.key, Object.is) &&
+      listsEqual(a.data ?? NO_DATA, b.data ?? NO_DATA, Object.is))
   );
 }
+
+const NO_DATA: readonly FieldType[] = [];
 
 export function elementsEqual(a: Elements, b: Elements): boolean {
   if (a === b) return true;
@@ -31,7 +44,7 @@ export function elementsEqual(a: Elements, b: Elements): boolean {
 }
 
 export function valuesEqual(a: ElementValue, b: ElementValue): boolean {
-  return a === b || (a.comment === b.comment && verdictsEqual(a.verdict, b.verdict));
+  return a === b || (a.comment === b.comment && a.data === b.data && verdictsEqual(a.verdict, b.verdict));
 }
 
 export function chainsEqual(a: Chain, b: Chain): boolean {
@@ -39,7 +52,8 @@ export function chainsEqual(a: Chain, b: Chain): boolean {
 }
 
 export function hooksEqual({ hook: a }: Chain, { hook: b }: Chain): boolean {
-  return a === b || (a?.hook === b?.hook && a?.priority === b?.priority && a?.policy === b?.policy);
+  if (a === b) return true;
+  return a?.type === b?.type && a?.hook === b?.hook && a?.priority === b?.priority && a?.policy === b?.policy;
 }
 
 export function rulesEqual(a: readonly Rule[], b: readonly Rule[]): boolean {
@@ -57,6 +71,13 @@ function exprEqual(a: Expr, b: Expr): boolean {
       return b.kind === 'meta' && a.key === b.key && a.dreg === b.dreg;
     case 'ct':
       return b.kind === 'ct' && a.key === b.key && a.dreg === b.dreg;
+    case 'fib':
+      return (
+        b.kind === 'fib' &&
+        a.result === b.result &&
+        a.dreg === b.dreg &&
+        listsEqual(a.flags, b.flags, Object.is)
+      );
     case 'payload':
       return (
         b.kind === 'payload' &&
@@ -77,8 +98,19 @@ function exprEqual(a: Expr, b: Expr): boolean {
         a.set === b.set &&
         a.sreg === b.sreg &&
         a.vmap === b.vmap &&
-        a.invert === b.invert
+        a.invert === b.invert &&
+        a.dreg === b.dreg
       );
+    case 'nat':
+      return (
+        b.kind === 'nat' &&
+        a.type === b.type &&
+        a.family === b.family &&
+        a.address === b.address &&
+        a.port === b.port
+      );
+    case 'masq':
+      return b.kind === 'masq';
     case 'counter':
       return b.kind === 'counter';
     case 'verdict':

@@ -53,5 +53,5 @@ export function opText(op: Op): string {
 }
 
 function noun(set: SetSpec): string {
-  return set.verdicts ? 'map' : 'set';
+  return set.verdicts || set.data !== undefined ? 'map' : 'set';
 }

@@ -212,6 +212,13 @@ function missingFrom(
   return missing;
 }
 
-function specOf({ name, key, verdicts, interval, comment }: SetSpec): SetSpec {
-  return { name, key, verdicts, interval, ...(comment !== undefined && { comment }) };
+function specOf({ name, key, verdicts, data, interval, comment }: SetSpec): SetSpec {
+  return {
+    name,
+    key,
+    verdicts,
+    interval,
+    ...(data !== undefined && { data }),
+    ...(comment !== undefined && { comment }),
+  };
 }

@@ -1,5 +1,5 @@
 /** Finds the element of a set that the bytes of registers mean. */
-import { addressFromBytes } from '../../model/address.ts';
+import { type Address, addressBytes, addressFromBytes } from '../../model/address.ts';
 import { countUpTo, type Interval, intervals } from '../interval.ts';
 import { PROTOCOL_NUMBER } from '../match.ts';
 import type { ElementKey, ElementValue, FieldType, NftSet } from '../ruleset.ts';
@@ -9,11 +9,39 @@ const FIELD_BYTES: Readonly<Record<FieldType, number>> = {
   ipv6_addr: 16,
   inet_proto: 1,
   inet_service: 2,
+  iface_index: 4,
 };
 
 /** Bytes of a key: the fields of a concatenation are each padded to four. */
 export function fieldsLength(key: readonly FieldType[]): number {
   return key.length === 1 ? FIELD_BYTES[key[0]!] : key.reduce((length, type) => length + padded(type), 0);
+}
+
+/** The bytes that a text of some fields means, as they stand in registers. */
+export function fieldsBytes(fields: readonly FieldType[], text: ElementKey): Uint8Array {
+  const bytes = new Uint8Array(fieldsLength(fields));
+  const texts = fields.length === 1 ? [text] : text.split(' . ');
+  let at = 0;
+  for (const [i, type] of fields.entries()) {
+    bytes.set(fieldBytes(type, texts[i]!), at);
+    at += padded(type);
+  }
+  return bytes;
+}
+
+function fieldBytes(type: FieldType, text: string): ArrayLike<number> {
+  const number = Number(PROTOCOL_NUMBER[text as keyof typeof PROTOCOL_NUMBER] ?? text);
+  switch (type) {
+    case 'ipv4_addr':
+    case 'ipv6_addr':
+      return addressBytes(text as Address);
+    case 'inet_proto':
+      return [number];
+    case 'inet_service':
+      return [number >> 8, number & 0xff];
+    case 'iface_index':
+      return [number & 0xff, (number >> 8) & 0xff, (number >> 16) & 0xff, number >>> 24];
+  }
 }
 
 /** `bytes` is as long as the set's key. */
@@ -47,6 +75,8 @@ function fieldText(type: FieldType, bytes: Uint8Array): string {
       return PROTOCOL_TEXT.get(bytes[0]!) ?? String(bytes[0]);
     case 'inet_service':
       return String((bytes[0]! << 8) | bytes[1]!);
+    case 'iface_index':
+      return String(bytes[0]! | (bytes[1]! << 8) | (bytes[2]! << 16) | (bytes[3]! << 24));
   }
 }
 

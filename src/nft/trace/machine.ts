@@ -1,6 +1,7 @@
 /** The virtual machine of nf_tables: sixteen registers of four bytes, and expressions that load, compare and look up. */
 
-import { CT_STATE } from '../match.ts';
+import { type Address, addressFromBytes } from '../../model/address.ts';
+import { ADDRESS_TYPE, CT_STATE, PACKET_TYPE } from '../match.ts';
 import type {
   BaseHook,
   CmpOp,
@@ -13,13 +14,30 @@ import type {
   Table,
   Verdict,
 } from '../ruleset.ts';
-import { fieldsLength, findElement } from './lookup.ts';
+import { fieldsBytes, fieldsLength, findElement } from './lookup.ts';
 
 export type CtState = keyof typeof CT_STATE;
 
 export interface VerdictHit {
   readonly verdict: Verdict;
   readonly element?: { readonly set: string; readonly key: ElementKey; readonly comment?: string };
+  readonly translation?: Translation;
+}
+
+/** What a connection's first packet was given beside its verdict. */
+export type Translation =
+  | { readonly kind: 'dnat'; readonly to: Address; readonly port: number }
+  | { readonly kind: 'masquerade' };
+
+/** What the kernel knows of a packet beside its bytes. */
+export interface Surroundings {
+  readonly iif: number;
+  readonly oif: number;
+  readonly iifgroup: number;
+  readonly oifgroup: number;
+  readonly pkttype: keyof typeof PACKET_TYPE;
+  /** What the node's routes say of an address. */
+  readonly route: (address: Address) => { readonly oif: number; readonly type: keyof typeof ADDRESS_TYPE };
 }
 
 /** `break` ends the rule, and the next one is tried. */
@@ -30,7 +48,7 @@ const REGISTER_BYTES = 4;
 const NFPROTO: Readonly<Record<Family, number>> = { ip: 2, ip6: 10 };
 
 /** Of packets that come and go by other interfaces than loopback, which is 1. */
-const INTERFACES: Readonly<Record<BaseHook['hook'], { readonly iif: number; readonly oif: number }>> = {
+const INTERFACES: Readonly<Record<BaseHook['hook'], Pick<Surroundings, 'iif' | 'oif'>>> = {
   prerouting: { iif: 2, oif: 0 },
   input: { iif: 2, oif: 0 },
   forward: { iif: 2, oif: 3 },
@@ -44,22 +62,39 @@ export class Machine {
   readonly #family: Family;
   readonly #packet: Uint8Array;
   readonly #ctState: CtState;
-  readonly #hook: BaseHook['hook'];
+  readonly #around: Surroundings;
 
-  constructor(table: Table, family: Family, hook: BaseHook['hook'], packet: Uint8Array, ctState: CtState) {
+  /** Where nothing else is said, a packet is an ordinary one: by interfaces of no group, from where the route leads. */
+  constructor(
+    table: Table,
+    family: Family,
+    hook: BaseHook['hook'],
+    packet: Uint8Array,
+    ctState: CtState,
+    around: Partial<Surroundings> = {},
+  ) {
     this.#table = table;
     this.#family = family;
-    this.#hook = hook;
     this.#packet = packet;
     this.#ctState = ctState;
+    const interfaces = { ...INTERFACES[hook], ...around };
+    this.#around = {
+      iifgroup: 0,
+      oifgroup: 0,
+      pkttype: 'host',
+      route: () => ({ oif: interfaces.iif, type: 'unicast' }),
+      ...interfaces,
+    };
   }
 
   evaluate(expr: Expr): Result {
     switch (expr.kind) {
       case 'meta':
-        return this.#store(expr.dreg, this.#meta(expr.key));
+        return this.#loadMeta(expr);
       case 'ct': // A host-endian mask with one bit.
         return this.#store(expr.dreg, [CT_STATE[this.#ctState], 0, 0, 0]);
+      case 'fib':
+        return this.#store(expr.dreg, this.#fib(expr));
       case 'payload':
         return this.#load(expr);
       case 'bitwise':
@@ -68,6 +103,10 @@ export class Machine {
         return compares(expr.op, order(this.#bytes(expr.sreg, expr.data.length / 2), expr.data));
       case 'lookup':
         return this.#lookup(expr);
+      case 'nat':
+        return { verdict: ACCEPT, translation: this.#target(expr) };
+      case 'masq':
+        return { verdict: ACCEPT, translation: { kind: 'masquerade' } };
       case 'counter':
         return 'continue';
       case 'verdict':
@@ -77,9 +116,47 @@ export class Machine {
     }
   }
 
-  #meta(key: MetaKey): readonly number[] {
-    if (key === 'iif' || key === 'oif') return [INTERFACES[this.#hook][key], 0, 0, 0];
-    return [key === 'l4proto' ? this.#protocol() : NFPROTO[this.#family]];
+  #loadMeta({ key, dreg }: Expr & { kind: 'meta' }): Result {
+    const value = this.#meta(key);
+    return value === undefined ? 'break' : this.#store(dreg, value);
+  }
+
+  /** Undefined where there is no interface whose group could be asked for. */
+  #meta(key: MetaKey): readonly number[] | undefined {
+    const { iif, oif, pkttype } = this.#around;
+    switch (key) {
+      case 'iif':
+      case 'oif':
+        return hostWord(this.#around[key]);
+      case 'iifgroup':
+        return iif === 0 ? undefined : hostWord(this.#around.iifgroup);
+      case 'oifgroup':
+        return oif === 0 ? undefined : hostWord(this.#around.oifgroup);
+      case 'pkttype':
+        return [PACKET_TYPE[pkttype]];
+      case 'l4proto':
+        return [this.#protocol()];
+      case 'nfproto':
+        return [NFPROTO[this.#family]];
+    }
+  }
+
+  #fib({ result, flags }: Expr & { kind: 'fib' }): readonly number[] {
+    const offset = ADDRESS_OFFSET[this.#family][flags.includes('saddr') ? 'saddr' : 'daddr'];
+    const length = this.#family === 'ip' ? 4 : 16;
+    const { oif, type } = this.#around.route(
+      addressFromBytes(this.#packet.subarray(offset, offset + length)),
+    );
+    if (result === 'type') return hostWord(ADDRESS_TYPE[type]);
+    const asked = flags.includes('iif') ? this.#around.iif : flags.includes('oif') ? this.#around.oif : oif;
+    const found = oif === asked ? oif : 0;
+    return hostWord(result === 'exists' && found !== 0 ? 1 : found);
+  }
+
+  #target({ family, address, port }: Expr & { kind: 'nat' }): Translation {
+    const [high, low] = this.#bytes(port, 2);
+    const to = addressFromBytes(this.#bytes(address, family === 'ip' ? 4 : 16));
+    return { kind: 'dnat', to, port: (high! << 8) | low! };
   }
 
   #protocol(): number {
@@ -96,11 +173,12 @@ export class Machine {
     return this.#family === 'ip' ? (this.#packet[0]! & 0x0f) * 4 : 40;
   }
 
-  #lookup({ set: name, sreg, vmap, invert }: Expr & { kind: 'lookup' }): Result {
+  #lookup({ set: name, sreg, vmap, invert, dreg }: Expr & { kind: 'lookup' }): Result {
     const set = this.#table.sets.get(name);
     if (set === undefined) throw new RangeError(`set ${name} does not exist`);
     const found = findElement(set, this.#bytes(sreg, fieldsLength(set.key)));
     if ((found !== undefined) === invert) return 'break';
+    if (dreg !== undefined) return this.#store(dreg, fieldsBytes(set.data ?? [], found![1].data ?? ''));
     if (!vmap) return 'continue';
     const [key, { verdict, comment }] = found!;
     return { verdict: verdict!, element: { set: name, key, ...(comment !== undefined && { comment }) } };
@@ -119,6 +197,16 @@ export class Machine {
     this.#registers.fill(0, start + bytes.length, end);
     return 'continue';
   }
+}
+
+const ACCEPT: Verdict = { kind: 'accept' };
+
+// Of the addresses in the fixed IPv4 and IPv6 headers.
+const ADDRESS_OFFSET = { ip: { saddr: 12, daddr: 16 }, ip6: { saddr: 8, daddr: 24 } } as const;
+
+/** In the order of the machine: the lowest byte first. */
+function hostWord(value: number): readonly number[] {
+  return [value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, value >>> 24];
 }
 
 function maskAndXor(bytes: Uint8Array, { mask, xor }: { mask: Hex; xor: Hex }): Uint8Array {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { FAMILIES } from '../../model/address.ts';
 import { FakeKernel } from '../fake/fake.ts';
 import type { Op } from '../plan/op.ts';
 import type { Expr, FieldType, MetaKey } from '../ruleset.ts';
@@ -8,10 +9,13 @@ import { sample } from './sample.ts';
 const EXPRS: Record<Exclude<Expr['kind'], 'unknown' | 'counter'>, true> = {
   meta: true,
   ct: true,
+  fib: true,
   payload: true,
   bitwise: true,
   cmp: true,
   lookup: true,
+  nat: true,
+  masq: true,
   verdict: true,
 };
 const KEYS: Record<FieldType, true> = {
@@ -19,10 +23,18 @@ const KEYS: Record<FieldType, true> = {
   ipv6_addr: true,
   inet_proto: true,
   inet_service: true,
+  iface_index: true,
 };
-const METAS: Record<Exclude<MetaKey, 'nfproto'>, true> = { l4proto: true, iif: true, oif: true };
+const METAS: Record<Exclude<MetaKey, 'nfproto'>, true> = {
+  l4proto: true,
+  iif: true,
+  oif: true,
+  iifgroup: true,
+  oifgroup: true,
+  pkttype: true,
+};
 
-const ops = sample();
+const ops = sample(FAMILIES, true);
 const exprs = ops.flatMap(op => (op.op === 'addRule' ? op.rule.exprs : []));
 const sets = ops.flatMap(op => (op.op === 'addSet' ? [op.set] : []));
 const kinds = <T extends string>(kinds: Iterable<T>) => [...new Set(kinds)].sort();
@@ -34,12 +46,14 @@ test('the sample has every expression that our rules have', () => {
   );
   expect(exprs.some(expr => expr.kind === 'lookup' && expr.invert)).toBe(true);
   expect(exprs.some(expr => expr.kind === 'lookup' && expr.vmap)).toBe(true);
+  expect(exprs.some(expr => expr.kind === 'lookup' && expr.dreg !== undefined)).toBe(true);
 });
 
 test('the sample has every kind of set and key', () => {
   expect(kinds(sets.flatMap(({ key }) => key))).toEqual(kinds(Object.keys(KEYS)));
   expect(sets.some(({ interval }) => interval)).toBe(true);
   expect(sets.some(({ verdicts }) => verdicts)).toBe(true);
+  expect(sets.some(({ data }) => data !== undefined)).toBe(true);
   expect(Math.max(...sets.map(({ key }) => key.length))).toBe(3);
 });
 
@@ -50,5 +64,11 @@ test('the sample has no base chain: not for a moment is it asked about a packet'
 test('the sample is a batch that a kernel takes, whole or for one family', async () => {
   await expect(new FakeKernel().commit(ops)).resolves.toBeGreaterThan(1);
   await expect(new FakeKernel().commit(sample(['ip6']))).resolves.toBeGreaterThan(1);
+  await expect(new FakeKernel().commit(sample(['ip6'], true))).resolves.toBeGreaterThan(1);
   expect(sample([])).toEqual([]);
+});
+
+test('a node that does not attach pods is asked for no translation and no routes', () => {
+  const needed = sample().flatMap(op => (op.op === 'addRule' ? op.rule.exprs : []));
+  expect(needed.filter(({ kind }) => kind === 'nat' || kind === 'masq' || kind === 'fib')).toEqual([]);
 });

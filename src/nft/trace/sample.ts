@@ -7,18 +7,27 @@ import { FAMILIES, parseCidr } from '../../model/address.ts';
 import {
   addressIn,
   addressInNetwork,
+  addressPairIn,
   addressProtocolPortIn,
   addressType,
+  addressTypeIs,
   addressVmap,
   CT_STATE,
   ctStateAny,
   destinationPort,
+  icmpTypeIs,
+  interfaceGroupIs,
+  interfaceIn,
   isForwarded,
+  masquerade,
   neighbourDiscovery,
+  noRouteBack,
   notFromLoopback,
   notOpeningTcp,
+  packetTypeIs,
   protocolIs,
   protocolPortVmap,
+  redirectByPort,
   verdict,
 } from '../match.ts';
 import type { Op } from '../plan/op.ts';
@@ -29,9 +38,9 @@ const SIZE = 256;
 const NETWORK: Record<Family, string> = { ip: '192.0.2.0/24', ip6: '2001:db8::/32' };
 const ADDRESS: Record<Family, string> = { ip: '192.0.2.1', ip6: '2001:db8::1' };
 
-/** For the families whose table does not stand. */
-export function sample(families: readonly Family[] = FAMILIES): Op[] {
-  return families.flatMap(sampleOf);
+/** For the families whose table does not stand; of a node that `attaches` pods itself, what those need too. */
+export function sample(families: readonly Family[] = FAMILIES, attaches = false): Op[] {
+  return families.flatMap(family => [...sampleOf(family), ...(attaches ? sampleOfPods(family) : [])]);
 }
 
 function sampleOf(family: Family): Op[] {
@@ -54,9 +63,30 @@ function sampleOf(family: Family): Op[] {
     addElement(family, named, `${ADDRESS[family]} . tcp . 80`, {}),
     addElement(family, pods, ADDRESS[family], to),
     addElement(family, ports, 'tcp . 80', to),
-    ...rules(family).map(
-      (exprs): Op => ({ op: 'addRule', family, chain: 'rules', rule: { exprs, comment: COMMENT } }),
-    ),
+    ...rules(family).map(exprs => addRule(family, exprs)),
+  ];
+}
+
+/** Host ports, masquerading and the source check. */
+function sampleOfPods(family: Family): Op[] {
+  const address = addressType(family);
+  const ports: SetSpec = {
+    ...set('host-ports', ['inet_proto', 'inet_service']),
+    data: [address, 'inet_service'],
+  };
+  const pairs = set('pairs', [address, address]);
+  const interfaces = set('interfaces', ['iface_index']);
+  return [
+    ...[ports, pairs, interfaces].map((spec): Op => ({ op: 'addSet', family, set: spec, size: SIZE })),
+    addElement(family, ports, 'tcp . 80', { data: `${ADDRESS[family]} . 8080`, comment: COMMENT }),
+    addElement(family, pairs, `${ADDRESS[family]} . ${ADDRESS[family]}`, {}),
+    addElement(family, interfaces, '1', {}),
+    addRule(family, [...interfaceGroupIs('iifgroup', 1), ...noRouteBack(), verdict('drop')]),
+    addRule(family, [...interfaceIn('iif', 'interfaces'), ...icmpTypeIs(family, 9), verdict('drop')]),
+    addRule(family, [...packetTypeIs('broadcast'), verdict('drop')]),
+    addRule(family, [...addressTypeIs('daddr', 'local'), ...redirectByPort(family, 'host-ports')]),
+    addRule(family, [...interfaceGroupIs('oifgroup', 1), verdict('return')]),
+    addRule(family, [...addressPairIn(family, 'pairs'), masquerade()]),
   ];
 }
 
@@ -86,6 +116,10 @@ function rules(family: Family): Expr[][] {
 
 function set(name: string, key: readonly FieldType[]): SetSpec {
   return { name, key, verdicts: false, interval: false, comment: COMMENT };
+}
+
+function addRule(family: Family, exprs: readonly Expr[]): Op {
+  return { op: 'addRule', family, chain: 'rules', rule: { exprs, comment: COMMENT } };
 }
 
 function addElement(family: Family, spec: SetSpec, key: ElementKey, value: ElementValue): Op {

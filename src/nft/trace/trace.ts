@@ -1,8 +1,7 @@
 /** Walks a packet through a ruleset as the kernel does (nft_do_chain), and says which rules decided. */
 
 import type { BaseHook, Chain, ElementKey, Family, Rule, Ruleset, Table, Verdict } from '../ruleset.ts';
-import type { CtState } from './machine.ts';
-import { Machine } from './machine.ts';
+import { type CtState, Machine, type Surroundings, type Translation } from './machine.ts';
 
 export interface Trace {
   readonly verdict: 'accept' | 'drop';
@@ -16,30 +15,44 @@ export interface Hit {
   readonly rule: number;
   readonly comment?: string;
   readonly verdict?: Verdict;
+  /** Of a rule that translated the connection. */
+  readonly translation?: Translation;
   /** Whose verdict it was, if the rule looked it up in a map. */
   readonly element?: { readonly set: string; readonly key: ElementKey; readonly comment?: string };
 }
 
-/** `packet` begins with its IP header. IPv6 extension headers are not looked through. */
+/**
+ * `packet` begins with its IP header. IPv6 extension headers are not looked through. `around` is what is not usual of
+ * where it comes from and goes to.
+ */
 export function trace(
   ruleset: Ruleset,
   family: Family,
   hook: BaseHook['hook'],
   packet: Uint8Array,
   ctState: CtState,
+  around: Partial<Surroundings> = {},
 ): Trace {
   const hits: Hit[] = [];
   const table = ruleset.tables.get(family);
   if (table === undefined) return { verdict: 'accept', hits };
-  const machine = new Machine(table, family, hook, packet, ctState);
-  // An accept ends one base chain, a drop ends the packet.
-  const dropped = baseChains(table, hook).some(base => walk(table, base, machine, hits) === 'drop');
-  return { verdict: dropped ? 'drop' : 'accept', hits };
+  const machine = new Machine(table, family, hook, packet, ctState, around);
+  for (const base of baseChains(table, hook)) {
+    if (base.hook?.type === 'nat' && !isAsked(ctState, hits)) continue;
+    // An accept ends one base chain, a drop ends the packet.
+    if (walk(table, base, machine, hits) === 'drop') return { verdict: 'drop', hits };
+  }
+  return { verdict: 'accept', hits };
 }
 
 function baseChains(table: Table, hook: BaseHook['hook']): Chain[] {
   const chains = [...table.chains.values()].filter(chain => chain.hook?.hook === hook);
   return chains.sort((a, b) => a.hook!.priority - b.hook!.priority);
+}
+
+/** nf_nat_inet_fn: only what opens a connection, until one chain of the hook has translated it. */
+function isAsked(ctState: CtState, hits: readonly Hit[]): boolean {
+  return (ctState === 'new' || ctState === 'related') && hits.every(({ translation }) => !translation);
 }
 
 interface Position {
