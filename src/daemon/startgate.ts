@@ -5,12 +5,13 @@ import { connect } from 'node:net';
 import type { Logger } from 'pino';
 import type { Agent } from '../agent/agent.ts';
 import type { CommitBarrier } from '../agent/commitbarrier.ts';
+import { aborted } from '../async/aborted.ts';
 import type { PodStarts } from '../health/startchecks.ts';
 import type { EventSpec } from '../kube/report/event.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { LocalPods } from '../network/sandboxes/localpods.ts';
 import type { StaleConntrack } from '../network/sandboxes/staleconntrack.ts';
-import type { LateStart, StartGate } from '../network/sandboxes/startgate.ts';
+import type { GateState, LateStart, StartGate } from '../network/sandboxes/startgate.ts';
 
 export interface StartGateOptions {
   readonly node: string;
@@ -91,10 +92,19 @@ export class PodGate {
       needs.log.info(fields, `start gate off, ${starts.gate.why}; unknown pods: ${starts.unknownPods}`);
   }
 
-  /** Until the signal; at once where the gate is off. */
+  /**
+   * Until the signal; at once where the gate is off. The runtime is not connected before a commit of this process is
+   * in force: a runtime that requires us creates no container until then, and one that does not is not promised
+   * anything that we cannot keep.
+   */
   async run(signal: AbortSignal): Promise<void> {
-    const { gate, nriSocket, timeoutMs, unknownPods } = this.starts;
-    if (!gate.on || signal.aborted) return;
+    if (!this.starts.gate.on) return;
+    await Promise.race([this.#needs.barrier.programmed(), aborted(signal)]);
+    if (!signal.aborted) await this.#connect(signal);
+  }
+
+  async #connect(signal: AbortSignal): Promise<void> {
+    const { nriSocket, timeoutMs, unknownPods } = this.starts;
     const { localPods, agent, barrier, staleConntrack, onLate, log } = this.#needs;
     const { StartGate } = await import('../network/sandboxes/startgate.ts');
     this.#gate = new StartGate({
@@ -120,7 +130,7 @@ export class PodGate {
       const { inForce, late } = this.#gate!.counts;
       return { gate: { kind: 'connected', runtime: `${name} ${version}`, inForce, late }, unknownPods, why };
     }
-    const whyLost = state?.kind === 'lost' ? state.reason : 'still connecting';
+    const whyLost = state === undefined ? 'no rules of this agent are in force yet' : whyNot(state);
     return { gate: { kind: 'lost', why: whyLost }, unknownPods, why };
   }
 
@@ -131,4 +141,8 @@ export class PodGate {
   takeWaits(): readonly number[] {
     return this.#gate?.takeWaits() ?? [];
   }
+}
+
+function whyNot(state: GateState): string {
+  return state.kind === 'lost' ? state.reason : 'still connecting';
 }

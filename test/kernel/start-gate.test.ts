@@ -109,6 +109,27 @@ test('unknown pods are denied in the kernel both ways; known ones, the node and 
   expect(await exchanged(ends)).toEqual(open.filter(text => !closed.includes(text)));
 });
 
+test('while somebody else owns the tables the gate is not connected; it is when the first commit is in force', async () => {
+  const path = join(folder, 'early.sock');
+  const runtime = await FakeRuntime.listen(path);
+  const predecessor = startAgent();
+  await predecessor.inForce();
+  agent = startAgent('--start-gate', 'nri', '--nri-socket', path);
+  let connected = false;
+  const plugin = runtime.plugin().then(connection => {
+    connected = true;
+    return connection;
+  });
+  await expect.poll(() => agent!.output, { timeout: 20_000 }).toContain('agent starts');
+  await setTimeout(1000);
+  expect([connected, agent.output.includes('rules in force')]).toEqual([false, false]);
+  await predecessor.kill();
+  const connection = await plugin;
+  expect(agent.output).toContain('rules in force');
+  await agent.kill();
+  await runtime.close([connection]);
+});
+
 test('of 200 pods that start while the agent is killed and restarted, none sends or is sent a packet that it must not', async () => {
   const path = join(folder, 'nri.sock');
   const runtime = await FakeRuntime.listen(path);
