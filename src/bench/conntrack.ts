@@ -6,16 +6,12 @@ import { setTimeout } from 'node:timers/promises';
 import { LiveConnections } from '../agent/connections/liveconnections.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
 import { Netns } from '../lab/unnamed.ts';
-import { type Address, addressBytes, parseAddress } from '../model/address.ts';
+import { type Address, parseAddress } from '../model/address.ts';
 import type { ClusterEvent, PodKey } from '../model/cluster.ts';
 import { openConntrack } from '../netlink/conntrack/conntrack.ts';
-import { CT_MSG, CTA, CTA_IP, CTA_PROTO, CTA_TUPLE } from '../netlink/conntrack/ctnetlink.ts';
-import { NETLINK_NETFILTER, NFPROTO, NLM_F } from '../netlink/nftables/constants.ts';
-import { AttributeWriter } from '../netlink/wire/attributes.ts';
-import { beginMessage, endMessage } from '../netlink/wire/messages.ts';
-import { NetlinkSocket } from '../netlink/wire/socket.ts';
 import { absolute, type BenchRow, median } from './row.ts';
 import { podEvent, policyEvent } from './shop.ts';
+import { track } from './trackedconnection.ts';
 
 const CONNECTIONS = 100_000;
 const DENIED = 1_000;
@@ -123,57 +119,17 @@ function allow(...apps: string[]): ClusterEvent {
   });
 }
 
-/** Makes the kernel track what nobody opened: one in a hundred is the guest's. */
+/** One in a hundred is the guest's. */
 function fill(): void {
-  const socket = new NetlinkSocket(NETLINK_NETFILTER);
-  const to = new AttributeWriter(1 << 24);
-  for (let i = 0; i < CONNECTIONS; i++) {
-    const client = CLIENTS[i % EVERY === 0 ? 1 : 0]!;
-    writeConnection(to, i + 1, client, serverAddress(Math.floor(i / 1000)), 1024 + (i % 1000));
-  }
-  socket.send(to.memory, to.length);
-  socket.close();
-}
-
-function writeConnection(
-  to: AttributeWriter,
-  sequence: number,
-  client: Address,
-  server: Address,
-  port: number,
-): void {
-  const flags = NLM_F.REQUEST | NLM_F.CREATE | NLM_F.EXCL;
-  const start = beginMessage(to, CT_MSG.NEW, flags, sequence, NFPROTO.ip);
-  writeTuple(to, CTA.TUPLE_ORIG, client, server, port, PORT);
-  writeTuple(to, CTA.TUPLE_REPLY, server, client, PORT, port);
-  to.u32(CTA.TIMEOUT, 3600);
-  to.nest(CTA.PROTOINFO, () => to.nest(1, () => to.hex(1, '03'))); // TCP, ESTABLISHED
-  endMessage(to, start);
-}
-
-function writeTuple(
-  to: AttributeWriter,
-  type: number,
-  source: Address,
-  destination: Address,
-  sport: number,
-  dport: number,
-): void {
-  to.nest(type, () => {
-    to.nest(CTA_TUPLE.IP, () => {
-      to.hex(CTA_IP.V4_SRC, hexOf(addressBytes(source)));
-      to.hex(CTA_IP.V4_DST, hexOf(addressBytes(destination)));
-    });
-    to.nest(CTA_TUPLE.PROTO, () => {
-      to.hex(CTA_PROTO.NUM, '06');
-      to.hex(CTA_PROTO.SRC_PORT, hexOf([sport >> 8, sport & 255]));
-      to.hex(CTA_PROTO.DST_PORT, hexOf([dport >> 8, dport & 255]));
-    });
-  });
-}
-
-function hexOf(bytes: ArrayLike<number>): string {
-  return Buffer.from(Array.from(bytes)).toString('hex');
+  track(
+    Array.from({ length: CONNECTIONS }, (_, i) => ({
+      from: CLIENTS[i % EVERY === 0 ? 1 : 0]!,
+      sourcePort: 1024 + (i % 1000),
+      to: serverAddress(Math.floor(i / 1000)),
+      port: PORT,
+      protocol: 'TCP',
+    })),
+  );
 }
 
 /** How long work took, and the longest time between two turns of the event loop that were 1 ms apart. */

@@ -16,6 +16,13 @@ test.each([
   expect(chosen?.isWanted(row)).toBe(wanted);
 });
 
+test('choose() takes a part of a suite that has parts for what is measured, and not for a part of rows', () => {
+  const chosen = choose(['neighbours', 'excepts']);
+  expect(['excepts', 'rules'].filter(part => chosen!.isPartWanted(part))).toEqual(['excepts']);
+  expect(chosen!.isWanted(row)).toBe(true);
+  expect(choose(['neighbours'])!.isPartWanted('rules')).toBe(true);
+});
+
 test('choose() takes no word for a part of rows where no suite is named', () => {
   expect(choose(['comit'])).toBeUndefined();
 });

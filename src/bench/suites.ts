@@ -1,12 +1,15 @@
 /** The budgets of the design, each with the figure that this machine gives. A suite needs minutes. */
+import { ATTACKS } from './neighbours/attacks.ts';
 import type { BenchRow } from './row.ts';
 
 interface Suite {
   readonly name: string;
   readonly what: string;
+  /** The parts that can be measured alone, where it has some: a word that is one of them picks it. */
+  readonly parts?: readonly string[];
   /** Programs without which there is nothing to measure. */
   readonly needs?: readonly Program[];
-  readonly load: () => Promise<() => Promise<BenchRow[]>>;
+  readonly load: () => Promise<(isWanted: (part: string) => boolean) => Promise<BenchRow[]>>;
 }
 
 /** As they are called, and the Debian packages that have them. */
@@ -46,7 +49,10 @@ export const SUITES: readonly Suite[] = [
     name: 'packets',
     needs: ['cc', 'ip', 'nft'],
     what: 'what rules add to a packet',
-    load: async () => (await import('./packets.ts')).benchPackets,
+    load: async () => {
+      const { benchPackets } = await import('./packets.ts');
+      return () => benchPackets();
+    },
   },
   {
     name: 'conntrack',
@@ -58,20 +64,34 @@ export const SUITES: readonly Suite[] = [
     what: 'a pod attached under its policy, beside the CNI plugins where they are installed',
     load: async () => (await import('./attach.ts')).benchAttach,
   },
+  {
+    name: 'neighbours',
+    needs: ['ip'],
+    what: 'what a tenant can do to its neighbours',
+    parts: ATTACKS.map(({ name }) => name),
+    load: async () => (await import('./neighbours/neighbours.ts')).benchNeighbours,
+  },
 ];
 
 /**
- * What words mean: names of suites, and beside them parts of the names of their rows. Undefined where a word comes
+ * What words mean: names of suites, and beside them their parts, or parts of the names of their rows. Undefined where a word comes
  * without the suite whose rows it could be part of: minutes of measuring would tell that it is of none.
  */
-export function choose(
-  words: readonly string[],
-): { readonly suites: readonly Suite[]; readonly isWanted: (row: BenchRow) => boolean } | undefined {
+export function choose(words: readonly string[]): Choice | undefined {
   const named = SUITES.filter(({ name }) => words.includes(name));
-  const picks = words.filter(word => !named.some(({ name }) => name === word));
-  if (named.length === 0 && picks.length > 0) return undefined;
+  const others = words.filter(word => !named.some(({ name }) => name === word));
+  if (named.length === 0 && others.length > 0) return undefined;
+  const parts = others.filter(word => named.some(suite => suite.parts?.includes(word)));
+  const picks = others.filter(word => !parts.includes(word));
   return {
     suites: named.length > 0 ? named : SUITES,
+    isPartWanted: part => parts.length === 0 || parts.includes(part),
     isWanted: ({ name }) => picks.length === 0 || picks.some(pick => name.includes(pick)),
   };
+}
+
+export interface Choice {
+  readonly suites: readonly Suite[];
+  readonly isPartWanted: (part: string) => boolean;
+  readonly isWanted: (row: BenchRow) => boolean;
 }

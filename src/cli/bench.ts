@@ -21,9 +21,9 @@ export async function benchCommand(words: readonly string[], { output, json }: B
     throw new CommandError(
       `no suite is called ${words.join(' or ')}; suites: ${names}; more words pick rows of them`,
     );
-  const { suites, isWanted } = chosen;
+  const { suites, isWanted, isPartWanted } = chosen;
   const rows: BenchRow[] = [];
-  for (const suite of suites) rows.push(...(await runSuite(suite)).filter(isWanted));
+  for (const suite of suites) rows.push(...(await runSuite(suite, isPartWanted)).filter(isWanted));
   if (rows.length === 0)
     throw new CommandError(
       `nothing was measured: no row of ${suites.map(({ name }) => name)} has such words`,
@@ -33,7 +33,10 @@ export async function benchCommand(words: readonly string[], { output, json }: B
   if (rows.some(({ ok }) => !ok)) process.exitCode = 1;
 }
 
-async function runSuite({ name, what, needs = [], load }: (typeof SUITES)[number]): Promise<BenchRow[]> {
+async function runSuite(
+  { name, what, needs = [], load }: (typeof SUITES)[number],
+  isPartWanted: (part: string) => boolean,
+): Promise<BenchRow[]> {
   const missing = needs.find(program => !isInstalled(program));
   if (missing !== undefined) {
     process.stderr.write(
@@ -44,7 +47,7 @@ async function runSuite({ name, what, needs = [], load }: (typeof SUITES)[number
   const startMs = performance.now();
   process.stderr.write(`${name}: ${what} …`);
   const stopDots = showLife();
-  const rows = await (await load())().finally(stopDots);
+  const rows = await (await load())(isPartWanted).finally(stopDots);
   process.stderr.write(` ${((performance.now() - startMs) / 1000).toFixed(0)} s\n`);
   return rows;
 }

@@ -34,7 +34,7 @@ const CTA_FILTER = { ORIG_FLAGS: 1, REPLY_FLAGS: 2 } as const;
 const CTA_FILTER_F_IP_SRC = 1;
 
 /** IPS_*, big-endian in CTA_STATUS (`linux/netfilter/nf_conntrack_common.h`). */
-export const IPS = { EXPECTED: 1, SEEN_REPLY: 2 } as const;
+export const IPS = { EXPECTED: 1, SEEN_REPLY: 2, CONFIRMED: 8 } as const;
 
 const HEADER = 4;
 

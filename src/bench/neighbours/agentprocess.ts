@@ -1,0 +1,65 @@
+/** `sluice agent` as it is built and run, in a network namespace of its own, and what it costs the machine. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import type { Netns } from '../../lab/unnamed.ts';
+
+const START_PATIENCE_MS = 60_000;
+
+export class AgentProcess {
+  readonly #child: ChildProcess;
+  #output = '';
+
+  constructor(dist: string, netns: Netns, options: readonly string[]) {
+    const silent = ['--log-format', 'json', '--socket', 'none', '--metrics-address', 'none'];
+    const probe = pathToFileURL(join(dist, 'bench/neighbours/holdprobe.js')).href;
+    const command = join(dist, 'cli/sluice.js');
+    this.#child = netns.run(() =>
+      fork(command, ['agent', ...silent, ...options], {
+        execArgv: ['--import', probe],
+        stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      }),
+    );
+    this.#child.stdout!.setEncoding('utf8').on('data', text => {
+      this.#output = (this.#output + text).slice(-20_000);
+    });
+  }
+
+  async inForce(): Promise<void> {
+    for (const deadline = Date.now() + START_PATIENCE_MS; !this.#output.includes('rules in force'); ) {
+      if (!this.isAlive || Date.now() > deadline) throw new Error(`no rules in force: ${this.#output}`);
+      await setTimeout(20);
+    }
+  }
+
+  get isAlive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** The end of what it said. */
+  get output(): string {
+    return this.#output;
+  }
+
+  /** CPU milliseconds of the longest turn of its event loop since the last time. */
+  async longestTurnMs(): Promise<number> {
+    this.#child.send('how long?');
+    const [longestMs] = (await once(this.#child, 'message')) as [number];
+    return longestMs;
+  }
+
+  /** The most memory that it had, in MB. */
+  peakMb(): number {
+    const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
+    return (Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)![1]) * 1024) / 1e6;
+  }
+
+  async end(): Promise<void> {
+    if (!this.isAlive) return;
+    this.#child.kill('SIGKILL');
+    await once(this.#child, 'exit');
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * A process of its own: the API server, and the hostile tenant that uses it, so that neither takes time of whoever
+ * measures. Told what to do by its parent; answers every command with the moment at which it was done.
+ */
+import { FakeApiServer, type KubeObject } from '../fakeapiserver.ts';
+import { ATTACKS, type Attack, type AttackName } from './attacks.ts';
+import { population } from './population.ts';
+
+export type Command =
+  | { readonly do: 'put'; readonly object: KubeObject }
+  | { readonly do: 'delete'; readonly kind: string; readonly name: string }
+  | { readonly do: 'attack'; readonly name: AttackName }
+  | { readonly do: 'peace' };
+
+/** Of a clock that all processes of the machine share. */
+export interface Done {
+  readonly atNs: string;
+  /** Where the server listens. */
+  readonly server: string;
+}
+
+const EDIT_MS = 100;
+/** Edits whose history is kept. */
+const REMEMBERED = 20;
+
+async function main(): Promise<void> {
+  const server = new FakeApiServer();
+  for (const object of population()) server.put(object);
+  await server.start();
+  const address = (await server.access()).server;
+  const tenant = new Tenant(server);
+  process.on('disconnect', () => process.exit());
+  process.on('message', (command: Command) => {
+    const atNs = String(process.hrtime.bigint());
+    if (command.do === 'put') server.put(command.object);
+    else if (command.do === 'delete') server.delete(command.kind, command.name);
+    else if (command.do === 'attack') tenant.attack(ATTACKS.find(({ name }) => name === command.name)!);
+    else tenant.rest();
+    process.send!({ atNs, server: address } satisfies Done);
+  });
+}
+
+class Tenant {
+  readonly #server: FakeApiServer;
+  #timer: NodeJS.Timeout | undefined;
+  #edit = 0;
+
+  constructor(server: FakeApiServer) {
+    this.#server = server;
+  }
+
+  attack({ policy }: Pick<Attack, 'policy'>): void {
+    const edit = () => {
+      this.#server.put(policy(this.#edit++));
+      if (this.#edit % REMEMBERED === 0) this.#server.compact();
+    };
+    edit();
+    this.#timer = setInterval(edit, EDIT_MS);
+  }
+
+  rest(): void {
+    clearInterval(this.#timer);
+    if (this.#server.has('NetworkPolicy', 'tenant/hostile'))
+      this.#server.delete('NetworkPolicy', 'tenant/hostile');
+  }
+}
+
+await main();

@@ -1,0 +1,95 @@
+/** What a hostile tenant does with the API: valid policies of its own namespace, each as costly as it can be. */
+import type { KubeObject } from '../fakeapiserver.ts';
+
+export interface Attack {
+  readonly name: AttackName;
+  /** What the tenant does, for a row of the table. */
+  readonly what: string;
+  /** The policy as it is after the n-th edit. */
+  readonly policy: (edit: number) => KubeObject;
+  /** Connections that the tenant has its own pods leave without an answer. */
+  readonly oneWayPackets?: number;
+}
+
+export const TENANT = 'tenant';
+/** Of the tenant's pods on the node that is attacked. */
+export const HOSTILE = { app: 'hostile' };
+
+const EDITS = 'edits ten times a second';
+
+export const ATTACKS = [
+  { name: 'edits', what: `${EDITS} of 500 rules`, policy: edit => ingress(rules(500, edit)) },
+  {
+    name: 'excepts',
+    what: `${EDITS} of 4,000 excepts`,
+    policy: edit => egress([{ to: [excepts(4000, edit)] }]),
+  },
+  { name: 'rules', what: `${EDITS} of 4,000 rules`, policy: edit => egress(networkRules(4000, edit)) },
+  {
+    name: 'unreached',
+    what: `${EDITS} of 1.1 MB that reach no pod of the node`,
+    policy: edit => ingress(rules(8600, edit), { app: 'nowhere' }),
+  },
+  {
+    name: 'not-in',
+    what: `${EDITS} of 300 NotIn peers over 3,000 pods`,
+    policy: edit => ingress([{ from: Array.from({ length: 300 }, (_, i) => allBut(i, edit)) }]),
+  },
+  {
+    name: 'ranges',
+    what: `${EDITS} of 16,000 port ranges`,
+    policy: edit => ingress([{ ports: Array.from({ length: 16_000 }, (_, i) => range(i, edit)) }]),
+  },
+  {
+    name: 'one-way',
+    what: `20,000 one-way packets and ${EDITS} of 24 KB`,
+    oneWayPackets: 20_000,
+    policy: edit => egress(networkRules(220, edit)),
+  },
+] as const satisfies readonly (Omit<Attack, 'name'> & { readonly name: string })[];
+
+export type AttackName = 'edits' | 'excepts' | 'rules' | 'unreached' | 'not-in' | 'ranges' | 'one-way';
+
+function ingress(rules: readonly object[], labels: object = HOSTILE): KubeObject {
+  return policy({ podSelector: { matchLabels: labels }, policyTypes: ['Ingress'], ingress: rules });
+}
+
+function egress(rules: readonly object[]): KubeObject {
+  return policy({ podSelector: { matchLabels: HOSTILE }, policyTypes: ['Egress'], egress: rules });
+}
+
+function policy(spec: object): KubeObject {
+  const metadata = { name: 'hostile', namespace: TENANT };
+  return { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata, spec };
+}
+
+/** Each edit changes the last. */
+function rules(count: number, edit: number): object[] {
+  return Array.from({ length: count }, (_, i) => ({
+    from: [{ podSelector: { matchLabels: { app: `peer-${i}`, tier: 'any' } } }],
+    ports: [{ protocol: 'TCP', port: 1000 + i + (i === count - 1 ? edit % 2 : 0) }],
+  }));
+}
+
+function networkRules(count: number, edit: number): object[] {
+  return Array.from({ length: count }, (_, i) => ({
+    to: [{ ipBlock: { cidr: `172.${16 + (i >> 12)}.${(i >> 4) & 255}.${(i & 15) << 4}/30` } }],
+    ports: [{ protocol: 'TCP', port: 1000 + i + (i === count - 1 ? edit % 2 : 0) }],
+  }));
+}
+
+function excepts(count: number, edit: number): object {
+  const except = (i: number) =>
+    `10.${100 + (i >> 12)}.${(i >> 4) & 255}.${(i & 15) << 4}/${i === 0 ? 29 + (edit % 2) : 30}`;
+  return { ipBlock: { cidr: '10.0.0.0/8', except: Array.from({ length: count }, (_, i) => except(i)) } };
+}
+
+function allBut(i: number, edit: number): object {
+  const values = [`nobody-${i === 0 ? edit % 2 : i}`];
+  return { podSelector: { matchExpressions: [{ key: 'app', operator: 'NotIn', values }] } };
+}
+
+function range(i: number, edit: number): object {
+  const first = 1 + 4 * i;
+  return { protocol: 'TCP', port: first, endPort: first + 1 + (i === 0 ? edit % 2 : 0) };
+}

@@ -1,0 +1,56 @@
+/** Whether a map of our tables has an element: asked of the kernel for this one, which takes it microseconds. */
+import { podMap } from '../../compiler/base.ts';
+import type { Netns } from '../../lab/unnamed.ts';
+import { type Address, addressBytes, familyOf } from '../../model/address.ts';
+import type { Direction } from '../../model/policy.ts';
+import {
+  DATA,
+  ELEMENT,
+  ELEMENTS,
+  LIST_ELEM,
+  MSG,
+  NETLINK_NETFILTER,
+  NFPROTO,
+  NLM_F,
+} from '../../netlink/nftables/constants.ts';
+import { AttributeWriter } from '../../netlink/wire/attributes.ts';
+import { beginMessage, endMessage, readMessages } from '../../netlink/wire/messages.ts';
+import { readReply } from '../../netlink/wire/replies.ts';
+import { NetlinkSocket } from '../../netlink/wire/socket.ts';
+import { TABLE_NAME } from '../../nft/ruleset.ts';
+
+export class ElementProbe {
+  readonly #socket: NetlinkSocket;
+  readonly #writer = new AttributeWriter();
+
+  constructor(netns: Netns) {
+    this.#socket = netns.run(() => new NetlinkSocket(NETLINK_NETFILTER));
+  }
+
+  /** Whether policies affect the pod with this address in a direction, as far as packets can tell. */
+  isAffected(direction: Direction, address: Address): boolean {
+    this.#ask(podMap(direction, familyOf(address)).name, address);
+    const length = this.#socket.receive();
+    const [first] = readMessages(this.#socket.received, length);
+    return first !== undefined && readReply(first) === undefined;
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #ask(map: string, address: Address): void {
+    const to = this.#writer;
+    to.clear();
+    const start = beginMessage(to, MSG.GETSETELEM, NLM_F.REQUEST, 1, NFPROTO[familyOf(address)]);
+    to.string(ELEMENTS.TABLE, TABLE_NAME);
+    to.string(ELEMENTS.SET, map);
+    to.nest(ELEMENTS.ELEMENTS, () =>
+      to.nest(LIST_ELEM, () =>
+        to.nest(ELEMENT.KEY, () => to.hex(DATA.VALUE, Buffer.from(addressBytes(address)).toString('hex'))),
+      ),
+    );
+    endMessage(to, start);
+    this.#socket.send(to.memory, to.length);
+  }
+}

@@ -1,0 +1,69 @@
+/** The cluster of the benchmark: a hostile tenant's pods and a neighbour's on one node, and thousands elsewhere. */
+import { type Address, parseAddress } from '../../model/address.ts';
+import type { KubeObject } from '../fakeapiserver.ts';
+import { HOSTILE, TENANT } from './attacks.ts';
+
+export const NODE = 'n1';
+export const NEIGHBOUR = 'neighbour';
+
+const ELSEWHERE = 3000;
+const HOSTILE_PODS = 20;
+
+/** The neighbour's server on this node, and its client elsewhere. */
+export const SERVER = parseAddress('10.1.2.1')!;
+export const CLIENT = parseAddress('10.2.200.1')!;
+/** One of the tenant's on this node. */
+export const HOSTILE_ADDRESS = parseAddress('10.1.1.1')!;
+
+export function population(): KubeObject[] {
+  return [
+    node(NODE),
+    node('n2'),
+    namespace(NEIGHBOUR),
+    namespace(TENANT),
+    pod(NEIGHBOUR, 'db', NODE, SERVER, { app: 'db' }),
+    pod(NEIGHBOUR, 'web', 'n2', CLIENT, { app: 'web' }),
+    ...Array.from({ length: HOSTILE_PODS }, (_, i) =>
+      pod(TENANT, `hostile-${i}`, NODE, parseAddress(`10.1.1.${i + 1}`)!, HOSTILE),
+    ),
+    ...Array.from({ length: ELSEWHERE }, (_, i) =>
+      pod(TENANT, `far-${i}`, 'n2', parseAddress(`10.2.${i >> 7}.${1 + (i & 127)}`)!, {
+        app: `peer-${i % 500}`,
+        tier: 'any',
+      }),
+    ),
+  ];
+}
+
+/** The neighbour's default deny. */
+export const DENY: KubeObject = {
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: { name: 'deny', namespace: NEIGHBOUR },
+  spec: { podSelector: {}, policyTypes: ['Ingress'] },
+};
+
+function node(name: string): KubeObject {
+  return { apiVersion: 'v1', kind: 'Node', metadata: { name }, spec: {}, status: { addresses: [] } };
+}
+
+function namespace(name: string): KubeObject {
+  const labels = { 'kubernetes.io/metadata.name': name };
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
+}
+
+function pod(ns: string, name: string, nodeName: string, ip: Address, labels: object): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      namespace: ns,
+      uid: `${ns}-${name}`,
+      labels,
+      creationTimestamp: '2026-01-01T00:00:00Z',
+    },
+    spec: { nodeName, containers: [{ name: 'main', image: 'x' }] },
+    status: { phase: 'Running', podIP: ip, podIPs: [{ ip }] },
+  };
+}
