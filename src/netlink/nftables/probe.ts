@@ -70,7 +70,7 @@ export function refuseIfUnfit(exchange: Asking, standing: readonly { readonly fa
   const { errors } = exchange.commitSync(batch);
   // Somebody puts our tables up at this moment: then they are taken.
   if (errors.length === 0 || errnoName(errors[0]!.errno) === 'EEXIST') return;
-  throw unfit(refusal(errors, batch, ops));
+  throw unfit(refusal(errors, batch, { ops, tables: [] }));
 }
 
 function unfit(cause: KernelError): KernelError {

@@ -5,15 +5,19 @@ import { refusedText } from '../../nft/plan/refusedtext.ts';
 import { errnoName } from '../wire/errno.ts';
 import type { Reply } from '../wire/replies.ts';
 import type { Batch } from './batch.ts';
+import type { Draft } from './encode.ts';
 import { refusedKey } from './refusedelement.ts';
 
-/** `errors` are the answers to `batch`, which was made of `ops`; at least one. */
-export function refusal(errors: readonly Reply[], batch: Batch, ops: readonly Op[]): KernelError {
+/** What a batch was made of. */
+export type Refused = Pick<Draft, 'ops' | 'tables'>;
+
+/** `errors` are the answers to `batch`; at least one. */
+export function refusal(errors: readonly Reply[], batch: Batch, { ops, tables }: Refused): KernelError {
   const first = errors[0]!;
   const code = errnoName(first.errno);
   const op = refusedOp(code, first, batch, ops);
   const key = op !== undefined && isElementsOp(op) ? refusedKey(op, first, batch) : undefined;
-  const subject = op === undefined ? `a batch of ${ops.length} changes` : refusedText(op, key);
+  const subject = op === undefined ? wholeText(ops, tables) : refusedText(op, key);
   const more = errors.length > 1 ? `, and ${errors.length - 1} more errors` : '';
   const message = `${code}: ${subject}: ${first.text ?? reason(code, op)}${more}; nothing was changed`;
   return new KernelError(code, message, { op, key });
@@ -26,6 +30,11 @@ function refusedOp(code: string, { sequence }: Reply, batch: Batch, ops: readonl
   if (op === undefined || code === 'ERESTART') return undefined;
   // Once the whole table was found to jump too deep, the kernel looks again behind each step that adds a jump.
   return TOO_DEEP.has(code) && op.op !== 'addRule' && op.op !== 'addElements' ? undefined : op;
+}
+
+function wholeText(ops: readonly Op[], tables: Refused['tables']): string {
+  if (ops.length > 0) return `a batch of ${ops.length} changes`;
+  return `take over ${tables.map(({ family }) => `table ${family} sluice`).join(', ')}`;
 }
 
 const TOO_DEEP: ReadonlySet<string> = new Set(['ELOOP', 'EMLINK']);

@@ -72,13 +72,13 @@ export class FakeKernel implements Kernel {
     const state = this.#state;
     if (expected !== undefined && expected !== state.generation) throw stale(ops);
     if (state.owner !== undefined && state.owner !== this && ops.length > 0) throw owned(ops);
+    if (this.#adopts(ops)) this.#own();
     const { tables, changes } = execute(state.tables, ops);
-    const adopts = state.owner === undefined && tables.size > 0 && this.#canOwn(ops);
     // Elements that stand already, a chain that is empty already: what changes nothing makes no generation.
-    if (!changes && !adopts) return state.generation;
+    if (!changes) return state.generation;
     state.tables = tables;
-    if (adopts) this.#state.owner = this;
-    if (tables.size === 0) this.#state.owner = undefined;
+    if (tables.size === 0) state.owner = undefined;
+    else if (state.owners && makesTable(ops)) state.owner = this;
     state.generation = after(state.generation);
     return state.generation;
   }
@@ -99,8 +99,17 @@ export class FakeKernel implements Kernel {
     if (this.#state.owner === this) this.#state.owner = undefined;
   }
 
-  #canOwn(ops: readonly Op[]): boolean {
-    return this.#state.owners && (this.#state.adoptable || ops.some(({ op }) => op === 'addTable'));
+  /** Whether tables without an owner are taken over, as they are, before the change. */
+  #adopts(ops: readonly Op[]): boolean {
+    const { owners, owner, adoptable, tables } = this.#state;
+    if (!owners || owner !== undefined || !adoptable) return false;
+    return [...tables.keys()].some(family => !ops.some(op => op.op === 'delTable' && op.family === family));
+  }
+
+  /** A batch of its own: it stays where what follows is refused. */
+  #own(): void {
+    this.#state.owner = this;
+    this.#state.generation = after(this.#state.generation);
   }
 
   #refuseIfClosed(): void {
@@ -154,6 +163,10 @@ function step(tables: Map<Family, FakeTable>, drafts: Set<FakeTable>, op: Op): b
     }
     return draftOf(tables, drafts, op.family, standing).apply(op);
   });
+}
+
+function makesTable(ops: readonly Op[]): boolean {
+  return ops.some(({ op }) => op === 'addTable');
 }
 
 function addTable(tables: Map<Family, FakeTable>, drafts: Set<FakeTable>, family: Family): boolean {
