@@ -1,6 +1,6 @@
 /** What should stand in the kernel of one node: a pure function of the cluster. */
 
-import { FAMILIES, type Family, familyOf } from '../model/address.ts';
+import { type Address, type Cidr, cidrContains, FAMILIES, type Family, familyOf } from '../model/address.ts';
 import { type Cluster, namespaceLabels } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { comparePolicies, type Policy } from '../model/policy.ts';
@@ -26,7 +26,7 @@ export function compile(cluster: Cluster, node: string, unknownPods: UnknownPods
   const podIndex = new PodIndex(cluster);
   const { classes, placements } = classify(cluster, podIndex, node);
   const denied = deniedNetworks(cluster, node, unknownPods);
-  const known = knownPods(podIndex, node, unknownPods);
+  const known = knownPods(cluster, podIndex, node, denied, unknownPods);
   const tables = FAMILIES.map((family): [Family, Table] => {
     const builder = new Builder(family);
     for (const [name, podClass] of classes) buildClass(podClass, name, builder);
@@ -90,9 +90,32 @@ function tableOf(
   return { sets, chains };
 }
 
-/** The local pods that the maps have to know although no policy affects them: all, where unknown pods are denied. */
-export function knownPods(podIndex: PodIndex, node: string, unknownPods: UnknownPods): readonly IndexedPod[] {
-  return unknownPods === 'deny' ? [...podIndex.onNode(node)] : [];
+/**
+ * The pods that the maps have to know although no policy affects them: all of the node's where unknown pods are
+ * denied, and those of other nodes as far as their addresses are in this node's pod networks (N67).
+ */
+export function knownPods(
+  { pods }: Cluster,
+  podIndex: PodIndex,
+  node: string,
+  denied: readonly Cidr[],
+  unknownPods: UnknownPods,
+): readonly IndexedPod[] {
+  if (unknownPods === 'allow') return [];
+  const strays = [...pods.keys()].flatMap(key => strayPod(podIndex.indexedPod(key), node, denied) ?? []);
+  return [...podIndex.onNode(node), ...strays];
+}
+
+/** A pod of another node, with those of its addresses that are in this node's pod networks; if there are any. */
+export function strayPod(
+  indexedPod: IndexedPod | undefined,
+  node: string,
+  denied: readonly Cidr[],
+): IndexedPod | undefined {
+  if (indexedPod === undefined || indexedPod.pod.node === node) return undefined;
+  const inside = (address: Address) => denied.some(cidr => cidrContains(cidr, address));
+  const addresses = indexedPod.addresses.filter(inside);
+  return addresses.length === 0 ? undefined : { pod: indexedPod.pod, addresses };
 }
 
 /** The pod maps of one family, and the sets beside them: a local pod's address leads to the chain of its class. */

@@ -95,9 +95,11 @@ export const podArbitrary = (namespace: string, name: string, host: number): fc.
       ports: fc.array(containerPort, { maxLength: 3 }),
       families: fc.constantFrom('46', '46', '46', '4', '6', ''),
       shared: fc.integer({ min: 0, max: 9 }).map(n => n === 0),
+      // Some plugins give addresses without a look at the nodes' pod networks.
+      stray: fc.integer({ min: 0, max: 7 }).map(n => n === 0),
     })
-    .map(({ families, shared, ...pod }) => {
-      const subnet = pod.node === 'n1' ? 1n : 2n;
+    .map(({ families, shared, stray, ...pod }) => {
+      const subnet = (pod.node === 'n1') !== stray ? 1n : 2n;
       const last = BigInt(shared ? 2 : host);
       const own = [
         ...(families.includes('4') ? [addressFromInt('ip', (10n << 24n) | (subnet << 8n) | last)] : []),

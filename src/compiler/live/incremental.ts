@@ -6,7 +6,7 @@
  *     flush()       marked pods move between groups and classes; what did not change stays the same object
  */
 
-import { cidrText, FAMILIES, type Family } from '../../model/address.ts';
+import { type Cidr, cidrText, FAMILIES, type Family } from '../../model/address.ts';
 import {
   type Cluster,
   type ClusterEvent,
@@ -19,7 +19,7 @@ import { comparePolicies, type Policy, type PolicyId } from '../../model/policy.
 import type { Chain, NftSet, Ruleset, Table } from '../../nft/ruleset.ts';
 import { baseChains } from '../base.ts';
 import { classOf, selects } from '../classes.ts';
-import { knownPods, type Placement, podMaps } from '../compile.ts';
+import { type Placement, podMaps, strayPod } from '../compile.ts';
 import { className } from '../program.ts';
 import { deniedNetworks } from '../unknownpods.ts';
 import { LiveClasses } from './classes.ts';
@@ -43,7 +43,9 @@ export class Incremental {
   readonly #unknownPods: UnknownPods;
   /** Local pods as of the last flush: where unknown ones are denied, the maps know them all. */
   readonly #local = new Set<PodKey>();
-  #denied = '';
+  /** Pods of other nodes with addresses in this node's pod networks, where unknown pods are denied. */
+  readonly #strays = new Map<PodKey, IndexedPod>();
+  #denied: readonly Cidr[] = [];
   #bases: Record<Family, readonly Chain[]> = { ip: baseChains('ip'), ip6: baseChains('ip6') };
   #podMaps: Record<Family, readonly NftSet[]>;
   #marked = emptyMarks();
@@ -74,11 +76,12 @@ export class Incremental {
       for (const { pod } of this.#podIndex.inNamespace(name)) pods.add(pod.key);
     for (const key of pods) this.#groups.refreshPod(key);
     for (const name of marked.node) this.#groups.refreshNode(name);
-    if (marked.node.has(this.#node)) this.#renewBases();
+    const renewed = marked.node.has(this.#node) && this.#renewBases();
+    const strayed = this.#followStrays(renewed ? this.cluster.pods.keys() : pods);
     const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#local.has(key)));
     for (const id of marked.policy) for (const key of this.#changePolicy(id)) local.add(key);
     for (const key of local) this.#place(key);
-    if (local.size > 0) this.#podMaps = this.#makePodMaps();
+    if (local.size > 0 || strayed) this.#podMaps = this.#makePodMaps();
     return this.#assemble();
   }
 
@@ -105,13 +108,25 @@ export class Incremental {
     return this.#podIndex.indexedPod(key)?.pod.node === this.#node;
   }
 
-  /** The base chains stay the same objects as long as they deny in the same networks. */
-  #renewBases(): void {
+  /** The base chains stay the same objects as long as they deny in the same networks. Answers whether they do not. */
+  #renewBases(): boolean {
     const denied = deniedNetworks(this.cluster, this.#node, this.#unknownPods);
-    const text = denied.map(cidrText).join();
-    if (text === this.#denied) return;
-    this.#denied = text;
+    if (denied.map(cidrText).join() === this.#denied.map(cidrText).join()) return false;
+    this.#denied = denied;
     this.#bases = { ip: baseChains('ip', denied), ip6: baseChains('ip6', denied) };
+    return true;
+  }
+
+  /** Whether pods of other nodes have come into this node's pod networks, have changed there, or have left them. */
+  #followStrays(keys: Iterable<PodKey>): boolean {
+    let changed = false;
+    for (const key of keys) {
+      const stray = strayPod(this.#podIndex.indexedPod(key), this.#node, this.#denied);
+      changed ||= stray !== undefined || this.#strays.has(key);
+      if (stray === undefined) this.#strays.delete(key);
+      else this.#strays.set(key, stray);
+    }
+    return changed;
   }
 
   /** Puts a pod into the classes that it belongs to now; joins come first, so that what both share stays alive. */
@@ -140,7 +155,8 @@ export class Incremental {
 
   #makePodMaps(): Record<Family, readonly NftSet[]> {
     const placements = [...this.#placements.values()].flat();
-    const known = knownPods(this.#podIndex, this.#node, this.#unknownPods);
+    const local = this.#unknownPods === 'deny' ? this.#podIndex.onNode(this.#node) : [];
+    const known = [...local, ...this.#strays.values()];
     return { ip: podMaps(placements, known, 'ip'), ip6: podMaps(placements, known, 'ip6') };
   }
 
