@@ -3,10 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Agent } from '../../src/agent/agent.ts';
 import { LiveConnections } from '../../src/agent/connections/liveconnections.ts';
 import { withoutMidStreamGuard } from '../../src/agent/withoutmidstreamguard.ts';
+import { track } from '../../src/bench/trackedconnection.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
 import { withoutGuard } from '../../src/compiler/midstreamguard.ts';
@@ -23,7 +25,7 @@ import type { Connection, Conntrack } from '../../src/nft/conntrack.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { NO_CONNECTION_FILTER } from '../../src/nft/missingfeature.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
-import { answers, reaches, Telephones } from '../support/live.ts';
+import { answers, reaches, Telephones, until } from '../support/live.ts';
 import { nodeEvent, podEvent, policyEvent } from '../support/shop.ts';
 
 const CAST: readonly ClusterEvent[] = [
@@ -461,7 +463,7 @@ class Following {
     const deadline = performance.now() + 5000;
     while (!this.lines.some(line => /rules|nothing to change/.test(line))) {
       if (performance.now() > deadline) throw new Error('the agent says nothing');
-      await new Promise(resolve => setTimeout(resolve, 2));
+      await setTimeout(2);
     }
     await this.live?.settled();
     return this.lines.splice(0);
@@ -478,6 +480,9 @@ class Following {
     this.live?.close();
   }
 }
+
+/** Until whatever was looked at has been looked at once more. */
+const secondLook = () => setTimeout(1_500);
 
 describe('the agent', () => {
   let agent: Following;
@@ -519,11 +524,38 @@ describe('the agent', () => {
 
   test('reads nothing for a change that loosens', async () => {
     await start('cut', dbIngress('web'));
+    await secondLook();
     const { looks } = agent.live!.counts;
     await agent.change(dbIngress('web', 'far'));
     await agent.change(podEvent('shop/web2', 'n2', ['10.2.0.9'], { app: 'web' }));
     await agent.change({ type: 'policy', key: 'NetworkPolicy shop/db' });
+    await secondLook();
     expect(agent.live!.counts.looks).toBe(looks);
+  });
+
+  test('cuts what nobody has answered yet, so that an answer comes to nothing', async () => {
+    const closed = policyEvent('web', {
+      podSelector: { matchLabels: { app: 'web' } },
+      policyTypes: ['Ingress'],
+    });
+    await start('cut', dbIngress('web'), closed);
+    const call = phones.asked({ from: web, to: db, port: 53 });
+    expect(await until(() => call.server.heard() !== '' || undefined, 3000)).toBe(true);
+    await agent.change(dbIngress('api'));
+    expect(await tracked(web, db)).toEqual([]);
+    expect(await reaches(call.server, call.client)).toBe(false);
+    expect(await reaches(call.client, call.server)).toBe(false);
+  });
+
+  test('cuts what came to be tracked only after the first look', async () => {
+    await start('cut', dbIngress('web'));
+    const { looks } = agent.live!.counts;
+    await agent.change(dbIngress('api'));
+    expect(agent.live!.counts.looks).toBe(looks + 1);
+    onNode(() => track([{ from: web, sourcePort: 40_000, to: db, port: 5432, protocol: 'TCP' }]));
+    expect(await tracked(web, db)).toHaveLength(1);
+    await secondLook();
+    expect(await tracked(web, db)).toEqual([]);
   });
 
   test('cuts what egress denies, to another node and to its own', async () => {

@@ -79,6 +79,14 @@ export class Telephones {
     return this.#introduced({ client, server: udpServer(serverFd) }, dial);
   }
 
+  /** A datagram that the server may have heard, and has not answered. */
+  asked(dial: Dial): LiveConnection {
+    const serverFd = this.#socket(dial.to, SOCK_DGRAM, fd => bind(fd, socketAddress(dial.to, dial.port)));
+    const client = tcpEnd(this.#dial(dial, SOCK_DGRAM));
+    client.say('anybody?');
+    return { client, server: udpServer(serverFd) };
+  }
+
   /** A datagram to where nobody listens. */
   unanswered(dial: Dial): void {
     send(this.#dial(dial, SOCK_DGRAM), Buffer.from('anybody?'));
@@ -161,7 +169,7 @@ export async function reaches(from: End, to: End, ms = 700): Promise<boolean> {
   return heard === true;
 }
 
-async function until<T>(look: () => T | undefined, ms: number): Promise<T | undefined> {
+export async function until<T>(look: () => T | undefined, ms: number): Promise<T | undefined> {
   const deadline = performance.now() + ms;
   for (;;) {
     const found = look();

@@ -54,9 +54,9 @@ class Table implements Conntrack {
   }
 
   async delete(connections: readonly Connection[]): Promise<number> {
-    const known = connections.filter(one => this.connections.includes(one));
-    this.connections = this.connections.filter(one => !connections.includes(one));
-    return known.length;
+    const [before, gone] = [this.connections.length, new Set(connections)];
+    this.connections = this.connections.filter(one => !gone.has(one));
+    return before - this.connections.length;
   }
 
   close(): void {}
@@ -69,11 +69,11 @@ class Site {
   readonly #engine = new Incremental('n1');
   #before: Ruleset = { tables: new Map() };
 
-  constructor() {
+  constructor(againMs: number) {
     const say = (_: object, message: string) => void this.lines.push(message);
     const log = { debug: say, info: say, warn: say, error: say };
     const ownAddresses = () => new Set([node, gateway]);
-    this.live = new LiveConnections({ conntrack: this.table, ownAddresses, log });
+    this.live = new LiveConnections({ conntrack: this.table, ownAddresses, log, againMs });
   }
 
   open(from: Address, to: Address, rest: Partial<Flow> = { protocol: 'TCP', port: 80 }): Connection {
@@ -97,8 +97,15 @@ class Site {
   }
 }
 
+/** Nothing of it is looked at again. */
+const NEVER_MS = 1 << 30;
+
 async function siteWith(...events: ClusterEvent[]): Promise<Site> {
-  const site = new Site();
+  return siteAgain(NEVER_MS, ...events);
+}
+
+async function siteAgain(againMs: number, ...events: ClusterEvent[]): Promise<Site> {
+  const site = new Site(againMs);
   await site.change(...CAST, ...events);
   site.table.asked.length = 0;
   return site;
@@ -152,6 +159,26 @@ test('what commits ask for during a look is looked at together, after it', async
     [web, at('fd02::1')],
     [api, db, at('fd01::1')],
   ]);
+});
+
+test('what was on its way while the rules changed is cut by a second look', async () => {
+  vi.useFakeTimers();
+  const site = await siteAgain(1_000, ingress('web'));
+  await site.change(ingress('api'));
+  site.open(web, db);
+  await vi.advanceTimersByTimeAsync(900);
+  expect(site.table.connections).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(200);
+  vi.useRealTimers();
+  expect(site.table.connections).toEqual([]);
+});
+
+test('of very many that are denied none is forgotten', async () => {
+  const site = await siteWith(ingress('web'));
+  for (let port = 1; port <= 25_000; port++) site.open(web, db, { protocol: 'TCP', port });
+  await site.change(ingress('api'));
+  expect(site.table.connections).toEqual([]);
+  expect(site.live.counts.cut).toBe(25_000);
 });
 
 test('a look that fails is said, and made up for by itself', async () => {

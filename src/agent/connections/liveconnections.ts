@@ -1,23 +1,28 @@
 /**
- * Live connections follow policy: after a commit that may deny what was allowed, those of local pods are read and
- * judged like new ones, by what policy says to the end that opened them (N38); the kernel is made to forget the
- * denied ones, and the guard (compiler/midstreamguard.ts) keeps them from coming back. One look is under way at a time; what
- * commits meanwhile ask for is looked at together, in the next one.
+ * Live connections follow policy: after a commit that may deny what was allowed, those of the pods that it concerns are
+ * read and judged like new ones (N38); the kernel is made to forget the denied ones, and the guard
+ * (compiler/midstreamguard.ts) keeps them from coming back. One look is under way at a time; what commits meanwhile ask
+ * for is looked at together, in the next one.
+ *
+ *     commit ──affected──▶ pending ──▶ look ──▶ cut
+ *                             ▲
+ *                             └── a second later, once more
+ *
+ * The second look is for a first packet that was on its way while the rules changed: the old ones let it pass, and the
+ * kernel begins to track it when the first look is over. Connections that nobody has answered yet are judged like the
+ * others. What their opener sends is new to the rules and dropped; but an answer, whenever it comes, would be taken for
+ * the reply of a known connection, and from then on everything passes.
  */
-
-import { podMap } from '../../compiler/base.ts';
-import { classChain } from '../../compiler/unknownpods.ts';
+import { sleep } from '../../async/sleep.ts';
 import type { Address } from '../../model/address.ts';
-import { familyOf } from '../../model/address.ts';
-import { addressOwners, type Cluster, type Pod } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
-import type { Direction } from '../../model/policy.ts';
 import type { Connection, Conntrack } from '../../nft/conntrack.ts';
-import { evaluator } from '../../semantics/evaluate.ts';
-import { flowText } from '../../semantics/flowtext.ts';
 import type { Committed } from '../committed.ts';
 import type { Log } from '../log.ts';
-import { type AffectedAddresses, affectedAddresses, merge } from './tightening.ts';
+import { ConnectionChecker } from './connectionchecker.ts';
+import { cutText } from './cutreport.ts';
+import { PendingLooks } from './pendinglooks.ts';
+import { type AffectedAddresses, affectedAddresses } from './tightening.ts';
 
 /** What it needs to know of a commit. */
 export type Programmed = Pick<Committed, 'cluster' | 'ruleset' | 'ops' | 'unknownBefore'>;
@@ -27,6 +32,8 @@ export interface LiveConnectionsOptions {
   /** The node's own, whatever interface has them: what it sends to its pods passes no rule (N43). */
   readonly ownAddresses: () => ReadonlySet<Address>;
   readonly log: Log;
+  /** After which time everything that was looked at is looked at once more. */
+  readonly againMs?: number;
 }
 
 export interface CutCounts {
@@ -37,173 +44,109 @@ export interface CutCounts {
   cut: number;
 }
 
-const MOST_NAMES_IN_A_LINE = 5;
+const AGAIN_MS = 1_000;
 const RETRY_MS = 1_000;
+/** Of the time that a look took; then whoever asks for looks all the time leaves the others half of it. */
+const LONGEST_REST_MS = 100;
+/** What is denied beyond them is for another look: each takes memory until it is cut. */
+const MOST_AT_ONCE = 10_000;
 
 export class LiveConnections {
-  readonly #conntrack: Conntrack;
-  readonly #ownAddresses: () => ReadonlySet<Address>;
-  readonly #log: Log;
+  readonly #options: Required<LiveConnectionsOptions>;
   /** Since the agent started. */
   readonly counts: CutCounts = { looks: 0, judged: 0, cut: 0 };
+  readonly #pending = new PendingLooks();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #closed = new AbortController();
   #last: Programmed | undefined;
-  #concern: AffectedAddresses = 'nobody';
   #looking: Promise<void> | undefined;
-  #retry: NodeJS.Timeout | undefined;
-  #closed = false;
 
-  constructor({ conntrack, ownAddresses, log }: LiveConnectionsOptions) {
-    this.#conntrack = conntrack;
-    this.#ownAddresses = ownAddresses;
-    this.#log = log;
+  constructor(options: LiveConnectionsOptions) {
+    this.#options = { againMs: AGAIN_MS, ...options };
   }
 
   /** Never waits. */
-  follow(committed: Programmed): void {
-    const before = committed.unknownBefore ? undefined : this.#last?.ruleset;
-    const first = this.#last === undefined;
-    this.#last = committed;
-    const concern = first ? 'everybody' : affectedAddresses(before, committed.ruleset, committed.ops);
-    this.#concern = merge(this.#concern, concern);
-    this.#lookIfConcerned();
+  follow(programmed: Programmed): void {
+    const before = programmed.unknownBefore ? undefined : this.#last?.ruleset;
+    const isFirst = this.#last === undefined;
+    this.#last = programmed;
+    const affected = isFirst ? 'everybody' : affectedAddresses(before, programmed.ruleset, programmed.ops);
+    if (affected === 'nobody') return;
+    this.#lookAt(affected);
+    this.#lookLater(affected, this.#options.againMs);
   }
 
-  /** Waits until all that was followed has been looked at. */
+  /** Waits until all that was followed has been looked at, once. */
   async settled(): Promise<void> {
     await this.#looking;
   }
 
   close(): void {
-    this.#closed = true;
-    this.#concern = 'nobody';
-    clearTimeout(this.#retry);
-    this.#conntrack.close();
+    this.#closed.abort();
+    this.#pending.clear();
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#options.conntrack.close();
   }
 
-  #lookIfConcerned(): void {
-    if (this.#concern !== 'nobody') this.#looking ??= this.#lookUntilDone();
+  #lookAt(affected: AffectedAddresses): void {
+    if (this.#closed.signal.aborted) return;
+    this.#pending.add(affected);
+    this.#looking ??= this.#lookUntilDone();
+  }
+
+  #lookLater(affected: AffectedAddresses, ms: number): void {
+    if (this.#closed.signal.aborted) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#lookAt(affected);
+    }, ms);
+    this.#timers.add(timer.unref());
   }
 
   async #lookUntilDone(): Promise<void> {
     try {
-      while (this.#concern !== 'nobody') {
-        const concern = this.#concern;
-        this.#concern = 'nobody';
-        await this.#look(concern, this.#last!);
+      while (!this.#pending.isEmpty) {
+        const startMs = performance.now();
+        await this.#look(this.#pending.take(), this.#last!);
+        const restMs = Math.min(performance.now() - startMs, LONGEST_REST_MS);
+        if (!this.#pending.isEmpty) await sleep(restMs, this.#closed.signal);
       }
     } catch (error) {
-      this.#lookAgain(error as Error);
+      this.#retry(error as Error);
     } finally {
       this.#looking = undefined;
     }
   }
 
-  /** With the next commit, or by ourselves: what is denied must not stay open because nothing happens. */
-  #lookAgain(error: Error): void {
-    if (this.#closed) return;
-    this.#concern = 'everybody';
-    clearTimeout(this.#retry);
-    this.#retry = setTimeout(() => this.#lookIfConcerned(), RETRY_MS);
+  /** What is denied must not stay open because nothing happens. */
+  #retry(error: Error): void {
+    if (this.#closed.signal.aborted) return;
+    this.#pending.clear();
+    this.#pending.add('everybody'); // with the next commit, or by ourselves
+    this.#lookLater('everybody', RETRY_MS);
     const fields = { error, retryMs: RETRY_MS };
-    this.#log.error(fields, `live connections could not be judged: ${error.message}`);
+    this.#options.log.error(fields, `live connections could not be judged: ${error.message}`);
   }
 
-  async #look(concern: 'everybody' | ReadonlySet<Address>, committed: Programmed): Promise<void> {
+  async #look(affected: AffectedAddresses, programmed: Programmed): Promise<void> {
+    if (affected === 'nobody') return;
     const startMs = performance.now();
-    const checker = new ConnectionChecker(committed, this.#ownAddresses());
+    const { conntrack, ownAddresses } = this.#options;
+    const checker = new ConnectionChecker(programmed.ruleset, ownAddresses());
     const denied: Connection[] = [];
-    await this.#conntrack.read(
-      concern === 'everybody' ? 'all' : [...concern],
-      flow => checker.hasSay(flow) && checker.denies(flow),
-      connection => denied.push(connection),
-    );
-    const cut = denied.length === 0 ? 0 : await this.#conntrack.delete(denied);
+    const isWanted = (flow: Flow) => denied.length < MOST_AT_ONCE && checker.denies(flow);
+    const about = affected === 'everybody' ? 'all' : [...affected];
+    await conntrack.read(about, isWanted, connection => denied.push(connection));
+    const cut = denied.length === 0 ? 0 : await conntrack.delete(denied);
     this.counts.looks++;
     this.counts.judged += checker.judged;
     this.counts.cut += cut;
+    if (denied.length >= MOST_AT_ONCE) this.#pending.add(affected);
     if (cut > 0) this.#report(cut, denied, checker.judged, performance.now() - startMs);
   }
 
   #report(cut: number, denied: readonly Connection[], judged: number, tookMs: number): void {
-    const flows = [...new Map(denied.slice(0, 100).map(({ flow }) => [flowText(flow), flow])).values()];
-    const owners = addressOwners(this.#last!.cluster);
-    const shown = flows.slice(0, MOST_NAMES_IN_A_LINE).map(flow => namedFlow(flow, owners));
-    const more = flows.length > shown.length || denied.length > 100 ? ', …' : '';
-    this.#log.info(
-      { cut, judged, tookMs: Math.round(tookMs) },
-      `cut ${cut} ${cut === 1 ? 'connection' : 'connections'} that policy denies now: ${shown.join(', ')}${more}`,
-    );
+    const fields = { cut, judged, tookMs: Math.round(tookMs) };
+    this.#options.log.info(fields, cutText(cut, denied, this.#last!.cluster));
   }
-}
-
-/** Judges the connections that this node enforces policy on. */
-export class ConnectionChecker {
-  readonly #committed: Programmed;
-  readonly #own: ReadonlySet<Address>;
-  readonly #known = new Map<string, boolean>();
-  #evaluate: ReturnType<typeof evaluator> | undefined;
-  judged = 0;
-
-  constructor(committed: Programmed, own: ReadonlySet<Address>) {
-    this.#committed = committed;
-    this.#own = own;
-  }
-
-  /** Whether a connection from one to the other met a rule of this node when it was opened. */
-  hasSay({ from, to }: Flow): boolean {
-    return this.#enforces('egress', from, to) || this.#enforces('ingress', from, to);
-  }
-
-  denies(flow: Flow): boolean {
-    this.judged++;
-    const { from, to, protocol, port, viaService } = flow;
-    const key = `${from} ${to} ${protocol} ${port} ${viaService}`;
-    const found = this.#known.get(key);
-    if (found !== undefined) return found;
-    const denied = this.#denies(flow);
-    this.#known.set(key, denied);
-    return denied;
-  }
-
-  #denies(flow: Flow): boolean {
-    // Made when the first is judged, of the state at that moment: the cluster goes on changing meanwhile.
-    this.#evaluate ??= evaluator(copyOf(this.#committed.cluster));
-    const verdict = this.#evaluate(flow);
-    return (['egress', 'ingress'] as const).some(
-      direction => verdict[direction].verdict === 'deny' && this.#enforces(direction, flow.from, flow.to),
-    );
-  }
-
-  #enforces(direction: Direction, from: Address, to: Address): boolean {
-    if (direction === 'egress') return this.#hasClass('egress', from);
-    return !this.#own.has(from) && this.#hasClass('ingress', to);
-  }
-
-  #hasClass(direction: Direction, address: Address): boolean {
-    const element = this.#element(direction, address);
-    return element !== undefined && classChain(element) !== undefined;
-  }
-
-  #element(direction: Direction, address: Address) {
-    const family = familyOf(address);
-    const { tables } = this.#committed.ruleset;
-    return tables.get(family)?.sets.get(podMap(direction, family).name)?.elements.get(address);
-  }
-}
-
-/** `shop/web -> shop/db:5432/TCP`: addresses where no pod owns them. */
-function namedFlow({ from, to, port, protocol }: Flow, owners: ReadonlyMap<Address, Pod>): string {
-  const nameOf = (address: Address) => owners.get(address)?.key ?? address;
-  const target = owners.has(to) || port === undefined || familyOf(to) === 'ip' ? nameOf(to) : `[${to}]`;
-  return `${nameOf(from)} -> ${target}${port === undefined ? '' : `:${port}`}/${protocol}`;
-}
-
-/** Objects never change, but the maps that hold them do. */
-function copyOf({ namespaces, pods, nodes, policies }: Cluster): Cluster {
-  return {
-    namespaces: new Map(namespaces),
-    pods: new Map(pods),
-    nodes: new Map(nodes),
-    policies: new Map(policies),
-  };
 }

@@ -100,7 +100,7 @@ export class Machine {
       case 'bitwise':
         return this.#store(expr.dreg, maskAndXor(this.#bytes(expr.sreg, expr.mask.length / 2), expr));
       case 'cmp':
-        return compares(expr.op, order(this.#bytes(expr.sreg, expr.data.length / 2), expr.data));
+        return compares(expr.op, this.#order(expr.sreg, bytesOf(expr.data)));
       case 'lookup':
         return this.#lookup(expr);
       case 'nat':
@@ -184,6 +184,16 @@ export class Machine {
     return { verdict: verdict!, element: { set: name, key, ...(comment !== undefined && { comment }) } };
   }
 
+  /** As memcmp: below, at or above zero. */
+  #order(register: Register, data: Uint8Array): number {
+    const start = register * REGISTER_BYTES;
+    for (let i = 0; i < data.length; i++) {
+      const difference = this.#registers[start + i]! - data[i]!;
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  }
+
   #bytes(register: Register, length: number): Uint8Array {
     const start = register * REGISTER_BYTES;
     return this.#registers.subarray(start, start + length);
@@ -210,20 +220,21 @@ function hostWord(value: number): readonly number[] {
 }
 
 function maskAndXor(bytes: Uint8Array, { mask, xor }: { mask: Hex; xor: Hex }): Uint8Array {
-  return bytes.map((byte, i) => (byte & byteOf(mask, i)) ^ byteOf(xor, i));
+  const [ands, xors] = [bytesOf(mask), bytesOf(xor)];
+  return bytes.map((byte, i) => (byte & ands[i]!) ^ xors[i]!);
 }
 
-/** As memcmp: below, at or above zero. */
-function order(bytes: Uint8Array, data: Hex): number {
-  for (let i = 0; i < bytes.length; i++) {
-    const difference = bytes[i]! - byteOf(data, i);
-    if (difference !== 0) return difference;
-  }
-  return 0;
-}
+/** Rules compare with the same few values, and are walked by very many packets. */
+const KNOWN = new Map<Hex, Uint8Array>();
+const MOST_KNOWN = 10_000;
 
-function byteOf(hex: Hex, index: number): number {
-  return Number.parseInt(hex.slice(2 * index, 2 * index + 2), 16);
+function bytesOf(hex: Hex): Uint8Array {
+  const found = KNOWN.get(hex);
+  if (found !== undefined) return found;
+  if (KNOWN.size >= MOST_KNOWN) KNOWN.clear();
+  const bytes = Uint8Array.from(Buffer.from(hex, 'hex'));
+  KNOWN.set(hex, bytes);
+  return bytes;
 }
 
 function compares(op: CmpOp, difference: number): 'continue' | 'break' {

@@ -40,9 +40,20 @@ export function trace(
   for (const base of baseChains(table, hook)) {
     if (base.hook?.type === 'nat' && !isAsked(ctState, hits)) continue;
     // An accept ends one base chain, a drop ends the packet.
-    if (walk(table, base, machine, hits) === 'drop') return { verdict: 'drop', hits };
+    const verdict = walk(table, base, machine, hits) ?? base.hook!.policy;
+    if (verdict === 'drop') return { verdict, hits };
   }
   return { verdict: 'accept', hits };
+}
+
+/** The verdict of a chain on a packet that is led there; none where it gives none. To come to `end` is to be accepted. */
+export function verdictFrom(
+  table: Table,
+  chain: string,
+  machine: Machine,
+  end: string,
+): 'accept' | 'drop' | undefined {
+  return walk(table, startOf(table, chain).chain, machine, [], end);
 }
 
 function baseChains(table: Table, hook: BaseHook['hook']): Chain[] {
@@ -63,13 +74,20 @@ interface Position {
 
 /**
  * A jump comes back behind itself. A goto leaves nothing to come back to: the end of its chain, like a return in
- * it, goes on behind the last jump. Where there was none, the base chain's policy decides.
+ * it, goes on behind the last jump. Where there was none, there is no verdict.
  */
-function walk(table: Table, base: Chain, machine: Machine, hits: Hit[]): 'accept' | 'drop' {
+function walk(
+  table: Table,
+  first: Chain,
+  machine: Machine,
+  hits: Hit[],
+  end?: string,
+): 'accept' | 'drop' | undefined {
   const jumps: Position[] = [];
-  let position: Position | undefined = { chain: base, next: 0 };
+  let position: Position | undefined = { chain: first, next: 0 };
   while (position !== undefined) {
     const { chain, next }: Position = position;
+    if (chain.name === end) return 'accept';
     const hit = firstVerdict(chain, next, machine, hits);
     switch (hit?.verdict?.kind) {
       case 'accept':
@@ -86,7 +104,7 @@ function walk(table: Table, base: Chain, machine: Machine, hits: Hit[]): 'accept
         position = jumps.pop();
     }
   }
-  return base.hook!.policy;
+  return undefined;
 }
 
 function startOf(table: Table, name: string): Position {

@@ -1,0 +1,66 @@
+/**
+ * Judges open connections by the rules themselves: a connection is denied where its first packet would be dropped now
+ * by the class of a local pod at one of its ends. What that costs depends on the rules that the packet would meet, and
+ * not on how many policies, rules and peers they were made from.
+ */
+import { podMap } from '../../compiler/base.ts';
+import { INGRESS_CHAIN } from '../../compiler/program.ts';
+import { classChain } from '../../compiler/unknownpods.ts';
+import { type Address, familyOf } from '../../model/address.ts';
+import type { Flow } from '../../model/flow.ts';
+import type { Direction } from '../../model/policy.ts';
+import type { Ruleset, Table } from '../../nft/ruleset.ts';
+import { Machine } from '../../nft/trace/machine.ts';
+import { packet } from '../../nft/trace/packet.ts';
+import { verdictFrom } from '../../nft/trace/trace.ts';
+
+// Of connections between the same ends, to the same port, there may be thousands.
+const MOST_KNOWN = 10_000;
+
+export class ConnectionChecker {
+  readonly #ruleset: Ruleset;
+  readonly #own: ReadonlySet<Address>;
+  readonly #known = new Map<string, boolean>();
+  judged = 0;
+
+  /** `own` are the addresses of the node itself. */
+  constructor(ruleset: Ruleset, own: ReadonlySet<Address>) {
+    this.#ruleset = ruleset;
+    this.#own = own;
+  }
+
+  /** Whether a local pod's class denies it; no class has a say on what passes by. */
+  denies(flow: Flow): boolean {
+    const { from, to, protocol, port, viaService } = flow;
+    const table = this.#ruleset.tables.get(familyOf(from));
+    if (table === undefined || (from === to && !viaService)) return false; // Never leaves its pod.
+    const chains = [...this.#chains(table, flow)];
+    if (chains.length === 0) return false;
+    this.judged++;
+    const key = `${from} ${to} ${protocol} ${port}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    if (this.#known.size >= MOST_KNOWN) this.#known.clear();
+    const denied = drops(table, chains, flow);
+    this.#known.set(key, denied);
+    return denied;
+  }
+
+  /** The chains that its first packet is led to: of the pod that sends it, and of the one that it is for. */
+  *#chains(table: Table, { from, to }: Flow): Generator<string> {
+    const egress = classAt(table, 'egress', from);
+    if (egress !== undefined) yield egress;
+    const ingress = this.#own.has(from) ? undefined : classAt(table, 'ingress', to); // N43
+    if (ingress !== undefined) yield ingress;
+  }
+}
+
+function classAt({ sets }: Table, direction: Direction, address: Address): string | undefined {
+  const element = sets.get(podMap(direction, familyOf(address)).name)?.elements.get(address);
+  return element && classChain(element);
+}
+
+function drops(table: Table, chains: readonly string[], flow: Flow): boolean {
+  const machine = new Machine(table, familyOf(flow.from), 'forward', packet(flow), 'new');
+  return chains.some(chain => verdictFrom(table, chain, machine, INGRESS_CHAIN) === 'drop');
+}
