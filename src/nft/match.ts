@@ -52,6 +52,22 @@ export function interfaceGroupIs(key: 'iifgroup' | 'oifgroup', group: number): E
   ];
 }
 
+/** `meta iifkind "veth"`: what made the interface. IFNAMSIZ is 16. */
+export function interfaceKindIs(kind: string): Expr[] {
+  return [
+    { kind: 'meta', key: 'iifkind', dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'eq', data: Buffer.from(kind).toString('hex').padEnd(32, '0') },
+  ];
+}
+
+/** `iif 7`, `iif != 7`. */
+export function interfaceIs(key: 'iif' | 'oif', index: number, invert = false): Expr[] {
+  return [
+    { kind: 'meta', key, dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: invert ? 'neq' : 'eq', data: littleEndian32(index) },
+  ];
+}
+
 /** `iif @set`, of indices. */
 export function interfaceIn(key: 'iif' | 'oif', set: string, invert = false): Expr[] {
   return [

@@ -98,9 +98,10 @@ export type Hex = string;
 
 /**
  * `iif` and `oif` are the indices of the interfaces by which a packet came and goes: 0 where there is none. Their
- * groups (IFLA_GROUP) break the rule off where there is none. `pkttype` is whom the frame was for (PACKET_*).
+ * groups (IFLA_GROUP) break the rule off where there is none, and so does `iifkind`, its kind (`veth`), where hardware has
+ * none. `pkttype` is whom the frame was for (PACKET_*).
  */
-export type MetaKey = 'l4proto' | 'nfproto' | 'iif' | 'oif' | 'iifgroup' | 'oifgroup' | 'pkttype';
+export type MetaKey = 'l4proto' | 'nfproto' | 'iif' | 'oif' | 'iifgroup' | 'oifgroup' | 'iifkind' | 'pkttype';
 
 /** Of which address the routes are asked, and by which interface they must lead there. */
 export type FibFlag = 'saddr' | 'daddr' | 'iif' | 'oif';

@@ -358,6 +358,8 @@ function portMatch(family: Family): fc.Arbitrary<Expr[]> {
     match.isForwarded(),
     match.interfaceGroupIs('oifgroup', 0),
     match.interfaceGroupIs('iifgroup', 0),
+    match.interfaceKindIs('veth'),
+    match.interfaceIs('iif', 2, true),
     match.packetTypeIs('host'),
     match.addressTypeIs('daddr', 'unicast'),
     match.addressTypeIs('saddr', 'local', true),

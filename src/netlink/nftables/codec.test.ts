@@ -91,7 +91,16 @@ const verdict: fc.Arbitrary<Verdict> = fc.oneof(
 const expr: fc.Arbitrary<Expr> = fc.oneof(
   fc.record({
     kind: fc.constant('meta' as const),
-    key: fc.constantFrom<MetaKey[]>('l4proto', 'nfproto', 'iif', 'oif', 'iifgroup', 'oifgroup', 'pkttype'),
+    key: fc.constantFrom<MetaKey[]>(
+      'l4proto',
+      'nfproto',
+      'iif',
+      'oif',
+      'iifgroup',
+      'oifgroup',
+      'iifkind',
+      'pkttype',
+    ),
     dreg: register,
   }),
   fc.record({ kind: fc.constant('ct' as const), key: fc.constant('state' as const), dreg: register }),

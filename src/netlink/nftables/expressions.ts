@@ -41,6 +41,7 @@ const META_KEY: Readonly<Record<MetaKey, number>> = {
   pkttype: 19,
   iifgroup: 21,
   oifgroup: 22,
+  iifkind: 26,
 };
 const META_KEYS = new Map(Object.entries(META_KEY).map(([key, id]) => [id, key as MetaKey]));
 const CT_STATE = 0;

@@ -19,6 +19,8 @@ export function metaField(key: MetaKey): Field {
     case 'iifgroup':
     case 'oifgroup':
       return { text: key, bytes: 4, value: data => String(hostNumber(data)) };
+    case 'iifkind':
+      return { text: 'meta iifkind', bytes: 16, value: kindText };
     case 'pkttype':
       return {
         text: 'meta pkttype',
@@ -30,6 +32,11 @@ export function metaField(key: MetaKey): Field {
     case 'nfproto':
       return { text: 'meta nfproto', bytes: 1, value: nfprotoText };
   }
+}
+
+/** `"veth"`, of a text that zeros fill up. */
+function kindText(data: Hex): string {
+  return `"${Buffer.from(data, 'hex').toString('latin1').replaceAll('\0', '')}"`;
 }
 
 /** `fib saddr . iif oif`. */

@@ -35,6 +35,8 @@ export interface Surroundings {
   readonly oif: number;
   readonly iifgroup: number;
   readonly oifgroup: number;
+  /** What made the interface; absent for hardware. */
+  readonly iifkind?: string;
   readonly pkttype: keyof typeof PACKET_TYPE;
   /** What the node's routes say of an address. */
   readonly route: (address: Address) => { readonly oif: number; readonly type: keyof typeof ADDRESS_TYPE };
@@ -132,6 +134,8 @@ export class Machine {
         return iif === 0 ? undefined : hostWord(this.#around.iifgroup);
       case 'oifgroup':
         return oif === 0 ? undefined : hostWord(this.#around.oifgroup);
+      case 'iifkind':
+        return this.#around.iifkind === undefined ? undefined : kindBytes(this.#around.iifkind);
       case 'pkttype':
         return [PACKET_TYPE[pkttype]];
       case 'l4proto':
@@ -217,6 +221,11 @@ const ADDRESS_OFFSET = { ip: { saddr: 12, daddr: 16 }, ip6: { saddr: 8, daddr: 2
 /** In the order of the machine: the lowest byte first. */
 function hostWord(value: number): readonly number[] {
   return [value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, value >>> 24];
+}
+
+/** IFNAMSIZ: zeros fill it up. */
+function kindBytes(kind: string): readonly number[] {
+  return [...Buffer.alloc(16, Buffer.from(`${kind}\0`.padEnd(16, '\0')))];
 }
 
 function maskAndXor(bytes: Uint8Array, { mask, xor }: { mask: Hex; xor: Hex }): Uint8Array {

@@ -31,6 +31,7 @@ const METAS: Record<Exclude<MetaKey, 'nfproto'>, true> = {
   oif: true,
   iifgroup: true,
   oifgroup: true,
+  iifkind: true,
   pkttype: true,
 };
 
