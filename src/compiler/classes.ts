@@ -3,11 +3,9 @@
  * pod that joins or leaves a class costs one map element.
  */
 import type { Pod } from '../model/cluster.ts';
-import type { Direction, Policy, PortMatch, Rule } from '../model/policy.ts';
+import type { Direction, Policy, Rule } from '../model/policy.ts';
+import type { NamedPort, PortRange } from '../model/ports.ts';
 import { type Labels, selectsPod } from '../model/selector.ts';
-
-export type NamedPort = Extract<PortMatch, { kind: 'named' }>;
-export type PortRange = Extract<PortMatch, { kind: 'range' }>;
 
 export interface PodClass {
   readonly direction: Direction;
@@ -39,13 +37,23 @@ export function selects({ subject }: Policy, pod: Pod, labels: Labels): boolean 
 
 function makeClass(pod: Pod, direction: Direction, policies: readonly Policy[]): PodClass {
   const resolve = (port: NamedPort) => resolveOn(pod, port);
-  const ports = direction === 'ingress' ? namedPorts(policies.flatMap(policy => policy.ingress ?? [])) : [];
-  const key = JSON.stringify([
-    direction,
-    policies.map(({ id }) => id),
-    ports.map(port => [port, resolve(port)]),
-  ]);
+  const ports = direction === 'ingress' ? resolvedPorts(policies, resolve) : [];
+  const key = JSON.stringify([direction, policies.map(({ id }) => id), ports]);
   return { direction, policies, resolve, key };
+}
+
+/** What the named ports of the policies' ingress mean, those that mean something, in a stable order. */
+export function resolvedPorts(
+  policies: readonly Policy[],
+  resolve: PodClass['resolve'],
+): readonly (readonly [NamedPort, readonly PortRange[]])[] {
+  const named = new Map<string, NamedPort>();
+  for (const { ingress = [] } of policies)
+    for (const [key, port] of namedPorts(ingress)) named.set(key, port);
+  return [...named.entries()]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, port]) => [port, resolve(port)] as const)
+    .filter(([, ranges]) => ranges.length > 0);
 }
 
 function resolveOn(pod: Pod, { name, protocol }: NamedPort): readonly PortRange[] {
@@ -55,13 +63,17 @@ function resolveOn(pod: Pod, { name, protocol }: NamedPort): readonly PortRange[
     .sort((a, b) => a.first - b.first || (a.protocol < b.protocol ? -1 : 1));
 }
 
-/** Each named port of the rules once, in a stable order. */
-function namedPorts(rules: readonly Rule[]): NamedPort[] {
-  const found = new Map<string, NamedPort>();
+const found = new WeakMap<readonly Rule[], ReadonlyMap<string, NamedPort>>();
+
+/** Each named port of the rules once: asked for every pod that a policy selects. */
+function namedPorts(rules: readonly Rule[]): ReadonlyMap<string, NamedPort> {
+  const known = found.get(rules);
+  if (known !== undefined) return known;
+  const named = new Map<string, NamedPort>();
   for (const { ports } of rules) {
-    for (const port of ports === 'any' ? [] : ports) {
-      if (port.kind === 'named') found.set(`${port.name}/${port.protocol ?? ''}`, port);
-    }
+    for (const port of ports === 'any' ? [] : ports)
+      if (port.kind === 'named') named.set(`${port.name}/${port.protocol ?? ''}`, port);
   }
-  return [...found.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, port]) => port);
+  found.set(rules, named);
+  return named;
 }

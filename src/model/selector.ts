@@ -1,20 +1,8 @@
 /** Label selectors as `apimachinery/pkg/labels` means them, and the selection of pods by namespace and label. */
+import type { LabelSelector, Labels, Operator, Requirement } from './labels.ts';
+import { matchesMany } from './manyrequirements.ts';
 
-export type Labels = Readonly<Record<string, string>>;
-
-export type Operator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
-
-export interface Requirement {
-  readonly key: string;
-  readonly operator: Operator;
-  /** At least one for In and NotIn, none for Exists and DoesNotExist. */
-  readonly values: readonly string[];
-}
-
-/** All requirements hold (N55). No requirement at all selects everything (N58). */
-export interface LabelSelector {
-  readonly requirements: readonly Requirement[];
-}
+export type { LabelSelector, Labels, Operator, Requirement };
 
 export const EVERYTHING: LabelSelector = { requirements: [] };
 
@@ -32,8 +20,14 @@ export interface PodSelector {
 export const EVERY_NAMESPACE: NamespaceSelector = { kind: 'labels', selector: EVERYTHING };
 
 export function matchesLabels(selector: LabelSelector, labels: Labels): boolean {
-  return selector.requirements.every(requirement => holds(requirement, labels));
+  const { requirements } = selector;
+  if (requirements.length > FEW || requirements.some(({ values }) => values.length > FEW))
+    return matchesMany(selector, labels);
+  return requirements.every(requirement => holds(requirement, labels));
 }
+
+/** Longer lists are asked by key, so that it costs what the labels are and not what the selector is. */
+const FEW = 8;
 
 function holds({ key, operator, values }: Requirement, labels: Labels): boolean {
   // Own properties only: a label may be called `constructor`.

@@ -93,6 +93,11 @@ export class PodIndex {
     return this.#nodes.get(node) ?? [];
   }
 
+  /** The labels of a pod's namespace. */
+  namespaceLabels({ pod }: IndexedPod): Labels {
+    return namespaceLabels(this.#cluster, pod.namespace);
+  }
+
   *selectNodes(selector: LabelSelector): Generator<Node> {
     for (const node of this.#cluster.nodes.values()) if (matchesLabels(selector, node.labels)) yield node;
   }
@@ -146,7 +151,8 @@ function* candidates(
   { requirements }: LabelSelector,
 ): Generator<IndexedPod> {
   const first = requirements.find(({ operator }) => operator === 'In');
-  if (first === undefined) yield* all;
+  // Thousands of values in each of a thousand namespaces are more than there are pods.
+  if (first === undefined || first.values.length > all.size) yield* all;
   else for (const value of new Set(first.values)) yield* byLabel.get(`${first.key}=${value}`);
 }
 

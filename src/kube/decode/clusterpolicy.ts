@@ -1,13 +1,24 @@
 /** What the three cluster-wide kinds share: subject, rules, peers. Each kind's file says how its dialect differs. */
+import { BUDGET, excessOf } from '../../model/budget.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import { failClosed } from '../../model/failclosed.ts';
-import type { Action, Direction, Peer, PolicyKind, PortMatch, Rule, Tier } from '../../model/policy.ts';
+import type {
+  Action,
+  Direction,
+  Peer,
+  Policy,
+  PolicyKind,
+  PortMatch,
+  Rule,
+  Tier,
+} from '../../model/policy.ts';
 import { EVERYTHING, type PodSelector } from '../../model/selector.ts';
 import { type EgressPeerKey, type PeerKey, readPeer } from './clusterpeer.ts';
 import { type Field, UNKNOWN } from './fields.ts';
 import { readLabelSelector } from './labelselector.ts';
 import { checkKeys, readName } from './metadata.ts';
 import { readNamespacedPods } from './namespacedpods.ts';
+import { sizeProblem } from './size.ts';
 
 export interface Dialect {
   readonly kind: Exclude<PolicyKind, 'NetworkPolicy'>;
@@ -25,6 +36,8 @@ export interface Dialect {
 
 const RULES_FAIL_CLOSED =
   'until it is fixed, rules that accept match nothing, and rules that deny or pass deny everything';
+const TOO_LARGE =
+  'until it is smaller, rules that accept match nothing, and rules that deny or pass deny everything';
 const NOT_APPLIED = 'the policy is not applied; if it was good before, its last good version stays in force';
 
 /** A policy whose subject, tier or priority nobody can read has no place in the order: it is not applied (C17). */
@@ -36,12 +49,31 @@ export function decodeClusterPolicy(object: Field, dialect: Dialect): ClusterEve
   if (!clean || name === undefined || subject === undefined) return undefined;
   const id = `${kind} ${name}` as const;
   const spec = object.get('spec');
+  const policy: Policy = { id, kind, name, tier, order, subject };
+  return { type: 'policy', key: id, value: withinBudget(policy, spec, dialect) };
+}
+
+/** The policy with its rules; where they are more than a policy may have, none of them is taken at its word. */
+function withinBudget(policy: Policy, spec: Field, dialect: Dialect): Policy {
+  const { tier } = policy;
   const isKnown = hasKnownKeys(spec, dialect);
-  const directions = {
-    ...readDirection(spec, 'ingress', tier, isKnown, dialect),
-    ...readDirection(spec, 'egress', tier, isKnown, dialect),
+  const tooLarge = sizeProblem(spec, BUDGET.cluster);
+  const whole = {
+    ...policy,
+    ...(tooLarge === undefined &&
+      readDirections(
+        spec,
+        (rule, path, direction) => readRule(rule, path, direction, tier, isKnown, dialect),
+        dialect,
+      )),
   };
-  return { type: 'policy', key: id, value: { id, kind, name, tier, order, subject, ...directions } };
+  const excess = tooLarge ?? excessOf(whole);
+  if (excess === undefined) return whole;
+  spec.withEffect(TOO_LARGE).error(excess);
+  return {
+    ...policy,
+    ...readDirections(spec, (rule, path) => closedRule(rule, path, tier, dialect), dialect),
+  };
 }
 
 function readFrame(object: Field, dialect: Dialect) {
@@ -66,21 +98,37 @@ function readSubject(subject: Field, dialect: Dialect): PodSelector | undefined 
   return { namespaces: { kind: 'labels', selector: readLabelSelector(subject.get(key)) }, pods: EVERYTHING };
 }
 
+type ReadRule = (rule: Field, path: string, direction: Direction) => Rule;
+
+function readDirections(
+  spec: Field,
+  read: ReadRule,
+  dialect: Dialect,
+): Partial<Record<Direction, readonly Rule[]>> {
+  return {
+    ...readDirection(spec, 'ingress', read, dialect),
+    ...readDirection(spec, 'egress', read, dialect),
+  };
+}
+
 /** C10: without a rule, a policy has no say in the direction. */
 function readDirection(
   spec: Field,
   direction: Direction,
-  tier: Tier,
-  isKnown: boolean,
+  read: ReadRule,
   dialect: Dialect,
 ): Partial<Record<Direction, readonly Rule[]>> {
   const rules = spec.get(direction);
   const items = rules.items();
   warnAboutCount(rules, items.length, dialect.most);
-  const decoded = items.map((rule, index) =>
-    readRule(rule, `${direction}[${index}]`, direction, tier, isKnown, dialect),
-  );
+  const decoded = items.map((rule, index) => read(rule, `${direction}[${index}]`, direction));
   return decoded.length > 0 ? { [direction]: decoded } : {};
+}
+
+/** Nobody has read its peers and ports: an accept matches nothing, all else denies. */
+function closedRule(rule: Field, path: string, tier: Tier, { actions }: Dialect): Rule {
+  const action = actions[String(rule.get('action').value)] ?? 'deny';
+  return failClosed({ path, action, peers: UNKNOWN, ports: UNKNOWN }, tier);
 }
 
 /** C22, C23. */

@@ -16,6 +16,9 @@ export interface Report {
   errors: number;
 }
 
+/** Of one object: nobody reads more, and everybody pays for them. */
+const MOST_PROBLEMS = 200;
+
 export class Field {
   readonly value: unknown;
   readonly path: string;
@@ -180,7 +183,9 @@ export class Field {
     const { object, problems } = this.#report;
     const where = { ...(object !== undefined && { object }), ...(this.path !== '' && { field: this.path }) };
     if (severity === 'error') this.#report.errors++;
-    problems.push({ severity, ...where, message, effect });
+    if (problems.length < MOST_PROBLEMS) problems.push({ severity, ...where, message, effect });
+    else if (problems.length === MOST_PROBLEMS)
+      problems.push({ severity, ...where, message: `${message}, and there are more problems`, effect });
   }
 }
 

@@ -1,16 +1,19 @@
 import { type Cidr, cidrContains, parseCidr } from '../../model/address.ts';
+import { BUDGET, excessOf } from '../../model/budget.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import { failClosed } from '../../model/failclosed.ts';
-import type { DecodedRule, Direction, Peer, PortMatch, Rule, Unknown } from '../../model/policy.ts';
+import type { DecodedRule, Direction, Peer, Policy, PortMatch, Rule, Unknown } from '../../model/policy.ts';
 import { EVERY_NAMESPACE, type PodSelector } from '../../model/selector.ts';
 import { describe, type Field, UNKNOWN } from './fields.ts';
 import { readLabelSelector } from './labelselector.ts';
 import { checkKeys, readName, readNamespace } from './metadata.ts';
 import { isPortName } from './names.ts';
 import { PROTOCOLS } from './protocol.ts';
+import { sizeProblem } from './size.ts';
 
 const NOT_APPLIED = 'the policy is not applied; if it was good before, its last good version stays in force';
 const BOTH_ISOLATED = 'the policy isolates its pods in both directions until it is fixed';
+const TOO_LARGE = 'the policy isolates its pods and allows nothing until it is smaller';
 const DIRECTION_CLOSED = 'no rule of this direction matches until it is fixed';
 const RULE_CLOSED = 'the rule matches nothing until it is fixed';
 const PEER_CLOSED = 'the peer matches nothing until it is fixed';
@@ -23,9 +26,42 @@ export function decodeNetworkPolicy(object: Field): ClusterEvent | undefined {
   const { name, namespace, subject } = value;
   if (!clean || name === undefined || namespace === undefined) return undefined;
   const id = `NetworkPolicy ${namespace}/${name}` as const;
-  const policy = { id, kind: 'NetworkPolicy', name: `${namespace}/${name}`, order: 0, subject } as const;
-  const directions = readDirections(object.get('spec'), namespace);
-  return { type: 'policy', key: id, value: { ...policy, tier: 'networkpolicy', ...directions } };
+  const policy: Policy = {
+    id,
+    kind: 'NetworkPolicy',
+    name: `${namespace}/${name}`,
+    order: 0,
+    subject,
+    tier: 'networkpolicy',
+  };
+  return { type: 'policy', key: id, value: withinBudget(policy, object.get('spec'), namespace) };
+}
+
+/** The policy with its rules, or without any where they are more than a policy may have: then it only isolates. */
+function withinBudget(policy: Policy, spec: Field, namespace: string): Policy {
+  const types = readPolicyTypes(spec);
+  const tooLarge = sizeProblem(spec, BUDGET.namespaced);
+  const whole = { ...policy, ...(tooLarge === undefined && readDirections(spec, types, namespace)) };
+  const excess = tooLarge ?? excessOf(whole);
+  if (excess === undefined) return whole;
+  spec.withEffect(TOO_LARGE).error(excess);
+  return { ...policy, ...directionsOf(types, [], []) };
+}
+
+/** Rules are read, and their problems told, in both directions. */
+function readDirections(spec: Field, types: readonly PolicyType[], namespace: string) {
+  const ingress = readRules(spec.get('ingress'), 'ingress', namespace);
+  const egress = readRules(spec.get('egress'), 'egress', namespace);
+  return directionsOf(types, ingress, egress);
+}
+
+/** Only rules that count are kept (N6). */
+function directionsOf(
+  types: readonly PolicyType[],
+  ingress: readonly Rule[],
+  egress: readonly Rule[],
+): Partial<Record<Direction, readonly Rule[]>> {
+  return { ...(types.includes('Ingress') && { ingress }), ...(types.includes('Egress') && { egress }) };
 }
 
 /**
@@ -40,14 +76,6 @@ function readIdentity(object: Field) {
   const pods = readLabelSelector(spec.get('podSelector'));
   const subject: PodSelector = { namespaces: { kind: 'name', name: namespace ?? '' }, pods }; // N3
   return { name, namespace, subject };
-}
-
-/** Rules are read, and their problems told, in both directions; only those that count are kept (N6). */
-function readDirections(spec: Field, namespace: string): Partial<Record<Direction, readonly Rule[]>> {
-  const types = readPolicyTypes(spec);
-  const ingress = readRules(spec.get('ingress'), 'ingress', namespace);
-  const egress = readRules(spec.get('egress'), 'egress', namespace);
-  return { ...(types.includes('Ingress') && { ingress }), ...(types.includes('Egress') && { egress }) };
 }
 
 const POLICY_TYPES = ['Ingress', 'Egress'] as const;

@@ -1,0 +1,16 @@
+/** Labels, and what can be asked of them. */
+export type Labels = Readonly<Record<string, string>>;
+
+export type Operator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+
+export interface Requirement {
+  readonly key: string;
+  readonly operator: Operator;
+  /** At least one for In and NotIn, none for Exists and DoesNotExist. */
+  readonly values: readonly string[];
+}
+
+/** All requirements hold (N55). No requirement at all selects everything (N58). */
+export interface LabelSelector {
+  readonly requirements: readonly Requirement[];
+}
