@@ -2,10 +2,11 @@
  * A class: the local pods for which the policies of one direction say the same. They share one chain, so that a
  * pod that joins or leaves a class costs one map element.
  */
-import type { Pod } from '../model/cluster.ts';
+import type { Namespace, Pod } from '../model/cluster.ts';
+import { whereUnsure } from '../model/failclosed.ts';
 import type { Direction, Policy, Rule } from '../model/policy.ts';
 import type { NamedPort, PortRange } from '../model/ports.ts';
-import { type Labels, selectsPod } from '../model/selector.ts';
+import { type Match, matchPod } from '../model/selector.ts';
 
 export interface PodClass {
   readonly direction: Direction;
@@ -19,27 +20,35 @@ export interface PodClass {
 
 /**
  * The class of a pod in a direction, or undefined where no policy affects it. `policies` are candidates in order
- * of precedence; `labels` are those of the pod's namespace.
+ * of precedence; `namespace` is the pod's.
  */
 export function classOf(
   pod: Pod,
-  labels: Labels,
+  namespace: Namespace,
   policies: readonly Policy[],
   direction: Direction,
 ): PodClass | undefined {
-  const chosen = policies.filter(policy => policy[direction] !== undefined && selects(policy, pod, labels));
+  const chosen = policies.flatMap(policy => {
+    if (policy[direction] === undefined) return [];
+    const match = selects(policy, pod, namespace);
+    return match === 'no' ? [] : [match === 'yes' ? policy : whereUnsure(policy)];
+  });
   return chosen.length === 0 ? undefined : makeClass(pod, direction, chosen);
 }
 
-export function selects({ subject }: Policy, pod: Pod, labels: Labels): boolean {
-  return selectsPod(subject, pod, labels);
+export function selects({ subject }: Policy, pod: Pod, namespace: Namespace): Match {
+  return matchPod(subject, pod, namespace);
 }
 
 function makeClass(pod: Pod, direction: Direction, policies: readonly Policy[]): PodClass {
   const resolve = (port: NamedPort) => resolveOn(pod, port);
   const ports = direction === 'ingress' ? resolvedPorts(policies, resolve) : [];
-  const key = JSON.stringify([direction, policies.map(({ id }) => id), ports]);
+  const key = JSON.stringify([direction, policies.map(idOf), ports]);
   return { direction, policies, resolve, key };
+}
+
+function idOf({ id, unsure }: Policy): string {
+  return unsure ? `${id} or not` : id;
 }
 
 /** What the named ports of the policies' ingress mean, those that mean something, in a stable order. */

@@ -3,10 +3,10 @@
  * means the same peers. A pod that comes or goes costs one element for each group that holds it.
  */
 import { type Address, type Family, familyOf } from '../model/address.ts';
+import type { Namespace } from '../model/cluster.ts';
 import type { Peer } from '../model/policy.ts';
 import {
   type LabelSelector,
-  type Labels,
   type PodSelector,
   podSelectorText,
   selectorText,
@@ -88,17 +88,17 @@ export function nodeSelectorsOf(group: Group): readonly LabelSelector[] {
 
 const NO_KEYS: readonly ElementKey[] = [];
 
-/** What a pod puts into the group's sets: mostly its own list of addresses. `labels` are those of its namespace. */
-export function podKeys(group: Group, indexedPod: IndexedPod, labels: Labels): readonly ElementKey[] {
+/** What a pod puts into the group's sets: mostly its own list of addresses. `namespace` is its own. */
+export function podKeys(group: Group, indexedPod: IndexedPod, namespace: Namespace): readonly ElementKey[] {
   const { pod, addresses } = indexedPod;
-  const selects = (selector: PodSelector) => selectsPod(selector, pod, labels);
+  const selects = (selector: PodSelector) => selectsPod(selector, pod, namespace);
   switch (group.kind) {
     case 'peers':
       return group.peers.some(peer => peer.kind === 'pods' && selects(peer.selector)) ? addresses : NO_KEYS;
     case 'others':
       return selects(group.scope) && !group.selectors.some(selects) ? addresses : NO_KEYS;
     case 'named':
-      return namedPortKeys(group.peers, indexedPod, labels);
+      return namedPortKeys(group.peers, indexedPod, namespace);
   }
 }
 
@@ -112,7 +112,7 @@ export function groupElements(group: Group, family: Family, podIndex: PodIndex):
     for (const indexedPod of podIndex.select(selector)) {
       // What one of the peers selects is a member of their union.
       const isMember = group.kind === 'peers';
-      add(isMember ? indexedPod.addresses : podKeys(group, indexedPod, podIndex.namespaceLabels(indexedPod)));
+      add(isMember ? indexedPod.addresses : podKeys(group, indexedPod, podIndex.namespaceOf(indexedPod)));
     }
   }
   for (const selector of nodeSelectorsOf(group))

@@ -1,6 +1,7 @@
 /** Rules and peers with the name of the policy's rule that they come from, which the kernel's rules carry as a comment. */
 import { type Direction, type Peer, type Policy, policyLabel, type Rule } from '../model/policy.ts';
 import type { Expr } from '../nft/ruleset.ts';
+import { withUnsure } from './unsure.ts';
 
 export interface SourcedRule {
   readonly rule: Rule;
@@ -8,12 +9,11 @@ export interface SourcedRule {
   readonly label: string;
 }
 
-/** The rules of a policy in a direction, in its order. */
+/** The rules of a policy in a direction, in its order, with what they mean for those of whom nobody knows enough. */
 export function sourcedRules(policy: Policy, direction: Direction): SourcedRule[] {
-  return (policy[direction] ?? []).map(rule => ({
-    rule,
-    label: `${policyLabel(policy)} ${ruleLabel(rule)}`,
-  }));
+  return (policy[direction] ?? [])
+    .flatMap(withUnsure)
+    .map(rule => ({ rule, label: `${policyLabel(policy)} ${ruleLabel(rule)}` }));
 }
 
 function ruleLabel({ path, name }: Rule): string {

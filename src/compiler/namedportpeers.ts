@@ -7,9 +7,9 @@ import {
   type Family,
   familyOf,
 } from '../model/address.ts';
-import type { ContainerPort, Pod } from '../model/cluster.ts';
+import type { ContainerPort, Namespace, Pod } from '../model/cluster.ts';
 import type { NamedPort } from '../model/ports.ts';
-import { type Labels, type PodSelector, podSelectorText, selectsPod } from '../model/selector.ts';
+import { type PodSelector, podSelectorText, selectsPod } from '../model/selector.ts';
 import type { ElementKey } from '../nft/ruleset.ts';
 import type { IndexedPod } from './live/podindex.ts';
 import { holds, type NetworkPeer, rangesOf } from './networks.ts';
@@ -25,13 +25,13 @@ export interface NamedPortPeers {
 export function namedPortKeys(
   peers: readonly NamedPortPeers[],
   { pod, addresses }: IndexedPod,
-  labels: Labels,
+  namespace: Namespace,
 ): readonly ElementKey[] {
   const keys = new Set<ElementKey>();
   for (const peer of peers) {
     const ports = namedPortsOf(pod, prepared(peer).protocols);
     if (ports.length === 0) continue;
-    const isSelected = peer.selectors.some(selector => selectsPod(selector, pod, labels));
+    const isSelected = peer.selectors.some(selector => selectsPod(selector, pod, namespace));
     for (const address of addresses) {
       if (!isSelected && !isInNetworks(address, peer)) continue;
       for (const { protocol, port } of ports) keys.add(`${address} . ${protocol.toLowerCase()} . ${port}`);

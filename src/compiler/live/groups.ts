@@ -1,6 +1,6 @@
 /** The peer groups that are in use, kept equal to the cluster one pod and one node at a time. */
 import { type Address, type Family, familyOf } from '../../model/address.ts';
-import { type Cluster, namespaceLabels, type PodKey } from '../../model/cluster.ts';
+import { type Cluster, namespaceOf, type PodKey } from '../../model/cluster.ts';
 import { matchesLabels } from '../../model/selector.ts';
 import { MemberHistory } from '../../nft/plan/history.ts';
 import type { ElementKey, NftSet, SetSpec } from '../../nft/ruleset.ts';
@@ -60,15 +60,15 @@ export class LiveGroups {
   /** Call when the pod's labels, namespace, addresses or ports may have changed. */
   refreshPod(key: PodKey): void {
     const indexedPod = this.#podIndex.indexedPod(key);
-    const labels = indexedPod && namespaceLabels(this.#cluster, indexedPod.pod.namespace);
+    const namespace = indexedPod && namespaceOf(this.#cluster, indexedPod.pod.namespace);
     const groups = new Set(this.#memberships.get(key));
     if (indexedPod !== undefined)
-      for (const live of this.#byPodSelector.candidates(indexedPod.pod, labels!)) groups.add(live);
+      for (const live of this.#byPodSelector.candidates(indexedPod.pod, namespace!)) groups.add(live);
     for (const live of groups)
       this.#put(
         live,
         key,
-        indexedPod === undefined ? NO_KEYS : podKeys(live.named.group, indexedPod, labels!),
+        indexedPod === undefined ? NO_KEYS : podKeys(live.named.group, indexedPod, namespace!),
       );
   }
 
@@ -90,8 +90,8 @@ export class LiveGroups {
     for (const selector of podSelectorsOf(named.group)) this.#byPodSelector.add(selector, live);
     if (nodeSelectorsOf(named.group).length > 0) this.#withNodes.add(live);
     for (const { pod } of this.#podsOf(named.group)) {
-      const labels = namespaceLabels(this.#cluster, pod.namespace);
-      this.#put(live, pod.key, podKeys(named.group, this.#podIndex.indexedPod(pod.key)!, labels));
+      const namespace = namespaceOf(this.#cluster, pod.namespace);
+      this.#put(live, pod.key, podKeys(named.group, this.#podIndex.indexedPod(pod.key)!, namespace));
     }
     if (this.#withNodes.has(live)) {
       for (const name of this.#cluster.nodes.keys())

@@ -5,13 +5,15 @@ import { failClosed } from '../../model/failclosed.ts';
 import type { DecodedRule, Direction, Peer, Policy, PortMatch, Rule, Unknown } from '../../model/policy.ts';
 import { EVERY_NAMESPACE, type PodSelector } from '../../model/selector.ts';
 import { describe, type Field, UNKNOWN } from './fields.ts';
-import { readLabelSelector } from './labelselector.ts';
+import { readLabelSelector, readSubjectSelector } from './labelselector.ts';
 import { checkKeys, readName, readNamespace } from './metadata.ts';
 import { isPortName } from './names.ts';
 import { PROTOCOLS } from './protocol.ts';
 import { sizeProblem } from './size.ts';
 
 const NOT_APPLIED = 'the policy is not applied; if it was good before, its last good version stays in force';
+const SUBJECT_ISOLATED =
+  'until it is fixed, the policy isolates every pod that the rest of the selector selects, and allows them nothing';
 const BOTH_ISOLATED = 'the policy isolates its pods in both directions until it is fixed';
 const TOO_LARGE = 'the policy isolates its pods and allows nothing until it is smaller';
 const DIRECTION_CLOSED = 'no rule of this direction matches until it is fixed';
@@ -23,9 +25,12 @@ const PORT_CLOSED = 'the port matches nothing until it is fixed';
 export function decodeNetworkPolicy(object: Field): ClusterEvent | undefined {
   checkKeys(object);
   const { value, clean } = object.attempt(NOT_APPLIED, readIdentity);
-  const { name, namespace, subject } = value;
+  const { name, namespace } = value;
   if (!clean || name === undefined || namespace === undefined) return undefined;
   const id = `NetworkPolicy ${namespace}/${name}` as const;
+  const spec = object.get('spec');
+  const pods = readSubjectSelector(spec.get('podSelector'), SUBJECT_ISOLATED);
+  const subject: PodSelector = { namespaces: { kind: 'name', name: namespace }, pods }; // N3
   const policy: Policy = {
     id,
     kind: 'NetworkPolicy',
@@ -34,7 +39,7 @@ export function decodeNetworkPolicy(object: Field): ClusterEvent | undefined {
     subject,
     tier: 'networkpolicy',
   };
-  return { type: 'policy', key: id, value: withinBudget(policy, object.get('spec'), namespace) };
+  return { type: 'policy', key: id, value: withinBudget(policy, spec, namespace) };
 }
 
 /** The policy with its rules, or without any where they are more than a policy may have: then it only isolates. */
@@ -64,18 +69,13 @@ function directionsOf(
   return { ...(types.includes('Ingress') && { ingress }), ...(types.includes('Egress') && { egress }) };
 }
 
-/**
- * Which pods are meant. Where that is unreadable there is nothing that could be isolated; without a spec every pod
- * of the namespace is (N5): the API server takes such a policy, and stores it with an empty one.
- */
+/** Without a spec every pod of the namespace is meant (N5): the API server takes such a policy, and stores it with an empty one. */
 function readIdentity(object: Field) {
   const [name, namespace] = [readName(object), readNamespace(object)];
   const spec = object.get('spec');
   if (spec.isPresent) spec.requireMap();
   else spec.warning('is missing', 'the policy isolates every pod of its namespace for ingress');
-  const pods = readLabelSelector(spec.get('podSelector'));
-  const subject: PodSelector = { namespaces: { kind: 'name', name: namespace ?? '' }, pods }; // N3
-  return { name, namespace, subject };
+  return { name, namespace };
 }
 
 const POLICY_TYPES = ['Ingress', 'Egress'] as const;
