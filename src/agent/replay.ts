@@ -1,11 +1,18 @@
 /** The events that make a cluster as it is: for an engine that starts anew. */
 import type { Cluster, ClusterEvent } from '../model/cluster.ts';
 
-export function replay({ namespaces, nodes, pods, policies }: Cluster): ClusterEvent[] {
+export function replay({
+  namespaces,
+  nodes,
+  pods,
+  policies,
+  hostPorts = new Map(),
+}: Cluster): ClusterEvent[] {
   return [
     ...Array.from(namespaces, ([key, value]) => ({ type: 'namespace', key, value }) as const),
     ...Array.from(nodes, ([key, value]) => ({ type: 'node', key, value }) as const),
     ...Array.from(pods, ([key, value]) => ({ type: 'pod', key, value }) as const),
     ...Array.from(policies, ([key, value]) => ({ type: 'policy', key, value }) as const),
+    ...Array.from(hostPorts, ([key, value]) => ({ type: 'hostPort', key, value }) as const),
   ];
 }

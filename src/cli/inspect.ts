@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { podLinksIn } from '../compiler/attachedpods.ts';
 import { compile } from '../compiler/compile.ts';
+import { hostPortsIn } from '../compiler/hostports.ts';
 import { withoutGuard } from '../compiler/midstreamguard.ts';
 import { standing } from '../compiler/unknownpods.ts';
-import type { UnknownPods } from '../model/podcidrs.ts';
+import { hostPortKey } from '../model/hostport.ts';
 import { plan } from '../nft/plan/plan.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { inspectRuleset } from '../readback/inspect.ts';
@@ -41,13 +43,22 @@ async function look(options: InspectOptions): Promise<Look> {
   const expected = await findExpected('inspect', options);
   const actual = await readKernel();
   if ('missing' in expected) return { actual, comparison: expected };
-  const difference = plan(actual, desiredBy(expected, standing(actual)));
+  const difference = plan(actual, desiredBy(expected, actual));
   return { actual, comparison: { source: expected.source, difference } };
 }
 
-/** Manifests do not say what becomes of unknown pods: that is the agent's to say, and what is programmed is right. */
-function desiredBy({ cluster, node, guarded, unknownPods }: Expected, programmed: UnknownPods): Ruleset {
-  const desired = compile(cluster, node, unknownPods ?? programmed);
+/**
+ * Manifests do not say what becomes of unknown pods, nor who links pods with their node and by which ports of it: that
+ * is the agent's to say, and what is programmed is right.
+ */
+function desiredBy({ cluster, node, guarded, unknownPods }: Expected, programmed: Ruleset): Ruleset {
+  const mappings = hostPortsIn(programmed).map(mapping => [hostPortKey(mapping), mapping] as const);
+  const desired = compile(
+    { ...cluster, hostPorts: new Map(mappings) },
+    node,
+    unknownPods ?? standing(programmed),
+    podLinksIn(programmed),
+  );
   return guarded ? desired : withoutGuard(desired);
 }
 

@@ -1,10 +1,12 @@
 /** What should stand in the kernel of one node: a pure function of the cluster. */
 
 import { type Address, type Cidr, cidrContains, FAMILIES, type Family, familyOf } from '../model/address.ts';
-import { type Cluster, namespaceOf } from '../model/cluster.ts';
+import { type Cluster, namespaceLabels } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
+import type { PodLinks } from '../model/podlinks.ts';
 import { comparePolicies, type Policy } from '../model/policy.ts';
 import type { Chain, ElementKey, ElementValue, NftSet, Ruleset, Table, Verdict } from '../nft/ruleset.ts';
+import { attachedPods, type TablePart } from './attachedpods.ts';
 import { baseChains, podSets } from './base.ts';
 import { Builder } from './builder.ts';
 import { classOf, type PodClass } from './classes.ts';
@@ -21,8 +23,16 @@ export interface Placement {
   readonly chain: string;
 }
 
-/** The two tables of node `node`; `unknownPods` says what becomes of addresses that no known pod has. */
-export function compile(cluster: Cluster, node: string, unknownPods: UnknownPods = 'allow'): Ruleset {
+/**
+ * The two tables of node `node`; `unknownPods` says what becomes of addresses that no known pod has, `podLinks` who
+ * links the node's pods with it.
+ */
+export function compile(
+  cluster: Cluster,
+  node: string,
+  unknownPods: UnknownPods = 'allow',
+  podLinks: PodLinks = 'others',
+): Ruleset {
   const podIndex = new PodIndex(cluster);
   const { classes, placements } = classify(cluster, podIndex, node);
   const denied = deniedNetworks(cluster, node, unknownPods);
@@ -31,10 +41,14 @@ export function compile(cluster: Cluster, node: string, unknownPods: UnknownPods
     const builder = new Builder(family);
     for (const [name, podClass] of classes) buildClass(podClass, name, builder);
     const maps = podMaps(placements, known, family);
-    return [family, tableOf(builder, baseChains(family, denied), maps, podIndex)];
+    const attached = podLinks === 'ours' ? attachedPods(family, cluster, node) : NOTHING;
+    const base = [...baseChains(family, denied), ...attached.chains];
+    return [family, tableOf(builder, base, [...maps, ...attached.sets], podIndex)];
   });
   return { tables: new Map(tables) };
 }
+
+const NOTHING: TablePart = { chains: [], sets: [] };
 
 function classify(cluster: Cluster, podIndex: PodIndex, node: string) {
   const candidates = candidatesByNamespace(cluster);
@@ -43,8 +57,8 @@ function classify(cluster: Cluster, podIndex: PodIndex, node: string) {
   for (const indexedPod of podIndex.onNode(node)) {
     const { pod } = indexedPod;
     for (const direction of ['egress', 'ingress'] as const) {
-      const namespace = namespaceOf(cluster, pod.namespace);
-      const podClass = classOf(pod, namespace, candidates(pod.namespace), direction);
+      const labels = namespaceLabels(cluster, pod.namespace);
+      const podClass = classOf(pod, labels, candidates(pod.namespace), direction);
       if (podClass === undefined) continue;
       const chain = className(podClass);
       classes.set(chain, podClass);

@@ -1,4 +1,5 @@
 /** What keeps the kernel equal to policy: the agent, everybody who watches it, and those who forget connections. */
+
 import { release } from 'node:os';
 import type { Logger } from 'pino';
 import { Agent } from '../agent/agent.ts';
@@ -8,18 +9,26 @@ import { StaleConntrack } from '../agent/connections/staleconntrack.ts';
 import { KernelFeatures } from '../agent/kernelfeatures.ts';
 import { StatusKeeper } from '../agent/status.ts';
 import { withoutMidStreamGuard } from '../agent/withoutmidstreamguard.ts';
+import { hostPortsIn, mappingsOf } from '../compiler/hostports.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
 import { type Address, cidrContains } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
+import type { HostPortMapping } from '../model/hostport.ts';
+import { hostPortEvents } from '../model/hostportevents.ts';
 import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
+import type { PodLinks } from '../model/podlinks.ts';
 import { openConntrack } from '../netlink/conntrack/conntrack.ts';
 import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
+import { readOldHostPorts } from '../netlink/nftables/oldpodtable.ts';
 import type { LocalPods } from '../network/sandboxes/localpods.ts';
+import type { Kernel } from '../nft/kernel.ts';
 import { ownAddresses } from './ownaddresses.ts';
 
 export interface EnforcementOptions {
   readonly node: string;
   readonly unknownPods: UnknownPods;
+  /** Who links this node's pods with it. */
+  readonly podLinks: PodLinks;
   /** Open connections that policy comes to deny are cut. */
   readonly cutsConnections: boolean;
 }
@@ -35,13 +44,13 @@ export interface Enforcement {
 
 /** Throws KernelError where the kernel is of no use: now, and not when the cluster has been read. */
 export async function openEnforcement(
-  { node, unknownPods, cutsConnections }: EnforcementOptions,
+  { node, unknownPods, podLinks, cutsConnections }: EnforcementOptions,
   localPods: LocalPods,
   log: Logger,
 ): Promise<Enforcement> {
   const kernelFeatures = new KernelFeatures(release(), log);
-  const open = async () => kernelFeatures.opened(await openNftKernel());
-  (await open()).close();
+  const open = async () => kernelFeatures.opened(await openNftKernel({ podLinks }));
+  const hostPorts = await standingHostPorts(open, podLinks);
   const status = new StatusKeeper(node);
   const barrier = new CommitBarrier();
   const conntrack = () => kernelFeatures.opened(openConntrack());
@@ -49,13 +58,14 @@ export async function openEnforcement(
     ? new LiveConnections({ conntrack: conntrack(), ownAddresses, log })
     : undefined;
   const engine = () => {
-    const incremental = new Incremental(node, unknownPods);
+    const incremental = new Incremental(node, unknownPods, podLinks);
     return cutsConnections ? incremental : withoutMidStreamGuard(incremental);
   };
   const cutter = {
     committed: (committed: Parameters<LiveConnections['follow']>[0]) => live?.follow(committed),
   };
   const agent = new Agent({ open, engine, log, observers: [cutter, status, barrier] });
+  agent.note(hostPortEvents([], hostPorts));
   const vacant = () => vacantAddresses(agent.cluster, node, localPods);
   const staleConntrack = new StaleConntrack(conntrack(), vacant, log);
   return {
@@ -66,6 +76,22 @@ export async function openEnforcement(
     staleConntrack,
     ...(live !== undefined && { liveConnections: live }),
   };
+}
+
+/** The kernel alone remembers which ports of the node its pods have: they are taken over as the tables are. */
+async function standingHostPorts(
+  open: () => Promise<Kernel>,
+  podLinks: PodLinks,
+): Promise<readonly HostPortMapping[]> {
+  const kernel = await open();
+  try {
+    if (podLinks === 'others') return [];
+    const ours = hostPortsIn((await kernel.dump()).ruleset);
+    const earlier = [...(await readOldHostPorts()).values()].flatMap(mappingsOf);
+    return [...earlier, ...ours];
+  } finally {
+    kernel.close();
+  }
 }
 
 /** What this node gives to pods, and has given to none that anybody knows of. */

@@ -1,4 +1,5 @@
 /** What `sluice agent` was asked for. */
+import type { PodLinks } from '../model/podlinks.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import type { CniInstallOptions } from './cniinstall.ts';
 import type { ServeOptions } from './serve.ts';
@@ -26,6 +27,11 @@ export function checkOptions({ cniConfDir, podNetwork = 'none' }: AgentCommandOp
 /** Whether pods come to the agent itself before they start, by CNI. */
 export function attaches({ podNetwork = 'none' }: Pick<AgentCommandOptions, 'podNetwork'>): boolean {
   return podNetwork !== 'none';
+}
+
+/** Who links this node's pods with it. */
+export function podLinks({ podNetwork }: Pick<AgentCommandOptions, 'podNetwork'>): PodLinks {
+  return podNetwork === 'attach' ? 'ours' : 'others';
 }
 
 export function cutsConnections({ liveConnections = 'cut' }: AgentCommandOptions): boolean {

@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import type { ClusterEvent } from '../model/cluster.ts';
 import { LocalPods } from '../network/sandboxes/localpods.ts';
 import { type Enforcement, openEnforcement } from './enforcement.ts';
-import { type AgentCommandOptions, attaches, cutsConnections } from './options.ts';
+import { type AgentCommandOptions, attaches, cutsConnections, podLinks } from './options.ts';
 import type { PodNetworkNeeds, PodNetworkParts } from './podnetwork.ts';
 import { type AgentSource, networkCondition, openSource } from './source.ts';
 import { lateNotice, PodGate, startsOf } from './startgate.ts';
@@ -27,7 +27,12 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
   const starts = startsOf(options);
   const localPods = new LocalPods(node);
   const enforcement = await openEnforcement(
-    { node, unknownPods: starts.unknownPods, cutsConnections: cutsConnections(options) },
+    {
+      node,
+      unknownPods: starts.unknownPods,
+      podLinks: podLinks(options),
+      cutsConnections: cutsConnections(options),
+    },
     localPods,
     log,
   );

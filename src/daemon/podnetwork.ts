@@ -1,4 +1,5 @@
 /** The pod network, where the agent is to attach pods itself (`--pod-network=attach`). */
+
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Agent } from '../agent/agent.ts';
@@ -8,14 +9,15 @@ import type { StatusKeeper } from '../agent/status.ts';
 import { sleep } from '../async/sleep.ts';
 import type { PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
+import { hostPortEvents } from '../model/hostportevents.ts';
+import { OLD_POD_TABLE, removeOldPodTable } from '../netlink/nftables/oldpodtable.ts';
 import type { Admission } from '../network/attach/admission.ts';
 import { NamespaceHelper } from '../network/attach/helper.ts';
 import { NodeLinks } from '../network/attach/nodelinks.ts';
 import { PodNetwork } from '../network/attach/podnetwork.ts';
 import type { CniParts } from '../network/cni/cni.ts';
 import { NetworkError } from '../network/error.ts';
-import { HostPorts } from '../network/hostports/hostports.ts';
-import { PodTableSocket } from '../network/hostports/podtablesocket.ts';
+import { type HostPortState, HostPorts } from '../network/hostports/hostports.ts';
 import type { LocalPods } from '../network/sandboxes/localpods.ts';
 import type { Sandbox } from '../network/sandboxes/sandbox.ts';
 import { ownAddresses } from './ownaddresses.ts';
@@ -50,13 +52,12 @@ export function openPodNetwork(
   const { localPods, agent, status, onNetworkUnavailable, staleConntrack, log } = needs;
   const links = new NodeLinks();
   const helper = new NamespaceHelper();
-  const table = new PodTableSocket();
   const network = new PodNetwork({
     node,
     links,
     helper,
     ports: new HostPorts(
-      table,
+      hostPortState(needs),
       () => links.given(),
       wanted => forgetRedirected(staleConntrack, wanted),
     ),
@@ -64,8 +65,13 @@ export function openPodNetwork(
     cluster: () => agent.cluster,
     livingPods: () => livingPods(localPods, status),
     claimed: () => localPods.addresses(),
+    unprogrammed: () => unprogrammed(status),
     onNetworkUnavailable,
     log,
+  });
+  void status.firstProgrammed.then(() => {
+    network.recheck();
+    return removeEarlierTable(log);
   });
   agent.observe({
     noted: events => {
@@ -78,7 +84,6 @@ export function openPodNetwork(
     close: async () => {
       network.close();
       links.close();
-      table.close();
       await helper.close();
     },
   };
@@ -106,16 +111,54 @@ function admissionTo({ localPods, agent, status, barrier, staleConntrack }: PodN
   };
 }
 
+/** Not before its host ports, which the agent has taken over, stand in our tables. */
+async function removeEarlierTable(log: Logger): Promise<void> {
+  try {
+    if (await removeOldPodTable())
+      log.info(
+        {},
+        `removed table inet ${OLD_POD_TABLE} of an earlier version: ip sluice and ip6 sluice hold it all`,
+      );
+  } catch (error) {
+    log.warn({}, `table inet ${OLD_POD_TABLE} of an earlier version stays: ${(error as Error).message}`);
+  }
+}
+
+/** Host ports are part of what the agent keeps the kernel equal to. */
+function hostPortState({ agent, barrier }: PodNetworkNeeds): HostPortState {
+  return {
+    mappings: () => [...(agent.cluster.hostPorts?.values() ?? [])],
+    change: (remove, add) => agent.note(hostPortEvents(remove, add), { urgent: true }),
+    programmed: async () => {
+      if (await within(PATIENCE_MS, barrier.programmed())) return;
+      throw new NetworkError(
+        'unavailable',
+        `the host ports are not in force after ${PATIENCE_MS / 1000} s; the pod must wait for them`,
+      );
+    },
+  };
+}
+
+function unprogrammed(status: StatusKeeper): NetworkError | undefined {
+  const { equalAtMs, lastError } = status.status();
+  if (equalAtMs !== undefined) return undefined;
+  const why = lastError === undefined ? 'none are in force yet' : lastError;
+  return new NetworkError('unavailable', `no pod is attached without rules: ${why}`);
+}
+
 /** What is addressed to the node's own addresses, or was before it was redirected. */
 function forgetRedirected(staleConntrack: StaleConntrack, wanted: (flow: Flow) => boolean): Promise<void> {
   const own = ownAddresses();
   return staleConntrack.redirected(flow => wanted(flow) && (flow.viaService === true || own.has(flow.to)));
 }
 
-async function within(ms: number, event: Promise<void>): Promise<void> {
+/** Whether it happened in time. */
+async function within(ms: number, event: Promise<void>): Promise<boolean> {
   const waiting = new AbortController();
-  await Promise.race([event, sleep(ms, waiting.signal)]);
+  const late = sleep(ms, waiting.signal).then(() => false);
+  const happened = await Promise.race([event.then(() => true), late]);
   waiting.abort();
+  return happened;
 }
 
 function isProgrammed({ key, addresses }: Sandbox, localPods: LocalPods, status: StatusKeeper): boolean {

@@ -1,7 +1,8 @@
 /** What a cluster is, as far as policy can see it. Pure data: every source makes the same objects. */
 import type { Address } from './address.ts';
+import type { HostPortMapping } from './hostport.ts';
 import type { Policy, PolicyId, Protocol } from './policy.ts';
-import type { Labelled } from './selector.ts';
+import type { Labels } from './selector.ts';
 
 /** `namespace/name`. */
 export type PodKey = `${string}/${string}`;
@@ -12,12 +13,13 @@ export interface ContainerPort {
   readonly port: number;
 }
 
-export interface Pod extends Labelled {
+export interface Pod {
   readonly key: PodKey;
   readonly namespace: string;
   readonly name: string;
   /** As the kubelet has it; absent where nobody said. */
   readonly uid?: string | undefined;
+  readonly labels: Labels;
   /** Name of the node that runs it; empty while it is not scheduled. */
   readonly node: string;
   /** Every family's address (N51); empty until the network is attached (N50). */
@@ -31,12 +33,14 @@ export interface Pod extends Labelled {
   readonly ports: readonly ContainerPort[];
 }
 
-export interface Namespace extends Labelled {
+export interface Namespace {
   readonly name: string;
+  readonly labels: Labels;
 }
 
-export interface Node extends Labelled {
+export interface Node {
   readonly name: string;
+  readonly labels: Labels;
   /** All of status.addresses that parse as an IP (4.22). */
   readonly addresses: readonly Address[];
   readonly podCidrs: readonly string[];
@@ -50,6 +54,8 @@ export interface Cluster {
   readonly pods: ReadonlyMap<PodKey, Pod>;
   readonly nodes: ReadonlyMap<string, Node>;
   readonly policies: ReadonlyMap<PolicyId, Policy>;
+  /** Of the pods that this node's agent has attached; no policy sees them. By `hostPortKey`. */
+  readonly hostPorts?: ReadonlyMap<string, HostPortMapping>;
 }
 
 /** One object as it is now; without a value it is gone. Events carry whole objects, so repeating one is harmless. */
@@ -57,7 +63,8 @@ export type ClusterEvent =
   | { readonly type: 'namespace'; readonly key: string; readonly value?: Namespace }
   | { readonly type: 'pod'; readonly key: PodKey; readonly value?: Pod }
   | { readonly type: 'node'; readonly key: string; readonly value?: Node }
-  | { readonly type: 'policy'; readonly key: PolicyId; readonly value?: Policy };
+  | { readonly type: 'policy'; readonly key: PolicyId; readonly value?: Policy }
+  | { readonly type: 'hostPort'; readonly key: string; readonly value?: HostPortMapping };
 
 /** A Cluster that follows events. */
 export class ClusterState implements Cluster {
@@ -65,6 +72,7 @@ export class ClusterState implements Cluster {
   readonly pods = new Map<PodKey, Pod>();
   readonly nodes = new Map<string, Node>();
   readonly policies = new Map<PolicyId, Policy>();
+  readonly hostPorts = new Map<string, HostPortMapping>();
 
   apply(event: ClusterEvent): void {
     switch (event.type) {
@@ -79,6 +87,9 @@ export class ClusterState implements Cluster {
         break;
       case 'policy':
         put(this.policies, event.key, event.value);
+        break;
+      case 'hostPort':
+        put(this.hostPorts, event.key, event.value);
         break;
     }
   }
@@ -97,9 +108,9 @@ export function isSelectable(pod: Pod): boolean {
 /** The label that every namespace carries (N54). */
 export const NAMESPACE_NAME_LABEL = 'kubernetes.io/metadata.name';
 
-/** A namespace; of one that was never seen its name is known, and that it may have any other label (N68). */
-export function namespaceOf(cluster: Cluster, name: string): Namespace {
-  return cluster.namespaces.get(name) ?? { name, labels: { [NAMESPACE_NAME_LABEL]: name }, partial: true };
+/** Labels of a namespace; of one that was never seen we know its name alone. */
+export function namespaceLabels(cluster: Cluster, name: string): Labels {
+  return cluster.namespaces.get(name)?.labels ?? { [NAMESPACE_NAME_LABEL]: name };
 }
 
 /** Whether `a` rather than `b` owns an address that both report: the younger pod, then the greater key. */

@@ -10,7 +10,7 @@ import { plan } from '../../src/nft/plan/plan.ts';
 import { situationArbitrary } from '../support/cluster-arbitrary.ts';
 import { checkSituation, type Tally } from '../support/equivalence.ts';
 import { historyArbitrary } from '../support/event-arbitrary.ts';
-import { type Count, checkHistory } from '../support/replay.ts';
+import { type Count, checkHistory, enforced } from '../support/replay.ts';
 import { rulesetArbitrary } from '../support/ruleset-arbitrary.ts';
 
 const { values } = parseArgs({
@@ -28,10 +28,8 @@ const properties = {
   'evaluate equals the trace of compile': fc.property(situationArbitrary(60), situation =>
     checkSituation(situation, tally),
   ),
-  'incremental equals compile': fc.property(
-    historyArbitrary(16),
-    fc.constantFrom('allow' as const, 'deny' as const),
-    (steps, unknownPods) => checkHistory(steps, unknownPods, count),
+  'incremental equals compile': fc.property(historyArbitrary(16), enforced, (steps, how) =>
+    checkHistory(steps, how, count),
   ),
   'plan leads from any ruleset to any other': fc.asyncProperty(
     rulesetArbitrary(),

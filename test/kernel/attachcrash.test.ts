@@ -8,12 +8,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { inNamespace } from '../../src/lab/netns.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';
+import { NodeLinks } from '../../src/network/attach/nodelinks.ts';
 import { AgentProcess } from '../support/agent-process.ts';
 import { KniClient } from '../support/kniclient.ts';
 import { type Place, PodChurn } from '../support/podchurn.ts';
-import { type Books, openBooks } from '../support/podnetwork.ts';
+import { hostPortsOf } from '../support/podrules.ts';
 import { PodSite } from '../support/podsite.ts';
 
 const CIDRS = ['10.80.0.0/24', 'fd80::/64'];
@@ -28,7 +30,7 @@ const TRIED = 3;
 
 let folder: string;
 let site: PodSite;
-let books: Books;
+let links: NodeLinks;
 let places: Place[];
 const agents: AgentProcess[] = [];
 
@@ -36,7 +38,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-crash-'));
   writeFileSync(join(folder, 'cluster.json'), JSON.stringify(manifests()));
   site = await PodSite.build();
-  books = openBooks(site);
+  links = inNamespace(site.node, () => new NodeLinks());
   places = [];
   for (let index = 0; index < PLACES; index++)
     places.push({
@@ -47,7 +49,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const agent of agents) await agent.kill(); // one that lives still where the test has failed
-  books.close();
+  links.close();
   await site.close();
   rmSync(folder, { recursive: true });
 }, 120_000);
@@ -92,7 +94,7 @@ async function answeringAgent(): Promise<{ agent: AgentProcess; kni: KniClient }
 
 /** What stands is what was answered, once and nowhere else. */
 async function compareKernel(churn: PodChurn): Promise<void> {
-  const attachments = await books.links.attachments();
+  const attachments = await links.attachments();
   const given = attachments.flatMap(({ addresses }) => addresses);
   expect(new Set(given).size, 'an address that two pods have').toBe(given.length);
   expect(site.routes().sort(), 'routes without an interface').toEqual([...given, ...CIDRS].sort());
@@ -106,7 +108,7 @@ async function compareKernel(churn: PodChurn): Promise<void> {
 
 /** The rules of an agent that has just started name every address that is given out, whose it is, and no other. */
 async function compareRules(): Promise<void> {
-  const attachments = await books.links.attachments();
+  const attachments = await links.attachments();
   const given = attachments.flatMap(({ addresses, owner }) =>
     addresses.map(address => `${address} "${owner!.pod}"`),
   );
@@ -173,7 +175,7 @@ test('K4: 1,000 pods, the agent killed at any moment: no address twice, books eq
   expect(verdicts).toBeGreaterThan(20 * kills);
   const { agent, kni } = await answeringAgent();
   await churn.detachAll(kni);
-  expect([site.devices(), site.routes(), await books.table.ports()]).toEqual([[], CIDRS, []]);
+  expect([site.devices(), site.routes(), await hostPortsOf(site)]).toEqual([[], CIDRS, []]);
   await expect.poll(named, { timeout: 20_000 }).toEqual([]);
   kni.close();
   await agent.kill();

@@ -131,7 +131,7 @@ test('K6: cnitool attaches, checks, detaches and collects by sluice-cni alone', 
   expect([added.status, added.stderr]).toEqual([0, '']);
   expect(JSON.parse(added.stdout)).toMatchObject({ cniVersion: '1.1.0', ips: [{ address: '10.79.0.1/32' }] });
   expect(guarded()).toContain('10.79.0.1');
-  expect(site.exec(site.node, 'nft', ['list', 'table', 'inet', 'sluice-pods'])).toContain('8080');
+  expect(site.exec(site.node, 'nft', ['list', 'map', 'ip', 'sluice', 'host-ports'])).toContain('8080');
   expect(cnitool('check', a)).toEqual(DONE);
   expect(cnitool('add', b, 'b').status).toBe(0);
   expect(links()).toHaveLength(2);

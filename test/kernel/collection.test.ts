@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Node, PodKey } from '../../src/model/cluster.ts';
 import { GRACE_MS } from '../../src/network/attach/garbage.ts';
 import { clusterOf, openPodNetwork, type TestNetwork } from '../support/podnetwork.ts';
+import { hostPortsOf } from '../support/podrules.ts';
 import { PodSite } from '../support/podsite.ts';
 
 const NODE: Node = { name: 'worker', labels: {}, addresses: [], podCidrs: ['10.82.0.0/24', 'fd82::/64'] };
@@ -17,7 +18,7 @@ const said: string[] = [];
 
 beforeAll(async () => {
   site = await PodSite.build();
-  opened = openPodNetwork(site, 'worker', () => CLUSTER, {
+  opened = await openPodNetwork(site, 'worker', () => CLUSTER, {
     admission: { admit: async () => {}, adopt: () => {}, withdraw: id => void withdrawn.push(id) },
     livingPods: () => living,
     log: {
@@ -30,7 +31,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  opened.close();
+  await opened.close();
   await site.close();
 });
 
@@ -80,5 +81,6 @@ test('a pod that is gone, what is half made, and rules of an interface that is g
   expect(new Set(withdrawn)).toEqual(new Set([vanishes, dies, half]));
   expect(site.devices().sort()).toEqual([stays, 'somebodys'].sort());
   expect(site.podRoutes()).toEqual(['10.82.0.1', 'fd82::1']);
-  expect((await opened.table.ports()).map(({ comment }) => comment)).toEqual(['shop/stays', 'shop/stays']);
+  await opened.rules.programmed();
+  expect((await hostPortsOf(site)).map(({ owner }) => owner)).toEqual(['shop/stays', 'shop/stays']);
 });

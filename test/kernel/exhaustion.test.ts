@@ -34,7 +34,7 @@ beforeAll(async () => {
   site = await PodSite.build();
   for (const name of NAMES) await site.add(name);
   const cluster = clusterOf(NODE);
-  opened = openPodNetwork(site, 'worker', () => cluster, {
+  opened = await openPodNetwork(site, 'worker', () => cluster, {
     onNetworkUnavailable: found => writer.set(found && { reason: found.code, message: found.message }),
   });
   await opened.network.start();

@@ -44,7 +44,7 @@ beforeAll(async () => {
     ip('address', 'add', `10.90.0.${index + 1}/24`, 'dev', 'up0');
     ip('address', 'add', `fd90::${index + 1}/120`, 'dev', 'up0', 'nodad');
     ip('route', 'add', 'default', 'via', '10.90.0.254');
-    hosts.push({ site, ...openPodNetwork(site, index === 0 ? 'one' : 'two', () => cluster) });
+    hosts.push({ site, ...(await openPodNetwork(site, index === 0 ? 'one' : 'two', () => cluster)) });
   }
   for (const { network } of hosts) await network.start();
 });

@@ -4,8 +4,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { familyOf } from '../../src/model/address.ts';
 import type { Node } from '../../src/model/cluster.ts';
 import type { PodNetworkOptions } from '../../src/network/attach/podnetwork.ts';
+import { NetworkError } from '../../src/network/error.ts';
 import type { HostPort } from '../../src/network/hostports/hostport.ts';
 import { clusterOf, openPodNetwork, type TestNetwork } from '../support/podnetwork.ts';
+import { hostPortsOf } from '../support/podrules.ts';
 import { PodSite } from '../support/podsite.ts';
 
 const NODE: Node = { name: 'n', labels: {}, addresses: [], podCidrs: ['10.83.0.0/24', 'fd83::/64'] };
@@ -20,13 +22,13 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  opened?.close();
+  await opened?.close();
   await site.close();
 });
 
 async function open(rest: Partial<PodNetworkOptions> = {}): Promise<void> {
   const warn = (_: object, message: string) => void warned.push(message);
-  opened = openPodNetwork(site, 'n', () => clusterOf(NODE), { log: { info: () => {}, warn }, ...rest });
+  opened = await openPodNetwork(site, 'n', () => clusterOf(NODE), { log: { info: () => {}, warn }, ...rest });
   await opened.network.setUp().catch(() => {});
 }
 
@@ -37,34 +39,34 @@ async function attach(name: string, hostPorts: readonly HostPort[] = [], sandbox
   return opened.network.attach({ pod: `shop/${name}`, sandbox, interface: at, namespace, hostPorts });
 }
 
-/** The agent is gone, and the table is anybody's. */
+/** The agent is gone, and the tables are anybody's. */
 async function orphaned(): Promise<void> {
-  opened.close();
-  await expect.poll(() => nft('list', 'table', 'inet', 'sluice-pods')).not.toContain('owner');
+  await opened.close();
+  await expect.poll(() => nft('list', 'table', 'ip', 'sluice')).not.toContain('owner');
 }
 
 const nft = (...words: string[]) => site.exec(site.node, 'nft', words);
 const ip = (...words: string[]) => site.exec(site.node, 'ip', words);
 
-test('nobody else flushes the table, and the next agent has it as it was', async () => {
+test('nobody else flushes what pods need, and the next agent has it as it was and writes nothing', async () => {
   await open();
   await attach('web', [port(80)]);
   nft('flush', 'ruleset');
-  expect(nft('list', 'table', 'inet', 'sluice-pods')).toContain('tcp . 80 comment "shop/web"');
-  expect(() => nft('delete', 'table', 'inet', 'sluice-pods')).toThrow('Operation not permitted');
+  const before = nft('list', 'table', 'ip', 'sluice');
+  expect(before).toContain('tcp . 80 comment "shop/web"');
+  expect(() => nft('delete', 'table', 'ip', 'sluice')).toThrow('Operation not permitted');
   await orphaned();
   await open();
-  expect(nft('list', 'table', 'inet', 'sluice-pods')).toContain('flags owner');
-  expect((await opened.table.ports()).map(({ comment }) => comment)).toEqual(['shop/web', 'shop/web']);
+  expect(nft('list', 'table', 'ip', 'sluice')).toBe(before);
+  expect(opened.rules.committed).toEqual([]);
+  expect((await hostPortsOf(site)).map(({ owner }) => owner)).toEqual(['shop/web', 'shop/web']);
 });
 
-test('without its table no pod is attached, and the node says so; as soon as it can be made they are', async () => {
-  nft('add table inet sluice-pods; add chain inet sluice-pods source { type filter hook input priority 0; }');
-  await open();
-  await expect(attach('web')).rejects.toThrow('no pod is attached without its table: ');
-  expect((await opened.network.facts()).refuses).toContain('no pod is attached without its table');
-  nft('delete', 'table', 'inet', 'sluice-pods');
-  await attach('web');
+test('a node without rules says that it takes no pods, until it has some', async () => {
+  let unprogrammed: NetworkError | undefined = new NetworkError('unavailable', 'no rules yet');
+  await open({ unprogrammed: () => unprogrammed });
+  expect((await opened.network.facts()).refuses).toBe('no rules yet');
+  unprogrammed = undefined;
   expect(await opened.network.facts()).toEqual({ unreachable: [] });
 });
 
@@ -96,13 +98,13 @@ test('a set that somebody emptied keeps no port from being closed and opened', a
   await open();
   await attach('web', [port(80)]);
   await orphaned();
-  for (const set of ['own-host-ports-ip', 'own-host-ports-ip6'])
-    nft('flush', 'set', 'inet', 'sluice-pods', set);
+  for (const family of ['ip', 'ip6']) nft('flush', 'set', family, 'sluice', 'hairpins');
   await open();
   await opened.network.detach({ sandbox: 'web', interface: 'eth0' });
-  expect(await opened.table.ports()).toEqual([]);
+  await opened.rules.programmed();
+  expect(await hostPortsOf(site)).toEqual([]);
   await attach('db', [port(80)]);
-  expect(await opened.table.ports()).toHaveLength(2);
+  expect(await hostPortsOf(site)).toHaveLength(2);
 });
 
 test('a sandbox that is detached while it is being attached is gone', async () => {

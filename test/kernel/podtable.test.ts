@@ -1,4 +1,4 @@
-/** The table of attached pods: who may send as whom, and ports of the node, with real packets. */
+/** The rules of attached pods: who may send as whom, and ports of the node, with real packets. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   AF_INET,
@@ -16,14 +16,13 @@ import {
 import { inNamespace } from '../../src/lab/netns.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { socketAddress } from '../../src/lab/probe/sockaddr.ts';
-import { type Address, familyOf, parseAddress, parseCidr } from '../../src/model/address.ts';
-import { OWNED } from '../../src/netlink/nftables/ownership.ts';
+import { type Address, cidrText, familyOf, parseAddress, parseCidr } from '../../src/model/address.ts';
+import type { Node } from '../../src/model/cluster.ts';
 import { Attacher } from '../../src/network/attach/attacher.ts';
 import { NodeLinks } from '../../src/network/attach/nodelinks.ts';
 import type { HostPort } from '../../src/network/hostports/hostport.ts';
 import { HostPorts } from '../../src/network/hostports/hostports.ts';
-import { delPort, removalMessages, tableMessages } from '../../src/network/hostports/podtable.ts';
-import { PodTableSocket } from '../../src/network/hostports/podtablesocket.ts';
+import { hostPortsOf, PodRules } from '../support/podrules.ts';
 import { PodSite } from '../support/podsite.ts';
 
 const at = (text: string): Address => parseAddress(text)!;
@@ -32,13 +31,14 @@ const PLAN = {
   sources: [],
   mtu: 1500,
 };
+const NODE: Node = { name: 'n', labels: {}, addresses: [], podCidrs: PLAN.podCidrs.map(cidrText) };
 const NODE_ADDRESSES = ['10.70.0.1', 'fd70::1'].map(at);
 const OUTSIDE = ['192.0.2.9', '2001:db8::9'].map(at);
 
 let site: PodSite;
 let links: NodeLinks;
 let attacher: Attacher;
-let table: PodTableSocket;
+let rules: PodRules;
 let ports: HostPorts;
 
 beforeEach(async () => {
@@ -46,19 +46,18 @@ beforeEach(async () => {
   for (const address of NODE_ADDRESSES) site.exec(site.node, 'ip', ['address', 'add', address, 'dev', 'lo']);
   site.settle('node', NODE_ADDRESSES);
   links = inNamespace(site.node, () => new NodeLinks());
-  table = inNamespace(site.node, () => new PodTableSocket());
+  rules = await PodRules.open(site, 'n', [NODE]);
   attacher = new Attacher(links, site.helper);
   ports = new HostPorts(
-    table,
+    rules,
     () => links.given(),
     async () => {},
   );
-  await ports.setUp({ podCidrs: PLAN.podCidrs, clusterCidrs: PLAN.podCidrs });
 });
 
 afterEach(async () => {
   links.close();
-  table.close();
+  await rules.close();
   await site.close();
 });
 
@@ -74,40 +73,63 @@ const open = async (name: string, hostPort: HostPort, addresses: readonly Addres
   await ports.open(`shop/${name}`, [hostPort], addresses);
 };
 
-const list = () => site.exec(site.node, 'nft', ['list', 'table', 'inet', 'sluice-pods']);
+const list = (family = 'ip') => site.exec(site.node, 'nft', ['list', 'table', family, 'sluice']);
+const removeRules = () => {
+  for (const family of ['ip', 'ip6']) site.exec(site.node, 'nft', ['delete', 'table', family, 'sluice']);
+};
 
-test('the table of a cluster of 15000 nodes is put up, and what is refused is told', async () => {
-  const inside = Array.from({ length: 15_000 }, (_, i) => [
-    parseCidr(`10.${i >> 8}.${i & 255}.0/24`)!,
-    parseCidr(`fd00:${i.toString(16)}::/64`)!,
-  ]).flat();
-  await ports.setUp({ podCidrs: PLAN.podCidrs, clusterCidrs: inside });
-  const count = "nft list chain inet sluice-pods leaving | grep -c 'daddr .* return'";
-  expect(Number(site.exec(site.node, 'sh', ['-c', count]))).toBe(inside.length);
-  const refused = [
-    ...tableMessages({ podCidrs: [], clusterCidrs: inside }, OWNED),
-    delPort({ protocol: 'TCP', hostPort: 9, pod: at('10.0.0.9') }),
-  ];
-  await expect(table.commit(refused)).rejects.toMatchObject({ code: 'ENOENT' });
-  await ports.setUp({ podCidrs: PLAN.podCidrs, clusterCidrs: PLAN.podCidrs });
+test('the networks of 15,000 nodes are one set, replaced as a whole before any rule names it', async () => {
+  const nodes = Array.from({ length: 15_000 }, (_, i): Node => {
+    const podCidrs = [`10.${i >> 7}.${2 * (i & 127)}.0/24`, `fd00:${(2 * i).toString(16)}::/64`];
+    return { name: `n${i}`, labels: {}, addresses: [], podCidrs };
+  });
+  rules.note(nodes.map(value => ({ type: 'node', key: value.name, value })));
+  await rules.programmed();
+  expect(list().match(/set pod-networks-/g)).toHaveLength(1);
+  expect(list()).toMatch(/ip daddr @pod-networks-\w+ return/);
+  expect(list().match(/10\.\d+\.\d+\.0\/24/g)!.length).toBeGreaterThan(15_000);
+  const commits = rules.committed.length;
+  rules.note(nodes.slice(0, 5000).map(value => ({ type: 'node', key: value.name, value: { ...value } })));
+  await rules.programmed();
+  expect(rules.committed, 'nodes that say what they said before').toHaveLength(commits);
 });
 
-test('nft lists the table in its own words', () => {
-  const text = list();
-  expect(text).toContain('iifgroup 29548 fib saddr . iif oif 0 drop');
-  expect(text).toMatch(/dnat ip to meta l4proto . th dport map @host-ports-ip\b/);
-  expect(text).toMatch(/dnat ip6 to meta l4proto . th dport map @host-ports-ip6/);
+test('nft lists what pods need in its own words', () => {
+  const text = [list('ip'), list('ip6')].join('\n');
+  expect(text).toContain(
+    'iifgroup 29548 fib saddr . iif oif missing drop comment "not from an address of its own"',
+  );
+  expect(text).toMatch(/fib daddr type local dnat ip to ip protocol \. th dport map @host-ports\b/);
+  expect(text).toMatch(/fib daddr type local dnat ip6 to meta l4proto \. th dport map @host-ports\b/);
+  expect(text).toContain('iifgroup 29548 icmpv6 type nd-router-advert drop');
   expect(text).toContain('ip saddr 10.79.0.0/24 masquerade');
   expect(text).toContain('ip6 saddr fd79::/64 masquerade');
-  expect(text).toContain('ip daddr 10.79.0.0/24 return');
+  expect(text).toMatch(/ip daddr @pod-networks-\w+ return/);
 });
 
-test('to put it up again changes nothing, and leaves the host ports', async () => {
+test('what somebody takes away comes back, host ports too', async () => {
   await open('a', { protocol: 'TCP', hostPort: 80, podPort: 8080 }, await attach('a'));
   const before = list();
   expect(before).toContain('tcp . 80 comment "shop/a" : 10.79.0.1 . 8080');
-  await ports.setUp({ podCidrs: PLAN.podCidrs, clusterCidrs: PLAN.podCidrs });
+  await rules.close();
+  site.exec(site.node, 'nft', ['flush', 'chain', 'ip', 'sluice', 'leaving']);
+  rules = await PodRules.open(site, 'n', [NODE]);
   expect(list()).toBe(before);
+});
+
+test('an agent with attached pods commits nothing where nothing changed', async () => {
+  await open('a', { protocol: 'TCP', hostPort: 80, podPort: 8080 }, await attach('a'));
+  const commits = rules.committed.length;
+  rules.resync();
+  await open(
+    'a',
+    { protocol: 'TCP', hostPort: 80, podPort: 8080 },
+    (await rules.mappings()).map(({ pod }) => pod),
+  );
+  await ports.collect();
+  rules.note([{ type: 'node', key: 'n', value: { ...NODE, labels: { some: 'label' } } }]);
+  await rules.programmed();
+  expect([rules.committed.length - commits, rules.drifts]).toEqual([0, []]);
 });
 
 // Another pod's, one from outside, and one that the node has for its pods and gave to nobody.
@@ -115,7 +137,7 @@ test.each([
   ['IPv4', 0, ['192.0.2.77', '10.79.0.200']],
   ['IPv6', 1, ['2001:db8::77', 'fd79::200']],
 ] as const)(
-  'a pod that sends from an %s address that is not its own is not heard, but without the table it is',
+  'a pod that sends from an %s address that is not its own is not heard, but without the rules it is',
   async (_, family, nobodys) => {
     const [a, b, c] = [await attach('a'), await attach('b'), await attach('c')].map(own => own[family]!);
     const forged = [c!, ...nobodys.map(at)];
@@ -136,8 +158,9 @@ test.each([
       };
       expect(await heard(a!)).toBe(true);
       for (const address of forged) expect(await heard(address), address).toBe(false);
-      await table.commit(removalMessages());
-      for (const address of forged) expect(await heard(address), `${address} without the table`).toBe(true);
+      await rules.close();
+      removeRules();
+      for (const address of forged) expect(await heard(address), `${address} without the rules`).toBe(true);
     } finally {
       close(ear);
     }
@@ -160,6 +183,7 @@ test('a port of the node leads to the pod, from other pods, from itself and from
   );
   expect(await probe(site, probes)).toEqual(probes.map(() => 'open'));
   await ports.close(server);
+  await rules.programmed();
   await expect(probe(site, probes.slice(0, 2))).rejects.toThrow('ECONNREFUSED'); // by the node: nobody is there
   expect(list()).not.toContain('8080');
 });
@@ -171,15 +195,16 @@ test('a port that leads to a pod is not given to another, until the pod is gone'
   await expect(open('b', hostPort, b)).rejects.toThrow('host port 53/UDP leads to port 53 of shop/a already');
   await links.remove((await links.attachments()).find(({ owner }) => owner!.pod === 'shop/a')!.index);
   await open('b', hostPort, b);
-  expect((await table.ports()).map(({ pod }) => pod)).toEqual(b);
+  expect((await hostPortsOf(site)).map(({ pod }) => pod)).toEqual(b);
   expect(
     await new HostPorts(
-      table,
+      rules,
       async () => new Set(),
       async () => {},
     ).collect(),
   ).toHaveLength(2);
-  expect(await table.ports()).toEqual([]);
+  await rules.programmed();
+  expect(await hostPortsOf(site)).toEqual([]);
 });
 
 test('of two pods that want one port at the same time one gets it, and the other hears who has it', async () => {
@@ -200,7 +225,7 @@ test('a pod that is attached meanwhile loses no port to one that looks for dead 
   const opening = open('early', port(9), early);
   await Promise.all(pods.map(async (name, index) => open(name, port(index), await attach(name))));
   await opening;
-  expect((await table.ports()).map(({ hostPort }) => hostPort).sort()).toEqual(
+  expect((await hostPortsOf(site)).map(({ hostPort }) => hostPort).sort()).toEqual(
     [80, 81, 82, 83, 89].flatMap(hostPort => [hostPort, hostPort]),
   );
 });

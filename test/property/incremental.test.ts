@@ -3,17 +3,16 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
 import { historyArbitrary } from '../support/event-arbitrary.ts';
-import { type Count, checkHistory } from '../support/replay.ts';
+import { type Count, checkHistory, enforced } from '../support/replay.ts';
 
 /** Each is played in four variants. */
 const HISTORIES = 2_500;
 const NODE = 'n1';
-const unknownPods = fc.constantFrom('allow' as const, 'deny' as const);
 
 test('incremental equals compile after every event and for every grouping of events into flushes', () => {
   const count: Count = { flushes: 0, chains: 0 };
   fc.assert(
-    fc.property(historyArbitrary(16), unknownPods, (steps, unknown) => checkHistory(steps, unknown, count)),
+    fc.property(historyArbitrary(16), enforced, (steps, how) => checkHistory(steps, how, count)),
     { numRuns: HISTORIES },
   );
   process.stdout.write(
@@ -24,8 +23,8 @@ test('incremental equals compile after every event and for every grouping of eve
 
 test('a flush leaves what did not change the same object', () => {
   fc.assert(
-    fc.property(historyArbitrary(12), unknownPods, (steps, unknown) => {
-      const engine = new Incremental(NODE, unknown);
+    fc.property(historyArbitrary(12), enforced, (steps, { unknownPods, podLinks }) => {
+      const engine = new Incremental(NODE, unknownPods, podLinks);
       for (const { event } of steps) engine.note(event);
       const [before, after] = [engine.flush(), engine.flush()];
       for (const family of ['ip', 'ip6'] as const) {

@@ -1,6 +1,8 @@
 /** Histories of a small cluster: any object may come, change, go, come again, or be spoken of before it exists. */
 import fc from 'fast-check';
+import type { Address } from '../../src/model/address.ts';
 import type { Cluster, ClusterEvent } from '../../src/model/cluster.ts';
+import { hostPortKey } from '../../src/model/hostport.ts';
 import {
   clusterArbitrary,
   namespaceArbitrary,
@@ -43,11 +45,24 @@ const policy = fc
   .tuple(fc.constantFrom('p0', 'p1', 'p2', 'p3').chain(policyArbitrary), fc.integer({ min: 0, max: 4 }))
   .map(([value, n]) => eventOf('policy', value.id, n === 0 ? undefined : value));
 
+const hostPort = fc
+  .record({
+    protocol: fc.constantFrom('TCP' as const, 'UDP' as const),
+    hostPort: fc.constantFrom(80, 443),
+    podPort: fc.constantFrom(80, 8080),
+    pod: fc.constantFrom('10.0.0.2', 'fd00::2').map(text => text as Address),
+    owner: fc.constantFrom('a/p0', 'b/p1'),
+  })
+  .chain(mapping =>
+    gone(fc.constant(mapping)).map(value => eventOf('hostPort', hostPortKey(mapping), value)),
+  );
+
 const event: fc.Arbitrary<ClusterEvent> = fc.oneof(
   { weight: 6, arbitrary: pod },
   { weight: 2, arbitrary: namespace },
   { weight: 1, arbitrary: node },
   { weight: 5, arbitrary: policy },
+  { weight: 1, arbitrary: hostPort },
 );
 
 /** Starts from a whole cluster, so that what follows meets something. */

@@ -1,50 +1,35 @@
-/** A pod network in the namespace of a node, without an agent: policy admits every pod at once. */
+/** A pod network in the namespace of a node, and the rules that its pods need: policy admits every pod at once. */
 import { inNamespace } from '../../src/lab/netns.ts';
 import type { Cluster, Node } from '../../src/model/cluster.ts';
 import { NodeLinks } from '../../src/network/attach/nodelinks.ts';
 import { PodNetwork, type PodNetworkOptions } from '../../src/network/attach/podnetwork.ts';
 import { HostPorts } from '../../src/network/hostports/hostports.ts';
-import { PodTableSocket } from '../../src/network/hostports/podtablesocket.ts';
+import { PodRules } from './podrules.ts';
 import type { PodSite } from './podsite.ts';
 
-/** What the kernel holds of the pods of a node. */
-export interface Books {
+export interface TestNetwork {
   readonly links: NodeLinks;
-  readonly table: PodTableSocket;
-  close(): void;
-}
-
-export function openBooks(site: PodSite): Books {
-  const [links, table] = inNamespace(site.node, () => [new NodeLinks(), new PodTableSocket()] as const);
-  return {
-    links,
-    table,
-    close: () => {
-      links.close();
-      table.close();
-    },
-  };
-}
-
-export interface TestNetwork extends Books {
+  readonly rules: PodRules;
   readonly network: PodNetwork;
+  close(): Promise<void>;
 }
 
 /** It does not know which pods live, unless `rest` says so. */
-export function openPodNetwork(
+export async function openPodNetwork(
   site: PodSite,
   node: string,
   cluster: () => Cluster,
   rest: Partial<PodNetworkOptions> = {},
-): TestNetwork {
-  const books = openBooks(site);
+): Promise<TestNetwork> {
+  const links = inNamespace(site.node, () => new NodeLinks());
+  const rules = await PodRules.open(site, node, cluster().nodes.values());
   const network = new PodNetwork({
     node,
-    links: books.links,
+    links,
     helper: site.helper,
     ports: new HostPorts(
-      books.table,
-      () => books.links.given(),
+      rules,
+      () => links.given(),
       async () => {},
     ),
     admission: { admit: async () => {}, adopt: () => {}, withdraw: () => {} },
@@ -53,11 +38,12 @@ export function openPodNetwork(
     log: { info: () => {}, warn: () => {} },
     ...rest,
   });
-  const close = () => {
+  const close = async () => {
     network.close();
-    books.close();
+    links.close();
+    await rules.close();
   };
-  return { ...books, network, close };
+  return { links, rules, network, close };
 }
 
 export function clusterOf(...nodes: readonly Node[]): Cluster {

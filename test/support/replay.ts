@@ -1,24 +1,37 @@
 /** Plays a history of a cluster to the incremental engine, and holds it against `compile` at every flush. */
 
+import fc from 'fast-check';
 import { compile } from '../../src/compiler/compile.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
 import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
+import type { PodLinks } from '../../src/model/podlinks.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import type { Step } from './event-arbitrary.ts';
 
 const NODE = 'n1';
 
+/** What an agent is told beside the cluster. */
+export interface Enforced {
+  readonly unknownPods: UnknownPods;
+  readonly podLinks: PodLinks;
+}
+
+export const enforced: fc.Arbitrary<Enforced> = fc.record({
+  unknownPods: fc.constantFrom('allow', 'deny'),
+  podLinks: fc.constantFrom('ours', 'others'),
+});
+
 /** A history in all its forms: as it is, squashed, the other way round, every event doubled. All end the same. */
-export function checkHistory(steps: readonly Step[], unknownPods: UnknownPods, count: Count): void {
-  const end = replay(steps, unknownPods, count);
+export function checkHistory(steps: readonly Step[], how: Enforced, count: Count): void {
+  const end = replay(steps, how, count);
   const variants = {
     squashed: squashed(steps),
     reversed: squashed(steps).reverse(),
     doubled: steps.flatMap(step => [step, step]),
   };
   for (const [name, variant] of Object.entries(variants)) {
-    if (replay(variant, unknownPods, count) !== end) throw new Error(`${name}, the history ends otherwise`);
+    if (replay(variant, how, count) !== end) throw new Error(`${name}, the history ends otherwise`);
   }
 }
 
@@ -58,11 +71,11 @@ export interface Count {
 }
 
 /** Replays a history, and compares at every flush and at the end. */
-export function replay(steps: readonly Step[], unknownPods: UnknownPods, count: Count): string {
-  const engine = new Incremental(NODE, unknownPods);
+export function replay(steps: readonly Step[], how: Enforced, count: Count): string {
+  const engine = new Incremental(NODE, how.unknownPods, how.podLinks);
   const state = new ClusterState();
   const compare = () => {
-    const desired = compile(state, NODE, unknownPods);
+    const desired = compile(state, NODE, how.unknownPods, how.podLinks);
     count.flushes++;
     count.chains += desired.tables.get('ip')!.chains.size;
     const [got, wanted] = [text(engine.flush()), text(desired)];

@@ -1,9 +1,8 @@
 /** Takes off this node what Sluice made on it: tables, interfaces of attached pods, routes, files of the CNI plugin. */
 import { openNftKernel } from '../../netlink/nftables/nft-kernel.ts';
+import { OLD_POD_TABLE, removeOldPodTable } from '../../netlink/nftables/oldpodtable.ts';
 import { NodeLinks } from '../../network/attach/nodelinks.ts';
 import { removeList, removePlugin } from '../../network/cni/plugininstall.ts';
-import { POD_TABLE, removalMessages } from '../../network/hostports/podtable.ts';
-import { PodTableSocket, TableError } from '../../network/hostports/podtablesocket.ts';
 import type { Kernel } from '../../nft/kernel.ts';
 import { plan } from '../../nft/plan/plan.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
@@ -64,19 +63,5 @@ async function removeTables(kernel: Kernel): Promise<string[]> {
   const { ruleset, generation } = await kernel.dump();
   await kernel.commit(plan(ruleset, NOTHING), generation);
   const removed = [...ruleset.tables.keys()].map(family => `table ${family} sluice`);
-  return (await removePodTable()) ? [...removed, `table inet ${POD_TABLE}`] : removed;
-}
-
-/** What attached pods had beside policy. */
-async function removePodTable(): Promise<boolean> {
-  const socket = new PodTableSocket();
-  try {
-    await socket.commit(removalMessages());
-    return true;
-  } catch (error) {
-    if (error instanceof TableError && error.code === 'ENOENT') return false;
-    throw error;
-  } finally {
-    socket.close();
-  }
+  return (await removeOldPodTable()) ? [...removed, `table inet ${OLD_POD_TABLE}`] : removed;
 }

@@ -11,10 +11,11 @@ import {
   type Cluster,
   type ClusterEvent,
   ClusterState,
-  namespaceOf,
+  namespaceLabels,
   type PodKey,
 } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
+import type { PodLinks } from '../../model/podlinks.ts';
 import { comparePolicies, type Policy, type PolicyId } from '../../model/policy.ts';
 import type { Chain, NftSet, Ruleset, Table } from '../../nft/ruleset.ts';
 import { baseChains } from '../base.ts';
@@ -22,6 +23,7 @@ import { classOf, selects } from '../classes.ts';
 import { type Placement, podMaps, strayPod } from '../compile.ts';
 import { className } from '../program.ts';
 import { deniedNetworks } from '../unknownpods.ts';
+import { LiveAttachedPods } from './attachedpods.ts';
 import { LiveClasses } from './classes.ts';
 import { LiveGroups } from './groups.ts';
 import { type IndexedPod, PodIndex } from './podindex.ts';
@@ -41,6 +43,8 @@ export class Incremental {
   readonly #policies = new Map<PolicyId, Policy>();
   readonly #placements = new Map<PodKey, readonly Placement[]>();
   readonly #unknownPods: UnknownPods;
+  /** Of a node whose pods we link. */
+  readonly #attachedPods: LiveAttachedPods | undefined;
   /** Local pods as of the last flush: where unknown ones are denied, the maps know them all. */
   readonly #local = new Set<PodKey>();
   /** Pods of other nodes with addresses in this node's pod networks, where unknown pods are denied. */
@@ -50,10 +54,11 @@ export class Incremental {
   #podMaps: Record<Family, readonly NftSet[]>;
   #marked = emptyMarks();
 
-  constructor(node: string, unknownPods: UnknownPods = 'allow') {
+  constructor(node: string, unknownPods: UnknownPods = 'allow', podLinks: PodLinks = 'others') {
     this.cluster = this.#state;
     this.#node = node;
     this.#unknownPods = unknownPods;
+    this.#attachedPods = podLinks === 'ours' ? new LiveAttachedPods(this.#state, node) : undefined;
     this.#podIndex = new PodIndex(this.#state);
     this.#groups = new LiveGroups(this.#state, this.#podIndex);
     this.#classes = new LiveClasses(this.#groups);
@@ -78,6 +83,8 @@ export class Incremental {
     for (const name of marked.node) this.#groups.refreshNode(name);
     const renewed = marked.node.has(this.#node) && this.#renewBases();
     const strayed = this.#followStrays(renewed ? this.cluster.pods.keys() : pods);
+    this.#attachedPods?.refreshNodes(marked.node);
+    if (marked.hostPort.size > 0) this.#attachedPods?.refreshHostPorts();
     const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#local.has(key)));
     for (const id of marked.policy) for (const key of this.#changePolicy(id)) local.add(key);
     for (const key of local) this.#place(key);
@@ -99,10 +106,8 @@ export class Incremental {
     const reached = ({ pod }: IndexedPod) =>
       this.#placements
         .get(pod.key)
-        ?.some(
-          ({ podClass }) => before !== undefined && podClass.policies.some(policy => policy.id === id),
-        ) ||
-      (after !== undefined && selects(after, pod, namespaceOf(this.cluster, pod.namespace)) !== 'no');
+        ?.some(({ podClass }) => before !== undefined && podClass.policies.includes(before)) ||
+      (after !== undefined && selects(after, pod, namespaceLabels(this.cluster, pod.namespace)));
     return [...this.#podIndex.onNode(this.#node)].filter(reached).map(({ pod }) => pod.key);
   }
 
@@ -147,10 +152,10 @@ export class Incremental {
 
   #placementsOf(indexedPod: IndexedPod): Placement[] {
     const { pod } = indexedPod;
-    const namespace = namespaceOf(this.cluster, pod.namespace);
-    const candidates = [...this.#subjects.candidates(pod, namespace)].sort(comparePolicies);
+    const labels = namespaceLabels(this.cluster, pod.namespace);
+    const candidates = [...this.#subjects.candidates(pod, labels)].sort(comparePolicies);
     return DIRECTIONS.flatMap((direction): Placement[] => {
-      const podClass = classOf(pod, namespace, candidates, direction);
+      const podClass = classOf(pod, labels, candidates, direction);
       return podClass === undefined ? [] : [{ indexedPod, podClass, chain: className(podClass) }];
     });
   }
@@ -167,8 +172,18 @@ export class Incremental {
   }
 
   #table(family: Family): Table {
-    const chains = [...this.#bases[family], ...this.#classes.chains(family)];
-    const sets = [...this.#podMaps[family], ...this.#classes.sets(family), ...this.#groups.sets(family)];
+    const attached = this.#attachedPods;
+    const chains = [
+      ...this.#bases[family],
+      ...(attached?.chains(family) ?? []),
+      ...this.#classes.chains(family),
+    ];
+    const sets = [
+      ...this.#podMaps[family],
+      ...(attached?.sets(family) ?? []),
+      ...this.#classes.sets(family),
+      ...this.#groups.sets(family),
+    ];
     return { chains: byName(chains), sets: byName(sets) };
   }
 }
@@ -184,5 +199,6 @@ function emptyMarks() {
     namespace: new Set<string>(),
     node: new Set<string>(),
     policy: new Set<PolicyId>(),
+    hostPort: new Set<string>(),
   };
 }

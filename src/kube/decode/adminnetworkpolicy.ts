@@ -12,8 +12,7 @@ export function decodeAdminNetworkPolicy(object: Field): ClusterEvent | undefine
 const DIALECT: Dialect = {
   kind: 'AdminNetworkPolicy',
   specKeys: ['priority'],
-  readTier: () => 'admin',
-  readOrder: readPriority,
+  readPlace: spec => ({ tier: 'admin', order: readPriority(spec) }),
   actions: { Allow: 'accept', Deny: 'deny', Pass: 'pass' },
   egressPeers: ['namespaces', 'pods', 'nodes', 'networks', 'domainNames'],
   ...ADMIN_DIALECT,

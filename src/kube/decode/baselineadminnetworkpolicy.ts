@@ -14,8 +14,7 @@ export function decodeBaselineAdminNetworkPolicy(object: Field): ClusterEvent | 
 const DIALECT: Dialect = {
   kind: 'BaselineAdminNetworkPolicy',
   specKeys: [],
-  readTier: () => 'baseline',
-  readOrder: () => 0,
+  readPlace: () => ({ tier: 'baseline', order: 0 }),
   actions: { Allow: 'accept', Deny: 'deny' },
   egressPeers: ['namespaces', 'pods', 'nodes', 'networks'],
   ...ADMIN_DIALECT,

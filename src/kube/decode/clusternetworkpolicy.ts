@@ -13,8 +13,7 @@ export function decodeClusterNetworkPolicy(object: Field): ClusterEvent | undefi
 const DIALECT: Dialect = {
   kind: 'ClusterNetworkPolicy',
   specKeys: ['tier', 'priority'],
-  readTier: spec => readTier(spec.get('tier')),
-  readOrder: readPriority,
+  readPlace: spec => ({ tier: readTier(spec.get('tier')), order: readPriority(spec) }),
   actions: { Accept: 'accept', Deny: 'deny', Pass: 'pass' },
   egressPeers: ['namespaces', 'pods', 'nodes', 'networks', 'domainNames'],
   portsKey: 'protocols',

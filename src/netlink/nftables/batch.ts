@@ -6,7 +6,7 @@ import type { Generation } from '../../nft/kernel.ts';
 import type { Family } from '../../nft/ruleset.ts';
 import { AttributeWriter, bigEndian, type Memory } from '../wire/attributes.ts';
 import { beginMessage, endMessage, MESSAGE_HEADER, NFGEN_HEADER } from '../wire/messages.ts';
-import { NFNL_BATCH_GENID, NFPROTO, NLM_F, NLMSG } from './constants.ts';
+import { NFNL_BATCH_GENID, NFPROTO, NFPROTO_INET, NLM_F, NLMSG } from './constants.ts';
 
 // nfgenmsg.res_id of BATCH_BEGIN and BATCH_END: the subsystem.
 const NFTABLES = 10;
@@ -69,8 +69,14 @@ export class Batch {
   }
 
   /** One message about a table of `family`; `content` writes its attributes. */
-  message(type: number, flags: number, family: Family, content: (to: AttributeWriter) => void): void {
-    const start = this.#message(type, flags, NFPROTO[family], 0);
+  message(
+    type: number,
+    flags: number,
+    family: Family | 'inet',
+    content: (to: AttributeWriter) => void,
+  ): void {
+    const nfproto = family === 'inet' ? NFPROTO_INET : NFPROTO[family];
+    const start = this.#message(type, flags, nfproto, 0);
     content(this.#writer);
     endMessage(this.#writer, start);
   }

@@ -53,6 +53,9 @@ export const MSG = subsystem({
 /** nfgen_family: NFPROTO_IPV4, NFPROTO_IPV6. */
 export const NFPROTO: Readonly<Record<Family, number>> = { ip: 2, ip6: 10 };
 
+/** Tables of both families at once: none of ours is one any more (oldpodtable.ts). */
+export const NFPROTO_INET = 1;
+
 export const TABLE = { NAME: 1, FLAGS: 2, OWNER: 7 } as const;
 /** OWNER: only the socket that made the table may change it. PERSIST (6.9): it outlives the socket, without an owner. */
 export const TABLE_F = { OWNER: 2, PERSIST: 4 } as const;

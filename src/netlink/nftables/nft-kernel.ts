@@ -1,4 +1,5 @@
 /** The nf_tables of one network namespace, over raw netlink. */
+import type { PodLinks } from '../../model/podlinks.ts';
 import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } from '../../nft/kernel.ts';
 import { type MissingFeature, NO_ACK_AT_END, NO_OWNERS } from '../../nft/missingfeature.ts';
 import type { Op } from '../../nft/plan/op.ts';
@@ -18,6 +19,8 @@ export interface NftKernelOptions {
   readonly quietMs?: number;
   /** Do without these, like a kernel that lacks them. */
   readonly without?: readonly MissingFeature[];
+  /** Who links the pods of this node: what ours need, the kernel must have. */
+  readonly podLinks?: PodLinks;
 }
 
 const QUIET_MS = 60_000;
@@ -30,10 +33,11 @@ const DUMP_ATTEMPTS = 10;
 export async function openNftKernel({
   quietMs = QUIET_MS,
   without = [],
+  podLinks = 'others',
 }: NftKernelOptions = {}): Promise<Kernel> {
   try {
     // Before anything is awaited: the thread may be elsewhere by then.
-    return new NftKernel(new NetlinkSocket(NETLINK_NETFILTER), quietMs, without);
+    return new NftKernel(new NetlinkSocket(NETLINK_NETFILTER), { quietMs, without, podLinks });
   } catch (error) {
     throw error instanceof SocketError ? unusable(error.code, error) : error;
   }
@@ -51,7 +55,7 @@ class NftKernel implements Kernel {
   #waiting = 0;
   #closed = false;
 
-  constructor(socket: NetlinkSocket, quietMs: number, without: readonly MissingFeature[]) {
+  constructor(socket: NetlinkSocket, { quietMs, without, podLinks }: Required<NftKernelOptions>) {
     this.#socket = socket;
     this.#exchange = new Exchange(socket);
     this.#quiet = new ForeignWriters(quietMs, () => this.#exchange.generation());
@@ -65,7 +69,7 @@ class NftKernel implements Kernel {
         this.#ownership,
         lacks(NO_ACK_AT_END) ? 'last' : 'end',
       );
-      refuseIfUnfit(this.#exchange, this.#ownership.standing());
+      refuseIfUnfit(this.#exchange, this.#ownership.standing(), podLinks);
     } catch (error) {
       socket.close();
       throw error;

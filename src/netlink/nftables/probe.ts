@@ -1,6 +1,7 @@
 /** What this kernel can do, found out by asking it. Changes nothing. */
 import { release } from 'node:os';
 import { FAMILIES } from '../../model/address.ts';
+import type { PodLinks } from '../../model/podlinks.ts';
 import { KernelError } from '../../nft/kernel.ts';
 import { type MissingFeature, NO_ACK_AT_END, NO_OWNERS } from '../../nft/missingfeature.ts';
 import { type Family, TABLE_NAME } from '../../nft/ruleset.ts';
@@ -50,10 +51,15 @@ function knowsOwners(exchange: Asking): boolean {
 
 /**
  * Throws KernelError, of one sentence, where this kernel does not take what our rules are made of. A table that stands
- * was taken by this kernel, so that there is nothing to ask.
+ * was taken by this kernel, so that there is nothing to ask. `podLinks` says whether pods are to be linked here.
  */
-export function refuseIfUnfit(exchange: Asking, standing: readonly { readonly family: Family }[]): void {
-  const ops = sample(FAMILIES.filter(family => standing.every(table => table.family !== family)));
+export function refuseIfUnfit(
+  exchange: Asking,
+  standing: readonly { readonly family: Family }[],
+  podLinks: PodLinks = 'others',
+): void {
+  const missing = FAMILIES.filter(family => standing.every(table => table.family !== family));
+  const ops = sample(missing, podLinks === 'ours');
   if (ops.length === 0) return;
   const batch = new Batch();
   const encoder = new BatchEncoder(batch, {
@@ -70,13 +76,17 @@ export function refuseIfUnfit(exchange: Asking, standing: readonly { readonly fa
   const { errors } = exchange.commitSync(batch);
   // Somebody puts our tables up at this moment: then they are taken.
   if (errors.length === 0 || errnoName(errors[0]!.errno) === 'EEXIST') return;
-  throw unfit(refusal(errors, batch, { ops, tables: [] }));
+  throw unfit(refusal(errors, batch, { ops, tables: [] }), podLinks);
 }
 
-function unfit(cause: KernelError): KernelError {
+function unfit(cause: KernelError, podLinks: PodLinks): KernelError {
+  const more =
+    podLinks === 'ours'
+      ? ', CONFIG_NFT_CT, CONFIG_NFT_FIB_IPV4, CONFIG_NFT_FIB_IPV6, CONFIG_NFT_NAT and CONFIG_NFT_MASQ'
+      : ' and CONFIG_NFT_CT';
   return new KernelError(
     cause.code,
-    `Linux ${release()} does not take what Sluice's rules are made of (${cause.message}): what is known to do is Linux ${OLDEST_TESTED} or newer with CONFIG_NF_TABLES_IPV4, CONFIG_NF_TABLES_IPV6 and CONFIG_NFT_CT; the rules that stand stay in force`,
+    `Linux ${release()} does not take what Sluice's rules are made of (${cause.message}): what is known to do is Linux ${OLDEST_TESTED} or newer with CONFIG_NF_TABLES_IPV4, CONFIG_NF_TABLES_IPV6${more}; the rules that stand stay in force`,
     { cause },
   );
 }

@@ -6,6 +6,7 @@ import { closeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address, Cidr, Family } from '../../model/address.ts';
 import { familyOf } from '../../model/address.ts';
+import { LINK_GROUP } from '../../model/podlinks.ts';
 import type { Mac } from '../../netlink/route/rtnetlink.ts';
 import { RtnetlinkError, RtnetlinkSocket } from '../../netlink/route/rtnetlink-socket.ts';
 import { NetworkError } from '../error.ts';
@@ -13,7 +14,7 @@ import { type Attachment, deviceName, isOf, macs, type Owner, podLabel } from '.
 import type { NamespaceHelper, OpenNamespace } from './helper.ts';
 import { allocate, exhaustedText } from './ipam.ts';
 import { isListening, linkOf, type NodeLinks } from './nodelinks.ts';
-import { GROUP, nodeSteps, podSteps } from './wiring.ts';
+import { nodeSteps, podSteps } from './wiring.ts';
 
 export interface AttachRequest extends Owner {
   /** Path of the pod's network namespace. */
@@ -97,7 +98,7 @@ export class Attacher {
         name: device,
         mac: mac.node,
         mtu: plan.mtu,
-        group: GROUP,
+        group: LINK_GROUP,
         peer: { name: request.interface, mac: mac.pod, namespace: inside.namespace },
       });
     }

@@ -45,6 +45,8 @@ export interface PodNetworkOptions {
   readonly livingPods: () => ReadonlySet<PodKey> | undefined;
   /** The addresses that pods of this node have, as far as anybody tells: the kernel may have lost one. */
   readonly claimed?: () => readonly Address[];
+  /** Why no rules are in force yet, without which no pod is attached; undefined where they are. */
+  readonly unprogrammed?: () => NetworkError | undefined;
   /** Told when it changes what keeps the node from taking further pods; undefined: nothing does. */
   readonly onNetworkUnavailable?: (unavailable: NetworkError | undefined) => void;
   readonly log: NetworkLog;
@@ -70,11 +72,6 @@ export class PodNetwork {
   readonly #admitted: Admitted;
   readonly #routing: NodeRouting;
   #suspects: Suspects = new Map();
-  /** Why the table does not stand; undefined where it does. */
-  #tableless: NetworkError | undefined = new NetworkError(
-    'unavailable',
-    'the table of attached pods is not made yet',
-  );
   #plan: { readonly untilMs: number; readonly node: unknown; readonly value: Promise<NodePlan> } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
@@ -116,24 +113,14 @@ export class PodNetwork {
     }, SOON_MS).unref();
   }
 
-  /** Makes what the node needs for its pods, or makes it right: the table, and routes to the pods of other nodes. */
+  /** Makes what the node needs for its pods beside rules, or makes it right: routes to the pods of other nodes. */
   async setUp(): Promise<void> {
-    const { ports, cluster } = this.#options;
-    const nodes = [...cluster().nodes.values()];
-    const clusterCidrs = nodes.flatMap(podCidrsOf);
-    try {
-      await ports.setUp({ podCidrs: this.podCidrs(), clusterCidrs });
-      this.#tableless = undefined;
-    } catch (error) {
-      const { message } = error as Error;
-      this.#tableless = new NetworkError(
-        'unavailable',
-        `no pod is attached without its table: ${message}`,
-        error,
-      );
-      throw this.#tableless;
-    }
-    await this.#routing.follow(nodes);
+    await this.#routing.follow([...this.#options.cluster().nodes.values()]);
+  }
+
+  /** Looks again at what keeps the node from taking further pods. */
+  recheck(): void {
+    this.#unavailable.look();
   }
 
   close(): void {
@@ -155,7 +142,6 @@ export class PodNetwork {
   }
 
   async #attach(request: PodRequest): Promise<Attached> {
-    if (this.#tableless !== undefined) await this.setUp();
     const other = this.#admitted.otherThan(request);
     if (other !== undefined)
       throw new NetworkError(
@@ -247,7 +233,8 @@ export class PodNetwork {
 
   /** Why the node takes no further pod; undefined while it does. */
   async unavailable(): Promise<NetworkError | undefined> {
-    if (this.#tableless !== undefined) return this.#tableless;
+    const unprogrammed = this.#options.unprogrammed?.();
+    if (unprogrammed !== undefined) return unprogrammed;
     try {
       const { podCidrs } = await this.plan();
       const claimed = this.#options.claimed?.() ?? [];
@@ -283,10 +270,10 @@ export class PodNetwork {
   // Only while nobody is being attached: the ports of a pod that is would lead to nobody yet.
   async #collectPorts(): Promise<void> {
     const dead = await this.#options.ports.collect();
-    for (const { hostPort, protocol, comment } of dead)
+    for (const { hostPort, protocol, owner } of dead)
       this.#options.log.info(
         {},
-        `collected host port ${hostPort}/${protocol} of ${comment}: nobody has its address`,
+        `collected host port ${hostPort}/${protocol} of ${owner}: nobody has its address`,
       );
   }
 

@@ -31,8 +31,6 @@ import { aliasOf, type Owner } from './attachment.ts';
 
 /** rtm_protocol of every route that we make: `ip route show proto 115`. */
 export const PROTOCOL = 115;
-/** IFLA_GROUP of every node end: `ip link show group 29548`. */
-export const GROUP = 0x736c;
 
 export const GATEWAYS: Readonly<Record<Family, Address>> = {
   ip: parseAddress('169.254.1.1')!,

@@ -1,29 +1,29 @@
-/** Host ports of attached pods, kept in the kernel's table and nowhere else. */
-
+/** Host ports of attached pods: decided here, desired state from then on, and in the kernel as all of it. */
 import { Coalescer } from '../../async/coalescer.ts';
 import { type Address, familyOf } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
-import { OWNED } from '../../netlink/nftables/ownership.ts';
+import type { HostPortMapping } from '../../model/hostport.ts';
+import { asNetworkError, type NetworkError } from '../error.ts';
 import type { HostPort } from './hostport.ts';
-import {
-  addPort,
-  delHairpin,
-  delPort,
-  type PortElement,
-  type TableMessage,
-  type TableState,
-  tableMessages,
-} from './podtable.ts';
-import { type PodTableSocket, TableError } from './podtablesocket.ts';
 import { type PortChange, portPlan } from './portplan.ts';
 
+/** Where the mappings are kept, and made true. */
+export interface HostPortState {
+  /** As they are to be. */
+  mappings(): readonly HostPortMapping[];
+  /** Takes a change in; the kernel has it soon. */
+  change(remove: readonly HostPortMapping[], add: readonly HostPortMapping[]): void;
+  /** Settles when the kernel holds all changes before the call. Throws NetworkError where that takes too long. */
+  programmed(): Promise<void>;
+}
+
 /**
- * Each change reads what stands, and then who lives: what stands was opened for an address that was given out before.
- * So changes wait for each other, or one would take the other's ports for a dead pod's; those that wait go together.
+ * Each change asks what is mapped, and then who lives: a port was mapped to an address that was given out before. So
+ * changes wait for each other, or one would take the other's ports for a dead pod's; those that wait go together.
  */
 export class HostPorts {
-  readonly #table: PodTableSocket;
+  readonly #state: HostPortState;
   readonly #living: () => Promise<ReadonlySet<Address>>;
   readonly #forget: (wanted: (flow: Flow) => boolean) => Promise<void>;
   readonly #changes = new Coalescer((changes: readonly PortChange[]) => this.#make(changes));
@@ -33,26 +33,19 @@ export class HostPorts {
    * connections, which it leads on to where they were led first.
    */
   constructor(
-    table: PodTableSocket,
+    state: HostPortState,
     living: () => Promise<ReadonlySet<Address>>,
     forget: (wanted: (flow: Flow) => boolean) => Promise<void>,
   ) {
-    this.#table = table;
+    this.#state = state;
     this.#living = living;
     this.#forget = forget;
   }
 
-  /** Puts the table up, or makes it right. It is nobody else's to change, where the kernel knows such tables. */
-  async setUp(state: TableState): Promise<void> {
-    try {
-      await this.#table.commit(tableMessages(state, OWNED));
-    } catch (error) {
-      if (!(error instanceof TableError && error.code === 'EOPNOTSUPP')) throw error;
-      await this.#table.commit(tableMessages(state, 0));
-    }
-  }
-
-  /** The addresses' ports are these from then on. Throws NetworkError where one is another pod's. */
+  /**
+   * The addresses' ports are these from then on, in the kernel too. Throws NetworkError where one is another pod's, and
+   * where the kernel does not get them in time.
+   */
   async open(pod: PodKey, ports: readonly HostPort[], addresses: readonly Address[]): Promise<void> {
     await this.#changes.ask({ open: { pod, ports, addresses } });
   }
@@ -63,31 +56,43 @@ export class HostPorts {
   }
 
   /** Takes away what leads to nobody; answers it. */
-  collect(): Promise<readonly PortElement[]> {
+  collect(): Promise<readonly HostPortMapping[]> {
     return this.#changes.ask({});
   }
 
   /** Answers each change what led to nobody. */
-  async #make(changes: readonly PortChange[]): Promise<(readonly PortElement[] | Error)[]> {
-    const standing = await this.#table.ports();
+  async #make(changes: readonly PortChange[]): Promise<(readonly HostPortMapping[] | Error)[]> {
+    const mapped = this.#state.mappings();
     const onlyCloses = changes.every(({ close }) => close !== undefined);
-    const alive = standing.length === 0 || onlyCloses ? undefined : await this.#living();
-    const { remove, add, dead, refusals } = portPlan(standing, alive, changes);
-    const messages = [...removal(remove), ...add.flatMap(addPort)];
-    if (messages.length > 0) await this.#table.commit(messages);
-    const forgettable = [...remove, ...add].filter(({ protocol }) => protocol === 'UDP');
-    if (forgettable.length > 0) await this.#forget(flow => forgettable.some(port => isLed(flow, port)));
-    return refusals.map(refusal => refusal ?? dead);
+    const alive = mapped.length === 0 || onlyCloses ? undefined : await this.#living();
+    const { remove, add, dead, refusals } = portPlan(mapped, alive, changes);
+    if (remove.length + add.length > 0) this.#state.change(remove, add);
+    const followed = this.#forgetWhenProgrammed([...remove, ...add]);
+    // Whoever gets an address waits for its rules, and so for all that is taken away here.
+    const late = changes.some(opensPorts) ? await followed : undefined;
+    return changes.map((change, index) => refusals[index] ?? (opensPorts(change) ? late : undefined) ?? dead);
+  }
+
+  /** Answers why the kernel does not hold the mappings, where it does not. */
+  async #forgetWhenProgrammed(changed: readonly HostPortMapping[]): Promise<NetworkError | undefined> {
+    const forgettable = changed.filter(({ protocol }) => protocol === 'UDP');
+    try {
+      await this.#state.programmed();
+    } catch (error) {
+      return asNetworkError(error as Error);
+    } finally {
+      if (forgettable.length > 0) await this.#forget(flow => forgettable.some(port => isLed(flow, port)));
+    }
+    return undefined;
   }
 }
 
-function removal(elements: readonly PortElement[]): TableMessage[] {
-  const pods = new Set(elements.map(({ pod }) => pod));
-  return [...elements.map(delPort), ...[...pods].flatMap(delHairpin)];
+function opensPorts({ open }: PortChange): boolean {
+  return open !== undefined && open.ports.length > 0;
 }
 
 /** Whether a port leads such packets, or led them; those of TCP begin anew by themselves. */
-function isLed({ to, port, protocol, viaService }: Flow, element: PortElement): boolean {
-  if (protocol !== element.protocol || familyOf(to) !== familyOf(element.pod)) return false;
-  return viaService ? to === element.pod && port === element.podPort : port === element.hostPort;
+function isLed({ to, port, protocol, viaService }: Flow, mapping: HostPortMapping): boolean {
+  if (protocol !== mapping.protocol || familyOf(to) !== familyOf(mapping.pod)) return false;
+  return viaService ? to === mapping.pod && port === mapping.podPort : port === mapping.hostPort;
 }

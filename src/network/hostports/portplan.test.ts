@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Address } from '../../model/address.ts';
-import type { PortElement } from './podtable.ts';
+import type { HostPortMapping } from '../../model/hostport.ts';
 import { type PortChange, portPlan } from './portplan.ts';
 
 const at = (text: string) => text as Address;
 const A = at('10.0.0.1');
 const B = at('10.0.0.2');
-const element = (hostPort: number, pod: Address, comment: string): PortElement => ({
+const element = (hostPort: number, pod: Address, owner: string): HostPortMapping => ({
   protocol: 'TCP',
   hostPort,
   podPort: 8080,
   pod,
-  comment,
+  owner,
 });
 const open = (pod: string, address: Address, ...hostPorts: number[]): PortChange => ({
   open: {
@@ -68,7 +68,7 @@ test('changes made together leave what they leave one after the other', () => {
     );
   const living = 2;
   const alive = new Set(addresses.slice(0, living));
-  const make = (standing: readonly PortElement[], changes: readonly PortChange[]) => {
+  const make = (standing: readonly HostPortMapping[], changes: readonly PortChange[]) => {
     const { remove, add, refusals } = portPlan(standing, alive, changes);
     const ports = [...standing.filter(one => !remove.includes(one)), ...add];
     return { ports, refusals: refusals.map(refusal => refusal?.message) };

@@ -1,9 +1,9 @@
-/** What becomes of the host ports that stand, when pods come and go. */
+/** What becomes of the host ports when pods come and go. */
 import type { Address } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
+import type { HostPortMapping } from '../../model/hostport.ts';
 import { NetworkError } from '../error.ts';
 import type { HostPort } from './hostport.ts';
-import type { PortElement } from './podtable.ts';
 
 export interface PortChange {
   /** The ports that shall lead to a pod's addresses, and no others. */
@@ -17,17 +17,17 @@ export interface PortChange {
 }
 
 export interface PortPlan {
-  readonly remove: readonly PortElement[];
-  readonly add: readonly PortElement[];
+  readonly remove: readonly HostPortMapping[];
+  readonly add: readonly HostPortMapping[];
   /** Of those to be removed: what led to an address that nobody has. */
-  readonly dead: readonly PortElement[];
+  readonly dead: readonly HostPortMapping[];
   /** For each change why nothing of it is done; undefined where it is. */
   readonly refusals: readonly (NetworkError | undefined)[];
 }
 
 /** The changes one after the other. `alive` are the addresses that pods have; undefined: no matter. */
 export function portPlan(
-  standing: readonly PortElement[],
+  standing: readonly HostPortMapping[],
   alive: ReadonlySet<Address> | undefined,
   changes: readonly PortChange[],
 ): PortPlan {
@@ -49,12 +49,12 @@ export function portPlan(
 }
 
 function withOpened(
-  held: readonly PortElement[],
+  held: readonly HostPortMapping[],
   { pod, ports, addresses }: NonNullable<PortChange['open']>,
-): PortElement[] | NetworkError {
-  const comment = pod.slice(0, 120);
+): HostPortMapping[] | NetworkError {
+  const owner = pod.slice(0, 120);
   const wanted = ports.flatMap(({ protocol, hostPort, podPort }) =>
-    addresses.map(address => ({ protocol, hostPort, podPort, pod: address, comment })),
+    addresses.map(address => ({ protocol, hostPort, podPort, pod: address, owner })),
   );
   // Others lead there since somebody had the address before.
   const all = held.filter(
@@ -68,19 +68,19 @@ function withOpened(
   return all;
 }
 
-function isSame(a: PortElement, b: PortElement): boolean {
-  return isSamePort(a, b) && a.pod === b.pod && a.podPort === b.podPort && a.comment === b.comment;
+function isSame(a: HostPortMapping, b: HostPortMapping): boolean {
+  return isSamePort(a, b) && a.pod === b.pod && a.podPort === b.podPort && a.owner === b.owner;
 }
 
-function isSamePort(a: PortElement, b: PortElement): boolean {
+function isSamePort(a: HostPortMapping, b: HostPortMapping): boolean {
   return (
     a.protocol === b.protocol && a.hostPort === b.hostPort && a.pod.includes(':') === b.pod.includes(':')
   );
 }
 
-function taken({ hostPort, protocol, comment, pod: address, podPort }: PortElement, pod: PodKey) {
+function taken({ hostPort, protocol, owner, pod: address, podPort }: HostPortMapping, pod: PodKey) {
   return new NetworkError(
     'conflict',
-    `host port ${hostPort}/${protocol} leads to port ${podPort} of ${comment || address} already; ${pod} does not get it`,
+    `host port ${hostPort}/${protocol} leads to port ${podPort} of ${owner || address} already; ${pod} does not get it`,
   );
 }

@@ -1,0 +1,148 @@
+/**
+ * What pods need beside policy where this agent links them with their node. It stands in the same tables, at hooks of
+ * its own:
+ *
+ *     source          prerouting, raw  a pod that sends from an address that is not its own is dropped: the node's route
+ *                                      to the sender does not lead back to where the packet came from; and no pod tells
+ *                                      the node its routes
+ *     host-ports      prerouting       a port of the node leads to a pod; behind kube-proxy's rules, so that a Service
+ *     own-host-ports  output           keeps its port
+ *     leaving         postrouting      what leaves the cluster's pods has the node's address; so has a pod that reaches
+ *                                      itself by a port of the node
+ */
+import { type Cidr, type Family, parseCidr } from '../model/address.ts';
+import type { Cluster } from '../model/cluster.ts';
+import { podCidrsOf } from '../model/podcidrs.ts';
+import { LINK_GROUP, type PodLinks } from '../model/podlinks.ts';
+import {
+  addressIn,
+  addressInNetwork,
+  addressPairIn,
+  addressType,
+  addressTypeIs,
+  icmpTypeIs,
+  interfaceGroupIs,
+  masquerade,
+  noRouteBack,
+  redirectByPort,
+  verdict,
+} from '../nft/match.ts';
+import { type BaseHook, type Chain, MEMBER, type NftSet, type Rule, type Ruleset } from '../nft/ruleset.ts';
+import { HAIRPINS, HOST_PORTS, hostPortSets } from './hostports.ts';
+import { nameOf } from './names.ts';
+import { rangesOf, rangeText } from './networks.ts';
+
+/** What one of our tables holds of something. */
+export interface TablePart {
+  readonly chains: readonly Chain[];
+  readonly sets: readonly NftSet[];
+}
+
+export function attachedPods(family: Family, cluster: Cluster, node: string): TablePart {
+  const { chains, sets } = leavingPart(family, cluster, node);
+  return {
+    chains: [...attachChains(family), ...chains],
+    sets: [...hostPortSets(family, cluster.hostPorts?.values() ?? []), ...sets],
+  };
+}
+
+const SOURCE_CHAIN = 'source';
+
+/** Whose rules these are: of a node whose pods this agent links, or of any other. */
+export function podLinksIn({ tables }: Ruleset): PodLinks {
+  return [...tables.values()].some(({ chains }) => chains.has(SOURCE_CHAIN)) ? 'ours' : 'others';
+}
+
+/** The chains that are the same on every node. */
+export function attachChains(family: Family): Chain[] {
+  return [
+    {
+      name: SOURCE_CHAIN,
+      hook: { hook: 'prerouting', priority: RAW, policy: 'accept' },
+      rules: sourceRules(family),
+    },
+    natChain('host-ports', 'prerouting', BEHIND_DNAT, [toPod(family)]),
+    natChain('own-host-ports', 'output', BEHIND_DNAT, [...fromLoopback(family), toPod(family)]),
+  ];
+}
+
+// NF_IP_PRI_RAW; NF_IP_PRI_NAT_DST and one more; NF_IP_PRI_NAT_SRC.
+const RAW = -300;
+const BEHIND_DNAT = -99;
+const SOURCE_NAT = 100;
+
+function natChain(name: string, hook: BaseHook['hook'], priority: number, rules: readonly Rule[]): Chain {
+  return { name, hook: { type: 'nat', hook, priority, policy: 'accept' }, rules };
+}
+
+const ROUTER_ADVERTISEMENT = 134;
+const REDIRECT = 137;
+
+function sourceRules(family: Family): Rule[] {
+  const fromPod = interfaceGroupIs('iifgroup', LINK_GROUP);
+  const spoofed: Rule = {
+    exprs: [...fromPod, ...noRouteBack(), verdict('drop')],
+    comment: 'not from an address of its own',
+  };
+  const misleading = (type: number, comment: string): Rule => ({
+    exprs: [...fromPod, ...icmpTypeIs(family, type), verdict('drop')],
+    comment,
+  });
+  if (family === 'ip') return [spoofed];
+  return [
+    spoofed,
+    misleading(ROUTER_ADVERTISEMENT, 'no router advertisements from pods'),
+    misleading(REDIRECT, 'no redirects from pods'),
+  ];
+}
+
+function toPod(family: Family): Rule {
+  return { exprs: [...addressTypeIs('daddr', 'local'), ...redirectByPort(family, HOST_PORTS)] };
+}
+
+const LOOPBACK = parseCidr('127.0.0.0/8')!;
+
+function fromLoopback(family: Family): Rule[] {
+  if (family === 'ip6') return [];
+  return [
+    { exprs: [...addressInNetwork(LOOPBACK, 'daddr'), verdict('return')], comment: 'loopback stays here' },
+  ];
+}
+
+/** What depends on the networks of the nodes. */
+export function leavingPart(family: Family, { nodes }: Cluster, node: string): TablePart {
+  const ofFamily = (cidrs: readonly Cidr[]) => cidrs.filter(cidr => cidr.family === family);
+  const own = ofFamily(podCidrsOf(nodes.get(node)));
+  const networks = podNetworks(family, ofFamily([...nodes.values()].flatMap(podCidrsOf)));
+  const rules: Rule[] = [
+    { exprs: [...addressPairIn(family, HAIRPINS), masquerade()], comment: 'a pod by its own host port' },
+    {
+      exprs: [...interfaceGroupIs('oifgroup', LINK_GROUP), verdict('return')],
+      comment: 'a pod of this node',
+    },
+    ...networks.map(({ name }) => ({
+      exprs: [...addressIn(family, 'daddr', name), verdict('return')],
+      comment: 'a pod of another node',
+    })),
+    ...own.map(cidr => ({
+      exprs: [...addressInNetwork(cidr, 'saddr'), masquerade()],
+      comment: 'a pod to the world outside',
+    })),
+  ];
+  return { chains: [natChain('leaving', 'postrouting', SOURCE_NAT, rules)], sets: networks };
+}
+
+/** One set, named by what it holds: it is never changed, but replaced. None where no node has a network. */
+function podNetworks(family: Family, cidrs: readonly Cidr[]): NftSet[] {
+  const ranges = rangesOf(cidrs.map(cidr => ({ kind: 'network', cidr, except: [] }))).map(rangeText);
+  if (ranges.length === 0) return [];
+  return [
+    {
+      name: nameOf('pod-networks', ranges.join()),
+      key: [addressType(family)],
+      verdicts: false,
+      interval: true,
+      elements: new Map(ranges.map(range => [range, MEMBER])),
+    },
+  ];
+}

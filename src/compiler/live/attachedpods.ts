@@ -1,0 +1,64 @@
+/** What attached pods need, followed event by event: what did not change stays the same object. */
+import { FAMILIES, type Family } from '../../model/address.ts';
+import type { Cluster } from '../../model/cluster.ts';
+import type { Chain, NftSet } from '../../nft/ruleset.ts';
+import { attachChains, leavingPart, type TablePart } from '../attachedpods.ts';
+import { hostPortSets } from '../hostports.ts';
+
+type ByFamily<T> = Readonly<Record<Family, T>>;
+
+export class LiveAttachedPods {
+  readonly #cluster: Cluster;
+  readonly #node: string;
+  /** By node, its pod networks as text. */
+  readonly #networks = new Map<string, string>();
+  readonly #fixed: ByFamily<readonly Chain[]> = byFamily(attachChains);
+  #leaving: ByFamily<TablePart>;
+  #ports: ByFamily<readonly NftSet[]>;
+
+  constructor(cluster: Cluster, node: string) {
+    this.#cluster = cluster;
+    this.#node = node;
+    this.#leaving = this.#makeLeaving();
+    this.#ports = this.#makePorts();
+  }
+
+  /** A node that says what it said before, as nodes do all day, costs a look at its networks. */
+  refreshNodes(names: Iterable<string>): void {
+    let changed = false;
+    for (const name of names) changed = this.#noteNetworks(name) || changed;
+    if (changed) this.#leaving = this.#makeLeaving();
+  }
+
+  refreshHostPorts(): void {
+    this.#ports = this.#makePorts();
+  }
+
+  chains(family: Family): readonly Chain[] {
+    return [...this.#fixed[family], ...this.#leaving[family].chains];
+  }
+
+  sets(family: Family): readonly NftSet[] {
+    return [...this.#ports[family], ...this.#leaving[family].sets];
+  }
+
+  #noteNetworks(name: string): boolean {
+    const text = this.#cluster.nodes.get(name)?.podCidrs.join() ?? '';
+    if ((this.#networks.get(name) ?? '') === text) return false;
+    if (text === '') this.#networks.delete(name);
+    else this.#networks.set(name, text);
+    return true;
+  }
+
+  #makeLeaving(): ByFamily<TablePart> {
+    return byFamily(family => leavingPart(family, this.#cluster, this.#node));
+  }
+
+  #makePorts(): ByFamily<readonly NftSet[]> {
+    return byFamily(family => hostPortSets(family, this.#cluster.hostPorts?.values() ?? []));
+  }
+}
+
+function byFamily<T>(make: (family: Family) => T): ByFamily<T> {
+  return Object.fromEntries(FAMILIES.map(family => [family, make(family)])) as unknown as ByFamily<T>;
+}
