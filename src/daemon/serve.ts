@@ -39,14 +39,17 @@ export async function serve(
     });
   }
   if (metricsAddress !== 'none') {
-    await attempt(log, `no health and no metrics: cannot serve on ${metricsAddress}`, async () => {
-      const [{ serveHttp }, { makeMetrics }] = await Promise.all([
-        import('../rpc/http.ts'),
-        import('../rpc/metrics.ts'),
-      ]);
-      const server = await serveHttp({ address: metricsAddress, view, metrics: makeMetrics(view, totals) });
-      closers.push(() => server.close());
+    const [{ keepServing }, { makeMetrics }] = await Promise.all([
+      import('../rpc/keepserving.ts'),
+      import('../rpc/metrics.ts'),
+    ]);
+    const server = await keepServing({
+      address: metricsAddress,
+      view,
+      metrics: makeMetrics(view, totals),
+      log,
     });
+    closers.push(() => server.close());
   }
   return { close: async () => void (await Promise.allSettled(closers.map(close => close()))) };
 }

@@ -28,6 +28,26 @@ test('the gate is on where the runtime offers it, and unknown pods are denied wh
   expect(decided({ nriSocket, manifests: 'examples/shop' })).toEqual([false, 'allow']);
 });
 
+test('a gate that nobody turned off and the runtime does not offer is warned of', () => {
+  const none = join(folder, 'none.sock');
+  const statusOf = (options: object) => {
+    const lines: string[] = [];
+    const log = {
+      info: () => lines.push('info'),
+      warn: (_: object, text: string) => lines.push(`warn: ${text}`),
+    };
+    const gate = new PodGate(startsOf({ node: 'n1', nriSocket: none, ...options }), { log } as never);
+    return [gate.status().gate.kind, ...lines];
+  };
+  expect(statusOf({})).toEqual([
+    'missed',
+    expect.stringMatching(/^warn: start gate off: .*there was no .*none\.sock/),
+  ]);
+  expect(statusOf({ startGate: 'off' })).toEqual(['off', 'info']);
+  expect(statusOf({ podNetwork: 'attach' })).toEqual(['off', 'info']);
+  expect(statusOf({ manifests: 'examples/shop' })).toEqual(['off', 'info']);
+});
+
 test('who asks has what was asked for', () => {
   expect(decided({ nriSocket, startGate: 'off' })).toEqual([false, 'allow']);
   expect(decided({ startGate: 'nri', manifests: 'examples/shop' })).toEqual([true, 'deny']);

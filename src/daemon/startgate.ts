@@ -29,7 +29,14 @@ export interface Starts {
   readonly why: string;
   readonly nriSocket: string;
   readonly timeoutMs: number;
-  readonly gate: { readonly on: true } | { readonly on: false; readonly why: string };
+  readonly gate: { readonly on: true } | GateOff;
+}
+
+/** `missed`: nobody wanted it off, and nothing else makes rules before a pod starts. */
+interface GateOff {
+  readonly on: false;
+  readonly why: string;
+  readonly missed: boolean;
 }
 
 const DEFAULT_SOCKET = '/var/run/nri/nri.sock';
@@ -41,7 +48,7 @@ export function startsOf(options: StartGateOptions): Starts {
   const [unknownPods, why]: [UnknownPods, string] =
     options.unknownPods === undefined
       ? defaultOf(gate.on, options.podNetwork)
-      : [options.unknownPods, `--unknown-pods=${options.unknownPods} says so`];
+      : [options.unknownPods, `--unknown-pods=${options.unknownPods}`];
   return { unknownPods, why, nriSocket, timeoutMs, gate };
 }
 
@@ -49,17 +56,19 @@ export function startsOf(options: StartGateOptions): Starts {
 function defaultOf(gated: boolean, podNetwork: StartGateOptions['podNetwork']): [UnknownPods, string] {
   if (gated) return ['deny', 'the start gate is on'];
   if (podNetwork === 'attach') return ['deny', 'the agent itself attaches pods'];
-  if (podNetwork === 'chained') return ['deny', 'a CNI plugin tells of every pod before it starts'];
+  if (podNetwork === 'chained') return ['deny', 'the CNI plugin announces every pod before it starts'];
   return ['allow', 'the start gate is off'];
 }
 
 /** A folder of manifests has nothing to do with the pods that a runtime on this machine may run. */
-function gateOf({ startGate = 'auto', manifests }: StartGateOptions, nriSocket: string): Starts['gate'] {
+function gateOf(options: StartGateOptions, nriSocket: string): Starts['gate'] {
+  const { startGate = 'auto', manifests, podNetwork = 'none' } = options;
   if (startGate === 'nri') return { on: true };
-  if (startGate === 'off') return { on: false, why: '--start-gate=off says so' };
-  if (manifests !== undefined) return { on: false, why: 'because pods come from manifests' };
+  if (startGate === 'off') return { on: false, why: '--start-gate=off', missed: false };
+  if (manifests !== undefined) return { on: false, why: 'pods come from manifests', missed: false };
   if (existsSync(nriSocket)) return { on: true };
-  return { on: false, why: `because no runtime has NRI on: there is no ${nriSocket}` };
+  const why = `the runtime offers no NRI: there was no ${nriSocket} when the agent started`;
+  return { on: false, why, missed: podNetwork === 'none' };
 }
 
 /** What is said of such a pod in the cluster. */
@@ -88,8 +97,9 @@ export class PodGate {
     this.starts = starts;
     this.#needs = needs;
     const fields = { startGate: starts.gate.on ? 'nri' : 'off', unknownPods: starts.unknownPods };
-    if (!starts.gate.on)
-      needs.log.info(fields, `start gate off, ${starts.gate.why}; unknown pods: ${starts.unknownPods}`);
+    if (starts.gate.on) return;
+    const level = starts.gate.missed ? 'warn' : 'info';
+    needs.log[level](fields, `start gate off: ${starts.gate.why}; unknown pods: ${starts.unknownPods}`);
   }
 
   /**
@@ -123,7 +133,7 @@ export class PodGate {
 
   status(): PodStarts {
     const { gate, unknownPods, why } = this.starts;
-    if (!gate.on) return { gate: { kind: 'off', why: gate.why }, unknownPods, why };
+    if (!gate.on) return { gate: { kind: gate.missed ? 'missed' : 'off', why: gate.why }, unknownPods, why };
     const state = this.#gate?.state;
     if (state?.kind === 'connected') {
       const { name, version } = state.runtime;

@@ -260,6 +260,7 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     'unknown',
   ],
   ['start-gate: off', () => startGate(NO_GATE), 'ok'],
+  ['start-gate: missed', () => startGate({ ...NO_GATE, gate: { kind: 'missed', why: 'none' } }), 'warn'],
   ['start-gate: connected', () => startGate(GATED), 'ok'],
   ['start-gate: lost', () => startGate({ ...GATED, gate: { kind: 'lost', why: 'ENOENT' } }), 'warn'],
   ['unknown-pods: open', () => unknownPods(NO_GATE, OURS), 'ok'],
@@ -272,9 +273,9 @@ test('the checks of starting pods say which and why', () => {
     'containerd v2 waits for the rules of each pod: 3 started with them, 1 without',
   );
   expect(unknownPods(GATED, OURS).reason).toBe(
-    'denied in 10.244.1.0/24 and fd00:1::/64, because the start gate is on',
+    'unknown pod addresses: denied in 10.244.1.0/24 and fd00:1::/64 (the start gate is on)',
   );
-  expect(startGate(NO_GATE).reason).toMatch(/^off, not asked for: the first packets of a pod may pass/);
+  expect(startGate(NO_GATE).reason).toMatch(/^off \(not asked for\): the first packets of a pod may pass/);
 });
 
 test.each(CASES)('%s', (_, check, state) => {

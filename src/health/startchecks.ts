@@ -6,7 +6,7 @@ import type { Ours } from './facts.ts';
 /** What becomes of pods that start. */
 export interface PodStarts {
   readonly gate:
-    | { readonly kind: 'off'; readonly why: string }
+    | { readonly kind: 'off' | 'missed'; readonly why: string }
     | {
         readonly kind: 'connected';
         readonly runtime: string;
@@ -29,11 +29,17 @@ export function startGate({ gate, unknownPods }: PodStarts): Check {
   const name = 'start-gate';
   const meanwhile =
     unknownPods === 'deny'
-      ? 'a pod that starts is closed until the API server tells its address'
+      ? 'a pod that starts is closed until the API server reports its address'
       : 'the first packets of a pod may pass before its rules are in force';
   switch (gate.kind) {
     case 'off':
-      return verdict.ok(name, `off, ${gate.why}: ${meanwhile}`);
+      return verdict.ok(name, `off (${gate.why}): ${meanwhile}`);
+    case 'missed':
+      return verdict.warn(
+        name,
+        `off (${gate.why}): ${meanwhile}`,
+        'have the runtime offer NRI and restart the agent, or pass --start-gate=off to accept this',
+      );
     case 'lost':
       return verdict.warn(
         name,
@@ -50,14 +56,14 @@ export function startGate({ gate, unknownPods }: PodStarts): Check {
 
 export function unknownPods({ unknownPods, why }: PodStarts, { podCidrs }: Ours): Check {
   const name = 'unknown-pods';
-  if (unknownPods === 'allow') return verdict.ok(name, `open, because ${why}`);
+  if (unknownPods === 'allow') return verdict.ok(name, `unknown pod addresses: allowed (${why})`);
   if (podCidrs.length === 0) {
     return verdict.warn(
       name,
-      'to be denied, but the node has no pod CIDR: nobody knows which addresses are those of pods',
+      'unknown pod addresses should be denied, but the node has no pod CIDR to know them by',
       'have the cluster give pod CIDRs to its nodes (kube-controller-manager --allocate-node-cidrs)',
     );
   }
   const where = podCidrs.map(cidrText).join(' and ');
-  return verdict.ok(name, `denied in ${where}, because ${why}`);
+  return verdict.ok(name, `unknown pod addresses: denied in ${where} (${why})`);
 }

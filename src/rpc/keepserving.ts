@@ -1,0 +1,46 @@
+/**
+ * The probes' port, for as long as the agent lives. Any process in the node's network may have it first, a pod with
+ * hostNetwork too, and would answer the kubelet in our place: it is said, and tried again until the port is ours.
+ */
+import type { Backoff } from '../async/backoff.ts';
+import { backoffMs } from '../async/backoff.ts';
+import { sleep } from '../async/sleep.ts';
+import { type HttpOptions, type HttpServer, serveHttp } from './http.ts';
+
+export interface KeepServingOptions extends HttpOptions {
+  readonly log: {
+    info(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
+  readonly retry?: Backoff;
+}
+
+const RETRY: Backoff = { firstMs: 1_000, mostMs: 10_000 };
+
+/** After the first try; the others go on behind it. */
+export async function keepServing(options: KeepServingOptions): Promise<{ close(): Promise<void> }> {
+  const { address, log, retry = RETRY } = options;
+  const stop = new AbortController();
+  const attempt = async (): Promise<HttpServer | Error> => serveHttp(options).catch((error: Error) => error);
+  const first = await attempt();
+  if (first instanceof Error)
+    log.error({}, `no health and no metrics: cannot serve on ${address}: ${first.message}; tried again`);
+  const serving = first instanceof Error ? again() : Promise.resolve(first);
+  return {
+    close: async () => {
+      stop.abort();
+      await (await serving)?.close();
+    },
+  };
+
+  async function again(): Promise<HttpServer | undefined> {
+    for (let failures = 1; ; failures++) {
+      await sleep(backoffMs(retry, failures), stop.signal);
+      if (stop.signal.aborted) return undefined;
+      const server = await attempt();
+      if (server instanceof Error) continue;
+      log.info({}, `health and metrics are served on ${address} now`);
+      return server;
+    }
+  }
+}
