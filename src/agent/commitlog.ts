@@ -1,4 +1,5 @@
 /** What the log says of the agent's rounds: one line for each that changed something, or was the first. */
+import { layoutChange } from '../compiler/layout.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Op } from '../nft/plan/op.ts';
 import { planText } from '../nft/plan/plantext.ts';
@@ -25,10 +26,16 @@ function logCommit(log: Log, { cause, names, ops, tookMs, cluster }: Committed):
 }
 
 function commitText({ cause, names, ops }: Pick<Committed, 'cause' | 'names' | 'ops'>): string {
-  if (cause === 'start')
-    return ops.length === 0 ? 'rules in force: those in the kernel were right' : 'rules in force';
+  if (cause === 'start') return startText(ops);
   if (names.length === 0) return 'rules repaired';
   return ops.length === 0 ? `nothing to change for ${namesText(names)}` : `rules follow ${namesText(names)}`;
+}
+
+function startText(ops: readonly Op[]): string {
+  if (ops.length === 0) return 'rules in force: those in the kernel were right';
+  const layout = layoutChange(ops);
+  if (layout === undefined) return 'rules in force';
+  return `rules in force: another agent left tables of layout ${layout.from}, which are of layout ${layout.to} now`;
 }
 
 /** `Pod shop/web (gone)`. */

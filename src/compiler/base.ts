@@ -3,6 +3,7 @@ import type { Cidr, Family } from '../model/address.ts';
 import type { Direction } from '../model/policy.ts';
 import { addressType, addressVmap, CT_STATE, ctStateAny, neighbourDiscovery, verdict } from '../nft/match.ts';
 import type { BaseHook, Chain, Elements, NftSet, Rule, SetSpec } from '../nft/ruleset.ts';
+import { layoutChain } from './layout.ts';
 import { guardChain, guardOfNode, guardSet, NODE_CHAIN, toGuard } from './midstreamguard.ts';
 import { INGRESS_CHAIN } from './program.ts';
 import { unknownRules } from './unknownpods.ts';
@@ -44,6 +45,7 @@ export function baseChains(family: Family, denied: readonly Cidr[] = []): Chain[
     },
     { name: NODE_CHAIN, hook: hook('output'), rules: [guardOfNode(family)] },
     guardChain(family),
+    layoutChain(),
     // The end of every egress chain that allows: the destination's ingress still has its say.
     {
       name: INGRESS_CHAIN,

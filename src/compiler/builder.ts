@@ -1,8 +1,16 @@
 /** Collects what the classes of one family need in the kernel; what two of them share is there once. */
 import type { Family } from '../model/address.ts';
 import type { Chain, NftSet, Rule, SetSpec } from '../nft/ruleset.ts';
+import type { PodClass } from './classes.ts';
 import type { Group, NamedGroup } from './group.ts';
 import { nameOf } from './names.ts';
+
+/** Where rules are made: for which pods, in which chain, with what else they need. */
+export interface Place {
+  readonly podClass: PodClass;
+  readonly chain: string;
+  readonly builder: Builder;
+}
 
 export class Builder {
   readonly family: Family;
@@ -16,6 +24,13 @@ export class Builder {
 
   addChain(chain: Chain): void {
     this.chains.set(chain.name, chain);
+  }
+
+  /** All that another builder of the family has made. */
+  include({ chains, sets, groups }: Builder): void {
+    for (const chain of chains.values()) this.addChain(chain);
+    for (const set of sets.values()) this.addSet(set);
+    for (const group of groups.values()) this.groups.set(group.name, group);
   }
 
   addSet(set: NftSet): void {
@@ -40,6 +55,13 @@ export class Builder {
   networkSet(set: Omit<SetSpec, 'name'> & Pick<NftSet, 'elements'>): string {
     const name = nameOf('nets', JSON.stringify([this.family, ...set.elements.keys()]));
     this.addSet({ ...set, name });
+    return name;
+  }
+
+  /** The name of the interval map with these elements. */
+  intervalMap(prefix: string, { key, elements }: Pick<NftSet, 'key' | 'elements'>): string {
+    const name = nameOf(prefix, JSON.stringify([this.family, ...elements]));
+    this.addSet({ name, key, verdicts: true, interval: true, elements });
     return name;
   }
 

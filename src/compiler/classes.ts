@@ -2,12 +2,11 @@
  * A class: the local pods for which the policies of one direction say the same. They share one chain, so that a
  * pod that joins or leaves a class costs one map element.
  */
-import type { Pod } from '../model/cluster.ts';
-import type { Direction, Policy, PortMatch, Rule } from '../model/policy.ts';
-import { type Labels, selectsPod } from '../model/selector.ts';
-
-export type NamedPort = Extract<PortMatch, { kind: 'named' }>;
-export type PortRange = Extract<PortMatch, { kind: 'range' }>;
+import type { Namespace, Pod } from '../model/cluster.ts';
+import { whereUnsure } from '../model/failclosed.ts';
+import type { Direction, Policy, Rule } from '../model/policy.ts';
+import type { NamedPort, PortRange } from '../model/ports.ts';
+import { type Match, matchPod } from '../model/selector.ts';
 
 export interface PodClass {
   readonly direction: Direction;
@@ -21,31 +20,49 @@ export interface PodClass {
 
 /**
  * The class of a pod in a direction, or undefined where no policy affects it. `policies` are candidates in order
- * of precedence; `labels` are those of the pod's namespace.
+ * of precedence; `namespace` is the pod's.
  */
 export function classOf(
   pod: Pod,
-  labels: Labels,
+  namespace: Namespace,
   policies: readonly Policy[],
   direction: Direction,
 ): PodClass | undefined {
-  const chosen = policies.filter(policy => policy[direction] !== undefined && selects(policy, pod, labels));
+  const chosen = policies.flatMap(policy => {
+    if (policy[direction] === undefined) return [];
+    const match = selects(policy, pod, namespace);
+    return match === 'no' ? [] : [match === 'yes' ? policy : whereUnsure(policy)];
+  });
   return chosen.length === 0 ? undefined : makeClass(pod, direction, chosen);
 }
 
-export function selects({ subject }: Policy, pod: Pod, labels: Labels): boolean {
-  return selectsPod(subject, pod, labels);
+export function selects({ subject }: Policy, pod: Pod, namespace: Namespace): Match {
+  return matchPod(subject, pod, namespace);
 }
 
 function makeClass(pod: Pod, direction: Direction, policies: readonly Policy[]): PodClass {
   const resolve = (port: NamedPort) => resolveOn(pod, port);
-  const ports = direction === 'ingress' ? namedPorts(policies.flatMap(policy => policy.ingress ?? [])) : [];
-  const key = JSON.stringify([
-    direction,
-    policies.map(({ id }) => id),
-    ports.map(port => [port, resolve(port)]),
-  ]);
+  const ports = direction === 'ingress' ? resolvedPorts(policies, resolve) : [];
+  const key = JSON.stringify([direction, policies.map(idOf), ports]);
   return { direction, policies, resolve, key };
+}
+
+function idOf({ id, unsure }: Policy): string {
+  return unsure ? `${id} or not` : id;
+}
+
+/** What the named ports of the policies' ingress mean, those that mean something, in a stable order. */
+export function resolvedPorts(
+  policies: readonly Policy[],
+  resolve: PodClass['resolve'],
+): readonly (readonly [NamedPort, readonly PortRange[]])[] {
+  const named = new Map<string, NamedPort>();
+  for (const { ingress = [] } of policies)
+    for (const [key, port] of namedPorts(ingress)) named.set(key, port);
+  return [...named.entries()]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, port]) => [port, resolve(port)] as const)
+    .filter(([, ranges]) => ranges.length > 0);
 }
 
 function resolveOn(pod: Pod, { name, protocol }: NamedPort): readonly PortRange[] {
@@ -55,13 +72,17 @@ function resolveOn(pod: Pod, { name, protocol }: NamedPort): readonly PortRange[
     .sort((a, b) => a.first - b.first || (a.protocol < b.protocol ? -1 : 1));
 }
 
-/** Each named port of the rules once, in a stable order. */
-function namedPorts(rules: readonly Rule[]): NamedPort[] {
-  const found = new Map<string, NamedPort>();
+const found = new WeakMap<readonly Rule[], ReadonlyMap<string, NamedPort>>();
+
+/** Each named port of the rules once: asked for every pod that a policy selects. */
+function namedPorts(rules: readonly Rule[]): ReadonlyMap<string, NamedPort> {
+  const known = found.get(rules);
+  if (known !== undefined) return known;
+  const named = new Map<string, NamedPort>();
   for (const { ports } of rules) {
-    for (const port of ports === 'any' ? [] : ports) {
-      if (port.kind === 'named') found.set(`${port.name}/${port.protocol ?? ''}`, port);
-    }
+    for (const port of ports === 'any' ? [] : ports)
+      if (port.kind === 'named') named.set(`${port.name}/${port.protocol ?? ''}`, port);
   }
-  return [...found.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, port]) => port);
+  found.set(rules, named);
+  return named;
 }

@@ -1,7 +1,7 @@
 /** What should stand in the kernel of one node: a pure function of the cluster. */
 
 import { type Address, type Cidr, cidrContains, FAMILIES, type Family, familyOf } from '../model/address.ts';
-import { type Cluster, namespaceLabels } from '../model/cluster.ts';
+import { type Cluster, namespaceOf } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { PodLinks } from '../model/podlinks.ts';
 import { comparePolicies, type Policy } from '../model/policy.ts';
@@ -57,8 +57,8 @@ function classify(cluster: Cluster, podIndex: PodIndex, node: string) {
   for (const indexedPod of podIndex.onNode(node)) {
     const { pod } = indexedPod;
     for (const direction of ['egress', 'ingress'] as const) {
-      const labels = namespaceLabels(cluster, pod.namespace);
-      const podClass = classOf(pod, labels, candidates(pod.namespace), direction);
+      const namespace = namespaceOf(cluster, pod.namespace);
+      const podClass = classOf(pod, namespace, candidates(pod.namespace), direction);
       if (podClass === undefined) continue;
       const chain = className(podClass);
       classes.set(chain, podClass);

@@ -3,28 +3,31 @@
  * means the same peers. A pod that comes or goes costs one element for each group that holds it.
  */
 import { type Address, type Family, familyOf } from '../model/address.ts';
-import type { Pod } from '../model/cluster.ts';
-import type { Peer, Protocol } from '../model/policy.ts';
-import { type PodSelector, podSelectorText, selectorText } from '../model/selector.ts';
+import type { Namespace } from '../model/cluster.ts';
+import type { Peer } from '../model/policy.ts';
+import {
+  type LabelSelector,
+  type PodSelector,
+  podSelectorText,
+  selectorText,
+  selectsPod,
+} from '../model/selector.ts';
 import { addressType } from '../nft/match.ts';
 import { type ElementKey, type Elements, type ElementValue, MEMBER, type SetSpec } from '../nft/ruleset.ts';
-import type { PodIndex } from './live/podindex.ts';
+import { EVERY_POD } from './broadpeers.ts';
+import type { IndexedPod, PodIndex } from './live/podindex.ts';
+import { endpointsText, type NamedPortPeers, namedPortKeys } from './namedportpeers.ts';
 import { clip } from './names.ts';
 
 export type MemberPeer = Extract<Peer, { kind: 'pods' | 'nodes' }>;
 
-/** Pods that have a container port of this name, each under the numbers that it gives to it (N30, N31, C27). */
-export interface NamedPortPeer {
-  readonly selector: PodSelector;
-  readonly port: string;
-  readonly protocol?: Protocol;
-}
-
 export type Group =
-  /** Elements are addresses. */
+  /** Addresses of whom any of the peers means. */
   | { readonly kind: 'peers'; readonly peers: readonly MemberPeer[] }
-  /** Elements are `address . protocol . port`. */
-  | { readonly kind: 'named'; readonly peers: readonly NamedPortPeer[] };
+  /** Addresses of the pods in the scope that none of the selectors selects. */
+  | { readonly kind: 'others'; readonly scope: PodSelector; readonly selectors: readonly PodSelector[] }
+  /** `address . protocol . port` of pods that have a container port of a name. */
+  | { readonly kind: 'named'; readonly peers: readonly NamedPortPeers[] };
 
 /** A group under the name that it has in both tables. */
 export interface NamedGroup {
@@ -36,50 +39,83 @@ export function groupSet({ name, group }: NamedGroup, family: Family): SetSpec {
   const address = addressType(family);
   return {
     name,
-    key: group.kind === 'peers' ? [address] : [address, 'inet_proto', 'inet_service'],
+    key: group.kind === 'named' ? [address, 'inet_proto', 'inet_service'] : [address],
     verdicts: false,
     interval: false,
     comment: clip(groupText(group)),
   };
 }
 
+// A comment has no room for more.
+const MOST_NAMED = 20;
+
 function groupText(group: Group): string {
-  return group.kind === 'peers'
-    ? group.peers.map(memberText).join('; ')
-    : group.peers.map(({ selector, port }) => `port ${port} of ${podSelectorText(selector)}`).join('; ');
+  switch (group.kind) {
+    case 'peers':
+      return group.peers.slice(0, MOST_NAMED).map(memberText).join('; ');
+    case 'others': {
+      const selected = group.selectors.slice(0, MOST_NAMED).map(podSelectorText).join('; ');
+      return `${podSelectorText(group.scope)} but ${selected}`;
+    }
+    case 'named':
+      return group.peers.slice(0, MOST_NAMED).map(endpointsText).join('; ');
+  }
 }
 
 function memberText(peer: MemberPeer): string {
   return peer.kind === 'pods' ? podSelectorText(peer.selector) : `nodes ${selectorText(peer.selector)}`;
 }
 
+/** Every pod that the group may hold is selected by one of these. */
+export function podSelectorsOf(group: Group): readonly PodSelector[] {
+  switch (group.kind) {
+    case 'peers':
+      return group.peers.flatMap(peer => (peer.kind === 'pods' ? [peer.selector] : []));
+    case 'others':
+      return [group.scope];
+    case 'named':
+      return group.peers.flatMap(({ selectors, networks }) =>
+        networks.length > 0 ? [EVERY_POD] : selectors,
+      );
+  }
+}
+
+/** The nodes that the group holds are those that one of these selects. */
+export function nodeSelectorsOf(group: Group): readonly LabelSelector[] {
+  if (group.kind !== 'peers') return [];
+  return group.peers.flatMap(peer => (peer.kind === 'nodes' ? [peer.selector] : []));
+}
+
+const NO_KEYS: readonly ElementKey[] = [];
+
+/** What a pod puts into the group's sets: mostly its own list of addresses. `namespace` is its own. */
+export function podKeys(group: Group, indexedPod: IndexedPod, namespace: Namespace): readonly ElementKey[] {
+  const { pod, addresses } = indexedPod;
+  const selects = (selector: PodSelector) => selectsPod(selector, pod, namespace);
+  switch (group.kind) {
+    case 'peers':
+      return group.peers.some(peer => peer.kind === 'pods' && selects(peer.selector)) ? addresses : NO_KEYS;
+    case 'others':
+      return selects(group.scope) && !group.selectors.some(selects) ? addresses : NO_KEYS;
+    case 'named':
+      return namedPortKeys(group.peers, indexedPod, namespace);
+  }
+}
+
 export function groupElements(group: Group, family: Family, podIndex: PodIndex): Elements {
   const elements = new Map<ElementKey, ElementValue>();
-  const add = (key: ElementKey) => elements.set(key, MEMBER);
-  for (const peer of group.peers) {
-    if ('port' in peer) {
-      for (const { pod, addresses } of podIndex.select(peer.selector)) {
-        for (const address of ofFamily(addresses, family)) namedPortKeys(peer, pod, address).forEach(add);
-      }
-    } else if (peer.kind === 'pods') {
-      for (const { addresses } of podIndex.select(peer.selector)) ofFamily(addresses, family).forEach(add);
-    } else {
-      for (const { addresses } of podIndex.selectNodes(peer.selector))
-        ofFamily(addresses, family).forEach(add);
+  const add = (keys: readonly ElementKey[]) => {
+    // A key begins with its address, so that it tells its family.
+    for (const key of keys) if (familyOf(key as Address) === family) elements.set(key, MEMBER);
+  };
+  for (const selector of podSelectorsOf(group)) {
+    for (const indexedPod of podIndex.select(selector)) {
+      // What one of the peers selects is a member of their union.
+      const isMember = group.kind === 'peers';
+      add(isMember ? indexedPod.addresses : podKeys(group, indexedPod, podIndex.namespaceOf(indexedPod)));
     }
   }
+  for (const selector of nodeSelectorsOf(group))
+    for (const { addresses } of podIndex.selectNodes(selector)) add(addresses);
   return elements;
-}
-
-function ofFamily(addresses: readonly Address[], family: Family): readonly Address[] {
-  return addresses.filter(address => familyOf(address) === family);
-}
-
-/** `10.0.0.1 . tcp . 8080` for every container port of the pod that bears the name. */
-export function namedPortKeys({ port, protocol }: NamedPortPeer, pod: Pod, address: Address): ElementKey[] {
-  return pod.ports
-    .filter(
-      candidate => candidate.name === port && (protocol === undefined || candidate.protocol === protocol),
-    )
-    .map(candidate => `${address} . ${candidate.protocol.toLowerCase()} . ${candidate.port}`);
 }

@@ -13,26 +13,46 @@ export type NetworkPeer = Extract<Peer, { kind: 'network' }>;
 
 /** The union of the peers, each without its exceptions (N20), as ranges in order that neither meet nor touch. */
 export function rangesOf(peers: readonly NetworkPeer[]): AddressRange[] {
-  return merge(peers.flatMap(({ cidr, except }) => except.map(cidrRange).reduce(cut, [cidrRange(cidr)])));
+  return merge(peers.flatMap(withoutExceptions));
 }
 
-function cut(ranges: AddressRange[], hole: AddressRange): AddressRange[] {
-  return ranges.flatMap(range =>
-    [
-      { ...range, last: min(range.last, hole.first - 1n) },
-      { ...range, first: max(range.first, hole.last + 1n) },
-    ].filter(({ first, last }) => first <= last),
-  );
+/** One sweep over the exceptions in order: what lies between them is left. */
+function withoutExceptions({ cidr, except }: NetworkPeer): AddressRange[] {
+  const { family, first, last } = cidrRange(cidr);
+  if (except.length === 0) return [{ family, first, last }];
+  const left: AddressRange[] = [];
+  let next = first;
+  for (const hole of merge(except.filter(hole => hole.family === family).map(cidrRange))) {
+    if (hole.first > next) left.push({ family, first: next, last: min(last, hole.first - 1n) });
+    next = max(next, hole.last + 1n);
+    if (next > last) return left;
+  }
+  return [...left, { family, first: next, last }];
 }
 
 function merge(ranges: AddressRange[]): AddressRange[] {
   const merged: AddressRange[] = [];
-  for (const range of ranges.sort((a, b) => (a.first < b.first ? -1 : 1))) {
+  for (const range of ranges.sort(byFirst)) {
     const before = merged.at(-1);
     if (before === undefined || range.first > before.last + 1n) merged.push(range);
     else merged[merged.length - 1] = { ...before, last: max(before.last, range.last) };
   }
   return merged;
+}
+
+function byFirst(a: AddressRange, b: AddressRange): number {
+  return a.first < b.first ? -1 : a.first > b.first ? 1 : 0;
+}
+
+/** Whether one of these ranges, which `rangesOf` made of peers of one family, holds the address. */
+export function holds(ranges: readonly AddressRange[], address: bigint): boolean {
+  let [low, high] = [0, ranges.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ranges[middle]!.last < address) low = middle + 1;
+    else high = middle;
+  }
+  return low < ranges.length && ranges[low]!.first <= address;
 }
 
 /** `10.0.0.0/8` where the range is a network, else `10.0.0.0-10.0.0.9`. */

@@ -7,8 +7,9 @@ import { policyLabel } from '../model/policy.ts';
 import type { Rule, Verdict } from '../nft/ruleset.ts';
 import type { Builder } from './builder.ts';
 import type { PodClass } from './classes.ts';
-import { commentOf, nameOf } from './names.ts';
-import type { SourcedRule } from './peers.ts';
+import { type SourcedRule, sourcedRules } from './labelled.ts';
+import { clip, commentOf, nameOf } from './names.ts';
+import { isLarge, policyChain } from './policychain.ts';
 import { type Run, runRules } from './run.ts';
 
 /** Where an egress-allowed packet goes on; ends in a verdict, so that `goto` it never comes back. */
@@ -43,13 +44,17 @@ export function buildClass(podClass: PodClass, name: string, builder: Builder): 
 
 /** Nothing after a rule without a condition is ever asked: a reader need not look for a case where it is. */
 function untilDecided(rules: readonly Rule[]): readonly Rule[] {
-  const decides = rules.findIndex(({ exprs }) => exprs.length === 1);
+  const decides = rules.findIndex(
+    ({ exprs: [first] }) => first?.kind === 'verdict' && first.verdict.kind !== 'jump',
+  );
   return decides < 0 ? rules : rules.slice(0, decides + 1);
 }
 
 interface TierRuns {
   readonly tier: Tier;
   readonly policies: readonly Policy[];
+  /** Those of them that have chains of their own. */
+  readonly large: readonly Policy[];
   readonly runs: readonly ActionRun[];
 }
 
@@ -64,17 +69,15 @@ function tiersOf(podClass: PodClass): [TierRuns | undefined, TierRuns | undefine
   return [tier('admin'), tier('networkpolicy') ?? tier('baseline')];
 }
 
-function runsOf({ policies, direction }: PodClass, tier: Tier): TierRuns | undefined {
+function runsOf(podClass: PodClass, tier: Tier): TierRuns | undefined {
+  const { policies, direction } = podClass;
   const chosen = policies.filter(policy => policy.tier === tier);
   if (chosen.length === 0) return undefined;
-  const rules = chosen.flatMap(policy =>
-    (policy[direction] ?? []).map(rule => ({ rule, label: `${policyLabel(policy)} ${ruleLabel(rule)}` })),
-  );
-  return { tier, policies: chosen, runs: inRuns(rules) };
-}
-
-function ruleLabel({ path, name }: PolicyRule): string {
-  return name === undefined ? path : `${path} ${name}`;
+  // NetworkPolicies only ever allow, so that their order does not matter. In the other tiers it does.
+  const large = tier === 'networkpolicy' ? chosen.filter(policy => isLarge(policy, podClass)) : [];
+  const others = large.length === 0 ? chosen : chosen.filter(policy => !large.includes(policy));
+  const rules = others.flatMap(policy => sourcedRules(policy, direction));
+  return { tier, policies: chosen, large, runs: inRuns(rules) };
 }
 
 function inRuns(rules: readonly SourcedRule[]): ActionRun[] {
@@ -95,8 +98,14 @@ function tierRules(tier: TierRuns, podClass: PodClass, chain: string, builder: B
   const isolated = `isolated by ${commentOf(tier.policies.map(policyLabel))}`;
   return [
     ...rules,
+    ...tier.large.map(policy => jumpTo(policyChain(policy, podClass, allowed, builder), policy)),
     { exprs: [{ kind: 'verdict', verdict: { kind: 'drop' } }], comment: isolated.slice(0, 120) },
   ];
+}
+
+function jumpTo(chain: string, policy: Policy): Rule {
+  const verdict = { kind: 'jump', chain } as const;
+  return { exprs: [{ kind: 'verdict', verdict }], comment: clip(policyLabel(policy)) };
 }
 
 /**
@@ -121,7 +130,7 @@ function actionRules(
   const runs = tier.runs.map(
     ({ action, rules }): Run => ({ verdict: verdicts[action], mostCompares, rules }),
   );
-  return runs.flatMap(run => runRules(run, podClass, chain, builder));
+  return runs.flatMap(run => runRules(run, { podClass, chain, builder }));
 }
 
 /** What an allowed packet of the direction does next. */

@@ -2,20 +2,17 @@
  * A run: rules that follow one another in precedence and have the same action, so that their order does not
  * matter. It becomes one look-up by port, and one for each group of peers that is allowed on any port.
  */
-import type { PortMatch, Protocol } from '../model/policy.ts';
-import { destinationPort, protocolIs, protocolPortVmap } from '../nft/match.ts';
-import type { ElementKey, ElementValue, Expr, Rule, Verdict } from '../nft/ruleset.ts';
-import type { Builder } from './builder.ts';
-import type { NamedPort, PodClass } from './classes.ts';
-import { getOrMake } from './live/podindex.ts';
+import { destinationPort, protocolIs } from '../nft/match.ts';
+import type { Expr, Rule, Verdict } from '../nft/ruleset.ts';
+import type { Builder, Place } from './builder.ts';
+import type { PodClass } from './classes.ts';
+import { type LabelledPeers, labelsOf, type PeerMatch, type SourcedRule } from './labelled.ts';
+import { namedPeerMatches } from './namedports.ts';
 import { commentOf } from './names.ts';
-import {
-  type LabelledPeers,
-  namedPeerMatches,
-  type PeerMatch,
-  peerMatchesOf,
-  type SourcedRule,
-} from './peers.ts';
+import { peerMatchesOf } from './peers.ts';
+import { isExact, isRange, l4, type PortGroup, portGroupsOf } from './portgroups.ts';
+import { exactPortMap, portRangeMaps } from './portmaps.ts';
+import { lookedUpTogether, type NumberedRule, numberedRules } from './rulesofrun.ts';
 
 export interface Run {
   /** What happens to a packet that a rule of the run matches. */
@@ -25,112 +22,40 @@ export interface Run {
   readonly rules: readonly SourcedRule[];
 }
 
-/** Destination ports that a set of rules shares. */
-interface PortGroup {
-  readonly ports: Exclude<PortMatch, NamedPort> | 'any';
-  readonly peerLists: LabelledPeers[];
-}
-
-// Expanding a range costs an element a port; a range by two compares costs 19 ns a packet (measured).
-const WIDEST_EXPANDED_RANGE = 64;
+/** Up to so many ranges are compared one by one, 19 ns each; an interval map of ten costs 173 ns (measured). */
+const MOST_RANGES = 9;
 
 /** Kernel rules that give the run's verdict to what its rules match, and let everything else fall through. */
-export function runRules(run: Run, podClass: PodClass, chain: string, builder: Builder): Rule[] {
-  const portGroups = portGroupsOf(run.rules, podClass);
-  const anyPort = portGroups.get('any')?.peerLists ?? [];
-  const unconditional = anyPort.filter(({ peers }) => peers === 'any').map(({ label }) => label);
-  if (unconditional.length > 0) return [ruleOf([], run.verdict, unconditional)];
-  const others = [...portGroups.values()];
-  const exact = others.filter(isExact);
-  const mapped = new Set(exact.length > run.mostCompares ? exact : []);
+export function runRules(run: Run, place: Place): Rule[] {
+  const rules = numberedRules(run.rules, place.podClass);
+  const unconditional = rules.filter(({ ports, peers }) => ports === 'any' && peers === 'any');
+  if (unconditional.length > 0) return [ruleOf([], run.verdict, labelsOf(unconditional))];
   return [
-    ...exactPortRules(mapped, run, podClass, chain, builder),
-    ...others.flatMap(portGroup =>
-      mapped.has(portGroup) ? [] : portRules(portGroup, run, podClass, builder),
-    ),
-    ...namedPortRules(run, podClass, builder),
+    ...lookedUpTogether(rules).flatMap(together => rulesByPort(together, run, place)),
+    ...namedPortRules(run, place),
   ];
 }
 
-function portGroupsOf(rules: readonly SourcedRule[], podClass: PodClass): Map<string, PortGroup> {
-  const portGroups = new Map<string, PortGroup>();
-  for (const { rule, label } of rules) {
-    if (rule.peers !== 'any' && rule.peers.length === 0) continue;
-    for (const ports of rule.ports === 'any'
-      ? ['any' as const]
-      : rule.ports.flatMap(port => expand(port, podClass))) {
-      const key = portGroupKey(ports);
-      const portGroup = portGroups.get(key);
-      if (portGroup === undefined) portGroups.set(key, { ports, peerLists: [{ label, peers: rule.peers }] });
-      else portGroup.peerLists.push({ label, peers: rule.peers });
-    }
-  }
-  return portGroups;
-}
-
-/** Named ports of a destination that we know (ingress) become numbers; narrow ranges become single ports. */
-function expand(port: PortMatch, podClass: PodClass): Exclude<PortMatch, NamedPort>[] {
-  switch (port.kind) {
-    case 'protocol':
-      return [port];
-    case 'named':
-      return podClass.direction === 'ingress' ? [...podClass.resolve(port)] : [];
-    case 'range': {
-      const width = port.last - port.first + 1;
-      if (width <= 0) return []; // C26: a range that ends before it starts matches nothing.
-      if (width > WIDEST_EXPANDED_RANGE) return [port];
-      return Array.from({ length: width }, (_, i) => ({
-        ...port,
-        first: port.first + i,
-        last: port.first + i,
-      }));
-    }
-  }
-}
-
-function portGroupKey(ports: PortGroup['ports']): string {
-  if (ports === 'any') return 'any';
-  return ports.kind === 'protocol' ? ports.protocol : `${ports.protocol} ${ports.first}-${ports.last}`;
-}
-
-function isExact({ ports }: PortGroup): boolean {
-  return ports !== 'any' && ports.kind === 'range' && ports.first === ports.last;
-}
-
-/** `meta l4proto . th dport vmap @…-ports`: only tcp, udp and sctp are in it, so ICMP never matches by accident. */
-function exactPortRules(
-  portGroups: Iterable<PortGroup>,
-  run: Run,
-  podClass: PodClass,
-  chain: string,
-  builder: Builder,
-): Rule[] {
-  const elements = new Map<ElementKey, ElementValue>();
-  // The ports of one rule have the same peers, and those may be thousands.
-  const values = new Map<string, ElementValue>();
-  const numbers = new Map<LabelledPeers['peers'], number>();
-  const keyOf = ({ label, peers }: LabelledPeers) =>
-    `${getOrMake(numbers, peers, () => numbers.size)} ${label}`;
-  for (const { ports, peerLists } of portGroups) {
-    const { protocol, first } = ports as Extract<PortMatch, { kind: 'range' }>;
-    const value = getOrMake(values, peerLists.map(keyOf).join('\n'), () => {
-      const verdict = verdictFor(peerLists, run, podClass, builder);
-      return verdict === undefined ? {} : { verdict, comment: commentOf(labels(peerLists)) };
-    });
-    if (value.verdict !== undefined) elements.set(`${l4(protocol)} . ${first}`, value);
-  }
-  if (elements.size === 0) return [];
-  const name = builder.uniqueSetName(`${chain}-ports`);
-  builder.addSet({ name, key: ['inet_proto', 'inet_service'], verdicts: true, interval: false, elements });
-  return [{ exprs: protocolPortVmap(builder.family, name) }];
+function rulesByPort(rules: readonly NumberedRule[], run: Run, place: Place): Rule[] {
+  const groups = portGroupsOf(rules);
+  const exact = groups.filter(isExact);
+  const ranges = groups.filter(isRange);
+  const verdict = (peerLists: readonly LabelledPeers[]) => verdictFor(peerLists, run, place);
+  const inMap = exact.length > run.mostCompares ? exact : [];
+  const maps = ranges.length > MOST_RANGES ? portRangeMaps(ranges, place, verdict) : undefined;
+  const mapped = new Set<PortGroup>([...inMap, ...(maps === undefined ? [] : ranges)]);
+  return [
+    ...exactPortMap(inMap, place, verdict),
+    ...(maps ?? []),
+    ...groups.flatMap(group => (mapped.has(group) ? [] : portRules(group, run, place))),
+  ];
 }
 
 /** What happens to a packet on these ports: the run's verdict, or a look at its peers first; undefined: nothing. */
 function verdictFor(
-  peerLists: LabelledPeers[],
+  peerLists: readonly LabelledPeers[],
   run: Run,
-  podClass: PodClass,
-  builder: Builder,
+  { podClass, builder }: Place,
 ): Verdict | undefined {
   if (peerLists.some(({ peers }) => peers === 'any')) return run.verdict;
   const peerMatches = peerMatchesOf(peerLists, podClass.direction, builder);
@@ -145,15 +70,16 @@ function peerChain(peerMatches: PeerMatch[], run: Run, { direction }: PodClass, 
 }
 
 /** All ports of a protocol, a wide range, or any port at all. */
-function portRules({ ports, peerLists }: PortGroup, run: Run, podClass: PodClass, builder: Builder): Rule[] {
+function portRules({ ports, peerLists }: PortGroup, run: Run, { podClass, builder }: Place): Rule[] {
   const match = portMatch(ports, builder);
-  if (peerLists.some(({ peers }) => peers === 'any')) return [ruleOf(match, run.verdict, labels(peerLists))];
+  if (peerLists.some(({ peers }) => peers === 'any'))
+    return [ruleOf(match, run.verdict, labelsOf(peerLists))];
   const peerMatches = peerMatchesOf(peerLists, podClass.direction, builder);
   if (peerMatches.length <= 1 || match.length === 0) {
     return peerMatches.map(({ match: peer, labels }) => ruleOf([...match, ...peer], run.verdict, labels));
   }
   const chain = peerChain(peerMatches, run, podClass, builder);
-  return [ruleOf(match, { kind: 'jump', chain }, labels(peerLists))];
+  return [ruleOf(match, { kind: 'jump', chain }, labelsOf(peerLists))];
 }
 
 /** The port before the protocol: a packet to another port is sent on after one compare. */
@@ -164,19 +90,11 @@ function portMatch(ports: PortGroup['ports'], { family }: Builder): Expr[] {
 }
 
 /** Egress: the destination pod says what the name means, so its address and port are looked up together (N30). */
-function namedPortRules(run: Run, { direction }: PodClass, builder: Builder): Rule[] {
-  if (direction === 'ingress') return [];
+function namedPortRules(run: Run, { podClass, builder }: Place): Rule[] {
+  if (podClass.direction === 'ingress') return [];
   return namedPeerMatches(run.rules, builder).map(({ match, labels }) => ruleOf(match, run.verdict, labels));
 }
 
 function ruleOf(match: readonly Expr[], verdict: Verdict, labels: readonly string[]): Rule {
   return { exprs: [...match, { kind: 'verdict', verdict }], comment: commentOf(labels) };
-}
-
-function labels(peerLists: readonly LabelledPeers[]): string[] {
-  return peerLists.map(({ label }) => label);
-}
-
-function l4(protocol: Protocol): 'tcp' | 'udp' | 'sctp' {
-  return protocol.toLowerCase() as 'tcp' | 'udp' | 'sctp';
 }

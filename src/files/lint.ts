@@ -1,9 +1,9 @@
 /** What is wrong with a cluster as a whole, though each of its objects can be read. All of it is a warning. */
 import { type Cidr, cidrContains, cidrText } from '../model/address.ts';
-import { type Cluster, isSelectable, namespaceLabels, type Pod } from '../model/cluster.ts';
+import { type Cluster, isSelectable, namespaceOf, type Pod } from '../model/cluster.ts';
 import { comparePolicies, type Policy, type Rule } from '../model/policy.ts';
 import type { Problem } from '../model/problem.ts';
-import { matchesLabels, matchesNamespace } from '../model/selector.ts';
+import { matchesLabels, matchNamespace } from '../model/selector.ts';
 
 export function lintCluster(cluster: Cluster, services: readonly Cidr[]): readonly Problem[] {
   const policies = [...cluster.policies.values()].toSorted(comparePolicies);
@@ -38,14 +38,14 @@ function podWithoutAddress(pod: Pod): readonly Problem[] {
 const ALWAYS_THERE = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
 function missingNamespace(policy: Policy, cluster: Cluster): readonly Problem[] {
-  const namespace = namespaceOf(policy);
+  const namespace = ownNamespace(policy);
   if (namespace === undefined || cluster.namespaces.has(namespace) || ALWAYS_THERE.includes(namespace))
     return [];
   const message = `"${namespace}" does not exist`;
   return [warning(policy.id, 'metadata.namespace', message, 'the policy selects no pod until it does')];
 }
 
-function namespaceOf({ kind, name }: Policy): string | undefined {
+function ownNamespace({ kind, name }: Policy): string | undefined {
   return kind === 'NetworkPolicy' ? name.slice(0, name.indexOf('/')) : undefined;
 }
 
@@ -54,7 +54,7 @@ function emptySubject(policy: Policy, cluster: Cluster): readonly Problem[] {
   const { namespaces, pods } = policy.subject;
   const candidates = [...cluster.pods.values()].filter(
     pod =>
-      matchesNamespace(namespaces, pod.namespace, namespaceLabels(cluster, pod.namespace)) &&
+      matchNamespace(namespaces, pod.namespace, namespaceOf(cluster, pod.namespace)) !== 'no' &&
       isSelectable(pod),
   );
   if (candidates.length === 0 || candidates.some(pod => matchesLabels(pods, pod.labels))) return [];

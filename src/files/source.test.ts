@@ -43,7 +43,7 @@ describe('watchManifests()', () => {
   });
 
   test('of a policy that cannot be read says that the first read is not complete', async () => {
-    await write('a.yaml', policy('one').replace('podSelector: {}', 'podSelector: everything'));
+    await write('a.yaml', policy('one').replace('name: one', 'name: One'));
     expect(await start()).toEqual({ complete: false });
   });
 

@@ -2,7 +2,7 @@
 import type { Address } from './address.ts';
 import type { HostPortMapping } from './hostport.ts';
 import type { Policy, PolicyId, Protocol } from './policy.ts';
-import type { Labels } from './selector.ts';
+import type { Labelled } from './selector.ts';
 
 /** `namespace/name`. */
 export type PodKey = `${string}/${string}`;
@@ -13,13 +13,12 @@ export interface ContainerPort {
   readonly port: number;
 }
 
-export interface Pod {
+export interface Pod extends Labelled {
   readonly key: PodKey;
   readonly namespace: string;
   readonly name: string;
   /** As the kubelet has it; absent where nobody said. */
   readonly uid?: string | undefined;
-  readonly labels: Labels;
   /** Name of the node that runs it; empty while it is not scheduled. */
   readonly node: string;
   /** Every family's address (N51); empty until the network is attached (N50). */
@@ -33,14 +32,12 @@ export interface Pod {
   readonly ports: readonly ContainerPort[];
 }
 
-export interface Namespace {
+export interface Namespace extends Labelled {
   readonly name: string;
-  readonly labels: Labels;
 }
 
-export interface Node {
+export interface Node extends Labelled {
   readonly name: string;
-  readonly labels: Labels;
   /** All of status.addresses that parse as an IP (4.22). */
   readonly addresses: readonly Address[];
   readonly podCidrs: readonly string[];
@@ -108,9 +105,9 @@ export function isSelectable(pod: Pod): boolean {
 /** The label that every namespace carries (N54). */
 export const NAMESPACE_NAME_LABEL = 'kubernetes.io/metadata.name';
 
-/** Labels of a namespace; of one that was never seen we know its name alone. */
-export function namespaceLabels(cluster: Cluster, name: string): Labels {
-  return cluster.namespaces.get(name)?.labels ?? { [NAMESPACE_NAME_LABEL]: name };
+/** A namespace; of one that was never seen its name is known, and that it may have any other label (N68). */
+export function namespaceOf(cluster: Cluster, name: string): Namespace {
+  return cluster.namespaces.get(name) ?? { name, labels: { [NAMESPACE_NAME_LABEL]: name }, partial: true };
 }
 
 /** Whether `a` rather than `b` owns an address that both report: the younger pod, then the greater key. */

@@ -2,10 +2,41 @@
  * The one place where a part that nobody can read is given a meaning. Nothing that is unknown ever opens
  * traffic: an accept with a bad part matches nothing, a deny or pass with a bad part denies (C22, C23, 4.10).
  */
-import type { DecodedRule, Peer, PortMatch, Rule, Tier, Unknown } from './policy.ts';
+import type { DecodedRule, Direction, Peer, Policy, PortMatch, Rule, Tier, Unknown } from './policy.ts';
 
 export function failClosed(rule: DecodedRule, tier: Tier): Rule {
   return tier === 'networkpolicy' ? withoutUnknownParts(rule) : wholeRuleDecides(rule);
+}
+
+/**
+ * What a policy says to a pod of which nobody knows whether it is selected (N68): a NetworkPolicy isolates it and
+ * allows nothing; of a cluster policy, what denies counts, and to pass by may be to pass by a denial, so it denies.
+ * The same object for the same policy.
+ */
+export function whereUnsure(policy: Policy): Policy {
+  const known = policy.unsure ? policy : unsure.get(policy);
+  if (known !== undefined) return known;
+  const { ingress: _, egress: __, ...frame } = policy;
+  const closed: Policy = {
+    ...frame,
+    unsure: true,
+    ...closedIn(policy, 'ingress'),
+    ...closedIn(policy, 'egress'),
+  };
+  unsure.set(policy, closed);
+  return closed;
+}
+
+const unsure = new WeakMap<Policy, Policy>();
+
+function closedIn(policy: Policy, direction: Direction): Partial<Record<Direction, readonly Rule[]>> {
+  const rules = policy[direction];
+  if (rules === undefined) return {};
+  if (policy.tier === 'networkpolicy') return { [direction]: [] };
+  const denials = rules.filter(({ action }) => action !== 'accept');
+  return denials.length === 0
+    ? {}
+    : { [direction]: denials.map(rule => ({ ...rule, action: 'deny' as const })) };
 }
 
 /** NetworkPolicy: entries are alternatives that only ever allow, so a bad one is dropped and the others count (N24, N32). */

@@ -23,6 +23,14 @@ export class MultiMap<K, V extends object> {
     if (found === undefined) return NONE;
     return found instanceof Set ? found : [found];
   }
+
+  /** Of all keys; a value comes once for each key that it has. */
+  *values(): Generator<V> {
+    for (const found of this.#entries.values()) {
+      if (found instanceof Set) yield* found;
+      else yield found;
+    }
+  }
 }
 
 const NONE: Iterable<never> = [];

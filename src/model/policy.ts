@@ -32,6 +32,8 @@ export interface Policy {
   /** Priority within the tier, lower first (C11); 0 where the kind has none. */
   readonly order: number;
   readonly subject: PodSelector;
+  /** Only what holds although nobody knows whether the subject means the pod in question: see `whereUnsure`. */
+  readonly unsure?: true;
   /** Absent: this policy does not affect the direction (N2, C10). Present and empty: no rule matches. */
   readonly ingress?: readonly Rule[];
   readonly egress?: readonly Rule[];

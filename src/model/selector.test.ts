@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { matchesMany } from './manyrequirements.ts';
 import { type Labels, matchesLabels, type Operator, podSelectorText, selectorText } from './selector.ts';
 
 const one = (key: string, operator: Operator, ...values: string[]) => ({
@@ -46,5 +48,24 @@ test('selectorText() writes what kubectl reads', () => {
   expect(selectorText({ requirements })).toBe('app=web,tier in (a, b),env!=dev,x,!y');
   expect(podSelectorText({ namespaces: { kind: 'name', name: 'shop' }, pods: one('app', 'In', 'web') })).toBe(
     'pods app=web in namespace shop',
+  );
+});
+
+test('matchesMany() says of any selector what its requirements say one by one', () => {
+  const word = fc.constantFrom('a', 'b', 'constructor');
+  const requirement = fc.record({
+    key: word,
+    operator: fc.constantFrom<Operator>('In', 'NotIn', 'Exists', 'DoesNotExist'),
+    values: fc.array(word, { minLength: 1, maxLength: 2 }),
+  });
+  const labels = fc.array(fc.tuple(word, word)).map(pairs => Object.fromEntries(pairs));
+  fc.assert(
+    fc.property(fc.array(requirement, { maxLength: 4 }), labels, (requirements, labels) => {
+      const oneByOne = requirements.every(requirement =>
+        matchesLabels({ requirements: [requirement] }, labels),
+      );
+      expect(matchesMany({ requirements }, labels)).toBe(oneByOne);
+    }),
+    { numRuns: 2_000 },
   );
 });

@@ -1,20 +1,11 @@
 /** Label selectors as `apimachinery/pkg/labels` means them, and the selection of pods by namespace and label. */
+import type { Labelled, LabelSelector, Labels, Operator, Requirement } from './labels.ts';
+import { matchesMany } from './manyrequirements.ts';
 
-export type Labels = Readonly<Record<string, string>>;
+export type { Labelled, LabelSelector, Labels, Operator, Requirement };
 
-export type Operator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
-
-export interface Requirement {
-  readonly key: string;
-  readonly operator: Operator;
-  /** At least one for In and NotIn, none for Exists and DoesNotExist. */
-  readonly values: readonly string[];
-}
-
-/** All requirements hold (N55). No requirement at all selects everything (N58). */
-export interface LabelSelector {
-  readonly requirements: readonly Requirement[];
-}
+/** Whether a selector means something. `unknown` allows nothing, and denies all the same (N68). */
+export type Match = 'yes' | 'no' | 'unknown';
 
 export const EVERYTHING: LabelSelector = { requirements: [] };
 
@@ -27,13 +18,21 @@ export type NamespaceSelector =
 export interface PodSelector {
   readonly namespaces: NamespaceSelector;
   readonly pods: LabelSelector;
+  /** Whom a rule means by it: those whom it selects for sure (where nothing is said), all whom it may, or the rest. */
+  readonly among?: 'possible' | 'unsure';
 }
 
 export const EVERY_NAMESPACE: NamespaceSelector = { kind: 'labels', selector: EVERYTHING };
 
 export function matchesLabels(selector: LabelSelector, labels: Labels): boolean {
-  return selector.requirements.every(requirement => holds(requirement, labels));
+  const { requirements } = selector;
+  if (requirements.length > FEW || requirements.some(({ values }) => values.length > FEW))
+    return matchesMany(selector, labels);
+  return requirements.every(requirement => holds(requirement, labels));
 }
+
+/** Longer lists are asked by key, so that it costs what the labels are and not what the selector is. */
+const FEW = 8;
 
 function holds({ key, operator, values }: Requirement, labels: Labels): boolean {
   // Own properties only: a label may be called `constructor`.
@@ -50,17 +49,45 @@ function holds({ key, operator, values }: Requirement, labels: Labels): boolean 
   }
 }
 
-export function matchesNamespace(selector: NamespaceSelector, name: string, labels: Labels): boolean {
-  return selector.kind === 'name' ? selector.name === name : matchesLabels(selector.selector, labels);
+export function matchLabels(selector: LabelSelector, labelled: Labelled): Match {
+  if (labelled.partial) return matchPartly(selector, labelled.labels);
+  if (!matchesLabels(selector, labelled.labels)) return 'no';
+  return selector.unreadable ? 'unknown' : 'yes';
 }
 
-/** Whether the selector selects a pod with this namespace and these labels; `namespaceLabels` are its namespace's. */
-export function selectsPod(
+/** A requirement on a label that may be there or not neither holds nor fails. */
+function matchPartly({ requirements, unreadable }: LabelSelector, labels: Labels): Match {
+  const known = requirements.filter(({ key }) => Object.hasOwn(labels, key));
+  if (!known.every(requirement => holds(requirement, labels))) return 'no';
+  return known.length < requirements.length || unreadable ? 'unknown' : 'yes';
+}
+
+export function matchNamespace(selector: NamespaceSelector, name: string, namespace: Labelled): Match {
+  if (selector.kind === 'labels') return matchLabels(selector.selector, namespace);
+  return selector.name === name ? 'yes' : 'no';
+}
+
+/** Whether the selector selects a pod of this namespace. */
+export function matchPod(
   { namespaces, pods }: PodSelector,
-  pod: { readonly namespace: string; readonly labels: Labels },
-  namespaceLabels: Labels,
+  pod: Labelled & { readonly namespace: string },
+  namespace: Labelled,
+): Match {
+  const match = matchNamespace(namespaces, pod.namespace, namespace);
+  if (match === 'no') return 'no';
+  const own = matchLabels(pods, pod);
+  return match === 'yes' ? own : own === 'no' ? 'no' : 'unknown';
+}
+
+/** Whether a rule that has this selector means a pod of this namespace. */
+export function selectsPod(
+  selector: PodSelector,
+  pod: Labelled & { readonly namespace: string },
+  namespace: Labelled,
 ): boolean {
-  return matchesNamespace(namespaces, pod.namespace, namespaceLabels) && matchesLabels(pods, pod.labels);
+  const match = matchPod(selector, pod, namespace);
+  if (selector.among === undefined) return match === 'yes';
+  return match === 'unknown' || (selector.among === 'possible' && match === 'yes');
 }
 
 /** kubectl's selector syntax: `app=web,tier in (a, b),!legacy`; `*` for everything. */
@@ -82,8 +109,9 @@ function requirementText({ key, operator, values }: Requirement): string {
 }
 
 /** `pods app=web in namespace shop`, `all pods in namespaces team=a`. */
-export function podSelectorText({ namespaces, pods }: PodSelector): string {
-  const who = pods.requirements.length === 0 ? 'all pods' : `pods ${selectorText(pods)}`;
+export function podSelectorText({ namespaces, pods, among }: PodSelector): string {
+  const whom = pods.requirements.length === 0 ? 'all pods' : `pods ${selectorText(pods)}`;
+  const who = among === 'unsure' ? `perhaps ${whom}` : whom;
   if (namespaces.kind === 'name') return `${who} in namespace ${namespaces.name}`;
   if (namespaces.selector.requirements.length === 0) return `${who} in all namespaces`;
   return `${who} in namespaces ${selectorText(namespaces.selector)}`;

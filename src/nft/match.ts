@@ -159,7 +159,7 @@ export function protocolIs(family: Family, protocol: keyof typeof PROTOCOL_NUMBE
 
 /** `th dport 1000-2000` as two compares (cheaper than the range expression), or one for a single port. */
 export function destinationPort(first: number, last: number): Expr[] {
-  const load: Expr = { kind: 'payload', base: 'transport', offset: 2, length: 2, dreg: FIRST };
+  const load = loadDestinationPort(FIRST);
   const compare = (op: CmpOp, port: number): Expr => ({
     kind: 'cmp',
     sreg: FIRST,
@@ -175,6 +175,11 @@ export function protocolPortVmap(family: Family, set: string): Expr[] {
     ...loadProtocolPort(family, FIRST),
     { kind: 'lookup', set, sreg: FIRST, vmap: true, invert: false },
   ];
+}
+
+/** `th dport vmap @map`; the protocol was matched before, or anything may stand where its port would. */
+export function destinationPortVmap(set: string): Expr[] {
+  return [loadDestinationPort(FIRST), { kind: 'lookup', set, sreg: FIRST, vmap: true, invert: false }];
 }
 
 /** `ip daddr . ip protocol . th dport @set`. */
@@ -279,10 +284,11 @@ function loadProtocol(family: Family, dreg: Register): Expr {
 
 // Every field of a concatenation starts on a register of its own: the kernel pads each to four bytes.
 function loadProtocolPort(family: Family, dreg: Register): Expr[] {
-  return [
-    loadProtocol(family, dreg),
-    { kind: 'payload', base: 'transport', offset: 2, length: 2, dreg: dreg + 1 },
-  ];
+  return [loadProtocol(family, dreg), loadDestinationPort(dreg + 1)];
+}
+
+function loadDestinationPort(dreg: Register): Expr {
+  return { kind: 'payload', base: 'transport', offset: 2, length: 2, dreg };
 }
 
 function prefixMask(prefix: number, bits: number): Hex {

@@ -5,7 +5,7 @@ import type { Host, Ours } from '../health/facts.ts';
 import { type Health, health } from '../health/health.ts';
 import { type KernelFacts, NO_SHORTFALLS } from '../health/kernelcheck.ts';
 import { NO_GATE, type PodStarts } from '../health/startchecks.ts';
-import { namespaceLabels, type PodKey } from '../model/cluster.ts';
+import { namespaceOf, type PodKey } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { comparePolicies, policyLabel } from '../model/policy.ts';
 import type { CniParts } from '../network/cni/cni.ts';
@@ -83,7 +83,7 @@ function ours(keeper: StatusKeeper): Ours {
 function policiesOf({ cluster }: StatusKeeper, key: PodKey): string[] {
   const pod = cluster.pods.get(key);
   if (pod === undefined || pod.hostNetwork || pod.finished) return [];
-  const labels = namespaceLabels(cluster, pod.namespace);
-  const chosen = [...cluster.policies.values()].filter(policy => selects(policy, pod, labels));
+  const namespace = namespaceOf(cluster, pod.namespace);
+  const chosen = [...cluster.policies.values()].filter(policy => selects(policy, pod, namespace) !== 'no');
   return chosen.sort(comparePolicies).map(policyLabel);
 }

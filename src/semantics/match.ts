@@ -2,10 +2,10 @@
 
 import { type Address, cidrContains } from '../model/address.ts';
 import { assertNever } from '../model/assert.ts';
-import { type Cluster, type Node, namespaceLabels, type Pod } from '../model/cluster.ts';
+import { type Cluster, type Node, namespaceOf, type Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Direction, Peer, PortMatch, Rule } from '../model/policy.ts';
-import { matchesLabels, matchesNamespace, type PodSelector } from '../model/selector.ts';
+import { type Match, matchesLabels, matchPod, type PodSelector } from '../model/selector.ts';
 
 /** A flow as the pod at one of its ends sees it. */
 export interface Packet {
@@ -19,13 +19,20 @@ export interface Packet {
 }
 
 /** N12: any of the peers and any of the ports. */
-export function matchesRule(cluster: Cluster, rule: Rule, packet: Packet): boolean {
-  return matchingPeer(cluster, rule, packet) !== undefined && matchingPort(rule, packet) !== undefined;
+export function matchRule(cluster: Cluster, rule: Rule, packet: Packet): Match {
+  if (matchingPort(rule, packet) === undefined) return 'no';
+  if (rule.peers === 'any') return 'yes';
+  const matches = rule.peers.map(peer => matchPeer(cluster, peer, packet));
+  if (matches.includes('yes')) return 'yes';
+  return matches.includes('unknown') ? 'unknown' : 'no';
 }
 
-/** The first peer that matches; 'any' where the rule names none (N10). */
+/** The first peer that matches, else the first that may; 'any' where the rule names none (N10). */
 export function matchingPeer(cluster: Cluster, rule: Rule, packet: Packet): 'any' | Peer | undefined {
-  return rule.peers === 'any' ? 'any' : rule.peers.find(peer => matchesPeer(cluster, peer, packet));
+  if (rule.peers === 'any') return 'any';
+  const first = (wanted: Match) =>
+    (rule.peers as readonly Peer[]).find(peer => matchPeer(cluster, peer, packet) === wanted);
+  return first('yes') ?? first('unknown');
 }
 
 /** The first port entry that matches; 'any' where the rule names none (N11, C21), which every protocol is. */
@@ -33,21 +40,25 @@ export function matchingPort(rule: Rule, packet: Packet): 'any' | PortMatch | un
   return rule.ports === 'any' ? 'any' : rule.ports.find(port => matchesPort(port, packet));
 }
 
-function matchesPeer(cluster: Cluster, peer: Peer, packet: Packet): boolean {
+function matchPeer(cluster: Cluster, peer: Peer, packet: Packet): Match {
   switch (peer.kind) {
     case 'pods': // N14, C18: an address that no pod owns is never a pod, whatever the selector.
-      return packet.peerPod !== undefined && selects(cluster, peer.selector, packet.peerPod);
+      return packet.peerPod === undefined ? 'no' : selects(cluster, peer.selector, packet.peerPod);
     case 'nodes': // C31: by the nodes' own addresses; the pods that run there are no part of it.
-      return nodesWith(cluster, packet.peer).some(node => matchesLabels(peer.selector, node.labels));
+      return certain(nodesWith(cluster, packet.peer).some(node => matchesLabels(peer.selector, node.labels)));
     case 'network': // N19, N20, C34: whoever owns the address.
-      return (
-        cidrContains(peer.cidr, packet.peer) && !peer.except.some(cidr => cidrContains(cidr, packet.peer))
+      return certain(
+        cidrContains(peer.cidr, packet.peer) && !peer.except.some(cidr => cidrContains(cidr, packet.peer)),
       );
     case 'domain': // C41: an address belongs to a name only once a pod was told so; no answers are known here.
-      return false;
+      return 'no';
     default:
       return assertNever(peer);
   }
+}
+
+function certain(matches: boolean): Match {
+  return matches ? 'yes' : 'no';
 }
 
 function matchesPort(port: PortMatch, { flow, direction, subject, peerPod }: Packet): boolean {
@@ -83,11 +94,8 @@ function declares(
 }
 
 /** Whether a selector, of a subject or of a peer, means this pod; who owns no address is none (N45, N46, N47). */
-export function selects(cluster: Cluster, selector: PodSelector, pod: Pod): boolean {
-  return (
-    matchesNamespace(selector.namespaces, pod.namespace, namespaceLabels(cluster, pod.namespace)) &&
-    matchesLabels(selector.pods, pod.labels)
-  );
+export function selects(cluster: Cluster, selector: PodSelector, pod: Pod): Match {
+  return matchPod(selector, pod, namespaceOf(cluster, pod.namespace));
 }
 
 function nodesWith(cluster: Cluster, address: Address): Node[] {

@@ -2,10 +2,10 @@
 
 import { type Address, cidrText } from '../model/address.ts';
 import { assertNever } from '../model/assert.ts';
-import type { Node, Pod } from '../model/cluster.ts';
+import type { Cluster, Node, Pod } from '../model/cluster.ts';
 import type { Action, Direction, Peer, Policy, PortMatch, Rule } from '../model/policy.ts';
 import { podSelectorText, selectorText } from '../model/selector.ts';
-import { matchingPeer, matchingPort, type Packet } from './match.ts';
+import { matchingPeer, matchingPort, matchRule, type Packet } from './match.ts';
 import { firstMatch, type View } from './view.ts';
 
 export function noPod(address: Address): string {
@@ -29,7 +29,15 @@ export function ownNode(pod: Pod): string {
 export function ruleSays({ cluster }: View, policy: Policy, rule: Rule, packet: Packet): string {
   const peer = peerText(matchingPeer(cluster, rule, packet) ?? 'any');
   const port = portText(matchingPort(rule, packet) ?? 'any');
-  return `${ruleName(policy, rule)} ${VERBS[rule.action]} ${peer} on ${port}`;
+  return `${ruleName(policy, rule)} ${VERBS[rule.action]} ${peer} on ${port}${doubt(cluster, policy, rule, packet)}`;
+}
+
+/** N68. */
+function doubt(cluster: Cluster, policy: Policy, rule: Rule, packet: Packet): string {
+  const { subject, peerPod } = packet;
+  if (policy.unsure) return `; it is not known whether the policy selects ${subject.key}`;
+  if (peerPod === undefined || matchRule(cluster, rule, packet) !== 'unknown') return '';
+  return `; it is not known whether that means ${peerPod.key}`;
 }
 
 const VERBS: Record<Action, string> = { accept: 'allows', deny: 'denies', pass: 'passes' };

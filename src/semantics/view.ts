@@ -2,9 +2,10 @@
 
 import type { Address } from '../model/address.ts';
 import { addressOwners, type Cluster, type Node, type Pod } from '../model/cluster.ts';
+import { whereUnsure } from '../model/failclosed.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { comparePolicies, type Direction, type Policy, type Rule, type Tier } from '../model/policy.ts';
-import { matchesRule, type Packet, selects } from './match.ts';
+import { matchRule, type Packet, selects } from './match.ts';
 import { unknownPodFinder } from './unknownpods.ts';
 
 export interface View {
@@ -23,14 +24,22 @@ export function viewOf(cluster: Cluster, unknownPods: UnknownPods = 'allow'): Vi
     const key = `${tier} ${direction} ${pod.key}`;
     const found =
       known.get(key) ??
-      ordered.filter(
-        policy => policy.tier === tier && policy[direction] && selects(cluster, policy.subject, pod),
-      );
+      ordered
+        .filter(policy => policy.tier === tier)
+        .flatMap(policy => asSeenBy(pod, policy, cluster))
+        .filter(policy => policy[direction] !== undefined);
     known.set(key, found);
     return found;
   };
   const owners = addressOwners(cluster);
   return { cluster, owners, unknownPodOf: unknownPodFinder(cluster, owners, unknownPods), policiesOn };
+}
+
+/** A policy that selects the pod, or what is left of one of which nobody knows whether it does (N68). */
+function asSeenBy(pod: Pod, policy: Policy, cluster: Cluster): readonly Policy[] {
+  const match = selects(cluster, policy.subject, pod);
+  if (match === 'no') return [];
+  return [match === 'yes' ? policy : whereUnsure(policy)];
 }
 
 export interface Match {
@@ -47,5 +56,11 @@ export function firstMatch(view: View, tier: Tier, packet: Packet): Match | unde
 }
 
 export function firstMatchingRule(cluster: Cluster, policy: Policy, packet: Packet): Rule | undefined {
-  return policy[packet.direction]?.find(rule => matchesRule(cluster, rule, packet));
+  for (const rule of policy[packet.direction] ?? []) {
+    const match = matchRule(cluster, rule, packet);
+    if (match === 'yes') return rule;
+    // N68: whoever may be meant is denied, and never allowed; a pass may be past a denial.
+    if (match === 'unknown' && rule.action !== 'accept') return { ...rule, action: 'deny' };
+  }
+  return undefined;
 }

@@ -68,6 +68,14 @@ const selector = (keys: Record<string, string[]>): fc.Arbitrary<LabelSelector> =
     )
     .map(requirements => ({ requirements }));
 
+/** One in ten is the subject of a policy of which something cannot be read. */
+const subjectSelector = (keys: Record<string, string[]>): fc.Arbitrary<LabelSelector> =>
+  fc
+    .tuple(selector(keys), oneIn(10))
+    .map(([readable, isUnreadable]) => (isUnreadable ? { ...readable, unreadable: true } : readable));
+
+const oneIn = (n: number): fc.Arbitrary<boolean> => fc.integer({ min: 0, max: n - 1 }).map(i => i === 0);
+
 const POD_LABELS = { app: ['web', 'db'], tier: ['x', 'y'] };
 const NAMESPACE_LABELS = { team: ['red', 'blue'], [NAMESPACE_NAME_LABEL]: NAMESPACES };
 const NODE_LABELS = { zone: ['1', '2'] };
@@ -89,16 +97,18 @@ export const podArbitrary = (namespace: string, name: string, host: number): fc.
     .record({
       labels: labels(POD_LABELS),
       node: fc.constantFrom(...NODES),
-      hostNetwork: fc.integer({ min: 0, max: 9 }).map(n => n === 0),
-      finished: fc.integer({ min: 0, max: 9 }).map(n => n === 0),
+      hostNetwork: oneIn(10),
+      finished: oneIn(10),
       createdAt: fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'),
       ports: fc.array(containerPort, { maxLength: 3 }),
       families: fc.constantFrom('46', '46', '46', '4', '6', ''),
-      shared: fc.integer({ min: 0, max: 9 }).map(n => n === 0),
+      shared: oneIn(10),
       // Some plugins give addresses without a look at the nodes' pod networks.
-      stray: fc.integer({ min: 0, max: 7 }).map(n => n === 0),
+      stray: oneIn(8),
+      isPartial: oneIn(12),
     })
-    .map(({ families, shared, stray, ...pod }) => {
+    .map(({ families, shared, stray, isPartial, ...rest }) => {
+      const pod = { ...rest, ...(isPartial && { partial: true as const }) };
       const subnet = (pod.node === 'n1') !== stray ? 1n : 2n;
       const last = BigInt(shared ? 2 : host);
       const own = [
@@ -136,6 +146,9 @@ const POD_CIDRS: Record<string, readonly string[]> = {
 /** In the nodes' pod networks, and no pod's. */
 const NOBODYS = ['10.0.1.77', '10.0.2.77', 'fd00::1:77', 'fd00::2:77'].map(address);
 
+export const podLabels = labels(POD_LABELS);
+export const subjectRequirements = fc.array(requirement(POD_LABELS), { maxLength: 2 });
+
 const namespaceSelector: fc.Arbitrary<NamespaceSelector> = fc.oneof(
   fc.constantFrom(...NAMESPACES).map(name => ({ kind: 'name' as const, name })),
   selector(NAMESPACE_LABELS).map(selector => ({ kind: 'labels' as const, selector })),
@@ -144,6 +157,11 @@ const namespaceSelector: fc.Arbitrary<NamespaceSelector> = fc.oneof(
 const podSelector: fc.Arbitrary<PodSelector> = fc.record({
   namespaces: namespaceSelector,
   pods: selector(POD_LABELS),
+});
+
+const clusterSubject: fc.Arbitrary<PodSelector> = fc.record({
+  namespaces: subjectSelector(NAMESPACE_LABELS).map(selector => ({ kind: 'labels' as const, selector })),
+  pods: subjectSelector(POD_LABELS),
 });
 
 const networkPeer: fc.Arbitrary<Peer> = fc
@@ -256,9 +274,9 @@ export const policyArbitrary = (name: string): fc.Arbitrary<Policy> =>
           subject: namespaced
             ? fc.record({
                 namespaces: fc.constantFrom(...NAMESPACES).map(name => ({ kind: 'name' as const, name })),
-                pods: selector(POD_LABELS),
+                pods: subjectSelector(POD_LABELS),
               })
-            : podSelector,
+            : clusterSubject,
           ingress: mostly(rules('ingress', actions, namespaced ? ['pods', 'pods', 'network'] : ['pods'])),
           egress: mostly(
             rules(
@@ -290,7 +308,10 @@ const byKey = <V>(entries: readonly V[], key: (value: V) => string) =>
 
 export const clusterArbitrary: fc.Arbitrary<Cluster> = fc
   .record({
-    namespaces: fc.tuple(...NAMESPACES.map(namespaceArbitrary)),
+    // Some that were not seen yet, although pods of theirs were.
+    namespaces: fc
+      .tuple(...NAMESPACES.map(namespaceArbitrary))
+      .chain(all => fc.subarray(all, { minLength: 2 })),
     nodes: fc.tuple(...NODES.map(nodeArbitrary)),
     pods: fc.tuple(
       ...NAMESPACES.flatMap((namespace, i) =>

@@ -10,8 +10,11 @@ function numbered(letter: string, last: number): string[] {
   return Array.from({ length: last }, (_, at) => `${letter}${at + 1}`);
 }
 
-/** NetworkPolicy v1; the last is our own, of pods that nobody has told of: docs/start-gate.md. */
-export const NETWORK_POLICY = numbered('N', 67);
+/**
+ * NetworkPolicy v1; the last two are our own: of pods that nobody has told of (docs/start-gate.md), and of what is not
+ * known or cannot be read (docs/decisions/0013-what-is-not-known-allows-nothing.md).
+ */
+export const NETWORK_POLICY = numbered('N', 68);
 /** The upstream end-to-end cases. */
 export const UPSTREAM_NETPOL = numbered('E', 48);
 /** Admin and Baseline tiers. */

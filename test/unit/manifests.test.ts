@@ -46,6 +46,10 @@ describe('daemonset/', () => {
   test('K8: of the node it sees its own folder and the socket of the start gate, and no more', () => {
     const { volumes } = podSpec();
     expect(volumes.map(({ hostPath }) => hostPath.path)).toEqual(['/run/sluice', '/var/run/nri']);
+    expect(container().volumeMounts).toEqual([
+      { name: 'run', mountPath: '/run/sluice' },
+      { name: 'nri', mountPath: '/var/run/nri', readOnly: true },
+    ]);
   });
 
   test('the role reads, and writes nothing but events', () => {
@@ -74,6 +78,18 @@ describe('daemonset/overlays/pod-network', () => {
     ]);
   });
 
+  test('binds the agent to its own Node by an admission policy', () => {
+    expect(
+      (parse(read('overlays/pod-network/kustomization.yaml')) as { resources: string[] }).resources,
+    ).toContain('nodestatus.yaml');
+    const [policy, binding] = parseAllDocuments(read('overlays/pod-network/nodestatus.yaml')).map(document =>
+      document.toJS(),
+    );
+    expect(policy.spec.failurePolicy).toBe('Fail');
+    expect(policy.spec.matchConditions[0].expression).toContain("'system:serviceaccount:sluice:sluice'");
+    expect(binding.spec).toEqual({ policyName: policy.metadata.name, validationActions: ['Deny'] });
+  });
+
   const added = (path: string) =>
     operations('DaemonSet').flatMap(op => (op.path.endsWith(path) ? [op.value] : []));
 
@@ -95,7 +111,11 @@ describe('daemonset/overlays/pod-network', () => {
 });
 
 interface PodSpec {
-  readonly containers: readonly { readonly image: string; readonly securityContext: unknown }[];
+  readonly containers: readonly {
+    readonly image: string;
+    readonly securityContext: unknown;
+    readonly volumeMounts: unknown;
+  }[];
   readonly volumes: readonly { readonly hostPath: { readonly path: string } }[];
 }
 

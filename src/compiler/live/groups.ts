@@ -1,17 +1,10 @@
 /** The peer groups that are in use, kept equal to the cluster one pod and one node at a time. */
 import { type Address, type Family, familyOf } from '../../model/address.ts';
-import { type Cluster, namespaceLabels, type PodKey } from '../../model/cluster.ts';
-import { type Labels, matchesLabels, selectsPod } from '../../model/selector.ts';
+import { type Cluster, namespaceOf, type PodKey } from '../../model/cluster.ts';
+import { matchesLabels } from '../../model/selector.ts';
 import { MemberHistory } from '../../nft/plan/history.ts';
 import type { ElementKey, NftSet, SetSpec } from '../../nft/ruleset.ts';
-import {
-  type Group,
-  groupSet,
-  type MemberPeer,
-  type NamedGroup,
-  type NamedPortPeer,
-  namedPortKeys,
-} from '../group.ts';
+import { type Group, groupSet, type NamedGroup, nodeSelectorsOf, podKeys, podSelectorsOf } from '../group.ts';
 import { getOrMake, type IndexedPod, type PodIndex } from './podindex.ts';
 import { SelectorIndex } from './selectorindex.ts';
 
@@ -28,6 +21,12 @@ interface LiveGroup {
 }
 
 const NO_KEYS: readonly ElementKey[] = [];
+/** A list of more groups takes longer to search than a Set. */
+const FEW = 16;
+
+function sizeOf(groups: readonly LiveGroup[] | Set<LiveGroup>): number {
+  return groups instanceof Set ? groups.size : groups.length;
+}
 
 export class LiveGroups {
   readonly #cluster: Cluster;
@@ -35,8 +34,11 @@ export class LiveGroups {
   readonly #groups = new Map<string, LiveGroup>();
   readonly #byPodSelector = new SelectorIndex<LiveGroup>();
   readonly #withNodes = new Set<LiveGroup>();
-  /** Lists of just the length that they need (`push` and `...` reserve 16 places): there is one for nearly every pod. */
-  readonly #memberships = new Map<Member, readonly LiveGroup[]>();
+  /**
+   * Lists of just the length that they need (`push` and `...` reserve 16 places), because there is one for nearly every
+   * pod; a Set where a pod is in very many.
+   */
+  readonly #memberships = new Map<Member, readonly LiveGroup[] | Set<LiveGroup>>();
 
   constructor(cluster: Cluster, podIndex: PodIndex) {
     this.#cluster = cluster;
@@ -58,15 +60,15 @@ export class LiveGroups {
   /** Call when the pod's labels, namespace, addresses or ports may have changed. */
   refreshPod(key: PodKey): void {
     const indexedPod = this.#podIndex.indexedPod(key);
-    const labels = indexedPod && namespaceLabels(this.#cluster, indexedPod.pod.namespace);
+    const namespace = indexedPod && namespaceOf(this.#cluster, indexedPod.pod.namespace);
     const groups = new Set(this.#memberships.get(key));
     if (indexedPod !== undefined)
-      for (const live of this.#byPodSelector.candidates(indexedPod.pod, labels!)) groups.add(live);
+      for (const live of this.#byPodSelector.candidates(indexedPod.pod, namespace!)) groups.add(live);
     for (const live of groups)
       this.#put(
         live,
         key,
-        indexedPod === undefined ? NO_KEYS : podKeys(live.named.group, indexedPod, labels!),
+        indexedPod === undefined ? NO_KEYS : podKeys(live.named.group, indexedPod, namespace!),
       );
   }
 
@@ -85,13 +87,11 @@ export class LiveGroups {
   #start(named: NamedGroup): LiveGroup {
     const sets = { ip: new LiveSet(groupSet(named, 'ip')), ip6: new LiveSet(groupSet(named, 'ip6')) };
     const live: LiveGroup = { named, uses: { ip: 0, ip6: 0 }, members: new Map(), sets };
-    for (const peer of named.group.peers) {
-      if (isPods(peer)) this.#byPodSelector.add(peer.selector, live);
-      else this.#withNodes.add(live);
-    }
+    for (const selector of podSelectorsOf(named.group)) this.#byPodSelector.add(selector, live);
+    if (nodeSelectorsOf(named.group).length > 0) this.#withNodes.add(live);
     for (const { pod } of this.#podsOf(named.group)) {
-      const labels = namespaceLabels(this.#cluster, pod.namespace);
-      this.#put(live, pod.key, podKeys(named.group, this.#podIndex.indexedPod(pod.key)!, labels));
+      const namespace = namespaceOf(this.#cluster, pod.namespace);
+      this.#put(live, pod.key, podKeys(named.group, this.#podIndex.indexedPod(pod.key)!, namespace));
     }
     if (this.#withNodes.has(live)) {
       for (const name of this.#cluster.nodes.keys())
@@ -101,12 +101,11 @@ export class LiveGroups {
   }
 
   *#podsOf(group: Group): Generator<IndexedPod> {
-    for (const peer of group.peers) if (isPods(peer)) yield* this.#podIndex.select(peer.selector);
+    for (const selector of podSelectorsOf(group)) yield* this.#podIndex.select(selector);
   }
 
   #end(live: LiveGroup): void {
-    for (const peer of live.named.group.peers)
-      if (isPods(peer)) this.#byPodSelector.delete(peer.selector, live);
+    for (const selector of podSelectorsOf(live.named.group)) this.#byPodSelector.delete(selector, live);
     for (const member of live.members.keys()) this.#forget(live, member);
     this.#withNodes.delete(live);
     this.#groups.delete(live.named.name);
@@ -130,39 +129,25 @@ export class LiveGroups {
 
   #enter(live: LiveGroup, member: Member): void {
     const groups = this.#memberships.get(member) ?? [];
-    if (!groups.includes(live)) this.#memberships.set(member, groups.concat(live));
+    if (groups instanceof Set) groups.add(live);
+    else if (!groups.includes(live))
+      this.#memberships.set(member, groups.length < FEW ? groups.concat(live) : new Set(groups).add(live));
   }
 
   #forget(live: LiveGroup, member: Member): void {
-    const others = (this.#memberships.get(member) ?? []).filter(group => group !== live);
-    if (others.length > 0) this.#memberships.set(member, [...others]);
-    else this.#memberships.delete(member);
+    const groups = this.#memberships.get(member) ?? [];
+    if (groups instanceof Set) groups.delete(live);
+    const others = groups instanceof Set ? groups : groups.filter(group => group !== live);
+    if (sizeOf(others) === 0) this.#memberships.delete(member);
+    else if (!(others instanceof Set)) this.#memberships.set(member, [...others]);
   }
 
   #nodeKeys(group: Group, name: string): ElementKey[] {
     const node = this.#cluster.nodes.get(name);
     if (node === undefined) return [];
-    const selected = group.peers.some(peer => !isPods(peer) && matchesLabels(peer.selector, node.labels));
+    const selected = nodeSelectorsOf(group).some(selector => matchesLabels(selector, node.labels));
     return selected ? [...node.addresses] : [];
   }
-}
-
-type PodsPeer = Extract<MemberPeer, { kind: 'pods' }> | NamedPortPeer;
-
-function isPods(peer: MemberPeer | NamedPortPeer): peer is PodsPeer {
-  return 'port' in peer || peer.kind === 'pods';
-}
-
-/** What the pod puts into the group's sets: mostly its own list of addresses. `labels` are those of its namespace. */
-function podKeys(group: Group, { pod, addresses }: IndexedPod, labels: Labels): readonly ElementKey[] {
-  const matching = group.peers.filter(
-    (peer): peer is PodsPeer => isPods(peer) && selectsPod(peer.selector, pod, labels),
-  );
-  if (group.kind === 'peers') return matching.length === 0 ? NO_KEYS : addresses;
-  const keys = matching.flatMap(peer =>
-    addresses.flatMap((address: Address) => namedPortKeys(peer as NamedPortPeer, pod, address)),
-  );
-  return [...new Set(keys)];
 }
 
 /** A group's set of one family. A key begins with its address, so that it tells its family. */

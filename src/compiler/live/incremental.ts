@@ -11,7 +11,7 @@ import {
   type Cluster,
   type ClusterEvent,
   ClusterState,
-  namespaceLabels,
+  namespaceOf,
   type PodKey,
 } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
@@ -106,8 +106,10 @@ export class Incremental {
     const reached = ({ pod }: IndexedPod) =>
       this.#placements
         .get(pod.key)
-        ?.some(({ podClass }) => before !== undefined && podClass.policies.includes(before)) ||
-      (after !== undefined && selects(after, pod, namespaceLabels(this.cluster, pod.namespace)));
+        ?.some(
+          ({ podClass }) => before !== undefined && podClass.policies.some(policy => policy.id === id),
+        ) ||
+      (after !== undefined && selects(after, pod, namespaceOf(this.cluster, pod.namespace)) !== 'no');
     return [...this.#podIndex.onNode(this.#node)].filter(reached).map(({ pod }) => pod.key);
   }
 
@@ -152,10 +154,10 @@ export class Incremental {
 
   #placementsOf(indexedPod: IndexedPod): Placement[] {
     const { pod } = indexedPod;
-    const labels = namespaceLabels(this.cluster, pod.namespace);
-    const candidates = [...this.#subjects.candidates(pod, labels)].sort(comparePolicies);
+    const namespace = namespaceOf(this.cluster, pod.namespace);
+    const candidates = [...this.#subjects.candidates(pod, namespace)].sort(comparePolicies);
     return DIRECTIONS.flatMap((direction): Placement[] => {
-      const podClass = classOf(pod, labels, candidates, direction);
+      const podClass = classOf(pod, namespace, candidates, direction);
       return podClass === undefined ? [] : [{ indexedPod, podClass, chain: className(podClass) }];
     });
   }

@@ -4,8 +4,9 @@ import {
   addressOwners,
   type Cluster,
   isSelectable,
+  type Namespace,
   type Node,
-  namespaceLabels,
+  namespaceOf,
   ownsAddressOver,
   type Pod,
   type PodKey,
@@ -15,8 +16,9 @@ import {
   type LabelSelector,
   type Labels,
   matchesLabels,
-  matchesNamespace,
+  matchNamespace,
   type PodSelector,
+  selectsPod,
 } from '../../model/selector.ts';
 
 /** A selectable pod and those of its addresses that no other pod owns by now (N49). */
@@ -29,6 +31,8 @@ interface NamespaceResidents {
   readonly all: Set<IndexedPod>;
   /** By `key=value`. */
   readonly byLabel: MultiMap<string, IndexedPod>;
+  /** Those that may have other labels than we know of. */
+  readonly partial: Set<IndexedPod>;
 }
 
 /** Follows a cluster: made from it as it is, and told of every pod that changed since. */
@@ -73,12 +77,13 @@ export class PodIndex {
     return this.#residents.get(key);
   }
 
-  /** Every selectable pod that the selector selects. */
+  /** Every selectable pod that a rule with this selector means. */
   *select(selector: PodSelector): Generator<IndexedPod> {
     for (const [name, residents] of this.#namespaces) {
-      if (!matchesNamespace(selector.namespaces, name, namespaceLabels(this.#cluster, name))) continue;
+      const namespace = namespaceOf(this.#cluster, name);
+      if (matchNamespace(selector.namespaces, name, namespace) === 'no') continue;
       for (const indexedPod of candidates(residents, selector.pods)) {
-        if (matchesLabels(selector.pods, indexedPod.pod.labels)) yield indexedPod;
+        if (selectsPod(selector, indexedPod.pod, namespace)) yield indexedPod;
       }
     }
   }
@@ -91,6 +96,10 @@ export class PodIndex {
   /** The selectable pods of one node. */
   onNode(node: string): Iterable<IndexedPod> {
     return this.#nodes.get(node) ?? [];
+  }
+
+  namespaceOf({ pod }: IndexedPod): Namespace {
+    return namespaceOf(this.#cluster, pod.namespace);
   }
 
   *selectNodes(selector: LabelSelector): Generator<Node> {
@@ -111,12 +120,14 @@ export class PodIndex {
   }
 
   #enter(indexedPod: IndexedPod): void {
-    const { key, namespace, labels } = indexedPod.pod;
+    const { key, namespace, labels, partial } = indexedPod.pod;
     const residents = getOrMake(this.#namespaces, namespace, () => ({
       all: new Set(),
       byLabel: new MultiMap(),
+      partial: new Set(),
     }));
     residents.all.add(indexedPod);
+    if (partial) residents.partial.add(indexedPod);
     for (const label of labelTexts(labels)) residents.byLabel.add(label, indexedPod);
     getOrMake(this.#nodes, indexedPod.pod.node, () => new Set()).add(indexedPod);
     this.#residents.set(key, indexedPod);
@@ -128,6 +139,7 @@ export class PodIndex {
     const { namespace, labels } = indexedPod.pod;
     const residents = this.#namespaces.get(namespace)!;
     residents.all.delete(indexedPod);
+    residents.partial.delete(indexedPod);
     for (const label of labelTexts(labels)) residents.byLabel.delete(label, indexedPod);
     if (residents.all.size === 0) this.#namespaces.delete(namespace);
     this.#nodes.get(indexedPod.pod.node)!.delete(indexedPod);
@@ -140,14 +152,16 @@ function residentOf(pod: Pod, owns: (address: Address) => boolean): IndexedPod {
   return { pod, addresses: pod.addresses.every(owns) ? pod.addresses : pod.addresses.filter(owns) };
 }
 
-/** The residents that the first `In` requirement leaves; a pod has one value for a key, so none comes twice. */
+/** The residents that the first `In` requirement leaves, and those that it may; a pod has one value for a key, so none comes twice. */
 function* candidates(
-  { all, byLabel }: NamespaceResidents,
+  { all, byLabel, partial }: NamespaceResidents,
   { requirements }: LabelSelector,
 ): Generator<IndexedPod> {
   const first = requirements.find(({ operator }) => operator === 'In');
-  if (first === undefined) yield* all;
-  else for (const value of new Set(first.values)) yield* byLabel.get(`${first.key}=${value}`);
+  // Thousands of values in each of a thousand namespaces are more than there are pods.
+  if (first === undefined || first.values.length > all.size) return yield* all;
+  for (const value of new Set(first.values)) yield* byLabel.get(`${first.key}=${value}`);
+  for (const resident of partial) if (!Object.hasOwn(resident.pod.labels, first.key)) yield resident;
 }
 
 /** `key=value` of every label; a key holds no `=`, so that no two labels share a text. */

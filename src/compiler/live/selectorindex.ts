@@ -1,7 +1,7 @@
 /** Finds the selectors that may select a pod without a look at all of them. */
-import type { Pod } from '../../model/cluster.ts';
+import type { Namespace, Pod } from '../../model/cluster.ts';
 import { MultiMap } from '../../model/multimap.ts';
-import type { LabelSelector, Labels, PodSelector } from '../../model/selector.ts';
+import type { LabelSelector, PodSelector } from '../../model/selector.ts';
 import { labelTexts } from './podindex.ts';
 
 /**
@@ -19,10 +19,12 @@ export class SelectorIndex<T extends object> {
     for (const key of filedUnder(selector)) this.#filed.delete(key, value);
   }
 
-  /** A superset of what selects the pod, each once. `labels` are those of its namespace. */
-  candidates(pod: Pod, labels: Labels): Set<T> {
+  /** A superset of what selects the pod, or may select it, each once. */
+  candidates(pod: Pod, namespace: Namespace): Set<T> {
+    // Labels that are not known are asked for under any name.
+    if (pod.partial || namespace.partial) return new Set(this.#filed.values());
     const found = new Set<T>();
-    for (const key of askedBy(pod, labels)) for (const value of this.#filed.get(key)) found.add(value);
+    for (const key of askedBy(pod, namespace)) for (const value of this.#filed.get(key)) found.add(value);
     return found;
   }
 }
@@ -48,13 +50,13 @@ function inValues({ requirements }: LabelSelector): string[] | undefined {
   return first?.values.map(value => `${first.key}=${value}`);
 }
 
-function askedBy(pod: Pod, namespace: Labels): string[] {
+function askedBy(pod: Pod, namespace: Namespace): string[] {
   const labels = labelTexts(pod.labels);
   return [
     ...labels.map(label => `pod ${label}`),
     ...labels.map(label => inNamespace(pod.namespace, label)),
     `in ${pod.namespace}`,
-    ...labelTexts(namespace).map(label => `namespace ${label}`),
+    ...labelTexts(namespace.labels).map(label => `namespace ${label}`),
     ALWAYS,
   ];
 }

@@ -12,7 +12,8 @@ export function decodeAdminNetworkPolicy(object: Field): ClusterEvent | undefine
 const DIALECT: Dialect = {
   kind: 'AdminNetworkPolicy',
   specKeys: ['priority'],
-  readPlace: spec => ({ tier: 'admin', order: readPriority(spec) }),
+  readTier: () => 'admin',
+  readOrder: readPriority,
   actions: { Allow: 'accept', Deny: 'deny', Pass: 'pass' },
   egressPeers: ['namespaces', 'pods', 'nodes', 'networks', 'domainNames'],
   ...ADMIN_DIALECT,

@@ -14,7 +14,8 @@ export function decodeBaselineAdminNetworkPolicy(object: Field): ClusterEvent | 
 const DIALECT: Dialect = {
   kind: 'BaselineAdminNetworkPolicy',
   specKeys: [],
-  readPlace: () => ({ tier: 'baseline', order: 0 }),
+  readTier: () => 'baseline',
+  readOrder: () => 0,
   actions: { Allow: 'accept', Deny: 'deny' },
   egressPeers: ['namespaces', 'pods', 'nodes', 'networks'],
   ...ADMIN_DIALECT,

@@ -13,7 +13,8 @@ export function decodeClusterNetworkPolicy(object: Field): ClusterEvent | undefi
 const DIALECT: Dialect = {
   kind: 'ClusterNetworkPolicy',
   specKeys: ['tier', 'priority'],
-  readPlace: spec => ({ tier: readTier(spec.get('tier')), order: readPriority(spec) }),
+  readTier: spec => readTier(spec.get('tier')),
+  readOrder: readPriority,
   actions: { Accept: 'accept', Deny: 'deny', Pass: 'pass' },
   egressPeers: ['namespaces', 'pods', 'nodes', 'networks', 'domainNames'],
   portsKey: 'protocols',

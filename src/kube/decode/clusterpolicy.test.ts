@@ -384,77 +384,107 @@ test('C43: a BaselineAdminNetworkPolicy that is not called default is ignored an
   ]);
 });
 
-describe('decodeObject() gives a cluster policy no place', () => {
-  const CNP = { tier: 'Admin', priority: 1, subject: { namespaces: {} } };
-  test.each<[string, string, object, string]>([
-    ['without a tier', 'ClusterNetworkPolicy', { ...CNP, tier: null }, 'spec.tier is missing'],
+describe('decodeObject() of a cluster policy of which nobody knows', () => {
+  const CNP = {
+    tier: 'Baseline',
+    priority: 1,
+    subject: { namespaces: {} },
+    ingress: ['Accept', 'Deny', 'Pass'].map(action => ({ action, from: EVERYONE })),
+  };
+  const decoded = (kind: string, spec: object) => {
+    const apiVersion = `${GROUP}/${kind === 'ClusterNetworkPolicy' ? 'v1beta1' : 'v1alpha1'}`;
+    const metadata = { name: 'default' };
+    return decodeObject({ apiVersion, kind, metadata, spec: JSON.parse(JSON.stringify(spec)) });
+  };
+
+  test.each<[string, string, object, string, string]>([
+    ['the tier', 'ClusterNetworkPolicy', { tier: null }, 'spec.tier is missing', 'admin'],
+    ['the tier, which is none', 'ClusterNetworkPolicy', { tier: 'admin' }, 'spec.tier must be', 'admin'],
+    ['the priority', 'ClusterNetworkPolicy', { priority: null }, 'spec.priority is missing', 'baseline'],
+    ['the priority of 1001', 'ClusterNetworkPolicy', { priority: 1001 }, 'spec.priority must be', 'baseline'],
     [
-      'with a tier that is none',
-      'ClusterNetworkPolicy',
-      { ...CNP, tier: 'admin' },
-      'spec.tier must be Admin or Baseline, not "admin"',
-    ],
-    ['without a priority', 'ClusterNetworkPolicy', { ...CNP, priority: null }, 'spec.priority is missing'],
-    [
-      'with priority 1001',
-      'ClusterNetworkPolicy',
-      { ...CNP, priority: 1001 },
-      'spec.priority must be a number from 0 to 1000, not 1001',
-    ],
-    [
-      'with priority -1',
+      'the priority of -1',
       'AdminNetworkPolicy',
-      { ...CNP, tier: undefined, priority: -1 },
-      'spec.priority must be',
-    ],
-    ['without a subject', 'ClusterNetworkPolicy', { ...CNP, subject: null }, 'spec.subject is missing'],
-    [
-      'C17: with an empty subject',
-      'ClusterNetworkPolicy',
-      { ...CNP, subject: { namespaces: null } },
-      'spec.subject must have namespaces or pods',
-    ],
-    [
-      'with two subjects',
-      'ClusterNetworkPolicy',
-      { ...CNP, subject: { namespaces: {}, pods: { podSelector: {} } } },
-      'spec.subject must have only one of',
-    ],
-    [
-      'C51: with a subject in the dialect of v0.1.1',
-      'ClusterNetworkPolicy',
-      { ...CNP, subject: { namespaces: { namespaceSelector: {} } } },
-      'spec.subject.namespaces.namespaceSelector is not a known field',
-    ],
-    [
-      '4.12: with a subject whose operator is none',
-      'ClusterNetworkPolicy',
       {
-        ...CNP,
-        subject: { namespaces: { matchExpressions: [{ key: 'a', operator: 'notIn', values: ['b'] }] } },
+        tier: undefined,
+        priority: -1,
+        ingress: ['Deny', 'Pass'].map(action => ({ action, from: EVERYONE })),
+      },
+      'spec.priority must be',
+      'admin',
+    ],
+  ])('%s keeps its denials, before all others', (_, kind, spec, problem, tier) => {
+    const { event, problems } = decoded(kind, { ...CNP, ...spec });
+    expect(event!.value).toMatchObject({ tier, order: -1 });
+    expect(policyText({ event: event!, problems })).toBe(`in[deny ${ALL_PODS}:* deny ${ALL_PODS}:*]`);
+    expect(problems.map(problemText)).toContainEqual(expect.stringContaining(problem));
+    for (const { effect } of problems) expect(effect).toMatch(/the policy comes first|denies everything/);
+  });
+
+  test.each<[string, object, string, string]>([
+    ['without a subject', { subject: null }, 'spec.subject is missing', 'all pods in all namespaces'],
+    [
+      'C17: an empty subject',
+      { subject: { namespaces: null } },
+      'spec.subject must have namespaces or pods',
+      'all pods in all namespaces',
+    ],
+    [
+      'two subjects',
+      { subject: { namespaces: {}, pods: { podSelector: {} } } },
+      'spec.subject must have only one of',
+      'all pods in all namespaces',
+    ],
+    [
+      'C51: a subject in the dialect of v0.1.1',
+      { subject: { namespaces: { namespaceSelector: {} } } },
+      'spec.subject.namespaces.namespaceSelector is not a known field',
+      'all pods in all namespaces',
+    ],
+    [
+      '4.12: an operator that is none, beside labels that can be read',
+      {
+        subject: {
+          namespaces: { matchLabels: { a: 'b' }, matchExpressions: [{ key: 'a', operator: 'notIn' }] },
+        },
       },
       'spec.subject.namespaces.matchExpressions[0].operator must be',
+      'all pods in namespaces a=b',
     ],
     [
-      'with rules that are no list',
-      'ClusterNetworkPolicy',
-      { ...CNP, ingress: {} },
-      'spec.ingress must be a list, not a map',
+      'a label that is no text, beside one that is',
+      { subject: { pods: { podSelector: { matchLabels: { a: 'b', c: 5 } } } } },
+      'spec.subject.pods.podSelector.matchLabels.c must be text',
+      'pods a=b in all namespaces',
     ],
-    ['without a spec', 'ClusterNetworkPolicy', [], 'spec must be a map, not a list'],
-  ])('%s', (_, kind, spec, problem) => {
-    const version = kind === 'ClusterNetworkPolicy' ? 'v1beta1' : 'v1alpha1';
-    const apiVersion = `${GROUP}/${version}`;
-    const { event, problems } = decodeObject({
-      apiVersion,
-      kind,
-      metadata: { name: 'default' },
-      spec: JSON.parse(JSON.stringify(spec)),
-    });
-    expect(event).toBeUndefined();
+  ])('%s: whom it means keeps its rules, for whoever it may be', (_, spec, problem, subject) => {
+    const { event, problems } = decoded('ClusterNetworkPolicy', { ...CNP, ...spec });
+    const policy = event!.value as Policy;
+    const { namespaces, pods } = policy.subject;
+    expect(podSelectorText(policy.subject)).toBe(subject);
+    expect([pods, namespaces.kind === 'labels' && namespaces.selector]).toContainEqual(
+      expect.objectContaining({ unreadable: true }),
+    );
+    expect(policy.ingress).toHaveLength(3);
     expect(problems.map(problemText)).toContainEqual(expect.stringContaining(problem));
     for (const { effect } of problems)
-      expect(effect).toMatch(/^the policy is not applied; .* last good version/);
+      expect(effect).toMatch(/concerns every pod that the rest of its subject/);
+  });
+
+  test('a direction that is no list denies all of it', () => {
+    const { event, problems } = decoded('ClusterNetworkPolicy', { ...CNP, ingress: {} });
+    expect(policyText({ event: event!, problems })).toBe('in[deny *:*]');
+    expect(problems.map(problemText)).toEqual([
+      'ClusterNetworkPolicy default: spec.ingress must be a list, not a map; the policy denies everything in this direction until it is fixed',
+    ]);
+  });
+
+  test('anything, because it has no spec, is not applied', () => {
+    const { event, problems } = decoded('ClusterNetworkPolicy', []);
+    expect(event).toBeUndefined();
+    expect(problems.map(problemText)).toEqual([
+      'ClusterNetworkPolicy default: spec must be a map, not a list; the policy is not applied; if it was good before, its last good version stays in force',
+    ]);
   });
 });
 

@@ -1,19 +1,31 @@
 /** What the three cluster-wide kinds share: subject, rules, peers. Each kind's file says how its dialect differs. */
+import { BUDGET, excessOf } from '../../model/budget.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
-import { failClosed } from '../../model/failclosed.ts';
-import type { Action, Direction, Peer, PolicyKind, PortMatch, Rule, Tier } from '../../model/policy.ts';
-import { EVERYTHING, type PodSelector } from '../../model/selector.ts';
+import { failClosed, whereUnsure } from '../../model/failclosed.ts';
+import type {
+  Action,
+  Direction,
+  Peer,
+  Policy,
+  PolicyKind,
+  PortMatch,
+  Rule,
+  Tier,
+} from '../../model/policy.ts';
+import { EVERY_NAMESPACE, EVERYTHING, type PodSelector } from '../../model/selector.ts';
 import { type EgressPeerKey, type PeerKey, readPeer } from './clusterpeer.ts';
 import { type Field, UNKNOWN } from './fields.ts';
-import { readLabelSelector } from './labelselector.ts';
+import { readSubjectSelector } from './labelselector.ts';
 import { checkKeys, readName } from './metadata.ts';
-import { readNamespacedPods } from './namespacedpods.ts';
+import { readSubjectPods } from './namespacedpods.ts';
+import { sizeProblem } from './size.ts';
 
 export interface Dialect {
   readonly kind: Exclude<PolicyKind, 'NetworkPolicy'>;
   /** The keys of `spec` besides subject, ingress and egress. */
   readonly specKeys: readonly string[];
-  readonly readPlace: (spec: Field) => { readonly tier: Tier; readonly order: number };
+  readonly readTier: (spec: Field) => Tier;
+  readonly readOrder: (spec: Field) => number;
   readonly actions: Readonly<Record<string, Action>>;
   readonly egressPeers: readonly EgressPeerKey[];
   readonly portsKey: 'protocols' | 'ports';
@@ -25,33 +37,75 @@ export interface Dialect {
 
 const RULES_FAIL_CLOSED =
   'until it is fixed, rules that accept match nothing, and rules that deny or pass deny everything';
+const TOO_LARGE =
+  'until it is smaller, rules that accept match nothing, and rules that deny or pass deny everything';
 const NOT_APPLIED = 'the policy is not applied; if it was good before, its last good version stays in force';
 
-/** A policy whose subject, tier or priority nobody can read has no place in the order: it is not applied (C17). */
+const UNSURE_SUBJECT =
+  'until it is fixed, the policy concerns every pod that the rest of its subject selects: what it accepts matches nothing, and what it denies or passes is denied';
+const FIRST =
+  'until it is fixed, the policy comes first: what it accepts matches nothing, and what it denies or passes is denied';
+
+/**
+ * Of a policy that is not all readable, what denies goes on to deny, wherever it may concern: what is in force depends on the
+ * object as it is, and not on whether this agent has seen it before (docs/decisions/0013, N68).
+ */
 export function decodeClusterPolicy(object: Field, dialect: Dialect): ClusterEvent | undefined {
   const { kind } = dialect;
   checkKeys(object);
-  const { value, clean } = object.attempt(NOT_APPLIED, field => readFrame(field, dialect));
-  const { name, subject, tier, order } = value;
-  if (!clean || name === undefined || subject === undefined) return undefined;
+  const { value: name, clean } = object.attempt(NOT_APPLIED, readFrame);
+  if (!clean || name === undefined) return undefined;
   const id = `${kind} ${name}` as const;
   const spec = object.get('spec');
-  const isKnown = hasKnownKeys(spec, dialect);
-  const directions = {
-    ...readDirection(spec, 'ingress', tier, isKnown, dialect),
-    ...readDirection(spec, 'egress', tier, isKnown, dialect),
-  };
-  return { type: 'policy', key: id, value: { id, kind, name, tier, order, subject, ...directions } };
+  const { isSure, ...place } = readPlace(spec, dialect);
+  const subject = readSubject(spec.get('subject'), dialect);
+  const policy = withinBudget({ id, kind, name, ...place, subject }, spec, dialect);
+  return { type: 'policy', key: id, value: isSure ? policy : whereUnsure(policy) };
 }
 
-function readFrame(object: Field, dialect: Dialect) {
-  const spec = object.get('spec');
-  spec.requireMap();
-  // A list that is none may have held anything.
-  for (const direction of ['ingress', 'egress']) spec.get(direction).items();
-  const subject = readSubject(spec.get('subject'), dialect);
-  return { name: readName(object), subject, ...dialect.readPlace(spec) };
+/** The policy with its rules; where they are more than a policy may have, none of them is taken at its word. */
+function withinBudget(policy: Policy, spec: Field, dialect: Dialect): Policy {
+  const { tier } = policy;
+  const isKnown = hasKnownKeys(spec, dialect);
+  const tooLarge = sizeProblem(spec, BUDGET.cluster);
+  const whole = {
+    ...policy,
+    ...(tooLarge === undefined &&
+      readDirections(
+        spec,
+        (rule, path, direction) => readRule(rule, path, direction, tier, isKnown, dialect),
+        dialect,
+      )),
+  };
+  const excess = tooLarge ?? excessOf(whole);
+  if (excess === undefined) return whole;
+  spec.withEffect(TOO_LARGE).error(excess);
+  return {
+    ...policy,
+    ...readDirections(spec, (rule, path) => closedRule(rule, path, tier, dialect), dialect),
+  };
 }
+
+/** Without a name or a spec, nothing says whom it could concern. */
+function readFrame(object: Field): string | undefined {
+  object.get('spec').requireMap();
+  return readName(object);
+}
+
+/** Nobody knows what comes before a policy without a place, so nothing does. */
+function readPlace(spec: Field, { readTier, readOrder }: Dialect) {
+  const tier = spec.attempt(FIRST, readTier);
+  const order = spec.attempt(FIRST, readOrder);
+  const isSure = tier.clean && order.clean;
+  return {
+    tier: tier.clean ? tier.value : ('admin' as const),
+    order: isSure ? order.value : BEFORE_ALL,
+    isSure,
+  };
+}
+
+/** C11: priorities begin with 0. */
+const BEFORE_ALL = -1;
 
 /** C51: an unknown key may have narrowed what the rules say, so none of them is taken at its word. */
 function hasKnownKeys(spec: Field, { specKeys }: Dialect): boolean {
@@ -59,28 +113,51 @@ function hasKnownKeys(spec: Field, { specKeys }: Dialect): boolean {
   return spec.attempt(RULES_FAIL_CLOSED, field => field.expectMap(keys)).clean;
 }
 
-function readSubject(subject: Field, dialect: Dialect): PodSelector | undefined {
-  const key = subject.onlyKey(['namespaces', 'pods']);
-  if (key === undefined) return undefined;
-  if (key === 'pods') return readNamespacedPods(subject.get(key), dialect.needsNamespaceSelector);
-  return { namespaces: { kind: 'labels', selector: readLabelSelector(subject.get(key)) }, pods: EVERYTHING };
+function readSubject(subject: Field, { needsNamespaceSelector }: Dialect): PodSelector {
+  const { value: key, clean } = subject.attempt(UNSURE_SUBJECT, field =>
+    field.onlyKey(['namespaces', 'pods']),
+  );
+  if (key === undefined || !clean)
+    return { namespaces: EVERY_NAMESPACE, pods: { requirements: [], unreadable: true } };
+  if (key === 'pods') return readSubjectPods(subject.get(key), needsNamespaceSelector, UNSURE_SUBJECT);
+  const selector = readSubjectSelector(subject.get(key), UNSURE_SUBJECT);
+  return { namespaces: { kind: 'labels', selector }, pods: EVERYTHING };
+}
+
+type ReadRule = (rule: Field, path: string, direction: Direction) => Rule;
+
+function readDirections(
+  spec: Field,
+  read: ReadRule,
+  dialect: Dialect,
+): Partial<Record<Direction, readonly Rule[]>> {
+  return {
+    ...readDirection(spec, 'ingress', read, dialect),
+    ...readDirection(spec, 'egress', read, dialect),
+  };
 }
 
 /** C10: without a rule, a policy has no say in the direction. */
 function readDirection(
   spec: Field,
   direction: Direction,
-  tier: Tier,
-  isKnown: boolean,
+  read: ReadRule,
   dialect: Dialect,
 ): Partial<Record<Direction, readonly Rule[]>> {
   const rules = spec.get(direction);
-  const items = rules.items();
+  const { value: items, clean } = rules.attempt(DIRECTION_DENIED, field => field.items());
+  // A list that is none may have held anything.
+  if (!clean) return { [direction]: [{ path: direction, action: 'deny', peers: 'any', ports: 'any' }] };
   warnAboutCount(rules, items.length, dialect.most);
-  const decoded = items.map((rule, index) =>
-    readRule(rule, `${direction}[${index}]`, direction, tier, isKnown, dialect),
-  );
+  const decoded = items.map((rule, index) => read(rule, `${direction}[${index}]`, direction));
   return decoded.length > 0 ? { [direction]: decoded } : {};
+}
+
+const DIRECTION_DENIED = 'the policy denies everything in this direction until it is fixed';
+/** Nobody has read its peers and ports: an accept matches nothing, all else denies. */
+function closedRule(rule: Field, path: string, tier: Tier, { actions }: Dialect): Rule {
+  const action = actions[String(rule.get('action').value)] ?? 'deny';
+  return failClosed({ path, action, peers: UNKNOWN, ports: UNKNOWN }, tier);
 }
 
 /** C22, C23. */

@@ -16,6 +16,9 @@ export interface Report {
   errors: number;
 }
 
+/** Of one object: nobody reads more, and everybody pays for them. */
+const MOST_PROBLEMS = 200;
+
 export class Field {
   readonly value: unknown;
   readonly path: string;
@@ -69,6 +72,11 @@ export class Field {
     return { value, clean: this.#report.errors === before };
   }
 
+  /** The same for a part that shares the effect of the whole. */
+  sameEffect<T>(read: (field: Field) => T): { value: T; clean: boolean } {
+    return this.attempt(this.#effect, read);
+  }
+
   /**
    * Whether this is a map with none but these keys; all else is an error, because an unknown key may change what
    * its neighbours mean (C51).
@@ -103,14 +111,17 @@ export class Field {
     return [];
   }
 
+  /** The keys of a map; none where it is absent or no map. */
+  keys(): readonly string[] {
+    if (!this.isPresent) return [];
+    if (isMap(this.value)) return Object.keys(this.value);
+    this.error(`must be a map, not ${describe(this.value)}`);
+    return [];
+  }
+
   /** The entries of a map of text, such as labels; a null value is empty text, as the API server reads it. */
   textEntries(): readonly (readonly [key: string, value: string])[] {
-    if (!this.isPresent) return [];
-    if (!isMap(this.value)) {
-      this.error(`must be a map, not ${describe(this.value)}`);
-      return [];
-    }
-    return Object.keys(this.value).map(key => [key, this.get(key).text() ?? ''] as const);
+    return this.keys().map(key => [key, this.get(key).text() ?? ''] as const);
   }
 
   text(): string | undefined {
@@ -180,7 +191,9 @@ export class Field {
     const { object, problems } = this.#report;
     const where = { ...(object !== undefined && { object }), ...(this.path !== '' && { field: this.path }) };
     if (severity === 'error') this.#report.errors++;
-    problems.push({ severity, ...where, message, effect });
+    if (problems.length < MOST_PROBLEMS) problems.push({ severity, ...where, message, effect });
+    else if (problems.length === MOST_PROBLEMS)
+      problems.push({ severity, ...where, message: `${message}, and there are more problems`, effect });
   }
 }
 

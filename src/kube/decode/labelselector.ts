@@ -7,19 +7,37 @@ import { isLabelKey, isLabelValue } from './names.ts';
  * the CRDs of the cluster policies do not check operators, so it can come from a real server too (4.12).
  */
 export function readLabelSelector(selector: Field): LabelSelector {
-  if (selector.isPresent) selector.expectMap(['matchLabels', 'matchExpressions']);
-  const requirements = [
-    ...readMatchLabels(selector.get('matchLabels')),
-    ...selector.get('matchExpressions').items().map(readRequirement),
-  ];
-  return { requirements };
+  return { requirements: readEach(selector).map(({ value }) => value) };
 }
 
-function readMatchLabels(labels: Field): Requirement[] {
-  return labels.textEntries().map(([key, value]) => {
-    checkLabel(labels.get(key), key, [value]);
-    return { key, operator: 'In', values: [value] };
-  });
+/**
+ * The same of a subject: what can be read of it narrows it, and of the pods that are left nobody knows which are meant.
+ * So a policy that denies goes on to deny, whether or not it could be read before (N68).
+ */
+export function readSubjectSelector(selector: Field, effect: string): LabelSelector {
+  const { value, clean } = selector.attempt(effect, readEach);
+  const requirements = value.filter(part => part.clean).map(part => part.value);
+  return clean ? { requirements } : { requirements, unreadable: true };
+}
+
+function readEach(selector: Field): readonly { value: Requirement; clean: boolean }[] {
+  if (selector.isPresent) selector.expectMap(['matchLabels', 'matchExpressions']);
+  const labels = selector.get('matchLabels');
+  const keys = labels.keys();
+  return [
+    ...keys.map(key => labels.get(key).sameEffect(label => readMatchLabel(label, key))),
+    ...selector
+      .get('matchExpressions')
+      .items()
+      .map(expression => expression.sameEffect(readRequirement)),
+  ];
+}
+
+/** A null value is empty text, as the API server reads it. */
+function readMatchLabel(label: Field, key: string): Requirement {
+  const value = label.text() ?? '';
+  checkLabel(label, key, [value]);
+  return { key, operator: 'In', values: [value] };
 }
 
 const OPERATORS: readonly Operator[] = ['In', 'NotIn', 'Exists', 'DoesNotExist'];

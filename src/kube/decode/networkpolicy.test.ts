@@ -315,16 +315,6 @@ describe('decodeNetworkPolicy() of bad input says what and where, and never open
 describe('decodeNetworkPolicy() applies no policy', () => {
   const METADATA = { name: 'web', namespace: 'shop' };
   test.each<[string, object, string]>([
-    [
-      'whose subject is a list',
-      { metadata: METADATA, spec: { podSelector: [] } },
-      'spec.podSelector must be a map',
-    ],
-    [
-      'whose subject has an unknown key',
-      { metadata: METADATA, spec: { podSelector: { matchLabel: { a: 'b' } } } },
-      'spec.podSelector.matchLabel is not a known field (did you mean matchLabels?)',
-    ],
     ['whose spec is a list', { metadata: METADATA, spec: [] }, 'spec must be a map, not a list'],
     ['without a name', { metadata: { namespace: 'shop' }, spec: {} }, 'metadata.name is missing'],
     ['whose name is none', { metadata: { name: 'a/b' }, spec: {} }, 'metadata.name "a/b" is not a name'],
@@ -340,6 +330,25 @@ describe('decodeNetworkPolicy() applies no policy', () => {
     expect(problems[0]!.effect).toMatch(/^the policy is not applied; .* last good version stays in force$/);
   });
 });
+
+test.each<[string, unknown, string, object]>([
+  ['is a list', [], 'spec.podSelector must be a map', []],
+  ['is text', 'all of them', 'spec.podSelector must be a map', []],
+  [
+    'has an unknown key beside one that can be read',
+    { matchLabel: { a: 'b' }, matchLabels: { c: 'd' } },
+    'spec.podSelector.matchLabel is not a known field (did you mean matchLabels?)',
+    [{ key: 'c', operator: 'In', values: ['d'] }],
+  ],
+])(
+  'N59, N68: a policy whose subject %s isolates whoever it may mean',
+  (_, podSelector, problem, requirements) => {
+    const { event, problems } = decode({ podSelector, ingress: [{}] });
+    expect((event!.value as Policy).subject.pods).toEqual({ requirements, unreadable: true });
+    expect(problems.map(problemText)).toEqual([expect.stringContaining(problem)]);
+    expect(problems[0]!.effect).toMatch(/^until it is fixed, the policy isolates every pod that the rest/);
+  },
+);
 
 test.each([{}, { spec: null }])(
   'N5: a policy without a spec is one with an empty one, and says so: %j',

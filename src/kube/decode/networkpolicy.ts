@@ -1,16 +1,21 @@
 import { type Cidr, cidrContains, parseCidr } from '../../model/address.ts';
+import { BUDGET, excessOf } from '../../model/budget.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import { failClosed } from '../../model/failclosed.ts';
-import type { DecodedRule, Direction, Peer, PortMatch, Rule, Unknown } from '../../model/policy.ts';
+import type { DecodedRule, Direction, Peer, Policy, PortMatch, Rule, Unknown } from '../../model/policy.ts';
 import { EVERY_NAMESPACE, type PodSelector } from '../../model/selector.ts';
 import { describe, type Field, UNKNOWN } from './fields.ts';
-import { readLabelSelector } from './labelselector.ts';
+import { readLabelSelector, readSubjectSelector } from './labelselector.ts';
 import { checkKeys, readName, readNamespace } from './metadata.ts';
 import { isPortName } from './names.ts';
 import { PROTOCOLS } from './protocol.ts';
+import { sizeProblem } from './size.ts';
 
 const NOT_APPLIED = 'the policy is not applied; if it was good before, its last good version stays in force';
+const SUBJECT_ISOLATED =
+  'until it is fixed, the policy isolates every pod that the rest of the selector selects, and allows them nothing';
 const BOTH_ISOLATED = 'the policy isolates its pods in both directions until it is fixed';
+const TOO_LARGE = 'the policy isolates its pods and allows nothing until it is smaller';
 const DIRECTION_CLOSED = 'no rule of this direction matches until it is fixed';
 const RULE_CLOSED = 'the rule matches nothing until it is fixed';
 const PEER_CLOSED = 'the peer matches nothing until it is fixed';
@@ -20,34 +25,57 @@ const PORT_CLOSED = 'the port matches nothing until it is fixed';
 export function decodeNetworkPolicy(object: Field): ClusterEvent | undefined {
   checkKeys(object);
   const { value, clean } = object.attempt(NOT_APPLIED, readIdentity);
-  const { name, namespace, subject } = value;
+  const { name, namespace } = value;
   if (!clean || name === undefined || namespace === undefined) return undefined;
   const id = `NetworkPolicy ${namespace}/${name}` as const;
-  const policy = { id, kind: 'NetworkPolicy', name: `${namespace}/${name}`, order: 0, subject } as const;
-  const directions = readDirections(object.get('spec'), namespace);
-  return { type: 'policy', key: id, value: { ...policy, tier: 'networkpolicy', ...directions } };
+  const spec = object.get('spec');
+  const pods = readSubjectSelector(spec.get('podSelector'), SUBJECT_ISOLATED);
+  const subject: PodSelector = { namespaces: { kind: 'name', name: namespace }, pods }; // N3
+  const policy: Policy = {
+    id,
+    kind: 'NetworkPolicy',
+    name: `${namespace}/${name}`,
+    order: 0,
+    subject,
+    tier: 'networkpolicy',
+  };
+  return { type: 'policy', key: id, value: withinBudget(policy, spec, namespace) };
 }
 
-/**
- * Which pods are meant. Where that is unreadable there is nothing that could be isolated; without a spec every pod
- * of the namespace is (N5): the API server takes such a policy, and stores it with an empty one.
- */
+/** The policy with its rules, or without any where they are more than a policy may have: then it only isolates. */
+function withinBudget(policy: Policy, spec: Field, namespace: string): Policy {
+  const types = readPolicyTypes(spec);
+  const tooLarge = sizeProblem(spec, BUDGET.namespaced);
+  const whole = { ...policy, ...(tooLarge === undefined && readDirections(spec, types, namespace)) };
+  const excess = tooLarge ?? excessOf(whole);
+  if (excess === undefined) return whole;
+  spec.withEffect(TOO_LARGE).error(excess);
+  return { ...policy, ...directionsOf(types, [], []) };
+}
+
+/** Rules are read, and their problems told, in both directions. */
+function readDirections(spec: Field, types: readonly PolicyType[], namespace: string) {
+  const ingress = readRules(spec.get('ingress'), 'ingress', namespace);
+  const egress = readRules(spec.get('egress'), 'egress', namespace);
+  return directionsOf(types, ingress, egress);
+}
+
+/** Only rules that count are kept (N6). */
+function directionsOf(
+  types: readonly PolicyType[],
+  ingress: readonly Rule[],
+  egress: readonly Rule[],
+): Partial<Record<Direction, readonly Rule[]>> {
+  return { ...(types.includes('Ingress') && { ingress }), ...(types.includes('Egress') && { egress }) };
+}
+
+/** Without a spec every pod of the namespace is meant (N5): the API server takes such a policy, and stores it with an empty one. */
 function readIdentity(object: Field) {
   const [name, namespace] = [readName(object), readNamespace(object)];
   const spec = object.get('spec');
   if (spec.isPresent) spec.requireMap();
   else spec.warning('is missing', 'the policy isolates every pod of its namespace for ingress');
-  const pods = readLabelSelector(spec.get('podSelector'));
-  const subject: PodSelector = { namespaces: { kind: 'name', name: namespace ?? '' }, pods }; // N3
-  return { name, namespace, subject };
-}
-
-/** Rules are read, and their problems told, in both directions; only those that count are kept (N6). */
-function readDirections(spec: Field, namespace: string): Partial<Record<Direction, readonly Rule[]>> {
-  const types = readPolicyTypes(spec);
-  const ingress = readRules(spec.get('ingress'), 'ingress', namespace);
-  const egress = readRules(spec.get('egress'), 'egress', namespace);
-  return { ...(types.includes('Ingress') && { ingress }), ...(types.includes('Egress') && { egress }) };
+  return { name, namespace };
 }
 
 const POLICY_TYPES = ['Ingress', 'Egress'] as const;

@@ -47,3 +47,21 @@ test('stagesOf() leaves a batch whole that replaces a table', () => {
   ];
   expect(stagesOf(ops)).toEqual([ops]);
 });
+
+test('stagesOf() puts the chains that a new interval map leads to ahead with it, and their rules behind', () => {
+  const spec: SetSpec = { name: 'ranges', key: ['inet_service'], verdicts: true, interval: true };
+  const chain = (name: string): Op => ({ op: 'addChain', family: 'ip', chain: name });
+  const map: Op[] = [
+    { op: 'addSet', family: 'ip', set: spec, size: 8 },
+    {
+      op: 'addElements',
+      family: 'ip',
+      set: spec,
+      elements: [['1-9', { verdict: { kind: 'jump', chain: 'from' } }]],
+    },
+  ];
+  expect(stagesOf([chain('from'), chain('in'), ...map, fill])).toEqual([
+    [chain('from'), ...map],
+    [chain('in'), fill],
+  ]);
+});

@@ -3,7 +3,8 @@
  * the generation has turned over (`nf_tables_commit` turns the cursor and then has each such set publish its new
  * array). A rule that comes into force in the same batch meets an empty set for some microseconds: measured, one
  * flip of policy in fifteen was seen by a packet. So new interval sets go first, in a batch of their own, while
- * no rule names them; the batch that makes a difference follows.
+ * no rule names them; the batch that makes a difference follows. Chains that the elements of such a map lead to go
+ * with it, still empty.
  */
 
 import type { Family } from '../ruleset.ts';
@@ -13,8 +14,12 @@ import type { Op } from './op.ts';
 export function stagesOf(ops: readonly Op[]): readonly (readonly Op[])[] {
   const ahead = newIntervalSets(ops);
   if (ahead.size === 0) return [ops];
+  const isOfAhead = (op: Op) => isOfSet(op) && ahead.has(setKey(op.family, op.set.name));
+  const targets = targetsOf(ops.filter(isOfAhead));
   const isAhead = (op: Op) =>
-    op.op === 'addTable' || (isOfSet(op) && ahead.has(setKey(op.family, op.set.name)));
+    op.op === 'addTable' ||
+    isOfAhead(op) ||
+    (op.op === 'addChain' && targets.has(setKey(op.family, op.chain)));
   return [ops.filter(isAhead), ops.filter(op => !isAhead(op))];
 }
 
@@ -24,6 +29,16 @@ function newIntervalSets(ops: readonly Op[]): Set<string> {
   const keys = new Set(made.map(({ family, set }) => setKey(family, set.name)));
   for (const op of ops) if (op.op === 'delSet') keys.delete(setKey(op.family, op.set));
   return ops.some(({ op }) => op === 'delTable') ? new Set() : keys;
+}
+
+/** The chains that elements lead to. */
+function targetsOf(ops: readonly Op[]): Set<string> {
+  const targets = new Set<string>();
+  for (const op of ops) {
+    for (const [, { verdict }] of op.op === 'addElements' ? op.elements : [])
+      if (verdict !== undefined && 'chain' in verdict) targets.add(setKey(op.family, verdict.chain));
+  }
+  return targets;
 }
 
 function isOfSet(op: Op): op is Extract<Op, { op: 'addSet' | 'addElements' }> {

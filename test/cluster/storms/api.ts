@@ -24,6 +24,7 @@ interface Answer {
 const PLURALS: Readonly<Record<string, string>> = {
   NetworkPolicy: 'networkpolicies',
   ClusterNetworkPolicy: 'clusternetworkpolicies',
+  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
   AdminNetworkPolicy: 'adminnetworkpolicies',
   BaselineAdminNetworkPolicy: 'baselineadminnetworkpolicies',
   CustomResourceDefinition: 'customresourcedefinitions',
@@ -32,9 +33,11 @@ const PLURALS: Readonly<Record<string, string>> = {
 export class Api {
   readonly #server: string;
   readonly #agent: https.Agent;
+  readonly #headers: Readonly<Record<string, string>>;
 
-  constructor(server: string, identity: Identity) {
+  constructor(server: string, identity: Identity, headers: Readonly<Record<string, string>> = {}) {
     this.#server = server;
+    this.#headers = headers;
     this.#agent = new https.Agent({ ...identity, keepAlive: true, maxSockets: 32 });
   }
 
@@ -48,8 +51,13 @@ export class Api {
   }
 
   /** What the server answers, whatever it is. */
-  async try(method: string, path: string, body?: object): Promise<{ code: number; body: unknown }> {
-    const { code, body: text } = await this.#send(method, path, body);
+  async try(
+    method: string,
+    path: string,
+    body?: object,
+    type?: string,
+  ): Promise<{ code: number; body: unknown }> {
+    const { code, body: text } = await this.#send(method, path, body, type);
     return { code, body: JSON.parse(text) };
   }
 
@@ -107,7 +115,7 @@ export class Api {
   }
 
   #send(method: string, path: string, body?: object, type = 'application/json'): Promise<Answer> {
-    const headers = body === undefined ? {} : { 'content-type': type };
+    const headers = { ...this.#headers, ...(body !== undefined && { 'content-type': type }) };
     return new Promise((resolve, reject) => {
       const request = https.request(`${this.#server}${path}`, { method, headers, agent: this.#agent });
       request.on('error', reject);

@@ -35,12 +35,15 @@ export class ControlPlane {
     this.etcd = new Component(etcdCommand(this.#data), log('etcd'));
     this.server = new Component(serverCommand(folder), log('kube-apiserver'));
     this.manager = new Component(managerCommand(folder), log('kube-controller-manager'));
-    this.api = new Api(`https://${SERVER.address}:${SERVER.port}`, {
-      ca: readFileSync(join(folder, 'pki/ca.crt')),
-      cert: readFileSync(join(folder, 'pki/admin.crt')),
-      key: readFileSync(join(folder, 'pki/admin.key')),
-    });
+    this.api = this.apiAs({});
     writeFileSync(join(folder, 'audit.json'), JSON.stringify(AUDIT));
+  }
+
+  /** As whoever the administrator may impersonate by these headers. */
+  apiAs(headers: Readonly<Record<string, string>>): Api {
+    const pki = (name: string) => readFileSync(join(this.folder, 'pki', name));
+    const identity = { ca: pki('ca.crt'), cert: pki('admin.crt'), key: pki('admin.key') };
+    return new Api(`https://${SERVER.address}:${SERVER.port}`, identity, headers);
   }
 
   /** Starts what is not running. */

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { ClusterState } from '../model/cluster.ts';
+import { plan } from '../nft/plan/plan.ts';
+import type { Family, Ruleset, Table } from '../nft/ruleset.ts';
+import { compile } from './compile.ts';
+import { LAYOUT, layoutChange } from './layout.ts';
+
+const OURS = compile(new ClusterState(), 'n1');
+
+/** Ours, as an agent of another layout left it. */
+function left(name: string | undefined): Ruleset {
+  const tables = [...OURS.tables].map(([family, table]): [Family, Table] => {
+    const chains = new Map(table.chains);
+    chains.delete(`layout-${LAYOUT}`);
+    if (name !== undefined) chains.set(name, { name, rules: [] });
+    return [family, { ...table, chains }];
+  });
+  return { tables: new Map(tables) };
+}
+
+test('every table of ours says its layout', () => {
+  for (const { chains } of OURS.tables.values()) expect([...chains.keys()]).toContain(`layout-${LAYOUT}`);
+});
+
+test.each([
+  ['without a number', left(undefined), { from: 1, to: LAYOUT }],
+  ['of a newer agent', left('layout-99'), { from: 99, to: LAYOUT }],
+  ['with a chain of somebody else’s', left('layout-of-mine'), { from: 1, to: LAYOUT }],
+  ['of our own', OURS, undefined],
+  ['that are missing', { tables: new Map() }, undefined],
+] as const)('a batch that leads from tables %s tells the layouts', (_, actual, change) => {
+  expect(layoutChange(plan(actual, OURS))).toEqual(change);
+});

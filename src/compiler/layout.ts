@@ -1,0 +1,46 @@
+/**
+ * The number of the layout of our tables: of tables, hooks, kinds of sets, and what they are called. It is the name of
+ * an empty chain, so that every nft lists it, and the batch that leads to another layout changes it too:
+ *
+ *     table ip sluice {
+ *       chain layout-2 {
+ *
+ * Whoever changes the layout counts it up, and records it (test/layouts/README.md): take-over from each that was
+ * recorded, and back, is then a test with traffic.
+ */
+import type { Op } from '../nft/plan/op.ts';
+import type { Chain } from '../nft/ruleset.ts';
+
+export const LAYOUT = 2;
+
+/** What was before the number was written down. */
+const UNNUMBERED = 1;
+
+const NAME = /^layout-([1-9]\d*)$/;
+
+export function layoutChain(): Chain {
+  return { name: `layout-${LAYOUT}`, rules: [] };
+}
+
+export interface LayoutChange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** From which layout a batch leads to ours; undefined where it makes the table, or leaves its layout. */
+export function layoutChange(ops: readonly Op[]): LayoutChange | undefined {
+  const made = ops.find(op => op.op === 'addChain' && NAME.test(op.chain));
+  if (made === undefined || ops.some(op => op.op === 'addTable' && op.family === made.family))
+    return undefined;
+  const from = ops.map(op => (op.op === 'delChain' ? numberOf(op.chain) : undefined)).find(isDefined);
+  return { from: from ?? UNNUMBERED, to: LAYOUT };
+}
+
+function numberOf(chain: string): number | undefined {
+  const number = NAME.exec(chain)?.[1];
+  return number === undefined ? undefined : Number(number);
+}
+
+function isDefined(number: number | undefined): number is number {
+  return number !== undefined;
+}

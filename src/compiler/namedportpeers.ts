@@ -1,0 +1,84 @@
+/** Who a named port of egress leads to: pods that have a container port of the name, under their own numbers (N30). */
+import {
+  type Address,
+  type AddressRange,
+  addressToInt,
+  FAMILIES,
+  type Family,
+  familyOf,
+} from '../model/address.ts';
+import type { ContainerPort, Namespace, Pod } from '../model/cluster.ts';
+import type { NamedPort } from '../model/ports.ts';
+import { type PodSelector, podSelectorText, selectsPod } from '../model/selector.ts';
+import type { ElementKey } from '../nft/ruleset.ts';
+import type { IndexedPod } from './live/podindex.ts';
+import { holds, type NetworkPeer, rangesOf } from './networks.ts';
+
+/** The pods that a selector selects, and those whose addresses lie in the networks: each port of them by name. */
+export interface NamedPortPeers {
+  readonly selectors: readonly PodSelector[];
+  readonly networks: readonly NetworkPeer[];
+  readonly ports: readonly Pick<NamedPort, 'name' | 'protocol'>[];
+}
+
+/** `10.0.0.1 . tcp . 8080` for every container port of the pod that bears one of the names, each once. */
+export function namedPortKeys(
+  peers: readonly NamedPortPeers[],
+  { pod, addresses }: IndexedPod,
+  namespace: Namespace,
+): readonly ElementKey[] {
+  const keys = new Set<ElementKey>();
+  for (const peer of peers) {
+    const ports = namedPortsOf(pod, prepared(peer).protocols);
+    if (ports.length === 0) continue;
+    const isSelected = peer.selectors.some(selector => selectsPod(selector, pod, namespace));
+    for (const address of addresses) {
+      if (!isSelected && !isInNetworks(address, peer)) continue;
+      for (const { protocol, port } of ports) keys.add(`${address} . ${protocol.toLowerCase()} . ${port}`);
+    }
+  }
+  return [...keys];
+}
+
+function namedPortsOf({ ports }: Pod, protocols: Prepared['protocols']): readonly ContainerPort[] {
+  return ports.filter(({ name, protocol }) => {
+    const wanted = protocols.get(name);
+    return wanted !== undefined && (wanted.has(undefined) || wanted.has(protocol));
+  });
+}
+
+function isInNetworks(address: Address, peer: NamedPortPeers): boolean {
+  return peer.networks.length > 0 && holds(prepared(peer).ranges[familyOf(address)], addressToInt(address));
+}
+
+/** What is asked for every pod, made once for each object. */
+interface Prepared {
+  readonly ranges: Readonly<Record<Family, readonly AddressRange[]>>;
+  /** By name; without a protocol, the container's own counts (C27). */
+  readonly protocols: ReadonlyMap<string, ReadonlySet<NamedPort['protocol']>>;
+}
+
+const PREPARED = new WeakMap<NamedPortPeers, Prepared>();
+
+function prepared(peer: NamedPortPeers): Prepared {
+  const known = PREPARED.get(peer);
+  if (known !== undefined) return known;
+  const [ip, ip6] = FAMILIES.map(family =>
+    rangesOf(peer.networks.filter(({ cidr }) => cidr.family === family)),
+  );
+  const protocols = new Map<string, Set<NamedPort['protocol']>>();
+  for (const { name, protocol } of peer.ports)
+    protocols.set(name, (protocols.get(name) ?? new Set()).add(protocol));
+  const made: Prepared = { ranges: { ip: ip!, ip6: ip6! }, protocols };
+  PREPARED.set(peer, made);
+  return made;
+}
+
+/** `port web of pods app=shop in all namespaces`. */
+export function endpointsText({ selectors, networks, ports }: NamedPortPeers): string {
+  const names = ports.slice(0, 10).map(({ name }) => name);
+  const who = selectors.slice(0, 10).map(podSelectorText);
+  if (networks.length > 0)
+    who.push(`pods in ${networks.length === 1 ? 'a network' : `${networks.length} networks`}`);
+  return `port ${names.join(', ')} of ${who.join(' and ')}`;
+}

@@ -1,0 +1,49 @@
+/** Networks as expressions: a few compares, or one look-up in an interval set. */
+import type { Cidr } from '../model/address.ts';
+import { type AddressField, addressIn, addressInNetwork, addressType } from '../nft/match.ts';
+import { type Expr, MEMBER } from '../nft/ruleset.ts';
+import type { Builder } from './builder.ts';
+import { type Labelled, labelsOf, type PeerMatch, textOf } from './labelled.ts';
+import { getOrMake } from './live/podindex.ts';
+import { type NetworkPeer, rangesOf, rangeText } from './networks.ts';
+
+// Up to 25 compares are cheaper than a look-up in any interval set (measured); no rule of that many is too long for
+// the kernel (compiler/sizes.test.ts).
+const MOST_COMPARES = 25;
+
+/** Alternatives for networks of the builder's family. */
+export function networkMatches(
+  networks: readonly Labelled<NetworkPeer>[],
+  field: AddressField,
+  builder: Builder,
+): PeerMatch[] {
+  const distinct = new Map<string, Labelled<NetworkPeer>[]>();
+  for (const entry of networks) getOrMake(distinct, textOf(entry.peer), () => []).push(entry);
+  const peers = [...distinct.values()];
+  const compares = peers.reduce((sum, [entry]) => sum + 1 + entry!.peer.except.length, 0);
+  if (compares > MOST_COMPARES) return setMatch(networks, peers, field, builder);
+  return peers.map(entries => ({ match: compare(entries[0]!.peer, field), labels: labelsOf(entries) }));
+}
+
+function setMatch(
+  networks: readonly Labelled<NetworkPeer>[],
+  distinct: readonly (readonly Labelled<NetworkPeer>[])[],
+  field: AddressField,
+  builder: Builder,
+): PeerMatch[] {
+  const ranges = rangesOf(distinct.map(([entry]) => entry!.peer));
+  if (ranges.length === 0) return [];
+  const set = builder.networkSet({
+    key: [addressType(builder.family)],
+    verdicts: false,
+    interval: true,
+    elements: new Map(ranges.map(range => [rangeText(range), MEMBER])),
+  });
+  return [{ match: addressIn(builder.family, field, set), labels: labelsOf(networks) }];
+}
+
+/** `ip daddr 10.0.0.0/8 ip daddr != 10.1.0.0/16`. */
+function compare({ cidr, except }: NetworkPeer, field: AddressField): Expr[] {
+  const ofFamily = except.filter((hole: Cidr) => hole.family === cidr.family);
+  return [...addressInNetwork(cidr, field), ...ofFamily.flatMap(hole => addressInNetwork(hole, field, true))];
+}

@@ -1,0 +1,53 @@
+/**
+ * Large policies are compiled by themselves: into a chain that all classes share, once for as long as the policy stays
+ * the same. What they say is neither multiplied by the classes of the pods that they select, nor made again whenever
+ * one of the other policies of those pods changes.
+ */
+import { type Policy, policyLabel } from '../model/policy.ts';
+import { countEntriesOf } from '../model/policysize.ts';
+import type { Verdict } from '../nft/ruleset.ts';
+import { Builder } from './builder.ts';
+import { type PodClass, resolvedPorts } from './classes.ts';
+import { sourcedRules } from './labelled.ts';
+import { nameOf } from './names.ts';
+import { runRules } from './run.ts';
+
+/** Smaller ones are merged with all others into few look-ups. */
+const LARGE = 256;
+
+export function isLarge(policy: Policy, { direction }: PodClass): boolean {
+  return countEntriesOf(policy[direction] ?? []) > LARGE;
+}
+
+/** The name of the chain that gives a verdict to all that the policy's rules match, and returns for all else. */
+export function policyChain(policy: Policy, podClass: PodClass, verdict: Verdict, builder: Builder): string {
+  const { direction } = podClass;
+  const resolved = direction === 'ingress' ? resolvedPorts([policy], podClass.resolve) : [];
+  const prefix = direction === 'ingress' ? 'from' : 'to';
+  const name = nameOf(prefix, JSON.stringify([direction, policy.id, resolved]), policyLabel(policy));
+  builder.include(partOf(policy, podClass, name, verdict, builder));
+  return name;
+}
+
+/** By policy: what its chains need, by family and name. A policy that was written again is another object. */
+const parts = new WeakMap<Policy, Map<string, Builder>>();
+
+function partOf(
+  policy: Policy,
+  podClass: PodClass,
+  name: string,
+  verdict: Verdict,
+  { family }: Builder,
+): Builder {
+  const ofPolicy = parts.get(policy) ?? new Map<string, Builder>();
+  parts.set(policy, ofPolicy);
+  const key = `${family} ${name}`;
+  const known = ofPolicy.get(key);
+  if (known !== undefined) return known;
+  const part = new Builder(family);
+  const place = { podClass, chain: name, builder: part };
+  const rules = sourcedRules(policy, podClass.direction);
+  part.addChain({ name, rules: runRules({ verdict, mostCompares: 0, rules }, place) });
+  ofPolicy.set(key, part);
+  return part;
+}

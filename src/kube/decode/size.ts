@@ -1,0 +1,26 @@
+import { type Budget, tooManyEntries } from '../../model/budget.ts';
+import type { Field } from './fields.ts';
+
+/** What is wrong with a spec that has more entries than a policy may have; found without reading any of them. */
+export function sizeProblem(spec: Field, budget: Budget): string | undefined {
+  const left = ['ingress', 'egress'].reduce(
+    (room, key) => countDown(spec.get(key).value, room, MOST_LEVELS),
+    budget.entries,
+  );
+  return left < 0 ? tooManyEntries(undefined, budget) : undefined;
+}
+
+/** From a list of rules down to the values of a requirement. */
+const MOST_LEVELS = 12;
+
+/** What is left of `room` when each item of each list, and each label, has taken one; below zero it ends at once. */
+function countDown(value: unknown, room: number, levels: number, isCounted = Array.isArray(value)): number {
+  if (typeof value !== 'object' || value === null || levels === 0) return room;
+  let left = room;
+  for (const key in value) {
+    if (isCounted && --left < 0) return left;
+    const item = (value as Record<string, unknown>)[key];
+    left = countDown(item, left, levels - 1, key === 'matchLabels' || Array.isArray(item));
+  }
+  return left;
+}

@@ -1,0 +1,87 @@
+/**
+ * What one policy may cost everybody. Whoever may write policies may write 1.5 MB of them, and all nodes pay for it: in
+ * memory, in time of the agent that others wait for, in time of the kernel for each packet. A policy beyond its budget
+ * isolates what it selects and allows nothing (docs/decisions/0012 has the figures and how they were measured).
+ */
+import { countPairs, hasManyPairs, MOST_PAIRS } from './pairs.ts';
+import type { Policy, Protocol, Rule } from './policy.ts';
+import { countEntries } from './policysize.ts';
+import { mergePorts, type NumberedPort, type PortRange } from './ports.ts';
+import { countSegments, MOST_SEGMENTS } from './segments.ts';
+
+export interface Budget {
+  /** Rules, peers, exceptions, ports, and the requirements of selectors with their values. */
+  readonly entries: number;
+  /** Distinct selectors of peers in a direction: each may be a set of its own. */
+  readonly selectors: number;
+}
+
+/** Of a NetworkPolicy, whose author may be anybody; those of cluster policies are the cluster's own administrators. */
+export const BUDGET: Readonly<Record<'namespaced' | 'cluster', Budget>> = {
+  namespaced: { entries: 10_000, selectors: 250 },
+  cluster: { entries: 20_000, selectors: 1_500 },
+};
+
+/** Rules that have many ports and many peers, beside each other: a packet is looked up in each. */
+const MOST_LARGE_RULES = 4;
+
+/** How a policy exceeds its budget, as in `has 12000 entries …, and 10000 are the most`; undefined if it does not. */
+export function excessOf(policy: Policy): string | undefined {
+  const budget = policy.kind === 'NetworkPolicy' ? BUDGET.namespaced : BUDGET.cluster;
+  const entries = countEntries(policy);
+  if (entries > budget.entries) return tooManyEntries(entries, budget);
+  for (const rules of [policy.ingress, policy.egress]) {
+    const excess = rules && excessOfRules(rules, budget);
+    if (excess !== undefined) return excess;
+  }
+  return undefined;
+}
+
+export function tooManyEntries(entries: number | undefined, budget: Budget): string {
+  const count = entries === undefined ? `more than ${budget.entries}` : String(entries);
+  return `has ${count} entries (rules, peers, exceptions, ports and values of selectors), and ${budget.entries} are the most`;
+}
+
+function excessOfRules(rules: readonly Rule[], budget: Budget): string | undefined {
+  const selectors = countSelectors(rules);
+  if (selectors > budget.selectors)
+    return `has ${selectors} different selectors of peers in one direction, and ${budget.selectors} are the most`;
+  const numbered = rules.map(({ peers, ports }) => ({
+    peers,
+    ports: ports === 'any' ? ports : numbersOf(ports),
+  }));
+  const pairs = numbered.reduce((sum, rule) => sum + countPairs(rule), 0);
+  const large = pairs > MOST_PAIRS ? numbered.filter(hasManyPairs).length : 0;
+  if (large > MOST_LARGE_RULES)
+    return `has ${large} rules of many ports and many peers each, and ${MOST_LARGE_RULES} are the most`;
+  const overlaps = countOverlaps(numbered.flatMap(({ ports }) => (ports === 'any' ? [] : ports.ranges)));
+  if (overlaps > MOST_SEGMENTS)
+    return `has port ranges that overlap in ${overlaps} places, and ${MOST_SEGMENTS} are the most`;
+  return undefined;
+}
+
+function countSelectors(rules: readonly Rule[]): number {
+  const selectors = rules.flatMap(({ peers }) =>
+    peers === 'any' ? [] : peers.flatMap(peer => ('selector' in peer ? [peer] : [])),
+  );
+  if (selectors.length <= BUDGET.namespaced.selectors) return selectors.length;
+  return new Set(selectors.map(peer => JSON.stringify(peer))).size;
+}
+
+/** A named port counts as one number more. */
+function numbersOf(ports: Exclude<Rule['ports'], 'any'>) {
+  return mergePorts(ports.flatMap((port): NumberedPort[] => (port.kind === 'named' ? [] : [port])));
+}
+
+function countOverlaps(ranges: readonly PortRange[]): number {
+  const protocols: readonly Protocol[] = ['TCP', 'UDP', 'SCTP'];
+  return Math.max(
+    ...protocols.map(protocol =>
+      countSegments(
+        ranges
+          .filter(range => range.protocol === protocol && range.first < range.last)
+          .map(ports => ({ ports })),
+      ),
+    ),
+  );
+}

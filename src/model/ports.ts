@@ -1,0 +1,46 @@
+/** The ports of one rule, each once however often it is given. */
+import type { PortMatch, Protocol } from './policy.ts';
+
+export type NamedPort = Extract<PortMatch, { kind: 'named' }>;
+export type PortRange = Extract<PortMatch, { kind: 'range' }>;
+export type NumberedPort = Exclude<PortMatch, NamedPort>;
+
+export interface MergedPorts {
+  /** Those of which all ports are meant. */
+  readonly protocols: readonly Protocol[];
+  /** Of the other protocols: in order, and none meets or touches the next of its protocol. */
+  readonly ranges: readonly PortRange[];
+}
+
+/** Sorts and sweeps, so that it costs little more than to read the list. */
+export function mergePorts(ports: readonly NumberedPort[]): MergedPorts {
+  const whole = new Set<Protocol>();
+  const byProtocol = new Map<Protocol, PortRange[]>();
+  for (const port of ports) {
+    if (port.kind === 'protocol') whole.add(port.protocol);
+    // C26: a range that ends before it starts matches nothing.
+    else if (port.first <= port.last) listOf(byProtocol, port.protocol).push(port);
+  }
+  const ranges = [...byProtocol].flatMap(([protocol, found]) => (whole.has(protocol) ? [] : merge(found)));
+  return { protocols: [...whole], ranges };
+}
+
+export function countPorts({ protocols, ranges }: MergedPorts): number {
+  return protocols.length + ranges.length;
+}
+
+function merge(ranges: PortRange[]): PortRange[] {
+  const merged: PortRange[] = [];
+  for (const range of ranges.sort((a, b) => a.first - b.first)) {
+    const before = merged.at(-1);
+    if (before === undefined || range.first > before.last + 1) merged.push(range);
+    else if (range.last > before.last) merged[merged.length - 1] = { ...before, last: range.last };
+  }
+  return merged;
+}
+
+function listOf(lists: Map<Protocol, PortRange[]>, protocol: Protocol): PortRange[] {
+  const list = lists.get(protocol) ?? [];
+  lists.set(protocol, list);
+  return list;
+}

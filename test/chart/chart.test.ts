@@ -1,0 +1,209 @@
+/** The Helm chart, rendered by helm itself: what its values come to, and that it says what daemonset/ says. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+
+const ROOT = join(import.meta.dirname, '../..');
+const CHART = join(ROOT, 'charts/sluice');
+const BIN = process.env.CHART_BIN ?? '';
+
+interface Container {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly securityContext: { readonly capabilities: { readonly add?: readonly string[] } };
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+}
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly annotations?: object };
+  readonly rules?: readonly { readonly resources: readonly string[] }[];
+  readonly spec: {
+    readonly template: {
+      readonly spec: { readonly containers: readonly [Container]; readonly volumes: readonly Volume[] };
+    };
+  };
+}
+
+interface Volume {
+  readonly name: string;
+  readonly hostPath: { readonly path: string };
+}
+
+const helm = (...words: string[]) => spawnSync(join(BIN, 'helm'), words, { encoding: 'utf8' });
+const documents = (text: string) =>
+  parseAllDocuments(text)
+    .map(document => document.toJS() as Manifest | null)
+    .filter(object => object !== null);
+
+function render(...sets: string[]): Manifest[] {
+  const words = sets.flatMap(set => ['--set', set]);
+  const { status, stdout, stderr } = helm('template', 'sluice', CHART, '--namespace', 'sluice', ...words);
+  expect(stderr).toBe('');
+  expect(status).toBe(0);
+  return documents(stdout);
+}
+
+const isHook = ({ metadata }: Manifest) => metadata.annotations !== undefined;
+const key = ({ kind, metadata }: Manifest) => `${kind} ${metadata.name}`;
+const find = (objects: readonly Manifest[], name: string) => objects.find(object => key(object) === name)!;
+
+function agent(...sets: string[]): Container {
+  return find(render(...sets), 'DaemonSet sluice').spec.template.spec.containers[0];
+}
+
+test('helm lint finds nothing wrong', () => {
+  const { status, stdout } = helm('lint', '--strict', CHART);
+  expect(stdout).toContain('0 chart(s) failed');
+  expect(status).toBe(0);
+});
+
+test('with its default values it says what daemonset/install.yaml says, which brings its namespace too', () => {
+  const installed = documents(readFileSync(join(ROOT, 'daemonset/install.yaml'), 'utf8'));
+  const rendered = render().filter(object => !isHook(object));
+  const byKey = (objects: readonly Manifest[]) =>
+    Object.fromEntries(objects.map(object => [key(object), object]));
+  const { 'Namespace sluice': namespace, ...others } = byKey(installed);
+  expect(namespace).toBeDefined();
+  expect(byKey(rendered)).toEqual(others);
+});
+
+test('attach comes to what the overlay pod-network adds', () => {
+  const objects = render('podNetwork.mode=attach');
+  const container = find(objects, 'DaemonSet sluice').spec.template.spec.containers[0];
+  const overlay = readFileSync(join(ROOT, 'daemonset/overlays/pod-network/kustomization.yaml'), 'utf8');
+  const values = parse(overlay).patches.flatMap(({ patch }: { patch: string }) =>
+    (parse(patch) as { op: string; value?: unknown }[])
+      .filter(({ op }) => op === 'add')
+      .map(({ value }) => value),
+  );
+  const mounts = values.filter((value: { mountPath?: string }) => value.mountPath);
+  expect(container.args).toEqual(
+    expect.arrayContaining(values.filter((value: unknown) => String(value).startsWith('--'))),
+  );
+  expect(container.volumeMounts).toEqual(expect.arrayContaining(mounts));
+  expect(mounts).toHaveLength(3);
+  expect(container.securityContext.capabilities.add).toEqual(['NET_ADMIN', 'SYS_ADMIN']);
+  expect(container.securityContext).not.toHaveProperty('allowPrivilegeEscalation');
+  expect(find(objects, 'ClusterRole sluice').rules!.at(-1)!.resources).toEqual(['nodes/status']);
+});
+
+const ARGS: readonly (readonly [string, string])[] = [
+  ['logFormat=pretty', '--log-format=pretty'],
+  ['liveConnections=keep', '--live-connections=keep'],
+  ['metricsPort=9911', '--metrics-address=127.0.0.1:9911'],
+  ['startGate.mode=off', '--start-gate=off'],
+  ['startGate.timeoutMs=900', '--start-gate-timeout=900'],
+  ['unknownPods=allow', '--unknown-pods=allow'],
+  ['podNetwork.mode=chained', '--pod-network=chained'],
+  ['extraArgs[0]=--node=x', '--node=x'],
+];
+
+describe('a value becomes the argument that the agent knows', () => {
+  const known = execFileSync('node', [join(ROOT, 'src/cli/main.ts'), 'agent', '--help'], {
+    encoding: 'utf8',
+  });
+
+  test.each(ARGS)('%s -> %s', (set, arg) => {
+    expect(agent(set).args).toContain(arg);
+    expect(agent().args).not.toContain(arg);
+    expect(known).toContain(`${arg.split('=')[0]} `);
+  });
+
+  test.each([
+    ['image.repository=r/s,image.tag=v2', 'r/s:v2'],
+    [`image.repository=r/s,image.digest=sha256:${'0'.repeat(64)}`, `r/s@sha256:${'0'.repeat(64)}`],
+  ])('%s is image %s', (set, image) => {
+    expect(agent(set).image).toBe(image);
+  });
+
+  test('folders of k3s are folders of the node; inside they keep their names', () => {
+    const objects = render(
+      'podNetwork.mode=attach',
+      'podNetwork.cniBinFolder=/var/lib/rancher/k3s/data/cni',
+      'podNetwork.cniConfFolder=/var/lib/rancher/k3s/agent/etc/cni/net.d',
+      'startGate.nriFolder=/run/k3s/nri',
+    );
+    const { volumes, containers } = find(objects, 'DaemonSet sluice').spec.template.spec;
+    expect(volumes.map(({ hostPath }) => hostPath.path)).toEqual([
+      '/run/sluice',
+      '/run/k3s/nri',
+      '/var/run/netns',
+      '/var/lib/rancher/k3s/data/cni',
+      '/var/lib/rancher/k3s/agent/etc/cni/net.d',
+    ]);
+    expect(containers[0].volumeMounts.map(({ name }) => name)).toEqual(volumes.map(({ name }) => name));
+  });
+});
+
+test('the removal runs before the release goes, by the image of the agent, and may be left out', () => {
+  const hooks = render('image.tag=v2').filter(isHook);
+  expect(hooks.map(key)).toEqual([
+    'ServiceAccount sluice-removal',
+    'Role sluice-removal',
+    'RoleBinding sluice-removal',
+    'Job sluice-removal',
+  ]);
+  for (const { metadata } of hooks)
+    expect(metadata.annotations).toHaveProperty(['helm.sh/hook'], 'pre-delete');
+  const [container] = find(hooks, 'Job sluice-removal').spec.template.spec.containers;
+  expect(container.image).toBe('sluice:v2');
+  expect(container.args).toContain('--all-nodes');
+  expect(render('removal.enabled=false').filter(isHook)).toEqual([]);
+});
+
+describe('the schema refuses, and says where', () => {
+  test.each([
+    ['startGate.mode=on', "/startGate/mode': value must be one of 'auto', 'nri', 'off'"],
+    ['podNetwork.mode=bridge', '/podNetwork/mode'],
+    ['podNetwok.mode=attach', "additional properties 'podNetwok' not allowed"],
+    ['image.digest=sha256:abc', '/image/digest'],
+    ['metricsPort=70000', '/metricsPort'],
+    ['startGate.nriFolder=run/nri', '/startGate/nriFolder'],
+    ['socketFolder=/run/sluice/', '/socketFolder'],
+    ['tolerations=all', '/tolerations'],
+  ])('%s', (set, sentence) => {
+    const { status, stderr } = helm('template', 'sluice', CHART, '--set', set);
+    expect(status).not.toBe(0);
+    expect(stderr).toContain(sentence);
+  });
+
+  test('every value of values.yaml is in the schema, and the other way round', () => {
+    const paths = (value: unknown, at = ''): string[] =>
+      typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
+        ? Object.entries(value).flatMap(([name, inner]) => paths(inner, `${at}/${name}`))
+        : [at];
+    const values = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8'));
+    const schema = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8'));
+    type Schema = { readonly properties?: Record<string, Schema> };
+    const known = ({ properties }: Schema, at = ''): string[] =>
+      properties === undefined
+        ? [at]
+        : Object.entries(properties).flatMap(([name, inner]) => known(inner, `${at}/${name}`));
+    const described = new Set(known(schema));
+    const isDescribed = (path: string) => [...described].some(prefix => `${path}/`.startsWith(`${prefix}/`));
+    expect(paths(values).filter(path => !isDescribed(path))).toEqual([]);
+    const given = paths(values);
+    const left = [...described].filter(path => !given.some(found => `${found}/`.startsWith(`${path}/`)));
+    expect(left).toEqual(['/global', '/resources/limits']);
+  });
+});
+
+test('actionlint finds nothing wrong in the workflows', () => {
+  const folder = join(ROOT, '.github/workflows');
+  const files = readdirSync(folder).map(file => join(folder, file));
+  expect(files.length).toBeGreaterThan(1);
+  const { status, stdout, stderr } = spawnSync(join(BIN, 'actionlint'), ['-no-color', ...files], {
+    encoding: 'utf8',
+  });
+  expect(stdout + stderr).toBe('');
+  expect(status).toBe(0);
+});
+
+test('every place that names the version names the same', () => {
+  const { status, stdout } = spawnSync(join(ROOT, 'scripts/release-version'), { encoding: 'utf8' });
+  expect(stdout).toBe('');
+  expect(status).toBe(0);
+});

@@ -1,0 +1,201 @@
+/**
+ * Take-over of every layout that an agent ever left, by the agent of today, and back: while packets are sent, of which
+ * not one is judged wrong and none that is allowed is lost.
+ */
+import { spawnSync } from 'node:child_process';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { Agent } from '../../src/agent/agent.ts';
+import { KernelState } from '../../src/agent/kernelstate.ts';
+import { compile } from '../../src/compiler/compile.ts';
+import { LAYOUT } from '../../src/compiler/layout.ts';
+import { Incremental } from '../../src/compiler/live/incremental.ts';
+import type { Lab } from '../../src/lab/lab.ts';
+import { inNamespace } from '../../src/lab/netns.ts';
+import { Netns } from '../../src/lab/unnamed.ts';
+import { ClusterState } from '../../src/model/cluster.ts';
+import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
+import { plan } from '../../src/nft/plan/plan.ts';
+import type { Ruleset } from '../../src/nft/ruleset.ts';
+import { layoutEvents, putUp, type RecordedLayout, recordedLayouts } from '../support/layouts.ts';
+import { answers, Telephones } from '../support/live.ts';
+import { arrivals, Prober } from '../support/prober.ts';
+import { ALLOWED_PORT, buildSite, FIRM_FLOWS, HOSTS, NODE, openIn } from '../support/site.ts';
+import { withoutSizes } from '../support/withoutsizes.ts';
+
+const ROUNDS = 5;
+
+const LAYOUTS = recordedLayouts();
+const EVENTS = layoutEvents();
+const TODAY = compile(clusterOf(), NODE);
+
+let lab: Lab;
+let prober: Prober | undefined;
+let telephones: Telephones;
+
+/** Connections that policy allows, and that stay open. */
+const OPEN = ([0, 1] as const).map(family => ({ from: HOSTS.x[family], to: HOSTS.t[family], port: 80 }));
+
+beforeAll(async () => {
+  lab = await buildSite('takeover');
+  telephones = new Telephones(lab);
+});
+
+afterEach(async () => {
+  prober?.kill();
+  prober = undefined;
+  telephones.close();
+  await clear();
+});
+
+afterAll(() => lab?.remove());
+
+function clusterOf(): ClusterState {
+  const state = new ClusterState();
+  for (const event of EVENTS) state.apply(event);
+  return state;
+}
+
+/** The kernel hears of a closed socket by and by. */
+const orphaned = () => setTimeout(20);
+
+async function clear(): Promise<void> {
+  const kernel = await openIn(lab);
+  const { ruleset } = await kernel.dump();
+  await kernel.commit([...ruleset.tables.keys()].map(family => ({ op: 'delTable', family })));
+  kernel.close();
+}
+
+/** What a layout was, as a desired state: that of an agent to which somebody goes back. */
+async function rulesetOf(layout: RecordedLayout): Promise<Ruleset> {
+  const netns = new Netns();
+  const end = netns.run(() => putUp(layout));
+  const kernel = await netns.run(() => openNftKernel());
+  try {
+    return withoutSizes((await kernel.dump()).ruleset);
+  } finally {
+    kernel.close();
+    end();
+    netns.close();
+  }
+}
+
+/** An agent of today, from its start to its first commit; answers what it said. */
+async function takenOver(): Promise<string[]> {
+  const stop = new AbortController();
+  const said: string[] = [];
+  const line = (_: object, message: string) => {
+    said.push(message);
+    stop.abort();
+  };
+  const agent = new Agent({
+    open: () => openIn(lab),
+    engine: () => new Incremental(NODE),
+    log: { debug: line, info: line, warn: line, error: line },
+  });
+  agent.note(EVENTS);
+  await agent.run(stop.signal);
+  await orphaned();
+  return said;
+}
+
+/** An agent that desires another layout does the same. */
+async function wentBack(desired: Ruleset): Promise<void> {
+  const kernel = await openIn(lab);
+  const state = new KernelState({
+    open: async () => kernel,
+    onDrift: () => {},
+    now: () => performance.now(),
+  });
+  await state.reconcile(() => desired, 'dump');
+  expect(await kernel.owner()).toBe('us');
+  state.close();
+  await orphaned();
+}
+
+async function inKernel(): Promise<Ruleset> {
+  const kernel = await openIn(lab);
+  try {
+    return withoutSizes((await kernel.dump()).ruleset);
+  } finally {
+    kernel.close();
+  }
+}
+
+async function expectNoneJudgedWrong(): Promise<void> {
+  const trails = await prober!.stop();
+  for (const [index, { from, to, port }] of FIRM_FLOWS.entries()) {
+    const trail = trails[index]!;
+    expect(trail.sent).toBeGreaterThan(500);
+    const expected = port === ALLOWED_PORT ? trail.sent : 0;
+    expect(arrivals(trail), `${from} -> ${to}:${port}: ${JSON.stringify(trail.arrived.slice(0, 5))}`).toBe(
+      expected,
+    );
+  }
+}
+
+test('layouts before ours were recorded', () => {
+  expect(LAYOUTS.map(({ layout }) => layout)).toEqual(expect.arrayContaining(numbersBelow(LAYOUT)));
+});
+
+const numbersBelow = (last: number) => Array.from({ length: last - 1 }, (_, n) => n + 1);
+
+test.each(LAYOUTS)('the agent of today takes layout $layout of $commit over, and back', async layout => {
+  const theirs = await rulesetOf(layout);
+  const endPredecessor = inNamespace(lab.nodeNamespace(NODE), () => putUp(layout));
+  const connections = await Promise.all(OPEN.map(dial => telephones.tcp(dial)));
+  prober = await Prober.start(lab, FIRM_FLOWS);
+  endPredecessor();
+  await orphaned();
+  for (let round = 0; round < ROUNDS; round++) {
+    const said = await takenOver();
+    expect(said).toEqual(
+      layout.layout === LAYOUT ? [expect.stringMatching(/^rules in force/)] : [takeOverText(layout)],
+    );
+    expect(plan(await inKernel(), TODAY)).toEqual([]);
+    await wentBack(theirs);
+    expect(plan(await inKernel(), theirs)).toEqual([]);
+    for (const connection of connections) expect(await answers(connection)).toBe(true);
+  }
+  await expectNoneJudgedWrong();
+});
+
+test('an agent that was killed behind the take-over, before its difference, leaves the next a way on', async () => {
+  const layout = LAYOUTS[0]!;
+  inNamespace(lab.nodeNamespace(NODE), () => putUp(layout))();
+  await orphaned();
+  prober = await Prober.start(lab, FIRM_FLOWS);
+  for (let n = 0; n < 5; n++) expect(killedBehindTakeOver()).toBe('SIGKILL');
+  expect(plan(await inKernel(), await rulesetOf(layout))).toEqual([]);
+  await orphaned();
+  expect(await takenOver()).toEqual([takeOverText(layout)]);
+  expect(plan(await inKernel(), TODAY)).toEqual([]);
+  await setTimeout(300);
+  await expectNoneJudgedWrong();
+});
+
+/** The batch that takes the tables over is what an empty one does: behind it the process is no more. */
+function killedBehindTakeOver(): string | null {
+  const script = `import('${import.meta.dirname}/../../src/netlink/nftables/nft-kernel.ts')
+    .then(({ openNftKernel }) => openNftKernel())
+    .then(async kernel => { await kernel.commit([]); process.kill(process.pid, 'SIGKILL'); })`;
+  return inNamespace(lab.nodeNamespace(NODE), () => spawnSync(process.execPath, ['-e', script], { cwd: '/' }))
+    .signal;
+}
+
+const takeOverText = ({ layout }: RecordedLayout) =>
+  `rules in force: another agent left tables of layout ${layout}, which are of layout ${LAYOUT} now`;
+
+test('from each layout to each other, by agents that end as soon as they have committed', async () => {
+  const rulesets = [TODAY, ...(await Promise.all(LAYOUTS.map(rulesetOf)))];
+  await wentBack(TODAY);
+  prober = await Prober.start(lab, FIRM_FLOWS);
+  for (const from of rulesets)
+    for (const to of rulesets) {
+      await wentBack(from);
+      await wentBack(to);
+      expect(plan(await inKernel(), to)).toEqual([]);
+    }
+  await setTimeout(300);
+  await expectNoneJudgedWrong();
+});

@@ -1,0 +1,92 @@
+/** Policies at sizes that cross every limit: of the compiler, of the budget, of the kernel. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { LARGE_POLICIES, networkPolicy } from '../../src/bench/largepolicies.ts';
+import { compile } from '../../src/compiler/compile.ts';
+import { decodeObject } from '../../src/kube/decode/decode.ts';
+import type { Policy } from '../../src/model/policy.ts';
+import { FakeKernel } from '../../src/nft/fake/fake.ts';
+import { plan } from '../../src/nft/plan/plan.ts';
+import { stagesOf } from '../../src/nft/plan/stages.ts';
+import { evaluator } from '../../src/semantics/evaluate.ts';
+import { wrongStation } from '../support/equivalence.ts';
+import { eventsOf } from '../support/event-arbitrary.ts';
+import { clusterWith, flowsAt, NODE } from '../support/largepolicies.ts';
+import { replay } from '../support/replay.ts';
+
+const SIZES = [
+  0, 1, 2, 3, 8, 9, 10, 11, 24, 25, 26, 27, 40, 41, 42, 63, 64, 65, 85, 86, 127, 128, 129, 200, 260,
+];
+const LARGEST = [3_000, 10_000];
+
+/** Of the one pod of this node. */
+function one(name: string, spec: object): object {
+  return networkPolicy('shop', name, { podSelector: { matchLabels: { app: 'a0' } }, ...spec });
+}
+
+/** One policy alone: what it says is what is enforced, whatever its size, and the kernel takes it. */
+async function check(objects: readonly object[]): Promise<void> {
+  const cluster = clusterWith(objects);
+  const ruleset = compile(cluster, NODE);
+  const rulesets = new Map([
+    [NODE, ruleset],
+    ['n2', compile(cluster, 'n2')],
+  ]);
+  const evaluate = evaluator(cluster);
+  for (const policy of cluster.policies.values()) {
+    for (const flow of flowsAt(policy)) {
+      const wrong = wrongStation(cluster, rulesets, flow, evaluate(flow));
+      if (wrong !== undefined) throw new Error(`${JSON.stringify(flow)}: ${wrong}`);
+    }
+  }
+  const kernel = new FakeKernel();
+  for (const ops of stagesOf(plan((await kernel.dump()).ruleset, ruleset))) await kernel.commit(ops);
+  expect(plan((await kernel.dump()).ruleset, ruleset)).toEqual([]);
+  replay(
+    eventsOf(cluster).map(event => ({ event, flush: false })),
+    { unknownPods: 'allow', podLinks: 'others' },
+    { flushes: 0, chains: 0 },
+  );
+}
+
+test.each(Object.entries(LARGE_POLICIES))(
+  '%s: every size up to 260',
+  async (_, spec) => {
+    for (const n of SIZES) await check([one('x', spec(n))]);
+  },
+  300_000,
+);
+
+test.each(Object.entries(LARGE_POLICIES))(
+  '%s: thousands',
+  async (_, spec) => {
+    for (const n of LARGEST) await check([one('x', spec(n))]);
+  },
+  300_000,
+);
+
+test('two policies of any kinds and sizes on one pod', async () => {
+  const kinds = Object.values(LARGE_POLICIES);
+  const sized = fc.tuple(fc.constantFrom(...kinds), fc.constantFrom(...SIZES, 500));
+  await fc.assert(
+    fc.asyncProperty(sized, sized, async ([a, n], [b, m]) => check([one('x', a(n)), one('y', b(m))])),
+    { numRuns: 60 },
+  );
+}, 900_000);
+
+test('a policy beyond its budget isolates its pods in the directions that it is about, and its author is told', () => {
+  const { event, problems } = decodeObject(
+    networkPolicy('shop', 'x', LARGE_POLICIES['exceptions of a network']!(10_001)),
+  );
+  const policy = event!.value as Policy;
+  expect([policy.ingress, policy.egress]).toEqual([undefined, []]);
+  expect(problems).toMatchObject([
+    {
+      severity: 'error',
+      field: 'spec',
+      message:
+        'has more than 10000 entries (rules, peers, exceptions, ports and values of selectors), and 10000 are the most',
+      effect: 'the policy isolates its pods and allows nothing until it is smaller',
+    },
+  ]);
+});
