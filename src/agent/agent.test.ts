@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { parseAddress } from '../model/address.ts';
 import { type Cluster, type ClusterEvent, ClusterState, type Pod, type PodKey } from '../model/cluster.ts';
+import type { PolicyId } from '../model/policy.ts';
 import { FakeKernel } from '../nft/fake/fake.ts';
 import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
@@ -54,6 +55,10 @@ class PodsEngine implements Engine {
 
   note(event: ClusterEvent): void {
     this.#state.apply(event);
+  }
+
+  policiesBehind(): readonly PolicyId[] {
+    return [];
   }
 
   flush(): Ruleset {

@@ -9,18 +9,20 @@
  */
 import { realTiming, type Timing } from '../async/timing.ts';
 import type { Cluster, ClusterEvent } from '../model/cluster.ts';
-import type { Kernel, KernelError } from '../nft/kernel.ts';
+import { type Kernel, KernelError } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
-import { commitLog, eventName } from './commitlog.ts';
+import { Batch } from './batch.ts';
+import { commitLog } from './commitlog.ts';
 import type { Cause, Committed } from './committed.ts';
+import { DesiredState } from './desiredstate.ts';
 import type { Engine } from './engine.ts';
 import { KernelState } from './kernelstate.ts';
 import type { Log } from './log.ts';
 import { every, type Observer } from './observer.ts';
 import { recoveryFrom } from './recovery.ts';
-import { replay } from './replay.ts';
 import { Scheduler } from './scheduler.ts';
+import { isRefusal } from './socketbroken.ts';
 
 export interface AgentOptions {
   /** Opens the kernel: at the start, and whenever its socket is of no use any more. */
@@ -28,6 +30,8 @@ export interface AgentOptions {
   /** Makes an engine that knows nothing: at the start, and whenever the one in use has broken. */
   readonly engine: () => Engine;
   readonly log: Log;
+  /** The node whose pods are local; where none is named, all are. */
+  readonly node?: string;
   readonly observers?: readonly Partial<Observer>[];
   /** How often the kernel is read although nothing happened. */
   readonly resyncIntervalMs?: number;
@@ -44,17 +48,15 @@ export class Agent {
   readonly #timing: Timing;
   readonly #observers: Partial<Observer>[];
   readonly #observer: Observer;
+  readonly #desired: DesiredState;
   readonly #kernel: KernelState;
   readonly #scheduler: Scheduler;
   readonly #startMs: number;
-  /** Names of what has changed since the last flush, and of what is flushed and not in the kernel yet. */
-  readonly #pending = new Set<string>();
-  readonly #taken = new Set<string>();
-  #engine: Engine;
   #failures = 0;
   #engineUnproven = false;
   /** Somebody changed our tables since the last commit. */
   #drifted = false;
+  #quarantineText = '[]';
 
   constructor({ observers = [], timing = realTiming, ...options }: AgentOptions) {
     this.#options = options;
@@ -68,7 +70,7 @@ export class Agent {
     });
     this.#scheduler = new Scheduler(timing, options.resyncIntervalMs ?? RESYNC_INTERVAL_MS);
     this.#startMs = timing.now();
-    this.#engine = options.engine();
+    this.#desired = new DesiredState(options.engine, options.node, timing);
   }
 
   /** One more who watches from now on. */
@@ -76,23 +78,21 @@ export class Agent {
     this.#observers.push(observer);
   }
 
-  /** The cluster as far as events have come, the latest included. */
+  /** The cluster as far as events have come; its policies as far as batches have taken them in. */
   get cluster(): Cluster {
-    return this.#engine.cluster;
+    return this.#desired.cluster;
   }
 
   /**
-   * Takes changes of the cluster in; all of one call become part of the same batch. Never waits. Somebody waits for
-   * what is urgent: its batch may be ahead of the budget.
+   * Takes changes of the cluster in; pods, namespaces and nodes of one call become part of the same batch, policies
+   * when it is their turn. Never waits. Somebody waits for what is urgent: its batch may be ahead of the budget.
    */
   note(events: readonly ClusterEvent[], { urgent = false } = {}): void {
     if (events.length === 0) return;
-    for (const event of events) {
-      this.#engine.note(event);
-      this.#pending.add(eventName(event));
-    }
+    for (const event of events) this.#desired.note(event);
     this.#observer.noted(events);
-    this.#scheduler.noted(urgent);
+    this.#scheduler.defer(this.#desired.readyAtMs);
+    if (events.some(({ type }) => type !== 'policy')) this.#scheduler.noted(urgent);
   }
 
   /** Reads the kernel back as soon as possible, and repairs what is wrong. */
@@ -120,29 +120,29 @@ export class Agent {
   }
 
   async #round(cause: Cause): Promise<void> {
+    const batch = new Batch(cause === 'start');
     try {
-      const committed = await this.#reconcile(cause);
+      const committed = await this.#reconcile(cause, batch);
       this.#scheduler.done(committed.ops.length > 0, this.#kernel.lookIntervalMs);
-      this.#taken.clear();
-      this.#failures = 0;
-      this.#engineUnproven = false;
-      this.#observer.committed(committed);
+      if (batch.isBase) this.#scheduler.retry('start', 0);
+      else this.#committed(committed);
     } catch (error) {
-      this.#observer.failed(error);
       this.#scheduler.retry(cause, this.#recover(error, cause));
     }
+    this.#scheduler.defer(this.#desired.readyAtMs);
+    this.#reportQuarantine();
   }
 
-  async #reconcile(cause: Cause): Promise<Committed> {
+  async #reconcile(cause: Cause, batch: Batch): Promise<Committed> {
     const startMs = this.#timing.now();
     const look = this.#scheduler.begin();
-    const { ops, desired } = await this.#kernel.reconcile(() => this.#flush(), look);
+    const { ops, desired } = await this.#kernel.reconcile(actual => this.#flush(actual, batch), look);
     const unknownBefore = this.#drifted || this.#failures > 0;
     this.#drifted = false;
-    const names = [...this.#taken];
+    const { names, cluster } = this.#desired;
     return {
       cause: cause === 'look' && names.length > 0 ? 'change' : cause,
-      cluster: this.#engine.cluster,
+      cluster,
       ruleset: desired,
       ops,
       names,
@@ -152,17 +152,25 @@ export class Agent {
     };
   }
 
-  /** The desired state with all that is pending at this moment. */
-  #flush(): Ruleset {
+  #flush(actual: Ruleset, batch: Batch): Ruleset {
+    const ruleset = this.#desired.flush(actual, batch);
     this.#scheduler.taken();
-    this.#observer.committing();
-    for (const name of this.#pending) this.#taken.add(name);
-    this.#pending.clear();
-    return this.#engine.flush();
+    this.#observer.committing(this.#desired.deferredSinceMs);
+    return ruleset;
+  }
+
+  #committed(committed: Committed): void {
+    this.#desired.committed(committed.tookMs);
+    this.#failures = 0;
+    this.#engineUnproven = false;
+    this.#observer.committed(committed);
   }
 
   /** Makes ready for another attempt; answers after how many milliseconds. Throws where there is none. */
   #recover(error: unknown, cause: Cause): number {
+    if (!this.#desired.isTrial) this.#observer.failed(error);
+    if (this.#leavesOut(error)) return 0;
+    this.#desired.interrupted();
     this.#kernel.forget();
     const recovery = recoveryFrom({
       error,
@@ -181,30 +189,50 @@ export class Agent {
         return 0;
       case 'retry':
         if (recovery.reopenSocket) this.#kernel.close();
-        if (recovery.renewEngine) this.#renewEngine();
+        if (recovery.renewEngine) this.#desired.renewEngine();
         this.#logFailure(error as KernelError, recovery.afterMs);
         return recovery.afterMs;
     }
   }
 
+  /**
+   * Leaves out of the next attempt the policies that may be the reason; answers whether there are any. The first
+   * failure may have another reason, unless the batch was made to try them.
+   */
+  #leavesOut(error: unknown): boolean {
+    const { isTrial } = this.#desired;
+    const isFirst = this.#failures === 0 && !this.#engineUnproven;
+    if ((isFirst && !isTrial) || !isAboutContent(error)) return false;
+    if (!isTrial) this.#kernel.forget();
+    const leavesOut = this.#desired.refused(error);
+    if (leavesOut && !(error instanceof KernelError)) this.#desired.renewEngine();
+    return leavesOut;
+  }
+
   #startFromScratch(error: unknown): void {
     this.#engineUnproven = true;
     this.#options.log.error({ error }, 'rules could not be made, those in force stay; starting from scratch');
-    this.#renewEngine();
+    this.#desired.renewEngine();
   }
 
   #logFailure({ message }: KernelError, retryMs: number): void {
     this.#options.log.error({ retryMs }, `commit failed, the rules in force stay: ${message}`);
   }
 
-  #renewEngine(): void {
-    const engine = this.#options.engine();
-    for (const event of replay(this.#engine.cluster)) engine.note(event);
-    this.#engine = engine;
+  #reportQuarantine(): void {
+    const { quarantined } = this.#desired;
+    const text = JSON.stringify(quarantined);
+    if (text === this.#quarantineText) return;
+    this.#quarantineText = text;
+    this.#observer.quarantined(quarantined);
   }
 
   #drift(repair: readonly Op[]): void {
     this.#drifted = true;
     this.#observer.drifted(repair);
   }
+}
+
+function isAboutContent(error: unknown): boolean {
+  return !(error instanceof KernelError) || isRefusal(error);
 }

@@ -1,20 +1,38 @@
 /** What the log says of the agent's rounds: one line for each that changed something, or was the first. */
 import { layoutChange } from '../compiler/layout.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
+import { problemText } from '../model/problem.ts';
 import type { Op } from '../nft/plan/op.ts';
 import { planText } from '../nft/plan/plantext.ts';
+import type { Quarantined } from './changes/quarantine.ts';
+import { quarantineProblem } from './changes/quarantineproblem.ts';
 import type { Committed } from './committed.ts';
 import type { Log } from './log.ts';
 import type { Observer } from './observer.ts';
 
 const MOST_NAMES_IN_A_LINE = 5;
 
-export function commitLog(log: Log): Pick<Observer, 'committed' | 'drifted'> {
+export function commitLog(log: Log): Pick<Observer, 'committed' | 'drifted' | 'quarantined'> {
+  let inQuarantine: readonly Quarantined[] = [];
   return {
+    quarantined: policies => {
+      logQuarantine(log, inQuarantine, policies);
+      inQuarantine = policies;
+    },
     committed: committed => logCommit(log, committed),
     drifted: (repair: readonly Op[]) =>
       log.warn({ ops: repair.length, repair: planText(repair) }, 'somebody changed our tables; repairing'),
   };
+}
+
+function logQuarantine(log: Log, before: readonly Quarantined[], after: readonly Quarantined[]): void {
+  const missing = (from: readonly Quarantined[], others: readonly Quarantined[]) =>
+    from.filter(({ id, reason }) => !others.some(other => other.id === id && other.reason === reason));
+  for (const entered of missing(after, before))
+    log.error({ policy: entered.id }, `quarantine: ${problemText(quarantineProblem(entered))}`);
+  for (const { id } of before)
+    if (!after.some(other => other.id === id))
+      log.info({ policy: id }, `quarantine: ${id} has left it, its rules are in force`);
 }
 
 function logCommit(log: Log, { cause, names, ops, tookMs, cluster }: Committed): void {

@@ -8,6 +8,8 @@ export interface Situation {
   readonly retry?: { readonly cause: Cause; readonly atMs: number };
   /** Since when a change is pending. */
   readonly pendingSinceMs?: number;
+  /** When something is to be done that waits for its turn. */
+  readonly deferredAtMs?: number;
   /** Somebody waits for one of them. */
   readonly urgent: boolean;
   /** When the kernel is to be looked at although nothing is pending. */
@@ -22,10 +24,11 @@ export type Decision =
   | { readonly kind: 'wait'; readonly ms: number };
 
 export function decide(situation: Situation): Decision {
-  const { nowMs, retry, pendingSinceMs, lookAtMs } = situation;
+  const { nowMs, retry, lookAtMs, deferredAtMs = Number.POSITIVE_INFINITY } = situation;
   if (retry !== undefined) return startOrWait(retry.cause, retry.atMs - nowMs);
-  if (pendingSinceMs !== undefined) return startOrWait('change', budgetMs(situation, pendingSinceMs));
-  if (nowMs < lookAtMs) return { kind: 'wait', ms: lookAtMs - nowMs };
+  const pendingSinceMs = situation.pendingSinceMs ?? deferredAtMs;
+  if (pendingSinceMs <= nowMs) return startOrWait('change', budgetMs(situation, pendingSinceMs));
+  if (nowMs < lookAtMs) return { kind: 'wait', ms: Math.min(lookAtMs, deferredAtMs) - nowMs };
   return startOrWait('look', budgetMs(situation, lookAtMs));
 }
 

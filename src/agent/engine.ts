@@ -1,5 +1,7 @@
 /** From events to what should stand in the kernel. */
 import type { Cluster, ClusterEvent } from '../model/cluster.ts';
+import type { PolicyId } from '../model/policy.ts';
+import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 
 export interface Engine {
@@ -9,4 +11,6 @@ export interface Engine {
   note(event: ClusterEvent): void;
   /** What should stand now. What did not change since the last flush is the same object as then. */
   flush(): Ruleset;
+  /** The policies that the object of this step was made from; empty where it belongs to none in particular. */
+  policiesBehind(op: Op): readonly PolicyId[];
 }

@@ -74,10 +74,10 @@ export class KernelState {
   }
 
   /**
-   * Makes the actual state equal to the desired one, which `flush` makes, in one batch. A packet sees the rules from
+   * Makes the actual state equal to the desired one, which `flush` makes when it is known what is there, in one batch. A packet sees the rules from
    * before it or those from after it. Throws KernelError with the old rules in force.
    */
-  async reconcile(flush: () => Ruleset, look: Look): Promise<Reconciled> {
+  async reconcile(flush: (actual: Ruleset) => Ruleset, look: Look): Promise<Reconciled> {
     const kernel = await this.open();
     const reconciled = await this.#commitDifference(kernel, flush, look);
     const owner = await kernel.owner();
@@ -100,10 +100,14 @@ export class KernelState {
     this.#kernel = undefined;
   }
 
-  async #commitDifference(kernel: Kernel, flush: () => Ruleset, look: Look): Promise<Reconciled> {
+  async #commitDifference(
+    kernel: Kernel,
+    flush: (actual: Ruleset) => Ruleset,
+    look: Look,
+  ): Promise<Reconciled> {
     for (let attempt = 1; ; attempt++) {
       const { ruleset, expected } = await this.#basis(kernel, attempt === 1 ? look : 'cached');
-      const desired = flush();
+      const desired = flush(ruleset);
       const ops = plan(ruleset, desired);
       try {
         // Also without a difference: it makes tables without an owner ours.

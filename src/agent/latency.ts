@@ -25,10 +25,17 @@ export class Backlog {
     else this.#waiting.push({ atMs: nowMs, events });
   }
 
-  /** What was noted so far goes into the next batch. */
-  take(): void {
-    this.#underWay.push(...this.#waiting);
-    this.#waiting = [];
+  /** What was noted so far goes into the next batch, but for what waits for its turn since these moments. */
+  take(deferredSinceMs: readonly number[] = []): void {
+    const stays: Batch[] = [];
+    for (const sinceMs of deferredSinceMs) {
+      const batch = this.#waiting.findLast(({ atMs, events }) => atMs <= sinceMs + 1 && events > 0);
+      if (batch === undefined) continue;
+      batch.events--;
+      stays.push({ atMs: batch.atMs, events: 1 });
+    }
+    this.#underWay.push(...this.#waiting.filter(({ events }) => events > 0));
+    this.#waiting = stays;
   }
 
   /** What was taken is in the kernel. */

@@ -1,6 +1,7 @@
 /** Who watches the agent at work: status, metrics, the log, open connections. Every call is synchronous, and must not throw. */
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Op } from '../nft/plan/op.ts';
+import type { Quarantined } from './changes/quarantine.ts';
 import type { Committed } from './committed.ts';
 
 /**
@@ -9,11 +10,14 @@ import type { Committed } from './committed.ts';
  */
 export interface Observer {
   noted(events: readonly ClusterEvent[]): void;
-  committing(): void;
+  /** `deferredSinceMs`: since when each change has waited that is not in the batch. */
+  committing(deferredSinceMs: readonly number[]): void;
   committed(committed: Committed): void;
   failed(error: unknown): void;
   /** Somebody else changed our tables; `repair` puts them right. */
   drifted(repair: readonly Op[]): void;
+  /** All policies whose rules the kernel refuses, whenever there are others than before. */
+  quarantined(policies: readonly Quarantined[]): void;
 }
 
 /** One observer that tells all of them, in their order. */
@@ -22,8 +26,8 @@ export function every(observers: readonly Partial<Observer>[]): Observer {
     noted: events => {
       for (const observer of observers) observer.noted?.(events);
     },
-    committing: () => {
-      for (const observer of observers) observer.committing?.();
+    committing: deferredSinceMs => {
+      for (const observer of observers) observer.committing?.(deferredSinceMs);
     },
     committed: committed => {
       for (const observer of observers) observer.committed?.(committed);
@@ -33,6 +37,9 @@ export function every(observers: readonly Partial<Observer>[]): Observer {
     },
     drifted: repair => {
       for (const observer of observers) observer.drifted?.(repair);
+    },
+    quarantined: policies => {
+      for (const observer of observers) observer.quarantined?.(policies);
     },
   };
 }

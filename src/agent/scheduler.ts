@@ -14,6 +14,7 @@ export class Scheduler {
   readonly #bucket: TokenBucket;
   #retry: Situation['retry'];
   #pendingSinceMs: number | undefined;
+  #deferredAtMs: number | undefined;
   #urgent = false;
   #lookAtMs = 0;
   #dumpedMs: number;
@@ -32,6 +33,12 @@ export class Scheduler {
   noted(urgent: boolean): void {
     this.#pendingSinceMs ??= this.#timing.now();
     this.#urgent ||= urgent;
+    this.#wake();
+  }
+
+  /** Something waits for its turn until then; nothing does where no time is given. */
+  defer(atMs: number | undefined): void {
+    this.#deferredAtMs = atMs;
     this.#wake();
   }
 
@@ -89,6 +96,7 @@ export class Scheduler {
       nowMs,
       ...(this.#retry !== undefined && { retry: this.#retry }),
       ...(this.#pendingSinceMs !== undefined && { pendingSinceMs: this.#pendingSinceMs }),
+      ...(this.#deferredAtMs !== undefined && { deferredAtMs: this.#deferredAtMs }),
       urgent: this.#urgent,
       lookAtMs: Math.min(this.#lookAtMs, this.#dumpAtMs),
       level: this.#bucket.level(nowMs),

@@ -9,6 +9,8 @@ import {
   type PodKey,
 } from '../model/cluster.ts';
 import type { Problem } from '../model/problem.ts';
+import type { Quarantined } from './changes/quarantine.ts';
+import { quarantineProblem } from './changes/quarantineproblem.ts';
 import type { Committed } from './committed.ts';
 import { type Age, Backlog } from './latency.ts';
 import type { Observer } from './observer.ts';
@@ -34,6 +36,8 @@ export interface AgentStatus {
   readonly pending: number;
   readonly lagMs: number;
   readonly problems: readonly Problem[];
+  /** Policies whose rules the kernel refuses. */
+  readonly quarantined: readonly Quarantined[];
   /** Sources that cannot be read at present. */
   readonly lostSources: readonly string[];
   readonly objects: Objects;
@@ -108,6 +112,7 @@ export class StatusKeeper implements Observer {
   #lastError: string | undefined;
   #failuresInARow = 0;
   #problems: readonly Problem[] = [];
+  #quarantined: readonly Quarantined[] = [];
   readonly #lost = new Map<string, string>();
   /** How often a source could be read again after it could not. */
   watchRestarts = 0;
@@ -139,7 +144,8 @@ export class StatusKeeper implements Observer {
       failuresInARow: this.#failuresInARow,
       pending: this.#backlog.size,
       lagMs: this.#backlog.lagMs(this.#clocks.now()),
-      problems: this.#problems,
+      problems: [...this.#problems, ...this.#quarantined.map(quarantineProblem)],
+      quarantined: this.#quarantined,
       lostSources: [...this.#lost.keys()],
       objects: {
         namespaces: namespaces.size,
@@ -192,8 +198,8 @@ export class StatusKeeper implements Observer {
     for (const event of events) if (event.type === 'pod') this.#touched.add(event.key);
   }
 
-  committing(): void {
-    this.#backlog.take();
+  committing(deferredSinceMs: readonly number[] = []): void {
+    this.#backlog.take(deferredSinceMs);
     for (const key of this.#touched) this.#taken.push(key);
     this.#touched.clear();
   }
@@ -226,6 +232,10 @@ export class StatusKeeper implements Observer {
   drifted(): void {
     this.#totals.drifts++;
     this.#lastDriftAtMs = this.#clocks.date();
+  }
+
+  quarantined(policies: readonly Quarantined[]): void {
+    this.#quarantined = policies;
   }
 
   #programmed(key: PodKey, atMs: number): void {

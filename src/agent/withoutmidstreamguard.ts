@@ -6,6 +6,7 @@ export function withoutMidStreamGuard(engine: Engine): Engine {
   return {
     cluster: engine.cluster,
     note: event => engine.note(event),
+    policiesBehind: op => engine.policiesBehind(op),
     flush: () => withoutGuard(engine.flush()),
   };
 }

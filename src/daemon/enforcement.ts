@@ -64,7 +64,7 @@ export async function openEnforcement(
   const cutter = {
     committed: (committed: Parameters<LiveConnections['follow']>[0]) => live?.follow(committed),
   };
-  const agent = new Agent({ open, engine, log, observers: [cutter, status, barrier] });
+  const agent = new Agent({ node, open, engine, log, observers: [cutter, status, barrier] });
   agent.note(hostPortEvents([], hostPorts));
   const vacant = () => vacantAddresses(agent.cluster, node, localPods);
   const staleConntrack = new StaleConntrack(conntrack(), vacant, log);

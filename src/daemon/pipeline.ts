@@ -12,6 +12,7 @@ import { LocalPods } from '../network/sandboxes/localpods.ts';
 import { type Enforcement, openEnforcement } from './enforcement.ts';
 import { type AgentCommandOptions, attaches, cutsConnections, podLinks } from './options.ts';
 import type { PodNetworkNeeds, PodNetworkParts } from './podnetwork.ts';
+import { quarantineReporter } from './quarantinereporter.ts';
 import { type AgentSource, networkCondition, openSource } from './source.ts';
 import { lateNotice, PodGate, startsOf } from './startgate.ts';
 
@@ -42,6 +43,7 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
   const merges = starts.gate.on || attaches(options);
   const takeIn = (events: readonly ClusterEvent[]) => agent.note(merges ? localPods.merge(events) : events);
   const source = await openSource(options, takeIn, status, log);
+  agent.observe(quarantineReporter(notice => source.report(notice)));
   const gate = new PodGate(starts, {
     localPods,
     agent,

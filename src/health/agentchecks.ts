@@ -11,6 +11,8 @@ export interface Work {
   readonly lagMs: number;
   /** Sources that cannot be read at present. */
   readonly lostSources: readonly string[];
+  /** Policies whose rules the kernel refuses. */
+  readonly quarantined: readonly { readonly id: string; readonly reason: string }[];
   readonly commits: readonly { readonly atMs: number; readonly operations: number }[];
 }
 
@@ -64,6 +66,19 @@ export function lastCommit({ failuresInARow, lastError, commits, equalAtMs }: Wo
   }
   if (equalAtMs === undefined) return verdict.unknown(name, 'nothing has been committed yet');
   return verdict.ok(name, 'none was needed: what stood was right');
+}
+
+/** A warning and no failure: a tenant whose policy is refused must not keep others' pods from the node. */
+export function policiesProgrammed({ quarantined }: Work): Check {
+  const name = 'policies-programmed';
+  const [first] = quarantined;
+  if (first === undefined) return verdict.ok(name, 'the kernel takes the rules of every policy');
+  const more = quarantined.length === 1 ? '' : ` and ${quarantined.length - 1} more`;
+  return verdict.warn(
+    name,
+    `the kernel refuses the rules of ${first.id}${more}: ${first.reason}`,
+    'change the policy; its Event says what is in force instead, and all other policies are programmed',
+  );
 }
 
 /** A quiet cluster sends nothing for hours: silence is said, and is no failure. */

@@ -14,6 +14,7 @@ export const CHECK_NAMES = [
   'sources-synced',
   'kernel-equals-desired',
   'last-commit',
+  'policies-programmed',
   'kernel-features',
   'ip-forward',
   'ip6-forward',

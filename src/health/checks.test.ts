@@ -5,6 +5,7 @@ import {
   kernelEqualsDesired,
   lastCommit,
   lastEvent,
+  policiesProgrammed,
   sourcesSynced,
   type Work,
 } from './agentchecks.ts';
@@ -30,6 +31,7 @@ const WORK: Work = {
   failuresInARow: 0,
   lagMs: 0,
   lostSources: [],
+  quarantined: [],
   commits: [{ atMs: NOW - 2000, operations: 3 }],
 };
 const HOST: Host = {
@@ -84,6 +86,20 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
   ['last-commit: one', () => lastCommit(WORK, NOW), 'ok'],
   ['last-commit: none was needed', () => lastCommit(work({ commits: [] }), NOW), 'ok'],
   ['last-commit: failures since', () => lastCommit(work({ failuresInARow: 2 }), NOW), 'fail'],
+  ['policies-programmed: all', () => policiesProgrammed(WORK), 'ok'],
+  [
+    'policies-programmed: two are refused',
+    () =>
+      policiesProgrammed(
+        work({
+          quarantined: [
+            { id: 'NetworkPolicy a/b', reason: 'EINVAL' },
+            { id: 'NetworkPolicy a/c', reason: 'EINVAL' },
+          ],
+        }),
+      ),
+    'warn',
+  ],
   [
     'last-commit: nothing tried yet',
     () => lastCommit({ ...without('equalAtMs'), commits: [] }, NOW),

@@ -1,4 +1,11 @@
-import { kernelEqualsDesired, lastCommit, lastEvent, sourcesSynced, type Work } from './agentchecks.ts';
+import {
+  kernelEqualsDesired,
+  lastCommit,
+  lastEvent,
+  policiesProgrammed,
+  sourcesSynced,
+  type Work,
+} from './agentchecks.ts';
 import { nodeRoutes, podAddresses } from './attachchecks.ts';
 import { type Check, isReady } from './check.ts';
 import type { Host, Ours } from './facts.ts';
@@ -25,6 +32,7 @@ export function health(
     sourcesSynced(work),
     kernelEqualsDesired(work, nowMs),
     lastCommit(work, nowMs),
+    policiesProgrammed(work),
     kernelFeatures(kernel),
     forwarding('ip', host, ours),
     forwarding('ip6', host, ours),

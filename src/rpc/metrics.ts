@@ -117,6 +117,14 @@ function addGauges(registry: Registry, status: () => AgentStatus): void {
     },
   });
   new Gauge({
+    name: 'sluice_quarantined_policies',
+    help: 'Policies whose rules the kernel refuses: they isolate, or their last good version is in force.',
+    registers: [registry],
+    collect() {
+      this.set(status().quarantined.length);
+    },
+  });
+  new Gauge({
     name: 'sluice_problems',
     help: 'Problems of objects, by the kind of the object.',
     labelNames: ['kind', 'severity'],

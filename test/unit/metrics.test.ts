@@ -79,6 +79,7 @@ describe('/metrics', () => {
       sluice_reconcile_lag_seconds: 0,
       sluice_ready: 1,
       'sluice_objects{kind="namespaces"}': 1,
+      sluice_quarantined_policies: 0,
       'sluice_problems{kind="NetworkPolicy",severity="error"}': 1,
       'sluice_check{check="last-commit",state="ok"}': 1,
       'sluice_check{check="foreign-enforcer",state="unknown"}': 1,

@@ -1,6 +1,7 @@
 /** The classes of local pods that are in use, with what they need in the kernel. */
 import { FAMILIES, type Family } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
+import type { PolicyId } from '../../model/policy.ts';
 import { chainsEqual, setsEqual } from '../../nft/plan/equal.ts';
 import type { Chain, NftSet } from '../../nft/ruleset.ts';
 import { Builder } from '../builder.ts';
@@ -59,6 +60,14 @@ export class LiveClasses {
     return this.#sets[family].values();
   }
 
+  /** The policies of the classes that need a chain or set of that name. */
+  policiesBehind(family: Family, name: string): PolicyId[] {
+    const using = [...this.#classes.values()].filter(({ builders }) =>
+      builders.some(builder => builder.family === family && needs(builder, name)),
+    );
+    return [...new Set(using.flatMap(({ podClass }) => podClass.policies.map(({ id }) => id)))];
+  }
+
   #build(name: string, podClass: PodClass): Builder[] {
     return FAMILIES.map(family => {
       const builder = new Builder(family);
@@ -79,6 +88,10 @@ export class LiveClasses {
     for (const { name } of sets.values()) this.#sets[family].release(name);
     for (const group of groups.values()) this.#groups.release(group, family);
   }
+}
+
+function needs({ chains, sets, groups }: Builder, name: string): boolean {
+  return chains.has(name) || sets.has(name) || groups.has(name);
 }
 
 /** By identity: a policy that was written again is another object. */

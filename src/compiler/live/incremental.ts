@@ -17,6 +17,7 @@ import {
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
 import { comparePolicies, type Policy, type PolicyId } from '../../model/policy.ts';
+import { type Op, objectOf } from '../../nft/plan/op.ts';
 import type { Chain, NftSet, Ruleset, Table } from '../../nft/ruleset.ts';
 import { baseChains } from '../base.ts';
 import { classOf, selects } from '../classes.ts';
@@ -68,6 +69,12 @@ export class Incremental {
   note(event: ClusterEvent): void {
     this.#state.apply(event);
     this.#marked[event.type].add(event.key as never);
+  }
+
+  /** The policies of all classes that use the object of this step. */
+  policiesBehind(op: Op): readonly PolicyId[] {
+    const name = objectOf(op);
+    return name === undefined ? [] : this.#classes.policiesBehind(op.family, name);
   }
 
   flush(): Ruleset {

@@ -52,6 +52,13 @@ export function opText(op: Op): string {
   }
 }
 
+/** The name of the chain or set that the step is about; none for a table. */
+export function objectOf(op: Op): string | undefined {
+  if ('chain' in op) return op.chain;
+  if (!('set' in op)) return undefined;
+  return typeof op.set === 'string' ? op.set : op.set.name;
+}
+
 function noun(set: SetSpec): string {
   return set.verdicts || set.data !== undefined ? 'map' : 'set';
 }

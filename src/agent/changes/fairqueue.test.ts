@@ -1,0 +1,257 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Cidr } from '../../model/address.ts';
+import type { Policy, PolicyId } from '../../model/policy.ts';
+import type { PolicyChange } from './change.ts';
+import { FAIRNESS, FairQueue } from './fairqueue.ts';
+import { weightOf } from './weight.ts';
+
+/** A policy that weighs about so much. */
+function policy(name: string, weight = 2, order = 0): Policy {
+  const [namespace] = name.split('/') as [string];
+  const networks = Array.from(
+    { length: weight - 2 },
+    () => ({ kind: 'network', cidr: {} as Cidr, except: [] }) as const,
+  );
+  return {
+    id: `NetworkPolicy ${name}`,
+    kind: 'NetworkPolicy',
+    name,
+    tier: 'networkpolicy',
+    order,
+    subject: { namespaces: { kind: 'name', name: namespace }, pods: { requirements: [] } },
+    ingress: [{ path: 'ingress[0]', action: 'accept', peers: networks, ports: 'any' }],
+  };
+}
+
+const LARGE = FAIRNESS.small + 1;
+const change = (value: Policy): PolicyChange => ({ id: value.id, value });
+const ids = (changes: readonly PolicyChange[]) => changes.map(({ id }) => id.split(' ')[1]);
+
+/** A queue and what it knows to be in force. */
+class Desk {
+  readonly queue = new FairQueue();
+  readonly inForce = new Map<PolicyId, Policy>();
+
+  note(value: Policy, nowMs = 0): void {
+    this.queue.note(change(value), this.inForce.get(value.id), nowMs);
+  }
+
+  remove(id: PolicyId, nowMs = 0): void {
+    this.queue.note({ id, value: undefined }, this.inForce.get(id), nowMs);
+  }
+
+  /** Takes a share that takes so long to commit. */
+  commit(nowMs: number, tookMs = 0): PolicyChange[] {
+    const taken = this.queue.takeShare(nowMs);
+    for (const { id, value } of taken) {
+      if (value === undefined) this.inForce.delete(id);
+      else this.inForce.set(id, value);
+    }
+    this.queue.took(tookMs, nowMs + tookMs);
+    return taken;
+  }
+}
+
+describe('FairQueue', () => {
+  test('takes small changes of everybody at once', () => {
+    const desk = new Desk();
+    for (const name of ['a/x', 'b/x', 'c/x']) desk.note(policy(name));
+    expect(ids(desk.commit(0))).toEqual(['a/x', 'b/x', 'c/x']);
+    expect(desk.queue.readyAtMs(0)).toBeUndefined();
+  });
+
+  test('takes a large change at once where nobody has had a turn', () => {
+    const desk = new Desk();
+    desk.note(policy('a/x', LARGE));
+    expect(ids(desk.commit(0))).toEqual(['a/x']);
+  });
+
+  test('lets large changes wait for as long as the last one took, and small ones not', () => {
+    const desk = new Desk();
+    desk.note(policy('a/x', LARGE));
+    desk.commit(0, 80);
+    desk.note(policy('a/x', LARGE, 1), 80);
+    desk.note(policy('b/small'), 80);
+    expect([ids(desk.commit(80)), desk.queue.readyAtMs(81)]).toEqual([['b/small'], 160]);
+    expect(ids(desk.commit(160))).toEqual(['a/x']);
+  });
+
+  test('makes one change of many edits of a policy, which keeps its place', () => {
+    const desk = new Desk();
+    desk.note(policy('a/x', LARGE), 1);
+    desk.note(policy('b/x', LARGE), 2);
+    for (let n = 1; n < 100; n++) desk.note(policy('a/x', LARGE, n), 2 + n);
+    expect(desk.queue.sinceMs()).toEqual([1, 2]);
+    const [first] = desk.commit(200);
+    expect([first!.id, first!.value!.order]).toEqual(['NetworkPolicy a/x', 99]);
+  });
+
+  test('takes small changes without a large one that waits, but not twice in a row', () => {
+    const desk = new Desk();
+    desk.note(policy('a/x', LARGE));
+    const batches = [1, 2, 3].map(n => {
+      desk.note(policy(`b/${n}`));
+      return ids(desk.commit(n));
+    });
+    expect(batches).toEqual([['b/1'], ['b/2', 'a/x'], ['b/3']]);
+  });
+
+  test('lets namespaces take turns', () => {
+    const desk = new Desk();
+    for (const name of ['a/1', 'a/2', 'a/3', 'b/1', 'c/1']) desk.note(policy(name, FAIRNESS.turn));
+    const turns = Array.from({ length: 5 }, (_, n) => ids(desk.commit(n)));
+    expect(turns).toEqual([['a/1'], ['b/1'], ['c/1'], ['a/2'], ['a/3']]);
+  });
+
+  test('takes of one namespace as much as a turn may weigh, and at least one policy', () => {
+    const desk = new Desk();
+    for (let n = 0; n < 1000; n++) desk.note(policy(`a/${n}`, 10));
+    expect(desk.commit(0)).toHaveLength(FAIRNESS.turn / 10);
+    desk.note(policy('b/huge', 5 * FAIRNESS.turn));
+    expect(ids(desk.commit(0))).toEqual(['b/huge']);
+  });
+
+  test('takes what tightens first: what is new, and what became smaller', () => {
+    const desk = new Desk();
+    for (const name of ['a/wider', 'a/narrower']) desk.note(policy(name, FAIRNESS.turn));
+    desk.commit(0);
+    desk.commit(0);
+    desk.note(policy('a/wider', FAIRNESS.turn + 50), 1);
+    desk.note(policy('a/narrower', FAIRNESS.turn - 50), 2);
+    desk.note(policy('a/new', FAIRNESS.turn), 3);
+    expect(Array.from({ length: 3 }, () => ids(desk.commit(4))).flat()).toEqual([
+      'a/narrower',
+      'a/new',
+      'a/wider',
+    ]);
+  });
+
+  test('takes a new policy with the pod that starts in its namespace, out of turn', () => {
+    const desk = new Desk();
+    desk.note(policy('a/x', LARGE));
+    desk.commit(0, 500);
+    desk.note(policy('b/new', LARGE), 500);
+    desk.queue.hurry('c');
+    expect(desk.commit(501)).toEqual([]);
+    desk.queue.hurry('b');
+    expect([desk.queue.readyAtMs(502), ids(desk.commit(502))]).toEqual([502, ['b/new']]);
+  });
+
+  test('counts what a namespace has: a small change beside a large policy is compiled with it', () => {
+    const desk = new Desk();
+    desk.note(policy('a/large', LARGE));
+    desk.commit(0, 100);
+    desk.note(policy('a/small'), 100);
+    desk.note(policy('b/small'), 100);
+    expect(ids(desk.commit(101))).toEqual(['b/small']);
+    desk.remove('NetworkPolicy a/large', 102);
+    expect([ids(desk.commit(200)), ids(desk.commit(200))]).toEqual([['a/small'], ['a/large']]);
+    desk.note(policy('a/small', 3), 300);
+    desk.commit(300, 100);
+    desk.note(policy('a/small', 2), 400);
+    expect(ids(desk.commit(400))).toEqual(['a/small']);
+  });
+});
+
+interface Step {
+  readonly name: string;
+  readonly weight: number | undefined;
+  readonly afterMs: number;
+}
+
+const WEIGHTS = [2, 30, FAIRNESS.small - 3, LARGE, FAIRNESS.turn, 4 * FAIRNESS.turn];
+
+const steps = fc.array(
+  fc.record<Step>({
+    name: fc
+      .tuple(fc.constantFrom('a', 'b', 'c'), fc.constantFrom('1', '2', '3'))
+      .map(parts => parts.join('/')),
+    weight: fc.option(fc.constantFrom(...WEIGHTS), { nil: undefined }),
+    afterMs: fc.nat(50),
+  }),
+  { maxLength: 80 },
+);
+
+/** Lets the time pass as the loop would: each millisecond it commits what there is, which takes as long as it weighs. */
+function play(all: readonly Step[], beyondMs = 20_000) {
+  const desk = new Desk();
+  const told = new Map<PolicyId, Policy>();
+  const waits: { id: PolicyId; ms: number; isSmall: boolean }[] = [];
+  const sinceMs = new Map<PolicyId, number>();
+  let nowMs = 0;
+  let freeAtMs = 0;
+  const runUntil = (endMs: number) => {
+    for (; nowMs < endMs; nowMs++) {
+      const readyAtMs = desk.queue.readyAtMs(nowMs);
+      if (nowMs < freeAtMs || readyAtMs === undefined || readyAtMs > nowMs) continue;
+      const weights = new Map([...desk.inForce].map(([id, value]) => [id, weightOf(value)]));
+      const taken = desk.queue.takeShare(nowMs);
+      const tookMs = Math.ceil(
+        taken.reduce((sum, { id, value }) => sum + weightOf(value) + (weights.get(id) ?? 0), 0) / 50,
+      );
+      for (const { id, value } of taken) {
+        waits.push({
+          id,
+          ms: nowMs - sinceMs.get(id)!,
+          isSmall: weightOf(value) + (weights.get(id) ?? 0) <= 60,
+        });
+        sinceMs.delete(id);
+        if (value === undefined) desk.inForce.delete(id);
+        else desk.inForce.set(id, value);
+      }
+      freeAtMs = nowMs + tookMs;
+      desk.queue.took(tookMs, freeAtMs);
+    }
+  };
+  for (const [n, { name, weight, afterMs }] of all.entries()) {
+    runUntil(nowMs + afterMs);
+    const id: PolicyId = `NetworkPolicy ${name}`;
+    if (!sinceMs.has(id)) sinceMs.set(id, nowMs);
+    if (weight === undefined) {
+      told.delete(id);
+      desk.remove(id, nowMs);
+    } else {
+      told.set(id, policy(name, weight, n));
+      desk.note(told.get(id)!, nowMs);
+    }
+  }
+  runUntil(nowMs + beyondMs);
+  return { desk, told, waits };
+}
+
+describe('FairQueue, whatever happens', () => {
+  test('takes every change in the end, the latest version of each', () => {
+    fc.assert(
+      fc.property(steps, all => {
+        const { desk, told } = play(all);
+        expect(desk.queue.size).toBe(0);
+        expect(desk.inForce).toEqual(told);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('lets nothing wait for longer than its turns take', () => {
+    fc.assert(
+      fc.property(steps, all => {
+        // Three namespaces with three policies each, of which one alone takes 160 ms at most, and as long a pause.
+        for (const { ms } of play(all).waits) expect(ms).toBeLessThanOrEqual(9 * 2 * 2 * 160);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('never lets a tenant with small policies wait for more than the batch under way', () => {
+    fc.assert(
+      fc.property(steps, fc.nat(80), (all, at) => {
+        const neighbour: Step = { name: 'neighbour/deny', weight: 2, afterMs: 0 };
+        const mixed = all.toSpliced(at, 0, neighbour);
+        const waits = play(mixed).waits.filter(({ id }) => id === 'NetworkPolicy neighbour/deny');
+        expect(waits).toHaveLength(1);
+        expect(waits[0]!.ms).toBeLessThanOrEqual(Math.ceil((8 * FAIRNESS.turn + FAIRNESS.small * 6) / 50));
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

@@ -1,0 +1,122 @@
+/**
+ * Which policies the next batch takes in. Other events are in the engine as soon as they come; a policy waits here for
+ * its turn, and one that the kernel refuses is held here, so that the engine never knows of it:
+ *
+ *     note ─▶ fair queue ──take──▶ batch ─▶ committed
+ *                ▲                  │ refused
+ *                └─ released ─ quarantine ─▶ fallbacks ─▶ next batch
+ */
+import type { Policy, PolicyId } from '../../model/policy.ts';
+import type { PolicyChange } from './change.ts';
+import { FairQueue } from './fairqueue.ts';
+import { Quarantine, type Quarantined } from './quarantine.ts';
+
+/** What a refusal says of its cause. */
+export interface Refusal {
+  readonly reason: string;
+  /** Policies behind the object that the kernel named; none where it named none. */
+  readonly named: readonly PolicyId[];
+}
+
+export class PolicyIntake {
+  readonly #queue = new FairQueue();
+  readonly #quarantine = new Quarantine();
+  /** Of policies in the batch under way, and of those in batches that were refused before it: what was in force before. */
+  readonly #lastGood = new Map<PolicyId, Policy | undefined>();
+  /** The quarantine had the last turn. */
+  #triedLast = false;
+
+  get quarantined(): readonly Quarantined[] {
+    return this.#quarantine.list;
+  }
+
+  /** Nothing waits for a batch. */
+  get isEmpty(): boolean {
+    return this.#queue.size === 0;
+  }
+
+  /** Since when each of those that wait for their turn has waited. */
+  deferredSinceMs(): readonly number[] {
+    return this.#queue.sinceMs();
+  }
+
+  note(change: PolicyChange, inForce: Policy | undefined, nowMs: number): void {
+    if (this.#quarantine.holds(change.id)) this.#quarantine.note(change);
+    else this.#queue.note(change, inForce, nowMs);
+  }
+
+  /** A pod has started in that namespace: new policies must not come after it. */
+  podStarted(namespace: string): void {
+    this.#queue.hurry(namespace);
+  }
+
+  /** When there is something for a batch to take; nothing where nothing waits. */
+  readyAtMs(nowMs: number): number | undefined {
+    const times = [this.#queue.readyAtMs(nowMs), this.#quarantine.readyAtMs(nowMs)];
+    const known = times.filter(time => time !== undefined);
+    return known.length === 0 ? undefined : Math.min(...known);
+  }
+
+  /** What the batch that is made now takes in. With `all`, nothing waits for its turn. */
+  take(policies: ReadonlyMap<PolicyId, Policy>, nowMs: number, all: boolean): readonly PolicyChange[] {
+    if (this.#quarantine.isSettling) return [];
+    const changes = this.#turn(nowMs, all);
+    for (const { id } of changes) if (!this.#lastGood.has(id)) this.#lastGood.set(id, policies.get(id));
+    return changes;
+  }
+
+  committed(policies: ReadonlyMap<PolicyId, Policy>, tookMs: number, nowMs: number): void {
+    this.#lastGood.clear();
+    this.#queue.took(tookMs, nowMs);
+    for (const change of this.#quarantine.accepted(nowMs))
+      this.#queue.note(change, policies.get(change.id), nowMs);
+  }
+
+  /** The quarantine tried a group: nothing but the group is to blame for a refusal. */
+  get isTrial(): boolean {
+    return this.#quarantine.isTrying;
+  }
+
+  /**
+   * The kernel refused the batch. Answers what is to be in force instead of those who may be to blame; nothing where
+   * nobody is left.
+   */
+  refused(
+    { reason, named }: Refusal,
+    policies: ReadonlyMap<PolicyId, Policy>,
+    nowMs: number,
+  ): readonly PolicyChange[] {
+    if (this.#quarantine.isTrying) return this.#quarantine.refused(reason, nowMs);
+    const lastGoodToo = named.filter(id => this.#quarantine.keepsLastVersion(id));
+    if (lastGoodToo.length > 0) return this.#quarantine.isolate(lastGoodToo, reason);
+    const suspects = this.#suspects(named, policies);
+    const changes = suspects.map(id => ({ id, value: policies.get(id) }));
+    return this.#quarantine.suspect(changes, this.#lastGood, reason, nowMs);
+  }
+
+  /** The batch failed for a reason that has nothing to do with what is in it. */
+  interrupted(): readonly PolicyChange[] {
+    return this.#quarantine.postpone();
+  }
+
+  #turn(nowMs: number, all: boolean): PolicyChange[] {
+    const isDue = (atMs: number | undefined) => atMs !== undefined && atMs <= nowMs;
+    const tries =
+      isDue(this.#quarantine.readyAtMs(nowMs)) && !(this.#triedLast && isDue(this.#queue.readyAtMs(nowMs)));
+    this.#triedLast = tries;
+    if (tries) return this.#quarantine.takeGroup(nowMs);
+    return all ? this.#queue.takeAll() : this.#queue.takeShare(nowMs);
+  }
+
+  /** Those that were named and are new; else those that were named; else all that are new; else all. */
+  #suspects(named: readonly PolicyId[], policies: ReadonlyMap<PolicyId, Policy>): readonly PolicyId[] {
+    const isFree = (id: PolicyId) => !this.#quarantine.holds(id);
+    const taken = [...this.#lastGood.keys()];
+    const steps = [named.filter(id => this.#lastGood.has(id)), named, taken, [...policies.keys()]];
+    for (const step of steps) {
+      const free = step.filter(isFree);
+      if (free.length > 0) return free;
+    }
+    return [];
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * The desired state: the engine, what is pending for its next flush, and the policies that wait for their turn. Pods,
+ * namespaces and nodes are in the engine as soon as they come; it knows a policy when a batch takes it in.
+ */
+import type { Timing } from '../async/timing.ts';
+import type { Cluster, ClusterEvent, Pod } from '../model/cluster.ts';
+import { KernelError } from '../nft/kernel.ts';
+import type { Ruleset } from '../nft/ruleset.ts';
+import type { Batch } from './batch.ts';
+import type { PolicyChange } from './changes/change.ts';
+import { PolicyIntake } from './changes/intake.ts';
+import type { Quarantined } from './changes/quarantine.ts';
+import { eventName } from './commitlog.ts';
+import type { Engine } from './engine.ts';
+import { replay } from './replay.ts';
+
+export class DesiredState {
+  readonly #makeEngine: () => Engine;
+  readonly #node: string | undefined;
+  readonly #timing: Pick<Timing, 'now'>;
+  readonly #intake = new PolicyIntake();
+  /** Names of what has changed since the last flush, and of what is flushed and not in the kernel yet. */
+  readonly #pending = new Set<string>();
+  readonly #taken = new Set<string>();
+  #engine: Engine;
+
+  /** The pods of `node` are local; where none is named, all are. */
+  constructor(makeEngine: () => Engine, node: string | undefined, timing: Pick<Timing, 'now'>) {
+    this.#makeEngine = makeEngine;
+    this.#node = node;
+    this.#timing = timing;
+    this.#engine = makeEngine();
+  }
+
+  /** As far as events have come; of policies, as far as batches have taken them in. */
+  get cluster(): Cluster {
+    return this.#engine.cluster;
+  }
+
+  get quarantined(): readonly Quarantined[] {
+    return this.#intake.quarantined;
+  }
+
+  /** Names of what has changed since the last commit. */
+  get names(): readonly string[] {
+    return [...this.#taken];
+  }
+
+  /** When policies may be taken in; nothing where none wait. */
+  get readyAtMs(): number | undefined {
+    return this.#intake.readyAtMs(this.#timing.now());
+  }
+
+  get deferredSinceMs(): readonly number[] {
+    return this.#intake.deferredSinceMs();
+  }
+
+  note(event: ClusterEvent): void {
+    if (event.type === 'policy') {
+      const { key: id, value } = event;
+      this.#intake.note({ id, value }, this.cluster.policies.get(id), this.#timing.now());
+      return;
+    }
+    if (event.type === 'pod' && startsHere(this.cluster.pods.get(event.key), event.value, this.#node))
+      this.#intake.podStarted(event.value!.namespace);
+    this.#engine.note(event);
+    this.#pending.add(eventName(event));
+  }
+
+  /** With all that is pending at this moment, and the policies that the batch takes in. */
+  flush(actual: Ruleset, batch: Batch): Ruleset {
+    if (batch.takesPolicies(actual, this.#intake.isEmpty))
+      this.#takeIn(this.#intake.take(this.cluster.policies, this.#timing.now(), batch.isFirst));
+    for (const name of this.#pending) this.#taken.add(name);
+    this.#pending.clear();
+    return this.#engine.flush();
+  }
+
+  #takeIn(changes: readonly PolicyChange[]): void {
+    this.#notePolicies(changes);
+    for (const change of changes) this.#taken.add(eventName(eventOf(change)));
+  }
+
+  /** What was flushed last is in the kernel; making and committing it took that time. */
+  committed(tookMs: number): void {
+    this.#taken.clear();
+    this.#intake.committed(this.cluster.policies, tookMs, this.#timing.now());
+  }
+
+  /** The batch under way was made to try policies: nothing else is to blame if it is refused. */
+  get isTrial(): boolean {
+    return this.#intake.isTrial;
+  }
+
+  /** The batch was refused for what is in it: leaves out who may be to blame; answers whether there is anybody. */
+  refused(error: unknown): boolean {
+    const reason = error instanceof Error ? error.message : String(error);
+    const op = error instanceof KernelError ? error.op : undefined;
+    const named = op === undefined ? [] : this.#engine.policiesBehind(op);
+    const changes = this.#intake.refused({ reason, named }, this.cluster.policies, this.#timing.now());
+    this.#notePolicies(changes);
+    return changes.length > 0;
+  }
+
+  /** The batch failed for another reason. */
+  interrupted(): void {
+    this.#notePolicies(this.#intake.interrupted());
+  }
+
+  /** Another engine, of the same cluster. */
+  renewEngine(): void {
+    const engine = this.#makeEngine();
+    for (const event of replay(this.cluster)) engine.note(event);
+    this.#engine = engine;
+  }
+
+  #notePolicies(changes: readonly PolicyChange[]): void {
+    for (const change of changes) this.#engine.note(eventOf(change));
+  }
+}
+
+function eventOf({ id, value }: PolicyChange): ClusterEvent {
+  return value === undefined ? { type: 'policy', key: id } : { type: 'policy', key: id, value };
+}
+
+/** Whether a pod of this node comes into being, or becomes another to policy. */
+function startsHere(before: Pod | undefined, now: Pod | undefined, node: string | undefined): boolean {
+  if (now === undefined || (node !== undefined && now.node !== node)) return false;
+  if (before === undefined || before.addresses.length === 0) return true;
+  return before.labels !== now.labels && JSON.stringify(before.labels) !== JSON.stringify(now.labels);
+}

@@ -1,0 +1,205 @@
+/** Beside a tenant with large policies: when a neighbour's change is programmed, counted in commits and not in time. */
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { compile } from '../compiler/compile.ts';
+import { Incremental } from '../compiler/live/incremental.ts';
+import { parseAddress, parseCidr } from '../model/address.ts';
+import type { ClusterEvent, Pod } from '../model/cluster.ts';
+import type { Policy, Rule } from '../model/policy.ts';
+import { FakeKernel } from '../nft/fake/fake.ts';
+import { plan } from '../nft/plan/plan.ts';
+import { Agent } from './agent.ts';
+import type { Committed } from './committed.ts';
+
+const NODE = 'n1';
+
+function pod(namespace: string, n: number, labels = {}): ClusterEvent {
+  const value: Pod = {
+    key: `${namespace}/p${n}`,
+    namespace,
+    name: `p${n}`,
+    labels,
+    node: NODE,
+    addresses: [parseAddress(`10.${namespace.length}.0.${n}`)!],
+    hostNetwork: false,
+    finished: false,
+    createdAt: '',
+    ports: [],
+  };
+  return { type: 'pod', key: value.key, value };
+}
+
+function policy(name: string, rules: number, version = 0): ClusterEvent {
+  const [namespace] = name.split('/') as [string];
+  const ingress = Array.from(
+    { length: rules },
+    (_, n): Rule => ({
+      path: `ingress[${n}]`,
+      action: 'accept',
+      peers: [{ kind: 'network', cidr: parseCidr(`172.16.${n >> 7}.${(2 * n) & 255}/32`)!, except: [] }],
+      ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + version, last: 1000 + version }],
+    }),
+  );
+  const value: Policy = {
+    id: `NetworkPolicy ${name}`,
+    kind: 'NetworkPolicy',
+    name,
+    tier: 'networkpolicy',
+    order: 0,
+    subject: { namespaces: { kind: 'name', name: namespace }, pods: { requirements: [] } },
+    ingress,
+  };
+  return { type: 'policy', key: value.id, value };
+}
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+let stop: AbortController;
+let running: Promise<void>;
+let agent: Agent;
+/** What each commit was for, and how long a batch takes that holds a large policy. */
+let commits: (readonly string[])[];
+let largeMs: number;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  begin();
+});
+
+afterEach(async () => {
+  await end();
+  vi.useRealTimers();
+});
+
+function begin(): void {
+  [stop, commits, largeMs] = [new AbortController(), [], 0];
+  const fake = new FakeKernel({ owners: true });
+  agent = new Agent({
+    open: async () => {
+      const kernel = fake.another();
+      const commit = kernel.commit.bind(kernel);
+      kernel.commit = async (ops, expected) => {
+        if (ops.some(op => op.op === 'addElements' && op.elements.length > 100))
+          await new Promise(resolve => setTimeout(resolve, largeMs));
+        return commit(ops, expected);
+      };
+      return kernel;
+    },
+    engine: () => new Incremental(NODE),
+    node: NODE,
+    log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+    observers: [{ committed: check }],
+  });
+  for (const namespace of ['good', 'evil-1', 'wicked-22']) agent.note([pod(namespace, 1)]);
+  running = agent.run(stop.signal);
+}
+
+/** After every batch the rules are what `compile` makes of the cluster as far as it was taken in. */
+function check({ names, cluster, ruleset, ops }: Committed): void {
+  expect(plan(compile(cluster, NODE), ruleset)).toEqual([]);
+  if (ops.length > 0) commits.push(names);
+}
+
+async function end(): Promise<void> {
+  stop.abort();
+  await pass(5000);
+  await running;
+}
+
+test('a neighbour’s policy is in the batch after the one under way, whatever two tenants edit without end', async () => {
+  await pass(1000);
+  largeMs = 60;
+  commits.length = 0;
+  const waits: number[] = [];
+  const companions: (readonly string[])[] = [];
+  for (let n = 0; n < 100; n++) {
+    agent.note([policy('evil-1/huge', 400, n)]);
+    agent.note([policy('wicked-22/huge', 400, n), policy('wicked-22/other', 400, n)]);
+    if (n % 10 === 5) {
+      const before = commits.length;
+      agent.note([policy(`good/deny-${n}`, 0)]);
+      const name = `NetworkPolicy good/deny-${n}`;
+      for (let ms = 0; ms < 400 && !commits.flat().includes(name); ms += 10) await pass(10);
+      const at = commits.slice(before).findIndex(names => names.includes(name));
+      waits.push(at);
+      companions.push(commits[before + at]!.filter(other => other !== name));
+    }
+    await pass(100);
+  }
+  expect(waits).toHaveLength(10);
+  for (const wait of waits) expect([0, 1]).toContain(wait);
+  expect(companions.flat()).toEqual([]);
+  // The tenants themselves are not starved, and their edits become few commits.
+  for (const name of ['evil-1/huge', 'wicked-22/huge', 'wicked-22/other'])
+    expect(commits.filter(names => names.includes(`NetworkPolicy ${name}`)).length).toBeGreaterThan(10);
+});
+
+test('a hundred urgent pod starts leave no debt to the next policy', async () => {
+  await pass(1000);
+  for (let n = 2; n < 112; n++) {
+    agent.note([pod('evil-1', n)], { urgent: true });
+    await pass(5);
+  }
+  const before = commits.length;
+  agent.note([policy('good/deny', 0)]);
+  await pass(100);
+  expect(commits.slice(before).flat()).toContain('NetworkPolicy good/deny');
+});
+
+test('a pod that starts finds the new policies of its namespace in its own batch, however large', async () => {
+  await pass(1000);
+  largeMs = 500;
+  agent.note([policy('evil-1/first', 400)]);
+  await pass(510);
+  agent.note([policy('evil-1/second', 400)]);
+  await pass(20);
+  expect(agent.cluster.policies.has('NetworkPolicy evil-1/second')).toBe(false);
+  agent.note([pod('evil-1', 2)], { urgent: true });
+  await pass(0);
+  expect(agent.cluster.policies.has('NetworkPolicy evil-1/second')).toBe(true);
+});
+
+test('whatever comes when, every batch is what compile makes, and in the end all is programmed', async () => {
+  const step = fc.record({
+    what: fc.constantFrom('pod', 'labels', 'gone', 'small', 'large', 'removed'),
+    namespace: fc.constantFrom('good', 'evil-1', 'wicked-22'),
+    n: fc.integer({ min: 1, max: 3 }),
+    waitMs: fc.constantFrom(0, 1, 30, 200),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.nat(150), async (steps, ms) => {
+      await end();
+      begin();
+      largeMs = ms;
+      const told = new Map<string, unknown>();
+      for (const [at, { what, namespace, n, waitMs }] of steps.entries()) {
+        const event = eventOf(what, namespace, n, at);
+        if (event.type === 'policy') told.set(event.key, event.value);
+        agent.note([event]);
+        await pass(waitMs);
+      }
+      await pass(60_000);
+      const wanted = [...told].filter(([, value]) => value !== undefined);
+      expect([...agent.cluster.policies].sort()).toEqual(wanted.sort());
+    }),
+    { numRuns: 25 },
+  );
+}, 60_000);
+
+function eventOf(what: string, namespace: string, n: number, at: number): ClusterEvent {
+  const name = `${namespace}/p${n}` as const;
+  switch (what) {
+    case 'pod':
+      return pod(namespace, n);
+    case 'labels':
+      return pod(namespace, n, { at: String(at) });
+    case 'gone':
+      return { type: 'pod', key: name };
+    case 'small':
+      return policy(name, 1, at);
+    case 'large':
+      return policy(name, 310, at);
+    default:
+      return { type: 'policy', key: `NetworkPolicy ${name}` };
+  }
+}

@@ -1,0 +1,339 @@
+/** The agent over a kernel that refuses the rules of chosen policies: everybody else's are programmed. */
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { compile } from '../compiler/compile.ts';
+import { Incremental } from '../compiler/live/incremental.ts';
+import { parseAddress } from '../model/address.ts';
+import { type ClusterEvent, ClusterState, type Pod } from '../model/cluster.ts';
+import type { Policy, PolicyId } from '../model/policy.ts';
+import { FakeKernel } from '../nft/fake/fake.ts';
+import { type Kernel, KernelError } from '../nft/kernel.ts';
+import { type Op, opText } from '../nft/plan/op.ts';
+import { plan } from '../nft/plan/plan.ts';
+import { Agent } from './agent.ts';
+import { isolated } from './changes/isolated.ts';
+import type { Quarantined } from './changes/quarantine.ts';
+
+/** Allows a port for each policy; the kernel here refuses whatever has to do with a bad one. */
+const BAD_PORT = 666;
+
+const pod = (n: number, namespace: string): Pod => ({
+  key: `${namespace}/p${n}`,
+  namespace,
+  name: `p${n}`,
+  labels: { app: `a${n}` },
+  node: 'n1',
+  addresses: [parseAddress(`10.0.${namespace.length}.${n}`)!],
+  hostNetwork: false,
+  finished: false,
+  createdAt: '',
+  ports: [],
+});
+
+function policy(
+  namespace: string,
+  name: string,
+  { port = 80, app }: { port?: number; app?: string } = {},
+): Policy {
+  const requirements = app === undefined ? [] : [{ key: 'app', operator: 'In', values: [app] } as const];
+  return {
+    id: `NetworkPolicy ${namespace}/${name}`,
+    kind: 'NetworkPolicy',
+    name: `${namespace}/${name}`,
+    tier: 'networkpolicy',
+    order: 0,
+    subject: { namespaces: { kind: 'name', name: namespace }, pods: { requirements } },
+    ingress: [
+      {
+        path: 'ingress[0]',
+        action: 'accept',
+        peers: 'any',
+        ports: [{ kind: 'range', protocol: 'TCP', first: port, last: port }],
+      },
+    ],
+  };
+}
+
+const event = (value: Policy): ClusterEvent => ({ type: 'policy', key: value.id, value });
+const gone = (id: PolicyId): ClusterEvent => ({ type: 'policy', key: id });
+
+class Site {
+  readonly fake = new FakeKernel({ owners: true });
+  readonly told = new ClusterState();
+  readonly log: string[] = [];
+  readonly stop = new AbortController();
+  readonly agent: Agent;
+  attempts = 0;
+  quarantined: readonly PolicyId[] = [];
+  running: Promise<unknown> | undefined;
+
+  constructor({ names = true, isBad = isBadPort as (op: Op) => boolean } = {}) {
+    const line = (_: object, message: string) => void this.log.push(message);
+    this.agent = new Agent({
+      open: async () =>
+        refusing(
+          this.fake.another(),
+          op => isBad(op),
+          names,
+          () => this.attempts++,
+        ),
+      engine: () => new Incremental('n1'),
+      node: 'n1',
+      log: { debug: line, info: line, warn: line, error: line },
+      observers: [
+        {
+          quarantined: (list: readonly Quarantined[]) => {
+            this.quarantined = list.map(({ id }) => id);
+          },
+        },
+      ],
+    });
+  }
+
+  note(...events: ClusterEvent[]): void {
+    for (const each of events) this.told.apply(each);
+    this.agent.note(events);
+  }
+
+  run(): this {
+    this.running = this.agent.run(this.stop.signal);
+    return this;
+  }
+
+  /** Steps from what is programmed to what is to be: those that are told, others in their isolating form. */
+  async difference(isolates: readonly PolicyId[] = [], instead: readonly Policy[] = []): Promise<Op[]> {
+    const wanted = new ClusterState();
+    for (const value of this.told.pods.values()) wanted.apply({ type: 'pod', key: value.key, value });
+    for (const value of this.told.policies.values())
+      wanted.apply(event(isolates.includes(value.id) ? isolated(value) : value));
+    for (const value of instead) wanted.apply(event(value));
+    return plan((await this.fake.dump()).ruleset, compile(wanted, 'n1'));
+  }
+}
+
+function isBadPort(op: Op): boolean {
+  return op.op === 'addElements' && op.elements.some(([key]) => key.endsWith(` ${BAD_PORT}`));
+}
+
+function refusing(kernel: Kernel, isBad: (op: Op) => boolean, names: boolean, count: () => void): Kernel {
+  return {
+    missingFeatures: kernel.missingFeatures,
+    dump: () => kernel.dump(),
+    generation: () => kernel.generation(),
+    owner: () => kernel.owner(),
+    commit: async (ops, expected) => {
+      const bad = ops.find(isBad);
+      if (ops.length > 0) count();
+      if (bad !== undefined)
+        throw new KernelError(
+          'EINVAL',
+          `EINVAL: ${opText(bad)}: as the test wants it`,
+          names ? { op: bad } : {},
+        );
+      return kernel.commit(ops, expected);
+    },
+    close: () => kernel.close(),
+  };
+}
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+let site: Site;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+});
+
+afterEach(async () => {
+  site.stop.abort();
+  await pass(0);
+  await site.running;
+  vi.useRealTimers();
+});
+
+const NAMESPACES = ['a', 'bb', 'ccc', 'dddd'];
+
+function populate(to: Site): void {
+  for (const namespace of NAMESPACES)
+    for (let n = 1; n <= 3; n++)
+      to.note({ type: 'pod', key: `${namespace}/p${n}`, value: pod(n, namespace) });
+}
+
+test.each([true, false])(
+  'on a fresh kernel everybody else is programmed at once, and who is to blame isolates (object named: %s)',
+  async names => {
+    site = new Site({ names });
+    populate(site);
+    for (const namespace of NAMESPACES) site.note(event(policy(namespace, 'web')));
+    const bad = policy('bb', 'bad', { port: BAD_PORT, app: 'a1' });
+    site.note(event(bad));
+    site.run();
+    await pass(2000);
+    expect(site.quarantined).toEqual([bad.id]);
+    expect(await site.difference([bad.id])).toEqual([]);
+    expect(site.log.filter(line => line.startsWith('quarantine:'))).toEqual([
+      expect.stringMatching(
+        /^quarantine: NetworkPolicy bb\/bad: the kernel refuses its rules \(EINVAL: .*\); it isolates the pods that it selects and allows nothing until it changes$/,
+      ),
+    ]);
+  },
+);
+
+test('the base is committed first and alone, and whatever becomes of policies, it is in force', async () => {
+  site = new Site({ isBad: op => op.op === 'addChain' && /^(in|eg|cp)-/.test(op.chain) });
+  populate(site);
+  site.note(event(policy('a', 'web')));
+  site.run();
+  await pass(50);
+  const { ruleset } = await site.fake.dump();
+  expect([...ruleset.tables.get('ip')!.chains.keys()]).toContain('forward');
+});
+
+test('where its last good version was in force, that stays, and others go on', async () => {
+  site = new Site();
+  populate(site);
+  const good = policy('a', 'web');
+  site.note(event(good));
+  site.run();
+  await pass(1000);
+  site.note(event(policy('a', 'web', { port: BAD_PORT })));
+  site.note(event(policy('bb', 'neighbour')));
+  await pass(2000);
+  expect(site.quarantined).toEqual([good.id]);
+  expect(await site.difference([], [good])).toEqual([]);
+  site.note(event(policy('ccc', 'later')));
+  await pass(1000);
+  expect(await site.difference([], [good])).toEqual([]);
+});
+
+test('a policy leaves the quarantine when it is mended, and when it is gone', async () => {
+  site = new Site();
+  populate(site);
+  const bad = [policy('a', 'one', { port: BAD_PORT }), policy('bb', 'two', { port: BAD_PORT })];
+  for (const each of bad) site.note(event(each));
+  site.run();
+  await pass(5000);
+  expect(site.quarantined.toSorted()).toEqual(bad.map(({ id }) => id));
+  site.note(event(policy('a', 'one')), gone(bad[1]!.id));
+  await pass(5000);
+  expect(site.quarantined).toEqual([]);
+  expect(await site.difference()).toEqual([]);
+  expect(site.log).toContain('quarantine: NetworkPolicy a/one has left it, its rules are in force');
+});
+
+test('a policy is tried again although it does not change: the reason may have gone', async () => {
+  let refuses = true;
+  site = new Site({ isBad: op => refuses && isBadPort(op) });
+  populate(site);
+  const bad = policy('a', 'one', { port: BAD_PORT });
+  site.note(event(bad));
+  site.run();
+  await pass(5000);
+  expect(site.quarantined).toEqual([bad.id]);
+  refuses = false;
+  await pass(60_000);
+  expect(site.quarantined).toEqual([]);
+  expect(await site.difference()).toEqual([]);
+});
+
+test('a tenant who edits a refused policy without end is tried ever more rarely, and holds nobody up', async () => {
+  site = new Site();
+  populate(site);
+  site.run();
+  await pass(1000);
+  site.attempts = 0;
+  for (let n = 0; n < 600; n++) {
+    site.note(event({ ...policy('a', 'evil', { port: BAD_PORT }), order: n }));
+    await pass(100);
+  }
+  expect(site.attempts).toBeLessThan(20);
+  site.note(event(policy('bb', 'neighbour')));
+  await pass(200);
+  expect(await site.difference(['NetworkPolicy a/evil'])).toEqual([]);
+});
+
+test('a class whose chains cannot be made ends no agent: the policy that changed is left out', async () => {
+  site = new Site();
+  const broken = policy('a', 'broken');
+  const [rule] = broken.ingress!;
+  populate(site);
+  site.note(event(policy('bb', 'neighbour')));
+  site.run();
+  await pass(1000);
+  // Nothing like it passes a decoder: it stands for any fault of the compiler.
+  site.note(
+    event({ ...broken, ingress: [{ ...rule!, ports: [{ kind: 'range' } as never, null as never] }] }),
+  );
+  site.note(event(policy('ccc', 'later')));
+  await pass(5000);
+  expect(site.quarantined).toEqual([broken.id]);
+  expect(await site.difference([broken.id])).toEqual([]);
+});
+
+test('a kernel that refuses everything is tried again and again, and then all rules are in force', async () => {
+  let refuses = true;
+  site = new Site({ isBad: () => refuses });
+  populate(site);
+  for (const namespace of NAMESPACES) site.note(event(policy(namespace, 'web')));
+  site.run();
+  await pass(20_000);
+  refuses = false;
+  await pass(120_000);
+  expect(site.quarantined).toEqual([]);
+  expect(await site.difference()).toEqual([]);
+});
+
+test('whichever policies are refused, all others are programmed and those alone are in quarantine', async () => {
+  const one = fc.record({
+    namespace: fc.constantFrom(...NAMESPACES),
+    name: fc.constantFrom('p', 'q', 'r', 's'),
+    port: fc.constantFrom(80, 81, BAD_PORT),
+    app: fc.option(fc.constantFrom('a1', 'a2', 'a3'), { nil: undefined }),
+  });
+  const toPolicy = ({
+    namespace,
+    name,
+    port,
+    app,
+  }: {
+    namespace: string;
+    name: string;
+    port: number;
+    app?: string | undefined;
+  }) => policy(namespace, name, { port, ...(app !== undefined && { app }) });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(one, { maxLength: 12 }),
+      fc.array(one, { maxLength: 6 }),
+      fc.boolean(),
+      async (first, later, names) => {
+        site = new Site({ names });
+        populate(site);
+        site.note(...first.map(each => event(toPolicy(each))));
+        site.run();
+        await pass(later.length === 0 ? 0 : 150);
+        for (const each of later) {
+          site.note(event(toPolicy(each)));
+          await pass(70);
+        }
+        await pass(200_000);
+        const refused = [...site.told.policies.values()].filter(({ ingress }) =>
+          JSON.stringify(ingress).includes(String(BAD_PORT)),
+        );
+        expect(site.quarantined.toSorted()).toEqual(refused.map(({ id }) => id).toSorted());
+        for (const value of site.told.policies.values())
+          if (!refused.includes(value)) expect(site.agent.cluster.policies.get(value.id)).toBe(value);
+        for (const { id } of refused)
+          expect(JSON.stringify(site.agent.cluster.policies.get(id)?.ingress)).not.toContain(
+            String(BAD_PORT),
+          );
+        const { ruleset } = await site.fake.dump();
+        expect(plan(ruleset, compile(site.agent.cluster, 'n1'))).toEqual([]);
+        site.stop.abort();
+        await pass(0);
+        await site.running;
+      },
+    ),
+    { numRuns: 60 },
+  );
+}, 60_000);

@@ -1,0 +1,23 @@
+/** Reports to the author of a policy, by an Event, that the kernel refuses its rules. */
+import type { Quarantined } from '../agent/changes/quarantine.ts';
+import { quarantineProblem } from '../agent/changes/quarantineproblem.ts';
+import type { Observer } from '../agent/observer.ts';
+import type { EventSpec } from '../kube/report/event.ts';
+import { problemNote } from '../model/problem.ts';
+
+/** One Event when a policy comes into quarantine, or is refused for another reason. */
+export function quarantineReporter(report: (notice: EventSpec) => void): Pick<Observer, 'quarantined'> {
+  let reported: ReadonlySet<string> = new Set();
+  return {
+    quarantined: policies => {
+      const notices = new Map(policies.map(policy => [JSON.stringify(policy), policy]));
+      for (const [text, policy] of notices) if (!reported.has(text)) report(noticeOf(policy));
+      reported = new Set(notices.keys());
+    },
+  };
+}
+
+function noticeOf(policy: Quarantined): EventSpec {
+  const problem = quarantineProblem(policy);
+  return { about: problem.about!, type: 'Warning', reason: 'PolicyRefused', note: problemNote(problem) };
+}
