@@ -1,4 +1,5 @@
 /** The budgets of the design, each with the figure that this machine gives. A suite needs minutes. */
+import { LARGE_POLICIES } from './largepolicies.ts';
 import { ATTACKS } from './neighbours/attacks.ts';
 import type { BenchRow } from './row.ts';
 
@@ -63,6 +64,12 @@ export const SUITES: readonly Suite[] = [
     name: 'attach',
     what: 'a pod attached under its policy, beside the CNI plugins where they are installed',
     load: async () => (await import('./attach.ts')).benchAttach,
+  },
+  {
+    name: 'policies',
+    what: 'what one policy can cost, as large as its budget lets it be',
+    parts: Object.keys(LARGE_POLICIES),
+    load: async () => (await import('./policies.ts')).benchPolicies,
   },
   {
     name: 'neighbours',

@@ -15,8 +15,19 @@ import { runRules } from './run.ts';
 /** Smaller ones are merged with all others into few look-ups. */
 const LARGE = 256;
 
-export function isLarge(policy: Policy, { direction }: PodClass): boolean {
-  return countEntriesOf(policy[direction] ?? []) > LARGE;
+/** As many as that are merged, of all policies of a class: what is made in one go has to have an end. */
+const MOST_MERGED = 10_000;
+
+/** The policies of one tier that are compiled by themselves, of those that select the pods of a class. */
+export function standingAlone(policies: readonly Policy[], { direction }: PodClass): ReadonlySet<Policy> {
+  let merged = 0;
+  const alone = policies.filter(policy => {
+    const entries = countEntriesOf(policy[direction] ?? []);
+    if (entries > LARGE || merged + entries > MOST_MERGED) return true;
+    merged += entries;
+    return false;
+  });
+  return new Set(alone);
 }
 
 /** The name of the chain that gives a verdict to all that the policy's rules match, and returns for all else. */

@@ -9,7 +9,7 @@ import type { Builder } from './builder.ts';
 import type { PodClass } from './classes.ts';
 import { type SourcedRule, sourcedRules } from './labelled.ts';
 import { clip, commentOf, nameOf } from './names.ts';
-import { isLarge, policyChain } from './policychain.ts';
+import { policyChain, standingAlone } from './policychain.ts';
 import { type Run, runRules } from './run.ts';
 
 /** Where an egress-allowed packet goes on; ends in a verdict, so that `goto` it never comes back. */
@@ -54,7 +54,7 @@ interface TierRuns {
   readonly tier: Tier;
   readonly policies: readonly Policy[];
   /** Those of them that have chains of their own. */
-  readonly large: readonly Policy[];
+  readonly alone: ReadonlySet<Policy>;
   readonly runs: readonly ActionRun[];
 }
 
@@ -69,15 +69,17 @@ function tiersOf(podClass: PodClass): [TierRuns | undefined, TierRuns | undefine
   return [tier('admin'), tier('networkpolicy') ?? tier('baseline')];
 }
 
+const NONE: ReadonlySet<Policy> = new Set();
+
 function runsOf(podClass: PodClass, tier: Tier): TierRuns | undefined {
   const { policies, direction } = podClass;
   const chosen = policies.filter(policy => policy.tier === tier);
   if (chosen.length === 0) return undefined;
   // NetworkPolicies only ever allow, so that their order does not matter. In the other tiers it does.
-  const large = tier === 'networkpolicy' ? chosen.filter(policy => isLarge(policy, podClass)) : [];
-  const others = large.length === 0 ? chosen : chosen.filter(policy => !large.includes(policy));
-  const rules = others.flatMap(policy => sourcedRules(policy, direction));
-  return { tier, policies: chosen, large, runs: inRuns(rules) };
+  const alone = tier === 'networkpolicy' ? standingAlone(chosen, podClass) : NONE;
+  const merged = chosen.filter(policy => !alone.has(policy));
+  const rules = merged.flatMap(policy => sourcedRules(policy, direction));
+  return { tier, policies: chosen, alone, runs: inRuns(rules) };
 }
 
 function inRuns(rules: readonly SourcedRule[]): ActionRun[] {
@@ -98,7 +100,7 @@ function tierRules(tier: TierRuns, podClass: PodClass, chain: string, builder: B
   const isolated = `isolated by ${commentOf(tier.policies.map(policyLabel))}`;
   return [
     ...rules,
-    ...tier.large.map(policy => jumpTo(policyChain(policy, podClass, allowed, builder), policy)),
+    ...[...tier.alone].map(policy => jumpTo(policyChain(policy, podClass, allowed, builder), policy)),
     { exprs: [{ kind: 'verdict', verdict: { kind: 'drop' } }], comment: isolated.slice(0, 120) },
   ];
 }

@@ -1,5 +1,6 @@
 import type { Decoded } from '../kube/decode/decode.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
+import { NamespaceBudget } from '../model/namespacebudget.ts';
 import type { Problem } from '../model/problem.ts';
 import { isError, type Manifest } from './manifest.ts';
 
@@ -18,6 +19,7 @@ interface StoredFile {
  */
 export class ManifestStore {
   readonly #files = new Map<string, StoredFile>();
+  readonly #budget = new NamespaceBudget();
   /** What the world was last told. */
   #told = new Map<string, ClusterEvent>();
 
@@ -44,13 +46,13 @@ export class ManifestStore {
     const gone = [...this.#told].filter(([key]) => !now.has(key)).map(([, { type, key }]) => ({ type, key }));
     const changed = [...now].filter(([key, event]) => !isSame(this.#told.get(key), event));
     this.#told = now;
-    return [...(gone as ClusterEvent[]), ...changed.map(([, event]) => event)];
+    return this.#budget.pass([...(gone as ClusterEvent[]), ...changed.map(([, event]) => event)]);
   }
 
   /** Everything that is wrong now, file by file. */
   problems(): readonly Problem[] {
     const all = this.files.flatMap(file => this.#files.get(file)!.problems);
-    return [...all, ...this.#shadowed()];
+    return [...all, ...this.#shadowed(), ...this.#budget.problems()];
   }
 
   #inForce(): Map<string, ClusterEvent> {

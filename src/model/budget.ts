@@ -10,28 +10,32 @@ import { mergePorts, type NumberedPort, type PortRange } from './ports.ts';
 import { countSegments, MOST_SEGMENTS } from './segments.ts';
 
 export interface Budget {
-  /** Rules, peers, exceptions, ports, and the requirements of selectors with their values. */
+  /** Rules, peers, exceptions, ports, and the requirements of selectors with their values (`countEntries`). */
   readonly entries: number;
+  /** Rules in both directions: each may need a chain of its own. */
+  readonly rules: number;
   /** Distinct selectors of peers in a direction: each may be a set of its own. */
   readonly selectors: number;
 }
 
 /** Of a NetworkPolicy, whose author may be anybody; those of cluster policies are the cluster's own administrators. */
 export const BUDGET: Readonly<Record<'namespaced' | 'cluster', Budget>> = {
-  namespaced: { entries: 10_000, selectors: 250 },
-  cluster: { entries: 20_000, selectors: 1_500 },
+  namespaced: { entries: 5_000, rules: 1_000, selectors: 250 },
+  cluster: { entries: 20_000, rules: 1_000, selectors: 1_500 },
 };
 
 /** Rules that have many ports and many peers, beside each other: a packet is looked up in each. */
 const MOST_LARGE_RULES = 4;
 
-/** How a policy exceeds its budget, as in `has 12000 entries …, and 10000 are the most`; undefined if it does not. */
+/** How a policy exceeds its budget, as in `has 12000 entries …, and 5000 are the most`; undefined if it does not. */
 export function excessOf(policy: Policy): string | undefined {
   const budget = policy.kind === 'NetworkPolicy' ? BUDGET.namespaced : BUDGET.cluster;
   const entries = countEntries(policy);
   if (entries > budget.entries) return tooManyEntries(entries, budget);
-  for (const rules of [policy.ingress, policy.egress]) {
-    const excess = rules && excessOfRules(rules, budget);
+  const rules = (policy.ingress?.length ?? 0) + (policy.egress?.length ?? 0);
+  if (rules > budget.rules) return `has ${rules} rules, and ${budget.rules} are the most`;
+  for (const direction of [policy.ingress, policy.egress]) {
+    const excess = direction && excessOfRules(direction, budget);
     if (excess !== undefined) return excess;
   }
   return undefined;

@@ -4,7 +4,10 @@ import type { LabelSelector } from './selector.ts';
 
 const DIRECTIONS: readonly Direction[] = ['ingress', 'egress'];
 
-/** Rules, peers, exceptions, ports, and the requirements of selectors with their values, in both directions. */
+/**
+ * Rules, peers, exceptions, ports, and the requirements of selectors with their values, in both directions. Networks
+ * of IPv6 count twice.
+ */
 export function countEntries(policy: Policy): number {
   return DIRECTIONS.reduce((sum, direction) => sum + countEntriesOf(policy[direction] ?? []), 0);
 }
@@ -33,7 +36,8 @@ function countEntriesOfPeer(peer: Peer): number {
     case 'nodes':
       return 1 + countValues(peer.selector);
     case 'network':
-      return 1 + peer.except.length;
+      // Both ends of a network of IPv6 are four times as long.
+      return (peer.cidr.family === 'ip' ? 1 : 2) * (1 + peer.except.length);
     case 'domain':
       return 1;
   }

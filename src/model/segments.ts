@@ -30,7 +30,7 @@ export function* segmentsOf<T extends Ranged>(ranges: readonly T[]): Generator<S
 }
 
 /** Ranges of more pairs are compared one by one. */
-export const MOST_SEGMENTS = 50_000;
+export const MOST_SEGMENTS = 10_000;
 
 /** How many pairs of a segment and a range that covers it there are. */
 export function countSegments(ranges: readonly Ranged[]): number {

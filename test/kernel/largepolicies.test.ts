@@ -24,7 +24,7 @@ afterEach(() => {
 });
 
 /** The sizes on both sides of what one rule holds, and the largest that are within the budget or beyond it. */
-const SIZES = [1, 24, 25, 29, 30, 31, 40, 41, 42, 200, 3_300, 10_000];
+const SIZES = [1, 24, 25, 29, 30, 31, 40, 41, 42, 200, 1_000, 2_000, 4_900];
 
 test.each(Object.entries(LARGE_POLICIES))('the kernel takes, at every size, %s', async (_, spec) => {
   for (const n of SIZES) await follow(rulesOf(spec(n)));

@@ -1,4 +1,5 @@
 import type { ClusterEvent } from '../../model/cluster.ts';
+import { NamespaceBudget } from '../../model/namespacebudget.ts';
 import type { Problem } from '../../model/problem.ts';
 import { PolicyHold } from './hold.ts';
 
@@ -25,6 +26,7 @@ export interface ClusterListener {
 export class ClusterFeed {
   readonly hold: PolicyHold;
   readonly #listener: ClusterListener;
+  readonly #budget = new NamespaceBudget();
   readonly #problems = new Map<string, readonly Problem[]>();
   #toldProblems = '[]';
 
@@ -35,8 +37,10 @@ export class ClusterFeed {
 
   /** Also with nothing new, for what was held back. */
   tell(events: readonly ClusterEvent[]): void {
-    const passed = this.hold.pass(events);
+    const passed = this.#budget.pass(this.hold.pass(events));
     if (passed.length > 0) this.#listener.onEvents(passed);
+    if (passed.some(({ type }) => type === 'policy'))
+      this.tellProblems('namespaces', this.#budget.problems());
   }
 
   /** All that is wrong with the objects of one source. */

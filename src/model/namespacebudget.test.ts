@@ -1,0 +1,105 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseCidr } from './address.ts';
+import { type ClusterEvent, ClusterState } from './cluster.ts';
+import { NamespaceBudget } from './namespacebudget.ts';
+import type { Policy, PolicyId } from './policy.ts';
+import { problemText } from './problem.ts';
+
+const MOST = 20;
+
+/** Costs `size`: one for itself, one for its rule, and one for each network. */
+function policy(name: string, size: number): Policy {
+  const peers = Array.from({ length: size - 2 }, () => ({
+    kind: 'network' as const,
+    cidr: parseCidr('10.0.0.0/8')!,
+    except: [],
+  }));
+  const id: PolicyId = `NetworkPolicy ${name}`;
+  const subject = { namespaces: { kind: 'name' as const, name: 'shop' }, pods: { requirements: [] } };
+  const rule = { path: 'egress[0]', action: 'accept' as const, ports: 'any' as const };
+  return {
+    id,
+    kind: 'NetworkPolicy',
+    name,
+    tier: 'networkpolicy',
+    order: 0,
+    subject,
+    egress: [{ ...rule, peers }],
+  };
+}
+
+const put = (value: Policy): ClusterEvent => ({ type: 'policy', key: value.id, value });
+const gone = (name: string): ClusterEvent => ({ type: 'policy', key: `NetworkPolicy ${name}` });
+
+/** By name, how many rules each policy of an event has, and `-` for none at all. */
+const shown = (events: readonly ClusterEvent[]) =>
+  events.map(({ key, value }) => `${key} ${(value as Policy | undefined)?.egress?.length ?? '-'}`);
+
+describe('NamespaceBudget', () => {
+  test('refuses what has no room behind the names before it, and gives its rules back when there is', () => {
+    const budget = new NamespaceBudget(MOST);
+    expect(shown(budget.pass([put(policy('shop/b', 10)), put(policy('shop/c', 10))]))).toEqual([
+      'NetworkPolicy shop/b 1',
+      'NetworkPolicy shop/c 1',
+    ]);
+    expect(budget.problems()).toEqual([]);
+    expect(shown(budget.pass([put(policy('shop/a', 4))]))).toEqual([
+      'NetworkPolicy shop/a 1',
+      'NetworkPolicy shop/c 0',
+    ]);
+    expect(budget.problems().map(problemText)).toEqual([
+      'NetworkPolicy shop/c: has no room: the policies of its namespace have 24 entries together, and 20 are the most; the policy isolates its pods and allows nothing until they are fewer; those whose names come first stay in force',
+    ]);
+    expect(shown(budget.pass([gone('shop/b')]))).toEqual([
+      'NetworkPolicy shop/b -',
+      'NetworkPolicy shop/c 1',
+    ]);
+    expect(budget.problems()).toEqual([]);
+  });
+
+  test('asks nothing of another namespace, or of policies of the cluster', () => {
+    const budget = new NamespaceBudget(MOST);
+    const admin: Policy = { ...policy('x', 50), id: 'ClusterNetworkPolicy x', kind: 'ClusterNetworkPolicy' };
+    const events = [put(policy('shop/a', 19)), put(policy('bank/a', 19)), put(admin)];
+    expect(budget.pass(events)).toEqual(events);
+  });
+
+  test('leaves the same policies in force whatever the order in which they came', () => {
+    const step = fc.record({
+      name: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
+      size: fc.integer({ min: 1, max: 12 }),
+    });
+    fc.assert(
+      fc.property(fc.array(fc.array(step, { maxLength: 4 }), { maxLength: 8 }), batches => {
+        const budget = new NamespaceBudget(MOST);
+        const [state, last] = [new ClusterState(), new Map<string, ClusterEvent>()];
+        for (const batch of batches) {
+          // A size of one is no size: the policy goes.
+          const events = batch.map(({ name, size }) =>
+            size === 1 ? gone(`shop/${name}`) : put(policy(`shop/${name}`, size)),
+          );
+          for (const event of events) last.set(event.key, event);
+          for (const event of budget.pass(events)) state.apply(event);
+        }
+        const atOnce = new ClusterState();
+        const another = new NamespaceBudget(MOST);
+        for (const event of another.pass([...last.values()].reverse())) atOnce.apply(event);
+        const rules = ({ policies }: ClusterState) =>
+          [...policies].map(([id, { egress }]) => `${id} ${egress!.length}`).sort();
+        expect(rules(state)).toEqual(rules(atOnce));
+        expect(
+          budget
+            .problems()
+            .map(({ object }) => object)
+            .sort(),
+        ).toEqual(
+          another
+            .problems()
+            .map(({ object }) => object)
+            .sort(),
+        );
+      }),
+    );
+  });
+});
