@@ -1,6 +1,6 @@
 /** The budgets of the design, each with the figure that this machine gives. A suite needs minutes. */
 import { LARGE_POLICIES } from './largepolicies.ts';
-import { ATTACKS } from './neighbours/attacks.ts';
+import { PARTS } from './neighbours/attacks.ts';
 import type { BenchRow } from './row.ts';
 
 interface Suite {
@@ -73,9 +73,9 @@ export const SUITES: readonly Suite[] = [
   },
   {
     name: 'neighbours',
-    needs: ['ip'],
+    needs: ['cc', 'ip', 'nft'],
     what: 'what a tenant can do to its neighbours',
-    parts: ATTACKS.map(({ name }) => name),
+    parts: PARTS,
     load: async () => (await import('./neighbours/neighbours.ts')).benchNeighbours,
   },
 ];

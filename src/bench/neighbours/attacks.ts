@@ -9,6 +9,8 @@ export interface Attack {
   readonly policy: (edit: number) => KubeObject;
   /** Connections that the tenant has its own pods leave without an answer. */
   readonly oneWayPackets?: number;
+  /** Pods that it starts one after the other, again and again. */
+  readonly starts?: number;
 }
 
 export const TENANT = 'tenant';
@@ -46,9 +48,28 @@ export const ATTACKS = [
     oneWayPackets: 20_000,
     policy: edit => egress(networkRules(220, edit)),
   },
+  {
+    name: 'starts',
+    what: '110 pods that start one after the other, again and again',
+    starts: 110,
+    policy: edit => ingress(rules(1, edit)),
+  },
 ] as const satisfies readonly (Omit<Attack, 'name'> & { readonly name: string })[];
 
-export type AttackName = 'edits' | 'excepts' | 'rules' | 'unreached' | 'not-in' | 'ranges' | 'one-way';
+export type AttackName =
+  | 'edits'
+  | 'excepts'
+  | 'rules'
+  | 'unreached'
+  | 'not-in'
+  | 'ranges'
+  | 'one-way'
+  | 'starts';
+
+/** The part that measures what the policies of all attacks cost a packet. */
+export const PACKETS = 'costs';
+/** What can be measured alone. */
+export const PARTS: readonly string[] = [...ATTACKS.map(({ name }) => name), PACKETS];
 
 function ingress(rules: readonly object[], labels: object = HOSTILE): KubeObject {
   return policy({ podSelector: { matchLabels: labels }, policyTypes: ['Ingress'], ingress: rules });

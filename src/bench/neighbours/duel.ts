@@ -22,25 +22,39 @@ const TURN_MS = 15_000;
 const SETTLE_MS = 1000;
 
 export async function duel(dist: string, attack: Attack): Promise<Duel> {
-  const site = await Site.open(dist);
+  const site = await Site.open(dist, attack);
   try {
     await samples(site); // warm
     await site.agent.longestTurnMs();
     const [peace, attacked]: [Sample[], Sample[]] = [[], []];
     for (let turn = 0; turn < TURNS; turn++) {
       peace.push(...(await samples(site)));
-      if (attack.oneWayPackets !== undefined) sendOneWay(site, attack.oneWayPackets);
-      await site.api.tell({ do: 'attack', name: attack.name });
-      await setTimeout(SETTLE_MS);
+      await begin(site, attack);
       attacked.push(...(await samples(site)));
-      await site.api.tell({ do: 'peace' });
+      await end(site);
       await setTimeout(SETTLE_MS);
       await site.deny(); // after all that the attack left to do
     }
     return { peace, attacked, longestTurnMs: await site.agent.longestTurnMs(), peakMb: site.agent.peakMb() };
+  } catch (error) {
+    throw new Error(`${(error as Error).message}; the agent said at the end: ${site.agent.output}`, {
+      cause: error,
+    });
   } finally {
     await site.close();
   }
+}
+
+async function begin(site: Site, { name, oneWayPackets, starts }: Attack): Promise<void> {
+  if (oneWayPackets !== undefined) sendOneWay(site, oneWayPackets);
+  if (starts !== undefined) site.runtime!.begin(starts);
+  await site.api.tell({ do: 'attack', name });
+  await setTimeout(SETTLE_MS);
+}
+
+async function end(site: Site): Promise<void> {
+  await site.api.tell({ do: 'peace' });
+  await site.runtime?.end();
 }
 
 async function samples(site: Site): Promise<Sample[]> {

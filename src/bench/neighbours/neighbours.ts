@@ -5,13 +5,14 @@
  */
 import { builtFolder } from '../build.ts';
 import { absolute, againstFloor, type BenchRow, percentile } from '../row.ts';
-import { ATTACKS } from './attacks.ts';
+import { ATTACKS, PACKETS } from './attacks.ts';
 import { type Duel, duel } from './duel.ts';
+import { hostilePackets } from './hostilepackets.ts';
 import type { Sample } from './site.ts';
 
 const BUDGET = { toKernelMs: 100, timesPeace: 10, toCutMs: 1000, turnMs: 50, peakMb: 300 };
 
-/** `isWanted` says by the name of an attack whether it is measured. */
+/** `isWanted` says of each part whether it is measured. */
 export async function benchNeighbours(isWanted: (name: string) => boolean): Promise<BenchRow[]> {
   const dist = builtFolder();
   const rows: BenchRow[] = [];
@@ -19,6 +20,7 @@ export async function benchNeighbours(isWanted: (name: string) => boolean): Prom
     if (!isWanted(attack.name)) continue;
     rows.push(...rowsOf(`${attack.name} (${attack.what})`, attack.name, await duel(dist, attack)));
   }
+  if (isWanted(PACKETS)) rows.push(...(await hostilePackets()));
   return rows;
 }
 

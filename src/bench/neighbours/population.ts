@@ -27,7 +27,7 @@ export function population(): KubeObject[] {
       pod(TENANT, `hostile-${i}`, NODE, parseAddress(`10.1.1.${i + 1}`)!, HOSTILE),
     ),
     ...Array.from({ length: ELSEWHERE }, (_, i) =>
-      pod(TENANT, `far-${i}`, 'n2', parseAddress(`10.2.${i >> 7}.${1 + (i & 127)}`)!, {
+      pod(TENANT, `far-${i}`, 'n2', parseAddress(`10.3.${i >> 7}.${1 + (i & 127)}`)!, {
         app: `peer-${i % 500}`,
         tier: 'any',
       }),
@@ -52,7 +52,7 @@ function namespace(name: string): KubeObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
 }
 
-function pod(ns: string, name: string, nodeName: string, ip: Address, labels: object): KubeObject {
+export function pod(ns: string, name: string, nodeName: string, ip: Address, labels: object): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'Pod',

@@ -9,8 +9,10 @@ import type { Connection, Conntrack } from '../../nft/conntrack.ts';
 import { track } from '../trackedconnection.ts';
 import { AgentProcess } from './agentprocess.ts';
 import { Api } from './api.ts';
+import type { Attack } from './attacks.ts';
 import { ElementProbe } from './elementprobe.ts';
 import { CLIENT, DENY, NEIGHBOUR, NODE, SERVER } from './population.ts';
+import { Starts } from './starts.ts';
 
 /** What one default deny of the neighbour took, from the API server on. */
 export interface Sample {
@@ -28,29 +30,39 @@ export class Site {
   readonly netns: Netns;
   readonly api: Api;
   readonly agent: AgentProcess;
+  readonly runtime: Starts | undefined;
   readonly #folder: string;
   readonly #probe: ElementProbe;
   readonly #conntrack: Conntrack;
   #sourcePort = 20_000;
 
-  static async open(dist: string): Promise<Site> {
+  /** With a runtime that tells the agent of pods before they start, where they are to be started. */
+  static async open(dist: string, { starts }: Pick<Attack, 'starts'>): Promise<Site> {
     const netns = new Netns();
     netns.exec('ip', ['link', 'set', 'lo', 'up']);
     const api = new Api(dist, netns);
     const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
     writeFileSync(join(folder, 'kubeconfig'), await api.kubeconfig());
-    const site = new Site(dist, netns, api, folder);
+    const runtime = starts === undefined ? undefined : await Starts.listen(join(folder, 'nri.sock'));
+    const site = new Site(dist, netns, api, folder, runtime);
+    await runtime?.takeIn();
     await site.agent.inForce();
     return site;
   }
 
-  private constructor(dist: string, netns: Netns, api: Api, folder: string) {
+  private constructor(dist: string, netns: Netns, api: Api, folder: string, runtime: Starts | undefined) {
     this.netns = netns;
     this.api = api;
     this.#folder = folder;
     this.#probe = new ElementProbe(netns);
     this.#conntrack = netns.run(() => openConntrack());
-    this.agent = new AgentProcess(dist, netns, ['--node', NODE, '--kubeconfig', join(folder, 'kubeconfig')]);
+    this.runtime = runtime;
+    const gate =
+      runtime === undefined
+        ? ['--start-gate', 'off']
+        : ['--start-gate', 'nri', '--nri-socket', join(folder, 'nri.sock'), '--unknown-pods', 'allow'];
+    const source = ['--node', NODE, '--kubeconfig', join(folder, 'kubeconfig')];
+    this.agent = new AgentProcess(dist, netns, [...source, ...gate]);
   }
 
   /** The neighbour denies everything, and takes it back. */
@@ -70,6 +82,7 @@ export class Site {
 
   async close(): Promise<void> {
     await this.agent.end();
+    await this.runtime?.close();
     await this.api.end();
     this.#probe.close();
     this.#conntrack.close();

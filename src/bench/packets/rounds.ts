@@ -3,7 +3,7 @@
  * machine does falls upon all alike, and what is compared was measured moments apart.
  */
 import { median } from '../row.ts';
-import { OUTSIDE, type Router } from './router.ts';
+import { type INSIDE, OUTSIDE, type Router } from './router.ts';
 
 export interface Plan {
   readonly rounds: number;
@@ -45,12 +45,13 @@ export interface Spread {
 export async function measure(
   routers: readonly Router[],
   { rounds, packets, seconds }: Plan,
+  entrance: typeof OUTSIDE | typeof INSIDE = OUTSIDE,
 ): Promise<Rounds> {
   const end = performance.now() + seconds * 1000;
   const times = new Map(routers.map((router): [Router, number[]] => [router, []]));
-  for (const router of routers) await router.inject(OUTSIDE, packets); // warm
+  for (const router of routers) await router.inject(entrance, packets); // warm
   for (let round = 0; round === 0 || (round < rounds && performance.now() < end); round++) {
-    for (const router of shuffled(routers)) times.get(router)!.push(await router.inject(OUTSIDE, packets));
+    for (const router of shuffled(routers)) times.get(router)!.push(await router.inject(entrance, packets));
   }
   return new Rounds(times);
 }

@@ -1,0 +1,102 @@
+/**
+ * What the policies of an attack add to the first packet of a connection of a pod that they select, and that is let in,
+ * or out, by the last thing that its rules come to. The floor is the same router without our tables.
+ */
+import { compile } from '../../compiler/compile.ts';
+import { decodeObject } from '../../kube/decode/decode.ts';
+import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
+import type { KubeObject } from '../fakeapiserver.ts';
+import { clientAddresses, localAddresses } from '../packets/cluster.ts';
+import { flowsTo } from '../packets/flows.ts';
+import { NotMeasurable } from '../packets/notmeasurable.ts';
+import { measure } from '../packets/rounds.ts';
+import { INSIDE, OUTSIDE, type Router } from '../packets/router.ts';
+import { Testbed } from '../packets/testbed.ts';
+import { absolute, type BenchRow } from '../row.ts';
+import { ATTACKS, type Attack, HOSTILE, TENANT } from './attacks.ts';
+import { NODE, pod, population } from './population.ts';
+
+const BUDGET_NS = 2000;
+const PLAN = { rounds: 21, packets: 8192, seconds: 30 };
+const FLOWS = 8192;
+/** Of UDP, and above all that the attacks name. */
+const PORT = 64_999;
+const CLIENTS = 'clients';
+
+/** No rows, and a sentence on standard error, where the machine does not let us inject packets. */
+export async function hostilePackets(): Promise<BenchRow[]> {
+  const testbed = new Testbed(() => undefined);
+  try {
+    return await measureAll(testbed);
+  } catch (error) {
+    if (!(error instanceof NotMeasurable)) throw error;
+    process.stderr.write(`the cost of packets cannot be measured here: ${error.message}\n`);
+    return [];
+  } finally {
+    testbed.close();
+  }
+}
+
+async function measureAll(testbed: Testbed): Promise<BenchRow[]> {
+  const floor = await router('no policy', testbed);
+  const attacked = new Map<string, Router>();
+  for (const attack of ATTACKS) {
+    const made = await router(attack.name, testbed);
+    await made.commit(compile(clusterUnder(attack), NODE));
+    attacked.set(attack.name, made);
+  }
+  const rows: BenchRow[] = [];
+  for (const entrance of [OUTSIDE, INSIDE] as const) {
+    const rounds = await measure([floor, ...attacked.values()], PLAN, entrance);
+    for (const [name, made] of attacked) {
+      const where = entrance === OUTSIDE ? 'to' : 'from';
+      const { median } = rounds.added(made, floor);
+      rows.push(absolute(`${name}: new packet ${where} a pod with it`, 'ns', median, BUDGET_NS));
+    }
+  }
+  return rows;
+}
+
+// After every filter, and before conntrack confirms what is left.
+const THROW_AWAY = `table ip benchmark {
+  chain accepted {
+    type filter hook postrouting priority 200; policy accept;
+    ct state new counter drop
+  }
+}`;
+
+async function router(name: string, testbed: Testbed): Promise<Router> {
+  const made = await testbed.router(name, flowsTo(PORT, FLOWS));
+  made.load(THROW_AWAY);
+  return made;
+}
+
+/** Beside the attack's policy stands one that lets the clients in, and out to them. */
+function clusterUnder({ policy }: Attack): ClusterState {
+  const state = new ClusterState();
+  const local = localAddresses.map((ip, i) => pod(TENANT, `local-${i}`, NODE, ip, HOSTILE));
+  const clients = clientAddresses.map((ip, i) => pod(CLIENTS, `client-${i}`, 'n2', ip, {}));
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: CLIENTS, labels: LABELS } };
+  const objects = [...population(), namespace, ...local, ...clients, policy(0), LET_THROUGH];
+  for (const object of objects) {
+    const { event } = decodeObject(object) as { event?: ClusterEvent };
+    if (event === undefined) throw new Error(`${object.kind} ${object.metadata.name} cannot be decoded`);
+    state.apply(event);
+  }
+  return state;
+}
+
+const LABELS = { 'kubernetes.io/metadata.name': CLIENTS };
+const ends = [{ namespaceSelector: { matchLabels: LABELS } }];
+
+const LET_THROUGH: KubeObject = {
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: { name: 'let-through', namespace: TENANT },
+  spec: {
+    podSelector: { matchLabels: HOSTILE },
+    policyTypes: ['Ingress', 'Egress'],
+    ingress: [{ from: ends }],
+    egress: [{ to: ends }],
+  },
+};

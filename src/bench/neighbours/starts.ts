@@ -1,0 +1,56 @@
+/** A runtime whose tenant starts very many pods, again and again; each waits for its rules. */
+import { setTimeout } from 'node:timers/promises';
+import { FakeRuntime, type PluginConnection, sandbox } from '../fakeruntime.ts';
+import { TENANT } from './attacks.ts';
+import { NEIGHBOUR, SERVER } from './population.ts';
+
+const PAUSE_MS = 500;
+
+export class Starts {
+  readonly #runtime: FakeRuntime;
+  #plugin: PluginConnection | undefined;
+  #stop: AbortController | undefined;
+  #running: Promise<void> | undefined;
+
+  static async listen(path: string): Promise<Starts> {
+    return new Starts(await FakeRuntime.listen(path));
+  }
+
+  private constructor(runtime: FakeRuntime) {
+    this.#runtime = runtime;
+  }
+
+  /** What containerd does once the agent has connected. */
+  async takeIn(): Promise<void> {
+    this.#plugin = await this.#runtime.plugin();
+    await this.#plugin.takeIn([sandbox(`${NEIGHBOUR}/db`, [SERVER], { uid: `${NEIGHBOUR}-db` })]);
+  }
+
+  begin(count: number): void {
+    const stop = new AbortController();
+    this.#stop = stop;
+    this.#running = this.#startAndStop(count, stop.signal);
+    this.#running.catch(() => undefined); // whoever ends it hears of it
+  }
+
+  async end(): Promise<void> {
+    this.#stop?.abort();
+    await this.#running;
+  }
+
+  async close(): Promise<void> {
+    await this.#runtime.close(this.#plugin === undefined ? [] : [this.#plugin]);
+  }
+
+  async #startAndStop(count: number, stop: AbortSignal): Promise<void> {
+    for (let round = 0; !stop.aborted; round++) {
+      const pods = Array.from({ length: count }, (_, i) =>
+        sandbox(`${TENANT}/burst-${round}-${i}`, [`10.1.3.${i + 1}`], { labels: { app: `burst-${i}` } }),
+      );
+      // One after the other, as containerd does it.
+      for (const pod of pods) await this.#plugin!.start(pod);
+      for (const pod of pods) await this.#plugin!.stop(pod);
+      await setTimeout(PAUSE_MS);
+    }
+  }
+}
