@@ -51,6 +51,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'netlink',
     'network',
     'host',
+    'nri',
     'rpc',
     'lab',
   ],

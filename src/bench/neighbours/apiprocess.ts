@@ -3,13 +3,13 @@
  * measures. Told what to do by its parent; answers every command with the moment at which it was done.
  */
 import { FakeApiServer, type KubeObject } from '../fakeapiserver.ts';
-import { ATTACKS, type Attack, type AttackName } from './attacks.ts';
+import { ATTACKS, type Attack } from './attacks.ts';
 import { population } from './population.ts';
 
 export type Command =
   | { readonly do: 'put'; readonly object: KubeObject }
   | { readonly do: 'delete'; readonly kind: string; readonly name: string }
-  | { readonly do: 'attack'; readonly name: AttackName }
+  | { readonly do: 'attack'; readonly name: string }
   | { readonly do: 'peace' };
 
 /** Of a clock that all processes of the machine share. */

@@ -2,7 +2,7 @@
 import type { KubeObject } from '../fakeapiserver.ts';
 
 export interface Attack {
-  readonly name: AttackName;
+  readonly name: string;
   /** What the tenant does, for a row of the table. */
   readonly what: string;
   /** The policy as it is after the n-th edit. */
@@ -48,23 +48,30 @@ export const ATTACKS = [
     oneWayPackets: 20_000,
     policy: edit => egress(networkRules(220, edit)),
   },
+  // The most of each that a NetworkPolicy may hold: what is beyond its budget is not compiled.
+  { name: 'most-selectors', what: `${EDITS} of 250 rules`, policy: edit => ingress(rules(250, edit)) },
+  {
+    name: 'most-rules',
+    what: `${EDITS} of 3,000 rules`,
+    policy: edit => egress(networkRules(3000, edit)),
+  },
+  {
+    name: 'most-not-in',
+    what: `${EDITS} of 250 NotIn peers over 3,000 pods`,
+    policy: edit => ingress([{ from: Array.from({ length: 250 }, (_, i) => allBut(i, edit)) }]),
+  },
+  {
+    name: 'most-ranges',
+    what: `${EDITS} of 9,000 port ranges`,
+    policy: edit => ingress([{ ports: Array.from({ length: 9000 }, (_, i) => range(i, edit)) }]),
+  },
   {
     name: 'starts',
     what: '110 pods that start one after the other, again and again',
     starts: 110,
     policy: edit => ingress(rules(1, edit)),
   },
-] as const satisfies readonly (Omit<Attack, 'name'> & { readonly name: string })[];
-
-export type AttackName =
-  | 'edits'
-  | 'excepts'
-  | 'rules'
-  | 'unreached'
-  | 'not-in'
-  | 'ranges'
-  | 'one-way'
-  | 'starts';
+] as const satisfies readonly Attack[];
 
 /** The part that measures what the policies of all attacks cost a packet. */
 export const PACKETS = 'costs';
