@@ -1,4 +1,4 @@
-/** What becomes of open connections when policy changes: real sockets, real packets, one node's kernel. */
+/** What becomes of open connections when policy changes (N64): real sockets, real packets, one node's kernel. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
