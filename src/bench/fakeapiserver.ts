@@ -6,43 +6,26 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Access } from '../kube/client/access.ts';
+import { Body, type Fault } from './fakeapibody.ts';
+import {
+  asServed,
+  bookmark,
+  CUSTOM_PATH,
+  type KubeObject,
+  PLURALS,
+  type Request,
+  servedVersions,
+  status,
+  typeOfList,
+} from './fakeapiobjects.ts';
 
-export interface KubeObject {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: Readonly<Record<string, unknown>> & {
-    readonly name: string;
-    readonly namespace?: string;
-  };
-  readonly [key: string]: unknown;
-}
+import { type Backup, type Entry, FakeStorage } from './fakestorage.ts';
 
-export interface Request {
-  readonly method: string;
-  readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
-}
-
-/** What happens to an answer instead of, or to, its bytes. */
-export type Fault =
-  | { readonly type: 'status'; readonly code: number; readonly retryAfter?: number }
-  /** A connection that is reset before the answer, or one that never answers. */
-  | { readonly type: 'reset' | 'silent' }
-  /** 200 and a page for people. */
-  | { readonly type: 'garbage' }
-  /** The connection is reset after so many bytes of the body. */
-  | { readonly type: 'truncate'; readonly bytes: number }
-  /** The body arrives in pieces of so many bytes. */
-  | { readonly type: 'slow'; readonly bytes: number };
+export type { Fault } from './fakeapibody.ts';
+export type { KubeObject, Request } from './fakeapiobjects.ts';
 
 interface NodeStatus {
   readonly conditions: readonly { readonly type: string }[];
-}
-
-interface Entry {
-  readonly revision: number;
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
-  readonly object: KubeObject;
 }
 
 interface Watcher {
@@ -52,28 +35,10 @@ interface Watcher {
   readonly end: () => void;
 }
 
-interface Storage {
-  readonly objects: Map<string, KubeObject>;
-  readonly history: Entry[];
-  readonly revision: number;
-}
-
 interface Page {
   readonly revision: number;
   readonly items: readonly KubeObject[];
 }
-
-const PLURALS: Readonly<Record<string, string>> = {
-  Pod: '/api/v1/pods',
-  Namespace: '/api/v1/namespaces',
-  Node: '/api/v1/nodes',
-  NetworkPolicy: '/apis/networking.k8s.io/v1/networkpolicies',
-  CustomResourceDefinition: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
-  ClusterNetworkPolicy: 'clusternetworkpolicies',
-  AdminNetworkPolicy: 'adminnetworkpolicies',
-  BaselineAdminNetworkPolicy: 'baselineadminnetworkpolicies',
-};
-const CUSTOM_PATH = /^\/apis\/policy\.networking\.k8s\.io\/(\w+)\/(\w+)$/;
 
 const NODE_STATUS_PATH = /^\/api\/v1\/nodes\/([^/]+)\/status$/;
 const EVENTS_PATH = /^\/api\/v1\/namespaces\/([^/]+)\/events$/;
@@ -87,11 +52,7 @@ export class FakeApiServer {
   readonly requests: Request[] = [];
   /** Events that were created, by path and name. */
   readonly events = new Map<string, KubeObject>();
-  #objects = new Map<string, KubeObject>();
-  #history: Entry[] = [];
-  #revision = 1000;
-  /** Continue tokens and watches from before this revision are gone. */
-  #compacted = 1000;
+  readonly #storage = new FakeStorage();
   readonly #watchers = new Set<Watcher>();
   readonly #pages = new Map<string, Page>();
   #server: http.Server | undefined;
@@ -120,11 +81,11 @@ export class FakeApiServer {
   });
 
   get objects(): readonly KubeObject[] {
-    return [...this.#objects.values()];
+    return this.#storage.objects;
   }
 
   has(kind: string, name: string): boolean {
-    return this.#objects.has(`${kind} ${name}`);
+    return this.#storage.get(`${kind} ${name}`) !== undefined;
   }
 
   get watchCount(): number {
@@ -132,23 +93,21 @@ export class FakeApiServer {
   }
 
   put(object: KubeObject): void {
-    const key = keyOf(object);
-    const type = this.#objects.has(key) ? 'MODIFIED' : 'ADDED';
-    this.#record(type, object);
+    this.#publish(this.#storage.put(object));
   }
 
   delete(kind: string, name: string): void {
-    const object = this.#objects.get(`${kind} ${name}`);
+    const object = this.#storage.get(`${kind} ${name}`);
     if (object === undefined) throw new Error(`there is no ${kind} ${name}`);
     if (kind === 'CustomResourceDefinition') this.#deletePoliciesOf(name);
-    this.#record('DELETED', object);
+    this.#publish(this.#storage.delete(object));
     if (kind === 'CustomResourceDefinition') this.#endUnserved();
   }
 
   /** A bookmark to every watch that has seen its list. */
   bookmark(): void {
     for (const watcher of this.#watchers)
-      watcher.send({ type: 'BOOKMARK', object: bookmark(String(this.#revision)) });
+      watcher.send({ type: 'BOOKMARK', object: bookmark(String(this.#storage.revision)) });
   }
 
   /** Any line to every watch. */
@@ -158,8 +117,7 @@ export class FakeApiServer {
 
   /** Forgets all history: what asks for an older revision is told 410. */
   compact(): void {
-    this.#history = [];
-    this.#compacted = this.#revision;
+    this.#storage.compact();
     this.#pages.clear();
   }
 
@@ -175,34 +133,25 @@ export class FakeApiServer {
     this.#watchers.clear();
   }
 
-  backup(): Storage {
-    return { objects: new Map(this.#objects), history: [...this.#history], revision: this.#revision };
+  backup(): Backup {
+    return this.#storage.backup();
   }
 
-  restore({ objects, history, revision }: Storage): void {
+  restore(backup: Backup): void {
     this.cut();
-    this.#objects = new Map(objects);
-    this.#history = [...history];
-    this.#revision = revision;
-    this.#compacted = Math.min(this.#compacted, revision);
+    this.#storage.restore(backup);
     this.#pages.clear();
   }
 
-  #record(type: Entry['type'], object: KubeObject): void {
-    const revision = ++this.#revision;
-    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
-    if (type === 'DELETED') this.#objects.delete(keyOf(object));
-    else this.#objects.set(keyOf(object), stored);
-    const entry = { revision, type, object: stored };
-    this.#history.push(entry);
+  #publish({ revision, type, object }: Entry): void {
     for (const watcher of this.#watchers)
-      if (revision > watcher.from && this.#selects(watcher.request, stored))
-        watcher.send({ type, object: asServed(stored, watcher.request) });
+      if (revision > watcher.from && this.#selects(watcher.request, object))
+        watcher.send({ type, object: asServed(object, watcher.request) });
   }
 
   #deletePoliciesOf(name: string): void {
     for (const object of this.objects)
-      if (name.startsWith(`${PLURALS[object.kind]}.`)) this.#record('DELETED', object);
+      if (name.startsWith(`${PLURALS[object.kind]}.`)) this.#publish(this.#storage.delete(object));
   }
 
   #endUnserved(): void {
@@ -240,12 +189,12 @@ export class FakeApiServer {
   async #patch(incoming: IncomingMessage, { path }: Request, response: ServerResponse): Promise<void> {
     const body = await text(incoming);
     const isMerge = incoming.headers['content-type'] === 'application/strategic-merge-patch+json';
-    const node = this.#objects.get(`Node ${NODE_STATUS_PATH.exec(path)?.[1]}`);
+    const node = this.#storage.get(`Node ${NODE_STATUS_PATH.exec(path)?.[1]}`);
     if (node === undefined || !isMerge) return refuse(response, node === undefined ? 404 : 415);
     const { conditions } = (JSON.parse(body) as { status: NodeStatus }).status;
     const status = (node.status ?? {}) as Partial<NodeStatus>;
     const others = (status.conditions ?? []).filter(({ type }) => !conditions.some(c => c.type === type));
-    this.#record('MODIFIED', { ...node, status: { ...status, conditions: [...others, ...conditions] } });
+    this.put({ ...node, status: { ...status, conditions: [...others, ...conditions] } });
     response.end(JSON.stringify(node));
   }
 
@@ -267,7 +216,7 @@ export class FakeApiServer {
     const [, version, plural] = CUSTOM_PATH.exec(path) ?? [];
     if (version === undefined) return Object.values(PLURALS).includes(path);
     const name = `${plural}.policy.networking.k8s.io`;
-    const definition = this.#objects.get(`CustomResourceDefinition ${name}`);
+    const definition = this.#storage.get(`CustomResourceDefinition ${name}`);
     return definition !== undefined && servedVersions(definition).includes(version);
   }
 
@@ -299,7 +248,7 @@ export class FakeApiServer {
 
   #snapshot(request: Request) {
     const items = this.objects.filter(object => this.#selects(request, object));
-    return { revision: this.#revision, items };
+    return { revision: this.#storage.revision, items };
   }
 
   #watch(request: Request, response: ServerResponse, body: Body): void {
@@ -313,7 +262,7 @@ export class FakeApiServer {
     }
     response.writeHead(200);
     response.flushHeaders();
-    if (!isList && from < this.#compacted) {
+    if (!isList && !this.#storage.remembers(from)) {
       send({ type: 'ERROR', object: status(410) });
       body.end();
       return;
@@ -334,83 +283,9 @@ export class FakeApiServer {
 
   /** A revision of the future shows nothing until it has come, as the server's watch cache does it. */
   #replay(request: Request, from: number, send: Watcher['send']): void {
-    for (const { revision, type, object } of this.#history)
-      if (revision > from && this.#selects(request, object))
-        send({ type, object: asServed(object, request) });
+    for (const { type, object } of this.#storage.since(from))
+      if (this.#selects(request, object)) send({ type, object: asServed(object, request) });
   }
-}
-
-/** The body of an answer, as its fault lets it pass. */
-class Body {
-  readonly #response: ServerResponse;
-  readonly #fault: Fault | undefined;
-  #written = 0;
-  #queue: Promise<void> = Promise.resolve();
-
-  constructor(response: ServerResponse, fault: Fault | undefined) {
-    this.#response = response;
-    this.#fault = fault;
-  }
-
-  write(text: string): void {
-    const bytes = Buffer.from(text);
-    if (this.#fault?.type === 'truncate') this.#truncated(bytes, this.#fault.bytes);
-    else if (this.#fault?.type === 'slow') this.#slowly(bytes, this.#fault.bytes);
-    else this.#response.write(bytes);
-  }
-
-  end(): void {
-    this.#queue = this.#queue.then(() => void this.#response.end());
-  }
-
-  #truncated(bytes: Buffer, most: number): void {
-    const left = most - this.#written;
-    this.#written += bytes.length;
-    if (left <= 0) return;
-    this.#response.write(bytes.subarray(0, left));
-    if (left < bytes.length) setImmediate(() => this.#response.destroy());
-  }
-
-  #slowly(bytes: Buffer, size: number): void {
-    for (let at = 0; at < bytes.length; at += size) {
-      const piece = bytes.subarray(at, at + size);
-      this.#queue = this.#queue.then(async () => {
-        if (!this.#response.destroyed) this.#response.write(piece);
-        await new Promise(resolve => setImmediate(resolve));
-      });
-    }
-  }
-}
-
-function keyOf({ kind, metadata: { name, namespace } }: KubeObject): string {
-  return namespace === undefined ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
-}
-
-/** Policies are stored once and shown in the version that is asked for. */
-function asServed(object: KubeObject, { path }: Request): KubeObject {
-  const version = CUSTOM_PATH.exec(path)?.[1];
-  return version === undefined ? object : { ...object, apiVersion: `policy.networking.k8s.io/${version}` };
-}
-
-function typeOfList(path: string): { apiVersion: string; kind: string } {
-  const plural = path.split('/').at(-1);
-  const [kind] = Object.entries(PLURALS).find(([, value]) => value.split('/').at(-1) === plural)!;
-  const [, root, ...rest] = path.split('/');
-  return { apiVersion: root === 'api' ? 'v1' : rest.slice(0, -1).join('/'), kind: `${kind}List` };
-}
-
-function servedVersions({ spec }: KubeObject): readonly string[] {
-  const { versions } = spec as { versions: readonly { name: string; served: boolean }[] };
-  return versions.filter(({ served }) => served).map(({ name }) => name);
-}
-
-function bookmark(resourceVersion: string, annotations?: object): object {
-  return { metadata: { resourceVersion, ...(annotations && { annotations }) } };
-}
-
-function status(code: number): object {
-  const reason = code === 410 ? 'Expired' : http.STATUS_CODES[code];
-  return { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message: `fault ${code}` };
 }
 
 function refuse(response: ServerResponse, code: number, retryAfter?: number): void {

@@ -1,0 +1,79 @@
+/** What the API server in memory has stored: objects, and a history that can be compacted and rolled back. */
+import { type KubeObject, keyOf } from './fakeapiobjects.ts';
+
+export interface Entry {
+  readonly revision: number;
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: KubeObject;
+}
+
+export interface Backup {
+  readonly objects: ReadonlyMap<string, KubeObject>;
+  readonly history: readonly Entry[];
+  readonly revision: number;
+}
+
+const FIRST_REVISION = 1000;
+
+export class FakeStorage {
+  #objects = new Map<string, KubeObject>();
+  #history: Entry[] = [];
+  #revision = FIRST_REVISION;
+  #compacted = FIRST_REVISION;
+
+  get objects(): readonly KubeObject[] {
+    return [...this.#objects.values()];
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** `Pod shop/web`. */
+  get(key: string): KubeObject | undefined {
+    return this.#objects.get(key);
+  }
+
+  put(object: KubeObject): Entry {
+    return this.#record(this.#objects.has(keyOf(object)) ? 'MODIFIED' : 'ADDED', object);
+  }
+
+  delete(object: KubeObject): Entry {
+    return this.#record('DELETED', object);
+  }
+
+  /** Whether what happened since then can still be told. */
+  remembers(revision: number): boolean {
+    return revision >= this.#compacted;
+  }
+
+  since(revision: number): readonly Entry[] {
+    return this.#history.filter(entry => entry.revision > revision);
+  }
+
+  compact(): void {
+    this.#history = [];
+    this.#compacted = this.#revision;
+  }
+
+  backup(): Backup {
+    return { objects: new Map(this.#objects), history: [...this.#history], revision: this.#revision };
+  }
+
+  restore({ objects, history, revision }: Backup): void {
+    this.#objects = new Map(objects);
+    this.#history = [...history];
+    this.#revision = revision;
+    this.#compacted = Math.min(this.#compacted, revision);
+  }
+
+  #record(type: Entry['type'], object: KubeObject): Entry {
+    const revision = ++this.#revision;
+    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
+    if (type === 'DELETED') this.#objects.delete(keyOf(object));
+    else this.#objects.set(keyOf(object), stored);
+    const entry = { revision, type, object: stored };
+    this.#history.push(entry);
+    return entry;
+  }
+}
