@@ -1,8 +1,9 @@
 /** Connections that nobody opened: written into the kernel's tracking as if packets had made them. */
 import { type Address, addressBytes } from '../model/address.ts';
 import { CT_MSG, CTA, CTA_IP, CTA_PROTO, CTA_TUPLE, IPS } from '../netlink/conntrack/ctnetlink.ts';
-import { NETLINK_NETFILTER, NFPROTO, NLM_F } from '../netlink/nftables/constants.ts';
+import { NETLINK_NETFILTER, NFPROTO } from '../netlink/nftables/constants.ts';
 import { AttributeWriter } from '../netlink/wire/attributes.ts';
+import { NLM_F } from '../netlink/wire/constants.ts';
 import { errnoName } from '../netlink/wire/errno.ts';
 import { beginMessage, endMessage, readMessages } from '../netlink/wire/messages.ts';
 import { readReply } from '../netlink/wire/replies.ts';

@@ -11,9 +11,9 @@ import {
   MSG,
   NETLINK_NETFILTER,
   NFPROTO,
-  NLM_F,
 } from '../../netlink/nftables/constants.ts';
 import { AttributeWriter } from '../../netlink/wire/attributes.ts';
+import { NLM_F } from '../../netlink/wire/constants.ts';
 import { beginMessage, endMessage, readMessages } from '../../netlink/wire/messages.ts';
 import { readReply } from '../../netlink/wire/replies.ts';
 import { NetlinkSocket } from '../../netlink/wire/socket.ts';

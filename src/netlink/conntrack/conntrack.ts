@@ -3,12 +3,12 @@ import { type Address, familyOf } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { Connection, Conntrack } from '../../nft/conntrack.ts';
 import { type MissingFeature, NO_CONNECTION_FILTER } from '../../nft/missingfeature.ts';
-import { NETLINK_NETFILTER, NLMSG } from '../nftables/constants.ts';
-import { AttributeWriter } from '../wire/attributes.ts';
+import { NETLINK_NETFILTER } from '../nftables/constants.ts';
+import { Conversation, type Write } from '../wire/conversation.ts';
 import { errnoName } from '../wire/errno.ts';
-import { type Message, readMessages } from '../wire/messages.ts';
+import type { Message } from '../wire/messages.ts';
 import { readReply } from '../wire/replies.ts';
-import { NetlinkSocket, NOTHING, SocketError } from '../wire/socket.ts';
+import { NetlinkSocket } from '../wire/socket.ts';
 import {
   type Choice,
   CT_MSG,
@@ -33,36 +33,31 @@ export interface ConntrackOptions {
 
 /** Opens the table of the network namespace that the calling thread is in; it stays with that one. */
 export function openConntrack({ without = [] }: ConntrackOptions = {}): Conntrack {
-  return new KernelConntrack(new NetlinkSocket(NETLINK_NETFILTER), without);
+  return new KernelConntrack(new Conversation(new NetlinkSocket(NETLINK_NETFILTER)), without);
 }
 
 class KernelConntrack implements Conntrack {
-  readonly #socket: NetlinkSocket;
-  readonly #writer = new AttributeWriter();
-  #sequence = 0;
+  readonly #conversation: Conversation;
   readonly missingFeatures: readonly MissingFeature[];
-  /** Ends with what was last asked for: one question at a time. */
-  #turn: Promise<unknown> = Promise.resolve();
-  #closed = false;
 
-  constructor(socket: NetlinkSocket, without: readonly MissingFeature[]) {
-    this.#socket = socket;
+  constructor(conversation: Conversation, without: readonly MissingFeature[]) {
+    this.#conversation = conversation;
     this.missingFeatures = this.#filters() ? without : [...new Set([NO_CONNECTION_FILTER, ...without])];
   }
 
   read(about: readonly Address[] | 'all', wanted: Wanted, visit: Visit): Promise<void> {
-    return this.#inTurn(() => this.#read(about, wanted, visit));
+    return this.#conversation.inTurn(() => this.#read(about, wanted, visit));
   }
 
   has({ handle }: Connection): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#conversation.inTurn(async () => {
       const errors = await this.#ask(CT_MSG.GET, [handle]);
       return errors.length === 0;
     });
   }
 
   delete(connections: readonly Connection[]): Promise<number> {
-    return this.#inTurn(async () => {
+    return this.#conversation.inTurn(async () => {
       let deleted = 0;
       for (let first = 0; first < connections.length; first += DELETED_AT_ONCE) {
         const handles = connections.slice(first, first + DELETED_AT_ONCE).map(({ handle }) => handle);
@@ -76,16 +71,7 @@ class KernelConntrack implements Conntrack {
   }
 
   close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    void this.#turn.then(() => this.#socket.close());
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#closed) return Promise.reject(new Error('EBADF: connection tracking was closed'));
-    const result = this.#turn.then(work);
-    this.#turn = result.catch(() => undefined);
-    return result;
+    this.#conversation.close();
   }
 
   async #read(about: readonly Address[] | 'all', wanted: Wanted, visit: Visit): Promise<void> {
@@ -111,63 +97,36 @@ class KernelConntrack implements Conntrack {
 
   /** Whether the kernel chooses what to dump: then it refuses a choice that makes no sense. */
   #filters(): boolean {
-    const sequence = this.#nextSequence();
-    this.#writer.clear();
-    writeSenselessDump(this.#writer, sequence);
-    this.#socket.send(this.#writer.memory, this.#writer.length);
-    for (let length = this.#socket.receive(); length > 0; length = this.#socket.receive())
-      for (const message of readMessages(this.#socket.received, length))
-        if (message.sequence === sequence && (readReply(message)?.errno ?? 0) !== 0) return true;
-    return false;
+    let refused = false;
+    this.#conversation.askSync([writeSenselessDump], message => {
+      refused ||= (readReply(message)?.errno ?? 0) !== 0;
+    });
+    return refused;
   }
 
   /**
    * Both the question and every piece of the answer are waited for on another thread: while it looks for what it
    * was asked for, the kernel holds whoever reads.
    */
-  async #dump(choice: Choice, wanted: Wanted, visit: Visit): Promise<void> {
-    const sequence = this.#nextSequence();
-    this.#writer.clear();
-    writeDump(this.#writer, sequence, choice);
-    await this.#socket.sendAsync(this.#writer.buffer, this.#writer.length);
-    for (let done = false; !done; ) {
-      const length = await this.#socket.receiveAsync();
-      if (length <= 0) throw new Error('a dump of connections ended early');
-      for (const message of readMessages(this.#socket.received, length))
-        if (message.sequence === sequence) {
-          if (isLast(message)) done = true;
-          else visitIf(message, wanted, visit);
-        }
-    }
+  #dump(choice: Choice, wanted: Wanted, visit: Visit): Promise<void> {
+    const write: Write = (to, sequence) => writeDump(to, sequence, choice);
+    return this.#conversation.dump(write, message => visitIf(message, wanted, visit), 'thread');
   }
 
   /** Sends a message for each handle; answers what was refused, and why. */
   async #ask(type: number, handles: readonly Uint8Array[]): Promise<string[]> {
-    const first = this.#sequence + 1;
-    this.#writer.clear();
-    for (const handle of handles) writeHandleMessage(this.#writer, type, 0, this.#nextSequence(), handle);
-    await this.#socket.sendAsync(this.#writer.buffer, this.#writer.length);
     const errors: string[] = [];
-    for (let length = this.#socket.receive(); length !== NOTHING; length = this.#socket.receive()) {
-      if (length < 0) throw new Error('answers about connections were lost');
-      for (const message of readMessages(this.#socket.received, length)) {
-        const reply = message.sequence >= first ? readReply(message) : undefined;
-        if (reply !== undefined && reply.errno !== 0) errors.push(errnoName(reply.errno));
-      }
-    }
+    const writes = handles.map(
+      (handle): Write =>
+        (to, sequence) =>
+          writeHandleMessage(to, type, 0, sequence, handle),
+    );
+    await this.#conversation.ask(writes, message => {
+      const reply = readReply(message);
+      if (reply !== undefined && reply.errno !== 0) errors.push(errnoName(reply.errno));
+    });
     return errors;
   }
-
-  #nextSequence(): number {
-    this.#sequence = (this.#sequence + 1) & 0x7fffffff;
-    return this.#sequence;
-  }
-}
-
-function isLast(message: Message): boolean {
-  const reply = readReply(message);
-  if (reply !== undefined && reply.errno !== 0) throw new SocketError('dump of connections', reply.errno);
-  return message.type === NLMSG.DONE;
 }
 
 function visitIf(message: Message, wanted: Wanted, visit: Visit): void {

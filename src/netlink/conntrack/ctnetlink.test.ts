@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { addressBytes, parseAddress } from '../../model/address.ts';
-import { NFPROTO, NLM_F } from '../nftables/constants.ts';
+import { NFPROTO } from '../nftables/constants.ts';
 import { AttributeWriter } from '../wire/attributes.ts';
+import { NLM_F } from '../wire/constants.ts';
 import { beginMessage, endMessage, type Message, readMessages } from '../wire/messages.ts';
 import {
   CT_MSG,

@@ -3,8 +3,9 @@ import { type Address, addressBytes, addressFromBytes, type Family, familyOf } f
 import type { Flow, FlowProtocol } from '../../model/flow.ts';
 import type { Connection } from '../../nft/conntrack.ts';
 import { PROTOCOL_NUMBER } from '../../nft/match.ts';
-import { NFPROTO, NLM_F } from '../nftables/constants.ts';
+import { NFPROTO } from '../nftables/constants.ts';
 import { type AttributeWriter, align, type Span } from '../wire/attributes.ts';
+import { NLM_F } from '../wire/constants.ts';
 import { beginMessage, endMessage, type Message } from '../wire/messages.ts';
 
 const NFNL_SUBSYS_CTNETLINK = 1;

@@ -1,9 +1,9 @@
 import { readAttributes, readString } from '../wire/attributes.ts';
+import { Conversation, untilWhole } from '../wire/conversation.ts';
 import { EventLoopYield } from '../wire/eventloopyield.ts';
-import { Exchange, Interrupted } from '../wire/exchange.ts';
-import type { Message } from '../wire/messages.ts';
 import { NetlinkSocket } from '../wire/socket.ts';
 import { CHAIN, MSG, NETLINK_NETFILTER } from './constants.ts';
+import { Exchange } from './exchange.ts';
 
 /** Everybody's. */
 const NFPROTO_UNSPEC = 0;
@@ -16,28 +16,19 @@ const ATTEMPTS = 3;
  */
 export async function eachChain(visit: (table: string, chain: string) => void): Promise<void> {
   // Before anything is awaited: the thread may be elsewhere by then.
-  const socket = new NetlinkSocket(NETLINK_NETFILTER);
+  const conversation = new Conversation(new NetlinkSocket(NETLINK_NETFILTER));
   try {
-    await dumpChains(new Exchange(socket), message => {
-      const attributes = readAttributes(message.attributes);
-      const [table, chain] = [attributes.get(CHAIN.TABLE), attributes.get(CHAIN.NAME)];
-      if (table !== undefined && chain !== undefined) visit(readString(table), readString(chain));
-    });
+    await untilWhole(() => dumpChains(new Exchange(conversation), visit), ATTEMPTS);
   } finally {
-    socket.close();
+    conversation.close();
   }
 }
 
-async function dumpChains(exchange: Exchange, visit: (message: Message) => void): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await exchange.dump(
-        { type: MSG.GETCHAIN, nfproto: NFPROTO_UNSPEC },
-        new EventLoopYield(),
-        visit,
-      );
-    } catch (error) {
-      if (!(error instanceof Interrupted) || attempt === ATTEMPTS) throw error;
-    }
-  }
+function dumpChains(exchange: Exchange, visit: (table: string, chain: string) => void): Promise<void> {
+  const request = { type: MSG.GETCHAIN, nfproto: NFPROTO_UNSPEC };
+  return exchange.dump(request, new EventLoopYield(), message => {
+    const attributes = readAttributes(message.attributes);
+    const [table, chain] = [attributes.get(CHAIN.TABLE), attributes.get(CHAIN.NAME)];
+    if (table !== undefined && chain !== undefined) visit(readString(table), readString(chain));
+  });
 }

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { KernelError } from '../../nft/kernel.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import { MEMBER } from '../../nft/ruleset.ts';
-import type { Answers } from '../wire/exchange.ts';
 import { type Attempt, adoption, type Circumstances, firstAttempt, outcomeOf } from './attempt.ts';
+import type { Answers } from './exchange.ts';
 
 const TABLE = { family: 'ip', flags: 6 } as const;
 const NOW: Circumstances = {

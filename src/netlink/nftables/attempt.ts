@@ -5,9 +5,9 @@
  */
 import { type Generation, KernelError } from '../../nft/kernel.ts';
 import type { Op } from '../../nft/plan/op.ts';
-import type { Answers } from '../wire/exchange.ts';
 import type { AckOn } from './batch.ts';
 import type { Draft, StandingTable } from './encode.ts';
+import type { Answers } from './exchange.ts';
 
 const ATTEMPTS = 100;
 const LOCKED_ATTEMPTS = 3;

@@ -5,8 +5,9 @@
 import type { Generation } from '../../nft/kernel.ts';
 import type { Family } from '../../nft/ruleset.ts';
 import { AttributeWriter, bigEndian, type Memory } from '../wire/attributes.ts';
+import { NLM_F, NLMSG } from '../wire/constants.ts';
 import { beginMessage, endMessage, MESSAGE_HEADER, NFGEN_HEADER } from '../wire/messages.ts';
-import { NFNL_BATCH_GENID, NFPROTO, NFPROTO_INET, NLM_F, NLMSG } from './constants.ts';
+import { NFNL_BATCH_GENID, NFPROTO, NFPROTO_INET } from './constants.ts';
 
 // nfgenmsg.res_id of BATCH_BEGIN and BATCH_END: the subsystem.
 const NFTABLES = 10;

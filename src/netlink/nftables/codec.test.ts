@@ -20,9 +20,10 @@ import {
   type Verdict,
 } from '../../nft/ruleset.ts';
 import { eachAttribute } from '../wire/attributes.ts';
+import { NLMSG } from '../wire/constants.ts';
 import { type Message, readMessages } from '../wire/messages.ts';
 import { Batch } from './batch.ts';
-import { ELEMENTS, MSG, NLMSG } from './constants.ts';
+import { ELEMENTS, MSG } from './constants.ts';
 import { RulesetReader } from './decode.ts';
 import { type Additions, BatchEncoder } from './encode.ts';
 

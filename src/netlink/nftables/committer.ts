@@ -2,10 +2,10 @@
 import { type Generation, KernelError } from '../../nft/kernel.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import { EventLoopYield } from '../wire/eventloopyield.ts';
-import type { Answers, Exchange } from '../wire/exchange.ts';
 import { type Attempt, adoption, after, type Circumstances, firstAttempt, outcomeOf } from './attempt.ts';
 import { type AckOn, Batch } from './batch.ts';
 import { BatchEncoder } from './encode.ts';
+import type { Answers, Exchange } from './exchange.ts';
 import type { ForeignWriters } from './foreignwriters.ts';
 import type { Ownership } from './ownership.ts';
 import { PreparedBatches } from './prepared.ts';

@@ -1,26 +1,8 @@
-/** Numbers of `linux/netlink.h`, `linux/netfilter/nfnetlink.h` and `linux/netfilter/nf_tables.h`, by their own names. */
+/** Numbers of `linux/netfilter/nfnetlink.h` and `linux/netfilter/nf_tables.h`, by their own names. */
 import type { Family } from '../../model/address.ts';
 
 export const NETLINK_NETFILTER = 12;
 const NFNL_SUBSYS_NFTABLES = 10;
-
-export const NLMSG = { ERROR: 2, DONE: 3, BATCH_BEGIN: 0x10, BATCH_END: 0x11 } as const;
-
-export const NLM_F = {
-  REQUEST: 0x1,
-  ACK: 0x4,
-  ECHO: 0x8,
-  DUMP_INTR: 0x10,
-  DUMP: 0x300,
-  EXCL: 0x200,
-  CREATE: 0x400,
-  APPEND: 0x800,
-  /** In an NLMSG_ERROR: only the header of the refused message is quoted; attributes follow. */
-  CAPPED: 0x100,
-  ACK_TLVS: 0x200,
-} as const;
-
-export const NLMSGERR_ATTR = { MSG: 1, OFFS: 2 } as const;
 
 export const NFNL_BATCH_GENID = 1;
 

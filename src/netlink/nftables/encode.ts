@@ -5,6 +5,7 @@ import { MAX_SET_SIZE } from '../../nft/limits.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import { type BaseHook, type Family, type SetSpec, TABLE_NAME } from '../../nft/ruleset.ts';
 import { type AttributeWriter, MAX_ATTRIBUTE } from '../wire/attributes.ts';
+import { NLM_F } from '../wire/constants.ts';
 import type { AckOn, Batch } from './batch.ts';
 import {
   CHAIN,
@@ -15,7 +16,6 @@ import {
   HOOK_NUMBER,
   HOST_ORDER,
   MSG,
-  NLM_F,
   RULE,
   SET,
   SET_DESC_SIZE,

@@ -3,11 +3,13 @@ import type { PodLinks } from '../../model/podlinks.ts';
 import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } from '../../nft/kernel.ts';
 import { type MissingFeature, NO_ACK_AT_END, NO_OWNERS } from '../../nft/missingfeature.ts';
 import type { Op } from '../../nft/plan/op.ts';
+import { Conversation, untilWhole } from '../wire/conversation.ts';
+import { Interrupted } from '../wire/dumpreader.ts';
 import { EventLoopYield } from '../wire/eventloopyield.ts';
-import { Exchange, Interrupted } from '../wire/exchange.ts';
 import { NetlinkSocket, SocketError } from '../wire/socket.ts';
 import { Committer } from './committer.ts';
 import { NETLINK_NETFILTER } from './constants.ts';
+import { Exchange } from './exchange.ts';
 import { ForeignWriters } from './foreignwriters.ts';
 import { readOwner } from './owner.ts';
 import { OWNED, Ownership } from './ownership.ts';
@@ -24,7 +26,6 @@ export interface NftKernelOptions {
 }
 
 const QUIET_MS = 60_000;
-const DUMP_ATTEMPTS = 10;
 
 /**
  * Opens the kernel of the network namespace that the calling thread is in; it stays with that one. Throws
@@ -45,19 +46,15 @@ export async function openNftKernel({
 
 class NftKernel implements Kernel {
   readonly missingFeatures: readonly MissingFeature[];
-  readonly #socket: NetlinkSocket;
+  readonly #conversation: Conversation;
   readonly #exchange: Exchange;
   readonly #quiet: ForeignWriters;
   readonly #ownership: Ownership;
   readonly #committer: Committer;
-  /** Ends with what was last asked for: the kernel does one thing at a time, and so does the socket. */
-  #turn: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
-  #closed = false;
 
   constructor(socket: NetlinkSocket, { quietMs, without, podLinks }: Required<NftKernelOptions>) {
-    this.#socket = socket;
-    this.#exchange = new Exchange(socket);
+    this.#conversation = new Conversation(socket);
+    this.#exchange = new Exchange(this.#conversation);
     this.#quiet = new ForeignWriters(quietMs, () => this.#exchange.generation());
     try {
       this.missingFeatures = [...new Set([...probe(this.#exchange), ...without])];
@@ -89,8 +86,7 @@ class NftKernel implements Kernel {
   }
 
   async commit(ops: readonly Op[], expected?: Generation): Promise<Generation> {
-    const alone = this.#waiting === 0 && !this.#closed;
-    if (!alone || !this.#committer.mayBlockLoop(ops))
+    if (!this.#conversation.isIdle || !this.#committer.mayBlockLoop(ops))
       return this.#inTurn(() => this.#committer.commit(ops, expected));
     try {
       return this.#committer.commitSync(ops, expected);
@@ -100,42 +96,30 @@ class NftKernel implements Kernel {
   }
 
   close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    void this.#turn.then(() => this.#socket.close());
+    this.#conversation.close();
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#closed) return Promise.reject(new KernelError('EBADF', 'EBADF: this kernel was closed'));
-    this.#waiting++;
-    const result = this.#turn.then(work).catch(asKernelError);
-    this.#turn = result.catch(() => undefined).finally(() => this.#waiting--);
-    return result;
+    return this.#conversation.inTurn(work).catch(asKernelError);
   }
 
   /** All of it at one generation, or again. */
-  async #dump(): Promise<Snapshot> {
+  #dump(): Promise<Snapshot> {
     const slices = new EventLoopYield();
-    for (let attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
+    return untilWhole(async () => {
       const generation = this.#quiet.look();
-      const reader = await readRuleset(this.#exchange, slices).catch(undefinedIfInterrupted);
-      if (reader === undefined || this.#quiet.look() !== generation) continue;
+      const reader = await readRuleset(this.#exchange, slices);
+      if (this.#quiet.look() !== generation) throw new Interrupted('changed while it was read');
       this.#ownership.saw(reader.flags());
       return { ruleset: reader.ruleset(), generation };
-    }
-    throw new KernelError(
-      'EAGAIN',
-      `EAGAIN: read the tables: they changed during all ${DUMP_ATTEMPTS} attempts`,
-    );
+    });
   }
-}
-
-function undefinedIfInterrupted(error: unknown): undefined {
-  if (!(error instanceof Interrupted)) throw error;
 }
 
 /** An error of the socket itself: the batch never reached nf_tables. */
 function asKernelError(error: unknown): never {
+  if (error instanceof Interrupted)
+    throw new KernelError('EAGAIN', `EAGAIN: read the tables: ${error.message}, at every attempt`);
   if (!(error instanceof SocketError)) throw error;
   const size =
     error.code === 'EMSGSIZE' ? ': the batch is larger than the send buffer of the socket may be' : '';

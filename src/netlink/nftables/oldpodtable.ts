@@ -7,13 +7,14 @@ import { KernelError } from '../../nft/kernel.ts';
 import { addressType } from '../../nft/match.ts';
 import type { NftSet } from '../../nft/ruleset.ts';
 import { readAttributes } from '../wire/attributes.ts';
+import { Conversation, untilWhole } from '../wire/conversation.ts';
 import { errnoName } from '../wire/errno.ts';
 import { EventLoopYield } from '../wire/eventloopyield.ts';
-import { Exchange, Interrupted } from '../wire/exchange.ts';
 import { NetlinkSocket } from '../wire/socket.ts';
 import { Batch } from './batch.ts';
 import { ELEMENTS, MSG, NETLINK_NETFILTER, NFPROTO_INET, TABLE } from './constants.ts';
 import { ElementsReader } from './elements-reader.ts';
+import { Exchange, Gone, type Request } from './exchange.ts';
 
 export const OLD_POD_TABLE = 'sluice-pods';
 
@@ -42,43 +43,47 @@ export function removeOldPodTable(): Promise<boolean> {
 }
 
 async function asking<T>(ask: (exchange: Exchange) => Promise<T>): Promise<T> {
-  const socket = new NetlinkSocket(NETLINK_NETFILTER);
+  const conversation = new Conversation(new NetlinkSocket(NETLINK_NETFILTER));
   try {
-    return await ask(new Exchange(socket));
+    return await ask(new Exchange(conversation));
   } finally {
-    socket.close();
+    conversation.close();
   }
 }
 
-const ATTEMPTS = 10;
+function readMap(exchange: Exchange, family: Family): Promise<NftSet> {
+  return untilWhole(async () => {
+    const reader = new ElementsReader(mapOf(family));
+    try {
+      await exchange.dump(elementsOf(family), new EventLoopYield(), ({ attributes }) => {
+        const list = readAttributes(attributes).get(ELEMENTS.ELEMENTS);
+        if (list !== undefined) reader.read(list);
+      });
+    } catch (error) {
+      if (!(error instanceof Gone)) throw error;
+    }
+    return reader.finished();
+  });
+}
 
-async function readMap(exchange: Exchange, family: Family, attempt = 1): Promise<NftSet> {
-  const reader = new ElementsReader({
+function elementsOf(family: Family): Request {
+  return {
+    type: MSG.GETSETELEM,
+    nfproto: NFPROTO_INET,
+    attributes: to => {
+      to.string(ELEMENTS.TABLE, OLD_POD_TABLE);
+      to.string(ELEMENTS.SET, mapOf(family).name);
+    },
+  };
+}
+
+function mapOf(family: Family): NftSet {
+  return {
     name: `host-ports-${family}`,
     key: ['inet_proto', 'inet_service'],
     verdicts: false,
     data: [addressType(family), 'inet_service'],
     interval: false,
     elements: new Map(),
-  });
-  const request = {
-    type: MSG.GETSETELEM,
-    nfproto: NFPROTO_INET,
-    attributes: (to: Parameters<Parameters<Batch['message']>[3]>[0]) => {
-      to.string(ELEMENTS.TABLE, OLD_POD_TABLE);
-      to.string(ELEMENTS.SET, `host-ports-${family}`);
-    },
   };
-  try {
-    await exchange.dump(request, new EventLoopYield(), ({ attributes }) => {
-      const list = readAttributes(attributes).get(ELEMENTS.ELEMENTS);
-      if (list !== undefined) reader.read(list);
-    });
-  } catch (error) {
-    if (!(error instanceof Interrupted)) throw error;
-    if (error.message === 'ENOENT') return reader.finished();
-    if (attempt === ATTEMPTS) throw error;
-    return readMap(exchange, family, attempt + 1);
-  }
-  return reader.finished();
 }

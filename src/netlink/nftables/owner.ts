@@ -2,9 +2,9 @@
 import { FAMILIES } from '../../model/address.ts';
 import type { Owner } from '../../nft/kernel.ts';
 import { readAttributes, readU32 } from '../wire/attributes.ts';
-import type { Exchange } from '../wire/exchange.ts';
 import type { Message } from '../wire/messages.ts';
 import { TABLE } from './constants.ts';
+import type { Exchange } from './exchange.ts';
 import { OWNED } from './ownership.ts';
 import { getTable } from './read-ruleset.ts';
 

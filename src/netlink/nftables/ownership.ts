@@ -7,10 +7,10 @@
 import { FAMILIES } from '../../model/address.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import type { Family } from '../../nft/ruleset.ts';
-import type { Exchange } from '../wire/exchange.ts';
 import { TABLE_F } from './constants.ts';
 import { RulesetReader } from './decode.ts';
 import type { StandingTable } from './encode.ts';
+import type { Exchange } from './exchange.ts';
 import { readTable } from './read-ruleset.ts';
 
 /** OWNER is never used without PERSIST: the table would vanish with its maker, and its policy with it. */

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { NO_ACK_AT_END, NO_OWNERS } from '../../nft/missingfeature.ts';
 import { readAttributes, readU32 } from '../wire/attributes.ts';
-import type { Answers } from '../wire/exchange.ts';
+import { NLM_F, NLMSG } from '../wire/constants.ts';
 import { type Message, readMessages } from '../wire/messages.ts';
 import type { Batch } from './batch.ts';
-import { MSG, NLM_F, NLMSG, TABLE } from './constants.ts';
+import { MSG, TABLE } from './constants.ts';
+import type { Answers } from './exchange.ts';
 import { type Asking, OLDEST_TESTED, probe, refuseIfUnfit } from './probe.ts';
 
 const EEXIST = 17;

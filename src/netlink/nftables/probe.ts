@@ -6,11 +6,12 @@ import { KernelError } from '../../nft/kernel.ts';
 import { type MissingFeature, NO_ACK_AT_END, NO_OWNERS } from '../../nft/missingfeature.ts';
 import { type Family, TABLE_NAME } from '../../nft/ruleset.ts';
 import { sample } from '../../nft/trace/sample.ts';
+import { NLM_F } from '../wire/constants.ts';
 import { errnoName } from '../wire/errno.ts';
-import type { Exchange } from '../wire/exchange.ts';
 import { Batch } from './batch.ts';
-import { MSG, NLM_F, TABLE } from './constants.ts';
+import { MSG, TABLE } from './constants.ts';
 import { BatchEncoder } from './encode.ts';
+import type { Exchange } from './exchange.ts';
 import { OWNED } from './ownership.ts';
 import { refusal } from './refusal.ts';
 

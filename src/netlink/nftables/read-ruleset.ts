@@ -2,10 +2,10 @@
 import { FAMILIES } from '../../model/address.ts';
 import { type Family, TABLE_NAME } from '../../nft/ruleset.ts';
 import type { EventLoopYield } from '../wire/eventloopyield.ts';
-import type { Exchange, Request } from '../wire/exchange.ts';
 import type { Message } from '../wire/messages.ts';
 import { ELEMENTS, MSG, NFPROTO, RULE, SET, TABLE } from './constants.ts';
 import { RulesetReader } from './decode.ts';
+import type { Exchange, Request } from './exchange.ts';
 
 /** Throws Interrupted where something changed meanwhile. */
 export async function readRuleset(exchange: Exchange, slices: EventLoopYield): Promise<RulesetReader> {

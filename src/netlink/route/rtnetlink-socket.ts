@@ -1,11 +1,10 @@
 /** An rtnetlink socket: messages in, acknowledgements and answers out. Of one network namespace, for good. */
 
-import { NLMSG } from '../nftables/constants.ts';
-import { AttributeWriter } from '../wire/attributes.ts';
+import { Conversation, untilWhole, type Waits, type Write } from '../wire/conversation.ts';
 import { errnoName } from '../wire/errno.ts';
-import { type Message, readMessages } from '../wire/messages.ts';
+import type { Message } from '../wire/messages.ts';
 import { readReply } from '../wire/replies.ts';
-import { NetlinkSocket, NOTHING, OVERRUN } from '../wire/socket.ts';
+import { NetlinkSocket, SocketError } from '../wire/socket.ts';
 import { NETLINK_ROUTE } from './rtnetlink.ts';
 
 /** A message that the kernel refused; those before it and behind it in the same send were taken. */
@@ -15,9 +14,9 @@ export class RtnetlinkError extends Error {
   /** Which message of the send it was. */
   readonly index: number;
 
-  constructor(errno: number, index: number, what: string, text = '') {
-    super(`${what}: ${errnoName(errno)}${text === '' ? '' : ` (${text})`}`);
-    this.code = errnoName(errno);
+  constructor(code: string, index: number, what: string, text = '') {
+    super(`${what}: ${code}${text === '' ? '' : ` (${text})`}`);
+    this.code = code;
     this.index = index;
   }
 }
@@ -25,26 +24,18 @@ export class RtnetlinkError extends Error {
 /** One message to be, and what it does: for the error that tells of it. */
 export interface Step {
   readonly what: string;
-  readonly write: (to: AttributeWriter, sequence: number) => void;
+  readonly write: Write;
 }
 
 /** Steps of one send: a socket holds the answers to many more, also where all are refused. */
 const MOST_STEPS = 4096;
-const ENOBUFS = 105;
-const INTERRUPTED = 'EAGAIN';
-const MOST_ATTEMPTS = 10;
-const NLM_F_DUMP_INTR = 0x10;
 
 export class RtnetlinkSocket {
-  readonly #socket: NetlinkSocket;
-  readonly #writer = new AttributeWriter();
-  #sequence = 0;
-  /** Ends with what was last asked for: one conversation at a time. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #conversation: Conversation;
 
   /** In the namespace of the calling thread, or of the socket `fd` that was made elsewhere. */
   constructor(fd?: number) {
-    this.#socket = new NetlinkSocket(NETLINK_ROUTE, fd);
+    this.#conversation = new Conversation(new NetlinkSocket(NETLINK_ROUTE, fd));
   }
 
   /**
@@ -52,7 +43,7 @@ export class RtnetlinkSocket {
    * is tried; throws RtnetlinkError for the first that was refused.
    */
   change(steps: readonly Step[]): Promise<void> {
-    return this.#inTurn(() => this.#change(steps));
+    return this.#conversation.inTurn(() => this.#change(steps));
   }
 
   /** The one object that is asked for; undefined where there is none. */
@@ -65,16 +56,16 @@ export class RtnetlinkSocket {
     steps: readonly Step[],
     read: (message: Message, index: number) => T | undefined,
   ): Promise<(T | undefined)[]> {
-    return this.#inTurn(async () => {
-      const first = await this.#send(steps);
+    return this.#conversation.inTurn(async () => {
       const found = steps.map((): T | undefined => undefined);
-      for (const message of this.#received(first, steps.length)) {
-        const index = message.sequence - first;
+      let refused: RtnetlinkError | undefined;
+      await this.#ask(steps, (message, index) => {
         const reply = readReply(message);
         if (reply === undefined) found[index] ??= read(message, index);
         else if (reply.errno !== 0 && !ABSENT.has(errnoName(reply.errno)))
-          throw new RtnetlinkError(reply.errno, index, steps[index]!.what, reply.text);
-      }
+          refused ??= new RtnetlinkError(errnoName(reply.errno), index, steps[index]!.what, reply.text);
+      });
+      if (refused !== undefined) throw refused;
       return found;
     });
   }
@@ -84,17 +75,12 @@ export class RtnetlinkSocket {
    * what is `locked` under the lock that every change of an interface takes, so another thread waits for it.
    */
   dump<T>(step: Step, read: (message: Message) => T | undefined, how?: 'locked'): Promise<T[]> {
-    return this.#inTurn(async () => {
-      for (let attempt = 1; ; attempt++) {
-        const found = await this.#dump(step, read, how);
-        if (found !== undefined) return found;
-        if (attempt === MOST_ATTEMPTS) throw new Error(`${step.what}: ${INTERRUPTED}`);
-      }
-    });
+    const waits = how === 'locked' ? 'thread' : 'event loop';
+    return this.#conversation.inTurn(() => untilWhole(() => this.#dump(step, read, waits)));
   }
 
   close(): void {
-    void this.#turn.then(() => this.#socket.close());
+    this.#conversation.close();
   }
 
   async #change(steps: readonly Step[]): Promise<void> {
@@ -108,74 +94,47 @@ export class RtnetlinkSocket {
 
   /** Of the first that was refused; `start` is the number of the first step. */
   async #refusal(steps: readonly Step[], start: number): Promise<RtnetlinkError | undefined> {
-    const first = await this.#send(steps);
     let refused: RtnetlinkError | undefined;
-    for (const message of this.#received(first, steps.length)) {
+    await this.#ask(steps, (message, index) => {
       const reply = readReply(message);
-      if (reply === undefined || reply.errno === 0) continue;
-      const index = reply.sequence - first;
-      const error = new RtnetlinkError(reply.errno, start + index, steps[index]!.what, reply.text);
+      if (reply === undefined || reply.errno === 0) return;
+      const error = new RtnetlinkError(errnoName(reply.errno), start + index, steps[index]!.what, reply.text);
       if (refused === undefined || error.index < refused.index) refused = error;
-    }
+    });
     return refused;
   }
 
   async #dump<T>(
-    step: Step,
+    { what, write }: Step,
     read: (message: Message) => T | undefined,
-    how: 'locked' | undefined,
-  ): Promise<T[] | undefined> {
-    const sequence = await this.#send([step]);
+    waits: Waits,
+  ): Promise<T[]> {
     const found: T[] = [];
-    let interrupted = false;
-    for (let first = true; ; first = false) {
-      // The send made the first of it, as a rule all; to take that makes the next.
-      const length = first && how !== 'locked' ? this.#socket.receive() : await this.#socket.receiveAsync();
-      if (length <= 0) return undefined;
-      for (const message of readMessages(this.#socket.received, length)) {
-        if (message.sequence !== sequence) continue;
-        interrupted ||= (message.flags & NLM_F_DUMP_INTR) !== 0;
-        const reply = readReply(message);
-        if (reply !== undefined && reply.errno !== 0) {
-          // A table that no route has ever been in.
-          if (ABSENT.has(errnoName(reply.errno))) return [];
-          throw new RtnetlinkError(reply.errno, 0, step.what, reply.text);
-        }
-        if (message.type === NLMSG.DONE) return interrupted ? undefined : found;
-        const value = read(message);
-        if (value !== undefined) found.push(value);
-      }
+    const keep = (message: Message) => {
+      const value = read(message);
+      if (value !== undefined) found.push(value);
+    };
+    try {
+      await this.#conversation.dump(write, keep, waits);
+      return found;
+    } catch (error) {
+      if (!(error instanceof SocketError)) throw error;
+      // A table that no route has ever been in.
+      if (ABSENT.has(error.code)) return [];
+      throw new RtnetlinkError(error.code, 0, what);
     }
   }
 
-  /** Everything is answered when the send is done. Answers the number of the first message. */
-  async #send(steps: readonly Step[]): Promise<number> {
-    const first = this.#sequence + 1;
-    this.#writer.clear();
-    for (const step of steps) step.write(this.#writer, this.#nextSequence());
-    await this.#socket.sendAsync(this.#writer.buffer, this.#writer.length);
-    return first;
-  }
-
-  *#received(first: number, count: number): Generator<Message> {
-    let overrun = false;
-    for (let length = this.#socket.receive(); length !== NOTHING; length = this.#socket.receive()) {
-      overrun ||= length === OVERRUN;
-      for (const message of readMessages(this.#socket.received, length))
-        if (message.sequence >= first && message.sequence < first + count) yield message;
+  async #ask(steps: readonly Step[], visit: (message: Message, index: number) => void): Promise<void> {
+    try {
+      await this.#conversation.ask(
+        steps.map(({ write }) => write),
+        visit,
+      );
+    } catch (error) {
+      if (!(error instanceof SocketError) || error.code !== 'ENOBUFS') throw error;
+      throw new RtnetlinkError(error.code, 0, `${steps.length} messages: answers were lost`);
     }
-    if (overrun) throw new RtnetlinkError(ENOBUFS, 0, `${count} messages: answers were lost`);
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(work);
-    this.#turn = result.catch(() => undefined);
-    return result;
-  }
-
-  #nextSequence(): number {
-    this.#sequence = (this.#sequence + 1) & 0x7fffffff;
-    return this.#sequence;
   }
 }
 

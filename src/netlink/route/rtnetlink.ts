@@ -10,8 +10,9 @@ import {
   type Family,
   familyOf,
 } from '../../model/address.ts';
-import { NFPROTO, NLM_F } from '../nftables/constants.ts';
+import { NFPROTO } from '../nftables/constants.ts';
 import type { AttributeWriter } from '../wire/attributes.ts';
+import { NLM_F } from '../wire/constants.ts';
 import { endMessage, MESSAGE_HEADER } from '../wire/messages.ts';
 
 export const NETLINK_ROUTE = 0;

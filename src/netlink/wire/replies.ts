@@ -1,7 +1,7 @@
 /** What the kernel answers to a message: `struct nlmsgerr`, with extended-ack attributes behind it. */
 
-import { NLM_F, NLMSG, NLMSGERR_ATTR } from '../nftables/constants.ts';
 import { readAttributes, readString } from './attributes.ts';
+import { NLM_F, NLMSG, NLMSGERR_ATTR } from './constants.ts';
 import { MESSAGE_HEADER, type Message } from './messages.ts';
 
 const ERRNO = 4;
@@ -21,7 +21,7 @@ export function readReply({ type, flags, sequence, payload }: Message): Reply | 
   if (type === NLMSG.DONE) return doneWith(sequence, payload.bytes.readInt32LE(payload.start));
   if (type !== NLMSG.ERROR) return undefined;
   const { bytes, start, end } = payload;
-  const errno = -bytes.readInt32LE(start);
+  const errno = Math.abs(bytes.readInt32LE(start)); // negative in the message
   if ((flags & NLM_F.ACK_TLVS) === 0) return { sequence, errno };
   const quoted = (flags & NLM_F.CAPPED) !== 0 ? MESSAGE_HEADER : bytes.readUInt32LE(start + ERRNO);
   const attributes = readAttributes({ bytes, start: start + ERRNO + quoted, end });

@@ -1,0 +1,21 @@
+/** Numbers of `linux/netlink.h`, by their own names. */
+
+export const NLMSG = { ERROR: 2, DONE: 3, BATCH_BEGIN: 0x10, BATCH_END: 0x11 } as const;
+
+export const NLM_F = {
+  REQUEST: 0x1,
+  ACK: 0x4,
+  ECHO: 0x8,
+  /** In an answer to a dump: somebody changed what is dumped. */
+  DUMP_INTR: 0x10,
+  DUMP: 0x300,
+  REPLACE: 0x100,
+  EXCL: 0x200,
+  CREATE: 0x400,
+  APPEND: 0x800,
+  /** In an NLMSG_ERROR: only the header of the refused message is quoted; attributes follow. */
+  CAPPED: 0x100,
+  ACK_TLVS: 0x200,
+} as const;
+
+export const NLMSGERR_ATTR = { MSG: 1, OFFS: 2 } as const;
