@@ -1,6 +1,6 @@
 /** Ports of the node that lead to its pods, as sets of a table and back. */
 import { FAMILIES, type Family, familyOf, parseAddress } from '../model/address.ts';
-import type { HostPortMapping } from '../model/hostport.ts';
+import { type HostPortMapping, ownerText } from '../model/hostport.ts';
 import type { Protocol } from '../model/policy.ts';
 import { addressType } from '../nft/match.ts';
 import { specsEqual } from '../nft/plan/equal.ts';
@@ -58,7 +58,9 @@ function mappingOf([key, { data = '', comment = '' }]: readonly [
   const [address, podPort] = data.split(' . ');
   const [known, pod] = [PROTOCOLS[protocol ?? ''], parseAddress(address ?? '')];
   if (known === undefined || pod === undefined) return [];
-  return [{ protocol: known, hostPort: Number(hostPort), pod, podPort: Number(podPort), owner: comment }];
+  return [
+    { protocol: known, hostPort: Number(hostPort), pod, podPort: Number(podPort), owner: ownerText(comment) },
+  ];
 }
 
 function hostPortMap(family: Family): SetSpec {

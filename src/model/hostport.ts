@@ -9,8 +9,15 @@ export interface HostPortMapping {
   /** Where it leads. */
   readonly pod: Address;
   readonly podPort: number;
-  /** Whose it is, for people: the pod's key, as much of it as fits a comment. */
+  /** Whose it is, for people: `ownerText` of the pod's key. */
   readonly owner: string;
+}
+
+const MAX_OWNER = 120;
+
+/** As much of a pod's key as fits a comment in the kernel, whatever a runtime calls its pods. */
+export function ownerText(pod: string): string {
+  return pod.replace(/[^ !#-~]/g, '_').slice(0, MAX_OWNER);
 }
 
 /** `80/TCP ip`: there is one mapping of each. */

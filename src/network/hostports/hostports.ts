@@ -73,17 +73,15 @@ export class HostPorts {
     return changes.map((change, index) => refusals[index] ?? (opensPorts(change) ? late : undefined) ?? dead);
   }
 
-  /** Answers why the kernel does not hold the mappings, where it does not. */
+  /** Answers why not all of it is done, where it is not. Never throws: not everybody waits for it. */
   async #forgetWhenProgrammed(changed: readonly HostPortMapping[]): Promise<NetworkError | undefined> {
     const forgettable = changed.filter(({ protocol }) => protocol === 'UDP');
-    try {
-      await this.#state.programmed();
-    } catch (error) {
-      return asNetworkError(error as Error);
-    } finally {
-      if (forgettable.length > 0) await this.#forget(flow => forgettable.some(port => isLed(flow, port)));
-    }
-    return undefined;
+    const failure = (error: Error) => asNetworkError(error);
+    const late = await this.#state.programmed().then(() => undefined, failure);
+    if (forgettable.length === 0) return late;
+    const forgetting = this.#forget(flow => forgettable.some(port => isLed(flow, port)));
+    const forgotten = await forgetting.then(() => undefined, failure);
+    return late ?? forgotten;
   }
 }
 

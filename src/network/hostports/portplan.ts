@@ -1,7 +1,7 @@
 /** What becomes of the host ports when pods come and go. */
 import type { Address } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
-import type { HostPortMapping } from '../../model/hostport.ts';
+import { type HostPortMapping, ownerText } from '../../model/hostport.ts';
 import { NetworkError } from '../error.ts';
 import type { HostPort } from './hostport.ts';
 
@@ -52,7 +52,7 @@ function withOpened(
   held: readonly HostPortMapping[],
   { pod, ports, addresses }: NonNullable<PortChange['open']>,
 ): HostPortMapping[] | NetworkError {
-  const owner = pod.slice(0, 120);
+  const owner = ownerText(pod);
   const wanted = ports.flatMap(({ protocol, hostPort, podPort }) =>
     addresses.map(address => ({ protocol, hostPort, podPort, pod: address, owner })),
   );

@@ -1,0 +1,111 @@
+/** Host ports outlive their agent: the next one takes them over from the kernel, also from an earlier version's table. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { inNamespace } from '../../src/lab/netns.ts';
+import { AgentProcess } from '../support/agent-process.ts';
+import { KniClient, message } from '../support/kniclient.ts';
+import { hostPortsOf } from '../support/podrules.ts';
+import { PodSite } from '../support/podsite.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const CIDRS = ['10.84.0.0/24', 'fd84::/64'];
+
+let site: PodSite;
+let folder: string;
+let agent: AgentProcess;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-ports-'));
+  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, spec: { podCIDRs: CIDRS } };
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web', namespace: 'shop' },
+    spec: { nodeName: 'n', containers: [] },
+  };
+  writeFileSync(
+    join(folder, 'all.json'),
+    JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [node, pod] }),
+  );
+  site = await PodSite.build();
+});
+
+afterEach(async () => {
+  await agent?.kill();
+  await site.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const socket = () => join(folder, 'sluice.sock');
+const nft = (...words: string[]) => site.exec(site.node, 'nft', words);
+
+async function start(): Promise<KniClient> {
+  const manifests = join(folder, 'all.json');
+  agent = new AgentProcess(site.node, 'n', [
+    ...['--manifests', manifests, '--socket', socket(), '--pod-network', 'attach'],
+  ]);
+  await agent.inForce();
+  const kni = new KniClient(socket());
+  await kni.answered();
+  return kni;
+}
+
+async function attachWithPort(): Promise<void> {
+  const kni = await start();
+  const path = await site.add('web');
+  const port = message([
+    [2, 8080],
+    [3, 80],
+  ]);
+  await kni.attach({ name: 'web', namespace: 'shop', id: 'box', path, more: [[6, port]] });
+  kni.close();
+}
+
+const WEB = ['10.84.0.1', 'fd84::1'].map(pod => ({
+  protocol: 'TCP',
+  hostPort: 80,
+  pod,
+  podPort: 8080,
+  owner: 'shop/web',
+}));
+
+test('an agent that starts finds the host ports of its predecessor, and writes nothing', async () => {
+  await attachWithPort();
+  expect(await hostPortsOf(site)).toEqual(WEB);
+  await agent.kill();
+  (await start()).close();
+  expect(agent.output).toContain('rules in force: those in the kernel were right');
+  expect(await hostPortsOf(site)).toEqual(WEB);
+});
+
+test('`sluice inspect` finds equal what an agent with attached pods has programmed', async () => {
+  await attachWithPort();
+  const args = [MAIN, 'inspect', '--socket', socket()];
+  const text = inNamespace(site.node, () => execFileSync(process.execPath, args, { encoding: 'utf8' }));
+  expect(text).toMatch(/\nequal: /);
+});
+
+test('the table of an earlier version gives its host ports to ours, and goes', async () => {
+  await attachWithPort();
+  await agent.kill();
+  for (const family of ['ip', 'ip6']) nft('flush', 'map', family, 'sluice', 'host-ports');
+  nft(`table inet sluice-pods {
+    map host-ports-ip {
+      type inet_proto . inet_service : ipv4_addr . inet_service
+      elements = { tcp . 80 comment "shop/web" : 10.84.0.1 . 8080, udp . 9 comment "shop/gone" : 10.84.0.9 . 9 }
+    }
+    map host-ports-ip6 {
+      type inet_proto . inet_service : ipv6_addr . inet_service
+      elements = { tcp . 80 comment "shop/web" : fd84::1 . 8080 }
+    }
+  }`);
+  (await start()).close();
+  await expect.poll(() => nft('list', 'tables')).toBe('table ip sluice\ntable ip6 sluice\n');
+  // The port of a pod that is gone is collected, as it always was.
+  await expect.poll(() => hostPortsOf(site)).toEqual(WEB);
+  expect(agent.output).toContain('removed table inet sluice-pods of an earlier version');
+});
