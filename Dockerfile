@@ -14,9 +14,13 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
+COPY scripts/thirdparty.ts ./scripts/
 RUN npm run build && test -x dist/cni/sluice-cni
-# What only people and compilers read stays behind.
-RUN npm prune --omit=dev --no-audit --no-fund --loglevel=error \
+# What only compilers read stays behind; what of others is in the image, and under which licence, comes along.
+RUN node_modules/.bin/node scripts/thirdparty.ts notices >NOTICES.txt \
+  && npm sbom --sbom-format=cyclonedx --omit=dev --loglevel=error >sbom.npm.json \
+  && node_modules/.bin/node scripts/thirdparty.ts sbom <sbom.npm.json >sbom.cdx.json \
+  && npm prune --omit=dev --no-audit --no-fund --loglevel=error \
   && find node_modules -type f \( -name '*.d.ts' -o -name '*.map' -o -name '*.md' \) -delete \
   && find node_modules -type d -empty -delete
 # Node is the one that package-lock.json names, so that the image runs what the tests ran. The final image has no
@@ -24,7 +28,7 @@ RUN npm prune --omit=dev --no-audit --no-fund --loglevel=error \
 RUN mkdir -p /out/app /out/usr/local/bin \
   && sed -i '1s|.*|#!/usr/local/bin/node|' dist/cli/sluice.js && chmod 755 dist/cli/sluice.js \
   && mv node_modules/node-linux-*/bin/node /out/usr/local/bin/node && rm -r node_modules/node-linux-* node_modules/.bin \
-  && mv package.json dist node_modules /out/app/ \
+  && mv package.json NOTICES.txt sbom.cdx.json dist node_modules /out/app/ \
   && ln -s /app/dist/cli/sluice.js /out/usr/local/bin/sluice
 
 FROM ${BASE}

@@ -3,7 +3,7 @@
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 use_binaries
-image=$cache/sluice-$(key Dockerfile package.json package-lock.json tsconfig.json tsconfig.build.json src \
+image=$cache/sluice-$(key Dockerfile package.json package-lock.json tsconfig.json tsconfig.build.json src scripts/thirdparty.ts \
   test/cluster/dockerfile.ts test/cluster/dockerfile-parse.ts test/cluster/mkimage).tar
 exec 9>"$cache/lock" && flock 9 # one build at a time
 if [ ! -e "$image" ]; then
