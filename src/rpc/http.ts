@@ -1,7 +1,7 @@
 /** /livez, /readyz and /metrics, for kubelet and Prometheus. */
-import type { ServerResponse } from 'node:http';
+import type { ServerOptions, ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { Check } from '../health/check.ts';
 import type { AgentView } from './view.ts';
@@ -14,7 +14,20 @@ export interface HttpOptions {
   readonly address: string;
   readonly view: AgentView;
   readonly metrics: Registry;
+  readonly limits?: HttpLimits;
 }
+
+/** Whatever runs in the node's network may connect, a pod with hostNetwork too. */
+export interface HttpLimits {
+  /** For a whole request, and for the next one on a connection. */
+  readonly patienceMs: number;
+  /** How often connections are looked through for those that are late. */
+  readonly checkMs: number;
+  /** The oldest goes where there are more: a kubelet or a Prometheus has two or three, for milliseconds. */
+  readonly mostConnections: number;
+}
+
+const LIMITS: HttpLimits = { patienceMs: 5_000, checkMs: 1_000, mostConnections: 64 };
 
 export interface HttpServer {
   /** Where it listens. */
@@ -22,16 +35,18 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-export async function serveHttp({ address, view, metrics }: HttpOptions): Promise<HttpServer> {
+export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
+  const { address, view, metrics, limits = LIMITS } = options;
   const { host, port } = parseListenAddress(address);
-  const server = createServer(async (request, response) => {
+  const server = createServer(timeouts(limits), async (request, response) => {
     try {
       await answer(request.url ?? '/', response, view, metrics);
     } catch (error) {
       if (!response.headersSent) send(response, 500, `${(error as Error).message}\n`);
     }
   });
-  server.requestTimeout = 10_000;
+  const connections = new Set<Socket>();
+  server.on('connection', caller => admit(caller, connections, limits));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => resolve());
@@ -44,6 +59,24 @@ export async function serveHttp({ address, view, metrics }: HttpOptions): Promis
         server.closeAllConnections();
       }),
   };
+}
+
+function timeouts({ patienceMs, checkMs }: HttpLimits): ServerOptions {
+  return {
+    headersTimeout: patienceMs,
+    requestTimeout: patienceMs,
+    keepAliveTimeout: patienceMs,
+    connectionsCheckingInterval: checkMs,
+    maxHeaderSize: 8192,
+  };
+}
+
+function admit(caller: Socket, connections: Set<Socket>, { patienceMs, mostConnections }: HttpLimits): void {
+  const [oldest] = connections;
+  if (connections.size >= mostConnections) oldest!.destroy();
+  connections.add(caller);
+  caller.once('close', () => connections.delete(caller));
+  caller.setTimeout(patienceMs, () => caller.destroy()); // who says nothing at all has no request to be late with
 }
 
 /** `host:port`; an IPv6 address is in brackets. Throws RangeError. */

@@ -103,7 +103,7 @@ async function detach(network: PodNetwork, request: DetachInterfaceRequest) {
 async function create(helper: NamespaceHelper, request: CreateNetworkRequest) {
   const pod = requirePod(request.namespace, request.name);
   const path = ownNamespacePath(request.netns_path_prefix, pod, request.uid);
-  await helper.create(path);
+  await helper.create(path).catch(refuse);
   return { netns_path: path, extradata: request.extradata };
 }
 
@@ -111,8 +111,12 @@ async function remove(helper: NamespaceHelper, { netns_path }: DeleteNetworkRequ
   const path = namespacePath(netns_path);
   if (!isOwnNamespacePath(path))
     throw new NetworkError('invalid', `${path} was not made by CreateNetwork; it is left as it is`);
-  await helper.remove(path);
+  await helper.remove(path).catch(refuse);
   return {};
+}
+
+function refuse(error: Error): never {
+  throw new NetworkError('invalid', error.message, error);
 }
 
 /** What stands of a pod, by the names of its interfaces. */

@@ -1,4 +1,4 @@
-/** sluice.v1.Sluice: what the command asks. */
+/** sluice.v1.Sluice: status and state of the agent, for the command. */
 import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { replay } from '../agent/replay.ts';
 import { problemText } from '../model/problem.ts';
@@ -56,7 +56,11 @@ async function sendState(call: ServerWritableStream<object, StateObject>, view: 
 
 function drained(call: ServerWritableStream<object, StateObject>): Promise<void> {
   return new Promise(resolve => {
-    call.once('drain', resolve);
-    call.once('cancelled', resolve);
+    const events = ['drain', 'cancelled', 'close'] as const;
+    const done = () => {
+      for (const event of events) call.off(event, done);
+      resolve();
+    };
+    for (const event of events) call.once(event, done);
   });
 }

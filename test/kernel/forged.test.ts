@@ -2,13 +2,24 @@
  * Whoever reaches a socket of the agent, or is in the place of the runtime, and means no good: nothing is made, nothing
  * is opened, and the agent goes on. One agent bears all of it.
  */
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';
+import { ownNamespacePath } from '../../src/network/attach/namespacepath.ts';
 import { encodeFrames } from '../../src/nri/multiplex.ts';
 import { encodeMessage } from '../../src/nri/ttrpc.ts';
 import { cniSocketOf } from '../../src/rpc/cnisocket.ts';
@@ -205,6 +216,42 @@ test('DeleteNetwork leaves what CreateNetwork did not make, and DetachInterface 
   for (const id of ['we', 'web2', 'eth0', 'sandbox'])
     await kni.detach({ name: 'web', namespace: 'shop', id });
   await expect(kni.query('nobody', 'shop')).rejects.toMatchObject({ code: NOT_FOUND });
+});
+
+describe('a link where CreateNetwork would make a namespace', () => {
+  const links = join(folder, 'links');
+  const link = ownNamespacePath(links, 'shop/other', 'uid');
+  const request: Parameters<KniClient['call']>[1] = [
+    [1, 'other'],
+    [2, 'uid'],
+    [3, 'shop'],
+    [4, links],
+  ];
+  beforeAll(() => mkdirSync(links));
+  afterEach(() => rmSync(link, { force: true }));
+
+  test.each([
+    ['the namespace of another pod', () => paths.web],
+    ["the agent's own", () => '/proc/self/ns/net'],
+    ['a file', () => precious],
+    ['nothing yet', () => join(folder, 'not-there')],
+  ])('that leads to %s is refused, and DeleteNetwork leaves it alone', async (_, target) => {
+    symlinkSync(target(), link);
+    await expect(kni.call('CreateNetwork', request)).rejects.toMatchObject({ code: INVALID });
+    await expect(kni.call('DeleteNetwork', [[4, link]])).rejects.toMatchObject({ code: INVALID });
+    expect(readlinkSync(link)).toBe(target());
+    expect(existsSync(join(folder, 'not-there'))).toBe(false);
+    expect(readFileSync(precious, 'utf8')).toBe('still here');
+    await expect(
+      kni.attach({ name: 'web', namespace: 'shop', id: 'web', path: paths.web }),
+    ).resolves.toBeDefined();
+  });
+
+  test('in a folder that others may write is not even looked for', async () => {
+    chmodSync(links, 0o777);
+    await expect(kni.call('CreateNetwork', request)).rejects.toMatchObject({ code: INVALID });
+    expect(existsSync(link)).toBe(false);
+  });
 });
 
 test.each(METHODS)('%s of garbage, or of more than anybody says, ends in an error', async method => {

@@ -337,6 +337,25 @@ describe('sluice.v1.Sluice', () => {
   });
 });
 
+test('State of a large cluster leaves no listener behind with each wait for its reader', async () => {
+  const warnings: string[] = [];
+  const note = (warning: Error) => void warnings.push(`${warning.name}: ${warning.message}`);
+  process.on('warning', note);
+  const cluster = new ClusterState();
+  for (let at = 0; at < 3000; at++) {
+    const key = `shop/web-${at}` as const;
+    cluster.apply({ type: 'pod', key, value: { ...POD, key, labels: { long: 'x'.repeat(1000) } } });
+  }
+  keeper.setSynced();
+  keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: false });
+  await serve();
+  const client = connectAgent(socket);
+  expect(await client.state()).toHaveLength(3000);
+  client.close();
+  process.off('warning', note);
+  expect(warnings).toEqual([]);
+});
+
 describe('the socket', () => {
   test('is for its owner alone, and leaves nothing else behind', async () => {
     const before = process.umask(0);

@@ -2,21 +2,13 @@
  * Enters other network namespaces, one at a time, in a thread of its own: the agent's never leaves its home. A thread
  * that cannot come home ends; the next request starts another.
  */
-import {
-  closeSync,
-  constants,
-  mkdirSync,
-  openSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, constants, existsSync, openSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parentPort } from 'node:worker_threads';
 import koffi from 'koffi';
 import { errnoName } from '../../netlink/wire/errno.ts';
 import type { HelperAnswer, HelperRequest } from './helper.ts';
+import { placeInSafeFolder, safePlace } from './namespacefolder.ts';
 
 const libc = koffi.load(null);
 const setns = libc.func('int setns(int fd, int type)');
@@ -33,6 +25,7 @@ const SOCK_RAW_CLOEXEC = 3 | 0o2000000;
 const NETLINK_ROUTE = 0;
 const MS_BIND = 4096;
 const MNT_DETACH = 2;
+const UMOUNT_NOFOLLOW = 8;
 const NSFS_MAGIC = 0x6e736673;
 const OWN = '/proc/thread-self/ns/net';
 
@@ -98,14 +91,14 @@ function within<T>(namespace: number, path: string, work: () => T): T {
 }
 
 function create(path: string): void {
-  if (isNamespace(path)) return;
-  mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
-  writeFileSync(path, '', { mode: 0o444 });
+  const place = placeInSafeFolder(path);
+  if (isNamespace(place)) return;
+  closeSync(openSync(place, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o444));
   check('unshare', unshare(CLONE_NEWNET));
   try {
-    check(`mount on ${path}`, mount(OWN, path, null, MS_BIND, null));
+    check(`mount on ${path}`, mount(OWN, place, null, MS_BIND, null));
   } catch (error) {
-    rmSync(path, { force: true });
+    rmSync(place, { force: true });
     throw error;
   } finally {
     comeHome();
@@ -113,8 +106,10 @@ function create(path: string): void {
 }
 
 function remove(path: string): void {
-  if (isNamespace(path)) check(`umount of ${path}`, umount2(path, MNT_DETACH));
-  rmSync(path, { force: true });
+  if (!existsSync(dirname(path))) return;
+  const place = safePlace(path);
+  if (isNamespace(place)) check(`umount of ${path}`, umount2(place, MNT_DETACH | UMOUNT_NOFOLLOW));
+  rmSync(place, { force: true });
 }
 
 function isNamespace(path: string): boolean {

@@ -1,0 +1,58 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type HttpServer, serveHttp } from './http.ts';
+import type { AgentView } from './view.ts';
+
+const VIEW = { health: async () => ({ ready: true, checks: [] }) } as unknown as AgentView;
+
+let server: HttpServer;
+const sockets: Socket[] = [];
+
+beforeEach(async () => {
+  const limits = { patienceMs: 150, checkMs: 20, mostConnections: 8 };
+  server = await serveHttp({ address: '127.0.0.1:0', view: VIEW, metrics: new Registry(), limits });
+});
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await server.close();
+});
+
+/** Connects, sends no more than this, and answers when the server has closed the connection. */
+async function half(text: string): Promise<{ readonly closed: Promise<void> }> {
+  const socket = connect(server.port, '127.0.0.1');
+  sockets.push(socket);
+  const closed = new Promise<void>(resolve => socket.once('close', () => resolve()));
+  socket.on('error', () => {}).resume();
+  await new Promise<void>(resolve => socket.once('connect', resolve));
+  if (text !== '') socket.write(text);
+  return { closed };
+}
+
+const get = async (path: string) => (await fetch(`http://127.0.0.1:${server.port}${path}`)).text();
+
+test.each([
+  ['nothing', ''],
+  ['half a request line', 'GET /livez HT'],
+  ['headers without an end', 'GET /livez HTTP/1.1\r\nhost: x\r\n'],
+  ['a body that never comes', 'POST /livez HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n'],
+])('a caller that sends %s is not waited for', async (_, text) => {
+  const { closed } = await half(text);
+  await expect(Promise.race([closed.then(() => 'closed'), sleep(5_000, 'open')])).resolves.toBe('closed');
+});
+
+test('more callers than there is room for push the oldest out, and never keep a probe from its answer', async () => {
+  const first = await half('GET ');
+  for (let caller = 0; caller < 20; caller++) {
+    await half('GET ');
+    expect(await get('/livez')).toBe('ok\n');
+  }
+  await first.closed;
+});
+
+test('an answer does not wait for the body of a request', async () => {
+  expect(await get('/readyz')).toBe('\n');
+  expect(await get('/other')).toContain('/livez');
+});
