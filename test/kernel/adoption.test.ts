@@ -1,9 +1,16 @@
 /** An agent that ends leaves its tables without an owner; the next takes them over, and leads them to any layout. */
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { KernelState } from '../../src/agent/kernelstate.ts';
+import { Batch } from '../../src/netlink/nftables/batch.ts';
+import { MSG, NETLINK_NETFILTER, TABLE } from '../../src/netlink/nftables/constants.ts';
+import { Exchange } from '../../src/netlink/nftables/exchange.ts';
 import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
+import { Conversation } from '../../src/netlink/wire/conversation.ts';
+import { NetlinkSocket } from '../../src/netlink/wire/socket.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
+import { type MissingFeature, NO_OWNERS } from '../../src/nft/missingfeature.ts';
+import { type Op, opText } from '../../src/nft/plan/op.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import type { BaseHook, Chain, Family, Ruleset, Table } from '../../src/nft/ruleset.ts';
 import { withoutSizes } from '../support/withoutsizes.ts';
@@ -21,8 +28,8 @@ function namespace(): Netns {
   return netns;
 }
 
-async function kernelIn(netns: Netns): Promise<Kernel> {
-  const kernel = await netns.run(() => openNftKernel());
+async function kernelIn(netns: Netns, without: readonly MissingFeature[] = []): Promise<Kernel> {
+  const kernel = await netns.run(() => openNftKernel({ without }));
   opened.unshift(kernel);
   return kernel;
 }
@@ -50,11 +57,20 @@ const NEXT: Readonly<Record<string, Ruleset>> = {
 };
 
 /** What an agent leaves that ends. */
-async function left(netns: Netns, ruleset: Ruleset): Promise<void> {
-  const kernel = await kernelIn(netns);
+async function left(netns: Netns, ruleset: Ruleset, without: readonly MissingFeature[] = []): Promise<void> {
+  const kernel = await kernelIn(netns, without);
   await kernel.commit(plan({ tables: new Map() }, ruleset));
   kernel.close();
   await setTimeout(20); // the kernel hears of the closed socket by and by
+}
+
+async function reconciled(kernel: Kernel, desired: Ruleset): Promise<void> {
+  const state = new KernelState({
+    open: async () => kernel,
+    onDrift: () => {},
+    now: () => performance.now(),
+  });
+  await state.reconcile(() => desired, 'dump');
 }
 
 test.each(Object.entries(NEXT))('the next agent leads what it takes over to %s', async (_, desired) => {
@@ -114,4 +130,55 @@ test('one of two that take over at once is told that the tables are the other on
       /^EPERM: take over table ip sluice, table ip6 sluice: another process owns the table/,
     ),
   });
+});
+
+const [DORMANT, PERSIST] = [1, 4];
+
+/** What `nft add table ip sluice { flags dormant; }` does; nft 1.0.6 knows no PERSIST, which must stay as it is. */
+function putToSleep(netns: Netns, flags: number): void {
+  const conversation = new Conversation(netns.run(() => new NetlinkSocket(NETLINK_NETFILTER)));
+  const exchange = new Exchange(conversation);
+  const batch = new Batch();
+  batch.begin(exchange.nextSequence, 0);
+  batch.message(MSG.NEWTABLE, 0, 'ip', to => {
+    to.string(TABLE.NAME, 'sluice');
+    to.u32(TABLE.FLAGS, flags);
+  });
+  batch.end('last');
+  expect(exchange.commitSync(batch)).toMatchObject({ acknowledged: true, errors: [] });
+  conversation.close();
+}
+
+describe.each([
+  ['with owners', [], DORMANT | PERSIST],
+  ['without owners', [NO_OWNERS], DORMANT],
+] as const)('%s', (_, without, flags) => {
+  test('tables that somebody put to sleep while no agent lived are woken', async () => {
+    const netns = namespace();
+    await left(netns, TODAY, without);
+    putToSleep(netns, flags);
+    const kernel = await kernelIn(netns, without);
+    await reconciled(kernel, TODAY);
+    expect(netns.exec('nft', ['list', 'ruleset'])).not.toContain('dormant');
+    expect(withoutSizes((await kernel.dump()).ruleset)).toEqual(TODAY);
+  });
+});
+
+test('where tables have no owner, one that is put to sleep is seen as one without hooks, and woken', async () => {
+  const netns = namespace();
+  const kernel = await kernelIn(netns, [NO_OWNERS]);
+  const drifts: (readonly Op[])[] = [];
+  const state = new KernelState({
+    open: async () => kernel,
+    onDrift: repair => void drifts.push(repair),
+    now: () => performance.now(),
+  });
+  await state.reconcile(() => TODAY, 'dump');
+  putToSleep(netns, DORMANT);
+  await state.reconcile(() => TODAY, 'cached');
+  expect(drifts.map(ops => ops.map(opText))).toEqual([
+    expect.arrayContaining(['add chain ip sluice forward']),
+  ]);
+  expect(netns.exec('nft', ['list', 'ruleset'])).not.toContain('dormant');
+  expect(withoutSizes((await kernel.dump()).ruleset)).toEqual(TODAY);
 });

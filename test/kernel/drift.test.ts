@@ -198,6 +198,7 @@ const FOREIGN_EDITS = [
   ['delete table ip sluice', 'Operation not permitted'],
   ['add rule ip sluice forward accept', 'Operation not permitted'],
   ['flush chain ip6 sluice forward', 'Operation not permitted'],
+  ['add table ip6 sluice { flags dormant; }', 'Operation not permitted'],
   ['add chain ip sluice theirs', 'Operation not permitted'],
   [`delete element ip sluice ingress-pods { ${HOSTS.t[0]} }`, 'Operation not permitted'],
 ] as const;

@@ -39,8 +39,11 @@ export const NFPROTO: Readonly<Record<Family, number>> = { ip: 2, ip6: 10 };
 export const NFPROTO_INET = 1;
 
 export const TABLE = { NAME: 1, FLAGS: 2, OWNER: 7 } as const;
-/** OWNER: only the socket that made the table may change it. PERSIST (6.9): it outlives the socket, without an owner. */
-export const TABLE_F = { OWNER: 2, PERSIST: 4 } as const;
+/**
+ * DORMANT: its base chains are called by no hook. OWNER: only the socket that made the table may change it. PERSIST
+ * (6.9): it outlives the socket, without an owner.
+ */
+export const TABLE_F = { DORMANT: 1, OWNER: 2, PERSIST: 4 } as const;
 
 export const CHAIN = { TABLE: 1, NAME: 3, HOOK: 4, POLICY: 5, TYPE: 7, FLAGS: 10 } as const;
 export const CHAIN_F_BINDING = 4;

@@ -28,6 +28,7 @@ import {
   SET,
   SET_F,
   TABLE,
+  TABLE_F,
   UDATA,
 } from './constants.ts';
 import { ElementsReader } from './elements-reader.ts';
@@ -139,8 +140,16 @@ export class RulesetReader {
 
 type Attributes = ReadonlyMap<number, Span>;
 
-function finished({ sets, chains }: TableDraft): Table {
-  return { sets: new Map([...sets].map(([name, set]): [string, NftSet] => [name, set.finished()])), chains };
+function finished({ flags, sets, chains }: TableDraft): Table {
+  return {
+    sets: new Map([...sets].map(([name, set]): [string, NftSet] => [name, set.finished()])),
+    chains: (flags & TABLE_F.DORMANT) === 0 ? chains : unhooked(chains),
+  };
+}
+
+/** What the chains of a dormant table are to packets, and so to a plan: no hook calls them. */
+function unhooked(chains: TableDraft['chains']): Table['chains'] {
+  return new Map([...chains].map(([name, { hook: _, ...chain }]) => [name, chain]));
 }
 
 function readHook(attributes: Attributes): BaseHook | undefined {

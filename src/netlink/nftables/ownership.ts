@@ -3,6 +3,8 @@
  * leaves it; with PERSIST it stays when its owner's socket is closed, without an owner, for the next to adopt:
  *
  *   absent ──added──▶ owned ──socket closed──▶ orphan ──adopted──▶ owned
+ *
+ * Where nothing is owned, anybody can put a table to sleep (DORMANT): it stands, and none of its hooks is called.
  */
 import { FAMILIES } from '../../model/address.ts';
 import type { Op } from '../../nft/plan/op.ts';
@@ -37,7 +39,7 @@ export class Ownership {
     for (const family of FAMILIES) this.#set(family, flags.get(family));
   }
 
-  /** The tables to adopt with a batch. One that the batch takes away is not worth it. */
+  /** The tables to take over, or to wake, before a batch. One that the batch takes away is not worth it. */
   adoptable(ops: readonly Op[]): readonly StandingTable[] {
     return this.#orphans.length === 0 ? NONE : this.#orphans.filter(({ family }) => !deletes(ops, family));
   }
@@ -59,7 +61,9 @@ export class Ownership {
   #set(family: Family, flags: number | undefined): void {
     if (flags === undefined) this.#flags.delete(family);
     else this.#flags.set(family, flags);
-    this.#orphans = this.tableFlags !== OWNED ? NONE : this.standing().filter(isOrphan).map(adopted);
+    this.#orphans = this.standing()
+      .filter(this.tableFlags === OWNED ? isOrphan : isDormant)
+      .map(takenOver);
   }
 }
 
@@ -67,8 +71,13 @@ function isOrphan({ flags }: StandingTable): boolean {
   return (flags & OWNED) === TABLE_F.PERSIST;
 }
 
-function adopted(orphan: StandingTable): StandingTable {
-  return { ...orphan, flags: OWNED };
+/** With an owner it is nobody else's to put to sleep; as an orphan it is taken over, and woken by that. */
+function isDormant({ flags }: StandingTable): boolean {
+  return (flags & TABLE_F.DORMANT) !== 0 && (flags & OWNED) === 0;
+}
+
+function takenOver(table: StandingTable): StandingTable {
+  return { ...table, flags: isOrphan(table) ? OWNED : table.flags & ~TABLE_F.DORMANT };
 }
 
 function deletes(ops: readonly Op[], family: Family): boolean {
