@@ -1,0 +1,35 @@
+/** docs/security.md has a row for every weakness that was found, and every test that it names is there. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PAGE = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
+const ROWS = 21;
+
+const rows = [...PAGE.matchAll(/^\| (\d+)(?:[a-z])? \|.*\| ([^|]*) \|$/gm)].map(([, number, last]) => ({
+  number: Number(number),
+  tests: [...last!.matchAll(/\]\(\.\.\/([^)]+)\)/g)].map(([, path]) => path!),
+}));
+
+test('every row of the list has a line', () => {
+  const numbers = new Set(rows.map(({ number }) => number));
+  expect([...numbers].sort((a, b) => a - b)).toEqual(Array.from({ length: ROWS }, (_, at) => at + 1));
+});
+
+test('every line names a test, and every test that it names is there and tests', () => {
+  expect(rows.filter(({ tests }) => tests.length === 0)).toEqual([]);
+  const wrong = rows.flatMap(({ tests }) =>
+    tests.filter(
+      path =>
+        !existsSync(join(ROOT, path)) ||
+        (!/\.yaml$/.test(path) && !/\b(?:test|describe)\b[.(]/.test(readFileSync(join(ROOT, path), 'utf8'))),
+    ),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test('every test file that the page names in passing is there', () => {
+  const named = [...PAGE.matchAll(/`(test\/[\w/.-]+)`/g)].map(([, path]) => path!);
+  expect(named.filter(path => !existsSync(join(ROOT, path)))).toEqual([]);
+});
