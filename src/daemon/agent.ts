@@ -4,11 +4,14 @@
  *     prepare ─▶ open the pipeline ─▶ listen ─▶ source synced ─▶ pod network ─▶ agent, start gate ─▶ stop ─▶ close
  */
 import type { Logger } from 'pino';
+import { aborted } from '../async/aborted.ts';
 import { type Cluster, knowsNode } from '../model/cluster.ts';
 import { type Ears, openEars } from './ears.ts';
 import { type AgentCommandOptions, attaches, checkOptions } from './options.ts';
 import { openPipeline, type Pipeline } from './pipeline.ts';
 import { prepareProcess } from './process.ts';
+import type { AgentSource } from './source.ts';
+import type { PodGate } from './startgate.ts';
 import { stopSignal } from './stopsignal.ts';
 
 export type { AgentCommandOptions } from './options.ts';
@@ -36,20 +39,26 @@ async function run(
   log: Logger,
 ): Promise<void> {
   const { agent, status, staleConntrack } = enforcement;
-  await source.synced(stop);
+  await source.mayStart(stop);
   if (stop.aborted) return;
-  status.setSynced();
+  void source.synced.then(() => status.setSynced());
   warnOfUnknownNode(options.node, agent.cluster, log);
   await podNetwork?.network?.start();
   if (attaches(options)) staleConntrack.sweep();
   const ended = new AbortController();
-  const gating = gate.run(AbortSignal.any([stop, ended.signal]));
+  const gating = gateWhenSynced(source, gate, AbortSignal.any([stop, ended.signal]));
   try {
     await agent.run(stop);
   } finally {
     ended.abort();
     await gating;
   }
+}
+
+/** Who holds containers back until their rules are in force promises nothing about policies that were not read. */
+async function gateWhenSynced({ synced }: AgentSource, gate: PodGate, ended: AbortSignal): Promise<void> {
+  await Promise.race([synced, aborted(ended)]);
+  await gate.run(ended);
 }
 
 /** No event comes any more; then whoever acts by itself stops; then whoever answers. */

@@ -2,6 +2,7 @@
 import { access } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { aborted } from '../async/aborted.ts';
+import { realTiming } from '../async/timing.ts';
 import type { ManifestWatch } from '../files/source.ts';
 import type { Access, LoadAccess } from '../kube/client/access.ts';
 import { findAccess } from '../kube/client/findaccess.ts';
@@ -10,9 +11,10 @@ import type { Unavailable } from '../kube/report/nodecondition.ts';
 import { type SourceStatus, watchCluster } from '../kube/watch/source.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import { type Problem, problemText } from '../model/problem.ts';
-import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import type { NetworkError } from '../network/error.ts';
 import { CommandError } from '../terminal/commanderror.ts';
+import { madeFrom, readRulesInForce } from './rulesinforce.ts';
+import { StartCondition } from './startcondition.ts';
 
 export interface SourceOptions {
   readonly node: string;
@@ -22,7 +24,9 @@ export interface SourceOptions {
 
 export interface AgentSource {
   /** Settles when what was read may replace the rules in force, or at the signal. */
-  synced(stop: AbortSignal): Promise<void>;
+  mayStart(stop: AbortSignal): Promise<void>;
+  /** Settles when all there is was read. */
+  readonly synced: Promise<void>;
   /** Reports to the cluster, where there is one; never waits. */
   report(notice: EventSpec): void;
   /** Whether this node's network takes further pods, where there is a cluster; never waits. */
@@ -61,7 +65,13 @@ async function openApiServer(
   });
   log.info({ server: access.server }, 'reading the cluster');
   const onProblems = reportToBoth(watcher, log);
+  const condition = new StartCondition({
+    rulesInForce: async () => madeFrom(await readRulesInForce()),
+    log,
+    timing: realTiming,
+  });
   const onSource = (status: SourceStatus) => {
+    condition.onSource(status);
     logStatus(log, status);
     watcher.onSource(status);
   };
@@ -75,7 +85,8 @@ async function openApiServer(
     { node, onEventTrouble, onConditionTrouble },
   );
   return {
-    synced: stop => Promise.race([ready, aborted(stop)]),
+    mayStart: stop => condition.mayStart(ready, stop),
+    synced: ready,
     report: tell,
     reportNode: tellNode,
     close,
@@ -120,7 +131,8 @@ async function openManifests(
   const onProblems = reportToBoth(watcher, log);
   const watch = watchManifests(root, { onEvents, onProblems });
   return {
-    synced: stop => wholeOrNothingToLose(watch, log, stop),
+    mayStart: stop => wholeOrNothingToLose(watch, log, stop),
+    synced: watch.ready.then(() => {}),
     report: () => {},
     reportNode: () => {},
     close: () => watch.close(),
@@ -134,18 +146,9 @@ async function openManifests(
  */
 async function wholeOrNothingToLose(source: ManifestWatch, log: Logger, stop: AbortSignal): Promise<void> {
   const { complete } = await source.ready;
-  if (complete || !(await rulesAreInForce())) return;
+  if (complete || (await readRulesInForce()).tables.size === 0) return;
   log.error({}, 'some manifests cannot be read yet; the rules in force stay as they are until they can');
   await Promise.race([source.whole, aborted(stop)]);
-}
-
-async function rulesAreInForce(): Promise<boolean> {
-  const kernel = await openNftKernel();
-  try {
-    return (await kernel.dump()).ruleset.tables.size > 0;
-  } finally {
-    kernel.close();
-  }
 }
 
 function reportToBoth(watcher: SourceWatcher, log: Logger): (problems: readonly Problem[]) => void {

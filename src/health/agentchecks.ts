@@ -21,8 +21,15 @@ const STALE_MS = 60_000;
 const SLOW_MS = 5_000;
 const QUIET_MS = 10 * 60_000;
 
-export function sourcesSynced({ synced }: Work): Check {
+export function sourcesSynced({ synced, lostSources, equalAtMs }: Work): Check {
   if (synced) return verdict.ok('sources-synced', 'every source has told all that it holds');
+  if (lostSources.length > 0 && equalAtMs !== undefined) {
+    return verdict.fail(
+      'sources-synced',
+      `${lostSources.join(', ')} cannot be read: what is known is in force, and what is not known allows nothing`,
+      "see the agent's log for the reason",
+    );
+  }
   return verdict.fail(
     'sources-synced',
     'a source has not told yet all that it holds; the rules that stood stay as they are',

@@ -72,6 +72,11 @@ const route6 = HOST.routes.ip6;
 const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
   ['sources-synced: synced', () => sourcesSynced(WORK), 'ok'],
   ['sources-synced: not yet', () => sourcesSynced(work({ synced: false })), 'fail'],
+  [
+    'sources-synced: one is lost, and the rest is in force',
+    () => sourcesSynced(work({ synced: false, lostSources: ['Node'] })),
+    'fail',
+  ],
   ['kernel-equals-desired: just compared', () => kernelEqualsDesired(WORK, NOW), 'ok'],
   ['kernel-equals-desired: never compared', () => kernelEqualsDesired(without('equalAtMs'), NOW), 'unknown'],
   ['kernel-equals-desired: compared long ago', () => kernelEqualsDesired(WORK, NOW + 61_000), 'fail'],

@@ -1,0 +1,35 @@
+/** What the rules in the kernel were made from, as far as they tell: before an agent replaces them. */
+import { standing } from '../compiler/unknownpods.ts';
+import { type PolicyKind, policyLabel } from '../model/policy.ts';
+import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
+import type { Ruleset } from '../nft/ruleset.ts';
+import type { MadeFrom } from './startcondition.ts';
+
+export async function readRulesInForce(): Promise<Ruleset> {
+  const kernel = await openNftKernel();
+  try {
+    return (await kernel.dump()).ruleset;
+  } finally {
+    kernel.close();
+  }
+}
+
+const CLUSTER_KINDS: readonly PolicyKind[] = [
+  'ClusterNetworkPolicy',
+  'AdminNetworkPolicy',
+  'BaselineAdminNetworkPolicy',
+];
+const LABELS = CLUSTER_KINDS.map(kind => policyLabel({ kind, name: '' }));
+
+/** Kinds of objects beside pods, namespaces and network policies. */
+export function madeFrom(ruleset: Ruleset): MadeFrom {
+  // A comment names some of many policies: where one is of the cluster, all of these kinds may be behind it.
+  const ofCluster = commentsOf(ruleset).some(comment => LABELS.some(label => comment.includes(label)));
+  const deniesUnknownPods = standing(ruleset) === 'deny';
+  return new Set<string>([...(ofCluster ? CLUSTER_KINDS : []), ...(deniesUnknownPods ? ['Node'] : [])]);
+}
+
+function commentsOf({ tables }: Ruleset): string[] {
+  const chains = [...tables.values()].flatMap(table => [...table.chains.values()]);
+  return chains.flatMap(({ rules }) => rules.flatMap(({ comment }) => comment ?? []));
+}

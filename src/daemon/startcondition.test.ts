@@ -1,0 +1,185 @@
+/** When the agent may start, against an API server that refuses some of what is asked of it. */
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { apiNamespace, apiNetworkPolicy, apiNode, apiPod } from '../../test/support/apiobjects.ts';
+import { FakeApiServer } from '../../test/support/apiserver.ts';
+import { sleep } from '../async/sleep.ts';
+import { compile } from '../compiler/compile.ts';
+import { watchCluster } from '../kube/watch/source.ts';
+import { ClusterState } from '../model/cluster.ts';
+import type { Policy, PolicyKind } from '../model/policy.ts';
+import { EVERYTHING } from '../model/selector.ts';
+import { madeFrom } from './rulesinforce.ts';
+import { missingKinds, StartCondition } from './startcondition.ts';
+
+let server: FakeApiServer;
+let stop: AbortController;
+let closers: (() => Promise<void>)[];
+
+beforeEach(async () => {
+  server = new FakeApiServer();
+  await server.start();
+  server.put(apiNamespace('shop'));
+  server.put(apiNode('node-1', '192.168.0.1'));
+  server.put(apiPod('shop/web', '10.0.0.1', { app: 'web' }));
+  server.put(apiNetworkPolicy('shop/web', 'web'));
+  stop = new AbortController();
+  closers = [];
+});
+
+afterEach(async () => {
+  stop.abort();
+  for (const close of closers) await close();
+  await server.stop();
+});
+
+/** Watches the server, by a clock that is fast; answers what became of it so far. */
+function watch(inForce: readonly string[] = []) {
+  const log: string[] = [];
+  const state = new ClusterState();
+  const condition = new StartCondition({
+    rulesInForce: async () => new Set(inForce),
+    log: { error: (_: object, message: string) => void log.push(message) } as never,
+    timing: { sleep: (ms, signal) => sleep(ms / 20, signal) },
+  });
+  const { ready, close } = watchCluster(server.access, {
+    onEvents: events => {
+      for (const event of events) state.apply(event);
+    },
+    onProblems: () => {},
+    onSource: status => condition.onSource(status),
+  });
+  closers.push(close);
+  let started = false;
+  const starting = condition.mayStart(ready, stop.signal).then(() => {
+    started = true;
+  });
+  return { log, state, starting, hasStarted: () => started };
+}
+
+const refuse = (...plurals: readonly string[]) => {
+  server.fault = ({ path }) =>
+    plurals.some(plural => path.endsWith(`/${plural}`)) ? { type: 'status', code: 403 } : undefined;
+};
+
+describe('the agent', () => {
+  test('starts when all was read, and says nothing of it', async () => {
+    const { starting, log, state } = watch();
+    await starting;
+    expect([log, state.nodes.size]).toEqual([[], 1]);
+  });
+
+  test.each([
+    ['nodes', 'Node'],
+    ['customresourcedefinitions', 'ClusterNetworkPolicy, AdminNetworkPolicy, BaselineAdminNetworkPolicy'],
+  ])('starts without %s that it may not read, with all that it knows', async (plural, missing) => {
+    refuse(plural);
+    const { starting, log, state } = watch();
+    await starting;
+    expect([...state.policies.keys(), ...state.pods.keys()]).toEqual(['NetworkPolicy shop/web', 'shop/web']);
+    expect(log).toEqual([
+      `${missing} cannot be read: what is known is put in force, what is not known allows nothing`,
+    ]);
+  });
+
+  test.each(['pods', 'namespaces', 'networkpolicies'])(
+    'waits for %s: nothing is known without',
+    async plural => {
+      refuse(plural);
+      const { starting, hasStarted } = watch();
+      await setTimeout(1000);
+      expect(hasStarted()).toBe(false);
+      refuse();
+      await starting;
+    },
+  );
+
+  test('waits for what rules in force were made from, says so once, and starts when it can be read', async () => {
+    refuse('nodes');
+    const { starting, hasStarted, log, state } = watch(['Node']);
+    await setTimeout(1000);
+    expect([hasStarted(), log]).toEqual([
+      false,
+      ['Node cannot be read, and rules in force were made from them: they stay as they are until they can'],
+    ]);
+    refuse();
+    await starting;
+    expect(state.nodes.size).toBe(1);
+  });
+
+  test('ends its wait at the signal', async () => {
+    refuse('pods');
+    const { starting } = watch();
+    stop.abort();
+    await starting;
+  });
+});
+
+describe('missingKinds()', () => {
+  const read = { Namespace: 'synced', NetworkPolicy: 'synced', Pod: 'synced' } as const;
+  const absent = {
+    ClusterNetworkPolicy: 'absent',
+    AdminNetworkPolicy: 'absent',
+    BaselineAdminNetworkPolicy: 'absent',
+  } as const;
+  test.each([
+    ['nothing where one is still being read', { ...read, ...absent }, undefined],
+    ['nothing where one that is needed is lost', { ...absent, Node: 'lost', Namespace: 'lost' }, undefined],
+    ['nothing where all was read', { ...read, ...absent, Node: 'synced' }, undefined],
+    ['a kind that is lost', { ...read, ...absent, Node: 'lost' }, ['Node']],
+    [
+      'a kind whose definition is lost',
+      {
+        ...read,
+        ...absent,
+        Node: 'synced',
+        AdminNetworkPolicy: 'x',
+        'CustomResourceDefinition adminnetworkpolicies': 'lost',
+      },
+      ['AdminNetworkPolicy'],
+    ],
+  ] as const)('answers %s', (_, states, missing) => {
+    const entries = Object.entries(states).filter(([, state]) => state !== 'x');
+    expect(missingKinds(new Map(entries as never))).toEqual(missing);
+  });
+});
+
+describe('madeFrom()', () => {
+  const clusterWith = (kind?: PolicyKind, tier: Policy['tier'] = 'admin') => {
+    const state = new ClusterState();
+    const podCidrs = ['10.0.0.0/24'];
+    state.apply({ type: 'node', key: 'n1', value: { name: 'n1', labels: {}, addresses: [], podCidrs } });
+    const subject = { namespaces: { kind: 'name', name: 'shop' }, pods: EVERYTHING } as const;
+    const rest = { hostNetwork: false, finished: false, createdAt: '', ports: [], labels: {} };
+    const key = 'shop/web';
+    const value = {
+      key,
+      namespace: 'shop',
+      name: 'web',
+      node: 'n1',
+      addresses: ['10.0.0.1'],
+      ...rest,
+    } as never;
+    state.apply({ type: 'pod', key, value });
+    if (kind === undefined) return state;
+    const ingress = [{ path: 'ingress[0]', action: 'deny', peers: 'any', ports: 'any' }] as const;
+    const policy: Policy = { id: `${kind} x`, kind, name: 'x', tier, order: 0, subject, ingress };
+    state.apply({ type: 'policy', key: policy.id, value: policy });
+    return state;
+  };
+
+  test.each(['ClusterNetworkPolicy', 'AdminNetworkPolicy'] as const)('sees rules of a %s', kind => {
+    expect(madeFrom(compile(clusterWith(kind), 'n1'))).toContain(kind);
+  });
+
+  test('sees rules of the baseline tier, and that unknown pods are denied', () => {
+    const ruleset = compile(clusterWith('BaselineAdminNetworkPolicy', 'baseline'), 'n1', 'deny');
+    expect(madeFrom(ruleset)).toContain('BaselineAdminNetworkPolicy');
+    expect(madeFrom(ruleset)).toContain('Node');
+  });
+
+  test('sees nothing where there is nothing', () => {
+    expect(madeFrom({ tables: new Map() })).toEqual(new Set());
+    expect(madeFrom(compile(clusterWith(), 'n1'))).toEqual(new Set());
+  });
+});
