@@ -103,8 +103,30 @@ describe('decodeObject() of a Pod', () => {
     [
       'labels that are no text',
       { metadata: { name: 'p', labels: { version: 2 } } },
-      'metadata.labels.version must be text, not 2: put it in quotes; the pod stays as it was last known',
-      undefined,
+      'metadata.labels.version must be text, not 2: put it in quotes; its labels are not known: no rule',
+      { labels: {}, partial: true },
+    ],
+    [
+      'labels that are very many',
+      { metadata: { name: 'p', labels: many(501) } },
+      'metadata.labels has 501 labels, and 500 are the most; its labels are not known: no rule',
+      { labels: {}, partial: true },
+    ],
+    [
+      'labels that are too large to be read',
+      { metadata: { name: 'p', labels: 'too large to be read' } },
+      'metadata.labels must be a map, not "too large to be read"; its labels are not known',
+      { labels: {}, partial: true },
+    ],
+    [
+      'named ports that are very many',
+      {
+        spec: {
+          containers: [{ ports: Object.keys(many(501)).map(name => ({ name, containerPort: 80 })) }],
+        },
+      },
+      'spec.containers have 501 named ports, and 500 are the most; no named port matches here',
+      { ports: [] },
     ],
     [
       'hostNetwork that is no boolean',
@@ -125,6 +147,16 @@ describe('decodeObject() of a Pod', () => {
     const { event } = decodeObject({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', labels } });
     expect(Object.entries((event!.value as { labels: object }).labels)).toEqual(Object.entries(labels));
   });
+});
+
+test('decodeObject() of a Namespace whose labels cannot be read knows its name (N54, N68)', () => {
+  for (const labels of [['a'], { a: 1 }, many(501)]) {
+    const metadata = { name: 'shop', labels };
+    const { event, problems } = decodeObject({ apiVersion: 'v1', kind: 'Namespace', metadata });
+    expect(problems).toHaveLength(1);
+    const known = { 'kubernetes.io/metadata.name': 'shop' };
+    expect(event!.value).toEqual({ name: 'shop', labels: known, partial: true });
+  }
 });
 
 test('decodeObject() of a Namespace adds the label of its name, whatever the manifest says (N5, N54)', () => {
@@ -202,3 +234,7 @@ describe('decodeObject()', () => {
     expect(problemText(problems[0]!)).toMatch(/^Pod default\/a\\nb\\u001b\[31m: metadata\.name "a\\nb/);
   });
 });
+
+function many(count: number): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']));
+}

@@ -1,4 +1,5 @@
-import type { Labels } from '../../model/selector.ts';
+import type { Labelled, Labels } from '../../model/selector.ts';
+import { asMap } from '../report/identity.ts';
 import type { Field } from './fields.ts';
 import { isDnsLabel, isDnsSubdomain } from './names.ts';
 
@@ -20,6 +21,23 @@ function nameLike(isName: (text: string) => boolean): (text: string) => string |
 
 export function readLabels(object: Field): Labels {
   return Object.fromEntries(object.get('metadata').get('labels').textEntries());
+}
+
+/** Nobody needs as many: an object of 1.5 MB could have 100,000, and all would be kept in memory. */
+const MOST_LABELS = 500;
+const NO_LABELS =
+  'its labels are not known: no rule that asks for labels allows it anything, and each may deny it';
+
+/** The same, or that nobody knows them (N68). */
+export function readLabelled(object: Field): Labelled {
+  const labels = object.get('metadata').get('labels');
+  const { value, clean } = labels.attempt(NO_LABELS, field => {
+    const count = Object.keys(asMap(field.value)).length;
+    if (count <= MOST_LABELS) return readLabels(object.withEffect(NO_LABELS));
+    field.error(`has ${count} labels, and ${MOST_LABELS} are the most`);
+    return {};
+  });
+  return clean ? { labels: value } : { labels: {}, partial: true };
 }
 
 /** An unknown key beside `spec` may be a `spec` that somebody mistyped. */

@@ -1,16 +1,17 @@
 import { type Address, parseAddress } from '../../model/address.ts';
 import type { ClusterEvent, ContainerPort } from '../../model/cluster.ts';
 import type { Field } from './fields.ts';
-import { readLabels, readName, readNamespace } from './metadata.ts';
+import { readLabelled, readName, readNamespace } from './metadata.ts';
 import { PROTOCOLS } from './protocol.ts';
 
 /** A pod has hundreds of fields: only those that policy depends on are read and checked. */
 export function decodePod(object: Field): ClusterEvent | undefined {
   const pod = object.attempt('the pod stays as it was last known', readIdentity);
-  const { name, namespace, labels, node, hostNetwork, finished, createdAt } = pod.value;
+  const { name, namespace, node, hostNetwork, finished, createdAt } = pod.value;
   if (!pod.clean || name === undefined || namespace === undefined) return undefined;
   const key = `${namespace}/${name}` as const;
   const { addresses, ports } = readNetwork(object);
+  const { labels, partial } = readLabelled(object);
   // Field by field: an object made by `...` takes half as much again, and there are very many of them.
   const uid = readUid(object.get('metadata'));
   const value = {
@@ -26,16 +27,15 @@ export function decodePod(object: Field): ClusterEvent | undefined {
     createdAt,
     ports,
   };
-  return { type: 'pod', key, value };
+  return { type: 'pod', key, value: partial ? { ...value, partial } : value };
 }
 
-/** What selects a pod. With one of these unreadable, nobody can say which policies mean it. */
+/** Which pod it is, and where. */
 function readIdentity(object: Field) {
   const spec = object.get('spec');
   return {
     name: readName(object),
     namespace: readNamespace(object),
-    labels: readLabels(object),
     node: spec.get('nodeName').text() ?? '',
     hostNetwork: spec.get('hostNetwork').boolean() ?? false,
     // N48: a deletionTimestamp changes nothing until the phase does.
@@ -72,6 +72,9 @@ function readAddresses(status: Field): readonly Address[] {
   return [...new Set(addresses.filter(address => address !== undefined))];
 }
 
+/** All of them would be kept in memory. */
+const MOST_PORTS = 500;
+
 /** 4.14: containers, and init containers that keep running beside them. */
 function readPorts(spec: Field): readonly ContainerPort[] {
   const effect = 'no named port matches here';
@@ -83,6 +86,13 @@ function readPorts(spec: Field): readonly ContainerPort[] {
   const ports = [...spec.get('containers').withEffect(effect).items(), ...sidecars].flatMap(container =>
     container.get('ports').items().flatMap(readPort),
   );
+  if (ports.length > MOST_PORTS) {
+    spec
+      .get('containers')
+      .withEffect(effect)
+      .error(`have ${ports.length} named ports, and ${MOST_PORTS} are the most`);
+    return [];
+  }
   return ports.slice(); // `flatMap` reserves 16 places
 }
 

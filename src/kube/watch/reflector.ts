@@ -14,8 +14,10 @@ import { type Backoff, backoffMs, jitteredMs } from '../../async/backoff.ts';
 import type { Timing } from '../../async/timing.ts';
 import type { Api, Query } from '../client/api.ts';
 import { ApiError, isExpired, isNotUnderstood } from '../client/apierror.ts';
-import { lineBatches } from '../client/lines.ts';
-import { listPages, readListPage } from './listpage.ts';
+import { jsonLines } from '../client/jsonlines.ts';
+import { shapeOf } from '../decode/shapes.ts';
+import { readListPage, type TakeListed } from './listpage.ts';
+import { listPages } from './listpages.ts';
 import { type Resource, selection } from './resource.ts';
 import { isRolledBack } from './revision.ts';
 import { parseWatchEvent, type WatchEvent } from './watchevent.ts';
@@ -89,7 +91,7 @@ export class Reflector {
    * as long as the old one.
    */
   async #checkRevision(known: string, signal: AbortSignal): Promise<void> {
-    const { revision } = await readListPage(this.#api, this.#resource, { limit: '1' }, signal);
+    const { revision } = await readListPage(this.#api, this.#resource, { limit: '1' }, () => {}, signal);
     this.#rolledBack = isRolledBack(revision, known);
     if (this.#rolledBack) this.#revision = undefined;
     this.#isSuspect = false;
@@ -106,12 +108,8 @@ export class Reflector {
   }
 
   async #readPages(signal: AbortSignal): Promise<void> {
-    let revision: string | undefined;
-    for await (const page of listPages(this.#api, this.#resource, signal)) {
-      signal.throwIfAborted();
-      this.#follower.onChanges(page.items.map(item => ({ type: 'put', ...item })));
-      revision ??= page.revision;
-    }
+    const take: TakeListed = items => this.#follower.onChanges(items.map(item => ({ type: 'put', ...item })));
+    const revision = await listPages(this.#api, this.#resource, take, signal);
     this.#follower.onChanges([{ type: 'listed' }]);
     this.#progress(revision);
     this.#follower.onFlow(true);
@@ -128,9 +126,9 @@ export class Reflector {
     const startedMs = this.#timing.now();
     if (this.#revision !== undefined) this.#follower.onFlow(true);
     try {
-      for await (const lines of lineBatches(body)) {
+      for await (const values of jsonLines(body, { type: 'all', object: shapeOf(this.#resource.kind) })) {
         signal.throwIfAborted();
-        this.#take(lines);
+        this.#take(values);
       }
     } finally {
       if (this.#timing.now() - startedMs >= SHORT_WATCH_MS) this.#progress(this.#revision);
@@ -139,9 +137,9 @@ export class Reflector {
   }
 
   /** What a watch said and nobody understood may have been a change: then only a list tells. */
-  #take(lines: readonly string[]): void {
+  #take(values: readonly unknown[]): void {
     try {
-      const events = lines.map(parseWatchEvent);
+      const events = values.map(parseWatchEvent);
       this.#tell(events);
     } catch (error) {
       this.#revision = undefined;

@@ -12,16 +12,16 @@ export type WatchEvent =
     }
   | { readonly type: 'bookmark'; readonly revision: string; readonly endsList: boolean };
 
-/** Reads a line of a watch; an ERROR line is thrown as what it says. */
-export function parseWatchEvent(line: string): WatchEvent {
-  const { type, object } = asMap(parseJson(line));
+/** Reads what a line of a watch says; an ERROR is thrown as what it says. */
+export function parseWatchEvent(value: unknown): WatchEvent {
+  const { type, object } = asMap(value);
   if (type === 'ERROR') throw statusError(object);
   const revision = revisionOf(object);
-  if (revision === undefined) throw garbled(line);
+  if (revision === undefined) throw garbled(value);
   if (type === 'BOOKMARK') return { type: 'bookmark', revision, endsList: endsList(object) };
   const name = nameOf(object);
   const change = typeof type === 'string' ? CHANGES[type] : undefined;
-  if (name === undefined || change === undefined) throw garbled(line);
+  if (name === undefined || change === undefined) throw garbled(value);
   return { type: change, name, object, revision };
 }
 
@@ -33,14 +33,7 @@ function endsList(bookmark: unknown): boolean {
   return annotations['k8s.io/initial-events-end'] === 'true';
 }
 
-function parseJson(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    throw garbled(line);
-  }
-}
-
-function garbled(line: string): ApiError {
-  return new ApiError('garbled', `the watch says something that is no event: ${line.slice(0, 80)}`);
+function garbled(value: unknown): ApiError {
+  const said = JSON.stringify(value)?.slice(0, 80);
+  return new ApiError('garbled', `the watch says something that is no event: ${said}`);
 }
