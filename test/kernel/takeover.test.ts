@@ -25,7 +25,7 @@ import { withoutSizes } from '../support/withoutsizes.ts';
 
 const ROUNDS = 5;
 
-const LAYOUTS = recordedLayouts();
+const LAYOUTS = recordedLayouts().filter(({ attached }) => !attached);
 const EVENTS = layoutEvents();
 const TODAY = compile(clusterOf(), NODE);
 

@@ -22,6 +22,8 @@ export const CLUSTER_FILE = join(LAYOUT_FOLDER, 'cluster.yaml');
 export interface RecordedLayout {
   readonly layout: number;
   readonly commit: string;
+  /** The pods of the node were linked with it by the agent. */
+  readonly attached?: boolean;
   /** Batches of nf_tables that put the tables up, owner and persist; base64. */
   readonly batches: readonly string[];
 }
