@@ -6,7 +6,7 @@ import { NamespaceBudget } from './namespacebudget.ts';
 import type { Policy, PolicyId } from './policy.ts';
 import { problemText } from './problem.ts';
 
-const MOST = 20;
+const MOST = { entries: 20, selectors: 3 };
 
 /** Costs `size`: one for itself, one for its rule, and one for each network. */
 function policy(name: string, size: number): Policy {
@@ -49,13 +49,32 @@ describe('NamespaceBudget', () => {
       'NetworkPolicy shop/c 0',
     ]);
     expect(budget.problems().map(problemText)).toEqual([
-      'NetworkPolicy shop/c: has no room: the policies of its namespace have 24 entries together, and 20 are the most; the policy isolates its pods and allows nothing until they are fewer; those whose names come first stay in force',
+      'NetworkPolicy shop/c: has no room: the policies of its namespace have 24 entries and 0 selectors of pods together, and 20 and 3 are the most; the policy isolates its pods and allows nothing until they are fewer; those whose names come first stay in force',
     ]);
     expect(shown(budget.pass([gone('shop/b')]))).toEqual([
       'NetworkPolicy shop/b -',
       'NetworkPolicy shop/c 1',
     ]);
     expect(budget.problems()).toEqual([]);
+  });
+
+  test('counts a selector once, however many policies name it', () => {
+    const budget = new NamespaceBudget(MOST);
+    const naming = (name: string, ...apps: readonly string[]): Policy => {
+      const selectors = apps.map(app => ({
+        namespaces: { kind: 'name' as const, name: 'shop' },
+        pods: { requirements: [{ key: 'app', operator: 'In' as const, values: [app] }] },
+      }));
+      const peers = selectors.map(selector => ({ kind: 'pods' as const, selector }));
+      return { ...policy(name, 2), egress: [{ path: 'egress[0]', action: 'accept', ports: 'any', peers }] };
+    };
+    const events = [put(naming('shop/a', 'x', 'y')), put(naming('shop/b', 'y', 'z'))];
+    expect(shown(budget.pass(events))).toEqual(['NetworkPolicy shop/a 1', 'NetworkPolicy shop/b 1']);
+    expect(shown(budget.pass([put(naming('shop/c', 'w'))]))).toEqual(['NetworkPolicy shop/c 0']);
+    expect(shown(budget.pass([put(naming('shop/a', 'y'))]))).toEqual([
+      'NetworkPolicy shop/a 1',
+      'NetworkPolicy shop/c 1',
+    ]);
   });
 
   test('asks nothing of another namespace, or of policies of the cluster', () => {
