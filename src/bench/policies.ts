@@ -8,6 +8,9 @@ import { plan } from '../nft/plan/plan.ts';
 import { stagesOf } from '../nft/plan/stages.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { LARGE_POLICIES, networkPolicy } from './largepolicies.ts';
+import { NotMeasurable } from './packets/notmeasurable.ts';
+import { Testbed } from './packets/testbed.ts';
+import { worstPolicies } from './packets/worstpolicies.ts';
 import { absolute, type BenchRow, median } from './row.ts';
 
 /** More are in no policy that the API server takes. */
@@ -18,19 +21,35 @@ const HOLD_MS = { decode: 50, compile: 50, commit: 100 };
 
 export async function benchPolicies(isWanted: (part: string) => boolean): Promise<BenchRow[]> {
   const rows: BenchRow[] = [];
+  const largest = new Map<string, object>();
   for (const [kind, spec] of Object.entries(LARGE_POLICIES)) {
-    if (isWanted(kind)) rows.push(...(await benchPolicy(kind, spec)));
+    if (!isWanted(kind)) continue;
+    const n = mostWithinBudget(spec);
+    const policy = policyOf(spec, n);
+    largest.set(`${kind}, ${n}`, policy);
+    rows.push(...(await benchPolicy(`${kind}, ${n}`, policy)));
   }
-  return rows;
+  return [...rows, ...(await benchPacketsOf(largest))];
 }
 
-async function benchPolicy(kind: string, spec: (n: number) => object): Promise<BenchRow[]> {
-  const n = mostWithinBudget(spec);
-  const policy = policyOf(spec, n);
+async function benchPacketsOf(policies: ReadonlyMap<string, object>): Promise<BenchRow[]> {
+  const testbed = new Testbed(() => undefined);
+  try {
+    return await worstPolicies(policies, testbed);
+  } catch (error) {
+    if (!(error instanceof NotMeasurable)) throw error;
+    console.error(`The cost of packets cannot be measured here: ${error.message}`);
+    return [];
+  } finally {
+    testbed.close();
+  }
+}
+
+async function benchPolicy(name: string, policy: object): Promise<BenchRow[]> {
   const rounds = Array.from({ length: ROUNDS }, () => computeOnce(policy));
   const { ruleset } = rounds[0]!;
   const row = (what: keyof typeof HOLD_MS, ms: number) =>
-    absolute(`${what}: ${kind}, ${n}${what === 'compile' ? sizeText(ruleset) : ''}`, 'ms', ms, HOLD_MS[what]);
+    absolute(`${what}: ${name}${what === 'compile' ? sizeText(ruleset) : ''}`, 'ms', ms, HOLD_MS[what]);
   return [
     row('decode', median(rounds.map(({ decodeMs }) => decodeMs))),
     row('compile', median(rounds.map(({ compileMs }) => compileMs))),

@@ -67,6 +67,7 @@ export const SUITES: readonly Suite[] = [
   },
   {
     name: 'policies',
+    needs: ['cc', 'ip', 'nft'],
     what: 'what one policy can cost, as large as its budget lets it be',
     parts: Object.keys(LARGE_POLICIES),
     load: async () => (await import('./policies.ts')).benchPolicies,
