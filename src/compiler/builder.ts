@@ -1,5 +1,7 @@
 /** Collects what the classes of one family need in the kernel; what two of them share is there once. */
 import type { Family } from '../model/address.ts';
+import { fitsRule } from '../nft/limits.ts';
+import { verdict } from '../nft/match.ts';
 import type { Chain, NftSet, Rule, SetSpec } from '../nft/ruleset.ts';
 import type { PodClass } from './classes.ts';
 import type { Group, NamedGroup } from './group.ts';
@@ -10,6 +12,12 @@ export interface Place {
   readonly podClass: PodClass;
   readonly chain: string;
   readonly builder: Builder;
+}
+
+/** A rule that the kernel refuses would take everybody's with it: nobody makes one, and if somebody did, it denies. */
+function closed({ name }: Chain): Chain {
+  const drop: Rule = { exprs: [verdict('drop')], comment: 'a rule is too long for the kernel' };
+  return { name, rules: [drop] };
 }
 
 export class Builder {
@@ -23,7 +31,7 @@ export class Builder {
   }
 
   addChain(chain: Chain): void {
-    this.chains.set(chain.name, chain);
+    this.chains.set(chain.name, chain.rules.every(({ exprs }) => fitsRule(exprs)) ? chain : closed(chain));
   }
 
   /** All that another builder of the family has made. */
