@@ -26,7 +26,7 @@ export interface Judgement {
   readonly question: Question;
   readonly flow: Flow;
   readonly verdict: FlowVerdict;
-  /** What the addresses alone cannot tell. */
+  /** What the addresses alone do not show. */
   readonly note: string | undefined;
 }
 

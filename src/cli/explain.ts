@@ -32,7 +32,7 @@ export async function explainCommand(
   else writeLines(only === undefined ? answers.map(answerLine) : explanationLines(explain(judged, only)));
 }
 
-/** Answers are made from what could be read; what could not is said first, and never on standard output. */
+/** Answers are made from what could be read; problems come first, and never on standard output. */
 export function noteProblems(problems: readonly Problem[]): void {
   for (const problem of problems.filter(({ severity }) => severity === 'error'))
     writeNote(`${pc.yellow('note')}: ${problemText(problem)}`);

@@ -3,7 +3,7 @@ import { podLinksIn } from '../compiler/attachedpods.ts';
 import { compile } from '../compiler/compile.ts';
 import { hostPortsIn } from '../compiler/hostports.ts';
 import { withoutGuard } from '../compiler/midstreamguard.ts';
-import { standing } from '../compiler/unknownpods.ts';
+import { unknownPodsIn } from '../compiler/unknownpods.ts';
 import { hostPortKey } from '../model/hostport.ts';
 import { plan } from '../nft/plan/plan.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -56,7 +56,7 @@ function desiredBy({ cluster, node, guarded, unknownPods }: Expected, programmed
   const desired = compile(
     { ...cluster, hostPorts: new Map(mappings) },
     node,
-    unknownPods ?? standing(programmed),
+    unknownPods ?? unknownPodsIn(programmed),
     podLinksIn(programmed),
   );
   return guarded ? desired : withoutGuard(desired);

@@ -6,7 +6,7 @@ import { constants } from 'node:os';
 export function launch(node: string, args: readonly string[]): void {
   // Listening comes first: a child of ours must never be without us.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
-  // The channel carries nothing: it is closed when we are gone, and so tells the child even of a SIGKILL.
+  // The channel carries nothing: it is closed when we are gone, and so reaches the child even after a SIGKILL.
   const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   child.on('error', error => {
     process.stderr.write(`sluice: cannot start ${node}: ${error.message}\n`);

@@ -39,7 +39,7 @@ function program(): Command {
   const sluice = new Command('sluice')
     .description('Kubernetes network policy on nftables: enforced by the node, explained to people')
     .version(createRequire(import.meta.url)('../../package.json').version)
-    .showHelpAfterError('(sluice --help tells more)');
+    .showHelpAfterError('(run sluice --help for more)');
 
   sluice
     .command('agent')
@@ -137,7 +137,7 @@ function program(): Command {
 
   const inspect = sluice
     .command('inspect')
-    .description('show what stands in the kernel of this network namespace, by pod and policy')
+    .description('show what is programmed in this network namespace, by pod and policy')
     .option(manifests[0], `${manifests[1]}: compare the kernel with them, not with the running agent`)
     .option('--node <name>', 'which node of the manifests this is')
     .addOption(socket("the running agent's unix socket"))
@@ -147,7 +147,7 @@ function program(): Command {
 
   inspect
     .command('dump')
-    .description('all that the agent and the kernel tell, as one line of JSON: for a bug report')
+    .description('state of the agent and of the kernel as one line of JSON: for a bug report')
     .addOption(socket("the running agent's unix socket"))
     .action(async (_, command) => (await import('./dump.ts')).dumpCommand(command.optsWithGlobals()));
 
@@ -163,7 +163,7 @@ function program(): Command {
     .description(
       'two nodes, a shop and a stranger as network namespaces: policy on real packets (needs root)',
     )
-    .option('--keep', 'leave everything standing and say what to try')
+    .option('--keep', 'leave the demo running and show what to try')
     .addOption(
       new Option(
         '--again',

@@ -1,4 +1,4 @@
-import { standing } from '../compiler/unknownpods.ts';
+import { unknownPodsIn } from '../compiler/unknownpods.ts';
 import { ownAddresses } from '../daemon/ownaddresses.ts';
 import { addressOwners, type Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
@@ -29,7 +29,7 @@ export async function traceCommand(from: string, to: string, options: TraceOptio
       : flowOf(found.cluster, from, to, '');
   const walk = named(walkKernel(ruleset, flow, ownAddresses()), known?.cluster);
   const connections = await trackedLike(flow);
-  const expected = known && expectedOf({ unknownPods: standing(ruleset), ...known }, to, flow, walk);
+  const expected = known && expectedOf({ unknownPods: unknownPodsIn(ruleset), ...known }, to, flow, walk);
   if (options.output === 'json') writeJson(traceObject(flow, walk, connections, expected));
   else {
     const here = { installed: ruleset.tables.size > 0, ...known };

@@ -14,7 +14,7 @@ export interface ExpectedPath {
   readonly demanded: 'accept' | 'drop';
   readonly outcome: Outcome;
   readonly elsewhere: readonly EnforcementPoint[];
-  /** What the addresses alone cannot tell. */
+  /** What the addresses alone do not show. */
   readonly note: string | undefined;
 }
 

@@ -63,8 +63,8 @@ const COMMENTS: Record<AddressField, string> = {
   daddr: 'to an address of the pod network that no known pod has',
 };
 
-/** Whether rules that stand deny unknown pods. */
-export function standing({ tables }: Ruleset): UnknownPods {
+/** What becomes of unknown pods by the rules that are programmed. */
+export function unknownPodsIn({ tables }: Ruleset): UnknownPods {
   const denies = [...tables.values()].some(({ chains }) =>
     chains.get('forward')?.rules.some(({ comment }) => comment === COMMENTS.saddr),
   );

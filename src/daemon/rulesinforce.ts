@@ -1,5 +1,5 @@
 /** What the rules in the kernel were made from, as far as they tell: before an agent replaces them. */
-import { standing } from '../compiler/unknownpods.ts';
+import { unknownPodsIn } from '../compiler/unknownpods.ts';
 import { type PolicyKind, policyLabel } from '../model/policy.ts';
 import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -25,7 +25,7 @@ const LABELS = CLUSTER_KINDS.map(kind => policyLabel({ kind, name: '' }));
 export function madeFrom(ruleset: Ruleset): MadeFrom {
   // A comment names some of many policies: where one is of the cluster, all of these kinds may be behind it.
   const ofCluster = commentsOf(ruleset).some(comment => LABELS.some(label => comment.includes(label)));
-  const deniesUnknownPods = standing(ruleset) === 'deny';
+  const deniesUnknownPods = unknownPodsIn(ruleset) === 'deny';
   return new Set<string>([...(ofCluster ? CLUSTER_KINDS : []), ...(deniesUnknownPods ? ['Node'] : [])]);
 }
 

@@ -17,11 +17,11 @@ import { changeTexts, LEGEND, renderBoard, renderNft, wrongText } from './render
 import { HOME, MANIFESTS, removeStage, runningDemo, Stage, saveEdits } from './stage.ts';
 
 export interface DemoOptions {
-  /** Leave everything standing. */
+  /** Leave everything running. */
   readonly keep?: boolean;
-  /** Remove what stands, and do nothing else. */
+  /** Remove a demo that is running, and do nothing else. */
   readonly remove?: boolean;
-  /** Try the board of what stands once more. */
+  /** Try the board of a running demo once more. */
   readonly again?: boolean;
 }
 
@@ -34,14 +34,14 @@ export async function demoCommand({
   const running = runningDemo();
   if (running !== undefined) throw new CommandError(`a demo is running already (process ${running})`);
   if (again) return tryAgain();
-  if (remove) line(removeStage() ? 'removed the demo that stood' : 'no demo is standing');
+  if (remove) line(removeStage() ? 'removed the demo' : 'no demo is running');
   else await playDemo(keep);
 }
 
 async function playDemo(keep: boolean): Promise<void> {
   heading('A shop on two nodes');
   const saved = saveEdits();
-  if (removeStage()) line(pc.dim('removed what an earlier demo left standing'));
+  if (removeStage()) line(pc.dim('removed what an earlier demo left running'));
   if (saved !== undefined) line(`${pc.yellow('note')}: your edits of its manifests are in ${saved}`);
   const stage = await step('2 nodes and 7 pods, as network namespaces of this machine', () => Stage.build());
   await step('one agent on each node reads the manifests and puts them in force', () => stage.start());
@@ -66,14 +66,14 @@ async function introduce(stage: Stage): Promise<void> {
     for (const text of wrap(`${title.padEnd(9)} ${names.join(', ')}`)) line(pc.dim(text));
 }
 
-/** The board as it stands, over what a person may have edited. */
+/** The board as it is, over what a person may have edited. */
 async function tryAgain(): Promise<void> {
   const stage = await Stage.attach();
   const problems = await stage.problems();
   noteProblems(problems);
   if (problems.some(({ object }) => object === undefined)) {
     stage.close();
-    throw new CommandError('the agents keep what the file said before: mend it, then try --again');
+    throw new CommandError('the agents keep the previous version of the file: mend it, then try --again');
   }
   await step('both kernels hold what the manifests say', () => stage.settle());
   const outcomes = await showBoard(stage);

@@ -1,4 +1,4 @@
-/** What stands while the demo runs: a laboratory, a copy of the example, and one real agent for each node. */
+/** What the demo consists of while it runs: a laboratory, a copy of the example, and one real agent for each node. */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -57,13 +57,13 @@ export class Stage {
     return new Stage(lab, services, await openKernels(lab, topology));
   }
 
-  /** The one that an earlier demo left standing. */
+  /** The one that an earlier demo left running. */
   static async attach(): Promise<Stage> {
     if (readState() === undefined)
-      throw new CommandError('no demo is standing: `sluice demo --keep` leaves one');
+      throw new CommandError('no demo is running: `sluice demo --keep` leaves one');
     if (!existsSync(MANIFESTS))
       throw new CommandError(
-        `${MANIFESTS} is gone, and the agents hold what it last said: \`sluice demo --keep\` starts anew`,
+        `${MANIFESTS} is gone, and the agents keep its last version: \`sluice demo --keep\` starts anew`,
       );
     const { cluster } = await loadManifests(MANIFESTS);
     const topology = topologyOf(cluster, OUTSIDE);
@@ -112,12 +112,12 @@ export class Stage {
       }
   }
 
-  /** Lets go of the kernels; what stands stays. */
+  /** Lets go of the kernels; everything goes on. */
   close(): void {
     for (const kernel of this.#kernels.values()) kernel.close();
   }
 
-  /** Leaves everything standing when this process ends. */
+  /** Leaves everything running when this process ends. */
   keep(): void {
     this.lab.keep();
     callOffRemoval();

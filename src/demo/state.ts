@@ -4,7 +4,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 const STATE = '/run/sluice-demo/state.json';
 
 export interface DemoState {
-  /** Absent once it has ended and left everything standing. */
+  /** Absent once it has ended and left everything running. */
   readonly demo?: number;
   readonly agents: readonly number[];
   /** What the manifests were when it ended and left them: what differs is a person's work. */

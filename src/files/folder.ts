@@ -6,7 +6,7 @@ import { type Manifest, readManifest, unreadable } from './manifest.ts';
  * The manifests under a path: of a folder all YAML and JSON files in it and in its folders, links followed;
  * of a file that file. Sorted; names that begin with a dot are left out, and with them the folders that a
  * ConfigMap's links point into. A folder that cannot be read, and a link to nowhere, are listed as if they were
- * files: reading them tells why, and what they held before is not taken for gone. Throws where the path itself
+ * files: reading them says why, and what they held before is not taken for gone. Throws where the path itself
  * cannot be read.
  */
 export async function listManifests(root: string): Promise<readonly string[]> {

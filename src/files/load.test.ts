@@ -66,7 +66,7 @@ describe('loadManifests()', () => {
     await symlink('nowhere.yaml', join(folder, 'b.yaml'));
     expect(await names()).toEqual(['a']);
     expect(await texts()).toEqual([
-      `${folder}/b.yaml: does not exist; nothing of the file is read; objects that it held before stay as they were`,
+      `${folder}/b.yaml: does not exist; file ignored; the previous version stays`,
     ]);
   });
 

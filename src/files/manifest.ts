@@ -6,7 +6,7 @@ import type { Problem } from '../model/problem.ts';
 import { parseManifest } from './parse.ts';
 import { type ParsedDocument, ParseError } from './yaml.ts';
 
-/** An object, and where in its file a field of it stands. */
+/** An object, and the place in its file of each field. */
 export interface FiledObject extends Decoded {
   readonly placeOf: (field?: string) => Pick<Problem, 'file' | 'line'>;
   readonly serviceNetworks: readonly Cidr[];
@@ -43,7 +43,7 @@ export function unreadable(file: string, message: string, line?: number): Proble
   return { severity: 'error', ...place(file, line), message, effect: UNREADABLE };
 }
 
-const UNREADABLE = 'nothing of the file is read; objects that it held before stay as they were';
+const UNREADABLE = 'file ignored; the previous version stays';
 
 function decodeDocument(document: ParsedDocument, file: string): readonly FiledObject[] {
   return flattenLists(document.value).map(({ object, path }) => {

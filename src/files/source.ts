@@ -14,9 +14,9 @@ export interface ManifestListener {
 }
 
 export interface WatchOptions {
-  /** How long files must stand still before they are read: nobody reads a file that is half written. */
+  /** How long files must be unchanged before they are read: nobody reads a file that is half written. */
   readonly settleMs?: number;
-  /** The longest wait for files that never stand still. */
+  /** The longest wait for files that keep changing. */
   readonly maxWaitMs?: number;
   /** How often to look where no notice comes: some file systems send none, nor does a folder that returns. */
   readonly pollMs?: number;
@@ -24,8 +24,8 @@ export interface WatchOptions {
 
 export interface ManifestWatch {
   /**
-   * The first whole read, its events told. `complete` is false where a file or an object could not be read: what
-   * it said before this process began may still be in force somewhere, and should stay.
+   * The first whole read, its events handed on. `complete` is false where a file or an object could not be read: what
+   * it held before this process began may still be in force somewhere, and should stay.
    */
   readonly ready: Promise<{ readonly complete: boolean }>;
   /** When every file that could not be read whole at first was read whole, or is gone. */
@@ -33,7 +33,7 @@ export interface ManifestWatch {
   close(): Promise<void>;
 }
 
-/** Follows a folder of manifests, or one file. A folder that vanishes keeps what it said until it returns. */
+/** Follows a folder of manifests, or one file. A folder that vanishes keeps its last version until it returns. */
 export function watchManifests(
   root: string,
   listener: ManifestListener,
@@ -77,7 +77,7 @@ class Follower {
   async run(): Promise<void> {
     // Links are looked through by every look; following them here has no end where one leads to a folder around it.
     // An error here, such as no inotify watch being left, only makes notices rarer. Not persistent: a folder that goes
-    // while we close leaves a watch behind, which must not keep an agent alive that was told to end.
+    // while we close leaves a watch behind, which must not keep an agent alive that is to end.
     const notices = watch(this.#root, { ignoreInitial: true, followSymlinks: false, persistent: false });
     notices.on('error', () => {});
     notices.on('all', () => this.#wake.resolve());

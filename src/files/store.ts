@@ -13,15 +13,15 @@ interface StoredFile {
 
 /**
  * The objects of a set of files, and what changed about them since the last flush. What a file or an object
- * said while it could be read stays in force until it can be read again or is gone (last good state).
+ * held while it could be read stays in force until it can be read again or is gone (last good state).
  *
  * An object that several files hold is the one of the first file by name; the next takes over when it goes.
  */
 export class ManifestStore {
   readonly #files = new Map<string, StoredFile>();
   readonly #budget = new NamespaceBudget();
-  /** What the world was last told. */
-  #told = new Map<string, ClusterEvent>();
+  /** What was last published. */
+  #published = new Map<string, ClusterEvent>();
 
   put(file: string, manifest: Manifest): void {
     const before: StoredFile['objects'] = this.#files.get(file)?.objects ?? new Map();
@@ -42,20 +42,22 @@ export class ManifestStore {
 
   /** The events that lead from the last flush to now. */
   flush(): readonly ClusterEvent[] {
-    const now = this.#inForce();
-    const gone = [...this.#told].filter(([key]) => !now.has(key)).map(([, { type, key }]) => ({ type, key }));
-    const changed = [...now].filter(([key, event]) => !isSame(this.#told.get(key), event));
-    this.#told = now;
+    const now = this.#effective();
+    const gone = [...this.#published]
+      .filter(([key]) => !now.has(key))
+      .map(([, { type, key }]) => ({ type, key }));
+    const changed = [...now].filter(([key, event]) => !isSame(this.#published.get(key), event));
+    this.#published = now;
     return this.#budget.pass([...(gone as ClusterEvent[]), ...changed.map(([, event]) => event)]);
   }
 
   /** Everything that is wrong now, file by file. */
   problems(): readonly Problem[] {
     const all = this.files.flatMap(file => this.#files.get(file)!.problems);
-    return [...all, ...this.#shadowed(), ...this.#budget.problems()];
+    return [...all, ...this.#overridden(), ...this.#budget.problems()];
   }
 
-  #inForce(): Map<string, ClusterEvent> {
+  #effective(): Map<string, ClusterEvent> {
     const objects = new Map<string, ClusterEvent>();
     for (const file of this.files)
       for (const [key, event] of this.#files.get(file)!.objects)
@@ -63,7 +65,7 @@ export class ManifestStore {
     return objects;
   }
 
-  #shadowed(): readonly Problem[] {
+  #overridden(): readonly Problem[] {
     const owners = new Map<string, string>();
     return this.files.flatMap(file =>
       [...this.#files.get(file)!.objects.keys()].flatMap(object => {
@@ -77,7 +79,7 @@ export class ManifestStore {
 
 /** A file that was cut short while it was written looks like this; whoever means it deletes the file. */
 function emptied(file: string): Problem {
-  const effect = 'its objects stay as they were until the file says something, or is deleted';
+  const effect = 'its objects stay as they were until the file has content again, or is deleted';
   return { severity: 'error', file, message: 'is empty, and held objects before', effect };
 }
 

@@ -3,7 +3,7 @@ import { type Document, isNode, LineCounter, parseAllDocuments, Schema, type Tag
 /** One document of a file. */
 export interface ParsedDocument {
   readonly value: unknown;
-  /** The line where the value of `spec.ingress[0]` stands, or where the didYouMean part around it does. */
+  /** The line of the value of `spec.ingress[0]`, or where the didYouMean part around it does. */
   lineOf(path: string): number | undefined;
 }
 

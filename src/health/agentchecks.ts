@@ -22,7 +22,7 @@ const SLOW_MS = 5_000;
 const QUIET_MS = 10 * 60_000;
 
 export function sourcesSynced({ synced, lostSources, equalAtMs }: Work): Check {
-  if (synced) return verdict.ok('sources-synced', 'every source has told all that it holds');
+  if (synced) return verdict.ok('sources-synced', 'every source has been read whole');
   if (lostSources.length > 0 && equalAtMs !== undefined) {
     return verdict.fail(
       'sources-synced',
@@ -32,7 +32,7 @@ export function sourcesSynced({ synced, lostSources, equalAtMs }: Work): Check {
   }
   return verdict.fail(
     'sources-synced',
-    'a source has not told yet all that it holds; the rules that stood stay as they are',
+    'a source has not been read whole yet; the rules in force stay as they are',
     "see the agent's log for the source that cannot be read",
   );
 }
@@ -64,7 +64,7 @@ export function lastCommit({ failuresInARow, lastError, commits, equalAtMs }: Wo
     return verdict.fail(
       name,
       `${failuresInARow} failed in a row: ${lastError ?? 'no reason given'}`,
-      'the rules that stood stay in force; nftables of this kernel must take the batch that the log names',
+      'the rules in force stay; nftables of this kernel must take the batch that the log names',
     );
   }
   const last = commits[0];
@@ -72,7 +72,7 @@ export function lastCommit({ failuresInARow, lastError, commits, equalAtMs }: Wo
     return verdict.ok(name, `${last.operations} operations, ${ageText(nowMs - last.atMs)} ago`);
   }
   if (equalAtMs === undefined) return verdict.unknown(name, 'nothing has been committed yet');
-  return verdict.ok(name, 'none was needed: what stood was right');
+  return verdict.ok(name, 'none was needed: the actual state was right');
 }
 
 /** A warning and no failure: a tenant whose policy is refused must not keep others' pods from the node. */
@@ -88,7 +88,7 @@ export function policiesProgrammed({ quarantined }: Work): Check {
   );
 }
 
-/** A quiet cluster sends nothing for hours: silence is said, and is no failure. */
+/** A quiet cluster sends nothing for hours: silence is reported, and is no failure. */
 export function lastEvent({ lastEventAtMs, lostSources }: Work, nowMs: number): Check {
   const name = 'last-event';
   if (lostSources.length > 0) {

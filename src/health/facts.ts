@@ -32,7 +32,7 @@ export interface Ours {
   readonly attached?: Attached;
 }
 
-/** What stands in the way of pods that we attach ourselves. */
+/** What keeps us from attaching pods. */
 export interface Attached {
   /** Why no further pod gets an address; absent while one does. */
   readonly refuses?: string;

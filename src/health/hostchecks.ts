@@ -31,7 +31,7 @@ export function forwarding(family: Family, { forwarding }: Host, ours: Ours): Ch
   return verdict.fail(name, reason, remedy);
 }
 
-/** Frames between two ports of a bridge pass no IP hook unless the kernel is told to: rules would not see them. */
+/** Frames between two ports of a bridge pass no IP hook unless a sysctl says so: rules would not see them. */
 export function bridgeTrafficSeen({ bridges, bridgeCalls }: Host, ours: Ours): Check {
   const name = 'bridge-traffic-seen';
   if ('unreadable' in bridges) return verdict.unknown(name, bridges.unreadable);

@@ -1,4 +1,4 @@
-/** Checks of what stands between a pod's start and its first packet. */
+/** Checks of what protects a pod from its start to its first packet. */
 import { cidrText } from '../model/address.ts';
 import { type Check, verdict } from './check.ts';
 import type { Ours } from './facts.ts';

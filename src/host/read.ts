@@ -1,4 +1,4 @@
-/** Reads what files tell about this node. Nothing here throws: what cannot be read says why. */
+/** Reads facts about this node from files. Nothing here throws: what cannot be read says why. */
 import { access, readdir, readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import type { Bridge, Host, Reading } from '../health/facts.ts';

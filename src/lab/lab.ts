@@ -50,7 +50,7 @@ export async function buildLab(topology: Topology, options: LabOptions = {}): Pr
   };
 }
 
-/** A laboratory that another process built and left standing; it stays when this process ends. */
+/** A laboratory that another process built and left running; it stays when this process ends. */
 export function attachLab(topology: Topology, prefix: string): Lab {
   const names = namespaceNames(prefix);
   const homes = homesOf(topology, names);

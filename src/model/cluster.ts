@@ -17,7 +17,7 @@ export interface Pod extends Labelled {
   readonly key: PodKey;
   readonly namespace: string;
   readonly name: string;
-  /** As the kubelet has it; absent where nobody said. */
+  /** As the kubelet has it; absent where it is not known. */
   readonly uid?: string | undefined;
   /** Name of the node that runs it; empty while it is not scheduled. */
   readonly node: string;

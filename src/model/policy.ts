@@ -40,7 +40,7 @@ export interface Policy {
 }
 
 export interface Rule {
-  /** Where it stands in the object: `ingress[0]`. */
+  /** Its place in the object: `ingress[0]`. */
   readonly path: string;
   readonly name?: string;
   readonly action: Action;

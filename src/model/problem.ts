@@ -19,7 +19,7 @@ export interface Problem {
   readonly line?: number;
   /** `NetworkPolicy shop/web`; for a file that does not parse, absent. */
   readonly object?: string;
-  /** The same object, for whoever wants to tell its author; only for policies of a cluster. */
+  /** The same object, for reports to its author; only for policies of a cluster. */
   readonly about?: ObjectReference;
   /** `spec.ingress[0].from[1].ipBlock.cidr`. */
   readonly field?: string;

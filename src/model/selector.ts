@@ -18,7 +18,7 @@ export type NamespaceSelector =
 export interface PodSelector {
   readonly namespaces: NamespaceSelector;
   readonly pods: LabelSelector;
-  /** Whom a rule means by it: those whom it selects for sure (where nothing is said), all whom it may, or the rest. */
+  /** Whom a rule means by it: those whom it selects for sure (the default), all whom it may, or the rest. */
   readonly among?: 'possible' | 'unsure';
 }
 

@@ -1,4 +1,4 @@
-/** Who judges a connection: each direction is enforced on the node where its pod lives, and nowhere else. */
+/** Where a connection is judged: each direction is enforced on the node of its pod, and nowhere else. */
 
 import type { Address } from '../model/address.ts';
 import { addressOwners, type Cluster } from '../model/cluster.ts';
@@ -42,7 +42,7 @@ export function demanded(points: readonly EnforcementPoint[], node: string, hook
 }
 
 /**
- * What becomes of the connection, as far as a node can tell whose kernel does `actual`:
+ * What becomes of the connection, as far as it shows on a node whose kernel does `actual`:
  *
  *   accept, drop      what the kernel does, whatever it should
  *   denied-elsewhere  this node lets it pass, as it should; the other end's denies it

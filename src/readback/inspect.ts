@@ -4,7 +4,7 @@ import { podMap } from '../compiler/base.ts';
 import { getOrMake } from '../compiler/live/podindex.ts';
 import { COMMENT_BYTES } from '../compiler/names.ts';
 import { INGRESS_CHAIN } from '../compiler/program.ts';
-import { classChain, standing } from '../compiler/unknownpods.ts';
+import { classChain, unknownPodsIn } from '../compiler/unknownpods.ts';
 import { FAMILIES, type Family } from '../model/address.ts';
 import { formatRule } from '../nft/format/format.ts';
 import type { Chain, ElementKey, Rule, Ruleset, Table, Verdict } from '../nft/ruleset.ts';
@@ -29,7 +29,7 @@ export function inspectRuleset(ruleset: Ruleset): Inspection {
   return {
     installed: ruleset.tables.size > 0,
     pods: [...pods].map(podInspection).sort((a, b) => (a.pod < b.pod ? -1 : 1)),
-    unknownPods: standing(ruleset),
+    unknownPods: unknownPodsIn(ruleset),
     totals: totalsOf([...ruleset.tables.values()]),
   };
 }

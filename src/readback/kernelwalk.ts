@@ -1,4 +1,4 @@
-/** What rules that stand do with a flow, in the words of pods: a walk through them, not through what was meant. */
+/** What the programmed rules do with a flow, in the words of pods: a walk through them, not through the desired state. */
 
 import { podMap } from '../compiler/base.ts';
 import { classChain } from '../compiler/unknownpods.ts';
@@ -36,11 +36,11 @@ export interface Step {
   /** As nft writes it, without the comment. */
   readonly rule: string;
   readonly comment?: string;
-  /** `goto in-…`, also where an element of a map said so. */
+  /** `goto in-…`, also where an element of a map has it. */
   readonly verdict?: string;
 }
 
-/** `own` are the addresses of the node on which the rules stand. */
+/** `own` are the addresses of the node whose rules these are. */
 export function walkKernel(ruleset: Ruleset, flow: Flow, own: ReadonlySet<Address>): KernelWalk {
   const family = familyOf(flow.from);
   const hook = hookOf(flow, own);
@@ -87,7 +87,7 @@ function classes(egress?: ElementValue, ingress?: ElementValue): Pick<WalkEnd, '
   return { ...(out !== undefined && { egress: out }), ...(into !== undefined && { ingress: into }) };
 }
 
-/** The pods whose names stand in the rules: those that policies affect, or all of the node. Good for names and addresses, and no more. */
+/** The pods whose names the rules hold: those that policies select, or all of the node. Good for names and addresses, and no more. */
 export function namedPods(ruleset: Ruleset): ClusterState {
   const cluster = new ClusterState();
   for (const [family, { sets }] of ruleset.tables)

@@ -32,11 +32,11 @@ function watch(
   view: AgentView,
   pollMs: number,
 ): void {
-  let told: Serving | undefined;
+  let sent: Serving | undefined;
   const look = async () => {
     const state = SERVICES.has(call.request.service) ? await servingOf(view) : 'SERVICE_UNKNOWN';
-    if (call.cancelled || state === told) return;
-    told = state;
+    if (call.cancelled || state === sent) return;
+    sent = state;
     call.write({ status: state });
   };
   const timer = setInterval(() => void look(), pollMs);

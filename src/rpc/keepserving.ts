@@ -1,6 +1,6 @@
 /**
  * The probes' port, for as long as the agent lives. Any process in the node's network may have it first, a pod with
- * hostNetwork too, and would answer the kubelet in our place: it is said, and tried again until the port is ours.
+ * hostNetwork too, and would answer the kubelet in our place: the log says so, and we try again until the port is ours.
  */
 import type { Backoff } from '../async/backoff.ts';
 import { backoffMs } from '../async/backoff.ts';

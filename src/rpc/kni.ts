@@ -76,10 +76,10 @@ async function queryPodNetwork(view: AgentView, { name, namespace }: PodRequest)
   if (pod.hostNetwork) extradata.hostNetwork = 'true';
   const families = pod.addresses.map(address => FAMILY_NAME[familyOf(address)]).join(',');
   const ipconfig = { ip: pod.addresses, mac: '', extradata: { families } };
-  // Where another plugin attaches, the API tells addresses and not names: the first interface is called so by convention.
-  const told = pod.addresses.length === 0 ? {} : { [INTERFACE]: ipconfig };
+  // Where another plugin attaches, the API has addresses and no names: the first interface is called so by convention.
+  const reported = pod.addresses.length === 0 ? {} : { [INTERFACE]: ipconfig };
   const attached = view.pods?.network && (await interfacesOf(view.pods.network, key));
-  return { ipconfigs: attached && Object.keys(attached).length > 0 ? attached : told, extradata };
+  return { ipconfigs: attached && Object.keys(attached).length > 0 ? attached : reported, extradata };
 }
 
 /** Repeating it is harmless: the kernel is read back, and what is wrong is put right. */
@@ -96,7 +96,7 @@ async function setupNodeNetwork(view: AgentView) {
 
 function whyNot({ keeper }: AgentView): string {
   const { synced, lastError } = keeper.status();
-  if (!synced) return 'the sources have not synced yet; the rules that stood stay as they are';
+  if (!synced) return 'the sources have not synced yet; the rules in force stay as they are';
   return `the kernel could not be repaired in ${REPAIR.patienceMs / 1000} s: ${lastError ?? 'it is busy'}`;
 }
 

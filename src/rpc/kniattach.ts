@@ -82,7 +82,7 @@ async function attach(network: PodNetwork, request: AttachInterfaceRequest) {
   return { ipconfigs: { [attached.interface]: ipConfig(attached) }, extradata };
 }
 
-/** What the kubelet adds for itself is no label of the pod. A runtime that sends none may just not tell. */
+/** What the kubelet adds for itself is no label of the pod. A runtime that sends none may have left them out. */
 function podLabels(labels: Extradata): { labels?: Extradata } {
   const own = Object.entries(labels).filter(([key]) => !key.startsWith('io.kubernetes.pod.'));
   return own.length === 0 ? {} : { labels: Object.fromEntries(own) };
@@ -119,7 +119,7 @@ function refuse(error: Error): never {
   throw new NetworkError('invalid', error.message, error);
 }
 
-/** What stands of a pod, by the names of its interfaces. */
+/** What a pod has, by the names of its interfaces. */
 export async function interfacesOf(network: PodNetwork, pod: PodKey) {
   const found = await network.attachmentsOf(pod);
   const complete = found.filter(({ addresses }) => addresses.length > 0);

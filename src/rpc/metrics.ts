@@ -77,7 +77,7 @@ function addLatency(registry: Registry, { keeper }: AgentView): void {
 function addGate(registry: Registry, gate: GateTotals): void {
   new Counter({
     name: 'sluice_pod_starts_total',
-    help: 'Pods that started through the gate: with their rules in force, before them, or with no address told.',
+    help: 'Pods that started through the gate: with their rules in force, before them, or with no address reported.',
     labelNames: ['rules'],
     registers: [registry],
     collect() {

@@ -50,12 +50,12 @@ function requireShort(path: string): void {
 function isAnswered(path: string): Promise<boolean> {
   return new Promise(resolve => {
     const socket = connect(path);
-    const tell = (answer: boolean) => {
+    const settle = (answer: boolean) => {
       socket.destroy();
       resolve(answer);
     };
-    socket.once('connect', () => tell(true));
-    socket.once('error', () => tell(false));
+    socket.once('connect', () => settle(true));
+    socket.once('error', () => settle(false));
   });
 }
 

@@ -1,4 +1,4 @@
-/** The walk of a flow through the tiers: every policy that was looked at, and what became of what it said. */
+/** The walk of a flow through the tiers: every policy that was looked at, and what became of its verdict. */
 
 import type { Cluster, PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';

@@ -50,7 +50,7 @@ function matchPeer(cluster: Cluster, peer: Peer, packet: Packet): Match {
       return certain(
         cidrContains(peer.cidr, packet.peer) && !peer.except.some(cidr => cidrContains(cidr, packet.peer)),
       );
-    case 'domain': // C41: an address belongs to a name only once a pod was told so; no answers are known here.
+    case 'domain': // C41: an address belongs to a name only once a pod's DNS answer had it; no answers are known here.
       return 'no';
     default:
       return assertNever(peer);

@@ -74,7 +74,7 @@ export function undecided(view: View, packet: Packet): string {
 
 const TIERS = ['baseline', 'admin'] as const;
 
-/** What the last Pass on the way said, if one was met. */
+/** The sentence of the last Pass on the way, if one was met. */
 function passes(view: View, packet: Packet): string | undefined {
   for (const tier of TIERS) {
     const match = firstMatch(view, tier, packet);
