@@ -13,6 +13,7 @@ import { type Kernel, KernelError } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { Batch } from './batch.ts';
+import { mayBlame } from './blame.ts';
 import { commitLog } from './commitlog.ts';
 import type { Cause, Committed } from './committed.ts';
 import { DesiredState } from './desiredstate.ts';
@@ -22,7 +23,6 @@ import type { Log } from './log.ts';
 import { every, type Observer } from './observer.ts';
 import { recoveryFrom } from './recovery.ts';
 import { Scheduler } from './scheduler.ts';
-import { isRefusal } from './socketbroken.ts';
 
 export interface AgentOptions {
   /** Opens the kernel: at the start, and whenever its socket is of no use any more. */
@@ -195,15 +195,12 @@ export class Agent {
     }
   }
 
-  /**
-   * Leaves out of the next attempt the policies that may be the reason; answers whether there are any. The first
-   * failure may have another reason, unless the batch was made to try them.
-   */
+  /** Leaves out of the next attempt the policies that may be the reason; answers whether there are any. */
   #leavesOut(error: unknown): boolean {
-    const { isTrial } = this.#desired;
-    const isFirst = this.#failures === 0 && !this.#engineUnproven;
-    if ((isFirst && !isTrial) || !isAboutContent(error)) return false;
-    if (!isTrial) this.#kernel.forget();
+    const { isTrial, isSettling } = this.#desired;
+    const isExplained = error instanceof KernelError && this.#desired.explains(error);
+    if (!mayBlame({ error, isTrial, isSettling, isExplained, failuresBefore: this.#failures })) return false;
+    if (isSettling) this.#kernel.forget();
     const leavesOut = this.#desired.refused(error);
     if (leavesOut && !(error instanceof KernelError)) this.#desired.renewEngine();
     return leavesOut;
@@ -231,8 +228,4 @@ export class Agent {
     this.#drifted = true;
     this.#observer.drifted(repair);
   }
-}
-
-function isAboutContent(error: unknown): boolean {
-  return !(error instanceof KernelError) || isRefusal(error);
 }

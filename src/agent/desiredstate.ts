@@ -4,6 +4,7 @@
  */
 import type { Timing } from '../async/timing.ts';
 import type { Cluster, ClusterEvent, Pod } from '../model/cluster.ts';
+import type { PolicyId } from '../model/policy.ts';
 import { KernelError } from '../nft/kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import type { Batch } from './batch.ts';
@@ -92,14 +93,28 @@ export class DesiredState {
     return this.#intake.isTrial;
   }
 
+  /** The batch under way leaves out who may be to blame. */
+  get isSettling(): boolean {
+    return this.#intake.isSettling;
+  }
+
+  /** Whether the kernel named an object of a policy that changed with this batch. */
+  explains(error: KernelError): boolean {
+    return this.#intake.hasTaken(this.#behind(error));
+  }
+
   /** The batch was refused for what is in it: leaves out who may be to blame; answers whether there is anybody. */
   refused(error: unknown): boolean {
     const reason = error instanceof Error ? error.message : String(error);
-    const op = error instanceof KernelError ? error.op : undefined;
-    const named = op === undefined ? [] : this.#engine.policiesBehind(op);
-    const changes = this.#intake.refused({ reason, named }, this.cluster.policies, this.#timing.now());
+    const refusal = { reason, named: this.#behind(error) };
+    const changes = this.#intake.refused(refusal, this.cluster.policies, this.#timing.now());
     this.#notePolicies(changes);
     return changes.length > 0;
+  }
+
+  #behind(error: unknown): readonly PolicyId[] {
+    const op = error instanceof KernelError ? error.op : undefined;
+    return op === undefined ? [] : this.#engine.policiesBehind(op);
   }
 
   /** The batch failed for another reason. */

@@ -11,7 +11,7 @@ function policy(name: string, weight = 2, order = 0): Policy {
   const [namespace] = name.split('/') as [string];
   const networks = Array.from(
     { length: weight - 2 },
-    () => ({ kind: 'network', cidr: {} as Cidr, except: [] }) as const,
+    () => ({ kind: 'network', cidr: { family: 'ip' } as Cidr, except: [] }) as const,
   );
   return {
     id: `NetworkPolicy ${name}`,

@@ -72,6 +72,16 @@ export class PolicyIntake {
       this.#queue.note(change, policies.get(change.id), nowMs);
   }
 
+  /** The batch under way leaves suspects out, and is to show that the rest is accepted. */
+  get isSettling(): boolean {
+    return this.#quarantine.isSettling;
+  }
+
+  /** Whether one of these has changed since the last commit. */
+  hasTaken(ids: readonly PolicyId[]): boolean {
+    return ids.some(id => this.#lastGood.has(id));
+  }
+
   /** The quarantine tried a group: nothing but the group is to blame for a refusal. */
   get isTrial(): boolean {
     return this.#quarantine.isTrying;

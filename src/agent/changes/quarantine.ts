@@ -38,9 +38,11 @@ interface Held {
 }
 
 /** One that changed is tried again soon, one that did not rarely: each refusal costs everybody a look at the kernel. */
-const AGAIN: { readonly changed: Backoff; readonly same: Backoff } = {
+const AGAIN: { readonly changed: Backoff; readonly same: Backoff; readonly pauseMs: number } = {
   changed: { firstMs: 500, mostMs: 60_000 },
   same: { firstMs: 30_000, mostMs: 1_800_000 },
+  /** However many are to be tried again. */
+  pauseMs: 500,
 };
 
 export class Quarantine {
@@ -51,6 +53,7 @@ export class Quarantine {
   #trial: readonly PolicyId[] | undefined;
   /** The batch under way is to show whether the rest is accepted without the suspects. */
   #settling = false;
+  #againAtMs = 0;
   #reason = '';
 
   get list(): readonly Quarantined[] {
@@ -83,7 +86,7 @@ export class Quarantine {
   readyAtMs(nowMs: number): number | undefined {
     if (this.#settling || this.#groups.length > 0) return nowMs;
     const times = [...this.#held.values()].map(nextTryMs);
-    return times.length === 0 ? undefined : Math.max(nowMs, Math.min(...times));
+    return times.length === 0 ? undefined : Math.max(nowMs, this.#againAtMs, Math.min(...times));
   }
 
   /** The next group, as it was asked for. */
@@ -124,9 +127,12 @@ export class Quarantine {
 
   #settled(nowMs: number): void {
     this.#settling = false;
-    const suspects = [...this.#held].filter(([, { reason }]) => reason === undefined).map(([id]) => id);
+    const grouped = new Set(this.#groups.flat());
+    const suspects = [...this.#held].flatMap(([id, { reason }]) =>
+      reason === undefined && !grouped.has(id) ? [id] : [],
+    );
     if (suspects.length === 1) this.#blame(suspects[0]!, this.#reason, nowMs);
-    else this.#groups = halves(suspects);
+    else this.#groups.push(...halves(suspects));
   }
 
   /** The group under way was refused; answers what is to be in force instead of it. */
@@ -171,7 +177,12 @@ export class Quarantine {
   }
 
   #dueOne(nowMs: number): readonly PolicyId[] | undefined {
-    for (const [id, held] of this.#held) if (nextTryMs(held) <= nowMs) return [id];
+    if (nowMs < this.#againAtMs) return undefined;
+    for (const [id, held] of this.#held)
+      if (nextTryMs(held) <= nowMs) {
+        this.#againAtMs = nowMs + AGAIN.pauseMs;
+        return [id];
+      }
     return undefined;
   }
 }

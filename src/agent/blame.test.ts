@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { KernelError } from '../nft/kernel.ts';
+import { mayBlame, type Suspicion } from './blame.ts';
+
+const refused = (code: string) => new KernelError(code, `${code}: as the test wants it`);
+
+const FIRST: Suspicion = {
+  error: refused('EINVAL'),
+  isTrial: false,
+  isSettling: false,
+  isExplained: false,
+  failuresBefore: 0,
+};
+
+describe('mayBlame()', () => {
+  test.each<[string, Partial<Suspicion>, boolean]>([
+    ['a change that the kernel named, at once', { isExplained: true }, true],
+    ['nobody where the kernel named no change', {}, false],
+    ['somebody when it refuses again', { failuresBefore: 1 }, true],
+    ['who is on trial, at once', { isTrial: true }, true],
+    ['others where the rest is refused too', { isSettling: true }, true],
+    [
+      'nobody for what our picture of the kernel may cause',
+      { error: refused('ENOENT'), isExplained: true },
+      false,
+    ],
+    [
+      'nobody while the engine and the socket are in doubt',
+      { error: refused('EBUSY'), failuresBefore: 2 },
+      false,
+    ],
+    ['somebody when these were made anew', { error: refused('EBUSY'), failuresBefore: 3 }, true],
+    [
+      'who is on trial, whatever the kernel says of the batch',
+      { error: refused('ENOMEM'), isTrial: true },
+      true,
+    ],
+    ['nobody for another owner', { error: refused('EPERM'), failuresBefore: 9, isTrial: true }, false],
+    ['nobody for a socket', { error: refused('EBADF'), failuresBefore: 9, isSettling: true }, false],
+    ['nobody for an engine that breaks once', { error: new TypeError() }, false],
+    ['somebody for an engine that breaks again', { error: new TypeError(), failuresBefore: 1 }, true],
+  ])('blames %s', (_, suspicion, expected) => {
+    expect(mayBlame({ ...FIRST, ...suspicion })).toBe(expected);
+  });
+});
