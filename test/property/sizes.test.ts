@@ -4,6 +4,8 @@ import { expect, test } from 'vitest';
 import { LARGE_POLICIES, networkPolicy } from '../../src/bench/largepolicies.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { decodeObject } from '../../src/kube/decode/decode.ts';
+import type { ClusterEvent } from '../../src/model/cluster.ts';
+import { NamespaceBudget } from '../../src/model/namespacebudget.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { FakeKernel } from '../../src/nft/fake/fake.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
@@ -73,6 +75,42 @@ test('two policies of any kinds and sizes on one pod', async () => {
     { numRuns: 60 },
   );
 }, 900_000);
+
+test('incremental equals compile while policies of all kinds and sizes come, change and go', () => {
+  const kinds = Object.values(LARGE_POLICIES);
+  const policy = fc.tuple(
+    fc.constantFrom('x', 'y', 'z'),
+    fc.constantFrom(...kinds),
+    fc.constantFrom(...SIZES, 300),
+  );
+  const pod = fc.tuple(fc.integer({ min: 0, max: 11 }), fc.integer({ min: 0, max: 11 }));
+  const event = fc.oneof(
+    { weight: 4, arbitrary: policy.map(([name, spec, n]) => decodeObject(one(name, spec(n))).event!) },
+    { weight: 1, arbitrary: fc.constantFrom('x', 'y', 'z').map(gone) },
+    { weight: 2, arbitrary: pod.map(([i, app]) => relabelled(i, `a${app}`)) },
+  );
+  const batches = fc.array(fc.array(event, { maxLength: 4 }), { maxLength: 6 });
+  const room = fc.constantFrom({ entries: 25_000, selectors: 1_000 }, { entries: 400, selectors: 40 });
+  fc.assert(
+    fc.property(batches, room, (history, most) => {
+      const budget = new NamespaceBudget(most);
+      const steps = [eventsOf(clusterWith([])), ...history].flatMap(events =>
+        budget.pass(events).map((event, i, all) => ({ event, flush: i === all.length - 1 })),
+      );
+      replay(steps, { unknownPods: 'allow', podLinks: 'others' }, { flushes: 0, chains: 0 });
+    }),
+    { numRuns: 150 },
+  );
+}, 900_000);
+
+function gone(name: string): ClusterEvent {
+  return { type: 'policy', key: `NetworkPolicy shop/${name}` };
+}
+
+function relabelled(i: number, app: string): ClusterEvent {
+  const value = clusterWith([]).pods.get(`shop/p${i}`)!;
+  return { type: 'pod', key: value.key, value: { ...value, labels: { app } } };
+}
 
 test('a policy beyond its budget isolates its pods in the directions that it is about, and its author is told', () => {
   const { event, problems } = decodeObject(
