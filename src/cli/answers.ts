@@ -1,5 +1,6 @@
 /** The answers of `sluice explain`, as data: what they look like is explaintext.ts's to say. */
-import { addressOwners, type Cluster, type PodKey } from '../model/cluster.ts';
+import { addressOwners } from '../model/addressowners.ts';
+import type { Cluster, PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { natNote } from '../readback/natnote.ts';

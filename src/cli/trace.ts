@@ -1,6 +1,7 @@
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
 import { ownAddresses } from '../daemon/ownaddresses.ts';
-import { addressOwners, type Cluster } from '../model/cluster.ts';
+import { addressOwners } from '../model/addressowners.ts';
+import type { Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import { openConntrack } from '../netlink/conntrack/conntrack.ts';
 import type { Connection } from '../nft/conntrack.ts';

@@ -1,5 +1,6 @@
 /** A trace for people, as lines: what becomes of the connection first, then why. */
-import { addressOwners, type Cluster } from '../model/cluster.ts';
+import { addressOwners } from '../model/addressowners.ts';
+import type { Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Connection } from '../nft/conntrack.ts';
 import type { EnforcementPoint, Outcome } from '../readback/enforcementpoints.ts';

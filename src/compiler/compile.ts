@@ -33,7 +33,7 @@ export function compile(
   unknownPods: UnknownPods = 'allow',
   podLinks: PodLinks = 'others',
 ): Ruleset {
-  const podIndex = new PodIndex(cluster);
+  const podIndex = new PodIndex(cluster, node);
   const { classes, placements } = classify(cluster, podIndex, node);
   const denied = deniedNetworks(cluster, node, unknownPods);
   const known = knownPods(cluster, podIndex, node, denied, unknownPods);

@@ -1,6 +1,7 @@
 /** Which hosts a laboratory has: what of a cluster has an address, and where it stands. Pure data. */
 import { type Address, parseAddress } from '../model/address.ts';
-import { addressOwners, type Cluster } from '../model/cluster.ts';
+import { addressOwners } from '../model/addressowners.ts';
+import type { Cluster } from '../model/cluster.ts';
 
 export interface Host {
   readonly name: string;

@@ -26,7 +26,7 @@ export interface Pod extends Labelled {
   readonly hostNetwork: boolean;
   /** Phase Succeeded or Failed: its address may belong to another pod by now (N47). */
   readonly finished: boolean;
-  /** RFC 3339, or empty where unknown. The younger of two pods that report one address owns it. */
+  /** RFC 3339, or empty where unknown. Of two pods of a node that report one address the younger owns it. */
   readonly createdAt: string;
   /** Named ports of its containers and restartable init containers (4.14). */
   readonly ports: readonly ContainerPort[];
@@ -108,34 +108,6 @@ export const NAMESPACE_NAME_LABEL = 'kubernetes.io/metadata.name';
 /** A namespace; of one that was never seen its name is known, and that it may have any other label (N68). */
 export function namespaceOf(cluster: Cluster, name: string): Namespace {
   return cluster.namespaces.get(name) ?? { name, labels: { [NAMESPACE_NAME_LABEL]: name }, partial: true };
-}
-
-/** Whether `a` rather than `b` owns an address that both report: the younger pod, then the greater key. */
-export function ownsAddressOver(a: Pod, b: Pod): boolean {
-  return a.createdAt === b.createdAt ? a.key > b.key : a.createdAt > b.createdAt;
-}
-
-/** The pod that owns one address, if any does (N49). */
-export function ownerAmong(pods: Iterable<Pod>, address: Address): Pod | undefined {
-  let owner: Pod | undefined;
-  for (const pod of pods) {
-    if (!isSelectable(pod) || !pod.addresses.includes(address)) continue;
-    if (owner === undefined || ownsAddressOver(pod, owner)) owner = pod;
-  }
-  return owner;
-}
-
-/** Who owns each address of the cluster's selectable pods (N49). */
-export function addressOwners(cluster: Cluster): Map<Address, Pod> {
-  const owners = new Map<Address, Pod>();
-  for (const pod of cluster.pods.values()) {
-    if (!isSelectable(pod)) continue;
-    for (const address of pod.addresses) {
-      const other = owners.get(address);
-      if (other === undefined || ownsAddressOver(pod, other)) owners.set(address, pod);
-    }
-  }
-  return owners;
 }
 
 /** Whether an address is the node itself, which no policy keeps from its own pods (N43). */

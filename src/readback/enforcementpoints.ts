@@ -1,7 +1,8 @@
 /** Where a connection is judged: each direction is enforced on the node of its pod, and nowhere else. */
 
 import type { Address } from '../model/address.ts';
-import { addressOwners, type Cluster } from '../model/cluster.ts';
+import { addressOwners } from '../model/addressowners.ts';
+import type { Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction } from '../model/policy.ts';

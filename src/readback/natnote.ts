@@ -1,7 +1,8 @@
 /** What whoever asked for an address must know: NAT may lead it to a pod, and we know no Services and no host ports. */
 
 import { cidrContains, parseAddress } from '../model/address.ts';
-import { addressOwners, type Cluster } from '../model/cluster.ts';
+import { addressOwners } from '../model/addressowners.ts';
+import type { Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { endName } from '../semantics/flowtext.ts';

@@ -34,9 +34,13 @@ export function evaluate(cluster: Cluster, flow: Flow, unknownPods?: UnknownPods
   return evaluator(cluster, unknownPods)(flow);
 }
 
-/** `evaluate` for many flows of one cluster, which must not change meanwhile. */
-export function evaluator(cluster: Cluster, unknownPods?: UnknownPods): (flow: Flow) => FlowVerdict {
-  const view = viewOf(cluster, unknownPods);
+/** `evaluate` for many flows of one cluster, which must not change meanwhile; as `node` sees it, where one is named. */
+export function evaluator(
+  cluster: Cluster,
+  unknownPods?: UnknownPods,
+  node?: string,
+): (flow: Flow) => FlowVerdict {
+  const view = viewOf(cluster, unknownPods, node);
   return flow => {
     const egress = judgeDirection(view, 'egress', flow);
     const ingress = judgeDirection(view, 'ingress', flow);

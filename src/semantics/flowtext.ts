@@ -10,7 +10,8 @@
  */
 
 import { type Address, type Family, familyOf, isLoopback, parseAddress } from '../model/address.ts';
-import { addressOwners, type Cluster, ownerAmong, type Pod, type PodKey } from '../model/cluster.ts';
+import { addressOwners, ownerOf } from '../model/addressowners.ts';
+import type { Cluster, Pod, PodKey } from '../model/cluster.ts';
 import { didYouMean } from '../model/didyoumean.ts';
 import type { Flow, FlowProtocol } from '../model/flow.ts';
 import type { Protocol } from '../model/policy.ts';
@@ -141,7 +142,7 @@ function addressIn(cluster: Cluster, end: End, family: Family): Address {
 /** An address that went to another pod since: the answer would be about that one (N47, N49). */
 function requireOwner(cluster: Cluster, pod: Pod, address: Address): void {
   if (pod.hostNetwork) return;
-  const owner = ownerAmong(cluster.pods.values(), address);
+  const owner = ownerOf(cluster, address);
   if (owner !== undefined && owner !== pod)
     throw new FlowTextError(`pod ${pod.key} reports ${address}, which belongs to pod ${owner.key} now`);
 }

@@ -1,7 +1,8 @@
 /** A cluster with what the reference semantics look up for every flow. */
 
 import type { Address } from '../model/address.ts';
-import { addressOwners, type Cluster, type Node, type Pod } from '../model/cluster.ts';
+import { addressOwners } from '../model/addressowners.ts';
+import type { Cluster, Node, Pod } from '../model/cluster.ts';
 import { whereUnsure } from '../model/failclosed.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { comparePolicies, type Direction, type Policy, type Rule, type Tier } from '../model/policy.ts';
@@ -17,7 +18,8 @@ export interface View {
   policiesOn(pod: Pod, direction: Direction, tier: Tier): readonly Policy[];
 }
 
-export function viewOf(cluster: Cluster, unknownPods: UnknownPods = 'allow'): View {
+/** As `node` sees it, where one is named: it knows its own pods better than others do. */
+export function viewOf(cluster: Cluster, unknownPods: UnknownPods = 'allow', node?: string): View {
   const ordered = [...cluster.policies.values()].sort(comparePolicies);
   const known = new Map<string, readonly Policy[]>();
   const policiesOn = (pod: Pod, direction: Direction, tier: Tier): readonly Policy[] => {
@@ -31,7 +33,7 @@ export function viewOf(cluster: Cluster, unknownPods: UnknownPods = 'allow'): Vi
     known.set(key, found);
     return found;
   };
-  const owners = addressOwners(cluster);
+  const owners = addressOwners(cluster, node);
   return { cluster, owners, unknownPodOf: unknownPodFinder(cluster, owners, unknownPods), policiesOn };
 }
 

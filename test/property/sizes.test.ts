@@ -37,7 +37,7 @@ async function check(objects: readonly object[]): Promise<void> {
   const evaluate = evaluator(cluster);
   for (const policy of cluster.policies.values()) {
     for (const flow of flowsAt(policy)) {
-      const wrong = wrongStation(cluster, rulesets, flow, evaluate(flow));
+      const wrong = wrongStation(cluster, rulesets, flow, () => evaluate(flow));
       if (wrong !== undefined) throw new Error(`${JSON.stringify(flow)}: ${wrong}`);
     }
   }

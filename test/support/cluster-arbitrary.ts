@@ -91,7 +91,10 @@ const containerPort: fc.Arbitrary<ContainerPort> = fc.record({
   port: fc.constantFrom(...PORTS),
 });
 
-/** Most pods have an address of their own; some share one, as when an address is given out again. */
+/**
+ * Most pods have an address of their own; some share one, as when an address is given out again, and some claim one that
+ * belongs to another node.
+ */
 export const podArbitrary = (namespace: string, name: string, host: number): fc.Arbitrary<Pod> =>
   fc
     .record({

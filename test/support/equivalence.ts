@@ -2,7 +2,8 @@
 
 import { compile } from '../../src/compiler/compile.ts';
 import { type Address, cidrContains, familyOf, parseCidr } from '../../src/model/address.ts';
-import { addressOwners, type Cluster, type Pod } from '../../src/model/cluster.ts';
+import { addressOwners } from '../../src/model/addressowners.ts';
+import type { Cluster, Pod } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
@@ -30,13 +31,13 @@ export interface Station {
 
 export function checkSituation({ cluster, unknownPods, flows }: Situation, tally: Tally): void {
   const evaluate = evaluator(cluster, unknownPods);
+  const names = [...cluster.nodes.keys()];
+  const onNode = new Map(names.map(node => [node, evaluator(cluster, unknownPods, node)]));
   const rulesets = compileAll(cluster, unknownPods);
   for (const flow of flows) {
-    const expected = evaluate(flow);
-    count(expected, tally);
-    const wrong = wrongStation(cluster, rulesets, flow, expected);
-    if (wrong !== undefined)
-      throw new Error(`${JSON.stringify(flow)}: ${wrong}\nexpected ${JSON.stringify(expected, null, 1)}`);
+    count(evaluate(flow), tally);
+    const wrong = wrongStation(cluster, rulesets, flow, node => onNode.get(node)!(flow));
+    if (wrong !== undefined) throw new Error(`${JSON.stringify(flow)}: ${wrong}`);
   }
 }
 
@@ -45,29 +46,29 @@ export function compileAll(cluster: Cluster, unknownPods: UnknownPods): Map<stri
   return new Map([...cluster.nodes.keys()].map(node => [node, compile(cluster, node, unknownPods)]));
 }
 
-/** Says at which hook the kernel would do otherwise, or undefined. */
+/** Says at which hook the kernel would do otherwise than what is expected as a node sees it, or undefined. */
 export function wrongStation(
   cluster: Cluster,
   rulesets: ReadonlyMap<string, Ruleset>,
   flow: Flow,
-  expected: FlowVerdict,
+  expectedOn: (node: string) => FlowVerdict,
 ): string | undefined {
-  for (const station of stationsOf(cluster, flow)) {
+  for (const station of [...cluster.nodes.keys()].flatMap(node => stationsOn(node, cluster, flow))) {
     const { node, hook, egress, ingress } = station;
+    const expected = expectedOn(node);
     const traced = trace(rulesets.get(node)!, familyOf(flow.from), hook, packet(flow), 'new');
     const denied =
       (egress && expected.egress.verdict === 'deny') || (ingress && expected.ingress.verdict === 'deny');
-    if ((traced.verdict === 'drop') !== denied) {
-      return `${node} ${hook} would ${traced.verdict}: ${JSON.stringify(traced.hits)}`;
-    }
+    if ((traced.verdict === 'drop') !== denied)
+      return `${node} ${hook} would ${traced.verdict}: ${JSON.stringify(traced.hits)}\nexpected ${JSON.stringify(expected, null, 1)}`;
   }
   return undefined;
 }
 
-/** The hooks that a packet passes from its source to its destination (design.md §3). */
-export function stationsOf(cluster: Cluster, { from, to, viaService }: Flow): Station[] {
+/** The hooks of a node that a packet passes on its way from its source to its destination, as the node sees it. */
+function stationsOn(node: string, cluster: Cluster, { from, to, viaService }: Flow): Station[] {
   if (from === to && !viaService) return []; // Never leaves its pod.
-  const owners = addressOwners(cluster);
+  const owners = addressOwners(cluster, node);
   const [source, destination] = [placeOf(cluster, owners, from), placeOf(cluster, owners, to)];
   const stations: Station[] = [];
   const local = source?.node === destination?.node;
@@ -79,7 +80,7 @@ export function stationsOf(cluster: Cluster, { from, to, viaService }: Flow): St
     const hook = destination.isPod ? 'forward' : 'input';
     stations.push({ node: destination.node, hook, egress: false, ingress: destination.isPod });
   }
-  return stations.filter(({ node }) => cluster.nodes.has(node));
+  return stations.filter(station => station.node === node);
 }
 
 /** Where packets from and to an address are routed; a pod's network holds addresses of pods that are not known. */

@@ -139,6 +139,7 @@ test('the agent reaches the world only through what it is given', () => {
 test('the reference loads the model and itself, file by file, and nothing of what it judges', () => {
   expect(loadedBy('semantics/evaluate.ts')).toEqual([
     'model/address.ts',
+    'model/addressowners.ts',
     'model/assert.ts',
     'model/cluster.ts',
     'model/failclosed.ts',

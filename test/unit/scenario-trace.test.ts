@@ -16,7 +16,7 @@ function misenforced(scenario: Scenario, moment: Moment): string[] {
   const judge = evaluator(cluster, scenario.unknownPods);
   const rulesets = compileAll(cluster, scenario.unknownPods);
   return moment.expectations.flatMap(({ text, flow, verdict }) => {
-    const wrong = wrongStation(cluster, rulesets, flow, judge(flow));
+    const wrong = wrongStation(cluster, rulesets, flow, () => judge(flow));
     return wrong === undefined ? [] : [failure(scenario, moment, text, verdict, wrong)];
   });
 }

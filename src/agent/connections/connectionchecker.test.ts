@@ -19,7 +19,7 @@ test('a connection is denied where the reference denies it at an end that this n
       const ruleset = compile(cluster, 'n1', unknownPods);
       const own = new Set(cluster.nodes.get('n1')!.addresses);
       const checker = new ConnectionChecker(ruleset, own);
-      const evaluate = evaluator(cluster);
+      const evaluate = evaluator(cluster, undefined, 'n1');
       for (const flow of [...flows, ...flows]) {
         const enforced = enforcedDirections(ruleset, own, flow);
         const verdict = evaluate(flow);

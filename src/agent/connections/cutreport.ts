@@ -1,7 +1,8 @@
 /** The line of the log about connections that were cut. */
 import type { Address } from '../../model/address.ts';
 import { familyOf } from '../../model/address.ts';
-import { type Cluster, isSelectable, ownsAddressOver, type Pod } from '../../model/cluster.ts';
+import { ownerOf } from '../../model/addressowners.ts';
+import type { Cluster, Pod } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { Connection } from '../../nft/conntrack.ts';
 import { flowText } from '../../semantics/flowtext.ts';
@@ -22,15 +23,9 @@ export function cutText(cut: number, denied: readonly Connection[], cluster: Clu
 }
 
 /** Of a few addresses: a map of all would be made for each line. */
-function ownersOf({ pods }: Cluster, addresses: ReadonlySet<Address>): ReadonlyMap<Address, Pod> {
-  const owners = new Map<Address, Pod>();
-  for (const pod of pods.values())
-    for (const address of pod.addresses) {
-      if (!addresses.has(address) || !isSelectable(pod)) continue;
-      const other = owners.get(address);
-      if (other === undefined || ownsAddressOver(pod, other)) owners.set(address, pod);
-    }
-  return owners;
+function ownersOf(cluster: Cluster, addresses: ReadonlySet<Address>): ReadonlyMap<Address, Pod> {
+  const owners = [...addresses].map(address => [address, ownerOf(cluster, address)] as const);
+  return new Map(owners.filter((entry): entry is [Address, Pod] => entry[1] !== undefined));
 }
 
 /** `shop/web -> shop/db:5432/TCP`: addresses where no pod owns them. */

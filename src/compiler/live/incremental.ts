@@ -60,7 +60,7 @@ export class Incremental {
     this.#node = node;
     this.#unknownPods = unknownPods;
     this.#attachedPods = podLinks === 'ours' ? new LiveAttachedPods(this.#state, node) : undefined;
-    this.#podIndex = new PodIndex(this.#state);
+    this.#podIndex = new PodIndex(this.#state, node);
     this.#groups = new LiveGroups(this.#state, this.#podIndex);
     this.#classes = new LiveClasses(this.#groups);
     this.#podMaps = this.#makePodMaps();
@@ -84,6 +84,7 @@ export class Incremental {
     for (const key of marked.pod) {
       for (const other of this.#podIndex.update(key, this.cluster.pods.get(key))) pods.add(other);
     }
+    if (marked.node.size > 0) for (const key of this.#podIndex.updateNodes()) pods.add(key);
     for (const name of marked.namespace)
       for (const { pod } of this.#podIndex.inNamespace(name)) pods.add(pod.key);
     for (const key of pods) this.#groups.refreshPod(key);

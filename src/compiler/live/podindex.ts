@@ -1,13 +1,12 @@
 /** The cluster, indexed so that a selector finds its pods without a look at all of them. */
 import type { Address } from '../../model/address.ts';
+import { addressOwners, ownsAddressOver } from '../../model/addressowners.ts';
 import {
-  addressOwners,
   type Cluster,
   isSelectable,
   type Namespace,
   type Node,
   namespaceOf,
-  ownsAddressOver,
   type Pod,
   type PodKey,
 } from '../../model/cluster.ts';
@@ -43,13 +42,18 @@ export class PodIndex {
   readonly #nodes = new Map<string, Set<IndexedPod>>();
   /** Everyone who reports an address. */
   readonly #claims = new MultiMap<Address, Pod>();
+  /** Those that more than one has reported at a time. */
+  readonly #shared = new Set<Address>();
+  readonly #node: string;
 
-  constructor(cluster: Cluster) {
+  /** As `node` sees who owns which address. */
+  constructor(cluster: Cluster, node: string) {
     this.#cluster = cluster;
-    const owners = addressOwners(cluster);
+    this.#node = node;
+    const owners = addressOwners(cluster, node);
     for (const pod of cluster.pods.values()) {
       if (!isSelectable(pod)) continue;
-      for (const address of pod.addresses) this.#claims.add(address, pod);
+      for (const address of pod.addresses) this.#claim(address, pod);
       this.#enter(residentOf(pod, address => owners.get(address) === pod));
     }
   }
@@ -65,11 +69,23 @@ export class PodIndex {
     }
     for (const address of after?.addresses ?? []) {
       for (const { key: other } of this.#claims.get(address)) changed.add(other);
-      this.#claims.add(address, after!);
+      this.#claim(address, after!);
     }
     this.#leave(key);
     if (after !== undefined) this.#enter(this.#indexedPod(after));
     for (const other of changed) if (other !== key) this.#renew(other);
+    return changed;
+  }
+
+  /** Takes in which networks the nodes have now; answers the pods that may own other addresses by it. */
+  updateNodes(): Set<PodKey> {
+    const changed = new Set<PodKey>();
+    for (const address of this.#shared) {
+      const claims = [...this.#claims.get(address)];
+      if (claims.length < 2) this.#shared.delete(address);
+      else for (const { key } of claims) changed.add(key);
+    }
+    for (const key of changed) this.#renew(key);
     return changed;
   }
 
@@ -106,9 +122,17 @@ export class PodIndex {
     for (const node of this.#cluster.nodes.values()) if (matchesLabels(selector, node.labels)) yield node;
   }
 
+  #claim(address: Address, pod: Pod): void {
+    for (const _ of this.#claims.get(address)) this.#shared.add(address);
+    this.#claims.add(address, pod);
+  }
+
   #indexedPod(pod: Pod): IndexedPod {
+    const standpoint = { nodes: this.#cluster.nodes, node: this.#node };
     const owns = (address: Address) =>
-      [...this.#claims.get(address)].every(other => other === pod || ownsAddressOver(pod, other));
+      [...this.#claims.get(address)].every(
+        other => other === pod || ownsAddressOver(pod, other, address, standpoint),
+      );
     return residentOf(pod, owns);
   }
 

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { nodeEvent, podEvent } from '../../test/support/shop.ts';
+import type { Address } from './address.ts';
+import { addressOwners, contestedAddresses, ownerOf } from './addressowners.ts';
+import { type ClusterEvent, ClusterState, type Pod, type PodKey } from './cluster.ts';
+
+const AT = '10.1.0.1' as Address;
+
+/** Two nodes; the networks of the first hold the address, where they are said. */
+function cluster(networks: 'known' | 'unknown', ...pods: ClusterEvent[]): ClusterState {
+  const state = new ClusterState();
+  for (const name of ['n1', 'n2']) {
+    const { value } = nodeEvent(name, []) as Extract<ClusterEvent, { type: 'node' }>;
+    const podCidrs = networks === 'known' ? [`10.${name.slice(1)}.0.0/16`] : [];
+    state.apply({ type: 'node', key: name, value: { ...value!, podCidrs } });
+  }
+  for (const pod of pods) state.apply(pod);
+  return state;
+}
+
+function pod(key: PodKey, node: string, createdAt: string): ClusterEvent {
+  const { value } = podEvent(key, node, [AT]) as { value: Pod };
+  return { type: 'pod', key, value: { ...value, createdAt } };
+}
+
+const own = pod('shop/db', 'n1', '2026-01-01T00:00:00Z');
+const claim = pod('evil/liar', 'n2', '2026-01-02T00:00:00Z');
+const successor = pod('shop/later', 'n1', '2026-01-03T00:00:00Z');
+
+describe('an address that pods of two nodes report belongs', () => {
+  test.each<[string, ClusterState, string | undefined, PodKey]>([
+    ['on a node to its own pod', cluster('unknown', own, claim), 'n1', 'shop/db'],
+    ['on each node to its own', cluster('known', own, claim), 'n2', 'evil/liar'],
+    ['elsewhere to the pod of the node that has the network', cluster('known', claim, own), 'n3', 'shop/db'],
+    ['to it also where nobody is asked', cluster('known', own, claim), undefined, 'shop/db'],
+    ['to the younger where no network tells', cluster('unknown', own, claim), undefined, 'evil/liar'],
+    ['to the younger of the pods of one node', cluster('known', own, successor, claim), 'n1', 'shop/later'],
+  ])('%s', (_, state, node, expected) => {
+    expect(addressOwners(state, node).get(AT)?.key).toBe(expected);
+    if (node === undefined) expect(ownerOf(state, AT)?.key).toBe(expected);
+  });
+});
+
+test('contested is what pods of several nodes report, and not what one node gives out again', () => {
+  const keys = (state: ClusterState) =>
+    contestedAddresses(state, 'n1').map(({ address, pods }) => [address, ...pods.map(({ key }) => key)]);
+  expect(keys(cluster('known', own, successor))).toEqual([]);
+  expect(keys(cluster('known', claim, own))).toEqual([[AT, 'shop/db', 'evil/liar']]);
+});
