@@ -26,6 +26,7 @@ export const CHECK_NAMES = [
   'foreign-enforcer',
   'start-gate',
   'unknown-pods',
+  'address-owners',
   'last-event',
 ] as const;
 

@@ -16,6 +16,7 @@ import type { Host, Ours } from './facts.ts';
 import { health } from './health.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
 import { kernelFeatures } from './kernelcheck.ts';
+import { addressOwnersKnown } from './ownerchecks.ts';
 import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
 
 const NOW = 1_000_000_000;
@@ -286,6 +287,12 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
   ['start-gate: lost', () => startGate({ ...GATED, gate: { kind: 'lost', why: 'ENOENT' } }), 'warn'],
   ['unknown-pods: open', () => unknownPods(NO_GATE, OURS), 'ok'],
   ['unknown-pods: denied', () => unknownPods(GATED, OURS), 'ok'],
+  ['address-owners: agreed on', () => addressOwnersKnown(OURS), 'ok'],
+  [
+    'address-owners: reported twice',
+    () => addressOwnersKnown(ours({ contested: ['10.0.0.1: a/b on n1, and not c/d on n2'] })),
+    'warn',
+  ],
   ['unknown-pods: to be denied nobody knows where', () => unknownPods(GATED, ours({ podCidrs: [] })), 'warn'],
 ];
 

@@ -28,6 +28,8 @@ export interface Ours {
   readonly podAddresses: readonly Address[];
   /** Names of the pods that run on this node. */
   readonly podNames: readonly string[];
+  /** Addresses that pods of several nodes report: `10.0.0.1: shop/db on n1, and not evil/liar on n2`. */
+  readonly contested?: readonly string[];
   /** Absent where another plugin attaches the pods. */
   readonly attached?: Attached;
 }

@@ -11,6 +11,7 @@ import { type Check, isReady } from './check.ts';
 import type { Host, Ours } from './facts.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
 import { type KernelFacts, kernelFeatures, NO_SHORTFALLS } from './kernelcheck.ts';
+import { addressOwnersKnown } from './ownerchecks.ts';
 import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
 
 export interface Health {
@@ -44,6 +45,7 @@ export function health(
     foreignEnforcer(host, ours),
     startGate(starts),
     unknownPods(starts, ours),
+    addressOwnersKnown(ours),
     lastEvent(work, nowMs),
   ];
   return { ready: isReady(checks), checks };

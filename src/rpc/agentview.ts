@@ -5,7 +5,8 @@ import type { Host, Ours } from '../health/facts.ts';
 import { type Health, health } from '../health/health.ts';
 import { type KernelFacts, NO_SHORTFALLS } from '../health/kernelcheck.ts';
 import { NO_GATE, type PodStarts } from '../health/startchecks.ts';
-import { namespaceOf, type PodKey } from '../model/cluster.ts';
+import { type ContestedAddress, contestedAddresses } from '../model/addressowners.ts';
+import { namespaceOf, type Pod, type PodKey } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { comparePolicies, policyLabel } from '../model/policy.ts';
 import type { CniParts } from '../network/cni/cni.ts';
@@ -39,6 +40,7 @@ export function agentView({
 }: AgentParts): AgentView {
   const host = rarely(readHost);
   const { network } = pods ?? {};
+  const own = rarely(async () => ours(keeper));
   const attached = rarely(async () => network && { attached: await network.facts() });
   return {
     identity,
@@ -47,7 +49,7 @@ export function agentView({
       health(
         keeper.status(),
         await host(),
-        { ...ours(keeper), ...(await attached()) },
+        { ...(await own()), ...(await attached()) },
         Date.now(),
         starts(),
         kernel,
@@ -76,7 +78,13 @@ function ours(keeper: StatusKeeper): Ours {
     podCidrs: podCidrsOf(nodes.get(node)),
     podAddresses: keeper.localAddresses(),
     podNames: [...pods.values()].filter(pod => pod.node === node).map(({ name }) => name),
+    contested: contestedAddresses(keeper.cluster, node).map(contestedText),
   };
+}
+
+function contestedText({ address, pods: [owner, ...others] }: ContestedAddress): string {
+  const text = ({ key, node }: Pod) => `${key} on ${node || 'no node'}`;
+  return `${address}: ${text(owner!)}, and not ${others.map(text).join(' or ')}`;
 }
 
 /** In order of precedence within their tiers. */
