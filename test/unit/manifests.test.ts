@@ -52,6 +52,15 @@ describe('daemonset/', () => {
     ]);
   });
 
+  test('the heap has its part of the memory that the agent may take, and room beside it', () => {
+    const { env, resources } = container();
+    const options = env.find(({ name }) => name === 'NODE_OPTIONS')?.value ?? '';
+    const heap = Number(/--max-old-space-size=(\d+)/.exec(options)?.[1]);
+    const limit = Number(/^(\d+)Mi$/.exec(resources.limits.memory)?.[1]);
+    expect(heap).toBeGreaterThanOrEqual(300);
+    expect(limit - heap).toBeGreaterThanOrEqual(100);
+  });
+
   test('the role reads, and writes nothing but events', () => {
     const { rules } = find('ClusterRole') as { rules: { resources: string[]; verbs: string[] }[] };
     const writes = rules.filter(({ verbs }) => verbs.some(verb => !['list', 'watch'].includes(verb)));
@@ -113,6 +122,8 @@ describe('daemonset/overlays/pod-network', () => {
 interface PodSpec {
   readonly containers: readonly {
     readonly image: string;
+    readonly env: readonly { readonly name: string; readonly value?: string }[];
+    readonly resources: { readonly limits: { readonly memory: string } };
     readonly securityContext: unknown;
     readonly volumeMounts: unknown;
   }[];

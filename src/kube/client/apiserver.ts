@@ -1,5 +1,6 @@
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
 import type { Access, LoadAccess } from './access.ts';
 import type { Api, Creator, Patcher, Query } from './api.ts';
 import { ApiError, reasonOf, statusError } from './apierror.ts';
@@ -10,15 +11,21 @@ const http: typeof import('node:http') = require('node:http');
 const https: typeof import('node:https') = require('node:https');
 
 export interface Patience {
+  /** Until the server has accepted a connection. */
+  readonly connectMs: number;
   /** For the first byte of an answer. */
   readonly answerMs: number;
   /** For the next byte. The server sends a bookmark about once a minute, so a silent watch is a dead one. */
   readonly silenceMs: number;
 }
 
-const PATIENCE: Patience = { answerMs: 30_000, silenceMs: 150_000 };
-/** A peer that vanished without a word is found after this long and ten more seconds of probes. */
-const KEEP_ALIVE_MS = 15_000;
+const PATIENCE: Patience = { connectMs: 4_000, answerMs: 30_000, silenceMs: 150_000 };
+/**
+ * A peer that vanished without a word is found by probes of TCP, which cost neither end a request: the first after this
+ * much silence, and 11 s after the last sign of life the connection is cut. Another one that nobody accepts is given up
+ * in as short a time, so that 20 s after the peer vanished its source is known to be lost.
+ */
+const PROBES = { firstMs: 5_000, intervalMs: 2_000, count: 3 };
 
 interface Session {
   readonly access: Access;
@@ -114,7 +121,7 @@ export class ApiServer implements Api, Creator, Patcher {
   }
 
   #answer({ access, agent }: Session, { path, query, signal, change }: Question) {
-    const { answerMs, silenceMs } = this.#patience;
+    const { connectMs, answerMs, silenceMs } = this.#patience;
     const url = `${access.server}${path}?${new URLSearchParams(query)}`;
     const { method, type, body } = { method: 'GET', ...change };
     const headers = {
@@ -125,6 +132,7 @@ export class ApiServer implements Api, Creator, Patcher {
     };
     return new Promise<IncomingMessage>((resolve, reject) => {
       const request = send(url, { method, agent, headers, signal, timeout: answerMs });
+      request.on('socket', socket => watchSocket(socket, connectMs));
       request.on('timeout', () => request.destroy(new Error(`no answer within ${answerMs / 1000} s`)));
       request.on('error', cause =>
         reject(new ApiError('unreachable', `${access.server}: ${reasonOf(cause)}`, { cause })),
@@ -139,6 +147,24 @@ export class ApiServer implements Api, Creator, Patcher {
   }
 }
 
+/** Cuts the socket when it is not connected in time, or when nobody is at its other end any more. */
+function watchSocket(socket: Socket, connectMs: number): void {
+  if (!socket.connecting) return; // One that is used again has it all.
+  const late = setTimeout(
+    () => socket.destroy(new Error(`not connected within ${connectMs / 1000} s`)),
+    connectMs,
+  );
+  const connected = () => {
+    clearTimeout(late);
+    (socket.setKeepAlive as KeepAlive).call(socket, true, PROBES.firstMs, PROBES.intervalMs, PROBES.count);
+  };
+  socket.once('connect', connected);
+  socket.once('close', () => clearTimeout(late));
+}
+
+/** Node 24.16 takes the interval and the number of probes too; its types do not say so yet. */
+type KeepAlive = (enable: boolean, firstMs: number, intervalMs: number, count: number) => void;
+
 function send(url: string, options: RequestOptions): ClientRequest {
   return url.startsWith('https:') ? https.request(url, options) : http.request(url, options);
 }
@@ -146,7 +172,7 @@ function send(url: string, options: RequestOptions): ClientRequest {
 function makeAgent({ server, proxy, ca, cert, key, servername, rejectUnauthorized }: Access): Agent {
   const options = {
     keepAlive: true,
-    keepAliveMsecs: KEEP_ALIVE_MS,
+    keepAliveMsecs: PROBES.firstMs,
     ...(proxy !== undefined && { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } }),
   };
   if (!server.startsWith('https:')) return new http.Agent(options);
