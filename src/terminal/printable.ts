@@ -17,7 +17,12 @@ export function printable(text: string): string {
 
 /** JSON that reads back as the same value, and whose text a terminal may show. */
 export function printableJson(value: unknown): string {
-  return JSON.stringify(value).replace(UNPRINTABLE, character =>
+  return printableJsonText(JSON.stringify(value));
+}
+
+/** The same for a value that is JSON already, in one line. */
+export function printableJsonText(json: string): string {
+  return json.replace(UNPRINTABLE, character =>
     Array.from({ length: character.length }, (_, at) => unit(character.charCodeAt(at))).join(''),
   );
 }
