@@ -1,8 +1,7 @@
 import type { UnknownPods } from '../model/podcidrs.ts';
-import { type Problem, problemText } from '../model/problem.ts';
-import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-import { type OutputOptions, writeJsonLines, writeLines, writeNote } from '../terminal/output.ts';
+import { type OutputOptions, writeJsonLines, writeLines } from '../terminal/output.ts';
+import { noteProblems } from '../terminal/problems.ts';
 import { answer, explain } from './answers.ts';
 import { answerLine, answerObject, explanationLines } from './explaintext.ts';
 import { readQuestions } from './questions.ts';
@@ -30,10 +29,4 @@ export async function explainCommand(
   if (answers.some(each => 'error' in each)) process.exitCode = 1;
   if (options.output === 'json') writeJsonLines(answers.map(answerObject));
   else writeLines(only === undefined ? answers.map(answerLine) : explanationLines(explain(judged, only)));
-}
-
-/** Answers are made from what could be read; problems come first, and never on standard output. */
-export function noteProblems(problems: readonly Problem[]): void {
-  for (const problem of problems.filter(({ severity }) => severity === 'error'))
-    writeNote(`${pc.yellow('note')}: ${problemText(problem)}`);
 }

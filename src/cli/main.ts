@@ -171,7 +171,12 @@ function program(): Command {
       ).conflicts(['keep', 'remove']),
     )
     .addOption(new Option('--remove', 'remove what an earlier --keep left').conflicts('keep'))
-    .action(async options => (await import('../demo/demo.ts')).demoCommand(options));
+    .action(async options => {
+      const { explainCommand } = await import('./explain.ts');
+      const explain = (from: string, to: string, manifests: string) =>
+        explainCommand(from, to, { manifests, output: 'text' });
+      await (await import('../demo/demo.ts')).demoCommand(options, explain);
+    });
 
   sluice
     .command('status')

@@ -3,10 +3,10 @@
  * manifests, agents, kernels, packets.
  */
 
-import { explainCommand, noteProblems } from '../cli/explain.ts';
 import { policyLabel } from '../model/policy.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
+import { noteProblems } from '../terminal/problems.ts';
 import { socketOf } from './agents.ts';
 import type { Try } from './board.ts';
 import { EDITS, type Edit } from './edits.ts';
@@ -25,20 +25,22 @@ export interface DemoOptions {
   readonly again?: boolean;
 }
 
-export async function demoCommand({
-  keep = false,
-  remove = false,
-  again = false,
-}: DemoOptions): Promise<void> {
+/** Answers why of one connection of a folder of manifests, for a person: the command itself. */
+export type Explain = (from: string, to: string, manifests: string) => Promise<void>;
+
+export async function demoCommand(
+  { keep = false, remove = false, again = false }: DemoOptions,
+  explain: Explain,
+): Promise<void> {
   if (process.getuid?.() !== 0) throw new CommandError('the demo makes network namespaces: run it as root');
   const running = runningDemo();
   if (running !== undefined) throw new CommandError(`a demo is running already (process ${running})`);
   if (again) return tryAgain();
   if (remove) line(removeStage() ? 'removed the demo' : 'no demo is running');
-  else await playDemo(keep);
+  else await playDemo(keep, explain);
 }
 
-async function playDemo(keep: boolean): Promise<void> {
+async function playDemo(keep: boolean, explain: Explain): Promise<void> {
   heading('A shop on two nodes');
   const saved = saveEdits();
   if (removeStage()) line(pc.dim('removed what an earlier demo left running'));
@@ -50,7 +52,7 @@ async function playDemo(keep: boolean): Promise<void> {
   const edited = await showEdit(stage, EDITS[0]!, before);
   const relabelled = await showEdit(stage, EDITS[1]!, edited);
   showKernel(stage);
-  await showExplain();
+  await showExplain(explain);
   stage.close();
   finish(stage, [before, edited, relabelled], keep);
 }
@@ -122,9 +124,9 @@ function showKernel(stage: Stage): void {
     for (const part of wrap(text)) line(renderNft(part));
 }
 
-async function showExplain(): Promise<void> {
+async function showExplain(explain: Explain): Promise<void> {
   heading('And why: sluice explain guest/visitor shop/db:5432');
-  await explainCommand('guest/visitor', 'shop/db:5432', { manifests: MANIFESTS, output: 'text' });
+  await explain('guest/visitor', 'shop/db:5432', MANIFESTS);
 }
 
 function finish(stage: Stage, boards: readonly Outcomes[], keep: boolean): void {

@@ -8,7 +8,7 @@ import { files, folderOf, imports, loadedBy, ownImports, SRC } from '../support/
 const MAY_IMPORT: Record<string, readonly string[]> = {
   model: [],
   async: [],
-  terminal: [],
+  terminal: ['model'],
   semantics: ['model'],
   nft: ['model'],
   compiler: ['model', 'nft'],
@@ -67,7 +67,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'netlink',
     'lab',
     'rpc',
-    'cli',
   ],
   cli: [
     'async',
