@@ -65,6 +65,23 @@ test('PolicyHold keeps every namespaced policy while the namespaces cannot be re
   expect(it.pass([])).toEqual([GONE]);
 });
 
+test('PolicyHold holds the isolation of a deleted policy, and not what it allowed', () => {
+  const rules: Policy['ingress'] = [{ path: 'ingress[0]', action: 'accept', peers: 'any', ports: 'any' }];
+  const policy = { name: 'shop/web', ingress: rules } as Policy;
+  const isolated = { ...GONE, value: { ...policy, ingress: [] } };
+  for (const until of ['namespaces can be read', 'the last pod is gone']) {
+    const it = hold(pod('a'));
+    it.pass([{ ...GONE, value: policy } as ClusterEvent]);
+    if (until === 'namespaces can be read') it.setKnowsNamespaces(false);
+    else it.setActive('shop', false);
+    expect(it.pass([GONE])).toEqual([isolated]);
+    expect(it.pass([])).toEqual([]); // said once
+    it.setKnowsNamespaces(true);
+    it.setActive('shop', true);
+    expect(it.pass([])).toEqual([GONE]);
+  }
+});
+
 test('PolicyHold forgets a deletion when the policy comes back', () => {
   const it = hold(pod('a'));
   it.setActive('shop', false);
