@@ -2,7 +2,7 @@
 
 import { type AttributeWriter, readAttributes, readU32 } from '../wire/attributes.ts';
 import { NLM_F } from '../wire/constants.ts';
-import type { Conversation, Write } from '../wire/conversation.ts';
+import type { Conversation, Line, Write } from '../wire/conversation.ts';
 import { Interrupted } from '../wire/dumpreader.ts';
 import { errnoName } from '../wire/errno.ts';
 import type { EventLoopYield } from '../wire/eventloopyield.ts';
@@ -33,9 +33,11 @@ export class Gone extends Interrupted {}
 
 export class Exchange {
   readonly #conversation: Conversation;
+  readonly #line: Line;
 
   constructor(conversation: Conversation) {
     this.#conversation = conversation;
+    this.#line = conversation.line;
   }
 
   /** The number of the next message. */
@@ -84,21 +86,20 @@ export class Exchange {
 
   /** What was answered is all there when the send is done, and an acknowledgement is the last of it. */
   #answers(batch: Batch): Answers {
-    const conversation = this.#conversation;
-    let length = conversation.receive();
-    if (length > 0 && isAcknowledgement(conversation.words, batch.acknowledged)) return ACCEPTED;
+    const line = this.#line;
+    let length = line.receive();
+    if (length > 0 && isAcknowledgement(line.words, batch.acknowledged)) return ACCEPTED;
     const answers: Answers = { acknowledged: false, errors: [], generation: undefined, overrun: false };
-    for (; length !== NOTHING; length = conversation.receive()) {
+    for (; length !== NOTHING; length = line.receive()) {
       if (length === OVERRUN) answers.overrun = true;
-      else if (isAcknowledgement(conversation.words, batch.acknowledged))
-        return { ...answers, acknowledged: true };
+      else if (isAcknowledgement(line.words, batch.acknowledged)) return { ...answers, acknowledged: true };
       else this.#note(answers, batch, length);
     }
     return answers;
   }
 
   #note(answers: Answers, batch: Batch, length: number): void {
-    for (const message of readMessages(this.#conversation.received, length))
+    for (const message of readMessages(this.#line.received, length))
       if (batch.holds(message.sequence)) note(answers, message); // else left over from before
   }
 }

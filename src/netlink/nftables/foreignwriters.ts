@@ -17,7 +17,7 @@ export class ForeignWriters {
   /** As it was when we last looked at the clock. */
   #quiet = false;
   /** When we last learned of a change that was not ours; before we looked, nobody knows. */
-  #strangerAt = performance.now();
+  #foreignAt = performance.now();
 
   constructor(forMs: number, read: () => Generation) {
     this.#forMs = forMs;
@@ -26,7 +26,7 @@ export class ForeignWriters {
 
   isQuiet(): boolean {
     if (!this.#fresh) this.look();
-    if (!this.#quiet) this.#quiet = performance.now() - this.#strangerAt >= this.#forMs;
+    if (!this.#quiet) this.#quiet = performance.now() - this.#foreignAt >= this.#forMs;
     return this.#quiet;
   }
 
@@ -38,7 +38,7 @@ export class ForeignWriters {
   /** The generation as it is now. */
   look(): Generation {
     const generation = this.#read();
-    if (generation !== this.#generation) this.#noteStranger();
+    if (generation !== this.#generation) this.#noteForeign();
     if (!this.#fresh) this.#age();
     this.#generation = generation;
     return generation;
@@ -49,8 +49,8 @@ export class ForeignWriters {
     this.#generation = generation;
   }
 
-  #noteStranger(): void {
-    this.#strangerAt = performance.now();
+  #noteForeign(): void {
+    this.#foreignAt = performance.now();
     this.#quiet = false;
   }
 

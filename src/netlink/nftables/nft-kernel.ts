@@ -17,7 +17,7 @@ import { probe, refuseIfUnfit, unusable } from './probe.ts';
 import { readRuleset } from './read-ruleset.ts';
 
 export interface NftKernelOptions {
-  /** How long nobody else must have written before a brief batch is sent on the event loop itself. */
+  /** How long nobody else must have written before a small batch is sent on the event loop itself. */
   readonly quietMs?: number;
   /** Do without these, like a kernel that lacks them. */
   readonly without?: readonly MissingFeature[];
@@ -48,21 +48,21 @@ class NftKernel implements Kernel {
   readonly missingFeatures: readonly MissingFeature[];
   readonly #conversation: Conversation;
   readonly #exchange: Exchange;
-  readonly #quiet: ForeignWriters;
+  readonly #writers: ForeignWriters;
   readonly #ownership: Ownership;
   readonly #committer: Committer;
 
   constructor(socket: NetlinkSocket, { quietMs, without, podLinks }: Required<NftKernelOptions>) {
     this.#conversation = new Conversation(socket);
     this.#exchange = new Exchange(this.#conversation);
-    this.#quiet = new ForeignWriters(quietMs, () => this.#exchange.generation());
+    this.#writers = new ForeignWriters(quietMs, () => this.#exchange.generation());
     try {
       this.missingFeatures = [...new Set([...probe(this.#exchange), ...without])];
-      const lacks = (shortfall: MissingFeature) => this.missingFeatures.includes(shortfall);
+      const lacks = (feature: MissingFeature) => this.missingFeatures.includes(feature);
       this.#ownership = new Ownership(this.#exchange, lacks(NO_OWNERS) ? 0 : OWNED);
       this.#committer = new Committer(
         this.#exchange,
-        this.#quiet,
+        this.#writers,
         this.#ownership,
         lacks(NO_ACK_AT_END) ? 'last' : 'end',
       );
@@ -78,7 +78,7 @@ class NftKernel implements Kernel {
   }
 
   generation(): Promise<Generation> {
-    return this.#inTurn(async () => this.#quiet.look());
+    return this.#inTurn(async () => this.#writers.look());
   }
 
   owner(): Promise<Owner> {
@@ -107,9 +107,9 @@ class NftKernel implements Kernel {
   #dump(): Promise<Snapshot> {
     const slices = new EventLoopYield();
     return untilWhole(async () => {
-      const generation = this.#quiet.look();
+      const generation = this.#writers.look();
       const reader = await readRuleset(this.#exchange, slices);
-      if (this.#quiet.look() !== generation) throw new Interrupted('changed while it was read');
+      if (this.#writers.look() !== generation) throw new Interrupted('changed while it was read');
       this.#ownership.saw(reader.flags());
       return { ruleset: reader.ruleset(), generation };
     });

@@ -9,10 +9,10 @@ const MAX_ELEMENTS = 64;
  * not intervals, for which it sorts the whole set; not whole sets or chains, which may be big.
  */
 export function isSmall(ops: readonly Op[]): boolean {
-  return ops.length <= MAX_OPS && ops.every(isBriefOp);
+  return ops.length <= MAX_OPS && ops.every(isSmallOp);
 }
 
-function isBriefOp(op: Op): boolean {
+function isSmallOp(op: Op): boolean {
   switch (op.op) {
     case 'addElements':
       return op.elements.length <= MAX_ELEMENTS && !op.set.interval && !op.set.verdicts;

@@ -3,19 +3,8 @@ import { type Address, addressFromBytes, type Cidr, networkOf, parseAddress } fr
 import { NFPROTO } from '../nftables/constants.ts';
 import { readAttributes, readHex, readString, type Span } from '../wire/attributes.ts';
 import type { Message } from '../wire/messages.ts';
-import {
-  type DeviceName,
-  IFA,
-  IFF_RUNNING,
-  IFF_UP,
-  IFLA,
-  IFLA_INFO,
-  type Mac,
-  type Route,
-  RT_TABLE_MAIN,
-  RTA,
-  RTN,
-} from './rtnetlink.ts';
+import { IFA, IFF_RUNNING, IFF_UP, IFLA, IFLA_INFO, RT_TABLE_MAIN, RTA, RTN } from './constants.ts';
+import type { DeviceName, Mac, Route } from './rtnetlink.ts';
 
 export interface Link {
   readonly index: number;

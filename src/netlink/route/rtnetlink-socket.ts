@@ -5,7 +5,7 @@ import { errnoName } from '../wire/errno.ts';
 import type { Message } from '../wire/messages.ts';
 import { readReply } from '../wire/replies.ts';
 import { NetlinkSocket, SocketError } from '../wire/socket.ts';
-import { NETLINK_ROUTE } from './rtnetlink.ts';
+import { NETLINK_ROUTE } from './constants.ts';
 
 /** A message that the kernel refused; those before it and behind it in the same send were taken. */
 export class RtnetlinkError extends Error {

@@ -14,50 +14,25 @@ import { NFPROTO } from '../nftables/constants.ts';
 import type { AttributeWriter } from '../wire/attributes.ts';
 import { NLM_F } from '../wire/constants.ts';
 import { endMessage, MESSAGE_HEADER } from '../wire/messages.ts';
-
-export const NETLINK_ROUTE = 0;
-
-/** RTM_*. */
-export const RTM = {
-  NEWLINK: 16,
-  DELLINK: 17,
-  GETLINK: 18,
-  NEWADDR: 20,
-  GETADDR: 22,
-  NEWROUTE: 24,
-  DELROUTE: 25,
-  GETROUTE: 26,
-  NEWNEIGH: 28,
-} as const;
-
-export const IFLA = {
-  ADDRESS: 1,
-  IFNAME: 3,
-  MTU: 4,
-  LINKINFO: 18,
-  IFALIAS: 20,
-  AF_SPEC: 26,
-  GROUP: 27,
-  NET_NS_FD: 28,
-  EXT_MASK: 29,
-} as const;
-export const IFLA_INFO = { KIND: 1, DATA: 2 } as const;
-const VETH_INFO_PEER = 1;
-const IFLA_INET6_ADDR_GEN_MODE = 8;
-const IN6_ADDR_GEN_MODE_NONE = 1;
-const RTEXT_FILTER_SKIP_STATS = 8;
-export const IFF_UP = 1;
-export const IFF_RUNNING = 0x40;
-export const IFA = { ADDRESS: 1, LOCAL: 2 } as const;
-const IFA_F_NODAD = 2;
-export const RTA = { DST: 1, OIF: 4, GATEWAY: 5, PRIORITY: 6, PREFSRC: 7, TABLE: 15 } as const;
-const NDA = { DST: 1, LLADDR: 2 } as const;
-const NUD_PERMANENT = 0x80;
-/** rtm_table, rtm_type, rtm_scope, rtm_flags. */
-export const RT_TABLE_MAIN = 254;
-export const RTN = { UNICAST: 1, LOCAL: 2, UNREACHABLE: 7 } as const;
-const RT_SCOPE = { UNIVERSE: 0, LINK: 253 } as const;
-const RTNH_F_ONLINK = 4;
+import {
+  IFA,
+  IFA_F_NODAD,
+  IFF_UP,
+  IFLA,
+  IFLA_INET6_ADDR_GEN_MODE,
+  IFLA_INFO,
+  IN6_ADDR_GEN_MODE_NONE,
+  NDA,
+  NUD_PERMANENT,
+  RT_SCOPE,
+  RT_TABLE_MAIN,
+  RTA,
+  RTEXT_FILTER_SKIP_STATS,
+  RTM,
+  RTN,
+  RTNH_F_ONLINK,
+  VETH_INFO_PEER,
+} from './constants.ts';
 
 /** `sl` and thirteen letters at most: IFNAMSIZ is 16, with the zero. */
 export type DeviceName = string;
@@ -114,7 +89,7 @@ export type Existing = 'refuse' | 'replace';
 
 const FLAGS: Record<Existing, number> = {
   refuse: NLM_F.CREATE | NLM_F.EXCL,
-  replace: NLM_F.CREATE | 0x100, // NLM_F_REPLACE
+  replace: NLM_F.CREATE | NLM_F.REPLACE,
 };
 
 export function writeNewVeth(to: AttributeWriter, sequence: number, pair: VethPair): void {

@@ -35,7 +35,8 @@ const MOST_ATTEMPTS = 10;
 const ENOBUFS = 105;
 
 export class Conversation {
-  readonly #line: Line;
+  /** For those who send what they have written, and read the answers, by themselves: `send`. */
+  readonly line: Line;
   readonly #writer = new AttributeWriter();
   #next = 0;
   /** Ends with what was last asked for. */
@@ -44,7 +45,7 @@ export class Conversation {
   #closed = false;
 
   constructor(line: Line) {
-    this.#line = line;
+    this.line = line;
   }
 
   /** The number of the next message. */
@@ -70,45 +71,32 @@ export class Conversation {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    void this.#turn.then(() => this.#line.close());
+    void this.#turn.then(() => this.line.close());
   }
 
   /** Sends all of them at once. Throws SocketError (ENOBUFS) where answers were lost; those that came were visited. */
   async ask(writes: readonly Write[], visit: VisitAnswer): Promise<void> {
     const first = this.#write(writes);
-    await this.#line.sendAsync(this.#writer.buffer, this.#writer.length);
+    await this.line.sendAsync(this.#writer.buffer, this.#writer.length);
     this.#answers(first, writes.length, visit);
   }
 
   /** The same on the event loop: for what takes microseconds, and waits for nobody. */
   askSync(writes: readonly Write[], visit: VisitAnswer): void {
     const first = this.#write(writes);
-    this.#line.send(this.#writer.memory, this.#writer.length);
+    this.line.send(this.#writer.memory, this.#writer.length);
     this.#answers(first, writes.length, visit);
   }
 
-  /** Sends `count` messages that were written before, from `nextSequence` on; answers are for `receive`. */
+  /** Sends `count` messages that were written before, from `nextSequence` on; the answers are then on `line`. */
   async send(bytes: Buffer, length: number, count: number): Promise<void> {
     this.#take(count);
-    await this.#line.sendAsync(bytes, length);
+    await this.line.sendAsync(bytes, length);
   }
 
   sendSync(memory: Memory, length: number, count: number): void {
     this.#take(count);
-    this.#line.send(memory, length);
-  }
-
-  /** Takes one datagram into `received`: its length, NOTHING or OVERRUN. */
-  receive(): number {
-    return this.#line.receive();
-  }
-
-  get received(): Buffer {
-    return this.#line.received;
-  }
-
-  get words(): Uint32Array {
-    return this.#line.words;
+    this.line.send(memory, length);
   }
 
   /**
@@ -117,9 +105,9 @@ export class Conversation {
    */
   async dump(write: Write, visit: (message: Message) => void, waits: Waits, slices = new EventLoopYield()) {
     const reader = new DumpReader(this.#write([write]), visit);
-    await this.#line.sendAsync(this.#writer.buffer, this.#writer.length);
-    const receive = async () => (waits === 'thread' ? this.#line.receiveAsync() : this.#line.receive());
-    while (!reader.take(this.#line.received, await receive()))
+    await this.line.sendAsync(this.#writer.buffer, this.#writer.length);
+    const receive = async () => (waits === 'thread' ? this.line.receiveAsync() : this.line.receive());
+    while (!reader.take(this.line.received, await receive()))
       if (waits === 'event loop' && slices.over) await slices.rest();
   }
 
@@ -133,7 +121,7 @@ export class Conversation {
   /** Reads all that is there, whatever `visit` throws: the next answers are to be those of the next question. */
   #answers(first: number, count: number, visit: VisitAnswer): void {
     let fault: unknown;
-    for (let length = this.#line.receive(); length !== NOTHING; length = this.#line.receive()) {
+    for (let length = this.line.receive(); length !== NOTHING; length = this.line.receive()) {
       if (length === OVERRUN) fault ??= new SocketError('recv', ENOBUFS);
       else fault = this.#answersIn(length, first, count, visit) ?? fault;
     }
@@ -142,7 +130,7 @@ export class Conversation {
 
   #answersIn(length: number, first: number, count: number, visit: VisitAnswer): unknown {
     try {
-      for (const message of readMessages(this.#line.received, length)) {
+      for (const message of readMessages(this.line.received, length)) {
         const index = (message.sequence - first) >>> 0;
         if (index < count) visit(message, index); // else left over from before
       }
