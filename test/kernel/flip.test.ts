@@ -45,14 +45,18 @@ interface Opening {
   readonly subject?: LabelSelector;
   readonly peers?: 'any' | readonly Peer[];
   readonly port?: number;
+  /** Further ports, as first and last. */
+  readonly ranges?: readonly (readonly [number, number])[];
 }
 
 /** t is open to that, and to nothing else. */
 function opens(
   name: string,
-  { subject = labelled({ name: 't' }), peers = 'any', port = PORT }: Opening,
+  { subject = labelled({ name: 't' }), peers = 'any', port = PORT, ranges = [] }: Opening,
 ): ClusterEvent {
-  const ports = [{ kind: 'range', protocol: 'UDP', first: port, last: port }] as const;
+  const ports = [[port, port] as const, ...ranges].map(
+    ([first, last]) => ({ kind: 'range', protocol: 'UDP', first, last }) as const,
+  );
   const value: Policy = {
     id: `NetworkPolicy probe/${name}`,
     kind: 'NetworkPolicy',
@@ -75,6 +79,17 @@ const fromNetworks = (...addresses: readonly string[]): Peer[] => [
   ...Array.from({ length: 200 }, (_, n) => network(parseCidr(`192.0.${n}.0/31`)!)),
   ...Array.from({ length: 200 }, (_, n) => network(parseCidr(`fd01::${n.toString(16)}:0/127`)!)),
 ];
+
+/** So many that they are looked up in an interval map. */
+const MANY_RANGES = Array.from({ length: 20 }, (_, n) => [3000 + 100 * n, 3080 + 100 * n] as const);
+
+/** So many that the policy has a chain of its own. */
+const MANY_PORTS = Array.from({ length: 300 }, (_, n) => [10_000 + 2 * n, 10_000 + 2 * n] as const);
+
+const allBut = (key: string, value: string): Peer => ({
+  kind: 'pods',
+  selector: pods({ requirements: [{ key, operator: 'NotIn', values: [value] }] }),
+});
 
 interface Flip {
   /** What makes each of the two states out of the other. */
@@ -114,6 +129,38 @@ const FLIPPING: Record<string, Flip> = {
     states: [
       [opens('p', { peers: fromNetworks(...HOSTS.x) })],
       [opens('p', { peers: fromNetworks(...HOSTS.y) })],
+    ],
+    flows: bothFamilies('x', PORT, 'y', PORT),
+  },
+  'many ranges of ports are replaced': {
+    states: [
+      [opens('p', { ranges: [[1000, 1200], ...MANY_RANGES], port: 1 })],
+      [opens('p', { ranges: [[2200, 2400], ...MANY_RANGES], port: 1 })],
+    ],
+    flows: bothFamilies('x', 1111, 'x', PORT),
+  },
+  'ranges that were few become many': {
+    states: [
+      [opens('p', { ranges: [[1000, 1200]], port: 1, peers: [fromPods({ name: 'x' })] })],
+      [opens('p', { ranges: [[2200, 2400], ...MANY_RANGES], port: 1, peers: [fromPods({ name: 'x' })] })],
+    ],
+    flows: bothFamilies('x', 1111, 'x', PORT),
+  },
+  'a large policy names another port': {
+    states: [
+      [opens('p', { ranges: MANY_PORTS, port: 1111 })],
+      [opens('p', { ranges: MANY_PORTS, port: PORT })],
+    ],
+    flows: bothFamilies('x', 1111, 'x', PORT),
+  },
+  'a policy means all but another pod': {
+    states: [[opens('p', { peers: [allBut('name', 'y')] })], [opens('p', { peers: [allBut('name', 'x')] })]],
+    flows: bothFamilies('x', PORT, 'y', PORT),
+  },
+  'two pods change places among those who are not meant': {
+    states: [
+      [opens('p', { peers: [allBut('role', 'out')] }), podEvent('x'), podEvent('y', { role: 'out' })],
+      [podEvent('x', { role: 'out' }), podEvent('y')],
     ],
     flows: bothFamilies('x', PORT, 'y', PORT),
   },
