@@ -33,8 +33,8 @@ export async function serve(
     const path = cniSocketOf(socket);
     await attempt(log, `sluice-cni is not answered: cannot serve on ${path}`, async () => {
       const { answerCni } = await import('../network/cni/cni.ts');
-      const hindrances = async () => whyNotReady((await view.health()).checks);
-      const server = await serveCni(path, request => answerCni(view.pods, request, hindrances));
+      const unavailable = async () => whyNotReady((await view.health()).checks);
+      const server = await serveCni(path, request => answerCni(view.pods, request, unavailable));
       closers.push(() => server.close());
     });
   }

@@ -16,9 +16,9 @@ export interface Snapshot {
 /**
  * Who may change our tables now:
  *
- *     us         both stand and are ours: nobody else can change them or take them away
+ *     us         both exist and are ours: nobody else can change them or take them away
  *     another    one of them is somebody else's: whatever we commit is refused (EPERM)
- *     nobody     one is missing, or stands without an owner
+ *     nobody     one is missing, or exists without an owner
  *     everybody  this kernel knows no owners whose tables outlive them
  */
 export type Owner = 'us' | 'another' | 'nobody' | 'everybody';

@@ -177,7 +177,7 @@ export function protocolPortVmap(family: Family, set: string): Expr[] {
   ];
 }
 
-/** `th dport vmap @map`; the protocol was matched before, or anything may stand where its port would. */
+/** `th dport vmap @map`; the protocol was matched before, or anything may be where its port would. */
 export function destinationPortVmap(set: string): Expr[] {
   return [loadDestinationPort(FIRST), { kind: 'lookup', set, sreg: FIRST, vmap: true, invert: false }];
 }

@@ -1,5 +1,5 @@
 /**
- * nftables as data: what stands, or should stand, in our tables. Knows nothing of Kubernetes and nothing of
+ * nftables as data: the actual or the desired state of our tables. Knows nothing of Kubernetes and nothing of
  * bytes on a socket. Expressions are the kernel's own, so that a trace executes what the kernel executes.
  */
 import type { Family } from '../model/address.ts';
@@ -8,7 +8,7 @@ export type { Family };
 
 export const TABLE_NAME = 'sluice';
 
-/** What stands in `ip sluice` and `ip6 sluice`. A family without a table has no entry. */
+/** The content of `ip sluice` and `ip6 sluice`. A family without a table has no entry. */
 export interface Ruleset {
   readonly tables: ReadonlyMap<Family, Table>;
 }
@@ -93,7 +93,7 @@ export type Verdict =
 /** 32-bit registers 0..15 as `NFT_REG32_00 + n`; a 16-byte value takes four, from a multiple of four. */
 export type Register = number;
 
-/** Lower-case hexadecimal bytes in the order in which they stand in the register. */
+/** Lower-case hexadecimal bytes in the order in which the register has them. */
 export type Hex = string;
 
 /**

@@ -135,7 +135,7 @@ function tables(promise: PromiseOf): void {
     expect(await standing(kernel)).toEqual(ruleset({ ip6: { sets: [], chains: [chain('c')] } }));
   });
 
-  promise('delTable of a table that does not stand is refused with ENOENT', async kernel => {
+  promise('delTable of a table that does not exist is refused with ENOENT', async kernel => {
     await refused(kernel, 'ENOENT', [{ op: 'delTable', family: 'ip' }], 0);
   });
 
@@ -145,7 +145,7 @@ function tables(promise: PromiseOf): void {
     expect(await standing(kernel)).toEqual(ruleset({ ip: { sets: [], chains: [chain('new')] } }));
   });
 
-  promise('anything in a table that does not stand is refused with ENOENT', async kernel => {
+  promise('anything in a table that does not exist is refused with ENOENT', async kernel => {
     await refused(kernel, 'ENOENT', [addChain('c')], 0);
     await refused(kernel, 'ENOENT', [addSet(PEERS)], 0);
     await refused(kernel, 'ENOENT', [addRule('c', [verdict('accept')])], 0);
@@ -221,7 +221,7 @@ function chainsAndRules(promise: PromiseOf): void {
     },
   );
 
-  promise('delChain and flushChain of a chain that does not stand are refused with ENOENT', async kernel => {
+  promise('delChain and flushChain of a chain that does not exist are refused with ENOENT', async kernel => {
     await kernel.commit([addTable()]);
     await refused(kernel, 'ENOENT', [delChain('c')], 0);
     await refused(kernel, 'ENOENT', [flushChain('c')], 0);
@@ -372,7 +372,7 @@ function sets(promise: PromiseOf): void {
     await kernel.commit([flushChain('c'), delSet('peers')]);
   });
 
-  promise('delSet of a set that does not stand is refused with ENOENT', async kernel => {
+  promise('delSet of a set that does not exist is refused with ENOENT', async kernel => {
     await kernel.commit([addTable()]);
     await refused(kernel, 'ENOENT', [delSet('peers')], 0);
   });
@@ -482,14 +482,14 @@ function elements(promise: PromiseOf): void {
     expect(await elementsOf(kernel, 'peers')).toEqual(new Map([['10.0.0.1', { comment: 'new' }]]));
   });
 
-  promise('delElements of an element that does not stand is refused with ENOENT', async kernel => {
+  promise('delElements of an element that does not exist is refused with ENOENT', async kernel => {
     await kernel.commit([addTable(), addSet(PEERS), addElements(PEERS, ['10.0.0.1'])]);
     await refused(kernel, 'ENOENT', [delElements(PEERS, ['10.0.0.2'])], 0);
     await refused(kernel, 'ENOENT', [delElements(PEERS, ['10.0.0.1', '10.0.0.1'])], 0);
     await refused(kernel, 'ENOENT', [delElements(PODS, ['10.0.0.1'])], 0);
   });
 
-  promise('elements of a set that does not stand are refused with ENOENT', async kernel => {
+  promise('elements of a set that does not exist are refused with ENOENT', async kernel => {
     await kernel.commit([addTable()]);
     await refused(kernel, 'ENOENT', [addElements(PEERS, ['10.0.0.1'])], 0);
   });

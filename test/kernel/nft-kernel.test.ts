@@ -189,11 +189,11 @@ test('a change like one before is refused as clearly as the first, and harms non
   const first = await kernel.commit(make('ip'));
   expect(await kernel.commit([add('ip', '10.0.0.1')])).toBe(first + 1);
   expect(await kernel.commit([add('ip', '10.0.0.2')])).toBe(first + 2);
-  expect(await kernel.commit([add('ip', '10.0.0.2')]), 'it stands already').toBe(first + 2);
+  expect(await kernel.commit([add('ip', '10.0.0.2')]), 'it exists already').toBe(first + 2);
   expect(await kernel.commit([del('ip', '10.0.0.1')])).toBe(first + 3);
   await expect(kernel.commit([del('ip', '10.0.0.3')])).rejects.toMatchObject({
     code: 'ENOENT',
-    message: 'ENOENT: delete element 10.0.0.3 from ip sluice peers: it does not stand; nothing was changed',
+    message: 'ENOENT: delete element 10.0.0.3 from ip sluice peers: it does not exist; nothing was changed',
   });
   netns.exec('nft', ['add', 'table', 'ip', 'other']);
   await expect(kernel.commit([del('ip', '10.0.0.2')], first + 3)).rejects.toMatchObject({ code: 'ERESTART' });
@@ -215,7 +215,7 @@ test('a flush of empty chains tells the generation that stands, with a change be
   expect(await kernel.commit(flushes)).toBe(first);
   expect(await kernel.generation()).toBe(first);
   expect(await kernel.commit([...flushes, add('ip', '10.0.0.1')])).toBe(first + 1);
-  expect(await kernel.commit([...flushes, add('ip', '10.0.0.1')]), 'it stands already').toBe(first + 1);
+  expect(await kernel.commit([...flushes, add('ip', '10.0.0.1')]), 'it exists already').toBe(first + 1);
 });
 
 test('ten thousand refused elements are one error, and the next commit goes in', async () => {
@@ -234,7 +234,7 @@ test('the names in an error are those of the element that was refused', async ()
   const keys = Array.from({ length: 10_000 }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
   const missing = del('ip', '10.0.3.232', ...keys.slice(2000));
   await expect(kernel.commit([missing])).rejects.toThrow(
-    'ENOENT: delete element 10.0.7.208 from ip sluice peers: it does not stand',
+    'ENOENT: delete element 10.0.7.208 from ip sluice peers: it does not exist',
   );
 });
 

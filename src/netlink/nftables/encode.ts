@@ -112,7 +112,7 @@ export class BatchEncoder {
   }
 }
 
-// What stands already is refused (EEXIST): a plan that makes it again was made from something else than what stands.
+// What exists already is refused (EEXIST): a plan that makes it again was made from something else than what stands.
 const NEW = NLM_F.CREATE | NLM_F.EXCL;
 
 type AddElements = Extract<Op, { op: 'addElements' }>;

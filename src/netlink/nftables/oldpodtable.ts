@@ -18,7 +18,7 @@ import { Exchange, Gone, type Request } from './exchange.ts';
 
 export const OLD_POD_TABLE = 'sluice-pods';
 
-/** Its maps from protocol and port to address and port; empty ones where it does not stand. */
+/** Its maps from protocol and port to address and port; empty ones where it does not exist. */
 export function readOldHostPorts(): Promise<ReadonlyMap<Family, NftSet>> {
   return asking(async exchange => {
     const maps = new Map<Family, NftSet>();

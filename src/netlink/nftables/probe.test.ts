@@ -90,7 +90,7 @@ describe('refuseIfUnfit()', () => {
     },
   );
 
-  test('asks only about the families whose table does not stand', () => {
+  test('asks only about the families whose table does not exist', () => {
     const ip6Only = new Kernel({}, ({ nfproto, type }) =>
       nfproto === NFPROTO_IPV4 && type !== NLMSG.BATCH_BEGIN ? EINVAL : 0,
     );

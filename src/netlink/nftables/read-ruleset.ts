@@ -29,7 +29,7 @@ export function readTable(exchange: Exchange, family: Family, reader: RulesetRea
   return message !== undefined;
 }
 
-/** Undefined where it does not stand. */
+/** Undefined where it does not exist. */
 export function getTable(exchange: Exchange, family: Family): Message | undefined {
   return exchange.get({
     type: MSG.GETTABLE,

@@ -49,10 +49,10 @@ function reason(code: string, op: Op | undefined): string {
       return 'still in use';
     case 'ENOENT':
       return op?.op === 'addRule' || op?.op === 'addElements'
-        ? 'it names something that does not stand'
-        : 'it does not stand';
+        ? 'it refers to something that does not exist'
+        : 'it does not exist';
     case 'EEXIST':
-      return op?.op === 'addElements' ? 'it stands with another value' : 'it stands already';
+      return op?.op === 'addElements' ? 'it exists with another value' : 'it exists already';
     case 'ENFILE':
       return 'the set is full';
     case 'EFBIG':

@@ -84,7 +84,7 @@ export interface Neighbour {
   readonly mac: Mac;
 }
 
-/** Whether what stands already is refused (EEXIST) or replaced. */
+/** Whether what exists already is refused (EEXIST) or replaced. */
 export type Existing = 'refuse' | 'replace';
 
 const FLAGS: Record<Existing, number> = {

@@ -6,7 +6,7 @@ import type { DeviceName } from '../../netlink/route/rtnetlink.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
 import { type Attachment, deviceName, type Endpoint, type Owner, podLabel } from './attachment.ts';
 
-/** Policy's say about pods that come and go. */
+/** How policy admits pods that come and go. */
 export interface Admission {
   /**
    * Until the pod's rules are in force, and nothing is left of who had its addresses before. Throws NetworkError where
@@ -19,7 +19,7 @@ export interface Admission {
   withdraw(id: string): void;
 }
 
-/** Whose interface it is, and what else the runtime tells of the pod. */
+/** Whose interface it is, and what else the runtime reports of the pod. */
 export interface PodIdentity extends Owner {
   readonly labels?: Labels;
   readonly uid?: string;

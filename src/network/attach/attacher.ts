@@ -52,7 +52,7 @@ export class Attacher {
   readonly #reserved = new Set<Address>();
   readonly #last = new Map<Family, Address>();
 
-  /** `claimed` are not to be given out, whatever the kernel says: they are of pods that are known to live. */
+  /** `claimed` are not to be given out, whatever the kernel holds: they are of pods that are known to live. */
   constructor(links: NodeLinks, helper: NamespaceHelper, claimed: () => readonly Address[] = () => []) {
     this.#links = links;
     this.#helper = helper;

@@ -4,7 +4,7 @@ import type { DeviceName } from '../../netlink/route/rtnetlink.ts';
 import { type Attachment, podLabel } from './attachment.ts';
 
 export interface Knowledge {
-  /** Pods of this node that may have an interface, as the cluster tells; absent while it cannot be asked. */
+  /** Pods of this node that may have an interface, as the cluster has them; absent while it cannot be read. */
   readonly pods?: ReadonlySet<PodKey>;
   /** Devices that are being made or taken away at this moment. */
   readonly busy: ReadonlySet<DeviceName>;
@@ -20,7 +20,7 @@ export interface Garbage {
   readonly reason: string;
 }
 
-/** A pod may be gone from the API for a moment before its sandbox is, and be here a moment before it is told. */
+/** A pod may be gone from the API for a moment before its sandbox is, and be here a moment before it is reported. */
 export const GRACE_MS = 60_000;
 
 /** What has looked dead for long enough, and what looks dead now. */

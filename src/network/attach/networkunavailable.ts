@@ -1,4 +1,4 @@
-/** Follows what keeps the node from taking further pods, and tells when that changes. */
+/** Follows what keeps the node from taking further pods, and reports when that changes. */
 import type { NetworkError } from '../error.ts';
 
 /** Looks at most this often: each look reads the kernel's routes. */
@@ -6,19 +6,19 @@ const SOON_MS = 50;
 
 export class NetworkUnavailableWatch {
   readonly #find: () => Promise<NetworkError | undefined>;
-  readonly #tell: (unavailable: NetworkError | undefined) => void;
-  /** Absent until it was told for the first time: what an agent before us said may be wrong by now. */
-  #told: { readonly text: string | undefined } | undefined;
+  readonly #report: (unavailable: NetworkError | undefined) => void;
+  /** Absent until the first report: what an agent before us reported may be wrong by now. */
+  #reported: { readonly text: string | undefined } | undefined;
   #turn: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
   /** `find` must not throw. */
   constructor(
     find: () => Promise<NetworkError | undefined>,
-    tell: (unavailable: NetworkError | undefined) => void,
+    report: (unavailable: NetworkError | undefined) => void,
   ) {
     this.#find = find;
-    this.#tell = tell;
+    this.#report = report;
   }
 
   /** An address was given out, or came back: looks soon, once for many. */
@@ -35,8 +35,8 @@ export class NetworkUnavailableWatch {
 
   async #lookNow(): Promise<void> {
     const found = await this.#find();
-    if (this.#told !== undefined && this.#told.text === found?.message) return;
-    this.#told = { text: found?.message };
-    this.#tell(found);
+    if (this.#reported !== undefined && this.#reported.text === found?.message) return;
+    this.#reported = { text: found?.message };
+    this.#report(found);
   }
 }

@@ -43,7 +43,7 @@ export interface PodNetworkOptions {
   readonly cluster: () => Cluster;
   /** The pods of this node that may have an interface; undefined while the cluster cannot be asked. */
   readonly livingPods: () => ReadonlySet<PodKey> | undefined;
-  /** The addresses that pods of this node have, as far as anybody tells: the kernel may have lost one. */
+  /** The addresses that pods of this node have, as far as anybody reports: the kernel may have lost one. */
   readonly claimed?: () => readonly Address[];
   /** Why no rules are in force yet, without which no pod is attached; undefined where they are. */
   readonly unprogrammed?: () => NetworkError | undefined;
@@ -92,7 +92,7 @@ export class PodNetwork {
     this.#becomeReady = resolve;
   }
 
-  /** Tells policy of the pods that are attached already, and collects from time to time. Never throws. */
+  /** Reports to policy the pods that are attached already, and collects from time to time. Never throws. */
   async start(): Promise<void> {
     await this.#trying('pods that were attached before are not known', () => this.#adopt());
     void this.#trying('the first pod waits for longer', () => this.helper.ready());
@@ -312,7 +312,7 @@ export class PodNetwork {
     }
   }
 
-  /** The kernel takes an interface away with its pod's namespace, and tells nobody. */
+  /** The kernel takes an interface away with its pod's namespace, and notifies nobody. */
   async #forgetGone(devices: readonly DeviceName[]): Promise<void> {
     for (const device of devices)
       await this.#inTurn.run(device, async () => {

@@ -48,7 +48,7 @@ export interface NodeEnd {
   readonly sources: readonly Address[];
 }
 
-/** The routes are what says that the addresses are given out: with `refuse` no two pods can get the same one. */
+/** The routes record that the addresses are given out: with `refuse` no two pods can get the same one. */
 export function nodeSteps(end: NodeEnd, existing: Existing): Step[] {
   const { owner, index, podMac, addresses } = end;
   return [

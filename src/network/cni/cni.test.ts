@@ -23,9 +23,9 @@ function refusing(code: 'exhausted' | 'unavailable' | 'conflict' | 'invalid'): C
 async function answer(
   change: Partial<typeof REQUEST>,
   parts: CniParts | undefined = refusing('exhausted'),
-  hindrances: readonly NetworkUnavailable[] = [],
+  unavailable: readonly NetworkUnavailable[] = [],
 ) {
-  const { output, failed } = await answerCni(parts, { ...REQUEST, ...change }, async () => hindrances);
+  const { output, failed } = await answerCni(parts, { ...REQUEST, ...change }, async () => unavailable);
   return { failed, ...(output === '' ? {} : JSON.parse(output)) };
 }
 
@@ -86,8 +86,8 @@ test('GC without a list, or with none, takes what we know to be dead, and not al
 });
 
 describe('STATUS', () => {
-  const status = (hindrances: readonly NetworkUnavailable[]) =>
-    answer({ command: 'STATUS' }, { admission }, hindrances);
+  const status = (unavailable: readonly NetworkUnavailable[]) =>
+    answer({ command: 'STATUS' }, { admission }, unavailable);
 
   test('is silent while nothing is in the way', async () => {
     expect(await status([])).toEqual({ failed: false });

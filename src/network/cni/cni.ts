@@ -64,13 +64,13 @@ const CUTS_OFF: ReadonlySet<string> = new Set(['ip-forward', 'ip6-forward', 'con
 export async function answerCni(
   parts: CniParts | undefined,
   request: CniRequest,
-  hindrances: () => Promise<readonly NetworkUnavailable[]>,
+  unavailable: () => Promise<readonly NetworkUnavailable[]>,
 ): Promise<CniAnswer> {
   let cniVersion = VERSIONS.at(-1)!;
   try {
     const config = parseConfig(request.config);
     cniVersion = config.cniVersion;
-    const result = await perform(parts, request, config, hindrances);
+    const result = await perform(parts, request, config, unavailable);
     return { output: result === undefined ? '' : JSON.stringify({ cniVersion, ...result }), failed: false };
   } catch (error) {
     return { output: JSON.stringify({ cniVersion, ...errorResult(error as Error) }), failed: true };
@@ -87,7 +87,7 @@ async function perform(
   parts: CniParts | undefined,
   request: CniRequest,
   config: Config,
-  hindrances: () => Promise<readonly NetworkUnavailable[]>,
+  unavailable: () => Promise<readonly NetworkUnavailable[]>,
 ): Promise<object | undefined> {
   switch (request.command) {
     case 'ADD':
@@ -103,7 +103,7 @@ async function perform(
       return undefined;
     case 'STATUS':
       required(parts, CODE.notAvailable);
-      requireReady(await hindrances());
+      requireReady(await unavailable());
       return undefined;
     default:
       throw new CniError(
@@ -170,9 +170,9 @@ async function remove(parts: CniParts | undefined, request: CniRequest) {
 async function check({ network }: CniParts, request: CniRequest, result: PreviousResult | undefined) {
   if (network === undefined) return;
   const { addresses, device } = await network.check(endpointOf(request));
-  const told = result === undefined ? addresses : addressesOf(result);
-  if (told.join() !== addresses.join())
-    throw new NetworkError('conflict', `${device} has ${addresses.join(', ')}, not ${told.join(', ')}`);
+  const earlier = result === undefined ? addresses : addressesOf(result);
+  if (earlier.join() !== addresses.join())
+    throw new NetworkError('conflict', `${device} has ${addresses.join(', ')}, not ${earlier.join(', ')}`);
 }
 
 /** A runtime that gives no list names nobody as dead: then the dead are those that we know of. */
@@ -189,12 +189,12 @@ async function collect({ network }: CniParts, config: Config): Promise<void> {
   await network?.collectAllBut(endpoints);
 }
 
-function requireReady(hindrances: readonly NetworkUnavailable[]): void {
-  if (hindrances.length === 0) return;
-  const code = hindrances.some(({ name }) => CUTS_OFF.has(name))
+function requireReady(unavailable: readonly NetworkUnavailable[]): void {
+  if (unavailable.length === 0) return;
+  const code = unavailable.some(({ name }) => CUTS_OFF.has(name))
     ? CODE.limitedConnectivity
     : CODE.notAvailable;
-  throw new CniError(code, hindrances.map(({ name, reason }) => `${name}: ${reason}`).join('; '));
+  throw new CniError(code, unavailable.map(({ name, reason }) => `${name}: ${reason}`).join('; '));
 }
 
 function requireNetwork(parts: CniParts | undefined): PodNetwork {

@@ -51,7 +51,7 @@ export const CODE = {
 export const VERSIONS = ['1.0.0', '1.1.0'];
 const LARGEST_CONFIG = 512 * 1024;
 
-/** What is told to the runtime: one of its codes, and a sentence. */
+/** What the runtime is answered: one of its codes, and a sentence. */
 export class CniError extends Error {
   override readonly name = 'CniError';
   readonly code: number;
@@ -97,7 +97,7 @@ export function podOf({ args }: CniRequest): PodKey {
   );
 }
 
-/** Empty where the runtime does not tell. */
+/** Empty where the runtime does not report them. */
 export function uidOf({ args }: CniRequest): string {
   return argumentsIn(args).get('K8S_POD_UID') ?? '';
 }
@@ -154,7 +154,7 @@ export function previousResultOf({ prevResult }: Config): PreviousResult | undef
   return prevResult;
 }
 
-/** Those inside the sandbox, where the result tells which that are. */
+/** Those inside the sandbox, where the result shows which those are. */
 export function addressesOf(result: PreviousResult): Address[] {
   return inConfig(() => {
     const { ips = [], interfaces = [] } = result;

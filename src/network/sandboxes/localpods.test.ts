@@ -24,20 +24,20 @@ function pod(key: PodKey, uid: string, addresses: readonly string[], more: Parti
   };
 }
 
-const told = (value: Pod): ClusterEvent => ({ type: 'pod', key: value.key, value });
+const reported = (value: Pod): ClusterEvent => ({ type: 'pod', key: value.key, value });
 
 function sandbox(key: PodKey, uid: string, addresses: readonly string[], id = `${key} ${uid}`): Sandbox {
   return { id, key, uid, labels: { app: 'new' }, addresses: addresses.map(address), ownNetwork: true };
 }
 
-/** What the engine knows after all that is said. */
+/** What the engine knows after all that is published. */
 class World {
   readonly pods = new LocalPods('n1', () => NOW);
   readonly state = new ClusterState();
-  said = 0;
+  published = 0;
 
   hear(events: readonly ClusterEvent[]): this {
-    this.said += events.length;
+    this.published += events.length;
     for (const event of events) this.state.apply(event);
     return this;
   }
@@ -53,18 +53,18 @@ function world(...events: ClusterEvent[]): World {
 }
 
 test('a pod that the API server tells without an address has the one of its sandbox', () => {
-  const w = world(told(pod('shop/web', 'u1', [])));
+  const w = world(reported(pod('shop/web', 'u1', [])));
   w.hear(w.pods.started(sandbox('shop/web', 'u1', ['10.0.0.1', 'fd00::1'])));
   expect(w.state.pods.get('shop/web')).toEqual(pod('shop/web', 'u1', ['10.0.0.1', 'fd00::1']));
 });
 
-test('what the API server says later replaces all but the addresses, and no news is said', () => {
-  const w = world(told(pod('shop/web', 'u1', [])));
+test('what the API server says later replaces all but the addresses, and no news is published', () => {
+  const w = world(reported(pod('shop/web', 'u1', [])));
   w.hear(w.pods.started(sandbox('shop/web', 'u1', ['10.0.0.1'])));
-  const before = w.said;
-  w.hear(w.pods.merge([told(pod('shop/web', 'u1', ['10.0.0.1']))]));
-  expect(w.said).toBe(before);
-  w.hear(w.pods.merge([told(pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'other' } }))]));
+  const before = w.published;
+  w.hear(w.pods.merge([reported(pod('shop/web', 'u1', ['10.0.0.1']))]));
+  expect(w.published).toBe(before);
+  w.hear(w.pods.merge([reported(pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'other' } }))]));
   expect(w.state.pods.get('shop/web')?.labels).toEqual({ app: 'other' });
 });
 
@@ -79,19 +79,19 @@ test('a pod that only the runtime knows has its labels, no named ports, and is t
 });
 
 test('a successor by the same name is taken for another pod, until the API server tells of it', () => {
-  const w = world(told(pod('shop/db-0', 'old', ['10.0.0.1'])));
+  const w = world(reported(pod('shop/db-0', 'old', ['10.0.0.1'])));
   w.hear(w.pods.started(sandbox('shop/db-0', 'new', ['10.0.0.2'])));
   expect(w.state.pods.get('shop/db-0')).toMatchObject({
     uid: 'new',
     labels: { app: 'new' },
     addresses: ['10.0.0.2'],
   });
-  w.hear(w.pods.merge([told(pod('shop/db-0', 'new', []))]));
+  w.hear(w.pods.merge([reported(pod('shop/db-0', 'new', []))]));
   expect(w.state.pods.get('shop/db-0')).toEqual(pod('shop/db-0', 'new', ['10.0.0.2']));
 });
 
 test('a pod whose sandbox was made anew has the new address, whatever the API server still says', () => {
-  const w = world(told(pod('shop/web', 'u1', ['10.0.0.1'])));
+  const w = world(reported(pod('shop/web', 'u1', ['10.0.0.1'])));
   w.hear(w.pods.started(sandbox('shop/web', 'u1', ['10.0.0.1'], 'first')));
   w.hear(w.pods.started(sandbox('shop/web', 'u1', ['10.0.0.2'], 'second')));
   w.hear(w.pods.stopped('first'));
@@ -99,18 +99,18 @@ test('a pod whose sandbox was made anew has the new address, whatever the API se
 });
 
 test('an address that ended with its sandbox is nobody’s, and never the dead pod’s again', () => {
-  const w = world(told(pod('shop/web', 'u1', ['10.0.0.1'])));
+  const w = world(reported(pod('shop/web', 'u1', ['10.0.0.1'])));
   w.hear(w.pods.started(sandbox('shop/web', 'u1', ['10.0.0.1'])));
   w.hear(w.pods.stopped('shop/web u1'));
   expect(w.addresses('shop/web')).toEqual([]);
-  w.hear(w.pods.merge([told(pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'dying' } }))]));
+  w.hear(w.pods.merge([reported(pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'dying' } }))]));
   expect(w.addresses('shop/web')).toEqual([]);
-  w.hear(w.pods.merge([told(pod('shop/web', 'u2', ['10.0.0.1']))]));
+  w.hear(w.pods.merge([reported(pod('shop/web', 'u2', ['10.0.0.1']))]));
   expect(w.addresses('shop/web')).toEqual(['10.0.0.1']);
 });
 
 test('a living sandbox’s address belongs to its pod alone', () => {
-  const w = world(told(pod('shop/old', 'u1', ['10.0.0.1'], { createdAt: '2027-01-01T00:00:00Z' })));
+  const w = world(reported(pod('shop/old', 'u1', ['10.0.0.1'], { createdAt: '2027-01-01T00:00:00Z' })));
   w.hear(w.pods.started(sandbox('shop/new', 'u2', ['10.0.0.1'])));
   expect([w.addresses('shop/old'), w.addresses('shop/new')]).toEqual([[], ['10.0.0.1']]);
   w.hear(w.pods.stopped('shop/new u2'));
@@ -123,19 +123,19 @@ test('pods of other nodes, of the host’s network, and other objects pass as th
   const node: ClusterEvent = { type: 'node', key: 'n1' };
   const w = world();
   w.hear(w.pods.started(sandbox('shop/host', 'u4', [])));
-  expect(w.pods.merge([told(far), node, told(host)])).toEqual([told(far), node, told(host)]);
+  expect(w.pods.merge([reported(far), node, reported(host)])).toEqual([reported(far), node, reported(host)]);
   expect(w.pods.merge([{ type: 'pod', key: 'shop/far' }])).toEqual([{ type: 'pod', key: 'shop/far' }]);
 });
 
 test('a pod that runs on another node by now is not ours, though a sandbox of its name is left here', () => {
   const far = pod('shop/db-0', 'new', ['10.1.0.1'], { node: 'n2' });
-  const w = world(told(far));
+  const w = world(reported(far));
   w.hear(w.pods.started(sandbox('shop/db-0', 'old', ['10.0.0.1'])));
   expect(w.state.pods.get('shop/db-0')).toEqual(far);
 });
 
 test('all that lives replaces what was known', () => {
-  const w = world(told(pod('a/stays', 'u1', [])), told(pod('a/went', 'u2', ['10.0.0.2'])));
+  const w = world(reported(pod('a/stays', 'u1', [])), reported(pod('a/went', 'u2', ['10.0.0.2'])));
   w.hear(w.pods.started(sandbox('a/stays', 'u1', ['10.0.0.1'])));
   w.hear(w.pods.started(sandbox('a/went', 'u2', ['10.0.0.2'])));
   w.hear(
@@ -149,7 +149,7 @@ test('all that lives replaces what was known', () => {
 });
 
 test('a runtime that is heard no more has no say: the API server’s word stands', () => {
-  const w = world(told(pod('a/both', 'u1', ['10.0.0.1'])), told(pod('a/late', 'u2', [])));
+  const w = world(reported(pod('a/both', 'u1', ['10.0.0.1'])), reported(pod('a/late', 'u2', [])));
   w.hear(w.pods.started(sandbox('a/both', 'u1', ['10.0.0.9'])));
   w.hear(w.pods.started(sandbox('a/late', 'u2', ['10.0.0.2'])));
   w.hear(w.pods.started(sandbox('a/only', 'u3', ['10.0.0.3'])));
@@ -163,7 +163,7 @@ test('a runtime that is heard no more has no say: the API server’s word stands
 const KEYS: readonly PodKey[] = ['a/x', 'a/y'];
 const step = fc.oneof(
   fc.record({
-    what: fc.constant('told' as const),
+    what: fc.constant('reported' as const),
     key: fc.constantFrom(...KEYS),
     uid: fc.constantFrom('u1', 'u2'),
     addresses: fc.subarray(['10.0.0.1', '10.0.0.2']),
@@ -186,9 +186,9 @@ test('whatever is told in whatever order, a pod of this node has no address that
       const living = new Map<string, Sandbox>();
       for (const made of steps) {
         const box = sandbox(made.key, made.uid, made.addresses);
-        if (made.what === 'told') {
+        if (made.what === 'reported') {
           const value = pod(made.key, made.uid, made.addresses, { node: made.node });
-          w.hear(w.pods.merge([made.gone ? { type: 'pod', key: made.key } : told(value)]));
+          w.hear(w.pods.merge([made.gone ? { type: 'pod', key: made.key } : reported(value)]));
         } else if (made.what === 'started') {
           // A runtime gives an address out once.
           if ([...living.values()].some(other => other.addresses.some(one => box.addresses.includes(one))))
@@ -214,7 +214,7 @@ test('whatever is told in whatever order, a pod of this node has no address that
 });
 
 test('a pod of another node does not have the address of a living sandbox, whichever was told first', () => {
-  const claim = told(
+  const claim = reported(
     pod('shop/far', 'u9', ['10.0.0.5', '10.0.9.9'], { node: 'n2', createdAt: '2026-02-01T00:00:00Z' }),
   );
   const own = sandbox('shop/web', 'u1', ['10.0.0.5']);
@@ -233,8 +233,8 @@ test('a pod of another node does not have the address of a living sandbox, which
 
 test('of two living sandboxes with one address the younger has it, and the older again when that has ended', () => {
   const w = world(
-    told(pod('shop/a', 'ua', [], { createdAt: '2026-07-01T00:00:00Z' })),
-    told(pod('shop/b', 'ub', [])),
+    reported(pod('shop/a', 'ua', [], { createdAt: '2026-07-01T00:00:00Z' })),
+    reported(pod('shop/b', 'ub', [])),
   );
   w.hear(w.pods.started(sandbox('shop/a', 'ua', ['10.0.0.5'])));
   const younger = sandbox('shop/b', 'ub', ['10.0.0.5']);
@@ -245,7 +245,7 @@ test('of two living sandboxes with one address the younger has it, and the older
 });
 
 test('of a family that the runtime does not tell, the API server has the word', () => {
-  const w = world(told(pod('shop/web', 'u1', ['10.0.0.1', 'fd00::1'])));
+  const w = world(reported(pod('shop/web', 'u1', ['10.0.0.1', 'fd00::1'])));
   w.hear(w.pods.started(sandbox('shop/web', 'u1', ['10.0.0.7'])));
   expect(w.addresses('shop/web')).toEqual(['10.0.0.7', 'fd00::1']);
 });
@@ -260,15 +260,15 @@ describe('of pods that are attached by ourselves', () => {
     const w = world();
     w.hear(w.pods.started(attached(['10.0.0.1'])));
     expect([w.pods.knows('shop/web'), w.state.pods.size]).toEqual([false, 0]);
-    w.hear(w.pods.merge([told(pod('shop/web', 'u1', ['10.0.0.9']))]));
+    w.hear(w.pods.merge([reported(pod('shop/web', 'u1', ['10.0.0.9']))]));
     expect([w.pods.knows('shop/web'), w.addresses('shop/web')]).toEqual([true, ['10.0.0.1']]);
   });
 
   test('one that nobody tells the labels of is no predecessor by its name', () => {
-    const w = world(told(pod('shop/db-0', 'old', ['10.0.0.1'])));
+    const w = world(reported(pod('shop/db-0', 'old', ['10.0.0.1'])));
     w.hear(w.pods.started(attached(['10.0.0.2'], { key: 'shop/db-0', uid: 'new' })));
     expect([w.pods.knows('shop/db-0'), w.addresses('shop/db-0')]).toEqual([false, undefined]);
-    w.hear(w.pods.merge([told(pod('shop/db-0', 'new', []))]));
+    w.hear(w.pods.merge([reported(pod('shop/db-0', 'new', []))]));
     expect([w.pods.knows('shop/db-0'), w.addresses('shop/db-0')]).toEqual([true, ['10.0.0.2']]);
   });
 
@@ -283,37 +283,37 @@ describe('of pods that are attached by ourselves', () => {
   });
 
   test('a sandbox that the runtime tells of too lives until both have told its end', () => {
-    const w = world(told(pod('shop/web', 'u1', [])));
+    const w = world(reported(pod('shop/web', 'u1', [])));
     w.hear(w.pods.started(attached(['10.0.0.1'])));
     w.hear(w.pods.started(sandbox('shop/web', 'u1', ['10.0.0.1'], 'box')));
     w.hear(w.pods.stopped('box'));
     expect(w.addresses('shop/web')).toEqual(['10.0.0.1']);
     w.hear(w.pods.stopped('sl 10.0.0.1'));
-    w.hear(w.pods.merge([told(pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'dying' } }))]));
+    w.hear(w.pods.merge([reported(pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'dying' } }))]));
     expect(w.addresses('shop/web')).toEqual([]);
   });
 
   test('one is kept when the runtime falls silent, and when it does not list it yet', () => {
-    const w = world(told(pod('shop/web', 'u1', [])));
+    const w = world(reported(pod('shop/web', 'u1', [])));
     w.hear(w.pods.started(attached(['10.0.0.1'])));
     w.hear(w.pods.synchronised([]));
     w.hear(w.pods.lost());
     expect(w.addresses('shop/web')).toEqual(['10.0.0.1']);
     w.hear(w.pods.stopped('sl 10.0.0.1'));
     w.hear(w.pods.lost());
-    w.hear(w.pods.merge([told(pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'dying' } }))]));
+    w.hear(w.pods.merge([reported(pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'dying' } }))]));
     expect(w.addresses('shop/web'), 'what we took away').toEqual([]);
   });
 
   test('a runtime that tells no addresses hides none', () => {
-    const w = world(told(pod('shop/web', 'u1', [])));
+    const w = world(reported(pod('shop/web', 'u1', [])));
     w.hear(w.pods.started(attached(['10.0.0.1'])));
     w.hear(w.pods.started(sandbox('shop/web', 'u1', [], 'box')));
     expect(w.addresses('shop/web')).toEqual(['10.0.0.1']);
   });
 
   test('the end of an older interface leaves the younger its addresses', () => {
-    const w = world(told(pod('shop/web', 'u1', [])));
+    const w = world(reported(pod('shop/web', 'u1', [])));
     w.hear(w.pods.started(attached(['10.0.0.1'])));
     w.hear(w.pods.started(attached(['10.0.0.2'])));
     w.hear(w.pods.stopped('sl 10.0.0.1'));
@@ -323,10 +323,10 @@ describe('of pods that are attached by ourselves', () => {
 
 test('living() are the pods of this node that may have an interface', () => {
   const w = world(
-    told(pod('shop/web', 'u1', [])),
-    told(pod('shop/there', 'u2', [], { node: 'n2' })),
-    told(pod('shop/done', 'u3', [], { finished: true })),
-    told(pod('shop/host', 'u4', [], { hostNetwork: true })),
+    reported(pod('shop/web', 'u1', [])),
+    reported(pod('shop/there', 'u2', [], { node: 'n2' })),
+    reported(pod('shop/done', 'u3', [], { finished: true })),
+    reported(pod('shop/host', 'u4', [], { hostNetwork: true })),
   );
   w.hear(w.pods.started(sandbox('shop/new', 'u5', ['10.0.0.1'])));
   expect([...w.pods.living()]).toEqual(['shop/web']);

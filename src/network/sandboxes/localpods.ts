@@ -1,5 +1,5 @@
 /**
- * The pods of this node as three tell of them: whoever attaches pods and the runtime know first, and for certain, which
+ * The pods of this node, of whom three report: whoever attaches pods and the runtime know first, and for certain, which
  * sandbox has which address; the API server knows everything else.
  *
  *     API server ──merge─▶ ┌───────────┐
@@ -7,9 +7,9 @@
  *     start gate, attach   │           │
  *     ──started, stopped──▶└───────────┘
  *
- * A living sandbox gives its pod its addresses, whatever the API server says of them, and no other pod of the cluster
+ * A living sandbox gives its pod its addresses, whatever the API server reports of them, and no other pod of the cluster
  * has them; of two with one address, the younger has it. What ended with its sandbox stays gone, until the API server
- * tells of another pod by that name. A sandbox that both tell of lives until both have told its end.
+ * reports another pod by that name. A sandbox that both report lives until both have reported its end.
  */
 import { type Address, familyOf } from '../../model/address.ts';
 import type { ClusterEvent, Pod, PodKey } from '../../model/cluster.ts';
@@ -20,7 +20,7 @@ export class LocalPods {
   readonly #node: string;
   readonly #now: () => Date;
   /** Every pod as the API server has it. */
-  readonly #told = new Map<PodKey, Pod>();
+  readonly #reported = new Map<PodKey, Pod>();
   /** The same, by the addresses that it gives them. */
   readonly #claimants = new MultiMap<Address, Pod>();
   /** Living ones by their ids, the youngest last. */
@@ -31,17 +31,17 @@ export class LocalPods {
   readonly #ended = new Map<PodKey, Sandbox>();
   /** When a pod was first heard of that only the runtime knows. */
   readonly #firstSeen = new Map<string, string>();
-  /** What was said of pods of this node, as text. */
-  readonly #said = new Map<PodKey, string>();
+  /** What was published of pods of this node, as text. */
+  readonly #published = new Map<PodKey, string>();
 
   constructor(node: string, now: () => Date = () => new Date()) {
     this.#node = node;
     this.#now = now;
   }
 
-  /** Merges what a source reports of pods with what their sandboxes say; other events pass as they are. */
+  /** Merges what a source reports of pods with their sandboxes; other events pass as they are. */
   merge(events: readonly ClusterEvent[]): ClusterEvent[] {
-    return events.flatMap(event => (event.type === 'pod' ? this.#toldOf(event) : [event]));
+    return events.flatMap(event => (event.type === 'pod' ? this.#merged(event) : [event]));
   }
 
   started(sandbox: Sandbox): ClusterEvent[] {
@@ -63,29 +63,29 @@ export class LocalPods {
     return this.#sandboxes.get(id)?.addresses ?? [];
   }
 
-  /** The addresses that pods of this node have, as far as anybody tells. */
+  /** The addresses that pods of this node have, as far as anybody reports. */
   addresses(): Address[] {
-    const told = [...this.#said.keys()].map(key => this.#told.get(key));
-    const alive = told
+    const reported = [...this.#published.keys()].map(key => this.#reported.get(key));
+    const alive = reported
       .filter(pod => pod !== undefined && !pod.finished)
       .map(pod => this.#withoutOthers(pod!));
     return [...this.#sandboxes.values(), ...alive].flatMap(({ addresses }) => addresses);
   }
 
-  /** Whether policies can select the pod: the API server has told of it, or somebody of its labels. */
+  /** Whether policies can select the pod: the API server has reported it, or somebody its labels. */
   knows(key: PodKey): boolean {
     return this.#pod(key) !== undefined;
   }
 
-  /** The pods that may have an interface of ours, as the API server tells. */
+  /** The pods that may have an interface of ours, as the API server reports. */
   living(): Set<PodKey> {
-    const alive = [...this.#told.values()].filter(
+    const alive = [...this.#reported.values()].filter(
       pod => pod.node === this.#node && !pod.hostNetwork && !pod.finished,
     );
     return new Set(alive.map(({ key }) => key));
   }
 
-  /** These live, and no others, of those that the runtime tells of. */
+  /** These live, and no others, of those that the runtime reports. */
   synchronised(sandboxes: readonly Sandbox[]): ClusterEvent[] {
     const ids = new Set(sandboxes.map(({ id }) => id));
     const gone = ofRuntime(this.#sandboxes).filter(({ id }) => !ids.has(id));
@@ -97,7 +97,7 @@ export class LocalPods {
     return this.#changes([...gone, ...sandboxes]);
   }
 
-  /** The runtime is heard no more: what it said may be wrong by now, and the API server has the last word. */
+  /** The runtime is heard no more: what it reported may be wrong by now, and the API server has the last word. */
   lost(): ClusterEvent[] {
     const [living, ended] = [this.#sandboxes, this.#ended].map(ofRuntime) as [Sandbox[], Sandbox[]];
     for (const { id } of living) this.#forget(id);
@@ -113,25 +113,25 @@ export class LocalPods {
   #end(sandbox: Sandbox): void {
     this.#forget(sandbox.id);
     const { key } = sandbox;
-    if (this.#told.has(key) && this.#sandboxOf(key) === undefined) this.#ended.set(key, sandbox);
+    if (this.#reported.has(key) && this.#sandboxOf(key) === undefined) this.#ended.set(key, sandbox);
   }
 
-  #toldOf({ key, value }: ClusterEvent & { type: 'pod' }): ClusterEvent[] {
+  #merged({ key, value }: ClusterEvent & { type: 'pod' }): ClusterEvent[] {
     this.#replace(key, value);
     if (value === undefined || !isOf(value, this.#ended.get(key))) this.#ended.delete(key);
     const concernsUs =
-      this.#said.has(key) ||
+      this.#published.has(key) ||
       value?.node === this.#node ||
       this.#sandboxOf(key) !== undefined ||
       value?.addresses.some(address => this.#holders.has(address));
-    return concernsUs ? this.#say(key) : [{ type: 'pod', key, ...(value !== undefined && { value }) }];
+    return concernsUs ? this.#publish(key) : [{ type: 'pod', key, ...(value !== undefined && { value }) }];
   }
 
   #replace(key: PodKey, value: Pod | undefined): void {
-    const before = this.#told.get(key);
+    const before = this.#reported.get(key);
     for (const address of before?.addresses ?? []) this.#claimants.delete(address, before!);
-    if (value === undefined) this.#told.delete(key);
-    else this.#told.set(key, value);
+    if (value === undefined) this.#reported.delete(key);
+    else this.#reported.set(key, value);
     for (const address of value?.addresses ?? []) this.#claimants.add(address, value!);
   }
 
@@ -146,28 +146,34 @@ export class LocalPods {
       addresses.some(address => changed.has(address)),
     );
     const keys = new Set([...sandboxes, ...claimants, ...holders].map(({ key }) => key));
-    return [...keys].flatMap(key => this.#say(key));
+    return [...keys].flatMap(key => this.#publish(key));
   }
 
-  #say(key: PodKey): ClusterEvent[] {
+  #publish(key: PodKey): ClusterEvent[] {
     const value = this.#pod(key);
     const text = JSON.stringify(value);
-    if (value !== undefined && this.#said.get(key) === text) return [];
-    if (value === undefined && !this.#said.has(key)) return [];
-    if (value?.node === this.#node) this.#said.set(key, text);
-    else this.#said.delete(key);
+    if (value !== undefined && this.#published.get(key) === text) return [];
+    if (value === undefined && !this.#published.has(key)) return [];
+    if (value?.node === this.#node) this.#published.set(key, text);
+    else this.#published.delete(key);
     return [{ type: 'pod', key, ...(value !== undefined && { value }) }];
   }
 
   #pod(key: PodKey): Pod | undefined {
-    const told = this.#told.get(key);
+    const reported = this.#reported.get(key);
     const sandbox = this.#sandboxOf(key);
     // By that name a pod runs on another node by now, and what is left of ours is nobody's.
-    if (told !== undefined && told.node !== '' && told.node !== this.#node) return this.#withoutOthers(told);
-    if (sandbox === undefined || sandbox.addresses.length === 0) return told && this.#withoutOthers(told);
-    if (told === undefined || !isOf(told, sandbox)) return this.#fromSandbox(sandbox);
-    if (told.hostNetwork) return told;
-    return { ...told, node: this.#node, addresses: [...this.#held(sandbox), ...this.#others(told, sandbox)] };
+    if (reported !== undefined && reported.node !== '' && reported.node !== this.#node)
+      return this.#withoutOthers(reported);
+    if (sandbox === undefined || sandbox.addresses.length === 0)
+      return reported && this.#withoutOthers(reported);
+    if (reported === undefined || !isOf(reported, sandbox)) return this.#fromSandbox(sandbox);
+    if (reported.hostNetwork) return reported;
+    return {
+      ...reported,
+      node: this.#node,
+      addresses: [...this.#held(sandbox), ...this.#others(reported, sandbox)],
+    };
   }
 
   /** What the sandbox has and no younger one names. */
@@ -175,10 +181,10 @@ export class LocalPods {
     return addresses.filter(address => this.#holders.get(address) === key);
   }
 
-  /** Of families that the runtime does not tell of, the API server's word. */
-  #others(told: Pod, { addresses }: Sandbox): Address[] {
+  /** Of families that the runtime does not report, the API server's word. */
+  #others(reported: Pod, { addresses }: Sandbox): Address[] {
     const families = new Set(addresses.map(familyOf));
-    return this.#withoutOthers(told).addresses.filter(address => !families.has(familyOf(address)));
+    return this.#withoutOthers(reported).addresses.filter(address => !families.has(familyOf(address)));
   }
 
   /** The pod's youngest: an older one is about to end. One without addresses says less than one that has some. */

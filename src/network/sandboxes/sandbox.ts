@@ -1,4 +1,4 @@
-/** A pod's sandbox, as the runtime tells of it. */
+/** A pod's sandbox, as the runtime reports it. */
 import { type Address, parseAddress } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import type { Labels } from '../../model/selector.ts';
@@ -8,9 +8,9 @@ export interface Sandbox {
   readonly id: string;
   readonly key: PodKey;
   readonly uid: string;
-  /** Absent where nobody told: CNI does not. */
+  /** Absent where it was not reported: CNI has none. */
   readonly labels?: Labels;
-  /** Empty for a pod in the host's network, and where the runtime does not tell. */
+  /** Empty for a pod in the host's network, and where the runtime does not report them. */
   readonly addresses: readonly Address[];
   /** It has a network namespace of its own. */
   readonly ownNetwork: boolean;
@@ -36,7 +36,7 @@ function isName(text: string): boolean {
   return text !== '' && !text.includes('/');
 }
 
-/** What the kubelet adds to a pod's own labels when it tells the runtime. */
+/** What the kubelet adds to a pod's own labels when it asks the runtime for it. */
 const KUBELETS: ReadonlySet<string> = new Set([
   'io.kubernetes.pod.name',
   'io.kubernetes.pod.namespace',

@@ -4,7 +4,7 @@ import type { Address } from '../../model/address.ts';
 export interface StaleConntrack {
   /** Nobody has these addresses any more. Never waits. */
   released(addresses: readonly Address[]): void;
-  /** Who has left was told by nobody perhaps: looks at all addresses that no pod has. Never waits. */
+  /** Perhaps nobody reported who has left: looks at all addresses that no pod has. Never waits. */
   sweep(): void;
   /** Settles when nothing is open any more to those who had these addresses before. Never rejects. */
   flushed(addresses: readonly Address[]): Promise<void>;

@@ -124,7 +124,7 @@ test('pods of the host’s network do not wait, nor those whose address the runt
   await connection.start(sandbox('shop/mute', []));
   await connection.start(sandbox('shop/mute-2', []));
   expect(gate.counts).toEqual({ inForce: 0, late: 0, withoutAddress: 2 });
-  expect(log.filter(line => line.includes('tells no addresses'))).toHaveLength(1);
+  expect(log.filter(line => line.includes('reports no addresses'))).toHaveLength(1);
 });
 
 test('names and addresses that are none are no pods, and their starts wait for nothing', async () => {

@@ -1,6 +1,6 @@
 /**
- * The start gate: no container of a pod runs before the pod's rules are in force. The runtime tells of a sandbox and
- * waits for our answer; we tell the agent, and answer when its batch is committed.
+ * The start gate: no container of a pod runs before the pod's rules are in force. The runtime reports a sandbox and
+ * waits for our answer; we hand it to the agent, and answer when its batch is committed.
  *
  *     connect ─▶ taken in ─▶ all that lives ─▶ starts, stops … ─▶ connection lost ─▶ wait, connect again
  *
@@ -56,7 +56,7 @@ export interface GateCounts {
   inForce: number;
   /** Pods that started before. */
   late: number;
-  /** Pods of whose addresses the runtime said nothing. */
+  /** Pods whose addresses the runtime did not report. */
   withoutAddress: number;
 }
 
@@ -149,13 +149,13 @@ export class StartGate {
       const fields = { id: pod.id, namespace: pod.namespace, name: pod.name };
       this.#options.log.warn(
         fields,
-        'start gate: a sandbox without a name; it is known when the API server tells',
+        'start gate: a sandbox without a name; it is known when the API server reports it',
       );
       return;
     }
     this.#options.note(this.#options.pods.started(sandbox), true);
     if (sandbox.addresses.length > 0) await this.#wait(sandbox);
-    else if (sandbox.ownNetwork) this.#tellOfNoAddress(sandbox);
+    else if (sandbox.ownNetwork) this.#reportNoAddress(sandbox);
   }
 
   async #wait(sandbox: Sandbox): Promise<void> {
@@ -167,7 +167,7 @@ export class StartGate {
     const waitedMs = performance.now() - startMs;
     this.#waits = [...this.#waits, waitedMs].slice(-MOST_UNREAD_WAITS);
     if (inForce) this.counts.inForce++;
-    else this.#tellOfLate(sandbox, Math.round(waitedMs));
+    else this.#reportLate(sandbox, Math.round(waitedMs));
   }
 
   async #withinLimit(work: Promise<void>): Promise<boolean> {
@@ -178,7 +178,7 @@ export class StartGate {
     return inForce;
   }
 
-  #tellOfLate({ key, uid, addresses }: Sandbox, waitedMs: number): void {
+  #reportLate({ key, uid, addresses }: Sandbox, waitedMs: number): void {
     this.counts.late++;
     const until = `${addresses.join(' and ')} ${this.#options.unknownPods === 'deny' ? 'is of no known pod and denied' : 'is open'}`;
     const message = `Pod ${key}: its rules are not in force after ${waitedMs} ms; it starts, and until they are ${until}`;
@@ -186,11 +186,11 @@ export class StartGate {
     this.#options.onLate?.({ key, uid, waitedMs, message });
   }
 
-  #tellOfNoAddress({ key }: Sandbox): void {
+  #reportNoAddress({ key }: Sandbox): void {
     if (this.counts.withoutAddress++ > 0) return;
     this.#options.log.warn(
       { pod: key },
-      'start gate: the runtime tells no addresses of pods; their rules are in force when the API server tells them',
+      'start gate: the runtime reports no addresses of pods; their rules are in force when the API server reports them',
     );
   }
 }

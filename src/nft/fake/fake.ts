@@ -74,7 +74,7 @@ export class FakeKernel implements Kernel {
     if (state.owner !== undefined && state.owner !== this && ops.length > 0) throw owned(ops);
     if (this.#adopts(ops)) this.#own();
     const { tables, changes } = execute(state.tables, ops);
-    // Elements that stand already, a chain that is empty already: what changes nothing makes no generation.
+    // Elements that exist already, a chain that is empty already: what changes nothing makes no generation.
     if (!changes) return state.generation;
     state.tables = tables;
     if (tables.size === 0) state.owner = undefined;
@@ -155,13 +155,13 @@ function addsJumps({ op }: Op): boolean {
 function step(tables: Map<Family, FakeTable>, drafts: Set<FakeTable>, op: Op): boolean {
   return tryTo(op, [op], () => {
     if (op.op === 'addTable') return addTable(tables, drafts, op.family);
-    const standing = tables.get(op.family);
-    if (standing === undefined) throw new Refusal('ENOENT', 'the table does not stand');
+    const current = tables.get(op.family);
+    if (current === undefined) throw new Refusal('ENOENT', 'the table does not exist');
     if (op.op === 'delTable') {
-      drafts.delete(standing);
+      drafts.delete(current);
       return tables.delete(op.family);
     }
-    return draftOf(tables, drafts, op.family, standing).apply(op);
+    return draftOf(tables, drafts, op.family, current).apply(op);
   });
 }
 
@@ -170,7 +170,7 @@ function makesTable(ops: readonly Op[]): boolean {
 }
 
 function addTable(tables: Map<Family, FakeTable>, drafts: Set<FakeTable>, family: Family): boolean {
-  if (tables.has(family)) throw new Refusal('EEXIST', 'it stands already');
+  if (tables.has(family)) throw new Refusal('EEXIST', 'it exists already');
   const table = new FakeTable();
   tables.set(family, table);
   drafts.add(table);
@@ -181,10 +181,10 @@ function draftOf(
   tables: Map<Family, FakeTable>,
   drafts: Set<FakeTable>,
   family: Family,
-  standing: FakeTable,
+  current: FakeTable,
 ): FakeTable {
-  if (drafts.has(standing)) return standing;
-  const draft = standing.clone();
+  if (drafts.has(current)) return current;
+  const draft = current.clone();
   tables.set(family, draft);
   drafts.add(draft);
   return draft;

@@ -50,7 +50,7 @@ function refuseAt(expr: Expr, { type, hook }: BaseHook): void {
     throw new Refusal('EOPNOTSUPP', `${expr.kind} is for chains of type nat`);
 }
 
-/** Where an expression may stand; undefined: anywhere. */
+/** Where an expression may be; undefined: anywhere. */
 function hooksOf(expr: Expr): readonly Hook[] | undefined {
   if (expr.kind === 'nat') return ['prerouting', 'output'];
   if (expr.kind === 'masq') return ['postrouting'];

@@ -65,18 +65,18 @@ export class FakeSet {
 
   snapshot(): NftSet {
     this.#own = false;
-    // Zero is no limit, and not told.
+    // Zero is no limit, and not sent.
     return { ...this.#spec, ...(this.#size > 0 && { size: this.#size }), elements: this.#elements };
   }
 
-  /** Answers whether the element is new. One that stands keeps its comment. */
+  /** Answers whether the element is new. One that exists keeps its comment. */
   add(key: ElementKey, value: ElementValue): boolean {
     this.#checkKey(key);
     this.#checkData(value);
-    const standing = this.#elements.get(key);
-    if (standing !== undefined) {
-      if (!valuesEqual(withoutComment(standing), withoutComment(value)))
-        throw new Refusal('EEXIST', `element ${key} stands with another value`);
+    const current = this.#elements.get(key);
+    if (current !== undefined) {
+      if (!valuesEqual(withoutComment(current), withoutComment(value)))
+        throw new Refusal('EEXIST', `element ${key} exists with another value`);
       return false;
     }
     if (this.#spec.interval) this.#refuseOverlap(key);
@@ -90,7 +90,7 @@ export class FakeSet {
     this.#checkKey(key);
     const value = this.#elements.get(key);
     if (value === undefined)
-      throw new Refusal('ENOENT', `element ${key} of ${this.#spec.name} does not stand`);
+      throw new Refusal('ENOENT', `element ${key} of ${this.#spec.name} does not exist`);
     this.#ownElements().delete(key);
     this.#intervals = undefined;
     return value;

@@ -66,7 +66,7 @@ export class FakeTable {
   }
 
   #addSet({ set, size }: OpOf<'addSet'>): boolean {
-    if (this.#sets.has(set.name)) throw new Refusal('EEXIST', 'it stands already');
+    if (this.#sets.has(set.name)) throw new Refusal('EEXIST', 'it exists already');
     this.#sets.set(set.name, new FakeSet(set, size));
     return true;
   }
@@ -79,10 +79,10 @@ export class FakeTable {
   }
 
   #addChain({ chain: name, hook }: OpOf<'addChain'>): boolean {
-    const standing = this.#chains.get(name);
-    if (standing !== undefined && hook !== undefined && standing.hook === undefined)
-      throw new Refusal('EOPNOTSUPP', 'it stands already, without a hook');
-    if (standing !== undefined) throw new Refusal('EEXIST', 'it stands already');
+    const current = this.#chains.get(name);
+    if (current !== undefined && hook !== undefined && current.hook === undefined)
+      throw new Refusal('EOPNOTSUPP', 'it exists already, without a hook');
+    if (current !== undefined) throw new Refusal('EEXIST', 'it exists already');
     if (hook !== undefined) refuseHook(hook);
     this.#chains.set(name, { name, ...(hook !== undefined && { hook }), rules: [] });
     return true;
@@ -179,20 +179,19 @@ export class FakeTable {
   #setLike(spec: SetSpec): FakeSet {
     const set = this.#set(spec.name);
     // Bytes of another key would mean nothing that can be foretold.
-    if (!set.isLike(spec))
-      throw new TypeError(`set ${spec.name} stands, and is not of the kind that was told`);
+    if (!set.isLike(spec)) throw new TypeError(`set ${spec.name} exists, and is of another kind`);
     return set;
   }
 
   #set(name: string): FakeSet {
     const set = this.#sets.get(name);
-    if (set === undefined) throw new Refusal('ENOENT', `set ${name} does not stand`);
+    if (set === undefined) throw new Refusal('ENOENT', `set ${name} does not exist`);
     return set;
   }
 
   #chain(name: string): Chain {
     const chain = this.#chains.get(name);
-    if (chain === undefined) throw new Refusal('ENOENT', `chain ${name} does not stand`);
+    if (chain === undefined) throw new Refusal('ENOENT', `chain ${name} does not exist`);
     return chain;
   }
 }

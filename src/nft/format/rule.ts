@@ -23,7 +23,7 @@ export function quote(text: string): string {
   return `"${text.replaceAll('"', "'")}"`;
 }
 
-/** What stands in a register: a field of the packet, and the mask that was laid over it. */
+/** What a register holds: a field of the packet, and the mask that was laid over it. */
 interface Loaded extends Field {
   readonly mask?: Hex;
 }
@@ -68,17 +68,17 @@ class RuleWords {
       case 'nat':
         return this.#redirect(expr);
       case 'masq':
-        return this.#say('masquerade');
+        return this.#write('masquerade');
       case 'counter':
-        return this.#say('counter');
+        return this.#write('counter');
       case 'verdict':
-        return this.#say(formatVerdict(expr.verdict));
+        return this.#write(formatVerdict(expr.verdict));
       case 'unknown':
-        return this.#say(`[ ${expr.name} ]`);
+        return this.#write(`[ ${expr.name} ]`);
     }
   }
 
-  #say(...words: string[]): false {
+  #write(...words: string[]): false {
     this.#words.push(...words);
     return false;
   }
@@ -90,38 +90,38 @@ class RuleWords {
 
   #mask(expr: ExprOf<'bitwise'>): boolean {
     const field = this.#registers.get(expr.sreg);
-    if (field === undefined || /[^0]/.test(expr.xor)) return this.#say(rawText(expr));
+    if (field === undefined || /[^0]/.test(expr.xor)) return this.#write(rawText(expr));
     return this.#load(expr.dreg, { ...field, mask: expr.mask });
   }
 
   #compare(expr: ExprOf<'cmp'>, next: Expr | undefined): boolean {
     const field = this.#registers.get(expr.sreg);
     const text = field && compareText(field, expr);
-    if (field === undefined || text === undefined) return this.#say(rawText(expr));
+    if (field === undefined || text === undefined) return this.#write(rawText(expr));
     const range = rangeText(field, expr, next);
     this.#registers.clear();
-    // `icmpv6 type` says by itself which protocol it is about.
+    // `icmpv6 type` implies the protocol.
     if (this.#protocol !== undefined && field.text.startsWith(this.#protocol)) this.#words.splice(-2);
     this.#protocol =
       PROTOCOL_FIELDS.includes(field.text) && expr.op === 'eq' ? field.value(expr.data) : undefined;
-    this.#say(field.text, range ?? text);
+    this.#write(field.text, range ?? text);
     return range !== undefined;
   }
 
   #lookup(expr: ExprOf<'lookup'>): false {
     const fields = this.#fieldsFrom(expr.sreg);
-    if (fields.length === 0) return this.#say(rawText(expr));
+    if (fields.length === 0) return this.#write(rawText(expr));
     this.#registers.clear();
     this.#protocol = undefined;
     const key = fields.map(({ text }) => text).join(' . ');
     if (expr.dreg !== undefined) return this.#load(expr.dreg, mapped(`${key} map @${expr.set}`));
-    return this.#say(key, `${expr.vmap ? 'vmap ' : expr.invert ? '!= ' : ''}@${expr.set}`);
+    return this.#write(key, `${expr.vmap ? 'vmap ' : expr.invert ? '!= ' : ''}@${expr.set}`);
   }
 
   /** The address and port of a connection come out of one map, side by side. */
   #redirect(expr: ExprOf<'nat'>): false {
     const to = this.#registers.get(expr.address);
-    return this.#say(to === undefined ? rawText(expr) : `${expr.type} to ${to.text}`);
+    return this.#write(to === undefined ? rawText(expr) : `${expr.type} to ${to.text}`);
   }
 
   /** Side by side in registers, so that they are looked up as one key. */

@@ -11,18 +11,18 @@ function toggle(history: MemberHistory, key: string): void {
   else history.add(key);
 }
 
-/** All that a version says about itself, in every way of asking. */
+/** All that a version holds, in every way of reading it. */
 function everything(elements: Elements): unknown {
-  const told: [string, unknown][] = [];
+  const visited: [string, unknown][] = [];
   elements.forEach((value, key) => {
-    told.push([key, value]);
+    visited.push([key, value]);
   });
   return {
     size: elements.size,
     entries: [...elements].sort(),
     keys: [...elements.keys()].sort(),
     values: [...elements.values()],
-    told: told.sort(),
+    visited: visited.sort(),
     asked: KEYS.map(key => [key, elements.has(key), elements.get(key)]),
   };
 }

@@ -9,14 +9,14 @@ import { type ElementKey, type Elements, type ElementValue, MEMBER } from '../ru
 export class MemberHistory {
   readonly #members = new Map<ElementKey, ElementValue>();
   #now = new Version(this.#members);
-  /** The version before `#now`, which is not told to anybody yet. */
+  /** The version before `#now`, which nobody has yet. */
   #before: Version | undefined;
   #isTold = false;
 
   /** The same object until something changes. */
   now(): Elements {
     this.#isTold = true;
-    this.#before = undefined; // whoever was told of it keeps it as long as he needs it
+    this.#before = undefined; // whoever has it keeps it as long as he needs it
     return this.#now;
   }
 
@@ -111,7 +111,7 @@ class Version implements ReadonlyMap<ElementKey, ElementValue> {
     return this.entries();
   }
 
-  forEach(tell: (value: ElementValue, key: ElementKey, map: Elements) => void): void {
-    for (const [key, value] of this.entries()) tell(value, key, this);
+  forEach(visit: (value: ElementValue, key: ElementKey, map: Elements) => void): void {
+    for (const [key, value] of this.entries()) visit(value, key, this);
   }
 }

@@ -3,7 +3,7 @@ import type { BaseHook, ElementKey, ElementValue, Family, Rule, SetSpec } from '
 
 export type Op =
   | { readonly op: 'addTable'; readonly family: Family }
-  /** With everything in it. Fails where the table does not stand. */
+  /** With everything in it. Fails where the table does not exist. */
   | { readonly op: 'delTable'; readonly family: Family }
   | { readonly op: 'addSet'; readonly family: Family; readonly set: SetSpec; readonly size: number }
   | { readonly op: 'delSet'; readonly family: Family; readonly set: string }

@@ -1,5 +1,5 @@
 /**
- * The difference between what stands and what should stand, as one atomic batch. First everything is taken away
+ * The difference between the actual and the desired state, as one atomic batch. First everything is taken away
  * that has to go, then everything is put up that is missing, so that an object can be made anew under its name:
  *
  *     flushChain   a rule counts as a use of the sets and chains that it names
@@ -38,24 +38,24 @@ export function plan(actual: Ruleset, desired: Ruleset): Op[] {
 }
 
 /**
- * What stands once `plan(actual, desired)` is in force: `desired`, and the room that its sets have. To plan from
+ * The actual state once `plan(actual, desired)` is in force: `desired`, and the room that its sets have. To plan from
  * `desired` itself is to guess that every set has room enough.
  */
 export function applied(actual: Ruleset, desired: Ruleset): Ruleset {
   const tables = [...desired.tables].map(([family, table]): [Family, Table] => {
-    const standing = actual.tables.get(family)?.sets;
+    const before = actual.tables.get(family)?.sets;
     const sets = new Map<string, NftSet>();
-    for (const [name, set] of table.sets) sets.set(name, withRoom(standing?.get(name), set));
+    for (const [name, set] of table.sets) sets.set(name, withRoom(before?.get(name), set));
     return [family, { sets, chains: table.chains }];
   });
   return { tables: new Map(tables) };
 }
 
-function withRoom(standing: NftSet | undefined, desired: NftSet): NftSet {
-  if (standing?.elements === desired.elements && specsEqual(standing, desired)) return standing;
+function withRoom(before: NftSet | undefined, desired: NftSet): NftSet {
+  if (before?.elements === desired.elements && specsEqual(before, desired)) return before;
   const { size: _, ...set } = desired;
-  if (standing === undefined || mustBeRemade(standing, desired)) return { ...set, size: sizeOf(desired) };
-  return standing.size === undefined ? set : { ...set, size: standing.size };
+  if (before === undefined || mustBeRemade(before, desired)) return { ...set, size: sizeOf(desired) };
+  return before.size === undefined ? set : { ...set, size: before.size };
 }
 
 const NOTHING: Table = { sets: new Map(), chains: new Map() };
@@ -117,7 +117,7 @@ function compareSet(
 
 function mustBeRemade(actual: NftSet, desired: NftSet): boolean {
   if (actual === desired) return false;
-  // Single intervals are never changed: 22 ms for one deletion from a big set, and both ends must be told.
+  // Single intervals are never changed: 22 ms for one deletion from a big set, and both ends are needed.
   if (desired.interval && !elementsEqual(actual.elements, desired.elements)) return true;
   return !specsEqual(actual, desired) || !hasRoomFor(actual, desired);
 }
@@ -179,7 +179,7 @@ function addRule(family: Family, chain: string, rule: Rule): Op {
   return { op: 'addRule', family, chain, rule };
 }
 
-// The kernel passes over an element that stands already, whatever its comment, and refuses one with another
+// The kernel passes over an element that exists already, whatever its comment, and refuses one with another
 // verdict (EEXIST): such an element goes and comes again.
 function delElements(family: Family, { actual, desired }: SetChange): Op[] {
   const keys = missingFrom(desired.elements, actual.elements, relation(actual, desired)).map(([key]) => key);

@@ -19,9 +19,9 @@ export function sizeOf(set: NftSet): number {
   return roomFor(slots(set));
 }
 
-/** Whether a set that stands has room for what `desired` holds. Of unknown size: it is taken to have. */
-export function hasRoomFor(standing: NftSet, desired: NftSet): boolean {
-  return standing.size === undefined || slots(desired) <= standing.size;
+/** Whether a set in the kernel has room for what `desired` holds. Of unknown size: it is taken to have. */
+export function hasRoomFor(actual: NftSet, desired: NftSet): boolean {
+  return actual.size === undefined || slots(desired) <= actual.size;
 }
 
 /** Kernels that do not know better count both ends of an interval. */

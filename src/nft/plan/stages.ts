@@ -23,7 +23,7 @@ export function stagesOf(ops: readonly Op[]): readonly (readonly Op[])[] {
   return [ops.filter(isAhead), ops.filter(op => !isAhead(op))];
 }
 
-/** Of those whose names are not in use: what is made anew under its name is named by rules that stand. */
+/** Sets that are recreated under their name are left out: rules in force already refer to them. */
 function newIntervalSets(ops: readonly Op[]): Set<string> {
   const made = ops.filter(op => op.op === 'addSet' && op.set.interval) as Extract<Op, { op: 'addSet' }>[];
   const keys = new Set(made.map(({ family, set }) => setKey(family, set.name)));

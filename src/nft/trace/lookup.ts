@@ -17,7 +17,7 @@ export function fieldsLength(key: readonly FieldType[]): number {
   return key.length === 1 ? FIELD_BYTES[key[0]!] : key.reduce((length, type) => length + padded(type), 0);
 }
 
-/** The bytes that a text of some fields means, as they stand in registers. */
+/** The bytes that a text of some fields means, as they are in registers. */
 export function fieldsBytes(fields: readonly FieldType[], text: ElementKey): Uint8Array {
   const bytes = new Uint8Array(fieldsLength(fields));
   const texts = fields.length === 1 ? [text] : text.split(' . ');

@@ -38,7 +38,7 @@ export interface Surroundings {
   /** What made the interface; absent for hardware. */
   readonly iifkind?: string;
   readonly pkttype: keyof typeof PACKET_TYPE;
-  /** What the node's routes say of an address. */
+  /** What the node's routes have for an address. */
   readonly route: (address: Address) => { readonly oif: number; readonly type: keyof typeof ADDRESS_TYPE };
 }
 
@@ -66,7 +66,7 @@ export class Machine {
   readonly #ctState: CtState;
   readonly #around: Surroundings;
 
-  /** Where nothing else is said, a packet is an ordinary one: by interfaces of no group, from where the route leads. */
+  /** By default a packet is an ordinary one: by interfaces of no group, from where the route leads. */
   constructor(
     table: Table,
     family: Family,

@@ -1,5 +1,5 @@
 /**
- * One of everything that our rules are made of, in tables that do not stand: a kernel that takes it takes every
+ * One of everything that our rules are made of, in tables that do not exist: a kernel that takes it takes every
  * ruleset of ours. Made to be tried, never to be put into force: so it has no base chain, which would be called for a
  * moment.
  */
@@ -40,7 +40,7 @@ const SIZE = 256;
 const NETWORK: Record<Family, string> = { ip: '192.0.2.0/24', ip6: '2001:db8::/32' };
 const ADDRESS: Record<Family, string> = { ip: '192.0.2.1', ip6: '2001:db8::1' };
 
-/** For the families whose table does not stand; of a node that `attaches` pods itself, what those need too. */
+/** For the families without a table; of a node that `attaches` pods itself, what those need too. */
 export function sample(families: readonly Family[] = FAMILIES, attaches = false): Op[] {
   return families.flatMap(family => [...sampleOf(family), ...(attaches ? sampleOfPods(family) : [])]);
 }

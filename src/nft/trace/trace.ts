@@ -1,4 +1,4 @@
-/** Walks a packet through a ruleset as the kernel does (nft_do_chain), and says which rules decided. */
+/** Walks a packet through a ruleset as the kernel does (nft_do_chain), and records which rules decided. */
 
 import type { BaseHook, Chain, ElementKey, Family, Rule, Ruleset, Table, Verdict } from '../ruleset.ts';
 import { type CtState, Machine, type Surroundings, type Translation } from './machine.ts';
