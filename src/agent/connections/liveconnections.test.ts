@@ -33,6 +33,8 @@ class Table implements Conntrack {
   readonly missingFeatures = [];
   readonly asked: (readonly Address[] | 'all')[] = [];
   failing = false;
+  /** How long a look takes. */
+  readMs = 0;
   connections: Connection[] = [];
 
   async read(
@@ -41,6 +43,7 @@ class Table implements Conntrack {
     visit: (one: Connection) => void,
   ) {
     this.asked.push(about);
+    if (this.readMs > 0) await new Promise(resolve => setTimeout(resolve, this.readMs));
     await undefined;
     if (this.failing) throw new Error('ENOBUFS');
     for (const one of this.connections) {
@@ -171,6 +174,27 @@ test('what was on its way while the rules changed is cut by a second look', asyn
   await vi.advanceTimersByTimeAsync(200);
   vi.useRealTimers();
   expect(site.table.connections).toEqual([]);
+});
+
+test('a look at many rests as long as it took before the next, and few addresses end the rest', async () => {
+  const crowd = Array.from({ length: 6 }, (_, i) =>
+    podEvent(`shop/db-${i}`, 'n1', [`10.1.1.${i}`], { app: 'db' }),
+  );
+  const site = await siteWith(...crowd, ingress('web', 'api'));
+  vi.useFakeTimers();
+  site.table.readMs = 300;
+  site.note(ingress('web'));
+  site.note(ingress('api'));
+  await vi.advanceTimersByTimeAsync(310);
+  site.note(ingress('web'));
+  await vi.advanceTimersByTimeAsync(200);
+  expect(site.table.asked.map(about => about.length)).toEqual([8]);
+  site.note({ type: 'pod', key: 'shop/web' });
+  await vi.advanceTimersByTimeAsync(1);
+  expect(site.table.asked.map(about => about.length)).toEqual([8, 2]);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(site.table.asked.map(about => about.length)).toEqual([8, 2, 8]);
+  vi.useRealTimers();
 });
 
 test('of very many that are denied none is forgotten', async () => {

@@ -46,8 +46,8 @@ export interface CutCounts {
 
 const AGAIN_MS = 1_000;
 const RETRY_MS = 1_000;
-/** Of the time that a look took; then whoever asks for looks all the time leaves the others half of it. */
-const LONGEST_REST_MS = 100;
+/** A rest is as long as the look before it, so that whoever asks for looks all the time leaves others half of it. */
+const LONGEST_REST_MS = 500;
 /** What is denied beyond them is for another look: each takes memory until it is cut. */
 const MOST_AT_ONCE = 10_000;
 
@@ -58,6 +58,8 @@ export class LiveConnections {
   readonly #pending = new PendingLooks();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #closed = new AbortController();
+  /** Ends the rest between two looks. */
+  #goOn = new AbortController();
   #last: Programmed | undefined;
   #looking: Promise<void> | undefined;
 
@@ -91,6 +93,7 @@ export class LiveConnections {
   #lookAt(affected: AffectedAddresses): void {
     if (this.#closed.signal.aborted) return;
     this.#pending.add(affected);
+    if (this.#pending.isUrgent) this.#goOn.abort();
     this.#looking ??= this.#lookUntilDone();
   }
 
@@ -108,14 +111,20 @@ export class LiveConnections {
       while (!this.#pending.isEmpty) {
         const startMs = performance.now();
         await this.#look(this.#pending.take(), this.#last!);
-        const restMs = Math.min(performance.now() - startMs, LONGEST_REST_MS);
-        if (!this.#pending.isEmpty) await sleep(restMs, this.#closed.signal);
+        await this.#rest(performance.now() - startMs);
       }
     } catch (error) {
       this.#retry(error as Error);
     } finally {
       this.#looking = undefined;
     }
+  }
+
+  async #rest(ms: number): Promise<void> {
+    if (this.#pending.isEmpty || this.#pending.isUrgent) return;
+    this.#goOn = new AbortController();
+    const signal = AbortSignal.any([this.#goOn.signal, this.#closed.signal]);
+    await sleep(Math.min(ms, LONGEST_REST_MS), signal);
   }
 
   /** What is denied must not stay open because nothing happens. */

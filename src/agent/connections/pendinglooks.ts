@@ -16,6 +16,11 @@ export class PendingLooks {
     return this.#few === 'nobody' && this.#many === 'nobody';
   }
 
+  /** Whether somebody is to be looked at who need not wait. */
+  get isUrgent(): boolean {
+    return this.#few !== 'nobody';
+  }
+
   add(affected: AffectedAddresses): void {
     if (affected === 'nobody') return;
     if (affected !== 'everybody' && affected.size <= FEW) this.#few = merge(this.#few, affected);

@@ -1,4 +1,5 @@
 /** What a hostile tenant does with the API: valid policies of its own namespace, each as costly as it can be. */
+import { BUDGET } from '../../model/budget.ts';
 import type { KubeObject } from '../fakeapiserver.ts';
 
 export interface Attack {
@@ -18,6 +19,10 @@ export const TENANT = 'tenant';
 export const HOSTILE = { app: 'hostile' };
 
 const EDITS = 'edits ten times a second';
+
+const { entries, rules: mostRules, selectors } = BUDGET.namespaced;
+/** Of what a NetworkPolicy may hold, as its budget counts it. */
+const MOST = { selectors, rules: Math.min(mostRules, Math.floor(entries / 3)), ranges: entries - 1 };
 
 export const ATTACKS = [
   { name: 'edits', what: `${EDITS} of 500 rules`, policy: edit => ingress(rules(500, edit)) },
@@ -49,21 +54,25 @@ export const ATTACKS = [
     policy: edit => egress(networkRules(220, edit)),
   },
   // The most of each that a NetworkPolicy may hold: what is beyond its budget is not compiled.
-  { name: 'most-selectors', what: `${EDITS} of 250 rules`, policy: edit => ingress(rules(250, edit)) },
+  {
+    name: 'most-selectors',
+    what: `${EDITS} of ${MOST.selectors} rules with a selector each`,
+    policy: edit => ingress(rules(MOST.selectors, edit)),
+  },
   {
     name: 'most-rules',
-    what: `${EDITS} of 3,000 rules`,
-    policy: edit => egress(networkRules(3000, edit)),
+    what: `${EDITS} of ${MOST.rules} rules`,
+    policy: edit => egress(networkRules(MOST.rules, edit)),
   },
   {
     name: 'most-not-in',
-    what: `${EDITS} of 250 NotIn peers over 3,000 pods`,
-    policy: edit => ingress([{ from: Array.from({ length: 250 }, (_, i) => allBut(i, edit)) }]),
+    what: `${EDITS} of ${MOST.selectors} NotIn peers over 3,000 pods`,
+    policy: edit => ingress([{ from: Array.from({ length: MOST.selectors }, (_, i) => allBut(i, edit)) }]),
   },
   {
     name: 'most-ranges',
-    what: `${EDITS} of 9,000 port ranges`,
-    policy: edit => ingress([{ ports: Array.from({ length: 9000 }, (_, i) => range(i, edit)) }]),
+    what: `${EDITS} of ${MOST.ranges} port ranges`,
+    policy: edit => ingress([{ ports: Array.from({ length: MOST.ranges }, (_, i) => range(i, edit)) }]),
   },
   {
     name: 'starts',
