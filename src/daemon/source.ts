@@ -152,19 +152,24 @@ async function wholeOrNothingToLose(source: ManifestWatch, log: Logger, stop: Ab
 }
 
 function reportToBoth(watcher: SourceWatcher, log: Logger): (problems: readonly Problem[]) => void {
+  let logged = new Set<string>();
   return problems => {
-    logProblems(log, problems);
+    logged = logProblems(log, problems, logged);
     watcher.onProblems(problems);
   };
 }
 
-/** One line a problem; what is mended is worth a line too. */
-function logProblems(log: Logger, problems: readonly Problem[]): void {
+/** One line for each problem that is new; that all are mended is worth a line too. */
+function logProblems(log: Logger, problems: readonly Problem[], before: ReadonlySet<string>): Set<string> {
+  const texts = new Set<string>();
   for (const problem of problems) {
     const { severity, file, object, field } = problem;
-    log[severity === 'error' ? 'error' : 'warn']({ file, object, field }, problemText(problem));
+    const text = problemText(problem);
+    texts.add(text);
+    if (!before.has(text)) log[severity === 'error' ? 'error' : 'warn']({ file, object, field }, text);
   }
   if (problems.length === 0) log.info({}, 'no problems in what was read any more');
+  return texts;
 }
 
 /** What is reported of the Node. */

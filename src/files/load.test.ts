@@ -73,7 +73,7 @@ describe('loadManifests()', () => {
   test('says file, line, object and field of each problem', async () => {
     await write('a.yaml', `${namespace('a')}\n---\n${namespace('b')}\n  labels: { a: 1 }\n`);
     expect(await texts()).toEqual([
-      `${folder}/a.yaml:10: Namespace b: metadata.labels.a must be text, not 1: put it in quotes; the namespace keeps the labels it was last known with`,
+      `${folder}/a.yaml:10: Namespace b: metadata.labels.a must be text, not 1: put it in quotes; its labels are not known: no rule that asks for labels allows it anything, and each may deny it`,
     ]);
   });
 

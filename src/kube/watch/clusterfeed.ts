@@ -2,6 +2,8 @@ import type { ClusterEvent } from '../../model/cluster.ts';
 import { NamespaceBudget } from '../../model/namespacebudget.ts';
 import type { Problem } from '../../model/problem.ts';
 import { PolicyHold } from './hold.ts';
+import { NODES } from './resource.ts';
+import { UnreadNodes } from './unreadnodes.ts';
 
 /** How it stands with one kind of object. */
 export interface SourceStatus {
@@ -26,6 +28,7 @@ export interface ClusterListener {
 export class ClusterFeed {
   readonly hold: PolicyHold;
   readonly #listener: ClusterListener;
+  readonly #nodes = new UnreadNodes();
   readonly #budget = new NamespaceBudget();
   readonly #problems = new Map<string, readonly Problem[]>();
   #toldProblems = '[]';
@@ -37,14 +40,19 @@ export class ClusterFeed {
 
   /** Also with nothing new, for what was held back. */
   tell(events: readonly ClusterEvent[]): void {
-    const passed = this.#budget.pass(this.hold.pass(events));
-    if (passed.length > 0) this.#listener.onEvents(passed);
+    const passed = this.#budget.pass(this.#nodes.pass(this.hold.pass(events)));
+    this.#publish(passed);
     if (passed.some(({ type }) => type === 'policy'))
       this.tellProblems('namespaces', this.#budget.problems());
   }
 
+  #publish(events: readonly ClusterEvent[]): void {
+    if (events.length > 0) this.#listener.onEvents(events);
+  }
+
   /** All that is wrong with the objects of one source. */
   tellProblems(source: string, problems: readonly Problem[]): void {
+    if (this.#problems.get(source) === problems) return;
     if (problems.length === 0 && !this.#problems.has(source)) return;
     this.#problems.set(source, problems);
     const all = [...this.#problems.values()].flat();
@@ -54,6 +62,7 @@ export class ClusterFeed {
   }
 
   tellStatus(status: SourceStatus): void {
+    if (status.source === NODES.kind && status.state === 'synced') this.#publish(this.#nodes.setKnown());
     this.#listener.onSource(status);
   }
 }

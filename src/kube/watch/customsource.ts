@@ -1,23 +1,30 @@
 import type { Timing } from '../../async/timing.ts';
+import type { Problem } from '../../model/problem.ts';
 import type { Api } from '../client/api.ts';
 import type { SourceStatus } from './clusterfeed.ts';
 import { Objects } from './objects.ts';
 import { ObjectSource, type SourceListener } from './objectsource.ts';
+
+export interface CustomListener extends SourceListener {
+  onVersionProblems(problems: readonly Problem[]): void;
+}
+
 import { type Change, type Follower, Reflector } from './reflector.ts';
 import { type CustomPolicy, customResource, definitionOf } from './resource.ts';
-import { type Served, servedVersion } from './served.ts';
+import { revisionOf } from './revision.ts';
+import { type Served, servedVersion, versionProblem } from './served.ts';
 import { WatchHealth } from './watchhealth.ts';
 
 /**
- * The policies of a kind that may not be there: follows its CustomResourceDefinition, and while that is served in
- * a version that can be read, the policies. Without a definition there are none; that only the definition's own
- * absence says, never a 404.
+ * The policies of a kind that may not be there: follows its CustomResourceDefinition, and the policies in the best
+ * version that it serves. Without a definition there are none; that only the definition's own absence says, never a
+ * 404. Where the definition cannot be read, the policies are asked for all the same.
  */
 export class CustomSource implements Follower {
   readonly #policy: CustomPolicy;
   readonly #api: Api;
   readonly #timing: Timing;
-  readonly #listener: SourceListener;
+  readonly #listener: CustomListener;
   readonly #objects: Objects;
   readonly #definition: Reflector;
   readonly #flow: WatchHealth;
@@ -28,7 +35,7 @@ export class CustomSource implements Follower {
   #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(policy: CustomPolicy, api: Api, listener: SourceListener, timing: Timing) {
+  constructor(policy: CustomPolicy, api: Api, listener: CustomListener, timing: Timing) {
     this.#policy = policy;
     this.#api = api;
     this.#timing = timing;
@@ -62,47 +69,50 @@ export class CustomSource implements Follower {
 
   onFlow(isFlowing: boolean, reason?: unknown): void {
     this.#flow.set(isFlowing, reason);
+    if (reason !== undefined && this.#served === undefined)
+      this.#serve({ type: 'version', version: this.#policy.versions[0]! });
   }
 
   #take(change: Change): void {
     if (change.type === 'put') this.#isListed = true;
     if (change.type === 'listed' && this.#isListed) return;
-    this.#serve(servedVersion(change.type === 'put' ? change.object : undefined, this.#policy));
+    const served = servedVersion(change.type === 'put' ? change.object : undefined, this.#policy);
+    this.#serve(served, change.type === 'gone' ? revisionOf(change.object) : undefined);
   }
 
-  #serve(served: Served): void {
+  #serve(served: Served, revision?: string): void {
     if (JSON.stringify(served) === JSON.stringify(this.#served)) return;
     this.#served = served;
     this.#stop.abort();
     this.#listener.onProblems(this.#objects.problems);
-    if (served.type === 'unreadable' && served.versions.length > 0) this.#tellUnreadable(served.versions);
-    if (served.type === 'nowhere') this.#clear();
-    if (served.type === 'version') this.#follow(served.version);
+    this.#tellVersions(served);
+    if (served.type === 'nowhere') this.#clear(revision);
+    if (served.type === 'version') this.#follow(served);
     else this.#synced.resolve();
   }
 
-  #clear(): void {
-    this.#listener.onEvents(this.#objects.clear());
-    this.#listener.onProblems([]);
+  /** Policies that are younger than the definition's end are those of the next one, whose beginning we have not heard of. */
+  #clear(revision?: string): void {
+    this.#listener.onEvents(this.#objects.clear(revision));
+    this.#listener.onProblems(this.#objects.problems);
     this.#listener.onStatus({ source: this.#policy.kind, state: 'absent' });
   }
 
-  #follow(version: string): void {
-    this.#objects.distrustRevisions();
+  #follow({ version, readAs }: Served & { type: 'version' }): void {
+    const resource = customResource(this.#policy, version, readAs);
+    this.#objects.setResource(resource);
     this.#stop = new AbortController();
     const onStatus = (status: SourceStatus) => this.#listener.onStatus({ ...status, version });
     const source = new ObjectSource(this.#policy.kind, this.#objects, { ...this.#listener, onStatus });
     source.synced.then(() => this.#synced.resolve());
-    const resource = customResource(this.#policy, version);
     const running = new Reflector(this.#api, resource, source, this.#timing).run(this.#stop.signal);
     this.#running = Promise.all([this.#running, running]).then(() => {});
   }
 
-  #tellUnreadable(served: readonly string[]): void {
-    const { kind, versions } = this.#policy;
-    const message = `is served only as ${served.join(', ')}, and can be read only as ${versions.join(' or ')}`;
-    const effect = 'what was last known of these policies stays in force';
-    this.#listener.onProblems([{ severity: 'error', object: kind, message, effect }]);
-    this.#listener.onStatus({ source: kind, state: 'lost', reason: message });
+  #tellVersions(served: Served): void {
+    const problem = versionProblem(served, this.#policy);
+    this.#listener.onVersionProblems(problem === undefined ? [] : [problem]);
+    if (problem !== undefined && served.type === 'unreadable')
+      this.#listener.onStatus({ source: this.#policy.kind, state: 'lost', reason: problem.message });
   }
 }

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import type { Problem } from '../../model/problem.ts';
 import { decodeObject } from '../decode/decode.ts';
-import { referenceOf } from '../report/identity.ts';
+import { asMap, referenceOf } from '../report/identity.ts';
 import { goneEvent, type Resource } from './resource.ts';
-import { revisionOf } from './revision.ts';
+import { isRolledBack, revisionOf } from './revision.ts';
 
 /**
  * Which objects of one kind were told to the world, and at which revision; of the objects themselves nothing is
@@ -13,12 +13,13 @@ import { revisionOf } from './revision.ts';
  *     put/delete ─▶ events          startList … put … put … endList ─▶ events of what vanished
  */
 export class Objects {
-  readonly #resource: Resource;
+  #resource: Resource;
   /** By name, `shop/web`; empty where the object has to be read again even at the same revision. */
   readonly #revisions = new Map<string, string>();
   /** Of each object that was told, a digest of what was told: most changes are of no interest to policy. */
   readonly #told = new Map<string, string>();
   readonly #problems = new Map<string, readonly Problem[]>();
+  #allProblems: readonly Problem[] | undefined;
   /** Names that the list being read has not shown yet. */
   #unseen: Set<string> | undefined;
 
@@ -32,9 +33,9 @@ export class Objects {
     this.#unseen?.delete(name);
     if (revision !== '' && this.#revisions.get(name) === revision) return [];
     this.#revisions.set(name, revision);
-    const { event, problems } = decodeObject(object);
-    if (problems.length > 0) this.#problems.set(name, aboutPolicy(problems, object));
-    else this.#problems.delete(name);
+    const { event, problems } = this.#decode(object);
+    if (problems.length > 0) this.#setProblems(name, aboutPolicy(problems, object));
+    else this.#setProblems(name);
     return event === undefined || !this.#isNews(name, event) ? [] : [event];
   }
 
@@ -53,18 +54,39 @@ export class Objects {
     return gone.flatMap(name => this.#forget(name));
   }
 
+  /** From now on the same objects come in another version. */
+  setResource(resource: Resource): void {
+    this.#resource = resource;
+    this.distrustRevisions();
+  }
+
   /** Reads every object again when it is shown next: its revision no longer says what it is. */
   distrustRevisions(): void {
     for (const name of this.#revisions.keys()) this.#revisions.set(name, '');
   }
 
-  /** All of them are gone. */
-  clear(): readonly ClusterEvent[] {
-    return [...this.#revisions.keys()].flatMap(name => this.#forget(name));
+  /** All of them are gone, but for those that came after the revision, where it can be told. */
+  clear(revision?: string): readonly ClusterEvent[] {
+    const isLater = (of: string) => revision !== undefined && isRolledBack(revision, of);
+    const gone = [...this.#revisions].filter(([, of]) => !isLater(of));
+    return gone.flatMap(([name]) => this.#forget(name));
   }
 
+  /** The same list until one of them changes: most changes are of objects that nothing is wrong with. */
   get problems(): readonly Problem[] {
-    return [...this.#problems.values()].flat();
+    this.#allProblems ??= [...this.#problems.values()].flat();
+    return this.#allProblems;
+  }
+
+  #setProblems(name: string, problems?: readonly Problem[]): void {
+    if (problems !== undefined) this.#problems.set(name, problems);
+    else if (!this.#problems.delete(name)) return;
+    this.#allProblems = undefined;
+  }
+
+  #decode(object: unknown) {
+    const { readAs } = this.#resource;
+    return decodeObject(readAs === undefined ? object : { ...asMap(object), apiVersion: readAs });
   }
 
   #isNews(name: string, event: ClusterEvent): boolean {
@@ -77,7 +99,7 @@ export class Objects {
   #forget(name: string): readonly ClusterEvent[] {
     this.#unseen?.delete(name);
     this.#revisions.delete(name);
-    this.#problems.delete(name);
+    this.#setProblems(name);
     return this.#told.delete(name) ? [goneEvent(this.#resource, name)] : [];
   }
 }

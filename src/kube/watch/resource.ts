@@ -8,6 +8,8 @@ export interface Resource {
   readonly apiVersion: string;
   /** `/api/v1/pods`. */
   readonly path: string;
+  /** The apiVersion whose reader reads the objects, if it is not their own. */
+  readonly readAs?: string;
   /** `metadata.name=…`, for less than all of them. */
   readonly fieldSelector?: string;
 }
@@ -37,9 +39,10 @@ export const CUSTOM_POLICIES: readonly CustomPolicy[] = [
   { kind: 'BaselineAdminNetworkPolicy', plural: 'baselineadminnetworkpolicies', versions: ['v1alpha1'] },
 ];
 
-export function customResource({ kind, plural }: CustomPolicy, version: string): Resource {
+export function customResource({ kind, plural }: CustomPolicy, version: string, readAs?: string): Resource {
   const apiVersion = `${POLICY_GROUP}/${version}`;
-  return { kind, apiVersion, path: `/apis/${apiVersion}/${plural}` };
+  const path = `/apis/${apiVersion}/${plural}`;
+  return { kind, apiVersion, path, ...(readAs && { readAs: `${POLICY_GROUP}/${readAs}` }) };
 }
 
 /** The one CustomResourceDefinition of that policy kind: nobody else's are read. */

@@ -9,9 +9,15 @@ test.each([
   ['the best version that is served', apiDefinition(['v1alpha2', 'v1beta1', 'v2']), { version: 'v1beta1' }],
   ['the only one that can be read', apiDefinition(['v1alpha2', 'v2']), { version: 'v1alpha2' }],
   [
-    'no version where none can be read',
-    apiDefinition(['v2', 'v3']),
-    { type: 'unreadable', versions: ['v2', 'v3'] },
+    'the version that is most like ours where none is known, and as what to read it',
+    apiDefinition(['v3', 'v1', 'v2', 'v1beta9']),
+    { version: 'v1', readAs: 'v1beta1' },
+  ],
+  ['a beta version before an alpha', apiDefinition(['v2alpha1', 'v2beta1']), { version: 'v2beta1' }],
+  [
+    'no version where none is one',
+    apiDefinition(['../v1', 'next']),
+    { type: 'unreadable', versions: ['../v1', 'next'] },
   ],
   [
     'no version before the names are accepted',

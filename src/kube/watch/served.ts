@@ -1,9 +1,11 @@
+import type { Problem } from '../../model/problem.ts';
 import { asMap } from '../report/identity.ts';
 import type { CustomPolicy } from './resource.ts';
 
 /** What a CustomResourceDefinition says about the policies it defines. */
 export type Served =
-  | { readonly type: 'version'; readonly version: string }
+  /** `readAs`: a version that nobody knows here, read as the best one that is known. */
+  | { readonly type: 'version'; readonly version: string; readonly readAs?: string }
   /** There may be policies, but none that anybody could read now; `versions` are those it is served in. */
   | { readonly type: 'unreadable'; readonly versions: readonly string[] }
   /** No definition, no policies. */
@@ -13,8 +15,43 @@ export type Served =
 export function servedVersion(definition: unknown, { versions }: CustomPolicy): Served {
   if (definition === undefined) return { type: 'nowhere' };
   const served = isEstablished(definition) ? servedVersions(definition) : [];
-  const version = versions.find(version => served.includes(version));
-  return version === undefined ? { type: 'unreadable', versions: served } : { type: 'version', version };
+  const known = versions.find(version => served.includes(version));
+  if (known !== undefined) return { type: 'version', version: known };
+  const unknown = mostLikeOurs(served);
+  if (unknown === undefined) return { type: 'unreadable', versions: served };
+  return { type: 'version', version: unknown, readAs: versions[0]! };
+}
+
+/** What is wrong with the versions themselves, whatever the policies say. */
+export function versionProblem(served: Served, { kind, versions }: CustomPolicy): Problem | undefined {
+  const problem = (message: string, effect: string): Problem => ({
+    severity: 'error',
+    object: kind,
+    message,
+    effect,
+  });
+  if (served.type === 'unreadable' && served.versions.length > 0)
+    return problem(
+      `is served only as ${served.versions.join(', ')}, and can be read only as ${versions.join(' or ')}`,
+      'what was last known of these policies stays in force',
+    );
+  if (served.type !== 'version' || served.readAs === undefined) return undefined;
+  return problem(
+    `is served only as ${served.version}, which is not known here`,
+    `it is read as ${served.readAs}: a rule with anything that was not in it matches nothing if it accepts, and denies everything if it denies or passes`,
+  );
+}
+
+const VERSION = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
+const STABILITY = ['', 'beta', 'alpha'];
+
+/** Of versions that came after those we know: the stable ones first, and of these the oldest. */
+function mostLikeOurs(served: readonly string[]): string | undefined {
+  const rank = (version: string) => {
+    const [, major, level = '', minor = '0'] = VERSION.exec(version)!;
+    return STABILITY.indexOf(level) * 1e6 + Number(major) * 1e3 + Number(minor);
+  };
+  return served.filter(version => VERSION.test(version)).toSorted((a, b) => rank(a) - rank(b))[0];
 }
 
 function servedVersions(definition: unknown): readonly string[] {

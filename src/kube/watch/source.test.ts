@@ -344,21 +344,51 @@ describe('watchCluster() and a CustomResourceDefinition', () => {
     await same(cluster);
   });
 
-  test('keeps its policies, and says why, when it is served in unknown versions only', async () => {
+  test('reads an unknown version as the best one that it knows, says so, and does the same after a restart', async () => {
     server.put(apiDefinition(['v1beta1']));
     server.put(apiClusterPolicy('platform', 5));
     const cluster = await synced();
     server.put(apiDefinition(['v2']));
+    await until('the version', () => cluster.told('ClusterNetworkPolicy').includes('synced v2'));
+    expect(cluster.problems.map(({ message }) => message)).toEqual([
+      'is served only as v2, which is not known here',
+    ]);
+    server.put(apiClusterPolicy('another', 6));
+    await same(cluster);
+    const restarted = await synced();
+    await same(restarted);
+    expect(restarted.problems).toEqual(cluster.problems);
+    server.put(apiDefinition(['v1beta1']));
+    await until('no problem', () => cluster.problems.length === 0);
+    await same(cluster);
+    expect(cluster.gone).toEqual([]);
+  });
+
+  test('keeps its policies, and says why, when it is served in no version that is one', async () => {
+    server.put(apiDefinition(['v1beta1']));
+    server.put(apiClusterPolicy('platform', 5));
+    const cluster = await synced();
+    server.put(apiDefinition(['next']));
     await until('a problem', () => cluster.problems.length > 0);
     expect(cluster.problems[0]?.message).toBe(
-      'is served only as v2, and can be read only as v1beta1 or v1alpha2',
+      'is served only as next, and can be read only as v1beta1 or v1alpha2',
     );
     expect(cluster.told('ClusterNetworkPolicy')).toEqual(['synced v1beta1', 'lost']);
-    expect(cluster.state.policies.has('ClusterNetworkPolicy platform')).toBe(true);
     expect(cluster.gone).toEqual([]);
     server.put(apiDefinition(['v1beta1']));
     await until('no problem', () => cluster.problems.length === 0);
     await same(cluster);
+  });
+
+  test('that cannot be read keeps nobody from its policies', async () => {
+    server.put(apiDefinition(['v1beta1']));
+    server.put(apiClusterPolicy('platform', 5));
+    faultFor('customresourcedefinitions', () => ({ type: 'status', code: 403 }));
+    const cluster = follow();
+    await until('the policies', () => cluster.told('ClusterNetworkPolicy').includes('synced v1beta1'));
+    expect(cluster.state.policies.has('ClusterNetworkPolicy platform')).toBe(true);
+    await until('the loss', () => cluster.told('AdminNetworkPolicy').includes('lost v1alpha1'));
+    expect(cluster.isReady).toBe(false);
   });
 
   test('takes policies back that went with it while nobody could look', async () => {

@@ -1,4 +1,5 @@
 import { realTiming, type Timing } from '../../async/timing.ts';
+import type { Problem } from '../../model/problem.ts';
 import type { LoadAccess } from '../client/access.ts';
 import type { Api } from '../client/api.ts';
 import { ApiServer, type Patience } from '../client/apiserver.ts';
@@ -101,7 +102,12 @@ function makeSources(api: Api, outlet: ClusterFeed, timing: Timing): readonly So
   return [
     runnable(namespaces, new Reflector(api, NAMESPACES, namespaces, timing)),
     ...[NODES, NETWORK_POLICIES, PODS].map(plain),
-    ...CUSTOM_POLICIES.map(policy => new CustomSource(policy, api, toOutlet(outlet, policy.kind), timing)),
+    ...CUSTOM_POLICIES.map(policy => {
+      const onVersionProblems = (problems: readonly Problem[]) =>
+        outlet.tellProblems(`versions of ${policy.kind}`, problems);
+      const listener = { ...toOutlet(outlet, policy.kind), onVersionProblems };
+      return new CustomSource(policy, api, listener, timing);
+    }),
   ];
 }
 
