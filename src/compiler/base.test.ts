@@ -64,10 +64,12 @@ test.each(WAYS)('%s of %s: an isolated pod has replies and errors, and no new co
 });
 
 test.each(WAYS.filter(([, family]) => family === 'ip6'))(
-  '%s of %s: an isolated pod has neighbour discovery, and no other ICMPv6: %j',
+  '%s of %s: an isolated pod has neighbour discovery on its link, and no other ICMPv6: %j',
   (hook, family, ends) => {
-    const of = (icmpType: number) => verdictOf(hook, family, { ...ends, protocol: 'ICMP', icmpType }, 'new');
-    expect([133, 134, 135, 136, 137].map(of)).toEqual(Array(5).fill('accept'));
-    expect([128, 132, 138].map(of)).toEqual(Array(3).fill('drop'));
+    const of = (hops: number) => (icmpType: number) =>
+      verdictOf(hook, family, { ...ends, protocol: 'ICMP', icmpType, hops }, 'new');
+    expect([133, 134, 135, 136, 137].map(of(255))).toEqual(Array(5).fill('accept'));
+    expect([133, 134, 135, 136, 137].map(of(254))).toEqual(Array(5).fill('drop'));
+    expect([128, 132, 138].map(of(255))).toEqual(Array(3).fill('drop'));
   },
 );

@@ -1,10 +1,18 @@
 /** What stands in our tables whatever the policies: the hooks, and the maps from a pod's address to its chains. */
 import type { Cidr, Family } from '../model/address.ts';
 import type { Direction } from '../model/policy.ts';
-import { addressType, addressVmap, CT_STATE, ctStateAny, neighbourDiscovery, verdict } from '../nft/match.ts';
+import { addressType, addressVmap, CT_STATE, ctStateAny, verdict } from '../nft/match.ts';
 import type { BaseHook, Chain, Elements, NftSet, Rule, SetSpec } from '../nft/ruleset.ts';
 import { layoutChain } from './layout.ts';
 import { guardChain, guardOfNode, guardSet, NODE_CHAIN, toGuard } from './midstreamguard.ts';
+import {
+  fromPods,
+  type NodeNetwork,
+  neighboursChain,
+  nodeNetworkOf,
+  sourceRules,
+  toNeighbours,
+} from './podlinks.ts';
 import { INGRESS_CHAIN } from './program.ts';
 import { unknownRules } from './unknownpods.ts';
 
@@ -22,8 +30,23 @@ export function podSets(direction: Direction, family: Family, elements: Elements
 const MAPS: Record<Direction, string> = { egress: 'egress-pods', ingress: 'ingress-pods' };
 
 /** `denied` are the node's pod networks in which unknown pods are denied. */
-export function baseChains(family: Family, denied: readonly Cidr[] = []): Chain[] {
+export function baseChains(
+  family: Family,
+  denied: readonly Cidr[] = [],
+  network: NodeNetwork = nodeNetworkOf(undefined),
+): Chain[] {
   const toIngress: Rule = { exprs: addressVmap(family, 'daddr', MAPS.ingress) };
+  const toEgress: Rule = { exprs: addressVmap(family, 'saddr', MAPS.egress) };
+  const judged = {
+    forward: [
+      toEgress,
+      ...unknownRules(family, denied, 'forward', 'saddr'),
+      toIngress,
+      ...unknownRules(family, denied, 'forward', 'daddr'),
+    ],
+    // A pod's packets to its own node (C32, 4.2). Packets of the node to its pods never come here: they stay open.
+    input: [toEgress, ...unknownRules(family, denied, 'input', 'saddr')],
+  };
   return [
     {
       name: 'forward',
@@ -31,18 +54,18 @@ export function baseChains(family: Family, denied: readonly Cidr[] = []): Chain[
       rules: [
         ...always(family),
         toGuard(family),
-        fromPods(family),
-        ...unknownRules(family, denied, 'forward', 'saddr'),
-        toIngress,
-        ...unknownRules(family, denied, 'forward', 'daddr'),
+        ...sourceRules(family, network, 'forward'),
+        ...judged.forward,
       ],
     },
-    // A pod's packets to its own node (C32, 4.2). Packets of the node to its pods never come here: they stay open.
     {
       name: 'input',
       hook: hook('input'),
-      rules: [...always(family), fromPods(family), ...unknownRules(family, denied, 'input', 'saddr')],
+      rules: [...always(family), ...sourceRules(family, network, 'input'), ...judged.input],
     },
+    fromPods(family, network, 'forward', judged.forward),
+    fromPods(family, network, 'input', judged.input),
+    ...(family === 'ip6' ? [neighboursChain(network)] : []),
     { name: NODE_CHAIN, hook: hook('output'), rules: [guardOfNode(family)] },
     guardChain(family),
     layoutChain(),
@@ -67,10 +90,5 @@ function always(family: Family): Rule[] {
   const replies: Rule = {
     exprs: [...ctStateAny(CT_STATE.established | CT_STATE.related), verdict('accept')],
   };
-  if (family === 'ip') return [replies];
-  return [replies, { exprs: [...neighbourDiscovery(), verdict('accept')], comment: 'neighbour discovery' }];
-}
-
-function fromPods(family: Family): Rule {
-  return { exprs: addressVmap(family, 'saddr', MAPS.egress) };
+  return family === 'ip' ? [replies] : [replies, toNeighbours()];
 }

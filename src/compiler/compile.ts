@@ -12,6 +12,7 @@ import { Builder } from './builder.ts';
 import { classOf, type PodClass } from './classes.ts';
 import { groupElements, groupSet } from './group.ts';
 import { type IndexedPod, PodIndex } from './live/podindex.ts';
+import { linkSets, nodeNetworkOf } from './podlinks.ts';
 import { buildClass, className } from './program.ts';
 import { deniedNetworks, OPEN } from './unknownpods.ts';
 
@@ -36,14 +37,16 @@ export function compile(
   const podIndex = new PodIndex(cluster, node);
   const { classes, placements } = classify(cluster, podIndex, node);
   const denied = deniedNetworks(cluster, node, unknownPods);
+  const network = nodeNetworkOf(cluster.nodes.get(node));
   const known = knownPods(cluster, podIndex, node, denied, unknownPods);
   const tables = FAMILIES.map((family): [Family, Table] => {
     const builder = new Builder(family);
     for (const [name, podClass] of classes) buildClass(podClass, name, builder);
-    const maps = podMaps(placements, known, family);
     const attached = podLinks === 'ours' ? attachedPods(family, cluster, node) : NOTHING;
-    const base = [...baseChains(family, denied), ...attached.chains];
-    return [family, tableOf(builder, base, [...maps, ...attached.sets], podIndex)];
+    const base = [...baseChains(family, denied, network), ...attached.chains];
+    const links = linkSets(family, cluster.nodes.values());
+    const sets = [...podMaps(placements, known, family), ...links, ...attached.sets];
+    return [family, tableOf(builder, base, sets, podIndex)];
   });
   return { tables: new Map(tables) };
 }

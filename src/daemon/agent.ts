@@ -34,7 +34,7 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
 
 async function run(
   options: AgentCommandOptions,
-  { source, enforcement, podNetwork, gate }: Pipeline,
+  { source, enforcement, podNetwork, gate, links }: Pipeline,
   stop: AbortSignal,
   log: Logger,
 ): Promise<void> {
@@ -43,6 +43,7 @@ async function run(
   if (stop.aborted) return;
   void source.synced.then(() => status.setSynced());
   warnOfUnknownNode(options.node, agent.cluster, log);
+  await links.start();
   await podNetwork?.network?.start();
   if (attaches(options)) staleConntrack.sweep();
   const ended = new AbortController();
@@ -62,8 +63,9 @@ async function gateWhenSynced({ synced }: AgentSource, gate: PodGate, ended: Abo
 }
 
 /** No event comes any more; then whoever acts by itself stops; then whoever answers. */
-async function close({ source, enforcement, podNetwork }: Pipeline, ears: Ears): Promise<void> {
+async function close({ source, enforcement, podNetwork, links }: Pipeline, ears: Ears): Promise<void> {
   await source.close();
+  links.close();
   enforcement.liveConnections?.close();
   enforcement.staleConntrack.close();
   await ears.close();

@@ -10,6 +10,7 @@ import type { Logger } from 'pino';
 import type { ClusterEvent } from '../model/cluster.ts';
 import { LocalPods } from '../network/sandboxes/localpods.ts';
 import { type Enforcement, openEnforcement } from './enforcement.ts';
+import { OwnLinks } from './nodelinks.ts';
 import { type AgentCommandOptions, attaches, cutsConnections, podLinks } from './options.ts';
 import type { PodNetworkNeeds, PodNetworkParts } from './podnetwork.ts';
 import { quarantineReporter } from './quarantinereporter.ts';
@@ -20,6 +21,7 @@ export interface Pipeline {
   readonly source: AgentSource;
   readonly enforcement: Enforcement;
   readonly gate: PodGate;
+  readonly links: OwnLinks;
   readonly podNetwork?: PodNetworkParts;
 }
 
@@ -41,7 +43,9 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
   log.info({ node, pid: process.pid }, 'agent starts');
   // Where nobody but the source knows of pods, its word is taken as it is.
   const merges = starts.gate.on || attaches(options);
-  const takeIn = (events: readonly ClusterEvent[]) => agent.note(merges ? localPods.merge(events) : events);
+  const links = new OwnLinks({ node, cluster: () => agent.cluster, note: events => agent.note(events), log });
+  const takeIn = (events: readonly ClusterEvent[]) =>
+    agent.note(links.merge(merges ? localPods.merge(events) : events));
   const source = await openSource(options, takeIn, status, log);
   agent.observe(quarantineReporter(notice => source.report(notice)));
   const gate = new PodGate(starts, {
@@ -61,7 +65,7 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
     onNetworkUnavailable: unavailable => source.reportNode(networkCondition(unavailable)),
     log,
   });
-  return { source, enforcement, gate, ...(podNetwork !== undefined && { podNetwork }) };
+  return { source, enforcement, gate, links, ...(podNetwork !== undefined && { podNetwork }) };
 }
 
 // Loaded where it is wanted only: its thread and its sockets are no part of an agent that enforces and nothing else.

@@ -43,6 +43,16 @@ export interface Node extends Labelled {
   readonly podCidrs: readonly string[];
   /** What its interfaces have beside, as a bridge has an address of the pod network: whoever runs there can say it. */
   readonly interfaceAddresses?: readonly Address[];
+  /** Known of the agent's own node alone, once it has looked. */
+  readonly links?: NodeLinks;
+}
+
+/** Network interfaces of a node by their index, which none has twice while it lives. */
+export interface NodeLinks {
+  /** By which packets leave the node for elsewhere: never those of pods, of whatever kind they are. */
+  readonly uplinks: readonly number[];
+  /** Bridges that lead to pods. */
+  readonly podBridges: readonly number[];
 }
 
 /** The state that policy is evaluated and compiled from. */

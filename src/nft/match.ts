@@ -169,6 +169,19 @@ export function destinationPort(first: number, last: number): Expr[] {
   return first === last ? [load, compare('eq', first)] : [load, compare('gte', first), compare('lte', last)];
 }
 
+/** `th dport @set`. */
+export function destinationPortIn(set: string): Expr[] {
+  return [
+    { kind: 'payload', base: 'transport', offset: 2, length: 2, dreg: FIRST },
+    { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false },
+  ];
+}
+
+/** `ip protocol @set`. */
+export function protocolIn(family: Family, set: string): Expr[] {
+  return [loadProtocol(family, FIRST), { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false }];
+}
+
 /** `ip protocol . th dport vmap @map`. */
 export function protocolPortVmap(family: Family, set: string): Expr[] {
   return [
@@ -232,6 +245,16 @@ export function icmpTypeIs(family: Family, type: number): Expr[] {
   ];
 }
 
+/** `icmpv6 type 130-132`. */
+export function icmpv6TypesAre(first: number, last: number): Expr[] {
+  return [
+    ...protocolIs('ip6', 'icmpv6'),
+    { kind: 'payload', base: 'transport', offset: 0, length: 1, dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'gte', data: toHex([first]) },
+    { kind: 'cmp', sreg: FIRST, op: 'lte', data: toHex([last]) },
+  ];
+}
+
 /**
  * `tcp flags & (fin | syn | rst | ack) != syn`: all of TCP but what opens a connection. The flags that ask for
  * explicit congestion notification are left out: a SYN may carry them.
@@ -246,14 +269,9 @@ export function notOpeningTcp(family: Family): Expr[] {
   ];
 }
 
-/** `icmpv6 type 133-137`: neighbour discovery, which is never dropped (N63). */
+/** `icmpv6 type 133-137`: neighbour discovery (N63). */
 export function neighbourDiscovery(): Expr[] {
-  return [
-    ...protocolIs('ip6', 'icmpv6'),
-    { kind: 'payload', base: 'transport', offset: 0, length: 1, dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'gte', data: toHex([133]) },
-    { kind: 'cmp', sreg: FIRST, op: 'lte', data: toHex([137]) },
-  ];
+  return icmpv6TypesAre(133, 137);
 }
 
 export function verdict(kind: 'accept' | 'drop' | 'return'): Expr;

@@ -44,9 +44,12 @@ export interface Step {
 export function walkKernel(ruleset: Ruleset, flow: Flow, own: ReadonlySet<Address>): KernelWalk {
   const family = familyOf(flow.from);
   const hook = hookOf(flow, own);
-  const { verdict, hits } = trace(ruleset, family, hook, packet(flow), 'new');
+  const from = endOf(ruleset, flow.from);
+  // Who has another link than the pods of this node stands in none of the maps by name.
+  const around = hook !== 'output' && from.pod !== undefined ? { iifkind: 'veth' } : {};
+  const { verdict, hits } = trace(ruleset, family, hook, packet(flow), 'new', around);
   const steps = hits.map(hit => stepOf(ruleset, family, hit));
-  return { hook, verdict, from: endOf(ruleset, flow.from), to: endOf(ruleset, flow.to), steps };
+  return { hook, verdict, from, to: endOf(ruleset, flow.to), steps };
 }
 
 function hookOf({ from, to }: Flow, own: ReadonlySet<Address>): Hook {

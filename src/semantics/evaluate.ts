@@ -10,6 +10,7 @@ import { type Cluster, isNodeItself } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction, PolicyId, Tier } from '../model/policy.ts';
+import { isTunnel } from '../model/tunnels.ts';
 import type { Packet } from './match.ts';
 import * as because from './reason.ts';
 import { firstMatch, type View, viewOf } from './view.ts';
@@ -52,8 +53,17 @@ export function evaluator(
 function judgeDirection(view: View, direction: Direction, flow: Flow): DirectionVerdict {
   const unknown = unknownPod(view, direction, flow);
   if (unknown !== undefined) return { verdict: 'deny', tier: 'default', reason: unknown };
+  const tunnel = direction === 'egress' ? tunnelEnd(view, flow) : undefined;
+  if (tunnel !== undefined) return { verdict: 'deny', tier: 'default', reason: tunnel };
   const packet = packetOf(view, direction, flow);
   return typeof packet === 'string' ? unaffected(packet) : judge(view, packet);
+}
+
+/** N72: what would come out of a tunnel between nodes passes for a node's word. */
+function tunnelEnd({ owners, nodeWith }: View, flow: Flow): string | undefined {
+  if (!isTunnel(flow) || !owners.has(flow.from)) return undefined;
+  const node = nodeWith(flow.to);
+  return node && because.tunnelEnd(flow, node);
 }
 
 /** N67: why what is at this end is denied although no policy is known to select it. */

@@ -3,6 +3,7 @@
 import { type Address, cidrText } from '../model/address.ts';
 import { assertNever } from '../model/assert.ts';
 import type { Cluster, Node, Pod } from '../model/cluster.ts';
+import type { Flow } from '../model/flow.ts';
 import type { Action, Direction, Peer, Policy, PortMatch, Rule } from '../model/policy.ts';
 import { podSelectorText, selectorText } from '../model/selector.ts';
 import { matchingPeer, matchingPort, matchRule, type Packet } from './match.ts';
@@ -15,6 +16,11 @@ export function noPod(address: Address): string {
 export function unknownPod(address: Address, { name }: Node, direction: Direction): string {
   const what = direction === 'egress' ? 'packets from it' : 'packets to it';
   return `${address} is in the pod network of node ${name}, and no known pod has it: ${what} are denied`;
+}
+
+export function tunnelEnd({ protocol, port }: Flow, { name }: Node): string {
+  const what = port === undefined ? `protocol ${protocol}` : `${protocol} ${port}`;
+  return `${what} of node ${name} is a tunnel between nodes: what pods send there is denied`;
 }
 
 export function itself(pod: Pod): string {

@@ -2,7 +2,7 @@
 
 import type { Address } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
-import type { Cluster, Node, Pod } from '../model/cluster.ts';
+import { addressesOfNode, type Cluster, type Node, type Pod } from '../model/cluster.ts';
 import { whereUnsure } from '../model/failclosed.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { comparePolicies, type Direction, type Policy, type Rule, type Tier } from '../model/policy.ts';
@@ -14,6 +14,8 @@ export interface View {
   readonly owners: ReadonlyMap<Address, Pod>;
   /** The node in whose pod network an address is that no known pod has, where such are denied. */
   unknownPodOf(address: Address): Node | undefined;
+  /** The node that has an address. */
+  nodeWith(address: Address): Node | undefined;
   /** The policies of a tier that select a pod and affect a direction, in order of precedence. */
   policiesOn(pod: Pod, direction: Direction, tier: Tier): readonly Policy[];
 }
@@ -34,7 +36,16 @@ export function viewOf(cluster: Cluster, unknownPods: UnknownPods = 'allow', nod
     return found;
   };
   const owners = addressOwners(cluster, node);
-  return { cluster, owners, unknownPodOf: unknownPodFinder(cluster, owners, unknownPods), policiesOn };
+  const nodes = new Map(
+    [...cluster.nodes.values()].flatMap(each => addressesOfNode(each).map(address => [address, each])),
+  );
+  return {
+    cluster,
+    owners,
+    nodeWith: address => nodes.get(address),
+    unknownPodOf: unknownPodFinder(cluster, owners, unknownPods),
+    policiesOn,
+  };
 }
 
 /** A policy that selects the pod, or what is left of one of which nobody knows whether it does (N68). */

@@ -64,7 +64,7 @@ async function program({ cluster, expectations }: Moment): Promise<Site> {
       expectations.flatMap(({ flow }) => [flow.from, flow.to]),
     ),
   );
-  await enforce(here.kernels, cluster);
+  await enforce(here.lab, here.kernels, cluster);
   const services = expectations.flatMap(({ flow }) => hairpinOf(flow) ?? []);
   if (services.length > 0) installServices(here.lab, services);
   forgetAll(here.lab);

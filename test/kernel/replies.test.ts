@@ -62,7 +62,7 @@ beforeAll(async () => {
     cluster.apply(decodeObject(object).event!);
   lab = await buildLab(topologyOf(cluster));
   kernels = await openKernels(lab);
-  await enforce(kernels, cluster);
+  await enforce(lab, kernels, cluster);
 });
 
 afterAll(() => {

@@ -350,7 +350,7 @@ export const flowsArbitrary = (cluster: Cluster, count: number): fc.Arbitrary<Fl
       weight: 4,
       arbitrary: fc.record({
         protocol: fc.constantFrom(...PROTOCOLS),
-        port: fc.constantFrom(...PORTS, 54, 1001, 1063, 1064, 2000, 2001),
+        port: fc.constantFrom(...PORTS, 54, 1001, 1063, 1064, 2000, 2001, 8472),
       }),
     },
     { weight: 1, arbitrary: fc.record({ protocol: fc.constantFrom('ICMP' as const, 47) }) },

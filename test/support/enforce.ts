@@ -7,6 +7,7 @@ import type { Cluster } from '../../src/model/cluster.ts';
 import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
+import { withOwnLinks } from './ownlinks.ts';
 
 /** The kernel of each node, by its name. */
 export async function openKernels(lab: Lab): Promise<Map<string, Kernel>> {
@@ -17,9 +18,14 @@ export async function openKernels(lab: Lab): Promise<Map<string, Kernel>> {
 }
 
 /** Leads every node from what stands to what the cluster demands. */
-export async function enforce(kernels: ReadonlyMap<string, Kernel>, cluster: Cluster): Promise<void> {
+export async function enforce(
+  lab: Lab,
+  kernels: ReadonlyMap<string, Kernel>,
+  cluster: Cluster,
+): Promise<void> {
   for (const [node, kernel] of kernels) {
     const { ruleset, generation } = await kernel.dump();
-    await kernel.commit(plan(ruleset, compile(cluster, node)), generation);
+    const seen = await withOwnLinks(cluster, node, lab.nodeNamespace(node));
+    await kernel.commit(plan(ruleset, compile(seen, node)), generation);
   }
 }

@@ -11,10 +11,11 @@ function numbered(letter: string, last: number): string[] {
 }
 
 /**
- * NetworkPolicy v1; the last two are our own: of pods that nobody has told of (docs/start-gate.md), and of what is not
- * known or cannot be read (docs/decisions/0013-what-is-not-known-allows-nothing.md).
+ * NetworkPolicy v1; the last are our own: of pods that nobody has told of (docs/start-gate.md), and of what is not
+ * known or cannot be read (docs/decisions/0013-what-is-not-known-allows-nothing.md); N69 to N72 are of packets that no
+ * policy judges.
  */
-export const NETWORK_POLICY = numbered('N', 68);
+export const NETWORK_POLICY = numbered('N', 72);
 /** The upstream end-to-end cases. */
 export const UPSTREAM_NETPOL = numbered('E', 48);
 /** Admin and Baseline tiers. */
@@ -33,6 +34,9 @@ export const UPSTREAM_TIERS = [
 /** A scenario judges new connections between addresses; these statements are about something else. */
 export const PROVEN_ELSEWHERE: Readonly<Record<string, string>> = {
   N39: 'related ICMP errors belong to a connection that is under way: test/kernel, packets',
+  N69: 'link-local addresses have a zone, and no flow does: test/kernel/hostile/linklocal',
+  N70: 'about the link that a packet comes by: test/kernel/hostile/forged',
+  N71: 'about what is for everybody, and no address: test/kernel/hostile/multicast',
   N64: 'what becomes of established connections is implementation-defined: the tests of live connections',
   C38: 'which names a domain name means can be seen once names are resolved: waits for the resolver',
   C40: 'about DNS answers: waits for the resolver',

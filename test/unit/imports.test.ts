@@ -146,6 +146,7 @@ test('the reference loads the model and itself, file by file, and nothing of wha
     'model/podcidrs.ts',
     'model/policy.ts',
     'model/selector.ts',
+    'model/tunnels.ts',
     'semantics/evaluate.ts',
     'semantics/match.ts',
     'semantics/reason.ts',

@@ -6,7 +6,7 @@
  *     flush()       marked pods move between groups and classes; what did not change stays the same object
  */
 
-import { type Cidr, cidrText, FAMILIES, type Family } from '../../model/address.ts';
+import { type Cidr, FAMILIES, type Family } from '../../model/address.ts';
 import {
   type Cluster,
   type ClusterEvent,
@@ -22,6 +22,7 @@ import type { Chain, NftSet, Ruleset, Table } from '../../nft/ruleset.ts';
 import { baseChains } from '../base.ts';
 import { classOf, selects } from '../classes.ts';
 import { type Placement, podMaps, strayPod } from '../compile.ts';
+import { linkSets, type NodeNetwork, nodeNetworkOf } from '../podlinks.ts';
 import { className } from '../program.ts';
 import { deniedNetworks } from '../unknownpods.ts';
 import { LiveAttachedPods } from './attachedpods.ts';
@@ -51,7 +52,11 @@ export class Incremental {
   /** Pods of other nodes with addresses in this node's pod networks, where unknown pods are denied. */
   readonly #strays = new Map<PodKey, IndexedPod>();
   #denied: readonly Cidr[] = [];
+  #network: NodeNetwork = nodeNetworkOf(undefined);
   #bases: Record<Family, readonly Chain[]> = { ip: baseChains('ip'), ip6: baseChains('ip6') };
+  /** Addresses of nodes as of the last flush. */
+  readonly #nodeAddresses = new Map<string, string>();
+  #linkSets: Record<Family, readonly NftSet[]> = { ip: linkSets('ip', []), ip6: linkSets('ip6', []) };
   #podMaps: Record<Family, readonly NftSet[]>;
   #marked = emptyMarks();
 
@@ -90,6 +95,7 @@ export class Incremental {
     for (const key of pods) this.#groups.refreshPod(key);
     for (const name of marked.node) this.#groups.refreshNode(name);
     const renewed = marked.node.has(this.#node) && this.#renewBases();
+    this.#followNodes(marked.node);
     const strayed = this.#followStrays(renewed ? this.cluster.pods.keys() : pods);
     this.#attachedPods?.refreshNodes(marked.node);
     if (marked.hostPort.size > 0) this.#attachedPods?.refreshHostPorts();
@@ -128,10 +134,26 @@ export class Incremental {
   /** The base chains stay the same objects as long as they deny in the same networks. Answers whether they do not. */
   #renewBases(): boolean {
     const denied = deniedNetworks(this.cluster, this.#node, this.#unknownPods);
-    if (denied.map(cidrText).join() === this.#denied.map(cidrText).join()) return false;
+    const network = nodeNetworkOf(this.cluster.nodes.get(this.#node));
+    if (JSON.stringify([denied, network]) === JSON.stringify([this.#denied, this.#network])) return false;
     this.#denied = denied;
-    this.#bases = { ip: baseChains('ip', denied), ip6: baseChains('ip6', denied) };
+    this.#network = network;
+    this.#bases = { ip: baseChains('ip', denied, network), ip6: baseChains('ip6', denied, network) };
     return true;
+  }
+
+  /** The set of all nodes' addresses stays the same object as long as none comes or goes. */
+  #followNodes(names: Iterable<string>): void {
+    let changed = false;
+    for (const name of names) {
+      const addresses = this.cluster.nodes.get(name)?.addresses.join() ?? '';
+      changed ||= addresses !== (this.#nodeAddresses.get(name) ?? '');
+      if (addresses === '') this.#nodeAddresses.delete(name);
+      else this.#nodeAddresses.set(name, addresses);
+    }
+    if (!changed) return;
+    const nodes = [...this.cluster.nodes.values()];
+    this.#linkSets = { ip: linkSets('ip', nodes), ip6: linkSets('ip6', nodes) };
   }
 
   /** Whether pods of other nodes have come into this node's pod networks, have changed there, or have left them. */
@@ -190,6 +212,7 @@ export class Incremental {
     ];
     const sets = [
       ...this.#podMaps[family],
+      ...this.#linkSets[family],
       ...(attached?.sets(family) ?? []),
       ...this.#classes.sets(family),
       ...this.#groups.sets(family),

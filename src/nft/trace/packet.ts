@@ -10,6 +10,8 @@ export interface PacketFields extends Flow {
   readonly sourcePort?: number;
   /** Of TCP: SYN by default. */
   readonly tcpFlags?: number;
+  /** Hops that are left: 64 by default. */
+  readonly hops?: number;
   /** Of ICMP and ICMPv6: echo request by default. */
   readonly icmpType?: number;
 }
@@ -20,7 +22,7 @@ export function packet(fields: PacketFields): Uint8Array {
   if (familyOf(from) !== familyOf(to)) throw new TypeError(`${from} and ${to} are not of one family`);
   const protocol = protocolNumber(fields);
   const payload = PAYLOADS[protocol]?.(fields) ?? new Uint8Array(8);
-  return concat(ipHeader(from, to, protocol, payload.length), payload);
+  return concat(ipHeader(from, to, protocol, payload.length, fields.hops ?? 64), payload);
 }
 
 function protocolNumber({ from, protocol }: Flow): number {
@@ -38,25 +40,25 @@ function protocolNumber({ from, protocol }: Flow): number {
   }
 }
 
-function ipHeader(from: Address, to: Address, protocol: number, length: number): Uint8Array {
+function ipHeader(from: Address, to: Address, protocol: number, length: number, hops: number): Uint8Array {
   return familyOf(from) === 'ip'
-    ? ipv4Header(from, to, protocol, length)
-    : ipv6Header(from, to, protocol, length);
+    ? ipv4Header(from, to, protocol, length, hops)
+    : ipv6Header(from, to, protocol, length, hops);
 }
 
-/** RFC 791: no options, do not fragment, 64 hops. */
-function ipv4Header(from: Address, to: Address, protocol: number, length: number): Uint8Array {
+/** RFC 791: no options, do not fragment. */
+function ipv4Header(from: Address, to: Address, protocol: number, length: number, hops: number): Uint8Array {
   const header = concat(
-    [0x45, 0, ...u16(20 + length), 0, 0, 0x40, 0, 64, protocol, 0, 0],
+    [0x45, 0, ...u16(20 + length), 0, 0, 0x40, 0, hops, protocol, 0, 0],
     addressBytes(from),
     addressBytes(to),
   );
   return withChecksum(header, 10, [header]);
 }
 
-/** RFC 8200: no extension headers, 64 hops. */
-function ipv6Header(from: Address, to: Address, protocol: number, length: number): Uint8Array {
-  return concat([0x60, 0, 0, 0, ...u16(length), protocol, 64], addressBytes(from), addressBytes(to));
+/** RFC 8200: no extension headers. */
+function ipv6Header(from: Address, to: Address, protocol: number, length: number, hops: number): Uint8Array {
+  return concat([0x60, 0, 0, 0, ...u16(length), protocol, hops], addressBytes(from), addressBytes(to));
 }
 
 const PAYLOADS: Readonly<Record<number, (fields: PacketFields) => Uint8Array>> = {

@@ -1,0 +1,160 @@
+/**
+ * What comes by a link that leads to pods of this node, before any policy is asked. An address says which pod sends,
+ * so it has to be the pod's own (N70); what has none that names a pod (N69), is for everybody (N71), or leads into a
+ * tunnel between nodes (N72) is nobody's that policy could judge.
+ *
+ *     forward ──▶ by a pod's link? ──▶ from-pods ──▶ the pod maps
+ *         └─────▶ as one of our pods, by another link? drop
+ *
+ * Which links those are the kernel tells by their kind, so that a pod's first packet meets these rules although nobody
+ * has heard of the pod: every veth but the node's own ways out, and bridges, of which the agent says which are of pods.
+ */
+import { addressFromInt, type Cidr, cidrRange, type Family, familyOf, parseCidr } from '../model/address.ts';
+import type { Node, NodeLinks } from '../model/cluster.ts';
+import { podCidrsOf } from '../model/podcidrs.ts';
+import { TUNNEL_PORTS, TUNNEL_PROTOCOLS } from '../model/tunnels.ts';
+import {
+  addressIn,
+  addressInNetwork,
+  addressType,
+  destinationPortIn,
+  hopsLeft,
+  icmpTypeIs,
+  icmpv6TypesAre,
+  interfaceIs,
+  interfaceKindIs,
+  neighbourDiscovery,
+  noRouteBack,
+  protocolIn,
+  protocolIs,
+  verdict,
+} from '../nft/match.ts';
+import { type Chain, type Elements, type Expr, MEMBER, type NftSet, type Rule } from '../nft/ruleset.ts';
+
+/** What of this node these rules depend on. */
+export interface NodeNetwork {
+  readonly podCidrs: readonly Cidr[];
+  readonly links: NodeLinks;
+}
+
+export function nodeNetworkOf(node: Node | undefined): NodeNetwork {
+  return { podCidrs: podCidrsOf(node), links: node?.links ?? { uplinks: [], podBridges: [] } };
+}
+
+export const FROM_PODS = { forward: 'from-pods', input: 'from-pods-to-node' } as const;
+const NEIGHBOURS = 'neighbours';
+const SETS = { ports: 'tunnel-ports', protocols: 'tunnel-protocols', nodes: 'node-addresses' } as const;
+
+/** Leads what comes from pods to the chain of the hook, and drops what says that it does and comes by another link. */
+export function sourceRules(family: Family, network: NodeNetwork, hook: 'forward' | 'input'): Rule[] {
+  return [
+    ...podLinks(network.links).map(link => ({ exprs: [...link, verdict('goto', FROM_PODS[hook])] })),
+    ...network.podCidrs
+      .filter(cidr => cidr.family === family)
+      .map(cidr => ({
+        exprs: [...addressInNetwork(cidr, 'saddr'), ...noRouteBack(), verdict('drop')],
+        comment: 'as a pod of this node, from elsewhere',
+      })),
+  ];
+}
+
+/** One match for each kind of link that leads to pods. */
+function podLinks({ uplinks, podBridges }: NodeLinks): Expr[][] {
+  const veth = [...uplinks.flatMap(index => interfaceIs('iif', index, true)), ...interfaceKindIs('veth')];
+  return [veth, ...podBridges.map(index => interfaceIs('iif', index))];
+}
+
+/** `judged` are the rules that policy makes of the hook. */
+export function fromPods(
+  family: Family,
+  network: NodeNetwork,
+  hook: 'forward' | 'input',
+  judged: readonly Rule[],
+): Chain {
+  return {
+    name: FROM_PODS[hook],
+    rules: [
+      ...(family === 'ip6' ? linkLocal(hook) : []),
+      drop(noRouteBack(), 'from an address that is not the pod’s'),
+      ...(hook === 'forward' ? forEverybody(family, network) : []),
+      ...tunnels(family, hook),
+      ...judged,
+    ],
+  };
+}
+
+/** N69. A listener report (RFC 2710, RFC 3810) is how a pod says which groups it wants: it is for the link alone. */
+function linkLocal(hook: 'forward' | 'input'): Rule[] {
+  const from = drop(addressInNetwork(LINK_LOCAL, 'saddr'), 'from a link-local address');
+  const to = drop(addressInNetwork(LINK_LOCAL, 'daddr'), 'to a link-local address');
+  if (hook === 'forward') return [from, to];
+  const reports = [...icmpv6TypesAre(130, 132), ...hopsLeft('ip6', 'eq', 1), verdict('accept')];
+  const reports2 = [...icmpTypeIs('ip6', 143), ...hopsLeft('ip6', 'eq', 1), verdict('accept')];
+  return [{ exprs: reports }, { exprs: reports2, comment: 'which groups the sender wants' }, from];
+}
+
+const [LINK_LOCAL, MULTICAST, BROADCAST_AND_MULTICAST] = ['fe80::/10', 'ff00::/8', '224.0.0.0/3'].map(
+  text => parseCidr(text)!,
+) as [Cidr, Cidr, Cidr];
+
+/** N71: on a bridge a pod's broadcast would reach all others, whatever their policies. */
+function forEverybody(family: Family, { podCidrs }: NodeNetwork): Rule[] {
+  const broadcasts = podCidrs
+    .filter(cidr => cidr.family === 'ip' && family === 'ip' && cidr.prefix < 31)
+    .map(cidr =>
+      addressInNetwork({ ...cidr, base: addressFromInt('ip', cidrRange(cidr).last), prefix: 32 }, 'daddr'),
+    );
+  const many = addressInNetwork(family === 'ip' ? BROADCAST_AND_MULTICAST : MULTICAST, 'daddr');
+  return [many, ...broadcasts].map(exprs => drop(exprs, 'from a pod to everybody'));
+}
+
+/** N72. To the node itself whatever its address, and to other nodes by those that the cluster knows. */
+function tunnels(family: Family, hook: 'forward' | 'input'): Rule[] {
+  const end = hook === 'input' ? [] : addressIn(family, 'daddr', SETS.nodes);
+  const why = 'from a pod into a tunnel of nodes';
+  return [
+    drop([...protocolIs(family, 'udp'), ...destinationPortIn(SETS.ports), ...end], why),
+    drop([...protocolIn(family, SETS.protocols), ...end], why),
+  ];
+}
+
+/** The sets that these rules ask. */
+export function linkSets(family: Family, nodes: Iterable<Node>): NftSet[] {
+  const plain = { verdicts: false, interval: false };
+  const own = [...nodes].flatMap(({ addresses }) =>
+    addresses.filter(address => familyOf(address) === family),
+  );
+  return [
+    { name: SETS.ports, key: ['inet_service'], ...plain, elements: members(TUNNEL_PORTS) },
+    { name: SETS.protocols, key: ['inet_proto'], ...plain, elements: members(TUNNEL_PROTOCOLS) },
+    { name: SETS.nodes, key: [addressType(family)], ...plain, elements: members(own) },
+  ];
+}
+
+function members(keys: readonly (string | number)[]): Elements {
+  return new Map(keys.map(key => [String(key), MEMBER]));
+}
+
+/** N63: neighbour discovery is never asked for by policy, and never leaves its link. */
+export function toNeighbours(): Rule {
+  return { exprs: [...neighbourDiscovery(), verdict('goto', NEIGHBOURS)], comment: 'neighbour discovery' };
+}
+
+/** RFC 4861: with fewer than 255 hops left it comes from further away, or pretends to be what it is not. */
+export function neighboursChain({ links }: NodeNetwork): Chain {
+  const unlessOfPods = [134, 137].flatMap(type =>
+    podLinks(links).map(link => drop([...icmpTypeIs('ip6', type), ...link], 'from a pod that is no router')),
+  );
+  return {
+    name: NEIGHBOURS,
+    rules: [
+      drop(hopsLeft('ip6', 'neq', 255), 'not of this link'),
+      ...unlessOfPods,
+      { exprs: [verdict('accept')] },
+    ],
+  };
+}
+
+function drop(exprs: readonly Expr[], comment: string): Rule {
+  return { exprs: [...exprs, verdict('drop')], comment };
+}

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { type Address, parseAddress, parseCidr } from '../model/address.ts';
+import { type LinkFacts, nodeLinksOf } from './nodelinks.ts';
+
+const at = (text: string): Address => parseAddress(text)!;
+
+/** eth0 of the machine, the bridges of pods, containers and virtual machines, and a pod's veth. */
+const NODE: LinkFacts = {
+  interfaces: [
+    { index: 1 },
+    { index: 2 },
+    { index: 3, kind: 'bridge' },
+    { index: 4, kind: 'bridge' },
+    { index: 5, kind: 'bridge' },
+    { index: 6, kind: 'veth' },
+  ],
+  addresses: [
+    { device: 1, address: at('127.0.0.1') },
+    { device: 2, address: at('172.18.0.2') },
+    { device: 3, address: at('10.244.1.1') },
+    { device: 4, address: at('172.17.0.1') },
+    { device: 5, address: at('192.168.122.1') },
+  ],
+  podCidrs: [parseCidr('10.244.1.0/24')!],
+  own: [at('172.18.0.2'), at('10.244.1.1')],
+  waysOut: [2, 2],
+  waysToPods: [],
+};
+
+test.each<[string, Partial<LinkFacts>, { uplinks: number[]; podBridges: number[] }]>([
+  ['the bridge in the pod network leads to pods, and others do not', {}, { uplinks: [2], podBridges: [3] }],
+  [
+    'a bridge to pods with addresses of another range',
+    { waysToPods: [5, 6] },
+    { uplinks: [2], podBridges: [3, 5] },
+  ],
+  ['a bridge that is the way out is none of pods', { waysOut: [3] }, { uplinks: [2, 3], podBridges: [] }],
+  [
+    'a bridge with the address of the Node is a way out',
+    { own: [at('172.17.0.1')] },
+    { uplinks: [2, 4], podBridges: [3] },
+  ],
+  ['a node without a way out', { waysOut: [], own: [] }, { uplinks: [], podBridges: [3] }],
+  ['loopback is no way out', { waysOut: [1], own: [at('127.0.0.1')] }, { uplinks: [], podBridges: [3] }],
+  ['nothing is known of pods', { podCidrs: [], own: [at('172.18.0.2')] }, { uplinks: [2], podBridges: [] }],
+])('nodeLinksOf(): %s', (_, change, expected) => {
+  expect(nodeLinksOf({ ...NODE, ...change })).toEqual(expected);
+});

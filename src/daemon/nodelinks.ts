@@ -1,0 +1,172 @@
+/**
+ * Which of this node's interfaces lead to pods, and which out of the node: read from the kernel, and told with the
+ * agent's own Node as if the API server had said it. What changes is found within some seconds: a bridge is made with
+ * the first pod, and an uplink while a machine boots.
+ */
+import type { Logger } from 'pino';
+import { type Address, type Cidr, cidrContains, parseAddress } from '../model/address.ts';
+import type { Cluster, ClusterEvent, Node, NodeLinks } from '../model/cluster.ts';
+import { podCidrsOf } from '../model/podcidrs.ts';
+import { writeGetAddresses, writeGetLink, writeGetRouteTo } from '../netlink/route/rtnetlink.ts';
+import {
+  type DeviceAddress,
+  type Link,
+  readDeviceAddress,
+  readLink,
+  readRoute,
+} from '../netlink/route/rtnetlink-read.ts';
+import { RtnetlinkSocket } from '../netlink/route/rtnetlink-socket.ts';
+
+const EVERY_MS = 5_000;
+
+export interface OwnLinksNeeds {
+  readonly node: string;
+  readonly cluster: () => Cluster;
+  /** Takes the agent's own Node again, when what is known of its interfaces has changed. */
+  readonly note: (events: readonly ClusterEvent[]) => void;
+  readonly log: Logger;
+}
+
+export class OwnLinks {
+  readonly #needs: OwnLinksNeeds;
+  readonly #socket = new RtnetlinkSocket();
+  #links: NodeLinks | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #failed = false;
+
+  constructor(needs: OwnLinksNeeds) {
+    this.#needs = needs;
+  }
+
+  /** The same events; the own Node has its interfaces. */
+  merge(events: readonly ClusterEvent[]): readonly ClusterEvent[] {
+    return events.map(event =>
+      event.type === 'node' && event.key === this.#needs.node && event.value !== undefined
+        ? { ...event, value: this.#with(event.value) }
+        : event,
+    );
+  }
+
+  /** Reads them once, and from then on every few seconds. */
+  async start(): Promise<void> {
+    await this.#look();
+    this.#timer = setInterval(() => void this.#look(), EVERY_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#socket.close();
+  }
+
+  async #look(): Promise<void> {
+    const { node, cluster, note, log } = this.#needs;
+    try {
+      const links = await readNodeLinks(this.#socket, cluster(), node);
+      this.#failed = false;
+      if (JSON.stringify(links) === JSON.stringify(this.#links)) return;
+      this.#links = links;
+      const value = cluster().nodes.get(node);
+      if (value !== undefined) note([{ type: 'node', key: node, value: this.#with(value) }]);
+    } catch (error) {
+      // What was known stays; where nothing was, every veth is taken for a pod's.
+      if (!this.#failed)
+        log.warn(
+          { err: error },
+          'interfaces of this node cannot be read: which lead to pods stays as it was',
+        );
+      this.#failed = true;
+    }
+  }
+
+  #with(value: Node): Node {
+    return this.#links === undefined ? value : { ...value, links: this.#links };
+  }
+}
+
+/** Addresses for documentation (RFC 5737, RFC 3849): the way there is the way to everybody. */
+const ANYBODY = ['192.0.2.1', '2001:db8::1'].map(text => parseAddress(text)!);
+/** A few tell what all would: nodes are behind the same interfaces. */
+const MOST_ASKED = 16;
+
+export async function readNodeLinks(
+  socket: RtnetlinkSocket,
+  { nodes, pods }: Cluster,
+  node: string,
+): Promise<NodeLinks> {
+  const podCidrs = podCidrsOf(nodes.get(node));
+  const others = [...nodes.values()]
+    .filter(({ name }) => name !== node)
+    .flatMap(({ addresses }) => addresses);
+  const local = [...pods.values()].filter(pod => pod.node === node && !pod.hostNetwork && !pod.finished);
+  const ofPods = local.flatMap(({ addresses }) => addresses).filter(at => !isIn(podCidrs, at));
+  const interfaces = await socket.dump(
+    { what: 'list interfaces', write: (to, sequence) => writeGetLink(to, sequence) },
+    readLink,
+    'locked',
+  );
+  const addresses = await socket.dump(
+    { what: 'list addresses', write: writeGetAddresses },
+    readDeviceAddress,
+  );
+  return nodeLinksOf({
+    interfaces,
+    addresses,
+    podCidrs,
+    own: nodes.get(node)?.addresses ?? [],
+    waysOut: await devicesTo(socket, [...ANYBODY, ...others.slice(0, MOST_ASKED)]),
+    waysToPods: await devicesTo(socket, ofPods.slice(0, MOST_ASKED)),
+  });
+}
+
+/** What the kernel says, and what the cluster does. */
+export interface LinkFacts {
+  readonly interfaces: readonly Pick<Link, 'index' | 'kind'>[];
+  readonly addresses: readonly DeviceAddress[];
+  readonly podCidrs: readonly Cidr[];
+  /** Addresses of the Node. */
+  readonly own: readonly Address[];
+  /** Indices of the interfaces by which other nodes and the rest of the world are reached. */
+  readonly waysOut: readonly number[];
+  /** Of those by which pods are whose addresses are in none of the pod networks. */
+  readonly waysToPods: readonly number[];
+}
+
+export function nodeLinksOf({
+  interfaces,
+  addresses,
+  podCidrs,
+  own,
+  waysOut,
+  waysToPods,
+}: LinkFacts): NodeLinks {
+  const holders = addresses.filter(({ address }) => own.includes(address) && !isIn(podCidrs, address));
+  const uplinks = new Set(
+    [...waysOut, ...holders.map(({ device }) => device)].filter(index => index > LOOPBACK),
+  );
+  const inside = addresses.filter(({ address }) => isIn(podCidrs, address)).map(({ device }) => device);
+  const carrying = new Set([...inside, ...waysToPods]);
+  const bridges = interfaces.filter(({ kind }) => kind === 'bridge').map(({ index }) => index);
+  return {
+    uplinks: [...uplinks].sort((a, b) => a - b),
+    podBridges: bridges.filter(index => carrying.has(index) && !uplinks.has(index)).sort((a, b) => a - b),
+  };
+}
+
+/** Every network namespace's first interface. */
+const LOOPBACK = 1;
+
+function isIn(cidrs: readonly Cidr[], address: Address): boolean {
+  return cidrs.some(cidr => cidrContains(cidr, address));
+}
+
+async function devicesTo(socket: RtnetlinkSocket, addresses: readonly Address[]): Promise<number[]> {
+  const steps = addresses.map(address => ({
+    what: `ask the way to ${address}`,
+    write: (to: Parameters<typeof writeGetRouteTo>[0], sequence: number) =>
+      writeGetRouteTo(to, sequence, address),
+  }));
+  const routes = steps.length === 0 ? [] : await socket.getEach(steps, readRoute);
+  return routes.flatMap(route =>
+    route?.device !== undefined && route.type === undefined ? [route.device] : [],
+  );
+}

@@ -1,0 +1,104 @@
+/** One packet of a pod's, and whether it arrives behind the rules. */
+import { setTimeout } from 'node:timers/promises';
+import type { Family } from '../../../src/model/address.ts';
+import { packet } from '../../../src/nft/trace/packet.ts';
+import { protocolOf, transportOf } from './craft.ts';
+import { Ear, type Heard } from './ear.ts';
+import { FrameSocket } from './frame.ts';
+import { ADDRESSES, type Ground, type Host } from './ground.ts';
+
+export interface Attack {
+  /** Who sends the frames. */
+  readonly from: Host;
+  /** Who listens. */
+  readonly to: Host;
+  /** Whole packets: fragments of one, or one. */
+  readonly packets: readonly Uint8Array[];
+  /** The listener's, at which the frame is sent: on a bridge a neighbour's, else the node's. `ff:…` for all. */
+  readonly mac?: string;
+  /** What is heard of it; else what is behind the only packet's IP header. */
+  readonly heard?: Uint8Array;
+  /** Of the packet that arrives at last, where it is not that of the only packet. */
+  readonly protocol?: number;
+}
+
+/** Whom policy lets reach the listener: when its packet is heard, the attack's would have been. */
+const MAY: Partial<Record<Host, Host>> = {
+  victim: 'friend',
+  node: 'loose',
+  outside: 'loose',
+  friend: 'loose',
+};
+const SETTLE_MS = 10;
+
+export function arrives(ground: Ground, attack: Attack): Promise<boolean> {
+  const [first] = attack.packets;
+  const family: Family = first![0]! >> 4 === 4 ? 'ip' : 'ip6';
+  const wanted = Buffer.from(attack.heard ?? transportOf(first!));
+  const what = {
+    to: attack.to,
+    family,
+    protocol: attack.protocol ?? protocolOf(first!),
+    matches: ({ payload }: Heard) => payload.equals(wanted),
+  };
+  return hears(ground, what, () => {
+    const mac = attack.mac ?? gatewayMac(ground, attack.from);
+    for (const one of attack.packets) send(ground, attack.from, one, mac);
+  });
+}
+
+export interface Listening {
+  readonly to: Host;
+  readonly family: Family;
+  readonly protocol: number;
+  matches(heard: Heard): boolean;
+}
+
+/** Whether `act` makes a packet arrive. */
+export async function hears(ground: Ground, what: Listening, act: () => void): Promise<boolean> {
+  const ear = new Ear(ground.path(what.to), what.family, what.protocol);
+  try {
+    act();
+    await control(ground, what.to);
+    return ear.heard().some(what.matches);
+  } finally {
+    ear.close();
+  }
+}
+
+let controls = 0;
+
+/** A datagram behind the attack, on the same way as far as there is one. */
+async function control(ground: Ground, to: Host): Promise<void> {
+  const may = MAY[to]!;
+  const ends = { from: ADDRESSES[may].ip, to: ADDRESSES[to].ip };
+  const datagram = packet({ ...ends, protocol: 'UDP', port: 4000, sourcePort: 20_000 + controls++ });
+  const ear = new Ear(ground.path(to), 'ip', 17);
+  try {
+    send(ground, may, datagram, gatewayMac(ground, may));
+    for (let waits = 0; !ear.heard().some(({ payload }) => payload.equals(transportOf(datagram))); waits++) {
+      if (waits === 100) throw new Error(`${to} does not hear ${may} either`);
+      await setTimeout(SETTLE_MS);
+    }
+    await setTimeout(SETTLE_MS);
+  } finally {
+    ear.close();
+  }
+}
+
+function send(ground: Ground, from: Host, bytes: Uint8Array, mac: string): void {
+  const device = from === 'outside' ? 'wire' : 'eth0';
+  const socket = new FrameSocket(ground.path(from), ground.index(from, device), ground.mac(from, device));
+  try {
+    socket.send(bytes, mac);
+  } finally {
+    socket.close();
+  }
+}
+
+/** The node's end of the sender's link. */
+export function gatewayMac(ground: Ground, from: Host): string {
+  if (from === 'outside') return ground.mac('node');
+  if (from === 'node') throw new TypeError('the node sends by its sockets');
+  return ground.mac('node', ground.port(from));
+}

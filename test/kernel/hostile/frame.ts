@@ -1,0 +1,44 @@
+/** Sends frames as they are, from an interface of a network namespace: whoever has NET_RAW writes every byte. */
+import { close, type Fd, SOCK_RAW, send, socket } from '../../../src/lab/libc.ts';
+import { inNamespace } from '../../../src/lab/netns.ts';
+
+const AF_PACKET = 17;
+const ETHERTYPE = { 4: 0x0800, 6: 0x86dd } as const;
+
+export class FrameSocket {
+  readonly #fd: Fd;
+  readonly #index: number;
+  readonly #mac: string;
+
+  /** `index` and `mac` are those of the interface. */
+  constructor(namespace: string, index: number, mac: string) {
+    this.#fd = inNamespace(namespace, () => socket(AF_PACKET, SOCK_RAW));
+    this.#index = index;
+    this.#mac = mac;
+  }
+
+  /** `packet` begins with its IP header. */
+  send(packet: Uint8Array, toMac: string): void {
+    const header = Buffer.alloc(14);
+    header.set(macBytes(toMac), 0);
+    header.set(macBytes(this.#mac), 6);
+    header.writeUInt16BE(ETHERTYPE[(packet[0]! >> 4) as 4 | 6], 12);
+    send(this.#fd, Buffer.concat([header, packet]), this.#address());
+  }
+
+  close(): void {
+    close(this.#fd);
+  }
+
+  /** struct sockaddr_ll: the frame has its header already. */
+  #address(): Uint8Array {
+    const bytes = Buffer.alloc(20);
+    bytes.writeUInt16LE(AF_PACKET, 0);
+    bytes.writeInt32LE(this.#index, 4);
+    return bytes;
+  }
+}
+
+export function macBytes(text: string): number[] {
+  return text.split(':').map(part => Number.parseInt(part, 16));
+}

@@ -1,0 +1,53 @@
+/** What is for everybody reaches no pod from another pod: nobody could say whose policy judges it (N71). */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { address } from '../../../src/lab/topology.ts';
+import { packet } from '../../../src/nft/trace/packet.ts';
+import { arrives } from './attack.ts';
+import { ADDRESSES, Ground, NETWORKS } from './ground.ts';
+
+const GROUPS = [
+  ['the limited broadcast', '255.255.255.255', 'ff:ff:ff:ff:ff:ff'],
+  ['the broadcast of the pod network', '10.9.0.255', 'ff:ff:ff:ff:ff:ff'],
+  ['all hosts', '224.0.0.1', '01:00:5e:00:00:01'],
+  ['a group of IPv4', '239.1.2.3', '01:00:5e:01:02:03'],
+  ['all nodes of the link', 'ff02::1', '33:33:00:00:00:01'],
+  ['a group of IPv6', 'ff05::1:3', '33:33:00:01:00:03'],
+] as const;
+
+describe.each(NETWORKS)('%s', network => {
+  let ground: Ground;
+
+  beforeAll(async () => {
+    ground = await Ground.build({ network });
+    await ground.enforce();
+  });
+
+  afterAll(() => ground?.remove());
+
+  describe.each(GROUPS)('%s', (_, group, groupMac) => {
+    const family = group.includes(':') ? 'ip6' : 'ip';
+    const datagram = (from: 'loose' | 'friend' | 'attacker') =>
+      packet({ from: ADDRESSES[from][family], to: address(group), protocol: 'UDP', port: 5353 });
+
+    test.each(['loose', 'friend', 'attacker'] as const)('%s does not reach other pods by it', async from => {
+      for (const to of ['victim', 'friend'] as const) {
+        if (to === from) continue;
+        for (const mac of [groupMac, ground.mac(to)]) {
+          expect(await arrives(ground, { from, to, packets: [datagram(from)], mac }), `${to} ${mac}`).toBe(
+            false,
+          );
+        }
+      }
+    });
+
+    test('a pod that may send nothing does not reach the node by it', async () => {
+      const attack = {
+        from: 'attacker',
+        to: 'node',
+        packets: [datagram('attacker')],
+        mac: groupMac,
+      } as const;
+      expect(await arrives(ground, attack)).toBe(false);
+    });
+  });
+});
