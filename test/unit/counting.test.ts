@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-const ALL = 'cnp anp own netpol netpol-ipv6';
+const ALL = 'cnp anp own netpol netpol-ipv6 chart';
 
 let tree: string;
 
@@ -15,6 +15,7 @@ beforeEach(() => {
   for (const file of ['scripts/lib.sh', 'scripts/suites', '.ci/run'])
     cpSync(join(ROOT, file), join(tree, file));
   mkdirSync(join(tree, 'bin'));
+  mkdirSync(join(tree, 'test/chart'), { recursive: true });
   command('bin/id', 'echo 0');
 });
 
@@ -32,10 +33,11 @@ function run(path: string, ...words: string[]) {
 }
 
 describe('scripts/suites', () => {
-  /** `e2e` and `cluster` in their place; each suite passes ten unless the text says otherwise. */
+  /** `e2e`, `cluster` and the chart's in their place; each suite passes ten unless the text says otherwise. */
   function suites(e2e: string, words: readonly string[] = [], cluster = '') {
     command('scripts/e2e', `${e2e}\necho "10 passed, 0 failed"`);
     command('scripts/cluster', cluster);
+    command('test/chart/run.sh', 'echo "10 passed, 0 failed"');
     const { status, stderr, lines } = run('scripts/suites', ...words);
     const rows = lines.slice(0, -1).map(line => line.replace(/ +/g, ' ').replace(/ \d+ s$/, ''));
     return { status, stderr, rows: rows.sort(), total: lines.at(-1) };
@@ -49,7 +51,7 @@ describe('scripts/suites', () => {
       rows: ALL.split(' ')
         .sort()
         .map(name => `${name} 10 passed, 0 failed`),
-      total: '50 passed, 0 failed',
+      total: '60 passed, 0 failed',
     });
     expect(suites('', ['own', 'own'])).toMatchObject({ rows: ['own 10 passed, 0 failed'], status: 0 });
   });
@@ -59,12 +61,13 @@ describe('scripts/suites', () => {
       status: 1,
       rows: [
         'anp 10 passed, 0 failed',
+        'chart 10 passed, 0 failed',
         'cnp 10 passed, 0 failed',
         'netpol 0 passed, 1 failed',
         'netpol-ipv6 10 passed, 0 failed',
         'own 0 passed, 1 failed',
       ],
-      total: '30 passed, 2 failed',
+      total: '40 passed, 2 failed',
     });
   });
 
