@@ -66,6 +66,11 @@ export const SUITES: readonly Suite[] = [
     load: async () => (await import('./attach.ts')).benchAttach,
   },
   {
+    name: 'attached',
+    what: 'what it costs an agent that it attaches pods, where nothing changes',
+    load: async () => (await import('./attached.ts')).benchAttached,
+  },
+  {
     name: 'policies',
     needs: ['cc', 'ip', 'nft'],
     what: 'what one policy can cost, as large as its budget lets it be',

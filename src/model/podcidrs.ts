@@ -5,7 +5,13 @@ import type { Node } from './cluster.ts';
 /** What becomes of an address of this node's pod networks that no known pod has. */
 export type UnknownPods = 'deny' | 'allow';
 
+/** Objects never change, and thousands of nodes are asked again and again. */
+const PARSED = new WeakMap<Node, readonly Cidr[]>();
+
 /** `spec.podCIDRs`, those of them that are networks. */
-export function podCidrsOf(node: Node | undefined): Cidr[] {
-  return (node?.podCidrs ?? []).map(parseCidr).filter(cidr => cidr !== undefined);
+export function podCidrsOf(node: Node | undefined): readonly Cidr[] {
+  if (node === undefined) return [];
+  const parsed = PARSED.get(node) ?? node.podCidrs.map(parseCidr).filter(cidr => cidr !== undefined);
+  PARSED.set(node, parsed);
+  return parsed;
 }

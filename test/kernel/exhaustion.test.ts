@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  opened.close();
+  await opened.close();
   stop.abort();
   await writing;
   await api.close();

@@ -51,7 +51,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const { site, close } of hosts) {
-    close();
+    await close();
     await site.close();
   }
   hosts = [];

@@ -2,8 +2,9 @@
  * Routes to the pods of other nodes, where a node is on a link of ours. Pure: what is known comes in, what is to be
  * changed comes out. There is no overlay: what is behind a router is that router's to know.
  */
-import { type Address, addressBits, type Cidr, cidrText, familyOf, parseCidr } from '../../model/address.ts';
+import { type Address, addressBits, type Cidr, cidrText, familyOf } from '../../model/address.ts';
 import type { Node } from '../../model/cluster.ts';
+import { podCidrsOf } from '../../model/podcidrs.ts';
 import type { Route } from '../../netlink/route/rtnetlink.ts';
 import { PROTOCOL } from '../attach/wiring.ts';
 
@@ -29,7 +30,7 @@ export function wantedRoutes(
   const unreachable: string[] = [];
   const routed = new Set<string>();
   for (const node of inOrder(nodes, own)) {
-    for (const cidr of cidrsOf(node)) {
+    for (const cidr of podCidrsOf(node)) {
       const network = cidrText(cidr);
       const route = node.name === own ? nowhere(cidr) : routeTo(cidr, node, wayTo);
       if (routed.has(network)) unreachable.push(`${network} of node ${node.name} (another node has it too)`);
@@ -69,10 +70,6 @@ export function routeChange(standing: readonly Route[], wanted: readonly Route[]
     add: wanted.filter(route => !stand.has(text(route))),
     remove: networks.filter(route => !want.has(text(route))),
   };
-}
-
-function cidrsOf({ podCidrs }: Node): Cidr[] {
-  return podCidrs.map(parseCidr).filter((cidr): cidr is Cidr => cidr !== undefined);
 }
 
 /** What is in our own network and of no pod is nowhere: it shall not leave by the default route, and come back. */

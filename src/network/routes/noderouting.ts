@@ -1,19 +1,20 @@
 /** Keeps the node's routes to the pods of other nodes. */
-import type { Address } from '../../model/address.ts';
 import type { Node } from '../../model/cluster.ts';
-import type { Route } from '../../netlink/route/rtnetlink.ts';
 import type { NodeLinks } from '../attach/nodelinks.ts';
 import { routeStep } from '../attach/wiring.ts';
 import { neighbours, routeChange, wantedRoutes } from './noderoutes.ts';
+import { Ways } from './ways.ts';
 
 export class NodeRouting {
   readonly #links: NodeLinks;
   readonly #node: string;
+  readonly #ways: Ways;
   #unreachable: readonly string[] = [];
 
   constructor(links: NodeLinks, node: string) {
     this.#links = links;
     this.#node = node;
+    this.#ways = new Ways(links);
   }
 
   /** Pod networks that no neighbour leads to, with their node. */
@@ -23,8 +24,7 @@ export class NodeRouting {
 
   /** Only what differs is written. */
   async follow(nodes: readonly Node[]): Promise<void> {
-    const ways = new Map<Address, Route | undefined>();
-    for (const address of neighbours(nodes, this.#node)) ways.set(address, await this.#links.wayTo(address));
+    const ways = await this.#ways.to(neighbours(nodes, this.#node));
     const { routes, unreachable } = wantedRoutes(nodes, this.#node, ways);
     this.#unreachable = unreachable;
     const { add, remove } = routeChange(await this.#links.routes(), routes);

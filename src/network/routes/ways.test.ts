@@ -1,0 +1,57 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { Address } from '../../model/address.ts';
+import type { Link } from '../../netlink/route/rtnetlink-read.ts';
+import { Ways } from './ways.ts';
+
+const [A, B] = ['192.0.2.1', '192.0.2.2'] as Address[];
+const link = (index: number, name: string, running = true) => ({ index, name, running }) as Link;
+
+let links: Link[];
+let own: { device: number; address: Address }[];
+let asked: Address[];
+let nowMs: number;
+let ways: Ways;
+
+beforeEach(() => {
+  links = [link(2, 'eth0')];
+  own = [{ device: 2, address: '192.0.2.9' as Address }];
+  asked = [];
+  nowMs = 0;
+  const wayTo = async (address: Address) => {
+    asked.push(address);
+    return undefined;
+  };
+  ways = new Ways({ links: async () => links, ownAddresses: async () => own, wayTo }, () => nowMs);
+});
+
+async function askedFor(...addresses: Address[]): Promise<Address[]> {
+  expect([...(await ways.to(addresses)).keys()]).toEqual(addresses);
+  return asked.splice(0);
+}
+
+test('a way is asked for once, those of new nodes as they come', async () => {
+  expect(await askedFor(A!)).toEqual([A]);
+  expect(await askedFor(A!, B!)).toEqual([B]);
+  expect(await askedFor(A!, B!)).toEqual([]);
+  expect(await askedFor(B!)).toEqual([]);
+  expect(await askedFor(A!, B!), 'a node that was gone').toEqual([A]);
+});
+
+test.each<[string, () => void]>([
+  ['a link of the node goes down', () => (links = [link(2, 'eth0', false)])],
+  ['the node has another link', () => links.push(link(3, 'eth1'))],
+  ['the node has another address', () => own.push({ device: 2, address: '198.51.100.1' as Address })],
+  ['five minutes have gone by', () => (nowMs += 300_000)],
+])('all are asked for again when %s', async (_, change) => {
+  await askedFor(A!, B!);
+  change();
+  expect(await askedFor(A!, B!)).toEqual([A, B]);
+});
+
+test('a pod that comes changes no way', async () => {
+  await askedFor(A!);
+  links.push(link(7, 'sl0123456789abc'));
+  own.push({ device: 7, address: 'fe80::1' as Address });
+  nowMs += 299_999;
+  expect(await askedFor(A!)).toEqual([]);
+});
