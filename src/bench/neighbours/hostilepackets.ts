@@ -7,7 +7,7 @@ import { decodeObject } from '../../kube/decode/decode.ts';
 import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
 import type { KubeObject } from '../fakeapiserver.ts';
 import { clientAddresses, localAddresses } from '../packets/cluster.ts';
-import { flowsTo } from '../packets/flows.ts';
+import { type Flow, flowsTo } from '../packets/flows.ts';
 import { NotMeasurable } from '../packets/notmeasurable.ts';
 import { measure } from '../packets/rounds.ts';
 import { INSIDE, OUTSIDE, type Router } from '../packets/router.ts';
@@ -19,8 +19,9 @@ import { NODE, pod, population } from './population.ts';
 const BUDGET_NS = 2000;
 const PLAN = { rounds: 21, packets: 8192, seconds: 30 };
 const FLOWS = 8192;
-/** Of UDP, and above all that the attacks name. */
-const PORT = 64_999;
+/** Among the ports that the attacks name, to their pods and from them: such packets go on to the peers of a port. */
+const PORT = 1100;
+const PORTS = 500;
 const CLIENTS = 'clients';
 
 /** No rows, and a sentence on standard error, where the machine does not let us inject packets. */
@@ -66,9 +67,13 @@ const THROW_AWAY = `table ip benchmark {
 }`;
 
 async function router(name: string, testbed: Testbed): Promise<Router> {
-  const made = await testbed.router(name, flowsTo(PORT, FLOWS));
+  const made = await testbed.router(name, flows());
   made.load(THROW_AWAY);
   return made;
+}
+
+function flows(): Flow[] {
+  return flowsTo(PORT, FLOWS).map((flow, i) => ({ ...flow, sourcePort: 1000 + (i % PORTS) }));
 }
 
 /** Beside the attack's policy stands one that lets the clients in, and out to them. */
@@ -77,13 +82,18 @@ function clusterUnder({ policy }: Attack): ClusterState {
   const local = localAddresses.map((ip, i) => pod(TENANT, `local-${i}`, NODE, ip, HOSTILE));
   const clients = clientAddresses.map((ip, i) => pod(CLIENTS, `client-${i}`, 'n2', ip, {}));
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: CLIENTS, labels: LABELS } };
-  const objects = [...population(), namespace, ...local, ...clients, policy(0), LET_THROUGH];
+  const objects = [...population(), namespace, ...local, ...clients, ofUdp(policy(0)), LET_THROUGH];
   for (const object of objects) {
     const { event } = decodeObject(object) as { event?: ClusterEvent };
     if (event === undefined) throw new Error(`${object.kind} ${object.metadata.name} cannot be decoded`);
     state.apply(event);
   }
   return state;
+}
+
+/** The packets are of UDP. */
+function ofUdp(object: KubeObject): KubeObject {
+  return JSON.parse(JSON.stringify(object).replaceAll('"TCP"', '"UDP"'));
 }
 
 const LABELS = { 'kubernetes.io/metadata.name': CLIENTS };
