@@ -26,8 +26,22 @@ export function madeFrom(ruleset: Ruleset): MadeFrom {
   // A comment names some of many policies: where one is of the cluster, all of these kinds may be behind it.
   const ofCluster = commentsOf(ruleset).some(comment => LABELS.some(label => comment.includes(label)));
   const deniesUnknownPods = unknownPodsIn(ruleset) === 'deny';
-  return new Set<string>([...(ofCluster ? CLUSTER_KINDS : []), ...(deniesUnknownPods ? ['Node'] : [])]);
+  return new Set<string>([
+    ...(ofCluster ? CLUSTER_KINDS : []),
+    ...(deniesUnknownPods ? ['Node'] : []),
+    ...(asksForNamespaces(ruleset) ? ['Namespace'] : []),
+  ]);
 }
+
+/** The comment of a set says whom it holds, but for a long list. */
+function asksForNamespaces({ tables }: Ruleset): boolean {
+  const sets = [...tables.values()].flatMap(table => [...table.sets.values()]);
+  return sets.some(
+    ({ comment = '' }) => comment.includes(' in namespaces ') || comment.length >= LONG_COMMENT,
+  );
+}
+
+const LONG_COMMENT = 100;
 
 function commentsOf({ tables }: Ruleset): string[] {
   const chains = [...tables.values()].flatMap(table => [...table.chains.values()]);

@@ -71,6 +71,7 @@ describe('the agent', () => {
 
   test.each([
     ['nodes', 'Node'],
+    ['namespaces', 'Namespace'],
     ['customresourcedefinitions', 'ClusterNetworkPolicy, AdminNetworkPolicy, BaselineAdminNetworkPolicy'],
   ])('starts without %s that it may not read, with all that it knows', async (plural, missing) => {
     refuse(plural);
@@ -82,17 +83,14 @@ describe('the agent', () => {
     ]);
   });
 
-  test.each(['pods', 'namespaces', 'networkpolicies'])(
-    'waits for %s: nothing is known without',
-    async plural => {
-      refuse(plural);
-      const { starting, hasStarted } = watch();
-      await setTimeout(1000);
-      expect(hasStarted()).toBe(false);
-      refuse();
-      await starting;
-    },
-  );
+  test.each(['pods', 'networkpolicies'])('waits for %s: nothing is known without', async plural => {
+    refuse(plural);
+    const { starting, hasStarted } = watch();
+    await setTimeout(1000);
+    expect(hasStarted()).toBe(false);
+    refuse();
+    await starting;
+  });
 
   test('waits for what rules in force were made from, says so once, and starts when it can be read', async () => {
     refuse('nodes');
@@ -124,7 +122,7 @@ describe('missingKinds()', () => {
   } as const;
   test.each([
     ['nothing where one is still being read', { ...read, ...absent }, undefined],
-    ['nothing where one that is needed is lost', { ...absent, Node: 'lost', Namespace: 'lost' }, undefined],
+    ['nothing where one that is needed is lost', { ...absent, Node: 'lost', Pod: 'lost' }, undefined],
     ['nothing where all was read', { ...read, ...absent, Node: 'synced' }, undefined],
     ['a kind that is lost', { ...read, ...absent, Node: 'lost' }, ['Node']],
     [
@@ -176,6 +174,25 @@ describe('madeFrom()', () => {
     const ruleset = compile(clusterWith('BaselineAdminNetworkPolicy', 'baseline'), 'n1', 'deny');
     expect(madeFrom(ruleset)).toContain('BaselineAdminNetworkPolicy');
     expect(madeFrom(ruleset)).toContain('Node');
+  });
+
+  test('sees that rules ask for the labels of namespaces', () => {
+    const cluster = clusterWith();
+    const team = { requirements: [{ key: 'team', operator: 'In', values: ['a'] }] } as const;
+    const selector = { namespaces: { kind: 'labels', selector: team }, pods: EVERYTHING } as const;
+    const peers = [{ kind: 'pods', selector }] as const;
+    const subject = { namespaces: { kind: 'name', name: 'shop' }, pods: EVERYTHING } as const;
+    const value: Policy = {
+      id: 'NetworkPolicy shop/x',
+      kind: 'NetworkPolicy',
+      name: 'shop/x',
+      tier: 'networkpolicy',
+      order: 0,
+      subject,
+      ingress: [{ path: 'ingress[0]', action: 'accept', peers, ports: 'any' }],
+    };
+    cluster.apply({ type: 'policy', key: value.id, value });
+    expect(madeFrom(compile(cluster, 'n1'))).toEqual(new Set(['Namespace']));
   });
 
   test('sees nothing where there is nothing', () => {

@@ -2,8 +2,9 @@
  * Whether what was read of a cluster may replace the rules in force although a source cannot be read. One 403 must not
  * keep every policy from the kernel; but what is not known must not open what rules in force deny:
  *
- *     pods, namespaces and network policies      are waited for: without them there is nothing to put in force
- *     nodes, and policies of the whole cluster   are waited for where rules in force were made from them
+ *     pods and network policies                  are waited for: without them there is nothing to put in force
+ *     namespaces, nodes, and policies of the     are waited for where rules in force were made from them; else what
+ *     whole cluster                              asks for them allows nothing, and denies all the same (N68)
  *
  * Nobody waits for a source that is still being read as if it were lost: it is lost when it says so, for some seconds.
  */
@@ -23,9 +24,10 @@ export interface StartConditionOptions {
   readonly timing: Pick<Timing, 'sleep'>;
 }
 
-const NEEDED = [NAMESPACES, NETWORK_POLICIES, PODS].map(({ kind }) => kind);
+const NEEDED = [NETWORK_POLICIES, PODS].map(({ kind }) => kind);
 /** Kinds that can be done without, and the sources that may be lost for each. */
 const OTHERS = new Map<string, readonly string[]>([
+  [NAMESPACES.kind, [NAMESPACES.kind]],
   [NODES.kind, [NODES.kind]],
   ...CUSTOM_POLICIES.map(({ kind, plural }): [string, string[]] => [
     kind,
