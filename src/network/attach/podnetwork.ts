@@ -11,17 +11,16 @@ import type { Address } from '../../model/address.ts';
 import type { Cluster, PodKey } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
 import type { DeviceName } from '../../netlink/route/rtnetlink.ts';
-import { asNetworkError, NetworkError } from '../error.ts';
+import { NetworkError } from '../error.ts';
 import type { HostPort } from '../hostports/hostport.ts';
 import type { HostPorts } from '../hostports/hostports.ts';
-import { nodePlan } from '../routes/nodeplan.ts';
 import { NodeRouting } from '../routes/noderouting.ts';
 import { type Admission, Admitted, type PodIdentity } from './admission.ts';
 import { type Attached, Attacher, type AttachRequest, type NodePlan } from './attacher.ts';
-import { type Attachment, deviceName, type Endpoint, podLabel } from './attachment.ts';
-import { type Garbage, garbageOf, type Suspects, unnamed } from './garbage.ts';
+import { type Attachment, deviceName, type Endpoint, type Owner, podLabel } from './attachment.ts';
+import { CachedPlan } from './cachedplan.ts';
+import { Collector } from './collector.ts';
 import type { NamespaceHelper } from './helper.ts';
-import { exhaustedFamilies, exhaustedText } from './ipam.ts';
 import { NetworkUnavailableWatch } from './networkunavailable.ts';
 import type { NodeLinks } from './nodelinks.ts';
 
@@ -55,7 +54,6 @@ export interface PodNetworkOptions {
 
 const TIDY_MS = 30_000;
 const SOON_MS = 500;
-const PLAN_MS = 5_000;
 
 export class PodNetwork {
   /** Makes and opens network namespaces. */
@@ -71,8 +69,8 @@ export class PodNetwork {
   readonly #unavailable: NetworkUnavailableWatch;
   readonly #admitted: Admitted;
   readonly #routing: NodeRouting;
-  #suspects: Suspects = new Map();
-  #plan: { readonly untilMs: number; readonly node: unknown; readonly value: Promise<NodePlan> } | undefined;
+  readonly #collector: Collector;
+  readonly #plan: CachedPlan;
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
 
@@ -83,10 +81,20 @@ export class PodNetwork {
     this.#admitted = new Admitted(options.admission);
     this.#routing = new NodeRouting(options.links, options.node);
     this.#now = options.now ?? (() => performance.now());
+    this.#plan = new CachedPlan({ ...options, now: this.#now });
     this.#unavailable = new NetworkUnavailableWatch(
       () => this.unavailable(),
       options.onNetworkUnavailable ?? (() => {}),
     );
+    this.#collector = new Collector({
+      ...options,
+      now: this.#now,
+      admitted: this.#admitted,
+      busy: () => this.#inTurn.busy,
+      alone: (device, work) => this.#inTurn.run(device, work),
+      detach: device => this.#detach(device),
+      repair: (attachment, owner, addresses) => this.#repair(attachment, owner, addresses),
+    });
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ready = promise;
     this.#becomeReady = resolve;
@@ -207,25 +215,16 @@ export class PodNetwork {
   }
 
   /** Takes away what no living pod owns. */
-  async collect(): Promise<void> {
-    const attachments = await this.#options.links.attachments();
-    const pods = this.#options.livingPods();
-    const knowledge = { ...(pods && { pods }), busy: this.#inTurn.busy, nowMs: this.#now() };
-    const { garbage, suspects } = garbageOf(attachments, knowledge, this.#suspects);
-    this.#suspects = suspects;
-    await this.#take(garbage);
-    await this.#repair(attachments);
-    await this.#forgetGone(this.#admitted.missing(attachments));
-    if (knowledge.busy.size === 0) await this.#collectPorts();
+  collect(): Promise<void> {
+    return this.#collector.collect();
   }
 
   /** Takes away what the runtime does not name. */
-  async collectAllBut(valid: readonly Endpoint[]): Promise<void> {
-    const attachments = await this.#options.links.attachments();
-    await this.#take(unnamed(attachments, new Set(valid.map(deviceName)), this.#inTurn.busy));
+  collectAllBut(valid: readonly Endpoint[]): Promise<void> {
+    return this.#collector.collectAllBut(valid);
   }
 
-  /** What stands in the way of further pods. */
+  /** What keeps further pods away. */
   async facts(): Promise<{ readonly refuses?: string; readonly unreachable: readonly string[] }> {
     const refuses = (await this.unavailable())?.message;
     return { ...(refuses !== undefined && { refuses }), unreachable: this.#routing.unreachable };
@@ -235,46 +234,17 @@ export class PodNetwork {
   async unavailable(): Promise<NetworkError | undefined> {
     const unprogrammed = this.#options.unprogrammed?.();
     if (unprogrammed !== undefined) return unprogrammed;
-    try {
-      const { podCidrs } = await this.plan();
-      const claimed = this.#options.claimed?.() ?? [];
-      const taken = new Set([...(await this.#options.links.taken()), ...claimed]);
-      const families = exhaustedFamilies(podCidrs, taken);
-      if (families.length === 0) return undefined;
-      const full = podCidrs.filter(({ family }) => families.includes(family));
-      return new NetworkError('exhausted', exhaustedText(full));
-    } catch (error) {
-      return asNetworkError(error as Error);
-    }
+    return this.#plan.exhausted(this.#options.claimed?.() ?? []);
   }
 
   /** What the node gives to its pods now. Throws NetworkError while it has nothing to give. */
   plan(): Promise<NodePlan> {
-    const node = this.#options.cluster().nodes.get(this.#options.node);
-    const nowMs = this.#now();
-    if (this.#plan === undefined || this.#plan.node !== node || this.#plan.untilMs < nowMs) {
-      const value = nodePlan(this.#options.links, this.#options.node, node);
-      value.catch(() => {
-        this.#plan = undefined;
-      });
-      this.#plan = { untilMs: nowMs + PLAN_MS, node, value };
-    }
-    return this.#plan.value;
+    return this.#plan.now();
   }
 
   /** Whether an address lies in the networks that this node gives to its pods. */
   podCidrs() {
     return podCidrsOf(this.#options.cluster().nodes.get(this.#options.node));
-  }
-
-  // Only while nobody is being attached: the ports of a pod that is would lead to nobody yet.
-  async #collectPorts(): Promise<void> {
-    const dead = await this.#options.ports.collect();
-    for (const { hostPort, protocol, owner } of dead)
-      this.#options.log.info(
-        {},
-        `collected host port ${hostPort}/${protocol} of ${owner}: nobody has its address`,
-      );
   }
 
   /** One device's changes come one after the other, and may give or take addresses. */
@@ -296,48 +266,15 @@ export class PodNetwork {
     this.#admitted.adopt(await links.attachments(), livingPods());
   }
 
-  /** Whoever sets an interface down takes its routes, and they do not come back when it is up again. */
-  async #repair(attachments: readonly Attachment[]): Promise<void> {
-    for (const { device, index, addresses: standing } of attachments) {
-      const { owner, addresses = [] } = this.#admitted.of(device) ?? {};
-      const missing = addresses.filter(address => !standing.includes(address));
-      if (owner === undefined || missing.length === 0 || this.#inTurn.busy.has(device)) continue;
-      await this.#trying(`${device} of ${owner.pod} is not mended`, () =>
-        this.#changing(device, async () => {
-          await this.#attacher.repair(owner, await this.plan(), index, addresses);
-          const text = `mended ${device} of ${owner.pod}: somebody took its route to ${missing.join(' and ')}`;
-          this.#options.log.warn({ device, missing }, text);
-        }),
-      );
-    }
-  }
-
-  /** The kernel takes an interface away with its pod's namespace, and notifies nobody. */
-  async #forgetGone(devices: readonly DeviceName[]): Promise<void> {
-    for (const device of devices)
-      await this.#inTurn.run(device, async () => {
-        if ((await this.#options.links.link(device)) !== undefined) return;
-        this.#admitted.withdraw(device);
-        this.#options.log.info(
-          { device },
-          `collected the rules of ${device}: its namespace is gone, and it too`,
-        );
-      });
+  /** Gives an interface back what somebody took of it. */
+  #repair({ device, index }: Attachment, owner: Owner, addresses: readonly Address[]): Promise<void> {
+    return this.#changing(device, async () =>
+      this.#attacher.repair(owner, await this.plan(), index, addresses),
+    );
   }
 
   async #trying(consequence: string, work: () => Promise<void>): Promise<void> {
     await work().catch((error: Error) => this.#options.log.warn({}, `${consequence}: ${error.message}`));
-  }
-
-  async #take(garbage: readonly Garbage[]): Promise<void> {
-    for (const { attachment, reason } of garbage) {
-      const { device, owner, addresses } = attachment;
-      await this.#detach(device);
-      this.#options.log.info(
-        { device, addresses },
-        `collected ${device}${owner === undefined ? '' : ` of ${owner.pod}`}: ${reason}`,
-      );
-    }
   }
 
   async #detachSaying(device: DeviceName): Promise<void> {
