@@ -368,6 +368,22 @@ describe.each([
   });
 });
 
+test('a policy beyond its budget accepts nothing, denies all that it would deny or pass, and says why', () => {
+  const decode = decoder(`${GROUP}/v1beta1`, 'ClusterNetworkPolicy', { tier: 'Admin', priority: 10 });
+  const to = [{ networks: Array.from({ length: 20_000 }, (_, i) => `10.${i >> 8}.${i & 255}.0/24`) }];
+  const decoded = decode({ egress: ['Accept', 'Pass'].map(action => ({ action, to })) });
+  expect(policyText(decoded)).toBe('eg[: deny *:*]');
+  expect(decoded.problems).toMatchObject([
+    {
+      severity: 'error',
+      field: 'spec',
+      message: expect.stringContaining('has more than 20000 entries'),
+      effect:
+        'until it is smaller, rules that accept match nothing, and rules that deny or pass deny everything',
+    },
+  ]);
+});
+
 test('C37: a BaselineAdminNetworkPolicy knows neither domain names nor Pass', () => {
   const decode = decoder(`${GROUP}/v1alpha1`, 'BaselineAdminNetworkPolicy', {}, 'default');
   expect(policyText(decode({ egress: [{ action: 'Allow', to: [{ domainNames: ['a.io'] }] }] }))).toBe(
