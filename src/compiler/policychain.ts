@@ -16,7 +16,7 @@ import { runRules } from './run.ts';
 const LARGE = 256;
 
 /** As many as that are merged, of all policies of a class: what is made in one go has to have an end. */
-const MOST_MERGED = 10_000;
+const MOST_MERGED = 6_000;
 
 /** The policies of one tier that are compiled by themselves, of those that select the pods of a class. */
 export function standingAlone(policies: readonly Policy[], { direction }: PodClass): ReadonlySet<Policy> {

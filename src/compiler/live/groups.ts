@@ -1,6 +1,6 @@
 /** The peer groups that are in use, kept equal to the cluster one pod and one node at a time. */
 import { type Address, type Family, familyOf } from '../../model/address.ts';
-import { type Cluster, namespaceOf, type PodKey } from '../../model/cluster.ts';
+import { type Cluster, type Namespace, namespaceOf, type Pod, type PodKey } from '../../model/cluster.ts';
 import { matchesLabels } from '../../model/selector.ts';
 import { MemberHistory } from '../../nft/plan/history.ts';
 import type { ElementKey, NftSet, SetSpec } from '../../nft/ruleset.ts';
@@ -21,11 +21,9 @@ interface LiveGroup {
 }
 
 const NO_KEYS: readonly ElementKey[] = [];
-/** A list of more groups takes longer to search than a Set. */
-const FEW = 16;
-
-function sizeOf(groups: readonly LiveGroup[] | Set<LiveGroup>): number {
-  return groups instanceof Set ? groups.size : groups.length;
+interface KnownPod {
+  readonly pod: Pod;
+  readonly namespace: Namespace;
 }
 
 export class LiveGroups {
@@ -34,11 +32,8 @@ export class LiveGroups {
   readonly #groups = new Map<string, LiveGroup>();
   readonly #byPodSelector = new SelectorIndex<LiveGroup>();
   readonly #withNodes = new Set<LiveGroup>();
-  /**
-   * Lists of just the length that they need (`push` and `...` reserve 16 places), because there is one for nearly every
-   * pod; a Set where a pod is in very many.
-   */
-  readonly #memberships = new Map<Member, readonly LiveGroup[] | Set<LiveGroup>>();
+  /** Each pod as the groups know it: what its labels were tells which groups it may be a member of. */
+  readonly #known = new Map<PodKey, KnownPod>();
 
   constructor(cluster: Cluster, podIndex: PodIndex) {
     this.#cluster = cluster;
@@ -59,17 +54,26 @@ export class LiveGroups {
 
   /** Call when the pod's labels, namespace, addresses or ports may have changed. */
   refreshPod(key: PodKey): void {
+    const before = this.#known.get(key);
     const indexedPod = this.#podIndex.indexedPod(key);
-    const namespace = indexedPod && namespaceOf(this.#cluster, indexedPod.pod.namespace);
-    const groups = new Set(this.#memberships.get(key));
-    if (indexedPod !== undefined)
-      for (const live of this.#byPodSelector.candidates(indexedPod.pod, namespace!)) groups.add(live);
+    const now = indexedPod && this.#knownPod(indexedPod);
+    const groups = new Set([...this.#candidates(before), ...this.#candidates(now)]);
     for (const live of groups)
       this.#put(
         live,
         key,
-        indexedPod === undefined ? NO_KEYS : podKeys(live.named.group, indexedPod, namespace!),
+        now === undefined ? NO_KEYS : podKeys(live.named.group, indexedPod!, now.namespace),
       );
+    if (now === undefined) this.#known.delete(key);
+    else this.#known.set(key, now);
+  }
+
+  #knownPod({ pod }: IndexedPod): KnownPod {
+    return { pod, namespace: namespaceOf(this.#cluster, pod.namespace) };
+  }
+
+  #candidates(known: KnownPod | undefined): Iterable<LiveGroup> {
+    return known === undefined ? [] : this.#byPodSelector.candidates(known.pod, known.namespace);
   }
 
   refreshNode(name: string): void {
@@ -89,15 +93,19 @@ export class LiveGroups {
     const live: LiveGroup = { named, uses: { ip: 0, ip6: 0 }, members: new Map(), sets };
     for (const selector of podSelectorsOf(named.group)) this.#byPodSelector.add(selector, live);
     if (nodeSelectorsOf(named.group).length > 0) this.#withNodes.add(live);
-    for (const { pod } of this.#podsOf(named.group)) {
-      const namespace = namespaceOf(this.#cluster, pod.namespace);
-      this.#put(live, pod.key, podKeys(named.group, this.#podIndex.indexedPod(pod.key)!, namespace));
-    }
+    for (const indexedPod of this.#podsOf(named.group))
+      this.#put(live, indexedPod.pod.key, this.#keysOfSelected(named.group, indexedPod));
     if (this.#withNodes.has(live)) {
       for (const name of this.#cluster.nodes.keys())
         this.#put(live, `node ${name}`, this.#nodeKeys(named.group, name));
     }
     return live;
+  }
+
+  /** Of a pod that one of the group's selectors selects: in a group of peers it is a member by that. */
+  #keysOfSelected(group: Group, indexedPod: IndexedPod): readonly ElementKey[] {
+    if (group.kind === 'peers') return indexedPod.addresses;
+    return podKeys(group, indexedPod, namespaceOf(this.#cluster, indexedPod.pod.namespace));
   }
 
   *#podsOf(group: Group): Generator<IndexedPod> {
@@ -106,7 +114,6 @@ export class LiveGroups {
 
   #end(live: LiveGroup): void {
     for (const selector of podSelectorsOf(live.named.group)) this.#byPodSelector.delete(selector, live);
-    for (const member of live.members.keys()) this.#forget(live, member);
     this.#withNodes.delete(live);
     this.#groups.delete(live.named.name);
   }
@@ -118,28 +125,8 @@ export class LiveGroups {
     // What stays comes before what goes, so that it never leaves the set.
     for (const key of keys) live.sets[familyOf(key as Address)].add(key);
     for (const key of before) live.sets[familyOf(key as Address)].delete(key);
-    if (keys.length > 0) {
-      live.members.set(member, keys);
-      this.#enter(live, member);
-    } else {
-      live.members.delete(member);
-      this.#forget(live, member);
-    }
-  }
-
-  #enter(live: LiveGroup, member: Member): void {
-    const groups = this.#memberships.get(member) ?? [];
-    if (groups instanceof Set) groups.add(live);
-    else if (!groups.includes(live))
-      this.#memberships.set(member, groups.length < FEW ? groups.concat(live) : new Set(groups).add(live));
-  }
-
-  #forget(live: LiveGroup, member: Member): void {
-    const groups = this.#memberships.get(member) ?? [];
-    if (groups instanceof Set) groups.delete(live);
-    const others = groups instanceof Set ? groups : groups.filter(group => group !== live);
-    if (sizeOf(others) === 0) this.#memberships.delete(member);
-    else if (!(others instanceof Set)) this.#memberships.set(member, [...others]);
+    if (keys.length > 0) live.members.set(member, keys);
+    else live.members.delete(member);
   }
 
   #nodeKeys(group: Group, name: string): ElementKey[] {
@@ -162,8 +149,7 @@ class LiveSet {
   }
 
   add(key: ElementKey): void {
-    if (this.#members.has(key)) this.#others.set(key, (this.#others.get(key) ?? 0) + 1);
-    else this.#members.add(key);
+    if (!this.#members.add(key)) this.#others.set(key, (this.#others.get(key) ?? 0) + 1);
   }
 
   delete(key: ElementKey): void {

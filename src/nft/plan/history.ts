@@ -24,9 +24,16 @@ export class MemberHistory {
     return this.#members.has(key);
   }
 
-  add(key: ElementKey): void {
-    this.#willChange(key);
+  /** Answers whether it was not a member before. */
+  add(key: ElementKey): boolean {
+    // Most members come before anybody was told of a version: then one access tells.
+    if (this.#isTold || this.#before !== undefined) {
+      if (this.#members.has(key)) return false;
+      this.#willChange(key);
+    }
+    const before = this.#members.size;
     this.#members.set(key, MEMBER);
+    return this.#members.size > before;
   }
 
   delete(key: ElementKey): void {
