@@ -64,6 +64,7 @@ class Site {
   readonly stop = new AbortController();
   readonly agent: Agent;
   attempts = 0;
+  commitMs = 0;
   quarantined: readonly PolicyId[] = [];
   running: Promise<unknown> | undefined;
 
@@ -75,7 +76,7 @@ class Site {
           this.fake.another(),
           op => isBad(op),
           names,
-          () => this.attempts++,
+          () => this.#delay(),
         ),
       engine: () => new Incremental('n1'),
       node: 'n1',
@@ -88,6 +89,11 @@ class Site {
         },
       ],
     });
+  }
+
+  async #delay(): Promise<void> {
+    this.attempts++;
+    if (this.commitMs > 0) await new Promise(resolve => setTimeout(resolve, this.commitMs));
   }
 
   note(...events: ClusterEvent[]): void {
@@ -115,7 +121,12 @@ function isBadPort(op: Op): boolean {
   return op.op === 'addElements' && op.elements.some(([key]) => key.endsWith(` ${BAD_PORT}`));
 }
 
-function refusing(kernel: Kernel, isBad: (op: Op) => boolean, names: boolean, count: () => void): Kernel {
+function refusing(
+  kernel: Kernel,
+  isBad: (op: Op) => boolean,
+  names: boolean,
+  count: () => Promise<void>,
+): Kernel {
   return {
     missingFeatures: kernel.missingFeatures,
     dump: () => kernel.dump(),
@@ -123,7 +134,7 @@ function refusing(kernel: Kernel, isBad: (op: Op) => boolean, names: boolean, co
     owner: () => kernel.owner(),
     commit: async (ops, expected) => {
       const bad = ops.find(isBad);
-      if (ops.length > 0) count();
+      if (ops.length > 0) await count();
       if (bad !== undefined)
         throw new KernelError(
           'EINVAL',
@@ -219,6 +230,21 @@ test('a policy leaves the quarantine when it is mended, and when it is gone', as
   expect(site.quarantined).toEqual([]);
   expect(await site.difference()).toEqual([]);
   expect(site.log).toContain('quarantine: NetworkPolicy a/one has left it, its rules are in force');
+});
+
+test('an edit that comes while a policy is tried is programmed after it', async () => {
+  site = new Site();
+  populate(site);
+  site.note(event(policy('a', 'one', { port: BAD_PORT })));
+  site.run();
+  await pass(5000);
+  site.commitMs = 100;
+  site.note(event(policy('a', 'one', { port: 80 })));
+  while (site.agent.cluster.policies.get('NetworkPolicy a/one')?.ingress?.length !== 1) await pass(10);
+  site.note(event(policy('a', 'one', { port: 81 })));
+  await pass(5000);
+  expect(site.quarantined).toEqual([]);
+  expect(await site.difference()).toEqual([]);
 });
 
 test('a policy is tried again although it does not change: the reason may have gone', async () => {

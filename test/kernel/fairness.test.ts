@@ -1,0 +1,139 @@
+/**
+ * On the real kernel, beside tenants who edit the largest policies that there may be, without end: in which commit a
+ * neighbour's default deny comes into force. Commits are counted, and no time is measured.
+ */
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Agent } from '../../src/agent/agent.ts';
+import type { Committed } from '../../src/agent/committed.ts';
+import { compile } from '../../src/compiler/compile.ts';
+import { Incremental } from '../../src/compiler/live/incremental.ts';
+import { parseAddress, parseCidr } from '../../src/model/address.ts';
+import type { ClusterEvent, Pod } from '../../src/model/cluster.ts';
+import type { Policy, Rule } from '../../src/model/policy.ts';
+import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
+import { plan } from '../../src/nft/plan/plan.ts';
+import { Netns } from './netns.ts';
+
+const NODE = 'n1';
+const DENIES = 12;
+
+let netns: Netns;
+let agent: Agent;
+let stop: AbortController;
+let running: Promise<void>;
+/** What each commit was for. */
+let commits: (readonly string[])[];
+let failures: string[];
+
+beforeEach(() => {
+  netns = new Netns();
+  [commits, failures, stop] = [[], [], new AbortController()];
+  const fail = (_: object, message: string) => void failures.push(message);
+  agent = new Agent({
+    open: () => netns.run(() => openNftKernel()),
+    engine: () => new Incremental(NODE),
+    node: NODE,
+    log: { debug: () => {}, info: () => {}, warn: fail, error: fail },
+    observers: [{ committed: ({ names, ops }: Committed) => void (ops.length > 0 && commits.push(names)) }],
+  });
+  agent.note(['good', 'evil', 'wicked'].flatMap(namespace => [pod(namespace, 1), pod(namespace, 2)]));
+  running = agent.run(stop.signal);
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+  netns.close();
+});
+
+function pod(namespace: string, n: number): ClusterEvent {
+  const value: Pod = {
+    key: `${namespace}/p${n}`,
+    namespace,
+    name: `p${n}`,
+    labels: {},
+    node: NODE,
+    addresses: [parseAddress(`10.0.${namespace.length}.${n}`)!],
+    hostNetwork: false,
+    finished: false,
+    createdAt: '',
+    ports: [],
+  };
+  return { type: 'pod', key: value.key, value };
+}
+
+function policy(name: string, rules: readonly Rule[]): ClusterEvent {
+  const [namespace] = name.split('/') as [string];
+  const value: Policy = {
+    id: `NetworkPolicy ${name}`,
+    kind: 'NetworkPolicy',
+    name,
+    tier: 'networkpolicy',
+    order: 0,
+    subject: { namespaces: { kind: 'name', name: namespace }, pods: { requirements: [] } },
+    ingress: rules,
+  };
+  return { type: 'policy', key: value.id, value };
+}
+
+const cidr = (n: number) => parseCidr(`172.${16 + (n >> 14)}.${(n >> 6) & 255}.${(4 * n) & 255}/32`)!;
+
+/** A thousand rules, each with a port and networks of its own. */
+const manyRules = (version: number): Rule[] =>
+  Array.from({ length: 1000 }, (_, n) => ({
+    path: `ingress[${n}]`,
+    action: 'accept',
+    peers: [{ kind: 'network', cidr: cidr(n + version), except: [] }],
+    ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + n, last: 1000 + n }],
+  }));
+
+/** One network with thousands of exceptions. */
+const manyExcepts = (version: number): Rule[] => {
+  const except = Array.from({ length: 4900 }, (_, n) => cidr(n + version));
+  return [
+    {
+      path: 'ingress[0]',
+      action: 'accept',
+      peers: [{ kind: 'network', cidr: parseCidr('172.0.0.0/8')!, except }],
+      ports: 'any',
+    },
+  ];
+};
+
+test('a neighbour’s deny is in the commit after the one under way, and in no commit with a large policy', async () => {
+  await expect.poll(() => commits.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  let editing = true;
+  const tenants = (async () => {
+    for (let version = 0; editing; version++) {
+      agent.note([policy('evil/rules', manyRules(version))]);
+      agent.note([policy('wicked/excepts', manyExcepts(version))]);
+      await setTimeout(100);
+    }
+  })();
+  const places: number[] = [];
+  for (let n = 0; n < DENIES; n++) {
+    await setTimeout(230);
+    const before = commits.length;
+    agent.note([policy(`good/deny-${n}`, [])]);
+    const name = `NetworkPolicy good/deny-${n}`;
+    await expect.poll(() => commits.flat().includes(name), { timeout: 30_000, interval: 5 }).toBe(true);
+    const place = commits.slice(before).findIndex(names => names.includes(name));
+    places.push(place);
+    expect(commits[before + place]!.filter(other => !other.includes('good/'))).toEqual([]);
+  }
+  editing = false;
+  await tenants;
+  expect(places.filter(place => place > 1)).toEqual([]);
+  for (const name of ['evil/rules', 'wicked/excepts'])
+    expect(commits.filter(names => names.includes(`NetworkPolicy ${name}`)).length).toBeGreaterThan(1);
+  await everythingIsProgrammed();
+  expect(failures).toEqual([]);
+}, 120_000);
+
+async function everythingIsProgrammed(): Promise<void> {
+  const kernel = await netns.run(() => openNftKernel());
+  const difference = async () => plan((await kernel.dump()).ruleset, compile(agent.cluster, NODE)).length;
+  await expect.poll(difference, { timeout: 20_000, interval: 100 }).toBe(0);
+  kernel.close();
+}
