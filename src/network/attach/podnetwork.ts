@@ -232,9 +232,8 @@ export class PodNetwork {
 
   /** Why the node takes no further pod; undefined while it does. */
   async unavailable(): Promise<NetworkError | undefined> {
-    const unprogrammed = this.#options.unprogrammed?.();
-    if (unprogrammed !== undefined) return unprogrammed;
-    return this.#plan.exhausted(this.#options.claimed?.() ?? []);
+    const { unprogrammed, claimed } = this.#options;
+    return unprogrammed?.() ?? this.#plan.exhausted(claimed?.() ?? []);
   }
 
   /** What the node gives to its pods now. Throws NetworkError while it has nothing to give. */
