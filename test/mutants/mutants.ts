@@ -135,7 +135,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'of two pods that report an address the older owns it',
-    file: 'src/model/cluster.ts',
+    file: 'src/model/addressowners.ts',
     find: 'a.key > b.key : a.createdAt > b.createdAt',
     replace: 'a.key > b.key : a.createdAt < b.createdAt',
     test: SCENARIOS,
