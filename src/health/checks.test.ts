@@ -10,6 +10,7 @@ import {
   type Work,
 } from './agentchecks.ts';
 import { nodeRoutes, podAddresses } from './attachchecks.ts';
+import { flowtables, ipvs, podSources, routeLocalnet } from './bypasschecks.ts';
 import { CHECK_NAMES, type CheckState, isReady, verdict, whyNotReady } from './check.ts';
 import { enforcingChain } from './enforcers.ts';
 import type { Host, Ours } from './facts.ts';
@@ -43,6 +44,10 @@ const HOST: Host = {
   routes: { ip: value([cidr('10.244.1.0/24')]), ip6: value([cidr('fd00:1::/64')]) },
   processes: value(['systemd', 'kubelet']),
   foreignRules: value([]),
+  foreignChains: value([]),
+  flowtables: value([]),
+  virtualServices: value(0),
+  localnet: value([]),
 };
 const OURS: Ours = {
   podCidrs: [cidr('10.244.1.0/24'), cidr('fd00:1::/64')],
@@ -281,6 +286,25 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     () => foreignEnforcer(host({ foreignRules: unreadable }), OURS),
     'unknown',
   ],
+  ['pod-sources: no bridge', () => podSources(HOST, OURS), 'ok'],
+  ['pod-sources: a bridge of others', () => podSources(host({ bridges: value([docker0]) }), OURS), 'ok'],
+  [
+    'pod-sources: a bridge of pods',
+    () => podSources(host({ bridges: value([docker0, cni0]) }), OURS),
+    'warn',
+  ],
+  ['pod-sources: bridges cannot be read', () => podSources(host({ bridges: unreadable }), OURS), 'unknown'],
+  ['ipvs: none', () => ipvs(HOST), 'ok'],
+  ['ipvs: some', () => ipvs(host({ virtualServices: value(3) })), 'fail'],
+  ['flowtables: none', () => flowtables(HOST), 'ok'],
+  ['flowtables: some', () => flowtables(host({ flowtables: value(['lan of table inet router']) })), 'warn'],
+  ['route-localnet: off', () => routeLocalnet(HOST), 'ok'],
+  ['route-localnet: on', () => routeLocalnet(host({ localnet: value(['all']) })), 'warn'],
+  [
+    'route-localnet: on, and kube-proxy drops it',
+    () => routeLocalnet(host({ localnet: value(['all']), foreignChains: value(['KUBE-FIREWALL']) })),
+    'ok',
+  ],
   ['start-gate: off', () => startGate(NO_GATE), 'ok'],
   ['start-gate: missed', () => startGate({ ...NO_GATE, gate: { kind: 'missed', why: 'none' } }), 'warn'],
   ['start-gate: connected', () => startGate(GATED), 'ok'],
@@ -337,7 +361,11 @@ test('every check is tried in the states it can be in', () => {
 
 const OF_THE_HOST = new Set<string>([
   'ip-forward',
-  'ip6-forward',
+  'foreign-enforcer',
+  'pod-sources',
+  'ipvs',
+  'flowtables',
+  'route-localnet',
   'bridge-traffic-seen',
   'conntrack-fill',
   'pod-cidr-route',
@@ -380,6 +408,10 @@ describe('health()', () => {
       routes: { ip: unreadable, ip6: unreadable },
       processes: unreadable,
       foreignRules: unreadable,
+      foreignChains: unreadable,
+      flowtables: unreadable,
+      virtualServices: unreadable,
+      localnet: unreadable,
     };
     const states = health(WORK, blind, OURS, NOW)
       .checks.filter(({ name }) => OF_THE_HOST.has(name))

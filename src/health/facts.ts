@@ -20,6 +20,14 @@ export interface Host {
   readonly processes: Reading<readonly string[]>;
   /** `table calico`, `chains KUBE-ROUTER-*`: rules of other enforcers of network policy. */
   readonly foreignRules: Reading<readonly string[]>;
+  /** Names of chains of others that health knows. */
+  readonly foreignChains: Reading<readonly string[]>;
+  /** `lan of table inet router` */
+  readonly flowtables: Reading<readonly string[]>;
+  /** How many of IPVS. */
+  readonly virtualServices: Reading<number>;
+  /** Interfaces by which packets to 127.0.0.0/8 are routed. */
+  readonly localnet: Reading<readonly string[]>;
 }
 
 /** What the cluster says about this node. */

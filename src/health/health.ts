@@ -7,6 +7,7 @@ import {
   type Work,
 } from './agentchecks.ts';
 import { nodeRoutes, podAddresses } from './attachchecks.ts';
+import { flowtables, ipvs, podSources, routeLocalnet } from './bypasschecks.ts';
 import { type Check, isReady } from './check.ts';
 import type { Host, Ours } from './facts.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
@@ -43,6 +44,10 @@ export function health(
     podAddresses(ours),
     nodeRoutes(ours),
     foreignEnforcer(host, ours),
+    podSources(host, ours),
+    ipvs(host),
+    flowtables(host),
+    routeLocalnet(host),
     startGate(starts),
     unknownPods(starts, ours),
     addressOwnersKnown(ours),

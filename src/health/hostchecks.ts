@@ -126,7 +126,7 @@ function podFamilies({ podCidrs, podAddresses }: Ours): Set<Family> {
   return new Set([...podCidrs.map(({ family }) => family), ...podAddresses.map(familyOf)]);
 }
 
-function carriesPods({ addresses }: Bridge, family: Family, { podCidrs }: Ours): boolean {
+export function carriesPods({ addresses }: Bridge, family: Family, { podCidrs }: Ours): boolean {
   const cidrs = podCidrs.filter(cidr => cidr.family === family);
   return addresses.some(address => cidrs.some(cidr => cidrContains(cidr, address)));
 }

@@ -4,10 +4,15 @@ import { networkInterfaces } from 'node:os';
 import type { Bridge, Host, Reading } from '../health/facts.ts';
 import { type Address, parseAddress } from '../model/address.ts';
 import { parseRoutes4, parseRoutes6 } from './routes.ts';
+import { countVirtualServices } from './virtualservices.ts';
 
 const SYSCTL = '/proc/sys/net';
 
-export async function readHost(): Promise<Omit<Host, 'foreignRules'>> {
+export async function readHost(): Promise<Omit<Host, 'foreignRules' | 'foreignChains' | 'flowtables'>> {
+  const [virtualServices, localnet] = await Promise.all([
+    reading(readVirtualServices),
+    reading(readLocalnet),
+  ]);
   const [ip, ip6, call, call6, bridges, conntrack, routes, routes6, processes] = await Promise.all([
     reading(() => isOn(`${SYSCTL}/ipv4/ip_forward`)),
     reading(() => isOn(`${SYSCTL}/ipv6/conf/all/forwarding`)),
@@ -26,6 +31,8 @@ export async function readHost(): Promise<Omit<Host, 'foreignRules'>> {
     conntrack,
     routes: { ip: routes, ip6: routes6 },
     processes,
+    virtualServices,
+    localnet,
   };
 }
 
@@ -53,6 +60,24 @@ async function readNumber(file: string): Promise<number> {
   const text = (await readFile(file, 'utf8')).trim();
   if (!/^\d+$/.test(text)) throw new Error(`${file} reads as "${text}", which is no number`);
   return Number(text);
+}
+
+/** Without IPVS there is no file. */
+async function readVirtualServices(): Promise<number> {
+  try {
+    return countVirtualServices(await readFile('/proc/net/ip_vs', 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+    throw error;
+  }
+}
+
+async function readLocalnet(): Promise<string[]> {
+  const names = await readdir(`${SYSCTL}/ipv4/conf`);
+  const routed = async (name: string) =>
+    // An interface may go between the two looks.
+    (await isOn(`${SYSCTL}/ipv4/conf/${name}/route_localnet`).catch(() => false)) ? [name] : [];
+  return (await Promise.all(names.map(routed))).flat().sort();
 }
 
 async function readConntrack(): Promise<{ count: number; max: number }> {

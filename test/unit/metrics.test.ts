@@ -16,6 +16,10 @@ const HOST: Host = {
   routes: { ip: { value: [] }, ip6: { value: [] } },
   processes: { value: [] },
   foreignRules: { unreadable: 'hidden' },
+  foreignChains: { value: [] },
+  flowtables: { value: [] },
+  virtualServices: { value: 0 },
+  localnet: { value: [] },
 };
 const EVENT: ClusterEvent = { type: 'namespace', key: 'shop', value: { name: 'shop', labels: {} } };
 

@@ -27,6 +27,10 @@ const HEALTHY: Host = {
   routes: { ip: { value: [] }, ip6: { value: [] } },
   processes: { value: [] },
   foreignRules: { value: [] },
+  foreignChains: { value: [] },
+  flowtables: { value: [] },
+  virtualServices: { value: 0 },
+  localnet: { value: [] },
 };
 const POD: Pod = {
   key: 'shop/web',

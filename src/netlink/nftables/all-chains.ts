@@ -14,21 +14,41 @@ const ATTEMPTS = 3;
  * with nf_tables included. One may be visited twice, where somebody changes them meanwhile. Throws where nf_tables
  * cannot be read, and where it changes all the time.
  */
-export async function eachChain(visit: (table: string, chain: string) => void): Promise<void> {
+export function eachChain(visit: (table: string, chain: string) => void): Promise<void> {
+  return eachOf(MSG.GETCHAIN, CHAIN.NAME, visit);
+}
+
+/** The same of every flowtable. */
+export function eachFlowtable(visit: (table: string, flowtable: string) => void): Promise<void> {
+  return eachOf(MSG.GETFLOWTABLE, FLOWTABLE_NAME, visit);
+}
+
+/** NFTA_FLOWTABLE_NAME; the name of the table has the number that it has of a chain. */
+const FLOWTABLE_NAME = 2;
+
+async function eachOf(
+  type: number,
+  nameAttribute: number,
+  visit: (table: string, name: string) => void,
+): Promise<void> {
   // Before anything is awaited: the thread may be elsewhere by then.
   const conversation = new Conversation(new NetlinkSocket(NETLINK_NETFILTER));
   try {
-    await untilWhole(() => dumpChains(new Exchange(conversation), visit), ATTEMPTS);
+    await untilWhole(() => dump(new Exchange(conversation), type, nameAttribute, visit), ATTEMPTS);
   } finally {
     conversation.close();
   }
 }
 
-function dumpChains(exchange: Exchange, visit: (table: string, chain: string) => void): Promise<void> {
-  const request = { type: MSG.GETCHAIN, nfproto: NFPROTO_UNSPEC };
-  return exchange.dump(request, new EventLoopYield(), message => {
+function dump(
+  exchange: Exchange,
+  type: number,
+  nameAttribute: number,
+  visit: (table: string, name: string) => void,
+): Promise<void> {
+  return exchange.dump({ type, nfproto: NFPROTO_UNSPEC }, new EventLoopYield(), message => {
     const attributes = readAttributes(message.attributes);
-    const [table, chain] = [attributes.get(CHAIN.TABLE), attributes.get(CHAIN.NAME)];
-    if (table !== undefined && chain !== undefined) visit(readString(table), readString(chain));
+    const [table, name] = [attributes.get(CHAIN.TABLE), attributes.get(nameAttribute)];
+    if (table !== undefined && name !== undefined) visit(readString(table), readString(name));
   });
 }

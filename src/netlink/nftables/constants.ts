@@ -30,6 +30,7 @@ export const MSG = subsystem({
   DELSETELEM: 14,
   NEWGEN: 15,
   GETGEN: 16,
+  GETFLOWTABLE: 23,
 });
 
 /** nfgen_family: NFPROTO_IPV4, NFPROTO_IPV6. */

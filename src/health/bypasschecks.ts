@@ -1,0 +1,61 @@
+/** Checks of what leads packets past the rules, or lets them say that they are somebody else's. */
+import { FAMILIES } from '../model/address.ts';
+import { type Check, verdict } from './check.ts';
+import type { Host, Ours } from './facts.ts';
+import { carriesPods } from './hostchecks.ts';
+
+/** IPVS takes a packet for a Service in the input hook, and sends it on where no forward hook sees it. */
+export function ipvs({ virtualServices }: Host): Check {
+  const name = 'ipvs';
+  if ('unreadable' in virtualServices) return verdict.unknown(name, virtualServices.unreadable);
+  const count = virtualServices.value;
+  if (count === 0) return verdict.ok(name, 'no virtual service of IPVS on this node');
+  return verdict.fail(
+    name,
+    `IPVS has ${count} virtual services: what pods send to Services is judged neither by the address nor by the port of the pod that gets it`,
+    'run kube-proxy in mode nftables or iptables, and clear what it left behind (ipvsadm --clear)',
+  );
+}
+
+export function flowtables({ flowtables }: Host): Check {
+  const name = 'flowtables';
+  if ('unreadable' in flowtables) return verdict.unknown(name, flowtables.unreadable);
+  if (flowtables.value.length === 0) return verdict.ok(name, 'nobody offloads connections');
+  return verdict.warn(
+    name,
+    `${flowtables.value.join(', ')} may offload connections: one that is open passes no rule any more, so that a policy that comes to deny it cuts it late or never`,
+    'leave connections of pods out of the flowtable, or remove it',
+  );
+}
+
+/** kube-proxy asks for it, and drops what it would let in; others who ask may not. */
+export function routeLocalnet({ localnet, foreignChains }: Host): Check {
+  const name = 'route-localnet';
+  if ('unreadable' in localnet) return verdict.unknown(name, localnet.unreadable);
+  const interfaces = localnet.value;
+  if (interfaces.length === 0) return verdict.ok(name, 'packets to 127.0.0.0/8 stay where they are');
+  const where = `net.ipv4.conf.{${interfaces.join(',')}}.route_localnet is 1`;
+  if ('value' in foreignChains && foreignChains.value.includes(KUBE_FIREWALL))
+    return verdict.ok(name, `${where}, and kube-proxy drops what comes from elsewhere`);
+  return verdict.warn(
+    name,
+    `${where}: a pod that may send to its node reaches what listens on 127.0.0.1 there`,
+    'switch it off, with kube-proxy by --iptables-localhost-nodeports=false, or drop what comes for 127.0.0.0/8 by other interfaces than lo',
+  );
+}
+
+export const KUBE_FIREWALL = 'KUBE-FIREWALL';
+
+/** A bridge does not say by which of its ports a packet came: an address tells its pods apart from all others, not from one another. */
+export function podSources({ bridges }: Host, ours: Ours): Check {
+  const name = 'pod-sources';
+  if ('unreadable' in bridges) return verdict.unknown(name, bridges.unreadable);
+  const shared = bridges.value.filter(bridge => FAMILIES.some(family => carriesPods(bridge, family, ours)));
+  if (shared.length === 0)
+    return verdict.ok(name, 'no bridge carries pods: each sends as itself or not at all');
+  return verdict.warn(
+    name,
+    `pods on bridge ${shared.map(bridge => bridge.name).join(', ')} can send as one another: by IPv6, or with the capability NET_RAW`,
+    'use a network plugin that gives each pod a link of its own (--pod-network=attach, ptp, kindnet, Calico), or drop NET_RAW and leave IPv6 off',
+  );
+}
