@@ -79,7 +79,7 @@ async function openApiServer(
     log.warn({}, `problems cannot be told by Events, only here and by sluice status: ${reason}`);
   const onConditionTrouble = (reason: string) =>
     log.warn({}, `the Node cannot be told whether its network takes pods, it is tried again: ${reason}`);
-  const { ready, tell, tellNode, close } = watchCluster(
+  const { ready, report, reportNode, close } = watchCluster(
     startingWith(access, load),
     { onEvents, onProblems, onSource },
     { node, onEventTrouble, onConditionTrouble },
@@ -87,8 +87,8 @@ async function openApiServer(
   return {
     mayStart: stop => condition.mayStart(ready, stop),
     synced: ready,
-    report: tell,
-    reportNode: tellNode,
+    report,
+    reportNode,
     close,
   };
 }

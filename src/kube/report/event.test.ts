@@ -99,14 +99,14 @@ describe('ProblemEvents', () => {
   test('tells each problem when it begins, takes it back when it ends, and tells it again when it returns', () => {
     const events = new ProblemEvents(poster);
     const [a, b] = [problem('is a'), problem('is b')];
-    events.tell([a]);
-    events.tell([a, b]);
+    events.report([a]);
+    events.report([a, b]);
     expect(said).toEqual(['spec is a; it is ignored', 'spec is b; it is ignored']);
-    events.tell([b]);
+    events.report([b]);
     expect(taken).toEqual([eventName(problemNotices([a])[0]!)]);
-    events.tell([]);
+    events.report([]);
     expect(said).toHaveLength(2);
-    events.tell([a]);
+    events.report([a]);
     expect(said).toHaveLength(3);
   });
 

@@ -7,20 +7,20 @@ const MOST_OF_ONE_OBJECT = 20;
 
 /** Makes Events of what is wrong with policies: one when it begins to be wrong, none when it no longer is. */
 export class ProblemEvents {
-  readonly #poster: Pick<EventRecorder, 'post' | 'withdraw'>;
-  /** Names of what was told of what is wrong now. */
-  #told: ReadonlySet<string> = new Set();
+  readonly #recorder: Pick<EventRecorder, 'post' | 'withdraw'>;
+  /** Names of the Events about what is wrong now. */
+  #reported: ReadonlySet<string> = new Set();
 
-  constructor(poster: Pick<EventRecorder, 'post' | 'withdraw'>) {
-    this.#poster = poster;
+  constructor(recorder: Pick<EventRecorder, 'post' | 'withdraw'>) {
+    this.#recorder = recorder;
   }
 
   /** Everything that is wrong now. */
-  tell(problems: readonly Problem[]): void {
+  report(problems: readonly Problem[]): void {
     const notices = new Map(problemNotices(problems).map(notice => [eventName(notice), notice]));
-    for (const name of this.#told) if (!notices.has(name)) this.#poster.withdraw(name);
-    for (const [name, notice] of notices) if (!this.#told.has(name)) this.#poster.post(notice);
-    this.#told = new Set(notices.keys());
+    for (const name of this.#reported) if (!notices.has(name)) this.#recorder.withdraw(name);
+    for (const [name, notice] of notices) if (!this.#reported.has(name)) this.#recorder.post(notice);
+    this.#reported = new Set(notices.keys());
   }
 }
 

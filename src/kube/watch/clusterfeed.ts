@@ -24,45 +24,45 @@ export interface ClusterListener {
   onSource(status: SourceStatus): void;
 }
 
-/** Where all sources of one cluster tell what they found. */
+/** Where all sources of one cluster publish what they found; what depends on several of them is decided here. */
 export class ClusterFeed {
   readonly hold: PolicyHold;
   readonly #listener: ClusterListener;
   readonly #nodes = new UnreadNodes();
   readonly #budget = new NamespaceBudget();
   readonly #problems = new Map<string, readonly Problem[]>();
-  #toldProblems = '[]';
+  #reportedProblems = '[]';
 
   constructor(listener: ClusterListener, node?: string) {
     this.#listener = listener;
     this.hold = new PolicyHold(node);
   }
 
-  /** Also with nothing new, for what was held back. */
-  tell(events: readonly ClusterEvent[]): void {
+  /** Also with nothing new, for what was held. */
+  publish(events: readonly ClusterEvent[]): void {
     const passed = this.#budget.pass(this.#nodes.pass(this.hold.pass(events)));
-    this.#publish(passed);
+    this.#toListener(passed);
     if (passed.some(({ type }) => type === 'policy'))
-      this.tellProblems('namespaces', this.#budget.problems());
+      this.reportProblems('namespaces', this.#budget.problems());
   }
 
-  #publish(events: readonly ClusterEvent[]): void {
+  #toListener(events: readonly ClusterEvent[]): void {
     if (events.length > 0) this.#listener.onEvents(events);
   }
 
   /** All that is wrong with the objects of one source. */
-  tellProblems(source: string, problems: readonly Problem[]): void {
+  reportProblems(source: string, problems: readonly Problem[]): void {
     if (this.#problems.get(source) === problems) return;
     if (problems.length === 0 && !this.#problems.has(source)) return;
     this.#problems.set(source, problems);
     const all = [...this.#problems.values()].flat();
     const text = JSON.stringify(all);
-    if (text !== this.#toldProblems) this.#listener.onProblems(all);
-    this.#toldProblems = text;
+    if (text !== this.#reportedProblems) this.#listener.onProblems(all);
+    this.#reportedProblems = text;
   }
 
-  tellStatus(status: SourceStatus): void {
-    if (status.source === NODES.kind && status.state === 'synced') this.#publish(this.#nodes.setKnown());
+  reportSource(status: SourceStatus): void {
+    if (status.source === NODES.kind && status.state === 'synced') this.#toListener(this.#nodes.setKnown());
     this.#listener.onSource(status);
   }
 }

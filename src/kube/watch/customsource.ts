@@ -1,15 +1,10 @@
 import type { Timing } from '../../async/timing.ts';
-import type { Problem } from '../../model/problem.ts';
 import type { Api } from '../client/api.ts';
-import type { SourceStatus } from './clusterfeed.ts';
+import type { ClusterFeed } from './clusterfeed.ts';
 import { Objects } from './objects.ts';
-import { ObjectSource, type SourceListener } from './objectsource.ts';
+import { ObjectSource } from './objectsource.ts';
 
-export interface CustomListener extends SourceListener {
-  onVersionProblems(problems: readonly Problem[]): void;
-}
-
-import { type Change, type Follower, Reflector } from './reflector.ts';
+import { type Change, Reflector, type Store } from './reflector.ts';
 import { type CustomPolicy, customResource, definitionOf } from './resource.ts';
 import { revisionOf } from './revision.ts';
 import { type Served, servedVersion, versionProblem } from './served.ts';
@@ -20,14 +15,14 @@ import { WatchHealth } from './watchhealth.ts';
  * version that it serves. Without a definition there are none; that only the definition's own absence says, never a
  * 404. Where the definition cannot be read, the policies are asked for all the same.
  */
-export class CustomSource implements Follower {
+export class CustomSource implements Store {
   readonly #policy: CustomPolicy;
   readonly #api: Api;
   readonly #timing: Timing;
-  readonly #listener: CustomListener;
+  readonly #feed: ClusterFeed;
   readonly #objects: Objects;
   readonly #definition: Reflector;
-  readonly #flow: WatchHealth;
+  readonly #health: WatchHealth;
   readonly #synced = Promise.withResolvers<void>();
   /** Whether the list of definitions being read, of one at most, has shown ours. */
   #isListed = false;
@@ -35,15 +30,15 @@ export class CustomSource implements Follower {
   #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(policy: CustomPolicy, api: Api, listener: CustomListener, timing: Timing) {
+  constructor(policy: CustomPolicy, api: Api, feed: ClusterFeed, timing: Timing) {
     this.#policy = policy;
     this.#api = api;
     this.#timing = timing;
-    this.#listener = listener;
+    this.#feed = feed;
     this.#objects = new Objects(customResource(policy, policy.versions[0]!));
     this.#definition = new Reflector(api, definitionOf(policy), this, timing);
-    this.#flow = new WatchHealth(`CustomResourceDefinition ${policy.plural}`, status =>
-      listener.onStatus(status),
+    this.#health = new WatchHealth(`CustomResourceDefinition ${policy.plural}`, status =>
+      feed.reportSource(status),
     );
   }
 
@@ -59,33 +54,33 @@ export class CustomSource implements Follower {
     await this.#running;
   }
 
-  onList(): void {
+  startReplace(): void {
     this.#isListed = false;
   }
 
-  onChanges(changes: readonly Change[]): void {
-    for (const change of changes) this.#take(change);
+  apply(changes: readonly Change[]): void {
+    for (const change of changes) this.#apply(change);
   }
 
-  onFlow(isFlowing: boolean, reason?: unknown): void {
-    this.#flow.set(isFlowing, reason);
+  setHealth(isWatching: boolean, reason?: unknown): void {
+    this.#health.set(isWatching, reason);
     if (reason !== undefined && this.#served === undefined)
       this.#serve({ type: 'version', version: this.#policy.versions[0]! });
   }
 
-  #take(change: Change): void {
-    if (change.type === 'put') this.#isListed = true;
-    if (change.type === 'listed' && this.#isListed) return;
-    const served = servedVersion(change.type === 'put' ? change.object : undefined, this.#policy);
-    this.#serve(served, change.type === 'gone' ? revisionOf(change.object) : undefined);
+  #apply(change: Change): void {
+    if (change.type === 'upsert') this.#isListed = true;
+    if (change.type === 'replaced' && this.#isListed) return;
+    const served = servedVersion(change.type === 'upsert' ? change.object : undefined, this.#policy);
+    this.#serve(served, change.type === 'delete' ? revisionOf(change.object) : undefined);
   }
 
   #serve(served: Served, revision?: string): void {
     if (JSON.stringify(served) === JSON.stringify(this.#served)) return;
     this.#served = served;
     this.#stop.abort();
-    this.#listener.onProblems(this.#objects.problems);
-    this.#tellVersions(served);
+    this.#feed.reportProblems(this.#policy.kind, this.#objects.problems);
+    this.#reportVersions(served);
     if (served.type === 'nowhere') this.#clear(revision);
     if (served.type === 'version') this.#follow(served);
     else this.#synced.resolve();
@@ -93,26 +88,25 @@ export class CustomSource implements Follower {
 
   /** Policies that are younger than the definition's end are those of the next one, whose beginning we have not heard of. */
   #clear(revision?: string): void {
-    this.#listener.onEvents(this.#objects.clear(revision));
-    this.#listener.onProblems(this.#objects.problems);
-    this.#listener.onStatus({ source: this.#policy.kind, state: 'absent' });
+    this.#feed.publish(this.#objects.clear(revision));
+    this.#feed.reportProblems(this.#policy.kind, this.#objects.problems);
+    this.#feed.reportSource({ source: this.#policy.kind, state: 'absent' });
   }
 
   #follow({ version, readAs }: Served & { type: 'version' }): void {
     const resource = customResource(this.#policy, version, readAs);
     this.#objects.setResource(resource);
     this.#stop = new AbortController();
-    const onStatus = (status: SourceStatus) => this.#listener.onStatus({ ...status, version });
-    const source = new ObjectSource(this.#policy.kind, this.#objects, { ...this.#listener, onStatus });
+    const source = new ObjectSource(this.#policy.kind, this.#objects, this.#feed, version);
     source.synced.then(() => this.#synced.resolve());
     const running = new Reflector(this.#api, resource, source, this.#timing).run(this.#stop.signal);
     this.#running = Promise.all([this.#running, running]).then(() => {});
   }
 
-  #tellVersions(served: Served): void {
+  #reportVersions(served: Served): void {
     const problem = versionProblem(served, this.#policy);
-    this.#listener.onVersionProblems(problem === undefined ? [] : [problem]);
+    this.#feed.reportProblems(`versions of ${this.#policy.kind}`, problem === undefined ? [] : [problem]);
     if (problem !== undefined && served.type === 'unreadable')
-      this.#listener.onStatus({ source: this.#policy.kind, state: 'lost', reason: problem.message });
+      this.#feed.reportSource({ source: this.#policy.kind, state: 'lost', reason: problem.message });
   }
 }

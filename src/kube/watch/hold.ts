@@ -34,7 +34,7 @@ export class PolicyHold {
     this.#knowsNamespaces = knows;
   }
 
-  /** What may be told of these events now, and of those that waited. */
+  /** What may be published of these events now, and of those that waited. */
   pass(events: readonly ClusterEvent[]): readonly ClusterEvent[] {
     const passed = events.filter(event => this.#note(event));
     const deleted = [...this.#held.keys()];

@@ -1,30 +1,29 @@
 import { asMap } from '../report/identity.ts';
-import type { PolicyHold } from './hold.ts';
-import type { Objects } from './objects.ts';
-import { ObjectSource, type SourceListener } from './objectsource.ts';
+import type { ClusterFeed } from './clusterfeed.ts';
+import { Objects } from './objects.ts';
+import { ObjectSource } from './objectsource.ts';
 import type { Change } from './reflector.ts';
+import { NAMESPACES } from './resource.ts';
 
 /** Namespaces, whose end decides how long their policies stay. */
 export class NamespaceSource extends ObjectSource {
-  readonly #hold: PolicyHold;
-  readonly #listener: SourceListener;
+  readonly #feed: ClusterFeed;
 
-  constructor(name: string, objects: Objects, listener: SourceListener, hold: PolicyHold) {
-    super(name, objects, listener);
-    this.#hold = hold;
-    this.#listener = listener;
+  constructor(feed: ClusterFeed) {
+    super(NAMESPACES.kind, new Objects(NAMESPACES), feed);
+    this.#feed = feed;
   }
 
-  override onChanges(changes: readonly Change[]): void {
+  override apply(changes: readonly Change[]): void {
     for (const change of changes)
-      if (change.type === 'put') this.#hold.setActive(change.name, !isTerminating(change.object));
-    super.onChanges(changes);
+      if (change.type === 'upsert') this.#feed.hold.setActive(change.name, !isTerminating(change.object));
+    super.apply(changes);
   }
 
-  override onFlow(isFlowing: boolean, reason?: unknown): void {
-    super.onFlow(isFlowing, reason);
-    this.#hold.setKnowsNamespaces(isFlowing);
-    this.#listener.onEvents([]);
+  override setHealth(isWatching: boolean, reason?: unknown): void {
+    super.setHealth(isWatching, reason);
+    this.#feed.hold.setKnowsNamespaces(isWatching);
+    this.#feed.publish([]);
   }
 }
 

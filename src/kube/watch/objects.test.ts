@@ -18,16 +18,16 @@ const keys = (events: readonly { readonly key: string }[]) => events.map(({ key 
 
 test('clear() takes away what went with the definition, and nothing that came with the next one', () => {
   const objects = new Objects(RESOURCE);
-  objects.put('old', policy('old', '9'));
-  objects.put('young', policy('young', '100'));
+  objects.upsert('old', policy('old', '9'));
+  objects.upsert('young', policy('young', '100'));
   expect(keys(objects.clear('99'))).toEqual(['ClusterNetworkPolicy old']);
   expect(keys(objects.clear('unknown'))).toEqual(['ClusterNetworkPolicy young']);
   expect(objects.clear()).toEqual([]);
 });
 
-test('put() reads an unknown version as the one that it is told to', () => {
+test('upsert() reads an unknown version as the one that it is told to', () => {
   const objects = new Objects(customResource(CUSTOM_POLICIES[0]!, 'v2', 'v1beta1'));
-  expect(keys(objects.put('a', policy('a', '1', 'policy.networking.k8s.io/v2')))).toEqual([
+  expect(keys(objects.upsert('a', policy('a', '1', 'policy.networking.k8s.io/v2')))).toEqual([
     'ClusterNetworkPolicy a',
   ]);
   expect(objects.problems).toEqual([]);

@@ -7,17 +7,17 @@ import { goneEvent, type Resource } from './resource.ts';
 import { isRolledBack, revisionOf } from './revision.ts';
 
 /**
- * Which objects of one kind were told to the world, and at which revision; of the objects themselves nothing is
+ * Which objects of one kind were published, and at which revision; of the objects themselves nothing is
  * kept but a digest. While a list is read, what it has not shown yet is only suspected to be gone, and at its end it is known.
  *
- *     put/delete ─▶ events          startList … put … put … endList ─▶ events of what vanished
+ *     upsert/delete ─▶ events       startReplace … upsert … upsert … replaced ─▶ events of what vanished
  */
 export class Objects {
   #resource: Resource;
   /** By name, `shop/web`; empty where the object has to be read again even at the same revision. */
   readonly #revisions = new Map<string, string>();
-  /** Of each object that was told, a digest of what was told: most changes are of no interest to policy. */
-  readonly #told = new Map<string, string>();
+  /** Of each object that was published, a digest of what was published: most changes are of no interest to policy. */
+  readonly #published = new Map<string, string>();
   readonly #problems = new Map<string, readonly Problem[]>();
   #allProblems: readonly Problem[] | undefined;
   /** Names that the list being read has not shown yet. */
@@ -28,7 +28,7 @@ export class Objects {
   }
 
   /** Takes an object in as it is now; one that cannot be read stays what it was. */
-  put(name: string, object: unknown): readonly ClusterEvent[] {
+  upsert(name: string, object: unknown): readonly ClusterEvent[] {
     const revision = revisionOf(object) ?? '';
     this.#unseen?.delete(name);
     if (revision !== '' && this.#revisions.get(name) === revision) return [];
@@ -43,12 +43,12 @@ export class Objects {
     return this.#forget(name);
   }
 
-  startList(): void {
+  startReplace(): void {
     this.#unseen = new Set(this.#revisions.keys());
   }
 
   /** What the list did not show is gone. */
-  endList(): readonly ClusterEvent[] {
+  replaced(): readonly ClusterEvent[] {
     const gone = [...(this.#unseen ?? [])];
     this.#unseen = undefined;
     return gone.flatMap(name => this.#forget(name));
@@ -91,8 +91,8 @@ export class Objects {
 
   #isNews(name: string, event: ClusterEvent): boolean {
     const digest = hash('sha1', JSON.stringify(event), 'base64');
-    const isNews = this.#told.get(name) !== digest;
-    this.#told.set(name, digest);
+    const isNews = this.#published.get(name) !== digest;
+    this.#published.set(name, digest);
     return isNews;
   }
 
@@ -100,7 +100,7 @@ export class Objects {
     this.#unseen?.delete(name);
     this.#revisions.delete(name);
     this.#setProblems(name);
-    return this.#told.delete(name) ? [goneEvent(this.#resource, name)] : [];
+    return this.#published.delete(name) ? [goneEvent(this.#resource, name)] : [];
   }
 }
 

@@ -1,57 +1,54 @@
 import type { ClusterEvent } from '../../model/cluster.ts';
-import type { Problem } from '../../model/problem.ts';
-import type { SourceStatus } from './clusterfeed.ts';
+import type { ClusterFeed } from './clusterfeed.ts';
 import type { Objects } from './objects.ts';
-import type { Change, Follower } from './reflector.ts';
+import type { Change, Store } from './reflector.ts';
 import { WatchHealth } from './watchhealth.ts';
 
-export interface SourceListener {
-  onEvents(events: readonly ClusterEvent[]): void;
-  onProblems(problems: readonly Problem[]): void;
-  onStatus(status: SourceStatus): void;
-}
-
-/** Turns the changes of one resource into events. */
-export class ObjectSource implements Follower {
+/** The store of one resource: publishes its changes as events. */
+export class ObjectSource implements Store {
+  readonly #kind: string;
   readonly #objects: Objects;
-  readonly #listener: SourceListener;
-  readonly #flow: WatchHealth;
+  readonly #feed: ClusterFeed;
+  readonly #health: WatchHealth;
   readonly #synced = Promise.withResolvers<void>();
 
-  constructor(name: string, objects: Objects, listener: SourceListener) {
+  constructor(kind: string, objects: Objects, feed: ClusterFeed, version?: string) {
+    this.#kind = kind;
     this.#objects = objects;
-    this.#listener = listener;
-    this.#flow = new WatchHealth(name, status => listener.onStatus(status));
+    this.#feed = feed;
+    this.#health = new WatchHealth(kind, status =>
+      feed.reportSource(version === undefined ? status : { ...status, version }),
+    );
   }
 
-  /** When all objects were read once, and told. */
+  /** When all objects were read once, and published. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
 
-  onList(rolledBack: boolean): void {
+  startReplace(rolledBack: boolean): void {
     if (rolledBack) this.#objects.distrustRevisions();
-    this.#objects.startList();
+    this.#objects.startReplace();
   }
 
-  onChanges(changes: readonly Change[]): void {
-    this.#listener.onEvents(changes.flatMap(change => this.#take(change)));
-    this.#listener.onProblems(this.#objects.problems);
-    if (changes.some(({ type }) => type === 'listed')) this.#synced.resolve();
+  apply(changes: readonly Change[]): void {
+    this.#feed.publish(changes.flatMap(change => this.#apply(change)));
+    this.#feed.reportProblems(this.#kind, this.#objects.problems);
+    if (changes.some(({ type }) => type === 'replaced')) this.#synced.resolve();
   }
 
-  onFlow(isFlowing: boolean, reason?: unknown): void {
-    this.#flow.set(isFlowing, reason);
+  setHealth(isWatching: boolean, reason?: unknown): void {
+    this.#health.set(isWatching, reason);
   }
 
-  #take(change: Change): readonly ClusterEvent[] {
+  #apply(change: Change): readonly ClusterEvent[] {
     switch (change.type) {
-      case 'put':
-        return this.#objects.put(change.name, change.object);
-      case 'gone':
+      case 'upsert':
+        return this.#objects.upsert(change.name, change.object);
+      case 'delete':
         return this.#objects.delete(change.name);
-      case 'listed':
-        return this.#objects.endList();
+      case 'replaced':
+        return this.#objects.replaced();
     }
   }
 }

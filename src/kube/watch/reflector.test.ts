@@ -55,20 +55,20 @@ async function play(...answers: readonly Answer[]): Promise<Told> {
       nowMs += answer.lastsMs ?? 0;
     }
   }
-  const follower = {
-    onList: (rolledBack: boolean) => void changes.push(rolledBack ? 'list anew' : 'list'),
-    onChanges: (all: readonly Change[]) =>
+  const store = {
+    startReplace: (rolledBack: boolean) => void changes.push(rolledBack ? 'list anew' : 'list'),
+    apply: (all: readonly Change[]) =>
       void changes.push(
-        ...all.map(change => (change.type === 'listed' ? 'listed' : `${change.type} ${change.name}`)),
+        ...all.map(change => (change.type === 'replaced' ? 'replaced' : `${change.type} ${change.name}`)),
       ),
-    onFlow: () => {},
+    setHealth: () => {},
   };
   const timing = {
     now: () => nowMs,
     sleep: async (ms: number) => void waitsMs.push(ms),
     random: () => 1,
   };
-  await new Reflector(api, NODES, follower, timing).run(stop.signal);
+  await new Reflector(api, NODES, store, timing).run(stop.signal);
   return { queries, changes, waitsMs };
 }
 
@@ -76,7 +76,7 @@ const revisions = ({ queries }: Told) => queries.map(({ resourceVersion = 'list'
 
 test('Reflector watches from the revision at which its streamed list ended', async () => {
   const told = await play(LISTED, { lines: [added('b', 10)], lastsMs: 600_000 });
-  expect(told.changes).toEqual(['list', 'put a', 'listed', 'put b']);
+  expect(told.changes).toEqual(['list', 'upsert a', 'replaced', 'upsert b']);
   expect(revisions(told)).toEqual(['list', '9']);
   expect(told.queries[0]).toMatchObject({
     watch: 'true',
@@ -89,7 +89,7 @@ test('Reflector watches from the revision at which its streamed list ended', asy
 
 test('Reflector takes no bookmark but the last one for the end of its list', async () => {
   const told = await play({ lines: [added('a', 5), bookmark(6), added('b', 7)], lastsMs: 9_000 }, LISTED);
-  expect(told.changes).toEqual(['list', 'put a', 'put b', 'list', 'put a', 'listed']);
+  expect(told.changes).toEqual(['list', 'upsert a', 'upsert b', 'list', 'upsert a', 'replaced']);
 });
 
 test('Reflector resumes from a bookmark', async () => {
@@ -103,7 +103,7 @@ test('Reflector resumes from a bookmark', async () => {
 
 test('Reflector reads pages where the server refuses to stream, and watches from the first one', async () => {
   const told = await play(new ApiError(422, 'no'), list(20, 'more'), list(21), { lines: [] });
-  expect(told.changes).toEqual(['list', 'listed']);
+  expect(told.changes).toEqual(['list', 'replaced']);
   expect(told.queries).toMatchObject([
     { limit: '500' },
     { limit: '500', continue: 'more' },
@@ -135,7 +135,7 @@ test.each([
   ],
 ])('Reflector lists again after %s', async (_, answer) => {
   const told = await play(LISTED, answer, LISTED);
-  expect(told.changes).toEqual(['list', 'put a', 'listed', 'list', 'put a', 'listed']);
+  expect(told.changes).toEqual(['list', 'upsert a', 'replaced', 'list', 'upsert a', 'replaced']);
 });
 
 test.each([401, 403, 404, 429, 500, 503])(
@@ -144,7 +144,7 @@ test.each([401, 403, 404, 429, 500, 503])(
     const told = await play(LISTED, new ApiError(code, 'no'), list(9), { lines: [] });
     expect(revisions(told)).toEqual(['list', 'list', '9']);
     expect(told.queries[1]).toEqual({ limit: '1' });
-    expect(told.changes).toEqual(['list', 'put a', 'listed']);
+    expect(told.changes).toEqual(['list', 'upsert a', 'replaced']);
   },
 );
 
@@ -155,7 +155,7 @@ test.each([
   'Reflector lists anew where the storage is older than it was, after a watch that %s',
   async (_, answer) => {
     const told = await play(LISTED, answer, list(8), LISTED);
-    expect(told.changes).toEqual(['list', 'put a', 'listed', 'list anew', 'put a', 'listed']);
+    expect(told.changes).toEqual(['list', 'upsert a', 'replaced', 'list anew', 'upsert a', 'replaced']);
   },
 );
 

@@ -23,18 +23,18 @@ import { isRolledBack } from './revision.ts';
 import { parseWatchEvent, type WatchEvent } from './watchevent.ts';
 
 export type Change =
-  | { readonly type: 'put' | 'gone'; readonly name: string; readonly object: unknown }
-  /** The list that began is whole: what it did not show is gone. */
-  | { readonly type: 'listed' };
+  | { readonly type: 'upsert' | 'delete'; readonly name: string; readonly object: unknown }
+  /** The list that began is whole: what it did not show is deleted. */
+  | { readonly type: 'replaced' };
 
-/** Who wants to know. All of it is synchronous. */
-export interface Follower {
+/** What a reflector keeps equal to the server. All of it is synchronous. */
+export interface Store {
   /** A list begins. After `rolledBack`, an object may differ although its revision is the same. */
-  onList(rolledBack: boolean): void;
+  startReplace(rolledBack: boolean): void;
   /** All changes that came in one piece. */
-  onChanges(changes: readonly Change[]): void;
-  /** Changes flow again, or no longer; with a reason where a try to get them back has failed. */
-  onFlow(isFlowing: boolean, reason?: unknown): void;
+  apply(changes: readonly Change[]): void;
+  /** Changes arrive again, or no longer; with a reason where a try to get them back has failed. */
+  setHealth(isWatching: boolean, reason?: unknown): void;
 }
 
 const STREAMED_LIST = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
@@ -47,7 +47,7 @@ const SHORT_WATCH_MS = 1000;
 export class Reflector {
   readonly #api: Api;
   readonly #resource: Resource;
-  readonly #follower: Follower;
+  readonly #store: Store;
   readonly #timing: Timing;
   /** What was seen is all there was at this revision; without one it has to be listed. */
   #revision: string | undefined;
@@ -56,10 +56,10 @@ export class Reflector {
   #isSuspect = false;
   #failures = 0;
 
-  constructor(api: Api, resource: Resource, follower: Follower, timing: Timing) {
+  constructor(api: Api, resource: Resource, store: Store, timing: Timing) {
     this.#api = api;
     this.#resource = resource;
-    this.#follower = follower;
+    this.#store = store;
     this.#timing = timing;
   }
 
@@ -80,7 +80,7 @@ export class Reflector {
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     this.#isSuspect = true;
     if (isExpired(error)) this.#revision = undefined;
-    this.#follower.onFlow(false, this.#failures > 0 ? error : undefined);
+    this.#store.setHealth(false, this.#failures > 0 ? error : undefined);
     const askedMs = error instanceof ApiError ? error.retryAfterMs : 0;
     const waitMs = jitteredMs(backoffMs(RETRY, ++this.#failures), this.#timing.random());
     await this.#timing.sleep(Math.max(askedMs, waitMs), signal);
@@ -98,7 +98,7 @@ export class Reflector {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    this.#follower.onList(this.#rolledBack);
+    this.#store.startReplace(this.#rolledBack);
     try {
       await this.#watch(STREAMED_LIST, signal);
     } catch (error) {
@@ -108,11 +108,11 @@ export class Reflector {
   }
 
   async #readPages(signal: AbortSignal): Promise<void> {
-    const take: TakeListed = items => this.#follower.onChanges(items.map(item => ({ type: 'put', ...item })));
+    const take: TakeListed = items => this.#store.apply(items.map(item => ({ type: 'upsert', ...item })));
     const revision = await listPages(this.#api, this.#resource, take, signal);
-    this.#follower.onChanges([{ type: 'listed' }]);
+    this.#store.apply([{ type: 'replaced' }]);
     this.#progress(revision);
-    this.#follower.onFlow(true);
+    this.#store.setHealth(true);
   }
 
   async #watch(query: Query, signal: AbortSignal): Promise<void> {
@@ -124,7 +124,7 @@ export class Reflector {
       signal,
     );
     const startedMs = this.#timing.now();
-    if (this.#revision !== undefined) this.#follower.onFlow(true);
+    if (this.#revision !== undefined) this.#store.setHealth(true);
     try {
       for await (const values of jsonLines(body, { type: 'all', object: shapeOf(this.#resource.kind) })) {
         signal.throwIfAborted();
@@ -136,22 +136,22 @@ export class Reflector {
     this.#judgeEnd(this.#timing.now() - startedMs, seconds * 1000);
   }
 
-  /** What a watch said and nobody understood may have been a change: then only a list tells. */
+  /** What a watch said and nobody understood may have been a change: then only a list can say what is there. */
   #take(values: readonly unknown[]): void {
     try {
       const events = values.map(parseWatchEvent);
-      this.#tell(events);
+      this.#apply(events);
     } catch (error) {
       this.#revision = undefined;
       throw error;
     }
   }
 
-  #tell(events: readonly WatchEvent[]): void {
+  #apply(events: readonly WatchEvent[]): void {
     const isListed = this.#revision === undefined && events.some(isEndOfList);
-    this.#follower.onChanges(events.flatMap(toChange));
+    this.#store.apply(events.flatMap(toChange));
     if (isListed || this.#revision !== undefined) this.#progress(events.at(-1)?.revision ?? this.#revision);
-    if (isListed) this.#follower.onFlow(true);
+    if (isListed) this.#store.setHealth(true);
   }
 
   #progress(revision: string | undefined): void {
@@ -176,5 +176,5 @@ function isEndOfList(event: WatchEvent): boolean {
 
 function toChange(event: WatchEvent): readonly Change[] {
   if (event.type !== 'bookmark') return [event];
-  return event.endsList ? [{ type: 'listed' }] : [];
+  return event.endsList ? [{ type: 'replaced' }] : [];
 }

@@ -1,5 +1,4 @@
 import { realTiming, type Timing } from '../../async/timing.ts';
-import type { Problem } from '../../model/problem.ts';
 import type { LoadAccess } from '../client/access.ts';
 import type { Api } from '../client/api.ts';
 import { ApiServer, type Patience } from '../client/apiserver.ts';
@@ -12,7 +11,7 @@ import { ClusterFeed, type ClusterListener } from './clusterfeed.ts';
 import { CustomSource } from './customsource.ts';
 import { NamespaceSource } from './namespacesource.ts';
 import { Objects } from './objects.ts';
-import { ObjectSource, type SourceListener } from './objectsource.ts';
+import { ObjectSource } from './objectsource.ts';
 import { Reflector } from './reflector.ts';
 import { CUSTOM_POLICIES, NAMESPACES, NETWORK_POLICIES, NODES, PODS, type Resource } from './resource.ts';
 
@@ -30,12 +29,12 @@ export interface ClusterOptions {
 }
 
 export interface ClusterWatch {
-  /** When every source was read whole once, its events told. Never, as long as one of them cannot be read. */
+  /** When every source was read whole once, its events published. Never, as long as one of them cannot be read. */
   readonly ready: Promise<void>;
   /** Posts an Event about something else than policies; never waits. */
-  tell(notice: EventSpec): void;
-  /** Says of this node that its network takes no further pods, and why, or that it does; never waits. */
-  tellNode(unavailable: Unavailable | undefined): void;
+  report(notice: EventSpec): void;
+  /** Writes of this node that its network takes no further pods, and why, or that it does; never waits. */
+  reportNode(unavailable: Unavailable | undefined): void;
   /** No event comes after the call. */
   close(): Promise<void>;
 }
@@ -49,20 +48,20 @@ export function watchCluster(
   const { node, onEventTrouble: onTrouble, onConditionTrouble, patience, timing = realTiming } = options;
   const api = new ApiServer(access, patience);
   const stop = new AbortController();
-  const poster = onTrouble && new EventRecorder({ api, node: node ?? '', timing, onTrouble });
-  const outlet = new ClusterFeed(poster === undefined ? listener : alsoTelling(poster, listener), node);
-  const sources = makeSources(api, outlet, timing);
+  const recorder = onTrouble && new EventRecorder({ api, node: node ?? '', timing, onTrouble });
+  const feed = new ClusterFeed(recorder === undefined ? listener : alsoRecording(recorder, listener), node);
+  const sources = makeSources(api, feed, timing);
   const running = sources.map(source => source.run(stop.signal));
   const conditions =
     node === undefined
       ? undefined
       : new ConditionWriter({ api, node, timing, onTrouble: onConditionTrouble ?? (() => {}) });
   if (conditions !== undefined) running.push(conditions.run(stop.signal));
-  if (poster !== undefined) running.push(poster.run(stop.signal));
+  if (recorder !== undefined) running.push(recorder.run(stop.signal));
   return {
     ready: Promise.all(sources.map(({ synced }) => synced)).then(() => {}),
-    tell: notice => poster?.post(notice),
-    tellNode: unavailable => conditions?.set(unavailable),
+    report: notice => recorder?.post(notice),
+    reportNode: unavailable => conditions?.set(unavailable),
     close: async () => {
       stop.abort();
       await Promise.all(running);
@@ -71,14 +70,14 @@ export function watchCluster(
   };
 }
 
-function alsoTelling(poster: EventRecorder, listener: ClusterListener): ClusterListener {
-  const events = new ProblemEvents(poster);
+function alsoRecording(recorder: EventRecorder, listener: ClusterListener): ClusterListener {
+  const problemEvents = new ProblemEvents(recorder);
   return {
     onEvents: changes => listener.onEvents(changes),
     onSource: status => listener.onSource(status),
     onProblems: problems => {
       listener.onProblems(problems);
-      events.tell(problems);
+      problemEvents.report(problems);
     },
   };
 }
@@ -88,37 +87,16 @@ interface Source {
   run(signal: AbortSignal): Promise<void>;
 }
 
-function makeSources(api: Api, outlet: ClusterFeed, timing: Timing): readonly Source[] {
-  const plain = (resource: Resource) => {
-    const source = new ObjectSource(resource.kind, new Objects(resource), toOutlet(outlet, resource.kind));
-    return runnable(source, new Reflector(api, resource, source, timing));
+function makeSources(api: Api, feed: ClusterFeed, timing: Timing): readonly Source[] {
+  const reflected = (resource: Resource, source: ObjectSource): Source => {
+    const reflector = new Reflector(api, resource, source, timing);
+    return { synced: source.synced, run: signal => reflector.run(signal) };
   };
-  const namespaces = new NamespaceSource(
-    NAMESPACES.kind,
-    new Objects(NAMESPACES),
-    toOutlet(outlet, NAMESPACES.kind),
-    outlet.hold,
-  );
+  const plain = (resource: Resource) =>
+    reflected(resource, new ObjectSource(resource.kind, new Objects(resource), feed));
   return [
-    runnable(namespaces, new Reflector(api, NAMESPACES, namespaces, timing)),
+    reflected(NAMESPACES, new NamespaceSource(feed)),
     ...[NODES, NETWORK_POLICIES, PODS].map(plain),
-    ...CUSTOM_POLICIES.map(policy => {
-      const onVersionProblems = (problems: readonly Problem[]) =>
-        outlet.tellProblems(`versions of ${policy.kind}`, problems);
-      const listener = { ...toOutlet(outlet, policy.kind), onVersionProblems };
-      return new CustomSource(policy, api, listener, timing);
-    }),
+    ...CUSTOM_POLICIES.map(policy => new CustomSource(policy, api, feed, timing)),
   ];
-}
-
-function runnable(source: ObjectSource, reflector: Reflector): Source {
-  return { synced: source.synced, run: signal => reflector.run(signal) };
-}
-
-function toOutlet(outlet: ClusterFeed, name: string): SourceListener {
-  return {
-    onEvents: events => outlet.tell(events),
-    onProblems: problems => outlet.tellProblems(name, problems),
-    onStatus: status => outlet.tellStatus(status),
-  };
 }

@@ -10,7 +10,7 @@ export class UnreadNodes {
   /** Policies that speak of nodes, as they are. */
   readonly #policies = new Map<PolicyId, ClusterEvent>();
 
-  /** From now on they are known; answers the policies that may be told as they are. */
+  /** From now on they are known; answers the policies that may be published as they are. */
   setKnown(): readonly ClusterEvent[] {
     if (this.#areKnown) return [];
     this.#areKnown = true;

@@ -5,7 +5,7 @@ import { revisionOf } from './revision.ts';
 /** One line of a watch (apimachinery's metav1.WatchEvent). */
 export type WatchEvent =
   | {
-      readonly type: 'put' | 'gone';
+      readonly type: 'upsert' | 'delete';
       readonly name: string;
       readonly object: unknown;
       readonly revision: string;
@@ -25,7 +25,11 @@ export function parseWatchEvent(value: unknown): WatchEvent {
   return { type: change, name, object, revision };
 }
 
-const CHANGES: Readonly<Record<string, 'put' | 'gone'>> = { ADDED: 'put', MODIFIED: 'put', DELETED: 'gone' };
+const CHANGES: Readonly<Record<string, 'upsert' | 'delete'>> = {
+  ADDED: 'upsert',
+  MODIFIED: 'upsert',
+  DELETED: 'delete',
+};
 
 /** KEP-3157: the bookmark that says that the initial events were all. */
 function endsList(bookmark: unknown): boolean {

@@ -4,30 +4,30 @@ import type { SourceStatus } from './clusterfeed.ts';
 /** Makes of every cut and return the few that are worth a word: a cut that the next try mends is none. */
 export class WatchHealth {
   readonly #source: string;
-  readonly #tell: (status: SourceStatus) => void;
+  readonly #report: (status: SourceStatus) => void;
   #isLost = false;
   #wasSynced = false;
 
-  constructor(source: string, tell: (status: SourceStatus) => void) {
+  constructor(source: string, report: (status: SourceStatus) => void) {
     this.#source = source;
-    this.#tell = tell;
+    this.#report = report;
   }
 
-  /** The reason stands where a try to get the flow back has failed. */
-  set(isFlowing: boolean, reason?: unknown): void {
-    if (isFlowing) this.#flows();
+  /** The reason stands where a try to watch again has failed. */
+  set(isWatching: boolean, reason?: unknown): void {
+    if (isWatching) this.#watching();
     else if (reason !== undefined && !this.#isLost) this.#lost(reason);
   }
 
-  #flows(): void {
-    if (!this.#wasSynced) this.#tell({ source: this.#source, state: 'synced' });
-    else if (this.#isLost) this.#tell({ source: this.#source, state: 'recovered' });
+  #watching(): void {
+    if (!this.#wasSynced) this.#report({ source: this.#source, state: 'synced' });
+    else if (this.#isLost) this.#report({ source: this.#source, state: 'recovered' });
     this.#wasSynced = true;
     this.#isLost = false;
   }
 
   #lost(reason: unknown): void {
     this.#isLost = true;
-    this.#tell({ source: this.#source, state: 'lost', reason: reasonOf(reason) });
+    this.#report({ source: this.#source, state: 'lost', reason: reasonOf(reason) });
   }
 }
