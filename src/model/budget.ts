@@ -24,6 +24,9 @@ export const BUDGET: Readonly<Record<'namespaced' | 'cluster', Budget>> = {
   cluster: { entries: 20_000, rules: 1_000, selectors: 1_500 },
 };
 
+/** Requirements and values of the selector of a policy's own pods: each of them may be asked of every pod. */
+export const MOST_OF_SUBJECT = 1_000;
+
 /** Rules that have many ports and many peers, beside each other: a packet is looked up in each. */
 const MOST_LARGE_RULES = 4;
 

@@ -1,6 +1,6 @@
 /** The sentences of a verdict. */
 
-import { type Address, cidrText } from '../model/address.ts';
+import { type Address, type Cidr, cidrText } from '../model/address.ts';
 import { assertNever } from '../model/assert.ts';
 import type { Cluster, Node, Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
@@ -97,12 +97,21 @@ export function peerText(peer: 'any' | Peer): string {
     case 'nodes':
       return peer.selector.requirements.length === 0 ? 'all nodes' : `nodes ${selectorText(peer.selector)}`;
     case 'network':
-      return `network ${cidrText(peer.cidr)}${peer.except.length === 0 ? '' : ` except ${peer.except.map(cidrText).join(', ')}`}`;
+      return `network ${cidrText(peer.cidr)}${exceptText(peer.except)}`;
     case 'domain':
       return `domain ${peer.name}`;
     default:
       return assertNever(peer);
   }
+}
+
+const MOST_EXCEPTIONS = 5;
+
+function exceptText(except: readonly Cidr[]): string {
+  if (except.length === 0) return '';
+  const shown = except.slice(0, MOST_EXCEPTIONS).map(cidrText);
+  const more = except.length - shown.length;
+  return ` except ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 export function portText(port: 'any' | PortMatch): string {

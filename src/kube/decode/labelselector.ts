@@ -1,6 +1,8 @@
+import { MOST_OF_SUBJECT } from '../../model/budget.ts';
 import type { LabelSelector, Operator, Requirement } from '../../model/selector.ts';
 import { describe, type Field } from './fields.ts';
 import { isLabelKey, isLabelValue } from './names.ts';
+import { isLargerThan } from './size.ts';
 
 /**
  * A LabelSelector; an absent one is `{}` and selects everything. What the API server refuses is an error (N59):
@@ -15,6 +17,12 @@ export function readLabelSelector(selector: Field): LabelSelector {
  * So a policy that denies goes on to deny, whether or not it could be read before (N68).
  */
 export function readSubjectSelector(selector: Field, effect: string): LabelSelector {
+  if (isLargerThan(selector, MOST_OF_SUBJECT)) {
+    selector
+      .withEffect(effect)
+      .error(`has more than ${MOST_OF_SUBJECT} requirements and values, and ${MOST_OF_SUBJECT} are the most`);
+    return { requirements: [], unreadable: true };
+  }
   const { value, clean } = selector.attempt(effect, readEach);
   const requirements = value.filter(part => part.clean).map(part => part.value);
   return clean ? { requirements } : { requirements, unreadable: true };

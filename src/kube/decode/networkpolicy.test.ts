@@ -391,3 +391,24 @@ function policyText({ event }: Decoded): string {
     .filter(text => text !== undefined)
     .join(' ');
 }
+
+test('a subject of very many values is not read: nobody knows which pods of the namespace it means (N68)', () => {
+  const values = Array.from({ length: 1_001 }, (_, i) => `v${i}`);
+  const podSelector = { matchExpressions: [{ key: 'app', operator: 'In', values }] };
+  const metadata = { namespace: 'shop', name: 'x' };
+  const object = {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata,
+    spec: { podSelector },
+  };
+  const { event, problems } = decodeObject(object);
+  expect((event!.value as Policy).subject.pods).toEqual({ requirements: [], unreadable: true });
+  expect(problems).toMatchObject([
+    {
+      severity: 'error',
+      field: 'spec.podSelector',
+      message: 'has more than 1000 requirements and values, and 1000 are the most',
+    },
+  ]);
+});

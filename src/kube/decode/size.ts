@@ -10,6 +10,11 @@ export function sizeProblem(spec: Field, budget: Budget): string | undefined {
   return left < 0 ? tooManyEntries(undefined, budget) : undefined;
 }
 
+/** Whether a selector has more requirements and values than that; found without reading any of them. */
+export function isLargerThan(selector: Field, most: number): boolean {
+  return countDown(selector.value, most, MOST_LEVELS) < 0;
+}
+
 /** From a list of rules down to the values of a requirement. */
 const MOST_LEVELS = 12;
 
