@@ -70,3 +70,26 @@ export function unknownPodsIn({ tables }: Ruleset): UnknownPods {
   );
   return denies ? 'deny' : 'allow';
 }
+
+/** The same without what denies unknown pods; everything about pods that are known stays. */
+export function allowingUnknownPods({ tables }: Ruleset): Ruleset {
+  const denies = ({ comment }: Rule) => comment === COMMENTS.saddr || comment === COMMENTS.daddr;
+  return {
+    tables: new Map(
+      [...tables].map(([family, table]) => [
+        family,
+        {
+          ...table,
+          chains: new Map(
+            [...table.chains].map(([name, chain]) => [
+              name,
+              chain.rules.some(denies)
+                ? { ...chain, rules: chain.rules.filter(rule => !denies(rule)) }
+                : chain,
+            ]),
+          ),
+        },
+      ]),
+    ),
+  };
+}

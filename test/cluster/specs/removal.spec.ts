@@ -52,3 +52,18 @@ test.skipIf(cni === 'sluice')(
     expect(await settles(stranger, endpoint(db.address), 'closed')).toBe('closed');
   },
 );
+
+test.skipIf(cni === 'sluice')(
+  'where somebody just deletes the DaemonSet, known policy stays in force and new pods are let in',
+  async () => {
+    const { db, stranger } = place;
+    await kubectl('-n', 'sluice', 'delete', 'daemonset/sluice', '--wait=true');
+    await until('the agents have ended', async () => ((await agents()).size === 0 ? true : undefined));
+    expect(await settles(stranger, endpoint(db.address), 'closed')).toBe('closed');
+    const late = await place.pod('late', { node: db.node });
+    for (const address of late.addresses)
+      expect(await settles(stranger, endpoint(address), 'open')).toBe('open');
+    await install();
+    expect(await settles(stranger, endpoint(db.address), 'closed')).toBe('closed');
+  },
+);
