@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { Op } from '../../src/nft/plan/op.ts';
 import { applied, plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
+import { enlarged } from './enlarged.ts';
 import { foreignStep, type Pick, pickArbitrary } from './foreign-step.ts';
 import { rulesetsArbitrary } from './ruleset-arbitrary.ts';
 import { NOTHING } from './transitions.ts';
@@ -33,10 +34,13 @@ function withRoom(ops: readonly Op[], size: number): Op[] {
 interface Fault {
   readonly batch: number;
   /** In the planned batch, which is tried before it is tried as it is; or `alone`, after it. */
-  readonly kind: 'omit' | 'double' | 'swap' | 'insert' | 'append' | 'alone';
+  readonly kind: 'omit' | 'double' | 'swap' | 'insert' | 'append' | 'enlarge' | 'alone';
   readonly at: number;
   readonly to: number;
   readonly pick: Pick;
+  /** Of what is enlarged. */
+  readonly size: number;
+  readonly what: 'text' | 'content';
 }
 
 const fault: fc.Arbitrary<Fault> = fc.record({
@@ -47,6 +51,8 @@ const fault: fc.Arbitrary<Fault> = fc.record({
     'swap',
     'insert',
     'append',
+    'enlarge',
+    'enlarge',
     'alone',
     'alone',
     'alone',
@@ -54,6 +60,8 @@ const fault: fc.Arbitrary<Fault> = fc.record({
   at: fc.nat(40),
   to: fc.nat(40),
   pick: pickArbitrary,
+  size: fc.oneof(fc.integer({ min: 1, max: 300 }), fc.constantFrom(126, 127, 128, 129, 254, 255, 256)),
+  what: fc.constantFrom('text', 'content'),
 });
 
 const isAfter = ({ kind }: Fault) => kind === 'alone';
@@ -61,12 +69,13 @@ const isBefore = (fault: Fault) => !isAfter(fault);
 
 const broken =
   (planned: readonly Op[], ruleset: Ruleset) =>
-  ({ kind, at, to, pick }: Fault): Op[] => {
+  ({ kind, at, to, pick, size, what }: Fault): Op[] => {
     const ops = [...planned];
     const [i, j] = [at % (ops.length || 1), to % (ops.length || 1)];
     if (kind === 'omit') ops.splice(i, 1);
     else if (kind === 'double' && ops.length > 0) ops.splice(j, 0, ops[i]!);
     else if (kind === 'swap' && ops.length > 0) [ops[i], ops[j]] = [ops[j]!, ops[i]!];
+    else if (kind === 'enlarge' && ops.length > 0) ops[i] = enlarged(ops[i]!, size, what);
     else ops.splice(kind === 'insert' ? i : ops.length, 0, foreignStep(pick, ruleset));
     return ops;
   };

@@ -9,7 +9,9 @@ import { type MissingFeature, NO_OWNERS } from '../missingfeature.ts';
 import { type Op, opText } from '../plan/op.ts';
 import { refusedText } from '../plan/refusedtext.ts';
 import type { Family, Table } from '../ruleset.ts';
+import { refuseUnencodable } from './encodable.ts';
 import { Refusal } from './refusal.ts';
+import { refuseLargeStep } from './sizes.ts';
 import { FakeTable } from './table.ts';
 
 /** The nf_tables of one network namespace, which several kernels may be opened on. */
@@ -127,6 +129,7 @@ interface Outcome {
  * a look behind each that adds a jump, to name the one that is refused.
  */
 function execute(before: ReadonlyMap<Family, FakeTable>, ops: readonly Op[]): Outcome {
+  for (const op of ops) tryTo(op, ops, () => refuseUnencodable(op));
   try {
     return run(before, ops, false);
   } catch (error) {
@@ -154,6 +157,7 @@ function addsJumps({ op }: Op): boolean {
 
 function step(tables: Map<Family, FakeTable>, drafts: Set<FakeTable>, op: Op): boolean {
   return tryTo(op, [op], () => {
+    refuseLargeStep(op);
     if (op.op === 'addTable') return addTable(tables, drafts, op.family);
     const current = tables.get(op.family);
     if (current === undefined) throw new Refusal('ENOENT', 'the table does not exist');
