@@ -6,13 +6,11 @@ import type { Address } from '../../model/address.ts';
 import { targetOf } from '../../nft/plan/equal.ts';
 import type { Chain, Family, NftSet, Table } from '../../nft/ruleset.ts';
 
-/** The local pods at an end of all connections that one of these chains may judge; everybody for a common chain. */
-export function podsReaching(
-  chains: ReadonlySet<string>,
-  table: Table,
-  family: Family,
-): 'everybody' | readonly Address[] {
-  if ([...chains].some(name => isCommon(name, table))) return 'everybody';
+/**
+ * The local pods at an end of all connections that one of these chains may judge. What the hooks ask before they look up
+ * the pod says nothing of connections that are open (connectionchecker.ts), and is reached by no pod.
+ */
+export function podsReaching(chains: ReadonlySet<string>, table: Table, family: Family): readonly Address[] {
   const reaches = reachOf(chains, table);
   return (['egress', 'ingress'] as const).flatMap(direction => {
     const elements = table.sets.get(podMap(direction, family).name)?.elements ?? new Map();
@@ -20,10 +18,25 @@ export function podsReaching(
   });
 }
 
-/** Packets of all pods come there. */
-function isCommon(name: string, { chains }: Table): boolean {
-  return name === INGRESS_CHAIN || chains.get(name)?.hook !== undefined;
+/** The chains that judge open connections: those that the pod maps lead to. */
+export function judgingChains(table: Table, family: Family): ReadonlySet<string> {
+  const found = judging.get(table);
+  if (found !== undefined) return found;
+  const chains = new Set<string>();
+  const visit = (name: string | undefined): void => {
+    const chain = name === undefined ? undefined : table.chains.get(name);
+    if (chain === undefined || chains.has(chain.name)) return;
+    chains.add(chain.name);
+    nextChains(chain, table).forEach(visit);
+  };
+  for (const direction of ['egress', 'ingress'] as const)
+    for (const value of table.sets.get(podMap(direction, family).name)?.elements.values() ?? [])
+      visit(classChain(value));
+  judging.set(table, chains);
+  return chains;
 }
+
+const judging = new WeakMap<Table, ReadonlySet<string>>();
 
 function reachOf(wanted: ReadonlySet<string>, table: Table): (chain: string | undefined) => boolean {
   const known = new Map<string, boolean>();

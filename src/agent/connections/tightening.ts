@@ -6,24 +6,15 @@
  */
 
 import { podMap } from '../../compiler/base.ts';
-import { isGuard } from '../../compiler/midstreamguard.ts';
 import { classChain } from '../../compiler/unknownpods.ts';
 import type { Address } from '../../model/address.ts';
 import { hooksEqual, specsEqual, verdictsEqual } from '../../nft/plan/equal.ts';
 import { changedKeys } from '../../nft/plan/history.ts';
 import type { Op } from '../../nft/plan/op.ts';
-import type {
-  Chain,
-  ElementKey,
-  ElementValue,
-  Family,
-  NftSet,
-  Rule,
-  Ruleset,
-  Table,
-} from '../../nft/ruleset.ts';
-import { allows, loosens, loosensAt, verdictOf } from './loosens.ts';
+import type { ElementKey, ElementValue, Family, NftSet, Ruleset, Table } from '../../nft/ruleset.ts';
+import { loosens, loosensAt } from './loosens.ts';
 import { podsReaching } from './reach.ts';
+import { NO_USES, type Use, usesOf } from './uses.ts';
 
 /** Addresses at an end of all connections that may be denied now. */
 export type AffectedAddresses = 'nobody' | 'everybody' | ReadonlySet<Address>;
@@ -78,9 +69,7 @@ function affectedIn(
     for (const address of tighter.addresses) addresses.add(address);
     for (const chain of tighter.chains) chains.add(chain);
   }
-  const reached = chains.size === 0 ? [] : podsReaching(chains, after, family);
-  if (reached === 'everybody') return 'everybody';
-  for (const address of reached) addresses.add(address);
+  if (chains.size > 0) for (const address of podsReaching(chains, after, family)) addresses.add(address);
   return addresses.size === 0 ? 'nobody' : addresses;
 }
 
@@ -111,18 +100,19 @@ function tighterSet(
   tables: Tables,
 ): Tighter {
   const name = (is ?? was)?.name ?? '';
-  if (isGuard(name)) return NOTHING; // It has no say on what is established.
   if (name === podMap('egress', family).name || name === podMap('ingress', family).name)
     return { ...NOTHING, addresses: otherClass(was, is) };
   // Like a chain: a rule that names it is new, or goes.
   if (was === undefined || is === undefined || was === is) return NOTHING;
-  const users = () => ({ ...NOTHING, chains: usersOf(name, tables.after) });
-  if (!specsEqual(was, is)) return users();
+  const { use, chains } = usesOf(tables.after, family).get(name) ?? NO_USES;
+  if (use === undefined) return NOTHING; // It has no say on what is open.
+  const users = { ...NOTHING, chains };
+  if (!specsEqual(was, is)) return users;
   const keys = differentKeys(was, is);
-  if (is.verdicts) return keys.every(key => loosensAtKey(key, was, is, tables)) ? NOTHING : users();
-  const tighter = tighterMembers(keys, was, is, tables.after);
+  if (is.verdicts) return keys.every(key => loosensAtKey(key, was, is, tables)) ? NOTHING : users;
+  const tighter = tighterMembers(keys, was, is, use);
   if (tighter.length === 0) return NOTHING;
-  return isOfAddresses(is) ? { ...NOTHING, addresses: tighter.map(addressOf) } : users();
+  return isOfAddresses(is) ? { ...NOTHING, addresses: tighter.map(addressOf) } : users;
 }
 
 /** The pods that lead to a class now, and led to another before, or to none. */
@@ -146,10 +136,8 @@ function loosensAtKey(key: ElementKey, was: NftSet, is: NftSet, { before, after 
 }
 
 /** The members that came to deny, or went and allowed. */
-function tighterMembers(keys: readonly ElementKey[], was: NftSet, is: NftSet, after: Table): ElementKey[] {
+function tighterMembers(keys: readonly ElementKey[], was: NftSet, is: NftSet, use: Use): ElementKey[] {
   const changed = keys.filter(key => was.elements.has(key) !== is.elements.has(key));
-  if (changed.length === 0) return [];
-  const use = useOfSet(is.name, after);
   return changed.filter(key => (is.elements.has(key) ? use !== 'allow' : use !== 'deny'));
 }
 
@@ -161,43 +149,4 @@ function isOfAddresses({ interval, key }: NftSet): boolean {
 function addressOf(key: ElementKey): Address {
   const end = key.indexOf(' ');
   return (end === -1 ? key : key.slice(0, end)) as Address;
-}
-
-type Use = 'allow' | 'deny' | 'both';
-
-function usersOf(set: string, { chains }: Table): string[] {
-  return [...chains.values()].filter(chain => chainUses(chain).has(set)).map(({ name }) => name);
-}
-
-/** What the members of a set are in for, by all rules that look them up. */
-function useOfSet(set: string, { chains }: Table): Use | undefined {
-  let uses: Use | undefined;
-  for (const chain of chains.values()) {
-    const use = chainUses(chain).get(set);
-    if (use !== undefined) uses = uses === undefined || uses === use ? use : 'both';
-  }
-  return uses;
-}
-
-/** A chain that has not changed is the same object. */
-const known = new WeakMap<Chain, ReadonlyMap<string, Use>>();
-
-function chainUses(chain: Chain): ReadonlyMap<string, Use> {
-  const found = known.get(chain);
-  if (found !== undefined) return found;
-  const uses = new Map<string, Use>();
-  for (const rule of chain.rules)
-    for (const expr of rule.exprs) {
-      if (expr.kind !== 'lookup') continue;
-      const use = expr.invert ? 'both' : useIn(rule);
-      uses.set(expr.set, (uses.get(expr.set) ?? use) === use ? use : 'both');
-    }
-  known.set(chain, uses);
-  return uses;
-}
-
-function useIn(rule: Rule): Use {
-  const verdict = verdictOf(rule);
-  if (allows(verdict)) return 'allow';
-  return verdict?.kind === 'drop' ? 'deny' : 'both';
 }
