@@ -21,12 +21,11 @@ import {
   addressType,
   addressTypeIs,
   icmpTypeIs,
-  interfaceGroupIs,
   masquerade,
-  noRouteBack,
   redirectByPort,
   verdict,
 } from '../nft/match.ts';
+import { interfaceGroupIs, noRouteBack } from '../nft/matchinterface.ts';
 import { type BaseHook, type Chain, MEMBER, type NftSet, type Rule, type Ruleset } from '../nft/ruleset.ts';
 import { HAIRPINS, HOST_PORTS, hostPortSets } from './hostports.ts';
 import { nameOf } from './names.ts';

@@ -21,14 +21,12 @@ import {
   hopsLeft,
   icmpTypeIs,
   icmpv6TypesAre,
-  interfaceIs,
-  interfaceKindIs,
   neighbourDiscovery,
-  noRouteBack,
   protocolIn,
   protocolIs,
   verdict,
 } from '../nft/match.ts';
+import { interfaceIs, interfaceKindIs, noRouteBack } from '../nft/matchinterface.ts';
 import { type Chain, type Elements, type Expr, MEMBER, type NftSet, type Rule } from '../nft/ruleset.ts';
 
 /** What of this node these rules depend on. */

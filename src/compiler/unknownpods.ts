@@ -10,7 +10,8 @@ import type { Cidr, Family } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
 import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
 import type { Direction } from '../model/policy.ts';
-import { type AddressField, addressInNetwork, isForwarded, notFromLoopback, verdict } from '../nft/match.ts';
+import { type AddressField, addressInNetwork, verdict } from '../nft/match.ts';
+import { isForwarded, notFromLoopback } from '../nft/matchinterface.ts';
 import type { ElementValue, Expr, Rule, Ruleset, Verdict } from '../nft/ruleset.ts';
 import { INGRESS_CHAIN } from './program.ts';
 

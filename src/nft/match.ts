@@ -15,7 +15,8 @@ export const CT_STATE = { established: 2, related: 4, new: 8, untracked: 64 } as
 /** Bits of the TCP header's flags, lowest first (RFC 9293). */
 export const TCP_FLAGS = { fin: 1, syn: 2, rst: 4, psh: 8, ack: 16 } as const;
 
-const FIRST: Register = 0;
+/** The register that a single match uses. */
+export const FIRST: Register = 0;
 
 export const addressType = (family: Family): FieldType => (family === 'ip' ? 'ipv4_addr' : 'ipv6_addr');
 
@@ -25,73 +26,6 @@ export function ctStateAny(bits: number): Expr[] {
     { kind: 'ct', key: 'state', dreg: FIRST },
     { kind: 'bitwise', sreg: FIRST, dreg: FIRST, mask: littleEndian32(bits), xor: '00000000' },
     { kind: 'cmp', sreg: FIRST, op: 'neq', data: '00000000' },
-  ];
-}
-
-/** `iif != "lo"`: every network namespace's first interface is its loopback. */
-export function notFromLoopback(): Expr[] {
-  return [
-    { kind: 'meta', key: 'iif', dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'neq', data: littleEndian32(1) },
-  ];
-}
-
-/** `oif != 0`: it goes on by some interface, and not to the node itself. */
-export function isForwarded(): Expr[] {
-  return [
-    { kind: 'meta', key: 'oif', dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'neq', data: littleEndian32(0) },
-  ];
-}
-
-/** `iifgroup 29548`, `oifgroup 29548`. */
-export function interfaceGroupIs(key: 'iifgroup' | 'oifgroup', group: number): Expr[] {
-  return [
-    { kind: 'meta', key, dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'eq', data: littleEndian32(group) },
-  ];
-}
-
-/** `meta iifkind "veth"`: what made the interface. IFNAMSIZ is 16. */
-export function interfaceKindIs(kind: string): Expr[] {
-  return [
-    { kind: 'meta', key: 'iifkind', dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'eq', data: Buffer.from(kind).toString('hex').padEnd(32, '0') },
-  ];
-}
-
-/** `iif 7`, `iif != 7`. */
-export function interfaceIs(key: 'iif' | 'oif', index: number, invert = false): Expr[] {
-  return [
-    { kind: 'meta', key, dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: invert ? 'neq' : 'eq', data: littleEndian32(index) },
-  ];
-}
-
-/** `iif @set`, of indices. */
-export function interfaceIn(key: 'iif' | 'oif', set: string, invert = false): Expr[] {
-  return [
-    { kind: 'meta', key, dreg: FIRST },
-    { kind: 'lookup', set, sreg: FIRST, vmap: false, invert },
-  ];
-}
-
-/** PACKET_* of `linux/if_packet.h`: whom the frame that a packet came in was for. */
-export const PACKET_TYPE = { host: 0, broadcast: 1, multicast: 2, other: 3 } as const;
-
-/** `meta pkttype broadcast`. */
-export function packetTypeIs(type: keyof typeof PACKET_TYPE): Expr[] {
-  return [
-    { kind: 'meta', key: 'pkttype', dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'eq', data: toHex([PACKET_TYPE[type]]) },
-  ];
-}
-
-/** `fib saddr . iif oif missing`: the node's route to the sender does not lead back to where the packet came from. */
-export function noRouteBack(): Expr[] {
-  return [
-    { kind: 'fib', result: 'exists', flags: ['saddr', 'iif'], dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'eq', data: littleEndian32(0) },
   ];
 }
 
@@ -325,6 +259,6 @@ function bigEndian16(value: number): Hex {
   return toHex([value >> 8, value & 0xff]);
 }
 
-function littleEndian32(value: number): Hex {
+export function littleEndian32(value: number): Hex {
   return toHex([value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, value >>> 24]);
 }

@@ -12,17 +12,19 @@ import {
   ctStateAny,
   hopsLeft,
   icmpTypeIs,
-  interfaceGroupIs,
-  interfaceIn,
-  interfaceIs,
-  interfaceKindIs,
   masquerade,
-  noRouteBack,
-  packetTypeIs,
   protocolPortVmap,
   redirectByPort,
   verdict,
 } from '../../src/nft/match.ts';
+import {
+  interfaceGroupIs,
+  interfaceIn,
+  interfaceIs,
+  interfaceKindIs,
+  noRouteBack,
+  packetTypeIs,
+} from '../../src/nft/matchinterface.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import type { Expr, Rule, SetSpec, Verdict } from '../../src/nft/ruleset.ts';
 import { MEMBER } from '../../src/nft/ruleset.ts';

@@ -4,13 +4,12 @@ import {
   addressPairIn,
   addressTypeIs,
   hopsLeft,
-  interfaceGroupIs,
   masquerade,
-  noRouteBack,
   protocolPortVmap,
   redirectByPort,
   verdict,
 } from '../../src/nft/match.ts';
+import { interfaceGroupIs, noRouteBack } from '../../src/nft/matchinterface.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import { type BaseHook, type Expr, type FibFlag, MEMBER, type SetSpec } from '../../src/nft/ruleset.ts';
 import {

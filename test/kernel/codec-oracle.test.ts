@@ -21,19 +21,21 @@ import {
   destinationPort,
   hopsLeft,
   icmpTypeIs,
-  interfaceGroupIs,
-  interfaceIn,
-  interfaceIs,
-  interfaceKindIs,
   masquerade,
   neighbourDiscovery,
-  noRouteBack,
-  packetTypeIs,
   protocolIs,
   protocolPortVmap,
   redirectByPort,
   verdict,
 } from '../../src/nft/match.ts';
+import {
+  interfaceGroupIs,
+  interfaceIn,
+  interfaceIs,
+  interfaceKindIs,
+  noRouteBack,
+  packetTypeIs,
+} from '../../src/nft/matchinterface.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import {
   type BaseHook,

@@ -6,6 +6,7 @@
 import fc from 'fast-check';
 import { type Family, parseCidr } from '../../src/model/address.ts';
 import * as match from '../../src/nft/match.ts';
+import * as way from '../../src/nft/matchinterface.ts';
 import {
   type BaseHook,
   type Chain,
@@ -125,10 +126,10 @@ function translation(family: Family): fc.Arbitrary<Translation> {
   };
   const leaving: Rule[] = [
     { exprs: [...match.addressPairIn(family, pairs.name), match.masquerade()] },
-    { exprs: [...match.interfaceGroupIs('oifgroup', 7), match.verdict('return')] },
+    { exprs: [...way.interfaceGroupIs('oifgroup', 7), match.verdict('return')] },
     { exprs: [match.masquerade()], comment: 'the rest' },
   ];
-  const source = [...match.interfaceGroupIs('iifgroup', 7), ...match.noRouteBack(), match.verdict('drop')];
+  const source = [...way.interfaceGroupIs('iifgroup', 7), ...way.noRouteBack(), match.verdict('drop')];
   const some = fc.subarray(leaving);
   return fc.tuple(led, fc.constantFrom(-99, 5), some).map(([set, priority, rules]) => ({
     sets: [set, { ...pairs, elements: new Map([[elementKey(pairs, 1), MEMBER]]) }],
@@ -354,13 +355,13 @@ function portMatch(family: Family): fc.Arbitrary<Expr[]> {
     ]);
   const state = fc.constantFrom(match.CT_STATE.new, match.CT_STATE.established | match.CT_STATE.related);
   const interfaces = fc.constantFrom(
-    match.notFromLoopback(),
-    match.isForwarded(),
-    match.interfaceGroupIs('oifgroup', 0),
-    match.interfaceGroupIs('iifgroup', 0),
-    match.interfaceKindIs('veth'),
-    match.interfaceIs('iif', 2, true),
-    match.packetTypeIs('host'),
+    way.notFromLoopback(),
+    way.isForwarded(),
+    way.interfaceGroupIs('oifgroup', 0),
+    way.interfaceGroupIs('iifgroup', 0),
+    way.interfaceKindIs('veth'),
+    way.interfaceIs('iif', 2, true),
+    way.packetTypeIs('host'),
     match.addressTypeIs('daddr', 'unicast'),
     match.addressTypeIs('saddr', 'local', true),
     match.hopsLeft(family, 'gt', 63),

@@ -1,6 +1,7 @@
 /** What nft calls the fields of a packet, and their values. */
 import { addressFromBytes } from '../../model/address.ts';
-import { ADDRESS_TYPE, PACKET_TYPE, PROTOCOL_NUMBER, TCP_FLAGS } from '../match.ts';
+import { ADDRESS_TYPE, PROTOCOL_NUMBER, TCP_FLAGS } from '../match.ts';
+import { PACKET_TYPE } from '../matchinterface.ts';
 import type { Expr, Family, Hex, MetaKey } from '../ruleset.ts';
 
 export interface Field {

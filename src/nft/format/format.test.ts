@@ -12,19 +12,21 @@ import {
   destinationPort,
   hopsLeft,
   icmpTypeIs,
-  interfaceGroupIs,
-  interfaceIn,
-  interfaceIs,
-  interfaceKindIs,
   masquerade,
   neighbourDiscovery,
-  noRouteBack,
-  packetTypeIs,
   protocolIs,
   protocolPortVmap,
   redirectByPort,
   verdict,
 } from '../match.ts';
+import {
+  interfaceGroupIs,
+  interfaceIn,
+  interfaceIs,
+  interfaceKindIs,
+  noRouteBack,
+  packetTypeIs,
+} from '../matchinterface.ts';
 import { type Chain, type Expr, type Family, MEMBER, type NftSet, type Ruleset } from '../ruleset.ts';
 import { formatRule, formatRuleset } from './format.ts';
 

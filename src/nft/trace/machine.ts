@@ -1,7 +1,8 @@
 /** The virtual machine of nf_tables: sixteen registers of four bytes, and expressions that load, compare and look up. */
 
 import { type Address, addressFromBytes } from '../../model/address.ts';
-import { ADDRESS_TYPE, CT_STATE, PACKET_TYPE } from '../match.ts';
+import { ADDRESS_TYPE, CT_STATE } from '../match.ts';
+import { PACKET_TYPE } from '../matchinterface.ts';
 import type {
   BaseHook,
   CmpOp,

@@ -16,22 +16,24 @@ import {
   ctStateAny,
   destinationPort,
   icmpTypeIs,
-  interfaceGroupIs,
-  interfaceIn,
-  interfaceIs,
-  interfaceKindIs,
-  isForwarded,
   masquerade,
   neighbourDiscovery,
-  noRouteBack,
-  notFromLoopback,
   notOpeningTcp,
-  packetTypeIs,
   protocolIs,
   protocolPortVmap,
   redirectByPort,
   verdict,
 } from '../match.ts';
+import {
+  interfaceGroupIs,
+  interfaceIn,
+  interfaceIs,
+  interfaceKindIs,
+  isForwarded,
+  noRouteBack,
+  notFromLoopback,
+  packetTypeIs,
+} from '../matchinterface.ts';
 import type { Op } from '../plan/op.ts';
 import type { ElementKey, ElementValue, Expr, Family, FieldType, SetSpec } from '../ruleset.ts';
 

@@ -5,16 +5,18 @@ import {
   addressTypeIs,
   hopsLeft,
   icmpTypeIs,
+  masquerade,
+  redirectByPort,
+  verdict,
+} from '../match.ts';
+import {
   interfaceGroupIs,
   interfaceIn,
   interfaceIs,
   interfaceKindIs,
-  masquerade,
   noRouteBack,
   packetTypeIs,
-  redirectByPort,
-  verdict,
-} from '../match.ts';
+} from '../matchinterface.ts';
 import { type BaseHook, type Chain, type Expr, MEMBER, type NftSet, type Ruleset } from '../ruleset.ts';
 import type { CtState, Surroundings } from './machine.ts';
 import { packet } from './packet.ts';
