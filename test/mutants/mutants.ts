@@ -622,8 +622,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'fairness: a pod starts before a new policy of its namespace',
     file: 'src/agent/changes/fairqueue.ts',
-    find: 'if (before === undefined && this.#isHurried(namespace)) return true;',
-    replace: '',
+    find: "return namespace === '' ? this.#hurried.size > 0 : this.#hurried.has(namespace);",
+    replace: 'return false;',
     test: 'src/agent/fairness.test.ts',
   },
   {

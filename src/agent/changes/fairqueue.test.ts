@@ -107,9 +107,24 @@ describe('FairQueue', () => {
   test('takes of one namespace as much as a turn may weigh, and at least one policy', () => {
     const desk = new Desk();
     for (let n = 0; n < 1000; n++) desk.note(policy(`a/${n}`, 10));
-    expect(desk.commit(0)).toHaveLength(FAIRNESS.turn / 10);
-    desk.note(policy('b/huge', 5 * FAIRNESS.turn));
-    expect(ids(desk.commit(0))).toEqual(['b/huge']);
+    desk.note(policy('b/small'));
+    const first = desk.commit(0);
+    expect([first.length, first[0]!.id]).toEqual([1 + FAIRNESS.turn / 10, 'NetworkPolicy b/small']);
+    expect(desk.queue.readyAtMs(1)).toBe(1);
+    const huge = new Desk();
+    huge.note(policy('b/huge', 5 * FAIRNESS.turn));
+    expect(ids(huge.commit(0))).toEqual(['b/huge']);
+  });
+
+  test('takes of all namespaces as much as a batch may weigh, who wants the least first', () => {
+    const desk = new Desk();
+    for (let n = 0; n < 40; n++)
+      for (let m = 0; m < 4; m++) desk.note(policy(`many-${n}/${m}`, FAIRNESS.small));
+    desk.note(policy('good/deny'));
+    const batch = desk.commit(0);
+    const weight = batch.reduce((sum, { value }) => sum + weightOf(value), 0);
+    expect([ids(batch)[0], weight <= FAIRNESS.batch]).toEqual(['good/deny', true]);
+    for (let n = 1; desk.queue.size > 0; n++) expect(desk.commit(n).length, `batch ${n}`).toBeGreaterThan(0);
   });
 
   test('takes what tightens first: what is new, and what became smaller', () => {
@@ -138,19 +153,20 @@ describe('FairQueue', () => {
     expect([desk.queue.readyAtMs(502), ids(desk.commit(502))]).toEqual([502, ['b/new']]);
   });
 
-  test('counts what a namespace has: a small change beside a large policy is compiled with it', () => {
+  test('takes all new policies of a namespace with a pod that starts there, however many', () => {
+    const desk = new Desk();
+    for (let n = 0; n < 1000; n++) desk.note(policy(`a/${n}`, 10));
+    desk.queue.hurry('a');
+    expect(desk.commit(0)).toHaveLength(1000);
+  });
+
+  test('takes a small change at once beside a large policy of the same namespace', () => {
     const desk = new Desk();
     desk.note(policy('a/large', LARGE));
     desk.commit(0, 100);
     desk.note(policy('a/small'), 100);
-    desk.note(policy('b/small'), 100);
-    expect(ids(desk.commit(101))).toEqual(['b/small']);
-    desk.remove('NetworkPolicy a/large', 102);
-    expect([ids(desk.commit(200)), ids(desk.commit(200))]).toEqual([['a/small'], ['a/large']]);
-    desk.note(policy('a/small', 3), 300);
-    desk.commit(300, 100);
-    desk.note(policy('a/small', 2), 400);
-    expect(ids(desk.commit(400))).toEqual(['a/small']);
+    desk.note(policy('a/large', LARGE, 1), 100);
+    expect(ids(desk.commit(101))).toEqual(['a/small']);
   });
 });
 

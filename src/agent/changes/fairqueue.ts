@@ -1,11 +1,11 @@
 /**
  * Policies that have changed and are not in a batch yet. Nobody's change waits for somebody else's big one:
  *
- *     small ──────────────────────────────▶ each batch takes all of them, and at first no large one with them
+ *     small ──────────────────────────────▶ each batch takes as many as a namespace may have at once, the least first
  *     large, by namespace ─ in turns ─────▶ a batch takes some of one namespace, in half of the time at most
  *
- * A change is large where its policy, or the namespace that it is compiled with, is. What stays behind keeps its
- * previous version, so that every batch is what `compile` makes of a cluster that once was, or could have been.
+ * A policy is compiled by itself, so that a small one beside a large one is small all the same. What stays behind keeps
+ * its previous version, so that every batch is what `compile` makes of a cluster that once was, or could have been.
  */
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import { namespaceOf, type PolicyChange } from './change.ts';
@@ -21,10 +21,12 @@ interface Pending {
 }
 
 export const FAIRNESS = {
-  /** What a change may weigh, with its namespace, to go at once: some milliseconds of work. */
+  /** What a change may weigh to go at once: some milliseconds of work. */
   small: 300,
-  /** What one turn of a namespace may weigh; a single policy may weigh more. */
+  /** What the changes of one namespace may weigh in one batch; a single policy may weigh more. */
   turn: 1000,
+  /** What all small changes may weigh in one batch. */
+  batch: 3000,
   /** Large changes wait for as long as the last one took, but not for longer than this. */
   mostPauseMs: 1000,
   /** After that time a change goes before others of its namespace, whatever they are. */
@@ -33,8 +35,6 @@ export const FAIRNESS = {
 
 export class FairQueue {
   readonly #pending = new Map<PolicyId, Pending>();
-  /** What the policies of each namespace weigh, as they were told last. */
-  readonly #weights = new Map<string, { readonly of: Map<PolicyId, number>; sum: number }>();
   /** Whose turn was when: the first has waited longest. */
   readonly #turns = new Map<string, number>();
   /** Where a pod has started: a policy that is new must not come after it. */
@@ -59,7 +59,6 @@ export class FairQueue {
     const namespace = namespaceOf(id);
     const sinceMs = this.#pending.get(id)?.sinceMs ?? nowMs;
     this.#pending.set(id, { id, namespace, before, value, sinceMs });
-    this.#weigh(namespace, { id, value });
   }
 
   /** A pod has started there. */
@@ -70,7 +69,7 @@ export class FairQueue {
   /** From when on there is something to take; nothing where nothing waits. */
   readyAtMs(nowMs: number): number | undefined {
     if (this.#pending.size === 0) return undefined;
-    const now = [...this.#pending.values()].some(pending => this.#goesAtOnce(pending));
+    const now = [...this.#pending.values()].some(pending => isSmall(pending) || this.#isHurried(pending));
     return now ? nowMs : Math.max(nowMs, this.#largeAtMs);
   }
 
@@ -79,9 +78,9 @@ export class FairQueue {
   }
 
   takeShare(nowMs: number): PolicyChange[] {
-    const waiting = [...this.#pending.values()];
-    const atOnce = waiting.filter(pending => this.#goesAtOnce(pending));
-    const large = waiting.filter(pending => !this.#goesAtOnce(pending));
+    const [hurried, others] = partition(this.#pending.values(), pending => this.#isHurried(pending));
+    const [small, large] = partition(others, isSmall);
+    const atOnce = [...hurried, ...ofEveryNamespace(small, nowMs)];
     const isDue = large.length > 0 && nowMs >= this.#largeAtMs;
     this.#passedOver = isDue && atOnce.length > 0 && !this.#passedOver;
     const turn = isDue && !this.#passedOver ? this.#ofNextNamespace(large, nowMs) : [];
@@ -95,40 +94,16 @@ export class FairQueue {
     this.#tookLarge = false;
   }
 
-  #weigh(namespace: string, { id, value }: PolicyChange): void {
-    const weights = this.#weights.get(namespace) ?? { of: new Map<PolicyId, number>(), sum: 0 };
-    const weight = weightOf(value);
-    weights.sum += weight - (weights.of.get(id) ?? 0);
-    if (weight > 0) weights.of.set(id, weight);
-    else weights.of.delete(id);
-    if (weights.of.size > 0) this.#weights.set(namespace, weights);
-    else this.#forget(namespace);
-  }
-
-  #forget(namespace: string): void {
-    this.#weights.delete(namespace);
-    this.#turns.delete(namespace);
-  }
-
   #take(chosen: readonly Pending[]): PolicyChange[] {
     for (const { id } of chosen) this.#pending.delete(id);
     this.#hurried.clear();
     return chosen.map(({ id, value }) => ({ id, value }));
   }
 
-  #goesAtOnce({ namespace, before, value }: Pending): boolean {
-    if (before === undefined && this.#isHurried(namespace)) return true;
-    return weightOf(before) + weightOf(value) + this.#weightOfNamespace(namespace) <= FAIRNESS.small;
-  }
-
-  /** A policy of the whole cluster may select the pod too. */
-  #isHurried(namespace: string): boolean {
+  /** A policy that is new, where a pod has started; one of the whole cluster may select the pod too. */
+  #isHurried({ namespace, before }: Pending): boolean {
+    if (before !== undefined) return false;
     return namespace === '' ? this.#hurried.size > 0 : this.#hurried.has(namespace);
-  }
-
-  // Policies that select the same pods are compiled together. Those of the cluster are compiled with everybody's.
-  #weightOfNamespace(namespace: string): number {
-    return namespace === '' ? 0 : (this.#weights.get(namespace)?.sum ?? 0);
   }
 
   #ofNextNamespace(large: readonly Pending[], nowMs: number): Pending[] {
@@ -140,9 +115,52 @@ export class FairQueue {
     ][0];
     if (first === undefined) return [];
     this.#turns.set(first.namespace, ++this.#turn);
-    const its = large.filter(({ namespace }) => namespace === first.namespace);
-    return withinWeight(its.sort((a, b) => precedence(a, b, nowMs)));
+    for (const namespace of this.#turns.keys())
+      if (this.#turns.get(namespace)! <= this.#turn - MOST_TURNS) this.#turns.delete(namespace);
+    return ofOneNamespace(
+      large.filter(({ namespace }) => namespace === first.namespace),
+      nowMs,
+    );
   }
+}
+
+function isSmall({ before, value }: Pending): boolean {
+  return weightOf(before) + weightOf(value) <= FAIRNESS.small;
+}
+
+/** Turns of namespaces that had none for so many others are forgotten. */
+const MOST_TURNS = 10_000;
+
+/** Of each namespace what it may have in a batch; those that want the least come first. */
+function ofEveryNamespace(small: readonly Pending[], nowMs: number): Pending[] {
+  const groups = [...Map.groupBy(small, ({ namespace }) => namespace).values()].map(group =>
+    ofOneNamespace(group, nowMs),
+  );
+  const oldest = (group: readonly Pending[]) => Math.min(...group.map(({ sinceMs }) => sinceMs));
+  const isLateGroup = (group: readonly Pending[]) => nowMs - oldest(group) > FAIRNESS.patienceMs;
+  groups.sort(
+    (a, b) => Number(isLateGroup(b)) - Number(isLateGroup(a)) || sumOf(a) - sumOf(b) || oldest(a) - oldest(b),
+  );
+  let sum = 0;
+  const isWithin = (group: readonly Pending[]) => {
+    sum += sumOf(group);
+    return sum <= FAIRNESS.batch || sum === sumOf(group);
+  };
+  return groups.filter(isWithin).flat();
+}
+
+function ofOneNamespace(its: readonly Pending[], nowMs: number): Pending[] {
+  return withinWeight(its.toSorted((a, b) => precedence(a, b, nowMs)));
+}
+
+function sumOf(group: readonly Pending[]): number {
+  return group.reduce((sum, { before, value }) => sum + weightOf(before) + weightOf(value), 0);
+}
+
+function partition<T>(values: Iterable<T>, isFirst: (value: T) => boolean): [T[], T[]] {
+  const [first, second]: [T[], T[]] = [[], []];
+  for (const value of values) (isFirst(value) ? first : second).push(value);
+  return [first, second];
 }
 
 /** What has waited for too long, then what tightens, then what came first. */
