@@ -13,7 +13,7 @@ import { readMessages } from '../../src/netlink/wire/messages.ts';
 import { readReply } from '../../src/netlink/wire/replies.ts';
 import { NetlinkSocket } from '../../src/netlink/wire/socket.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
-import type { Ruleset } from '../../src/nft/ruleset.ts';
+import type { Chain, Family, Ruleset, Table } from '../../src/nft/ruleset.ts';
 
 export const LAYOUT_FOLDER = fileURLToPath(new URL('../layouts', import.meta.url));
 export const CLUSTER_FILE = join(LAYOUT_FOLDER, 'cluster.yaml');
@@ -77,4 +77,26 @@ export function putUp({ batches, commit }: RecordedLayout): () => void {
       throw new Error(`the layout of ${commit} was not taken: ${JSON.stringify(reply)}`);
   }
   return () => socket.close();
+}
+
+/** A layout that differs from this one in its hooks, its chains and its number, and judges alike. */
+export function otherLayout({ tables }: Ruleset): Ruleset {
+  return {
+    tables: new Map(
+      [...tables].map(([family, { sets, chains }]): [Family, Table] => [
+        family,
+        { sets, chains: new Map([...chains.values()].filter(isKept).flatMap(renamed)) },
+      ]),
+    ),
+  };
+}
+
+const isKept = ({ name }: Chain) => !name.startsWith('layout-');
+
+/** Hooks beside one another judge a packet one behind the other, and one that is early for none. */
+function renamed(chain: Chain): [string, Chain][] {
+  const own: [string, Chain] = [chain.name, chain];
+  if (chain.hook?.hook !== 'forward') return [own];
+  const early: Chain = { ...chain, name: 'forward-early', hook: { ...chain.hook, priority: -10 } };
+  return [own, [early.name, early]];
 }

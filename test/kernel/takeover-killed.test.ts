@@ -1,0 +1,95 @@
+/** Agents that are killed (SIGKILL) anywhere between two layouts: no packet is judged wrong, and the next finds its way. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { KernelState } from '../../src/agent/kernelstate.ts';
+import { compile } from '../../src/compiler/compile.ts';
+import type { Lab } from '../../src/lab/lab.ts';
+import { inNamespace } from '../../src/lab/netns.ts';
+import { ClusterState } from '../../src/model/cluster.ts';
+import { plan } from '../../src/nft/plan/plan.ts';
+import type { Ruleset } from '../../src/nft/ruleset.ts';
+import { layoutEvents, otherLayout } from '../support/layouts.ts';
+import { arrivals, Prober } from '../support/prober.ts';
+import { ALLOWED_PORT, buildSite, FIRM_FLOWS, NODE, openIn } from '../support/site.ts';
+import { withoutSizes } from '../support/withoutsizes.ts';
+
+const KILLS = 6;
+const WALKER = fileURLToPath(new URL('../support/layoutwalker.ts', import.meta.url));
+
+let lab: Lab;
+let prober: Prober | undefined;
+let walker: ChildProcess | undefined;
+
+beforeAll(async () => {
+  lab = await buildSite('killed');
+});
+
+afterEach(() => {
+  walker?.kill('SIGKILL');
+  prober?.kill();
+});
+
+afterAll(() => lab?.remove());
+
+function today(): Ruleset {
+  const state = new ClusterState();
+  for (const event of layoutEvents()) state.apply(event);
+  return compile(state, NODE);
+}
+
+/** An agent of today that ends as soon as it has committed; answers what it found. */
+async function ledToToday(): Promise<Ruleset> {
+  const kernel = await openIn(lab);
+  const state = new KernelState({
+    open: async () => kernel,
+    onDrift: () => {},
+    now: () => performance.now(),
+  });
+  const { ruleset } = await kernel.dump();
+  await state.reconcile(today, 'dump');
+  expect(withoutSizes((await kernel.dump()).ruleset)).toEqual(today());
+  expect(await kernel.owner()).toBe('us');
+  state.close();
+  return ruleset;
+}
+
+/** Kills a walker some moment after it has begun. */
+async function killAWalker(afterMs: number): Promise<void> {
+  const child = inNamespace(lab.nodeNamespace(NODE), () =>
+    spawn(process.execPath, [WALKER, NODE], { stdio: ['ignore', 'pipe', 'inherit'] }),
+  );
+  walker = child;
+  await once(child.stdout, 'data');
+  await setTimeout(afterMs);
+  child.kill('SIGKILL');
+  const [code, signal] = await once(child, 'exit');
+  expect([code, signal]).toEqual([null, 'SIGKILL']);
+  await setTimeout(20); // the kernel hears of the closed socket by and by
+}
+
+test(`${KILLS} agents are killed on their way, and not one packet is judged wrong`, async () => {
+  await ledToToday();
+  await setTimeout(20);
+  prober = await Prober.start(lab, FIRM_FLOWS);
+  const found = new Set<string>();
+  // A few more where chance found all of them in one layout.
+  for (let n = 0; n < KILLS || (found.size < 2 && n < 4 * KILLS); n++) {
+    await killAWalker(n * 3.7);
+    const ruleset = await ledToToday();
+    await setTimeout(20);
+    found.add(
+      [today(), otherLayout(today())].findIndex(layout => plan(ruleset, layout).length === 0).toString(),
+    );
+  }
+  expect(found.size, 'kills found the walkers in one place only').toBeGreaterThan(1);
+  const trails = await prober.stop();
+  for (const [index, { from, to, port }] of FIRM_FLOWS.entries()) {
+    const trail = trails[index]!;
+    expect(trail.sent).toBeGreaterThan(500);
+    const label = `${from} -> ${to}:${port}: ${JSON.stringify(trail.arrived.slice(0, 5))}`;
+    expect(arrivals(trail), label).toBe(port === ALLOWED_PORT ? trail.sent : 0);
+  }
+});
