@@ -76,7 +76,8 @@ test('every path in a comment or in a document is there', () => {
   expect(named.filter(text => !isThere(text.split(': ')[1]!))).toEqual([]);
 });
 
-const COMING = ['docs/decisions/0012', 'scripts/kind-here'];
+/** docs/install.md names it ahead of its landing. */
+const COMING = ['scripts/kind-here'];
 
 /** Also a decision by its number, a scenario by its name, and what a test run leaves behind. */
 function isThere(path: string): boolean {
