@@ -33,17 +33,20 @@ const MAPPED_PREFIX = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /** The address that a text means, or undefined where it means none. A zone (`fe80::1%eth0`) is not accepted. */
 export function parseAddress(text: string): Address | undefined {
-  const v4 = parseDottedQuad(MAPPED_PREFIX.exec(text)?.[1] ?? text);
+  const isV6 = text.includes(':');
+  const v4 = parseDottedQuad((isV6 ? MAPPED_PREFIX.exec(text)?.[1] : undefined) ?? text);
   if (v4 !== undefined) return v4;
-  if (!text.includes(':') || text.includes('%') || !ipaddr.IPv6.isValid(text)) return undefined;
+  if (!isV6 || text.includes('%') || !ipaddr.IPv6.isValid(text)) return undefined;
   const v6 = ipaddr.IPv6.parse(text);
   // ::ffff:a00:1 is 10.0.0.1 as the API server's parser reads it.
   return (v6.isIPv4MappedAddress() ? v6.toIPv4Address().toString() : v6.toRFC5952String()) as Address;
 }
 
 function parseDottedQuad(text: string): Address | undefined {
-  const octets = DOTTED_QUAD.exec(text)?.slice(1).map(Number);
-  return octets?.every(octet => octet <= 255) ? (octets.join('.') as Address) : undefined;
+  const octets = DOTTED_QUAD.exec(text);
+  if (octets === null) return undefined;
+  const [a, b, c, d] = [Number(octets[1]), Number(octets[2]), Number(octets[3]), Number(octets[4])];
+  return a > 255 || b > 255 || c > 255 || d > 255 ? undefined : (`${a}.${b}.${c}.${d}` as Address);
 }
 
 export function familyOf(address: Address): Family {
@@ -87,10 +90,22 @@ export function addressFromBytes(bytes: Uint8Array): Address {
 }
 
 export function addressToInt(address: Address): bigint {
+  if (familyOf(address) === 'ip') return BigInt(quadToNumber(address));
   return addressBytes(address).reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);
 }
 
+/** Without sign. */
+function quadToNumber(address: Address): number {
+  const [a, b, c, d] = quadBytes(address) as unknown as [number, number, number, number];
+  return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
+}
+
+function quadFromNumber(value: number): Address {
+  return `${value >>> 24}.${(value >>> 16) & 255}.${(value >>> 8) & 255}.${value & 255}` as Address;
+}
+
 export function addressFromInt(family: Family, value: bigint): Address {
+  if (family === 'ip') return quadFromNumber(Number(value & 0xffffffffn));
   const bytes = new Uint8Array(addressBits(family) / 8);
   for (let i = bytes.length - 1, rest = value; i >= 0; i--, rest >>= 8n) bytes[i] = Number(rest & 0xffn);
   return addressFromBytes(bytes);
@@ -110,8 +125,15 @@ export function parseCidr(text: string): Cidr | undefined {
 /** The network of `prefix` bits that holds `address`. */
 export function networkOf(address: Address, prefix: number): Cidr {
   const family = familyOf(address);
+  if (family === 'ip')
+    return { family, base: quadFromNumber(quadToNumber(address) & quadMask(prefix)), prefix };
   const hostBits = BigInt(addressBits(family) - prefix);
   return { family, base: addressFromInt(family, (addressToInt(address) >> hostBits) << hostBits), prefix };
+}
+
+// A shift by 32 is none.
+function quadMask(prefix: number): number {
+  return prefix === 0 ? 0 : -1 << (32 - prefix);
 }
 
 export function cidrText({ base, prefix }: Cidr): string {
@@ -125,6 +147,8 @@ export function cidrRange({ family, base, prefix }: Cidr): AddressRange {
 
 export function cidrContains(cidr: Cidr, address: Address): boolean {
   if (familyOf(address) !== cidr.family) return false; // N22: 0.0.0.0/0 never holds an IPv6 address.
+  if (cidr.family === 'ip')
+    return ((quadToNumber(address) ^ quadToNumber(cidr.base)) & quadMask(cidr.prefix)) === 0;
   const hostBits = BigInt(addressBits(cidr.family) - cidr.prefix);
   return addressToInt(address) >> hostBits === addressToInt(cidr.base) >> hostBits;
 }
