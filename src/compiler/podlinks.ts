@@ -22,8 +22,8 @@ import {
   icmpTypeIs,
   icmpv6TypesAre,
   neighbourDiscovery,
-  protocolIn,
   protocolIs,
+  protocolNumberIs,
   verdict,
 } from '../nft/match.ts';
 import { interfaceIs, interfaceKindIs, noRouteBack } from '../nft/matchinterface.ts';
@@ -41,7 +41,7 @@ export function nodeNetworkOf(node: Node | undefined): NodeNetwork {
 
 export const FROM_PODS = { forward: 'from-pods', input: 'from-pods-to-node' } as const;
 const NEIGHBOURS = 'neighbours';
-const SETS = { ports: 'tunnel-ports', protocols: 'tunnel-protocols', nodes: 'node-addresses' } as const;
+const SETS = { ports: 'tunnel-ports', nodes: 'node-addresses' } as const;
 
 /** Leads what comes from pods to the chain of the hook, and drops what says that it does and comes by another link. */
 export function sourceRules(family: Family, network: NodeNetwork, hook: 'forward' | 'input'): Rule[] {
@@ -106,13 +106,13 @@ function forEverybody(family: Family, { podCidrs }: NodeNetwork): Rule[] {
   return [many, ...broadcasts].map(exprs => drop(exprs, 'from a pod to everybody'));
 }
 
-/** N72. To the node itself whatever its address, and to other nodes by those that the cluster knows. */
+/** N72. To the node itself whatever its address, and to other nodes by those that the cluster knows. A compare is a tenth of a look-up. */
 function tunnels(family: Family, hook: 'forward' | 'input'): Rule[] {
   const end = hook === 'input' ? [] : addressIn(family, 'daddr', SETS.nodes);
   const why = 'from a pod into a tunnel of nodes';
   return [
     drop([...protocolIs(family, 'udp'), ...destinationPortIn(SETS.ports), ...end], why),
-    drop([...protocolIn(family, SETS.protocols), ...end], why),
+    ...TUNNEL_PROTOCOLS.map(number => drop([...protocolNumberIs(family, number), ...end], why)),
   ];
 }
 
@@ -124,7 +124,6 @@ export function linkSets(family: Family, nodes: Iterable<Node>): NftSet[] {
   );
   return [
     { name: SETS.ports, key: ['inet_service'], ...plain, elements: members(TUNNEL_PORTS) },
-    { name: SETS.protocols, key: ['inet_proto'], ...plain, elements: members(TUNNEL_PROTOCOLS) },
     { name: SETS.nodes, key: [addressType(family)], ...plain, elements: members(own) },
   ];
 }

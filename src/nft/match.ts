@@ -85,10 +85,7 @@ export function addressInNetwork(cidr: Cidr, field: AddressField, invert = false
 
 /** `ip protocol tcp`; in the ip6 table `meta l4proto tcp`, which looks past extension headers. */
 export function protocolIs(family: Family, protocol: keyof typeof PROTOCOL_NUMBER): Expr[] {
-  return [
-    loadProtocol(family, FIRST),
-    { kind: 'cmp', sreg: FIRST, op: 'eq', data: toHex([PROTOCOL_NUMBER[protocol]]) },
-  ];
+  return protocolNumberIs(family, PROTOCOL_NUMBER[protocol]);
 }
 
 /** `th dport 1000-2000` as two compares (cheaper than the range expression), or one for a single port. */
@@ -111,9 +108,9 @@ export function destinationPortIn(set: string): Expr[] {
   ];
 }
 
-/** `ip protocol @set`. */
-export function protocolIn(family: Family, set: string): Expr[] {
-  return [loadProtocol(family, FIRST), { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false }];
+/** `ip protocol 47`. */
+export function protocolNumberIs(family: Family, number: number): Expr[] {
+  return [loadProtocol(family, FIRST), { kind: 'cmp', sreg: FIRST, op: 'eq', data: toHex([number]) }];
 }
 
 /** `ip protocol . th dport vmap @map`. */

@@ -35,9 +35,16 @@ export const localAddresses = addresses(0x0a000001n, LOCAL_PODS);
 export const clientAddresses = addresses(0x0a020001n, PODS_PER_SELECTOR);
 const strangerAddresses = addresses(0x0a010001n, SELECTORS * PODS_PER_SELECTOR);
 
-export function packetCluster(shape: Shape): ClusterState {
+/** `uplinks` are the interfaces of the node by which clients come. */
+export function packetCluster(shape: Shape, uplinks: readonly number[] = []): ClusterState {
   const state = new ClusterState();
-  const node = { name: NODE, labels: {}, addresses: [], podCidrs: ['10.0.0.0/24'] };
+  const node = {
+    name: NODE,
+    labels: {},
+    addresses: [],
+    podCidrs: ['10.0.0.0/24'],
+    links: { uplinks, podBridges: [] },
+  };
   state.apply({ type: 'node', key: NODE, value: node });
   localAddresses.forEach((address, i) => {
     add(state, pod(`local-${i % shape.classes}`, `pod-${i}`, address, NODE, {}));

@@ -9,6 +9,7 @@ import { clientPort, NODE, packetCluster, type Shape } from './cluster.ts';
 import { flowsTo } from './flows.ts';
 import { logRounds, measure } from './rounds.ts';
 import type { Router } from './router.ts';
+import { withoutSourceCheck } from './sourcecheck.ts';
 import type { Testbed } from './testbed.ts';
 
 const PLAN = { rounds: 41, packets: 16_384, seconds: 50 };
@@ -28,6 +29,8 @@ const DESIGNS = {
   'no policy on the pod': policies(0),
   'no policy on the pod, unknown pods denied': { ...policies(0), unknownPods: 'deny' },
   '1 policy, unknown pods denied': { ...policies(1), unknownPods: 'deny' },
+  '1 policy, no source check': policies(1),
+  '1 policy, as from a pod': policies(1),
   '1 run': runs(1),
   '2 runs': runs(2),
   '3 runs': runs(3),
@@ -66,6 +69,18 @@ function rows(added: (design: Design) => number, floor: number): BenchRow[] {
     connection('4 policies on one port'),
     absolute('unknown pods denied, known pod', 'ns', denied('1 policy'), 40),
     absolute('unknown pods denied, known pod without policy', 'ns', denied('no policy on the pod'), 40),
+    absolute(
+      'source check, from elsewhere',
+      'ns',
+      added('1 policy') - added('1 policy, no source check'),
+      20,
+    ),
+    absolute(
+      'source check, from a pod',
+      'ns',
+      added('1 policy, as from a pod') - added('1 policy, no source check'),
+      250,
+    ),
     absolute('each further run', 'ns', further('9 runs', '1 run'), 40),
     absolute('each further run, on the port', 'ns', further('9 runs on the port', '1 run on the port'), 40),
     absolute('three runs per direction, 100 classes', 'ns', added('3 runs'), 420),
@@ -75,7 +90,10 @@ function rows(added: (design: Design) => number, floor: number): BenchRow[] {
 async function programmed(name: Design, testbed: Testbed): Promise<Router> {
   const shape: Shape = DESIGNS[name];
   const made = await router(name, shape, testbed);
-  await made.commit(compile(packetCluster(shape), NODE, shape.unknownPods));
+  // What comes by a veth that is no way out comes from a pod.
+  const uplinks = name === '1 policy, as from a pod' ? [] : [made.uplink];
+  const rules = compile(packetCluster(shape, uplinks), NODE, shape.unknownPods);
+  await made.commit(name === '1 policy, no source check' ? withoutSourceCheck(rules) : rules);
   return made;
 }
 

@@ -62,6 +62,12 @@ export class Router {
     return this.#injected;
   }
 
+  /** The index of the interface that packets of OUTSIDE come by. */
+  get uplink(): number {
+    const [link] = JSON.parse(this.#netns.exec('ip', ['-j', 'link', 'show', 'dev', 'outside']));
+    return link.ifindex;
+  }
+
   /** Our tables, put up the way that the agent does it. */
   async commit(ruleset: Ruleset): Promise<void> {
     const kernel = await this.#netns.run(() => openNftKernel());

@@ -1,0 +1,28 @@
+/** The rules without what is asked of who sends: the floor of the source check. */
+import { FROM_PODS } from '../../compiler/podlinks.ts';
+import type { Chain, Rule, Ruleset } from '../../nft/ruleset.ts';
+
+export function withoutSourceCheck({ tables }: Ruleset): Ruleset {
+  return {
+    tables: new Map(
+      [...tables].map(([family, table]) => [
+        family,
+        { ...table, chains: new Map([...table.chains].map(([name, chain]) => [name, unchecked(chain)])) },
+      ]),
+    ),
+  };
+}
+
+function unchecked(chain: Chain): Chain {
+  return chain.hook === undefined ? chain : { ...chain, rules: chain.rules.filter(rule => !isCheck(rule)) };
+}
+
+/** It leads to the chain of what comes from pods, or asks the routes. */
+function isCheck({ exprs }: Rule): boolean {
+  const chains: readonly string[] = Object.values(FROM_PODS);
+  return exprs.some(
+    expr =>
+      expr.kind === 'fib' ||
+      (expr.kind === 'verdict' && 'chain' in expr.verdict && chains.includes(expr.verdict.chain)),
+  );
+}
