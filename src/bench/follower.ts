@@ -16,7 +16,7 @@ export class Follower {
   readonly #netns: Netns;
   readonly #kernel: Kernel;
   readonly #engine = new Incremental(NODE);
-  #standing: Ruleset = { tables: new Map() };
+  #actual: Ruleset = { tables: new Map() };
   #generation: Generation | undefined;
 
   static async start(): Promise<Follower> {
@@ -36,8 +36,8 @@ export class Follower {
     const desired = this.#engine.flush();
     const expected = this.#generation ?? (await this.#kernel.generation());
     if ((await this.#kernel.generation()) !== expected) throw new Error('somebody else changes the rules');
-    this.#generation = await this.#kernel.commit(plan(this.#standing, desired), expected);
-    this.#standing = applied(this.#standing, desired);
+    this.#generation = await this.#kernel.commit(plan(this.#actual, desired), expected);
+    this.#actual = applied(this.#actual, desired);
     return performance.now() - startMs;
   }
 

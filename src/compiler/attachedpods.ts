@@ -1,5 +1,5 @@
 /**
- * What pods need beside policy where this agent links them with their node. It stands in the same tables, at hooks of
+ * What pods need beside policy where this agent links them with their node. It is in the same tables, at hooks of
  * its own:
  *
  *     source          prerouting, raw  a pod that sends from an address that is not its own is dropped: the node's route

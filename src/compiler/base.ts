@@ -1,4 +1,4 @@
-/** What stands in our tables whatever the policies: the hooks, and the maps from a pod's address to its chains. */
+/** What our tables hold whatever the policies: the hooks, and the maps from a pod's address to its chains. */
 import type { Cidr, Family } from '../model/address.ts';
 import type { Direction } from '../model/policy.ts';
 import { addressType, addressVmap, CT_STATE, ctStateAny, verdict } from '../nft/match.ts';
@@ -21,7 +21,7 @@ export function podMap(direction: Direction, family: Family): SetSpec {
   return { name: MAPS[direction], key: [addressType(family)], verdicts: true, interval: false };
 }
 
-/** What stands for each local pod that policies affect in a direction, and in the map also for others (unknown.ts). */
+/** What each local pod has that policies select in a direction, and in the map others too (unknownpods.ts). */
 export function podSets(direction: Direction, family: Family, elements: Elements): NftSet[] {
   const map: NftSet = { ...podMap(direction, family), elements };
   return [map, guardSet(direction, map)];

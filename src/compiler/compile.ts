@@ -1,4 +1,4 @@
-/** What should stand in the kernel of one node: a pure function of the cluster. */
+/** The desired state of one node: a pure function of the cluster. */
 
 import { type Address, type Cidr, cidrContains, FAMILIES, type Family, familyOf } from '../model/address.ts';
 import { type Cluster, namespaceOf } from '../model/cluster.ts';

@@ -30,7 +30,7 @@ export const NODE_CHAIN = 'output';
 /** The addresses of the local pods that policies affect in a direction: the keys of its map. */
 const SETS: Record<Direction, string> = { egress: 'egress-guard', ingress: 'ingress-guard' };
 
-/** The guard's set for what stands in a direction's pod map. */
+/** The guard's set for what a direction's pod map holds. */
 export function guardSet(direction: Direction, { key, elements }: NftSet): NftSet {
   return { name: SETS[direction], key, verdicts: false, interval: false, elements: membersOf(elements) };
 }

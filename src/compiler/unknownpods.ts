@@ -3,7 +3,7 @@
  * just started is one until it is known, and where they are denied it can neither send nor receive before its rules
  * are in force, whether the agent lives or not.
  *
- * The deny stands behind the pod maps, which then know every local pod: one that has a class leads to it, any other
+ * The deny comes behind the pod maps, which then know every local pod: one that has a class leads to it, any other
  * to what is allowed. So it costs one compare where no map knows the address, and nothing where one does.
  */
 import type { Cidr, Family } from '../model/address.ts';

@@ -20,7 +20,7 @@ export interface Lab {
   nodeNamespace(node: string): string;
   /** Takes everything away. Harmless to repeat. */
   remove(): void;
-  /** Leaves it standing when this process ends. */
+  /** Leaves it running when this process ends. */
   keep(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Which hosts a laboratory has: what of a cluster has an address, and where it stands. Pure data. */
+/** Which hosts a laboratory has: what of a cluster has an address, and where it is. Pure data. */
 import { type Address, parseAddress } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import type { Cluster } from '../model/cluster.ts';

@@ -1,5 +1,5 @@
 /**
- * What should stand in the kernel of one node, followed event by event: equal to `compile` of the same cluster
+ * The desired state of one node, followed event by event: equal to `compile` of the same cluster
  * after every flush, however the events came and wherever the flushes fell between them.
  *
  *     note(event)   the cluster changes; what the event may touch is marked

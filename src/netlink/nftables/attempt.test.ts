@@ -9,7 +9,7 @@ const TABLE = { family: 'ip', flags: 6 } as const;
 const NOW: Circumstances = {
   generation: 7,
   nextSequence: 100,
-  standing: [TABLE],
+  existing: [TABLE],
   ack: 'end',
   tableFlags: 6,
 };
@@ -43,7 +43,7 @@ describe('the first attempt', () => {
   test('asks for an echo where it may change nothing', () => {
     expect(firstAttempt([FLUSH, ADD], undefined, NOW)).toMatchObject({ echo: true, tables: [TABLE] });
     expect(firstAttempt([FLUSH, DEL], undefined, NOW)).toMatchObject({ echo: false, tables: [] });
-    expect(firstAttempt([FLUSH], undefined, { ...NOW, standing: [] })).toMatchObject({ echo: false });
+    expect(firstAttempt([FLUSH], undefined, { ...NOW, existing: [] })).toMatchObject({ echo: false });
   });
 
   test('takes tables over in a batch that does nothing else', () => {

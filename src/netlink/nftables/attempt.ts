@@ -1,12 +1,12 @@
 /**
  * What to send for a commit, and what to make of the answer: decided from values, so that a test can ask for any
  * answer. The kernel does not say which generation a batch made. It follows from the generation that the batch was
- * locked to, or an echo tells it.
+ * locked to, or an echo has it.
  */
 import { type Generation, KernelError } from '../../nft/kernel.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import type { AckOn } from './batch.ts';
-import type { Draft, StandingTable } from './encode.ts';
+import type { Draft, ExistingTable } from './encode.ts';
 import type { Answers } from './exchange.ts';
 
 const ATTEMPTS = 100;
@@ -28,7 +28,7 @@ export interface Circumstances {
   readonly generation: Generation;
   readonly nextSequence: number;
   /** Tables of ours that can be named to ask for an echo. */
-  readonly standing: readonly StandingTable[];
+  readonly existing: readonly ExistingTable[];
   readonly ack: AckOn;
   readonly tableFlags: number;
 }
@@ -45,7 +45,7 @@ export type Outcome =
  * refuses new base chains (EINVAL), so that a node could never be led to a layout with another hook.
  */
 export function adoption(
-  tables: readonly StandingTable[],
+  tables: readonly ExistingTable[],
   expected: Generation | undefined,
   circumstances: Circumstances,
 ): Attempt {
@@ -58,7 +58,7 @@ export function firstAttempt(
   circumstances: Circumstances,
 ): Attempt {
   const attempt = plainAttempt(ops, expected, circumstances);
-  return mayChangeNothing(ops) ? (echoing(attempt, circumstances.standing) ?? attempt) : attempt;
+  return mayChangeNothing(ops) ? (echoing(attempt, circumstances.existing) ?? attempt) : attempt;
 }
 
 /** `refusal` is what the kernel refused the batch for, if it did; `circumstances` are those after the answer. */
@@ -92,7 +92,7 @@ function plainAttempt(
     before,
     tables: [],
     echo: false,
-    // A batch of elements that all stand makes no generation. One that is refused if any of them stands does.
+    // A batch of elements that all exist makes no generation. One that is refused if any of them exists does.
     additions: ops.every(isAddition) ? 'new' : 'any',
     firstSequence: nextSequence,
     ack,
@@ -101,7 +101,7 @@ function plainAttempt(
   };
 }
 
-/** An echo tells our generation, and the lock the one before: even if somebody else's follows at once. */
+/** An echo has our generation, and the lock the one before: even if somebody else's follows at once. */
 function acceptedAs({ echo, before }: Attempt, { generation }: Answers): Outcome {
   if (echo && generation === undefined) return { kind: 'unchanged' };
   return { kind: 'made', generation: generation ?? after(before) };
@@ -118,26 +118,26 @@ function lost({ ops, before }: Attempt, { overrun }: Answers, now: Generation): 
 function nextAttempt(
   attempt: Attempt,
   code: string,
-  { generation, nextSequence, standing }: Circumstances,
+  { generation, nextSequence, existing }: Circumstances,
 ): Attempt | undefined {
   const numbered = { ...attempt, firstSequence: nextSequence, number: attempt.number + 1 };
-  // An element stands, perhaps with the same verdict: then it is not known beforehand whether there is a change.
+  // An element exists, perhaps with the same verdict: then it is not known beforehand whether there is a change.
   if (code === 'EEXIST' && attempt.additions === 'new')
-    return echoing({ ...numbered, additions: 'any' }, standing);
+    return echoing({ ...numbered, additions: 'any' }, existing);
   if (code !== 'ERESTART' || attempt.expecting || attempt.number === ATTEMPTS) return undefined;
   const relocked = { ...numbered, before: generation, expected: generation };
   // Against a writer who never pauses no lock is ever won, and nobody asked for one.
   if (attempt.number < LOCKED_ATTEMPTS) return relocked;
-  return echoing({ ...relocked, expected: NO_LOCK }, standing) ?? relocked;
+  return echoing({ ...relocked, expected: NO_LOCK }, existing) ?? relocked;
 }
 
-/** The attempt with an echo; undefined where no table of ours stands to ask for it. */
-function echoing(attempt: Attempt, standing: readonly StandingTable[]): Attempt | undefined {
-  const tables = attempt.tables.length > 0 ? attempt.tables : standing.slice(0, 1);
+/** The attempt with an echo; undefined where no table of ours exists to ask for it. */
+function echoing(attempt: Attempt, existing: readonly ExistingTable[]): Attempt | undefined {
+  const tables = attempt.tables.length > 0 ? attempt.tables : existing.slice(0, 1);
   return tables.length === 0 ? undefined : { ...attempt, tables, echo: true };
 }
 
-/** A flush of an empty chain makes no generation; nor does an element that stands, where additions are not `new`. */
+/** A flush of an empty chain makes no generation; nor does an element that exists, where additions are not `new`. */
 function mayChangeNothing(ops: readonly Op[]): boolean {
   return (
     ops.some(({ op }) => op === 'flushChain') && ops.every(op => op.op === 'flushChain' || isAddition(op))

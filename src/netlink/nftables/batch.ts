@@ -26,7 +26,7 @@ export type AckOn = 'end' | 'last';
 export class Batch {
   #writer = new AttributeWriter();
   #first = 0;
-  /** By message: the step that it is part of (NO_STEP for none), and where it stands. Message 0 is BATCH_BEGIN. */
+  /** By message: the step that it is part of (NO_STEP for none), and its place. Message 0 is BATCH_BEGIN. */
   #steps = new Int32Array(64);
   #starts = new Int32Array(64);
   #count = 0;
@@ -51,7 +51,7 @@ export class Batch {
     if (this.#writer.buffer.length > KEPT_BYTES) this.#writer = new AttributeWriter();
   }
 
-  /** Changes what `begin` was told. */
+  /** Changes what `begin` was given. */
   expect(generation: Generation): void {
     this.#writer.patch(MESSAGE_HEADER + NFGEN_HEADER + ATTRIBUTE_HEADER, bigEndian(generation));
   }

@@ -116,7 +116,7 @@ export class Committer {
     return {
       generation: this.#writers.known(),
       nextSequence: this.#exchange.nextSequence,
-      standing: this.#ownership.standing(),
+      existing: this.#ownership.existing(),
       ack: this.#ack,
       tableFlags: this.#ownership.tableFlags,
     };

@@ -75,7 +75,7 @@ export const LIST_ELEM = 1;
 export const ELEMENTS = { TABLE: 1, SET: 2, ELEMENTS: 3 } as const;
 export const ELEMENT = { KEY: 1, DATA: 2, FLAGS: 3, USERDATA: 6 } as const;
 export const ELEMENT_F = { INTERVAL_END: 1, CATCHALL: 2 } as const;
-/** The key text of the element that stands for all keys without one, as nft writes it. Never ours. */
+/** The key text of the element that is meant for all keys without one, as nft writes it. Never ours. */
 export const CATCHALL = '*';
 
 /** NFTA_SET_DATA_TYPE of a verdict map. */
@@ -123,7 +123,7 @@ export const REG32_00 = 8;
 
 export const GEN_ID = 1;
 
-/** `libnftnl/udata.h`: what stands in a NFTA_*_USERDATA as type, length, value. */
+/** `libnftnl/udata.h`: what is in a NFTA_*_USERDATA as type, length, value. */
 export const UDATA = {
   RULE_COMMENT: 0,
   ELEMENT_COMMENT: 0,

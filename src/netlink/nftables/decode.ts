@@ -1,5 +1,5 @@
 /**
- * Messages about our tables -> Ruleset. Reads what a dump answers and what a batch says alike: the layouts are the
+ * Messages about our tables -> Ruleset. Reads the answers of a dump and the messages of a batch alike: the layouts are the
  * same. What is not of our making must not make it fail; it becomes something that no plan of ours wants.
  */
 import {

@@ -108,7 +108,7 @@ function* intervals(
   bounds: readonly Bound[],
 ): Generator<[ElementKey, ElementValue]> {
   if (type === undefined) return;
-  // Where two intervals touch, the end of the first stands at the start of the second, and comes first.
+  // Where two intervals touch, the end of the first is at the start of the second, and comes first.
   const sorted = bounds.toSorted((a, b) => Buffer.compare(a.at, b.at) || Number(b.ends) - Number(a.ends));
   for (let i = 0; i < sorted.length; i++) {
     const { at: first, ends, value } = sorted[i]!;

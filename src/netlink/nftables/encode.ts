@@ -38,19 +38,19 @@ export interface Draft {
   readonly ack: AckOn;
   /** NFTA_TABLE_FLAGS of the tables that are made. */
   readonly tableFlags: number;
-  /** Tables that stand, to be given these flags first: to adopt them, or only for an echo. */
-  readonly tables: readonly StandingTable[];
+  /** Tables that exist, to be given these flags first: to adopt them, or only for an echo. */
+  readonly tables: readonly ExistingTable[];
   /** The kernel answers with the generation that the batch made, if there was anything in it to make one of. */
   readonly echo: boolean;
   readonly additions: Additions;
 }
 
-export interface StandingTable {
+export interface ExistingTable {
   readonly family: Family;
   readonly flags: number;
 }
 
-/** Elements that stand already with the same verdict are passed over in silence; or the batch is refused with EEXIST. */
+/** Elements that exist already with the same verdict are passed over in silence; or the batch is refused with EEXIST. */
 export type Additions = 'any' | 'new';
 
 /** Writes a batch piece by piece, each well under a millisecond, so that others can run in between. */
@@ -112,7 +112,7 @@ export class BatchEncoder {
   }
 }
 
-// What exists already is refused (EEXIST): a plan that makes it again was made from something else than what stands.
+// What exists already is refused (EEXIST): a plan that makes it again was made from something else than the actual state.
 const NEW = NLM_F.CREATE | NLM_F.EXCL;
 
 type AddElements = Extract<Op, { op: 'addElements' }>;

@@ -1,4 +1,4 @@
-/** The expressions of a rule, each beside its way back. The kernel answers in the layout in which it was told. */
+/** The expressions of a rule, each beside its way back. The kernel answers in the layout in which it was asked. */
 import { assertNever } from '../../model/assert.ts';
 import type { CmpOp, Expr, Family, FibFlag, MetaKey, Register } from '../../nft/ruleset.ts';
 import {

@@ -22,7 +22,7 @@ const PROTOCOLS = new Map([
 const DOT = 46;
 const COLON = 58;
 
-/** Writes the field that stands in `text` from `start` up to `end`. */
+/** Writes the field that is in `text` from `start` up to `end`. */
 export function writeField(
   type: FieldType,
   text: string,
@@ -126,7 +126,7 @@ function writeGroups(text: string, start: number, end: number, bytes: Uint8Array
   if (gap >= 0) openGap(bytes, at, gap, written);
 }
 
-/** Moves what stands behind the gap to the end, and zeros the gap. */
+/** Moves what is behind the gap to the end, and zeros the gap. */
 function openGap(bytes: Uint8Array, at: number, gap: number, written: number): void {
   const end = at + 16;
   bytes.copyWithin(end - (written - gap), at + gap, at + written);

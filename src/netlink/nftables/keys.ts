@@ -25,7 +25,7 @@ export function keyType(key: readonly FieldType[]): number {
   return key.reduce((id, type) => (id << BITS_PER_TYPE) | TYPE_ID[type], 0);
 }
 
-/** The fields that a key type stands for; none if one of them is not ours. */
+/** The fields of a key type; none if one of them is not ours. */
 export function fieldsOfType(id: number): readonly FieldType[] {
   const fields: FieldType[] = [];
   for (let rest = id; rest > 0; rest >>>= BITS_PER_TYPE) {
@@ -38,7 +38,7 @@ export function fieldsOfType(id: number): readonly FieldType[] {
 
 /**
  * NFTA_SET_KEY_LEN. An unpadded concatenation is accepted by the kernel and never matches: the fields of a rule's
- * look-up stand in registers of four bytes.
+ * look-up are in registers of four bytes.
  */
 export function keyLength(key: readonly FieldType[]): number {
   if (key.length === 1) return FIELD_LENGTH[key[0]!];

@@ -66,7 +66,7 @@ class NftKernel implements Kernel {
         this.#ownership,
         lacks(NO_ACK_AT_END) ? 'last' : 'end',
       );
-      refuseIfUnfit(this.#exchange, this.#ownership.standing(), podLinks);
+      refuseIfUnfit(this.#exchange, this.#ownership.existing(), podLinks);
     } catch (error) {
       socket.close();
       throw error;

@@ -27,7 +27,7 @@ export function readOldHostPorts(): Promise<ReadonlyMap<Family, NftSet>> {
   });
 }
 
-/** Whether it stood. Throws KernelError. */
+/** Whether it existed. Throws KernelError. */
 export function removeOldPodTable(): Promise<boolean> {
   return asking(async exchange => {
     const batch = new Batch();

@@ -4,28 +4,28 @@
  *
  *   absent ──added──▶ owned ──socket closed──▶ orphan ──adopted──▶ owned
  *
- * Where nothing is owned, anybody can put a table to sleep (DORMANT): it stands, and none of its hooks is called.
+ * Where nothing is owned, anybody can put a table to sleep (DORMANT): it exists, and none of its hooks is called.
  */
 import { FAMILIES } from '../../model/address.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import type { Family } from '../../nft/ruleset.ts';
 import { TABLE_F } from './constants.ts';
 import { RulesetReader } from './decode.ts';
-import type { StandingTable } from './encode.ts';
+import type { ExistingTable } from './encode.ts';
 import type { Exchange } from './exchange.ts';
 import { readTable } from './read-ruleset.ts';
 
 /** OWNER is never used without PERSIST: the table would vanish with its maker, and its policy with it. */
 export const OWNED = TABLE_F.OWNER | TABLE_F.PERSIST;
 
-const NONE: readonly StandingTable[] = [];
+const NONE: readonly ExistingTable[] = [];
 
 export class Ownership {
   /** For tables that we make or adopt; 0 on kernels without PERSIST. */
   readonly tableFlags: number;
   readonly #flags = new Map<Family, number>();
   /** As they are to be. */
-  #orphans: readonly StandingTable[] = NONE;
+  #orphans: readonly ExistingTable[] = NONE;
 
   constructor(exchange: Exchange, tableFlags: number) {
     this.tableFlags = tableFlags;
@@ -40,17 +40,17 @@ export class Ownership {
   }
 
   /** The tables to take over, or to wake, before a batch. One that the batch takes away is not worth it. */
-  adoptable(ops: readonly Op[]): readonly StandingTable[] {
+  adoptable(ops: readonly Op[]): readonly ExistingTable[] {
     return this.#orphans.length === 0 ? NONE : this.#orphans.filter(({ family }) => !deletes(ops, family));
   }
 
-  /** The tables that stand, as they are. */
-  standing(): readonly StandingTable[] {
+  /** The tables that exist, as they are. */
+  existing(): readonly ExistingTable[] {
     return Array.from(this.#flags, ([family, flags]) => ({ family, flags }));
   }
 
   /** After a batch that named the tables `named` first. */
-  committed(ops: readonly Op[], named: readonly StandingTable[]): void {
+  committed(ops: readonly Op[], named: readonly ExistingTable[]): void {
     for (const { family, flags } of named) this.#set(family, flags);
     for (const op of ops) {
       if (op.op === 'delTable') this.#set(op.family, undefined);
@@ -61,22 +61,22 @@ export class Ownership {
   #set(family: Family, flags: number | undefined): void {
     if (flags === undefined) this.#flags.delete(family);
     else this.#flags.set(family, flags);
-    this.#orphans = this.standing()
+    this.#orphans = this.existing()
       .filter(this.tableFlags === OWNED ? isOrphan : isDormant)
       .map(takenOver);
   }
 }
 
-function isOrphan({ flags }: StandingTable): boolean {
+function isOrphan({ flags }: ExistingTable): boolean {
   return (flags & OWNED) === TABLE_F.PERSIST;
 }
 
 /** With an owner it is nobody else's to put to sleep; as an orphan it is taken over, and woken by that. */
-function isDormant({ flags }: StandingTable): boolean {
+function isDormant({ flags }: ExistingTable): boolean {
   return (flags & TABLE_F.DORMANT) !== 0 && (flags & OWNED) === 0;
 }
 
-function takenOver(table: StandingTable): StandingTable {
+function takenOver(table: ExistingTable): ExistingTable {
   return { ...table, flags: isOrphan(table) ? OWNED : table.flags & ~TABLE_F.DORMANT };
 }
 

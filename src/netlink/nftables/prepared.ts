@@ -1,7 +1,7 @@
 /**
  * Brief batches, kept to be sent again. The next change is nearly always one to the same sets, and then its batch
  * differs from an earlier one in sequence numbers, generation and keys only: these are written over, and all the rest
- * stands. To make it anew would take a tenth of the time of the whole commit.
+ * exists. To make it anew would take a tenth of the time of the whole commit.
  */
 import type { Generation } from '../../nft/kernel.ts';
 import type { Op } from '../../nft/plan/op.ts';

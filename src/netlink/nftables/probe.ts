@@ -39,7 +39,7 @@ function acknowledgesEnd(exchange: Asking): boolean {
   return acknowledged;
 }
 
-/** A batch without an end is rolled back, but what is wrong with it is told. */
+/** A batch without an end is rolled back, but what is wrong with it is reported. */
 function knowsOwners(exchange: Asking): boolean {
   const batch = new Batch();
   batch.begin(exchange.nextSequence, 0);
@@ -51,15 +51,15 @@ function knowsOwners(exchange: Asking): boolean {
 }
 
 /**
- * Throws KernelError, of one sentence, where this kernel does not take what our rules are made of. A table that stands
+ * Throws KernelError, of one sentence, where this kernel does not take what our rules are made of. A table that exists
  * was taken by this kernel, so that there is nothing to ask. `podLinks` says whether pods are to be linked here.
  */
 export function refuseIfUnfit(
   exchange: Asking,
-  standing: readonly { readonly family: Family }[],
+  existing: readonly { readonly family: Family }[],
   podLinks: PodLinks = 'others',
 ): void {
-  const missing = FAMILIES.filter(family => standing.every(table => table.family !== family));
+  const missing = FAMILIES.filter(family => existing.every(table => table.family !== family));
   const ops = sample(missing, podLinks === 'ours');
   if (ops.length === 0) return;
   const batch = new Batch();
@@ -87,7 +87,7 @@ function unfit(cause: KernelError, podLinks: PodLinks): KernelError {
       : ' and CONFIG_NFT_CT';
   return new KernelError(
     cause.code,
-    `Linux ${release()} does not take what Sluice's rules are made of (${cause.message}): what is known to do is Linux ${OLDEST_TESTED} or newer with CONFIG_NF_TABLES_IPV4, CONFIG_NF_TABLES_IPV6${more}; the rules that stand stay in force`,
+    `Linux ${release()} does not take what Sluice's rules are made of (${cause.message}): what is known to do is Linux ${OLDEST_TESTED} or newer with CONFIG_NF_TABLES_IPV4, CONFIG_NF_TABLES_IPV6${more}; the rules in force stay`,
     { cause },
   );
 }

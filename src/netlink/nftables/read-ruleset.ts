@@ -22,7 +22,7 @@ export async function readRuleset(exchange: Exchange, slices: EventLoopYield): P
   return reader;
 }
 
-/** Whether it stands. */
+/** Whether it exists. */
 export function readTable(exchange: Exchange, family: Family, reader: RulesetReader): boolean {
   const message = getTable(exchange, family);
   if (message !== undefined) reader.read(message);

@@ -1,4 +1,4 @@
-/** Batches whose commit takes microseconds whatever else stands in the tables. */
+/** Batches whose commit takes microseconds whatever else the tables hold. */
 import type { Op } from '../../nft/plan/op.ts';
 
 const MAX_OPS = 16;

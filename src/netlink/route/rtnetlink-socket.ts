@@ -21,7 +21,7 @@ export class RtnetlinkError extends Error {
   }
 }
 
-/** One message to be, and what it does: for the error that tells of it. */
+/** One message to be, and what it does: for the error about it. */
 export interface Step {
   readonly what: string;
   readonly write: Write;
