@@ -9,7 +9,6 @@ import type { StatusKeeper } from '../agent/status.ts';
 import { sleep } from '../async/sleep.ts';
 import type { PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
-import { hostPortEvents } from '../model/hostportevents.ts';
 import { OLD_POD_TABLE, removeOldPodTable } from '../netlink/nftables/oldpodtable.ts';
 import type { Admission } from '../network/attach/admission.ts';
 import { NamespaceHelper } from '../network/attach/helper.ts';
@@ -17,9 +16,10 @@ import { NodeLinks } from '../network/attach/nodelinks.ts';
 import { PodNetwork } from '../network/attach/podnetwork.ts';
 import type { CniParts } from '../network/cni/cni.ts';
 import { NetworkError } from '../network/error.ts';
-import { type HostPortState, HostPorts } from '../network/hostports/hostports.ts';
+import { HostPorts } from '../network/hostports/hostports.ts';
 import type { LocalPods } from '../network/sandboxes/localpods.ts';
 import type { Sandbox } from '../network/sandboxes/sandbox.ts';
+import { AgentHostPorts } from './hostportstate.ts';
 import { ownAddresses } from './ownaddresses.ts';
 
 export interface PodNetworkParts extends CniParts {
@@ -47,7 +47,8 @@ export function openPodNetwork(
   node: string,
   needs: PodNetworkNeeds,
 ): PodNetworkParts {
-  const admission = admissionTo(needs);
+  const hostPorts = new AgentHostPorts(needs.agent, () => programmedInTime(needs));
+  const admission = admissionTo(needs, hostPorts);
   if (how === 'chained') return { admission, close: async () => {} };
   const { localPods, agent, status, onNetworkUnavailable, staleConntrack, log } = needs;
   const links = new NodeLinks();
@@ -57,7 +58,7 @@ export function openPodNetwork(
     links,
     helper,
     ports: new HostPorts(
-      hostPortState(needs),
+      hostPorts,
       () => links.given(),
       wanted => forgetRedirected(staleConntrack, wanted),
     ),
@@ -89,10 +90,13 @@ export function openPodNetwork(
   };
 }
 
-function admissionTo({ localPods, agent, status, barrier, staleConntrack }: PodNetworkNeeds): Admission {
+function admissionTo(
+  { localPods, agent, status, barrier, staleConntrack }: PodNetworkNeeds,
+  hostPorts: AgentHostPorts,
+): Admission {
   return {
     admit: async sandbox => {
-      agent.note(localPods.started(sandbox), { urgent: true });
+      hostPorts.note(localPods.started(sandbox), { urgent: true });
       const deadlineMs = performance.now() + PATIENCE_MS;
       await within(PATIENCE_MS, barrier.programmed());
       // What is still missing comes from a source: nothing says when.
@@ -105,7 +109,7 @@ function admissionTo({ localPods, agent, status, barrier, staleConntrack }: PodN
     adopt: sandbox => agent.note(localPods.started(sandbox)),
     withdraw: id => {
       const addresses = localPods.addressesOf(id);
-      agent.note(localPods.stopped(id));
+      hostPorts.note(localPods.stopped(id), { urgent: false });
       staleConntrack.released(addresses);
     },
   };
@@ -124,19 +128,13 @@ async function removeEarlierTable(log: Logger): Promise<void> {
   }
 }
 
-/** Host ports are part of what the agent keeps the kernel equal to. */
-function hostPortState({ agent, barrier }: PodNetworkNeeds): HostPortState {
-  return {
-    mappings: () => [...(agent.cluster.hostPorts?.values() ?? [])],
-    change: (remove, add) => agent.note(hostPortEvents(remove, add), { urgent: true }),
-    programmed: async () => {
-      if (await within(PATIENCE_MS, barrier.programmed())) return;
-      throw new NetworkError(
-        'unavailable',
-        `the host ports are not in force after ${PATIENCE_MS / 1000} s; the pod must wait for them`,
-      );
-    },
-  };
+/** Throws NetworkError where the kernel does not get in time what was noted. */
+async function programmedInTime({ barrier }: PodNetworkNeeds): Promise<void> {
+  if (await within(PATIENCE_MS, barrier.programmed())) return;
+  throw new NetworkError(
+    'unavailable',
+    `the host ports are not in force after ${PATIENCE_MS / 1000} s; the pod must wait for them`,
+  );
 }
 
 function unprogrammed(status: StatusKeeper): NetworkError | undefined {

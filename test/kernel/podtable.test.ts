@@ -70,7 +70,8 @@ async function attach(name: string): Promise<readonly Address[]> {
 }
 
 const open = async (name: string, hostPort: HostPort, addresses: readonly Address[]) => {
-  await ports.open(`shop/${name}`, [hostPort], addresses);
+  await ports.claim(`shop/${name}`, [hostPort], addresses);
+  await ports.settle();
 };
 
 const list = (family = 'ip') => site.exec(site.node, 'nft', ['list', 'table', family, 'sluice']);
@@ -182,7 +183,7 @@ test('a port of the node leads to the pod, from other pods, from itself and from
     })),
   );
   expect(await probe(site, probes)).toEqual(probes.map(() => 'open'));
-  await ports.close(server);
+  await ports.release(server);
   await rules.programmed();
   await expect(probe(site, probes.slice(0, 2))).rejects.toThrow('ECONNREFUSED'); // by the node: nobody is there
   expect(list()).not.toContain('8080');

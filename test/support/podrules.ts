@@ -65,6 +65,9 @@ export class PodRules implements HostPortState {
     this.note(hostPortEvents(remove, add));
   }
 
+  /** All has gone. */
+  publish(): void {}
+
   note(events: readonly ClusterEvent[]): void {
     this.#agent.note(events, { urgent: true });
   }

@@ -171,8 +171,10 @@ export class PodNetwork {
     const before = this.#admitted.of(deviceName(request))?.addresses;
     const attached = await this.#attacher.attach(request, await this.plan(), before);
     const { device, addresses } = attached;
-    await this.#options.ports.open(request.pod, request.hostPorts, addresses);
+    const { ports } = this.#options;
+    await ports.claim(request.pod, request.hostPorts, addresses);
     await this.#admitted.admit(request, addresses);
+    if (request.hostPorts.length > 0 || ports.isSettling) await ports.settle();
     this.#options.log.info({ device, addresses }, `attached ${request.pod} to ${device}`);
     return attached;
   }
@@ -291,9 +293,10 @@ export class PodNetwork {
   async #takeAway(device: DeviceName): Promise<Attachment | undefined> {
     const found = await this.#options.links.attachment(device);
     const given = this.#admitted.of(device)?.addresses ?? [];
-    this.#admitted.withdraw(device);
     const addresses = [...new Set([...given, ...(found?.addresses ?? [])])];
-    if (addresses.length > 0) await this.#options.ports.close(addresses);
+    if (addresses.length > 0) await this.#options.ports.release(addresses);
+    this.#admitted.withdraw(device);
+    this.#options.ports.publish();
     if (found !== undefined) await this.#options.links.remove(found.index);
     return found;
   }

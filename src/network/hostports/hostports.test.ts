@@ -11,6 +11,7 @@ const dns = (hostPort = 53): HostPort => ({ protocol: 'UDP', hostPort, podPort: 
 /** A kernel that holds changes when the test says so. */
 class FakeState implements HostPortState {
   readonly kept = new Map<string, HostPortMapping>();
+  readonly published: string[] = [];
   #programmed = Promise.withResolvers<void>();
 
   mappings(): readonly HostPortMapping[] {
@@ -20,6 +21,10 @@ class FakeState implements HostPortState {
   change(remove: readonly HostPortMapping[], add: readonly HostPortMapping[]): void {
     for (const mapping of remove) this.kept.delete(hostPortKey(mapping));
     for (const mapping of add) this.kept.set(hostPortKey(mapping), mapping);
+  }
+
+  publish({ urgent }: { urgent: boolean }): void {
+    this.published.push(urgent ? 'urgent' : 'by and by');
   }
 
   programmed(): Promise<void> {
@@ -51,51 +56,53 @@ beforeEach(() => {
   });
 });
 
-test('open() settles when the kernel holds the ports, and has forgotten who was led elsewhere', async () => {
+test('settle() waits until the kernel holds the ports, and has forgotten who was led elsewhere', async () => {
   let settled = false;
-  const opening = ports.open('shop/a', [dns()], [A!]).then(() => {
+  await ports.claim('shop/a', [dns()], [A!]);
+  expect([state.mappings().length, state.published]).toEqual([1, []]);
+  const settling = ports.settle().then(() => {
     settled = true;
   });
   await ticks();
-  expect([settled, forgotten, state.mappings().length]).toEqual([false, 0, 1]);
+  expect([settled, forgotten, state.published]).toEqual([false, 0, ['urgent']]);
   state.commit();
-  await opening;
-  expect([settled, forgotten]).toEqual([true, 1]);
+  await settling;
+  expect([settled, forgotten, ports.isSettling]).toEqual([true, 1, false]);
 });
 
-test('open() throws where the kernel does not get the ports in time; a pod without ports is not told', async () => {
-  const opening = Promise.allSettled([ports.open('shop/a', [dns()], [A!]), ports.open('shop/b', [], [B!])]);
+test('settle() throws where the kernel does not get the ports in time', async () => {
+  await ports.claim('shop/a', [dns()], [A!]);
+  const settling = ports.settle();
   state.refuse();
-  expect(await opening).toMatchObject([
-    { status: 'rejected', reason: { code: 'unavailable', message: 'too late' } },
-    { status: 'fulfilled' },
-  ]);
+  await expect(settling).rejects.toMatchObject({ code: 'unavailable', message: 'too late' });
 });
 
-test('close() and collect() wait for no kernel, which may have no rules yet', async () => {
+test('release() and collect() wait for no kernel, which may have no rules yet', async () => {
   state.change([], [{ ...dns(), pod: A!, owner: 'shop/a' }]);
-  await ports.close([A!]);
+  await ports.release([A!]);
   expect(state.mappings()).toEqual([]);
+  ports.publish();
   state.change([], [{ ...dns(), pod: '10.0.0.9' as Address, owner: 'shop/dead' }]);
   expect(await ports.collect()).toHaveLength(1);
-  expect([state.mappings(), forgotten]).toEqual([[], 0]);
+  expect([state.mappings(), forgotten, ports.isSettling]).toEqual([[], 0, true]);
   state.commit();
   await ticks();
-  expect(forgotten).toBe(2);
+  expect([forgotten, ports.isSettling]).toEqual([1, false]);
 });
 
 test('connections that cannot be forgotten are told to whoever waits, and harm nobody else', async () => {
   conntrackFails = true;
   state.commit();
   state.change([], [{ ...dns(54), pod: A!, owner: 'shop/a' }]);
-  await ports.close([A!]);
+  await ports.release([A!]);
+  ports.publish();
   await ticks();
-  await expect(ports.open('shop/b', [dns()], [B!])).rejects.toThrow('conntrack is gone');
+  await ports.claim('shop/b', [dns()], [B!]);
+  await expect(ports.settle()).rejects.toThrow('conntrack is gone');
 });
 
 test('an owner is text that a comment of the kernel holds, whatever the runtime calls its pod', async () => {
-  state.commit();
-  await ports.open(`shop/${'ü'.repeat(300)}"` as `${string}/${string}`, [dns()], [A!]);
+  await ports.claim(`shop/${'ü'.repeat(300)}"` as `${string}/${string}`, [dns()], [A!]);
   expect(state.mappings()[0]!.owner).toBe(`shop/${'_'.repeat(115)}`);
 });
 

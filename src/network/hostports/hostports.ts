@@ -12,9 +12,11 @@ import { type PortChange, portPlan } from './portplan.ts';
 export interface HostPortState {
   /** As they are to be. */
   mappings(): readonly HostPortMapping[];
-  /** Takes a change in; the kernel has it soon. */
+  /** Takes a change in; it goes with the next change of the pod's rules, or with `publish`. */
   change(remove: readonly HostPortMapping[], add: readonly HostPortMapping[]): void;
-  /** Settles when the kernel holds all changes before the call. Throws NetworkError where that takes too long. */
+  /** Sends on what has not gone yet. Somebody waits for what is urgent. */
+  publish(how: { readonly urgent: boolean }): void;
+  /** Settles when the kernel holds all that has gone before the call. Throws NetworkError where that takes too long. */
   programmed(): Promise<void>;
 }
 
@@ -27,6 +29,9 @@ export class HostPorts {
   readonly #living: () => Promise<ReadonlySet<Address>>;
   readonly #forget: (wanted: (flow: Flow) => boolean) => Promise<void>;
   readonly #changes = new Coalescer((changes: readonly PortChange[]) => this.#make(changes));
+  /** Of UDP, changed since connections were last forgotten. */
+  #forgettable: HostPortMapping[] = [];
+  readonly #following = new Set<Promise<NetworkError | undefined>>();
 
   /**
    * `living` answers the addresses that pods have at the moment of the call; `forget` has the kernel forget open
@@ -43,51 +48,75 @@ export class HostPorts {
   }
 
   /**
-   * The addresses' ports are these from then on, in the kernel too. Throws NetworkError where one is another pod's, and
-   * where the kernel does not get them in time.
+   * The addresses' ports are these, as far as others are concerned; `settle` makes it true. Throws NetworkError where
+   * one is another pod's.
    */
-  async open(pod: PodKey, ports: readonly HostPort[], addresses: readonly Address[]): Promise<void> {
+  async claim(pod: PodKey, ports: readonly HostPort[], addresses: readonly Address[]): Promise<void> {
     await this.#changes.ask({ open: { pod, ports, addresses } });
   }
 
+  /** Settles when the kernel holds what was claimed and released. Throws NetworkError where it does not in time. */
+  async settle(): Promise<void> {
+    this.#state.publish({ urgent: true });
+    const failures = await Promise.all([this.#follow(), ...this.#following]);
+    for (const failure of failures) if (failure !== undefined) throw failure;
+  }
+
+  /** Whether something that was released is to be forgotten yet: whoever gets its address waits for that. */
+  get isSettling(): boolean {
+    return this.#forgettable.length + this.#following.size > 0;
+  }
+
   /** Takes away what leads to these addresses. */
-  async close(addresses: readonly Address[]): Promise<void> {
+  async release(addresses: readonly Address[]): Promise<void> {
     await this.#changes.ask({ close: addresses });
   }
 
+  /** What was released goes on its way; nobody waits for it. */
+  publish(): void {
+    this.#state.publish({ urgent: false });
+    if (this.#forgettable.length > 0) void this.#follow();
+  }
+
   /** Takes away what leads to nobody; answers it. */
-  collect(): Promise<readonly HostPortMapping[]> {
-    return this.#changes.ask({});
+  async collect(): Promise<readonly HostPortMapping[]> {
+    const dead = await this.#changes.ask({});
+    this.publish();
+    return dead;
   }
 
   /** Answers each change what led to nobody. */
   async #make(changes: readonly PortChange[]): Promise<(readonly HostPortMapping[] | Error)[]> {
     const mapped = this.#state.mappings();
-    const onlyCloses = changes.every(({ close }) => close !== undefined);
-    const alive = mapped.length === 0 || onlyCloses ? undefined : await this.#living();
+    const onlyReleases = changes.every(({ close }) => close !== undefined);
+    const alive = mapped.length === 0 || onlyReleases ? undefined : await this.#living();
     const { remove, add, dead, refusals } = portPlan(mapped, alive, changes);
     if (remove.length + add.length > 0) this.#state.change(remove, add);
-    const followed = this.#forgetWhenProgrammed([...remove, ...add]);
-    // Whoever gets an address waits for its rules, and so for all that is taken away here.
-    const late = changes.some(opensPorts) ? await followed : undefined;
-    return changes.map((change, index) => refusals[index] ?? (opensPorts(change) ? late : undefined) ?? dead);
+    this.#forgettable.push(...[...remove, ...add].filter(({ protocol }) => protocol === 'UDP'));
+    return refusals.map(refusal => refusal ?? dead);
+  }
+
+  #follow(): Promise<NetworkError | undefined> {
+    const following = this.#forgetWhenProgrammed().finally(() => this.#following.delete(following));
+    this.#following.add(following);
+    return following;
   }
 
   /** Answers why not all of it is done, where it is not. Never throws: not everybody waits for it. */
-  async #forgetWhenProgrammed(changed: readonly HostPortMapping[]): Promise<NetworkError | undefined> {
-    const forgettable = changed.filter(({ protocol }) => protocol === 'UDP');
-    const failure = (error: Error) => asNetworkError(error);
-    const late = await this.#state.programmed().then(() => undefined, failure);
-    if (forgettable.length === 0) return late;
-    const forgetting = this.#forget(flow => forgettable.some(port => isLed(flow, port)));
-    const forgotten = await forgetting.then(() => undefined, failure);
+  async #forgetWhenProgrammed(): Promise<NetworkError | undefined> {
+    const late = await this.#state.programmed().then(nothing, asNetworkError);
+    const changed = this.#forgettable;
+    this.#forgettable = [];
+    if (changed.length === 0) return late;
+    const forgotten = await this.#forget(flow => changed.some(port => isLed(flow, port))).then(
+      nothing,
+      asNetworkError,
+    );
     return late ?? forgotten;
   }
 }
 
-function opensPorts({ open }: PortChange): boolean {
-  return open !== undefined && open.ports.length > 0;
-}
+function nothing(): undefined {}
 
 /** Whether a port leads such packets, or led them; those of TCP begin anew by themselves. */
 function isLed({ to, port, protocol, viaService }: Flow, mapping: HostPortMapping): boolean {
