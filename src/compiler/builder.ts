@@ -36,7 +36,7 @@ export class Builder {
 
   /** All that another builder of the family has made. */
   include({ chains, sets, groups }: Builder): void {
-    for (const chain of chains.values()) this.addChain(chain);
+    for (const chain of chains.values()) this.chains.set(chain.name, chain);
     for (const set of sets.values()) this.addSet(set);
     for (const group of groups.values()) this.groups.set(group.name, group);
   }

@@ -3,12 +3,14 @@
  * the same. What they say is neither multiplied by the classes of the pods that they select, nor made again whenever
  * one of the other policies of those pods changes.
  */
+import type { Family } from '../model/address.ts';
 import { type Policy, policyLabel } from '../model/policy.ts';
 import { countEntriesOf } from '../model/policysize.ts';
 import type { Verdict } from '../nft/ruleset.ts';
 import { Builder } from './builder.ts';
 import { type PodClass, resolvedPorts } from './classes.ts';
 import { sourcedRules } from './labelled.ts';
+import { getOrMake } from './live/podindex.ts';
 import { nameOf } from './names.ts';
 import { runRules } from './run.ts';
 
@@ -32,33 +34,43 @@ export function standingAlone(policies: readonly Policy[], { direction }: PodCla
 
 /** The name of the chain that gives a verdict to all that the policy's rules match, and returns for all else. */
 export function policyChain(policy: Policy, podClass: PodClass, verdict: Verdict, builder: Builder): string {
-  const { direction } = podClass;
-  const resolved = direction === 'ingress' ? resolvedPorts([policy], podClass.resolve) : [];
-  const prefix = direction === 'ingress' ? 'from' : 'to';
-  const name = nameOf(prefix, JSON.stringify([direction, policy.id, resolved]), policyLabel(policy));
-  builder.include(partOf(policy, podClass, name, verdict, builder));
+  const { name, made } = partOf(policy, podClass, verdict, builder);
+  builder.include(made);
   return name;
 }
 
-/** By policy: what its chains need, by family and name. A policy that was written again is another object. */
-const parts = new WeakMap<Policy, Map<string, Builder>>();
+/** A policy's chain, and all that it needs. */
+interface Part {
+  readonly name: string;
+  readonly made: Builder;
+}
 
-function partOf(
+/** By policy, then by all that its chains depend on beside it. A policy that was written again is another object. */
+const parts = new WeakMap<Policy, Map<string, Part>>();
+
+function partOf(policy: Policy, podClass: PodClass, verdict: Verdict, { family }: Builder): Part {
+  const { direction, resolve } = podClass;
+  const resolved = direction === 'ingress' ? resolvedPorts([policy], resolve) : [];
+  const key = `${family} ${direction} ${resolved.length === 0 ? '' : JSON.stringify(resolved)}`;
+  const ofPolicy = parts.get(policy) ?? new Map<string, Part>();
+  parts.set(policy, ofPolicy);
+  return getOrMake(ofPolicy, key, () => {
+    const prefix = direction === 'ingress' ? 'from' : 'to';
+    const name = nameOf(prefix, JSON.stringify([direction, policy.id, resolved]), policyLabel(policy));
+    return { name, made: makePart(name, policy, podClass, verdict, family) };
+  });
+}
+
+function makePart(
+  name: string,
   policy: Policy,
   podClass: PodClass,
-  name: string,
   verdict: Verdict,
-  { family }: Builder,
+  family: Family,
 ): Builder {
-  const ofPolicy = parts.get(policy) ?? new Map<string, Builder>();
-  parts.set(policy, ofPolicy);
-  const key = `${family} ${name}`;
-  const known = ofPolicy.get(key);
-  if (known !== undefined) return known;
-  const part = new Builder(family);
-  const place = { podClass, chain: name, builder: part };
+  const builder = new Builder(family);
   const rules = sourcedRules(policy, podClass.direction);
-  part.addChain({ name, rules: runRules({ verdict, mostCompares: 0, rules }, place) });
-  ofPolicy.set(key, part);
-  return part;
+  const run = { verdict, mostCompares: 0, rules };
+  builder.addChain({ name, rules: runRules(run, { podClass, chain: name, builder }) });
+  return builder;
 }
