@@ -43,7 +43,7 @@ async function measureAll(testbed: Testbed): Promise<BenchRow[]> {
   const attacked = new Map<string, Router>();
   for (const attack of ATTACKS) {
     const made = await router(attack.name, testbed);
-    await made.commit(compile(clusterUnder(attack), NODE));
+    await made.commit(compile(clusterUnder(attack, made.uplink), NODE));
     attacked.set(attack.name, made);
   }
   const rows: BenchRow[] = [];
@@ -76,8 +76,8 @@ function flows(): Flow[] {
   return flowsTo(PORT, FLOWS).map((flow, i) => ({ ...flow, sourcePort: 1000 + (i % PORTS) }));
 }
 
-/** Beside the attack's policy stands one that lets the clients in, and out to them. */
-function clusterUnder({ policy }: Attack): ClusterState {
+/** Beside the attack's policy stands one that lets the clients in, and out to them; they come by the uplink. */
+function clusterUnder({ policy }: Attack, uplink: number): ClusterState {
   const state = new ClusterState();
   const local = localAddresses.map((ip, i) => pod(TENANT, `local-${i}`, NODE, ip, HOSTILE));
   const clients = clientAddresses.map((ip, i) => pod(CLIENTS, `client-${i}`, 'n2', ip, {}));
@@ -88,6 +88,8 @@ function clusterUnder({ policy }: Attack): ClusterState {
     if (event === undefined) throw new Error(`${object.kind} ${object.metadata.name} cannot be decoded`);
     state.apply(event);
   }
+  const node = { ...state.nodes.get(NODE)!, links: { uplinks: [uplink], podBridges: [] } };
+  state.apply({ type: 'node', key: NODE, value: node });
   return state;
 }
 
