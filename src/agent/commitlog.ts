@@ -1,4 +1,4 @@
-/** What the log says of the agent's rounds: one line for each that changed something, or was the first. */
+/** The agent's rounds in the log: one line for each that changed something, or was the first. */
 import { layoutChange } from '../compiler/layout.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import { problemText } from '../model/problem.ts';

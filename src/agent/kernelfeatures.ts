@@ -1,4 +1,4 @@
-/** What this node's kernel lacks: told once in the log, however often it is opened, and kept for `sluice status`. */
+/** What this node's kernel lacks: logged once, however often it is opened, and kept for `sluice status`. */
 import type { MissingFeature } from '../nft/missingfeature.ts';
 import type { Log } from './log.ts';
 
@@ -13,7 +13,7 @@ export class KernelFeatures {
     this.#log = log;
   }
 
-  /** Answers what it was told of. */
+  /** Answers the kernel that was opened. */
   opened<T extends { readonly missingFeatures: readonly MissingFeature[] }>(kernel: T): T {
     for (const shortfall of kernel.missingFeatures) this.#note(shortfall);
     return kernel;

@@ -76,9 +76,12 @@ async function openApiServer(
     watcher.onSource(status);
   };
   const onEventTrouble = (reason: string) =>
-    log.warn({}, `problems cannot be told by Events, only here and by sluice status: ${reason}`);
+    log.warn({}, `problems cannot be reported by Events, only here and by sluice status: ${reason}`);
   const onConditionTrouble = (reason: string) =>
-    log.warn({}, `the Node cannot be told whether its network takes pods, it is tried again: ${reason}`);
+    log.warn(
+      {},
+      `whether the network takes pods cannot be reported to the Node, it is tried again: ${reason}`,
+    );
   const { ready, report, reportNode, close } = watchCluster(
     startingWith(access, load),
     { onEvents, onProblems, onSource },

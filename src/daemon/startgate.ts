@@ -71,7 +71,7 @@ function gateOf(options: StartGateOptions, nriSocket: string): Starts['gate'] {
   return { on: false, why, missed: podNetwork === 'none' };
 }
 
-/** What is said of such a pod in the cluster. */
+/** What is reported of such a pod to the cluster. */
 export function lateNotice({ key, uid, message }: LateStart): EventSpec {
   const [namespace = '', name = ''] = key.split('/');
   const about = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid };

@@ -1,5 +1,5 @@
 /**
- * What stands for a policy whose rules cannot be programmed: it isolates what it selects and allows nothing. The rule
+ * What is programmed for a policy whose rules cannot be programmed: it isolates what it selects and allows nothing. The rule
  * is that of every part that cannot be read (failclosed.ts): an accept matches nothing, a deny or pass denies.
  */
 import type { Policy, Rule } from '../../model/policy.ts';
