@@ -46,6 +46,10 @@ export function routeLocalnet({ localnet, foreignChains }: Host): Check {
 
 export const KUBE_FIREWALL = 'KUBE-FIREWALL';
 
+/** For `nft -f -`: br_netfilter hands no frame with a VLAN tag to the rules of IP, and a pod takes tag 0 for none. */
+export const TAGGED_FRAMES_REMEDY =
+  'table bridge untagged { chain forward { type filter hook forward priority 0; ether type { 8021q, 8021ad } drop; }; }';
+
 /** A bridge does not say by which of its ports a packet came: an address tells its pods apart from all others, not from one another. */
 export function podSources({ bridges }: Host, ours: Ours): Check {
   const name = 'pod-sources';
@@ -55,7 +59,7 @@ export function podSources({ bridges }: Host, ours: Ours): Check {
     return verdict.ok(name, 'no bridge carries pods: each sends as itself or not at all');
   return verdict.warn(
     name,
-    `pods on bridge ${shared.map(bridge => bridge.name).join(', ')} can send as one another: by IPv6, or with the capability NET_RAW`,
-    'use a network plugin that gives each pod a link of its own (--pod-network=attach, ptp, kindnet, Calico), or drop NET_RAW and leave IPv6 off',
+    `pods on bridge ${shared.map(bridge => bridge.name).join(', ')} can send as one another by IPv6 or with the capability NET_RAW, and with that also frames with a VLAN tag, which pass no rule`,
+    `use a network plugin that gives each pod a link of its own (--pod-network=attach, ptp, kindnet, Calico), or take NET_RAW from pods; against tagged frames: nft "${TAGGED_FRAMES_REMEDY}"`,
   );
 }

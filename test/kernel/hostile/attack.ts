@@ -16,6 +16,8 @@ export interface Attack {
   readonly packets: readonly Uint8Array[];
   /** The listener's, at which the frame is sent: on a bridge a neighbour's, else the node's. `ff:…` for all. */
   readonly mac?: string;
+  /** Types of VLAN tags of number 0, the outer one first. */
+  readonly tags?: readonly number[];
   /** What is heard of it; else what is behind the only packet's IP header. */
   readonly heard?: Uint8Array;
   /** Of the packet that arrives at last, where it is not that of the only packet. */
@@ -43,7 +45,7 @@ export function arrives(ground: Ground, attack: Attack): Promise<boolean> {
   };
   return hears(ground, what, () => {
     const mac = attack.mac ?? gatewayMac(ground, attack.from);
-    for (const one of attack.packets) send(ground, attack.from, one, mac);
+    for (const one of attack.packets) send(ground, attack.from, one, mac, attack.tags);
   });
 }
 
@@ -86,11 +88,17 @@ async function control(ground: Ground, to: Host): Promise<void> {
   }
 }
 
-function send(ground: Ground, from: Host, bytes: Uint8Array, mac: string): void {
+function send(
+  ground: Ground,
+  from: Host,
+  bytes: Uint8Array,
+  mac: string,
+  tags: readonly number[] = [],
+): void {
   const device = from === 'outside' ? 'wire' : 'eth0';
   const socket = new FrameSocket(ground.path(from), ground.index(from, device), ground.mac(from, device));
   try {
-    socket.send(bytes, mac);
+    socket.send(bytes, mac, tags);
   } finally {
     socket.close();
   }

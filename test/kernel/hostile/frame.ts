@@ -17,12 +17,16 @@ export class FrameSocket {
     this.#mac = mac;
   }
 
-  /** `packet` begins with its IP header. */
-  send(packet: Uint8Array, toMac: string): void {
-    const header = Buffer.alloc(14);
+  /** `packet` begins with its IP header; `tags` are types of VLAN tags in front of it. */
+  send(packet: Uint8Array, toMac: string, tags: readonly number[] = []): void {
+    const header = Buffer.alloc(14 + 4 * tags.length);
     header.set(macBytes(toMac), 0);
     header.set(macBytes(this.#mac), 6);
-    header.writeUInt16BE(ETHERTYPE[(packet[0]! >> 4) as 4 | 6], 12);
+    // Each tag is its own type, and number 0.
+    const types = [...tags, ETHERTYPE[(packet[0]! >> 4) as 4 | 6]];
+    types.forEach((type, at) => {
+      header.writeUInt16BE(type, 12 + 4 * at);
+    });
     send(this.#fd, Buffer.concat([header, packet]), this.#address());
   }
 
