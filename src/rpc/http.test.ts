@@ -21,14 +21,14 @@ afterEach(async () => {
 });
 
 /** Connects, sends no more than this, and answers when the server has closed the connection. */
-async function half(text: string): Promise<{ readonly closed: Promise<void> }> {
+async function half(text: string): Promise<{ readonly closed: Promise<void>; readonly socket: Socket }> {
   const socket = connect(server.port, '127.0.0.1');
   sockets.push(socket);
   const closed = new Promise<void>(resolve => socket.once('close', () => resolve()));
   socket.on('error', () => {}).resume();
   await new Promise<void>(resolve => socket.once('connect', resolve));
   if (text !== '') socket.write(text);
-  return { closed };
+  return { closed, socket };
 }
 
 const get = async (path: string) => (await fetch(`http://127.0.0.1:${server.port}${path}`)).text();
@@ -41,6 +41,13 @@ test.each([
 ])('a caller that sends %s is not waited for', async (_, text) => {
   const { closed } = await half(text);
   await expect(Promise.race([closed.then(() => 'closed'), sleep(5_000, 'open')])).resolves.toBe('closed');
+});
+
+test('a caller that never stops beginning its request is not waited for', async () => {
+  const { closed, socket } = await half('GET /livez HTTP/1.1\r\nx: ');
+  const drip = setInterval(() => socket.write('y'), 20);
+  await expect(Promise.race([closed.then(() => 'closed'), sleep(5_000, 'open')])).resolves.toBe('closed');
+  clearInterval(drip);
 });
 
 test('more callers than there is room for push the oldest out, and never keep a probe from its answer', async () => {

@@ -200,6 +200,43 @@ export const MUTANTS: readonly Mutant[] = [
     test: SCENARIOS,
   },
 
+  // What people read, and whoever calls
+  {
+    name: 'terminal: what a cluster wrote reaches the terminal as it is',
+    file: 'src/terminal/colours.ts',
+    find: 'return printable(line).replaceAll(',
+    replace: 'return line.replaceAll(',
+    test: 'src/terminal/printable.test.ts',
+  },
+  {
+    name: 'explain: a finished pod is answered as whoever has its address',
+    file: 'src/semantics/flowtext.ts',
+    find: 'if (pod.finished)',
+    replace: 'if (pod.finished && pod.hostNetwork)',
+    test: 'src/semantics/flowtext.test.ts',
+  },
+  {
+    name: 'inspect: a rule of IPv4 alone is shown as one of both families',
+    file: 'src/readback/families.ts',
+    find: "rules.push({ ...rule, family: 'ip' })",
+    replace: 'rules.push(rule)',
+    test: 'src/readback/families.test.ts',
+  },
+  {
+    name: 'http: half a request is waited for',
+    file: 'src/rpc/http.ts',
+    find: 'connectionsCheckingInterval: checkMs,',
+    replace: '',
+    test: 'src/rpc/http.test.ts',
+  },
+  {
+    name: 'attach: a link is followed where a namespace is made',
+    file: 'src/network/attach/namespacefolder.ts',
+    find: 'if (found !== undefined && !found.isFile())',
+    replace: 'if (found?.isFIFO())',
+    test: 'src/network/attach/namespacefolder.test.ts',
+  },
+
   // The compiler
   {
     name: 'compile: deny accepts',
@@ -288,15 +325,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'compile: neighbour discovery is dropped',
     file: 'src/compiler/base.ts',
-    find: "if (family === 'ip') return [replies];",
+    find: "return family === 'ip' ? [replies] : [replies, toNeighbours()];",
     replace: 'return [replies];',
     test: 'src/compiler/base.test.ts',
   },
   {
     name: 'compile: pods reach their own node past policy',
     file: 'src/compiler/base.ts',
-    find: "rules: [...always(family), fromPods(family), ...unknownRules(family, denied, 'input', 'saddr')],",
-    replace: "rules: [...always(family), ...unknownRules(family, denied, 'input', 'saddr')],",
+    find: "input: [toEgress, ...unknownRules(family, denied, 'input', 'saddr')],",
+    replace: "input: [...unknownRules(family, denied, 'input', 'saddr')],",
     test: TRACED,
   },
   {
@@ -585,8 +622,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'Events: what is wrong is told again at every change',
     file: 'src/kube/report/problemevents.ts',
-    find: 'if (!this.#told.has(name)) this.#poster.post(notice);',
-    replace: 'this.#poster.post(notice);',
+    find: 'if (!this.#reported.has(name)) this.#recorder.post(notice);',
+    replace: 'this.#recorder.post(notice);',
     test: 'src/kube/report/event.test.ts',
   },
   {
