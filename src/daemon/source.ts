@@ -162,12 +162,20 @@ function reportToBoth(watcher: SourceWatcher, log: Logger): (problems: readonly 
   };
 }
 
+const problemTexts = new WeakMap<Problem, string>();
+
+function textOf(problem: Problem): string {
+  const text = problemTexts.get(problem) ?? problemText(problem);
+  problemTexts.set(problem, text);
+  return text;
+}
+
 /** One line for each problem that is new; that all are mended is worth a line too. */
 function logProblems(log: Logger, problems: readonly Problem[], before: ReadonlySet<string>): Set<string> {
   const texts = new Set<string>();
   for (const problem of problems) {
     const { severity, file, object, field } = problem;
-    const text = problemText(problem);
+    const text = textOf(problem);
     texts.add(text);
     if (!before.has(text)) log[severity === 'error' ? 'error' : 'warn']({ file, object, field }, text);
   }

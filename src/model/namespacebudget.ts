@@ -128,8 +128,13 @@ function namespaceOf(id: PolicyId): string {
   return id.slice(id.indexOf(' ') + 1, id.indexOf('/'));
 }
 
+const costs = new WeakMap<Policy, number>();
+
 function costOf(policy: Policy | undefined): number {
-  return policy === undefined ? 0 : 1 + countEntries(policy);
+  if (policy === undefined) return 0;
+  const cost = costs.get(policy) ?? 1 + countEntries(policy);
+  costs.set(policy, cost);
+  return cost;
 }
 
 /** The policy without its rules. */

@@ -17,7 +17,7 @@ export class ProblemEvents {
 
   /** Everything that is wrong now. */
   report(problems: readonly Problem[]): void {
-    const notices = new Map(problemNotices(problems).map(notice => [eventName(notice), notice]));
+    const notices = new Map(problemNotices(problems).map(notice => [nameOf(notice), notice]));
     for (const name of this.#reported) if (!notices.has(name)) this.#recorder.withdraw(name);
     for (const [name, notice] of notices) if (!this.#reported.has(name)) this.#recorder.post(notice);
     this.#reported = new Set(notices.keys());
@@ -35,7 +35,23 @@ export function problemNotices(problems: readonly Problem[]): readonly EventSpec
   });
 }
 
+/** Made once: of ten thousand problems one changes. */
+const notices = new WeakMap<Problem, EventSpec>();
+const names = new WeakMap<EventSpec, string>();
+
+function nameOf(notice: EventSpec): string {
+  const name = names.get(notice) ?? eventName(notice);
+  names.set(notice, name);
+  return name;
+}
+
 function problemNotice(problem: Problem, about: ObjectReference): EventSpec {
+  const notice = notices.get(problem) ?? makeNotice(problem, about);
+  notices.set(problem, notice);
+  return notice;
+}
+
+function makeNotice(problem: Problem, about: ObjectReference): EventSpec {
   const reason = problem.severity === 'error' ? 'InvalidPolicy' : 'DoubtfulPolicy';
   return { about, type: 'Warning', reason, note: problemNote(problem) };
 }

@@ -31,7 +31,6 @@ export class ClusterFeed {
   readonly #nodes = new UnreadNodes();
   readonly #budget = new NamespaceBudget();
   readonly #problems = new Map<string, readonly Problem[]>();
-  #reportedProblems = '[]';
 
   constructor(listener: ClusterListener, node?: string) {
     this.#listener = listener;
@@ -52,17 +51,32 @@ export class ClusterFeed {
 
   /** All that is wrong with the objects of one source. */
   reportProblems(source: string, problems: readonly Problem[]): void {
-    if (this.#problems.get(source) === problems) return;
-    if (problems.length === 0 && !this.#problems.has(source)) return;
+    const before = this.#problems.get(source) ?? [];
     this.#problems.set(source, problems);
-    const all = [...this.#problems.values()].flat();
-    const text = JSON.stringify(all);
-    if (text !== this.#reportedProblems) this.#listener.onProblems(all);
-    this.#reportedProblems = text;
+    if (!areSame(before, problems)) this.#listener.onProblems(bounded([...this.#problems.values()].flat()));
   }
 
   reportSource(status: SourceStatus): void {
     if (status.source === NODES.kind && status.state === 'synced') this.#toListener(this.#nodes.setKnown());
     this.#listener.onSource(status);
   }
+}
+
+/** Nobody reads more; and each of them would be looked at whenever one changes. */
+const MOST_PROBLEMS = 2_000;
+
+function bounded(problems: readonly Problem[]): readonly Problem[] {
+  if (problems.length <= MOST_PROBLEMS) return problems;
+  const message = `there are ${problems.length - MOST_PROBLEMS} further problems`;
+  const effect = 'they have the same effect as those that are named';
+  return [...problems.slice(0, MOST_PROBLEMS), { severity: 'error', message, effect }];
+}
+
+/** Nearly all are the same objects as before. */
+function areSame(a: readonly Problem[], b: readonly Problem[]): boolean {
+  if (a === b) return true;
+  return (
+    a.length === b.length &&
+    a.every((problem, at) => problem === b[at] || JSON.stringify(problem) === JSON.stringify(b[at]))
+  );
 }

@@ -82,6 +82,19 @@ test('PolicyHold holds the isolation of a deleted policy, and not what it allowe
   }
 });
 
+test('PolicyHold looks at no deletion that nothing has changed for', () => {
+  const it = hold(pod('a'));
+  it.setActive('shop', false);
+  const deletions = Array.from(
+    { length: 10_000 },
+    (_, i): ClusterEvent => ({ type: 'policy', key: `NetworkPolicy shop/p${i}` }),
+  );
+  for (const deletion of deletions) expect(it.pass([deletion])).toEqual([]);
+  it.setActive('other', false);
+  expect(it.pass([{ type: 'pod', key: 'other/b', value: { node: 'n1' } as Pod }])).toHaveLength(1);
+  expect(it.pass([noPod('a')])).toEqual([noPod('a'), ...deletions]);
+});
+
 test('PolicyHold forgets a deletion when the policy comes back', () => {
   const it = hold(pod('a'));
   it.setActive('shop', false);

@@ -14,8 +14,10 @@ export class PolicyHold {
   readonly #active = new Set<string>();
   /** What is left of each namespaced policy when it is deleted. */
   readonly #isolations = new Map<string, ClusterEvent>();
-  /** Deletions that wait, by policy. */
-  readonly #held = new Map<string, ClusterEvent>();
+  /** Deletions that wait, by namespace and policy. */
+  readonly #held = new Map<string, Map<string, ClusterEvent>>();
+  /** Namespaces of which something has changed since their deletions were last looked at. */
+  readonly #touched = new Set<string>();
   readonly #isOurs: (node: string) => boolean;
   #knowsNamespaces = false;
 
@@ -28,30 +30,45 @@ export class PolicyHold {
   setActive(namespace: string, isActive: boolean): void {
     if (isActive) this.#active.add(namespace);
     else this.#active.delete(namespace);
+    this.#touched.add(namespace);
   }
 
   setKnowsNamespaces(knows: boolean): void {
     this.#knowsNamespaces = knows;
+    for (const namespace of this.#held.keys()) this.#touched.add(namespace);
   }
 
   /** What may be published of these events now, and of those that waited. */
   pass(events: readonly ClusterEvent[]): readonly ClusterEvent[] {
     const passed = events.filter(event => this.#note(event));
-    const deleted = [...this.#held.keys()];
+    const deleted = events.filter(event => event.type === 'policy' && event.value === undefined);
     const released = this.#release();
-    const isolating = deleted.flatMap(key => (this.#held.has(key) ? this.#isolate(key) : []));
+    const isolating = deleted.flatMap(event => (this.#isHeld(event) ? this.#isolate(event.key) : []));
     return [...passed, ...isolating, ...released];
   }
 
   /** Whether the event may pass; a deletion never does, it is held and perhaps released at once. */
   #note(event: ClusterEvent): boolean {
     if (event.type === 'pod') this.#notePod(event);
-    if (event.type === 'namespace' && event.value === undefined) this.#active.delete(event.key);
-    if (event.type !== 'policy' || namespaceOf(event) === undefined) return true;
-    this.#held.delete(event.key);
-    if (event.value === undefined) this.#held.set(event.key, event);
-    else this.#isolations.set(event.key, isolationOf(event, event.value));
+    if (event.type === 'namespace' && event.value === undefined) this.setActive(event.key, false);
+    const namespace = namespaceOf(event);
+    if (event.type !== 'policy' || namespace === undefined) return true;
+    if (event.value === undefined) this.#hold(namespace, event);
+    else {
+      this.#held.get(namespace)?.delete(event.key);
+      this.#isolations.set(event.key, isolationOf(event, event.value));
+    }
     return event.value !== undefined;
+  }
+
+  #hold(namespace: string, event: ClusterEvent): void {
+    const held = this.#held.get(namespace) ?? new Map<string, ClusterEvent>();
+    this.#held.set(namespace, held.set(event.key, event));
+    this.#touched.add(namespace);
+  }
+
+  #isHeld(event: ClusterEvent): boolean {
+    return this.#held.get(namespaceOf(event) ?? '')?.get(event.key) === event;
   }
 
   /** Said once of each deletion that waits. */
@@ -68,15 +85,18 @@ export class PolicyHold {
     else pods.delete(key);
     if (pods.size > 0) this.#pods.set(namespace, pods);
     else this.#pods.delete(namespace);
+    this.#touched.add(namespace);
   }
 
   #release(): readonly ClusterEvent[] {
-    const released = [...this.#held.values()].filter(event => !this.#mustWait(namespaceOf(event)!));
-    for (const { key } of released) {
-      this.#held.delete(key);
-      this.#isolations.delete(key);
-    }
-    return released;
+    const namespaces = [...this.#touched].filter(name => this.#held.has(name) && !this.#mustWait(name));
+    this.#touched.clear();
+    return namespaces.flatMap(namespace => {
+      const released = [...this.#held.get(namespace)!.values()];
+      this.#held.delete(namespace);
+      for (const { key } of released) this.#isolations.delete(key);
+      return released;
+    });
   }
 
   #mustWait(namespace: string): boolean {

@@ -79,8 +79,11 @@ export class Objects {
   }
 
   #setProblems(name: string, problems?: readonly Problem[]): void {
+    if (problems === undefined && !this.#problems.delete(name)) return;
+    // What stays is the same object, so that nobody looks at all of them for one that is new.
+    if (problems !== undefined && JSON.stringify(this.#problems.get(name)) === JSON.stringify(problems))
+      return;
     if (problems !== undefined) this.#problems.set(name, problems);
-    else if (!this.#problems.delete(name)) return;
     this.#allProblems = undefined;
   }
 

@@ -327,6 +327,7 @@ describe('watchCluster() and a CustomResourceDefinition', () => {
     expect(cluster.isReady).toBe(false);
     server.fault = () => undefined;
     await until('ready', () => cluster.isReady);
+    await until('the definition', () => cluster.told(definition).length === 2);
     expect(cluster.told(definition)).toEqual(['lost', 'synced']);
     expect(cluster.told('ClusterNetworkPolicy')).toEqual(['synced v1beta1']);
     await same(cluster);
