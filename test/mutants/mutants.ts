@@ -14,6 +14,8 @@ const SCENARIOS = 'test/unit/scenarios.test.ts';
 const TRACED = 'test/unit/scenario-trace.test.ts';
 const EQUIVALENCE = 'test/property/equivalence.test.ts';
 const NETWORKS = 'src/compiler/networks.test.ts';
+const SIZES = 'test/property/sizes.test.ts';
+const COMPILER_SIZES = 'src/compiler/sizes.test.ts';
 const INCREMENTAL = 'test/property/incremental.test.ts';
 const NETWORK_POLICY = 'src/kube/decode/networkpolicy.test.ts';
 const CLUSTER_POLICY = 'src/kube/decode/clusterpolicy.test.ts';
@@ -321,6 +323,62 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'CT_STATE.established | CT_STATE.related',
     replace: 'CT_STATE.related',
     test: 'src/compiler/base.test.ts',
+  },
+  {
+    name: 'compile: as many compares of networks stand in a rule as there are exceptions',
+    file: 'src/compiler/networkmatches.ts',
+    find: 'const MOST_COMPARES = 25;',
+    replace: 'const MOST_COMPARES = 60;',
+    test: COMPILER_SIZES,
+  },
+  {
+    name: 'compile: of ranges that overlap only the first counts',
+    file: 'src/compiler/portmaps.ts',
+    find: 'covers.flatMap(({ peerLists }) => peerLists)',
+    replace: 'covers[0]!.peerLists',
+    test: SIZES,
+  },
+  {
+    name: 'compile: a range ends before its last port',
+    file: 'src/model/segments.ts',
+    find: 'pushTo(closes, ports.last + 1, index);',
+    replace: 'pushTo(closes, ports.last, index);',
+    test: SIZES,
+  },
+  {
+    name: 'compile: who is not meant is who is meant',
+    file: 'src/compiler/peers.ts',
+    find: 'addressIn(family, field, others, true)',
+    replace: 'addressIn(family, field, others)',
+    test: SIZES,
+  },
+  {
+    name: 'compile: named ports of networks match no pod inside them',
+    file: 'src/compiler/namedportpeers.ts',
+    find: '!isSelected && !isInNetworks(address, peer)',
+    replace: '!isSelected',
+    test: SIZES,
+  },
+  {
+    name: 'compile: a rule of many ports and many peers is forgotten',
+    file: 'src/compiler/rulesofrun.ts',
+    find: '...large.map(rule => [rule])',
+    replace: '...large.slice(1).map(rule => [rule])',
+    test: SIZES,
+  },
+  {
+    name: 'plan: an interval map goes ahead of the chains that it leads to',
+    file: 'src/nft/plan/stages.ts',
+    find: "(op.op === 'addChain' && targets",
+    replace: "(op.op === 'addTable' && targets",
+    test: 'src/nft/plan/stages.test.ts',
+  },
+  {
+    name: 'budget: a policy that gets room again stays without its rules',
+    file: 'src/model/namespacebudget.ts',
+    find: '...changed.filter(id => !touched.has(id)).map(id => this.#asItCounts(this.#given(id))),',
+    replace: '',
+    test: 'src/model/namespacebudget.test.ts',
   },
   {
     name: 'compile: neighbour discovery is dropped',
