@@ -21,6 +21,8 @@ const NETWORK_POLICY = 'src/kube/decode/networkpolicy.test.ts';
 const CLUSTER_POLICY = 'src/kube/decode/clusterpolicy.test.ts';
 const PLAN = 'src/nft/plan/plan.test.ts';
 const CODEC = 'src/netlink/nftables/codec.test.ts';
+const CONVERSATION = 'src/netlink/wire/conversation.test.ts';
+const CONTRACT = 'test/kernel/contract.test.ts';
 const CNI = 'src/network/cni/cni.test.ts';
 const ORACLE = 'test/kernel/codec-oracle.test.ts';
 
@@ -539,6 +541,48 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (rule.comment !== undefined) writeComment',
     replace: 'if (rule.comment?.length === 0) writeComment',
     test: CODEC,
+  },
+  {
+    name: 'a dump of which answers were lost is taken for a whole one',
+    file: 'src/netlink/wire/dumpreader.ts',
+    find: "this.#fault ??= new Interrupted('answers were lost');",
+    replace: '',
+    test: CONVERSATION,
+  },
+  {
+    name: 'a dump that somebody changed meanwhile is taken for one of a moment',
+    file: 'src/netlink/wire/dumpreader.ts',
+    find: '(message.flags & NLM_F.DUMP_INTR) !== 0',
+    replace: 'false',
+    test: CONVERSATION,
+  },
+  {
+    name: 'the end of an interval is counted as an element: an error names another network',
+    file: 'src/netlink/nftables/refusedelement.ts',
+    find: '&& !endsInterval(bytes, from, to)',
+    replace: '',
+    test: CONTRACT,
+  },
+  {
+    name: 'a look-up is taken for smaller than the kernel keeps it: a rule is made that is refused',
+    file: 'src/nft/limits.ts',
+    find: 'const LOOKUP = 56;',
+    replace: 'const LOOKUP = 48;',
+    test: CONTRACT,
+  },
+  {
+    name: 'a table that somebody put to sleep is not woken',
+    file: 'src/netlink/nftables/ownership.ts',
+    find: 'table.flags & ~TABLE_F.DORMANT',
+    replace: 'table.flags',
+    test: 'test/kernel/adoption.test.ts',
+  },
+  {
+    name: 'tables are taken over whatever others wrote meanwhile',
+    file: 'src/netlink/nftables/attempt.ts',
+    find: '...plainAttempt([], expected, circumstances)',
+    replace: '...plainAttempt([], undefined, circumstances)',
+    test: 'test/kernel/adoption.test.ts',
   },
   {
     name: 'codec: jump is goto',
