@@ -66,7 +66,7 @@ test('one Event for a problem, also when another agent finds it again', async ()
   await another.inForce();
   await setTimeout(3000);
   expect(await events()).toEqual([told(1)]);
-  expect(another.output).not.toContain('cannot be told by Events');
+  expect(another.output).not.toContain('cannot be reported by Events');
 });
 
 test('another for the next generation, and none for one that is mended', async () => {
