@@ -1,0 +1,41 @@
+/** What attached pods need beside policy denies no open connection: none is looked at when it changes. */
+import { expect, test } from 'vitest';
+import { nodeEvent, podEvent, policyEvent } from '../../../test/support/shop.ts';
+import { Incremental } from '../../compiler/live/incremental.ts';
+import type { Address } from '../../model/address.ts';
+import type { ClusterEvent, Node } from '../../model/cluster.ts';
+import { hostPortEvents } from '../../model/hostportevents.ts';
+import { plan } from '../../nft/plan/plan.ts';
+import { affectedAddresses } from './tightening.ts';
+
+const WEB = {
+  protocol: 'TCP',
+  hostPort: 80,
+  pod: '10.1.0.1' as Address,
+  podPort: 8080,
+  owner: 'shop/db',
+} as const;
+
+const other = (...podCidrs: string[]): ClusterEvent => ({
+  type: 'node',
+  key: 'n2',
+  value: { name: 'n2', labels: {}, addresses: [], podCidrs } satisfies Node,
+});
+
+test.each<[string, ClusterEvent[], ClusterEvent[]]>([
+  ['a host port that comes', [], hostPortEvents([], [WEB])],
+  ['a host port that goes', hostPortEvents([], [WEB]), hostPortEvents([WEB], [])],
+  ['a node that comes', [], [other('10.2.0.0/24')]],
+  ['a node that goes', [other('10.2.0.0/24')], [{ type: 'node', key: 'n2' }]],
+])('nobody is affected by %s', (_, earlier, later) => {
+  const engine = new Incremental('n1', 'allow', 'ours');
+  const isolated = policyEvent('db', { podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
+  const cast = [nodeEvent('n1', ['172.18.0.1']), podEvent('shop/db', 'n1', ['10.1.0.1']), isolated];
+  for (const event of [...cast, ...earlier]) engine.note(event);
+  const before = engine.flush();
+  for (const event of later) engine.note(event);
+  const after = engine.flush();
+  const ops = plan(before, after);
+  expect(ops.length).toBeGreaterThan(0);
+  expect(affectedAddresses(before, after, ops)).toBe('nobody');
+});
