@@ -3,7 +3,9 @@ import { podLinksIn } from '../compiler/attachedpods.ts';
 import { compile } from '../compiler/compile.ts';
 import { hostPortsIn } from '../compiler/hostports.ts';
 import { withoutGuard } from '../compiler/midstreamguard.ts';
+import { nodeLinksIn } from '../compiler/podlinks.ts';
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
+import { withNodeLinks } from '../model/cluster.ts';
 import { hostPortKey } from '../model/hostport.ts';
 import { plan } from '../nft/plan/plan.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -48,13 +50,13 @@ async function look(options: InspectOptions): Promise<Look> {
 }
 
 /**
- * Manifests do not say what becomes of unknown pods, nor who links pods with their node and by which ports of it: that
- * is the agent's to say, and what is programmed is right.
+ * Manifests do not say what becomes of unknown pods, nor who links pods with their node, by which interfaces and which
+ * ports of it: that is the agent's to say, and what is programmed is right.
  */
 function desiredBy({ cluster, node, guarded, unknownPods }: Expected, programmed: Ruleset): Ruleset {
   const mappings = hostPortsIn(programmed).map(mapping => [hostPortKey(mapping), mapping] as const);
   const desired = compile(
-    { ...cluster, hostPorts: new Map(mappings) },
+    { ...withNodeLinks(cluster, node, nodeLinksIn(programmed)), hostPorts: new Map(mappings) },
     node,
     unknownPods ?? unknownPodsIn(programmed),
     podLinksIn(programmed),

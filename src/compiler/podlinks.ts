@@ -27,7 +27,15 @@ import {
   verdict,
 } from '../nft/match.ts';
 import { interfaceIs, interfaceKindIs, noRouteBack } from '../nft/matchinterface.ts';
-import { type Chain, type Elements, type Expr, MEMBER, type NftSet, type Rule } from '../nft/ruleset.ts';
+import {
+  type Chain,
+  type Elements,
+  type Expr,
+  MEMBER,
+  type NftSet,
+  type Rule,
+  type Ruleset,
+} from '../nft/ruleset.ts';
 
 /** What of this node these rules depend on. */
 export interface NodeNetwork {
@@ -60,6 +68,30 @@ export function sourceRules(family: Family, network: NodeNetwork, hook: 'forward
 function podLinks({ uplinks, podBridges }: NodeLinks): Expr[][] {
   const veth = [...uplinks.flatMap(index => interfaceIs('iif', index, true)), ...interfaceKindIs('veth')];
   return [veth, ...podBridges.map(index => interfaceIs('iif', index))];
+}
+
+/** The links that rules which are programmed tell apart: what manifests cannot say, and only the node's agent knows. */
+export function nodeLinksIn({ tables }: Ruleset): NodeLinks {
+  const rules = [...tables.values()].flatMap(({ chains }) => chains.get('forward')?.rules ?? []);
+  const indices = (op: 'eq' | 'neq') => [
+    ...new Set(rules.filter(leadsFromPods).flatMap(rule => indicesOf(rule, op))),
+  ];
+  return { uplinks: indices('neq'), podBridges: indices('eq') };
+}
+
+function leadsFromPods({ exprs }: Rule): boolean {
+  const last = exprs.at(-1);
+  return last?.kind === 'verdict' && last.verdict.kind === 'goto' && last.verdict.chain === FROM_PODS.forward;
+}
+
+/** The interfaces that a rule asks for by their index. */
+function indicesOf({ exprs }: Rule, op: 'eq' | 'neq'): number[] {
+  return exprs.flatMap((expr, at) => {
+    const compared = exprs[at + 1];
+    const isIndex =
+      expr.kind === 'meta' && expr.key === 'iif' && compared?.kind === 'cmp' && compared.op === op;
+    return isIndex ? [Buffer.from(compared.data, 'hex').readUInt32LE()] : [];
+  });
 }
 
 /** `judged` are the rules that policy makes of the hook. */

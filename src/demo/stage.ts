@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compile } from '../compiler/compile.ts';
+import { nodeLinksIn } from '../compiler/podlinks.ts';
 import { loadManifests } from '../files/load.ts';
 import { undoAtExit } from '../lab/cleanup.ts';
 import { forgetConnections } from '../lab/conntrack.ts';
@@ -11,7 +12,7 @@ import { inNamespace } from '../lab/netns.ts';
 import { installServices } from '../lab/services.ts';
 import { type Topology, topologyOf } from '../lab/topology.ts';
 import type { Address } from '../model/address.ts';
-import type { ClusterState } from '../model/cluster.ts';
+import { type ClusterState, withNodeLinks } from '../model/cluster.ts';
 import type { Problem } from '../model/problem.ts';
 import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../nft/kernel.ts';
@@ -167,7 +168,8 @@ async function openKernels({ nodeNamespace }: Lab, { nodes }: Topology): Promise
 
 async function isInForce(kernel: Kernel, cluster: ClusterState, node: string): Promise<boolean> {
   const { ruleset } = await kernel.dump();
-  return plan(ruleset, compile(cluster, node)).length === 0;
+  const linked = withNodeLinks(cluster, node, nodeLinksIn(ruleset));
+  return plan(ruleset, compile(linked, node)).length === 0;
 }
 
 function isAlive(pid: number): boolean {

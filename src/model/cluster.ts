@@ -133,3 +133,10 @@ export function addressesOfNode({ addresses, interfaceAddresses = [] }: Node): r
 export function knowsNode({ nodes, pods }: Cluster, name: string): boolean {
   return nodes.has(name) || [...pods.values()].some(({ node }) => node === name);
 }
+
+/** The same cluster; where nobody has said by which interfaces the node's pods are linked, these are. */
+export function withNodeLinks(cluster: Cluster, name: string, links: NodeLinks): Cluster {
+  const node = cluster.nodes.get(name);
+  if (node === undefined || node.links !== undefined) return cluster;
+  return { ...cluster, nodes: new Map(cluster.nodes).set(name, { ...node, links }) };
+}
