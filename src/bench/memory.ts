@@ -13,6 +13,7 @@ import { setTimeout } from 'node:timers/promises';
 import { Netns } from '../lab/unnamed.ts';
 import { builtFolder } from './build.ts';
 import { NODE, type Size } from './cluster.ts';
+import { benchHugePods } from './hugepods.ts';
 import { absolute, type BenchRow } from './row.ts';
 
 /** It reads the kernel back every 30 s, and makes the most garbage then. */
@@ -28,7 +29,7 @@ export async function benchMemory(): Promise<BenchRow[]> {
     rows.push(absolute(`memory of the agent at rest, ${size}`, 'MB', rest, 150));
     rows.push(absolute(`memory of the agent at its peak, ${size}`, 'MB', peak, 250));
   }
-  return rows;
+  return [...rows, ...(await benchHugePods())];
 }
 
 async function weigh(dist: string, size: Size): Promise<{ readonly rest: number; readonly peak: number }> {
