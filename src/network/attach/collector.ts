@@ -6,6 +6,7 @@ import type { HostPorts } from '../hostports/hostports.ts';
 import type { Admitted } from './admission.ts';
 import { type Attachment, deviceName, type Endpoint, type Owner } from './attachment.ts';
 import { type Garbage, garbageOf, type Suspects, unnamed } from './garbage.ts';
+import type { NetworkLog } from './networklog.ts';
 import type { NodeLinks } from './nodelinks.ts';
 
 export interface CollectorOptions {
@@ -21,10 +22,7 @@ export interface CollectorOptions {
   readonly detach: (device: DeviceName) => Promise<unknown>;
   readonly repair: (attachment: Attachment, owner: Owner, addresses: readonly Address[]) => Promise<void>;
   readonly now: () => number;
-  readonly log: {
-    info(fields: object, message: string): void;
-    warn(fields: object, message: string): void;
-  };
+  readonly log: NetworkLog;
 }
 
 export class Collector {

@@ -21,16 +21,12 @@ import { type Attachment, deviceName, type Endpoint, type Owner, podLabel } from
 import { CachedPlan } from './cachedplan.ts';
 import { Collector } from './collector.ts';
 import type { NamespaceHelper } from './helper.ts';
+import type { NetworkLog } from './networklog.ts';
 import { NetworkUnavailableWatch } from './networkunavailable.ts';
 import type { NodeLinks } from './nodelinks.ts';
 
 export interface PodRequest extends AttachRequest, PodIdentity {
   readonly hostPorts: readonly HostPort[];
-}
-
-export interface NetworkLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
 }
 
 export interface PodNetworkOptions {
@@ -46,7 +42,7 @@ export interface PodNetworkOptions {
   readonly claimed?: () => readonly Address[];
   /** Why no rules are in force yet, without which no pod is attached; undefined where they are. */
   readonly unprogrammed?: () => NetworkError | undefined;
-  /** Told when it changes what keeps the node from taking further pods; undefined: nothing does. */
+  /** Called when it changes what keeps the node from taking further pods; undefined: nothing does. */
   readonly onNetworkUnavailable?: (unavailable: NetworkError | undefined) => void;
   readonly log: NetworkLog;
   readonly now?: () => number;
@@ -58,7 +54,7 @@ const SOON_MS = 500;
 export class PodNetwork {
   /** Makes and opens network namespaces. */
   readonly helper: NamespaceHelper;
-  /** Settles when pods can be attached: the node has networks to give, and what they need stands. */
+  /** Settles when pods can be attached: the node has networks to give, and what they need is there. */
   readonly ready: Promise<void>;
   readonly #becomeReady: () => void;
   readonly #options: PodNetworkOptions;
