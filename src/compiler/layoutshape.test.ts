@@ -1,0 +1,78 @@
+/**
+ * What a layout is. Where this test fails, the layout has changed: count LAYOUT up if a release had the one before, record
+ * that one (test/layouts/README.md), and write the new shape down here.
+ */
+import { expect, test } from 'vitest';
+import { layoutEvents } from '../../test/support/layouts.ts';
+import { ClusterState } from '../model/cluster.ts';
+import type { BaseHook, NftSet, Table } from '../nft/ruleset.ts';
+import { compile } from './compile.ts';
+import { LAYOUT } from './layout.ts';
+
+test(`layout ${LAYOUT} is these hooks, chains and sets`, () => {
+  const state = new ClusterState();
+  for (const event of layoutEvents()) state.apply(event);
+  const { tables } = compile(state, 'n1', 'deny', 'ours');
+  const shape = new Set([...tables.values()].flatMap(shapeOf));
+  expect([...shape].sort()).toEqual(SHAPE);
+});
+
+function shapeOf({ chains, sets }: Table): string[] {
+  const lines = [
+    ...Array.from(chains.values(), ({ name, hook }) => `chain ${kindOf(name)}${hookText(hook)}`),
+    ...Array.from(sets.values(), set => `set ${kindOf(set.name)}: ${typeText(set)}`),
+  ];
+  return lines;
+}
+
+/** Without the hash, and what is behind it for people. */
+function kindOf(name: string): string {
+  return name.replace(/-[0-9A-HJKMNP-TV-Z]{8,}.*?(-ports|-baseline|-networkpolicy|-default)?$/, '-#$1');
+}
+
+function hookText(hook: BaseHook | undefined): string {
+  if (hook === undefined) return '';
+  return `: ${hook.type ?? 'filter'} hook ${hook.hook} priority ${hook.priority} policy ${hook.policy}`;
+}
+
+function typeText({ key, verdicts, interval, data }: NftSet): string {
+  const kind = verdicts ? ' : verdict' : data === undefined ? '' : ` : ${data.join(' . ')}`;
+  return `${key.join(' . ')}${kind}${interval ? ' interval' : ''}`.replaceAll(/ipv[46]_addr/g, 'address');
+}
+
+const SHAPE: readonly string[] = [
+  'chain eg-#',
+  'chain forward: filter hook forward priority 0 policy accept',
+  'chain from-#',
+  'chain from-pods',
+  'chain from-pods-to-node',
+  'chain host-ports: nat hook prerouting priority -99 policy accept',
+  'chain in-#',
+  'chain in-#-baseline',
+  'chain in-#-networkpolicy',
+  'chain ingress',
+  'chain input: filter hook input priority 0 policy accept',
+  'chain layout-2',
+  'chain leaving: nat hook postrouting priority 100 policy accept',
+  'chain mid-stream',
+  'chain neighbours',
+  'chain output: filter hook output priority 0 policy accept',
+  'chain own-host-ports: nat hook output priority -99 policy accept',
+  'chain source: filter hook prerouting priority -300 policy accept',
+  'chain to-#',
+  'set eg-#-ports: inet_proto . inet_service : verdict',
+  'set egress-guard: address',
+  'set egress-pods: address : verdict',
+  'set hairpins: address . address',
+  'set host-ports: inet_proto . inet_service : address . inet_service',
+  'set in-#-ports: inet_proto . inet_service : verdict',
+  'set ingress-guard: address',
+  'set ingress-pods: address : verdict',
+  'set named-#: address . inet_proto . inet_service',
+  'set nets-#: address interval',
+  'set node-addresses: address',
+  'set peers-#: address',
+  'set pod-networks-#: address interval',
+  'set tunnel-ports: inet_service',
+  'set tunnel-protocols: inet_proto',
+];
