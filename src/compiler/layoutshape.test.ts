@@ -74,5 +74,4 @@ const SHAPE: readonly string[] = [
   'set peers-#: address',
   'set pod-networks-#: address interval',
   'set tunnel-ports: inet_service',
-  'set tunnel-protocols: inet_proto',
 ];
