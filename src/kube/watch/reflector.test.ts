@@ -180,3 +180,22 @@ test('Reflector slows down before a server that ends every watch at once', async
   expect(told.waitsMs.length).toBeGreaterThanOrEqual(3);
   expect(told.waitsMs.slice(0, 3)).toEqual([100, 200, 400]);
 });
+
+test('Reflector waits longer and longer for a server that lists, and then knows the revision no more', async () => {
+  const expired = { type: 'ERROR', object: { code: 410, reason: 'Expired' } };
+  const storm = { lines: [added('a', 5), endOfList(9), expired] };
+  const told = await play(storm, storm, storm, storm, storm);
+  expect(told.waitsMs).toEqual([100, 200, 400, 800, 1600]);
+  const apart = { ...storm, lines: [added('a', 5), endOfList(9)], lastsMs: 5_000 };
+  const calm = await play(apart, new ApiError(410, 'gone'), apart, new ApiError(410, 'gone'));
+  expect(calm.waitsMs).toEqual([100, 100]);
+});
+
+test('Reflector waits longer and longer for a server that cuts what it has just begun, and not for one that lasted', async () => {
+  const cut = { lines: [added('b', 10), { type: 'ERROR', object: { code: 500 } }] };
+  const told = await play(LISTED, cut, LISTED, cut, LISTED, cut);
+  expect(told.waitsMs).toEqual([100, 100, 100]);
+  const hasty = { ...LISTED, lastsMs: 0 };
+  const storm = await play(hasty, hasty, hasty);
+  expect(storm.waitsMs).toEqual([100, 200, 400]);
+});

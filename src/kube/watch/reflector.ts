@@ -54,7 +54,10 @@ export class Reflector {
   #rolledBack = false;
   /** The server may have been restored from a backup since it was last heard. */
   #isSuspect = false;
+  /** In a row; a watch that did not last is another one, whatever it said. */
   #failures = 0;
+  /** Since when what changes arrives. */
+  #watchingSinceMs: number | undefined;
 
   constructor(api: Api, resource: Resource, store: Store, timing: Timing) {
     this.#api = api;
@@ -79,6 +82,9 @@ export class Reflector {
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     this.#isSuspect = true;
+    if (this.#timing.now() - (this.#watchingSinceMs ?? Number.POSITIVE_INFINITY) >= SHORT_WATCH_MS)
+      this.#failures = 0;
+    this.#watchingSinceMs = undefined;
     if (isExpired(error)) this.#revision = undefined;
     this.#store.setHealth(false, this.#failures > 0 ? error : undefined);
     const askedMs = error instanceof ApiError ? error.retryAfterMs : 0;
@@ -157,7 +163,7 @@ export class Reflector {
   #progress(revision: string | undefined): void {
     if (revision === undefined) return;
     this.#revision = revision;
-    this.#failures = 0;
+    this.#watchingSinceMs ??= this.#timing.now();
     this.#rolledBack = false;
     this.#isSuspect = false;
   }
