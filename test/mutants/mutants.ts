@@ -615,6 +615,35 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/agent/connections/staleconntrack.test.ts',
   },
   {
+    name: 'open connections: a set that is made anew takes no connection along',
+    file: 'src/agent/connections/tightening.ts',
+    find: "if ('set' in op) touched.sets.add(",
+    replace:
+      "if ('set' in op && typeof op.set !== 'string' && op.op !== 'addSet' && op.op !== 'addElements') touched.sets.add(",
+    test: 'src/agent/connections/crowds.test.ts',
+  },
+  {
+    name: 'open connections: a first packet that was on its way is not looked for',
+    file: 'src/agent/connections/liveconnections.ts',
+    find: 'this.#lookLater(affected, this.#options.againMs);',
+    replace: '',
+    test: 'src/agent/connections/liveconnections.test.ts',
+  },
+  {
+    name: 'open connections: who answers is not asked whether it may be reached',
+    file: 'src/agent/connections/connectionchecker.ts',
+    find: 'if (ingress !== undefined) yield ingress;',
+    replace: '',
+    test: 'src/agent/connections/connectionchecker.test.ts',
+  },
+  {
+    name: 'owners: the younger pod of another node takes the address of a local one',
+    file: 'src/model/addressowners.ts',
+    find: 'if (node !== undefined && pod.node === node) return 2;',
+    replace: '',
+    test: 'src/model/addressowners.test.ts',
+  },
+  {
     name: 'start gate: whoever had the address before may go on',
     file: 'src/network/sandboxes/startgate.ts',
     find: 'staleConntrack.flushed(sandbox.addresses)',
