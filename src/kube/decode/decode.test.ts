@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Node } from '../../model/cluster.ts';
 import { problemText } from '../../model/problem.ts';
 import { decodeObject } from './decode.ts';
 
@@ -189,6 +190,20 @@ test('decodeObject() of a Node takes every address that is an IP, and the networ
     addresses: ['192.0.2.1', '2001:db8::1', '203.0.113.1'],
     podCidrs: ['10.244.1.0/24', 'fd00:10::/64'],
   });
+});
+
+test('decodeObject() of a Node takes 64 addresses, and says that there were more', () => {
+  const addresses = Array.from({ length: 100 }, (_, i) => ({ type: 'InternalIP', address: `10.0.0.${i}` }));
+  const { event, problems } = decodeObject({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'n1' },
+    status: { addresses },
+  });
+  expect((event!.value as Node).addresses).toHaveLength(64);
+  expect(problems.map(problemText)).toEqual([
+    'Node n1: status.addresses has 100 entries, and 64 are the most; the node has the first 64',
+  ]);
 });
 
 describe('decodeObject()', () => {

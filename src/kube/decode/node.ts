@@ -18,11 +18,18 @@ export function decodeNode(object: Field): ClusterEvent | undefined {
   };
 }
 
+/** A node says of itself what they are, and every agent keeps them. */
+const MOST_ADDRESSES = 64;
+
 /** 4.22: every entry that is an IP, whatever its type; a Hostname or DNS name is none. */
 function readAddresses(list: Field): readonly Address[] {
-  const addresses = list
-    .withEffect('the node has no address')
-    .items()
+  const items = list.withEffect('the node has no address').items();
+  if (items.length > MOST_ADDRESSES)
+    list
+      .withEffect(`the node has the first ${MOST_ADDRESSES}`)
+      .error(`has ${items.length} entries, and ${MOST_ADDRESSES} are the most`);
+  const addresses = items
+    .slice(0, MOST_ADDRESSES)
     .map(item => parseAddress(String(item.get('address').value)));
   return [...new Set(addresses.filter(address => address !== undefined))];
 }
