@@ -113,7 +113,7 @@ test('--keep leaves agents that follow edits, --again tries the board, --remove 
   execFileSync('sed', ['-i', 's/port: 5433/port: [/', policies]);
   const broken = await demo('--again');
   expect(broken.output).toMatch(/policies\.yaml:\d+: .*; file ignored/);
-  expect(broken.output).toContain('the agents keep what the file said before');
+  expect(broken.output).toContain('the agents keep the previous version of the file');
   expect(broken.code).toBe(1);
   expect((await demo('--remove')).output).toContain('removed the demo');
   expect(namespaces()).toEqual([]);

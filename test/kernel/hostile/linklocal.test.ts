@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Family } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
-import { Ground, NETWORKS } from './ground.ts';
+import { ADDRESSES, Ground, NETWORKS } from './ground.ts';
 
 const CLUSTERS: readonly (readonly [string, readonly Family[]])[] = [
   ['dual-stack', ['ip', 'ip6']],
@@ -43,5 +43,13 @@ describe.each(
       expect(
         await arrives(ground, { from: 'attacker', to: 'victim', packets, mac: ground.mac('victim') }),
       ).toBe(false);
+    });
+
+  if (network === 'bridge' && families.includes('ip6'))
+    test('a pod does not reach the link-local address of another by its own global one', async () => {
+      const ends = { from: ADDRESSES.loose.ip6, to: ground.linkLocal('victim') };
+      const packets = [packet({ ...ends, protocol: 'UDP', port: 80 })];
+      const attack = { from: 'loose', to: 'victim', packets, mac: ground.mac('victim') } as const;
+      expect(await arrives(ground, attack)).toBe(false);
     });
 });
