@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { historyArbitrary } from '../../test/support/event-arbitrary.ts';
+import { historyArbitrary } from '../../test/support/arbitrary/events.ts';
 import { ClusterState } from '../model/cluster.ts';
 import { replay } from './replay.ts';
 

@@ -3,7 +3,7 @@
  * that one (test/layouts/README.md), and write the new shape down here.
  */
 import { expect, test } from 'vitest';
-import { layoutEvents } from '../../test/support/layouts.ts';
+import { layoutEvents } from '../../test/support/agent/layouts.ts';
 import { ClusterState } from '../model/cluster.ts';
 import type { BaseHook, NftSet, Table } from '../nft/ruleset.ts';
 import { compile } from './compile.ts';

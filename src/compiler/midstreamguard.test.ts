@@ -1,6 +1,6 @@
 /** Which packets the guard drops, walked through the rules of a node. */
 import { describe, expect, test } from 'vitest';
-import { nodeEvent, podEvent, policyEvent } from '../../test/support/shop.ts';
+import { nodeEvent, podEvent, policyEvent } from '../../test/support/scenarios/shop.ts';
 import { type Address, familyOf, parseAddress } from '../model/address.ts';
 import { type ClusterEvent, ClusterState } from '../model/cluster.ts';
 import { plan } from '../nft/plan/plan.ts';

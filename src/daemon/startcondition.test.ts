@@ -1,8 +1,8 @@
 /** When the agent may start, against an API server that refuses some of what is asked of it. */
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { apiNamespace, apiNetworkPolicy, apiNode, apiPod } from '../../test/support/apiobjects.ts';
-import { FakeApiServer } from '../../test/support/apiserver.ts';
+import { apiNamespace, apiNetworkPolicy, apiNode, apiPod } from '../../test/support/api/objects.ts';
+import { FakeApiServer } from '../../test/support/api/server.ts';
 import { sleep } from '../async/sleep.ts';
 import { compile } from '../compiler/compile.ts';
 import { watchCluster } from '../kube/watch/source.ts';

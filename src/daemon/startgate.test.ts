@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { FakeRuntime } from '../../test/support/fakeruntime.ts';
+import { FakeRuntime } from '../../test/support/pods/fakeruntime.ts';
 import { LocalPods } from '../network/sandboxes/localpods.ts';
 import { PodGate, startsOf } from './startgate.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nodeEvent, podEvent } from '../../test/support/shop.ts';
+import { nodeEvent, podEvent } from '../../test/support/scenarios/shop.ts';
 import type { Address } from './address.ts';
 import { addressOwners, contestedAddresses, ownerOf } from './addressowners.ts';
 import { type ClusterEvent, ClusterState, type Pod, type PodKey } from './cluster.ts';

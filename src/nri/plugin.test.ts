@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FakeRuntime, type PluginConnection, sandbox } from '../../test/support/fakeruntime.ts';
+import { FakeRuntime, type PluginConnection, sandbox } from '../../test/support/pods/fakeruntime.ts';
 import { encode, NRI_PACKAGE, type PodSandbox } from './messages.ts';
 import { encodeFrames } from './multiplex.ts';
 import { type PluginHandlers, type Runtime, runPlugin } from './plugin.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { podEvent } from '../../test/support/shop.ts';
+import { podEvent } from '../../test/support/scenarios/shop.ts';
 import { type Address, parseAddress } from '../model/address.ts';
 import { ClusterState } from '../model/cluster.ts';
 import { parseFlowPieces } from '../semantics/flowtext.ts';

@@ -7,11 +7,11 @@ import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 import { FakeKernel } from '../../src/nft/fake/fake.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
-import { situationArbitrary } from '../support/cluster-arbitrary.ts';
-import { checkSituation, type Tally } from '../support/equivalence.ts';
-import { historyArbitrary } from '../support/event-arbitrary.ts';
-import { type Count, checkHistory, enforced } from '../support/replay.ts';
-import { rulesetArbitrary } from '../support/ruleset-arbitrary.ts';
+import { type Count, checkHistory, enforced } from '../support/agent/replay.ts';
+import { situationArbitrary } from '../support/arbitrary/cluster.ts';
+import { historyArbitrary } from '../support/arbitrary/events.ts';
+import { rulesetArbitrary } from '../support/arbitrary/rulesets.ts';
+import { checkSituation, type Tally } from '../support/oracle/equivalence.ts';
 
 const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '60' }, seed: { type: 'string' } },

@@ -13,7 +13,7 @@ import { type MissingFeature, NO_OWNERS } from '../../src/nft/missingfeature.ts'
 import { type Op, opText } from '../../src/nft/plan/op.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import type { BaseHook, Chain, Family, Ruleset, Table } from '../../src/nft/ruleset.ts';
-import { withoutSizes } from '../support/withoutsizes.ts';
+import { withoutSizes } from '../support/oracle/withoutsizes.ts';
 import { Netns } from './netns.ts';
 
 const opened: { close(): void }[] = [];

@@ -12,11 +12,11 @@ import { inNamespace } from '../../src/lab/netns.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';
 import { NodeLinks } from '../../src/network/attach/nodelinks.ts';
-import { AgentProcess } from '../support/agent-process.ts';
-import { KniClient } from '../support/kniclient.ts';
-import { type Place, PodChurn } from '../support/podchurn.ts';
-import { hostPortsOf } from '../support/podrules.ts';
-import { PodSite } from '../support/podsite.ts';
+import { AgentProcess } from '../support/agent/agentprocess.ts';
+import { type Place, PodChurn } from '../support/agent/podchurn.ts';
+import { KniClient } from '../support/pods/kniclient.ts';
+import { hostPortsOf } from '../support/pods/podrules.ts';
+import { PodSite } from '../support/pods/podsite.ts';
 
 const CIDRS = ['10.80.0.0/24', 'fd80::/64'];
 const PODS = 1000;

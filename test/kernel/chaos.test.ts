@@ -17,11 +17,11 @@ import type { NftKernelOptions } from '../../src/netlink/nftables/nft-kernel.ts'
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { NO_OWNERS } from '../../src/nft/missingfeature.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
-import { eventsOf, historyArbitrary } from '../support/event-arbitrary.ts';
-import { hasted } from '../support/hasted.ts';
-import { arrivals, Prober, type Trail } from '../support/prober.ts';
-import { ALLOWED_PORT, buildSite, FIRM_FLOWS, firmEvents, NODE, openIn } from '../support/site.ts';
-import { withoutSizes } from '../support/withoutsizes.ts';
+import { hasted } from '../support/agent/hasted.ts';
+import { eventsOf, historyArbitrary } from '../support/arbitrary/events.ts';
+import { withoutSizes } from '../support/oracle/withoutsizes.ts';
+import { arrivals, Prober, type Trail } from '../support/packets/prober.ts';
+import { ALLOWED_PORT, buildSite, FIRM_FLOWS, firmEvents, NODE, openIn } from '../support/packets/site.ts';
 
 const SEED = Number(process.env.SLUICE_SEED ?? Date.now() % 1_000_000_000);
 const EVENTS = 2000;

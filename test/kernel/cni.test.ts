@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';
 import { cniSocketOf } from '../../src/rpc/cnisocket.ts';
-import { AgentProcess } from '../support/agent-process.ts';
-import { type Invocation, runCni } from '../support/cni.ts';
-import { KniClient } from '../support/kniclient.ts';
-import { PodSite } from '../support/podsite.ts';
-import { buildShim } from '../support/shim.ts';
+import { AgentProcess } from '../support/agent/agentprocess.ts';
+import { type Invocation, runCni } from '../support/pods/cni.ts';
+import { KniClient } from '../support/pods/kniclient.ts';
+import { PodSite } from '../support/pods/podsite.ts';
+import { buildShim } from '../support/pods/shim.ts';
 
 const NODE = 'worker';
 const folder = mkdtempSync(join(tmpdir(), 'sluice-cni-'));

@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { inNamespace } from '../../src/lab/netns.ts';
 import { cniSocketOf } from '../../src/rpc/cnisocket.ts';
-import { AgentProcess } from '../support/agent-process.ts';
-import { KniClient } from '../support/kniclient.ts';
-import { PodSite } from '../support/podsite.ts';
-import { buildShim } from '../support/shim.ts';
+import { AgentProcess } from '../support/agent/agentprocess.ts';
+import { KniClient } from '../support/pods/kniclient.ts';
+import { PodSite } from '../support/pods/podsite.ts';
+import { buildShim } from '../support/pods/shim.ts';
 
 const NODE = 'worker';
 const NETWORK = `sluice-test-${process.pid}`;

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Node, PodKey } from '../../src/model/cluster.ts';
 import { GRACE_MS } from '../../src/network/attach/garbage.ts';
-import { clusterOf, openPodNetwork, type TestNetwork } from '../support/podnetwork.ts';
-import { hostPortsOf } from '../support/podrules.ts';
-import { PodSite } from '../support/podsite.ts';
+import { clusterOf, openPodNetwork, type TestNetwork } from '../support/pods/podnetwork.ts';
+import { hostPortsOf } from '../support/pods/podrules.ts';
+import { PodSite } from '../support/pods/podsite.ts';
 
 const NODE: Node = { name: 'worker', labels: {}, addresses: [], podCidrs: ['10.82.0.0/24', 'fd82::/64'] };
 const CLUSTER = clusterOf(NODE);

@@ -25,8 +25,8 @@ import type { Connection, Conntrack } from '../../src/nft/conntrack.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { NO_CONNECTION_FILTER } from '../../src/nft/missingfeature.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
-import { answers, reaches, Telephones, until } from '../support/live.ts';
-import { nodeEvent, podEvent, policyEvent } from '../support/shop.ts';
+import { answers, reaches, Telephones, until } from '../support/agent/live.ts';
+import { nodeEvent, podEvent, policyEvent } from '../support/scenarios/shop.ts';
 
 const CAST: readonly ClusterEvent[] = [
   nodeEvent('n1', ['172.18.0.1', 'fd18::1']),

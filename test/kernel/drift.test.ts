@@ -16,10 +16,18 @@ import { formatRuleset } from '../../src/nft/format/format.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { NO_OWNERS } from '../../src/nft/missingfeature.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
-import { AgentProcess } from '../support/agent-process.ts';
-import { arrivals, Prober } from '../support/prober.ts';
-import { ALLOWED_PORT, buildSite, FIRM_FLOWS, firmEvents, HOSTS, NODE, openIn } from '../support/site.ts';
-import { withoutSizes } from '../support/withoutsizes.ts';
+import { AgentProcess } from '../support/agent/agentprocess.ts';
+import { withoutSizes } from '../support/oracle/withoutsizes.ts';
+import { arrivals, Prober } from '../support/packets/prober.ts';
+import {
+  ALLOWED_PORT,
+  buildSite,
+  FIRM_FLOWS,
+  firmEvents,
+  HOSTS,
+  NODE,
+  openIn,
+} from '../support/packets/site.ts';
 
 let lab: Lab;
 let reader: Kernel;

@@ -9,9 +9,9 @@ import { ConditionWriter } from '../../src/kube/report/conditionwriter.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';
 import type { Node } from '../../src/model/cluster.ts';
-import { FakeApiServer } from '../support/apiserver.ts';
-import { clusterOf, openPodNetwork, type TestNetwork } from '../support/podnetwork.ts';
-import { PodSite } from '../support/podsite.ts';
+import { FakeApiServer } from '../support/api/server.ts';
+import { clusterOf, openPodNetwork, type TestNetwork } from '../support/pods/podnetwork.ts';
+import { PodSite } from '../support/pods/podsite.ts';
 
 const CIDRS = ['10.81.0.0/29', 'fd81::/64'];
 const NODE: Node = { name: 'worker', labels: {}, addresses: [], podCidrs: CIDRS };

@@ -13,7 +13,7 @@ import {
   NO_CONNECTION_FILTER,
   NO_OWNERS,
 } from '../../src/nft/missingfeature.ts';
-import { AgentProcess } from '../support/agent-process.ts';
+import { AgentProcess } from '../support/agent/agentprocess.ts';
 import { Netns } from './netns.ts';
 
 // Where everything is slow, as it was built: types need not be taken out of each file.

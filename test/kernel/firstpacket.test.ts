@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';
-import { AgentProcess } from '../support/agent-process.ts';
-import { KniClient } from '../support/kniclient.ts';
-import { PodSite } from '../support/podsite.ts';
+import { AgentProcess } from '../support/agent/agentprocess.ts';
+import { KniClient } from '../support/pods/kniclient.ts';
+import { PodSite } from '../support/pods/podsite.ts';
 
 const PODS = 40;
 const folder = mkdtempSync(join(tmpdir(), 'sluice-first-'));

@@ -14,9 +14,9 @@ import { type Cidr, parseCidr } from '../../src/model/address.ts';
 import type { ClusterEvent } from '../../src/model/cluster.ts';
 import type { Peer, Policy } from '../../src/model/policy.ts';
 import type { LabelSelector, Labels, PodSelector } from '../../src/model/selector.ts';
-import { hasted } from '../support/hasted.ts';
-import { type ProbedFlow, Prober, type Trail } from '../support/prober.ts';
-import { buildSite, HOSTS, NODE, openIn, podEvent, siteEvents } from '../support/site.ts';
+import { hasted } from '../support/agent/hasted.ts';
+import { type ProbedFlow, Prober, type Trail } from '../support/packets/prober.ts';
+import { buildSite, HOSTS, NODE, openIn, podEvent, siteEvents } from '../support/packets/site.ts';
 
 const FLIPS = 60;
 const HASTE = 100;

@@ -12,8 +12,8 @@ import type { Kernel } from '../../src/nft/kernel.ts';
 import { NO_OWNERS } from '../../src/nft/missingfeature.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
-import { layoutEvents } from '../support/layouts.ts';
-import { withoutSizes } from '../support/withoutsizes.ts';
+import { layoutEvents } from '../support/agent/layouts.ts';
+import { withoutSizes } from '../support/oracle/withoutsizes.ts';
 import { Netns } from './netns.ts';
 
 let netns: Netns;

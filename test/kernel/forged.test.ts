@@ -23,10 +23,10 @@ import { ownNamespacePath } from '../../src/network/attach/namespacepath.ts';
 import { encodeFrames } from '../../src/nri/multiplex.ts';
 import { encodeMessage } from '../../src/nri/ttrpc.ts';
 import { cniSocketOf } from '../../src/rpc/cnisocket.ts';
-import { AgentProcess } from '../support/agent-process.ts';
-import { FakeRuntime, sandbox } from '../support/fakeruntime.ts';
-import { KniClient, message } from '../support/kniclient.ts';
-import { PodSite } from '../support/podsite.ts';
+import { AgentProcess } from '../support/agent/agentprocess.ts';
+import { FakeRuntime, sandbox } from '../support/pods/fakeruntime.ts';
+import { KniClient, message } from '../support/pods/kniclient.ts';
+import { PodSite } from '../support/pods/podsite.ts';
 
 const [INVALID, NOT_FOUND, EXHAUSTED, PRECONDITION, UNIMPLEMENTED] = [3, 5, 8, 9, 12];
 const METHODS = [

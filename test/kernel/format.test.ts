@@ -6,9 +6,9 @@ import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { formatRuleset } from '../../src/nft/format/format.ts';
 import { applied, plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
-import { clusterArbitrary } from '../support/cluster-arbitrary.ts';
-import { rulesetArbitrary } from '../support/ruleset-arbitrary.ts';
-import { NOTHING } from '../support/transitions.ts';
+import { clusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { rulesetArbitrary } from '../support/arbitrary/rulesets.ts';
+import { NOTHING } from '../support/oracle/transitions.ts';
 import { Netns } from './netns.ts';
 
 describe('formatRuleset()', () => {

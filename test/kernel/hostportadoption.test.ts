@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { inNamespace } from '../../src/lab/netns.ts';
-import { AgentProcess } from '../support/agent-process.ts';
-import { KniClient, message } from '../support/kniclient.ts';
-import { hostPortsOf } from '../support/podrules.ts';
-import { PodSite } from '../support/podsite.ts';
+import { AgentProcess } from '../support/agent/agentprocess.ts';
+import { KniClient, message } from '../support/pods/kniclient.ts';
+import { hostPortsOf } from '../support/pods/podrules.ts';
+import { PodSite } from '../support/pods/podsite.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const CIDRS = ['10.84.0.0/24', 'fd84::/64'];

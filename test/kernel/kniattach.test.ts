@@ -9,9 +9,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { probe } from '../../src/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';
 import { deviceName } from '../../src/network/attach/attachment.ts';
-import { AgentProcess } from '../support/agent-process.ts';
-import { KniClient, mapOf, message } from '../support/kniclient.ts';
-import { PodSite } from '../support/podsite.ts';
+import { AgentProcess } from '../support/agent/agentprocess.ts';
+import { KniClient, mapOf, message } from '../support/pods/kniclient.ts';
+import { PodSite } from '../support/pods/podsite.ts';
 
 const NODE = 'worker';
 const [INVALID, EXHAUSTED, PRECONDITION, UNIMPLEMENTED, UNAVAILABLE] = [3, 8, 9, 12, 14];

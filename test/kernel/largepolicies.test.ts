@@ -7,7 +7,7 @@ import type { Kernel } from '../../src/nft/kernel.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import { stagesOf } from '../../src/nft/plan/stages.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
-import { clusterWith, NODE } from '../support/largepolicies.ts';
+import { clusterWith, NODE } from '../support/arbitrary/largepolicies.ts';
 import { Netns } from './netns.ts';
 
 let netns: Netns;

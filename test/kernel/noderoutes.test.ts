@@ -9,8 +9,8 @@ import type { Cluster, Node } from '../../src/model/cluster.ts';
 import { type Route, writeNewRoute } from '../../src/netlink/route/rtnetlink.ts';
 import { RtnetlinkSocket } from '../../src/netlink/route/rtnetlink-socket.ts';
 import type { AttributeWriter } from '../../src/netlink/wire/attributes.ts';
-import { clusterOf, openPodNetwork, type TestNetwork } from '../support/podnetwork.ts';
-import { PodSite } from '../support/podsite.ts';
+import { clusterOf, openPodNetwork, type TestNetwork } from '../support/pods/podnetwork.ts';
+import { PodSite } from '../support/pods/podsite.ts';
 
 interface Host extends TestNetwork {
   readonly site: PodSite;

@@ -13,7 +13,7 @@ import { address, type Topology, topologyKey, topologyOf } from '../../src/lab/t
 import { familyOf } from '../../src/model/address.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
-import { enforce, openKernels } from '../support/enforce.ts';
+import { enforce, openKernels } from '../support/agent/enforce.ts';
 import {
   type Expectation,
   failure,
@@ -22,7 +22,7 @@ import {
   play,
   type Scenario,
   type Verdict,
-} from '../support/scenario.ts';
+} from '../support/scenarios/scenario.ts';
 
 const scenarios = loadScenarios().filter(scenario => scenario.packets);
 

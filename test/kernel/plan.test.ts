@@ -6,9 +6,9 @@ import { FakeKernel } from '../../src/nft/fake/fake.ts';
 import { type Kernel, KernelError } from '../../src/nft/kernel.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import { MEMBER, type SetSpec } from '../../src/nft/ruleset.ts';
-import { batchesArbitrary } from '../support/batches-arbitrary.ts';
-import { rulesetsArbitrary } from '../support/ruleset-arbitrary.ts';
-import { walkThrough } from '../support/transitions.ts';
+import { batchesArbitrary } from '../support/arbitrary/batches.ts';
+import { rulesetsArbitrary } from '../support/arbitrary/rulesets.ts';
+import { walkThrough } from '../support/oracle/transitions.ts';
 import { Netns } from './netns.ts';
 
 const SECONDS = 1000;

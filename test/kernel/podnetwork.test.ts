@@ -6,9 +6,9 @@ import type { Node } from '../../src/model/cluster.ts';
 import type { PodNetworkOptions } from '../../src/network/attach/podnetwork.ts';
 import { NetworkError } from '../../src/network/error.ts';
 import type { HostPort } from '../../src/network/hostports/hostport.ts';
-import { clusterOf, openPodNetwork, type TestNetwork } from '../support/podnetwork.ts';
-import { hostPortsOf } from '../support/podrules.ts';
-import { PodSite } from '../support/podsite.ts';
+import { clusterOf, openPodNetwork, type TestNetwork } from '../support/pods/podnetwork.ts';
+import { hostPortsOf } from '../support/pods/podrules.ts';
+import { PodSite } from '../support/pods/podsite.ts';
 
 const NODE: Node = { name: 'n', labels: {}, addresses: [], podCidrs: ['10.83.0.0/24', 'fd83::/64'] };
 

@@ -22,8 +22,8 @@ import { Attacher } from '../../src/network/attach/attacher.ts';
 import { NodeLinks } from '../../src/network/attach/nodelinks.ts';
 import type { HostPort } from '../../src/network/hostports/hostport.ts';
 import { HostPorts } from '../../src/network/hostports/hostports.ts';
-import { hostPortsOf, PodRules } from '../support/podrules.ts';
-import { PodSite } from '../support/podsite.ts';
+import { hostPortsOf, PodRules } from '../support/pods/podrules.ts';
+import { PodSite } from '../support/pods/podsite.ts';
 
 const at = (text: string): Address => parseAddress(text)!;
 const PLAN = {

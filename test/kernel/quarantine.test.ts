@@ -14,8 +14,8 @@ import { KernelError } from '../../src/nft/kernel.ts';
 import { addressInNetwork, verdict } from '../../src/nft/match.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import type { Chain, Ruleset, Table } from '../../src/nft/ruleset.ts';
-import { hasted } from '../support/hasted.ts';
-import { withoutSizes } from '../support/withoutsizes.ts';
+import { hasted } from '../support/agent/hasted.ts';
+import { withoutSizes } from '../support/oracle/withoutsizes.ts';
 import { Netns } from './netns.ts';
 
 const NODE = 'n1';

@@ -23,7 +23,7 @@ import { address, topologyOf } from '../../src/lab/topology.ts';
 import { type Address, familyOf } from '../../src/model/address.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
-import { enforce, openKernels } from '../support/enforce.ts';
+import { enforce, openKernels } from '../support/agent/enforce.ts';
 
 const pod = (name: string, node: string, ...ips: string[]) => ({
   apiVersion: 'v1',

@@ -5,8 +5,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import { type Invocation, runCni } from '../support/cni.ts';
-import { buildShim } from '../support/shim.ts';
+import { type Invocation, runCni } from '../support/pods/cni.ts';
+import { buildShim } from '../support/pods/shim.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-shim-'));
 const shim = buildShim(folder);

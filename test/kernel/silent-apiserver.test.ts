@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const [SERVER, CLIENT] = ['kube-silent-s', 'kube-silent-c'];
-const CHILD = join(import.meta.dirname, '../support/silentclient.ts');
+const CHILD = join(import.meta.dirname, '../support/api/silentclient.ts');
 
 function ip(...args: string[]): void {
   execFileSync('ip', args, { stdio: 'pipe' });

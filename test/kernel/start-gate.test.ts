@@ -8,9 +8,9 @@ import { buildLab, type Lab } from '../../src/lab/lab.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
 import { address } from '../../src/lab/topology.ts';
 import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
-import { AgentProcess } from '../support/agent-process.ts';
-import { FakeRuntime } from '../support/fakeruntime.ts';
-import { PORT, PodStarter, Receiver, sendOnce } from '../support/startingpods.ts';
+import { AgentProcess } from '../support/agent/agentprocess.ts';
+import { FakeRuntime } from '../support/pods/fakeruntime.ts';
+import { PORT, PodStarter, Receiver, sendOnce } from '../support/pods/startingpods.ts';
 
 /** Places where pods start, one after the other in each. */
 const PLACES = 10;

@@ -13,10 +13,10 @@ import { address } from '../../src/lab/topology.ts';
 import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import { hostPortEvents } from '../../src/model/hostportevents.ts';
 import { readOldHostPorts, removeOldPodTable } from '../../src/netlink/nftables/oldpodtable.ts';
-import { layoutEvents, putUp, recordedLayouts } from '../support/layouts.ts';
-import { answers, type LiveConnection, Telephones } from '../support/live.ts';
-import { buildSite, HOSTS, NODE, openIn } from '../support/site.ts';
-import { withoutSizes } from '../support/withoutsizes.ts';
+import { layoutEvents, putUp, recordedLayouts } from '../support/agent/layouts.ts';
+import { answers, type LiveConnection, Telephones } from '../support/agent/live.ts';
+import { withoutSizes } from '../support/oracle/withoutsizes.ts';
+import { buildSite, HOSTS, NODE, openIn } from '../support/packets/site.ts';
 
 const NODE_ADDRESSES = ['172.18.0.11', 'fd00:18::11'].map(address);
 

@@ -11,13 +11,13 @@ import { inNamespace } from '../../src/lab/netns.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
-import { layoutEvents, otherLayout } from '../support/layouts.ts';
-import { arrivals, Prober } from '../support/prober.ts';
-import { ALLOWED_PORT, buildSite, FIRM_FLOWS, NODE, openIn } from '../support/site.ts';
-import { withoutSizes } from '../support/withoutsizes.ts';
+import { layoutEvents, otherLayout } from '../support/agent/layouts.ts';
+import { withoutSizes } from '../support/oracle/withoutsizes.ts';
+import { arrivals, Prober } from '../support/packets/prober.ts';
+import { ALLOWED_PORT, buildSite, FIRM_FLOWS, NODE, openIn } from '../support/packets/site.ts';
 
 const KILLS = 6;
-const WALKER = fileURLToPath(new URL('../support/layoutwalker.ts', import.meta.url));
+const WALKER = fileURLToPath(new URL('../support/agent/layoutwalker.ts', import.meta.url));
 
 let lab: Lab;
 let prober: Prober | undefined;

@@ -17,11 +17,11 @@ import { ClusterState } from '../../src/model/cluster.ts';
 import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
-import { layoutEvents, putUp, type RecordedLayout, recordedLayouts } from '../support/layouts.ts';
-import { answers, Telephones } from '../support/live.ts';
-import { arrivals, Prober } from '../support/prober.ts';
-import { ALLOWED_PORT, buildSite, FIRM_FLOWS, HOSTS, NODE, openIn } from '../support/site.ts';
-import { withoutSizes } from '../support/withoutsizes.ts';
+import { layoutEvents, putUp, type RecordedLayout, recordedLayouts } from '../support/agent/layouts.ts';
+import { answers, Telephones } from '../support/agent/live.ts';
+import { withoutSizes } from '../support/oracle/withoutsizes.ts';
+import { arrivals, Prober } from '../support/packets/prober.ts';
+import { ALLOWED_PORT, buildSite, FIRM_FLOWS, HOSTS, NODE, openIn } from '../support/packets/site.ts';
 
 const ROUNDS = 5;
 

@@ -8,8 +8,8 @@ import { plan } from '../../src/nft/plan/plan.ts';
 import type { Chain, Ruleset, Table } from '../../src/nft/ruleset.ts';
 import { type PacketFields, packet } from '../../src/nft/trace/packet.ts';
 import { type Trace, trace } from '../../src/nft/trace/trace.ts';
-import { rulesetArbitrary } from '../support/ruleset-arbitrary.ts';
-import { NOTHING } from '../support/transitions.ts';
+import { rulesetArbitrary } from '../support/arbitrary/rulesets.ts';
+import { NOTHING } from '../support/oracle/transitions.ts';
 import { Netns } from './netns.ts';
 import { RawSocket } from './raw-socket.ts';
 

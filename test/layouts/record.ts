@@ -14,7 +14,7 @@ import { Netns } from '../../src/lab/unnamed.ts';
 import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
-import { CLUSTER_FILE, encodeLayout, LAYOUT_FOLDER } from '../support/layouts.ts';
+import { CLUSTER_FILE, encodeLayout, LAYOUT_FOLDER } from '../support/agent/layouts.ts';
 
 const [number, commit, checkout] = process.argv.slice(2);
 if (checkout === undefined) throw new Error('usage: node test/layouts/record.ts NUMBER COMMIT CHECKOUT');

@@ -1,8 +1,8 @@
 /** design.md §5, step 2: what explains a verdict to a person is what the kernel enforces. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { situationArbitrary } from '../support/cluster-arbitrary.ts';
-import { checkSituation, type Tally } from '../support/equivalence.ts';
+import { situationArbitrary } from '../support/arbitrary/cluster.ts';
+import { checkSituation, type Tally } from '../support/oracle/equivalence.ts';
 
 const CLUSTERS = 2_000;
 const FLOWS = 60;

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
-import { historyArbitrary } from '../support/event-arbitrary.ts';
-import { type Count, checkHistory, enforced } from '../support/replay.ts';
+import { type Count, checkHistory, enforced } from '../support/agent/replay.ts';
+import { historyArbitrary } from '../support/arbitrary/events.ts';
 
 /** Each is played in four variants. */
 const HISTORIES = 2_500;

@@ -11,10 +11,10 @@ import { FakeKernel } from '../../src/nft/fake/fake.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import { stagesOf } from '../../src/nft/plan/stages.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
-import { wrongStation } from '../support/equivalence.ts';
-import { eventsOf } from '../support/event-arbitrary.ts';
-import { clusterWith, flowsAt, NODE } from '../support/largepolicies.ts';
-import { replay } from '../support/replay.ts';
+import { replay } from '../support/agent/replay.ts';
+import { eventsOf } from '../support/arbitrary/events.ts';
+import { clusterWith, flowsAt, NODE } from '../support/arbitrary/largepolicies.ts';
+import { wrongStation } from '../support/oracle/equivalence.ts';
 
 const SIZES = [
   0, 1, 2, 3, 8, 9, 10, 11, 24, 25, 26, 27, 40, 41, 42, 63, 64, 65, 85, 86, 127, 128, 129, 200, 260,

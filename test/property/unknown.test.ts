@@ -14,7 +14,7 @@ import {
   type Situation,
   situationArbitrary,
   subjectRequirements,
-} from '../support/cluster-arbitrary.ts';
+} from '../support/arbitrary/cluster.ts';
 
 /** What turns out to be there: the same whichever object it is for, so that one draw completes a whole cluster. */
 const revelation = fc.record({

@@ -8,7 +8,7 @@ import { plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import { packet } from '../../src/nft/trace/packet.ts';
 import { trace } from '../../src/nft/trace/trace.ts';
-import { nodeEvent, podEvent, policyEvent } from '../support/shop.ts';
+import { nodeEvent, podEvent, policyEvent } from '../support/scenarios/shop.ts';
 
 const [db, web, stranger] = ['10.1.0.1', '10.2.0.1', '10.2.0.9'].map(address) as [never, never, never];
 

@@ -1,8 +1,8 @@
 /** Every scenario against a walk through what `compile` makes for each node. */
 import { expect, test } from 'vitest';
 import { evaluator } from '../../src/semantics/evaluate.ts';
-import { compileAll, wrongStation } from '../support/equivalence.ts';
-import { failure, loadScenarios, type Moment, play, type Scenario } from '../support/scenario.ts';
+import { compileAll, wrongStation } from '../support/oracle/equivalence.ts';
+import { failure, loadScenarios, type Moment, play, type Scenario } from '../support/scenarios/scenario.ts';
 
 test.each(loadScenarios())('compile() enforces $file', scenario => {
   const wrong: string[] = [];

@@ -10,8 +10,8 @@ import {
   play,
   problemFailures,
   type Scenario,
-} from '../support/scenario.ts';
-import { PROVEN_ELSEWHERE, REQUIRED, STATEMENTS } from '../support/statements.ts';
+} from '../support/scenarios/scenario.ts';
+import { PROVEN_ELSEWHERE, REQUIRED, STATEMENTS } from '../support/scenarios/statements.ts';
 
 const scenarios = loadScenarios();
 

@@ -2,7 +2,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { CLUSTER_TIERS, NETWORK_POLICY, UPSTREAM_NETPOL, UPSTREAM_TIERS } from '../support/statements.ts';
+import {
+  CLUSTER_TIERS,
+  NETWORK_POLICY,
+  UPSTREAM_NETPOL,
+  UPSTREAM_TIERS,
+} from '../support/scenarios/statements.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PAGE = readFileSync(join(ROOT, 'docs/semantics.md'), 'utf8');

@@ -1,6 +1,6 @@
 /** What attached pods need beside policy denies no open connection: none is looked at when it changes. */
 import { expect, test } from 'vitest';
-import { nodeEvent, podEvent, policyEvent } from '../../../test/support/shop.ts';
+import { nodeEvent, podEvent, policyEvent } from '../../../test/support/scenarios/shop.ts';
 import { Incremental } from '../../compiler/live/incremental.ts';
 import type { Address } from '../../model/address.ts';
 import type { ClusterEvent, Node } from '../../model/cluster.ts';

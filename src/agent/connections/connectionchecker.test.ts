@@ -1,7 +1,7 @@
 /** What the rules say of an open connection, held against the reference semantics. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { situationArbitrary } from '../../../test/support/cluster-arbitrary.ts';
+import { situationArbitrary } from '../../../test/support/arbitrary/cluster.ts';
 import { podMap } from '../../compiler/base.ts';
 import { compile } from '../../compiler/compile.ts';
 import { classChain } from '../../compiler/unknownpods.ts';

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { podEvent, policyEvent } from '../../../test/support/shop.ts';
+import { podEvent, policyEvent } from '../../../test/support/scenarios/shop.ts';
 import { Incremental } from '../../compiler/live/incremental.ts';
 import { type Address, addressFromInt } from '../../model/address.ts';
 import { type ClusterEvent, ClusterState, type PodKey } from '../../model/cluster.ts';

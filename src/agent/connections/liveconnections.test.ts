@@ -1,6 +1,6 @@
 /** Which connections are looked at and cut, on a table in memory. */
 import { expect, test, vi } from 'vitest';
-import { nodeEvent, podEvent, policyEvent } from '../../../test/support/shop.ts';
+import { nodeEvent, podEvent, policyEvent } from '../../../test/support/scenarios/shop.ts';
 import { Incremental } from '../../compiler/live/incremental.ts';
 import { type Address, parseAddress } from '../../model/address.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nodeEvent, podEvent, policyEvent } from '../../../test/support/shop.ts';
+import { nodeEvent, podEvent, policyEvent } from '../../../test/support/scenarios/shop.ts';
 import { compile } from '../../compiler/compile.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import { addressVmap, verdict } from '../../nft/match.ts';

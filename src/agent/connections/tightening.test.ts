@@ -1,9 +1,9 @@
 /** What a commit may deny: decided on real rules, by what the incremental engine and plan make of real events. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { flowsArbitrary } from '../../../test/support/cluster-arbitrary.ts';
-import { historyArbitrary, type Step } from '../../../test/support/event-arbitrary.ts';
-import { nodeEvent, podEvent, policyEvent } from '../../../test/support/shop.ts';
+import { flowsArbitrary } from '../../../test/support/arbitrary/cluster.ts';
+import { historyArbitrary, type Step } from '../../../test/support/arbitrary/events.ts';
+import { nodeEvent, podEvent, policyEvent } from '../../../test/support/scenarios/shop.ts';
 import { Incremental } from '../../compiler/live/incremental.ts';
 import { familyOf } from '../../model/address.ts';
 import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { rulesText } from '../../../test/support/rulestext.ts';
+import { rulesText } from '../../../test/support/oracle/rulestext.ts';
 import type { Policy } from '../../model/policy.ts';
 import { problemText } from '../../model/problem.ts';
 import { podSelectorText } from '../../model/selector.ts';

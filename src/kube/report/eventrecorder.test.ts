@@ -1,14 +1,14 @@
 /** Events on a server: three agents, one author. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FollowedCluster, until } from '../../../test/support/api/clusterwatch.ts';
 import {
   apiClusterPolicy,
   apiDefinition,
   apiNetworkPolicy,
   apiPod,
-} from '../../../test/support/apiobjects.ts';
-import { FakeApiServer, type KubeObject, type Request } from '../../../test/support/apiserver.ts';
-import { FollowedCluster, until } from '../../../test/support/clusterwatch.ts';
+} from '../../../test/support/api/objects.ts';
+import { FakeApiServer, type KubeObject, type Request } from '../../../test/support/api/server.ts';
 import { ApiError } from '../client/apierror.ts';
 import { type EventSpec, eventName } from './event.ts';
 import { EventRecorder } from './eventrecorder.ts';

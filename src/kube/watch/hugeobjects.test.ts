@@ -1,8 +1,8 @@
 /** Objects of any size come by list, by streamed list and by watch; what is too large of them fails closed. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { apiNamespace, apiNetworkPolicy, apiPod } from '../../../test/support/apiobjects.ts';
-import { FakeApiServer } from '../../../test/support/apiserver.ts';
-import { FollowedCluster, until } from '../../../test/support/clusterwatch.ts';
+import { FollowedCluster, until } from '../../../test/support/api/clusterwatch.ts';
+import { apiNamespace, apiNetworkPolicy, apiPod } from '../../../test/support/api/objects.ts';
+import { FakeApiServer } from '../../../test/support/api/server.ts';
 import type { Pod } from '../../model/cluster.ts';
 import { nextLimit } from './listpages.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { apiClusterPolicy } from '../../../test/support/apiobjects.ts';
+import { apiClusterPolicy } from '../../../test/support/api/objects.ts';
 import { Objects } from './objects.ts';
 import { CUSTOM_POLICIES, customResource } from './resource.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { apiDefinition } from '../../../test/support/apiobjects.ts';
+import { apiDefinition } from '../../../test/support/api/objects.ts';
 import { CUSTOM_POLICIES } from './resource.ts';
 import { servedVersion } from './served.ts';
 

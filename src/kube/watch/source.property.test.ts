@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { FollowedCluster, isSameState, stateOf, until } from '../../../test/support/api/clusterwatch.ts';
 import {
   apiClusterPolicy,
   apiDefinition,
@@ -9,9 +10,8 @@ import {
   apiNetworkPolicy,
   apiNode,
   apiPod,
-} from '../../../test/support/apiobjects.ts';
-import { FakeApiServer, type Fault, type KubeObject } from '../../../test/support/apiserver.ts';
-import { FollowedCluster, isSameState, stateOf, until } from '../../../test/support/clusterwatch.ts';
+} from '../../../test/support/api/objects.ts';
+import { FakeApiServer, type Fault, type KubeObject } from '../../../test/support/api/server.ts';
 
 const RUNS = Number(process.env.SLUICE_RUNS ?? 60);
 const CRD = 'clusternetworkpolicies.policy.networking.k8s.io';

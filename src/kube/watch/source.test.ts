@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FollowedCluster, isSameState, stateOf, until } from '../../../test/support/api/clusterwatch.ts';
 import {
   apiClusterPolicy,
   apiDefinition,
@@ -7,9 +8,8 @@ import {
   apiNetworkPolicy,
   apiNode,
   apiPod,
-} from '../../../test/support/apiobjects.ts';
-import { FakeApiServer, type Fault, type Request } from '../../../test/support/apiserver.ts';
-import { FollowedCluster, isSameState, stateOf, until } from '../../../test/support/clusterwatch.ts';
+} from '../../../test/support/api/objects.ts';
+import { FakeApiServer, type Fault, type Request } from '../../../test/support/api/server.ts';
 
 let server: FakeApiServer;
 const followed: FollowedCluster[] = [];

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FakeRuntime, type PluginConnection, sandbox } from '../../../test/support/fakeruntime.ts';
+import { FakeRuntime, type PluginConnection, sandbox } from '../../../test/support/pods/fakeruntime.ts';
 import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
 import { LocalPods } from './localpods.ts';
 import { type LateStart, StartGate } from './startgate.ts';

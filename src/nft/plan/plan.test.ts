@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rulesetArbitrary, rulesetsArbitrary } from '../../../test/support/ruleset-arbitrary.ts';
-import { NOTHING, walkThrough } from '../../../test/support/transitions.ts';
+import { rulesetArbitrary, rulesetsArbitrary } from '../../../test/support/arbitrary/rulesets.ts';
+import { NOTHING, walkThrough } from '../../../test/support/oracle/transitions.ts';
 import { FakeKernel } from '../fake/fake.ts';
 import { addressIn, addressVmap, verdict } from '../match.ts';
 import { type Chain, type Elements, MEMBER, type NftSet, type Rule, type Ruleset } from '../ruleset.ts';

@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { absolute, type BenchRow, median, percentile } from '../../../src/bench/row.ts';
 import { tableLines } from '../../../src/cli/benchtable.ts';
 import { toTerminal } from '../../../src/terminal/colours.ts';
-import type { AgentProcess } from '../../support/agent-process.ts';
+import type { AgentProcess } from '../../support/agent/agentprocess.ts';
 import { AUDIT_USER, type AuditLine, auditLines } from '../storms/audit.ts';
 import { Storm } from '../storms/storm.ts';
 import { policy, populate } from './population.ts';

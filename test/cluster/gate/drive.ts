@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { percentile } from '../../../src/bench/row.ts';
-import { AgentProcess } from '../../support/agent-process.ts';
+import { AgentProcess } from '../../support/agent/agentprocess.ts';
 import { runPod, type Start } from './runtime.ts';
 import { wayOf } from './ways.ts';
 

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { installPlugin, publishList } from '../../../src/network/cni/plugininstall.ts';
 import { cniSocketOf } from '../../../src/rpc/cnisocket.ts';
-import { buildShim } from '../../support/shim.ts';
+import { buildShim } from '../../support/pods/shim.ts';
 
 const SOCKET = '/run/sluice/sluice.sock';
 

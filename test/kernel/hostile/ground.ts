@@ -20,7 +20,7 @@ import { ClusterState } from '../../../src/model/cluster.ts';
 import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../../../src/nft/kernel.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
-import { withOwnLinks } from '../../support/ownlinks.ts';
+import { withOwnLinks } from '../../support/packets/ownlinks.ts';
 
 export type Network = 'bridge' | 'ptp';
 export const NETWORKS: readonly Network[] = ['bridge', 'ptp'];

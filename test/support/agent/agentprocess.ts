@@ -1,0 +1,56 @@
+/** `sluice agent` as a node runs it: a process of its own in the network namespace of a node. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { inNamespace } from '../../../src/lab/netns.ts';
+
+const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+
+// On an emulated machine it takes longer to start (scripts/vm).
+const DEADLINE_MS = 180_000 * Number(process.env.SLUICE_SLOW ?? 1);
+
+export class AgentProcess {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  output = '';
+
+  /** `options` say what to follow, and where to serve; without a word it serves nowhere. */
+  constructor(namespace: string, node: string, options: readonly string[], main = MAIN) {
+    const silent = ['--log-format', 'json', '--socket', 'none', '--metrics-address', 'none'];
+    const args = [main, 'agent', '--node', node, ...silent, ...options];
+    this.#child = inNamespace(namespace, () => spawn(process.execPath, args));
+    this.#ended = once(this.#child, 'close');
+    for (const stream of [this.#child.stdout!, this.#child.stderr!])
+      stream.setEncoding('utf8').on('data', text => {
+        this.output += text;
+      });
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
+  /** Until it has said so many times that rules are in force or follow. */
+  async inForce(times = 1): Promise<void> {
+    for (const deadline = Date.now() + DEADLINE_MS; this.#commits() < times; await setTimeout(2))
+      if (Date.now() > deadline || this.#child.exitCode !== null)
+        throw new Error(`no rules in force: ${this.output}`);
+  }
+
+  /** Its end, by itself. */
+  async end(): Promise<{ code: number | null; output: string }> {
+    await this.#ended;
+    return { code: this.#child.exitCode, output: this.output };
+  }
+
+  /** Whatever it is doing. Afterwards nothing of it is left, and its socket is closed. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    this.#child.kill(signal);
+    await this.#ended;
+  }
+
+  #commits(): number {
+    return this.output.match(/"msg":"rules (in force|follow)/g)?.length ?? 0;
+  }
+}

@@ -1,0 +1,31 @@
+/** Puts policy in force in a laboratory, without an agent. */
+
+import { compile } from '../../../src/compiler/compile.ts';
+import type { Lab } from '../../../src/lab/lab.ts';
+import { inNamespace } from '../../../src/lab/netns.ts';
+import type { Cluster } from '../../../src/model/cluster.ts';
+import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
+import type { Kernel } from '../../../src/nft/kernel.ts';
+import { plan } from '../../../src/nft/plan/plan.ts';
+import { withOwnLinks } from '../packets/ownlinks.ts';
+
+/** The kernel of each node, by its name. */
+export async function openKernels(lab: Lab): Promise<Map<string, Kernel>> {
+  const kernels = new Map<string, Kernel>();
+  for (const { name } of lab.topology.nodes)
+    kernels.set(name, await inNamespace(lab.nodeNamespace(name), () => openNftKernel()));
+  return kernels;
+}
+
+/** Leads every node from what stands to what the cluster demands. */
+export async function enforce(
+  lab: Lab,
+  kernels: ReadonlyMap<string, Kernel>,
+  cluster: Cluster,
+): Promise<void> {
+  for (const [node, kernel] of kernels) {
+    const { ruleset, generation } = await kernel.dump();
+    const seen = await withOwnLinks(cluster, node, lab.nodeNamespace(node));
+    await kernel.commit(plan(ruleset, compile(seen, node)), generation);
+  }
+}

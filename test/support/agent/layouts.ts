@@ -1,0 +1,102 @@
+/** The layouts of our tables that agents left at some commit, recorded as the bytes that put them up. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseAllDocuments } from 'yaml';
+import { decodeObject } from '../../../src/kube/decode/decode.ts';
+import type { ClusterEvent } from '../../../src/model/cluster.ts';
+import { Batch } from '../../../src/netlink/nftables/batch.ts';
+import { NETLINK_NETFILTER } from '../../../src/netlink/nftables/constants.ts';
+import { BatchEncoder } from '../../../src/netlink/nftables/encode.ts';
+import { OWNED } from '../../../src/netlink/nftables/ownership.ts';
+import { readMessages } from '../../../src/netlink/wire/messages.ts';
+import { readReply } from '../../../src/netlink/wire/replies.ts';
+import { NetlinkSocket } from '../../../src/netlink/wire/socket.ts';
+import { plan } from '../../../src/nft/plan/plan.ts';
+import type { Chain, Family, Ruleset, Table } from '../../../src/nft/ruleset.ts';
+
+export const LAYOUT_FOLDER = fileURLToPath(new URL('../../layouts', import.meta.url));
+export const CLUSTER_FILE = join(LAYOUT_FOLDER, 'cluster.yaml');
+
+/** Bytes and not our own types: those of today would be read by the code of tomorrow. */
+export interface RecordedLayout {
+  readonly layout: number;
+  readonly commit: string;
+  /** The pods of the node were linked with it by the agent. */
+  readonly attached?: boolean;
+  /** Batches of nf_tables that put the tables up, owner and persist; base64. */
+  readonly batches: readonly string[];
+}
+
+export function encodeLayout(layout: number, commit: string, ruleset: Ruleset): RecordedLayout {
+  const batch = new Batch();
+  const encoder = new BatchEncoder(batch, {
+    ops: plan({ tables: new Map() }, ruleset),
+    firstSequence: 1,
+    expected: 0,
+    ack: 'last',
+    tableFlags: OWNED,
+    tables: [],
+    echo: false,
+    additions: 'any',
+  });
+  while (encoder.encode());
+  return { layout, commit, batches: [batch.buffer.toString('base64', 0, batch.length)] };
+}
+
+/** The oldest first. */
+export function recordedLayouts(): RecordedLayout[] {
+  return readdirSync(LAYOUT_FOLDER)
+    .filter(name => name.endsWith('.json'))
+    .map(name => JSON.parse(readFileSync(join(LAYOUT_FOLDER, name), 'utf8')) as RecordedLayout)
+    .toSorted((a, b) => a.layout - b.layout);
+}
+
+/** The cluster that all were made of. */
+export function layoutEvents(): ClusterEvent[] {
+  return parseAllDocuments(readFileSync(CLUSTER_FILE, 'utf8')).map(document => {
+    const { event, problems } = decodeObject(document.toJS());
+    if (event === undefined || problems.length > 0)
+      throw new Error(`${CLUSTER_FILE}: ${JSON.stringify(problems)}`);
+    return event;
+  });
+}
+
+/**
+ * Puts a layout up in the network namespace of the calling thread, as the agent did that left it. Whoever calls
+ * the answer ends that agent: its socket is closed.
+ */
+export function putUp({ batches, commit }: RecordedLayout): () => void {
+  const socket = new NetlinkSocket(NETLINK_NETFILTER);
+  for (const batch of batches) {
+    const bytes = Buffer.from(batch, 'base64');
+    socket.send({ bytes, address: undefined }, bytes.length);
+    const length = socket.receive();
+    const reply = [...readMessages(socket.received, length)].map(readReply)[0];
+    if (reply === undefined || reply.errno !== 0)
+      throw new Error(`the layout of ${commit} was not taken: ${JSON.stringify(reply)}`);
+  }
+  return () => socket.close();
+}
+
+/** A layout that differs from this one in its hooks, its chains and its number, and judges alike. */
+export function otherLayout({ tables }: Ruleset): Ruleset {
+  return {
+    tables: new Map(
+      [...tables].map(([family, { sets, chains }]): [Family, Table] => [
+        family,
+        { sets, chains: new Map([...chains.values()].filter(isKept).flatMap(renamed)) },
+      ]),
+    ),
+  };
+}
+
+const isKept = ({ name }: Chain) => !name.startsWith('layout-');
+
+/** Hooks beside one another judge a packet one behind the other, and one that is early for none. */
+function renamed(chain: Chain): [string, Chain][] {
+  const own: [string, Chain] = [chain.name, chain];
+  if (chain.hook?.hook !== 'forward') return [own];
+  const early: Chain = { ...chain, name: 'forward-early', hook: { ...chain.hook, priority: -10 } };
+  return [own, [early.name, early]];
+}

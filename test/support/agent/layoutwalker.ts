@@ -1,0 +1,26 @@
+/**
+ * An agent that leads the tables of its network namespace from one layout to the other, again and again, until it is killed.
+ * Says "walking" once it has taken them over.
+ */
+import { KernelState } from '../../../src/agent/kernelstate.ts';
+import { compile } from '../../../src/compiler/compile.ts';
+import { ClusterState } from '../../../src/model/cluster.ts';
+import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
+import { layoutEvents, otherLayout } from './layouts.ts';
+
+const node = process.argv[2]!;
+
+const state = new KernelState({
+  open: () => openNftKernel(),
+  onDrift: () => {},
+  now: () => performance.now(),
+});
+const kernel = await state.open();
+const cluster = new ClusterState();
+for (const event of layoutEvents()) cluster.apply(event);
+const today = compile(cluster, node);
+// As it was found, or what is there of it: the walk ends anywhere.
+const layouts = [otherLayout(today), today];
+await kernel.commit([]);
+process.stdout.write('walking\n');
+for (let n = 0; ; n++) await state.reconcile(() => layouts[n % 2]!, 'dump');

@@ -1,0 +1,98 @@
+/** Plays a history of a cluster to the incremental engine, and holds it against `compile` at every flush. */
+
+import fc from 'fast-check';
+import { compile } from '../../../src/compiler/compile.ts';
+import { Incremental } from '../../../src/compiler/live/incremental.ts';
+import { type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
+import type { UnknownPods } from '../../../src/model/podcidrs.ts';
+import type { PodLinks } from '../../../src/model/podlinks.ts';
+import type { Ruleset } from '../../../src/nft/ruleset.ts';
+import type { Step } from '../arbitrary/events.ts';
+
+const NODE = 'n1';
+
+/** What an agent is told beside the cluster. */
+export interface Enforced {
+  readonly unknownPods: UnknownPods;
+  readonly podLinks: PodLinks;
+}
+
+export const enforced: fc.Arbitrary<Enforced> = fc.record({
+  unknownPods: fc.constantFrom('allow', 'deny'),
+  podLinks: fc.constantFrom('ours', 'others'),
+});
+
+/** A history in all its forms: as it is, squashed, the other way round, every event doubled. All end the same. */
+export function checkHistory(steps: readonly Step[], how: Enforced, count: Count): void {
+  const end = replay(steps, how, count);
+  const variants = {
+    squashed: squashed(steps),
+    reversed: squashed(steps).reverse(),
+    doubled: steps.flatMap(step => [step, step]),
+  };
+  for (const [name, variant] of Object.entries(variants)) {
+    if (replay(variant, how, count) !== end) throw new Error(`${name}, the history ends otherwise`);
+  }
+}
+
+function firstDifference(got: string, wanted: string): string {
+  const [ours, theirs] = [got.split('\n'), wanted.split('\n')];
+  const line = ours.findIndex((text, i) => text !== theirs[i]);
+  return `  incremental ${ours[line]}\n  compile     ${theirs[line]}`;
+}
+
+/** Names and contents in one order, whatever the order in which they were made. */
+function text(ruleset: Ruleset): string {
+  const tables = [...ruleset.tables].map(([family, { chains, sets }]) => [
+    family,
+    named(chains),
+    named(sets),
+  ]);
+  return JSON.stringify(tables, null, 1);
+}
+
+function named(objects: ReadonlyMap<string, object>): string[] {
+  return [...objects.keys()].sort().map(name => objectText(objects.get(name)!));
+}
+
+const texts = new WeakMap<object, string>();
+
+function objectText(object: object): string {
+  const known = texts.get(object);
+  if (known !== undefined) return known;
+  const made = JSON.stringify(object, (key, value) => (key === 'elements' ? [...value].sort() : value));
+  texts.set(object, made);
+  return made;
+}
+
+export interface Count {
+  flushes: number;
+  chains: number;
+}
+
+/** Replays a history, and compares at every flush and at the end. */
+export function replay(steps: readonly Step[], how: Enforced, count: Count): string {
+  const engine = new Incremental(NODE, how.unknownPods, how.podLinks);
+  const state = new ClusterState();
+  const compare = () => {
+    const desired = compile(state, NODE, how.unknownPods, how.podLinks);
+    count.flushes++;
+    count.chains += desired.tables.get('ip')!.chains.size;
+    const [got, wanted] = [text(engine.flush()), text(desired)];
+    if (got !== wanted) throw new Error(`incremental differs from compile:\n${firstDifference(got, wanted)}`);
+  };
+  for (const { event, flush } of steps) {
+    engine.note(event);
+    state.apply(event);
+    if (flush) compare();
+  }
+  compare();
+  return text(engine.flush());
+}
+
+/** The last word about each object, in an order of its own: the same cluster. */
+export function squashed(steps: readonly Step[]): Step[] {
+  const last = new Map<string, ClusterEvent>();
+  for (const { event } of steps) last.set(`${event.type} ${event.key}`, event);
+  return [...last.values()].map(event => ({ event, flush: false }));
+}

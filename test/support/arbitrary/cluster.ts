@@ -1,0 +1,375 @@
+/**
+ * Small, dense, connected clusters: few labels, few ports, few networks, so that selectors select, rules meet
+ * and most flows are decided by a policy. A sparse generator finds nothing.
+ */
+
+import fc from 'fast-check';
+import { type Address, addressFromInt, parseAddress, parseCidr } from '../../../src/model/address.ts';
+import {
+  type Cluster,
+  type ContainerPort,
+  isSelectable,
+  NAMESPACE_NAME_LABEL,
+  type Namespace,
+  type Node,
+  type Pod,
+} from '../../../src/model/cluster.ts';
+import type { Flow } from '../../../src/model/flow.ts';
+import type { UnknownPods } from '../../../src/model/podcidrs.ts';
+import type { Action, Peer, Policy, PolicyKind, PortMatch, Rule } from '../../../src/model/policy.ts';
+import type {
+  LabelSelector,
+  NamespaceSelector,
+  PodSelector,
+  Requirement,
+} from '../../../src/model/selector.ts';
+
+const NAMESPACES = ['a', 'b', 'c'];
+const NODES = ['n1', 'n2'];
+const PROTOCOLS = ['TCP', 'UDP', 'SCTP'] as const;
+const PORTS = [53, 80, 81, 443, 1000, 1100, 8080];
+const PORT_NAMES = ['web', 'dns'];
+const NETWORKS = [
+  '0.0.0.0/0',
+  '10.0.0.0/8',
+  '10.0.1.0/24',
+  '10.0.1.2/32',
+  '192.0.2.0/24',
+  '::/0',
+  'fd00::/16',
+  'fd00::1:0/112',
+];
+const HOLES = ['10.0.1.0/25', '10.0.1.2/32', '10.0.2.0/24', '192.0.2.7/32', 'fd00::1:2/128', 'fd00::2:0/112'];
+const OUTSIDE = ['192.0.2.7', '192.0.2.8', '203.0.113.5', '2001:db8::5'].map(address);
+
+function address(text: string): Address {
+  return parseAddress(text)!;
+}
+
+const requirement = (keys: Record<string, string[]>): fc.Arbitrary<Requirement> =>
+  fc.constantFrom(...Object.keys(keys)).chain(key =>
+    fc.oneof(
+      {
+        arbitrary: values(keys[key]!).map(values => ({ key, operator: 'In' as const, values })),
+        weight: 5,
+      },
+      {
+        arbitrary: values(keys[key]!).map(values => ({ key, operator: 'NotIn' as const, values })),
+        weight: 2,
+      },
+      { arbitrary: fc.constant({ key, operator: 'Exists' as const, values: [] }), weight: 1 },
+      { arbitrary: fc.constant({ key, operator: 'DoesNotExist' as const, values: [] }), weight: 1 },
+    ),
+  );
+
+const values = (all: string[]) => fc.subarray(all, { minLength: 1 });
+
+const selector = (keys: Record<string, string[]>): fc.Arbitrary<LabelSelector> =>
+  fc
+    .oneof(
+      { weight: 2, arbitrary: fc.constant([]) },
+      { weight: 4, arbitrary: fc.tuple(requirement(keys)) },
+      { weight: 1, arbitrary: fc.tuple(requirement(keys), requirement(keys)) },
+    )
+    .map(requirements => ({ requirements }));
+
+/** One in ten is the subject of a policy of which something cannot be read. */
+const subjectSelector = (keys: Record<string, string[]>): fc.Arbitrary<LabelSelector> =>
+  fc
+    .tuple(selector(keys), oneIn(10))
+    .map(([readable, isUnreadable]) => (isUnreadable ? { ...readable, unreadable: true } : readable));
+
+const oneIn = (n: number): fc.Arbitrary<boolean> => fc.integer({ min: 0, max: n - 1 }).map(i => i === 0);
+
+const POD_LABELS = { app: ['web', 'db'], tier: ['x', 'y'] };
+const NAMESPACE_LABELS = { team: ['red', 'blue'], [NAMESPACE_NAME_LABEL]: NAMESPACES };
+const NODE_LABELS = { zone: ['1', '2'] };
+
+const labels = (keys: Record<string, string[]>): fc.Arbitrary<Record<string, string>> =>
+  fc.record(Object.fromEntries(Object.entries(keys).map(([key, all]) => [key, fc.constantFrom(...all)])), {
+    requiredKeys: [],
+  }) as fc.Arbitrary<Record<string, string>>;
+
+const containerPort: fc.Arbitrary<ContainerPort> = fc.record({
+  name: fc.constantFrom(...PORT_NAMES),
+  protocol: fc.constantFrom(...PROTOCOLS),
+  port: fc.constantFrom(...PORTS),
+});
+
+/**
+ * Most pods have an address of their own; some share one, as when an address is given out again, and some claim one that
+ * belongs to another node.
+ */
+export const podArbitrary = (namespace: string, name: string, host: number): fc.Arbitrary<Pod> =>
+  fc
+    .record({
+      labels: labels(POD_LABELS),
+      node: fc.constantFrom(...NODES),
+      hostNetwork: oneIn(10),
+      finished: oneIn(10),
+      createdAt: fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'),
+      ports: fc.array(containerPort, { maxLength: 3 }),
+      families: fc.constantFrom('46', '46', '46', '4', '6', ''),
+      shared: oneIn(10),
+      // Some plugins give addresses without a look at the nodes' pod networks.
+      stray: oneIn(8),
+      isPartial: oneIn(12),
+    })
+    .map(({ families, shared, stray, isPartial, ...rest }) => {
+      const pod = { ...rest, ...(isPartial && { partial: true as const }) };
+      const subnet = (pod.node === 'n1') !== stray ? 1n : 2n;
+      const last = BigInt(shared ? 2 : host);
+      const own = [
+        ...(families.includes('4') ? [addressFromInt('ip', (10n << 24n) | (subnet << 8n) | last)] : []),
+        ...(families.includes('6')
+          ? [addressFromInt('ip6', (0xfd00n << 112n) | (subnet << 16n) | last)]
+          : []),
+      ];
+      const addresses = pod.hostNetwork ? [...NODE_ADDRESSES[pod.node]!] : own;
+      return { ...pod, key: `${namespace}/${name}`, namespace, name, addresses } satisfies Pod;
+    });
+
+const NODE_ADDRESSES: Record<string, readonly Address[]> = {
+  n1: ['172.18.0.11', 'fd00:18::11', '10.0.1.254'].map(address),
+  n2: ['172.18.0.12', 'fd00:18::12'].map(address),
+};
+
+export const namespaceArbitrary = (name: string): fc.Arbitrary<Namespace> =>
+  labels({ team: NAMESPACE_LABELS.team }).map(own => ({
+    name,
+    labels: { ...own, [NAMESPACE_NAME_LABEL]: name },
+  }));
+
+export const nodeArbitrary = (name: string): fc.Arbitrary<Node> =>
+  fc
+    .tuple(labels(NODE_LABELS), fc.constantFrom(POD_CIDRS[name]!, POD_CIDRS[name]!, []))
+    .map(([own, podCidrs]) => ({ name, labels: own, addresses: NODE_ADDRESSES[name]!, podCidrs }));
+
+/** Those of the first node hold an address of its own, as with a bridge. */
+const POD_CIDRS: Record<string, readonly string[]> = {
+  n1: ['10.0.1.0/24', 'fd00::1:0/112'],
+  n2: ['10.0.2.0/24', 'fd00::2:0/112'],
+};
+
+/** In the nodes' pod networks, and no pod's. */
+const NOBODYS = ['10.0.1.77', '10.0.2.77', 'fd00::1:77', 'fd00::2:77'].map(address);
+
+export const podLabels = labels(POD_LABELS);
+export const subjectRequirements = fc.array(requirement(POD_LABELS), { maxLength: 2 });
+
+const namespaceSelector: fc.Arbitrary<NamespaceSelector> = fc.oneof(
+  fc.constantFrom(...NAMESPACES).map(name => ({ kind: 'name' as const, name })),
+  selector(NAMESPACE_LABELS).map(selector => ({ kind: 'labels' as const, selector })),
+);
+
+const podSelector: fc.Arbitrary<PodSelector> = fc.record({
+  namespaces: namespaceSelector,
+  pods: selector(POD_LABELS),
+});
+
+const clusterSubject: fc.Arbitrary<PodSelector> = fc.record({
+  namespaces: subjectSelector(NAMESPACE_LABELS).map(selector => ({ kind: 'labels' as const, selector })),
+  pods: subjectSelector(POD_LABELS),
+});
+
+const networkPeer: fc.Arbitrary<Peer> = fc
+  .tuple(fc.constantFrom(...NETWORKS), fc.subarray(HOLES))
+  .map(([cidr, holes]) => ({
+    kind: 'network' as const,
+    cidr: parseCidr(cidr)!,
+    except: holes.map(hole => parseCidr(hole)!),
+  }))
+  .map(peer => ({
+    ...peer,
+    except: peer.except.filter(
+      ({ family, prefix }) => family === peer.cidr.family && prefix > peer.cidr.prefix,
+    ),
+  }));
+
+const peer = (kinds: readonly Peer['kind'][]): fc.Arbitrary<Peer> =>
+  fc.constantFrom(...kinds).chain(kind => {
+    switch (kind) {
+      case 'pods':
+        return podSelector.map(selector => ({ kind, selector }));
+      case 'nodes':
+        return selector(NODE_LABELS).map(selector => ({ kind, selector }));
+      case 'network':
+        return networkPeer;
+      case 'domain':
+        return fc.constant({ kind, name: 'kubernetes.io' });
+    }
+  });
+
+const portMatch: fc.Arbitrary<PortMatch> = fc.oneof(
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('protocol' as const), protocol: fc.constantFrom(...PROTOCOLS) }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc
+      .tuple(
+        fc.constantFrom(...PROTOCOLS, 'TCP' as const),
+        fc.constantFrom(...PORTS),
+        fc.constantFrom(0, 0, 1, 63, 64, 1000, -1),
+      )
+      .map(([protocol, first, width]) => ({ kind: 'range' as const, protocol, first, last: first + width })),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record(
+      {
+        kind: fc.constant('named' as const),
+        name: fc.constantFrom(...PORT_NAMES),
+        protocol: fc.constantFrom(...PROTOCOLS),
+      },
+      { requiredKeys: ['kind', 'name'] },
+    ) as fc.Arbitrary<PortMatch>,
+  },
+);
+
+const anyOr = <T>(arbitrary: fc.Arbitrary<T>, maxLength: number): fc.Arbitrary<'any' | readonly T[]> =>
+  fc.oneof(
+    { weight: 1, arbitrary: fc.constant('any' as const) },
+    { weight: 3, arbitrary: fc.array(arbitrary, { maxLength }) },
+  );
+
+const rules = (
+  direction: string,
+  actions: readonly Action[],
+  kinds: readonly Peer['kind'][],
+): fc.Arbitrary<Rule[]> =>
+  fc
+    .array(
+      fc.record({
+        action: fc.constantFrom(...actions),
+        peers: anyOr(peer(kinds), 7),
+        ports: anyOr(portMatch, 3),
+      }),
+      { maxLength: 4 },
+    )
+    .map(made => made.map((rule, i) => ({ ...rule, path: `${direction}[${i}]` })));
+
+/** Four times in five. */
+const mostly = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { freq: 4, nil: undefined });
+
+const KINDS: Record<PolicyKind, { tier: Policy['tier']; actions: readonly Action[]; weight: number }> = {
+  NetworkPolicy: { tier: 'networkpolicy', actions: ['accept'], weight: 4 },
+  ClusterNetworkPolicy: { tier: 'admin', actions: ['accept', 'deny', 'pass'], weight: 3 },
+  AdminNetworkPolicy: { tier: 'admin', actions: ['accept', 'deny', 'pass'], weight: 1 },
+  BaselineAdminNetworkPolicy: { tier: 'baseline', actions: ['accept', 'deny'], weight: 2 },
+};
+
+export const policyArbitrary = (name: string): fc.Arbitrary<Policy> =>
+  fc
+    .oneof(
+      ...Object.entries(KINDS).map(([kind, { weight }]) => ({
+        weight,
+        arbitrary: fc.constant(kind as PolicyKind),
+      })),
+    )
+    .chain(kind => {
+      const { tier, actions } = KINDS[kind];
+      const namespaced = kind === 'NetworkPolicy';
+      return fc
+        .record({
+          order: namespaced ? fc.constant(0) : fc.constantFrom(0, 1, 2),
+          // A baseline ClusterNetworkPolicy may pass; it has the same kind as an admin one.
+          tier:
+            kind === 'ClusterNetworkPolicy'
+              ? fc.constantFrom('admin' as const, 'baseline' as const)
+              : fc.constant(tier),
+          subject: namespaced
+            ? fc.record({
+                namespaces: fc.constantFrom(...NAMESPACES).map(name => ({ kind: 'name' as const, name })),
+                pods: subjectSelector(POD_LABELS),
+              })
+            : clusterSubject,
+          ingress: mostly(rules('ingress', actions, namespaced ? ['pods', 'pods', 'network'] : ['pods'])),
+          egress: mostly(
+            rules(
+              'egress',
+              actions,
+              namespaced ? ['pods', 'pods', 'network'] : ['pods', 'pods', 'nodes', 'network', 'domain'],
+            ),
+          ),
+        })
+        .map(({ ingress, egress, ...rest }) => ({
+          ...rest,
+          ...(ingress && { ingress }),
+          ...(egress && { egress }),
+        }))
+        .map(body => {
+          const full = namespaced ? `${(body.subject.namespaces as { name: string }).name}/${name}` : name;
+          return { ...body, kind, name: full, id: `${kind} ${full}` } as Policy;
+        });
+    });
+
+export interface Situation {
+  readonly cluster: Cluster;
+  readonly unknownPods: UnknownPods;
+  readonly flows: readonly Flow[];
+}
+
+const byKey = <V>(entries: readonly V[], key: (value: V) => string) =>
+  new Map(entries.map(value => [key(value), value]));
+
+export const clusterArbitrary: fc.Arbitrary<Cluster> = fc
+  .record({
+    // Some that were not seen yet, although pods of theirs were.
+    namespaces: fc
+      .tuple(...NAMESPACES.map(namespaceArbitrary))
+      .chain(all => fc.subarray(all, { minLength: 2 })),
+    nodes: fc.tuple(...NODES.map(nodeArbitrary)),
+    pods: fc.tuple(
+      ...NAMESPACES.flatMap((namespace, i) =>
+        [0, 1, 2].map(j => podArbitrary(namespace, `p${j}`, 10 * i + j + 2)),
+      ),
+    ),
+    policies: fc
+      .integer({ min: 4, max: 10 })
+      .chain(count => fc.tuple(...Array.from({ length: count }, (_, i) => policyArbitrary(`p${i}`)))),
+  })
+  .map(({ namespaces, nodes, pods, policies }) => ({
+    namespaces: byKey(namespaces, ({ name }) => name),
+    nodes: byKey(nodes, ({ name }) => name),
+    pods: byKey(pods, ({ key }) => key) as Cluster['pods'],
+    policies: byKey(policies, ({ id }) => id) as Cluster['policies'],
+  }));
+
+/** Flows between the cluster's own addresses, mostly between pods, with the ports that its policies speak of. */
+export const flowsArbitrary = (cluster: Cluster, count: number): fc.Arbitrary<Flow[]> => {
+  const pods = [...cluster.pods.values()].filter(isSelectable).flatMap(pod => [...pod.addresses]);
+  const nodes = [...cluster.nodes.values()].flatMap(node => [...node.addresses]);
+  const finished = [...cluster.pods.values()].filter(pod => pod.finished).flatMap(pod => [...pod.addresses]);
+  const others = [...nodes, ...OUTSIDE, ...NOBODYS, ...finished];
+  const end =
+    pods.length === 0
+      ? fc.constantFrom(...others)
+      : fc.oneof(
+          { weight: 5, arbitrary: fc.constantFrom(...pods) },
+          { weight: 1, arbitrary: fc.constantFrom(...others) },
+        );
+  const service = fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        protocol: fc.constantFrom(...PROTOCOLS),
+        port: fc.constantFrom(...PORTS, 54, 1001, 1063, 1064, 2000, 2001, 8472),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ protocol: fc.constantFrom('ICMP' as const, 47) }) },
+  );
+  const flow = fc
+    .tuple(end, end, service)
+    .filter(([from, to]) => from.includes(':') === to.includes(':'))
+    .map(([from, to, service]): Flow => ({ from, to, ...service, ...(from === to && { viaService: true }) }));
+  return fc.array(flow, { minLength: count, maxLength: count });
+};
+
+export const situationArbitrary = (flows: number): fc.Arbitrary<Situation> =>
+  fc
+    .tuple(clusterArbitrary, fc.constantFrom<UnknownPods>('allow', 'deny'))
+    .chain(([cluster, unknownPods]) =>
+      flowsArbitrary(cluster, flows).map(flows => ({ cluster, unknownPods, flows })),
+    );

@@ -1,0 +1,106 @@
+/** Holds the verdict of `evaluate` against a walk of the packet through what `compile` made for each node. */
+
+import { compile } from '../../../src/compiler/compile.ts';
+import { type Address, cidrContains, familyOf, parseCidr } from '../../../src/model/address.ts';
+import { addressOwners } from '../../../src/model/addressowners.ts';
+import type { Cluster, Pod } from '../../../src/model/cluster.ts';
+import type { Flow } from '../../../src/model/flow.ts';
+import type { UnknownPods } from '../../../src/model/podcidrs.ts';
+import type { Ruleset } from '../../../src/nft/ruleset.ts';
+import { packet } from '../../../src/nft/trace/packet.ts';
+import { trace } from '../../../src/nft/trace/trace.ts';
+import { evaluator, type FlowVerdict } from '../../../src/semantics/evaluate.ts';
+import type { Situation } from '../arbitrary/cluster.ts';
+
+export interface Tally {
+  packets: number;
+  decidedByPolicy: number;
+  denied: number;
+  /** Denied because no known pod has the address. */
+  unknown: number;
+  tiers: Record<string, number>;
+}
+
+/** One hook that the packet of a flow passes, and which directions are enforced there. */
+export interface Station {
+  readonly node: string;
+  readonly hook: 'forward' | 'input';
+  readonly egress: boolean;
+  readonly ingress: boolean;
+}
+
+export function checkSituation({ cluster, unknownPods, flows }: Situation, tally: Tally): void {
+  const evaluate = evaluator(cluster, unknownPods);
+  const names = [...cluster.nodes.keys()];
+  const onNode = new Map(names.map(node => [node, evaluator(cluster, unknownPods, node)]));
+  const rulesets = compileAll(cluster, unknownPods);
+  for (const flow of flows) {
+    count(evaluate(flow), tally);
+    const wrong = wrongStation(cluster, rulesets, flow, node => onNode.get(node)!(flow));
+    if (wrong !== undefined) throw new Error(`${JSON.stringify(flow)}: ${wrong}`);
+  }
+}
+
+/** What stands on each node. */
+export function compileAll(cluster: Cluster, unknownPods: UnknownPods): Map<string, Ruleset> {
+  return new Map([...cluster.nodes.keys()].map(node => [node, compile(cluster, node, unknownPods)]));
+}
+
+/** Says at which hook the kernel would do otherwise than what is expected as a node sees it, or undefined. */
+export function wrongStation(
+  cluster: Cluster,
+  rulesets: ReadonlyMap<string, Ruleset>,
+  flow: Flow,
+  expectedOn: (node: string) => FlowVerdict,
+): string | undefined {
+  for (const station of [...cluster.nodes.keys()].flatMap(node => stationsOn(node, cluster, flow))) {
+    const { node, hook, egress, ingress } = station;
+    const expected = expectedOn(node);
+    const isPod = addressOwners(cluster, node).has(flow.from);
+    const around = egress && isPod ? { iifkind: 'veth' } : {};
+    const traced = trace(rulesets.get(node)!, familyOf(flow.from), hook, packet(flow), 'new', around);
+    const denied =
+      (egress && expected.egress.verdict === 'deny') || (ingress && expected.ingress.verdict === 'deny');
+    if ((traced.verdict === 'drop') !== denied)
+      return `${node} ${hook} would ${traced.verdict}: ${JSON.stringify(traced.hits)}\nexpected ${JSON.stringify(expected, null, 1)}`;
+  }
+  return undefined;
+}
+
+/** The hooks of a node that a packet passes on its way from its source to its destination, as the node sees it. */
+function stationsOn(node: string, cluster: Cluster, { from, to, viaService }: Flow): Station[] {
+  if (from === to && !viaService) return []; // Never leaves its pod.
+  const owners = addressOwners(cluster, node);
+  const [source, destination] = [placeOf(cluster, owners, from), placeOf(cluster, owners, to)];
+  const stations: Station[] = [];
+  const local = source?.node === destination?.node;
+  if (source?.isPod) {
+    const hook = local && !destination?.isPod ? 'input' : 'forward';
+    stations.push({ node: source.node, hook, egress: true, ingress: local && destination!.isPod });
+  }
+  if (destination !== undefined && !local) {
+    const hook = destination.isPod ? 'forward' : 'input';
+    stations.push({ node: destination.node, hook, egress: false, ingress: destination.isPod });
+  }
+  return stations.filter(station => station.node === node);
+}
+
+/** Where packets from and to an address are routed; a pod's network holds addresses of pods that are not known. */
+function placeOf(cluster: Cluster, owners: ReadonlyMap<Address, Pod>, address: Address) {
+  const owner = owners.get(address);
+  if (owner !== undefined) return { node: owner.node, isPod: true };
+  const nodes = [...cluster.nodes.values()];
+  const own = nodes.find(({ addresses }) => addresses.includes(address));
+  if (own !== undefined) return { node: own.name, isPod: false };
+  const near = nodes.find(({ podCidrs }) => podCidrs.some(cidr => cidrContains(parseCidr(cidr)!, address)));
+  return near && { node: near.name, isPod: true };
+}
+
+function count({ verdict, egress, ingress }: FlowVerdict, tally: Tally): void {
+  tally.packets++;
+  if (verdict === 'deny') tally.denied++;
+  if ([egress, ingress].some(({ verdict, tier }) => verdict === 'deny' && tier === 'default'))
+    tally.unknown++;
+  if (egress.policy !== undefined || ingress.policy !== undefined) tally.decidedByPolicy++;
+  for (const { tier } of [egress, ingress]) tally.tiers[tier] = (tally.tiers[tier] ?? 0) + 1;
+}

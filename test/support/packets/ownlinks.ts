@@ -1,0 +1,18 @@
+/** A cluster in which a node's own object says which interfaces it has, as its agent would have it. */
+import { readNodeLinks } from '../../../src/daemon/nodelinks.ts';
+import { inNamespace } from '../../../src/lab/netns.ts';
+import type { Cluster } from '../../../src/model/cluster.ts';
+import { RtnetlinkSocket } from '../../../src/netlink/route/rtnetlink-socket.ts';
+
+/** `namespace` is the path of the node's. */
+export async function withOwnLinks(cluster: Cluster, node: string, namespace: string): Promise<Cluster> {
+  const value = cluster.nodes.get(node);
+  if (value === undefined) return cluster;
+  const socket = inNamespace(namespace, () => new RtnetlinkSocket());
+  try {
+    const links = await readNodeLinks(socket, cluster, node);
+    return { ...cluster, nodes: new Map([...cluster.nodes, [node, { ...value, links }]]) };
+  } finally {
+    socket.close();
+  }
+}

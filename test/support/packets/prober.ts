@@ -1,0 +1,76 @@
+/**
+ * Packets without end between pods of a laboratory, from a process of its own, so that nothing that a test does
+ * can hold them up. Nobody answers: to connection tracking every packet stays new, and every packet is judged by
+ * the rules of its moment.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Lab } from '../../../src/lab/lab.ts';
+import type { Address } from '../../../src/model/address.ts';
+
+/** UDP. */
+export interface ProbedFlow {
+  readonly from: Address;
+  readonly to: Address;
+  readonly port: number;
+}
+
+/** What became of the packets 0 … sent-1 of one flow. */
+export interface Trail {
+  readonly sent: number;
+  /** First and last of each run of packets that arrived. */
+  readonly arrived: readonly (readonly [number, number])[];
+}
+
+/** What the process is told. */
+export interface ProberOrders {
+  readonly flows: readonly (ProbedFlow & { readonly fromNamespace: string; readonly toNamespace: string })[];
+}
+
+const PROCESS = fileURLToPath(new URL('./proberprocess.ts', import.meta.url));
+
+export class Prober {
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+  }
+
+  /** Packet k of each flow is sent in the order of `flows`, then packet k+1 of each. */
+  static async start(lab: Lab, flows: readonly ProbedFlow[]): Promise<Prober> {
+    // On one processor packets are judged in the order in which they are sent.
+    const child = spawn('taskset', ['-c', '0', process.execPath, PROCESS], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    child.send({ flows: flows.map(flow => withNamespaces(lab, flow)) } satisfies ProberOrders);
+    await Promise.race([once(child, 'message'), ended(child)]);
+    return new Prober(child);
+  }
+
+  async stop(): Promise<Trail[]> {
+    this.#child.send('stop');
+    const [trails] = (await Promise.race([once(this.#child, 'message'), ended(this.#child)])) as [Trail[]];
+    this.kill();
+    return trails;
+  }
+
+  /** Ends it without a result; harmless to repeat. */
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+}
+
+function withNamespaces(lab: Lab, flow: ProbedFlow) {
+  return { ...flow, fromNamespace: lab.namespaceOf(flow.from), toNamespace: lab.namespaceOf(flow.to) };
+}
+
+async function ended(child: ChildProcess): Promise<never> {
+  const [code, signal] = await once(child, 'exit');
+  throw new Error(`the prober has ended with ${signal ?? `exit code ${code}`}`);
+}
+
+/** How many packets arrived. */
+export function arrivals({ arrived }: Trail): number {
+  return arrived.reduce((sum, [first, last]) => sum + last - first + 1, 0);
+}

@@ -1,0 +1,114 @@
+/** Pods of a laboratory that start under a standing default deny, and whose first process sends at once. */
+import { setTimeout } from 'node:timers/promises';
+import type { Lab } from '../../../src/lab/lab.ts';
+import {
+  AF_INET,
+  AF_INET6,
+  bind,
+  close,
+  type Fd,
+  receive,
+  SOCK_DGRAM,
+  send,
+  socket,
+} from '../../../src/lab/libc.ts';
+import { inNamespace } from '../../../src/lab/netns.ts';
+import { socketAddress } from '../../../src/lab/probe/sockaddr.ts';
+import { type Address, familyOf } from '../../../src/model/address.ts';
+import { type FakeRuntime, type PluginConnection, sandbox } from './fakeruntime.ts';
+
+export const PORT = { allowed: 7000, denied: 7001, back: 7002 } as const;
+
+/** What arrived that was sent; a datagram names the start that it came from. */
+export class Receiver {
+  readonly #fds: readonly Fd[];
+
+  constructor(lab: Lab, addresses: readonly Address[], port: number) {
+    this.#fds = addresses.map(address => {
+      const fd = datagramSocket(lab, address);
+      bind(fd, socketAddress(address, port));
+      return fd;
+    });
+  }
+
+  arrived(): string[] {
+    const texts: string[] = [];
+    for (const fd of this.#fds)
+      for (let got = receive(fd); got !== undefined; got = receive(fd)) texts.push(got.data.toString());
+    return texts;
+  }
+
+  close(): void {
+    for (const fd of this.#fds) close(fd);
+  }
+}
+
+function datagramSocket(lab: Lab, from: Address): Fd {
+  const domain = familyOf(from) === 'ip' ? AF_INET : AF_INET6;
+  return inNamespace(lab.namespaceOf(from), () => socket(domain, SOCK_DGRAM));
+}
+
+/** One datagram, from a port of its own: a new connection. */
+export function sendOnce(lab: Lab, from: Address, to: Address, port: number, text: string): void {
+  const fd = datagramSocket(lab, from);
+  bind(fd, socketAddress(from));
+  send(fd, Buffer.from(text), socketAddress(to, port));
+  close(fd);
+}
+
+/** A runtime that starts pods whether a plugin is there or not, as containerd does. */
+export class PodStarter {
+  readonly #runtime: FakeRuntime;
+  readonly #living = new Map<string, ReturnType<typeof sandbox>>();
+  #plugin: PluginConnection | undefined;
+  #closed = false;
+
+  constructor(runtime: FakeRuntime) {
+    this.#runtime = runtime;
+    void this.#takeIn();
+  }
+
+  /** Waits for the plugin's word where there is one; answers whether it was given. */
+  async start(key: string, addresses: readonly Address[]): Promise<boolean> {
+    const pod = sandbox(key, addresses, { id: `${key} ${addresses[0]}`, uid: key });
+    this.#living.set(key, pod);
+    const plugin = this.#plugin;
+    if (plugin === undefined) return false;
+    return plugin.start(pod).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async stop(key: string): Promise<void> {
+    const pod = this.#living.get(key)!;
+    this.#living.delete(key);
+    await this.#plugin?.stop(pod).catch(() => {});
+  }
+
+  /** Until a plugin has been taken in. */
+  async ready(): Promise<void> {
+    while (this.#plugin === undefined) await setTimeout(5);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#plugin?.peer.close('the test is over');
+  }
+
+  async #takeIn(): Promise<void> {
+    while (!this.#closed) {
+      const plugin = await this.#runtime.plugin();
+      // It may be killed while it is taken in.
+      await plugin.takeIn([...this.#living.values()], 120_000).then(
+        () => {
+          this.#plugin = plugin;
+          void plugin.peer.ended.then(() => {
+            if (this.#plugin === plugin) this.#plugin = undefined;
+          });
+        },
+        () => {},
+      );
+    }
+  }
+}
