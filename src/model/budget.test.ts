@@ -34,7 +34,7 @@ function policy(ingress: readonly Rule[], kind: Policy['kind'] = 'NetworkPolicy'
   return { id: `${kind} shop/x`, kind, name: 'shop/x', tier, order: 0, subject, ingress };
 }
 
-const { entries, rules, selectors } = BUDGET.namespaced;
+const { entries, rules, selectors, ranges } = BUDGET.namespaced;
 
 /** The largest that is within the budget, the smallest beyond it, and what is said of that. */
 const LIMITS: Record<string, readonly [readonly Rule[], readonly Rule[], string]> = {
@@ -62,6 +62,21 @@ const LIMITS: Record<string, readonly [readonly Rule[], readonly Rule[], string]
     times(4, i => manyPairs(i)),
     times(5, i => manyPairs(i)),
     'has 5 rules of many ports and many peers each, and 4 are the most',
+  ],
+  ranges: [
+    [
+      rule(
+        'any',
+        times(ranges, i => port(1 + 3 * i, 2 + 3 * i)),
+      ),
+    ],
+    [
+      rule(
+        'any',
+        times(ranges + 1, i => port(1 + 3 * i, 2 + 3 * i)),
+      ),
+    ],
+    'has 1001 port ranges in one direction, and 1000 are the most',
   ],
   'ranges within ranges': [
     times(100, i => rule('any', [port(1 + i, 60_000 - i)])),

@@ -16,12 +16,14 @@ export interface Budget {
   readonly rules: number;
   /** Distinct selectors of peers in a direction: each may be a set of its own. */
   readonly selectors: number;
+  /** Ranges of more than one port in a direction: an interval set is made anew as a whole whenever one of them changes. */
+  readonly ranges: number;
 }
 
 /** Of a NetworkPolicy, whose author may be anybody; those of cluster policies are the cluster's own administrators. */
 export const BUDGET: Readonly<Record<'namespaced' | 'cluster', Budget>> = {
-  namespaced: { entries: 5_000, rules: 1_000, selectors: 250 },
-  cluster: { entries: 20_000, rules: 1_000, selectors: 1_500 },
+  namespaced: { entries: 5_000, rules: 1_000, selectors: 250, ranges: 1_000 },
+  cluster: { entries: 20_000, rules: 1_000, selectors: 1_500, ranges: 1_000 },
 };
 
 /** Requirements and values of the selector of a policy's own pods: each of them may be asked of every pod. */
@@ -61,7 +63,12 @@ function excessOfRules(rules: readonly Rule[], budget: Budget): string | undefin
   const large = pairs > MOST_PAIRS ? numbered.filter(hasManyPairs).length : 0;
   if (large > MOST_LARGE_RULES)
     return `has ${large} rules of many ports and many peers each, and ${MOST_LARGE_RULES} are the most`;
-  const overlaps = countOverlaps(numbered.flatMap(({ ports }) => (ports === 'any' ? [] : ports.ranges)));
+  const ranges = numbered
+    .flatMap(({ ports }) => (ports === 'any' ? [] : ports.ranges))
+    .filter(({ first, last }) => first < last);
+  if (ranges.length > budget.ranges)
+    return `has ${ranges.length} port ranges in one direction, and ${budget.ranges} are the most`;
+  const overlaps = countOverlaps(ranges);
   if (overlaps > MOST_SEGMENTS)
     return `has port ranges that overlap in ${overlaps} places, and ${MOST_SEGMENTS} are the most`;
   return undefined;
@@ -84,11 +91,7 @@ function countOverlaps(ranges: readonly PortRange[]): number {
   const protocols: readonly Protocol[] = ['TCP', 'UDP', 'SCTP'];
   return Math.max(
     ...protocols.map(protocol =>
-      countSegments(
-        ranges
-          .filter(range => range.protocol === protocol && range.first < range.last)
-          .map(ports => ({ ports })),
-      ),
+      countSegments(ranges.filter(range => range.protocol === protocol).map(ports => ({ ports }))),
     ),
   );
 }
