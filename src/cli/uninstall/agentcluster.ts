@@ -21,6 +21,8 @@ export async function openAgentCluster(
   const config = new KubeConfig();
   if (kubeconfig === undefined) config.loadFromDefault();
   else config.loadFromFile(kubeconfig);
+  // Without any configuration the client falls back to this.
+  if (config.getCurrentCluster()?.server === 'http://localhost:8080') throw new CommandError(NO_CLUSTER);
   const apps = config.makeApiClient(AppsV1Api);
   const core = config.makeApiClient(CoreV1Api);
   /** `fallback` where the object is not there. */
@@ -62,6 +64,9 @@ export async function openAgentCluster(
     },
   };
 }
+
+const NO_CLUSTER =
+  'no cluster to remove Sluice from: name one by --kubeconfig or KUBECONFIG; without --all-nodes this node alone is meant';
 
 /** The server's own sentence, where its answer has one. */
 function reasonOf(error: unknown): string {
