@@ -369,10 +369,10 @@ export const MUTANTS: readonly Mutant[] = [
     test: SIZES,
   },
   {
-    name: 'plan: an interval map goes ahead of the chains that it leads to',
+    name: 'plan: what leads to a chain that waits goes ahead of it',
     file: 'src/nft/plan/stages.ts',
-    find: "(op.op === 'addChain' && targets",
-    replace: "(op.op === 'addTable' && targets",
+    find: 'while (dropUsersOf(late, ops, ahead)) {',
+    replace: 'while (dropUsersOf(new Set(), ops, ahead)) {',
     test: 'src/nft/plan/stages.test.ts',
   },
   {

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import { MEMBER, type SetSpec } from '../ruleset.ts';
+import { MEMBER, type Rule, type SetSpec } from '../ruleset.ts';
 import type { Op } from './op.ts';
 import { stagesOf } from './stages.ts';
 
@@ -17,15 +18,78 @@ const flush: Op = { op: 'flushChain', family: 'ip', chain: 'in' };
 const fill: Op = { op: 'addRule', family: 'ip', chain: 'in', rule: { exprs: [] } };
 const remove = (name: string): Op => ({ op: 'delSet', family: 'ip', set: name });
 
-test('stagesOf() leaves a batch whole that makes no interval set', () => {
-  const ops = [flush, ...make('pods', false), fill];
+const chain = (name: string): Op => ({ op: 'addChain', family: 'ip', chain: name });
+const rule = (name: string, ...exprs: Rule['exprs']): Op => ({
+  op: 'addRule',
+  family: 'ip',
+  chain: name,
+  rule: { exprs },
+});
+const lookUp = (set: string): Rule['exprs'][number] => ({
+  kind: 'lookup',
+  set,
+  sreg: 0,
+  vmap: false,
+  invert: false,
+});
+const to = (chain: string): Rule['exprs'][number] => ({ kind: 'verdict', verdict: { kind: 'jump', chain } });
+const drop: Rule['exprs'][number] = { kind: 'verdict', verdict: { kind: 'drop' } };
+const POD_MAP: SetSpec = { name: 'ingress-pods', key: ['ipv4_addr'], verdicts: true, interval: false };
+const lead = (chain: string): Op => ({
+  op: 'addElements',
+  family: 'ip',
+  set: POD_MAP,
+  elements: [['10.0.0.1', { verdict: { kind: 'goto', chain } }]],
+});
+
+test.each([
+  ['makes nothing new', [flush, fill]],
+  ['is new as a whole', [...make('pods', false), chain('new'), rule('new', drop)]],
+])('stagesOf() leaves a batch whole that %s', (_, ops) => {
   expect(stagesOf(ops)).toEqual([ops]);
 });
 
-test('stagesOf() puts new interval sets and their elements ahead, and keeps the order of all else', () => {
+test('stagesOf() puts new sets and their elements ahead, and keeps the order of all else', () => {
   expect(stagesOf([flush, remove('old'), ...make('new', true), ...make('pods', false), fill])).toEqual([
-    make('new', true),
-    [flush, remove('old'), ...make('pods', false), fill],
+    [...make('new', true), ...make('pods', false)],
+    [flush, remove('old'), fill],
+  ]);
+});
+
+test('stagesOf() has the rules of a new chain in force before an element leads to it', () => {
+  const made = [chain('in-new'), ...make('peers', false), rule('in-new', lookUp('peers'), drop)];
+  expect(stagesOf([...made, lead('in-new')])).toEqual([made, [lead('in-new')]]);
+});
+
+test('stagesOf() keeps back what leads to a set that is made anew under its name, over any number of chains', () => {
+  const ops = [
+    remove('nets'),
+    chain('a'),
+    chain('b'),
+    chain('c'),
+    ...make('nets', true),
+    rule('a', lookUp('nets')),
+    rule('b', to('a')),
+    rule('c', drop),
+    lead('b'),
+  ];
+  const ahead = [chain('c'), rule('c', drop)];
+  expect(stagesOf(ops)).toEqual([
+    ahead,
+    ops.filter(op => !ahead.some(other => isDeepStrictEqual(op, other))),
+  ]);
+});
+
+test('stagesOf() never puts a base chain ahead, nor what leads to one that is made anew', () => {
+  const base: Op = {
+    op: 'addChain',
+    family: 'ip',
+    chain: 'forward',
+    hook: { hook: 'forward', priority: 0, policy: 'accept' },
+  };
+  expect(stagesOf([chain('in'), base, rule('in', drop), rule('forward', to('in'))])).toEqual([
+    [chain('in'), rule('in', drop)],
+    [base, rule('forward', to('in'))],
   ]);
 });
 
@@ -48,9 +112,8 @@ test('stagesOf() leaves a batch whole that replaces a table', () => {
   expect(stagesOf(ops)).toEqual([ops]);
 });
 
-test('stagesOf() puts the chains that a new interval map leads to ahead with it, and their rules behind', () => {
+test('stagesOf() puts the chains that a new interval map leads to ahead with it, rules and all', () => {
   const spec: SetSpec = { name: 'ranges', key: ['inet_service'], verdicts: true, interval: true };
-  const chain = (name: string): Op => ({ op: 'addChain', family: 'ip', chain: name });
   const map: Op[] = [
     { op: 'addSet', family: 'ip', set: spec, size: 8 },
     {
@@ -60,8 +123,6 @@ test('stagesOf() puts the chains that a new interval map leads to ahead with it,
       elements: [['1-9', { verdict: { kind: 'jump', chain: 'from' } }]],
     },
   ];
-  expect(stagesOf([chain('from'), chain('in'), ...map, fill])).toEqual([
-    [chain('from'), ...map],
-    [chain('in'), fill],
-  ]);
+  const made = [chain('from'), ...map, rule('from', drop)];
+  expect(stagesOf([...made, fill])).toEqual([made, [fill]]);
 });
