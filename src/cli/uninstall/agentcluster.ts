@@ -1,6 +1,7 @@
 /** What removing the agents of a cluster asks of its API server: a thin edge over the official client. */
 import type { V1DaemonSet, V1Pod } from '@kubernetes/client-node';
 import { CommandError } from '../../terminal/commanderror.ts';
+import { NAME_LABEL } from './cleaner.ts';
 
 export interface AgentCluster {
   /** Undefined where there is none of this name. */
@@ -54,7 +55,7 @@ export async function openAgentCluster(
       await unlessMissing<unknown>(`delete DaemonSet ${name}`, request, undefined);
     },
     pods: async name => {
-      const labelSelector = `app.kubernetes.io/name=${name}`;
+      const labelSelector = `${NAME_LABEL}=${name}`;
       const { items } = await unlessMissing(
         `list pods of ${name}`,
         core.listNamespacedPod({ namespace, labelSelector }),
