@@ -111,8 +111,15 @@ test('a sandbox that is detached while it is being attached is gone', async () =
   await open();
   for (const waitMs of [0, 1, 2, 5, 10]) {
     const name = `pod-${waitMs}`;
-    await site.add(name);
-    const attaching = attach(name);
+    const namespace = await site.add(name);
+    // Called here and now, so that it is first in line.
+    const attaching = opened.network.attach({
+      pod: `shop/${name}`,
+      sandbox: name,
+      interface: 'eth0',
+      namespace,
+      hostPorts: [],
+    });
     await setTimeout(waitMs);
     await Promise.all([attaching, opened.network.detachSandbox(name)]);
     expect(await opened.links.attachments(), `after ${waitMs} ms`).toEqual([]);
