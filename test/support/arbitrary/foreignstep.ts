@@ -1,5 +1,6 @@
 /** Steps that nobody planned, mostly about what stands. */
 import fc from 'fast-check';
+import { MAX_KEY_BYTES } from '../../../src/nft/limits.ts';
 import type { Op } from '../../../src/nft/plan/op.ts';
 import {
   type ElementKey,
@@ -104,10 +105,10 @@ function verdictOf({ verdict: kind }: Pick, chain: string): Verdict {
   return kind === 'jump' || kind === 'goto' ? { kind, chain } : { kind };
 }
 
-/** Of as many bytes as the longest key. */
+/** Of as many bytes as any key has: the kernel refuses to look up what no expression has loaded. */
 function lookup({ vmap, invert }: Pick, set: string) {
   return [
-    { kind: 'payload' as const, base: 'network' as const, offset: 0, length: 24, dreg: 0 },
+    { kind: 'payload' as const, base: 'network' as const, offset: 0, length: MAX_KEY_BYTES, dreg: 0 },
     { kind: 'lookup' as const, set, sreg: 0, vmap, invert },
   ];
 }
