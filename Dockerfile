@@ -2,7 +2,7 @@
 # that speaks nothing but CNI, /app/dist/cni/sluice-cni is the plugin: one static file to be copied to the host.
 #   docker build -t sluice:0.1.0 .
 #   docker buildx build --platform linux/amd64,linux/arm64 -t REGISTRY/sluice:0.1.0 --push .
-# test/cluster/dockerfile.ts executes this file where there is no docker.
+# test/cluster/image/dockerfile.ts executes this file where there is no docker.
 ARG BUILD_BASE=node:24-bookworm-slim
 ARG BASE=gcr.io/distroless/cc-debian12
 

@@ -56,7 +56,7 @@ agnhost=registry.k8s.io/e2e-test-images/agnhost:2.63.0
 key() { # key PATH...: a name for the contents of these files and folders
   (cd "$here" && find "$@" -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -c1-12)
 }
-binaries() { (cd "$cluster" && go version && key test/cluster/{agnhost,anp,coredns,e2e,kube,mkimage,npa,pause,go.mod,go.sum,build.sh,images.sh}) | sha256sum | cut -c1-12; }
+binaries() { (cd "$cluster/binaries" && go version && key test/cluster/binaries) | sha256sum | cut -c1-12; }
 
 # keep BUILT: marks it as used now, and removes of its kind all but the four used last, for checkouts that take turns,
 # and what a cluster still runs from.
@@ -64,7 +64,7 @@ keep() {
   local old run
   touch "$1"
   run=$(readlink /proc/[0-9]*/exe || true) # processes end meanwhile; a pipe to `grep -q` would end this one
-  for old in $(ls -dt "${1%-*}"-???????????? | tail -n +5); do
+  for old in $(ls -dt "${1%-*}"-????????????* | tail -n +5); do
     [[ $run = *"$old/"* ]] || rm -rf "$old"
   done
 }
@@ -86,7 +86,7 @@ supervise() {
 
 # Without kube-proxy the Service of the API server leads nowhere: its manifests are told the server's own address.
 directly() {
-  if [ $proxy = none ]; then need_modules >&2 && node "$cluster/directly.ts" "$(first cp)" 6443; else cat; fi
+  if [ $proxy = none ]; then need_modules >&2 && node "$cluster/nodes/directly.ts" "$(first cp)" 6443; else cat; fi
 }
 
 kube() { nsenter --net="/run/netns/$prefix-cp" "$bin/kubectl" --kubeconfig="$pki/admin.conf" "$@"; }

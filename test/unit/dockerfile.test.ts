@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseDockerfile } from '../cluster/dockerfile-parse.ts';
+import { parseDockerfile } from '../cluster/image/dockerfile-parse.ts';
 
 describe('parseDockerfile()', () => {
   test('puts arguments into FROM, joins continued lines and leaves comments out', () => {

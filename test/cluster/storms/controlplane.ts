@@ -9,7 +9,7 @@ import { until } from './until.ts';
 /** Where the API server listens, in the network namespace of this thread. */
 export const SERVER = { address: '172.18.0.1', port: 6443 } as const;
 
-const CERTS = join(import.meta.dirname, '../certs.sh');
+const CERTS = join(import.meta.dirname, '../nodes/certs.sh');
 const READY_MS = 240_000;
 
 export class ControlPlane {

@@ -62,7 +62,7 @@ export function baselinePolicy(spec: object): Manifest {
 
 /** A definition of network-policy-api, from the Go module that the upstream suites are built from. */
 export function definition(plural: string): Manifest {
-  const module = join(import.meta.dirname, plural.startsWith('cluster') ? '..' : '../anp');
+  const module = join(import.meta.dirname, plural.startsWith('cluster') ? '../binaries' : '../binaries/anp');
   const find = ['list', '-m', '-f', '{{.Dir}}', 'sigs.k8s.io/network-policy-api'];
   const folder = execFileSync('go', find, { cwd: module, encoding: 'utf8' }).trim();
   const file = join(folder, 'config/crd/experimental', `${POLICY_GROUP}_${plural}.yaml`);

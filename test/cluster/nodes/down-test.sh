@@ -4,7 +4,7 @@
 set -uo pipefail
 SLUICE_STATE=$(mktemp -u /var/lib/sluice-down-test.XXXXXX)
 export SLUICE_STATE SLUICE_CLUSTER=down-test
-. "$(dirname "$0")/env.sh"
+. "$(dirname "$0")/../env.sh"
 need_root
 
 processes() { # all that were started with our SLUICE_STATE, whoever is their parent by now
@@ -22,7 +22,7 @@ left() { # what is there that was not there before
 }
 down_leaves_nothing() { # down_leaves_nothing AFTER WHAT
   local found
-  "$cluster/down.sh"
+  "$cluster/nodes/down.sh"
   found=$(left)
   if [ -z "$found" ]; then
     echo "ok: nothing is left of a cluster $1"
@@ -32,7 +32,7 @@ down_leaves_nothing() { # down_leaves_nothing AFTER WHAT
 }
 
 before=$(mktemp)
-trap '"$cluster/down.sh"; rm -f "$before"' EXIT
+trap '"$cluster/nodes/down.sh"; rm -f "$before"' EXIT
 sysctl $sysctls >"$before"
 failed=0
 for seconds in 0.2 0.7 1.5 3 5 8 12; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds every binary of the cluster from Go modules, and its images, unless the cache holds this version of them.
 set -euo pipefail
-. "$(dirname "$0")/env.sh"
+. "$(dirname "$0")/../env.sh"
 use_binaries
 mkdir -p "$cache"
 exec 9>"$cache/lock" && flock 9 # one build at a time
@@ -16,7 +16,7 @@ trap 'rm -rf "$built"' EXIT
 mkdir -p "$bin" "$images"
 
 version() { go list -m -f '{{.Version}}' "$1"; }
-cd "$cluster"
+cd "$cluster/binaries"
 export CGO_ENABLED=0
 kubernetes=$(version k8s.io/kubernetes)
 minor=${kubernetes#v1.} minor=${minor%%.*}
@@ -32,7 +32,7 @@ build test -c -vet=off -trimpath -ldflags "$ldflags" -o "$bin/npa.test" sigs.k8s
 for component in etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl; do
   ln -s kube "$bin/$component"
 done
-. "$cluster/images.sh"
+. "$cluster/binaries/images.sh"
 
 mv "$built" "$final"
 keep "$final"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs node N, as the first process of the node's namespaces; up.sh starts it.
 set -euo pipefail
-. "$(dirname "$0")/env.sh"
+. "$(dirname "$0")/../env.sh"
 use_binaries
 n=$1 node=node$1 dir=$state/node$1
 read -r pid _ </proc/self/stat && echo "$pid" >"$dir.pid"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the cluster's CA, its certificates and its kubeconfigs in state/pki.
 set -euo pipefail
-. "$(dirname "$0")/env.sh"
+. "$(dirname "$0")/../env.sh"
 use_binaries
 mkdir -p "$pki" && cd "$pki"
 

@@ -2,7 +2,7 @@
 # Makes the node network: a bridge in the control plane's namespace, a veth to each node, and routes to their pods.
 #   network.sh [N...]    everything; or these nodes' parts alone, anew
 set -euo pipefail
-. "$(dirname "$0")/env.sh"
+. "$(dirname "$0")/../env.sh"
 
 cp() { ip -n "$prefix-cp" "$@"; }
 sysctls() { ip netns exec "$1" sysctl -qw "${@:2}"; } # sysctls NAMESPACE NAME=VALUE...

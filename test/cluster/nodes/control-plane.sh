@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the control plane, as the first process of its namespaces; up.sh starts it.
 set -euo pipefail
-. "$(dirname "$0")/env.sh"
+. "$(dirname "$0")/../env.sh"
 use_binaries
 read -r pid _ </proc/self/stat && echo "$pid" >"$state/cp.pid"
 mount --make-rprivate / && mount -t proc proc /proc

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # Brings the cluster up and waits until its nodes are ready.
 set -euo pipefail
-. "$(dirname "$0")/env.sh"
-. "$cluster/lifecycle.sh"
+. "$(dirname "$0")/../env.sh"
+. "$cluster/nodes/lifecycle.sh"
 use_binaries
 mkdir -p "$state"
 [ -e "$states/sysctl" ] || sysctl $sysctls >"$states/sysctl" # kubelet sets the first three
 # Of the usual 128 three clusters take all: kubelets and kube-proxies end with "too many open files".
 [ "$(sysctl -n fs.inotify.max_user_instances)" -ge 4096 ] || sysctl -qw fs.inotify.max_user_instances=4096
-"$cluster/certs.sh"
-"$cluster/network.sh"
+"$cluster/nodes/certs.sh"
+"$cluster/nodes/network.sh"
 
-start cp "$cluster/control-plane.sh"
+start cp "$cluster/nodes/control-plane.sh"
 wait_for 120 "API server" kube get --raw /readyz
 # The Node objects come first, so that each has the pod ranges that its routes lead to.
 for n in $nodes; do
@@ -28,8 +28,8 @@ if [ $cni = sluice ]; then # no node is ready before it has a network
     wait_for 60 "node$n" test -e "$state/node$n.pid"
     wait_for 60 "containerd on node$n" within "node$n" "$bin/ctr" version
   done
-  "$cluster/deploy.sh"
+  "$cluster/deploy/deploy.sh"
 fi
 kube wait --for=condition=Ready --timeout=180s node --all
-sed "s/DNS_FIRST/$(first dns)/; s/DNS_ALL/$(of dns | sed 's/,/", "/')/" "$cluster/dns.yaml" | directly | kube apply -f - >/dev/null
+sed "s/DNS_FIRST/$(first dns)/; s/DNS_ALL/$(of dns | sed 's/,/", "/')/" "$cluster/nodes/dns.yaml" | directly | kube apply -f - >/dev/null
 kube -n kube-system rollout status --timeout=120s deployment/coredns

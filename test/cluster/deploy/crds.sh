@@ -2,7 +2,7 @@
 # Defines the policies that Kubernetes itself does not have, as upstream's suites do, with their experimental fields:
 #   crds.sh [cnp] [anp]    ClusterNetworkPolicy; AdminNetworkPolicy and BaselineAdminNetworkPolicy; both
 set -euo pipefail
-. "$(dirname "$0")/env.sh"
+. "$(dirname "$0")/../env.sh"
 use_binaries
 
 define() { # define FOLDER WITH A go.mod, NAME...
@@ -16,8 +16,8 @@ define() { # define FOLDER WITH A go.mod, NAME...
 
 for which in ${*:-cnp anp}; do
   case $which in
-    cnp) define "$cluster" clusternetworkpolicies ;;
-    anp) define "$cluster/anp" adminnetworkpolicies baselineadminnetworkpolicies ;;
+    cnp) define "$cluster/binaries" clusternetworkpolicies ;;
+    anp) define "$cluster/binaries/anp" adminnetworkpolicies baselineadminnetworkpolicies ;;
     *) die "there are no definitions \"$which\": cnp, anp, or both" ;;
   esac
 done

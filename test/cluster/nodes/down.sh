@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Takes the cluster down and removes all that up.sh made, however far it came, or is.
 set -uo pipefail
-. "$(dirname "$0")/env.sh"
-. "$cluster/lifecycle.sh"
+. "$(dirname "$0")/../env.sh"
+. "$cluster/nodes/lifecycle.sh"
 
 # Of what it makes, `up` makes the options first; `down` removes them last.
 rmdir "$state" 2>/dev/null

@@ -2,7 +2,7 @@
 # On the cluster that is up: the manifests are valid, the agents run with the powers they say, and real pods feel a
 # default deny on each node, over IPv4 and IPv6, directly and through a Service, with TCP and SCTP.
 set -uo pipefail
-. "$(dirname "$0")/env.sh"
+. "$(dirname "$0")/../env.sh"
 need_root
 use_binaries
 need_cluster
@@ -65,13 +65,13 @@ everywhere() { # everywhere connect|times_out WHAT
 
 manifests
 agents
-kube apply -f "$cluster/smoke.yaml" >/dev/null
-trap 'kube delete --wait=false -f "$cluster/deny.yaml" -f "$cluster/smoke.yaml" --ignore-not-found >/dev/null' EXIT
+kube apply -f "$cluster/deploy/smoke.yaml" >/dev/null
+trap 'kube delete --wait=false -f "$cluster/deploy/deny.yaml" -f "$cluster/deploy/smoke.yaml" --ignore-not-found >/dev/null' EXIT
 kube wait --for=jsonpath='{.status.numberReady}'="$(wc -w <<<"$nodes")" --timeout=60s daemonset/web >/dev/null
 everywhere connect "is open without policy"
-kube apply -f "$cluster/deny.yaml" >/dev/null && sleep 1
+kube apply -f "$cluster/deploy/deny.yaml" >/dev/null && sleep 1
 everywhere times_out "is closed by a default deny"
-kube delete -f "$cluster/deny.yaml" >/dev/null && sleep 1
+kube delete -f "$cluster/deploy/deny.yaml" >/dev/null && sleep 1
 everywhere connect "is open again"
 
 echo "$passed passed, $failed failed"

@@ -5,7 +5,7 @@ start() { # start PLACE SCRIPT...: the script as the first process of its own na
     </dev/null >>"$state/up.log" 2>&1 &
 }
 
-start_node() { start "node$1" "$cluster/node.sh" "$1"; } # start_node N
+start_node() { start "node$1" "$cluster/nodes/node.sh" "$1"; } # start_node N
 
 # end_up: the `up` of this cluster that is still at work, with all that it has started
 end_up() {

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Writes what the cluster can tell of a failure into a folder, one file each, and changes nothing:
-#   test/cluster/evidence.sh FOLDER
+#   test/cluster/nodes/evidence.sh FOLDER
 # Of each node Sluice's log, status and tables, all tables, addresses and routes, and the ends of the node's own logs;
 # of the API server what it holds. Whatever cannot be had says why in its file.
 set -uo pipefail
-. "$(dirname "$0")/env.sh"
+. "$(dirname "$0")/../env.sh"
 need_root
 use_binaries
 folder=${1:?evidence.sh FOLDER}

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Brings this checkout's agent to the nodes: its image, its manifests, and a restart where it runs already.
 set -euo pipefail
-. "$(dirname "$0")/env.sh"
+. "$(dirname "$0")/../env.sh"
 use_binaries
 overlay=$here/daemonset
 [ $cni != sluice ] || overlay=$here/daemonset/overlays/pod-network
 manifests=$(kube kustomize "${1:-$overlay}" | directly) # first: the image may take minutes
-image=$("$cluster/image.sh")
+image=$("$cluster/image/image.sh")
 for n in $nodes; do within "node$n" "$bin/ctr" -n k8s.io images import --local "$image" >>"$state/up.log" 2>&1; done
 runs=$(kube -n sluice get pods -o name)
 kube apply -f - <<<"$manifests"
