@@ -1,6 +1,6 @@
-import { stat } from 'node:fs/promises';
 import { checkManifests } from '../files/load.ts';
 import { type Problem, problemText } from '../model/problem.ts';
+import { requireReadable } from '../sources/files.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { type OutputOptions, writeJsonLines, writeLine } from '../terminal/output.ts';
@@ -26,12 +26,6 @@ export async function checkCommand(dir: string, { output }: OutputOptions): Prom
     writeLine(problems.length === 0 ? `${pc.green('ok')}: ${read}` : `${count(problems)} in ${read}`);
   }
   if (problems.length > 0) process.exitCode = 1;
-}
-
-export async function requireReadable(path: string): Promise<void> {
-  await stat(path).catch(error => {
-    throw new CommandError(`cannot read ${path}: ${(error as Error).message}`);
-  });
 }
 
 function problemLine(problem: Problem): string {

@@ -1,14 +1,16 @@
 import type { UnknownPods } from '../model/podcidrs.ts';
+import type { SourceOptions } from '../sources/options.ts';
+import { readState } from '../sources/readstate.ts';
+import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-import { type OutputOptions, writeJsonLines, writeLines } from '../terminal/output.ts';
+import { type OutputOptions, writeJsonLines, writeLines, writeNote } from '../terminal/output.ts';
 import { noteProblems } from '../terminal/problems.ts';
 import { answer, explain } from './answers.ts';
 import { answerLine, answerObject, explanationLines } from './explaintext.ts';
 import { readQuestions } from './questions.ts';
-import { type ClusterOptions, readCluster } from './readcluster.ts';
 
 export type ExplainOptions = OutputOptions &
-  ClusterOptions & { readonly flows?: string; readonly unknownPods?: UnknownPods };
+  SourceOptions & { readonly flows?: string; readonly unknownPods?: UnknownPods };
 
 /** `sluice explain FROM TO[:PORT[/PROTOCOL]]`, or many with `--flows FILE`: of `--manifests DIR`, or of the agent's cluster. */
 export async function explainCommand(
@@ -17,8 +19,9 @@ export async function explainCommand(
   options: ExplainOptions,
 ): Promise<void> {
   const questions = await readQuestions(from, to, options.flows);
-  const read = await readCluster(options);
+  const read = await readState(options);
   noteProblems(read.problems);
+  for (const note of read.notes) writeNote(`${pc.yellow('note')}: ${note}`);
   const judged = {
     cluster: read.cluster,
     unknownPods: options.unknownPods ?? read.unknownPods ?? 'allow',

@@ -11,8 +11,8 @@ import { plan } from '../nft/plan/plan.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { inspectRuleset } from '../readback/inspect.ts';
 import { type OutputOptions, writeJson, writeLines } from '../terminal/output.ts';
+import { type Expected, findExpected, type NodeOptions } from './findexpected.ts';
 import { type Comparison, inspectionLines, inspectionObject } from './inspecttext.ts';
-import { type Expected, findExpected, type NodeOptions } from './readcluster.ts';
 import { readKernel } from './readkernel.ts';
 
 export type InspectOptions = OutputOptions & NodeOptions;

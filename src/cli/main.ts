@@ -10,6 +10,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { CommandError } from '../terminal/commanderror.ts';
 import { writeNote } from '../terminal/output.ts';
 import { endWithLauncher } from './launch.ts';
+import { collect, withSources } from './sourceoptions.ts';
 
 const output = () =>
   new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text');
@@ -102,13 +103,13 @@ function program(): Command {
     )
     .action(async options => (await import('../daemon/agent.ts')).agentCommand(options));
 
-  sluice
-    .command('explain')
-    .description('say what policy decides for a connection, and why')
-    .argument('[from]', 'namespace/pod or an address')
-    .argument('[to]', 'namespace/pod or an address, then [:port[/protocol]]')
-    .option(manifests[0], `${manifests[1]}: ask of them, not of the running agent`)
-    .addOption(socket("the running agent's unix socket"))
+  withSources(
+    sluice
+      .command('explain')
+      .description('say what policy decides for a connection, and why')
+      .argument('[from]', 'namespace/pod or an address')
+      .argument('[to]', 'namespace/pod or an address, then [:port[/protocol]]'),
+  )
     .addOption(new Option('--dump <file>', 'ask of what `sluice inspect dump` wrote').conflicts('manifests'))
     .option(
       '--flows <file>',
@@ -128,7 +129,7 @@ function program(): Command {
     .description('say what the kernel of this network namespace does with a connection, rule by rule')
     .argument('<from>', 'namespace/pod or an address')
     .argument('<to>', 'namespace/pod or an address, then [:port[/protocol]]')
-    .option(manifests[0], `${manifests[1]}: ask them whether policy agrees, not the running agent`)
+    .option(manifests[0], `${manifests[1]}: ask them whether policy agrees, not the running agent`, collect)
     .option('--node <name>', 'which node of the manifests this is')
     .addOption(socket("the running agent's unix socket"))
     .addOption(output())
@@ -138,7 +139,11 @@ function program(): Command {
   const inspect = sluice
     .command('inspect')
     .description('show what is programmed in this network namespace, by pod and policy')
-    .option(manifests[0], `${manifests[1]}: compare the kernel with them, not with the running agent`)
+    .option(
+      manifests[0],
+      `${manifests[1]}: compare the kernel with them, not with the running agent`,
+      collect,
+    )
     .option('--node <name>', 'which node of the manifests this is')
     .addOption(socket("the running agent's unix socket"))
     .addOption(output())
@@ -174,7 +179,7 @@ function program(): Command {
     .action(async options => {
       const { explainCommand } = await import('./explain.ts');
       const explain = (from: string, to: string, manifests: string) =>
-        explainCommand(from, to, { manifests, output: 'text' });
+        explainCommand(from, to, { manifests: [manifests], output: 'text' });
       await (await import('../demo/demo.ts')).demoCommand(options, explain);
     });
 

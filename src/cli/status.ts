@@ -1,10 +1,10 @@
 import { ageText } from '../health/agentchecks.ts';
 import type { Check, CheckState } from '../health/check.ts';
 import type { StatusResponse } from '../rpc/messages.ts';
+import { askAgent } from '../sources/askagent.ts';
 import pc from '../terminal/colours.ts';
 import { type OutputOptions, writeJson, writeLines } from '../terminal/output.ts';
 import { plural } from '../terminal/plural.ts';
-import { askAgent } from './askagent.ts';
 
 export interface StatusOptions extends OutputOptions {
   readonly socket: string;

@@ -1,5 +1,5 @@
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
-import { ownAddresses } from '../daemon/ownaddresses.ts';
+import { ownAddresses } from '../host/ownaddresses.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
@@ -13,7 +13,7 @@ import { FlowTextError, parseFlowPieces } from '../semantics/flowtext.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { type OutputOptions, writeJson, writeLines } from '../terminal/output.ts';
-import { type Expected, findExpected, type NodeOptions } from './readcluster.ts';
+import { type Expected, findExpected, type NodeOptions } from './findexpected.ts';
 import { readKernel } from './readkernel.ts';
 import { type ExpectedPath, traceLines } from './tracetext.ts';
 

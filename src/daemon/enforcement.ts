@@ -11,6 +11,7 @@ import { StatusKeeper } from '../agent/status.ts';
 import { withoutMidStreamGuard } from '../agent/withoutmidstreamguard.ts';
 import { hostPortsIn, mappingsOf } from '../compiler/hostports.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
+import { ownAddresses } from '../host/ownaddresses.ts';
 import { type Address, cidrContains } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { HostPortMapping } from '../model/hostport.ts';
@@ -22,7 +23,6 @@ import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import { readOldHostPorts } from '../netlink/nftables/oldpodtable.ts';
 import type { LocalPods } from '../network/sandboxes/localpods.ts';
 import type { Kernel } from '../nft/kernel.ts';
-import { ownAddresses } from './ownaddresses.ts';
 
 export interface EnforcementOptions {
   readonly node: string;

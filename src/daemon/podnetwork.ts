@@ -7,6 +7,7 @@ import type { CommitBarrier } from '../agent/commitbarrier.ts';
 import type { StaleConntrack } from '../agent/connections/staleconntrack.ts';
 import type { StatusKeeper } from '../agent/status.ts';
 import { sleep } from '../async/sleep.ts';
+import { ownAddresses } from '../host/ownaddresses.ts';
 import type { PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import { OLD_POD_TABLE, removeOldPodTable } from '../netlink/nftables/oldpodtable.ts';
@@ -20,7 +21,6 @@ import { HostPorts } from '../network/hostports/hostports.ts';
 import type { LocalPods } from '../network/sandboxes/localpods.ts';
 import type { Sandbox } from '../network/sandboxes/sandbox.ts';
 import { AgentHostPorts } from './hostportstate.ts';
-import { ownAddresses } from './ownaddresses.ts';
 
 export interface PodNetworkParts extends CniParts {
   close(): Promise<void>;

@@ -1,4 +1,5 @@
 import { type Decoded, decodeObject } from '../kube/decode/decode.ts';
+import { type DecodedItem, decodeInventory } from '../kube/decode/inventory.ts';
 import { serviceNetworks } from '../kube/decode/service.ts';
 import { flattenLists } from '../kube/watch/list.ts';
 import type { Cidr } from '../model/address.ts';
@@ -10,6 +11,8 @@ import { type ParsedDocument, ParseError } from './yaml.ts';
 export interface FiledObject extends Decoded {
   readonly placeOf: (field?: string) => Pick<Problem, 'file' | 'line'>;
   readonly serviceNetworks: readonly Cidr[];
+  /** What it is to people who ask by name; the agent never asks. */
+  readonly inventory: () => DecodedItem;
 }
 
 /** What a file says; without `objects` nobody can say what it says, and the problem says why. */
@@ -50,8 +53,13 @@ function decodeDocument(document: ParsedDocument, file: string): readonly FiledO
     const placeOf = (field = '') => place(file, document.lineOf(`${path}.${field}`));
     const decoded = decodeObject(object);
     const problems = decoded.problems.map(problem => ({ ...problem, ...placeOf(problem.field) }));
-    return { ...decoded, problems, placeOf, serviceNetworks: serviceNetworks(object) };
+    const inventory = () => placed(decodeInventory(object), placeOf);
+    return { ...decoded, problems, placeOf, serviceNetworks: serviceNetworks(object), inventory };
   });
+}
+
+function placed({ problems, ...item }: DecodedItem, placeOf: FiledObject['placeOf']): DecodedItem {
+  return { ...item, problems: problems.map(problem => ({ ...problem, ...placeOf(problem.field) })) };
 }
 
 function place(file: string, line: number | undefined): Pick<Problem, 'file' | 'line'> {

@@ -20,6 +20,11 @@ export function writeNote(line: string): void {
   process.stderr.write(`${toTerminal(line)}\n`);
 }
 
+/** In the place of what it said before, and nothing once the text is empty. */
+export function writeProgress(text: string): void {
+  process.stderr.write(`\r\x1b[K${toTerminal(text)}`);
+}
+
 /** One line of JSON. */
 export function writeJson(value: unknown): void {
   process.stdout.write(`${printableJson(value)}\n`);

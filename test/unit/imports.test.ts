@@ -22,6 +22,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   host: ['model', 'health'],
   network: ['async', 'model', 'netlink', 'nri'],
   rpc: ['async', 'model', 'semantics', 'nft', 'compiler', 'readback', 'agent', 'health', 'network'],
+  sources: ['async', 'terminal', 'model', 'kube', 'files', 'host', 'rpc'],
   daemon: [
     'async',
     'terminal',
@@ -70,6 +71,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   cli: [
     'async',
+    'sources',
     'terminal',
     'model',
     'semantics',

@@ -20,7 +20,7 @@ const WRITE_THEMSELVES = [
   'cli/bench.ts',
   'cli/launch.ts',
   'demo/narrate.ts',
-  'kube/client/kubeconfig.ts',
+
   'terminal/output.ts',
 ];
 

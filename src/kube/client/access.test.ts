@@ -30,7 +30,7 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 test.each<[string, object, object]>([
   ['a token', { token: 'secret' }, { headers: { Authorization: 'Bearer secret' } }],
-  ['a password', { username: 'a', password: 'b' }, { headers: { authorization: `Basic ${base64('a:b')}` } }],
+  ['a password', { username: 'a', password: 'b' }, { headers: { Authorization: `Basic ${base64('a:b')}` } }],
   [
     'a client certificate',
     { 'client-certificate-data': base64('CERT'), 'client-key-data': base64('KEY') },

@@ -76,7 +76,7 @@ function readAddresses(status: Field): readonly Address[] {
 const MOST_PORTS = 500;
 
 /** 4.14: containers, and init containers that keep running beside them. */
-function readPorts(spec: Field): readonly ContainerPort[] {
+export function readPorts(spec: Field): readonly ContainerPort[] {
   const effect = 'no named port matches here';
   const sidecars = spec
     .get('initContainers')

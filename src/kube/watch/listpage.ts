@@ -40,7 +40,7 @@ export async function readListPage(
   const { path, kind } = resource;
   let arrived: ListedObject[] = [];
   const emit = (item: unknown) => void arrived.push(listed(item, resource));
-  const items = { each: shapeOf(kind), emit };
+  const items = { each: resource.shape ?? shapeOf(kind), emit };
   const skimmer = new Skimmer({ apiVersion: 'all', kind: 'all', metadata: 'all', items }, LEVELS);
   let bytes = 0;
   for await (const chunk of await api.get(path, { ...selection(resource), ...query }, signal)) {

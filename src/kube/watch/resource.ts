@@ -1,6 +1,7 @@
 import type { ClusterEvent } from '../../model/cluster.ts';
 import type { PolicyId, PolicyKind } from '../../model/policy.ts';
 import type { Query } from '../client/api.ts';
+import type { Shape } from '../client/skim.ts';
 
 /** A kind of object, and where the API server keeps it. */
 export interface Resource {
@@ -10,6 +11,8 @@ export interface Resource {
   readonly path: string;
   /** The apiVersion whose reader reads the objects, if it is not their own. */
   readonly readAs?: string;
+  /** What is kept of each object, if it is not what policy reads of its kind. */
+  readonly shape?: Shape;
   /** `metadata.name=…`, for less than all of them. */
   readonly fieldSelector?: string;
 }

@@ -12,9 +12,13 @@ export type Served =
   | { readonly type: 'nowhere' };
 
 /** The best version to read the policies in, of a definition; undefined is one that does not exist. */
-export function servedVersion(definition: unknown, { versions }: CustomPolicy): Served {
+export function servedVersion(definition: unknown, policy: CustomPolicy): Served {
   if (definition === undefined) return { type: 'nowhere' };
-  const served = isEstablished(definition) ? servedVersions(definition) : [];
+  return chooseVersion(isEstablished(definition) ? servedVersions(definition) : [], policy);
+}
+
+/** The best of the versions that are served. */
+export function chooseVersion(served: readonly string[], { versions }: CustomPolicy): Served {
   const known = versions.find(version => served.includes(version));
   if (known !== undefined) return { type: 'version', version: known };
   const unknown = mostLikeOurs(served);

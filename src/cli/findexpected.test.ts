@@ -8,7 +8,8 @@ import { ownNetworkNamespace } from '../host/networknamespace.ts';
 import { ClusterState } from '../model/cluster.ts';
 import { agentView } from '../rpc/agentview.ts';
 import { type RpcServer, serveRpc } from '../rpc/server.ts';
-import { findExpected, readCluster } from './readcluster.ts';
+import { readState } from '../sources/readstate.ts';
+import { findExpected } from './findexpected.ts';
 
 let folder: string;
 let socket: string;
@@ -39,10 +40,10 @@ function follow(): void {
   keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: true });
 }
 
-test('readCluster() and findExpected() take nothing from an agent that has not read its cluster', async () => {
+test('readState() and findExpected() take nothing from an agent that has not read its cluster', async () => {
   await serve(await ownNetworkNamespace());
   const sentence = `the agent (${socket}) cannot answer: it has not read its cluster yet (sluice status says why)`;
-  await expect(readCluster({ socket })).rejects.toThrow(sentence);
+  await expect(readState({ socket })).rejects.toThrow(sentence);
   expect(await findExpected('trace', { socket })).toEqual({ missing: sentence });
 });
 
@@ -60,13 +61,13 @@ test('findExpected() does not judge one network namespace by the agent of anothe
   expect(await findExpected('trace', { socket })).toEqual({
     missing: expect.stringContaining('it programs another network namespace'),
   });
-  expect((await readCluster({ socket })).cluster.namespaces.size).toBe(1);
+  expect((await readState({ socket })).cluster.namespaces.size).toBe(1);
 });
 
 test('findExpected() is the manifests where they are named, and their node must be there', async () => {
   const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } };
   writeFileSync(join(folder, 'node.json'), JSON.stringify(node));
-  const manifests = folder;
+  const manifests = [folder];
   expect(await findExpected('trace', { manifests, node: 'n1' })).toMatchObject({ node: 'n1', guarded: true });
   for (const command of ['trace', 'inspect'] as const)
     await expect(findExpected(command, { manifests })).rejects.toThrow(

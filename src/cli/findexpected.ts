@@ -1,0 +1,68 @@
+/** What the rules of this network namespace should be: by a folder, or by the running agent. */
+import { ownNetworkNamespace } from '../host/networknamespace.ts';
+import { type Cluster, knowsNode } from '../model/cluster.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import type { AgentClient } from '../rpc/client.ts';
+import { addInterfaces, clusterOf, unknownPodsOf } from '../sources/agent.ts';
+import { askAgent } from '../sources/askagent.ts';
+import { readFiles } from '../sources/files.ts';
+import { DEFAULT_SOCKET } from '../sources/options.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+
+/** Where there are no manifests the agent is asked. `node` says as which node of them this one is judged; the agent knows its own. */
+export interface NodeOptions {
+  readonly manifests?: readonly string[];
+  readonly node?: string;
+  readonly socket?: string;
+}
+
+/** What the rules of this network namespace are compiled from. */
+export interface Expected {
+  readonly cluster: Cluster;
+  readonly node: string;
+  /** Whether packets of connections that the kernel does not know are guarded. */
+  readonly guarded: boolean;
+  /** What becomes of addresses that no known pod has; absent where it is not known. */
+  readonly unknownPods?: UnknownPods;
+  /** Whose cluster it is: `the manifests`, `the agent's cluster`. */
+  readonly source: string;
+}
+
+/** The expected, or in a sentence why there is none; the kernel alone is worth an answer too. */
+export async function findExpected(
+  command: 'inspect' | 'trace',
+  options: NodeOptions,
+): Promise<Expected | { readonly missing: string }> {
+  if (options.manifests !== undefined) {
+    if (options.node !== undefined) return expectedOf(options.manifests, options.node);
+    throw new CommandError(`to compare with --manifests, ${command} needs --node NAME beside them`);
+  }
+  if (options.node !== undefined)
+    throw new CommandError('--node says for which node to ask the --manifests: give both');
+  try {
+    return await askAgent(options.socket ?? DEFAULT_SOCKET, expectedOfAgent);
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    return { missing: error.message };
+  }
+}
+
+async function expectedOf(manifests: readonly string[], node: string): Promise<Expected> {
+  const { cluster } = await readFiles(manifests);
+  if (!knowsNode(cluster, node)) {
+    const others = [...cluster.nodes.keys()].join(', ') || 'none';
+    throw new CommandError(`there is no node ${node} in ${manifests.join(', ')} (nodes: ${others})`);
+  }
+  addInterfaces(cluster, node);
+  return { cluster, guarded: true, source: 'the manifests', node };
+}
+
+async function expectedOfAgent(agent: AgentClient): Promise<Expected> {
+  const { node, network_namespace, cuts_connections, denies_unknown_pods } = await agent.status();
+  if (network_namespace !== (await ownNetworkNamespace()))
+    throw new Error('it programs another network namespace');
+  const cluster = await clusterOf(agent);
+  addInterfaces(cluster, node);
+  const unknownPods = unknownPodsOf(denies_unknown_pods);
+  return { cluster, node, guarded: cuts_connections, unknownPods, source: "the agent's cluster" };
+}

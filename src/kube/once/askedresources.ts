@@ -1,0 +1,96 @@
+/** What a question reads of an API server beside what the agent follows, and how much of each object. */
+import type { Shape } from '../client/skim.ts';
+import { shapeOf } from '../decode/shapes.ts';
+import { PODS, type Resource } from '../watch/resource.ts';
+
+type ShapeMap = { readonly [key: string]: Shape };
+
+const OWNERS: Shape = { kind: 'all', name: 'all', controller: 'all' };
+const METADATA: Shape = { name: 'all', namespace: 'all', resourceVersion: 'all', labels: 'all' };
+const OWNED: Shape = { ...METADATA, ownerReferences: OWNERS };
+const PORTS: Shape = { name: 'all', protocol: 'all', containerPort: 'all' };
+
+const TEMPLATE: Shape = {
+  metadata: { labels: 'all' },
+  spec: {
+    hostNetwork: 'all',
+    containers: { ports: PORTS },
+    initContainers: { restartPolicy: 'all', ports: PORTS },
+  },
+};
+
+const TYPE: ShapeMap = { apiVersion: 'all', kind: 'all' };
+const JOB: Shape = { template: TEMPLATE };
+
+const workloadShape = (spec: ShapeMap): Shape => ({ ...TYPE, metadata: OWNED, spec });
+
+/** The same pods as the agent's, and who controls them. */
+export const PODS_AND_OWNERS: Resource = { ...PODS, shape: podShape() };
+
+function podShape(): Shape {
+  const pod = shapeOf('Pod') as ShapeMap;
+  return { ...pod, metadata: { ...(pod.metadata as ShapeMap), ownerReferences: OWNERS } };
+}
+
+const appsResource = (kind: string, plural: string): Resource => ({
+  kind,
+  apiVersion: 'apps/v1',
+  path: `/apis/apps/v1/${plural}`,
+  shape: workloadShape({ replicas: 'all', template: TEMPLATE }),
+});
+
+export const WORKLOADS: readonly Resource[] = [
+  appsResource('Deployment', 'deployments'),
+  appsResource('StatefulSet', 'statefulsets'),
+  appsResource('DaemonSet', 'daemonsets'),
+  appsResource('ReplicaSet', 'replicasets'),
+  {
+    kind: 'ReplicationController',
+    apiVersion: 'v1',
+    path: '/api/v1/replicationcontrollers',
+    shape: workloadShape({ replicas: 'all', template: TEMPLATE }),
+  },
+  {
+    kind: 'Job',
+    apiVersion: 'batch/v1',
+    path: '/apis/batch/v1/jobs',
+    shape: workloadShape({ template: TEMPLATE }),
+  },
+  {
+    kind: 'CronJob',
+    apiVersion: 'batch/v1',
+    path: '/apis/batch/v1/cronjobs',
+    shape: workloadShape({ jobTemplate: { spec: JOB } }),
+  },
+];
+
+export const SERVICES: readonly Resource[] = [
+  {
+    kind: 'Service',
+    apiVersion: 'v1',
+    path: '/api/v1/services',
+    shape: {
+      ...TYPE,
+      metadata: METADATA,
+      spec: 'all',
+      status: { loadBalancer: 'all' },
+    },
+  },
+  {
+    kind: 'EndpointSlice',
+    apiVersion: 'discovery.k8s.io/v1',
+    path: '/apis/discovery.k8s.io/v1/endpointslices',
+    shape: { ...TYPE, metadata: METADATA, addressType: 'all', ports: 'all', endpoints: 'all' },
+  },
+];
+
+/** The same resource, of one namespace. */
+export function inNamespace(resource: Resource, namespace: string): Resource {
+  const slash = resource.path.lastIndexOf('/');
+  const path = `${resource.path.slice(0, slash)}/namespaces/${namespace}${resource.path.slice(slash)}`;
+  return { ...resource, path };
+}
+
+export function pluralOf({ path }: Resource): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}

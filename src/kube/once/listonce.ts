@@ -1,0 +1,148 @@
+/** Reads a cluster once, with the caller's own rights: what may not be read is named, and all else is read. */
+import type { ClusterEvent } from '../../model/cluster.ts';
+import type { InventoryItem } from '../../model/inventory.ts';
+import type { Problem } from '../../model/problem.ts';
+import type { Api } from '../client/api.ts';
+import { ApiError } from '../client/apierror.ts';
+import { decodeObject } from '../decode/decode.ts';
+import { decodeInventory } from '../decode/inventory.ts';
+import { asMap } from '../report/identity.ts';
+import { listPages } from '../watch/listpages.ts';
+import { NAMESPACES, NETWORK_POLICIES, NODES, type Resource } from '../watch/resource.ts';
+import { inNamespace, PODS_AND_OWNERS, pluralOf, SERVICES, WORKLOADS } from './askedresources.ts';
+import { customResources } from './customresources.ts';
+import { type Lack, lackOf } from './lack.ts';
+
+export interface Wanted {
+  readonly workloads: boolean;
+  readonly services: boolean;
+  /** Where to look when the whole cluster may not be listed. */
+  readonly namespaces: readonly string[];
+}
+
+export interface ReadOnce {
+  readonly events: readonly ClusterEvent[];
+  readonly items: readonly InventoryItem[];
+  readonly problems: readonly Problem[];
+  readonly lacks: readonly Lack[];
+}
+
+/** Hears how many objects of a kind were read so far. */
+export type Progress = (resource: string, count: number) => void;
+
+/** Throws ApiError where the server cannot be reached, or does not know the caller. */
+export async function listOnce(
+  api: Api,
+  wanted: Wanted,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<ReadOnce> {
+  const custom = await customResources(api, signal);
+  const resources = [
+    ...FOR_POLICY,
+    ...custom.resources,
+    ...(wanted.workloads ? WORKLOADS : []),
+    ...(wanted.services ? SERVICES : []),
+  ];
+  const read = await Promise.all(
+    resources.map(resource => readResource(api, resource, wanted.namespaces, progress, signal)),
+  );
+  return {
+    events: read.flatMap(({ events }) => events),
+    items: read.flatMap(({ items }) => items),
+    problems: [...custom.problems, ...read.flatMap(({ problems }) => problems)],
+    lacks: [...custom.lacks, ...read.flatMap(({ lacks }) => lacks)],
+  };
+}
+
+const FOR_POLICY = [PODS_AND_OWNERS, NAMESPACES, NODES, NETWORK_POLICIES];
+
+/** The whole cluster's, else those of the namespaces that the question is about. */
+async function readResource(
+  api: Api,
+  resource: Resource,
+  namespaces: readonly string[],
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<ReadOnce> {
+  const all = await tryList(api, resource, progress, signal);
+  if (!isRefusal(all)) return { ...all, lacks: [] };
+  const places = isNamespaced(resource) ? namespaces : [];
+  const read: Listed[] = [];
+  const readable: string[] = [];
+  for (const namespace of places) {
+    const listed = await tryList(api, inNamespace(resource, namespace), progress, signal);
+    if (isRefusal(listed)) continue;
+    read.push(listed);
+    readable.push(namespace);
+  }
+  return {
+    events: read.flatMap(({ events }) => events),
+    items: read.flatMap(({ items }) => items),
+    problems: read.flatMap(({ problems }) => problems),
+    lacks: [lackOf(resource, readable, all.refused)],
+  };
+}
+
+const CLUSTER_WIDE = ['Namespace', 'Node'];
+
+function isNamespaced({ kind, path }: Resource): boolean {
+  return !CLUSTER_WIDE.includes(kind) && !path.startsWith('/apis/policy.networking.k8s.io/');
+}
+
+type Listed = Omit<ReadOnce, 'lacks'>;
+interface Refused {
+  readonly refused: string;
+}
+
+function isRefusal(listed: Listed | Refused): listed is Refused {
+  return 'refused' in listed;
+}
+
+async function tryList(
+  api: Api,
+  resource: Resource,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<Listed | Refused> {
+  try {
+    return await list(api, resource, progress, signal);
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 403) return { refused: shortReason(error) };
+    if (error instanceof ApiError && error.code === 404) return { events: [], items: [], problems: [] };
+    throw error;
+  }
+}
+
+/** The server's words behind the path and the status. */
+function shortReason({ message }: ApiError): string {
+  return /is forbidden: (.*)$/.exec(message)?.[1] ?? message;
+}
+
+async function list(api: Api, resource: Resource, progress: Progress, signal: AbortSignal): Promise<Listed> {
+  const events: ClusterEvent[] = [];
+  const items: InventoryItem[] = [];
+  const problems: Problem[] = [];
+  let count = 0;
+  await listPages(
+    api,
+    resource,
+    objects => {
+      for (const { object } of objects) {
+        const decoded = decodeObject(readAs(resource, object));
+        const found = decodeInventory(object);
+        if (decoded.event !== undefined) events.push(decoded.event);
+        if (found.item !== undefined) items.push(found.item);
+        problems.push(...decoded.problems, ...found.problems);
+      }
+      count += objects.length;
+      progress(pluralOf(resource), count);
+    },
+    signal,
+  );
+  return { events, items, problems };
+}
+
+function readAs({ readAs }: Resource, object: unknown): unknown {
+  return readAs === undefined ? object : { ...asMap(object), apiVersion: readAs };
+}

@@ -1,0 +1,43 @@
+/** What `sluice inspect dump` wrote. */
+import { readFile } from 'node:fs/promises';
+import type { StateObject, StatusResponse } from '../rpc/messages.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+
+/** In the place of what is missing, a sentence says why. */
+export interface Dump {
+  /** RFC 3339. */
+  readonly at: string;
+  readonly agent: AgentDump | { readonly missing: string };
+  /** The tables of this network namespace in nft's own text. */
+  readonly kernel: { readonly tables: string } | { readonly missing: string };
+}
+
+export interface AgentDump {
+  readonly status: StatusResponse;
+  /** Its cluster, each object as JSON. */
+  readonly state: readonly StateObject[];
+}
+
+/** The agent's part of a dump. Throws CommandError where the file has none. */
+export async function readDump(file: string): Promise<AgentDump> {
+  const text = await readFile(file, 'utf8').catch((error: Error) => {
+    throw new CommandError(`${file} cannot be read: ${error.message}`);
+  });
+  const { agent } = parsed(text, file);
+  if (typeof agent !== 'object' || agent === null) throw notOne(file);
+  if ('missing' in agent) throw new CommandError(`${file} holds no cluster: ${agent.missing}`);
+  if (!Array.isArray(agent.state) || agent.status === undefined) throw notOne(file);
+  return agent;
+}
+
+function parsed(text: string, file: string): Partial<Dump> {
+  try {
+    const value = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {}
+  throw notOne(file);
+}
+
+function notOne(file: string): CommandError {
+  return new CommandError(`${file} is not what \`sluice inspect dump\` writes`);
+}
