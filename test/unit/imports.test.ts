@@ -10,6 +10,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   async: [],
   terminal: ['model'],
   semantics: ['model'],
+  names: ['model'],
   nft: ['model'],
   compiler: ['model', 'nft'],
   readback: ['model', 'nft', 'semantics', 'compiler'],
@@ -97,6 +98,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 const PURE_MAY_USE: Record<string, readonly string[]> = {
   model: ['ipaddr.js'],
   semantics: [],
+  names: [],
   nft: [],
   compiler: ['node:crypto'],
   readback: [],

@@ -1,0 +1,28 @@
+/** Names as policies write them: in lower case, without the dot at their end, `*.` before a name for all below it. */
+
+/** Whether a pattern means a name: `*.example.org` is one label more or several, and never `example.org` itself (C38). */
+export function matchesDomainName(pattern: string, name: string): boolean {
+  return pattern.startsWith('*.')
+    ? name.endsWith(pattern.slice(1)) && name.length >= pattern.length
+    : pattern === name;
+}
+
+/** Patterns with what they stand for, so that a name finds its own without a look at all of them. */
+export class DomainNameIndex<T> {
+  readonly #exact = new Map<string, T[]>();
+  readonly #below = new Map<string, T[]>();
+
+  add(pattern: string, value: T): void {
+    const [map, key] = pattern.startsWith('*.') ? [this.#below, pattern.slice(2)] : [this.#exact, pattern];
+    const values = map.get(key);
+    if (values === undefined) map.set(key, [value]);
+    else values.push(value);
+  }
+
+  /** Once for each of the patterns that mean the name. */
+  *valuesOf(name: string): Generator<T> {
+    yield* this.#exact.get(name) ?? [];
+    for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1))
+      yield* this.#below.get(name.slice(dot + 1)) ?? [];
+  }
+}

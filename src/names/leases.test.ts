@@ -1,0 +1,199 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Address } from '../model/address.ts';
+import { Leases } from './leases.ts';
+import { LIFETIMES, NAMES_LIMITS } from './limits.ts';
+import type { Answer } from './message.ts';
+import type { LeaseChange, NamesPod, NamesSet } from './subjects.ts';
+
+const WEB: NamesPod = { key: 'shop/web', addresses: ['10.1.0.1', 'fd00::1'] as Address[], sets: ['names-A'] };
+const DB: NamesPod = { key: 'shop/db', addresses: ['10.1.0.2'] as Address[], sets: ['names-A', 'names-B'] };
+const A: NamesSet = { name: 'names-A', patterns: ['www.example.org', '*.cdn.example'] };
+const B: NamesSet = { name: 'names-B', patterns: ['*.example.org'] };
+const SUBJECTS = { pods: [WEB, DB], sets: [A, B] };
+
+function answer(names: string | string[], addresses: string[], ttlSeconds = 300): Answer {
+  return {
+    names: [names].flat(),
+    addresses: addresses.map(address => ({ address: address as Address, ttlSeconds })),
+  };
+}
+
+const text = ({ kind, set, pod, peer }: LeaseChange) => `${kind} ${set} ${pod} . ${peer}`;
+
+function opened(limits = NAMES_LIMITS) {
+  const leases = new Leases(LIFETIMES, limits);
+  leases.configure(SUBJECTS, 0);
+  const told = (pod: string, ...rest: [...Parameters<typeof answer>, number?]) => {
+    const [names, addresses, ttl, nowMs = 0] = rest;
+    return leases.told(pod as Address, answer(names, addresses, ttl), nowMs).map(text);
+  };
+  return { leases, told, tick: (nowMs: number) => leases.tick(nowMs).map(text) };
+}
+
+describe('Leases', () => {
+  it('learns an address for the pod that was told, in the sets that mean the name', () => {
+    const { told } = opened();
+    expect(told('10.1.0.1', 'www.example.org', ['192.0.2.1'])).toEqual([
+      'learn names-A 10.1.0.1 . 192.0.2.1',
+    ]);
+    expect(told('10.1.0.2', 'www.example.org', ['192.0.2.1'])).toEqual([
+      'learn names-A 10.1.0.2 . 192.0.2.1',
+      'learn names-B 10.1.0.2 . 192.0.2.1',
+    ]);
+    expect(told('10.1.0.1', 'other.example.org', ['192.0.2.9'])).toEqual([]);
+    expect(told('10.9.9.9', 'www.example.org', ['192.0.2.9'])).toEqual([]);
+  });
+
+  it('C55: learns an IPv6 address for the pod’s IPv6 address, whatever the question came by', () => {
+    const { told } = opened();
+    expect(told('10.1.0.1', 'a.cdn.example', ['2001:db8::1'])).toEqual([
+      'learn names-A fd00::1 . 2001:db8::1',
+    ]);
+    expect(told('10.1.0.2', 'a.cdn.example', ['2001:db8::1'])).toEqual([]);
+  });
+
+  it('C41: an address ends TTL and grace after it was told last, two minutes at least, a day at most', () => {
+    for (const [ttl, endMs] of [
+      [0, 120_000],
+      [109, 120_000],
+      [300, 310_000],
+      [1e9, 86_400_000],
+    ] as const) {
+      const { told, leases } = opened();
+      told('10.1.0.1', 'www.example.org', ['192.0.2.1'], ttl);
+      expect([...leases.pods()].flatMap(pod => [...pod.leases()]).map(({ untilMs }) => untilMs)).toEqual([
+        endMs,
+      ]);
+    }
+  });
+
+  it('C41: the later end counts, and an address that a newer answer does not have keeps its own', () => {
+    const { told, tick } = opened();
+    told('10.1.0.1', 'www.example.org', ['192.0.2.1'], 300, 0);
+    told('10.1.0.1', 'www.example.org', ['192.0.2.1'], 0, 1_000);
+    told('10.1.0.1', 'www.example.org', ['192.0.2.2'], 600, 2_000);
+    expect(tick(309_999)).not.toContain('forget names-A 10.1.0.1 . 192.0.2.1');
+    expect(tick(310_000)).toContain('forget names-A 10.1.0.1 . 192.0.2.1');
+  });
+
+  it('renews what goes on longer than the kernel’s lease, in time', () => {
+    const { told, tick } = opened();
+    told('10.1.0.1', 'www.example.org', ['192.0.2.1'], 3_600);
+    expect(tick(300_000)).toEqual([]);
+    expect(tick(300_001)).toEqual(['learn names-A 10.1.0.1 . 192.0.2.1']);
+    expect(tick(300_002)).toEqual([]);
+  });
+
+  it('forgets an address when the last of the names ends that lead to it', () => {
+    const { told, tick } = opened();
+    told('10.1.0.1', ['www.example.org', 'a.cdn.example'], ['192.0.2.1'], 200);
+    told('10.1.0.1', 'b.cdn.example', ['192.0.2.1'], 400);
+    expect(tick(250_000)).toEqual([]);
+    expect(tick(410_000)).toEqual(['forget names-A 10.1.0.1 . 192.0.2.1']);
+  });
+
+  it('forgets what a pod was told when it ends, and not what another was told', () => {
+    const { told, leases } = opened();
+    told('10.1.0.1', 'www.example.org', ['192.0.2.1']);
+    told('10.1.0.2', 'www.example.org', ['192.0.2.1']);
+    expect(leases.configure({ ...SUBJECTS, pods: [DB] }, 0).map(text)).toEqual([
+      'forget names-A 10.1.0.1 . 192.0.2.1',
+    ]);
+  });
+
+  it('tells a set that is made anew all that it means, and never takes out what stays', () => {
+    const { told, leases } = opened();
+    told('10.1.0.1', 'www.example.org', ['192.0.2.1']);
+    const changed = { ...WEB, sets: ['names-A', 'names-B'] };
+    expect(leases.configure({ ...SUBJECTS, pods: [changed, DB] }, 0).map(text)).toEqual([
+      'learn names-A 10.1.0.1 . 192.0.2.1',
+      'learn names-B 10.1.0.1 . 192.0.2.1',
+    ]);
+  });
+
+  it('takes over what stands in the kernel, until its lease ends', () => {
+    const { leases, told, tick } = opened();
+    const stands = {
+      set: 'names-A',
+      pod: '10.1.0.1' as Address,
+      peer: '192.0.2.1' as Address,
+      leftMs: 50_000,
+    };
+    leases.recover([stands, { ...stands, pod: '10.9.9.9' as Address }, { ...stands, set: 'names-B' }], 0);
+    expect(leases.size).toBe(1);
+    told('10.1.0.1', 'www.example.org', ['192.0.2.1'], 300);
+    expect(tick(50_000)).toEqual([]);
+    expect(tick(310_000)).toEqual(['forget names-A 10.1.0.1 . 192.0.2.1']);
+  });
+
+  it('C57: keeps 1,000 addresses of a name: who was told longest ago goes', () => {
+    const { told, leases } = opened();
+    const addresses = Array.from({ length: 1_001 }, (_, i) => `10.7.${i >> 8}.${i & 255}`);
+    const changes = told('10.1.0.1', 'www.example.org', addresses);
+    expect(changes.filter(change => change.startsWith('forget'))).toEqual([
+      'forget names-A 10.1.0.1 . 10.7.0.0',
+    ]);
+    expect([leases.size, leases.evicted]).toEqual([1_000, 1]);
+  });
+
+  it('C57: a pod with names without end takes nothing from another', () => {
+    const { told, leases } = opened({ perName: 10, perPod: 50, perNode: 60 });
+    for (let i = 0; i < 20; i++) told('10.1.0.2', 'www.example.org', [`192.0.2.${i % 10}`]);
+    for (let i = 0; i < 20_000; i++)
+      told('10.1.0.1', `n${i}.cdn.example`, [`10.8.${(i >> 8) & 255}.${i & 255}`]);
+    const sizes = [...leases.pods()].map(pod => [pod.pod.key, pod.size]);
+    expect(sizes).toEqual([
+      ['shop/web', 50],
+      ['shop/db', 10],
+    ]);
+  });
+
+  it('holds in the kernel just what has not ended, whatever happens in whatever order', () => {
+    const step = fc.record({
+      pod: fc.constantFrom('10.1.0.1', '10.1.0.2'),
+      name: fc.constantFrom('www.example.org', 'x.example.org', 'a.cdn.example', 'no.example'),
+      address: fc.nat(30).map(i => `192.0.2.${i}`),
+      ttl: fc.constantFrom(0, 100, 1_000),
+      afterMs: fc.nat(100_000),
+      subjects: fc.constantFrom(
+        undefined,
+        SUBJECTS,
+        { pods: [DB], sets: [A, B] },
+        { pods: [WEB, { ...DB, sets: ['names-B'] }], sets: [A, B] },
+      ),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), steps => {
+        const leases = new Leases(LIFETIMES, { perName: 5, perPod: 12, perNode: 16 });
+        leases.configure(SUBJECTS, 0);
+        const kernel = new Map<string, number>();
+        let nowMs = 0;
+        const apply = (changes: readonly LeaseChange[]) => {
+          for (const change of changes) {
+            const element = text(change).replace(/^\w+ /, '');
+            if (change.kind === 'learn') kernel.set(element, nowMs + LIFETIMES.leaseMs);
+            else kernel.delete(element);
+          }
+        };
+        for (const { pod, name, address, ttl, afterMs, subjects } of steps) {
+          for (const endMs = nowMs + afterMs; nowMs < endMs; nowMs = Math.min(nowMs + 1_000, endMs))
+            apply(leases.tick(nowMs));
+          apply(leases.tick(nowMs));
+          if (subjects !== undefined) apply(leases.configure(subjects, nowMs));
+          apply(leases.told(pod as Address, answer(name, [address], ttl), nowMs));
+          const wanted = new Set(
+            [...leases.pods()].flatMap(each =>
+              [...each.leases()].flatMap(lease => each.learn(lease).map(text)),
+            ),
+          );
+          expect(new Set([...kernel.keys()].map(element => `learn ${element}`))).toEqual(wanted);
+          for (const untilMs of kernel.values()) expect(untilMs).toBeGreaterThan(nowMs);
+          expect(leases.size).toBeLessThanOrEqual(16);
+          for (const each of leases.pods()) expect(each.size).toBeLessThanOrEqual(12);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

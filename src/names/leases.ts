@@ -1,0 +1,162 @@
+/**
+ * The book of a node: which pod was told which addresses under which names, until when. It says what has to be done in
+ * the kernel's sets and does nothing itself; time is passed in, in milliseconds of any clock that does not go back.
+ *
+ *     told(answer) ─▶ learn         renewed while the end is later than the kernel's lease
+ *     tick()       ─▶ learn, forget
+ */
+import type { Address } from '../model/address.ts';
+import type { PodKey } from '../model/cluster.ts';
+import { endOf, LIFETIMES, type Lifetimes, NAMES_LIMITS, type NamesLimits } from './limits.ts';
+import type { Answer } from './message.ts';
+import { type Lease, PodLeases } from './podleases.ts';
+import type { LeaseChange, NamesPod, NamesSet, Subjects } from './subjects.ts';
+
+/** An element that was found in the kernel. */
+export interface Recovered {
+  readonly set: string;
+  readonly pod: Address;
+  readonly peer: Address;
+  readonly leftMs: number;
+}
+
+export class Leases {
+  readonly #lifetimes: Lifetimes;
+  readonly #limits: NamesLimits;
+  readonly #pods = new Map<PodKey, PodLeases>();
+  #byAddress = new Map<Address, PodLeases>();
+  #evicted = 0;
+
+  constructor(lifetimes: Lifetimes = LIFETIMES, limits: NamesLimits = NAMES_LIMITS) {
+    this.#lifetimes = lifetimes;
+    this.#limits = limits;
+  }
+
+  /** How many leases went because there were too many. */
+  get evicted(): number {
+    return this.#evicted;
+  }
+
+  get size(): number {
+    return [...this.#pods.values()].reduce((sum, pod) => sum + pod.size, 0);
+  }
+
+  pods(): Iterable<PodLeases> {
+    return this.#pods.values();
+  }
+
+  /**
+   * The pods and sets as they are from now on. What a pod was told stays for the names that its rules still have, and
+   * is told to every set that means it: one that was made anew is empty.
+   */
+  configure({ pods, sets }: Subjects, nowMs: number): LeaseChange[] {
+    const byName = new Map(sets.map(set => [set.name, set]));
+    const before = new Map(this.#pods);
+    this.#pods.clear();
+    const changes = pods.flatMap(pod => this.#takeOver(pod, byName, before, nowMs));
+    const gone = [...before.values()].flatMap(leases => forgetAll(leases));
+    this.#byAddress = new Map(
+      [...this.#pods.values()].flatMap(each => each.pod.addresses.map(address => [address, each])),
+    );
+    // What stays is never out of its set, not even for a moment.
+    const stays = new Set(changes.filter(({ kind }) => kind === 'learn').map(elementOf));
+    return [...gone.filter(change => byName.has(change.set) && !stays.has(elementOf(change))), ...changes];
+  }
+
+  /** What an answer to the pod with this address told it (C41, C42). */
+  told(podAddress: Address, { names, addresses }: Answer, nowMs: number): LeaseChange[] {
+    const pod = this.#byAddress.get(podAddress);
+    if (pod === undefined) return [];
+    const meant = names.map(name => ({ name, sets: pod.setsOf(name) })).filter(({ sets }) => sets.length > 0);
+    return addresses.flatMap(({ address, ttlSeconds }) => {
+      const untilMs = endOf(ttlSeconds, nowMs, this.#lifetimes);
+      return meant.flatMap(({ name, sets }) =>
+        this.#put(pod, { name, address, sets, untilMs, toldMs: nowMs, kernelUntilMs: 0 }, nowMs),
+      );
+    });
+  }
+
+  /** Elements that stood in the kernel before us, of pods that we know: they end with their leases unless told again. */
+  recover(found: readonly Recovered[], nowMs: number): void {
+    for (const { set: name, pod: address, peer, leftMs } of found) {
+      const pod = this.#byAddress.get(address);
+      const set = pod?.setNamed(name);
+      if (pod === undefined || set === undefined) continue;
+      const untilMs = nowMs + Math.min(leftMs, this.#lifetimes.leaseMs);
+      const times = { untilMs, toldMs: nowMs, kernelUntilMs: untilMs };
+      this.#enter(pod, { name: `@${name} ${peer}`, address: peer, sets: [set], ...times, recovered: true });
+    }
+  }
+
+  /** Call about once a second: renews what goes on, ends what is over. */
+  tick(nowMs: number): LeaseChange[] {
+    return [...this.#pods.values()].flatMap(pod =>
+      [...pod.leases()].flatMap(lease => {
+        if (lease.untilMs <= nowMs) return pod.end(lease);
+        return this.#isDue(lease, nowMs) ? this.#learn(pod, lease, nowMs) : [];
+      }),
+    );
+  }
+
+  #isDue({ untilMs, kernelUntilMs }: Lease, nowMs: number): boolean {
+    return untilMs > kernelUntilMs && kernelUntilMs - nowMs < this.#lifetimes.leaseMs / 2;
+  }
+
+  #put(pod: PodLeases, lease: Lease, nowMs: number): LeaseChange[] {
+    const evicted = this.#enter(pod, lease);
+    return [...evicted, ...this.#learn(pod, lease, nowMs)];
+  }
+
+  #enter(pod: PodLeases, lease: Lease): LeaseChange[] {
+    const size = this.size + (pod.has(lease) ? 0 : 1);
+    const evicted = pod.put(lease, this.#limits);
+    const more = this.size > this.#limits.perNode ? this.#largest().evictOldest() : [];
+    this.#evicted += size - this.size;
+    return [...evicted, ...more];
+  }
+
+  #learn(pod: PodLeases, lease: Lease, nowMs: number): LeaseChange[] {
+    lease.kernelUntilMs = nowMs + this.#lifetimes.leaseMs;
+    return pod.learn(lease);
+  }
+
+  /** What one pod is told takes nothing from those that were told less (C57). */
+  #largest(): PodLeases {
+    return [...this.#pods.values()].reduce((most, pod) => (pod.size > most.size ? pod : most));
+  }
+
+  #takeOver(
+    pod: NamesPod,
+    byName: ReadonlyMap<string, NamesSet>,
+    before: Map<PodKey, PodLeases>,
+    nowMs: number,
+  ): LeaseChange[] {
+    const known = before.get(pod.key);
+    const sets = pod.sets.flatMap(name => byName.get(name) ?? []);
+    const leases = new PodLeases(pod, sets);
+    this.#pods.set(pod.key, leases);
+    if (known === undefined) return [];
+    if (known.isSame(pod, sets)) {
+      before.delete(pod.key);
+      this.#pods.set(pod.key, known);
+      return [];
+    }
+    return [...known.leases()].flatMap(lease => this.#carryOver(leases, lease, nowMs));
+  }
+
+  #carryOver(pod: PodLeases, lease: Lease, nowMs: number): LeaseChange[] {
+    const sets = lease.recovered
+      ? lease.sets.flatMap(({ name }) => pod.setNamed(name) ?? [])
+      : pod.setsOf(lease.name);
+    return sets.length === 0 ? [] : this.#put(pod, { ...lease, sets }, nowMs);
+  }
+}
+
+/** Of a pod that is no more, or has other addresses or rules. */
+function forgetAll(leases: PodLeases): LeaseChange[] {
+  return [...leases.leases()].flatMap(lease => leases.end(lease));
+}
+
+function elementOf({ set, pod, peer }: LeaseChange): string {
+  return `${set} ${pod} ${peer}`;
+}

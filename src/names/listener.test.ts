@@ -1,0 +1,154 @@
+/** Packets as the kernel hands them over: UDP, TCP in every piece and order, and broken ones. */
+import packet, { type Answer, type Packet } from 'dns-packet';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Address, addressBytes, familyOf } from '../model/address.ts';
+import { Leases } from './leases.ts';
+import { AnswerListener } from './listener.ts';
+import { readPacket } from './packet.ts';
+
+const POD = '10.1.0.1' as Address;
+const DNS = '10.96.0.10' as Address;
+const NAMES = { name: 'names-A', patterns: ['*.example.org'] };
+
+function opened(addresses = [POD]) {
+  const leases = new Leases();
+  leases.configure({ pods: [{ key: 'shop/web', addresses, sets: ['names-A'] }], sets: [NAMES] }, 0);
+  return { leases, listener: new AnswerListener(leases) };
+}
+
+function message(name: string, address: string): Buffer {
+  const answers = [{ type: 'A', name, ttl: 60, data: address }] as Answer[];
+  return packet.encode({ type: 'response', questions: [{ type: 'A', name }], answers } as Packet);
+}
+
+function ip(from: Address, to: Address, protocol: number, body: Uint8Array): Uint8Array {
+  const v4 = familyOf(from) === 'ip';
+  const header = Buffer.alloc(v4 ? 20 : 40);
+  header[0] = v4 ? 0x45 : 0x60;
+  header.writeUInt16BE(body.length + (v4 ? 20 : 0), v4 ? 2 : 4);
+  header[v4 ? 9 : 6] = protocol;
+  header.set(addressBytes(from), v4 ? 12 : 8);
+  header.set(addressBytes(to), v4 ? 16 : 24);
+  return Buffer.concat([header, body]);
+}
+
+function udp(payload: Uint8Array, from = DNS, to = POD): Uint8Array {
+  const header = Buffer.alloc(8);
+  header.writeUInt16BE(53, 0);
+  header.writeUInt16BE(4444, 2);
+  header.writeUInt16BE(8 + payload.length, 4);
+  return ip(from, to, 17, Buffer.concat([header, payload]));
+}
+
+function tcp(sequence: number, payload: Uint8Array, flags = 0x10, port = 4444): Uint8Array {
+  const header = Buffer.alloc(20);
+  header.writeUInt16BE(53, 0);
+  header.writeUInt16BE(port, 2);
+  header.writeUInt32BE(sequence >>> 0, 4);
+  header[12] = 0x50;
+  header[13] = flags;
+  return ip(DNS, POD, 6, Buffer.concat([header, payload]));
+}
+
+const framed = (bytes: Uint8Array) =>
+  Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes]);
+
+describe('AnswerListener', () => {
+  it('learns from UDP, in both families', () => {
+    const { listener } = opened([POD, 'fd00::1' as Address]);
+    const bytes = message('www.example.org', '192.0.2.1');
+    const learn = [{ kind: 'learn', set: 'names-A', pod: POD, peer: '192.0.2.1' }];
+    expect(listener.hear(udp(bytes), 0)).toEqual(learn);
+    expect(listener.hear(udp(bytes, 'fd00::53' as Address, 'fd00::1' as Address), 0)).toEqual(learn);
+    expect(listener.counts).toEqual({ seen: 2, learnt: 2, passed: 0, unread: 0 });
+  });
+
+  it('learns nothing from fragments, other protocols, and names that no rule has', () => {
+    const { listener } = opened();
+    const fragment = udp(message('www.example.org', '192.0.2.1'));
+    fragment[6] = 0x20;
+    const other = udp(message('www.example.com', '192.0.2.1'));
+    const sctp = ip(DNS, POD, 132, Buffer.alloc(40));
+    for (const bytes of [fragment, other, sctp, new Uint8Array(0)])
+      expect(listener.hear(bytes, 0)).toEqual([]);
+    expect(listener.counts).toEqual({ seen: 4, learnt: 0, passed: 1, unread: 3 });
+  });
+
+  it('learns from TCP whatever the pieces and their order, each with the segment that completes the message', () => {
+    const first = framed(message('a.example.org', '192.0.2.1'));
+    const second = framed(message('b.example.org', '192.0.2.2'));
+    const bytes = Buffer.concat([first, second]);
+    const cuts = fc
+      .array(fc.nat(bytes.length), { maxLength: 6 })
+      .map(all => [0, ...all, bytes.length].sort((a, b) => a - b));
+    const start = fc.constantFrom(1, 0xffffffff, 0xfffffff0, 0x7fffffff);
+    fc.assert(
+      fc.property(cuts, start, fc.infiniteStream(fc.nat()), (at, sequence, random) => {
+        const { listener } = opened();
+        listener.hear(tcp(sequence, Buffer.alloc(0), 0x12), 0);
+        const pieces = at.slice(1).map((end, i) => ({ from: at[i]!, end, order: random.next().value }));
+        const sent = [...pieces].sort((a, b) => a.order - b.order);
+        const repeated = sent.flatMap(piece => (piece.order % 3 === 0 ? [piece, piece] : [piece]));
+        let covered = new Set<number>();
+        const whole = (length: number) => [...Array(length).keys()].every(i => covered.has(i));
+        for (const { from, end } of repeated) {
+          const before = [whole(first.length), whole(bytes.length)];
+          for (let i = from; i < end; i++) covered = covered.add(i);
+          const learnt = listener
+            .hear(tcp(sequence + 1 + from, bytes.subarray(from, end)), 0)
+            .map(({ peer }) => peer);
+          const now = [whole(first.length), whole(bytes.length)];
+          const expected = [
+            ...(now[0] && !before[0] ? ['192.0.2.1'] : []),
+            ...(now[1] && !before[1] ? ['192.0.2.2'] : []),
+          ];
+          expect(learnt).toEqual(expected);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('passes over a connection whose beginning it did not see, and one that keeps too much', () => {
+    const { listener } = opened();
+    const bytes = framed(message('a.example.org', '192.0.2.1'));
+    expect(listener.hear(tcp(2, bytes), 0)).toEqual([]);
+    listener.hear(tcp(1, Buffer.alloc(0), 0x12), 0);
+    for (let i = 0; i < 60; i++) listener.hear(tcp(2 + 1_000 + i * 1_500, Buffer.alloc(1_400, i)), 0);
+    expect(listener.hear(tcp(2, bytes), 0)).toEqual([]);
+  });
+
+  it('keeps the connection of a pod whatever another opens', () => {
+    const { listener } = opened();
+    const other = (port: number) => {
+      const bytes = tcp(1, Buffer.alloc(0), 0x12, port);
+      bytes.set(addressBytes('10.1.0.9' as Address), 16);
+      return bytes;
+    };
+    listener.hear(tcp(1, Buffer.alloc(0), 0x12), 0);
+    for (let port = 1; port < 5_000; port++) listener.hear(other(port), 0);
+    expect(listener.hear(tcp(2, framed(message('a.example.org', '192.0.2.1'))), 0)).toHaveLength(1);
+  });
+
+  it('never throws, whatever the bytes', () => {
+    const { listener } = opened();
+    const valid = fc.constantFrom(
+      udp(message('a.example.org', '192.0.2.1')),
+      tcp(1, framed(message('a.example.org', '192.0.2.1'))),
+    );
+    const changes = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 8 });
+    fc.assert(
+      fc.property(valid, changes, fc.nat(), (bytes, edits, cut) => {
+        const copy = Uint8Array.from(bytes);
+        for (const [at, byte] of edits) copy[at % copy.length] = byte;
+        listener.hear(copy.subarray(0, cut % (copy.length + 1)), 0);
+      }),
+      { numRuns: 3_000 },
+    );
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), bytes => void readPacket(bytes)),
+      { numRuns: 2_000 },
+    );
+  });
+});

@@ -1,0 +1,69 @@
+/**
+ * Reads a DNS response: which addresses it tells for which names. Never throws, and takes time in the message's length
+ * alone, whatever the bytes: they come from whoever runs the zone.
+ */
+import { type Address, addressFromBytes } from '../model/address.ts';
+import { isLearnable } from './learnable.ts';
+import { readName } from './name.ts';
+import { type Records, readRecords, TYPE } from './records.ts';
+
+export interface Answer {
+  /** The name asked for, and every alias on the way to the addresses (C42). */
+  readonly names: readonly string[];
+  readonly addresses: readonly ToldAddress[];
+}
+
+export interface ToldAddress {
+  readonly address: Address;
+  /** The least of its own and of the aliases that lead to it. */
+  readonly ttlSeconds: number;
+}
+
+const MOST_ALIASES = 16;
+const HEADER = 12;
+/** QR, opcode, RCODE; RFC 1035 4.1.1. */
+const RESPONSE = { mask: 0xf80f, value: 0x8000 } as const;
+const TRUNCATED = 0x0200;
+const CLASS_IN = 1;
+
+/** Undefined where it is no answer to one question for addresses, or cannot be read: nothing is learnt from it. */
+export function readAnswer(message: Uint8Array): Answer | undefined {
+  if (message.length < HEADER) return undefined;
+  const header = new DataView(message.buffer, message.byteOffset, HEADER);
+  const flags = header.getUint16(2);
+  if ((flags & RESPONSE.mask) !== RESPONSE.value || header.getUint16(4) !== 1) return undefined;
+  const question = readQuestion(message);
+  if (question === undefined) return undefined;
+  const { name, type, end } = question;
+  const records = readRecords(message, end, header.getUint16(6), type, (flags & TRUNCATED) !== 0);
+  return records && answerFrom(name, records);
+}
+
+function readQuestion(message: Uint8Array) {
+  const asked = readName(message, HEADER);
+  if (asked === undefined || asked.end + 4 > message.length) return undefined;
+  const view = new DataView(message.buffer, message.byteOffset + asked.end, 4);
+  const type = view.getUint16(0);
+  if ((type !== TYPE.A && type !== TYPE.AAAA) || view.getUint16(2) !== CLASS_IN) return undefined;
+  return { name: asked.name, type, end: asked.end + 4 };
+}
+
+/** The order of the records is nobody's promise: the way is followed, and what is off it does not count. */
+function answerFrom(question: string, { aliases, addresses }: Records): Answer {
+  const names = [question];
+  let owner = question;
+  let leastTtl = Number.POSITIVE_INFINITY;
+  for (let alias = aliases.get(owner); alias !== undefined; alias = aliases.get(owner)) {
+    if (names.includes(alias.target) || names.length > MOST_ALIASES) return { names, addresses: [] };
+    owner = alias.target;
+    leastTtl = Math.min(leastTtl, alias.ttlSeconds);
+    names.push(owner);
+  }
+  const told = addresses
+    .filter(record => record.owner === owner && isLearnable(record.bytes))
+    .map(({ bytes, ttlSeconds }) => ({
+      address: addressFromBytes(bytes),
+      ttlSeconds: Math.min(ttlSeconds, leastTtl),
+    }));
+  return { names, addresses: told };
+}

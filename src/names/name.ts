@@ -1,0 +1,58 @@
+/** A name in a DNS message (RFC 1035 4.1.4): labels, or a pointer to where the rest of them was before. */
+
+/** Of a name in its message, every length octet counted. */
+const MOST_BYTES = 255;
+const MOST_LABEL = 63;
+const POINTER = 0xc0;
+const DOT = 0x2e;
+
+export interface ReadName {
+  /** In lower case, without the dot at the end; of the root, empty. */
+  readonly name: string;
+  /** Where what follows the name begins. */
+  readonly end: number;
+}
+
+/**
+ * Undefined where the bytes are no name, or one that no policy could mean: a label with a dot in it would pass for two.
+ * Pointers lead back only, so that there are no loops.
+ */
+export function readName(message: Uint8Array, start: number): ReadName | undefined {
+  const labels: string[] = [];
+  let end = -1;
+  let left = MOST_BYTES;
+  for (let at = start, before = start; ; ) {
+    const length = message[at];
+    if (length === undefined) return undefined;
+    if (length === 0) return { name: labels.join('.'), end: end < 0 ? at + 1 : end };
+    if ((length & POINTER) === POINTER) {
+      if (end < 0) end = at + 2;
+      at = pointedTo(message, at);
+      if (at >= before) return undefined;
+      before = at;
+      continue;
+    }
+    left -= length + 1;
+    const label = length > MOST_LABEL || left < 1 ? undefined : readLabel(message, at + 1, length);
+    if (label === undefined) return undefined;
+    labels.push(label);
+    at += length + 1;
+  }
+}
+
+/** At the end of the message, nowhere: never before where it stands. */
+function pointedTo(message: Uint8Array, at: number): number {
+  const low = message[at + 1];
+  return low === undefined ? message.length : ((message[at]! & ~POINTER) << 8) | low;
+}
+
+function readLabel(message: Uint8Array, start: number, length: number): string | undefined {
+  if (start + length > message.length) return undefined;
+  let text = '';
+  for (let at = start; at < start + length; at++) {
+    const code = message[at]!;
+    if (code === DOT || code <= 0x20 || code >= 0x7f) return undefined;
+    text += String.fromCharCode(code >= 0x41 && code <= 0x5a ? code + 32 : code);
+  }
+  return text;
+}

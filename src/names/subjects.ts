@@ -1,0 +1,29 @@
+/** Who is told what: the pods of a node that have rules by name, and the sets of names that these rules look up. */
+import type { Address } from '../model/address.ts';
+import type { PodKey } from '../model/cluster.ts';
+
+/** A set in the kernel, of pairs `pod . address`. */
+export interface NamesSet {
+  readonly name: string;
+  readonly patterns: readonly string[];
+}
+
+export interface NamesPod {
+  readonly key: PodKey;
+  readonly addresses: readonly Address[];
+  /** Names of the sets that its rules look up. */
+  readonly sets: readonly string[];
+}
+
+export interface Subjects {
+  readonly pods: readonly NamesPod[];
+  readonly sets: readonly NamesSet[];
+}
+
+/** One element of a set, to be put there or renewed for a lease, or to be taken away. */
+export interface LeaseChange {
+  readonly kind: 'learn' | 'forget';
+  readonly set: string;
+  readonly pod: Address;
+  readonly peer: Address;
+}
