@@ -1,0 +1,74 @@
+/** Sets of small numbers, of a fixed size, as words of bits. Whoever has one does not change it, but by `add`. */
+import { textOfWords } from './words.ts';
+
+export class Bits {
+  readonly size: number;
+  readonly words: Uint32Array<ArrayBuffer>;
+
+  constructor(size: number) {
+    this.size = size;
+    this.words = new Uint32Array((size + 31) >>> 5);
+  }
+
+  static full(size: number): Bits {
+    const bits = new Bits(size);
+    for (let i = 0; i < size; i++) bits.add(i);
+    return bits;
+  }
+
+  static of(size: number, members: Iterable<number>): Bits {
+    const bits = new Bits(size);
+    for (const member of members) bits.add(member);
+    return bits;
+  }
+
+  add(i: number): void {
+    this.words[i >>> 5]! |= 1 << (i & 31);
+  }
+
+  flip(i: number): void {
+    this.words[i >>> 5]! ^= 1 << (i & 31);
+  }
+
+  has(i: number): boolean {
+    return (this.words[i >>> 5]! & (1 << (i & 31))) !== 0;
+  }
+
+  isEmpty(): boolean {
+    return this.words.every(word => word === 0);
+  }
+
+  and(other: Bits): Bits {
+    return this.#with(other, (a, b) => a & b);
+  }
+
+  or(other: Bits): Bits {
+    return this.#with(other, (a, b) => a | b);
+  }
+
+  minus(other: Bits): Bits {
+    return this.#with(other, (a, b) => a & ~b);
+  }
+
+  meets(other: Bits): boolean {
+    for (let i = 0; i < this.words.length; i++) if ((this.words[i]! & other.words[i]!) !== 0) return true;
+    return false;
+  }
+
+  *[Symbol.iterator](): Generator<number> {
+    for (let i = 0; i < this.words.length; i++)
+      for (let word = this.words[i]!; word !== 0; word &= word - 1)
+        yield (i << 5) + 31 - Math.clz32(word & -word);
+  }
+
+  /** The same for two that have the same members and size. */
+  key(): string {
+    return textOfWords(this.words);
+  }
+
+  #with(other: Bits, operation: (a: number, b: number) => number): Bits {
+    const result = new Bits(this.size);
+    for (let i = 0; i < this.words.length; i++) result.words[i] = operation(this.words[i]!, other.words[i]!);
+    return result;
+  }
+}

@@ -1,0 +1,89 @@
+/** The rules that each subject has to pass, as steps over the ends of one family. */
+import { whereUnsure } from '../model/failclosed.ts';
+import type { Direction, Policy, Rule } from '../model/policy.ts';
+import { Bits } from './bits.ts';
+import type { ConnectionPool } from './connections.ts';
+import type { FamilyEnds } from './familyends.ts';
+import type { Case, Step } from './judge.ts';
+import type { Landscape } from './landscape.ts';
+import type { PeerSets } from './peersets.ts';
+import { hasNames, portsConnections } from './ports.ts';
+import { remembered, type Selected } from './selected.ts';
+
+/** The policies on each template, in order of precedence; what is left of those that may not select it (N68). */
+export function policiesByTemplate({ policies, selected, templates }: Landscape): readonly Policy[][] {
+  const found: Policy[][] = templates.all.map(() => []);
+  for (const policy of policies) {
+    const { yes, maybe } = selected.of(policy.subject);
+    for (const template of yes) found[template]!.push(policy);
+    for (const template of maybe) found[template]!.push(whereUnsure(policy));
+  }
+  return found;
+}
+
+export class Cases {
+  readonly #pool: ConnectionPool;
+  readonly #landscape: Landscape;
+  readonly #ends: FamilyEnds;
+  readonly #peers: PeerSets;
+  readonly #steps = new Map<Policy, Map<string, readonly Step[]>>();
+  /** The ends that declare the same ports, by the text of these. */
+  readonly #byPorts: ReadonlyMap<string, Bits>;
+
+  constructor(pool: ConnectionPool, landscape: Landscape, ends: FamilyEnds, peers: PeerSets) {
+    this.#pool = pool;
+    this.#landscape = landscape;
+    this.#ends = ends;
+    this.#peers = peers;
+    this.#byPorts = this.#endsByPorts();
+  }
+
+  of(policies: readonly Policy[], direction: Direction, subjectPorts: string): Case {
+    const affecting = policies.filter(policy => policy[direction] !== undefined);
+    return {
+      steps: affecting.flatMap(policy => this.#stepsOf(policy, direction, subjectPorts)),
+      isolatedBy: affecting.find(({ tier }) => tier === 'networkpolicy')?.id,
+    };
+  }
+
+  #stepsOf(policy: Policy, direction: Direction, subjectPorts: string): readonly Step[] {
+    const known = remembered(this.#steps, policy, () => new Map<string, readonly Step[]>());
+    const rules = policy[direction]!;
+    // Names of an ingress rule mean the subject's ports, those of an egress rule each peer's.
+    const ports = direction === 'ingress' && rules.some(rule => hasNames(rule.ports)) ? subjectPorts : '[]';
+    return remembered(known, `${direction}${ports}`, () =>
+      rules.flatMap(rule =>
+        direction === 'egress' && hasNames(rule.ports)
+          ? [...this.#byPorts].flatMap(([text, ends]) => this.#ruleSteps(policy, rule, text, ends))
+          : this.#ruleSteps(policy, rule, ports),
+      ),
+    );
+  }
+
+  /** `among` are the peers whose names have the meaning that `ports` gives them. */
+  #ruleSteps(policy: Policy, rule: Rule, ports: string, among?: Bits): Step[] {
+    const { tier, id } = policy;
+    const connections = portsConnections(this.#pool, rule.ports, JSON.parse(ports));
+    const { yes, maybe } = within(this.#peers.of(rule.peers), among);
+    const step = { tier, policy: id, rule: rule.path, connections };
+    const sure = { ...step, action: rule.action, peers: yes };
+    // N68: whoever may be meant is denied, and never allowed.
+    const unsure = { ...step, action: 'deny' as const, peers: maybe };
+    const both = rule.action === 'accept' ? [sure] : [sure, unsure];
+    return connections === this.#pool.none ? [] : both.filter(({ peers }) => !peers.isEmpty());
+  }
+
+  #endsByPorts(): Map<string, Bits> {
+    const { all } = this.#ends;
+    const found = new Map<string, Bits>();
+    for (const [i, { template }] of all.entries()) {
+      const text = template === undefined ? '[]' : this.#landscape.templates.all[template]!.portsText;
+      remembered(found, text, () => new Bits(all.length)).add(i);
+    }
+    return found;
+  }
+}
+
+function within({ yes, maybe }: Selected, among: Bits | undefined): Selected {
+  return among === undefined ? { yes, maybe } : { yes: yes.and(among), maybe: maybe.and(among) };
+}

@@ -1,0 +1,91 @@
+/** The ends of one family of a cluster, and which one an address is. */
+import { type Address, type Family, familyOf } from '../model/address.ts';
+import { podCidrsOf } from '../model/podcidrs.ts';
+import { type End, EndTable } from './end.ts';
+import type { Landscape } from './landscape.ts';
+import { networkAddresses, type Regions, regionsOf } from './regions.ts';
+
+export interface FamilyEnds {
+  readonly family: Family;
+  readonly all: readonly End[];
+  readonly regions: Regions;
+  /** The index of the end that an address is. */
+  at(address: Address): number;
+  /** Of each region, the addresses that no pod and no node has. */
+  readonly outside: readonly number[];
+  /** Of the imagined pods, in their order. */
+  readonly imagined: readonly number[];
+}
+
+export function familyEndsOf(family: Family, landscape: Landscape): FamilyEnds {
+  const { owners, nodes, templateOf, imagined } = landscape;
+  const table = new EndTable();
+  const regions = regionsOfLandscape(family, landscape);
+  const ofPod = (template: number, region: number, address?: Address) =>
+    table.add({ template, region, ...nodeParts(landscape, address), isUnknownPod: false });
+  const ofRegion = (region: number) =>
+    table.add({ region, ...NO_NODE, isUnknownPod: isPodNetwork(regions, region, landscape) });
+  const at = (address: Address): number => {
+    const region = regions.at(address);
+    const owner = owners.get(address);
+    if (owner !== undefined) return ofPod(templateOf.get(owner)!, region, address);
+    if (!nodes.has(address)) return ofRegion(region);
+    return table.add({ region, ...nodeParts(landscape, address), isUnknownPod: false });
+  };
+  for (const address of [...owners.keys(), ...nodes.keys()]) if (familyOf(address) === family) at(address);
+  const outside = [...regions.all.keys()].map(ofRegion);
+  const home = homeRegion(family, regions, landscape);
+  return {
+    family,
+    all: table.all,
+    regions,
+    at,
+    outside,
+    imagined: imagined.map(template => ofPod(template, home)),
+  };
+}
+
+const NO_NODE = { nodeSelectors: [], isNode: false } as const;
+
+function nodeParts(
+  { nodes }: Landscape,
+  address: Address | undefined,
+): Pick<End, 'nodeSelectors' | 'isNode'> {
+  const node = address === undefined ? undefined : nodes.get(address);
+  return node === undefined ? NO_NODE : { nodeSelectors: node.nodeSelectors, isNode: true };
+}
+
+/** The networks of the vocabulary by their index, and after them the nodes' pod networks, where it matters. */
+function regionsOfLandscape(family: Family, { vocabulary, cluster, unknownPods }: Landscape): Regions {
+  const networks = [...vocabulary.networks.values()].map(({ cidr, except }) =>
+    networkAddresses(family, [cidr], except),
+  );
+  const denied = unknownPods === 'deny' ? [...cluster.nodes.values()].flatMap(podCidrsOf) : [];
+  return regionsOf(family, [...networks, networkAddresses(family, denied)]);
+}
+
+function isPodNetwork({ all }: Regions, region: number, { vocabulary }: Landscape): boolean {
+  return all[region]!.networks.has(vocabulary.networks.size);
+}
+
+/** Where most pods have their addresses, and so where one that is not there yet would have its own. */
+function homeRegion(family: Family, regions: Regions, { owners, cluster }: Landscape): number {
+  const counts = new Map<number, number>();
+  for (const address of owners.keys()) {
+    if (familyOf(address) !== family) continue;
+    const region = regions.at(address);
+    counts.set(region, (counts.get(region) ?? 0) + 1);
+  }
+  const [most] = [...counts].sort(([, a], [, b]) => b - a);
+  if (most !== undefined) return most[0];
+  const networks = [...cluster.nodes.values()].flatMap(podCidrsOf);
+  const first = networks.find(cidr => cidr.family === family);
+  return first === undefined ? largestRegion(regions) : regions.at(first.base);
+}
+
+export function largestRegion({ all }: Regions): number {
+  const sizes = all.map(({ addresses }) =>
+    addresses.reduce((sum, { first, last }) => sum + last - first + 1n, 0n),
+  );
+  return sizes.reduce((best, size, i) => (size > sizes[best]! ? i : best), 0);
+}

@@ -1,0 +1,81 @@
+/** A cluster, prepared once for both families: its words, its pods' templates, and whom each address belongs to. */
+import type { Address } from '../model/address.ts';
+import { addressOwners } from '../model/addressowners.ts';
+import {
+  addressesOfNode,
+  type Cluster,
+  type Namespace,
+  type Node,
+  namespaceOf,
+  type Pod,
+} from '../model/cluster.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import { comparePolicies, type Policy } from '../model/policy.ts';
+import { matchesLabels } from '../model/selector.ts';
+import { unknownPodFinder } from '../semantics/unknownpods.ts';
+import { SelectedTemplates } from './selected.ts';
+import { type PodLike, Templates } from './template.ts';
+import { type Vocabulary, vocabularyOf } from './vocabulary.ts';
+
+/** A pod that is not there: of a workload that has none, or one that somebody may make. */
+export interface ImaginedPod extends PodLike {
+  readonly namespace: Namespace;
+}
+
+export interface Landscape {
+  readonly cluster: Cluster;
+  readonly unknownPods: UnknownPods;
+  /** In order of precedence. */
+  readonly policies: readonly Policy[];
+  readonly vocabulary: Vocabulary;
+  readonly templates: Templates;
+  readonly selected: SelectedTemplates;
+  readonly owners: ReadonlyMap<Address, Pod>;
+  /** The template of each pod that owns an address. */
+  readonly templateOf: ReadonlyMap<Pod, number>;
+  /** Of the imagined pods, in their order. */
+  readonly imagined: readonly number[];
+  readonly nodes: ReadonlyMap<Address, NodeEnd>;
+  /** The node in whose pod network an address is that no known pod has, where such are denied. */
+  unknownPodOf(address: Address): Node | undefined;
+}
+
+export interface NodeEnd {
+  /** The node selectors that mean it, by their index in the vocabulary (C31: by status.addresses alone). */
+  readonly nodeSelectors: readonly number[];
+}
+
+export function landscapeOf(
+  cluster: Cluster,
+  unknownPods: UnknownPods,
+  imaginedPods: readonly ImaginedPod[],
+): Landscape {
+  const policies = [...cluster.policies.values()].sort(comparePolicies);
+  const vocabulary = vocabularyOf(policies);
+  const owners = addressOwners(cluster);
+  const templates = new Templates(vocabulary);
+  const templateOf = new Map<Pod, number>();
+  for (const pod of new Set(owners.values()))
+    templateOf.set(pod, templates.indexOf(pod, namespaceOf(cluster, pod.namespace)));
+  const imagined = imaginedPods.map(pod => templates.indexOf(pod, pod.namespace));
+  const selected = new SelectedTemplates(templates.all);
+  const nodes = nodeEnds(cluster, vocabulary);
+  const unknownPodOf = unknownPodFinder(cluster, owners, unknownPods);
+  const words = { vocabulary, templates, selected };
+  return { cluster, unknownPods, policies, ...words, owners, templateOf, imagined, nodes, unknownPodOf };
+}
+
+/** By address; of one that several nodes have, the selectors of all mean it. */
+function nodeEnds({ nodes }: Cluster, vocabulary: Vocabulary): Map<Address, NodeEnd> {
+  const selectors = [...vocabulary.nodes.values()];
+  const meant = new Map<Address, Set<number>>();
+  for (const node of nodes.values()) {
+    const own = selectors.flatMap((selector, i) => (matchesLabels(selector, node.labels) ? [i] : []));
+    for (const address of addressesOfNode(node)) {
+      const found = meant.get(address) ?? new Set();
+      meant.set(address, found);
+      if (node.addresses.includes(address)) for (const selector of own) found.add(selector);
+    }
+  }
+  return new Map([...meant].map(([address, found]) => [address, { nodeSelectors: [...found].sort() }]));
+}

@@ -1,0 +1,94 @@
+/** Who reaches whom: places of equal rows and equal columns are one line of the matrix. */
+import type { Family } from '../model/address.ts';
+import { type Cell, cellKey, cellOf } from './cells.ts';
+import { largestRegion } from './familyends.ts';
+import type { Ends, Member, Place } from './place.ts';
+import { joined, placesOf } from './places.ts';
+import type { Reach } from './reach.ts';
+import { remembered } from './selected.ts';
+import { textOfWords } from './words.ts';
+
+export interface Line {
+  /** Any of its places stands for all. */
+  readonly ends: Ends;
+  readonly members: readonly Member[];
+}
+
+export interface Matrix {
+  readonly lines: readonly Line[];
+  cell(from: Line, to: Line): Cell;
+}
+
+/** `extra` are places of pods that are not there. */
+export function matrixOf(reach: Reach, extra: readonly Place[] = []): Matrix {
+  const places = joined([...placesOf(reach), ...extra]);
+  const texts = vectorTexts(reach, places);
+  const lines = new Map<string, { ends: Ends; members: Member[] }>();
+  for (const [i, { ends, members }] of places.entries())
+    remembered(lines, `${kindOf(members)}${texts[i]}`, () => ({ ends, members: [] })).members.push(
+      ...members,
+    );
+  return {
+    lines: pairedNetworks(reach, [...lines.values()]),
+    cell: (from, to) => cellOf(reach, from.ends, to.ends),
+  };
+}
+
+/** Pods, nodes and networks stay apart even where policy treats them alike. */
+function kindOf([member]: readonly Member[]): Member['kind'] {
+  return member!.kind === 'imagined' ? 'pod' : member!.kind;
+}
+
+/** Of each place its row and its column; that of no other is the same. */
+function vectorTexts(reach: Reach, places: readonly Place[]): string[] {
+  const known = new Map<number, number>();
+  const rows = places.map(from =>
+    Uint32Array.from(places, to => {
+      const key = cellKey(reach, from.ends, to.ends);
+      return remembered(known, key, () => known.size);
+    }),
+  );
+  return places.map(
+    (_, i) => `${textOfWords(rows[i]!)}/${textOfWords(Uint32Array.from(rows, row => row[i]!))}`,
+  );
+}
+
+/**
+ * What is left of the addresses of each family is the internet, as one line; so are a network of IPv4 and one of IPv6
+ * that dual-stack pods cannot tell apart.
+ */
+function pairedNetworks(reach: Reach, lines: readonly Line[]): Line[] {
+  const dual = lines.filter(({ ends }) => ends.ip !== undefined && ends.ip6 !== undefined);
+  const keyOf = (line: Line, family: Family) =>
+    isInternet(reach, line, family) ? 'internet' : networkKey(reach, line, family, dual);
+  const v6 = new Map(lines.filter(isNetworkOf('ip6')).map(line => [keyOf(line, 'ip6'), line]));
+  const used = new Set<Line>();
+  const paired = lines.map(line => {
+    const other = isNetworkOf('ip')(line) ? v6.get(keyOf(line, 'ip')) : undefined;
+    if (other === undefined || used.has(other)) return line;
+    used.add(other);
+    return { ends: { ...line.ends, ...other.ends }, members: [...line.members, ...other.members] };
+  });
+  return paired.filter(line => !used.has(line));
+}
+
+function isNetworkOf(family: Family) {
+  const other = family === 'ip' ? 'ip6' : 'ip';
+  return ({ ends, members }: Line) =>
+    ends[family] !== undefined && ends[other] === undefined && members[0]!.kind === 'network';
+}
+
+/** Whether it holds what is left of a family once all networks of policies are taken from it. */
+export function isInternet({ families }: Reach, { members }: Line, family: Family): boolean {
+  const largest = largestRegion(families[family].ends.regions);
+  return members.some(member => member.kind === 'network' && member.regions[family] === largest);
+}
+
+/** Without dual-stack pods there is nothing to compare by. */
+function networkKey({ families }: Reach, { ends }: Line, family: Family, dual: readonly Line[]): string {
+  const reach = families[family];
+  const own = ends[family]!;
+  const peers = dual.map(line => line.ends[family]!);
+  const ids = peers.map(peer => [reach.connections(own, peer).id, reach.connections(peer, own).id]);
+  return ids.length === 0 ? family : String(ids);
+}

@@ -1,0 +1,26 @@
+/** The networks outside: the regions that hold more than the addresses of known pods and nodes. */
+import { type Address, type Family, familyOf } from '../model/address.ts';
+import { familiesOf, type Place } from './place.ts';
+import type { Reach } from './reach.ts';
+
+export function outsideOf(reach: Reach): Place[] {
+  return familiesOf(reach).flatMap(family => outsideOfFamily(reach, family));
+}
+
+/** Regions that are the same to every policy, as unknown pods are, are one end. */
+function outsideOfFamily({ families, landscape }: Reach, family: Family): Place[] {
+  const { ends } = families[family];
+  const taken = new Map<number, bigint>();
+  const known = new Set<Address>([...landscape.owners.keys(), ...landscape.nodes.keys()]);
+  for (const address of known) {
+    if (familyOf(address) !== family) continue;
+    const region = ends.regions.at(address);
+    taken.set(region, (taken.get(region) ?? 0n) + 1n);
+  }
+  return ends.regions.all.flatMap(({ addresses }, region): Place[] => {
+    const size = addresses.reduce((sum, { first, last }) => sum + last - first + 1n, 0n);
+    if (size <= (taken.get(region) ?? 0n)) return [];
+    const end = ends.outside[region]!;
+    return [{ ends: { [family]: end }, members: [{ kind: 'network', regions: { [family]: region } }] }];
+  });
+}

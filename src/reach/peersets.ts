@@ -1,0 +1,83 @@
+/** Which ends of a family each peer of a rule means. */
+import { assertNever } from '../model/assert.ts';
+import type { Peer } from '../model/policy.ts';
+import type { PodSelector } from '../model/selector.ts';
+import { Bits } from './bits.ts';
+import type { FamilyEnds } from './familyends.ts';
+import type { Landscape } from './landscape.ts';
+import { remembered, type Selected } from './selected.ts';
+import { type NetworkPeer, textOf } from './vocabulary.ts';
+
+export class PeerSets {
+  readonly #landscape: Landscape;
+  readonly #ends: FamilyEnds;
+  readonly #known = new Map<string, Selected>();
+  readonly #networks: ReadonlyMap<string, number>;
+  readonly #nodes: ReadonlyMap<string, number>;
+  readonly everybody: Selected;
+
+  constructor(landscape: Landscape, ends: FamilyEnds) {
+    this.#landscape = landscape;
+    this.#ends = ends;
+    this.#networks = indexed(landscape.vocabulary.networks);
+    this.#nodes = indexed(landscape.vocabulary.nodes);
+    this.everybody = sure(Bits.full(ends.all.length));
+  }
+
+  /** N12: any of the peers; maybe where one may mean it and none does for sure. */
+  of(peers: 'any' | readonly Peer[]): Selected {
+    if (peers === 'any') return this.everybody;
+    const all = peers.map(peer => remembered(this.#known, textOf(peer), () => this.#one(peer)));
+    const none = new Bits(this.#ends.all.length);
+    const yes = all.reduce((sum, each) => sum.or(each.yes), none);
+    return { yes, maybe: all.reduce((sum, each) => sum.or(each.maybe), none).minus(yes) };
+  }
+
+  #one(peer: Peer): Selected {
+    switch (peer.kind) {
+      case 'pods':
+        return this.#pods(peer.selector);
+      case 'network':
+        return sure(this.#network(peer));
+      case 'nodes': {
+        const index = this.#nodes.get(textOf(peer.selector))!;
+        return sure(this.#where(({ nodeSelectors }) => nodeSelectors.includes(index)));
+      }
+      case 'domain': // C41: no DNS answers are known here.
+        return sure(this.#where(() => false));
+      default:
+        return assertNever(peer);
+    }
+  }
+
+  #pods(selector: PodSelector): Selected {
+    const { yes, maybe } = this.#landscape.selected.of(selector);
+    const among = (found: Bits) =>
+      this.#where(({ template }) => template !== undefined && found.has(template));
+    return { yes: among(yes), maybe: among(maybe) };
+  }
+
+  #network(peer: NetworkPeer): Bits {
+    const index = this.#networks.get(textOf(peer))!;
+    const regions = this.#ends.regions.all;
+    return this.#where(({ region }) => regions[region]!.networks.has(index));
+  }
+
+  #where(holds: (end: FamilyEnds['all'][number]) => boolean): Bits {
+    const { all } = this.#ends;
+    return Bits.of(
+      all.length,
+      (function* () {
+        for (const [i, end] of all.entries()) if (holds(end)) yield i;
+      })(),
+    );
+  }
+}
+
+function sure(yes: Bits): Selected {
+  return { yes, maybe: new Bits(yes.size) };
+}
+
+function indexed(words: ReadonlyMap<string, unknown>): Map<string, number> {
+  return new Map([...words.keys()].map((text, i) => [text, i]));
+}

@@ -1,0 +1,26 @@
+/** An end of a matrix: pods, nodes or networks that are the same over IPv4 and over IPv6. */
+import { type Address, FAMILIES, type Family, familyOf } from '../model/address.ts';
+import type { Node, Pod } from '../model/cluster.ts';
+import type { Reach } from './reach.ts';
+
+/** Indexes of the ends of each family; absent where it has no address of the family. */
+export type Ends = Partial<Record<Family, number>>;
+
+export type Member =
+  | { readonly kind: 'pod'; readonly pod: Pod; readonly addresses: readonly Address[] }
+  /** By its index among those that the reach was asked about. */
+  | { readonly kind: 'imagined'; readonly index: number }
+  | { readonly kind: 'node'; readonly node: Node; readonly addresses: readonly Address[] }
+  /** The region of each family. */
+  | { readonly kind: 'network'; readonly regions: Ends };
+
+export interface Place {
+  readonly ends: Ends;
+  readonly members: readonly Member[];
+}
+
+/** Of its pods; both where there is none. */
+export function familiesOf({ landscape }: Reach): readonly Family[] {
+  const found = new Set([...landscape.owners.keys()].map(familyOf));
+  return found.size === 0 ? FAMILIES : FAMILIES.filter(family => found.has(family));
+}

@@ -1,0 +1,37 @@
+/** Who reaches whom in a cluster, over both families: exact, and computed from the policies alone. */
+import { type Address, type Family, familyOf } from '../model/address.ts';
+import type { Cluster } from '../model/cluster.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import { ConnectionPool, type Connections } from './connections.ts';
+import { FamilyReach } from './family.ts';
+import { type ImaginedPod, type Landscape, landscapeOf } from './landscape.ts';
+
+export interface Reach {
+  readonly pool: ConnectionPool;
+  readonly landscape: Landscape;
+  readonly families: Readonly<Record<Family, FamilyReach>>;
+}
+
+export interface ReachOptions {
+  readonly unknownPods: UnknownPods;
+  readonly imagined?: readonly ImaginedPod[];
+  /** Two clusters that are compared share one. */
+  readonly pool?: ConnectionPool;
+}
+
+export function reachOf(cluster: Cluster, options: ReachOptions): Reach {
+  const { unknownPods, imagined = [], pool = new ConnectionPool() } = options;
+  const landscape = landscapeOf(cluster, unknownPods, imagined);
+  const family = (name: Family) => new FamilyReach(name, pool, landscape);
+  return { pool, landscape, families: { ip: family('ip'), ip6: family('ip6') } };
+}
+
+/** Between two addresses of one family. */
+export function connectionsBetween(
+  { families }: Reach,
+  from: Address,
+  to: Address,
+  viaService = false,
+): Connections {
+  return families[familyOf(from)].between(from, to, viaService);
+}

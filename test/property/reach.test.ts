@@ -1,0 +1,54 @@
+/** The set computation of src/reach says of every connection what `evaluate` says of it alone. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { familyOf } from '../../src/model/address.ts';
+import type { Cluster } from '../../src/model/cluster.ts';
+import type { Flow } from '../../src/model/flow.ts';
+import type { UnknownPods } from '../../src/model/podcidrs.ts';
+import { includesFlow } from '../../src/reach/connections.ts';
+import { connectionsBetween, reachOf } from '../../src/reach/reach.ts';
+import { evaluator } from '../../src/semantics/evaluate.ts';
+import { clusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
+
+const CLUSTERS = Number(process.env.CLUSTERS ?? 10_000);
+/** Every point of every pair is asked in each cluster of this many; in the others the points take turns. */
+const WHOLE = 100;
+
+test('reachOf() equals evaluate() between all addresses, where no port or protocol can tell more', () => {
+  const tally = { clusters: 0, flows: 0, allowed: 0 };
+  const check = (cluster: Cluster, unknownPods: UnknownPods) => {
+    const points = pointsOf(cluster);
+    const some = tally.clusters++ % WHOLE === 0 ? points.length : 2;
+    const judge = { evaluate: evaluator(cluster, unknownPods), reach: reachOf(cluster, { unknownPods }) };
+    for (const { from, to, viaService } of pairsOf(cluster)) {
+      const connections = connectionsBetween(judge.reach, from, to, viaService);
+      for (let i = 0; i < some; i++) {
+        const flow: Flow = { from, to, ...points[(tally.flows * 7 + i) % points.length]! };
+        const verdict = judge.evaluate(viaService ? { ...flow, viaService } : flow).verdict;
+        tally.flows++;
+        if (verdict === 'allow') tally.allowed++;
+        if (includesFlow(connections, flow) !== (verdict === 'allow'))
+          throw new Error(
+            `${JSON.stringify(flow)}: ${verdict}, and the set is ${JSON.stringify(connections)}`,
+          );
+      }
+    }
+  };
+  fc.assert(fc.property(clusterArbitrary, fc.constantFrom('allow', 'deny'), check), { numRuns: CLUSTERS });
+  process.stdout.write(`    ${JSON.stringify(tally)}\n`);
+  expect(tally.flows).toBeGreaterThan(500 * CLUSTERS);
+  // A generator that has gone one-sided proves nothing.
+  expect(tally.allowed / tally.flows).toBeGreaterThan(0.2);
+  expect(tally.allowed / tally.flows).toBeLessThan(0.8);
+}, 1_800_000);
+
+function pairsOf(cluster: Cluster) {
+  const addresses = addressesOf(cluster);
+  return addresses.flatMap(from =>
+    addresses.flatMap(to => {
+      if (familyOf(from) !== familyOf(to)) return [];
+      return (from === to ? [false, true] : [false]).map(viaService => ({ from, to, viaService }));
+    }),
+  );
+}

@@ -1,0 +1,43 @@
+/** Where a brute force has to look: between two neighbouring points no rule of the cluster can tell flows apart. */
+import { type Address, parseAddress } from '../../../src/model/address.ts';
+import type { Cluster } from '../../../src/model/cluster.ts';
+import type { Flow } from '../../../src/model/flow.ts';
+import type { PortMatch } from '../../../src/model/policy.ts';
+import { TUNNEL_PORTS } from '../../../src/model/tunnels.ts';
+
+export type Point = Pick<Flow, 'protocol' | 'port'>;
+
+/** Every port where a rule, a named port or a tunnel begins or ends, of each protocol, and what has no ports. */
+export function pointsOf({ policies, pods }: Cluster): Point[] {
+  const rules = [...policies.values()].flatMap(({ ingress = [], egress = [] }) => [...ingress, ...egress]);
+  const ends = rules.flatMap(({ ports }) => (ports === 'any' ? [] : ports.flatMap(endsOf)));
+  const named = [...pods.values()].flatMap(({ ports }) => ports.map(({ port }) => port));
+  const single = [...named, ...TUNNEL_PORTS].flatMap(port => [port, port + 1]);
+  const ports = [...new Set([1, 65_535, ...ends, ...single])].filter(port => port >= 1 && port <= 65_535);
+  const withPorts = (['TCP', 'UDP', 'SCTP'] as const).flatMap(protocol =>
+    ports.map(port => ({ protocol, port })),
+  );
+  return [...withPorts, { protocol: 'ICMP' }, { protocol: 4 }, { protocol: 47 }, { protocol: 50 }];
+}
+
+function endsOf(port: PortMatch): number[] {
+  return port.kind === 'range' ? [port.first, port.last + 1] : [];
+}
+
+/** Whatever has an address, and some that nobody has: in each network, in each exception, outside. */
+export function addressesOf({ pods, nodes }: Cluster): Address[] {
+  const own = [...pods.values(), ...nodes.values()].flatMap(({ addresses }) => [...addresses]);
+  return [...new Set([...own, ...OUTSIDE])];
+}
+
+const OUTSIDE = [
+  '192.0.2.7',
+  '192.0.2.8',
+  '203.0.113.5',
+  '2001:db8::5',
+  '10.0.1.77',
+  '10.0.2.77',
+  '10.0.1.200',
+  'fd00::1:77',
+  'fd00::2:77',
+].map(text => parseAddress(text)!);
