@@ -1,4 +1,5 @@
 /** Sets of connections in words: `TCP 80,443; UDP 53`, `all but TCP 22`. */
+import type { Cell } from './cells.ts';
 import type { ConnectionPool, Connections } from './connections.ts';
 import { ICMP, PROTOCOLS } from './connections.ts';
 import { combine, DIFFERENCE, rangesOf, type Toggles } from './toggles.ts';
@@ -71,4 +72,12 @@ export function connectionsObject(pool: ConnectionPool, connections: Connections
 
 function pairs(toggles: Toggles): [number, number][] {
   return rangesOf(toggles, 1).map(({ first, last }) => [first, last]);
+}
+
+/** Of both families in one breath, where they are the same. */
+export function cellText(pool: ConnectionPool, { ip, ip6 }: Cell): string {
+  const only = ip ?? ip6;
+  if (only === undefined) return 'none';
+  if (ip === undefined || ip6 === undefined || ip === ip6) return connectionsText(pool, only);
+  return `IPv4 ${connectionsText(pool, ip)} | IPv6 ${connectionsText(pool, ip6)}`;
 }

@@ -11,7 +11,7 @@ import { evaluator } from '../../src/semantics/evaluate.ts';
 import { clusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
 
-const CLUSTERS = Number(process.env.CLUSTERS ?? 10_000);
+const CLUSTERS = 10_000;
 /** Every point of every pair is asked in each cluster of this many; in the others the points take turns. */
 const WHOLE = 100;
 

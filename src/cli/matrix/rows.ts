@@ -1,0 +1,63 @@
+/** What every format shows of a matrix: the connections that there are, and whom they are between. */
+import { FAMILIES } from '../../model/address.ts';
+import type { Cell } from '../../reach/cells.ts';
+import { type EndView, type ExposureView, INTERNET, type MatrixView, nameOf } from '../../reach/view.ts';
+
+export interface Row {
+  readonly from: EndView;
+  readonly to: EndView;
+  readonly cell: Cell;
+}
+
+/** Without those that nothing may pass, and those of which no end is asked for. */
+export function rowsOf(view: MatrixView, isAsked: (end: EndView) => boolean): Row[] {
+  return view.ends.flatMap(from =>
+    view.ends.flatMap((to): Row[] => {
+      if ((from.kind !== 'workload' && to.kind !== 'workload') || !(isAsked(from) || isAsked(to))) return [];
+      const cell = view.cell(from, to);
+      return isNone(view, cell) ? [] : [{ from, to, cell }];
+    }),
+  );
+}
+
+export function exposuresFor(
+  { ends, exposures }: MatrixView,
+  isAsked: (end: EndView) => boolean,
+): ExposureView[] {
+  const asked = new Set(ends.filter(isAsked).flatMap(({ members }) => members));
+  return exposures.flatMap(exposure => {
+    const members = exposure.members.filter(member => asked.has(member));
+    return members.length === 0 ? [] : [{ ...exposure, members }];
+  });
+}
+
+function isNone({ pool }: MatrixView, cell: Cell): boolean {
+  return FAMILIES.every(family => (cell[family] ?? pool.none) === pool.none);
+}
+
+/** `shop/web, shop/api (1 of 2 pods)`, as far as `most` members go. */
+export function endText(end: EndView, most = 3): string {
+  return listed(
+    end.members.map(member => memberText(end, member)),
+    most,
+  );
+}
+
+export function listed(names: readonly string[], most: number): string {
+  if (names.length <= most) return names.join(', ');
+  return `${names.slice(0, most - 1).join(', ')} and ${names.length - most + 1} more`;
+}
+
+export function memberText({ kind, parts }: EndView, member: string): string {
+  const part = parts.get(member);
+  const name = kind === 'workload' ? nameOf(member) : kind === 'node' ? `node/${member}` : member;
+  return part === undefined ? name : `${name} (${part})`;
+}
+
+export function isInternet(end: EndView): boolean {
+  return end.members.includes(INTERNET);
+}
+
+/** What is true of every matrix, and stands below each. */
+export const ALWAYS =
+  'Whatever is not listed is denied. A pod always reaches itself, and a node its own pods.';

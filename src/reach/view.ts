@@ -1,0 +1,138 @@
+/** A survey in names, for every format that shows it. */
+import { cidrText, type Family } from '../model/address.ts';
+import type { Cluster } from '../model/cluster.ts';
+import type { Inventory } from '../model/inventory.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import type { Labels } from '../model/labels.ts';
+import type { Direction } from '../model/policy.ts';
+import { podSelectorText } from '../model/selector.ts';
+import type { Cell } from './cells.ts';
+import { cidrsOf } from './cidrs.ts';
+import type { ConnectionPool } from './connections.ts';
+import { type Crowd, crowdOf, workloadOfMember } from './crowd.ts';
+import { isAnybody } from './exposure.ts';
+import { isInternet, type Line } from './matrix.ts';
+import type { Member } from './place.ts';
+import type { Reach } from './reach.ts';
+import { type Survey, surveyOf } from './survey.ts';
+
+export interface EndView {
+  readonly kind: 'workload' | 'node' | 'network';
+  /** What is the same to every policy: `Deployment shop/web`, `node1`, `10.0.0.0/8`, `internet`. */
+  readonly members: readonly string[];
+  /** Where only some pods of a workload are meant: `2 of 3 pods`, by the name of the workload. */
+  readonly parts: ReadonlyMap<string, string>;
+  /** Of its workloads, as far as selectors ask. */
+  readonly pods: readonly { readonly namespace: string; readonly labels: Labels }[];
+  readonly line: Line;
+}
+
+export interface ExposureView {
+  readonly direction: Direction;
+  readonly members: readonly string[];
+  /** `any other pod`, `pods app=x in namespaces team=a`. */
+  readonly whom: string;
+  readonly cell: Cell;
+}
+
+export interface MatrixView {
+  readonly pool: ConnectionPool;
+  /** Workloads by name, then nodes, then networks, the internet last. */
+  readonly ends: readonly EndView[];
+  /** What policy has a say in: at least one of the two is a workload. */
+  cell(from: EndView, to: EndView): Cell;
+  readonly exposures: readonly ExposureView[];
+}
+
+export function viewOf(
+  { cluster, inventory }: { readonly cluster: Cluster; readonly inventory: Inventory },
+  unknownPods: UnknownPods,
+): MatrixView {
+  const crowd = crowdOf(cluster, inventory);
+  const survey = surveyOf(cluster, crowd.imagined, unknownPods);
+  const { reach, matrix, exposures } = survey;
+  const sizes = podsOfWorkloads(survey, crowd);
+  const ends = matrix.lines.filter(line => isShown(reach, line)).map(line => endView(reach, crowd, sizes, line));
+  return {
+    pool: reach.pool,
+    ends: ends.sort(compareEnds),
+    cell: (from, to) => matrix.cell(from.line, to.line),
+    exposures: exposures.map(({ direction, members, whom, cell }) => ({
+      direction,
+      members: [...new Set(members.map(member => workloadOfMember(crowd, member)!))].sort(),
+      whom: isAnybody(whom) ? 'any other pod' : podSelectorText(whom),
+      cell,
+    })),
+  };
+}
+
+/** Addresses of pod networks that no known pod has are denied all over, where they are: nobody needs a line for that. */
+function isShown({ families }: Reach, { ends }: Line): boolean {
+  return (Object.entries(ends) as [Family, number][]).every(
+    ([family, end]) => !families[family].ends.all[end]!.isUnknownPod,
+  );
+}
+
+function podsOfWorkloads({ matrix }: Survey, crowd: Crowd): Map<string, number> {
+  const sizes = new Map<string, number>();
+  for (const member of matrix.lines.flatMap(({ members }) => members)) {
+    const workload = workloadOfMember(crowd, member);
+    if (workload !== undefined) sizes.set(workload, (sizes.get(workload) ?? 0) + 1);
+  }
+  return sizes;
+}
+
+function endView(reach: Reach, crowd: Crowd, sizes: ReadonlyMap<string, number>, line: Line): EndView {
+  const { kind } = line.members[0]!;
+  if (kind === 'network') return { kind, members: networkNames(reach, line), parts: NO_PARTS, pods: [], line };
+  if (kind === 'node') return { kind, members: nodeNames(line.members), parts: NO_PARTS, pods: [], line };
+  const counts = new Map<string, number>();
+  for (const member of line.members) {
+    const workload = workloadOfMember(crowd, member)!;
+    counts.set(workload, (counts.get(workload) ?? 0) + 1);
+  }
+  const some = [...counts].filter(([workload, count]) => count < sizes.get(workload)!);
+  const parts = new Map(some.map(([workload, count]) => [workload, `${count} of ${sizes.get(workload)} pods`]));
+  const pods = line.members.flatMap(member => podsOfMember(crowd, member));
+  return { kind: 'workload', members: [...counts.keys()].sort(), parts, pods, line };
+}
+
+function podsOfMember({ imagined }: Crowd, member: Member): EndView['pods'] {
+  if (member.kind === 'pod') return [member.pod];
+  if (member.kind !== 'imagined') return [];
+  const { namespace, labels } = imagined[member.index]!;
+  return [{ namespace: namespace.name, labels }];
+}
+
+const NO_PARTS: ReadonlyMap<string, string> = new Map();
+
+function nodeNames(members: readonly Member[]): string[] {
+  return [...new Set(members.flatMap(member => (member.kind === 'node' ? [member.node.name] : [])))].sort();
+}
+
+export const INTERNET = 'internet';
+
+function networkNames(reach: Reach, line: Line): string[] {
+  const names = line.members.flatMap(member => {
+    if (member.kind !== 'network') return [];
+    return (Object.entries(member.regions) as [Family, number][]).flatMap(([family, region]) =>
+      isInternet(reach, { ...line, members: [member] }, family)
+        ? [INTERNET]
+        : cidrsOf(family, reach.families[family].ends.regions.all[region]!.addresses).map(cidrText),
+    );
+  });
+  return [...new Set(names)];
+}
+
+const ORDER = { workload: 0, node: 1, network: 2 } as const;
+
+function compareEnds(a: EndView, b: EndView): number {
+  const internet = (end: EndView) => Number(end.members.includes(INTERNET));
+  const [first = '', second = ''] = [nameOf(a.members[0]!), nameOf(b.members[0]!)];
+  return ORDER[a.kind] - ORDER[b.kind] || internet(a) - internet(b) || (first < second ? -1 : 1);
+}
+
+/** `shop/web` of `Deployment shop/web`. */
+export function nameOf(member: string): string {
+  return member.slice(member.indexOf(' ') + 1);
+}
