@@ -9,6 +9,7 @@ import { createRequire } from 'node:module';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { CommandError } from '../terminal/commanderror.ts';
 import { writeNote } from '../terminal/output.ts';
+import { addClusterCommands } from './clustercommands.ts';
 import { endWithLauncher } from './launch.ts';
 import { collect, withSources } from './sourceoptions.ts';
 
@@ -124,17 +125,7 @@ function program(): Command {
     .addHelpText('after', EXPLAIN_HELP)
     .action(async (from, to, options) => (await import('./explain.ts')).explainCommand(from, to, options));
 
-  withSources(
-    sluice.command('matrix').description('show who reaches whom on which ports, by workload, and what may come'),
-  )
-    .addOption(
-      unknownPods(
-        'what becomes of addresses of pod networks that no known pod has (default: as the agent does)',
-      ),
-    )
-    .addOption(new Option('-o, --output <format>', 'output format').choices(MATRIX_FORMATS).default('text'))
-    .addHelpText('after', MATRIX_HELP)
-    .action(async options => (await import('./matrix/matrix.ts')).matrixCommand(options));
+  addClusterCommands(sluice);
 
   sluice
     .command('trace')
@@ -249,17 +240,6 @@ The policies that select the pod are listed in order of precedence:
   same verdict  it agrees with the policy that decided
   passed        its rule hands the decision on to the next tier
   overridden    it would change the verdict, had the named policy before it not decided`;
-
-const MATRIX_FORMATS = ['text', 'json', 'csv', 'md', 'dot', 'html'];
-
-const MATRIX_HELP = `
-Exact: every port, protocol and address is in it, over IPv4 and IPv6. Ends that policy treats alike are one line. With
--n or -l, what the workloads of that namespace or of those labels reach, and who reaches them. Exit code 0, or 2 where
-nothing could be read.
-
-  sluice matrix --manifests ./policies
-  helm template . | sluice matrix --manifests -
-  sluice matrix -n shop -o html > shop.html`;
 
 const TRACE_HELP = `
 Each end is judged on the node of its pod. The first word says what becomes of the connection ("outcome" in JSON, null

@@ -2,8 +2,8 @@
 import { cidrText, type Family } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { Inventory } from '../model/inventory.ts';
-import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Labels } from '../model/labels.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction } from '../model/policy.ts';
 import { podSelectorText } from '../model/selector.ts';
 import type { Cell } from './cells.ts';
@@ -52,7 +52,9 @@ export function viewOf(
   const survey = surveyOf(cluster, crowd.imagined, unknownPods);
   const { reach, matrix, exposures } = survey;
   const sizes = podsOfWorkloads(survey, crowd);
-  const ends = matrix.lines.filter(line => isShown(reach, line)).map(line => endView(reach, crowd, sizes, line));
+  const ends = matrix.lines
+    .filter(line => isShown(reach, line))
+    .map(line => endView(reach, crowd, sizes, line));
   return {
     pool: reach.pool,
     ends: ends.sort(compareEnds),
@@ -84,7 +86,8 @@ function podsOfWorkloads({ matrix }: Survey, crowd: Crowd): Map<string, number> 
 
 function endView(reach: Reach, crowd: Crowd, sizes: ReadonlyMap<string, number>, line: Line): EndView {
   const { kind } = line.members[0]!;
-  if (kind === 'network') return { kind, members: networkNames(reach, line), parts: NO_PARTS, pods: [], line };
+  if (kind === 'network')
+    return { kind, members: networkNames(reach, line), parts: NO_PARTS, pods: [], line };
   if (kind === 'node') return { kind, members: nodeNames(line.members), parts: NO_PARTS, pods: [], line };
   const counts = new Map<string, number>();
   for (const member of line.members) {
@@ -92,7 +95,9 @@ function endView(reach: Reach, crowd: Crowd, sizes: ReadonlyMap<string, number>,
     counts.set(workload, (counts.get(workload) ?? 0) + 1);
   }
   const some = [...counts].filter(([workload, count]) => count < sizes.get(workload)!);
-  const parts = new Map(some.map(([workload, count]) => [workload, `${count} of ${sizes.get(workload)} pods`]));
+  const parts = new Map(
+    some.map(([workload, count]) => [workload, `${count} of ${sizes.get(workload)} pods`]),
+  );
   const pods = line.members.flatMap(member => podsOfMember(crowd, member));
   return { kind: 'workload', members: [...counts.keys()].sort(), parts, pods, line };
 }

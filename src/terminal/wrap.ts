@@ -10,7 +10,8 @@ export function wrap(text: string, width: number, indent = 0): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
     const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    if (last !== undefined && last.length + 1 + word.length <= width)
+      lines[lines.length - 1] = `${last} ${word}`;
     else lines.push(lines.length === 0 ? word : ' '.repeat(indent) + word);
   }
   return lines;

@@ -16,7 +16,10 @@ export function gridLines(view: MatrixView, rows: readonly Row[], width: number)
   const head = ['from \\ to', ...destinations.map(to => String(numbers.get(to)))];
   const text = new Table({ head, ...PLAIN });
   text.push(...lines);
-  const found = text.toString().split('\n').map(line => line.trimEnd());
+  const found = text
+    .toString()
+    .split('\n')
+    .map(line => line.trimEnd());
   return found.every(line => line.length <= width) ? found : undefined;
 }
 

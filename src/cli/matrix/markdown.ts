@@ -20,7 +20,14 @@ function exposureLines({ pool, exposures }: MatrixView): string[] {
     const names = listed(members.map(nameOf), 4);
     return rowOf([...(direction === 'ingress' ? [whom, names] : [names, whom]), cellText(pool, cell)]);
   });
-  return ['', 'Open to pods that are not there yet:', '', '| from | to | connections |', '|---|---|---|', ...lines];
+  return [
+    '',
+    'Open to pods that are not there yet:',
+    '',
+    '| from | to | connections |',
+    '|---|---|---|',
+    ...lines,
+  ];
 }
 
 export function rowOf(cells: readonly string[]): string {

@@ -15,7 +15,10 @@ export function matrixObject(view: MatrixView, rows: readonly Row[]): object {
       to: indexes.get(to)!,
       ...cellObject(view.pool, cell),
     })),
-    exposures: view.exposures.map(({ cell, ...exposure }) => ({ ...exposure, ...cellObject(view.pool, cell) })),
+    exposures: view.exposures.map(({ cell, ...exposure }) => ({
+      ...exposure,
+      ...cellObject(view.pool, cell),
+    })),
   };
 }
 

@@ -20,12 +20,22 @@ export function matrixLines(view: MatrixView, rows: readonly Row[], width: numbe
 }
 
 function blockLines(view: MatrixView, rows: readonly Row[], width: number): string[] {
-  const column = Math.min(36, Math.floor(width / 2) - 2, Math.max(0, ...rows.map(({ to }) => endText(to).length + 5)));
-  return view.ends.flatMap(from => {
-    const own = rows.filter(row => row.from === from);
-    if (own.length === 0) return [];
-    return ['', ...wrap(endText(from, 6), width, 4).map(pc.bold), ...own.flatMap(row => rowLines(view, row, column, width))];
-  }).slice(1);
+  const column = Math.min(
+    36,
+    Math.floor(width / 2) - 2,
+    Math.max(0, ...rows.map(({ to }) => endText(to).length + 5)),
+  );
+  return view.ends
+    .flatMap(from => {
+      const own = rows.filter(row => row.from === from);
+      if (own.length === 0) return [];
+      return [
+        '',
+        ...wrap(endText(from, 6), width, 4).map(pc.bold),
+        ...own.flatMap(row => rowLines(view, row, column, width)),
+      ];
+    })
+    .slice(1);
 }
 
 function rowLines(view: MatrixView, { to, cell }: Row, column: number, width: number): string[] {
