@@ -154,7 +154,7 @@ class Site {
 
   async stop(): Promise<unknown> {
     this.#stop.abort();
-    await pass(0);
+    await pass(1);
     return this.ended;
   }
 
@@ -198,7 +198,7 @@ async function running(site: Site, ...events: ClusterEvent[]): Promise<Site> {
 }
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] });
   PodsEngine.broken = 0;
   PodsEngine.made = 0;
   PodsEngine.networks = false;

@@ -7,6 +7,7 @@
  *                        ▲                                                        │ refused
  *                        └───── recovery: wait, longer each time; nothing is known ◀┘
  */
+import { nextTurn } from '../async/eventloopyield.ts';
 import { realTiming, type Timing } from '../async/timing.ts';
 import type { Cluster, ClusterEvent } from '../model/cluster.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
@@ -91,7 +92,7 @@ export class Agent {
     if (events.length === 0) return;
     for (const event of events) this.#desired.note(event);
     this.#observer.noted(events);
-    this.#scheduler.defer(this.#desired.readyAtMs);
+    this.#scheduler.defer(this.#desired.waiting);
     if (events.some(({ type }) => type !== 'policy')) this.#scheduler.noted(urgent);
   }
 
@@ -112,6 +113,8 @@ export class Agent {
       for (;;) {
         const cause = await this.#scheduler.next(signal);
         if (cause === undefined) return;
+        // What came in may have held the event loop already, and what comes next may be small and go first.
+        if (this.#desired.waiting !== undefined) await nextTurn();
         await this.#round(cause);
       }
     } finally {
@@ -129,7 +132,7 @@ export class Agent {
     } catch (error) {
       this.#scheduler.retry(cause, this.#recover(error, cause));
     }
-    this.#scheduler.defer(this.#desired.readyAtMs);
+    this.#scheduler.defer(this.#desired.waiting);
     this.#reportQuarantine();
   }
 

@@ -6,7 +6,7 @@ function commitsIn(ms: number, isUrgent: (n: number) => boolean): number {
   const bucket = new TokenBucket(COMMIT_LIMITS, 0);
   let commits = 0;
   for (let nowMs = 0; nowMs <= ms; commits++) {
-    const wait = waitMs(bucket.level(nowMs), isUrgent(commits), 0, COMMIT_LIMITS);
+    const wait = waitMs(bucket.level(nowMs), isUrgent(commits) ? 'urgent' : 'none', 0, COMMIT_LIMITS);
     nowMs += wait;
     bucket.take(nowMs);
   }
@@ -15,8 +15,8 @@ function commitsIn(ms: number, isUrgent: (n: number) => boolean): number {
 
 test.each([
   ['nothing is urgent', () => false, 0],
-  ['all is urgent', () => true, COMMIT_LIMITS.reserve],
-  ['each third is urgent', (n: number) => n % 3 === 0, COMMIT_LIMITS.reserve],
+  ['all is urgent', () => true, COMMIT_LIMITS.reserve.urgent],
+  ['each third is urgent', (n: number) => n % 3 === 0, COMMIT_LIMITS.reserve.urgent],
 ] as const)('the budget is ten commits a second and a burst, where %s', (_, isUrgent, reserve) => {
   const commits = commitsIn(10_000, isUrgent);
   expect(commits).toBeGreaterThanOrEqual(100);
@@ -26,7 +26,7 @@ test.each([
 test('TokenBucket serves a burst of five at once, and never saves up more', () => {
   const bucket = new TokenBucket(COMMIT_LIMITS, 0);
   const waits = Array.from({ length: 6 }, () => {
-    const wait = waitMs(bucket.level(3_600_000), false, 0, COMMIT_LIMITS);
+    const wait = waitMs(bucket.level(3_600_000), 'none', 0, COMMIT_LIMITS);
     bucket.take(3_600_000);
     return wait;
   });
@@ -37,15 +37,26 @@ test('a hundred urgent commits leave no debt: what comes next waits for a tenth 
   const bucket = new TokenBucket(COMMIT_LIMITS, 0);
   let nowMs = 0;
   for (let n = 0; n < 110; n++) {
-    nowMs += waitMs(bucket.level(nowMs), true, 0, COMMIT_LIMITS);
+    nowMs += waitMs(bucket.level(nowMs), 'urgent', 0, COMMIT_LIMITS);
     bucket.take(nowMs);
   }
-  expect(waitMs(bucket.level(nowMs), false, 0, COMMIT_LIMITS)).toBeLessThanOrEqual(COMMIT_LIMITS.mostWaitMs);
+  expect(waitMs(bucket.level(nowMs), 'none', 0, COMMIT_LIMITS)).toBeLessThanOrEqual(COMMIT_LIMITS.mostWaitMs);
 });
 
 test('what has waited for its time goes like what is urgent, and never before the reserve allows it', () => {
-  expect(waitMs(0, false, 100, COMMIT_LIMITS)).toBe(0);
-  expect(waitMs(0, false, 40, COMMIT_LIMITS)).toBe(60);
-  expect(waitMs(-4.5, false, 1000, COMMIT_LIMITS)).toBe(50);
-  expect(waitMs(-4.5, true, 0, COMMIT_LIMITS)).toBe(50);
+  expect(waitMs(0, 'none', 100, COMMIT_LIMITS)).toBe(0);
+  expect(waitMs(0, 'none', 40, COMMIT_LIMITS)).toBe(60);
+  expect(waitMs(-4.5, 'none', 1000, COMMIT_LIMITS)).toBe(50);
+  expect(waitMs(-4.5, 'urgent', 0, COMMIT_LIMITS)).toBe(50);
+});
+
+test('what tightens goes at once after any number of urgent commits, and leaves a debt of a second at most', () => {
+  const bucket = new TokenBucket(COMMIT_LIMITS, 0);
+  for (let nowMs = 0, n = 0; n < 110; n++) {
+    nowMs += waitMs(bucket.level(nowMs), 'urgent', 0, COMMIT_LIMITS);
+    bucket.take(nowMs);
+    expect(waitMs(bucket.level(nowMs), 'tightening', 0, COMMIT_LIMITS)).toBe(0);
+  }
+  expect(waitMs(-9, 'tightening', 0, COMMIT_LIMITS)).toBe(0);
+  expect(waitMs(-9.5, 'tightening', 0, COMMIT_LIMITS)).toBe(50);
 });

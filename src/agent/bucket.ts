@@ -5,33 +5,47 @@
  *
  *     level  5 ┬ a commit costs 1, ten come back each second
  *            0 ┼ below it, only what somebody waits for goes at once, and what has waited for long
- *           -5 ┴ below it nothing goes: so there is never a debt of more than half a second
+ *           -5 ┼ below it, only policies that tighten, of namespaces that have done so seldom
+ *          -10 ┴ below it nothing goes: so there is never a debt of more than a second
+ *
+ * Whatever goes takes everything along that is pending, so that nobody starves by those who may go further.
  */
-export interface BucketLimits {
-  /** Commits that may follow one another at once. */
+export interface Rate {
+  /** What may follow one another at once. */
   readonly burst: number;
   readonly perSecond: number;
-  /** Commits beyond the burst that urgent changes may have in advance. */
-  readonly reserve: number;
+}
+
+/** How far beyond the budget a change may go: not at all, as far as a pod that waits, or as what tightens. */
+export type Haste = 'none' | 'urgent' | 'tightening';
+
+export interface BucketLimits extends Rate {
+  /** Commits beyond the burst that changes may have in advance. */
+  readonly reserve: Readonly<Record<Haste, number>>;
   /** What has waited for so long goes like what is urgent. */
   readonly mostWaitMs: number;
 }
 
-export const COMMIT_LIMITS: BucketLimits = { burst: 5, perSecond: 10, reserve: 5, mostWaitMs: 100 };
+export const COMMIT_LIMITS: BucketLimits = {
+  burst: 5,
+  perSecond: 10,
+  reserve: { none: 0, urgent: 5, tightening: 10 },
+  mostWaitMs: 100,
+};
 
 export class TokenBucket {
-  readonly limits: BucketLimits;
+  readonly #limits: Rate;
   #level: number;
   #atMs: number;
 
-  constructor(limits: BucketLimits, nowMs: number) {
-    this.limits = limits;
+  constructor(limits: Rate, nowMs: number) {
+    this.#limits = limits;
     this.#level = limits.burst;
     this.#atMs = nowMs;
   }
 
   level(nowMs: number): number {
-    const { burst, perSecond } = this.limits;
+    const { burst, perSecond } = this.#limits;
     this.#level = Math.min(burst, this.#level + ((nowMs - this.#atMs) / 1000) * perSecond);
     this.#atMs = nowMs;
     return this.#level;
@@ -44,9 +58,8 @@ export class TokenBucket {
 }
 
 /** For how many milliseconds a commit must wait, of changes of which the oldest is `ageMs` old. */
-export function waitMs(level: number, urgent: boolean, ageMs: number, limits: BucketLimits): number {
+export function waitMs(level: number, haste: Haste, ageMs: number, limits: BucketLimits): number {
   const { perSecond, reserve, mostWaitMs } = limits;
-  const untilMs = (least: number) => Math.max(0, ((least - level) / perSecond) * 1000);
-  const inAdvanceMs = untilMs(1 - reserve);
-  return urgent ? inAdvanceMs : Math.min(untilMs(1), Math.max(inAdvanceMs, mostWaitMs - ageMs));
+  const untilMs = (as: Haste) => Math.max(0, ((1 - reserve[as] - level) / perSecond) * 1000);
+  return Math.min(untilMs(haste), Math.max(untilMs('urgent'), mostWaitMs - ageMs));
 }

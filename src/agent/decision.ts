@@ -1,17 +1,21 @@
 /** When the next round of the loop begins, and why: pure, so that every case is a line of a test. */
-import { type BucketLimits, waitMs } from './bucket.ts';
+import { type BucketLimits, type Haste, waitMs } from './bucket.ts';
 import type { Cause } from './committed.ts';
+
+/** A change that is to be committed. */
+export interface Waiting {
+  /** From when on it may go, as far as it depends on others of its kind. */
+  readonly atMs: number;
+  /** Since when it has been able to. */
+  readonly sinceMs: number;
+  readonly haste: Haste;
+}
 
 export interface Situation {
   readonly nowMs: number;
   /** The round that failed and is to be tried again, and when. */
   readonly retry?: { readonly cause: Cause; readonly atMs: number };
-  /** Since when a change is pending. */
-  readonly pendingSinceMs?: number;
-  /** When something is to be done that waits for its turn. */
-  readonly deferredAtMs?: number;
-  /** Somebody waits for one of them. */
-  readonly urgent: boolean;
+  readonly waiting: readonly Waiting[];
   /** When the kernel is to be looked at although nothing is pending. */
   readonly lookAtMs: number;
   /** Of the budget of commits. */
@@ -24,16 +28,21 @@ export type Decision =
   | { readonly kind: 'wait'; readonly ms: number };
 
 export function decide(situation: Situation): Decision {
-  const { nowMs, retry, lookAtMs, deferredAtMs = Number.POSITIVE_INFINITY } = situation;
+  const { nowMs, retry, lookAtMs, waiting } = situation;
   if (retry !== undefined) return startOrWait(retry.cause, retry.atMs - nowMs);
-  const pendingSinceMs = situation.pendingSinceMs ?? deferredAtMs;
-  if (pendingSinceMs <= nowMs) return startOrWait('change', budgetMs(situation, pendingSinceMs));
-  if (nowMs < lookAtMs) return { kind: 'wait', ms: Math.min(lookAtMs, deferredAtMs) - nowMs };
-  return startOrWait('look', budgetMs(situation, lookAtMs));
+  const ready = waiting.filter(({ atMs }) => atMs <= nowMs);
+  if (ready.length > 0)
+    return startOrWait('change', Math.min(...ready.map(change => budgetMs(situation, change))));
+  const nextMs = Math.min(lookAtMs, ...waiting.map(({ atMs }) => atMs));
+  if (nowMs < nextMs) return { kind: 'wait', ms: nextMs - nowMs };
+  return startOrWait('look', budgetMs(situation, { sinceMs: lookAtMs, haste: 'none' }));
 }
 
-function budgetMs({ nowMs, urgent, level, limits }: Situation, sinceMs: number): number {
-  return waitMs(level, urgent, nowMs - sinceMs, limits);
+function budgetMs(
+  { nowMs, level, limits }: Situation,
+  { sinceMs, haste }: Pick<Waiting, 'sinceMs' | 'haste'>,
+): number {
+  return waitMs(level, haste, nowMs - sinceMs, limits);
 }
 
 function startOrWait(cause: Cause, ms: number): Decision {

@@ -12,6 +12,7 @@ import type { PolicyChange } from './changes/change.ts';
 import { PolicyIntake } from './changes/intake.ts';
 import type { Quarantined } from './changes/quarantine.ts';
 import { eventName } from './commitlog.ts';
+import type { Waiting } from './decision.ts';
 import type { Engine } from './engine.ts';
 import { replay } from './replay.ts';
 
@@ -47,9 +48,9 @@ export class DesiredState {
     return [...this.#taken];
   }
 
-  /** When policies may be taken in; nothing where none wait. */
-  get readyAtMs(): number | undefined {
-    return this.#intake.readyAtMs(this.#timing.now());
+  /** When policies may be taken in, and with how much haste; nothing where none wait. */
+  get waiting(): Waiting | undefined {
+    return this.#intake.waiting(this.#timing.now());
   }
 
   get deferredSinceMs(): readonly number[] {

@@ -152,12 +152,12 @@ const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 let site: Site;
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] });
 });
 
 afterEach(async () => {
   site.stop.abort();
-  await pass(0);
+  await pass(1);
   await site.running;
   vi.useRealTimers();
 });
@@ -356,7 +356,7 @@ test('whichever policies are refused, all others are programmed and those alone 
         const { ruleset } = await site.fake.dump();
         expect(plan(ruleset, compile(site.agent.cluster, 'n1'))).toEqual([]);
         site.stop.abort();
-        await pass(0);
+        await pass(1);
         await site.running;
       },
     ),

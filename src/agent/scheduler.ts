@@ -5,7 +5,7 @@
 import type { Timing } from '../async/timing.ts';
 import { COMMIT_LIMITS, TokenBucket } from './bucket.ts';
 import type { Cause } from './committed.ts';
-import { decide, type Situation } from './decision.ts';
+import { decide, type Situation, type Waiting } from './decision.ts';
 import type { Look } from './kernelstate.ts';
 
 export class Scheduler {
@@ -14,7 +14,7 @@ export class Scheduler {
   readonly #bucket: TokenBucket;
   #retry: Situation['retry'];
   #pendingSinceMs: number | undefined;
-  #deferredAtMs: number | undefined;
+  #deferred: Waiting | undefined;
   #urgent = false;
   #lookAtMs = 0;
   #dumpedMs: number;
@@ -36,9 +36,9 @@ export class Scheduler {
     this.#wake();
   }
 
-  /** Something waits for its turn until then; nothing does where no time is given. */
-  defer(atMs: number | undefined): void {
-    this.#deferredAtMs = atMs;
+  /** What waits for its turn, if anything does. */
+  defer(waiting: Waiting | undefined): void {
+    this.#deferred = waiting;
     this.#wake();
   }
 
@@ -95,13 +95,17 @@ export class Scheduler {
     return {
       nowMs,
       ...(this.#retry !== undefined && { retry: this.#retry }),
-      ...(this.#pendingSinceMs !== undefined && { pendingSinceMs: this.#pendingSinceMs }),
-      ...(this.#deferredAtMs !== undefined && { deferredAtMs: this.#deferredAtMs }),
-      urgent: this.#urgent,
+      waiting: [this.#pending, this.#deferred].filter(change => change !== undefined),
       lookAtMs: Math.min(this.#lookAtMs, this.#dumpAtMs),
       level: this.#bucket.level(nowMs),
-      limits: this.#bucket.limits,
+      limits: COMMIT_LIMITS,
     };
+  }
+
+  get #pending(): Waiting | undefined {
+    const sinceMs = this.#pendingSinceMs;
+    if (sinceMs === undefined) return undefined;
+    return { atMs: sinceMs, sinceMs, haste: this.#urgent ? 'urgent' : 'none' };
   }
 
   async #sleep(ms: number, signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@ import type { Cidr } from '../../model/address.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from './change.ts';
 import { FAIRNESS, FairQueue } from './fairqueue.ts';
+import { RATION } from './hasty.ts';
 import { weightOf } from './weight.ts';
 
 /** A policy that weighs about so much. */
@@ -58,7 +59,7 @@ describe('FairQueue', () => {
     const desk = new Desk();
     for (const name of ['a/x', 'b/x', 'c/x']) desk.note(policy(name));
     expect(ids(desk.commit(0))).toEqual(['a/x', 'b/x', 'c/x']);
-    expect(desk.queue.readyAtMs(0)).toBeUndefined();
+    expect(desk.queue.waiting(0)?.atMs).toBeUndefined();
   });
 
   test('takes a large change at once where nobody has had a turn', () => {
@@ -73,7 +74,7 @@ describe('FairQueue', () => {
     desk.commit(0, 80);
     desk.note(policy('a/x', LARGE, 1), 80);
     desk.note(policy('b/small'), 80);
-    expect([ids(desk.commit(80)), desk.queue.readyAtMs(81)]).toEqual([['b/small'], 160]);
+    expect([ids(desk.commit(80)), desk.queue.waiting(81)?.atMs]).toEqual([['b/small'], 160]);
     expect(ids(desk.commit(160))).toEqual(['a/x']);
   });
 
@@ -110,7 +111,7 @@ describe('FairQueue', () => {
     desk.note(policy('b/small'));
     const first = desk.commit(0);
     expect([first.length, first[0]!.id]).toEqual([1 + FAIRNESS.turn / 10, 'NetworkPolicy b/small']);
-    expect(desk.queue.readyAtMs(1)).toBe(1);
+    expect(desk.queue.waiting(1)?.atMs).toBe(0);
     const huge = new Desk();
     huge.note(policy('b/huge', 5 * FAIRNESS.turn));
     expect(ids(huge.commit(0))).toEqual(['b/huge']);
@@ -142,6 +143,39 @@ describe('FairQueue', () => {
     ]);
   });
 
+  test('says since when what is ready has waited, whatever comes after it, and anew when a batch has left it behind', () => {
+    const desk = new Desk();
+    desk.note(policy('a/x'), 100);
+    desk.note(policy('b/x'), 190);
+    expect(desk.queue.waiting(200)).toEqual({ atMs: 100, sinceMs: 100, haste: 'tightening' });
+    for (let n = 0; n < 2 * FAIRNESS.turn; n++) desk.note(policy(`c/${n}`), 200);
+    desk.commit(210);
+    expect(desk.queue.waiting(220)).toMatchObject({ atMs: 200, sinceMs: 210 });
+  });
+
+  test('lets a namespace go beyond the budget by what tightens, as often as its ration allows, and no other way', () => {
+    const desk = new Desk();
+    const haste = (nowMs: number) => desk.queue.waiting(nowMs)?.haste;
+    for (let n = 0; n < RATION.burst; n++) {
+      desk.note(policy(`a/${n}`));
+      expect(haste(0)).toBe('tightening');
+      desk.commit(0);
+    }
+    desk.note(policy('a/again'));
+    expect(haste(0)).toBe('none');
+    desk.note(policy('b/deny'));
+    expect(haste(0)).toBe('tightening');
+    desk.commit(0);
+    desk.note(policy('a/again', 20));
+    desk.note(policy('a/later'));
+    expect([haste(0), haste(1000 / RATION.perSecond)]).toEqual(['none', 'tightening']);
+    desk.commit(10_000);
+    desk.note(policy('a/again', 40), 10_000);
+    desk.remove('NetworkPolicy b/deny', 10_000);
+    desk.note(policy('c/large', LARGE), 10_000);
+    expect(haste(10_000)).toBe('none');
+  });
+
   test('takes a new policy with the pod that starts in its namespace, out of turn', () => {
     const desk = new Desk();
     desk.note(policy('a/x', LARGE));
@@ -150,7 +184,7 @@ describe('FairQueue', () => {
     desk.queue.hurry('c');
     expect(desk.commit(501)).toEqual([]);
     desk.queue.hurry('b');
-    expect([desk.queue.readyAtMs(502), ids(desk.commit(502))]).toEqual([502, ['b/new']]);
+    expect([desk.queue.waiting(502)?.atMs, ids(desk.commit(502))]).toEqual([500, ['b/new']]);
   });
 
   test('takes all new policies of a namespace with a pod that starts there, however many', () => {
@@ -199,7 +233,7 @@ function play(all: readonly Step[], beyondMs = 20_000) {
   let freeAtMs = 0;
   const runUntil = (endMs: number) => {
     for (; nowMs < endMs; nowMs++) {
-      const readyAtMs = desk.queue.readyAtMs(nowMs);
+      const readyAtMs = desk.queue.waiting(nowMs)?.atMs;
       if (nowMs < freeAtMs || readyAtMs === undefined || readyAtMs > nowMs) continue;
       const weights = new Map([...desk.inForce].map(([id, value]) => [id, weightOf(value)]));
       const taken = desk.queue.takeShare(nowMs);

@@ -8,7 +8,9 @@
  * its previous version, so that every batch is what `compile` makes of a cluster that once was, or could have been.
  */
 import type { Policy, PolicyId } from '../../model/policy.ts';
+import type { Waiting } from '../decision.ts';
 import { namespaceOf, type PolicyChange } from './change.ts';
+import { HastyChanges } from './hasty.ts';
 import { weightOf } from './weight.ts';
 
 interface Pending {
@@ -39,8 +41,10 @@ export class FairQueue {
   readonly #turns = new Map<string, number>();
   /** Where a pod has started: a policy that is new must not come after it. */
   readonly #hurried = new Set<string>();
+  readonly #hasty = new HastyChanges();
   #turn = 0;
   #largeAtMs = Number.NEGATIVE_INFINITY;
+  #takenAtMs = Number.NEGATIVE_INFINITY;
   #tookLarge = false;
   /** Small changes went alone although it was a large one's turn: once, and not twice in a row. */
   #passedOver = false;
@@ -58,7 +62,10 @@ export class FairQueue {
   note({ id, value }: PolicyChange, before: Policy | undefined, nowMs: number): void {
     const namespace = namespaceOf(id);
     const sinceMs = this.#pending.get(id)?.sinceMs ?? nowMs;
-    this.#pending.set(id, { id, namespace, before, value, sinceMs });
+    const pending = { id, namespace, before, value, sinceMs };
+    this.#pending.set(id, pending);
+    if (isSmall(pending) && tightens(pending)) this.#hasty.add(namespace, id);
+    else this.#hasty.delete(namespace, id);
   }
 
   /** A pod has started there. */
@@ -66,11 +73,16 @@ export class FairQueue {
     if (this.#pending.size > 0) this.#hurried.add(namespace);
   }
 
-  /** From when on there is something to take; nothing where nothing waits. */
-  readyAtMs(nowMs: number): number | undefined {
-    if (this.#pending.size === 0) return undefined;
-    const now = [...this.#pending.values()].some(pending => isSmall(pending) || this.#isHurried(pending));
-    return now ? nowMs : Math.max(nowMs, this.#largeAtMs);
+  /** What there is to take, and from when on; nothing where nothing waits. */
+  waiting(nowMs: number): Waiting | undefined {
+    const [oldest] = this.#pending.values();
+    if (oldest === undefined) return undefined;
+    // What is noted again keeps its place.
+    const first = [...this.#pending.values()].find(pending => isSmall(pending) || this.#isHurried(pending));
+    const haste = this.#hasty.mayGo(nowMs) ? 'tightening' : 'none';
+    const atMs = first?.sinceMs ?? Math.max(oldest.sinceMs, this.#largeAtMs);
+    // What a batch has left behind must not use up what urgent changes have in advance.
+    return { atMs, sinceMs: Math.max(atMs, this.#takenAtMs), haste };
   }
 
   takeAll(): PolicyChange[] {
@@ -85,6 +97,8 @@ export class FairQueue {
     this.#passedOver = isDue && atOnce.length > 0 && !this.#passedOver;
     const turn = isDue && !this.#passedOver ? this.#ofNextNamespace(large, nowMs) : [];
     this.#tookLarge = turn.length > 0;
+    this.#hasty.taken(nowMs);
+    this.#takenAtMs = nowMs;
     return this.#take([...atOnce, ...turn]);
   }
 
@@ -95,7 +109,10 @@ export class FairQueue {
   }
 
   #take(chosen: readonly Pending[]): PolicyChange[] {
-    for (const { id } of chosen) this.#pending.delete(id);
+    for (const { id, namespace } of chosen) {
+      this.#pending.delete(id);
+      this.#hasty.delete(namespace, id);
+    }
     this.#hurried.clear();
     return chosen.map(({ id, value }) => ({ id, value }));
   }

@@ -7,6 +7,7 @@
  *                └─ released ─ quarantine ─▶ fallbacks ─▶ next batch
  */
 import type { Policy, PolicyId } from '../../model/policy.ts';
+import type { Waiting } from '../decision.ts';
 import type { PolicyChange } from './change.ts';
 import { FairQueue } from './fairqueue.ts';
 import { Quarantine, type Quarantined } from './quarantine.ts';
@@ -50,11 +51,11 @@ export class PolicyIntake {
     this.#queue.hurry(namespace);
   }
 
-  /** When there is something for a batch to take; nothing where nothing waits. */
-  readyAtMs(nowMs: number): number | undefined {
-    const times = [this.#queue.readyAtMs(nowMs), this.#quarantine.readyAtMs(nowMs)];
-    const known = times.filter(time => time !== undefined);
-    return known.length === 0 ? undefined : Math.min(...known);
+  /** What there is for a batch to take; nothing where nothing waits. */
+  waiting(nowMs: number): Waiting | undefined {
+    const [queued, atMs] = [this.#queue.waiting(nowMs), this.#quarantine.readyAtMs(nowMs)];
+    if (atMs === undefined || (queued !== undefined && queued.atMs <= atMs)) return queued;
+    return { atMs, sinceMs: atMs, haste: 'none' };
   }
 
   /** What the batch that is made now takes in. With `all`, nothing waits for its turn. */
@@ -112,7 +113,8 @@ export class PolicyIntake {
   #turn(nowMs: number, all: boolean): PolicyChange[] {
     const isDue = (atMs: number | undefined) => atMs !== undefined && atMs <= nowMs;
     const tries =
-      isDue(this.#quarantine.readyAtMs(nowMs)) && !(this.#triedLast && isDue(this.#queue.readyAtMs(nowMs)));
+      isDue(this.#quarantine.readyAtMs(nowMs)) &&
+      !(this.#triedLast && isDue(this.#queue.waiting(nowMs)?.atMs));
     this.#triedLast = tries;
     if (tries) return this.#quarantine.takeGroup(nowMs);
     return all ? this.#queue.takeAll() : this.#queue.takeShare(nowMs);

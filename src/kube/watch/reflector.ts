@@ -10,7 +10,9 @@
  *
  * Only the end of a whole list, or the server's word in a watch, ever says that an object is gone.
  */
+
 import { type Backoff, backoffMs, jitteredMs } from '../../async/backoff.ts';
+import { EventLoopYield } from '../../async/eventloopyield.ts';
 import type { Timing } from '../../async/timing.ts';
 import type { Api, Query } from '../client/api.ts';
 import { ApiError, isExpired, isNotUnderstood } from '../client/apierror.ts';
@@ -130,11 +132,13 @@ export class Reflector {
       signal,
     );
     const startedMs = this.#timing.now();
+    const slices = new EventLoopYield();
     if (this.#revision !== undefined) this.#store.setHealth(true);
     try {
       for await (const values of jsonLines(body, { type: 'all', object: shapeOf(this.#resource.kind) })) {
         signal.throwIfAborted();
         this.#take(values);
+        if (slices.over) await slices.rest();
       }
     } finally {
       if (this.#timing.now() - startedMs >= SHORT_WATCH_MS) this.#progress(this.#revision);

@@ -1,6 +1,6 @@
+import { EventLoopYield } from '../../async/eventloopyield.ts';
 import { readAttributes, readString } from '../wire/attributes.ts';
 import { Conversation, untilWhole } from '../wire/conversation.ts';
-import { EventLoopYield } from '../wire/eventloopyield.ts';
 import { NetlinkSocket } from '../wire/socket.ts';
 import { CHAIN, MSG, NETLINK_NETFILTER } from './constants.ts';
 import { Exchange } from './exchange.ts';

@@ -1,7 +1,8 @@
 /** Puts batches into force, one at a time, and finds out the generation that each made. */
+
+import { EventLoopYield } from '../../async/eventloopyield.ts';
 import { type Generation, KernelError } from '../../nft/kernel.ts';
 import type { Op } from '../../nft/plan/op.ts';
-import { EventLoopYield } from '../wire/eventloopyield.ts';
 import { type Attempt, adoption, after, type Circumstances, firstAttempt, outcomeOf } from './attempt.ts';
 import { type AckOn, Batch } from './batch.ts';
 import { BatchEncoder } from './encode.ts';

@@ -1,11 +1,11 @@
 /** What is asked of nf_tables, in its conversation: batches, single objects, dumps, and the generation. */
 
+import type { EventLoopYield } from '../../async/eventloopyield.ts';
 import { type AttributeWriter, readAttributes, readU32 } from '../wire/attributes.ts';
 import { NLM_F } from '../wire/constants.ts';
 import type { Conversation, Line, Write } from '../wire/conversation.ts';
 import { Interrupted } from '../wire/dumpreader.ts';
 import { errnoName } from '../wire/errno.ts';
-import type { EventLoopYield } from '../wire/eventloopyield.ts';
 import { beginMessage, endMessage, type Message, readMessages } from '../wire/messages.ts';
 import { isAcknowledgement, type Reply, readReply } from '../wire/replies.ts';
 import { NOTHING, OVERRUN, SocketError } from '../wire/socket.ts';

@@ -1,11 +1,12 @@
 /** The nf_tables of one network namespace, over raw netlink. */
+
+import { EventLoopYield } from '../../async/eventloopyield.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
 import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } from '../../nft/kernel.ts';
 import { type MissingFeature, NO_ACK_AT_END, NO_OWNERS } from '../../nft/missingfeature.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import { Conversation, untilWhole } from '../wire/conversation.ts';
 import { Interrupted } from '../wire/dumpreader.ts';
-import { EventLoopYield } from '../wire/eventloopyield.ts';
 import { NetlinkSocket, SocketError } from '../wire/socket.ts';
 import { Committer } from './committer.ts';
 import { NETLINK_NETFILTER } from './constants.ts';

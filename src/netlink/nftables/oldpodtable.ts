@@ -2,6 +2,8 @@
  * `inet sluice-pods`: what earlier versions kept for attached pods in a table of its own. Its host ports are taken over,
  * and then it goes: it would lead to pods that are long gone.
  */
+
+import { EventLoopYield } from '../../async/eventloopyield.ts';
 import { FAMILIES, type Family } from '../../model/address.ts';
 import { KernelError } from '../../nft/kernel.ts';
 import { addressType } from '../../nft/match.ts';
@@ -9,7 +11,6 @@ import type { NftSet } from '../../nft/ruleset.ts';
 import { readAttributes } from '../wire/attributes.ts';
 import { Conversation, untilWhole } from '../wire/conversation.ts';
 import { errnoName } from '../wire/errno.ts';
-import { EventLoopYield } from '../wire/eventloopyield.ts';
 import { NetlinkSocket } from '../wire/socket.ts';
 import { Batch } from './batch.ts';
 import { ELEMENTS, MSG, NETLINK_NETFILTER, NFPROTO_INET, TABLE } from './constants.ts';

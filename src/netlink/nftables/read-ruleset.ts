@@ -1,7 +1,8 @@
 /** Our tables, read from the kernel: tables, chains, sets, rules, elements. */
+
+import type { EventLoopYield } from '../../async/eventloopyield.ts';
 import { FAMILIES } from '../../model/address.ts';
 import { type Family, TABLE_NAME } from '../../nft/ruleset.ts';
-import type { EventLoopYield } from '../wire/eventloopyield.ts';
 import type { Message } from '../wire/messages.ts';
 import { ELEMENTS, MSG, NFPROTO, RULE, SET, TABLE } from './constants.ts';
 import { RulesetReader } from './decode.ts';

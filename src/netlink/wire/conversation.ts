@@ -7,9 +7,10 @@
  *
  * A protocol (nf_tables, conntrack, rtnetlink) says what the bytes are, and what an answer means.
  */
+
+import { EventLoopYield } from '../../async/eventloopyield.ts';
 import { AttributeWriter, type Memory } from './attributes.ts';
 import { DumpReader, Interrupted } from './dumpreader.ts';
-import { EventLoopYield } from './eventloopyield.ts';
 import { type Message, readMessages } from './messages.ts';
 import { type NetlinkSocket, NOTHING, OVERRUN, SocketError } from './socket.ts';
 

@@ -1,5 +1,4 @@
 /** Long work on the event loop, in slices: between two of them everybody else has a turn. */
-import { setImmediate } from 'node:timers/promises';
 
 // What resolves in one phase of the loop and begins in the next runs without a timer in between: twice this, at worst.
 const SLICE_MS = 2;
@@ -13,7 +12,12 @@ export class EventLoopYield {
   }
 
   async rest(): Promise<void> {
-    await setImmediate();
+    await nextTurn();
     this.#began = performance.now();
   }
+}
+
+/** Everybody else has a turn of the event loop first. */
+export function nextTurn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve));
 }
