@@ -23,18 +23,31 @@ const MOST_PROBLEMS = 200;
 
 type PolicyEvent = Extract<ClusterEvent, { type: 'policy' }>;
 
+/** A policy as its author wrote it, and what it costs. */
+interface Entry {
+  readonly id: PolicyId;
+  readonly policy: Policy;
+  readonly entries: number;
+  /** The distinct selectors of pods that it names as peers, as text. */
+  readonly selectors: readonly string[];
+  isRefused: boolean;
+}
+
 interface NamespacePolicies {
-  /** As their authors wrote them. */
-  readonly policies: Map<PolicyId, Policy>;
+  /** By name. */
+  readonly inOrder: Entry[];
+  /** Of all of them. */
   entries: number;
   /** How many of the policies name each selector. */
   readonly selectors: Map<string, number>;
-  refused: ReadonlySet<PolicyId>;
+  refused: number;
 }
 
 export class NamespaceBudget {
   readonly #namespaces = new Map<string, NamespacePolicies>();
   readonly #room: Room;
+  /** The same list until a policy is refused that was not, or the other way round. */
+  #problems: readonly Problem[] | undefined = [];
 
   constructor(room = ROOM) {
     this.#room = room;
@@ -49,76 +62,102 @@ export class NamespaceBudget {
     const changed = [...new Set([...touched.keys()].map(namespaceOf))].flatMap(name => this.#judge(name));
     return [
       ...events.map(event => (isNamespaced(event) ? this.#asItCounts(event) : event)),
-      ...changed.filter(id => !touched.has(id)).map(id => this.#asItCounts(this.#given(id))),
+      ...changed.filter(({ id }) => !touched.has(id)).map(eventOf),
     ];
   }
 
   problems(): readonly Problem[] {
-    return [...this.#namespaces.values()].flatMap(({ refused, entries, selectors }) =>
-      [...refused]
-        .slice(0, MOST_PROBLEMS)
-        .map(id => problemOf(id, { entries, selectors: selectors.size }, this.#room)),
-    );
+    this.#problems ??= [...this.#namespaces.values()].flatMap(namespace => this.#problemsOf(namespace));
+    return this.#problems;
+  }
+
+  #problemsOf({ inOrder, refused }: NamespacePolicies): Problem[] {
+    if (refused === 0) return [];
+    const found = inOrder.filter(({ isRefused }) => isRefused);
+    return found.slice(0, MOST_PROBLEMS).map(entry => problemOf(entry, this.#room));
   }
 
   #take({ key, value }: PolicyEvent): void {
     const name = namespaceOf(key);
     const namespace = this.#namespaces.get(name) ?? newNamespace();
     this.#namespaces.set(name, namespace);
-    const before = namespace.policies.get(key);
-    namespace.entries += costOf(value) - costOf(before);
-    for (const text of selectorsOf(value)) count(namespace.selectors, text, 1);
-    for (const text of selectorsOf(before)) count(namespace.selectors, text, -1);
-    if (value === undefined) namespace.policies.delete(key);
-    else namespace.policies.set(key, value);
+    const at = placeOf(key, namespace.inOrder);
+    const before = namespace.inOrder[at]?.id === key ? namespace.inOrder[at] : undefined;
+    const after = value && newEntry(value, before?.isRefused ?? false);
+    namespace.inOrder.splice(at, before === undefined ? 0 : 1, ...(after === undefined ? [] : [after]));
+    this.#count(namespace, after, 1);
+    this.#count(namespace, before, -1);
+    if (before?.isRefused) this.#problems = undefined;
+    if (before?.isRefused && after === undefined) namespace.refused--;
+    if (namespace.inOrder.length === 0) this.#namespaces.delete(name);
+  }
+
+  #count(namespace: NamespacePolicies, entry: Entry | undefined, times: 1 | -1): void {
+    namespace.entries += times * (entry?.entries ?? 0);
+    for (const text of entry?.selectors ?? []) count(namespace.selectors, text, times);
   }
 
   /** Decides anew which policies are in force; answers those of which it decides otherwise than before. */
-  #judge(name: string): readonly PolicyId[] {
-    const namespace = this.#namespaces.get(name)!;
-    const before = namespace.refused;
-    namespace.refused = this.#isWithin(namespace) ? NONE : this.#beyond(namespace.policies);
-    if (namespace.policies.size === 0) this.#namespaces.delete(name);
-    const { policies, refused } = namespace;
-    return [...new Set([...before, ...refused])].filter(
-      id => policies.has(id) && before.has(id) !== refused.has(id),
-    );
-  }
-
-  /** Those for which there is no room after all that come before them by name and have found some. */
-  #beyond(policies: ReadonlyMap<PolicyId, Policy>): ReadonlySet<PolicyId> {
-    const refused = new Set<PolicyId>();
-    const selectors = new Set<string>();
-    let entries = 0;
-    for (const id of [...policies.keys()].sort()) {
-      const policy = policies.get(id)!;
-      const others = selectorsOf(policy).filter(text => !selectors.has(text));
-      const needed = { entries: entries + costOf(policy), selectors: selectors.size + others.length };
-      if (!fits(needed, this.#room)) refused.add(id);
-      else {
-        entries = needed.entries;
-        for (const text of others) selectors.add(text);
-      }
+  #judge(name: string): readonly Entry[] {
+    const namespace = this.#namespaces.get(name);
+    if (namespace === undefined) return [];
+    const isWithin = fits({ entries: namespace.entries, selectors: namespace.selectors.size }, this.#room);
+    if (isWithin && namespace.refused === 0) return [];
+    const changed = decidedOtherwise(namespace.inOrder, isWithin ? undefined : this.#room);
+    for (const entry of changed) {
+      entry.isRefused = !entry.isRefused;
+      namespace.refused += entry.isRefused ? 1 : -1;
     }
-    return refused;
-  }
-
-  #isWithin({ entries, selectors }: NamespacePolicies): boolean {
-    return fits({ entries, selectors: selectors.size }, this.#room);
-  }
-
-  #given(id: PolicyId): PolicyEvent {
-    return { type: 'policy', key: id, value: this.#namespaces.get(namespaceOf(id))!.policies.get(id)! };
+    if (changed.length > 0) this.#problems = undefined;
+    return changed;
   }
 
   #asItCounts(event: PolicyEvent): PolicyEvent {
-    const { key, value } = event;
-    const isRefused = this.#namespaces.get(namespaceOf(key))?.refused.has(key) ?? false;
-    return value === undefined || !isRefused ? event : { type: 'policy', key, value: isolating(value) };
+    const { inOrder = [] } = this.#namespaces.get(namespaceOf(event.key)) ?? {};
+    const entry = inOrder[placeOf(event.key, inOrder)];
+    return entry?.id === event.key && entry.isRefused ? eventOf(entry) : event;
   }
 }
 
-const NONE: ReadonlySet<PolicyId> = new Set();
+/**
+ * Refused is for what there is no room after all that come before it by name and have found some; nobody, where the room
+ * has no end. One pass, which keeps nothing: a tenant may have ten thousand policies, and edit one of them all the time.
+ */
+function decidedOtherwise(inOrder: readonly Entry[], room: Room | undefined): Entry[] {
+  if (room === undefined) return inOrder.filter(({ isRefused }) => isRefused);
+  const changed: Entry[] = [];
+  const selectors = new Set<string>();
+  let sum = 0;
+  for (const entry of inOrder) {
+    const others = entry.selectors.reduce((found, text) => found + Number(!selectors.has(text)), 0);
+    const isRefused = !fits({ entries: sum + entry.entries, selectors: selectors.size + others }, room);
+    if (isRefused !== entry.isRefused) changed.push(entry);
+    if (isRefused) continue;
+    sum += entry.entries;
+    for (const text of entry.selectors) selectors.add(text);
+  }
+  return changed;
+}
+
+/** Where the policy is, or would be. */
+function placeOf(id: PolicyId, inOrder: readonly Entry[]): number {
+  let [low, high] = [0, inOrder.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (inOrder[middle]!.id < id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function newEntry(policy: Policy, isRefused: boolean): Entry {
+  const selectors = [...new Set(peersOf(policy).map(peer => JSON.stringify(peer)))];
+  return { id: policy.id, policy, entries: 1 + countEntries(policy), selectors, isRefused };
+}
+
+function eventOf({ id, policy, isRefused }: Entry): PolicyEvent {
+  return { type: 'policy', key: id, value: isRefused ? isolating(policy) : policy };
+}
 
 function isNamespaced(event: ClusterEvent): event is PolicyEvent {
   return event.type === 'policy' && event.key.startsWith('NetworkPolicy ');
@@ -128,15 +167,6 @@ function namespaceOf(id: PolicyId): string {
   return id.slice(id.indexOf(' ') + 1, id.indexOf('/'));
 }
 
-const costs = new WeakMap<Policy, number>();
-
-function costOf(policy: Policy | undefined): number {
-  if (policy === undefined) return 0;
-  const cost = costs.get(policy) ?? 1 + countEntries(policy);
-  costs.set(policy, cost);
-  return cost;
-}
-
 /** The policy without its rules. */
 function isolating({ ingress, egress, ...policy }: Policy): Policy {
   return {
@@ -144,16 +174,6 @@ function isolating({ ingress, egress, ...policy }: Policy): Policy {
     ...(ingress !== undefined && { ingress: [] }),
     ...(egress !== undefined && { egress: [] }),
   };
-}
-
-const texts = new WeakMap<Policy, readonly string[]>();
-
-/** The distinct selectors of pods that the policy names as peers, as text. */
-function selectorsOf(policy: Policy | undefined): readonly string[] {
-  if (policy === undefined) return [];
-  const known = texts.get(policy) ?? [...new Set(peersOf(policy).map(peer => JSON.stringify(peer)))];
-  texts.set(policy, known);
-  return known;
 }
 
 function peersOf({ ingress = [], egress = [] }: Policy): Peer[] {
@@ -173,17 +193,17 @@ function fits({ entries, selectors }: Room, room: Room): boolean {
 }
 
 function newNamespace(): NamespacePolicies {
-  return { policies: new Map(), entries: 0, selectors: new Map(), refused: NONE };
+  return { inOrder: [], entries: 0, selectors: new Map(), refused: 0 };
 }
 
-function problemOf(id: PolicyId, { entries, selectors }: Room, room: Room): Problem {
+/** It changes with the policy alone, so that nobody is told of all of them again whenever another one is edited. */
+function problemOf({ id, entries, selectors }: Entry, room: Room): Problem {
   const [namespace, name] = id.slice(id.indexOf(' ') + 1).split('/') as [string, string];
   return {
     severity: 'error',
     object: id,
     about: { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', name, namespace },
-    message: `has no room: the policies of its namespace have ${entries} entries and ${selectors} selectors of pods together, and ${room.entries} and ${room.selectors} are the most`,
-    effect:
-      'the policy isolates its pods and allows nothing until they are fewer; those whose names come first stay in force',
+    message: `has no room: the policies of a namespace may have ${room.entries} entries and ${room.selectors} selectors of pods together, and those whose names come first leave less than the ${entries} and ${selectors.length} of this one`,
+    effect: 'the policy isolates its pods and allows nothing until they are fewer',
   };
 }
