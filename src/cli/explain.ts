@@ -1,35 +1,78 @@
+import type { Question } from '../ends/answer.ts';
+import type { NamedEnd } from '../ends/endname.ts';
+import { parseEnd } from '../ends/endname.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
-import type { SourceOptions } from '../sources/options.ts';
+import type { SourceOptions, Wanted } from '../sources/options.ts';
 import { readState } from '../sources/readstate.ts';
-import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-import { type OutputOptions, writeJsonLines, writeLines, writeNote } from '../terminal/output.ts';
-import { noteProblems } from '../terminal/problems.ts';
-import { answer, explain } from './answers.ts';
-import { answerLine, answerObject, explanationLines } from './explaintext.ts';
-import { readQuestions } from './questions.ts';
+import { type OutputOptions, writeJsonLines, writeLines } from '../terminal/output.ts';
+import { ask, exitCodeOf, worldOf } from './asked.ts';
+import { answerObject } from './explainjson.ts';
+import { answerLine, answerLines } from './explaintext.ts';
+import { noteState } from './notestate.ts';
+import { readQuestions, type Unreadable } from './questions.ts';
 
 export type ExplainOptions = OutputOptions &
   SourceOptions & { readonly flows?: string; readonly unknownPods?: UnknownPods };
 
-/** `sluice explain FROM TO[:PORT[/PROTOCOL]]`, or many with `--flows FILE`: of `--manifests DIR`, or of the agent's cluster. */
+/** `sluice explain FROM TO[:PORT[/PROTOCOL]]`, or many with `--flows FILE`. Exit code 0 allowed, 1 denied, 2 nobody can say. */
 export async function explainCommand(
   from: string | undefined,
   to: string | undefined,
   options: ExplainOptions,
 ): Promise<void> {
+  process.exitCode = await explain(from, to, options);
+}
+
+/** Answers, and says by which exit code. */
+export async function explain(
+  from: string | undefined,
+  to: string | undefined,
+  options: ExplainOptions,
+): Promise<number> {
   const questions = await readQuestions(from, to, options.flows);
-  const read = await readState(options);
-  noteProblems(read.problems);
-  for (const note of read.notes) writeNote(`${pc.yellow('note')}: ${note}`);
-  const judged = {
-    cluster: read.cluster,
-    unknownPods: options.unknownPods ?? read.unknownPods ?? 'allow',
-  };
-  const answers = answer(judged, questions);
-  const only = options.flows === undefined ? answers[0] : undefined;
+  const state = await readState(options, wantedBy(questions));
+  noteState(state);
+  const world = worldOf(state, options.unknownPods);
+  const asked = ask(world, questions).map(each => (state.hidesPolicies ? withoutVerdict(each) : each));
+  const only = options.flows === undefined ? asked[0] : undefined;
   if (only !== undefined && 'error' in only) throw new CommandError(only.error);
-  if (answers.some(each => 'error' in each)) process.exitCode = 1;
-  if (options.output === 'json') writeJsonLines(answers.map(answerObject));
-  else writeLines(only === undefined ? answers.map(answerLine) : explanationLines(explain(judged, only)));
+  if (options.output === 'json')
+    writeJsonLines(asked.map(each => answerObject(each, world.unknownPods, state.notes)));
+  else writeLines(only === undefined ? asked.map(answerLine) : answerLines(only.answer, world.unknownPods));
+  return exitCodeOf(asked);
+}
+
+/** Policies that nobody could look at may say anything. */
+function withoutVerdict<T extends object>(asked: T): T {
+  if (!('answer' in asked)) return asked;
+  const answer = { ...(asked.answer as object), verdict: 'undecided', reason: HIDDEN };
+  return { ...asked, answer };
+}
+
+const HIDDEN = 'not all policies could be read: what follows is what the others say';
+
+/** What the ends need to be looked up in: a question about two pods needs no right to list Services. */
+function wantedBy(questions: readonly (Question | Unreadable)[]): Wanted {
+  const ends = questions.flatMap(question => ('line' in question ? [] : endsOf(question)));
+  const names = ends.map(({ name }) => name);
+  return {
+    workloads: names.some(({ kind }) => kind === 'workload'),
+    services: ends.some(
+      ({ name: { kind }, port }) =>
+        kind === 'service' || (port !== undefined && (kind === 'address' || kind === 'node')),
+    ),
+    namespaces: [...new Set(names.flatMap(name => ('namespace' in name ? [name.namespace!] : [])))],
+  };
+}
+
+/** What cannot be read is told when it is asked. */
+function endsOf({ from, to }: Question): NamedEnd[] {
+  return [from, to].flatMap(text => {
+    try {
+      return [parseEnd(text)];
+    } catch {
+      return [];
+    }
+  });
 }

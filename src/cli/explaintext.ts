@@ -1,68 +1,137 @@
-/** The answers of `sluice explain` for people, as lines, and for programs, as objects. */
-import { familyOf } from '../model/address.ts';
-import type { DirectionVerdict, FlowVerdict } from '../semantics/evaluate.ts';
-import type { DirectionWalk, Stop } from '../semantics/explain.ts';
-import { endName, flowText } from '../semantics/flowtext.ts';
-import pc from '../terminal/colours.ts';
-import type { Answer, Explanation } from './answers.ts';
+/** The answers of `sluice explain` for people, as lines. */
 
-/** What `--output json` prints for an answer. */
-export function answerObject(answer: Answer): object {
-  if ('error' in answer) return { ...answer.question, error: answer.error };
-  const { question, flow, verdict, note } = answer;
-  const ends = { from: endName(question.from), to: endName(question.to) };
-  const addresses = { from: flow.from, to: flow.to };
-  return { ...ends, port: flow.port, protocol: flow.protocol, ...verdict, addresses, note };
-}
+import type { Answer, Difference, Verdict } from '../ends/answer.ts';
+import { type Group, groupsOf } from '../ends/groups.ts';
+import { type Case, withNames } from '../ends/judge.ts';
+import type { Family } from '../model/address.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import { type DirectionWalk, type Stop, type Walk, walk } from '../semantics/explain.ts';
+import { flowText } from '../semantics/flowtext.ts';
+import pc from '../terminal/colours.ts';
+import { HANG } from '../terminal/hang.ts';
+import { plural } from '../terminal/plural.ts';
+import type { Asked } from './asked.ts';
 
 /** One line of many: the verdict and the reason that matters most. */
-export function answerLine(answer: Answer): string {
-  const { question } = answer;
-  const words = 'line' in question ? `"${question.line}"` : `${question.from} -> ${question.to}`;
-  if ('error' in answer) return `${pc.yellow('error')}  ${words}  ${answer.error}`;
-  const { verdict, note } = answer;
-  const why = [decisive(verdict).reason, ...(note === undefined ? [] : [note])].join('; ');
-  return `${verdictWord(verdict.verdict)}  ${words}  ${pc.dim(why)}`;
+export function answerLine(asked: Asked): string {
+  if ('error' in asked) return `${pc.yellow('error')}  ${HANG}${asked.words}  ${asked.error}`;
+  const { question, verdict, reason } = asked.answer;
+  const rest = [differenceText(asked.answer), reason].filter(Boolean).join('; ');
+  return `${verdictWord(verdict)}  ${HANG}${question.from} -> ${question.to}  ${pc.dim(rest)}`;
 }
 
-/** The direction whose reason matters most: the one that denies, else the one that a policy decided. */
-function decisive({ egress, ingress }: FlowVerdict): DirectionVerdict {
-  if (egress.verdict === 'deny') return egress;
-  if (ingress.verdict === 'deny' || ingress.policy !== undefined) return ingress;
-  return egress.policy === undefined ? ingress : egress;
-}
-
-/** The whole walk; a pod of two families is asked about in one breath. */
-export function explanationLines(explanation: Explanation): string[] {
-  const { walk, note } = explanation;
+/** The verdict, where it is not the same for all that is meant, and the walk that leads to it. */
+export function answerLines(answer: Answer, unknownPods: UnknownPods): string[] {
+  const { decisive, cluster } = answer;
+  const way = decisive && walk(cluster, decisive.flow, unknownPods);
   return [
-    `${verdictWord(walk.verdict)}  ${pc.bold(namedFlow(explanation))}`,
-    ...[walk.egress, walk.ingress].flatMap(direction => ['', ...directionLines(direction)]),
-    ...(note === undefined ? [] : ['', pc.dim(note)]),
-    ...otherLines(explanation),
+    `${verdictWord(answer.verdict)}  ${HANG}${pc.bold(headText(answer))}`,
+    ...undecidedLines(answer),
+    ...answer.notes.map(note => `       ${HANG}${pc.dim(note)}`),
+    ...differenceLines(answer),
+    ...(way === undefined || decisive?.viaNode ? [] : walkLines(way).map(line => withNames(line, decisive!))),
+    ...sameLines(answer),
   ];
 }
 
-function namedFlow({ walk: { flow }, pods }: Explanation): string {
-  const name = (pod: string | undefined, address: string) => (pod ? `${pod} (${address})` : address);
-  const [, target = ''] = flowText(flow).split(' -> ');
-  const tail = target.slice(target.indexOf(flow.to) + flow.to.length).replace(/^\]/, '');
-  return `${name(pods.from, flow.from)} -> ${name(pods.to, flow.to)}${tail}`;
+function headText({ question, decisive, cases }: Answer): string {
+  const isOne = new Set(cases.map(({ from, to }) => `${from.name} ${to.place.name}`)).size === 1;
+  if (decisive === undefined || !isOne || decisive.fromRange || decisive.toRange || decisive.to.service)
+    return `${question.from} -> ${question.to}`;
+  return namedFlow(decisive);
 }
 
+function namedFlow({ from, to, flow }: Case): string {
+  const name = (known: string, address: string) => (known === address ? address : `${known} (${address})`);
+  const [, target = ''] = flowText(flow).split(' -> ');
+  const tail = target.slice(target.indexOf(flow.to) + flow.to.length).replace(/^\]/, '');
+  return `${name(from.name, flow.from)} -> ${name(to.place.name, flow.to)}${tail.replace(' via service', '')}`;
+}
+
+function undecidedLines({ verdict, reason }: Answer): string[] {
+  return verdict === 'undecided' ? [`           ${HANG}${reason}`] : [];
+}
+
+const DIFFERS: Record<Difference, string> = {
+  family: 'by family',
+  source: 'by where it comes from',
+  destination: 'by where it arrives',
+  address: 'by address',
+};
+
+export function differenceText({ differsBy }: Answer): string {
+  return differsBy.length === 0 ? '' : `differs ${differsBy.map(each => DIFFERS[each]).join(' and ')}`;
+}
+
+const MOST_GROUPS = 20;
+
+/** Each that is meant, where they differ or where a Service leads to them. */
+function differenceLines(answer: Answer): string[] {
+  const groups = groupsOf(answer.cases);
+  const isService = answer.cases.some(({ to }) => to.service !== undefined);
+  if (answer.differsBy.length === 0 && !isService) return [];
+  const more = groups.length - MOST_GROUPS;
+  const width = Math.max(0, ...groups.map(group => endsText(group).length));
+  return [
+    '',
+    ...(answer.differsBy.length > 0
+      ? [`${pc.yellow(differenceText(answer))}: the stricter verdict counts`]
+      : []),
+    ...groups.slice(0, MOST_GROUPS).map(group => groupLine(group, width)),
+    ...(more > 0 ? [pc.dim(`  … and ${more} more (-o json has them all)`)] : []),
+  ];
+}
+
+function groupLine(group: Group, width: number): string {
+  const { verdict, families, addresses } = group;
+  const where = addresses === undefined ? '' : `  ${addresses}`;
+  return `  ${verdictWord(verdict)}  ${endsText(group).padEnd(width)}  ${HANG}${familiesText(families)}${where}`;
+}
+
+function endsText({ from, to, port, viaNode }: Group): string {
+  return `${from} -> ${to}${port === undefined ? '' : `:${port}`}${viaNode === undefined ? '' : ` through ${viaNode}`}`;
+}
+
+export const FAMILY_NAMES: Record<Family, 'IPv4' | 'IPv6'> = { ip: 'IPv4', ip6: 'IPv6' };
+
+function familiesText(families: readonly Family[]): string {
+  return families.map(family => FAMILY_NAMES[family]).join(' and ');
+}
+
+/** Where nothing differs: for how many ends and families this is said. */
+function sameLines({ cases, verdict, differsBy, families }: Answer): string[] {
+  if (cases.length < 2 || differsBy.length > 0) return [];
+  const places = (of: (each: Case) => string) => new Set(cases.map(of)).size;
+  const [sources, targets] = [places(({ from }) => from.name), places(({ to }) => to.place.name)];
+  const over = `over ${familiesText(Object.keys(families) as Family[])}`;
+  const ends = sources * targets > 1 ? `, from ${plural(sources, 'end')} to ${plural(targets, 'end')}` : '';
+  const all = cases.some(({ fromRange, toRange }) => fromRange ?? toRange) ? ', whatever the address' : '';
+  return ['', pc.dim(`the same ${over}${ends}${all}: ${verdict}`)];
+}
+
+function walkLines({ egress, ingress }: Walk): string[] {
+  return [egress, ingress].flatMap(direction => ['', ...directionLines(direction)]);
+}
+
+/** The reason once: where a policy of the list below decided alone, that line has it. */
 function directionLines({ direction, pod, verdict, stops }: DirectionWalk): string[] {
   const whose = pod === undefined ? '' : ` of ${pod}`;
-  const width = Math.max(0, ...stops.map(({ policy }) => policy.length));
+  const width = Math.min(60, Math.max(0, ...stops.map(stop => whoText(stop).length)));
   return [
-    `${verdictWord(verdict.verdict)}  ${direction}${whose}: ${verdict.reason}`,
+    `${verdictWord(verdict.verdict)}  ${HANG}${direction}${whose}: ${verdict.reason}`,
     ...stops.map(stop => stopLine(stop, width)),
   ];
 }
 
 function stopLine(stop: Stop, width: number): string {
-  const { tier, policy, part } = stop;
-  const line = `  ${PARTS[part].padEnd(12)}  ${tier.padEnd(13)}  ${policy.padEnd(width)}  ${stopText(stop)}`;
+  const { part } = stop;
+  const line = `  ${PARTS[part].padEnd(12)}  ${whoText(stop).padEnd(width)}  ${HANG}${stopText(stop)}`;
   return part === 'decided' ? line : part === 'overridden' ? pc.yellow(line) : pc.dim(line);
+}
+
+/** Of a ClusterNetworkPolicy its tier too; of the others their kind says it. */
+function whoText({ tier, policy }: Stop): string {
+  return policy.startsWith('ClusterNetworkPolicy ') ? `${policy} (${tier})` : policy;
 }
 
 const PARTS: Record<Stop['part'], string> = {
@@ -73,7 +142,9 @@ const PARTS: Record<Stop['part'], string> = {
   'no-match': 'no match',
 };
 
-function stopText({ policy, part, says, text, by }: Stop): string {
+/** What decided is in the line above. */
+function stopText({ policy, part, says, rule, text, by }: Stop): string {
+  if (part === 'decided') return rule ?? 'selects the pod';
   const what = text?.replace(`${policy} `, '') ?? WITHOUT_MATCH[says];
   if (part === 'passed') return `${what} to the next tier`;
   return by === undefined ? what : `${what}; overridden by ${by}`;
@@ -87,16 +158,12 @@ const WITHOUT_MATCH: Record<Stop['says'], string> = {
   nothing: 'no rule matches',
 };
 
-/** In a line where the second family goes the way of the first. */
-function otherLines({ question, walk, other }: Explanation): string[] {
-  if (other === undefined) return [];
-  const { flow, verdict } = other;
-  const [family, at] = familyOf(flow.to) === 'ip6' ? ['IPv6', '@6'] : ['IPv4', '@4'];
-  if (verdict === walk.verdict) return ['', pc.dim(`${verdict} over ${family} too: ${flowText(flow)}`)];
-  const hint = `ask for ${question.from}${at} to see why`;
-  return ['', `${verdictWord(verdict)}  over ${family}: ${flowText(flow)}; ${hint}`];
-}
+const WORDS: Record<Verdict, string> = {
+  allow: pc.green('allow'),
+  deny: pc.red('deny '),
+  undecided: pc.yellow('undecided'),
+};
 
-function verdictWord(verdict: 'allow' | 'deny'): string {
-  return verdict === 'allow' ? pc.green('allow') : pc.red('deny ');
+function verdictWord(verdict: Verdict): string {
+  return WORDS[verdict];
 }

@@ -1,17 +1,15 @@
-/** What `sluice explain` is asked: one flow from its arguments, or many from a file, one a line. */
+/** What `sluice explain` is asked: one flow from its arguments, or many from a file. */
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import type { Question } from '../ends/answer.ts';
+import { questionsIn } from '../ends/traffic.ts';
+import { FlowTextError } from '../semantics/flowtext.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-
-/** A connection as it was asked for. */
-export interface Question {
-  readonly from: string;
-  readonly to: string;
-}
 
 /** A line that cannot be read as one. */
 export interface Unreadable {
   readonly line: string;
+  readonly problem: string;
 }
 
 /** Throws CommandError where the arguments do not fit one another, or the file cannot be read. */
@@ -25,7 +23,19 @@ export async function readQuestions(
     throw new CommandError('explain needs FROM and TO, or --flows FILE');
   }
   if (from !== undefined) throw new CommandError('explain takes either FROM and TO or --flows, not both');
-  return parseQuestions(await readFlows(file));
+  const content = await readFlows(file);
+  return /^\s*[[{]/.test(content) ? trafficQuestions(content, file) : parseQuestions(content);
+}
+
+/** What policy-assistant takes. */
+function trafficQuestions(content: string, file: string): readonly Question[] {
+  try {
+    return questionsIn(JSON.parse(content));
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof FlowTextError)
+      throw new CommandError(`${file}: ${error.message}`);
+    throw error;
+  }
 }
 
 /** `shop/web shop/db:5432 # why`: an arrow between the two is welcome, and empty lines are left out. */
@@ -36,7 +46,9 @@ export function parseQuestions(content: string): (Question | Unreadable)[] {
 
 function questionOf(line: string): Question | Unreadable {
   const [from, to, ...rest] = line.replace('->', ' ').split(/\s+/);
-  return to === undefined || rest.length > 0 ? { line } : { from: from!, to };
+  if (to === undefined || rest.length > 0)
+    return { line, problem: 'cannot parse: expected FROM TO[:PORT[/PROTOCOL]]' };
+  return { from: from!, to };
 }
 
 async function readFlows(path: string): Promise<string> {

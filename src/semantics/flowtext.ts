@@ -197,7 +197,7 @@ function namedPort(cluster: Cluster, key: PodKey | undefined, name: string, prot
   return `; ask by number${found === undefined ? '' : `: in pod ${key} it is ${found.port}`}`;
 }
 
-function parseProtocol(text: string, protocol: string): FlowProtocol {
+export function parseProtocol(text: string, protocol: string): FlowProtocol {
   const named = NAMED[protocol.toUpperCase()];
   if (named !== undefined) return named;
   const number = /^\d+$/.test(protocol) ? Number(protocol) : 256;

@@ -1,4 +1,5 @@
 import { toTerminal } from './colours.ts';
+import { wrapped } from './hang.ts';
 import { printableJson } from './printable.ts';
 
 /** What every command prints with. */
@@ -8,7 +9,13 @@ export interface OutputOptions {
 
 /** One line: a new line within it is somebody's text, and shown as such. */
 export function writeLine(line: string): void {
-  process.stdout.write(`${toTerminal(line)}\n`);
+  process.stdout.write(`${wrapped(toTerminal(line), columnsOf(process.stdout))}\n`);
+}
+
+/** What goes into a pipe is a line for each thing, unless somebody says how wide it is to be. */
+function columnsOf(stream: NodeJS.WriteStream): number | undefined {
+  const said = Number(process.env.COLUMNS);
+  return stream.isTTY === true ? stream.columns : said > 0 ? said : undefined;
 }
 
 export function writeLines(lines: Iterable<string>): void {
@@ -17,7 +24,7 @@ export function writeLines(lines: Iterable<string>): void {
 
 /** A line on standard error, which is for people also where standard output goes into a program. */
 export function writeNote(line: string): void {
-  process.stderr.write(`${toTerminal(line)}\n`);
+  process.stderr.write(`${wrapped(toTerminal(line), columnsOf(process.stderr))}\n`);
 }
 
 /** In the place of what it said before, and nothing once the text is empty. */

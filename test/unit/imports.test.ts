@@ -12,6 +12,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   semantics: ['model'],
   reach: ['model', 'semantics'],
   names: ['model'],
+  ends: ['model', 'semantics'],
   nft: ['model'],
   compiler: ['model', 'nft'],
   readback: ['model', 'nft', 'semantics', 'compiler'],
@@ -74,6 +75,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   cli: [
     'async',
+    'ends',
     'sources',
     'terminal',
     'model',
@@ -103,6 +105,7 @@ const PURE_MAY_USE: Record<string, readonly string[]> = {
   semantics: [],
   reach: [],
   names: [],
+  ends: [],
   nft: [],
   compiler: ['node:crypto'],
   readback: [],

@@ -1,0 +1,44 @@
+/** The answers of `sluice explain` for programs: docs/schema/sluice-v1.json says what is in them. */
+import { endHost } from '../ends/answer.ts';
+import { groupsOf } from '../ends/groups.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import { type DirectionWalk, walk } from '../semantics/explain.ts';
+import type { Asked } from './asked.ts';
+import { FAMILY_NAMES } from './explaintext.ts';
+import { versioned } from './schema.ts';
+
+export function answerObject(asked: Asked, unknownPods: UnknownPods, notes: readonly string[]): object {
+  if ('error' in asked) {
+    const { question, error } = asked;
+    const words = 'line' in question ? { line: question.line } : { from: question.from, to: question.to };
+    return versioned('Explanation', { ...words, error });
+  }
+  const { question, verdict, reason, families, differsBy, cases, decisive, cluster } = asked.answer;
+  const way = decisive && walk(cluster, decisive.flow, unknownPods);
+  return versioned('Explanation', {
+    from: endHost(question.from),
+    to: endHost(question.to),
+    ...(decisive && { port: decisive.flow.port, protocol: decisive.flow.protocol }),
+    verdict,
+    reason,
+    families: Object.fromEntries(
+      Object.entries(families).map(([family, word]) => [FAMILY_NAMES[family as 'ip' | 'ip6'], word]),
+    ),
+    differsBy,
+    ...(decisive &&
+      way && {
+        addresses: { from: decisive.flow.from, to: decisive.flow.to },
+        egress: directionObject(way.egress),
+        ingress: directionObject(way.ingress),
+      }),
+    cases: groupsOf(cases).map(({ families: over, ...group }) => ({
+      ...group,
+      families: over.map(family => FAMILY_NAMES[family]),
+    })),
+    notes: [...notes, ...asked.answer.notes],
+  });
+}
+
+function directionObject({ pod, verdict, stops }: DirectionWalk): object {
+  return { ...(pod && { pod }), ...verdict, stops };
+}

@@ -1,0 +1,73 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { NodeActions } from './nodeactions.ts';
+import { manifests, socket, unknownPods } from './options.ts';
+
+export function addAgent(sluice: Command, { agent }: NodeActions): void {
+  sluice
+    .command('agent')
+    .description('run the node agent: program nftables from network policy')
+    .addOption(
+      new Option('--node <name>', 'name of the node whose pods to protect')
+        .env('NODE_NAME')
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option(
+        '--kubeconfig <file>',
+        'the cluster to follow; in a pod it is the one that runs it',
+      ).conflicts('manifests'),
+    )
+    .option(manifests[0], `${manifests[1]} to follow instead of a cluster`)
+    .addOption(new Option('--log-format <format>', 'log format').choices(['json', 'pretty']))
+    .addOption(socket('unix socket to serve KNI, health and status on; none for no socket'))
+    .option(
+      '--metrics-address <host:port>',
+      'where to serve /livez, /readyz and /metrics; none for nowhere',
+      '127.0.0.1:9910',
+    )
+    .addOption(
+      new Option('--live-connections <what>', 'what becomes of open connections that policy comes to deny')
+        .choices(['cut', 'keep'])
+        .default('cut'),
+    )
+    .addOption(
+      new Option(
+        '--pod-network <how>',
+        'attach: attach pods ourselves, as a runtime asks by KNI or sluice-cni; chained: hear by sluice-cni of the pods that another plugin attaches',
+      )
+        .choices(['attach', 'chained', 'none'])
+        .default('none'),
+    )
+    .option('--cni-bin-dir <dir>', "put sluice-cni into the runtime's folder of plugins")
+    .option(
+      '--cni-conf-dir <dir>',
+      "with --pod-network=attach, put a list that names sluice-cni into the runtime's folder, as soon as pods can be attached",
+    )
+    .addOption(
+      new Option(
+        '--start-gate <how>',
+        'hold each pod back until its rules are in force: nri, off, or nri where the runtime offers it',
+      )
+        .choices(['auto', 'nri', 'off'])
+        .default('auto'),
+    )
+    .option('--nri-socket <path>', "the runtime's NRI socket", '/var/run/nri/nri.sock')
+    .addOption(
+      new Option('--start-gate-timeout <ms>', 'how long a pod is held back at most')
+        .argParser(milliseconds)
+        .default(1500),
+    )
+    .addOption(
+      unknownPods(
+        'what becomes of addresses of the pod network that no known pod has (default: deny with the gate)',
+      ),
+    )
+    .action(agent);
+}
+
+function milliseconds(text: string): number {
+  const value = Number(text);
+  if (!(Number.isInteger(value) && value > 0))
+    throw new InvalidArgumentError('not a number of milliseconds.');
+  return value;
+}

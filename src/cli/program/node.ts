@@ -1,0 +1,74 @@
+/** What runs on a node or makes one of its own: status, uninstall, bench, demo. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { NodeActions } from './nodeactions.ts';
+import { output, socket } from './options.ts';
+
+export function addNode(sluice: Command, actions: NodeActions): void {
+  sluice
+    .command('demo')
+    .description(
+      'two nodes, a shop and a stranger as network namespaces: policy on real packets (needs root)',
+    )
+    .option('--keep', 'leave the demo running and show what to try')
+    .addOption(
+      new Option(
+        '--again',
+        'try the board once more over what --keep left, and over your edits of its manifests',
+      ).conflicts(['keep', 'remove']),
+    )
+    .addOption(new Option('--remove', 'remove what an earlier --keep left').conflicts('keep'))
+    .action(actions.demo);
+
+  sluice
+    .command('status')
+    .description('say how the running agent and the pod network of its node are; exit code 1 if not ready')
+    .addOption(socket("the agent's unix socket"))
+    .addOption(output())
+    .action(actions.status);
+
+  sluice
+    .command('bench')
+    .description('measure what rules, events and packets cost here, beside budgets and floors (needs root)')
+    .argument(
+      '[names...]',
+      'suites (compile, memory, events, start, commit, packets, conntrack, attach), then parts of rows',
+    )
+    .addOption(output())
+    .option('--json', 'the same as -o json')
+    .option('--verbose', 'say what every design of the packet benchmark took')
+    .action(actions.bench);
+
+  sluice
+    .command('uninstall')
+    .description('remove what Sluice made on this node, or on all nodes of a cluster with its agents')
+    .option('--all-nodes', 'end the agents of the cluster, clean each node, and say which were away')
+    .option('-n, --namespace <name>', "with --all-nodes: the agents' namespace", 'sluice')
+    .option(
+      '--kubeconfig <file>',
+      "with --all-nodes: the cluster; without it kubectl's, or the one of this pod",
+    )
+    .addOption(
+      new Option('--timeout <seconds>', 'with --all-nodes: how long to wait for nodes')
+        .argParser(seconds)
+        .default(60),
+    )
+    .option('--ignore-absent', 'with --all-nodes: exit code 0 although nodes were away')
+    .option('--cni-bin-dir <dir>', "also remove sluice-cni from the runtime's folder of plugins")
+    .option('--cni-conf-dir <dir>', "also remove Sluice's list from the runtime's folder of lists")
+    .addHelpText('after', UNINSTALL_HELP)
+    .action(actions.uninstall);
+}
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (!(Number.isInteger(value) && value > 0)) throw new InvalidArgumentError('not a number of seconds.');
+  return value;
+}
+
+const UNINSTALL_HELP = `
+On a node it removes the tables of Sluice, and what attached pods had from it: their interfaces and the node's routes to
+other nodes' pods. No agent may run there. Exit code 1 where something could not be removed, or a node was away.
+
+  sluice uninstall                          this node
+  sluice uninstall --all-nodes              the cluster of your kubeconfig
+  sluice uninstall --all-nodes -n platform  agents that run in namespace platform`;

@@ -1,0 +1,14 @@
+/** What the commands of a node do: only a build with all its libraries can. */
+// biome-ignore lint/suspicious/noExplicitAny: commander hands arguments and options over as it read them
+type Action = (...args: any[]) => Promise<void>;
+
+export interface NodeActions {
+  readonly agent: Action;
+  readonly trace: Action;
+  readonly inspect: Action;
+  readonly dump: Action;
+  readonly demo: Action;
+  readonly status: Action;
+  readonly bench: Action;
+  readonly uninstall: Action;
+}

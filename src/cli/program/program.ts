@@ -1,0 +1,25 @@
+import { Command } from 'commander';
+import { addClusterCommands } from '../clustercommands.ts';
+import { addAgent } from './agent.ts';
+import { addCheck } from './check.ts';
+import { addExplain } from './explain.ts';
+import { addNode } from './node.ts';
+import type { NodeActions } from './nodeactions.ts';
+import { addReadback } from './readback.ts';
+import { VERSION } from './version.ts';
+
+/** All commands: questions first, which run anywhere, then those of a node. */
+export function makeProgram(actions: NodeActions): Command {
+  const sluice = new Command('sluice')
+    .description('Kubernetes network policy on nftables: enforced by the node, explained to people')
+    .version(VERSION)
+    .showHelpAfterError('(run sluice --help for more)')
+    .exitOverride();
+  addExplain(sluice);
+  addCheck(sluice);
+  addClusterCommands(sluice);
+  addAgent(sluice, actions);
+  addReadback(sluice, actions);
+  addNode(sluice, actions);
+  return sluice;
+}

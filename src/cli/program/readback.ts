@@ -1,0 +1,52 @@
+/** What asks the kernel of a node: trace and inspect. */
+import type { Command } from 'commander';
+import { collect } from '../sourceoptions.ts';
+import type { NodeActions } from './nodeactions.ts';
+import { manifests, output, socket } from './options.ts';
+
+export function addReadback(sluice: Command, actions: NodeActions): void {
+  sluice
+    .command('trace')
+    .description('say what the kernel of this network namespace does with a connection, rule by rule')
+    .argument('<from>', 'namespace/pod or an address')
+    .argument('<to>', 'namespace/pod or an address, then [:port[/protocol]]')
+    .option(manifests[0], `${manifests[1]}: ask them whether policy agrees, not the running agent`, collect)
+    .option('--node <name>', 'which node of the manifests this is')
+    .addOption(socket("the running agent's unix socket"))
+    .addOption(output())
+    .addHelpText('after', TRACE_HELP)
+    .action(actions.trace);
+
+  const inspect = sluice
+    .command('inspect')
+    .description('show what is programmed in this network namespace, by pod and policy')
+    .option(
+      manifests[0],
+      `${manifests[1]}: compare the kernel with them, not with the running agent`,
+      collect,
+    )
+    .option('--node <name>', 'which node of the manifests this is')
+    .addOption(socket("the running agent's unix socket"))
+    .addOption(output())
+    .addHelpText('after', INSPECT_HELP)
+    .action(actions.inspect);
+
+  inspect
+    .command('dump')
+    .description('state of the agent and of the kernel as one line of JSON: for a bug report')
+    .addOption(socket("the running agent's unix socket"))
+    .action((_, command) => actions.dump(command.optsWithGlobals()));
+}
+
+const TRACE_HELP = `
+Each end is judged on the node of its pod. The first word says what becomes of the connection ("outcome" in JSON, null
+where no policy could be read; "elsewhere" has the other nodes that judge it, and what policy has them say):
+  accept, drop      what this kernel does; "verdict" in JSON is this alone
+  denied elsewhere  this node lets it pass, the node of the other end denies it
+  not judged here   neither end is a pod of this node: ask on the node that is named
+
+Exit code 1 where this kernel does not do what policy demands of it, 0 also where no policy could be read.`;
+
+const INSPECT_HELP = `
+Exit code 1 where the actual state is not the desired one; 0 where it is, and also where no desired state could be read:
+then the last line is "not compared", and in JSON "equal" is null.`;

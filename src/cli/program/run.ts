@@ -1,0 +1,29 @@
+/** Runs the command that was typed. */
+import { type Command, CommanderError } from 'commander';
+import { CommandError } from '../../terminal/commanderror.ts';
+import { writeNote } from '../../terminal/output.ts';
+
+export async function run(program: Command): Promise<void> {
+  // A reader that had enough (`sluice … | head`) is no error.
+  process.stdout.on('error', error => {
+    if ((error as NodeJS.ErrnoException).code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  await program.parseAsync().catch(report);
+}
+
+/** Anything that a person can mend is one sentence; a bug keeps its stack. Both are exit code 2: no answer. */
+function report(error: unknown): void {
+  if (error instanceof CommanderError) {
+    process.exitCode = error.exitCode === 0 ? 0 : 2;
+    return;
+  }
+  const named = error instanceof CommandError || (error instanceof Error && error.name === 'KernelError');
+  const [first = '', ...rest] = named ? [(error as Error).message] : stackOf(error).split('\n');
+  for (const line of [`sluice: ${first}`, ...rest]) writeNote(line);
+  process.exitCode = 2;
+}
+
+function stackOf(error: unknown): string {
+  return (error instanceof Error ? error.stack : undefined) ?? String(error);
+}

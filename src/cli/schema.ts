@@ -1,0 +1,16 @@
+/** What every JSON that a command prints says of itself. */
+export const SCHEMA_VERSION = 'sluice/v1';
+
+export type SchemaKind =
+  | 'Explanation'
+  | 'Problem'
+  | 'CheckSummary'
+  | 'Inspection'
+  | 'Trace'
+  | 'Status'
+  | 'Version';
+
+/** docs/schema/sluice-v1.json has a definition of each kind; fields are only ever added. */
+export function versioned<T extends object>(kind: SchemaKind, object: T) {
+  return { apiVersion: SCHEMA_VERSION, kind, ...object };
+}

@@ -1,0 +1,148 @@
+/** Every end that people name, with the verdict that its pods and policies give: test/fixtures/questions.yaml. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { world } from '../../test/support/questions/world.ts';
+import { NO_INVENTORY } from '../model/inventory.ts';
+import { answer } from './answer.ts';
+import { groupsOf } from './groups.ts';
+
+const shop = world(readFileSync(join(import.meta.dirname, '../../test/fixtures/questions.yaml'), 'utf8'));
+const ask = (text: string, known = shop) => {
+  const [from = '', to = ''] = text.split(' -> ');
+  return answer(known, { from, to });
+};
+
+test.each([
+  // Pods, with and without their namespace, by name of a port.
+  ['guest/visitor -> shop/web-1-a:8080', 'allow', ''],
+  ['guest/visitor -> web-1-a:8080/TCP', 'allow', ''],
+  ['guest/visitor -> pod/web-1-a:http', 'allow', ''],
+  ['guest/visitor -> shop/web-1-b:http', 'deny', ''],
+  ['guest/visitor -> shop/web-1-a:8080/UDP', 'deny', ''],
+  ['guest/visitor -> shop/web-1-a', 'deny', ''],
+  ['guest/waiting -> web-1-a:8080', 'deny', ''],
+  // Families.
+  ['web-1-a -> shop/app=db:5432', 'deny', ''], // Its policy means a port by name, and labels have none.
+  ['web-1-a@6 -> internet:443', 'allow', ''],
+  // Workloads by their pods, and by their templates.
+  ['guest/visitor -> deploy/web:8080', 'allow', ''],
+  ['guest/visitor -> rs/web-1:8080', 'allow', ''],
+  ['guest/visitor -> deploy/web:http', 'deny', 'destination'],
+  ['deploy/web -> sts/db:5432', 'allow', ''],
+  ['deploy/web -> shop/sts/db:sql', 'allow', ''],
+  ['cronjob/backup -> sts/db:5432', 'deny', ''],
+  ['cronjob/shop/backup -> internet:443', 'deny', 'family'],
+  ['cronjob/backup@4 -> internet:443', 'allow', ''],
+  ['guest/visitor -> ds/agent:10250', 'allow', ''],
+  // Services: by name, by name of the DNS, by address, by port name; each endpoint on its own port.
+  ['guest/visitor -> svc/web:80', 'deny', 'destination'],
+  ['guest/visitor -> svc/shop/web:web', 'deny', 'destination'],
+  ['guest/visitor -> web.shop.svc:80', 'deny', 'destination'],
+  ['guest/visitor -> web.shop.svc.cluster.local:80', 'deny', 'destination'],
+  ['guest/visitor -> 10.96.0.80:80', 'deny', 'destination'],
+  ['guest/visitor -> guest/svc/alias:80', 'deny', 'destination'],
+  ['guest/visitor -> svc/peers:8080', 'allow', ''],
+  ['deploy/web -> svc/db:5432', 'allow', ''],
+  ['guest/visitor -> svc/db:5432', 'deny', ''],
+  ['guest/visitor -> svc/written:80', 'deny', ''],
+  ['guest/visitor -> svc/nobody:80', 'undecided', ''],
+  ['guest/visitor -> svc/elsewhere:443', 'allow', ''],
+  // A node, and a port that a Service took on it.
+  ['node/n1 -> web-1-a:8080', 'allow', ''],
+  ['guest/visitor -> node/n1:10250', 'allow', ''],
+  ['guest/visitor -> node/n1:30080', 'deny', 'destination'],
+  // The world: of its addresses the policy means some.
+  ['internet -> web-1-a:8080', 'deny', 'address'],
+  ['198.51.100.7 -> web-1-a:8080', 'allow', ''],
+  ['example.com -> web-1-a:8080', 'deny', 'address'],
+  ['cronjob/backup@4 -> example.com:443', 'allow', ''],
+  ['cronjob/backup -> 10.200.0.1:443', 'undecided', ''],
+  ['cronjob/backup -> 8.8.8.8:443', 'allow', ''],
+  // Labels of pods that are not there.
+  ['guest/app=visitor,x=y -> web-1-a:8080', 'allow', ''],
+  ['app=visitor -> web-1-a:8080', 'allow', ''],
+  ['guest/app=other -> web-1-a:8080', 'deny', ''],
+  ['guest/visitor -> shop/app=web:8080', 'allow', ''],
+  ['app=web -> app=web:8080', 'deny', ''],
+] as const)('answer() %s: %s', (text, verdict, differs) => {
+  const found = ask(text);
+  expect([found.verdict, found.differsBy.join(' and ')]).toEqual([verdict, differs]);
+});
+
+describe('answer()', () => {
+  test('judges each endpoint of a Service on the port that it listens on, in both families', () => {
+    const { cases } = ask('deploy/web -> svc/web:80');
+    expect(groupsOf(cases).map(({ to, port, families }) => [to, port, families.length])).toEqual([
+      ['shop/web-1-a', 8080, 2],
+      ['shop/web-1-b', 9090, 2],
+      ['shop/web-1-a', 8080, 2],
+      ['shop/web-1-b', 9090, 2],
+    ]);
+  });
+
+  test('takes the endpoints that the cluster wrote down, and of these those that are ready', () => {
+    const { cases } = ask('guest/visitor -> svc/written:80');
+    expect(cases.map(({ to }) => [to.place.name, to.port])).toEqual([['shop/web-1-b', 9090]]);
+  });
+
+  test('says of which addresses of the world what holds', () => {
+    const groups = groupsOf(ask('internet@4 -> web-1-a:8080').cases);
+    expect(groups.find(({ verdict }) => verdict === 'allow')?.addresses).toBe('198.51.100.0/24');
+  });
+
+  test('says which family the stricter verdict is of', () => {
+    expect(ask('cronjob/backup -> internet:443').families).toEqual({ ip: 'allow', ip6: 'deny' });
+  });
+
+  test('a pod that reaches itself through a Service is subject to policy', () => {
+    expect(ask('web-1-a -> web-1-a:8080').verdict).toBe('allow');
+    expect(ask('web-1-a -> svc/web:80').verdict).toBe('deny');
+  });
+
+  test('an address that may be a Service is no verdict, unless all Services are known', () => {
+    const unknown = ask('guest/visitor -> 10.200.0.1:80');
+    expect(unknown.reason).toMatch(
+      /^10\.200\.0\.1 may be the address of a Service, and no Service that is known/,
+    );
+    const kubernetes = {
+      ...shop.inventory.services.get('shop/web')!,
+      key: 'default/kubernetes',
+      clusterIps: [],
+    } as const;
+    const services = new Map([...shop.inventory.services, [kubernetes.key, kubernetes] as const]);
+    const whole = { ...shop, inventory: { ...shop.inventory, services } };
+    expect(ask('guest/visitor -> 10.200.0.1:80', whole).verdict).toBe('allow');
+  });
+});
+
+const agentKnows = { ...shop, inventory: NO_INVENTORY, knowsInventory: false };
+
+test.each([
+  ['guest/visitr -> web-1-a:80', 'there is no pod guest/visitr; did you mean guest/visitor?'],
+  ['deploy/wev -> web-1-a:80', 'there is no Deployment shop/wev; did you mean shop/deploy/web?'],
+  ['guest/visitor -> svc/wbe:80', 'there is no Service shop/wbe; did you mean shop/web?'],
+  [
+    'guest/visitor -> svc/web:81',
+    'Service shop/web has no port 81/TCP (ports of Service shop/web: 80/TCP (web))',
+  ],
+  ['guest/visitor -> node/n2:80', 'there is no node n2'],
+  ['svc/web -> web-1-a:80', 'no connection comes from a Service'],
+  ['guest/visitor:80 -> web-1-a:80', 'only the destination has a port'],
+  ['guest/visitor -> web-1-a:nope', 'is not a port from 1 to 65535, nor the name of one of shop/web-1-a'],
+  ['guest/visitor -> web-1-a:0', 'is not a port from 1 to 65535'],
+  ['guest/visitor -> web-1-a@6:80', '"guest/visitor" or "web-1-a@6:80" has no IPv6 address'],
+  ['10.0.0.1 -> fd00::1', 'are not of one address family'],
+  ['127.0.0.1 -> web-1-a:80', 'never leaves its pod or node'],
+  ['a/b/c/d -> web-1-a:80', 'is no pod, workload, Service, node, address, DNS name or labels'],
+  ['guest/visitor -> svc/elsewhere:sql', 'has no ports by name'],
+] as const)('answer() says what is wrong with %s', (text, message) => {
+  expect(() => ask(text)).toThrow(message);
+});
+
+test.each([
+  ['deploy/web -> web-1-a:80', 'the agent knows no Deployments'],
+  ['guest/visitor -> svc/web:80', 'the agent knows no Services'],
+])('answer() of an agent says what it does not know: %s', (text, message) => {
+  expect(() => ask(text, agentKnows)).toThrow(message);
+});

@@ -1,0 +1,162 @@
+/**
+ * The ends of a connection as people name them:
+ *
+ *   end    = host [ "@4" | "@6" ] [ ":" port ] [ "/" protocol ]      only a destination has port and protocol
+ *   host   = [ namespace "/" ] pod
+ *          | [ namespace "/" ] kind "/" name        deploy/web, shop/sts/db, svc/api, node/worker-1
+ *          | [ namespace "/" ] label { "," label }  shop/app=web,tier=front: a pod that is not there yet
+ *          | address | "[" address "]" | "internet" | DNS name
+ */
+import { type Address, type Family, familyOf, isLoopback, parseAddress } from '../model/address.ts';
+import type { Labels } from '../model/labels.ts';
+import type { WorkloadKind } from '../model/workload.ts';
+import { FlowTextError } from '../semantics/flowtext.ts';
+
+interface InNamespace {
+  /** Absent: the one that the question is asked in. */
+  readonly namespace?: string;
+}
+
+export type EndName =
+  | (InNamespace & { readonly kind: 'pod'; readonly name: string })
+  | (InNamespace & { readonly kind: 'workload'; readonly workload: WorkloadKind; readonly name: string })
+  | (InNamespace & { readonly kind: 'service'; readonly name: string })
+  | (InNamespace & { readonly kind: 'labels'; readonly labels: Labels })
+  | { readonly kind: 'node'; readonly name: string }
+  | { readonly kind: 'address'; readonly address: Address }
+  | { readonly kind: 'internet' }
+  | { readonly kind: 'domain'; readonly name: string };
+
+export interface NamedEnd {
+  readonly text: string;
+  readonly name: EndName;
+  /** Where the text says which. */
+  readonly family?: Family;
+  readonly port?: string;
+  readonly protocol?: string;
+}
+
+/** Throws FlowTextError. */
+export function parseEnd(text: string): NamedEnd {
+  const literal = V4.exec(text) ?? BRACKETED.exec(text) ?? V6.exec(text);
+  return literal === null ? parseNamed(text) : parseLiteral(text, literal.groups!);
+}
+
+const PORT = '(?::(?<port>[^:/]*))?';
+const PROTOCOL = '(?:/(?<protocol>[^/]*))?';
+const V4 = new RegExp(`^(?<address>\\d+(?:\\.\\d+){3})${PORT}${PROTOCOL}$`);
+const BRACKETED = new RegExp(`^\\[(?<address>[^\\]]*)\\]${PORT}${PROTOCOL}$`);
+const V6 = new RegExp(`^(?<address>[^/=]*:[^/=]*:[^/=]*)${PROTOCOL}$`);
+const WITH_PORT = /^(?<host>[^:@]+)(?:@(?<family>[46]))?:(?<port>[^:/]*)(?:\/(?<protocol>[^/]*))?$/;
+const WITHOUT_PORT =
+  /^(?<host>[^:@]+?)(?:@(?<family>[46]))?(?:\/(?<protocol>tcp|udp|sctp|icmp|icmpv6|(?<=\/[^/]+\/)\d+))?$/i;
+
+type Groups = Readonly<Record<string, string | undefined>>;
+
+function parseLiteral(text: string, groups: Groups): NamedEnd {
+  const address = parseAddress(groups.address!);
+  if (address === undefined) throw new FlowTextError(`"${text}": "${groups.address}" is not an address`);
+  if (isLoopback(address)) throw new FlowTextError(`"${text}": ${NEVER_LEAVES}`);
+  return { ...tail(text, groups), name: { kind: 'address', address }, family: familyOf(address) };
+}
+
+const NEVER_LEAVES =
+  'a packet to or from a loopback address never leaves its pod or node, and no policy applies to it';
+
+function parseNamed(text: string): NamedEnd {
+  const { groups } = WITH_PORT.exec(text) ?? WITHOUT_PORT.exec(text) ?? {};
+  const name = groups && hostName(groups.host!);
+  if (name === undefined) throw new FlowTextError(`"${text}" is ${WHAT_IT_MAY_BE}`);
+  const { family } = groups!;
+  return { ...tail(text, groups!), name, ...(family && { family: family === '4' ? 'ip' : 'ip6' }) };
+}
+
+const WHAT_IT_MAY_BE =
+  'no pod, workload, Service, node, address, DNS name or labels: see sluice explain --help';
+
+function tail(text: string, { port, protocol }: Groups) {
+  return { text, ...(port !== undefined && { port }), ...(protocol !== undefined && { protocol }) };
+}
+
+function hostName(host: string): EndName | undefined {
+  if (host === 'internet') return { kind: 'internet' };
+  if (host.includes('=')) return labelsName(host);
+  const parts = host.split('/');
+  if (parts.some(part => part === '')) return undefined;
+  if (parts.length === 1) return plainName(host);
+  return parts.length <= 3 ? pathName(parts) : undefined;
+}
+
+const SERVICE_DOMAIN = /^(?<name>[^.]+)\.(?<namespace>[^.]+)\.svc(?:\..*)?$/;
+
+/** A name with a dot is one of the DNS: a pod of such a name needs its namespace. */
+function plainName(host: string): EndName {
+  const { name, namespace } = SERVICE_DOMAIN.exec(host)?.groups ?? {};
+  if (name !== undefined) return { kind: 'service', name, namespace: namespace! };
+  return host.includes('.') ? { kind: 'domain', name: host } : { kind: 'pod', name: host };
+}
+
+/** `kind/name`, `namespace/kind/name`, `kind/namespace/name`, `namespace/pod`. */
+function pathName(parts: readonly string[]): EndName | undefined {
+  const [a = '', b = '', c] = parts;
+  if (c === undefined) return KINDS[a] === undefined ? podName(a, b) : kindName(KINDS[a], b);
+  if (KINDS[b] !== undefined) return kindName(KINDS[b], c, a);
+  return KINDS[a] === undefined ? undefined : kindName(KINDS[a], c, b);
+}
+
+function podName(namespace: string, name: string): EndName {
+  return { kind: 'pod', namespace, name };
+}
+
+type NamedKind = WorkloadKind | 'Pod' | 'Service' | 'Node';
+
+function kindName(kind: NamedKind, name: string, namespace?: string): EndName {
+  const where = namespace === undefined ? {} : { namespace };
+  if (kind === 'Node') return { kind: 'node', name };
+  if (kind === 'Pod') return { kind: 'pod', name, ...where };
+  if (kind === 'Service') return { kind: 'service', name, ...where };
+  return { kind: 'workload', workload: kind, name, ...where };
+}
+
+/** kubectl's names of the kinds, short, singular and plural. */
+const KINDS: Readonly<Record<string, NamedKind | undefined>> = Object.assign(
+  Object.create(null),
+  ...(
+    [
+      ['Pod', 'po', 'pod', 'pods'],
+      ['Service', 'svc', 'service', 'services'],
+      ['Node', 'no', 'node', 'nodes'],
+      ['Deployment', 'deploy', 'deployment', 'deployments'],
+      ['StatefulSet', 'sts', 'statefulset', 'statefulsets'],
+      ['DaemonSet', 'ds', 'daemonset', 'daemonsets'],
+      ['ReplicaSet', 'rs', 'replicaset', 'replicasets'],
+      ['ReplicationController', 'rc', 'replicationcontroller', 'replicationcontrollers'],
+      ['Job', 'job', 'jobs'],
+      ['CronJob', 'cj', 'cronjob', 'cronjobs'],
+    ] as const
+  ).map(([kind, ...names]) => Object.fromEntries(names.map(name => [name, kind]))),
+);
+
+const SHORT: Readonly<Record<WorkloadKind, string>> = {
+  Deployment: 'deploy',
+  StatefulSet: 'sts',
+  DaemonSet: 'ds',
+  ReplicaSet: 'rs',
+  ReplicationController: 'rc',
+  Job: 'job',
+  CronJob: 'cronjob',
+};
+
+/** `shop/deploy/web`: reads back as the same workload. */
+export function workloadText(kind: WorkloadKind, namespace: string, name: string): `${string}/${string}` {
+  return `${namespace}/${SHORT[kind]}/${name}`;
+}
+
+const LABELS = /^(?:(?<namespace>[^/=.,]+)\/)?(?<labels>[^=,]+=[^=,]*(?:,[^=,]+=[^=,]*)*)$/;
+
+function labelsName(host: string): EndName | undefined {
+  const { namespace, labels } = LABELS.exec(host)?.groups ?? {};
+  if (labels === undefined) return undefined;
+  const entries = labels.split(',').map(label => label.split('=') as [string, string]);
+  return { kind: 'labels', labels: Object.fromEntries(entries), ...(namespace && { namespace }) };
+}

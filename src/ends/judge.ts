@@ -1,0 +1,138 @@
+/** Every connection that a question may mean, each with its verdict. */
+import { type Address, type AddressRange, type Family, familyOf } from '../model/address.ts';
+import type { Cluster, Pod, PodKey } from '../model/cluster.ts';
+import type { Flow } from '../model/flow.ts';
+import { evaluator, type FlowVerdict } from '../semantics/evaluate.ts';
+import type { Place, Target, World } from './place.ts';
+import { podOf } from './ports.ts';
+import { type Settled, type Stand, settle, takenIn } from './settle.ts';
+
+export interface Case {
+  readonly from: Place;
+  readonly to: Target;
+  readonly flow: Flow;
+  readonly verdict: FlowVerdict;
+  readonly family: Family;
+  /** The addresses that the one of the flow stands for. */
+  readonly fromRange?: AddressRange;
+  readonly toRange?: AddressRange;
+  /** Through the port of a node, which puts its own address in the place of the source's. */
+  readonly viaNode?: Address;
+}
+
+export interface Judged {
+  readonly cases: readonly Case[];
+  /** With the pods that are not there yet: what the flows are flows of. */
+  readonly cluster: Cluster;
+  /** Not all could be looked at. */
+  readonly isCut: boolean;
+}
+
+const MOST_CASES = 20_000;
+
+/** A text about a case, with the name of whoever an address only stands for. */
+export function withNames(text: string, { from, to, flow, fromRange, toRange }: Case): string {
+  let named = text;
+  if (fromRange && podOf(from) === undefined) named = named.replaceAll(flow.from, from.name);
+  if (toRange && podOf(to.place) === undefined) named = named.replaceAll(flow.to, to.place.name);
+  return named;
+}
+
+/** In both families where both ends have both, or in the one that is asked for. */
+export function judge(
+  { cluster, unknownPods }: World,
+  sources: readonly Place[],
+  targets: readonly Target[],
+  family: Family | undefined,
+): Judged {
+  const taken = takenIn(cluster);
+  const podsOf = (places: readonly Place[]) => places.flatMap(place => podOf(place) ?? []);
+  const toPods = podsOf(targets.map(({ place }) => place));
+  const from = sources.map(place => settle(cluster, place, toPods, 'ingress', taken));
+  const settledAt = new Map<Place, Settled>();
+  for (const { place } of targets)
+    settledAt.set(place, settle(cluster, place, podsOf(sources), 'egress', taken));
+  const settled = [...from, ...settledAt.values()];
+  const inhabited = withPods(
+    cluster,
+    settled.flatMap(({ pod }) => pod ?? []),
+  );
+  const evaluate = evaluator(inhabited, unknownPods);
+  const cases: Case[] = [];
+  const isFull = () => cases.length >= MOST_CASES;
+  for (const source of from)
+    for (const to of targets)
+      for (const pair of pairs(source.stands, settledAt.get(to.place)!.stands, family)) {
+        if (isFull()) break;
+        cases.push(...casesOf(evaluate, source.place, to, pair));
+      }
+  return { cases, cluster: inhabited, isCut: isFull() || settled.some(({ isCut }) => isCut) };
+}
+
+/** Two that nobody can tell apart, as two pods of one Deployment, are two all the same. */
+function withPods(cluster: Cluster, added: readonly Pod[]): Cluster {
+  if (added.length === 0) return cluster;
+  const pods = new Map(cluster.pods);
+  for (const pod of added) {
+    const isTwin = pods.get(pod.key)?.addresses.length;
+    const key: PodKey = isTwin ? `${pod.key} (another)` : pod.key;
+    pods.set(key, { ...pod, key });
+  }
+  return { ...cluster, pods };
+}
+
+interface Pair {
+  readonly from: Stand;
+  readonly to: Stand;
+  readonly family: Family;
+}
+
+/** Of each family; an own address stands for itself, so of a place that has several the first counts. */
+function* pairs(from: readonly Stand[], to: readonly Stand[], asked: Family | undefined): Generator<Pair> {
+  for (const family of ['ip', 'ip6'] as const) {
+    if (asked !== undefined && asked !== family) continue;
+    for (const source of ofFamily(from, family))
+      for (const target of ofFamily(to, family)) yield { from: source, to: target, family };
+  }
+}
+
+function ofFamily(stands: readonly Stand[], family: Family): readonly Stand[] {
+  const found = stands.filter(({ address }) => familyOf(address) === family);
+  return found.some(({ range }) => range !== undefined) ? found : found.slice(0, 1);
+}
+
+function casesOf(evaluate: (flow: Flow) => FlowVerdict, from: Place, to: Target, pair: Pair): Case[] {
+  const { protocol, port, service, nodePort } = to;
+  const flow: Flow = {
+    from: pair.from.address,
+    to: pair.to.address,
+    protocol,
+    ...(port !== undefined && { port }),
+    ...(service !== undefined && !service.headless && { viaService: true }),
+  };
+  const common = {
+    from,
+    to,
+    flow,
+    family: pair.family,
+    ...(pair.from.range && { fromRange: pair.from.range }),
+    ...(pair.to.range && { toRange: pair.to.range }),
+  };
+  const direct = { ...common, verdict: evaluate(flow) };
+  const node = nodePort?.addresses.find(address => familyOf(address) === pair.family);
+  if (nodePort === undefined || node === undefined) return [direct];
+  return [direct, { ...common, viaNode: node, verdict: throughNode(evaluate, flow, node, nodePort.port) }];
+}
+
+/** The source sees the node, and the pod behind sees the node too. */
+function throughNode(
+  evaluate: (flow: Flow) => FlowVerdict,
+  flow: Flow,
+  node: Address,
+  port: number,
+): FlowVerdict {
+  const { egress } = evaluate({ from: flow.from, to: node, protocol: flow.protocol, port });
+  const { ingress } = evaluate({ ...flow, from: node });
+  const verdict = egress.verdict === 'allow' && ingress.verdict === 'allow' ? 'allow' : 'deny';
+  return { verdict, egress, ingress };
+}

@@ -1,0 +1,50 @@
+/** Whom an end turns out to be. */
+import type { Address, AddressRange } from '../model/address.ts';
+import type { Cluster, Pod } from '../model/cluster.ts';
+import type { FlowProtocol } from '../model/flow.ts';
+import type { Inventory } from '../model/inventory.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import type { Service } from '../model/service.ts';
+
+/** What ends are looked up in. */
+export interface World {
+  readonly cluster: Cluster;
+  readonly inventory: Inventory;
+  /** Whether a Service or a workload that is not there does not exist, or nobody knows. */
+  readonly knowsInventory: boolean;
+  readonly defaultNamespace: string;
+  readonly unknownPods: UnknownPods;
+}
+
+/** Somebody with addresses; or with one that nobody knows yet, within ranges. */
+export interface Place {
+  /** `shop/web-1`, `node n1`, `10.0.0.7`, `shop/deploy/web`. */
+  readonly name: string;
+  readonly addresses: readonly Address[];
+  /** The pod that has them, if one does. */
+  readonly pod?: Pod;
+  readonly unplaced?: Unplaced;
+}
+
+export interface Unplaced {
+  readonly within: readonly AddressRange[];
+  /** What it will be, without an address; absent where it is nobody of the cluster. */
+  readonly pod?: Pod;
+}
+
+/** A place as it is dialled. */
+export interface Target {
+  readonly place: Place;
+  readonly protocol: FlowProtocol;
+  readonly port?: number;
+  readonly service?: Service;
+  /** The address of a node whose port leads here, and that port. */
+  readonly nodePort?: { readonly addresses: readonly Address[]; readonly port: number };
+}
+
+export interface Targets {
+  readonly targets: readonly Target[];
+  readonly notes: readonly string[];
+  /** Why no verdict can be given, although the question is one. */
+  readonly undecided?: string;
+}

@@ -1,0 +1,176 @@
+/** The places that an end names, of everything but Services: those lead to places, and services.ts follows them. */
+
+import { type Address, type AddressRange, cidrRange } from '../model/address.ts';
+import { addressOwners, ownerOf } from '../model/addressowners.ts';
+import { assertNever } from '../model/assert.ts';
+import { addressesOfNode, type Cluster, type Pod, type PodKey } from '../model/cluster.ts';
+import { didYouMean } from '../model/didyoumean.ts';
+import type { Labels } from '../model/labels.ts';
+import { podCidrsOf } from '../model/podcidrs.ts';
+import { type Workload, type WorkloadKind, workloadId } from '../model/workload.ts';
+import { workloadOf } from '../model/workloadof.ts';
+import { FlowTextError } from '../semantics/flowtext.ts';
+import { type EndName, workloadText } from './endname.ts';
+import type { Place, World } from './place.ts';
+import { podSpaces } from './podspaces.ts';
+import { INTERNET, PRIVATE, without } from './ranges.ts';
+
+/** Throws FlowTextError where there is nobody of that name. */
+export function placesOf(world: World, name: Exclude<EndName, { kind: 'service' }>): readonly Place[] {
+  const { cluster, defaultNamespace } = world;
+  switch (name.kind) {
+    case 'pod':
+      return [podPlace(world, podNamed(cluster, `${name.namespace ?? defaultNamespace}/${name.name}`))];
+    case 'workload':
+      return workloadPlaces(world, name.workload, name.namespace ?? defaultNamespace, name.name);
+    case 'labels':
+      return [futurePlace(world, name.namespace ?? defaultNamespace, name.labels)];
+    case 'node':
+      return [nodePlace(cluster, name.name)];
+    case 'address':
+      return [addressPlace(cluster, name.address)];
+    case 'internet':
+      return [{ name: 'internet', addresses: [], unplaced: { within: internetOf(cluster) } }];
+    case 'domain':
+      return [{ name: name.name, addresses: [], unplaced: { within: internetOf(cluster) } }];
+    default:
+      return assertNever(name);
+  }
+}
+
+/** The world without what the cluster holds. */
+function internetOf(cluster: Cluster): AddressRange[] {
+  return without(INTERNET, [...cluster.nodes.values()].flatMap(podCidrsOf).map(cidrRange));
+}
+
+function podNamed(cluster: Cluster, key: PodKey): Pod {
+  const pod = cluster.pods.get(key);
+  if (pod === undefined) throw new FlowTextError(`there is no pod ${key}${meant(cluster, key)}`);
+  if (pod.finished)
+    throw new FlowTextError(
+      `pod ${key} has finished: its address (${pod.addresses.join(', ') || 'none'}) is free for other pods, and no policy applies to it`,
+    );
+  return pod;
+}
+
+/** By its name, among the pods of its namespace. */
+function meant(cluster: Cluster, key: PodKey): string {
+  const start = key.indexOf('/') + 1;
+  const neighbours = [...cluster.pods.keys()].filter(other => other.startsWith(key.slice(0, start)));
+  const close = didYouMean(
+    key.slice(start),
+    neighbours.map(other => other.slice(start)),
+  );
+  return close === undefined ? OTHER_KINDS : `; did you mean ${key.slice(0, start)}${close}?`;
+}
+
+const OTHER_KINDS = ' (a Service is svc/NAME, a Deployment deploy/NAME)';
+
+/** A pod that has no address yet is judged by what it will be. */
+export function podPlace(world: World, pod: Pod): Place {
+  if (pod.addresses.length === 0)
+    return { name: pod.key, addresses: [], unplaced: { within: podSpaces(world.cluster), pod } };
+  for (const address of pod.addresses) requireOwner(world.cluster, pod, address);
+  return { name: pod.key, addresses: pod.addresses, pod };
+}
+
+/** An address that went to another pod since: the answer would be about that one (N47, N49). */
+function requireOwner(cluster: Cluster, pod: Pod, address: Address): void {
+  if (pod.hostNetwork) return;
+  const owner = ownerOf(cluster, address);
+  if (owner !== undefined && owner !== pod)
+    throw new FlowTextError(`pod ${pod.key} reports ${address}, which belongs to pod ${owner.key} now`);
+}
+
+function workloadPlaces(world: World, kind: WorkloadKind, namespace: string, name: string): readonly Place[] {
+  const { inventory, cluster } = world;
+  const id = workloadId(kind, namespace, name);
+  const pods = [...cluster.pods.values()].filter(
+    pod =>
+      pod.namespace === namespace &&
+      !pod.finished &&
+      (workloadOf(inventory, pod).id === id || isOwnedBy(world, pod, kind, name)),
+  );
+  if (pods.length > 0) return pods.map(pod => podPlace(world, pod));
+  const workload = inventory.workloads.get(id);
+  if (workload === undefined) throw new FlowTextError(noWorkload(world, kind, namespace, name));
+  return templatePlaces(world, workload);
+}
+
+/** Also by the ReplicaSet or the Job in between. */
+function isOwnedBy({ inventory }: World, pod: Pod, kind: WorkloadKind, name: string): boolean {
+  const owner = inventory.podOwners.get(pod.key);
+  return owner?.kind === kind && owner.name === name;
+}
+
+function noWorkload(
+  { inventory, knowsInventory }: World,
+  kind: WorkloadKind,
+  namespace: string,
+  name: string,
+) {
+  if (!knowsInventory)
+    return `the agent knows no ${kind}s: name a pod, or ask the cluster (--kubeconfig) or --manifests`;
+  const others = [...inventory.workloads.values()].filter(
+    other => other.kind === kind && other.namespace === namespace,
+  );
+  const close = didYouMean(
+    name,
+    others.map(other => other.name),
+  );
+  const hint = close === undefined ? '' : `; did you mean ${workloadText(kind, namespace, close)}?`;
+  return `there is no ${kind} ${namespace}/${name}${hint}`;
+}
+
+/** A pod that its template would make; one that has the network of its node is the node, to policy. */
+export function templatePlaces(world: World, workload: Workload): readonly Place[] {
+  const { kind, namespace, name, labels, partial, ports, hostNetwork } = workload;
+  const key = workloadText(kind, namespace, name);
+  if (hostNetwork) return nodePlaces(world.cluster, key);
+  const pod = { ...futurePod(key, namespace, labels), ports, ...(partial && { partial }) };
+  return [{ name: key, addresses: [], unplaced: { within: podSpaces(world.cluster), pod } }];
+}
+
+function nodePlaces({ nodes }: Cluster, key: string): readonly Place[] {
+  if (nodes.size === 0) return [{ name: key, addresses: [], unplaced: { within: PRIVATE } }];
+  return [...nodes.values()].map(node => ({
+    name: `${key} on ${node.name}`,
+    addresses: firstOfEach(addressesOfNode(node)),
+  }));
+}
+
+function futurePlace(world: World, namespace: string, labels: Labels): Place {
+  const text = Object.entries(labels).map(label => label.join('='));
+  const pod = futurePod(`${namespace}/${text.join(',')}`, namespace, labels);
+  const given = world.cluster.pods.get(pod.key);
+  if (given !== undefined) return podPlace(world, given);
+  return { name: pod.key, addresses: [], unplaced: { within: podSpaces(world.cluster), pod } };
+}
+
+function futurePod(key: PodKey, namespace: string, labels: Labels): Pod {
+  const none = { node: '', addresses: [], hostNetwork: false, finished: false, createdAt: '', ports: [] };
+  return { key, namespace, name: key.slice(key.indexOf('/') + 1), labels, ...none };
+}
+
+function nodePlace(cluster: Cluster, name: string): Place {
+  const node = cluster.nodes.get(name);
+  if (node === undefined) {
+    const close = didYouMean(name, [...cluster.nodes.keys()]);
+    throw new FlowTextError(
+      `there is no node ${name}${close === undefined ? '' : `; did you mean ${close}?`}`,
+    );
+  }
+  const addresses = firstOfEach(addressesOfNode(node));
+  if (addresses.length === 0) throw new FlowTextError(`node ${name} has no address`);
+  return { name: `node ${name}`, addresses };
+}
+
+function firstOfEach(addresses: readonly Address[]): Address[] {
+  const isV6 = (address: Address) => address.includes(':');
+  return [addresses.find(address => !isV6(address)), addresses.find(isV6)].flatMap(found => found ?? []);
+}
+
+function addressPlace(cluster: Cluster, address: Address): Place {
+  const pod = addressOwners(cluster).get(address);
+  return { name: pod?.key ?? address, addresses: [address], ...(pod && { pod }) };
+}

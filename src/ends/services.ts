@@ -1,0 +1,184 @@
+/** Where a Service sends who dials it: to the endpoints that would answer, and the port that they listen on. */
+import type { Address } from '../model/address.ts';
+import { addressOwners } from '../model/addressowners.ts';
+import { didYouMean } from '../model/didyoumean.ts';
+import type { FlowProtocol } from '../model/flow.ts';
+import { type Labels, matchesLabels } from '../model/selector.ts';
+import type { EndpointSlice, Service, ServiceKey, ServicePort } from '../model/service.ts';
+import { topWorkloads } from '../model/workloadof.ts';
+import { FlowTextError } from '../semantics/flowtext.ts';
+import type { EndName, NamedEnd } from './endname.ts';
+import { parseEnd } from './endname.ts';
+import type { Place, Target, Targets, World } from './place.ts';
+import { placesOf, podPlace, templatePlaces } from './places.ts';
+import { namedPort, podOf } from './ports.ts';
+
+/** Throws FlowTextError where there is none of that name. */
+export function serviceNamed(world: World, { namespace, name }: EndName & { kind: 'service' }): Service {
+  const { inventory, knowsInventory, defaultNamespace } = world;
+  const key: ServiceKey = `${namespace ?? defaultNamespace}/${name}`;
+  const service = inventory.services.get(key);
+  if (service !== undefined) return service;
+  if (!knowsInventory)
+    throw new FlowTextError(
+      `the agent knows no Services: name a pod behind ${key}, or ask the cluster (--kubeconfig) or --manifests`,
+    );
+  const close = didYouMean(key, [...inventory.services.keys()]);
+  throw new FlowTextError(
+    `there is no Service ${key}${close === undefined ? '' : `; did you mean ${close}?`}`,
+  );
+}
+
+/** The Service that has an address for itself. */
+export function serviceAt({ inventory }: World, address: Address): Service | undefined {
+  return [...inventory.services.values()].find(
+    ({ clusterIps, externalIps }) => clusterIps.includes(address) || externalIps.includes(address),
+  );
+}
+
+/** Throws FlowTextError where the Service has no such port. */
+export function followService(
+  world: World,
+  service: Service,
+  end: NamedEnd,
+  protocol: FlowProtocol,
+): Targets {
+  if (service.type === 'ExternalName') return followName(world, service, end, protocol);
+  if (service.headless && service.ports.length === 0) return followHeadless(world, service, end, protocol);
+  const port = portOf(service, end, protocol);
+  const targets = endpointsOf(world, service, port).map(target =>
+    service.headless && /^\d+$/.test(end.port ?? '') ? { ...target, port: Number(end.port) } : target,
+  );
+  return answered(service, targets, port);
+}
+
+/** Its ports are only words: who dials one of its pods dials the port that it wants. */
+function followHeadless(world: World, service: Service, end: NamedEnd, protocol: FlowProtocol): Targets {
+  const number = Number(end.port);
+  if (!Number.isInteger(number) || number < 1 || number > 65535)
+    throw new FlowTextError(
+      `"${end.text}": the headless Service ${service.key} names no ports: give a number`,
+    );
+  const port = { name: '', protocol: 'TCP', port: number, target: number } as const;
+  const targets = endpointsOf(world, service, { ...port }).map(target => ({ ...target, protocol }));
+  return answered(service, targets, port);
+}
+
+function answered(service: Service, targets: readonly Target[], { port }: ServicePort): Targets {
+  const how = service.headless
+    ? 'is headless: its name leads to its pods themselves'
+    : `sends port ${port} on`;
+  if (targets.length > 0) return { targets, notes: [`Service ${service.key} ${how}`] };
+  const undecided = `Service ${service.key} has no endpoint that is ready on port ${port}: nobody answers, whatever policy says`;
+  return { targets, notes: [], undecided };
+}
+
+/** A name of the DNS instead of endpoints; it may be one of this cluster. */
+function followName(world: World, service: Service, end: NamedEnd, protocol: FlowProtocol): Targets {
+  const name = service.externalName ?? '';
+  const note = `Service ${service.key} is another name of ${name}`;
+  const meant = parseEnd(name);
+  if (meant.name.kind === 'service') {
+    const behind = serviceNamed(world, meant.name);
+    const followed =
+      behind.key === service.key ? { targets: [], notes: [] } : followService(world, behind, end, protocol);
+    return { ...followed, notes: [note, ...followed.notes] };
+  }
+  const number = Number(end.port);
+  if (!Number.isInteger(number) || number < 1 || number > 65535)
+    throw new FlowTextError(`"${end.text}": ${name} has no ports by name: give a number`);
+  const targets = placesOf(world, meant.name).map(place => ({ place, protocol, port: number }));
+  return { targets, notes: [note] };
+}
+
+/** By number or name; the only one where the question names none. */
+function portOf({ key, ports }: Service, { text, port }: NamedEnd, protocol: FlowProtocol): ServicePort {
+  const fitting = ports.filter(each => each.protocol === protocol);
+  const only = port === undefined && fitting.length === 1 ? fitting[0] : undefined;
+  const found =
+    only ?? fitting.find(each => String(each.port) === port || (each.name !== '' && each.name === port));
+  if (found !== undefined) return found;
+  const all = ports.map(each => `${each.port}/${each.protocol}${each.name && ` (${each.name})`}`).join(', ');
+  const what = port === undefined ? 'names no port' : `Service ${key} has no port ${port}/${protocol}`;
+  throw new FlowTextError(`"${text}": ${what} (ports of Service ${key}: ${all || 'none'})`);
+}
+
+/** As the cluster wrote them down, else those that the selector means. */
+function endpointsOf(world: World, service: Service, port: ServicePort): Target[] {
+  const slices = [...world.inventory.slices.values()].filter(slice => slice.service === service.key);
+  const targets = slices.length > 0 ? fromSlices(world, slices, port) : fromSelector(world, service, port);
+  return targets.map(target => ({ ...target, service }));
+}
+
+/** One target for a pod that slices of both families have. */
+function fromSlices({ cluster }: World, slices: readonly EndpointSlice[], port: ServicePort): Target[] {
+  const owners = addressOwners(cluster);
+  const found = new Map<string, { place: Place; addresses: Address[]; port: number }>();
+  for (const slice of slices)
+    for (const { port: number } of slice.ports.filter(
+      each => each.name === port.name && each.protocol === port.protocol,
+    ))
+      for (const { addresses, ready, pod } of slice.endpoints) {
+        const address = addresses[0];
+        if (!ready || address === undefined) continue;
+        const owner = owners.get(address);
+        const name = owner?.key ?? pod ?? address;
+        const place: Place = { name, addresses: [], ...(owner && { pod: owner }) };
+        const known = found.get(`${name} ${number}`) ?? { place, addresses: [], port: number };
+        known.addresses.push(address);
+        found.set(`${name} ${number}`, known);
+      }
+  return [...found.values()].map(({ place, addresses, port: number }) => ({
+    place: { ...place, addresses },
+    protocol: port.protocol,
+    port: number,
+  }));
+}
+
+function fromSelector(world: World, { namespace, selector }: Service, port: ServicePort): Target[] {
+  if (selector === undefined) return [];
+  return selected(world, namespace, selector).flatMap(place => {
+    const number =
+      typeof port.target === 'number' ? port.target : namedPort(podOf(place), port.target, port.protocol);
+    return number === undefined ? [] : [{ place, protocol: port.protocol, port: number }];
+  });
+}
+
+/** Pods that have the labels; where there are none, those that workloads would make. */
+function selected(world: World, namespace: string, selector: Labels): Place[] {
+  const requirements = Object.entries(selector).map(
+    ([key, value]) => ({ key, operator: 'In', values: [value] }) as const,
+  );
+  const fits = (item: { namespace: string; labels: Labels }) =>
+    item.namespace === namespace && matchesLabels({ requirements }, item.labels);
+  const pods = [...world.cluster.pods.values()].filter(pod => !pod.finished && fits(pod));
+  if (pods.length > 0) return pods.map(pod => podPlace(world, pod));
+  return topWorkloads(world.inventory)
+    .filter(fits)
+    .flatMap(workload => templatePlaces(world, workload));
+}
+
+/** Where one of these addresses is a node's, and the port one that a Service took on every node. */
+export function nodePortTargets(
+  world: World,
+  addresses: readonly Address[],
+  end: NamedEnd,
+  protocol: FlowProtocol,
+): Targets | undefined {
+  const port = Number(end.port);
+  const nodes = [...world.cluster.nodes.values()];
+  const isNode = nodes.some(node => addresses.some(address => node.addresses.includes(address)));
+  if (!isNode || !Number.isInteger(port)) return undefined;
+  for (const service of world.inventory.services.values()) {
+    const taken = service.ports.find(each => each.nodePort === port && each.protocol === protocol);
+    if (taken === undefined) continue;
+    const targets = endpointsOf(world, service, taken).map(target => ({
+      ...target,
+      nodePort: { addresses, port },
+    }));
+    const { notes, ...rest } = answered(service, targets, taken);
+    const note = `port ${port} of nodes is Service ${service.key}: it is judged as the pod behind it sees it, from whoever dials and from the node that sends it on`;
+    return { ...rest, notes: [...notes, note] };
+  }
+  return undefined;
+}
