@@ -23,7 +23,7 @@ test.each(['inspect', 'trace'])('%s refuses to compare with manifests as no node
   const shop = join(import.meta.dirname, '../../examples/shop');
   const flow = command === 'trace' ? ['guest/visitor', 'shop/db:5432'] : [];
   expect(sluice(command, ...flow, '--manifests', shop)).toEqual({
-    status: 1,
+    status: 2,
     stdout: '',
     stderr: `sluice: to compare with --manifests, ${command} needs --node NAME beside them\n`,
   });

@@ -138,7 +138,7 @@ describe('a live agent', () => {
       agrees: true,
     });
     expect(sluice('trace', 'shop/nobody', 'shop/db:5432')).toEqual({
-      status: 1,
+      status: 2,
       stdout: '',
       stderr: expect.stringMatching(/^sluice: there is no pod shop\/nobody[^;]*\n$/),
     });
@@ -196,7 +196,7 @@ not compared: the agent (${socket}) cannot answer: it programs another network n
     expect(agent!.exitCode).toBe(0);
     const nobody = `no agent on this node (${socket}); pass --socket if it is elsewhere`;
     for (const words of [['status'], ['explain', 'shop/web', 'shop/db:5432']]) {
-      expect(sluice(...words)).toEqual({ status: 1, stdout: '', stderr: `sluice: ${nobody}\n` });
+      expect(sluice(...words)).toEqual({ status: 2, stdout: '', stderr: `sluice: ${nobody}\n` });
     }
     const inspected = sluice('inspect');
     expect(inspected.status).toBe(0);

@@ -112,7 +112,7 @@ describe('a command that another Node was launched for', () => {
   test('has its exit code', async () => {
     const launcher = launched('explain', '--manifests', folder);
     await once(launcher, 'exit');
-    expect(launcher.exitCode).toBe(1);
+    expect(launcher.exitCode).toBe(2);
   });
 
   test('ends with it by SIGTERM, and says so by its exit code', async () => {
