@@ -7,12 +7,11 @@
  *        ▲                │
  *        └── forget() ────┘   a commit failed, a socket was lost
  */
-import { FAMILIES } from '../model/address.ts';
 import { type Generation, type Kernel, KernelError } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
 import { applied, plan } from '../nft/plan/plan.ts';
 import { stagesOf } from '../nft/plan/stages.ts';
-import type { Ruleset } from '../nft/ruleset.ts';
+import { type Ruleset, TABLE_FAMILIES } from '../nft/ruleset.ts';
 
 export interface KernelStateOptions {
   /** Opens the kernel; again when its socket is of no use any more. */
@@ -163,7 +162,7 @@ export class KernelState {
 
   async #remake(kernel: Kernel, desired: Ruleset): Promise<readonly Op[]> {
     const actual = this.#known!;
-    const ops: Op[] = FAMILIES.filter(family => actual.ruleset.tables.has(family)).map(family => ({
+    const ops: Op[] = TABLE_FAMILIES.filter(family => actual.ruleset.tables.has(family)).map(family => ({
       op: 'delTable',
       family,
     }));

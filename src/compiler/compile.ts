@@ -5,7 +5,16 @@ import { type Cluster, namespaceOf } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { PodLinks } from '../model/podlinks.ts';
 import { comparePolicies, type Policy } from '../model/policy.ts';
-import type { Chain, ElementKey, ElementValue, NftSet, Ruleset, Table, Verdict } from '../nft/ruleset.ts';
+import type {
+  Chain,
+  ElementKey,
+  ElementValue,
+  NftSet,
+  Ruleset,
+  Table,
+  TableFamily,
+  Verdict,
+} from '../nft/ruleset.ts';
 import { attachedPods, type TablePart } from './attachedpods.ts';
 import { baseChains, podSets } from './base.ts';
 import { Builder } from './builder.ts';
@@ -13,6 +22,7 @@ import { classOf, type PodClass } from './classes.ts';
 import { groupElements, groupSet } from './group.ts';
 import { type IndexedPod, PodIndex } from './live/podindex.ts';
 import { linkSets, nodeNetworkOf } from './podlinks.ts';
+import { podPortsTable } from './podports.ts';
 import { buildClass, className } from './program.ts';
 import { deniedNetworks, OPEN } from './unknownpods.ts';
 
@@ -39,7 +49,7 @@ export function compile(
   const denied = deniedNetworks(cluster, node, unknownPods);
   const network = nodeNetworkOf(cluster.nodes.get(node));
   const known = knownPods(cluster, podIndex, node, denied, unknownPods);
-  const tables = FAMILIES.map((family): [Family, Table] => {
+  const tables = FAMILIES.map((family): [TableFamily, Table] => {
     const builder = new Builder(family);
     for (const [name, podClass] of classes) buildClass(podClass, name, builder);
     const attached = podLinks === 'ours' ? attachedPods(family, cluster, node) : NOTHING;
@@ -48,7 +58,8 @@ export function compile(
     const sets = [...podMaps(placements, known, family), ...links, ...attached.sets];
     return [family, tableOf(builder, base, sets, podIndex)];
   });
-  return { tables: new Map(tables) };
+  const bridge = podPortsTable(cluster.nodes.get(node)?.links?.podPorts);
+  return { tables: new Map(bridge === undefined ? tables : [...tables, ['bridge', bridge]]) };
 }
 
 const NOTHING: TablePart = { chains: [], sets: [] };

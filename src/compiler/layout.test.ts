@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ClusterState } from '../model/cluster.ts';
 import { plan } from '../nft/plan/plan.ts';
-import type { Family, Ruleset, Table } from '../nft/ruleset.ts';
+import type { Ruleset, Table, TableFamily } from '../nft/ruleset.ts';
 import { compile } from './compile.ts';
 import { LAYOUT, layoutChange } from './layout.ts';
 
@@ -9,7 +9,7 @@ const OURS = compile(new ClusterState(), 'n1');
 
 /** Ours, as an agent of another layout left it. */
 function left(name: string | undefined): Ruleset {
-  const tables = [...OURS.tables].map(([family, table]): [Family, Table] => {
+  const tables = [...OURS.tables].map(([family, table]): [TableFamily, Table] => {
     const chains = new Map(table.chains);
     chains.delete(`layout-${LAYOUT}`);
     if (name !== undefined) chains.set(name, { name, rules: [] });

@@ -12,6 +12,8 @@ import { LAYOUT } from './layout.ts';
 test(`layout ${LAYOUT} is these hooks, chains and sets`, () => {
   const state = new ClusterState();
   for (const event of layoutEvents()) state.apply(event);
+  const links = { uplinks: [], podBridges: [], podPorts: [] };
+  state.apply({ type: 'node', key: 'n1', value: { ...state.nodes.get('n1')!, links } });
   const { tables } = compile(state, 'n1', 'deny', 'ours');
   const shape = new Set([...tables.values()].flatMap(shapeOf));
   expect([...shape].sort()).toEqual(SHAPE);
@@ -41,9 +43,12 @@ function typeText({ key, verdicts, interval, data }: NftSet): string {
 }
 
 const SHAPE: readonly string[] = [
+  'chain advertised',
   'chain eg-#',
   'chain forward: filter hook forward priority 0 policy accept',
   'chain from-#',
+  'chain from-pod-port',
+  'chain from-pod-port-ip6',
   'chain from-pods',
   'chain from-pods-to-node',
   'chain host-ports: nat hook prerouting priority -99 policy accept',
@@ -51,13 +56,15 @@ const SHAPE: readonly string[] = [
   'chain in-#-baseline',
   'chain in-#-networkpolicy',
   'chain ingress',
+  'chain input: filter hook input priority -200 policy accept',
   'chain input: filter hook input priority 0 policy accept',
-  'chain layout-2',
+  'chain layout-3',
   'chain leaving: nat hook postrouting priority 100 policy accept',
   'chain mid-stream',
   'chain neighbours',
   'chain output: filter hook output priority 0 policy accept',
   'chain own-host-ports: nat hook output priority -99 policy accept',
+  'chain prerouting: filter hook prerouting priority -200 policy accept',
   'chain source: filter hook prerouting priority -300 policy accept',
   'chain to-#',
   'set eg-#-ports: inet_proto . inet_service : verdict',
@@ -73,5 +80,8 @@ const SHAPE: readonly string[] = [
   'set node-addresses: address',
   'set peers-#: address',
   'set pod-networks-#: address interval',
+  'set pod-ports: iface_index',
+  'set senders6: iface_index . ether_addr . address',
+  'set senders: iface_index . ether_addr . address',
   'set tunnel-ports: inet_service',
 ];

@@ -36,15 +36,17 @@ import {
   type Rule,
   type Ruleset,
 } from '../nft/ruleset.ts';
+import { podPortsIn } from './podports.ts';
 
 /** What of this node these rules depend on. */
 export interface NodeNetwork {
   readonly podCidrs: readonly Cidr[];
-  readonly links: NodeLinks;
+  readonly links: Omit<NodeLinks, 'podPorts'>;
 }
 
 export function nodeNetworkOf(node: Node | undefined): NodeNetwork {
-  return { podCidrs: podCidrsOf(node), links: node?.links ?? { uplinks: [], podBridges: [] } };
+  const { uplinks = [], podBridges = [] } = node?.links ?? {};
+  return { podCidrs: podCidrsOf(node), links: { uplinks, podBridges } };
 }
 
 export const FROM_PODS = { forward: 'from-pods', input: 'from-pods-to-node' } as const;
@@ -65,18 +67,19 @@ export function sourceRules(family: Family, network: NodeNetwork, hook: 'forward
 }
 
 /** One match for each kind of link that leads to pods. */
-function podLinks({ uplinks, podBridges }: NodeLinks): Expr[][] {
+function podLinks({ uplinks, podBridges }: NodeNetwork['links']): Expr[][] {
   const veth = [...uplinks.flatMap(index => interfaceIs('iif', index, true)), ...interfaceKindIs('veth')];
   return [veth, ...podBridges.map(index => interfaceIs('iif', index))];
 }
 
 /** The links that rules which are programmed tell apart: what manifests cannot say, and only the node's agent knows. */
-export function nodeLinksIn({ tables }: Ruleset): NodeLinks {
-  const rules = [...tables.values()].flatMap(({ chains }) => chains.get('forward')?.rules ?? []);
+export function nodeLinksIn(ruleset: Ruleset): NodeLinks {
+  const rules = [...ruleset.tables.values()].flatMap(({ chains }) => chains.get('forward')?.rules ?? []);
   const indices = (op: 'eq' | 'neq') => [
     ...new Set(rules.filter(leadsFromPods).flatMap(rule => indicesOf(rule, op))),
   ];
-  return { uplinks: indices('neq'), podBridges: indices('eq') };
+  const podPorts = podPortsIn(ruleset);
+  return { uplinks: indices('neq'), podBridges: indices('eq'), ...(podPorts && { podPorts }) };
 }
 
 function leadsFromPods({ exprs }: Rule): boolean {

@@ -4,8 +4,9 @@
  * the first pod, and an uplink while a machine boots.
  */
 import type { Logger } from 'pino';
+import { Coalescer } from '../async/coalescer.ts';
 import { type Address, type Cidr, cidrContains, parseAddress } from '../model/address.ts';
-import type { Cluster, ClusterEvent, Node, NodeLinks } from '../model/cluster.ts';
+import type { Cluster, ClusterEvent, Node, NodeLinks, PodPort } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { writeGetAddresses, writeGetLink, writeGetRouteTo } from '../netlink/route/rtnetlink.ts';
 import {
@@ -16,6 +17,7 @@ import {
   readRoute,
 } from '../netlink/route/rtnetlink-read.ts';
 import { RtnetlinkSocket } from '../netlink/route/rtnetlink-socket.ts';
+import { podPortsOf, readPorts } from './podports.ts';
 
 const EVERY_MS = 5_000;
 
@@ -23,19 +25,29 @@ export interface OwnLinksNeeds {
   readonly node: string;
   readonly cluster: () => Cluster;
   /** Takes the agent's own Node again, when what is known of its interfaces has changed. */
-  readonly note: (events: readonly ClusterEvent[]) => void;
+  readonly note: (events: readonly ClusterEvent[], urgent: boolean) => void;
+  /** Whether this kernel takes rules about who sends by which port of a bridge. */
+  readonly bridgeRules: boolean;
+  /** What the rules that were found here know of ports. */
+  readonly portsBefore: readonly PodPort[];
   readonly log: Logger;
 }
 
 export class OwnLinks {
   readonly #needs: OwnLinksNeeds;
   readonly #socket = new RtnetlinkSocket();
+  readonly #looks = new Coalescer<boolean, void>(async urgent => {
+    await this.#look(urgent.includes(true));
+    return urgent.map(() => undefined);
+  });
   #links: NodeLinks | undefined;
+  #before: readonly PodPort[];
   #timer: NodeJS.Timeout | undefined;
   #failed = false;
 
   constructor(needs: OwnLinksNeeds) {
     this.#needs = needs;
+    this.#before = needs.portsBefore;
   }
 
   /** The same events; the own Node has its interfaces. */
@@ -49,8 +61,13 @@ export class OwnLinks {
 
   /** Reads them once, and from then on every few seconds. */
   async start(): Promise<void> {
-    await this.#look();
-    this.#timer = setInterval(() => void this.#look(), EVERY_MS).unref();
+    await this.look();
+    this.#timer = setInterval(() => void this.look(), EVERY_MS).unref();
+  }
+
+  /** Reads them now; somebody waits for the rules where it is `urgent`. Never throws. */
+  look(urgent = false): Promise<void> {
+    return this.#looks.ask(urgent);
   }
 
   close(): void {
@@ -58,15 +75,15 @@ export class OwnLinks {
     this.#socket.close();
   }
 
-  async #look(): Promise<void> {
+  async #look(urgent: boolean): Promise<void> {
     const { node, cluster, note, log } = this.#needs;
     try {
-      const links = await readNodeLinks(this.#socket, cluster(), node);
+      const links = await this.#read();
       this.#failed = false;
       if (JSON.stringify(links) === JSON.stringify(this.#links)) return;
       this.#links = links;
       const value = cluster().nodes.get(node);
-      if (value !== undefined) note([{ type: 'node', key: node, value: this.#with(value) }]);
+      if (value !== undefined) note([{ type: 'node', key: node, value: this.#with(value) }], urgent);
     } catch (error) {
       // What was known stays; where nothing was, every veth is taken for a pod's.
       if (!this.#failed)
@@ -76,6 +93,14 @@ export class OwnLinks {
         );
       this.#failed = true;
     }
+  }
+
+  async #read(): Promise<NodeLinks> {
+    const { node, cluster, bridgeRules } = this.#needs;
+    const { podPorts, ...links } = await readNodeLinks(this.#socket, cluster(), node, this.#before);
+    if (!bridgeRules || podPorts === undefined) return links;
+    this.#before = podPorts;
+    return { ...links, podPorts };
   }
 
   #with(value: Node): Node {
@@ -92,6 +117,7 @@ export async function readNodeLinks(
   socket: RtnetlinkSocket,
   { nodes, pods }: Cluster,
   node: string,
+  before: readonly PodPort[] = [],
 ): Promise<NodeLinks> {
   const podCidrs = podCidrsOf(nodes.get(node));
   const others = [...nodes.values()]
@@ -108,7 +134,7 @@ export async function readNodeLinks(
     { what: 'list addresses', write: writeGetAddresses },
     readDeviceAddress,
   );
-  return nodeLinksOf({
+  const links = nodeLinksOf({
     interfaces,
     addresses,
     podCidrs,
@@ -116,6 +142,15 @@ export async function readNodeLinks(
     waysOut: await devicesTo(socket, [...ANYBODY, ...others.slice(0, MOST_ASKED)]),
     waysToPods: await devicesTo(socket, ofPods.slice(0, MOST_ASKED)),
   });
+  if (links.podBridges.length === 0) return links;
+  const podPorts = podPortsOf({
+    ports: await readPorts(socket, interfaces, links.podBridges),
+    podCidrs,
+    podAddresses: new Set(local.flatMap(({ addresses }) => addresses)),
+    ownAddresses: new Set(addresses.map(({ address }) => address)),
+    before,
+  });
+  return { ...links, podPorts };
 }
 
 /** What the kernel says, and what the cluster does. */

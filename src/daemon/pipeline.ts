@@ -7,7 +7,9 @@
  *       start gate, pod network: sandboxes
  */
 import type { Logger } from 'pino';
-import type { ClusterEvent } from '../model/cluster.ts';
+import { podPortsIn } from '../compiler/podports.ts';
+import type { Cluster, ClusterEvent } from '../model/cluster.ts';
+import { readBridgeTable } from '../netlink/nftables/bridgetable.ts';
 import { LocalPods } from '../network/sandboxes/localpods.ts';
 import { type Enforcement, openEnforcement } from './enforcement.ts';
 import { OwnLinks } from './nodelinks.ts';
@@ -43,15 +45,28 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
   log.info({ node, pid: process.pid }, 'agent starts');
   // Where nobody but the source knows of pods, its word is taken as it is.
   const merges = starts.gate.on || attaches(options);
-  const links = new OwnLinks({ node, cluster: () => agent.cluster, note: events => agent.note(events), log });
-  const takeIn = (events: readonly ClusterEvent[]) =>
-    agent.note(links.merge(merges ? localPods.merge(events) : events));
+  const bridges = enforcement.kernelFeatures.opened(await readBridgeTable());
+  const links = new OwnLinks({
+    node,
+    cluster: () => agent.cluster,
+    note: (events, urgent) => agent.note(events, { urgent }),
+    bridgeRules: bridges.missingFeatures.length === 0,
+    portsBefore: podPortsIn(bridges.ruleset) ?? [],
+    log,
+  });
+  const takeIn = (events: readonly ClusterEvent[]) => {
+    const merged = merges ? localPods.merge(events) : events;
+    if (merged.some(event => hasOtherAddresses(event, agent.cluster, node))) void links.look();
+    agent.note(links.merge(merged));
+  };
   const source = await openSource(options, takeIn, status, log);
   agent.observe(quarantineReporter(notice => source.report(notice)));
+  // Whoever waits for a pod's rules waits for those of its port too.
+  const programmed = { programmed: () => links.look(true).then(() => barrier.programmed()) };
   const gate = new PodGate(starts, {
     localPods,
     agent,
-    barrier,
+    barrier: programmed,
     staleConntrack,
     onLate: late => source.report(lateNotice(late)),
     log,
@@ -60,12 +75,18 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
     localPods,
     agent,
     status,
-    barrier,
+    barrier: programmed,
     staleConntrack,
     onNetworkUnavailable: unavailable => source.reportNode(networkCondition(unavailable)),
     log,
   });
   return { source, enforcement, gate, links, ...(podNetwork !== undefined && { podNetwork }) };
+}
+
+/** Whether a pod of the node has come, or has other addresses: then it may be behind a port that nobody knows. */
+function hasOtherAddresses(event: ClusterEvent, { pods }: Cluster, node: string): boolean {
+  if (event.type !== 'pod' || event.value?.node !== node) return false;
+  return event.value.addresses.join() !== (pods.get(event.key)?.addresses.join() ?? '');
 }
 
 // Loaded where it is wanted only: its thread and its sockets are no part of an agent that enforces and nothing else.

@@ -46,20 +46,28 @@ export function routeLocalnet({ localnet, foreignChains }: Host): Check {
 
 export const KUBE_FIREWALL = 'KUBE-FIREWALL';
 
-/** For `nft -f -`: br_netfilter hands no frame with a VLAN tag to the rules of IP, and a pod takes tag 0 for none. */
-export const TAGGED_FRAMES_REMEDY =
-  'table bridge untagged { chain forward { type filter hook forward priority 0; ether type { 8021q, 8021ad } drop; }; }';
-
-/** A bridge does not say by which of its ports a packet came: an address tells its pods apart from all others, not from one another. */
+/** What a bridge carries passes by its ports: where we know which pod is behind which, each sends as itself. */
 export function podSources({ bridges }: Host, ours: Ours): Check {
   const name = 'pod-sources';
   if ('unreadable' in bridges) return verdict.unknown(name, bridges.unreadable);
   const shared = bridges.value.filter(bridge => FAMILIES.some(family => carriesPods(bridge, family, ours)));
   if (shared.length === 0)
     return verdict.ok(name, 'no bridge carries pods: each sends as itself or not at all');
+  const bridge = `bridge ${shared.map(bridge => bridge.name).join(', ')}`;
+  const { withoutPort } = ours;
+  if (withoutPort?.length === 0)
+    return verdict.ok(name, `each pod on ${bridge} sends as itself or not at all`);
+  const who = withoutPort === undefined ? 'pods' : `${listed(withoutPort)}, behind no port that is known,`;
   return verdict.warn(
     name,
-    `pods on bridge ${shared.map(bridge => bridge.name).join(', ')} can send as one another by IPv6 or with the capability NET_RAW, and with that also frames with a VLAN tag, which pass no rule`,
-    `use a network plugin that gives each pod a link of its own (--pod-network=attach, ptp, kindnet, Calico), or take NET_RAW from pods; against tagged frames: nft "${TAGGED_FRAMES_REMEDY}"`,
+    `${who} on ${bridge} can send as one another by IPv6 or with the capability NET_RAW, and with that also frames with a VLAN tag, which pass no rule`,
+    'use a network plugin that gives each pod a link of its own (--pod-network=attach, ptp, kindnet, Calico), or one whose bridge has a veth of each pod as its port; or take NET_RAW from pods',
   );
 }
+
+function listed(names: readonly string[]): string {
+  const more = names.length - MOST_LISTED;
+  return names.slice(0, MOST_LISTED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+const MOST_LISTED = 5;

@@ -293,6 +293,16 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     () => podSources(host({ bridges: value([docker0, cni0]) }), OURS),
     'warn',
   ],
+  [
+    'pod-sources: a bridge of pods, all behind ports that are known',
+    () => podSources(host({ bridges: value([docker0, cni0]) }), { ...OURS, withoutPort: [] }),
+    'ok',
+  ],
+  [
+    'pod-sources: a bridge of pods, one of them somewhere',
+    () => podSources(host({ bridges: value([docker0, cni0]) }), { ...OURS, withoutPort: ['shop/web'] }),
+    'warn',
+  ],
   ['pod-sources: bridges cannot be read', () => podSources(host({ bridges: unreadable }), OURS), 'unknown'],
   ['ipvs: none', () => ipvs(HOST), 'ok'],
   ['ipvs: some', () => ipvs(host({ virtualServices: value(3) })), 'fail'],

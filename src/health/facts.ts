@@ -38,6 +38,8 @@ export interface Ours {
   readonly podNames: readonly string[];
   /** Addresses that pods of several nodes report: `10.0.0.1: shop/db on n1, and not evil/liar on n2`. */
   readonly contested?: readonly string[];
+  /** Pods behind no port of a bridge that we know; absent where ports are not known. */
+  readonly withoutPort?: readonly string[];
   /** Absent where another plugin attaches the pods. */
   readonly attached?: Attached;
 }

@@ -1,6 +1,7 @@
 /** What a cluster is, as far as policy can see it. Pure data: every source makes the same objects. */
 import type { Address } from './address.ts';
 import type { HostPortMapping } from './hostport.ts';
+import type { Mac } from './mac.ts';
 import type { Policy, PolicyId, Protocol } from './policy.ts';
 import type { Labelled } from './selector.ts';
 
@@ -53,6 +54,17 @@ export interface NodeLinks {
   readonly uplinks: readonly number[];
   /** Bridges that lead to pods. */
   readonly podBridges: readonly number[];
+  /** Ports of these bridges, in the order of their indices; absent where no bridge leads to pods, or it cannot be known. */
+  readonly podPorts?: readonly PodPort[];
+}
+
+/** A port of a bridge, and the pod behind it, as the kernel has both. */
+export interface PodPort {
+  readonly index: number;
+  /** Of the pod's end. */
+  readonly mac: Mac;
+  /** That the pod may send from: of its interfaces, and nobody else's. In one order. */
+  readonly addresses: readonly Address[];
 }
 
 /** The state that policy is evaluated and compiled from. */

@@ -1,5 +1,7 @@
 /** Whether a key is the one text of what it means, so that it is read back from the kernel as it was written. */
+
 import { cidrText, familyOf, parseAddress, parseCidr } from '../model/address.ts';
+import { isMac } from '../model/mac.ts';
 import { parseInterval } from './interval.ts';
 import { PROTOCOL_NUMBER } from './match.ts';
 import type { ElementKey, Family, FieldType, SetSpec } from './ruleset.ts';
@@ -21,6 +23,8 @@ function isCanonicalField(type: FieldType, text: string): boolean {
       return isAddress('ip', text);
     case 'ipv6_addr':
       return isAddress('ip6', text);
+    case 'ether_addr':
+      return isMac(text);
     case 'inet_proto':
       return text in PROTOCOL_NUMBER ? NAMED.has(text) : isNumber(text, 255) && !NUMBERED.has(Number(text));
     case 'inet_service':

@@ -35,6 +35,8 @@ function fieldValue(type: FieldType, text: string): bigint {
       if (address === undefined) throw new RangeError(`set element "${text}" is not an address`);
       return addressToInt(address);
     }
+    case 'ether_addr':
+      return BigInt(`0x${text.replaceAll(':', '')}`);
     case 'inet_proto':
       return BigInt(PROTOCOL_NUMBER[text as keyof typeof PROTOCOL_NUMBER] ?? text);
     case 'inet_service':

@@ -25,6 +25,14 @@ export const NO_ACK_AT_END: MissingFeature = {
   matters: false,
 };
 
+export const NO_BRIDGE_TABLES: MissingFeature = {
+  lacks: 'tables of bridges (CONFIG_NF_TABLES_BRIDGE)',
+  since: '3.13',
+  instead:
+    'pods that share a bridge are not kept from sending as one another, nor from frames with a VLAN tag',
+  matters: true,
+};
+
 export const NO_CONNECTION_FILTER: MissingFeature = {
   lacks: 'a choice of connections by address (CTA_FILTER)',
   since: '5.8',

@@ -8,9 +8,14 @@ export type { Family };
 
 export const TABLE_NAME = 'sluice';
 
-/** The content of `ip sluice` and `ip6 sluice`. A family without a table has no entry. */
+/** Of packets by their family, and of frames between the ports of a bridge. */
+export type TableFamily = Family | 'bridge';
+
+export const TABLE_FAMILIES: readonly TableFamily[] = ['ip', 'ip6', 'bridge'];
+
+/** The content of `ip sluice`, `ip6 sluice` and `bridge sluice`. A family without a table has no entry. */
 export interface Ruleset {
-  readonly tables: ReadonlyMap<Family, Table>;
+  readonly tables: ReadonlyMap<TableFamily, Table>;
 }
 
 export interface Table {
@@ -18,7 +23,13 @@ export interface Table {
   readonly chains: ReadonlyMap<string, Chain>;
 }
 
-export type FieldType = 'ipv4_addr' | 'ipv6_addr' | 'inet_proto' | 'inet_service' | 'iface_index';
+export type FieldType =
+  | 'ipv4_addr'
+  | 'ipv6_addr'
+  | 'ether_addr'
+  | 'inet_proto'
+  | 'inet_service'
+  | 'iface_index';
 
 /** A set, a map to verdicts or a map to data, without its elements. */
 export interface SetSpec {
@@ -37,7 +48,7 @@ export interface SetSpec {
 /**
  * Canonical key text, fields joined by ` . `: `10.0.0.1`, `tcp . 80`, `10.0.0.1 . udp . 53`; in an interval set
  * a network (`10.0.0.0/8`) or a range (`10.0.0.0-10.0.0.9`). Protocols are `tcp`, `udp`, `sctp`; interfaces are
- * their indices.
+ * their indices; hardware addresses are `0a:00:00:00:00:01`.
  */
 export type ElementKey = string;
 
@@ -125,7 +136,8 @@ export type Expr =
     }
   | {
       readonly kind: 'payload';
-      readonly base: 'network' | 'transport';
+      /** `link` is the Ethernet header, with the VLAN tag that a frame came with. */
+      readonly base: 'link' | 'network' | 'transport';
       readonly offset: number;
       readonly length: number;
       readonly dreg: Register;

@@ -2,12 +2,12 @@
 
 import { podMap } from '../compiler/base.ts';
 import { classChain } from '../compiler/unknownpods.ts';
-import { type Address, type Family, familyOf } from '../model/address.ts';
+import { type Address, FAMILIES, type Family, familyOf } from '../model/address.ts';
 import { ClusterState, type PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Direction } from '../model/policy.ts';
 import { formatRule, formatVerdict } from '../nft/format/rule.ts';
-import type { BaseHook, ElementValue, Ruleset } from '../nft/ruleset.ts';
+import type { BaseHook, Elements, ElementValue, Ruleset } from '../nft/ruleset.ts';
 import { packet } from '../nft/trace/packet.ts';
 import { type Hit, trace } from '../nft/trace/trace.ts';
 
@@ -81,8 +81,11 @@ function endOf(ruleset: Ruleset, address: Address): WalkEnd {
 }
 
 function elementOf(ruleset: Ruleset, direction: Direction, address: Address): ElementValue | undefined {
-  const family = familyOf(address);
-  return ruleset.tables.get(family)?.sets.get(podMap(direction, family).name)?.elements.get(address);
+  return podsIn(ruleset, direction, familyOf(address)).get(address);
+}
+
+function podsIn({ tables }: Ruleset, direction: Direction, family: Family): Elements {
+  return tables.get(family)?.sets.get(podMap(direction, family).name)?.elements ?? new Map();
 }
 
 function classes(egress?: ElementValue, ingress?: ElementValue): Pick<WalkEnd, 'egress' | 'ingress'> {
@@ -93,9 +96,9 @@ function classes(egress?: ElementValue, ingress?: ElementValue): Pick<WalkEnd, '
 /** The pods whose names the rules hold: those that policies select, or all of the node. Good for names and addresses, and no more. */
 export function namedPods(ruleset: Ruleset): ClusterState {
   const cluster = new ClusterState();
-  for (const [family, { sets }] of ruleset.tables)
+  for (const family of FAMILIES)
     for (const direction of ['egress', 'ingress'] as const)
-      for (const [address, { comment }] of sets.get(podMap(direction, family).name)?.elements ?? [])
+      for (const [address, { comment }] of podsIn(ruleset, direction, family))
         if (comment !== undefined) addAddress(cluster, comment as PodKey, address as Address);
   return cluster;
 }

@@ -6,7 +6,7 @@ import { type Health, health } from '../health/health.ts';
 import { type KernelFacts, NO_SHORTFALLS } from '../health/kernelcheck.ts';
 import { NO_GATE, type PodStarts } from '../health/startchecks.ts';
 import { type ContestedAddress, contestedAddresses } from '../model/addressowners.ts';
-import { namespaceOf, type Pod, type PodKey } from '../model/cluster.ts';
+import { type Cluster, namespaceOf, type Pod, type PodKey } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { comparePolicies, policyLabel } from '../model/policy.ts';
 import type { CniParts } from '../network/cni/cni.ts';
@@ -79,7 +79,17 @@ function ours(keeper: StatusKeeper): Ours {
     podAddresses: keeper.localAddresses(),
     podNames: [...pods.values()].filter(pod => pod.node === node).map(({ name }) => name),
     contested: contestedAddresses(keeper.cluster, node).map(contestedText),
+    ...withoutPort(keeper.cluster, node),
   };
+}
+
+function withoutPort({ nodes, pods }: Cluster, node: string): Pick<Ours, 'withoutPort'> {
+  const ports = nodes.get(node)?.links?.podPorts;
+  if (ports === undefined) return {};
+  const behind = new Set(ports.flatMap(({ addresses }) => addresses));
+  const local = [...pods.values()].filter(pod => pod.node === node && !pod.hostNetwork && !pod.finished);
+  const outside = local.filter(({ addresses }) => !addresses.every(address => behind.has(address)));
+  return { withoutPort: outside.map(({ key }) => key) };
 }
 
 function contestedText({ address, pods: [owner, ...others] }: ContestedAddress): string {

@@ -12,7 +12,14 @@ import type { Kernel } from '../../src/nft/kernel.ts';
 import { type MissingFeature, NO_OWNERS } from '../../src/nft/missingfeature.ts';
 import { type Op, opText } from '../../src/nft/plan/op.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
-import type { BaseHook, Chain, Family, Ruleset, Table } from '../../src/nft/ruleset.ts';
+import {
+  type BaseHook,
+  type Chain,
+  type Ruleset,
+  TABLE_FAMILIES,
+  type Table,
+  type TableFamily,
+} from '../../src/nft/ruleset.ts';
 import { withoutSizes } from '../support/oracle/withoutsizes.ts';
 import { Netns } from './netns.ts';
 
@@ -35,13 +42,16 @@ async function kernelIn(netns: Netns, without: readonly MissingFeature[] = []): 
 }
 
 /** Base chains of these names, each with one rule. */
-function ruleset(hooks: Readonly<Record<string, BaseHook>>): Ruleset {
+function ruleset(
+  hooks: Readonly<Record<string, BaseHook>>,
+  families: readonly TableFamily[] = ['ip', 'ip6'],
+): Ruleset {
   const chains = Object.entries(hooks).map(([name, hook]): [string, Chain] => [
     name,
     { name, hook, rules: [{ exprs: [{ kind: 'verdict', verdict: { kind: 'accept' } }] }] },
   ]);
   const table: Table = { sets: new Map(), chains: new Map(chains) };
-  return { tables: new Map([['ip', table] as [Family, Table], ['ip6', table]]) };
+  return { tables: new Map(families.map(family => [family, table])) };
 }
 
 const FORWARD: BaseHook = { hook: 'forward', priority: 0, policy: 'accept' };
@@ -53,6 +63,7 @@ const NEXT: Readonly<Record<string, Ruleset>> = {
   'another hook': ruleset({ forward: { ...FORWARD, hook: 'output' } }),
   'another policy': ruleset({ forward: { ...FORWARD, policy: 'drop' } }),
   'no base chain': ruleset({}),
+  'a table of bridges beside': ruleset({ forward: FORWARD }, TABLE_FAMILIES),
   'the same': TODAY,
 };
 
@@ -84,6 +95,33 @@ test.each(Object.entries(NEXT))('the next agent leads what it takes over to %s',
   });
   await state.reconcile(() => desired, 'dump');
   expect(withoutSizes((await kernel.dump()).ruleset)).toEqual(desired);
+  expect(await kernel.owner()).toBe('us');
+});
+
+test('a table of bridges is taken over with the others, and goes where it is not wanted', async () => {
+  const netns = namespace();
+  const bridged = ruleset({ forward: FORWARD }, TABLE_FAMILIES);
+  const next = ruleset({ forward: FORWARD, input: { ...FORWARD, hook: 'input' } }, TABLE_FAMILIES);
+  await left(netns, bridged);
+  expect(await (await kernelIn(netns)).owner()).toBe('nobody');
+  for (const desired of [next, bridged, TODAY]) {
+    const kernel = await kernelIn(netns);
+    await reconciled(kernel, desired);
+    expect(withoutSizes((await kernel.dump()).ruleset)).toEqual(desired);
+    expect(await kernel.owner()).toBe('us');
+    const refused = () => netns.exec('nft', ['delete', 'table', 'bridge', 'sluice']);
+    expect(refused).toThrow(desired === TODAY ? /No such file/ : /not permitted/);
+    kernel.close();
+    await setTimeout(20);
+  }
+});
+
+test('a table of bridges that somebody puts in our place is ours with the next dump', async () => {
+  const netns = namespace();
+  const kernel = await kernelIn(netns);
+  await reconciled(kernel, TODAY);
+  netns.exec('nft', ['add', 'table', 'bridge', 'sluice']);
+  await reconciled(kernel, ruleset({ forward: FORWARD }, TABLE_FAMILIES));
   expect(await kernel.owner()).toBe('us');
 });
 

@@ -5,7 +5,7 @@ import { type Address, type Family, parseAddress } from '../../src/model/address
 import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { formatRuleset } from '../../src/nft/format/format.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
-import type { Chain, Ruleset, Table } from '../../src/nft/ruleset.ts';
+import type { Chain, Ruleset, Table, TableFamily } from '../../src/nft/ruleset.ts';
 import { type PacketFields, packet } from '../../src/nft/trace/packet.ts';
 import { type Trace, trace } from '../../src/nft/trace/trace.ts';
 import { rulesetArbitrary } from '../support/arbitrary/rulesets.ts';
@@ -61,7 +61,7 @@ class Tally {
  * translation, which stand elsewhere.
  */
 function atOutput({ tables }: Ruleset): Ruleset {
-  const moved = [...tables].map(([family, { sets, chains }]): [Family, Table] => {
+  const moved = [...tables].map(([family, { sets, chains }]): [TableFamily, Table] => {
     const movable = [...chains.values()].filter(
       ({ hook }) => hook?.type !== 'nat' && hook?.hook !== 'prerouting',
     );

@@ -46,6 +46,7 @@ type Touched = 'table' | { readonly chains: Set<string>; readonly sets: Set<stri
 function touchedBy(ops: readonly Op[]): ReadonlyMap<Family, Touched> {
   const found = new Map<Family, Touched>();
   for (const op of ops) {
+    if (op.family === 'bridge') continue; // who may send as whom: no connection is judged anew by it
     const touched = found.get(op.family) ?? { chains: new Set<string>(), sets: new Set<string>() };
     if (op.op === 'addTable' || op.op === 'delTable') found.set(op.family, 'table');
     else found.set(op.family, touched);

@@ -13,16 +13,18 @@ import {
   ClusterState,
   namespaceOf,
   type PodKey,
+  type PodPort,
 } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
 import { comparePolicies, type Policy, type PolicyId } from '../../model/policy.ts';
 import { type Op, objectOf } from '../../nft/plan/op.ts';
-import type { Chain, NftSet, Ruleset, Table } from '../../nft/ruleset.ts';
+import type { Chain, NftSet, Ruleset, Table, TableFamily } from '../../nft/ruleset.ts';
 import { baseChains } from '../base.ts';
 import { classOf, selects } from '../classes.ts';
 import { type Placement, podMaps, strayPod } from '../compile.ts';
 import { linkSets, type NodeNetwork, nodeNetworkOf } from '../podlinks.ts';
+import { podPortsTable } from '../podports.ts';
 import { className } from '../program.ts';
 import { deniedNetworks } from '../unknownpods.ts';
 import { LiveAttachedPods } from './attachedpods.ts';
@@ -53,6 +55,8 @@ export class Incremental {
   readonly #strays = new Map<PodKey, IndexedPod>();
   #denied: readonly Cidr[] = [];
   #network: NodeNetwork = nodeNetworkOf(undefined);
+  #podPorts: readonly PodPort[] | undefined;
+  #bridge: Table | undefined;
   #bases: Record<Family, readonly Chain[]> = { ip: baseChains('ip'), ip6: baseChains('ip6') };
   /** Addresses of nodes as of the last flush. */
   readonly #nodeAddresses = new Map<string, string>();
@@ -79,7 +83,7 @@ export class Incremental {
   /** The policies of all classes that use the object of this step. */
   policiesBehind(op: Op): readonly PolicyId[] {
     const name = objectOf(op);
-    return name === undefined ? [] : this.#classes.policiesBehind(op.family, name);
+    return name === undefined || op.family === 'bridge' ? [] : this.#classes.policiesBehind(op.family, name);
   }
 
   flush(): Ruleset {
@@ -95,6 +99,7 @@ export class Incremental {
     for (const key of pods) this.#groups.refreshPod(key);
     for (const name of marked.node) this.#groups.refreshNode(name);
     const renewed = marked.node.has(this.#node) && this.#renewBases();
+    if (marked.node.has(this.#node)) this.#renewBridge();
     this.#followNodes(marked.node);
     const strayed = this.#followStrays(renewed ? this.cluster.pods.keys() : pods);
     this.#attachedPods?.refreshNodes(marked.node);
@@ -140,6 +145,14 @@ export class Incremental {
     this.#network = network;
     this.#bases = { ip: baseChains('ip', denied, network), ip6: baseChains('ip6', denied, network) };
     return true;
+  }
+
+  /** Pods come and go by ports of a bridge; the rules of IP know nothing of it. */
+  #renewBridge(): void {
+    const ports = this.cluster.nodes.get(this.#node)?.links?.podPorts;
+    if (JSON.stringify(ports) === JSON.stringify(this.#podPorts)) return;
+    this.#podPorts = ports;
+    this.#bridge = podPortsTable(ports);
   }
 
   /** The set of all nodes' addresses stays the same object as long as none comes or goes. */
@@ -200,7 +213,8 @@ export class Incremental {
   }
 
   #assemble(): Ruleset {
-    return { tables: new Map(FAMILIES.map((family): [Family, Table] => [family, this.#table(family)])) };
+    const tables = FAMILIES.map((family): [TableFamily, Table] => [family, this.#table(family)]);
+    return { tables: new Map(this.#bridge === undefined ? tables : [...tables, ['bridge', this.#bridge]]) };
   }
 
   #table(family: Family): Table {

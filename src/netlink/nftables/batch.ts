@@ -3,7 +3,7 @@
  * sequence number of its own, by which an answer finds its way back to the step that it is about.
  */
 import type { Generation } from '../../nft/kernel.ts';
-import type { Family } from '../../nft/ruleset.ts';
+import type { TableFamily } from '../../nft/ruleset.ts';
 import { AttributeWriter, bigEndian, type Memory } from '../wire/attributes.ts';
 import { NLM_F, NLMSG } from '../wire/constants.ts';
 import { beginMessage, endMessage, MESSAGE_HEADER, NFGEN_HEADER } from '../wire/messages.ts';
@@ -73,7 +73,7 @@ export class Batch {
   message(
     type: number,
     flags: number,
-    family: Family | 'inet',
+    family: TableFamily | 'inet',
     content: (to: AttributeWriter) => void,
   ): void {
     const nfproto = family === 'inet' ? NFPROTO_INET : NFPROTO[family];

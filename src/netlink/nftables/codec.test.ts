@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addressFromBytes } from '../../model/address.ts';
+import { macText } from '../../model/mac.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import {
   type BaseHook,
@@ -197,6 +198,7 @@ const FIELDS: Record<FieldType, fc.Arbitrary<string>> = {
         .map(values => Uint8Array.from(values)),
     )
     .map(value => addressFromBytes(value)),
+  ether_addr: bytes(6).map(value => macText(value)),
   inet_proto: fc.constantFrom('tcp', 'udp', 'sctp'),
   inet_service: fc.nat(65535).map(String),
   iface_index: fc.nat(0x7fffffff).map(String),

@@ -1,5 +1,5 @@
 /** Numbers of `linux/netfilter/nfnetlink.h` and `linux/netfilter/nf_tables.h`, by their own names. */
-import type { Family } from '../../model/address.ts';
+import type { TableFamily } from '../../nft/ruleset.ts';
 
 export const NETLINK_NETFILTER = 12;
 const NFNL_SUBSYS_NFTABLES = 10;
@@ -33,8 +33,8 @@ export const MSG = subsystem({
   GETFLOWTABLE: 23,
 });
 
-/** nfgen_family: NFPROTO_IPV4, NFPROTO_IPV6. */
-export const NFPROTO: Readonly<Record<Family, number>> = { ip: 2, ip6: 10 };
+/** nfgen_family: NFPROTO_IPV4, NFPROTO_IPV6, NFPROTO_BRIDGE. */
+export const NFPROTO: Readonly<Record<TableFamily, number>> = { ip: 2, ip6: 10, bridge: 7 };
 
 /** Tables of both families at once: none of ours is one any more (oldpodtable.ts). */
 export const NFPROTO_INET = 1;

@@ -5,12 +5,12 @@
 import {
   type BaseHook,
   type Chain,
-  type Family,
   type NftSet,
   type Rule,
   type Ruleset,
   TABLE_NAME,
   type Table,
+  type TableFamily,
 } from '../../nft/ruleset.ts';
 import { eachAttribute, readAttributes, readString, readU32, type Span } from '../wire/attributes.ts';
 import type { Message } from '../wire/messages.ts';
@@ -44,12 +44,12 @@ interface TableDraft {
 
 type ChainDraft = Omit<Chain, 'rules'> & { readonly rules: Rule[] };
 
-const FAMILY_OF = new Map(Object.entries(NFPROTO).map(([family, number]) => [number, family as Family]));
+const FAMILY_OF = new Map(Object.entries(NFPROTO).map(([family, number]) => [number, family as TableFamily]));
 const HOOKS = Object.keys(HOOK_NUMBER) as BaseHook['hook'][]; // by number
 
 /** Takes messages in any order in which what is named comes before what names it. */
 export class RulesetReader {
-  readonly #tables = new Map<Family, TableDraft>();
+  readonly #tables = new Map<TableFamily, TableDraft>();
 
   read(message: Message): void {
     const family = FAMILY_OF.get(message.nfproto);
@@ -74,12 +74,12 @@ export class RulesetReader {
   }
 
   /** NFTA_TABLE_FLAGS of every table of ours that was read. */
-  flags(): ReadonlyMap<Family, number> {
+  flags(): ReadonlyMap<TableFamily, number> {
     return new Map([...this.#tables].map(([family, { flags }]) => [family, flags]));
   }
 
   /** The sets whose elements can be read. */
-  sets(): { family: Family; name: string }[] {
+  sets(): { family: TableFamily; name: string }[] {
     return [...this.#tables].flatMap(([family, { sets }]) =>
       [...sets].filter(([, set]) => set.legible).map(([name]) => ({ family, name })),
     );
@@ -89,7 +89,7 @@ export class RulesetReader {
     return { tables: new Map([...this.#tables].map(([family, draft]) => [family, finished(draft)])) };
   }
 
-  #readTable(family: Family, attributes: Attributes): void {
+  #readTable(family: TableFamily, attributes: Attributes): void {
     if (text(attributes, TABLE.NAME) !== TABLE_NAME) return;
     this.#tables.set(family, {
       flags: number(attributes, TABLE.FLAGS) ?? 0,
@@ -98,7 +98,7 @@ export class RulesetReader {
     });
   }
 
-  #readChain(family: Family, attributes: Attributes): void {
+  #readChain(family: TableFamily, attributes: Attributes): void {
     const table = this.#table(family, attributes, CHAIN.TABLE);
     const name = text(attributes, CHAIN.NAME);
     // `jump { … }` of somebody else's rule: it comes and goes with the rule.
@@ -108,7 +108,7 @@ export class RulesetReader {
     table.chains.set(name, hook === undefined ? { name, rules: [] } : { name, hook, rules: [] });
   }
 
-  #readSet(family: Family, attributes: Attributes): void {
+  #readSet(family: TableFamily, attributes: Attributes): void {
     const table = this.#table(family, attributes, SET.TABLE);
     // `{ 80, 443 }` of somebody else's rule: it comes and goes with the rule.
     const anonymous = ((number(attributes, SET.FLAGS) ?? 0) & SET_F.ANONYMOUS) !== 0;
@@ -117,14 +117,14 @@ export class RulesetReader {
     table.sets.set(set.name, new ElementsReader(set));
   }
 
-  #readRule(family: Family, attributes: Attributes): void {
+  #readRule(family: TableFamily, attributes: Attributes): void {
     const chain = text(attributes, RULE.CHAIN);
     this.#table(family, attributes, RULE.TABLE)
       ?.chains.get(chain ?? '')
       ?.rules.push(readRule(attributes));
   }
 
-  #readElements(family: Family, attributes: Attributes): void {
+  #readElements(family: TableFamily, attributes: Attributes): void {
     const set = text(attributes, ELEMENTS.SET);
     const list = attributes.get(ELEMENTS.ELEMENTS);
     if (list !== undefined)
@@ -133,7 +133,7 @@ export class RulesetReader {
         ?.read(list);
   }
 
-  #table(family: Family, attributes: Attributes, type: number): TableDraft | undefined {
+  #table(family: TableFamily, attributes: Attributes, type: number): TableDraft | undefined {
     return text(attributes, type) === TABLE_NAME ? this.#tables.get(family) : undefined;
   }
 }

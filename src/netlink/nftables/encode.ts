@@ -3,7 +3,7 @@ import { assertNever } from '../../model/assert.ts';
 import type { Generation } from '../../nft/kernel.ts';
 import { MAX_SET_SIZE } from '../../nft/limits.ts';
 import type { Op } from '../../nft/plan/op.ts';
-import { type BaseHook, type Family, type SetSpec, TABLE_NAME } from '../../nft/ruleset.ts';
+import { type BaseHook, type SetSpec, TABLE_NAME, type TableFamily } from '../../nft/ruleset.ts';
 import { type AttributeWriter, MAX_ATTRIBUTE } from '../wire/attributes.ts';
 import { NLM_F } from '../wire/constants.ts';
 import type { AckOn, Batch } from './batch.ts';
@@ -46,7 +46,7 @@ export interface Draft {
 }
 
 export interface ExistingTable {
-  readonly family: Family;
+  readonly family: TableFamily;
   readonly flags: number;
 }
 
@@ -159,7 +159,7 @@ function encodeOp(batch: Batch, op: Exclude<Op, AddElements | DelElements>, tabl
   }
 }
 
-function writeTable(batch: Batch, flags: number, family: Family, tableFlags: number): void {
+function writeTable(batch: Batch, flags: number, family: TableFamily, tableFlags: number): void {
   batch.message(MSG.NEWTABLE, flags, family, to => {
     to.string(TABLE.NAME, TABLE_NAME);
     to.u32(TABLE.FLAGS, tableFlags);

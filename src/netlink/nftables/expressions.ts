@@ -1,6 +1,8 @@
 /** The expressions of a rule, each beside its way back. The kernel answers in the layout in which it was asked. */
+
+import { FAMILIES } from '../../model/address.ts';
 import { assertNever } from '../../model/assert.ts';
-import type { CmpOp, Expr, Family, FibFlag, MetaKey, Register } from '../../nft/ruleset.ts';
+import type { CmpOp, Expr, FibFlag, MetaKey, Register } from '../../nft/ruleset.ts';
 import {
   type AttributeWriter,
   readAttributes,
@@ -48,7 +50,10 @@ const CT_STATE = 0;
 // NFT_FIB_RESULT_OIF, NFT_FIB_RESULT_ADDRTYPE; NFTA_FIB_F_*.
 const FIB_RESULT = { oif: 1, exists: 1, type: 3 } as const;
 const FIB_FLAG: Readonly<Record<FibFlag, number>> = { saddr: 1, daddr: 2, iif: 8, oif: 16 };
-const PAYLOAD_BASE = { network: 1, transport: 2 } as const;
+const PAYLOAD_BASE = { link: 0, network: 1, transport: 2 } as const;
+const PAYLOAD_BASES = new Map(
+  Object.entries(PAYLOAD_BASE).map(([base, id]) => [id, base as keyof typeof PAYLOAD_BASE]),
+);
 const CMP_OPS: readonly CmpOp[] = ['eq', 'neq', 'lt', 'lte', 'gt', 'gte'];
 const BITWISE_MASK_XOR = 0;
 
@@ -204,7 +209,7 @@ function readNat(data: Attributes): Expr | undefined {
     readRegister(data, NAT.REG_ADDR_MAX),
     readRegister(data, NAT.REG_PROTO_MAX),
   ];
-  const family = (Object.keys(NFPROTO) as Family[]).find(name => NFPROTO[name] === number(data, NAT.FAMILY));
+  const family = FAMILIES.find(name => NFPROTO[name] === number(data, NAT.FAMILY));
   const plain = ((number(data, NAT.FLAGS) ?? 0) & ~NAT_RANGE_PLAIN) === 0;
   if (number(data, NAT.TYPE) !== NAT_TYPE_DNAT || !plain || family === undefined) return undefined;
   if (address === undefined || port === undefined) return undefined;
@@ -215,8 +220,7 @@ function readNat(data: Attributes): Expr | undefined {
 function readPayload(data: Attributes): Expr | undefined {
   const [dreg, id] = [readRegister(data, PAYLOAD.DREG), number(data, PAYLOAD.BASE)];
   const [offset, length] = [number(data, PAYLOAD.OFFSET), number(data, PAYLOAD.LEN)];
-  const base =
-    id === PAYLOAD_BASE.network ? 'network' : id === PAYLOAD_BASE.transport ? 'transport' : undefined;
+  const base = id === undefined ? undefined : PAYLOAD_BASES.get(id as 0 | 1 | 2);
   if (dreg === undefined || base === undefined || offset === undefined || length === undefined)
     return undefined;
   return { kind: 'payload', base, offset, length, dreg };

@@ -2,12 +2,15 @@
  * One field of a set's key, text <-> the bytes that packets hold. These run once per element of sets of a hundred
  * thousand, so they read and write in place and make no objects.
  */
+
 import { assertNever } from '../../model/assert.ts';
+import { macBytes, macText } from '../../model/mac.ts';
 import type { FieldType } from '../../nft/ruleset.ts';
 
 export const FIELD_LENGTH: Readonly<Record<FieldType, number>> = {
   ipv4_addr: 4,
   ipv6_addr: 16,
+  ether_addr: 6,
   inet_proto: 1,
   inet_service: 2,
   iface_index: 4,
@@ -38,6 +41,9 @@ export function writeField(
     case 'ipv6_addr':
       writeGroups(text, start, end, bytes, at);
       break;
+    case 'ether_addr':
+      bytes.set(macBytes(text.slice(start, end)), at);
+      break;
     case 'inet_proto':
       bytes[at] = protocolNumber(text.slice(start, end));
       break;
@@ -63,6 +69,8 @@ export function readField(type: FieldType, bytes: Uint8Array, at: number): strin
       return `${bytes[at]}.${bytes[at + 1]}.${bytes[at + 2]}.${bytes[at + 3]}`;
     case 'ipv6_addr':
       return groupsText(bytes, at);
+    case 'ether_addr':
+      return macText(bytes, at);
     case 'inet_proto':
       return PROTOCOLS.get(bytes[at]!) ?? String(bytes[at]);
     case 'inet_service':

@@ -10,6 +10,7 @@ const SEPARATOR = ' . ';
 const TYPE_ID: Readonly<Record<FieldType, number>> = {
   ipv4_addr: 7,
   ipv6_addr: 8,
+  ether_addr: 9,
   inet_proto: 12,
   inet_service: 13,
   iface_index: 20,

@@ -83,7 +83,9 @@ class NftKernel implements Kernel {
   }
 
   owner(): Promise<Owner> {
-    return this.#inTurn(async () => readOwner(this.#exchange, this.#ownership.tableFlags));
+    return this.#inTurn(async () =>
+      readOwner(this.#exchange, this.#ownership.tableFlags, this.#ownership.existing()),
+    );
   }
 
   async commit(ops: readonly Op[], expected?: Generation): Promise<Generation> {

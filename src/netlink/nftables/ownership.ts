@@ -6,9 +6,8 @@
  *
  * Where nothing is owned, anybody can put a table to sleep (DORMANT): it exists, and none of its hooks is called.
  */
-import { FAMILIES } from '../../model/address.ts';
 import type { Op } from '../../nft/plan/op.ts';
-import type { Family } from '../../nft/ruleset.ts';
+import { TABLE_FAMILIES, type TableFamily } from '../../nft/ruleset.ts';
 import { TABLE_F } from './constants.ts';
 import { RulesetReader } from './decode.ts';
 import type { ExistingTable } from './encode.ts';
@@ -23,20 +22,20 @@ const NONE: readonly ExistingTable[] = [];
 export class Ownership {
   /** For tables that we make or adopt; 0 on kernels without PERSIST. */
   readonly tableFlags: number;
-  readonly #flags = new Map<Family, number>();
+  readonly #flags = new Map<TableFamily, number>();
   /** As they are to be. */
   #orphans: readonly ExistingTable[] = NONE;
 
   constructor(exchange: Exchange, tableFlags: number) {
     this.tableFlags = tableFlags;
     const reader = new RulesetReader();
-    for (const family of FAMILIES) readTable(exchange, family, reader);
+    for (const family of TABLE_FAMILIES) readTable(exchange, family, reader);
     this.saw(reader.flags());
   }
 
   /** Flags as they were read from the kernel. */
-  saw(flags: ReadonlyMap<Family, number>): void {
-    for (const family of FAMILIES) this.#set(family, flags.get(family));
+  saw(flags: ReadonlyMap<TableFamily, number>): void {
+    for (const family of TABLE_FAMILIES) this.#set(family, flags.get(family));
   }
 
   /** The tables to take over, or to wake, before a batch. One that the batch takes away is not worth it. */
@@ -58,7 +57,7 @@ export class Ownership {
     }
   }
 
-  #set(family: Family, flags: number | undefined): void {
+  #set(family: TableFamily, flags: number | undefined): void {
     if (flags === undefined) this.#flags.delete(family);
     else this.#flags.set(family, flags);
     this.#orphans = this.existing()
@@ -80,6 +79,6 @@ function takenOver(table: ExistingTable): ExistingTable {
   return { ...table, flags: isOrphan(table) ? OWNED : table.flags & ~TABLE_F.DORMANT };
 }
 
-function deletes(ops: readonly Op[], family: Family): boolean {
+function deletes(ops: readonly Op[], family: TableFamily): boolean {
   return ops.some(op => op.op === 'delTable' && op.family === family);
 }

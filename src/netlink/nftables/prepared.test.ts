@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addressFromBytes } from '../../model/address.ts';
+import { macText } from '../../model/mac.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import {
   type ElementKey,
@@ -39,6 +40,7 @@ const FIELDS: Record<FieldType, fc.Arbitrary<string>> = {
   ipv6_addr: fc
     .oneof(bytes(16), fc.constantFrom(new Uint8Array(16), new Uint8Array(16).fill(1, 15)))
     .map(addressFromBytes),
+  ether_addr: bytes(6).map(value => macText(value)),
   inet_proto: fc.oneof(fc.constantFrom('tcp', 'udp', 'sctp'), fc.constant('41')),
   inet_service: fc.nat(65535).map(String),
   iface_index: fc.nat(0x7fffffff).map(String),

@@ -4,8 +4,9 @@ import { FAMILIES } from '../../model/address.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
 import { KernelError } from '../../nft/kernel.ts';
 import { type MissingFeature, NO_ACK_AT_END, NO_OWNERS } from '../../nft/missingfeature.ts';
-import { type Family, TABLE_NAME } from '../../nft/ruleset.ts';
-import { sample } from '../../nft/trace/sample.ts';
+import type { Op } from '../../nft/plan/op.ts';
+import { TABLE_NAME, type TableFamily } from '../../nft/ruleset.ts';
+import { sample, sampleOfBridges } from '../../nft/trace/sample.ts';
 import { NLM_F } from '../wire/constants.ts';
 import { errnoName } from '../wire/errno.ts';
 import { Batch } from './batch.ts';
@@ -51,17 +52,35 @@ function knowsOwners(exchange: Asking): boolean {
 }
 
 /**
+ * Whether there can be rules of bridges. Asked with a base chain, empty and gone before the answer is here: to take it
+ * away the kernel waits for all packets under way, some ten milliseconds.
+ */
+export function knowsBridges(exchange: Asking): boolean {
+  const { errors } = tryOut(exchange, sampleOfBridges());
+  // A table that is there, ours or another agent's, was taken.
+  return errors.length === 0 || ['EEXIST', 'EPERM'].includes(errnoName(errors[0]!.errno));
+}
+
+/**
  * Throws KernelError, of one sentence, where this kernel does not take what our rules are made of. A table that exists
  * was taken by this kernel, so that there is nothing to ask. `podLinks` says whether pods are to be linked here.
  */
 export function refuseIfUnfit(
   exchange: Asking,
-  existing: readonly { readonly family: Family }[],
+  existing: readonly { readonly family: TableFamily }[],
   podLinks: PodLinks = 'others',
 ): void {
   const missing = FAMILIES.filter(family => existing.every(table => table.family !== family));
   const ops = sample(missing, podLinks === 'ours');
   if (ops.length === 0) return;
+  const { errors, batch } = tryOut(exchange, ops);
+  // Somebody puts our tables up at this moment: then they are taken.
+  if (errors.length === 0 || errnoName(errors[0]!.errno) === 'EEXIST') return;
+  throw unfit(refusal(errors, batch, { ops, tables: [] }), podLinks);
+}
+
+/** All but the end of a batch: nothing of it comes into force. */
+function tryOut(exchange: Asking, ops: readonly Op[]) {
   const batch = new Batch();
   const encoder = new BatchEncoder(batch, {
     ops,
@@ -73,11 +92,8 @@ export function refuseIfUnfit(
     echo: false,
     additions: 'new',
   });
-  for (const _ of ops) encoder.encode(); // all but the end: nothing of it comes into force
-  const { errors } = exchange.commitSync(batch);
-  // Somebody puts our tables up at this moment: then they are taken.
-  if (errors.length === 0 || errnoName(errors[0]!.errno) === 'EEXIST') return;
-  throw unfit(refusal(errors, batch, { ops, tables: [] }), podLinks);
+  for (const _ of ops) encoder.encode();
+  return { errors: exchange.commitSync(batch).errors, batch };
 }
 
 function unfit(cause: KernelError, podLinks: PodLinks): KernelError {

@@ -1,18 +1,20 @@
 /** Our tables, read from the kernel: tables, chains, sets, rules, elements. */
-
 import type { EventLoopYield } from '../../async/eventloopyield.ts';
-import { FAMILIES } from '../../model/address.ts';
-import { type Family, TABLE_NAME } from '../../nft/ruleset.ts';
+import { TABLE_FAMILIES, TABLE_NAME, type TableFamily } from '../../nft/ruleset.ts';
 import type { Message } from '../wire/messages.ts';
 import { ELEMENTS, MSG, NFPROTO, RULE, SET, TABLE } from './constants.ts';
 import { RulesetReader } from './decode.ts';
 import type { Exchange, Request } from './exchange.ts';
 
 /** Throws Interrupted where something changed meanwhile. */
-export async function readRuleset(exchange: Exchange, slices: EventLoopYield): Promise<RulesetReader> {
+export async function readRuleset(
+  exchange: Exchange,
+  slices: EventLoopYield,
+  families: readonly TableFamily[] = TABLE_FAMILIES,
+): Promise<RulesetReader> {
   const reader = new RulesetReader();
   const dump = (request: Request) => exchange.dump(request, slices, message => reader.read(message));
-  for (const family of FAMILIES) {
+  for (const family of families) {
     if (!readTable(exchange, family, reader)) continue;
     const nfproto = NFPROTO[family];
     await dump({ type: MSG.GETCHAIN, nfproto }); // of everybody's tables: the kernel has no filter here
@@ -24,14 +26,14 @@ export async function readRuleset(exchange: Exchange, slices: EventLoopYield): P
 }
 
 /** Whether it exists. */
-export function readTable(exchange: Exchange, family: Family, reader: RulesetReader): boolean {
+export function readTable(exchange: Exchange, family: TableFamily, reader: RulesetReader): boolean {
   const message = getTable(exchange, family);
   if (message !== undefined) reader.read(message);
   return message !== undefined;
 }
 
 /** Undefined where it does not exist. */
-export function getTable(exchange: Exchange, family: Family): Message | undefined {
+export function getTable(exchange: Exchange, family: TableFamily): Message | undefined {
   return exchange.get({
     type: MSG.GETTABLE,
     nfproto: NFPROTO[family],
@@ -39,7 +41,7 @@ export function getTable(exchange: Exchange, family: Family): Message | undefine
   });
 }
 
-function elementsOf(family: Family, name: string): Request {
+function elementsOf(family: TableFamily, name: string): Request {
   return {
     type: MSG.GETSETELEM,
     nfproto: NFPROTO[family],

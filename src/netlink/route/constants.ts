@@ -19,12 +19,16 @@ export const IFLA = {
   ADDRESS: 1,
   IFNAME: 3,
   MTU: 4,
+  LINK: 5,
+  MASTER: 10,
   LINKINFO: 18,
   IFALIAS: 20,
   AF_SPEC: 26,
   GROUP: 27,
   NET_NS_FD: 28,
   EXT_MASK: 29,
+  LINK_NETNSID: 37,
+  TARGET_NETNSID: 46,
 } as const;
 export const IFLA_INFO = { KIND: 1, DATA: 2 } as const;
 export const VETH_INFO_PEER = 1;
@@ -33,7 +37,7 @@ export const IN6_ADDR_GEN_MODE_NONE = 1;
 export const RTEXT_FILTER_SKIP_STATS = 8;
 export const IFF_UP = 1;
 export const IFF_RUNNING = 0x40;
-export const IFA = { ADDRESS: 1, LOCAL: 2 } as const;
+export const IFA = { ADDRESS: 1, LOCAL: 2, TARGET_NETNSID: 10 } as const;
 export const IFA_F_NODAD = 2;
 export const RTA = { DST: 1, OIF: 4, GATEWAY: 5, PRIORITY: 6, PREFSRC: 7, TABLE: 15 } as const;
 export const NDA = { DST: 1, LLADDR: 2 } as const;

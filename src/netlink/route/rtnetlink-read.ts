@@ -1,10 +1,11 @@
 /** What rtnetlink answers: interfaces, addresses and routes, as far as the pod network needs them. */
 import { type Address, addressFromBytes, type Cidr, networkOf, parseAddress } from '../../model/address.ts';
+import type { Mac } from '../../model/mac.ts';
 import { NFPROTO } from '../nftables/constants.ts';
 import { readAttributes, readHex, readString, type Span } from '../wire/attributes.ts';
 import type { Message } from '../wire/messages.ts';
 import { IFA, IFF_RUNNING, IFF_UP, IFLA, IFLA_INFO, RT_TABLE_MAIN, RTA, RTN } from './constants.ts';
-import type { DeviceName, Mac, Route } from './rtnetlink.ts';
+import type { DeviceName, NamespaceId, Route } from './rtnetlink.ts';
 
 export interface Link {
   readonly index: number;
@@ -18,6 +19,16 @@ export interface Link {
   readonly alias?: string;
   /** `veth`, `bridge`, …; absent for hardware. */
   readonly kind?: string;
+  /** The index of the bridge or bond that it is a port of. */
+  readonly master?: number;
+  /** The other end of a pair, where it is in another network namespace. */
+  readonly peer?: Peer;
+}
+
+export interface Peer {
+  readonly namespace: NamespaceId;
+  /** Over there. */
+  readonly index: number;
 }
 
 export interface DeviceAddress {
@@ -35,6 +46,8 @@ export function readLink({ payload }: Message): Link {
   const info = attributes.get(IFLA.LINKINFO);
   const kind = info && readAttributes(info).get(IFLA_INFO.KIND);
   const alias = attributes.get(IFLA.IFALIAS);
+  const master = attributes.get(IFLA.MASTER);
+  const peer = peerOf(attributes.get(IFLA.LINK_NETNSID), attributes.get(IFLA.LINK));
   return {
     index: payload.bytes.readInt32LE(payload.start + 4),
     name: readString(attributes.get(IFLA.IFNAME)!),
@@ -44,7 +57,14 @@ export function readLink({ payload }: Message): Link {
     running: (payload.bytes.readUInt32LE(payload.start + 8) & RUNNING) === RUNNING,
     ...(alias && { alias: readString(alias) }),
     ...(kind && { kind: readString(kind) }),
+    ...(master && { master: hostU32(master) }),
+    ...(peer && { peer }),
   };
+}
+
+function peerOf(namespace: Span | undefined, index: Span | undefined): Peer | undefined {
+  if (namespace === undefined || index === undefined) return undefined;
+  return { namespace: hostU32(namespace), index: hostU32(index) };
 }
 
 export function readDeviceAddress({ payload }: Message): DeviceAddress | undefined {

@@ -10,6 +10,7 @@ import {
   type Family,
   familyOf,
 } from '../../model/address.ts';
+import { type Mac, macBytes } from '../../model/mac.ts';
 import { NFPROTO } from '../nftables/constants.ts';
 import type { AttributeWriter } from '../wire/attributes.ts';
 import { NLM_F } from '../wire/constants.ts';
@@ -36,8 +37,8 @@ import {
 
 /** `sl` and thirteen letters at most: IFNAMSIZ is 16, with the zero. */
 export type DeviceName = string;
-/** Six bytes as `0a:58:…`. */
-export type Mac = string;
+/** What this network namespace calls another one (RTM_GETNSID): CAP_NET_ADMIN over that one reads its links and addresses. */
+export type NamespaceId = number;
 
 /** Of bytes. The kernel takes less than IFALIASZ (256), and counts the final zero that an attribute of text has. */
 export const MAX_ALIAS = 254;
@@ -95,7 +96,7 @@ const FLAGS: Record<Existing, number> = {
 export function writeNewVeth(to: AttributeWriter, sequence: number, pair: VethPair): void {
   message(to, RTM.NEWLINK, FLAGS.refuse | NLM_F.ACK, sequence, ifinfo(), () => {
     to.string(IFLA.IFNAME, pair.name);
-    mac(to, IFLA.ADDRESS, pair.mac);
+    bytes(to, IFLA.ADDRESS, macBytes(pair.mac));
     u32(to, IFLA.MTU, pair.mtu);
     u32(to, IFLA.GROUP, pair.group);
     to.nest(IFLA.LINKINFO, () => {
@@ -104,7 +105,7 @@ export function writeNewVeth(to: AttributeWriter, sequence: number, pair: VethPa
         to.nest(VETH_INFO_PEER, () => {
           header(to, ifinfo());
           to.string(IFLA.IFNAME, pair.peer.name);
-          mac(to, IFLA.ADDRESS, pair.peer.mac);
+          bytes(to, IFLA.ADDRESS, macBytes(pair.peer.mac));
           u32(to, IFLA.MTU, pair.mtu);
           u32(to, IFLA.NET_NS_FD, pair.peer.namespace);
         }),
@@ -136,6 +137,19 @@ export function writeGetLink(to: AttributeWriter, sequence: number, name?: Devic
   });
 }
 
+/** Asks for the interface with that index of another network namespace. */
+export function writeGetLinkIn(
+  to: AttributeWriter,
+  sequence: number,
+  namespace: NamespaceId,
+  index: number,
+): void {
+  message(to, RTM.GETLINK, 0, sequence, ifinfo(index), () => {
+    u32(to, IFLA.EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+    u32(to, IFLA.TARGET_NETNSID, namespace);
+  });
+}
+
 /** The address alone, without a network around it, and in force at once: nobody is asked whether it is a duplicate. */
 export function writeNewAddress(
   to: AttributeWriter,
@@ -153,9 +167,11 @@ export function writeNewAddress(
   });
 }
 
-/** Asks for all addresses. */
-export function writeGetAddresses(to: AttributeWriter, sequence: number): void {
-  message(to, RTM.GETADDR, NLM_F.DUMP, sequence, [0, 0], () => {});
+/** Asks for all addresses; with `namespace` for those of another network namespace. */
+export function writeGetAddresses(to: AttributeWriter, sequence: number, namespace?: NamespaceId): void {
+  message(to, RTM.GETADDR, NLM_F.DUMP, sequence, [0, 0], () => {
+    if (namespace !== undefined) u32(to, IFA.TARGET_NETNSID, namespace);
+  });
 }
 
 export function writeNewRoute(to: AttributeWriter, sequence: number, route: Route, existing: Existing): void {
@@ -212,7 +228,7 @@ export function writeNeighbour(to: AttributeWriter, sequence: number, neighbour:
   const fixed = [NFPROTO[familyOf(address)], device, NUD_PERMANENT];
   message(to, RTM.NEWNEIGH, FLAGS.replace | NLM_F.ACK, sequence, fixed, () => {
     bytes(to, NDA.DST, addressBytes(address));
-    mac(to, NDA.LLADDR, neighbour.mac);
+    bytes(to, NDA.LLADDR, macBytes(neighbour.mac));
   });
 }
 
@@ -274,14 +290,6 @@ function u32(to: AttributeWriter, type: number, value: number): void {
   to.reserve(8);
   to.word((type << 16) | 8);
   to.word(value);
-}
-
-function mac(to: AttributeWriter, type: number, text: Mac): void {
-  bytes(
-    to,
-    type,
-    text.split(':').map(part => Number.parseInt(part, 16)),
-  );
 }
 
 function bytes(to: AttributeWriter, type: number, values: ArrayLike<number>): void {

@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto';
 import type { Address } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
-import { type DeviceName, MAX_ALIAS, type Mac } from '../../netlink/route/rtnetlink.ts';
+import type { Mac } from '../../model/mac.ts';
+import { type DeviceName, MAX_ALIAS } from '../../netlink/route/rtnetlink.ts';
 
 /** An interface of a sandbox: what the runtime calls it. */
 export interface Endpoint {

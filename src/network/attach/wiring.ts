@@ -17,9 +17,9 @@ import {
   familyOf,
   parseAddress,
 } from '../../model/address.ts';
+import type { Mac } from '../../model/mac.ts';
 import {
   type Existing,
-  type Mac,
   type Route,
   writeNeighbour,
   writeNewAddress,

@@ -8,7 +8,7 @@ import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } 
 import { type MissingFeature, NO_OWNERS } from '../missingfeature.ts';
 import { type Op, opText } from '../plan/op.ts';
 import { refusedText } from '../plan/refusedtext.ts';
-import type { Family, Table } from '../ruleset.ts';
+import type { Table, TableFamily } from '../ruleset.ts';
 import { refuseUnencodable } from './encodable.ts';
 import { Refusal } from './refusal.ts';
 import { refuseLargeStep } from './sizes.ts';
@@ -18,7 +18,7 @@ import { FakeTable } from './table.ts';
 class FakeState {
   /** Whether tables have owners. */
   readonly owners: boolean;
-  tables: ReadonlyMap<Family, FakeTable> = new Map();
+  tables: ReadonlyMap<TableFamily, FakeTable> = new Map();
   generation: Generation = 1;
   owner: FakeKernel | undefined;
   /** Whether tables that nobody owns can be adopted. */
@@ -49,7 +49,7 @@ export class FakeKernel implements Kernel {
 
   async dump(): Promise<Snapshot> {
     this.#refuseIfClosed();
-    const tables = [...this.#state.tables].map(([family, table]): [Family, Table] => [
+    const tables = [...this.#state.tables].map(([family, table]): [TableFamily, Table] => [
       family,
       table.snapshot(),
     ]);
@@ -120,7 +120,7 @@ export class FakeKernel implements Kernel {
 }
 
 interface Outcome {
-  readonly tables: ReadonlyMap<Family, FakeTable>;
+  readonly tables: ReadonlyMap<TableFamily, FakeTable>;
   readonly changes: boolean;
 }
 
@@ -128,7 +128,7 @@ interface Outcome {
  * Like the kernel, looks at the depth of jumps at the end; where they are too deep it does all steps once more, with
  * a look behind each that adds a jump, to name the one that is refused.
  */
-function execute(before: ReadonlyMap<Family, FakeTable>, ops: readonly Op[]): Outcome {
+function execute(before: ReadonlyMap<TableFamily, FakeTable>, ops: readonly Op[]): Outcome {
   for (const op of ops) tryTo(op, ops, () => refuseUnencodable(op));
   try {
     return run(before, ops, false);
@@ -139,7 +139,7 @@ function execute(before: ReadonlyMap<Family, FakeTable>, ops: readonly Op[]): Ou
 }
 
 /** Tables are replaced, never changed: those from before stay as they were. */
-function run(before: ReadonlyMap<Family, FakeTable>, ops: readonly Op[], sealsSteps: boolean): Outcome {
+function run(before: ReadonlyMap<TableFamily, FakeTable>, ops: readonly Op[], sealsSteps: boolean): Outcome {
   const tables = new Map(before);
   const drafts = new Set<FakeTable>();
   let changes = false;
@@ -155,7 +155,7 @@ function addsJumps({ op }: Op): boolean {
   return op === 'addRule' || op === 'addElements';
 }
 
-function step(tables: Map<Family, FakeTable>, drafts: Set<FakeTable>, op: Op): boolean {
+function step(tables: Map<TableFamily, FakeTable>, drafts: Set<FakeTable>, op: Op): boolean {
   return tryTo(op, [op], () => {
     refuseLargeStep(op);
     if (op.op === 'addTable') return addTable(tables, drafts, op.family);
@@ -173,7 +173,7 @@ function makesTable(ops: readonly Op[]): boolean {
   return ops.some(({ op }) => op === 'addTable');
 }
 
-function addTable(tables: Map<Family, FakeTable>, drafts: Set<FakeTable>, family: Family): boolean {
+function addTable(tables: Map<TableFamily, FakeTable>, drafts: Set<FakeTable>, family: TableFamily): boolean {
   if (tables.has(family)) throw new Refusal('EEXIST', 'it exists already');
   const table = new FakeTable();
   tables.set(family, table);
@@ -182,9 +182,9 @@ function addTable(tables: Map<Family, FakeTable>, drafts: Set<FakeTable>, family
 }
 
 function draftOf(
-  tables: Map<Family, FakeTable>,
+  tables: Map<TableFamily, FakeTable>,
   drafts: Set<FakeTable>,
-  family: Family,
+  family: TableFamily,
   current: FakeTable,
 ): FakeTable {
   if (drafts.has(current)) return current;

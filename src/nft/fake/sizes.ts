@@ -41,6 +41,7 @@ export function refuseLongName(name: string): void {
 const FIELD_BYTES: Readonly<Record<FieldType, number>> = {
   ipv4_addr: 4,
   ipv6_addr: 16,
+  ether_addr: 8,
   inet_proto: 4,
   inet_service: 4,
   iface_index: 4,

@@ -1,8 +1,10 @@
 /** What nft calls the fields of a packet, and their values. */
 import { addressFromBytes } from '../../model/address.ts';
-import { ADDRESS_TYPE, PROTOCOL_NUMBER, TCP_FLAGS } from '../match.ts';
+import { macText } from '../../model/mac.ts';
+import { ADDRESS_TYPE, PROTOCOL_NUMBER, TCP_FLAGS, toHex } from '../match.ts';
+import { ETHER_TYPE } from '../matchframe.ts';
 import { PACKET_TYPE } from '../matchinterface.ts';
-import type { Expr, Family, Hex, MetaKey } from '../ruleset.ts';
+import type { Expr, Hex, MetaKey, TableFamily } from '../ruleset.ts';
 
 export interface Field {
   /** `ip saddr`, `th dport`. */
@@ -59,11 +61,13 @@ export function fibField({ result, flags }: Expr & { kind: 'fib' }): Field {
 
 /** After `protocol` was matched, the first byte of an ICMP header and the flags of a TCP header have names. */
 export function payloadField(
-  family: Family,
+  family: TableFamily,
   { base, offset, length }: Expr & { kind: 'payload' },
   protocol: string | undefined,
 ): Field {
   const place = `${base}+${offset}:${length}`;
+  const ofFrame = family === 'bridge' ? FRAME[place] : undefined;
+  if (ofFrame !== undefined) return { bytes: length, ...ofFrame };
   const address = ADDRESSES[`${family} ${place}`];
   if (address !== undefined) return { text: `${family} ${address}`, bytes: length, value: addressText };
   if (place === 'network+9:1' && family === 'ip')
@@ -76,8 +80,27 @@ export function payloadField(
     return { text: `${protocol} type`, bytes: length, value: numberText };
   if (place === 'transport+13:1' && protocol === 'tcp')
     return { text: 'tcp flags', bytes: length, value: flagsText };
-  const header = base === 'network' ? 'nh' : 'th';
+  const header = HEADER[base];
   return { text: `@${header},${offset * 8},${length * 8}`, bytes: length, value: data => `0x${data}` };
+}
+
+const HEADER = { link: 'll', network: 'nh', transport: 'th' } as const;
+
+/** In a table of bridges, of the types that are asked for there. */
+const FRAME: Readonly<Record<string, Omit<Field, 'bytes'>>> = {
+  'link+0:6': { text: 'ether daddr', value: hardwareText },
+  'link+6:6': { text: 'ether saddr', value: hardwareText },
+  'link+12:2': { text: 'ether type', value: data => ETHER_TYPE_NAME.get(data) ?? `0x${data}` },
+  'network+12:4': { text: 'ip saddr', value: addressText },
+  'network+14:4': { text: 'arp saddr ip', value: addressText },
+  'network+8:16': { text: 'ip6 saddr', value: addressText },
+  'transport+8:16': { text: 'icmpv6 taddr', value: addressText },
+};
+
+const ETHER_TYPE_NAME = new Map(Object.entries(ETHER_TYPE).map(([name, bytes]) => [toHex(bytes), name]));
+
+function hardwareText(data: Hex): string {
+  return macText(Uint8Array.from(bytesOf(data)));
 }
 
 const ADDRESSES: Readonly<Record<string, string>> = {

@@ -1,15 +1,15 @@
 /** A ruleset as nft's own text: `nft -f` loads it, and it reads top-down, sets first. */
-import { FAMILIES } from '../../model/address.ts';
 import {
   type BaseHook,
   type Chain,
   type ElementKey,
   type ElementValue,
-  type Family,
   type NftSet,
   type Ruleset,
+  TABLE_FAMILIES,
   TABLE_NAME,
   type Table,
+  type TableFamily,
 } from '../ruleset.ts';
 import { formatRule, formatVerdict, quote } from './rule.ts';
 
@@ -17,13 +17,13 @@ export { formatRule, formatVerdict };
 
 /** Ends with a newline, unless there is no table at all. */
 export function formatRuleset({ tables }: Ruleset): string {
-  return FAMILIES.flatMap(family => {
+  return TABLE_FAMILIES.flatMap(family => {
     const table = tables.get(family);
     return table === undefined ? [] : [formatTable(family, table)];
   }).join('\n');
 }
 
-export function formatTable(family: Family, { sets, chains }: Table): string {
+export function formatTable(family: TableFamily, { sets, chains }: Table): string {
   const parts = [
     ...Array.from(sets.values(), formatSet),
     ...Array.from(chains.values(), chain => formatChain(family, chain)),
@@ -62,7 +62,7 @@ function formatElement([key, { verdict, data, comment }]: readonly [ElementKey, 
   return leadsTo === undefined ? commented : `${commented} : ${leadsTo}`;
 }
 
-export function formatChain(family: Family, { name, hook, rules }: Chain): string {
+export function formatChain(family: TableFamily, { name, hook, rules }: Chain): string {
   return block(`chain ${name}`, [
     ...(hook === undefined ? [] : [hookText(hook)]),
     ...rules.map(rule => formatRule(family, rule)),

@@ -6,10 +6,10 @@
  */
 
 import { CT_STATE } from '../match.ts';
-import type { Expr, Family, Hex, Register, Rule, Verdict } from '../ruleset.ts';
+import type { Expr, Hex, Register, Rule, TableFamily, Verdict } from '../ruleset.ts';
 import { addressPrefix, type Field, fibField, metaField, payloadField } from './field.ts';
 
-export function formatRule(family: Family, { exprs, comment }: Rule): string {
+export function formatRule(family: TableFamily, { exprs, comment }: Rule): string {
   const words = new RuleWords(family).of(exprs);
   return [...words, ...(comment === undefined ? [] : [`comment ${quote(comment)}`])].join(' ');
 }
@@ -33,13 +33,13 @@ const PROTOCOL_FIELDS = ['meta l4proto', 'ip protocol'];
 type ExprOf<Kind extends Expr['kind']> = Extract<Expr, { kind: Kind }>;
 
 class RuleWords {
-  readonly #family: Family;
+  readonly #family: TableFamily;
   readonly #words: string[] = [];
   readonly #registers = new Map<Register, Loaded>();
   /** What the protocol was compared with: it gives the bytes of the transport header their names. */
   #protocol: string | undefined;
 
-  constructor(family: Family) {
+  constructor(family: TableFamily) {
     this.#family = family;
   }
 
@@ -141,6 +141,8 @@ function compareText(field: Loaded, { op, data }: ExprOf<'cmp'>): string | undef
   if (field.mask === undefined) return `${OPERATOR[op]}${field.value(data)}`;
   if (field.text === 'ct state')
     return op === 'neq' && !/[^0]/.test(data) ? field.value(field.mask) : undefined;
+  if (field.text === 'ether daddr')
+    return `& ${field.value(field.mask)} ${COMPARISON[op]} ${field.value(data)}`;
   if (field.text === 'tcp flags')
     return `& (${field.value(field.mask)}) ${COMPARISON[op]} ${field.value(data)}`;
   const prefix = addressPrefix(field, field.mask);

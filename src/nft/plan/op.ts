@@ -1,27 +1,32 @@
 /** One step of a batch. The kernel takes a batch whole or not at all. */
-import type { BaseHook, ElementKey, ElementValue, Family, Rule, SetSpec } from '../ruleset.ts';
+import type { BaseHook, ElementKey, ElementValue, Rule, SetSpec, TableFamily } from '../ruleset.ts';
 
 export type Op =
-  | { readonly op: 'addTable'; readonly family: Family }
+  | { readonly op: 'addTable'; readonly family: TableFamily }
   /** With everything in it. Fails where the table does not exist. */
-  | { readonly op: 'delTable'; readonly family: Family }
-  | { readonly op: 'addSet'; readonly family: Family; readonly set: SetSpec; readonly size: number }
-  | { readonly op: 'delSet'; readonly family: Family; readonly set: string }
-  | { readonly op: 'addChain'; readonly family: Family; readonly chain: string; readonly hook?: BaseHook }
-  | { readonly op: 'delChain'; readonly family: Family; readonly chain: string }
+  | { readonly op: 'delTable'; readonly family: TableFamily }
+  | { readonly op: 'addSet'; readonly family: TableFamily; readonly set: SetSpec; readonly size: number }
+  | { readonly op: 'delSet'; readonly family: TableFamily; readonly set: string }
+  | {
+      readonly op: 'addChain';
+      readonly family: TableFamily;
+      readonly chain: string;
+      readonly hook?: BaseHook;
+    }
+  | { readonly op: 'delChain'; readonly family: TableFamily; readonly chain: string }
   /** Takes away all rules of a chain. */
-  | { readonly op: 'flushChain'; readonly family: Family; readonly chain: string }
+  | { readonly op: 'flushChain'; readonly family: TableFamily; readonly chain: string }
   /** Appends. */
-  | { readonly op: 'addRule'; readonly family: Family; readonly chain: string; readonly rule: Rule }
+  | { readonly op: 'addRule'; readonly family: TableFamily; readonly chain: string; readonly rule: Rule }
   | {
       readonly op: 'addElements';
-      readonly family: Family;
+      readonly family: TableFamily;
       readonly set: SetSpec;
       readonly elements: readonly (readonly [ElementKey, ElementValue])[];
     }
   | {
       readonly op: 'delElements';
-      readonly family: Family;
+      readonly family: TableFamily;
       readonly set: SetSpec;
       readonly keys: readonly ElementKey[];
     };

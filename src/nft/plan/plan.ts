@@ -14,18 +14,18 @@
  * Packets see the state before the batch or the state after it, nothing in between; new interval sets are the
  * exception, and go ahead in a batch of their own (docs/decisions/0006).
  */
-import { FAMILIES } from '../../model/address.ts';
-import type {
-  Chain,
-  ElementKey,
-  Elements,
-  ElementValue,
-  Family,
-  NftSet,
-  Rule,
-  Ruleset,
-  SetSpec,
-  Table,
+import {
+  type Chain,
+  type ElementKey,
+  type Elements,
+  type ElementValue,
+  type NftSet,
+  type Rule,
+  type Ruleset,
+  type SetSpec,
+  TABLE_FAMILIES,
+  type Table,
+  type TableFamily,
 } from '../ruleset.ts';
 import { elementsEqual, hooksEqual, rulesEqual, specsEqual, valuesEqual } from './equal.ts';
 import { changedKeys } from './history.ts';
@@ -34,7 +34,9 @@ import { hasRoomFor, sizeOf } from './size.ts';
 
 /** Empty where nothing differs. Linear in what is not the same object on both sides. */
 export function plan(actual: Ruleset, desired: Ruleset): Op[] {
-  return FAMILIES.flatMap(family => planTable(family, actual.tables.get(family), desired.tables.get(family)));
+  return TABLE_FAMILIES.flatMap(family =>
+    planTable(family, actual.tables.get(family), desired.tables.get(family)),
+  );
 }
 
 /**
@@ -42,7 +44,7 @@ export function plan(actual: Ruleset, desired: Ruleset): Op[] {
  * `desired` itself is to guess that every set has room enough.
  */
 export function applied(actual: Ruleset, desired: Ruleset): Ruleset {
-  const tables = [...desired.tables].map(([family, table]): [Family, Table] => {
+  const tables = [...desired.tables].map(([family, table]): [TableFamily, Table] => {
     const before = actual.tables.get(family)?.sets;
     const sets = new Map<string, NftSet>();
     for (const [name, set] of table.sets) sets.set(name, withRoom(before?.get(name), set));
@@ -60,14 +62,14 @@ function withRoom(before: NftSet | undefined, desired: NftSet): NftSet {
 
 const NOTHING: Table = { sets: new Map(), chains: new Map() };
 
-function planTable(family: Family, actual: Table | undefined, desired: Table | undefined): Op[] {
+function planTable(family: TableFamily, actual: Table | undefined, desired: Table | undefined): Op[] {
   if (actual === desired) return [];
   if (desired === undefined) return [{ op: 'delTable', family }];
   if (actual === undefined) return [{ op: 'addTable', family }, ...planContent(family, NOTHING, desired)];
   return planContent(family, actual, desired);
 }
 
-function planContent(family: Family, actual: Table, desired: Table): Op[] {
+function planContent(family: TableFamily, actual: Table, desired: Table): Op[] {
   const sets = compareSets(actual.sets, desired.sets);
   const chains = compareChains(actual.chains, desired.chains, new Set(sets.remove.map(({ name }) => name)));
   return [
@@ -169,24 +171,24 @@ function usesAny(sets: ReadonlySet<string>, { rules }: Chain): boolean {
   );
 }
 
-function addChain(family: Family, { name, hook }: Chain): Op {
+function addChain(family: TableFamily, { name, hook }: Chain): Op {
   return hook === undefined
     ? { op: 'addChain', family, chain: name }
     : { op: 'addChain', family, chain: name, hook };
 }
 
-function addRule(family: Family, chain: string, rule: Rule): Op {
+function addRule(family: TableFamily, chain: string, rule: Rule): Op {
   return { op: 'addRule', family, chain, rule };
 }
 
 // The kernel passes over an element that exists already, whatever its comment, and refuses one with another
 // verdict (EEXIST): such an element goes and comes again.
-function delElements(family: Family, { actual, desired }: SetChange): Op[] {
+function delElements(family: TableFamily, { actual, desired }: SetChange): Op[] {
   const keys = missingFrom(desired.elements, actual.elements, relation(actual, desired)).map(([key]) => key);
   return keys.length === 0 ? [] : [{ op: 'delElements', family, set: specOf(desired), keys }];
 }
 
-function addElements(family: Family, { actual, desired }: SetChange): Op[] {
+function addElements(family: TableFamily, { actual, desired }: SetChange): Op[] {
   const elements = missingFrom(actual.elements, desired.elements, relation(actual, desired));
   return elements.length === 0 ? [] : [{ op: 'addElements', family, set: specOf(desired), elements }];
 }

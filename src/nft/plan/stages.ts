@@ -8,7 +8,7 @@
  * So all that is new goes first, in a batch of its own, while no rule and no element in force leads to it; the batch
  * that makes a difference follows.
  */
-import type { Family, Rule, Verdict } from '../ruleset.ts';
+import type { Rule, TableFamily, Verdict } from '../ruleset.ts';
 import type { Op } from './op.ts';
 
 /** `ops` in the batches to commit them in, one after the other; one, as long as nothing new can go ahead. */
@@ -71,7 +71,7 @@ function usedBy(op: Making): string[] {
   return [...chains].map(chain => keyOf(op.family, 'chain', chain));
 }
 
-function usedByRule(family: Family, { exprs }: Rule): string[] {
+function usedByRule(family: TableFamily, { exprs }: Rule): string[] {
   return exprs.flatMap(expr => {
     if ('set' in expr) return [keyOf(family, 'set', expr.set)];
     return expr.kind === 'verdict' ? chainOf(expr.verdict).map(chain => keyOf(family, 'chain', chain)) : [];
@@ -86,6 +86,6 @@ function objectOf(op: Making): string {
   return 'set' in op ? keyOf(op.family, 'set', op.set.name) : keyOf(op.family, 'chain', op.chain);
 }
 
-function keyOf(family: Family, kind: 'set' | 'chain', name: string): string {
+function keyOf(family: TableFamily, kind: 'set' | 'chain', name: string): string {
   return `${family} ${kind} ${name}`;
 }

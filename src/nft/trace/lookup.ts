@@ -1,5 +1,7 @@
 /** Finds the element of a set that the bytes of registers mean. */
+
 import { type Address, addressBytes, addressFromBytes } from '../../model/address.ts';
+import { macBytes, macText } from '../../model/mac.ts';
 import { countUpTo, type Interval, intervals } from '../interval.ts';
 import { PROTOCOL_NUMBER } from '../match.ts';
 import type { ElementKey, ElementValue, FieldType, NftSet } from '../ruleset.ts';
@@ -7,6 +9,7 @@ import type { ElementKey, ElementValue, FieldType, NftSet } from '../ruleset.ts'
 const FIELD_BYTES: Readonly<Record<FieldType, number>> = {
   ipv4_addr: 4,
   ipv6_addr: 16,
+  ether_addr: 6,
   inet_proto: 1,
   inet_service: 2,
   iface_index: 4,
@@ -35,6 +38,8 @@ function fieldBytes(type: FieldType, text: string): ArrayLike<number> {
     case 'ipv4_addr':
     case 'ipv6_addr':
       return addressBytes(text as Address);
+    case 'ether_addr':
+      return macBytes(text);
     case 'inet_proto':
       return [number];
     case 'inet_service':
@@ -71,6 +76,8 @@ function fieldText(type: FieldType, bytes: Uint8Array): string {
     case 'ipv4_addr':
     case 'ipv6_addr':
       return addressFromBytes(bytes);
+    case 'ether_addr':
+      return macText(bytes);
     case 'inet_proto':
       return PROTOCOL_TEXT.get(bytes[0]!) ?? String(bytes[0]);
     case 'inet_service':

@@ -3,7 +3,7 @@ import { FAMILIES } from '../../model/address.ts';
 import { FakeKernel } from '../fake/fake.ts';
 import type { Op } from '../plan/op.ts';
 import type { Expr, FieldType, MetaKey } from '../ruleset.ts';
-import { sample } from './sample.ts';
+import { sample, sampleOfBridges } from './sample.ts';
 
 // A new kind of anything is to be tried before an agent relies on it: the compiler asks for it here.
 const EXPRS: Record<Exclude<Expr['kind'], 'unknown' | 'counter'>, true> = {
@@ -21,6 +21,7 @@ const EXPRS: Record<Exclude<Expr['kind'], 'unknown' | 'counter'>, true> = {
 const KEYS: Record<FieldType, true> = {
   ipv4_addr: true,
   ipv6_addr: true,
+  ether_addr: true,
   inet_proto: true,
   inet_service: true,
   iface_index: true,
@@ -36,8 +37,9 @@ const METAS: Record<Exclude<MetaKey, 'nfproto'>, true> = {
 };
 
 const ops = sample(FAMILIES, true);
-const exprs = ops.flatMap(op => (op.op === 'addRule' ? op.rule.exprs : []));
-const sets = ops.flatMap(op => (op.op === 'addSet' ? [op.set] : []));
+const all = [...ops, ...sampleOfBridges()];
+const exprs = all.flatMap(op => (op.op === 'addRule' ? op.rule.exprs : []));
+const sets = all.flatMap(op => (op.op === 'addSet' ? [op.set] : []));
 const kinds = <T extends string>(kinds: Iterable<T>) => [...new Set(kinds)].sort();
 
 test('the sample has every expression that our rules have', () => {
@@ -63,6 +65,7 @@ test('the sample has no base chain: not for a moment is it asked about a packet'
 });
 
 test('the sample is a batch that a kernel takes, whole or for one family', async () => {
+  await expect(new FakeKernel().commit(sampleOfBridges())).resolves.toBeGreaterThan(1);
   await expect(new FakeKernel().commit(ops)).resolves.toBeGreaterThan(1);
   await expect(new FakeKernel().commit(sample(['ip6']))).resolves.toBeGreaterThan(1);
   await expect(new FakeKernel().commit(sample(['ip6'], true))).resolves.toBeGreaterThan(1);

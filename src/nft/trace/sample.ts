@@ -24,6 +24,7 @@ import {
   redirectByPort,
   verdict,
 } from '../match.ts';
+import { etherTypeIs, forBridgeItself, senderIn } from '../matchframe.ts';
 import {
   interfaceGroupIs,
   interfaceIn,
@@ -35,7 +36,7 @@ import {
   packetTypeIs,
 } from '../matchinterface.ts';
 import type { Op } from '../plan/op.ts';
-import type { ElementKey, ElementValue, Expr, Family, FieldType, SetSpec } from '../ruleset.ts';
+import type { ElementKey, ElementValue, Expr, Family, FieldType, SetSpec, TableFamily } from '../ruleset.ts';
 
 const COMMENT = 'sample';
 const SIZE = 256;
@@ -68,6 +69,25 @@ function sampleOf(family: Family): Op[] {
     addElement(family, pods, ADDRESS[family], to),
     addElement(family, ports, 'tcp . 80', to),
     ...rules(family).map(exprs => addRule(family, exprs)),
+  ];
+}
+
+/** What tables of bridges need beside: their hooks, frames, and senders. */
+export function sampleOfBridges(): Op[] {
+  const family = 'bridge';
+  const senders = set('senders', ['iface_index', 'ether_addr', 'ipv4_addr']);
+  const ports = set('ports', ['iface_index']);
+  const hook = { hook: 'prerouting', priority: -200, policy: 'accept' } as const;
+  return [
+    { op: 'addTable', family },
+    { op: 'addChain', family, chain: 'rules' },
+    { op: 'addChain', family, chain: 'hooked', hook },
+    ...[senders, ports].map((spec): Op => ({ op: 'addSet', family, set: spec, size: SIZE })),
+    addElement(family, senders, '1 . 0a:00:00:00:00:01 . 192.0.2.1', {}),
+    addElement(family, ports, '1', {}),
+    addRule(family, [...etherTypeIs('ip'), ...senderIn('ip', 'ip saddr', 'senders'), verdict('accept')]),
+    addRule(family, [...forBridgeItself(), ...interfaceIn('iif', 'ports'), verdict('drop')]),
+    addRule(family, [...icmpTypeIs('ip6', 136), verdict('drop')]),
   ];
 }
 
@@ -123,10 +143,10 @@ function set(name: string, key: readonly FieldType[]): SetSpec {
   return { name, key, verdicts: false, interval: false, comment: COMMENT };
 }
 
-function addRule(family: Family, exprs: readonly Expr[]): Op {
+function addRule(family: TableFamily, exprs: readonly Expr[]): Op {
   return { op: 'addRule', family, chain: 'rules', rule: { exprs, comment: COMMENT } };
 }
 
-function addElement(family: Family, spec: SetSpec, key: ElementKey, value: ElementValue): Op {
+function addElement(family: TableFamily, spec: SetSpec, key: ElementKey, value: ElementValue): Op {
   return { op: 'addElements', family, set: spec, elements: [[key, value]] };
 }

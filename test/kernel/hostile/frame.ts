@@ -27,7 +27,12 @@ export class FrameSocket {
     types.forEach((type, at) => {
       header.writeUInt16BE(type, 12 + 4 * at);
     });
-    send(this.#fd, Buffer.concat([header, packet]), this.#address());
+    this.sendRaw(Buffer.concat([header, packet]));
+  }
+
+  /** With the Ethernet header that it has. */
+  sendRaw(frame: Uint8Array): void {
+    send(this.#fd, frame, this.#address());
   }
 
   close(): void {

@@ -81,7 +81,11 @@ export class Ground {
   }
 
   path(host: Host): string {
-    return `/run/netns/${this.#prefix}.${host}`;
+    return `/run/netns/${this.nameOf(host)}`;
+  }
+
+  nameOf(host: Host): string {
+    return `${this.#prefix}.${host}`;
   }
 
   exec(host: Host, command: string, args: readonly string[], input = ''): string {
@@ -118,6 +122,11 @@ export class Ground {
     const seen = await withOwnLinks(cluster, 'n1', this.path('node'));
     const { ruleset, generation } = await this.#kernel!.dump();
     await this.#kernel!.commit(plan(ruleset, compile(seen, 'n1')), generation);
+  }
+
+  /** As on a kernel that has no tables of bridges. */
+  async withoutBridgeTable(): Promise<void> {
+    await this.#kernel!.commit([{ op: 'delTable', family: 'bridge' }]);
   }
 
   remove(): void {
@@ -238,7 +247,8 @@ const policy = (name: PodName, spec: object) => ({
   spec: { podSelector: { matchLabels: { app: name } }, ...spec },
 });
 
-const CLUSTER = [
+/** The objects of the API. */
+export const CLUSTER = [
   node('n1', ADDRESSES.node, ['10.9.0.0/24', 'fd09::/64']),
   node('n2', OTHER_NODE, ['10.9.1.0/24', 'fd09:1::/64']),
   ...PODS.map(name => ({

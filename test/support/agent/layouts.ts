@@ -13,7 +13,7 @@ import { readMessages } from '../../../src/netlink/wire/messages.ts';
 import { readReply } from '../../../src/netlink/wire/replies.ts';
 import { NetlinkSocket } from '../../../src/netlink/wire/socket.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
-import type { Chain, Family, Ruleset, Table } from '../../../src/nft/ruleset.ts';
+import type { Chain, Ruleset, Table, TableFamily } from '../../../src/nft/ruleset.ts';
 
 export const LAYOUT_FOLDER = fileURLToPath(new URL('../../layouts', import.meta.url));
 export const CLUSTER_FILE = join(LAYOUT_FOLDER, 'cluster.yaml');
@@ -83,7 +83,7 @@ export function putUp({ batches, commit }: RecordedLayout): () => void {
 export function otherLayout({ tables }: Ruleset): Ruleset {
   return {
     tables: new Map(
-      [...tables].map(([family, { sets, chains }]): [Family, Table] => [
+      [...tables].map(([family, { sets, chains }]): [TableFamily, Table] => [
         family,
         { sets, chains: new Map([...chains.values()].filter(isKept).flatMap(renamed)) },
       ]),

@@ -243,6 +243,8 @@ function field(type: FieldType, index: number): string {
       return `10.0.${index >> 8}.${index & 255}`;
     case 'ipv6_addr':
       return `fd00::${(index + 1).toString(16)}`;
+    case 'ether_addr':
+      return `0a:00:00:00:${(index >> 8).toString(16).padStart(2, '0')}:${(index & 255).toString(16).padStart(2, '0')}`;
     case 'inet_proto':
       return ['tcp', 'udp', 'sctp'][index % 3]!;
     case 'inet_service':

@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest';
+import { parseAddress } from '../model/address.ts';
+import { ClusterState, type Node, type PodPort } from '../model/cluster.ts';
+import { formatRuleset } from '../nft/format/format.ts';
+import { plan } from '../nft/plan/plan.ts';
+import { compile } from './compile.ts';
+import { Incremental } from './live/incremental.ts';
+import { podPortsIn } from './podports.ts';
+
+const at = (text: string) => parseAddress(text)!;
+
+const WEB: PodPort = {
+  index: 7,
+  mac: '0a:00:00:00:00:07',
+  addresses: ['10.0.1.7', 'fd00::7', 'fe80::7'].map(at),
+};
+const DB: PodPort = { index: 9, mac: '0a:00:00:00:00:09', addresses: [at('10.0.1.9')] };
+const HIDDEN: PodPort = { index: 11, mac: '0a:00:00:00:00:0b', addresses: [] };
+
+function node(podPorts: readonly PodPort[] | undefined): Node {
+  const links = { uplinks: [2], podBridges: [3], ...(podPorts && { podPorts }) };
+  return { name: 'n1', labels: {}, addresses: [], podCidrs: ['10.0.1.0/24'], links };
+}
+
+function compiled(podPorts: readonly PodPort[] | undefined) {
+  const state = new ClusterState();
+  state.apply({ type: 'node', key: 'n1', value: node(podPorts) });
+  return compile(state, 'n1');
+}
+
+test('a port lets its pod send, by its own hardware address, from its addresses and from none', () => {
+  const bridge = compiled([WEB, HIDDEN]).tables.get('bridge')!;
+  expect(formatRuleset({ tables: new Map([['bridge', bridge]]) })).toMatchInlineSnapshot(`
+    "table bridge sluice {
+    	set pod-ports {
+    		type iface_index
+    		elements = { 7, 11 }
+    	}
+
+    	set senders {
+    		type iface_index . ether_addr . ipv4_addr
+    		elements = {
+    			7 . 0a:00:00:00:00:07 . 0.0.0.0,
+    			7 . 0a:00:00:00:00:07 . 10.0.1.7,
+    			11 . 0a:00:00:00:00:0b . 0.0.0.0
+    		}
+    	}
+
+    	set senders6 {
+    		type iface_index . ether_addr . ipv6_addr
+    		elements = {
+    			7 . 0a:00:00:00:00:07 . ::,
+    			7 . 0a:00:00:00:00:07 . fd00::7,
+    			7 . 0a:00:00:00:00:07 . fe80::7,
+    			11 . 0a:00:00:00:00:0b . ::
+    		}
+    	}
+
+    	chain prerouting {
+    		type filter hook prerouting priority -200; policy accept;
+    		ether type ip iif . ether saddr . ip saddr @senders accept
+    		iif @pod-ports goto from-pod-port
+    	}
+
+    	chain input {
+    		type filter hook input priority -200; policy accept;
+    		ether daddr & ff:ff:ff:ff:ff:f0 == 01:80:c2:00:00:00 iif @pod-ports drop comment "from a pod to the bridge itself"
+    	}
+
+    	chain from-pod-port {
+    		ether type arp iif . ether saddr . arp saddr ip @senders accept
+    		ether type ip6 iif . ether saddr . ip6 saddr @senders6 goto from-pod-port-ip6
+    		drop comment "from an address that is not the pod’s, or of no kind that pods send"
+    	}
+
+    	chain from-pod-port-ip6 {
+    		icmpv6 type 136 jump advertised
+    		accept
+    	}
+
+    	chain advertised {
+    		iif . ether saddr . icmpv6 taddr @senders6 accept
+    		drop comment "an advertisement of an address that is not the pod’s"
+    	}
+    }
+    "
+  `);
+});
+
+test('where ports are not known there is no table of bridges', () => {
+  expect([...compiled(undefined).tables.keys()]).toEqual(['ip', 'ip6']);
+  expect([...compiled([]).tables.keys()]).toEqual(['ip', 'ip6', 'bridge']);
+});
+
+test.each([[[]], [[WEB]], [[WEB, DB, HIDDEN]]])(
+  'what is programmed says which ports are known: %j',
+  ports => {
+    expect(podPortsIn(compiled(ports))).toEqual(ports);
+  },
+);
+
+test('podPortsIn() without a table of bridges knows nothing', () => {
+  expect(podPortsIn(compiled(undefined))).toBeUndefined();
+});
+
+test('a pod that comes or goes is a few elements, and no rule of IP is touched', () => {
+  const engine = new Incremental('n1');
+  const steps: readonly (readonly PodPort[] | undefined)[] = [
+    undefined,
+    [WEB],
+    [WEB, DB],
+    [DB],
+    [],
+    undefined,
+    [WEB],
+  ];
+  let before = engine.flush();
+  for (const ports of steps) {
+    engine.note({ type: 'node', key: 'n1', value: node(ports) });
+    const now = engine.flush();
+    expect(now).toEqual(compiled(ports));
+    const ops = plan(before, now);
+    if (before.tables.has('bridge') && ports !== undefined)
+      expect(new Set(ops.map(({ op, family }) => `${op} ${family}`))).toEqual(
+        new Set(
+          ports.includes(DB) && !before.tables.get('bridge')!.sets.get('pod-ports')!.elements.has('9')
+            ? ['addElements bridge']
+            : ['delElements bridge'],
+        ),
+      );
+    before = now;
+  }
+});

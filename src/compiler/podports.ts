@@ -1,0 +1,143 @@
+/**
+ * Who may send by which port of a bridge. Rules of IP do not see by which of its ports a packet came, so that a pod could
+ * send as its neighbour; frames with a VLAN tag never come to them. So a table of bridges asks first, of what comes by a
+ * port that leads to a pod (N70):
+ *
+ *     prerouting ──▶ by whom the port leads to: its hardware address, its addresses ──▶ on
+ *         └─────────▶ by the port of a pod otherwise: drop
+ *
+ * A port that is not known passes as before. A port has its number for itself while the node runs, and is one pod's for as
+ * long as it is there: what an agent leaves behind is not wrong for whoever comes next.
+ */
+import { type Address, familyOf } from '../model/address.ts';
+import type { PodPort } from '../model/cluster.ts';
+import { icmpTypeIs, verdict } from '../nft/match.ts';
+import { etherTypeIs, forBridgeItself, senderIn } from '../nft/matchframe.ts';
+import { interfaceIn } from '../nft/matchinterface.ts';
+import {
+  type BaseHook,
+  type Chain,
+  type Elements,
+  type FieldType,
+  MEMBER,
+  type NftSet,
+  type Rule,
+  type Ruleset,
+  type Table,
+} from '../nft/ruleset.ts';
+
+const SETS = { ports: 'pod-ports', senders: 'senders', senders6: 'senders6' } as const;
+const CHAINS = { port: 'from-pod-port', ip6: 'from-pod-port-ip6' } as const;
+const NEIGHBOUR_ADVERTISEMENT = 136;
+// NF_BR_PRI_FILTER_BRIDGED: before br_netfilter (0) hands a packet to the rules of IP, and before the bridge learns from it.
+const BRIDGE_FILTER = -200;
+
+/** None where nobody knows which ports lead to pods. */
+export function podPortsTable(ports: readonly PodPort[] | undefined): Table | undefined {
+  return ports && { chains: byName(CHAINS_OF_PORTS), sets: byName(senderSets(ports)) };
+}
+
+const CHAINS_OF_PORTS: readonly Chain[] = [
+  { name: 'prerouting', hook: hook('prerouting'), rules: [ofIp(), toPort()] },
+  // What is for the bridge alone never comes to prerouting, and it would learn from it all the same.
+  {
+    name: 'input',
+    hook: hook('input'),
+    rules: [
+      {
+        exprs: [...forBridgeItself(), ...interfaceIn('iif', SETS.ports), verdict('drop')],
+        comment: 'from a pod to the bridge itself',
+      },
+    ],
+  },
+  {
+    name: CHAINS.port,
+    rules: [
+      { exprs: [...etherTypeIs('arp'), ...senderIn('ip', 'arp saddr ip', SETS.senders), verdict('accept')] },
+      {
+        exprs: [
+          ...etherTypeIs('ip6'),
+          ...senderIn('ip6', 'ip6 saddr', SETS.senders6),
+          verdict('goto', CHAINS.ip6),
+        ],
+      },
+      {
+        exprs: [verdict('drop')],
+        comment: 'from an address that is not the pod’s, or of no kind that pods send',
+      },
+    ],
+  },
+  {
+    name: CHAINS.ip6,
+    rules: [
+      {
+        exprs: [...icmpTypeIs('ip6', NEIGHBOUR_ADVERTISEMENT), verdict('jump', 'advertised')],
+      },
+      { exprs: [verdict('accept')] },
+    ],
+  },
+  {
+    name: 'advertised',
+    rules: [
+      { exprs: [...senderIn('ip6', 'advertised', SETS.senders6), verdict('accept')] },
+      { exprs: [verdict('drop')], comment: 'an advertisement of an address that is not the pod’s' },
+    ],
+  },
+];
+
+function hook(name: BaseHook['hook']): BaseHook {
+  return { hook: name, priority: BRIDGE_FILTER, policy: 'accept' };
+}
+
+/** First, because it is most of what pods send. */
+function ofIp(): Rule {
+  return { exprs: [...etherTypeIs('ip'), ...senderIn('ip', 'ip saddr', SETS.senders), verdict('accept')] };
+}
+
+function toPort(): Rule {
+  return { exprs: [...interfaceIn('iif', SETS.ports), verdict('goto', CHAINS.port)] };
+}
+
+/** Who has no address yet sends as nobody: DHCP, ARP probes, and the question whether an address is taken. */
+const NOBODY = ['0.0.0.0', '::'] as readonly string[] as readonly Address[];
+
+function senderSets(ports: readonly PodPort[]): NftSet[] {
+  const own = ports.flatMap(({ index, mac, addresses }) =>
+    [...NOBODY, ...addresses].map(address => ({ address, key: `${index} . ${mac} . ${address}` })),
+  );
+  const senders = own.filter(({ address }) => familyOf(address) === 'ip').map(({ key }) => key);
+  const senders6 = own.filter(({ address }) => familyOf(address) === 'ip6').map(({ key }) => key);
+  return [
+    setOf(
+      SETS.ports,
+      ['iface_index'],
+      ports.map(({ index }) => String(index)),
+    ),
+    setOf(SETS.senders, ['iface_index', 'ether_addr', 'ipv4_addr'], senders),
+    setOf(SETS.senders6, ['iface_index', 'ether_addr', 'ipv6_addr'], senders6),
+  ];
+}
+
+function setOf(name: string, key: readonly FieldType[], members: readonly string[]): NftSet {
+  const elements: Elements = new Map(members.map(member => [member, MEMBER]));
+  return { name, key, verdicts: false, interval: false, elements };
+}
+
+function byName<T extends { readonly name: string }>(values: readonly T[]): Map<string, T> {
+  return new Map(values.map(value => [value.name, value]));
+}
+
+/** What rules that are programmed know of ports. */
+export function podPortsIn({ tables }: Ruleset): PodPort[] | undefined {
+  const sets = tables.get('bridge')?.sets;
+  if (sets === undefined) return undefined;
+  const found = new Map<number, PodPort & { readonly addresses: Address[] }>();
+  for (const name of [SETS.senders, SETS.senders6])
+    for (const key of sets.get(name)?.elements.keys() ?? []) {
+      const [index, mac, address] = key.split(' . ') as [string, string, Address];
+      const port = found.get(Number(index)) ?? { index: Number(index), mac, addresses: [] };
+      found.set(port.index, port);
+      if (!NOBODY.includes(address)) port.addresses.push(address);
+    }
+  return [...found.values()].sort((a, b) => a.index - b.index);
+}

@@ -1,0 +1,46 @@
+/** Builders for what a rule of a bridge asks of a frame: its type, and who says that he sends it. */
+import type { Family } from '../model/address.ts';
+import { FIRST, toHex } from './match.ts';
+import type { Expr } from './ruleset.ts';
+
+/** `linux/if_ether.h`. A frame with a VLAN tag has the type of its tag. */
+export const ETHER_TYPE = { ip: [0x08, 0x00], arp: [0x08, 0x06], ip6: [0x86, 0xdd] } as const;
+
+/** `ether type arp`. */
+export function etherTypeIs(type: keyof typeof ETHER_TYPE): Expr[] {
+  return [
+    { kind: 'payload', base: 'link', offset: 12, length: 2, dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'eq', data: toHex(ETHER_TYPE[type]) },
+  ];
+}
+
+/** `ether daddr & ff:ff:ff:ff:ff:f0 == 01:80:c2:00:00:00`: for the bridge itself, which forwards none of them (802.1D). */
+export function forBridgeItself(): Expr[] {
+  return [
+    { kind: 'payload', base: 'link', offset: 0, length: 6, dreg: FIRST },
+    { kind: 'bitwise', sreg: FIRST, dreg: FIRST, mask: 'fffffffffff0', xor: '000000000000' },
+    { kind: 'cmp', sreg: FIRST, op: 'eq', data: '0180c2000000' },
+  ];
+}
+
+/** What of a frame names its sender beside the hardware address: of ARP, who speaks; of an advertisement, whose it is. */
+export type Claim = 'ip saddr' | 'ip6 saddr' | 'arp saddr ip' | 'advertised';
+
+const CLAIMS: Readonly<Record<Claim, Pick<Expr & { kind: 'payload' }, 'base' | 'offset'>>> = {
+  'ip saddr': { base: 'network', offset: 12 },
+  'ip6 saddr': { base: 'network', offset: 8 },
+  'arp saddr ip': { base: 'network', offset: 14 },
+  // RFC 4861, 4.4: the target of a neighbour advertisement.
+  advertised: { base: 'transport', offset: 8 },
+};
+
+/** `iif . ether saddr . ip saddr @set`. */
+export function senderIn(family: Family, claim: Claim, set: string): Expr[] {
+  const length = family === 'ip' ? 4 : 16;
+  return [
+    { kind: 'meta', key: 'iif', dreg: FIRST },
+    { kind: 'payload', base: 'link', offset: 6, length: 6, dreg: FIRST + 1 },
+    { kind: 'payload', ...CLAIMS[claim], length, dreg: FIRST + 3 },
+    { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false },
+  ];
+}
