@@ -34,7 +34,7 @@ export interface AgentOptions {
   /** The node whose pods are local; where none is named, all are. */
   readonly node?: string;
   readonly observers?: readonly Partial<Observer>[];
-  /** How often the kernel is read although nothing happened. */
+  /** How often what is programmed is verified although nothing happened. */
   readonly resyncIntervalMs?: number;
   /** How long at the start to wait for another owner of the tables: our predecessor may be about to end. */
   readonly patienceMs?: number;
@@ -150,7 +150,7 @@ export class Agent {
       ops,
       names,
       unknownBefore,
-      dumped: cause === 'start' || look === 'dump',
+      dumped: cause === 'start' || look !== 'cached',
       tookMs: this.#timing.now() - startMs,
     };
   }

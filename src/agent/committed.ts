@@ -18,7 +18,7 @@ export interface Committed {
   readonly names: readonly string[];
   /** Others may have changed what was programmed before: nobody knows what was allowed. */
   readonly unknownBefore: boolean;
-  /** The tables were dumped, not taken from the cache. */
+  /** The tables were dumped, or nobody has written to them since they were: not taken from the cache. */
   readonly dumped: boolean;
   readonly tookMs: number;
 }

@@ -1,7 +1,8 @@
 /**
  * The actual state of the kernel. Dumped once, then carried on from commit to commit, as long as nobody else can have
  * changed it: either the generation has not moved since, or the tables are ours alone. Then a neighbour who
- * commits all day costs us two look-ups of microseconds, and no dump.
+ * commits all day costs us two look-ups of microseconds, and no dump. From time to time it is verified: dumped again, if
+ * we have committed since the last dump.
  *
  *     unknown ──dump──▶ known ──commit──▶ known ──generation moved, tables not ours──▶ dump again
  *        ▲                │
@@ -21,8 +22,11 @@ export interface KernelStateOptions {
   readonly now: () => number;
 }
 
-/** Whether to take what we know, where nobody can have changed it, or to dump the tables in any case. */
-export type Look = 'cached' | 'dump';
+/**
+ * What to take for the actual state, where nobody else can have changed what we know: that; or that only if we have not
+ * written either since it was dumped, when another dump would say the same; or a dump in any case.
+ */
+export type Look = 'cached' | 'verified' | 'dump';
 
 export interface Reconciled {
   /** What had to be changed. */
@@ -34,6 +38,8 @@ export interface Reconciled {
 interface Known {
   readonly ruleset: Ruleset;
   readonly generation: Generation;
+  /** It is what a dump said, and not what our commits since then must have made of that. */
+  readonly verified: boolean;
 }
 
 /** What a batch is planned from, and the generation that it holds for; none where it holds for any. */
@@ -111,7 +117,8 @@ export class KernelState {
       try {
         // Also without a difference: it makes tables without an owner ours.
         const generation = await this.#commitStages(kernel, ops, expected);
-        this.#known = { ruleset: applied(ruleset, desired), generation };
+        const verified = ops.length === 0 && this.#known?.verified === true;
+        this.#known = { ruleset: applied(ruleset, desired), generation, verified };
         return { ops, desired };
       } catch (error) {
         if (!isStale(error) || attempt === MOST_ATTEMPTS) throw error;
@@ -129,7 +136,8 @@ export class KernelState {
 
   async #basis(kernel: Kernel, look: Look): Promise<Basis> {
     const cached = await this.#cached(kernel);
-    if (cached !== undefined && look === 'cached') return cached;
+    const isEnough = look === 'cached' || (look === 'verified' && this.#known?.verified === true);
+    if (cached !== undefined && isEnough) return cached;
     return this.#dump(kernel).catch(error => {
       // Others write so often that no dump ends; what nobody could change need not be dumped.
       if (cached !== undefined && isInterrupted(error)) return cached;
@@ -155,7 +163,7 @@ export class KernelState {
     const actual = await kernel.dump();
     this.#dumpMs = this.#options.now() - startMs;
     const repair = this.#known === undefined ? [] : plan(actual.ruleset, this.#known.ruleset);
-    this.#known = actual;
+    this.#known = { ...actual, verified: true };
     if (repair.length > 0) this.#options.onDrift(repair);
     return { ruleset: actual.ruleset, expected: actual.generation };
   }
@@ -168,7 +176,7 @@ export class KernelState {
     }));
     ops.push(...plan(NOTHING, desired));
     const generation = await kernel.commit(ops, actual.generation);
-    this.#known = { ruleset: applied(NOTHING, desired), generation };
+    this.#known = { ruleset: applied(NOTHING, desired), generation, verified: false };
     this.#ours = (await kernel.owner()) === 'us';
     return ops;
   }

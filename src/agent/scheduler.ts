@@ -16,11 +16,12 @@ export class Scheduler {
   #pendingSinceMs: number | undefined;
   #deferred: Waiting | undefined;
   #urgent = false;
+  #dumpRequested = false;
   #lookAtMs = 0;
   #dumpedMs: number;
   #wake: () => void = () => {};
 
-  /** The kernel is dumped every `dumpIntervalMs` although nothing happened. */
+  /** What is programmed is verified every `dumpIntervalMs` although nothing happened. */
   constructor(timing: Timing, dumpIntervalMs: number) {
     this.#timing = timing;
     this.#dumpIntervalMs = dumpIntervalMs;
@@ -44,7 +45,7 @@ export class Scheduler {
 
   /** The kernel is dumped as soon as possible. */
   requestDump(): void {
-    this.#dumpedMs = Number.NEGATIVE_INFINITY;
+    this.#dumpRequested = true;
     this.#wake();
   }
 
@@ -64,14 +65,16 @@ export class Scheduler {
     this.#urgent = false;
   }
 
-  /** A round begins; answers whether it has to dump the tables. */
+  /** A round begins; answers what it has to take for the actual state. */
   begin(): Look {
     this.#retry = undefined;
     const nowMs = this.#timing.now();
     if (nowMs < this.#dumpAtMs) return 'cached';
     // Before the dump, so that one that is asked for meanwhile is not forgotten.
+    const look = this.#dumpRequested ? 'dump' : 'verified';
     this.#dumpedMs = nowMs;
-    return 'dump';
+    this.#dumpRequested = false;
+    return look;
   }
 
   /** A round ended well, and is followed by another look after that time. */
@@ -87,7 +90,7 @@ export class Scheduler {
   }
 
   get #dumpAtMs(): number {
-    return this.#dumpedMs + this.#dumpIntervalMs;
+    return this.#dumpRequested ? Number.NEGATIVE_INFINITY : this.#dumpedMs + this.#dumpIntervalMs;
   }
 
   #situation(): Situation {
