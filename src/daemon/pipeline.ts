@@ -16,6 +16,7 @@ import { OwnLinks } from './nodelinks.ts';
 import { type AgentCommandOptions, attaches, cutsConnections, podLinks } from './options.ts';
 import type { PodNetworkNeeds, PodNetworkParts } from './podnetwork.ts';
 import { quarantineReporter } from './quarantinereporter.ts';
+import { withoutRepeats } from './repeats.ts';
 import { type AgentSource, networkCondition, openSource } from './source.ts';
 import { lateNotice, PodGate, startsOf } from './startgate.ts';
 
@@ -57,7 +58,7 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
   const takeIn = (events: readonly ClusterEvent[]) => {
     const merged = merges ? localPods.merge(events) : events;
     if (merged.some(event => hasOtherAddresses(event, agent.cluster, node))) void links.look();
-    agent.note(links.merge(merged));
+    agent.note(withoutRepeats(links.merge(merged), agent.cluster));
   };
   const source = await openSource(options, takeIn, status, log);
   agent.observe(quarantineReporter(notice => source.report(notice)));

@@ -22,6 +22,9 @@ export class ManifestStore {
   readonly #budget = new NamespaceBudget();
   /** What was last published. */
   #published = new Map<string, ClusterEvent>();
+  /** No file has changed since. */
+  #isFlushed = true;
+  #problems: readonly Problem[] | undefined;
 
   put(file: string, manifest: Manifest): void {
     const before: StoredFile['objects'] = this.#files.get(file)?.objects ?? new Map();
@@ -30,10 +33,11 @@ export class ManifestStore {
     const problems = [...manifest.problems, ...repeated(says ?? [], file)];
     if (says?.length === 0 && before.size > 0) problems.push(emptied(file));
     this.#files.set(file, { objects, problems });
+    this.#changed();
   }
 
   delete(file: string): void {
-    this.#files.delete(file);
+    if (this.#files.delete(file)) this.#changed();
   }
 
   get files(): readonly string[] {
@@ -42,17 +46,30 @@ export class ManifestStore {
 
   /** The events that lead from the last flush to now. */
   flush(): readonly ClusterEvent[] {
+    if (this.#isFlushed) return [];
+    this.#isFlushed = true;
     const now = this.#effective();
     const gone = [...this.#published]
       .filter(([key]) => !now.has(key))
       .map(([, { type, key }]) => ({ type, key }));
     const changed = [...now].filter(([key, event]) => !isSame(this.#published.get(key), event));
     this.#published = now;
+    this.#problems = undefined;
     return this.#budget.pass([...(gone as ClusterEvent[]), ...changed.map(([, event]) => event)]);
   }
 
-  /** Everything that is wrong now, file by file. */
+  /** Everything that is wrong now, file by file; the same array as before where nothing has changed. */
   problems(): readonly Problem[] {
+    this.#problems ??= this.#findProblems();
+    return this.#problems;
+  }
+
+  #changed(): void {
+    this.#isFlushed = false;
+    this.#problems = undefined;
+  }
+
+  #findProblems(): readonly Problem[] {
     const all = this.files.flatMap(file => this.#files.get(file)!.problems);
     return [...all, ...this.#overridden(), ...this.#budget.problems()];
   }

@@ -97,6 +97,28 @@ test('routes to the pods of another node come and go with its Node object, in bo
   await expect.poll(() => probe(homes, flows), { timeout: 20_000 }).toEqual(flows.map(() => 'open'));
 });
 
+test('a route that somebody takes, or that goes with its link, comes back although no Node changed', async () => {
+  const [one] = hosts as [Host];
+  setNodes(ONE, TWO);
+  const all = ['10.91.0.0/24', '10.92.0.0/24', 'fd91::/64', 'fd92::/64'];
+  const ip = (...args: string[]) => one.site.exec(one.site.node, 'ip', args);
+  const losses = [
+    () => ip('route', 'del', '10.92.0.0/24'),
+    () => ip('-6', 'route', 'del', 'fd92::/64'),
+    () => ['down', 'up'].map(state => ip('link', 'set', 'up0', state)),
+  ];
+  for (const lose of losses) {
+    await one.network.setUp();
+    await one.network.setUp();
+    expect(networks(one).sort()).toEqual(all);
+    lose();
+    expect(networks(one).sort()).not.toEqual(all);
+    ip('address', 'replace', 'fd90::1/120', 'dev', 'up0', 'nodad');
+    await one.network.setUp();
+    expect(networks(one).sort()).toEqual(all);
+  }
+});
+
 test('to a node behind a router there is no route, and the health check says so and what to use instead', async () => {
   const [one] = hosts as [Host];
   setNodes(ONE, TWO, FAR);

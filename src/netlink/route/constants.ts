@@ -15,6 +15,17 @@ export const RTM = {
   NEWNEIGH: 28,
 } as const;
 
+/** RTMGRP_*: groups of notices, a bit each. */
+export const RTMGRP = {
+  LINK: 0x1,
+  IPV4_IFADDR: 0x10,
+  IPV4_ROUTE: 0x40,
+  IPV4_RULE: 0x80,
+  IPV6_IFADDR: 0x100,
+  IPV6_ROUTE: 0x400,
+  IPV6_RULE: 0x40000,
+} as const;
+
 export const IFLA = {
   ADDRESS: 1,
   IFNAME: 3,

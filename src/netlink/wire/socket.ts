@@ -1,4 +1,4 @@
-/** A netlink socket. The only native code of the program: five functions of libc. */
+/** A netlink socket. The only native code of the program: six functions of libc. */
 import koffi from 'koffi';
 import type { Memory } from './attributes.ts';
 import { errnoName } from './errno.ts';
@@ -9,6 +9,7 @@ const socket = libc.func('int socket(int domain, int type, int protocol)');
 const setsockopt = libc.func(
   'int setsockopt(int fd, int level, int name, const int *value, uint32_t length)',
 );
+const bind = libc.func('int bind(int fd, const void *address, uint32_t length)');
 const send = libc.func('int send(int fd, const void *bytes, size_t length, int flags)');
 const recv = libc.func('int recv(int fd, void *bytes, size_t length, int flags)');
 const close = libc.func('int close(int fd)');
@@ -113,6 +114,17 @@ export class NetlinkSocket {
         else reject(new SocketError('recv', errno));
       });
     });
+  }
+
+  /**
+   * From now on also takes what the kernel sends to these groups, a bit each. Beyond `bufferBytes` of it that nobody
+   * has received, all further is lost, and OVERRUN said. Throws SocketError.
+   */
+  join(groups: number, bufferBytes: number): void {
+    this.#raise(SO_RCVBUFFORCE, SO_RCVBUF, bufferBytes);
+    // struct sockaddr_nl: family, padding; port, which the kernel chooses; groups.
+    const address = Buffer.from(new Uint32Array([AF_NETLINK, 0, groups]).buffer);
+    if (bind(this.#fd, address, address.length) < 0) throw new SocketError('bind', koffi.errno());
   }
 
   close(): void {

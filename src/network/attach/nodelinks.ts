@@ -1,5 +1,6 @@
-/** The node's side of the pod network, as it stands in the kernel: read anew at every question, kept nowhere. */
+/** The node's side of the pod network, as it is in the kernel: read anew at every question, but for routes. */
 import { type Address, type Cidr, FAMILIES, type Family } from '../../model/address.ts';
+import { ChangeWatch } from '../../netlink/route/changewatch.ts';
 import {
   type DeviceName,
   type Route,
@@ -15,6 +16,7 @@ import {
 import { type Link, readDeviceAddress, readLink, readRoute } from '../../netlink/route/rtnetlink-read.ts';
 import { RtnetlinkError, RtnetlinkSocket, type Step } from '../../netlink/route/rtnetlink-socket.ts';
 import { type Attachment, isDeviceName, ownerOf } from './attachment.ts';
+import { RouteTable } from './routetable.ts';
 import { PROTOCOL } from './wiring.ts';
 
 /** Kernel calls that wait for others take one of the four threads of the pool each. */
@@ -23,6 +25,11 @@ const CHANGERS = 2;
 export class NodeLinks {
   readonly #reader = new RtnetlinkSocket();
   readonly #changers = Array.from({ length: CHANGERS }, () => new RtnetlinkSocket());
+  readonly #watch = new ChangeWatch();
+  readonly #table = new RouteTable({
+    dump: () => this.#dumpRoutes(),
+    hasChanged: () => this.#watch.hasChanged(),
+  });
   #turn = 0;
 
   /** Every interface of ours, half-made ones too. */
@@ -48,11 +55,9 @@ export class NodeLinks {
     );
   }
 
-  /** Every route that Sluice made. */
-  async routes(): Promise<Route[]> {
-    const found: Route[] = [];
-    for (const family of FAMILIES) found.push(...(await this.#routesOf(family)));
-    return found;
+  /** Every route that Sluice made; the same array as before where nothing has changed since. */
+  routes(): Promise<readonly Route[]> {
+    return this.#table.routes();
   }
 
   /** The addresses that are taken: those that lead to a pod, and those of the node's own interfaces. */
@@ -107,7 +112,7 @@ export class NodeLinks {
   }
 
   close(): void {
-    for (const socket of [this.#reader, ...this.#changers]) socket.close();
+    for (const socket of [this.#reader, ...this.#changers, this.#watch]) socket.close();
   }
 
   async #removeIfThere(step: Step): Promise<boolean> {
@@ -118,6 +123,12 @@ export class NodeLinks {
       if (error instanceof RtnetlinkError && GONE.has(error.code)) return false;
       throw error;
     }
+  }
+
+  async #dumpRoutes(): Promise<Route[]> {
+    const found: Route[] = [];
+    for (const family of FAMILIES) found.push(...(await this.#routesOf(family)));
+    return found;
   }
 
   async #routesOf(family: Family): Promise<Route[]> {

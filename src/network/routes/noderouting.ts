@@ -1,5 +1,6 @@
 /** Keeps the node's routes to the pods of other nodes. */
 import type { Node } from '../../model/cluster.ts';
+import type { Route } from '../../netlink/route/rtnetlink.ts';
 import type { NodeLinks } from '../attach/nodelinks.ts';
 import { routeStep } from '../attach/wiring.ts';
 import { neighbours, routeChange, wantedRoutes } from './noderoutes.ts';
@@ -10,6 +11,8 @@ export class NodeRouting {
   readonly #node: string;
   readonly #ways: Ways;
   #unreachable: readonly string[] = [];
+  /** What there was when nothing was left to do. */
+  #done: { readonly nodes: readonly Node[]; readonly routes: readonly Route[] } | undefined;
 
   constructor(links: NodeLinks, node: string) {
     this.#links = links;
@@ -22,13 +25,21 @@ export class NodeRouting {
     return this.#unreachable;
   }
 
-  /** Only what differs is written. */
+  /** Only what differs is written; where neither a node nor the kernel has changed, nothing is compared. */
   async follow(nodes: readonly Node[]): Promise<void> {
+    const actual = await this.#links.routes();
+    if (this.#done?.routes === actual && isSameList(this.#done.nodes, nodes)) return;
+    this.#done = undefined;
     const ways = await this.#ways.to(neighbours(nodes, this.#node));
     const { routes, unreachable } = wantedRoutes(nodes, this.#node, ways);
     this.#unreachable = unreachable;
-    const { add, remove } = routeChange(await this.#links.routes(), routes);
+    const { add, remove } = routeChange(actual, routes);
     for (const route of remove) await this.#links.removeRoute(route);
     if (add.length > 0) await this.#links.change(add.map(route => routeStep(route, 'replace')));
+    if (remove.length + add.length === 0) this.#done = { nodes, routes: actual };
   }
+}
+
+function isSameList(some: readonly Node[], others: readonly Node[]): boolean {
+  return some.length === others.length && some.every((node, index) => node === others[index]);
 }

@@ -94,6 +94,7 @@ test('a pod whose sandbox was made anew has the new address, whatever the API se
   const w = world(reported(pod('shop/web', 'u1', ['10.0.0.1'])));
   w.hear(w.pods.started(sandbox('shop/web', 'u1', ['10.0.0.1'], 'first')));
   w.hear(w.pods.started(sandbox('shop/web', 'u1', ['10.0.0.2'], 'second')));
+  expect(w.addresses('shop/web')).toEqual(['10.0.0.2']);
   w.hear(w.pods.stopped('first'));
   expect(w.addresses('shop/web')).toEqual(['10.0.0.2']);
 });

@@ -7,6 +7,10 @@ import { Storm } from './storm.ts';
 
 const DAEMONSET = join(import.meta.dirname, '../../../daemonset');
 const OBJECTS = ['clusterrole', 'clusterrolebinding', 'daemonset', 'namespace', 'serviceaccount'];
+/** Where the agent writes its Node, what binds it to its own. */
+const MORE: Readonly<Record<string, readonly string[]>> = {
+  'overlays/pod-network': ['validatingadmissionpolicy', 'validatingadmissionpolicybinding'],
+};
 const FOLDERS = ['.', 'base', ...readdirSync(join(DAEMONSET, 'overlays')).map(name => `overlays/${name}`)];
 
 let storm: Storm;
@@ -19,7 +23,7 @@ afterAll(() => storm?.end());
 
 describe('kubectl apply --dry-run=server', () => {
   test.each(FOLDERS)('takes daemonset/%s', folder => {
-    expect(dryRun('-k', join(DAEMONSET, folder))).toEqual(OBJECTS);
+    expect(dryRun('-k', join(DAEMONSET, folder))).toEqual([...OBJECTS, ...(MORE[folder] ?? [])]);
   });
 
   test('takes install.yaml', () => {
