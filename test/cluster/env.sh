@@ -51,6 +51,7 @@ server() { if [ "${families%% *}" = 4 ]; then echo "https://$cp4:6443"; else ech
 
 pause=registry.k8s.io/pause:3.10.2
 agnhost=registry.k8s.io/e2e-test-images/agnhost:2.63.0
+ingress=ghcr.io/zalando/skipper:v0.22.0
 
 # What is built is named by all that decides what comes out, so an old one is never taken for a new one.
 key() { # key PATH...: a name for the contents of these files and folders

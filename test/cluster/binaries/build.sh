@@ -25,11 +25,13 @@ ldflags="-s -w -X $v.gitVersion=$kubernetes -X $v.gitMajor=1 -X $v.gitMinor=$min
 ldflags+=" -X github.com/containerd/containerd/v2/version.Version=$(version github.com/containerd/containerd/v2)"
 build() { say "go $1 ${*: -1}"; go "$@"; }
 build build -trimpath -ldflags "$ldflags" -o "$bin/" ./kube ./agnhost ./pause ./mkimage tool
+build build -trimpath -ldflags "$ldflags" -o "$bin/kubeconformance" k8s.io/kubernetes/test/conformance/image/go-runner
 (cd coredns && build build -trimpath -ldflags "-s -w" -o "$bin/" .)
+(cd ingress && build build -trimpath -ldflags "-s -w" -o "$bin/" tool)
 build test -c -vet=off -trimpath -ldflags "$ldflags" -o "$bin/e2e.test" ./e2e
 build test -c -vet=off -trimpath -ldflags "$ldflags" -o "$bin/npa.test" sigs.k8s.io/network-policy-api/conformance
 (cd anp && build test -c -vet=off -trimpath -ldflags "-s -w" -o "$bin/anp.test" .)
-for component in etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl; do
+for component in etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubeadm kubectl; do
   ln -s kube "$bin/$component"
 done
 . "$cluster/binaries/images.sh"

@@ -12,3 +12,5 @@ agnhost_files=$(go list -m -f '{{.Dir}}' k8s.io/kubernetes)/test/images/agnhost
   /bin/busybox=/bin/busybox $(for c in cat ls nc ip ping ping6 sleep; do echo "@busybox=/bin/$c"; done)
 
 "$mkimage" -o "$images/coredns.tar" -names registry.k8s.io/coredns/coredns:v1.14.7 -entrypoint /coredns "$bin/coredns=/coredns"
+
+"$mkimage" -o "$images/ingress.tar" -names "$ingress" -entrypoint /skipper "$bin/skipper=/skipper"

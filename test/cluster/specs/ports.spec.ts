@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { patch, remove } from './support/api.ts';
+import { nodeAddress, patch, remove } from './support/api.ts';
 import { families, proxy } from './support/cluster.ts';
 import { connection, endpoint, PORT, type RunningPod, type Site, settles, site } from './support/site.ts';
 
@@ -10,7 +10,7 @@ const NODE_PORT = { cluster: 30080, local: 30081 };
 // What is outside of the nodes, and the nodes, as the network of the cluster has them.
 const four = families[0] === '4';
 const OUTSIDE = four ? '172.18.0.1/32' : 'fd00:18::1/128';
-const NODES = four ? ['172.18.0.11', '172.18.0.12'] : ['fd00:18::11', 'fd00:18::12'];
+const NODES = await Promise.all(['node1', 'node2'].map(nodeAddress));
 const toHostPort = endpoint(NODES[0]!, HOST_PORT);
 const toNodePort = (node: number, policy: keyof typeof NODE_PORT) =>
   endpoint(NODES[node]!, NODE_PORT[policy]);

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /** These leave the nodes, their agents and what they give to pods alone, and so need not wait for each other. */
-const PEACEFUL = ['dns', 'hostnetwork', 'namespace', 'ports'].map(name => `${name}.spec.ts`);
+const PEACEFUL = ['dns', 'hostnetwork', 'ingress', 'namespace', 'ports'].map(name => `${name}.spec.ts`);
 
 // One cluster for all. Run by scripts/e2e own.
 export default defineConfig({

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
-import { families, state } from './cluster.ts';
+import { server, state } from './cluster.ts';
 
 export interface Answer {
   readonly status: number;
@@ -25,7 +25,6 @@ const agent = new Agent({
   cert: pki('admin.crt'),
   key: pki('admin.key'),
 });
-const host = families[0] === '4' ? '172.18.0.1' : 'fd00:18::1';
 
 /** One request. Rejects only where there is no answer. */
 export function call(
@@ -36,7 +35,7 @@ export function call(
 ): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const headers = { 'content-type': type };
-  const sent = request({ host, port: 6443, method, path, headers, agent, timeout: 10_000 }, response => {
+  const sent = request(new URL(path, server), { method, headers, agent, timeout: 10_000 }, response => {
     const chunks: Buffer[] = [];
     response.on('data', chunk => chunks.push(chunk));
     response.on('error', reject);
@@ -63,6 +62,12 @@ export async function ask(
   return answer;
 }
 
+/** The first of a node's addresses. */
+export async function nodeAddress(name: string): Promise<string> {
+  const { status } = await ask('GET', `/api/v1/nodes/${name}`);
+  return status.addresses.find(({ type }: { type: string }) => type === 'InternalIP').address;
+}
+
 export async function create<T extends KubeObject>(object: T): Promise<T> {
   await ask('POST', pathOf(object).replace(/\/[^/]*$/, ''), object);
   return object;
@@ -79,6 +84,6 @@ export function patch(object: KubeObject, change: object): Promise<Answer['body'
 /** `/apis/networking.k8s.io/v1/namespaces/shop/networkpolicies/deny` */
 export function pathOf({ apiVersion, kind, metadata: { name, namespace } }: KubeObject): string {
   const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-  const plural = `${kind.toLowerCase().replace(/y$/, 'ie')}s`;
+  const plural = `${kind.toLowerCase().replace(/y$/, 'ie').replace(/ss$/, '$&e')}s`;
   return `${group}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${plural}/${name}`;
 }

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /** What scripts/e2e says of the cluster. */
-export const { bin, state, reports, nodes, families, cni, proxy } = environment();
+export const { bin, state, server, reports, nodes, families, cni, proxy } = environment();
 
 export interface Output {
   readonly code: number;
@@ -64,7 +64,8 @@ export function processOf(uid: string): number | undefined {
 
 function isOfPod(uid: string, pid: string): boolean {
   try {
-    const cgroups = readFileSync(`/proc/${pid}/cgroup`, 'utf8');
+    // Where systemd makes the cgroups of pods, it writes their ids with _.
+    const cgroups = readFileSync(`/proc/${pid}/cgroup`, 'utf8').replaceAll('_', '-');
     return cgroups.includes(`pod${uid}`) && readlinkSync(`/proc/${pid}/exe`) !== '/pause';
   } catch {
     return false; // it has ended
@@ -93,6 +94,8 @@ function environment() {
   return {
     bin: of('BIN'),
     state: of('STATE'),
+    /** `https://172.18.0.1:6443` */
+    server: of('SERVER'),
     /** Where logs and evidence go. */
     reports: of('REPORTS'),
     nodes: of('NODES')
@@ -100,7 +103,7 @@ function environment() {
       .map(n => `node${n}`),
     /** The first one first. */
     families: of('FAMILIES').split(' ') as readonly ('4' | '6')[],
-    cni: of('CNI') as 'ptp' | 'bridge' | 'sluice',
+    cni: of('CNI') as 'ptp' | 'bridge' | 'sluice' | 'kind',
     proxy: of('PROXY') as 'nftables' | 'iptables' | 'none',
   };
 }

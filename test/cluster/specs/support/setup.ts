@@ -4,7 +4,7 @@ import { afterAll, afterEach } from 'vitest';
 import { command, reports } from './cluster.ts';
 import { leaveAll } from './site.ts';
 
-const EVIDENCE = join(import.meta.dirname, '../../evidence.sh');
+const EVIDENCE = join(import.meta.dirname, '../../nodes/evidence.sh');
 
 afterEach(async ({ task }) => {
   if (task.result?.state !== 'fail') return;
