@@ -1,11 +1,12 @@
 /** The commands about a whole cluster: who reaches whom, what a change changes, whether it is as expected. */
 import { type Command, Option } from 'commander';
-import { withSources } from './sourceoptions.ts';
+import { collect, withSources } from './sourceoptions.ts';
 
 const MATRIX_FORMATS = ['text', 'json', 'csv', 'md', 'dot', 'html'];
 
 export function addClusterCommands(sluice: Command): void {
   addMatrix(sluice);
+  addDiff(sluice);
 }
 
 const unknownPods = () =>
@@ -36,3 +37,39 @@ Exact: every port, protocol and address is in it, over IPv4 and IPv6. Ends that 
   sluice matrix --manifests ./policies
   helm template . | sluice matrix --manifests -
   sluice matrix -n shop -o html > shop.html`;
+
+function addDiff(sluice: Command): void {
+  sluice
+    .command('diff')
+    .description('say which connections open and close between two clusters, and which policies do it')
+    .argument('<old>', 'a folder or file of manifests, - for standard input, @cluster or @agent')
+    .argument('<new>', 'the same, as it will be')
+    .addOption(
+      new Option(
+        '--with <path>',
+        'what both have: objects of <old> and of <new> count before those of the same name here',
+      ).argParser(collect),
+    )
+    .option(
+      '--connections <file>',
+      'say which of these would be cut: what `conntrack -L` prints, or FROM TO a line',
+    )
+    .option('--kubeconfig <file>', "for @cluster (default: kubectl's own)")
+    .option('--context <name>', 'for @cluster: the context of the kubeconfig')
+    .option('--socket <path>', 'for @agent: its unix socket (default: /run/sluice/sluice.sock)')
+    .addOption(unknownPods())
+    .addOption(output(['text', 'json', 'md']))
+    .addHelpText('after', DIFF_HELP)
+    .action(async (old, now, options) => (await import('./diff/diff.ts')).diffCommand(old, now, options));
+}
+
+const DIFF_HELP = `
+Exact, over all ports, protocols and addresses, IPv4 and IPv6. Pods are compared with themselves; where a workload has
+other pods now, what some of them may do counts.
+
+Exit code 0 where no connection opens or closes, 1 where one does, 2 where that cannot be said.
+
+  sluice diff main/policies policies --with cluster.yaml
+  git show main:policies.yaml | sluice diff - policies.yaml --with cluster.yaml
+  sluice diff @cluster policies --with @cluster      what \`kubectl apply -f policies\` would change
+  conntrack -L | sluice diff @agent policies --with @agent --connections -`;

@@ -42,7 +42,7 @@ export class Cases {
     const affecting = policies.filter(policy => policy[direction] !== undefined);
     return {
       steps: affecting.flatMap(policy => this.#stepsOf(policy, direction, subjectPorts)),
-      isolatedBy: affecting.find(({ tier }) => tier === 'networkpolicy')?.id,
+      isolatedBy: affecting.filter(({ tier }) => tier === 'networkpolicy').map(({ id }) => id),
     };
   }
 

@@ -55,17 +55,23 @@ function nodeParts(
   return node === undefined ? NO_NODE : { nodeSelectors: node.nodeSelectors, isNode: true };
 }
 
-/** The networks of the vocabulary by their index, and after them the nodes' pod networks, where it matters. */
-function regionsOfLandscape(family: Family, { vocabulary, cluster, unknownPods }: Landscape): Regions {
+/** The networks of the vocabulary by their index, and after them the pod networks of each cluster, where they matter. */
+function regionsOfLandscape(family: Family, { vocabulary, alongside, unknownPods }: Landscape): Regions {
   const networks = [...vocabulary.networks.values()].map(({ cidr, except }) =>
     networkAddresses(family, [cidr], except),
   );
-  const denied = unknownPods === 'deny' ? [...cluster.nodes.values()].flatMap(podCidrsOf) : [];
-  return regionsOf(family, [...networks, networkAddresses(family, denied)]);
+  const podNetworks = alongside.map(({ nodes }) =>
+    networkAddresses(family, unknownPods === 'deny' ? [...nodes.values()].flatMap(podCidrsOf) : []),
+  );
+  return regionsOf(family, [...networks, ...podNetworks]);
 }
 
-function isPodNetwork({ all }: Regions, region: number, { vocabulary }: Landscape): boolean {
-  return all[region]!.networks.has(vocabulary.networks.size);
+function isPodNetwork(
+  { all }: Regions,
+  region: number,
+  { vocabulary, alongside, cluster }: Landscape,
+): boolean {
+  return all[region]!.networks.has(vocabulary.networks.size + alongside.indexOf(cluster));
 }
 
 /** Where most pods have their addresses, and so where one that is not there yet would have its own. */
@@ -80,12 +86,5 @@ function homeRegion(family: Family, regions: Regions, { owners, cluster }: Lands
   if (most !== undefined) return most[0];
   const networks = [...cluster.nodes.values()].flatMap(podCidrsOf);
   const first = networks.find(cidr => cidr.family === family);
-  return first === undefined ? largestRegion(regions) : regions.at(first.base);
-}
-
-export function largestRegion({ all }: Regions): number {
-  const sizes = all.map(({ addresses }) =>
-    addresses.reduce((sum, { first, last }) => sum + last - first + 1n, 0n),
-  );
-  return sizes.reduce((best, size, i) => (size > sizes[best]! ? i : best), 0);
+  return first === undefined ? regions.largest : regions.at(first.base);
 }

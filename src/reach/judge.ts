@@ -22,16 +22,20 @@ export interface Step {
 export interface Case {
   /** In order of precedence within each tier. */
   readonly steps: readonly Step[];
-  /** A NetworkPolicy that isolates the subject in this direction, if one does. */
-  readonly isolatedBy: PolicyId | undefined;
+  /** The NetworkPolicies that isolate the subject in this direction. */
+  readonly isolatedBy: readonly PolicyId[];
 }
 
 export interface Decision {
   readonly verdict: 'allow' | 'deny';
   readonly tier: Tier | 'default';
-  readonly policy?: PolicyId;
+  /** One with a rule; those that isolate, and no rule; or none. */
+  readonly policies: readonly PolicyId[];
   readonly rule?: string;
 }
+
+/** What no policy decides is allowed. */
+export const UNDECIDED: Decision = { verdict: 'allow', tier: 'default', policies: [] };
 
 /** The connections of a group that one rule decides, or that no rule does. */
 export interface Part {
@@ -56,11 +60,11 @@ export function judge(pool: ConnectionPool, { steps, isolatedBy }: Case, everybo
   const tier = (name: Tier) => steps.filter(step => step.tier === name);
   const start: Open = { peers: everybody, open: pool.all, passed: pool.none, parts: [] };
   const afterAdmin = leaveTier(pool, walk(pool, [start], tier('admin')));
-  if (isolatedBy === undefined) {
+  if (isolatedBy.length === 0) {
     const afterBaseline = leaveTier(pool, walk(pool, afterAdmin, tier('baseline')));
-    return afterBaseline.map(group => ending(group, { verdict: 'allow', tier: 'default' }));
+    return afterBaseline.map(group => ending(group, UNDECIDED));
   }
-  const denied: Decision = { verdict: 'deny', tier: 'networkpolicy', policy: isolatedBy };
+  const denied: Decision = { verdict: 'deny', tier: 'networkpolicy', policies: isolatedBy };
   // C7: Baseline has no say where a NetworkPolicy isolates.
   return walk(pool, afterAdmin, tier('networkpolicy')).map(group => ending(group, denied));
 }
@@ -82,7 +86,8 @@ function decided(pool: ConnectionPool, group: Open, step: Step, hit: Connections
   const open = pool.minus(group.open, hit);
   if (step.action === 'pass') return { ...group, open, passed: pool.or(group.passed, hit) };
   const { tier, policy, rule, action } = step;
-  const decision: Decision = { verdict: action === 'accept' ? 'allow' : 'deny', tier, policy, rule };
+  const verdict = action === 'accept' ? 'allow' : 'deny';
+  const decision: Decision = { verdict, tier, policies: [policy], rule };
   return { ...group, open, parts: [...group.parts, { connections: hit, decision }] };
 }
 

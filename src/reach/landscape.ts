@@ -25,6 +25,8 @@ export interface ImaginedPod extends PodLike {
 export interface Landscape {
   readonly cluster: Cluster;
   readonly unknownPods: UnknownPods;
+  /** The clusters that are told apart together, this one among them: their words are those of all. */
+  readonly alongside: readonly Cluster[];
   /** In order of precedence. */
   readonly policies: readonly Policy[];
   readonly vocabulary: Vocabulary;
@@ -49,9 +51,10 @@ export function landscapeOf(
   cluster: Cluster,
   unknownPods: UnknownPods,
   imaginedPods: readonly ImaginedPod[],
+  alongside: readonly Cluster[] = [cluster],
 ): Landscape {
   const policies = [...cluster.policies.values()].sort(comparePolicies);
-  const vocabulary = vocabularyOf(policies);
+  const vocabulary = vocabularyOf(alongside.flatMap(each => [...each.policies.values()]));
   const owners = addressOwners(cluster);
   const templates = new Templates(vocabulary);
   const templateOf = new Map<Pod, number>();
@@ -62,7 +65,18 @@ export function landscapeOf(
   const nodes = nodeEnds(cluster, vocabulary);
   const unknownPodOf = unknownPodFinder(cluster, owners, unknownPods);
   const words = { vocabulary, templates, selected };
-  return { cluster, unknownPods, policies, ...words, owners, templateOf, imagined, nodes, unknownPodOf };
+  return {
+    cluster,
+    unknownPods,
+    alongside,
+    policies,
+    ...words,
+    owners,
+    templateOf,
+    imagined,
+    nodes,
+    unknownPodOf,
+  };
 }
 
 /** By address; of one that several nodes have, the selectors of all mean it. */

@@ -1,7 +1,6 @@
 /** Who reaches whom: places of equal rows and equal columns are one line of the matrix. */
 import type { Family } from '../model/address.ts';
 import { type Cell, cellKey, cellOf } from './cells.ts';
-import { largestRegion } from './familyends.ts';
 import type { Ends, Member, Place } from './place.ts';
 import { joined, placesOf } from './places.ts';
 import type { Reach } from './reach.ts';
@@ -79,8 +78,8 @@ function isNetworkOf(family: Family) {
 }
 
 /** Whether it holds what is left of a family once all networks of policies are taken from it. */
-export function isInternet({ families }: Reach, { members }: Line, family: Family): boolean {
-  const largest = largestRegion(families[family].ends.regions);
+function isInternet({ families }: Reach, { members }: Line, family: Family): boolean {
+  const { largest } = families[family].ends.regions;
   return members.some(member => member.kind === 'network' && member.regions[family] === largest);
 }
 

@@ -2,6 +2,7 @@
 import { type Address, type Family, familyOf } from '../model/address.ts';
 import { familiesOf, type Place } from './place.ts';
 import type { Reach } from './reach.ts';
+import { sizeOf } from './regions.ts';
 
 export function outsideOf(reach: Reach): Place[] {
   return familiesOf(reach).flatMap(family => outsideOfFamily(reach, family));
@@ -17,8 +18,8 @@ function outsideOfFamily({ families, landscape }: Reach, family: Family): Place[
     const region = ends.regions.at(address);
     taken.set(region, (taken.get(region) ?? 0n) + 1n);
   }
-  return ends.regions.all.flatMap(({ addresses }, region): Place[] => {
-    const size = addresses.reduce((sum, { first, last }) => sum + last - first + 1n, 0n);
+  return ends.regions.all.flatMap((found, region): Place[] => {
+    const size = sizeOf(found);
     if (size <= (taken.get(region) ?? 0n)) return [];
     const end = ends.outside[region]!;
     return [{ ends: { [family]: end }, members: [{ kind: 'network', regions: { [family]: region } }] }];

@@ -15,13 +15,14 @@ export interface Reach {
 export interface ReachOptions {
   readonly unknownPods: UnknownPods;
   readonly imagined?: readonly ImaginedPod[];
-  /** Two clusters that are compared share one. */
+  /** Two clusters that are compared share one, and each knows of both. */
   readonly pool?: ConnectionPool;
+  readonly alongside?: readonly Cluster[];
 }
 
 export function reachOf(cluster: Cluster, options: ReachOptions): Reach {
-  const { unknownPods, imagined = [], pool = new ConnectionPool() } = options;
-  const landscape = landscapeOf(cluster, unknownPods, imagined);
+  const { unknownPods, imagined = [], pool = new ConnectionPool(), alongside } = options;
+  const landscape = landscapeOf(cluster, unknownPods, imagined, alongside);
   const family = (name: Family) => new FamilyReach(name, pool, landscape);
   return { pool, landscape, families: { ip: family('ip'), ip6: family('ip6') } };
 }

@@ -26,6 +26,8 @@ export interface Region {
 
 export interface Regions {
   readonly all: readonly Region[];
+  /** The index of the one with the most addresses. */
+  readonly largest: number;
   /** The index of the region that holds an address. */
   at(address: Address): number;
 }
@@ -60,7 +62,11 @@ export function regionsOf(family: Family, networks: readonly Toggles<bigint>[]):
     starts.push(first);
     indexes.push(index);
   }
-  return { all: found, at: address => indexes[lastNotAfter(starts, addressToInt(address))]! };
+  return {
+    all: found,
+    largest: largestOf(found),
+    at: address => indexes[lastNotAfter(starts, addressToInt(address))]!,
+  };
 }
 
 /** At which addresses the membership in which networks changes. */
@@ -89,4 +95,13 @@ function lastNotAfter(starts: readonly bigint[], address: bigint): number {
     else high = middle;
   }
   return low;
+}
+
+function largestOf(regions: readonly Region[]): number {
+  const sizes = regions.map(sizeOf);
+  return sizes.reduce((best, size, i) => (size > sizes[best]! ? i : best), 0);
+}
+
+export function sizeOf({ addresses }: Region): bigint {
+  return addresses.reduce((sum, { first, last }) => sum + last - first + 1n, 0n);
 }

@@ -1,5 +1,5 @@
 /** A survey in names, for every format that shows it. */
-import { cidrText, type Family } from '../model/address.ts';
+import type { Family } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { Inventory } from '../model/inventory.ts';
 import type { Labels } from '../model/labels.ts';
@@ -7,11 +7,11 @@ import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction } from '../model/policy.ts';
 import { podSelectorText } from '../model/selector.ts';
 import type { Cell } from './cells.ts';
-import { cidrsOf } from './cidrs.ts';
 import type { ConnectionPool } from './connections.ts';
 import { type Crowd, crowdOf, workloadOfMember } from './crowd.ts';
 import { isAnybody } from './exposure.ts';
-import { isInternet, type Line } from './matrix.ts';
+import type { Line } from './matrix.ts';
+import { INTERNET, networkText } from './networktext.ts';
 import type { Member } from './place.ts';
 import type { Reach } from './reach.ts';
 import { type Survey, surveyOf } from './survey.ts';
@@ -115,17 +115,10 @@ function nodeNames(members: readonly Member[]): string[] {
   return [...new Set(members.flatMap(member => (member.kind === 'node' ? [member.node.name] : [])))].sort();
 }
 
-export const INTERNET = 'internet';
-
-function networkNames(reach: Reach, line: Line): string[] {
-  const names = line.members.flatMap(member => {
-    if (member.kind !== 'network') return [];
-    return (Object.entries(member.regions) as [Family, number][]).flatMap(([family, region]) =>
-      isInternet(reach, { ...line, members: [member] }, family)
-        ? [INTERNET]
-        : cidrsOf(family, reach.families[family].ends.regions.all[region]!.addresses).map(cidrText),
-    );
-  });
+function networkNames(reach: Reach, { members }: Line): string[] {
+  const names = members.flatMap(member =>
+    member.kind === 'network' ? networkText(reach, member.regions) : [],
+  );
   return [...new Set(names)];
 }
 

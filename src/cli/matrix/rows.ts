@@ -1,7 +1,7 @@
 /** What every format shows of a matrix: the connections that there are, and whom they are between. */
 import { FAMILIES } from '../../model/address.ts';
 import type { Cell } from '../../reach/cells.ts';
-import { type EndView, type ExposureView, INTERNET, type MatrixView, nameOf } from '../../reach/view.ts';
+import { type EndView, type ExposureView, type MatrixView, nameOf } from '../../reach/view.ts';
 
 export interface Row {
   readonly from: EndView;
@@ -52,10 +52,6 @@ export function memberText({ kind, parts }: EndView, member: string): string {
   const part = parts.get(member);
   const name = kind === 'workload' ? nameOf(member) : kind === 'node' ? `node/${member}` : member;
   return part === undefined ? name : `${name} (${part})`;
-}
-
-export function isInternet(end: EndView): boolean {
-  return end.members.includes(INTERNET);
 }
 
 /** What is true of every matrix, and stands below each. */

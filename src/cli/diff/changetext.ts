@@ -1,0 +1,34 @@
+/** The parts of a change in words, for all formats. */
+import type { ConnectionPool } from '../../reach/connections.ts';
+import { connectionsText } from '../../reach/connectionstext.ts';
+import type { ChangeView } from '../../reach/diff/diffview.ts';
+import { nameOf } from '../../reach/view.ts';
+import { listed } from '../matrix/rows.ts';
+
+/** `shop/web, shop/api and 3 more`. */
+export function endsText(members: readonly string[], most = 4): string {
+  return listed(members.map(nameOf), most);
+}
+
+/** `TCP 80`, `TCP 80 over IPv6`. */
+export function whatText(pool: ConnectionPool, { connections, families }: ChangeView): string {
+  const text = connectionsText(pool, connections);
+  return families.length === 2 ? text : `${text} over ${families[0] === 'ip' ? 'IPv4' : 'IPv6'}`;
+}
+
+export function beforeText({ kind, before }: ChangeView): string {
+  return kind === 'opens' ? deniedText(before, 'was') : allowedText(before, 'was');
+}
+
+export function afterText({ kind, after }: ChangeView): string {
+  return kind === 'opens' ? allowedText(after, 'is') : deniedText(after, 'is');
+}
+
+function allowedText(by: readonly string[], is: 'is' | 'was'): string {
+  return by.length === 0 ? `${is} allowed: no policy denies it` : `${is} allowed by ${by.join(' and ')}`;
+}
+
+/** Nobody denies what one of the two ends was not there for. */
+function deniedText(by: readonly string[], is: 'is' | 'was'): string {
+  return by.length === 0 ? `${is} not there` : `${is} denied by ${by.join(' and ')}`;
+}

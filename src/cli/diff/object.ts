@@ -1,0 +1,24 @@
+/** A comparison for programs. */
+import { connectionsObject } from '../../reach/connectionstext.ts';
+import type { DiffView } from '../../reach/diff/diffview.ts';
+import type { Cut } from './recording.ts';
+
+export function diffObject(
+  { pool, changes, added, removed }: DiffView,
+  cuts: readonly Cut[] | undefined,
+): object {
+  return {
+    changes: changes.map(({ kind, from, to, families, connections, before, after }) => ({
+      kind,
+      from,
+      to,
+      families: families.map(family => (family === 'ip' ? 'ipv4' : 'ipv6')),
+      connections: connectionsObject(pool, connections),
+      before,
+      after,
+    })),
+    added,
+    removed,
+    ...(cuts && { cuts }),
+  };
+}

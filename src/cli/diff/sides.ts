@@ -1,0 +1,75 @@
+/** The two clusters of `sluice diff`: paths, `-`, `@cluster` or `@agent`, each on top of what both have in common. */
+import { ClusterState } from '../../model/cluster.ts';
+import type { Inventory } from '../../model/inventory.ts';
+import type { Problem } from '../../model/problem.ts';
+import type { Compared } from '../../reach/diff/side.ts';
+import { DEFAULT_SOCKET, type SourceOptions } from '../../sources/options.ts';
+import { readState } from '../../sources/readstate.ts';
+import type { State } from '../../sources/state.ts';
+import { CommandError } from '../../terminal/commanderror.ts';
+import { noteState } from '../notestate.ts';
+
+export interface SideOptions {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly socket?: string;
+  /** What both sides have, unless they have their own object of the name. */
+  readonly with?: readonly string[];
+}
+
+export interface Sides {
+  readonly old: Compared;
+  readonly now: Compared;
+  readonly unknownPods: State['unknownPods'];
+  readonly problems: readonly Problem[];
+}
+
+/** Throws CommandError where one of them cannot be read, or is said to be standard input twice. */
+export async function readSides(oldName: string, newName: string, options: SideOptions): Promise<Sides> {
+  const names = [...(options.with ?? []), oldName, newName];
+  if (names.filter(name => name === '-').length > 1)
+    throw new CommandError('standard input (-) can be read only once');
+  const states = new Map<string, State>();
+  for (const name of new Set(names)) states.set(name, await readSide(name, options));
+  for (const state of states.values()) noteState(state);
+  const base = (options.with ?? []).map(name => states.get(name)!);
+  const side = (name: string) => layered([states.get(name)!, ...base]);
+  const unknownPods = [...states.values()].find(state => state.unknownPods !== undefined)?.unknownPods;
+  const problems = [...states.values()].flatMap(state => state.problems);
+  return { old: side(oldName), now: side(newName), unknownPods, problems };
+}
+
+async function readSide(name: string, options: SideOptions): Promise<State> {
+  const state = await readState(sourceOf(name, options), { workloads: true });
+  if (state.hidesPolicies)
+    throw new CommandError(`${name}: not all policies may be read, so nobody can say what changes`);
+  return state;
+}
+
+function sourceOf(name: string, { kubeconfig, context, socket }: SideOptions): SourceOptions {
+  if (name === '@agent') return { socket: socket ?? DEFAULT_SOCKET };
+  if (name !== '@cluster') return { manifests: [name] };
+  return { ...(kubeconfig && { kubeconfig }), ...(context && { context }) };
+}
+
+/** Of objects of one name the first counts. */
+function layered(states: readonly State[]): Compared {
+  const cluster = new ClusterState();
+  for (const state of states.toReversed()) {
+    for (const [key, value] of state.cluster.namespaces) cluster.apply({ type: 'namespace', key, value });
+    for (const [key, value] of state.cluster.nodes) cluster.apply({ type: 'node', key, value });
+    for (const [key, value] of state.cluster.pods) cluster.apply({ type: 'pod', key, value });
+    for (const [key, value] of state.cluster.policies) cluster.apply({ type: 'policy', key, value });
+  }
+  return { cluster, inventory: layeredInventory(states.map(({ inventory }) => inventory)) };
+}
+
+function layeredInventory(inventories: readonly Inventory[]): Inventory {
+  const all = inventories.toReversed();
+  return {
+    workloads: new Map(all.flatMap(({ workloads }) => [...workloads])),
+    services: new Map(all.flatMap(({ services }) => [...services])),
+    slices: new Map(all.flatMap(({ slices }) => [...slices])),
+    podOwners: new Map(all.flatMap(({ podOwners }) => [...podOwners])),
+  };
+}

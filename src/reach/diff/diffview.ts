@@ -1,0 +1,64 @@
+/** What changes between two clusters, in names. */
+import type { Family } from '../../model/address.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import type { ConnectionPool, Connections } from '../connections.ts';
+import { networkText } from '../networktext.ts';
+import type { Reach } from '../reach.ts';
+import { changesOf } from './changes.ts';
+import { type Compared, sidesOf } from './side.ts';
+import type { Unit, UnitMember } from './units.ts';
+
+export interface ChangeView {
+  readonly kind: 'opens' | 'closes';
+  /** `Deployment shop/web`, `node/node1`, `10.0.0.0/8`, `internet`. */
+  readonly from: readonly string[];
+  readonly to: readonly string[];
+  readonly families: readonly Family[];
+  readonly connections: Connections;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+export interface DiffView {
+  readonly pool: ConnectionPool;
+  /** What opens first, by name. */
+  readonly changes: readonly ChangeView[];
+  /** Workloads that only one of the two clusters has. */
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}
+
+export function diffOf(old: Compared, now: Compared, unknownPods: UnknownPods): DiffView {
+  const [before, after] = sidesOf(old, now, unknownPods);
+  const changes = changesOf(before, after).map(({ from, to, ...what }) => ({
+    ...what,
+    from: namesOf(after.reach, from),
+    to: namesOf(after.reach, to),
+  }));
+  const [names, others] = [before, after].map(({ crowd }) => workloadsOf(crowd));
+  return {
+    pool: after.reach.pool,
+    changes: changes.sort(compareChanges),
+    added: [...others!].filter(name => !names!.has(name)).sort(),
+    removed: [...names!].filter(name => !others!.has(name)).sort(),
+  };
+}
+
+function workloadsOf({ workloadOf, imagined }: ReturnType<typeof sidesOf>[0]['crowd']): Set<string> {
+  return new Set([...workloadOf.values(), ...imagined.map(({ workload }) => workload)]);
+}
+
+function namesOf(reach: Reach, units: readonly Unit[]): string[] {
+  const names = units.flatMap(({ members }) => members.flatMap(member => memberNames(reach, member)));
+  return [...new Set(names)].sort();
+}
+
+function memberNames(reach: Reach, member: UnitMember): string[] {
+  if (member.kind === 'network') return networkText(reach, member.regions);
+  return [member.kind === 'node' ? `node/${member.name}` : member.name];
+}
+
+function compareChanges(a: ChangeView, b: ChangeView): number {
+  const [first, second] = [a, b].map(({ kind, from, to }) => `${kind === 'opens' ? 0 : 1} ${from} ${to}`);
+  return first! < second! ? -1 : 1;
+}

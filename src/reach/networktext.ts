@@ -1,0 +1,16 @@
+/** Regions as the networks that they are: what is left of a family once all networks of policies are taken is the internet. */
+import { cidrText, type Family } from '../model/address.ts';
+import { cidrsOf } from './cidrs.ts';
+import type { Ends } from './place.ts';
+import type { Reach } from './reach.ts';
+
+export const INTERNET = 'internet';
+
+/** `10.0.0.0/8`, `internet`; of the regions of a place, each once. */
+export function networkText({ families }: Reach, regions: Ends): string[] {
+  const names = (Object.entries(regions) as [Family, number][]).flatMap(([family, region]) => {
+    const { all, largest } = families[family].ends.regions;
+    return region === largest ? [INTERNET] : cidrsOf(family, all[region]!.addresses).map(cidrText);
+  });
+  return [...new Set(names)];
+}

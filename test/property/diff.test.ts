@@ -1,0 +1,108 @@
+/** What `sluice diff` says opens and closes is what `evaluate` says of the two clusters, and no more. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Address, familyOf } from '../../src/model/address.ts';
+import type { Cluster } from '../../src/model/cluster.ts';
+import type { Flow } from '../../src/model/flow.ts';
+import { NO_INVENTORY } from '../../src/model/inventory.ts';
+import type { UnknownPods } from '../../src/model/podcidrs.ts';
+import { includesFlow } from '../../src/reach/connections.ts';
+import { type Change, changesOf } from '../../src/reach/diff/changes.ts';
+import { type Side, sidesOf } from '../../src/reach/diff/side.ts';
+import type { Unit } from '../../src/reach/diff/units.ts';
+import { type DirectionVerdict, evaluator, type FlowVerdict } from '../../src/semantics/evaluate.ts';
+import { clusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
+
+const PAIRS = 500;
+
+/** The same cluster with some policies gone, some new ones, and some that say otherwise under their name. */
+const pairArbitrary = fc.tuple(clusterArbitrary, clusterArbitrary).chain(([old, other]) =>
+  fc.record({
+    old: fc.constant(old),
+    kept: fc.subarray([...old.policies]),
+    added: fc.subarray([...other.policies], { maxLength: 3 }),
+    unknownPods: fc.constantFrom<UnknownPods>('allow', 'deny'),
+  }),
+);
+
+test('changesOf() names each connection that opens or closes, with a policy that decides it, and no other', () => {
+  const tally = { asked: 0, opened: 0, closed: 0 };
+  fc.assert(
+    fc.property(pairArbitrary, ({ old, kept, added, unknownPods }) => {
+      const now = { ...old, policies: new Map([...kept, ...added]) };
+      const [before, after] = sidesOf(compared(old), compared(now), unknownPods);
+      const changes = changesOf(before, after);
+      const judges = [evaluator(old, unknownPods), evaluator(now, unknownPods)] as const;
+      const points = [...pointsOf(old), ...pointsOf(now)];
+      for (const { from, to } of pairsOf(old))
+        for (let i = 0; i < 3; i++) {
+          const flow: Flow = { from, to, ...points[(tally.asked++ * 13 + i) % points.length]! };
+          check(flow, judges, matching(changes, before, flow), tally);
+        }
+    }),
+    { numRuns: PAIRS },
+  );
+  process.stdout.write(`    ${JSON.stringify(tally)}\n`);
+  expect(tally.opened).toBeGreaterThan(4_000);
+  expect(tally.closed).toBeGreaterThan(4_000);
+}, 900_000);
+
+const compared = (cluster: Cluster) => ({ cluster, inventory: NO_INVENTORY });
+
+/** At least one end is a pod, and none is the pod's own node, which always reaches it. */
+function pairsOf(cluster: Cluster) {
+  const addresses = addressesOf(cluster);
+  const pods = new Set([...cluster.pods.values()].flatMap(pod => pod.addresses));
+  const nodes = new Set([...cluster.nodes.values()].flatMap(node => node.addresses));
+  return addresses.flatMap(from =>
+    addresses.flatMap(to => {
+      if (from === to || familyOf(from) !== familyOf(to) || nodes.has(from)) return [];
+      return pods.has(from) || pods.has(to) ? [{ from, to }] : [];
+    }),
+  );
+}
+
+function matching(changes: readonly Change[], { reach }: Side, flow: Flow): Change[] {
+  const family = familyOf(flow.from);
+  const end = (address: Address) => reach.families[family].ends.at(address);
+  const has = (units: readonly Unit[], address: Address) =>
+    units.some(({ old }) => old.some(ends => ends[family] === end(address)));
+  return changes.filter(
+    ({ families, connections, from, to }) =>
+      families.includes(family) &&
+      includesFlow(connections, flow) &&
+      has(from, flow.from) &&
+      has(to, flow.to),
+  );
+}
+
+function check(
+  flow: Flow,
+  [before, after]: readonly [(flow: Flow) => FlowVerdict, (flow: Flow) => FlowVerdict],
+  found: readonly Change[],
+  tally: { opened: number; closed: number },
+): void {
+  const [was, is] = [before(flow), after(flow)];
+  const expected = was.verdict === is.verdict ? [] : [is.verdict === 'allow' ? 'opens' : 'closes'];
+  if (String([...new Set(found.map(({ kind }) => kind))]) !== String(expected))
+    throw new Error(`${JSON.stringify(flow)}: ${expected}, but found ${JSON.stringify(found)}`);
+  if (expected.length === 0) return;
+  tally[is.verdict === 'allow' ? 'opened' : 'closed']++;
+  for (const change of found) {
+    expect(change.before.length).toBe(decidersOf(was).length);
+    for (const [names, verdict] of [
+      [change.before, was],
+      [change.after, is],
+    ] as const)
+      for (const { policy, rule } of decidersOf(verdict))
+        expect(
+          names.some(name => name.includes(policy!.split(' ')[1]!) && name.includes(rule ?? 'no ')),
+        ).toBe(true);
+  }
+}
+
+/** What policies decide the verdict, in each direction that has it. */
+function decidersOf({ verdict, egress, ingress }: FlowVerdict): DirectionVerdict[] {
+  return [egress, ingress].filter(each => each.verdict === verdict && each.policy !== undefined);
+}
