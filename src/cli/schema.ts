@@ -3,6 +3,9 @@ export const SCHEMA_VERSION = 'sluice/v1';
 
 export type SchemaKind =
   | 'Explanation'
+  | 'Matrix'
+  | 'Diff'
+  | 'TestResult'
   | 'Problem'
   | 'CheckSummary'
   | 'Inspection'

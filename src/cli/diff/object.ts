@@ -1,13 +1,14 @@
 /** A comparison for programs. */
 import { connectionsObject } from '../../reach/connectionstext.ts';
 import type { DiffView } from '../../reach/diff/diffview.ts';
+import { versioned } from '../schema.ts';
 import type { Cut } from './recording.ts';
 
 export function diffObject(
   { pool, changes, added, removed }: DiffView,
   cuts: readonly Cut[] | undefined,
 ): object {
-  return {
+  return versioned('Diff', {
     changes: changes.map(({ kind, from, to, families, connections, before, after }) => ({
       kind,
       from,
@@ -20,5 +21,5 @@ export function diffObject(
     added,
     removed,
     ...(cuts && { cuts }),
-  };
+  });
 }

@@ -3,12 +3,13 @@ import type { Cell } from '../../reach/cells.ts';
 import type { ConnectionPool } from '../../reach/connections.ts';
 import { type ConnectionsObject, connectionsObject } from '../../reach/connectionstext.ts';
 import type { MatrixView } from '../../reach/view.ts';
+import { versioned } from '../schema.ts';
 import type { Row } from './rows.ts';
 
 /** `from` and `to` are indexes of `ends`; null where the two have no address of the family in common. */
 export function matrixObject(view: MatrixView, rows: readonly Row[]): object {
   const indexes = new Map(view.ends.map((end, i) => [end, i]));
-  return {
+  return versioned('Matrix', {
     ends: view.ends.map(({ kind, members, parts }) => ({ kind, members, parts: Object.fromEntries(parts) })),
     connections: rows.map(({ from, to, cell }) => ({
       from: indexes.get(from)!,
@@ -19,7 +20,7 @@ export function matrixObject(view: MatrixView, rows: readonly Row[]): object {
       ...exposure,
       ...cellObject(view.pool, cell),
     })),
-  };
+  });
 }
 
 export function cellObject(pool: ConnectionPool, { ip, ip6 }: Cell) {
