@@ -30,8 +30,7 @@ export function classOf(
 ): PodClass | undefined {
   const chosen = policies.flatMap(policy => {
     if (policy[direction] === undefined) return [];
-    const match = selects(policy, pod, namespace);
-    return match === 'no' ? [] : [match === 'yes' ? policy : whereUnsure(policy)];
+    return memberOf(policy, selects(policy, pod, namespace)) ?? [];
   });
   return chosen.length === 0 ? undefined : makeClass(pod, direction, chosen);
 }
@@ -40,11 +39,23 @@ export function selects({ subject }: Policy, pod: Pod, namespace: Namespace): Ma
   return matchPod(subject, pod, namespace);
 }
 
-function makeClass(pod: Pod, direction: Direction, policies: readonly Policy[]): PodClass {
+/** What a policy is in the class of a pod that it matches so. */
+export function memberOf(policy: Policy, match: Match): Policy | undefined {
+  if (match === 'no') return undefined;
+  return match === 'yes' ? policy : whereUnsure(policy);
+}
+
+/** The class of a pod that these policies affect in the direction, in order of precedence. */
+export function makeClass(pod: Pod, direction: Direction, policies: readonly Policy[]): PodClass {
   const resolve = (port: NamedPort) => resolveOn(pod, port);
-  const ports = direction === 'ingress' ? resolvedPorts(policies, resolve) : [];
+  const ports = portsOn(pod, policies, direction);
   const key = JSON.stringify([direction, policies.map(idOf), ports]);
   return { direction, policies, resolve, key };
+}
+
+/** What the named ports of the policies mean on the pod, where it is the destination. */
+export function portsOn(pod: Pod, policies: readonly Policy[], direction: Direction) {
+  return direction === 'ingress' ? resolvedPorts(policies, port => resolveOn(pod, port)) : [];
 }
 
 function idOf({ id, unsure }: Policy): string {

@@ -6,7 +6,7 @@ import { NamespaceBudget } from './namespacebudget.ts';
 import type { Policy, PolicyId } from './policy.ts';
 import { problemText } from './problem.ts';
 
-const MOST = { entries: 20, selectors: 3 };
+const MOST = { policies: 4, entries: 20, selectors: 3 };
 
 /** Costs `size`: one for itself, one for its rule, and one for each network. */
 function policy(name: string, size: number): Policy {
@@ -49,7 +49,7 @@ describe('NamespaceBudget', () => {
       'NetworkPolicy shop/c 0',
     ]);
     expect(budget.problems().map(problemText)).toEqual([
-      'NetworkPolicy shop/c: has no room: the policies of a namespace may have 20 entries and 3 selectors of pods together, and those whose names come first leave less than the 10 and 0 of this one; the policy isolates its pods and allows nothing until they are fewer',
+      'NetworkPolicy shop/c: has no room: a namespace may have 4 policies, with 20 entries and 3 selectors of pods together, and those whose names come first leave none, or less than the 10 and 0 of this one; the policy isolates its pods and allows nothing until they are fewer',
     ]);
     expect(shown(budget.pass([gone('shop/b')]))).toEqual([
       'NetworkPolicy shop/b -',
@@ -77,6 +77,13 @@ describe('NamespaceBudget', () => {
     ]);
   });
 
+  test('has room for so many policies, however small they are', () => {
+    const budget = new NamespaceBudget(MOST);
+    const events = ['a', 'b', 'c', 'd', 'e'].map(name => put(policy(`shop/${name}`, 2)));
+    expect(shown(budget.pass(events)).at(-1)).toBe('NetworkPolicy shop/e 0');
+    expect(shown(budget.pass([gone('shop/a')]))).toContain('NetworkPolicy shop/e 1');
+  });
+
   test('asks nothing of another namespace, or of policies of the cluster', () => {
     const budget = new NamespaceBudget(MOST);
     const admin: Policy = { ...policy('x', 50), id: 'ClusterNetworkPolicy x', kind: 'ClusterNetworkPolicy' };
@@ -85,7 +92,7 @@ describe('NamespaceBudget', () => {
   });
 
   test('an edit among ten thousand reads no other policy, and tells nobody anew of the others', () => {
-    const budget = new NamespaceBudget({ entries: 25_000, selectors: 1_000 });
+    const budget = new NamespaceBudget({ policies: 10_000, entries: 25_000, selectors: 1_000 });
     let reads = 0;
     const watched = (value: Policy) => {
       const get = () => {

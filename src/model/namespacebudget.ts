@@ -13,11 +13,13 @@ import type { Problem } from './problem.ts';
  * selectors of pods, each of which may be a set of thousands of addresses.
  */
 export interface Room {
+  /** That have rules: all those that select a pod are compiled together, and anew whenever one of them is edited. */
+  readonly policies: number;
   readonly entries: number;
   readonly selectors: number;
 }
 
-const ROOM: Room = { entries: 25_000, selectors: 1_000 };
+const ROOM: Room = { policies: 2_000, entries: 25_000, selectors: 1_000 };
 /** Nobody reads more problems of one kind. */
 const MOST_PROBLEMS = 200;
 
@@ -101,9 +103,10 @@ export class NamespaceBudget {
   #judge(name: string): readonly Entry[] {
     const namespace = this.#namespaces.get(name);
     if (namespace === undefined) return [];
-    const isWithin = fits({ entries: namespace.entries, selectors: namespace.selectors.size }, this.#room);
+    const { inOrder, entries, selectors } = namespace;
+    const isWithin = fits({ policies: inOrder.length, entries, selectors: selectors.size }, this.#room);
     if (isWithin && namespace.refused === 0) return [];
-    const changed = decidedOtherwise(namespace.inOrder, isWithin ? undefined : this.#room);
+    const changed = decidedOtherwise(inOrder, isWithin ? undefined : this.#room);
     for (const entry of changed) {
       entry.isRefused = !entry.isRefused;
       namespace.refused += entry.isRefused ? 1 : -1;
@@ -127,13 +130,18 @@ function decidedOtherwise(inOrder: readonly Entry[], room: Room | undefined): En
   if (room === undefined) return inOrder.filter(({ isRefused }) => isRefused);
   const changed: Entry[] = [];
   const selectors = new Set<string>();
-  let sum = 0;
+  let [policies, entries] = [0, 0];
   for (const entry of inOrder) {
     const others = entry.selectors.reduce((found, text) => found + Number(!selectors.has(text)), 0);
-    const isRefused = !fits({ entries: sum + entry.entries, selectors: selectors.size + others }, room);
+    const needed = {
+      policies: policies + 1,
+      entries: entries + entry.entries,
+      selectors: selectors.size + others,
+    };
+    const isRefused = !fits(needed, room);
     if (isRefused !== entry.isRefused) changed.push(entry);
     if (isRefused) continue;
-    sum += entry.entries;
+    ({ policies, entries } = needed);
     for (const text of entry.selectors) selectors.add(text);
   }
   return changed;
@@ -188,8 +196,8 @@ function count(counts: Map<string, number>, text: string, more: number): void {
   else counts.set(text, now);
 }
 
-function fits({ entries, selectors }: Room, room: Room): boolean {
-  return entries <= room.entries && selectors <= room.selectors;
+function fits({ policies, entries, selectors }: Room, room: Room): boolean {
+  return policies <= room.policies && entries <= room.entries && selectors <= room.selectors;
 }
 
 function newNamespace(): NamespacePolicies {
@@ -203,7 +211,7 @@ function problemOf({ id, entries, selectors }: Entry, room: Room): Problem {
     severity: 'error',
     object: id,
     about: { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', name, namespace },
-    message: `has no room: the policies of a namespace may have ${room.entries} entries and ${room.selectors} selectors of pods together, and those whose names come first leave less than the ${entries} and ${selectors.length} of this one`,
+    message: `has no room: a namespace may have ${room.policies} policies, with ${room.entries} entries and ${room.selectors} selectors of pods together, and those whose names come first leave none, or less than the ${entries} and ${selectors.length} of this one`,
     effect: 'the policy isolates its pods and allows nothing until they are fewer',
   };
 }

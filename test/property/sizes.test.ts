@@ -90,7 +90,10 @@ test('incremental equals compile while policies of all kinds and sizes come, cha
     { weight: 2, arbitrary: pod.map(([i, app]) => relabelled(i, `a${app}`)) },
   );
   const batches = fc.array(fc.array(event, { maxLength: 4 }), { maxLength: 6 });
-  const room = fc.constantFrom({ entries: 25_000, selectors: 1_000 }, { entries: 400, selectors: 40 });
+  const room = fc.constantFrom(
+    { policies: 2_000, entries: 25_000, selectors: 1_000 },
+    { policies: 2, entries: 400, selectors: 40 },
+  );
   fc.assert(
     fc.property(batches, room, (history, most) => {
       const budget = new NamespaceBudget(most);

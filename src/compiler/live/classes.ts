@@ -29,19 +29,20 @@ export class LiveClasses {
     this.#groups = groups;
   }
 
-  /** The pod is in the class; a class that is new, or whose policies changed, is built. */
-  join(name: string, podClass: PodClass, pod: PodKey): void {
+  /** The pod is in the class; a class that is new, or whose policies changed, is built. Answers it as all its pods have it. */
+  join(name: string, podClass: PodClass, pod: PodKey): PodClass {
     const live = getOrMake(
       this.#classes,
       name,
       (): LiveClass => ({ podClass, pods: new Set(), builders: [] }),
     );
     live.pods.add(pod);
-    if (live.builders.length > 0 && samePolicies(live.podClass, podClass)) return;
+    if (live.builders.length > 0 && samePolicies(live.podClass, podClass)) return live.podClass;
     const before = live.builders;
     live.podClass = podClass;
     live.builders = this.#build(name, podClass);
     for (const builder of before) this.#release(builder);
+    return podClass;
   }
 
   leave(name: string, pod: PodKey): void {
@@ -96,6 +97,7 @@ function needs({ chains, sets, groups }: Builder, name: string): boolean {
 
 /** By identity: a policy that was written again is another object. */
 function samePolicies(a: PodClass, b: PodClass): boolean {
+  if (a === b) return true;
   return a.policies.length === b.policies.length && a.policies.every((policy, i) => policy === b.policies[i]);
 }
 

@@ -11,29 +11,25 @@ import {
   type Cluster,
   type ClusterEvent,
   ClusterState,
-  namespaceOf,
   type PodKey,
   type PodPort,
 } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
-import { comparePolicies, type Policy, type PolicyId } from '../../model/policy.ts';
+import type { PolicyId } from '../../model/policy.ts';
 import { type Op, objectOf } from '../../nft/plan/op.ts';
 import type { Chain, NftSet, Ruleset, Table, TableFamily } from '../../nft/ruleset.ts';
 import { baseChains } from '../base.ts';
-import { classOf, selects } from '../classes.ts';
-import { type Placement, podMaps, strayPod } from '../compile.ts';
+import { podMaps, strayPod } from '../compile.ts';
 import { linkSets, type NodeNetwork, nodeNetworkOf } from '../podlinks.ts';
 import { podPortsTable } from '../podports.ts';
-import { className } from '../program.ts';
 import { deniedNetworks } from '../unknownpods.ts';
 import { LiveAttachedPods } from './attachedpods.ts';
 import { LiveClasses } from './classes.ts';
 import { LiveGroups } from './groups.ts';
+import { LivePlacements } from './placements.ts';
 import { type IndexedPod, PodIndex } from './podindex.ts';
-import { SelectorIndex } from './selectorindex.ts';
-
-const DIRECTIONS = ['egress', 'ingress'] as const;
+import type { PolicyMoves } from './policymoves.ts';
 
 export class Incremental {
   readonly cluster: Cluster;
@@ -42,10 +38,7 @@ export class Incremental {
   readonly #podIndex: PodIndex;
   readonly #groups: LiveGroups;
   readonly #classes: LiveClasses;
-  readonly #subjects = new SelectorIndex<Policy>();
-  /** Policies as of the last flush. */
-  readonly #policies = new Map<PolicyId, Policy>();
-  readonly #placements = new Map<PodKey, readonly Placement[]>();
+  readonly #placements: LivePlacements;
   readonly #unknownPods: UnknownPods;
   /** Of a node whose pods we link. */
   readonly #attachedPods: LiveAttachedPods | undefined;
@@ -72,6 +65,7 @@ export class Incremental {
     this.#podIndex = new PodIndex(this.#state, node);
     this.#groups = new LiveGroups(this.#state, this.#podIndex);
     this.#classes = new LiveClasses(this.#groups);
+    this.#placements = new LivePlacements(this.#state, this.#classes);
     this.#podMaps = this.#makePodMaps();
   }
 
@@ -105,31 +99,11 @@ export class Incremental {
     this.#attachedPods?.refreshNodes(marked.node);
     if (marked.hostPort.size > 0) this.#attachedPods?.refreshHostPorts();
     const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#local.has(key)));
-    for (const id of marked.policy) for (const key of this.#changePolicy(id)) local.add(key);
+    const moves = this.#placements.changePolicies(marked.policy);
     for (const key of local) this.#place(key);
-    if (local.size > 0 || strayed) this.#podMaps = this.#makePodMaps();
+    const moved = marked.policy.size > 0 && this.#move(moves, local);
+    if (local.size > 0 || moved || strayed) this.#podMaps = this.#makePodMaps();
     return this.#assemble();
-  }
-
-  /** Takes in what a policy is now; answers the local pods that it reached before or reaches now. */
-  #changePolicy(id: PolicyId): PodKey[] {
-    const [before, after] = [this.#policies.get(id), this.cluster.policies.get(id)];
-    if (before !== undefined) {
-      this.#subjects.delete(before.subject, before);
-      this.#policies.delete(id);
-    }
-    if (after !== undefined) {
-      this.#subjects.add(after.subject, after);
-      this.#policies.set(id, after);
-    }
-    const reached = ({ pod }: IndexedPod) =>
-      this.#placements
-        .get(pod.key)
-        ?.some(
-          ({ podClass }) => before !== undefined && podClass.policies.some(policy => policy.id === id),
-        ) ||
-      (after !== undefined && selects(after, pod, namespaceOf(this.cluster, pod.namespace)) !== 'no');
-    return [...this.#podIndex.onNode(this.#node)].filter(reached).map(({ pod }) => pod.key);
   }
 
   #isLocal(key: PodKey): boolean {
@@ -181,32 +155,23 @@ export class Incremental {
     return changed;
   }
 
-  /** Puts a pod into the classes that it belongs to now; joins come first, so that what both share stays alive. */
   #place(key: PodKey): void {
-    if (this.#isLocal(key)) this.#local.add(key);
+    const isLocal = this.#isLocal(key);
+    if (isLocal) this.#local.add(key);
     else this.#local.delete(key);
-    const before = this.#placements.get(key) ?? [];
-    const after = this.#isLocal(key) ? this.#placementsOf(this.#podIndex.indexedPod(key)!) : [];
-    for (const { chain, podClass } of after) this.#classes.join(chain, podClass, key);
-    for (const { chain } of before) {
-      if (!after.some(other => other.chain === chain)) this.#classes.leave(chain, key);
-    }
-    if (after.length > 0) this.#placements.set(key, after);
-    else this.#placements.delete(key);
+    this.#placements.place(key, isLocal ? this.#podIndex.indexedPod(key) : undefined);
   }
 
-  #placementsOf(indexedPod: IndexedPod): Placement[] {
-    const { pod } = indexedPod;
-    const namespace = namespaceOf(this.cluster, pod.namespace);
-    const candidates = [...this.#subjects.candidates(pod, namespace)].sort(comparePolicies);
-    return DIRECTIONS.flatMap((direction): Placement[] => {
-      const podClass = classOf(pod, namespace, candidates, direction);
-      return podClass === undefined ? [] : [{ indexedPod, podClass, chain: className(podClass) }];
-    });
+  /** Moves the local pods to which something happens by changes of policies alone; answers whether there are any. */
+  #move(moves: PolicyMoves, placed: ReadonlySet<PodKey>): boolean {
+    let moved = false;
+    for (const indexedPod of this.#podIndex.onNode(this.#node))
+      if (!placed.has(indexedPod.pod.key)) moved = this.#placements.move(indexedPod, moves) || moved;
+    return moved;
   }
 
   #makePodMaps(): Record<Family, readonly NftSet[]> {
-    const placements = [...this.#placements.values()].flat();
+    const placements = this.#placements.all();
     const local = this.#unknownPods === 'deny' ? this.#podIndex.onNode(this.#node) : [];
     const known = [...local, ...this.#strays.values()];
     return { ip: podMaps(placements, known, 'ip'), ip6: podMaps(placements, known, 'ip6') };
