@@ -50,6 +50,9 @@ function untilDecided(rules: readonly Rule[]): readonly Rule[] {
   return decides < 0 ? rules : rules.slice(0, decides + 1);
 }
 
+/** How the comment of the rule begins that ends the tier of NetworkPolicy. */
+export const ISOLATED = 'isolated by ';
+
 interface TierRuns {
   readonly tier: Tier;
   readonly policies: readonly Policy[];
@@ -97,7 +100,7 @@ function tierRules(tier: TierRuns, podClass: PodClass, chain: string, builder: B
   const allowed = allow(podClass);
   const rules = actionRules(tier, allowed, podClass, chain, builder); // C9: Baseline's pass is an allow.
   if (tier.tier === 'baseline') return [...rules, plain(allowed)];
-  const isolated = `isolated by ${commentOf(tier.policies.map(policyLabel))}`;
+  const isolated = `${ISOLATED}${commentOf(tier.policies.map(policyLabel))}`;
   return [
     ...rules,
     ...[...tier.alone].map(policy => jumpTo(policyChain(policy, podClass, allowed, builder), policy)),

@@ -3,6 +3,7 @@ import { access } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { aborted } from '../async/aborted.ts';
 import { realTiming } from '../async/timing.ts';
+import { isolatedPodsIn } from '../compiler/isolatedpods.ts';
 import type { ManifestWatch } from '../files/source.ts';
 import type { Access, LoadAccess } from '../kube/client/access.ts';
 import { findAccess } from '../kube/client/findaccess.ts';
@@ -64,6 +65,7 @@ async function openApiServer(
     throw new CommandError((error as Error).message);
   });
   log.info({ server: access.server }, 'reading the cluster');
+  const isolated = isolatedPodsIn(await readRulesInForce());
   const onProblems = reportToBoth(watcher, log);
   const condition = new StartCondition({
     rulesInForce: async () => madeFrom(await readRulesInForce()),
@@ -85,7 +87,7 @@ async function openApiServer(
   const { ready, report, reportNode, close } = watchCluster(
     startingWith(access, load),
     { onEvents, onProblems, onSource },
-    { node, onEventTrouble, onConditionTrouble },
+    { node, isolated, onEventTrouble, onConditionTrouble },
   );
   return {
     mayStart: stop => condition.mayStart(ready, stop),

@@ -127,7 +127,7 @@ test('a second agent ends with one sentence and changes nothing, and the first g
   await first.inForce();
   const generation = await reader.generation();
   const { code, output } = await startAgent().end();
-  expect(code).toBe(1);
+  expect(code).toBe(2);
   expect(output.split('\n').filter(line => line !== '' && !line.startsWith('{'))).toEqual([
     'sluice: EPERM: the tables ip sluice and ip6 sluice belong to another process: is an agent running in this network namespace already? nothing was changed',
   ]);

@@ -15,11 +15,14 @@ export interface Patience {
   readonly connectMs: number;
   /** For the first byte of an answer. */
   readonly answerMs: number;
-  /** For the next byte. The server sends a bookmark about once a minute, so a silent watch is a dead one. */
+  /**
+   * For the next byte. The server sends each watch a bookmark once a minute, so a silent watch is a dead one: also where
+   * a load balancer still answers the probes of TCP for a server that is gone.
+   */
   readonly silenceMs: number;
 }
 
-const PATIENCE: Patience = { connectMs: 4_000, answerMs: 30_000, silenceMs: 150_000 };
+const PATIENCE: Patience = { connectMs: 4_000, answerMs: 30_000, silenceMs: 75_000 };
 /**
  * A peer that vanished without a word is found by probes of TCP, which cost neither end a request: the first after this
  * much silence, and 11 s after the last sign of life the connection is cut. Another one that nobody accepts is given up

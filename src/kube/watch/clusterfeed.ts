@@ -1,5 +1,6 @@
 import type { ClusterEvent } from '../../model/cluster.ts';
 import { NamespaceBudget } from '../../model/namespacebudget.ts';
+import type { Direction } from '../../model/policy.ts';
 import type { Problem } from '../../model/problem.ts';
 import { PolicyHold } from './hold.ts';
 import { NODES } from './resource.ts';
@@ -32,9 +33,13 @@ export class ClusterFeed {
   readonly #budget = new NamespaceBudget();
   readonly #problems = new Map<string, readonly Problem[]>();
 
-  constructor(listener: ClusterListener, node?: string) {
+  constructor(
+    listener: ClusterListener,
+    node?: string,
+    isolated?: ReadonlyMap<string, ReadonlySet<Direction>>,
+  ) {
     this.#listener = listener;
-    this.hold = new PolicyHold(node);
+    this.hold = new PolicyHold(node, isolated);
   }
 
   /** Also with nothing new, for what was held. */

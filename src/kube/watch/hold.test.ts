@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ClusterEvent, Pod } from '../../model/cluster.ts';
-import type { Policy } from '../../model/policy.ts';
+import type { Direction, Policy } from '../../model/policy.ts';
 import { PolicyHold } from './hold.ts';
 
 const GONE: ClusterEvent = { type: 'policy', key: 'NetworkPolicy shop/web' };
@@ -109,4 +109,79 @@ test('PolicyHold lets go when the namespace is active again', () => {
   it.pass([GONE]);
   it.setActive('shop', true);
   expect(it.pass([])).toEqual([GONE]);
+});
+
+describe('PolicyHold of an agent that starts while a namespace is being deleted', () => {
+  const isolated = new Map<string, ReadonlySet<Direction>>([
+    ['shop/a', new Set(['ingress'])],
+    ['shop/b', new Set(['egress'])],
+    ['bank/c', new Set(['ingress'])],
+  ]);
+  const KEY = 'NetworkPolicy shop/(deleted with its namespace)';
+
+  function restarted(): PolicyHold {
+    return new PolicyHold('n1', isolated);
+  }
+
+  /** The directions in which all pods of the namespace are isolated, and allowed nothing. */
+  function isolating(events: readonly ClusterEvent[]): readonly string[] {
+    const event = events.find(({ type }) => type === 'policy');
+    const policy = event?.type === 'policy' ? event.value : undefined;
+    expect(event?.key).toBe(policy && KEY);
+    return (['ingress', 'egress'] as const).filter(direction => policy?.[direction]?.length === 0);
+  }
+
+  test('isolates what the rules in force isolate, as long as one of these pods is there', () => {
+    const it = restarted();
+    it.setKnowsNamespaces(true);
+    it.setActive('shop', false);
+    expect(isolating(it.pass([pod('a'), pod('b'), pod('other')]))).toEqual(['ingress', 'egress']);
+    expect(it.pass([noPod('a')])).toEqual([noPod('a')]);
+    expect(it.pass([noPod('b')])).toEqual([noPod('b')]);
+    expect(it.pass([noPod('other')])).toEqual([noPod('other'), { type: 'policy', key: KEY }]);
+  });
+
+  test('isolates in the directions of the pods that still run', () => {
+    const it = restarted();
+    it.setKnowsNamespaces(true);
+    expect(isolating(it.pass([pod('a')])), 'the namespace is gone').toEqual(['ingress']);
+  });
+
+  test.each([
+    ['the namespace is active', true, [pod('a')]],
+    ['none of these pods is there', false, [pod('other')]],
+    ['they run elsewhere', false, [pod('a', { node: 'n2' })]],
+    ['they have finished', false, [pod('a', { finished: true })]],
+  ] as const)('isolates nobody where %s', (_, active, events) => {
+    const it = restarted();
+    it.setKnowsNamespaces(true);
+    it.setActive('shop', active);
+    expect(it.pass([...events])).toEqual(events);
+  });
+
+  test('whatever is heard first', () => {
+    const it = restarted();
+    expect(it.pass([pod('a')])).toEqual([pod('a')]);
+    it.setActive('shop', false);
+    expect(it.pass([])).toEqual([]);
+    it.setKnowsNamespaces(true);
+    expect(isolating(it.pass([]))).toEqual(['ingress']);
+  });
+
+  test('and not what was isolated before the namespace was seen active', () => {
+    const it = restarted();
+    it.setKnowsNamespaces(true);
+    it.setActive('shop', true);
+    it.pass([pod('a')]);
+    it.setActive('shop', false);
+    expect(it.pass([])).toEqual([]);
+  });
+
+  test('a namespace that is made anew by that name ends it', () => {
+    const it = restarted();
+    it.setKnowsNamespaces(true);
+    expect(isolating(it.pass([pod('a')]))).toEqual(['ingress']);
+    it.setActive('shop', true);
+    expect(it.pass([])).toEqual([{ type: 'policy', key: KEY }]);
+  });
 });

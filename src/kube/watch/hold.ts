@@ -1,5 +1,6 @@
 import type { ClusterEvent } from '../../model/cluster.ts';
-import type { Policy } from '../../model/policy.ts';
+import type { Direction, Policy } from '../../model/policy.ts';
+import { EVERYTHING } from '../../model/selector.ts';
 
 /**
  * Keeps the isolation by policies of a namespace that is being deleted until its last pod is gone. The server deletes
@@ -7,6 +8,9 @@ import type { Policy } from '../../model/policy.ts';
  * allowed goes with it: only what was denied is held.
  *
  * While the namespaces cannot be read, nobody knows which are being deleted, and no namespaced policy ceases to isolate.
+ *
+ * An agent that starts meanwhile cannot read what is deleted already: the rules that it finds in force tell whom it
+ * isolated. As long as one of those pods is there, all of that namespace are isolated.
  */
 export class PolicyHold {
   /** Pods that may still run and whose rules are ours, by namespace. */
@@ -19,32 +23,41 @@ export class PolicyHold {
   /** Namespaces of which something has changed since their deletions were last looked at. */
   readonly #touched = new Set<string>();
   readonly #isOurs: (node: string) => boolean;
+  /** By namespace: pods that rules isolated that were found in force. */
+  readonly #found = new Map<string, Map<string, ReadonlySet<Direction>>>();
   #knowsNamespaces = false;
 
-  /** With a node, only its pods matter: there are no rules for others. */
-  constructor(node?: string) {
+  /** With a node, only its pods matter: there are no rules for others. `isolated` are those that rules in force isolate. */
+  constructor(node?: string, isolated: ReadonlyMap<string, ReadonlySet<Direction>> = new Map()) {
     this.#isOurs = node === undefined ? () => true : name => name === node;
+    for (const [pod, directions] of isolated) {
+      const namespace = pod.split('/')[0]!;
+      this.#found.set(namespace, (this.#found.get(namespace) ?? new Map()).set(pod, directions));
+    }
   }
 
   /** A namespace that has no deletionTimestamp is active. */
   setActive(namespace: string, isActive: boolean): void {
-    if (isActive) this.#active.add(namespace);
-    else this.#active.delete(namespace);
+    if (isActive) {
+      this.#active.add(namespace);
+      this.#found.delete(namespace); // its policies are those that can be read
+    } else this.#active.delete(namespace);
     this.#touched.add(namespace);
   }
 
   setKnowsNamespaces(knows: boolean): void {
     this.#knowsNamespaces = knows;
-    for (const namespace of this.#held.keys()) this.#touched.add(namespace);
+    for (const namespace of [...this.#held.keys(), ...this.#found.keys()]) this.#touched.add(namespace);
   }
 
   /** What may be published of these events now, and of those that waited. */
   pass(events: readonly ClusterEvent[]): readonly ClusterEvent[] {
     const passed = events.filter(event => this.#note(event));
     const deleted = events.filter(event => event.type === 'policy' && event.value === undefined);
+    const found = this.#isolateFound();
     const released = this.#release();
     const isolating = deleted.flatMap(event => (this.#isHeld(event) ? this.#isolate(event.key) : []));
-    return [...passed, ...isolating, ...released];
+    return [...passed, ...isolating, ...found, ...released];
   }
 
   /** Whether the event may pass; a deletion never does, it is held and perhaps released at once. */
@@ -78,6 +91,21 @@ export class PolicyHold {
     return isolation === undefined ? [] : [isolation];
   }
 
+  /** Of namespaces that are being deleted: said once, and held like a deletion that waits. */
+  #isolateFound(): readonly ClusterEvent[] {
+    const waiting = [...this.#touched].filter(name => this.#knowsNamespaces && this.#mustWait(name));
+    return waiting.flatMap(namespace => {
+      const running = [...(this.#found.get(namespace) ?? [])].filter(([pod]) =>
+        this.#pods.get(namespace)!.has(pod),
+      );
+      if (running.length === 0) return [];
+      this.#found.delete(namespace);
+      const policy = isolationFound(namespace, new Set(running.flatMap(([, directions]) => [...directions])));
+      this.#hold(namespace, { type: 'policy', key: policy.id });
+      return [{ type: 'policy', key: policy.id, value: policy }];
+    });
+  }
+
   #notePod({ key, value }: ClusterEvent & { type: 'pod' }): void {
     const namespace = key.split('/')[0]!;
     const pods = this.#pods.get(namespace) ?? new Set();
@@ -109,6 +137,21 @@ function isolationOf(event: ClusterEvent & { type: 'policy' }, policy: Policy): 
   const { ingress, egress } = policy;
   const value = { ...policy, ...(ingress && { ingress: [] }), ...(egress && { egress: [] }) };
   return { ...event, value };
+}
+
+/** No object of the API has such a name. */
+function isolationFound(namespace: string, directions: ReadonlySet<Direction>): Policy {
+  const name = `${namespace}/(deleted with its namespace)`;
+  return {
+    id: `${NAMESPACED}${name}`,
+    kind: 'NetworkPolicy',
+    name,
+    tier: 'networkpolicy',
+    order: 0,
+    subject: { namespaces: { kind: 'name', name: namespace }, pods: EVERYTHING },
+    ...(directions.has('ingress') && { ingress: [] }),
+    ...(directions.has('egress') && { egress: [] }),
+  };
 }
 
 const NAMESPACED = 'NetworkPolicy ';

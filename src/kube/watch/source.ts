@@ -1,4 +1,5 @@
 import { realTiming, type Timing } from '../../async/timing.ts';
+import type { Direction } from '../../model/policy.ts';
 import type { LoadAccess } from '../client/access.ts';
 import type { Api } from '../client/api.ts';
 import { ApiServer, type Patience } from '../client/apiserver.ts';
@@ -20,6 +21,8 @@ export type { ClusterListener, SourceStatus } from './clusterfeed.ts';
 export interface ClusterOptions {
   /** Policies of a namespace that is being deleted stay until its last pod on this node is gone; else on any. */
   readonly node?: string;
+  /** Pods that rules in force isolate by NetworkPolicies: those of a namespace that is being deleted stay so. */
+  readonly isolated?: ReadonlyMap<string, ReadonlySet<Direction>>;
   /** With it, the authors of policies are told by Events what is wrong with them; the function hears why that fails. */
   readonly onEventTrouble?: (reason: string) => void;
   /** Hears why a condition of the node cannot be written. */
@@ -49,7 +52,11 @@ export function watchCluster(
   const api = new ApiServer(access, patience);
   const stop = new AbortController();
   const recorder = onTrouble && new EventRecorder({ api, node: node ?? '', timing, onTrouble });
-  const feed = new ClusterFeed(recorder === undefined ? listener : alsoRecording(recorder, listener), node);
+  const feed = new ClusterFeed(
+    recorder === undefined ? listener : alsoRecording(recorder, listener),
+    node,
+    options.isolated,
+  );
   const sources = makeSources(api, feed, timing);
   const running = sources.map(source => source.run(stop.signal));
   const conditions =

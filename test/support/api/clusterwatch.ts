@@ -1,5 +1,6 @@
 /** A watch of a fake API server, what it told so far, and how to wait for more. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { IsolatedPods } from '../../../src/compiler/isolatedpods.ts';
 import { decodeObject } from '../../../src/kube/decode/decode.ts';
 import { type SourceStatus, watchCluster } from '../../../src/kube/watch/source.ts';
 import { type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
@@ -18,7 +19,7 @@ export class FollowedCluster {
   /** Why Events could not be written. */
   readonly troubles: string[] = [];
 
-  constructor(server: FakeApiServer, silenceMs = 60_000, node?: string) {
+  constructor(server: FakeApiServer, silenceMs = 60_000, node?: string, isolated?: IsolatedPods) {
     const listener = {
       onEvents: (events: readonly ClusterEvent[]) => {
         for (const event of events) this.state.apply(event);
@@ -31,7 +32,7 @@ export class FollowedCluster {
     };
     const patience = { answerMs: silenceMs, silenceMs };
     const onEventTrouble = (reason: string) => void this.troubles.push(reason);
-    const ours = { ...(node && { node, onEventTrouble }) };
+    const ours = { ...(node && { node, onEventTrouble }), ...(isolated && { isolated }) };
     const watch = watchCluster(server.access, listener, { timing: HASTY, patience, ...ours });
     this.ready = watch.ready.then(() => {
       this.isReady = true;
