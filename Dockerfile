@@ -15,7 +15,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 COPY scripts/thirdparty.ts ./scripts/
-RUN npm run build && test -x dist/cni/sluice-cni
+RUN npm run compile && test -x dist/cni/sluice-cni
 # What only compilers read stays behind; what of others is in the image, and under which licence, comes along.
 RUN node_modules/.bin/node scripts/thirdparty.ts notices >NOTICES.txt \
   && npm sbom --sbom-format=cyclonedx --omit=dev --loglevel=error >sbom.npm.json \

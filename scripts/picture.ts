@@ -1,6 +1,6 @@
 /**
  * Makes the README's picture from the demo's real output:
- *   FORCE_COLOR=1 npx sluice demo | node scripts/picture.ts > docs/demo.svg
+ *   FORCE_COLOR=1 ./sluice demo | node scripts/picture.ts > docs/demo.svg
  * Shows the first board and the first edit.
  */
 import { text } from 'node:stream/consumers';

@@ -3,37 +3,51 @@ import { type Problem, problemText } from '../model/problem.ts';
 import { requireReadable } from '../sources/files.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
+import { HANG } from '../terminal/hang.ts';
 import { type OutputOptions, writeJsonLines, writeLine } from '../terminal/output.ts';
 import { plural } from '../terminal/plural.ts';
+import { isAccepted, parseAccepted } from './accepted.ts';
+import { versioned } from './schema.ts';
 
-/** `sluice check DIR`: every problem, by file, object and field. Exit code 1 if there is one. */
-export async function checkCommand(dir: string, { output }: OutputOptions): Promise<void> {
-  await requireReadable(dir);
-  const { cluster, problems } = await checkManifests(dir);
-  const objects = cluster.namespaces.size + cluster.nodes.size + cluster.pods.size + cluster.policies.size;
-  if (objects === 0 && problems.length === 0)
-    throw new CommandError(`${dir} holds no object that Sluice reads`);
-  if (output === 'json') writeJsonLines(problems);
+export interface CheckOptions extends OutputOptions {
+  readonly strict?: boolean;
+  readonly accept?: readonly string[];
+}
+
+/** `sluice check PATH…`: every problem, by file, object and field. Exit code 1 if there is an error; with --strict also for a warning. */
+export async function checkCommand(paths: readonly string[], options: CheckOptions): Promise<void> {
+  const accepted = (options.accept ?? []).map(parseAccepted);
+  for (const path of paths) await requireReadable(path);
+  const { cluster, inventory, problems: all } = await checkManifests(paths);
+  const problems = all.filter(problem => !isAccepted(problem, accepted));
+  const { namespaces, nodes, pods, policies } = cluster;
+  const workloads = inventory.workloads.size;
+  const objects = namespaces.size + nodes.size + pods.size + policies.size + workloads;
+  if (objects === 0 && all.length === 0)
+    throw new CommandError(`${paths.join(', ')} holds no object that Sluice reads`);
+  const read = [
+    plural(namespaces.size, 'namespace'),
+    plural(nodes.size, 'node'),
+    plural(pods.size, 'pod'),
+    plural(workloads, 'workload'),
+    plural(policies.size, 'policy'),
+  ].join(', ');
+  if (options.output === 'json') writeJsonLines(problems.map(problem => versioned('Problem', problem)));
   else {
     for (const problem of problems) writeLine(problemLine(problem));
-    const { namespaces, nodes, pods, policies } = cluster;
-    const read = [
-      plural(namespaces.size, 'namespace'),
-      plural(nodes.size, 'node'),
-      plural(pods.size, 'pod'),
-      plural(policies.size, 'policy'),
-    ].join(', ');
-    writeLine(problems.length === 0 ? `${pc.green('ok')}: ${read}` : `${count(problems)} in ${read}`);
+    writeLine(summary(problems, all.length - problems.length, read));
   }
-  if (problems.length > 0) process.exitCode = 1;
+  if (problems.some(({ severity }) => severity === 'error' || options.strict)) process.exitCode = 1;
 }
 
 function problemLine(problem: Problem): string {
-  const mark = problem.severity === 'error' ? pc.red('error') : pc.yellow('warning');
-  return `${mark}: ${problemText(problem)}`;
+  if (problem.severity === 'error') return `${pc.red('error')}: ${HANG}${problemText(problem)}`;
+  return `${pc.yellow(`warning[${problem.code ?? 'object'}]`)}: ${HANG}${problemText(problem)}`;
 }
 
-function count(problems: readonly Problem[]): string {
+function summary(problems: readonly Problem[], accepted: number, read: string): string {
   const errors = problems.filter(({ severity }) => severity === 'error').length;
-  return `${plural(errors, 'error')}, ${plural(problems.length - errors, 'warning')}`;
+  const rest = accepted === 0 ? '' : `, ${accepted} accepted`;
+  if (problems.length === 0) return `${pc.green('ok')}: ${read}${rest}`;
+  return `${plural(errors, 'error')}, ${plural(problems.length - errors, 'warning')}${rest} in ${read}`;
 }

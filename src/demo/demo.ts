@@ -149,7 +149,7 @@ function hint({ lab: { names, topology } }: Stage): void {
   const node = topology.nodes[0]!.name;
   const inNode = `ip netns exec ${names.node(node)}`;
   const socket = `--socket ${socketOf(node, HOME)}`;
-  const sluice = process.env.npm_command === 'exec' ? 'npx sluice' : 'sluice';
+  const sluice = process.env.npm_command === 'exec' ? './sluice' : 'sluice';
   heading('Everything stays, and the agents go on. Try:');
   for (const text of [
     `${inNode} nft list table ip sluice`,

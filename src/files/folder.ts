@@ -48,13 +48,16 @@ export function isManifest(path: string): boolean {
 /** A file is held in memory several times over while it is read. */
 export const LARGEST_FILE = 16 * 1024 * 1024;
 
-/** What a file says. */
-export async function readManifestFile(path: string): Promise<Manifest> {
+/** What a file says, as `read` reads it. */
+export async function readManifestFile(
+  path: string,
+  read: (text: string, file: string) => Manifest = readManifest,
+): Promise<Manifest> {
   try {
     const { size } = await stat(path);
     if (size > LARGEST_FILE)
       return { problems: [unreadable(path, `has ${mebibytes(size)} MiB, and 16 is the most`)] };
-    return readManifest(await readFile(path, 'utf8'), path);
+    return read(await readFile(path, 'utf8'), path);
   } catch (error) {
     return { problems: [unreadable(path, reasonOf(error))] };
   }

@@ -28,9 +28,38 @@ describe('checkManifests() warns of', () => {
     ],
     [
       'a policy for a namespace that does not exist',
-      [policy('shpo', '{}')],
+      [SHOP, policy('shpo', '{}')],
       [
-        'a.yaml:1: NetworkPolicy shpo/p: metadata.namespace "shpo" does not exist; the policy selects no pod until it does',
+        'a.yaml:2: NetworkPolicy shpo/p: metadata.namespace "shpo" does not exist; the policy selects no pod until it does',
+      ],
+    ],
+    ['no namespace of a folder that has none', [policy('shpo', '{}')], []],
+    [
+      'a policy that selects none of the workloads',
+      [SHOP, deployment('web'), policy('shop', '{ podSelector: { matchLabels: { app: wbe } } }')],
+      [
+        'a.yaml:3: NetworkPolicy shop/p: spec.podSelector selects none of the pods and workloads that are there; the policy decides nothing',
+      ],
+    ],
+    [
+      'no policy that selects what a workload would make',
+      [SHOP, WEB, deployment('api'), policy('shop', '{ podSelector: { matchLabels: { app: api } } }')],
+      [],
+    ],
+    [
+      'policies of other engines',
+      [
+        '{ apiVersion: cilium.io/v2, kind: CiliumNetworkPolicy, metadata: { name: a, namespace: shop } }',
+        '{ apiVersion: crd.projectcalico.org/v1, kind: GlobalNetworkPolicy, metadata: { name: b } }',
+        '{ apiVersion: crd.antrea.io/v1beta1, kind: ClusterNetworkPolicy, metadata: { name: c } }',
+        '{ apiVersion: k8s.ovn.org/v1, kind: EgressFirewall, metadata: { name: d, namespace: shop } }',
+        '{ apiVersion: cilium.io/v2, kind: CiliumNode, metadata: { name: e } }',
+      ],
+      [
+        'a.yaml:1: CiliumNetworkPolicy shop/a: apiVersion is cilium.io/v2, a policy of Cilium; Sluice does not enforce it, and no answer knows of it',
+        'a.yaml:2: GlobalNetworkPolicy b: apiVersion is crd.projectcalico.org/v1, a policy of Calico; Sluice does not enforce it, and no answer knows of it',
+        'a.yaml:3: ClusterNetworkPolicy c: apiVersion is crd.antrea.io/v1beta1, a policy of Antrea; Sluice does not enforce it, and no answer knows of it',
+        'a.yaml:4: EgressFirewall shop/d: apiVersion is k8s.ovn.org/v1, a policy of OVN-Kubernetes; Sluice does not enforce it, and no answer knows of it',
       ],
     ],
     ['no namespace that every cluster has', [policy('default', '{}'), policy('kube-system', '{}')], []],
@@ -44,7 +73,7 @@ describe('checkManifests() warns of', () => {
       'a policy that selects none of the pods of its namespace',
       [SHOP, WEB, policy('shop', '{ podSelector: { matchLabels: { app: wbe } } }')],
       [
-        'a.yaml:3: NetworkPolicy shop/p: spec.podSelector selects none of the pods that are there; the policy decides nothing',
+        'a.yaml:3: NetworkPolicy shop/p: spec.podSelector selects none of the pods and workloads that are there; the policy decides nothing',
       ],
     ],
     [
@@ -114,3 +143,23 @@ function anp(name: string, priority: number): string {
   const type = 'apiVersion: policy.networking.k8s.io/v1alpha1, kind: AdminNetworkPolicy';
   return `{ ${type}, metadata: { name: ${name} }, spec: { priority: ${priority}, subject: { namespaces: {} } } }`;
 }
+
+function deployment(name: string): string {
+  return `{ apiVersion: apps/v1, kind: Deployment, metadata: { name: ${name}, namespace: shop }, spec: { template: { metadata: { labels: { app: ${name} } } } } }`;
+}
+
+test('checkManifests() shows all that is wrong at once: beside a document that cannot be read, and behind a bad name', async () => {
+  const bad =
+    '{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: a_b, namespace: shop }, spec: { podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: x }, foo: 1 }] }] } }';
+  await writeFile(join(folder, 'a.yaml'), `a: 1\na: 2\n---\n${bad}\n---\n[1\n`);
+  const { problems } = await checkManifests(folder);
+  const texts = problems.map(problemText).map(text => text.replace(`${folder}/`, ''));
+  expect(texts.map(text => text.split('; ')[0])).toEqual([
+    'a.yaml:2: Map keys must be unique',
+    expect.stringMatching(/^a\.yaml:4: NetworkPolicy shop\/a_b: metadata\.name "a_b" is not a name$/),
+    expect.stringContaining('spec.ingress[0].from[0].foo is not a known field'),
+    expect.stringContaining('spec.ingress[0].from[0].ipBlock.cidr "x" is not a network'),
+    expect.stringMatching(/^a\.yaml:\d: Flow sequence/),
+  ]);
+  expect(texts.filter(text => /stays|last good/.test(text))).toEqual([]);
+});

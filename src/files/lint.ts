@@ -2,24 +2,29 @@
 import { type Cidr, cidrContains, cidrText } from '../model/address.ts';
 import { type Cluster, isSelectable, namespaceOf, type Pod } from '../model/cluster.ts';
 import { comparePolicies, type Policy, type Rule } from '../model/policy.ts';
-import type { Problem } from '../model/problem.ts';
+import type { Problem, WarningCode } from '../model/problem.ts';
 import { matchesLabels, matchNamespace } from '../model/selector.ts';
+import type { Workload } from '../model/workload.ts';
 
-export function lintCluster(cluster: Cluster, services: readonly Cidr[]): readonly Problem[] {
+export function lintCluster(
+  cluster: Cluster,
+  services: readonly Cidr[],
+  workloads: readonly Workload[] = [],
+): readonly Problem[] {
   const policies = [...cluster.policies.values()].toSorted(comparePolicies);
   return [
     ...[...cluster.pods.values()].flatMap(podWithoutAddress),
     ...policies.flatMap(policy => [
       ...missingNamespace(policy, cluster),
-      ...emptySubject(policy, cluster),
+      ...emptySubject(policy, cluster, workloads),
       ...serviceAddresses(policy, services),
     ]),
     ...equalPriorities(policies),
   ];
 }
 
-function warning(object: string, field: string, message: string, effect: string): Problem {
-  return { severity: 'warning', object, field, message, effect };
+function warning(code: WarningCode, object: string, field: string, message: string, effect: string): Problem {
+  return { severity: 'warning', code, object, field, message, effect };
 }
 
 /** N50. */
@@ -27,6 +32,7 @@ function podWithoutAddress(pod: Pod): readonly Problem[] {
   if (!isSelectable(pod) || pod.addresses.length > 0) return [];
   return [
     warning(
+      'no-address',
       `Pod ${pod.key}`,
       'status.podIPs',
       'holds no address',
@@ -39,27 +45,43 @@ const ALWAYS_THERE = ['default', 'kube-system', 'kube-public', 'kube-node-lease'
 
 function missingNamespace(policy: Policy, cluster: Cluster): readonly Problem[] {
   const namespace = ownNamespace(policy);
-  if (namespace === undefined || cluster.namespaces.has(namespace) || ALWAYS_THERE.includes(namespace))
-    return [];
+  // A folder without any is the policies of somebody whose namespaces are elsewhere.
+  if (namespace === undefined || cluster.namespaces.size === 0) return [];
+  if (cluster.namespaces.has(namespace) || ALWAYS_THERE.includes(namespace)) return [];
   const message = `"${namespace}" does not exist`;
-  return [warning(policy.id, 'metadata.namespace', message, 'the policy selects no pod until it does')];
+  return [
+    warning(
+      'missing-namespace',
+      policy.id,
+      'metadata.namespace',
+      message,
+      'the policy selects no pod until it does',
+    ),
+  ];
 }
 
 function ownNamespace({ kind, name }: Policy): string | undefined {
   return kind === 'NetworkPolicy' ? name.slice(0, name.indexOf('/')) : undefined;
 }
 
-/** N65: a subject without pods is legal, but a word where there are pods that it could have meant. */
-function emptySubject(policy: Policy, cluster: Cluster): readonly Problem[] {
+/** N65: a subject without pods is legal, but a word where there are pods, or workloads, that it could have meant. */
+function emptySubject(policy: Policy, cluster: Cluster, workloads: readonly Workload[]): readonly Problem[] {
   const { namespaces, pods } = policy.subject;
-  const candidates = [...cluster.pods.values()].filter(
-    pod =>
-      matchNamespace(namespaces, pod.namespace, namespaceOf(cluster, pod.namespace)) !== 'no' &&
-      isSelectable(pod),
+  const selectable = [...[...cluster.pods.values()].filter(isSelectable), ...workloads];
+  const candidates = selectable.filter(
+    ({ namespace }) => matchNamespace(namespaces, namespace, namespaceOf(cluster, namespace)) !== 'no',
   );
   if (candidates.length === 0 || candidates.some(pod => matchesLabels(pods, pod.labels))) return [];
   const field = policy.kind === 'NetworkPolicy' ? 'spec.podSelector' : 'spec.subject';
-  return [warning(policy.id, field, 'selects none of the pods that are there', 'the policy decides nothing')];
+  return [
+    warning(
+      'empty-subject',
+      policy.id,
+      field,
+      'selects none of the pods and workloads that are there',
+      'the policy decides nothing',
+    ),
+  ];
 }
 
 /** 4.20. A network that is everything is meant for the world, and holds the pods behind a Service too. */
@@ -85,7 +107,7 @@ function overlaps(a: Cidr, b: Cidr): boolean {
 function serviceAddress(policy: Policy, rule: Rule, network: Cidr, service: Cidr): Problem {
   const message = `has the network ${cidrText(network)}, which covers the Service addresses ${cidrText(service)}`;
   const effect = 'it matches no traffic to a Service: policy sees the address of the pod behind it';
-  return warning(policy.id, `spec.${rule.path}.to`, message, effect);
+  return warning('service-address', policy.id, `spec.${rule.path}.to`, message, effect);
 }
 
 /** C12, 4.19. */
@@ -97,6 +119,14 @@ function equalPriorities(sorted: readonly Policy[]): readonly Problem[] {
       .find(other => other.tier === policy.tier && other.order === policy.order);
     if (first === undefined) return [];
     const message = `${policy.order} in the ${policy.tier} tier is that of ${first.id} too`;
-    return [warning(policy.id, 'spec.priority', message, 'the other goes first, by kind and name')];
+    return [
+      warning(
+        'equal-priority',
+        policy.id,
+        'spec.priority',
+        message,
+        'the other goes first, by kind and name',
+      ),
+    ];
   });
 }

@@ -65,9 +65,7 @@ describe('loadManifests()', () => {
     await write('a.yaml', namespace('a'));
     await symlink('nowhere.yaml', join(folder, 'b.yaml'));
     expect(await names()).toEqual(['a']);
-    expect(await texts()).toEqual([
-      `${folder}/b.yaml: does not exist; file ignored; the previous version stays`,
-    ]);
+    expect(await texts()).toEqual([`${folder}/b.yaml: does not exist; nothing of it is read`]);
   });
 
   test('says file, line, object and field of each problem', async () => {

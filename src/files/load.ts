@@ -2,9 +2,11 @@ import { text } from 'node:stream/consumers';
 import { ClusterState } from '../model/cluster.ts';
 import { type Inventory, inventoryOf } from '../model/inventory.ts';
 import type { Problem } from '../model/problem.ts';
+import { topWorkloads } from '../model/workloadof.ts';
 import { listManifests, readManifestFile } from './folder.ts';
 import { lintCluster } from './lint.ts';
-import { type FiledObject, type Manifest, readManifest } from './manifest.ts';
+import { type FiledObject, type Manifest, readAllDocuments, readManifest } from './manifest.ts';
+import { otherEngine } from './otherengines.ts';
 import { ManifestStore } from './store.ts';
 
 export interface LoadedCluster {
@@ -22,46 +24,68 @@ export async function loadManifests(paths: Paths): Promise<LoadedCluster> {
   return { cluster, inventory, problems };
 }
 
-/** The same, and what is wrong with the cluster as a whole. */
+/** The same, and all that is wrong: with every document, and with the cluster as a whole. */
 export async function checkManifests(paths: Paths): Promise<LoadedCluster> {
-  const { cluster, inventory, problems, objects } = await readAll(paths);
+  const { cluster, inventory, problems, objects } = await readAll(paths, readAllDocuments);
   const services = objects.flatMap(({ serviceNetworks }) => serviceNetworks);
   const places = new Map(objects.toReversed().map(({ object, placeOf }) => [object, placeOf]));
-  const warnings = lintCluster(cluster, services).map(problem => ({
+  const warnings = lintCluster(cluster, services, topWorkloads(inventory)).map(problem => ({
     ...places.get(problem.object)?.(problem.field),
     ...problem,
   }));
-  return { cluster, inventory, problems: [...problems, ...warnings] };
+  const others = objects.flatMap(({ type, name, placeOf }) => {
+    const found = otherEngine(type, name);
+    return found === undefined ? [] : [{ ...placeOf(found.field), ...found }];
+  });
+  return { cluster, inventory, problems: [...problems, ...warnings, ...others] };
 }
 
-async function readAll(paths: Paths): Promise<LoadedCluster & { readonly objects: readonly FiledObject[] }> {
+async function readAll(
+  paths: Paths,
+  read: Reader = readManifest,
+): Promise<LoadedCluster & { readonly objects: readonly FiledObject[] }> {
   const store = new ManifestStore();
   const objects: FiledObject[] = [];
-  for await (const [file, manifest] of manifestsOf([paths].flat())) {
+  for await (const [file, manifest] of manifestsOf([paths].flat(), read)) {
     store.put(file, manifest);
     objects.push(...(manifest.objects ?? []));
   }
   const cluster = new ClusterState();
   for (const event of store.flush()) cluster.apply(event);
   const items = objects.map(({ inventory }) => inventory());
+  const problems = [...store.problems(), ...items.flatMap(({ problems }) => problems)];
   return {
     cluster,
     inventory: inventoryOf(items.flatMap(({ item }) => item ?? [])),
-    problems: [...store.problems(), ...items.flatMap(({ problems }) => problems)],
+    problems: problems.map(readOnce),
     objects,
   };
 }
 
+/** Nothing was read before, so nothing stays as it was. */
+function readOnce(problem: Problem): Problem {
+  const effect = problem.effect
+    .replace('file ignored; the previous version stays', 'nothing of it is read')
+    .replace('; if it was good before, its last good version stays in force', '')
+    .replace(/^the (\w+) stays as it was last known$/, 'the $1 is not known');
+  return { ...problem, effect };
+}
+
+type Reader = (text: string, file: string) => Manifest;
+
 /** One after another, a file once: the memory that reading takes is that of one file. */
-async function* manifestsOf(paths: readonly string[]): AsyncGenerator<readonly [string, Manifest]> {
+async function* manifestsOf(
+  paths: readonly string[],
+  read: Reader,
+): AsyncGenerator<readonly [string, Manifest]> {
   const seen = new Set<string>();
   for (const path of paths)
     for (const file of path === '-' ? [path] : await listManifests(path)) {
       if (seen.has(file)) continue;
       seen.add(file);
       yield path === '-'
-        ? [STDIN, readManifest(await text(process.stdin), STDIN)]
-        : [file, await readManifestFile(file)];
+        ? [STDIN, read(await text(process.stdin), STDIN)]
+        : [file, await readManifestFile(file, read)];
     }
 }
 

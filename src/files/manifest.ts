@@ -1,10 +1,11 @@
 import { type Decoded, decodeObject } from '../kube/decode/decode.ts';
 import { type DecodedItem, decodeInventory } from '../kube/decode/inventory.ts';
 import { serviceNetworks } from '../kube/decode/service.ts';
+import { asMap, nameOf, type ObjectType, typeOf } from '../kube/report/identity.ts';
 import { flattenLists } from '../kube/watch/list.ts';
 import type { Cidr } from '../model/address.ts';
-import type { Problem } from '../model/problem.ts';
-import { parseManifest } from './parse.ts';
+import { type Problem, problemNote } from '../model/problem.ts';
+import { parseDocuments, parseManifest } from './parse.ts';
 import { type ParsedDocument, ParseError } from './yaml.ts';
 
 /** An object, and the place in its file of each field. */
@@ -13,6 +14,11 @@ export interface FiledObject extends Decoded {
   readonly serviceNetworks: readonly Cidr[];
   /** What it is to people who ask by name; the agent never asks. */
   readonly inventory: () => DecodedItem;
+  /** What else is wrong with an object whose name hides it. */
+  readonly deeper: () => readonly Problem[];
+  readonly type: ObjectType;
+  /** `shop/web`. */
+  readonly name: string;
 }
 
 /** What a file says; without `objects` nobody can say what it says, and the problem says why. */
@@ -28,6 +34,23 @@ export function isWhole({ objects }: Manifest): boolean {
 
 export function isError({ severity }: Problem): boolean {
   return severity === 'error';
+}
+
+/** Reads a file's text for whoever mends it: what is wrong with one document hides nothing of the others. */
+export function readAllDocuments(text: string, file: string): Manifest {
+  const read = parseDocuments(text).map(document =>
+    document instanceof ParseError
+      ? { objects: [], problems: [unreadable(file, document.message, document.line)] }
+      : withProblems(decodeDocument(document, file)),
+  );
+  return {
+    objects: read.flatMap(({ objects }) => objects),
+    problems: read.flatMap(({ problems }) => problems),
+  };
+}
+
+function withProblems(objects: readonly FiledObject[]) {
+  return { objects, problems: objects.flatMap(({ problems, deeper }) => [...problems, ...deeper()]) };
 }
 
 /** Reads a file's text. One bad document spoils the whole file: half of a change must never be in force. */
@@ -54,8 +77,28 @@ function decodeDocument(document: ParsedDocument, file: string): readonly FiledO
     const decoded = decodeObject(object);
     const problems = decoded.problems.map(problem => ({ ...problem, ...placeOf(problem.field) }));
     const inventory = () => placed(decodeInventory(object), placeOf);
-    return { ...decoded, problems, placeOf, serviceNetworks: serviceNetworks(object), inventory };
+    const deeper = () =>
+      deeperProblems(object, decoded).map(problem => ({ ...problem, ...placeOf(problem.field) }));
+    const rest = {
+      placeOf,
+      serviceNetworks: serviceNetworks(object),
+      inventory,
+      deeper,
+      type: typeOf(object),
+      name: nameOf(object) ?? '',
+    };
+    return { ...decoded, problems, ...rest };
   });
+}
+
+/** An object that nobody can name is read once more under another name, for what else there is to mend. */
+function deeperProblems(object: unknown, { event, object: name, problems }: Decoded): readonly Problem[] {
+  if (event !== undefined || name === undefined || !problems.some(isError)) return [];
+  const known = new Set(problems.map(problemNote));
+  const renamed = decodeObject({ ...asMap(object), metadata: { name: 'unnamed', namespace: 'default' } });
+  return renamed.problems
+    .map(problem => ({ ...problem, object: name }))
+    .filter(problem => !known.has(problemNote(problem)));
 }
 
 function placed({ problems, ...item }: DecodedItem, placeOf: FiledObject['placeOf']): DecodedItem {

@@ -16,14 +16,20 @@ export class ParseError extends Error {
   }
 }
 
-/** The documents of a YAML text as kubectl reads them; throws ParseError where one cannot be read. */
-export function parseYaml(text: string): readonly ParsedDocument[] {
+/** The documents of a YAML text as kubectl reads them, and what is wrong with those that cannot be read. */
+export function parseYaml(text: string): readonly (ParsedDocument | ParseError)[] {
+  const lineCounter = new LineCounter();
+  const documents = orError(() => parseAllDocuments(text, { ...OPTIONS, lineCounter }));
+  if (documents instanceof ParseError) return [documents];
+  const parsed = [...documents].map(document => orError(() => toParsed(document, lineCounter)));
+  return parsed.filter(each => each instanceof ParseError || each.value !== null);
+}
+
+function orError<T>(read: () => T): T | ParseError {
   try {
-    const lineCounter = new LineCounter();
-    const documents = parseAllDocuments(text, { ...OPTIONS, lineCounter });
-    return documents.map(document => toParsed(document, lineCounter)).filter(({ value }) => value !== null);
+    return read();
   } catch (error) {
-    throw error instanceof ParseError ? error : new ParseError(reason(error));
+    return error instanceof ParseError ? error : new ParseError(reason(error));
   }
 }
 

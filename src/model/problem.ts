@@ -10,9 +10,24 @@ export interface ObjectReference {
   readonly generation?: number;
 }
 
+/** What `sluice check --accept` takes. */
+export const WARNING_CODES = [
+  'no-address',
+  'missing-namespace',
+  'empty-subject',
+  'service-address',
+  'equal-priority',
+  'other-engine',
+  'object',
+] as const;
+
+export type WarningCode = (typeof WARNING_CODES)[number];
+
 /** What is wrong with an object that a source read, and what happens now. */
 export interface Problem {
   readonly severity: 'error' | 'warning';
+  /** Which kind of warning it is, for whoever accepts it: `empty-subject`. */
+  readonly code?: WarningCode;
   /** Where the object was read from, if it was a file. */
   readonly file?: string;
   /** Where in the file, as far as that is known. */

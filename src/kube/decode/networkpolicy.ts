@@ -4,6 +4,7 @@ import type { ClusterEvent } from '../../model/cluster.ts';
 import { failClosed } from '../../model/failclosed.ts';
 import type { DecodedRule, Direction, Peer, Policy, PortMatch, Rule, Unknown } from '../../model/policy.ts';
 import { EVERY_NAMESPACE, type PodSelector } from '../../model/selector.ts';
+import { asMap } from '../report/identity.ts';
 import { describe, type Field, UNKNOWN } from './fields.ts';
 import { readLabelSelector, readSubjectSelector } from './labelselector.ts';
 import { checkKeys, readName, readNamespace } from './metadata.ts';
@@ -134,13 +135,15 @@ function readEntries<T>(
 }
 
 function readPeer(peer: Field, namespace: string): Peer {
-  if (!peer.expectMap(['podSelector', 'namespaceSelector', 'ipBlock'])) return NOBODY;
+  // What else is wrong is told too, but of something that is no map there is nothing to tell.
+  const isClean = peer.expectMap(['podSelector', 'namespaceSelector', 'ipBlock']);
+  if (!isClean && Object.keys(asMap(peer.value)).length === 0) return NOBODY;
   const [pods, namespaces] = [peer.get('podSelector'), peer.get('namespaceSelector')];
   const block = peer.get('ipBlock');
   if (block.isPresent && (pods.isPresent || namespaces.isPresent))
     block.error('stands beside a selector, and a peer is one or the other'); // N18
   if (block.isPresent) return readIpBlock(block);
-  if (!pods.isPresent && !namespaces.isPresent) peer.error('names no peer'); // N17
+  if (isClean && !pods.isPresent && !namespaces.isPresent) peer.error('names no peer'); // N17
   return { kind: 'pods', selector: readPeerSelector(pods, namespaces, namespace) };
 }
 

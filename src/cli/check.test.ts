@@ -1,0 +1,63 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+let folder: string;
+const EMPTY = 'warning[empty-subject]';
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-check-'));
+  const policy = (namespace: string, app: string) =>
+    `{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: p, namespace: ${namespace} }, spec: { podSelector: { matchLabels: { app: ${app} } } } }`;
+  writeFileSync(join(folder, 'policies.yaml'), [policy('shop', 'web'), policy('team', 'x')].join('\n---\n'));
+  const deployment = (namespace: string) =>
+    `{ apiVersion: apps/v1, kind: Deployment, metadata: { name: web, namespace: ${namespace} }, spec: { template: { metadata: { labels: { app: web } } } } }`;
+  writeFileSync(join(folder, 'workloads.yaml'), [deployment('shop'), deployment('team')].join('\n---\n'));
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function check(words: string[], input = '') {
+  const main = join(import.meta.dirname, 'main.ts');
+  return spawnSync(process.execPath, [main, 'check', ...words], { encoding: 'utf8', cwd: folder, input });
+}
+
+test.each([
+  [
+    'policies without Namespaces, alone',
+    ['policies.yaml'],
+    0,
+    'ok: 0 namespaces, 0 nodes, 0 pods, 0 workloads, 2 policies',
+  ],
+  ['a warning', ['.'], 0, EMPTY],
+  ['a warning, strictly', ['--strict', '.'], 1, EMPTY],
+  ['a warning that is accepted', ['--strict', '--accept', 'empty-subject', '.'], 0, ', 1 accepted'],
+  [
+    'a warning of an object that is accepted',
+    ['--strict', '--accept', 'empty-subject:NetworkPolicy team/p', '.'],
+    0,
+    ', 1 accepted',
+  ],
+  [
+    'another object that is accepted',
+    ['--strict', '--accept', 'empty-subject:NetworkPolicy shop/p', '.'],
+    1,
+    EMPTY,
+  ],
+  ['a kind that is none', ['--accept', 'nonsense', '.'], 2, ''],
+  ['a path that is not there', ['nothing'], 2, ''],
+  ['two paths as one cluster', ['policies.yaml', 'workloads.yaml'], 0, '2 workloads, 2 policies'],
+] as const)('check of %s', (_, words, code, text) => {
+  const { stdout, status } = check([...words]);
+  expect([status, stdout]).toEqual([code, expect.stringContaining(text)]);
+});
+
+test('check reads standard input, and an error is exit code 1', () => {
+  const bad = '{ apiVersion: networking.k8s.io/v2, kind: NetworkPolicy, metadata: { name: p } }';
+  expect(check(['-'], bad)).toMatchObject({
+    status: 1,
+    stdout: expect.stringMatching(/^error: standard input:1: /),
+  });
+});

@@ -1,0 +1,35 @@
+/**
+ * The command line as one file, for whoever asks: on any machine with Node 20, without any library beside it. What
+ * only a node can do is done by the build around it, where there is one.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { CommandError } from '../terminal/commanderror.ts';
+import type { NodeActions } from './program/nodeactions.ts';
+import { makeProgram } from './program/program.ts';
+import { run } from './program/run.ts';
+
+/** Beside this file in a build; it knows which Node it needs. */
+const BUILD = join(import.meta.dirname, 'cli', 'sluice.js');
+
+/** The same words once more, by the program that can. */
+async function delegate(): Promise<void> {
+  if (!existsSync(BUILD))
+    throw new CommandError(
+      `this command needs the whole build, and ${BUILD} is not there: npm ci && npm run build`,
+    );
+  await import(BUILD);
+}
+
+const actions: NodeActions = {
+  agent: delegate,
+  trace: delegate,
+  inspect: delegate,
+  dump: delegate,
+  demo: delegate,
+  status: delegate,
+  bench: delegate,
+  uninstall: delegate,
+};
+
+await run(makeProgram(actions));

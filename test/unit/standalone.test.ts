@@ -1,0 +1,88 @@
+/** The command line as one file: what people without a node run, on the oldest Node that still lives. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadedBy, SRC } from '../support/importgraph.ts';
+
+const ROOT = join(SRC, '..');
+const SHOP = join(ROOT, 'examples/shop');
+let folder: string;
+let bundle: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-bundle-'));
+  bundle = join(folder, 'dist/sluice.mjs');
+  const rolldown = join(ROOT, 'node_modules/rolldown/bin/cli.mjs');
+  execFileSync(process.execPath, [rolldown, '-c', 'rolldown.config.mjs', '-o', bundle], {
+    cwd: ROOT,
+    stdio: 'pipe',
+  });
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** This Node, and the one that the machine came with: that is the older one. */
+const NODES = [process.execPath, '/usr/bin/node'].filter(existsSync);
+
+const run = (node: string, ...words: string[]) =>
+  spawnSync(node, [bundle, ...words], {
+    encoding: 'utf8',
+    cwd: folder,
+    env: { PATH: '/usr/bin', HOME: folder },
+  });
+
+test.each(NODES)('%s answers questions by one file, with no library in reach', node => {
+  const denied = run(node, 'explain', 'guest/visitor', 'shop/db:5432', '--manifests', SHOP);
+  expect([denied.stdout.split('\n', 1)[0], denied.stderr, denied.status]).toEqual([
+    'deny   guest/visitor (10.244.1.66) -> shop/db (10.244.1.30):5432/TCP',
+    '',
+    1,
+  ]);
+  expect(run(node, 'check', SHOP)).toMatchObject({ status: 0, stdout: expect.stringMatching(/^ok: /) });
+  expect(run(node, 'matrix', '--manifests', SHOP)).toMatchObject({ status: 0, stderr: '' });
+  expect(run(node, '--help').stdout).toContain('explain');
+  expect(run(node, '--version').stdout.trim()).toBe(
+    JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version,
+  );
+});
+
+test('what only a node can do says what it needs, where there is no build around the file', () => {
+  expect(run(NODES[0]!, 'status')).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(
+      /^sluice: this command needs the whole build, .*npm ci && npm run build\n$/,
+    ),
+  });
+});
+
+test('./sluice starts it from any folder, and says what is missing', () => {
+  cpSync(join(ROOT, 'sluice'), join(folder, 'sluice'));
+  const started = spawnSync(join(folder, 'sluice'), ['--version'], { cwd: '/', encoding: 'utf8' });
+  expect([started.stderr, started.status]).toEqual(['', 0]);
+  const elsewhere = mkdtempSync(join(tmpdir(), 'sluice-none-'));
+  cpSync(join(ROOT, 'sluice'), join(elsewhere, 'sluice'));
+  const missing = spawnSync(join(elsewhere, 'sluice'), [], { encoding: 'utf8' });
+  rmSync(elsewhere, { recursive: true });
+  expect([missing.status, missing.stderr]).toEqual([2, expect.stringContaining('npm run build')]);
+});
+
+test('the file imports nothing but what Node has, and is small', () => {
+  const text = readFileSync(bundle, 'utf8');
+  const imported = [...text.matchAll(/(?:^|[;\n])import[^;"'`]*from"([^"]+)"/g)].map(([, name]) => name!);
+  const known = new Set([...builtinModules, ...builtinModules.map(name => `node:${name}`)]);
+  expect(imported.filter(name => !known.has(name))).toEqual([]);
+  expect(text.length).toBeLessThan(600_000);
+});
+
+/** Newer than Node 20. */
+const TOO_NEW =
+  /Promise\.(withResolvers|try)\b|(Object|Map)\.groupBy\b|Array\.fromAsync\b|import\.meta\.main\b|RegExp\.escape\b|import \{[^}]*\bhash\b[^}]*\} from 'node:crypto'/;
+
+test('no source of the file asks for more than Node 20', () => {
+  const sources = loadedBy('cli/standalone.ts').filter(file => !loadedBy('rpc/client.ts').includes(file));
+  expect(sources.length).toBeGreaterThan(80);
+  expect(sources.filter(file => TOO_NEW.test(readFileSync(join(SRC, file), 'utf8')))).toEqual([]);
+});
