@@ -7,6 +7,7 @@ const MATRIX_FORMATS = ['text', 'json', 'csv', 'md', 'dot', 'html'];
 export function addClusterCommands(sluice: Command): void {
   addMatrix(sluice);
   addDiff(sluice);
+  addTest(sluice);
 }
 
 const unknownPods = () =>
@@ -73,3 +74,34 @@ Exit code 0 where no connection opens or closes, 1 where one does, 2 where that 
   git show main:policies.yaml | sluice diff - policies.yaml --with cluster.yaml
   sluice diff @cluster policies --with @cluster      what \`kubectl apply -f policies\` would change
   conntrack -L | sluice diff @agent policies --with @agent --connections -`;
+
+function addTest(sluice: Command): void {
+  withSources(
+    sluice
+      .command('test')
+      .description('say whether connections are allowed and denied as a file expects')
+      .argument('<files...>', 'files of expected flows, or folders with *.test.yaml'),
+  )
+    .addOption(unknownPods())
+    .addOption(output(['text', 'json', 'junit']))
+    .addHelpText('after', TEST_HELP)
+    .action(async (files, options) => (await import('./test/test.ts')).testCommand(files, options));
+}
+
+const TEST_HELP = `
+A file names its manifests and what it expects; ends are those of sluice explain (docs/test.md has all there is):
+
+  title: The shop
+  manifests: [cluster.yaml, policies.yaml]
+  flows:
+    - guest/visitor -> shop/web:80 allow
+    - shop/web -> shop/db:5432 deny
+
+An expectation holds where every address and endpoint that is meant has the verdict. A file without manifests is asked of
+those of the command line, or of the cluster.
+
+Exit code 0 where all is as expected, 1 where something is not, 2 where something could not be judged.
+
+  sluice test tests
+  sluice test tests -o junit > report.xml
+  sluice test tests/shop.test.yaml --context staging`;

@@ -4,13 +4,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
+import { expandMatrix, type Matrix } from '../../../src/cli/test/pairs.ts';
 import { decodeObject } from '../../../src/kube/decode/decode.ts';
 import { type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import { type Problem, problemText } from '../../../src/model/problem.ts';
 import { parseFlow } from '../../../src/semantics/flowtext.ts';
-import { expandMatrix, type Matrix } from '../packets/matrix.ts';
 
 export interface Scenario {
   /** Relative to test/scenarios. */

@@ -1,9 +1,17 @@
 /** Every pair of pods of a cluster, and which of them must be closed. */
 
-import { familyOf } from '../../../src/model/address.ts';
-import { type Cluster, isSelectable, type Pod, type PodKey } from '../../../src/model/cluster.ts';
-import type { Protocol } from '../../../src/model/policy.ts';
-import type { Expectation } from '../scenarios/scenario.ts';
+import { familyOf } from '../../model/address.ts';
+import { type Cluster, isSelectable, type Pod, type PodKey } from '../../model/cluster.ts';
+import type { Flow } from '../../model/flow.ts';
+import type { Protocol } from '../../model/policy.ts';
+import { CommandError } from '../../terminal/commanderror.ts';
+
+/** A flow, and what is expected of it. */
+export interface PairExpectation {
+  readonly text: string;
+  readonly verdict: 'allow' | 'deny';
+  readonly flow: Flow;
+}
 
 export interface Matrix {
   readonly port: number;
@@ -15,7 +23,7 @@ export interface Matrix {
 }
 
 /** One expectation for each pair of pods and each family that both have; none from a pod to itself. */
-export function expandMatrix(cluster: Cluster, matrix: Matrix): Expectation[] {
+export function expandMatrix(cluster: Cluster, matrix: Matrix): PairExpectation[] {
   const pods = [...cluster.pods.values()].filter(pod => isSelectable(pod) && pod.addresses.length > 0);
   const closed = matrix.deny.map(pattern => compilePattern(pattern, pods));
   return pods.flatMap(from =>
@@ -28,7 +36,7 @@ export function expandMatrix(cluster: Cluster, matrix: Matrix): Expectation[] {
   );
 }
 
-function pairOf(from: Pod, to: Pod, matrix: Matrix, verdict: 'allow' | 'deny'): Expectation[] {
+function pairOf(from: Pod, to: Pod, matrix: Matrix, verdict: 'allow' | 'deny'): PairExpectation[] {
   const { port, protocol = 'TCP', family } = matrix;
   const wanted = family && (family === 4 ? 'ip' : 'ip6');
   return from.addresses
@@ -45,7 +53,8 @@ function compilePattern(pattern: string, pods: readonly Pod[]): (from: PodKey, t
   const ends = pattern.split(' -> ');
   const [from, to] = ends.map(end => keysOf(end, pods));
   // A pattern that names nobody would forbid nothing.
-  if (!from?.size || !to?.size || ends.length !== 2) throw new Error(`matrix: "${pattern}" names no pods`);
+  if (!from?.size || !to?.size || ends.length !== 2)
+    throw new CommandError(`matrix: "${pattern}" names no pods`);
   return (source, destination) => from.has(source) && to.has(destination);
 }
 

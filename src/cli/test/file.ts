@@ -1,0 +1,153 @@
+/** A file of expected flows, as data: docs/test.md has its format. */
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import { CommandError } from '../../terminal/commanderror.ts';
+import type { Matrix } from './pairs.ts';
+
+export interface TestFile {
+  readonly file: string;
+  readonly title: string;
+  /** Folders and files, as they are found from here; what both the file and its author name. */
+  readonly paths: readonly string[];
+  /** Kubernetes objects that the file holds itself. */
+  readonly objects: readonly unknown[];
+  readonly unknownPods?: UnknownPods;
+  /** Parts of the problems that its objects may have. */
+  readonly problems: readonly string[];
+  readonly steps: readonly TestStep[];
+}
+
+export interface TestStep {
+  readonly title?: string;
+  readonly apply: readonly unknown[];
+  /** `NetworkPolicy shop/web`. */
+  readonly delete: readonly string[];
+  readonly flows: readonly ExpectedFlow[];
+  readonly matrices: readonly Matrix[];
+}
+
+export interface ExpectedFlow {
+  /** `shop/web -> shop/db:5432/TCP`. */
+  readonly flow: string;
+  readonly verdict: 'allow' | 'deny';
+  /** `ingress NetworkPolicy shop/db ingress[0]`. */
+  readonly by?: string;
+}
+
+/** Throws CommandError where it cannot be read, or holds what no test has: a misspelt word would prove less than it says. */
+export async function readTestFile(file: string): Promise<TestFile> {
+  const [document] = await documentsOf(file);
+  const fields = mapOf(file, 'the file', document);
+  const included = listOf(file, 'include', fields.include).map(path => resolve(dirname(file), String(path)));
+  const objects: unknown[] = [];
+  for (const path of included) objects.push(...(await documentsOf(path)));
+  return testFileOf(file, fields, objects);
+}
+
+/** With YAML's merge keys, which manifests do not have: a file of a test may be written more briefly. */
+async function documentsOf(file: string): Promise<unknown[]> {
+  const text = await readFile(file, 'utf8').catch(error => {
+    throw new CommandError(`cannot read ${file}: ${(error as Error).message}`);
+  });
+  return parseAllDocuments(text, { merge: true }).map(document => {
+    if (document.errors[0]) throw new CommandError(`${file}: ${document.errors[0].message.split('\n')[0]}`);
+    return document.toJS();
+  });
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const FILE_KEYS = [
+  'title',
+  'manifests',
+  'include',
+  'unknownPods',
+  'steps',
+  'flows',
+  'matrix',
+  'proves',
+  'problems',
+  'packets',
+];
+const STEP_KEYS = ['title', 'apply', 'delete', 'flows', 'matrix'];
+
+function testFileOf(file: string, fields: Fields, included: readonly unknown[]): TestFile {
+  onlyKeys(file, 'the file', fields, FILE_KEYS);
+  const { title = file, unknownPods } = fields;
+  if (unknownPods !== undefined && unknownPods !== 'allow' && unknownPods !== 'deny')
+    throw new CommandError(`${file}: unknownPods is allow or deny`);
+  const given = listOf(file, 'manifests', fields.manifests);
+  const steps = listOf(file, 'steps', fields.steps).map(step => stepOf(file, mapOf(file, 'steps', step)));
+  const own =
+    fields.flows === undefined && fields.matrix === undefined ? [] : [stepOf(file, ownStep(fields))];
+  if (own.length + steps.length === 0)
+    throw new CommandError(`${file} expects nothing: it has neither flows nor steps`);
+  return {
+    file,
+    title: String(title),
+    paths: given.filter(each => typeof each === 'string').map(path => resolve(dirname(file), path)),
+    objects: [...included, ...given.filter(each => typeof each !== 'string')],
+    ...(unknownPods && { unknownPods }),
+    problems: listOf(file, 'problems', fields.problems).map(String),
+    steps: [...own, ...steps],
+  };
+}
+
+function ownStep({ flows, matrix }: Fields): Fields {
+  return { ...(flows !== undefined && { flows }), ...(matrix !== undefined && { matrix }) };
+}
+
+function stepOf(file: string, fields: Fields): TestStep {
+  onlyKeys(file, 'a step', fields, STEP_KEYS);
+  const flows = listOf(file, 'flows', fields.flows).map(flow => expectedFlow(file, flow));
+  const matrices = [fields.matrix ?? []].flat().map(matrix => matrixOf(file, matrix));
+  if (flows.length + matrices.length === 0) throw new CommandError(`${file}: a step expects nothing`);
+  return {
+    ...(fields.title !== undefined && { title: String(fields.title) }),
+    apply: listOf(file, 'apply', fields.apply),
+    delete: listOf(file, 'delete', fields.delete).map(String),
+    flows,
+    matrices,
+  };
+}
+
+const LINE = /^(?<flow>.*->.*\S)\s+(?<verdict>allow|deny)(?:\s+by\s+(?<by>.*))?$/;
+
+/** `x/a -> y/b:80 deny`, or its parts. */
+function expectedFlow(file: string, given: unknown): ExpectedFlow {
+  const fields =
+    typeof given === 'string' ? (LINE.exec(given.trim())?.groups ?? {}) : mapOf(file, 'flows', given);
+  onlyKeys(file, 'a flow', fields, ['flow', 'verdict', 'by']);
+  const { flow, verdict, by } = fields;
+  if (typeof flow !== 'string' || (verdict !== 'allow' && verdict !== 'deny'))
+    throw new CommandError(
+      `${file}: cannot parse ${JSON.stringify(given)}: expected "FROM -> TO[:PORT][/PROTOCOL] allow" or deny`,
+    );
+  return { flow, verdict, ...(by !== undefined && { by: String(by) }) };
+}
+
+function matrixOf(file: string, given: unknown): Matrix {
+  const fields = mapOf(file, 'matrix', given);
+  onlyKeys(file, 'a matrix', fields, ['port', 'protocol', 'family', 'deny']);
+  if (typeof fields.port !== 'number') throw new CommandError(`${file}: a matrix has no port`);
+  return { ...fields, deny: listOf(file, 'deny', fields.deny).map(String) } as unknown as Matrix;
+}
+
+function mapOf(file: string, what: string, value: unknown): Fields {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  throw new CommandError(`${file}: ${what} is not a map of fields`);
+}
+
+function listOf(file: string, what: string, value: unknown): readonly unknown[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return value;
+  if (typeof value === 'string') return [value];
+  throw new CommandError(`${file}: ${what} is not a list`);
+}
+
+function onlyKeys(file: string, what: string, fields: Fields, allowed: readonly string[]): void {
+  const unknown = Object.keys(fields).filter(key => !allowed.includes(key));
+  if (unknown.length > 0) throw new CommandError(`${file}: ${what} has no field ${unknown.join(', ')}`);
+}

@@ -1,0 +1,155 @@
+/** Runs a file of expected flows against its cluster. */
+import { answer, reasonOf } from '../../ends/answer.ts';
+import type { World } from '../../ends/place.ts';
+import { decodeObject } from '../../kube/decode/decode.ts';
+import { decodeInventory } from '../../kube/decode/inventory.ts';
+import { ClusterState } from '../../model/cluster.ts';
+import { inventoryOf } from '../../model/inventory.ts';
+import type { PolicyKind } from '../../model/policy.ts';
+import { problemText } from '../../model/problem.ts';
+import { evaluate } from '../../semantics/evaluate.ts';
+import { type DirectionWalk, type Walk, walk } from '../../semantics/explain.ts';
+import { FlowTextError, parseFlow } from '../../semantics/flowtext.ts';
+import { CommandError } from '../../terminal/commanderror.ts';
+import type { ExpectedFlow, TestFile, TestStep } from './file.ts';
+import { expandMatrix } from './pairs.ts';
+
+export interface TestCase {
+  readonly step?: string;
+  readonly flow: string;
+  readonly expected: 'allow' | 'deny';
+  /** Absent where it holds. */
+  readonly failure?: string;
+  /** There is no verdict: the flow cannot be read, or nobody can say. */
+  readonly isError?: true;
+}
+
+export interface TestResult {
+  readonly file: string;
+  readonly title: string;
+  readonly cases: readonly TestCase[];
+}
+
+/** `base` is what the paths of the file and of the command line hold. */
+export function runTestFile(test: TestFile, base: World): TestResult {
+  const cluster = new ClusterState();
+  for (const [key, value] of base.cluster.namespaces) cluster.apply({ type: 'namespace', key, value });
+  for (const [key, value] of base.cluster.nodes) cluster.apply({ type: 'node', key, value });
+  for (const [key, value] of base.cluster.pods) cluster.apply({ type: 'pod', key, value });
+  for (const [key, value] of base.cluster.policies) cluster.apply({ type: 'policy', key, value });
+  const items = test.objects.flatMap(object => decodeInventory(object).item ?? []);
+  const own = inventoryOf(items);
+  const inventory = {
+    workloads: new Map([...base.inventory.workloads, ...own.workloads]),
+    services: new Map([...base.inventory.services, ...own.services]),
+    slices: new Map([...base.inventory.slices, ...own.slices]),
+    podOwners: new Map([...base.inventory.podOwners, ...own.podOwners]),
+  };
+  applyAll(test, cluster, test.objects);
+  const world = { ...base, cluster, inventory, unknownPods: test.unknownPods ?? base.unknownPods };
+  const cases = test.steps.flatMap(step => runStep(test, step, cluster, world));
+  return { file: test.file, title: test.title, cases };
+}
+
+function runStep(test: TestFile, step: TestStep, cluster: ClusterState, world: World): TestCase[] {
+  applyAll(test, cluster, step.apply);
+  for (const text of step.delete) remove(test.file, cluster, text);
+  const title = step.title === undefined ? {} : { step: step.title };
+  const flows = step.flows.map(flow => ({ ...title, ...judgeFlow(world, flow) }));
+  const pairs = step.matrices
+    .flatMap(matrix => expandMatrix(cluster, matrix))
+    .map(({ text, verdict, flow }) => {
+      const { verdict: got } = evaluate(cluster, flow, world.unknownPods);
+      const failure = got === verdict ? {} : { failure: `expected ${verdict}, got ${got}` };
+      return { ...title, flow: text, expected: verdict, ...failure };
+    });
+  return [...flows, ...pairs];
+}
+
+/** What cannot be read would make a test prove less than it says. */
+function applyAll({ file, problems }: TestFile, cluster: ClusterState, objects: readonly unknown[]): void {
+  for (const object of objects) {
+    const decoded = decodeObject(object);
+    if (decoded.event !== undefined) cluster.apply(decoded.event);
+    const surprise = decoded.problems
+      .map(problemText)
+      .find(text => !problems.some(part => text.includes(part)));
+    if (surprise !== undefined) throw new CommandError(`${file}: ${surprise}`);
+  }
+}
+
+function remove(file: string, cluster: ClusterState, text: string): void {
+  const [kind = '', name = ''] = text.split(' ');
+  if (kind === 'Namespace') cluster.apply({ type: 'namespace', key: name });
+  else if (kind === 'Node') cluster.apply({ type: 'node', key: name });
+  else if (kind === 'Pod') cluster.apply({ type: 'pod', key: name as `${string}/${string}` });
+  else if (kind.endsWith('NetworkPolicy'))
+    cluster.apply({ type: 'policy', key: `${kind as PolicyKind} ${name}` });
+  else throw new CommandError(`${file}: cannot delete "${text}"`);
+}
+
+function judgeFlow(world: World, { flow, verdict, by }: ExpectedFlow): TestCase {
+  const test = { flow, expected: verdict };
+  try {
+    const failure = isLiteral(flow)
+      ? wrongFlow(world, flow, verdict, by)
+      : wrongAnswer(world, flow, verdict, by);
+    return failure === undefined ? test : { ...test, failure };
+  } catch (error) {
+    if (!(error instanceof FlowTextError)) throw error;
+    return { ...test, failure: error.message, isError: true };
+  }
+}
+
+/** To an address, which is taken for what it is after Services; to a pod, through a Service or over one family. */
+function isLiteral(flow: string): boolean {
+  return / via service$|@[46]\b|->\s*(\[|\d+(\.\d+){3}|[^/\s]*:[^/\s]*:)/.test(flow);
+}
+
+function wrongFlow(
+  { cluster, unknownPods }: World,
+  text: string,
+  expected: string,
+  by: string | undefined,
+): string | undefined {
+  const flow = parseFlow(cluster, text);
+  const found = evaluate(cluster, flow, unknownPods);
+  const { reason } = found.egress.verdict === 'deny' ? found.egress : found.ingress;
+  if (found.verdict !== expected) return `expected ${expected}, got ${found.verdict}: ${reason}`;
+  return by === undefined ? undefined : wrongDecider(walk(cluster, flow, unknownPods), expected, by);
+}
+
+/** Every address and endpoint that is meant has to have the verdict. */
+function wrongAnswer(
+  world: World,
+  flow: string,
+  expected: string,
+  by: string | undefined,
+): string | undefined {
+  const [from = '', to = ''] = flow.split('->').map(end => end.trim());
+  const found = answer(world, { from, to });
+  if (found.verdict === 'undecided') throw new FlowTextError(found.reason);
+  const wrong = found.cases.find(({ verdict }) => verdict.verdict !== expected);
+  if (wrong !== undefined) {
+    const where = found.differsBy.length === 0 ? '' : ` from ${wrong.flow.from} to ${wrong.flow.to}`;
+    return `expected ${expected}, got ${wrong.verdict.verdict}${where}: ${reasonOf(wrong)}`;
+  }
+  if (by === undefined) return undefined;
+  return wrongDecider(walk(found.cluster, found.decisive!.flow, world.unknownPods), expected, by);
+}
+
+function wrongDecider({ egress, ingress }: Walk, expected: string, by: string): string | undefined {
+  const direction = by.startsWith('egress') ? egress : ingress;
+  const found = direction.verdict.verdict === expected ? decidersOf(direction) : [];
+  if (found.includes(by)) return undefined;
+  return `expected ${expected} by ${by}, got by ${found.join(' or ') || 'nothing there'}`;
+}
+
+/** NetworkPolicies that say the same decide together; in the other tiers there is one. */
+function decidersOf({ direction, verdict, stops }: DirectionWalk): string[] {
+  if (verdict.tier === 'default') return [`${direction} default`];
+  const together = verdict.tier === 'networkpolicy' ? ['decided', 'same-verdict'] : ['decided'];
+  return stops
+    .filter(({ tier, part }) => tier === verdict.tier && together.includes(part))
+    .map(({ policy, rule }) => [direction, policy, rule].filter(word => word !== undefined).join(' '));
+}

@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { listManifests } from '../../files/folder.ts';
+import { readState } from '../../sources/readstate.ts';
+import { CommandError } from '../../terminal/commanderror.ts';
+import { worldOf } from '../asked.ts';
+import { readTestFile } from './file.ts';
+import { junitLines } from './junit.ts';
+import { runTestFile, type TestResult } from './run.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function runFile(file: string): Promise<TestResult> {
+  const read = await readTestFile(file);
+  const manifests = read.paths.length > 0 ? read.paths : ['/dev/null'];
+  return runTestFile(read, worldOf(await readState({ manifests }), undefined));
+}
+
+function written(text: string): string {
+  const file = join(folder, 'case.test.yaml');
+  writeFileSync(file, text);
+  return file;
+}
+
+const EXAMPLES = join(import.meta.dirname, '../../../examples/tests');
+
+test('the examples hold, one file after the other', async () => {
+  const files = await listManifests(EXAMPLES);
+  expect(files.length).toBeGreaterThanOrEqual(4);
+  for (const file of files) {
+    const { cases } = await runFile(file);
+    expect(cases.length).toBeGreaterThan(2);
+    expect(cases.filter(({ failure }) => failure !== undefined)).toEqual([]);
+  }
+});
+
+const TWO_PODS = `
+manifests:
+  - { apiVersion: v1, kind: Namespace, metadata: { name: x, labels: { kubernetes.io/metadata.name: x } } }
+  - { apiVersion: v1, kind: Pod, metadata: { name: a, namespace: x }, spec: { containers: [{ name: c }] }, status: { podIPs: [{ ip: 10.0.0.1 }, { ip: 'fd00::1' }] } }
+  - { apiVersion: v1, kind: Pod, metadata: { name: b, namespace: x }, spec: { containers: [{ name: c }] }, status: { podIPs: [{ ip: 10.0.0.2 }, { ip: 'fd00::2' }] } }
+  - apiVersion: networking.k8s.io/v1
+    kind: NetworkPolicy
+    metadata: { name: v4, namespace: x }
+    spec: { podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: 0.0.0.0/0 } }] }] }
+`;
+
+describe('an expectation fails', () => {
+  test.each([
+    ['x/a -> x/b:80 allow', 'expected allow, got deny from fd00::1 to fd00::2'],
+    ['x/a -> x/b:80 deny', 'expected deny, got allow from 10.0.0.1 to 10.0.0.2'],
+    ['x/a@6 -> x/b@6:80 allow', 'expected allow, got deny'],
+    ['x/a@6 -> x/b@6:80 deny by ingress NetworkPolicy x/v5', 'got by ingress NetworkPolicy x/v4'],
+    ['x/a -> x/c:80 deny', 'there is no pod x/c'],
+  ])('%s: %s', async (line, failure) => {
+    const { cases } = await runFile(written(`${TWO_PODS}flows: ['${line}']`));
+    expect(cases[0]!.failure).toContain(failure);
+  });
+
+  test('and holds where it is over the family that is asked', async () => {
+    const { cases } = await runFile(
+      written(`${TWO_PODS}flows: [x/a@4 -> x/b@4:80 allow, x/a@6 -> x/b@6:80 deny]`),
+    );
+    expect(cases.map(({ failure }) => failure)).toEqual([undefined, undefined]);
+  });
+});
+
+describe('a file that would prove less than it says is refused', () => {
+  test.each([
+    ['title: x', 'expects nothing'],
+    ['flow: []', 'has no field flow'],
+    ['flows: [x/a -> x/b]', 'cannot parse "x/a -> x/b"'],
+    ['flows: [{ flow: x/a -> x/b, verdikt: allow }]', 'has no field verdikt'],
+    ['steps: [{ apply: [] }]', 'a step expects nothing'],
+    ['steps: [{ delete: [Pot x/a], flows: [x/a -> x/b deny] }]', 'cannot delete "Pot x/a"'],
+    ['- 1', 'is not a map'],
+    ['{', 'case.test.yaml: '],
+    [
+      'flows: [x/a -> x/b deny]\nmanifests: [{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: n, namespace: x }, spec: { podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: nonsense } }] }] } }]',
+      '"nonsense" is not a network',
+    ],
+  ])('%s', async (text, message) => {
+    const failing = runFile(written(text));
+    await expect(failing).rejects.toThrow(CommandError);
+    await expect(runFile(written(text))).rejects.toThrow(message);
+  });
+});
+
+test('junitLines() counts, and escapes what somebody wrote', () => {
+  const cases = [
+    { flow: 'a -> b:80', expected: 'allow' as const },
+    { step: '<1>', flow: 'a -> c', expected: 'deny' as const, failure: 'got "allow" & more\u0007' },
+    { flow: 'a -> d', expected: 'deny' as const, failure: 'there is no pod', isError: true as const },
+  ];
+  expect(junitLines([{ file: 't.yaml', title: 'T', cases }])).toEqual([
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    '<testsuites name="sluice test" tests="3" failures="1" errors="1">',
+    '  <testsuite name="T" file="t.yaml" tests="3" failures="1" errors="1">',
+    '    <testcase name="a -&#62; b:80 allow" classname="t.yaml"/>',
+    '    <testcase name="&#60;1&#62;: a -&#62; c deny" classname="t.yaml">',
+    '      <failure message="got &#34;allow&#34; &#38; more\ufffd"/>',
+    '    </testcase>',
+    '    <testcase name="a -&#62; d deny" classname="t.yaml">',
+    '      <error message="there is no pod"/>',
+    '    </testcase>',
+    '  </testsuite>',
+    '</testsuites>',
+  ]);
+});

@@ -1,0 +1,91 @@
+/** `sluice test FILE…`: whether connections are allowed and denied as somebody wrote down. */
+import { stat } from 'node:fs/promises';
+import { listManifests } from '../../files/folder.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import type { SourceOptions } from '../../sources/options.ts';
+import { readState } from '../../sources/readstate.ts';
+import type { State } from '../../sources/state.ts';
+import pc from '../../terminal/colours.ts';
+import { CommandError } from '../../terminal/commanderror.ts';
+import { writeJsonLines, writeLines } from '../../terminal/output.ts';
+import { plural } from '../../terminal/plural.ts';
+import { terminalWidth, wrap } from '../../terminal/wrap.ts';
+import { worldOf } from '../asked.ts';
+import { noteState } from '../notestate.ts';
+import { versioned } from '../schema.ts';
+import { readTestFile, type TestFile } from './file.ts';
+import { junitLines } from './junit.ts';
+import { runTestFile, type TestCase, type TestResult } from './run.ts';
+
+export type TestOptions = SourceOptions & {
+  readonly output: 'text' | 'json' | 'junit';
+  readonly unknownPods?: UnknownPods;
+};
+
+/** Exit code 0 where all is as expected, 1 where something is not, 2 where something could not be judged. */
+export async function testCommand(paths: readonly string[], options: TestOptions): Promise<void> {
+  const results: TestResult[] = [];
+  for (const file of await filesOf(paths)) results.push(await runFile(await readTestFile(file), options));
+  write(options.output, results);
+  const cases = results.flatMap(result => result.cases);
+  if (cases.some(({ failure }) => failure !== undefined)) process.exitCode = 1;
+  if (cases.some(({ isError }) => isError)) process.exitCode = 2;
+}
+
+/** A file is a test whatever it is called; of a folder, those called `….test.yaml`. */
+async function filesOf(paths: readonly string[]): Promise<string[]> {
+  const files: string[] = [];
+  for (const path of paths) {
+    const found = await stat(path).catch(error => {
+      throw new CommandError(`cannot read ${path}: ${(error as Error).message}`);
+    });
+    if (!found.isDirectory()) files.push(path);
+    else files.push(...(await listManifests(path)).filter(file => /\.test\.ya?ml$/.test(file)));
+  }
+  if (files.length === 0)
+    throw new CommandError(`no tests in ${paths.join(', ')}: they are called *.test.yaml`);
+  return files;
+}
+
+async function runFile(test: TestFile, options: TestOptions): Promise<TestResult> {
+  const state = await stateFor(test, options);
+  noteState(state);
+  return runTestFile(test, worldOf(state, options.unknownPods));
+}
+
+/** The file's own manifests and those of the command line; a file that brings all it needs asks for no cluster. */
+function stateFor({ paths, objects }: TestFile, options: TestOptions): Promise<State> {
+  const manifests = [...(options.manifests ?? []), ...paths];
+  if (manifests.length > 0) return readState({ ...options, manifests });
+  return readState(objects.length > 0 ? { ...options, manifests: ['/dev/null'] } : options, {
+    workloads: true,
+    services: true,
+  });
+}
+
+function write(format: TestOptions['output'], results: readonly TestResult[]): void {
+  if (format === 'json') writeJsonLines(results.map(result => versioned('TestResult', result)));
+  else if (format === 'junit') writeLines(junitLines(results));
+  else writeLines(textLines(results, terminalWidth()));
+}
+
+function textLines(results: readonly TestResult[], width: number): string[] {
+  const cases = results.flatMap(result => result.cases);
+  const failed = cases.filter(({ failure }) => failure !== undefined).length;
+  const total = `${plural(cases.length, 'flow')} in ${plural(results.length, 'file')}`;
+  return [
+    ...results.flatMap(result => resultLines(result, width)),
+    failed === 0 ? `${pc.green('ok')}: ${total}` : `${pc.red(`${failed} failed`)} of ${total}`,
+  ];
+}
+
+function resultLines({ file, title, cases }: TestResult, width: number): string[] {
+  const failed = cases.filter(({ failure }) => failure !== undefined);
+  if (failed.length === 0) return [`${pc.green('ok')}    ${title}`];
+  return [`${pc.red('FAIL')}  ${title} (${file})`, ...failed.flatMap(each => failureLines(each, width))];
+}
+
+function failureLines({ step, flow, failure }: TestCase, width: number): string[] {
+  const where = step === undefined ? '' : `${step}: `;
+  return [...wrap(`      ${where}${flow}`, width, 8), ...wrap(`        ${failure}`, width, 8)];
+}
