@@ -47,7 +47,7 @@ export function compile(
   const podIndex = new PodIndex(cluster, node);
   const { classes, placements } = classify(cluster, podIndex, node);
   const denied = deniedNetworks(cluster, node, unknownPods);
-  const network = nodeNetworkOf(cluster.nodes.get(node));
+  const network = nodeNetworkOf(cluster.nodes.get(node), podLinks);
   const known = knownPods(cluster, podIndex, node, denied, unknownPods);
   const tables = FAMILIES.map((family): [TableFamily, Table] => {
     const builder = new Builder(family);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ClusterState, type NodeLinks, withNodeLinks } from '../model/cluster.ts';
+import { formatRuleset } from '../nft/format/format.ts';
 import { plan } from '../nft/plan/plan.ts';
 import { compile } from './compile.ts';
 import { nodeLinksIn } from './podlinks.ts';
@@ -26,4 +27,16 @@ test('withNodeLinks() changes no node that somebody has looked at, and none that
   const known = clusterWith({ uplinks: [2], podBridges: [] });
   expect(withNodeLinks(known, 'n1', { uplinks: [9], podBridges: [] })).toBe(known);
   expect(withNodeLinks(known, 'n2', { uplinks: [9], podBridges: [] })).toBe(known);
+});
+
+test('what comes by links of ours is asked for its way back once, and what comes by others is all the same', () => {
+  const text = formatRuleset(compile(clusterWith(), 'n1', 'allow', 'ours'));
+  const asking = text.split('\n').filter(line => line.includes('from an address that is not the pod’s'));
+  expect(new Set(asking.map(line => line.trim()))).toEqual(
+    new Set([
+      'iifgroup != 29548 fib saddr . iif oif missing drop comment "from an address that is not the pod’s"',
+    ]),
+  );
+  expect(text).toContain('iifgroup 29548 fib saddr . iif oif missing drop');
+  expect(formatRuleset(compile(clusterWith(), 'n1'))).not.toContain('iifgroup');
 });

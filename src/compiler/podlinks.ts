@@ -12,6 +12,7 @@
 import { addressFromInt, type Cidr, cidrRange, type Family, familyOf, parseCidr } from '../model/address.ts';
 import type { Node, NodeLinks } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
+import { LINK_GROUP, type PodLinks } from '../model/podlinks.ts';
 import { TUNNEL_PORTS, TUNNEL_PROTOCOLS } from '../model/tunnels.ts';
 import {
   addressIn,
@@ -26,7 +27,7 @@ import {
   protocolNumberIs,
   verdict,
 } from '../nft/match.ts';
-import { interfaceIs, interfaceKindIs, noRouteBack } from '../nft/matchinterface.ts';
+import { interfaceGroupIs, interfaceIs, interfaceKindIs, noRouteBack } from '../nft/matchinterface.ts';
 import {
   type Chain,
   type Elements,
@@ -42,11 +43,13 @@ import { podPortsIn } from './podports.ts';
 export interface NodeNetwork {
   readonly podCidrs: readonly Cidr[];
   readonly links: Omit<NodeLinks, 'podPorts'>;
+  /** Who links the node's pods with it. */
+  readonly podLinks: PodLinks;
 }
 
-export function nodeNetworkOf(node: Node | undefined): NodeNetwork {
+export function nodeNetworkOf(node: Node | undefined, podLinks: PodLinks = 'others'): NodeNetwork {
   const { uplinks = [], podBridges = [] } = node?.links ?? {};
-  return { podCidrs: podCidrsOf(node), links: { uplinks, podBridges } };
+  return { podCidrs: podCidrsOf(node), links: { uplinks, podBridges }, podLinks };
 }
 
 export const FROM_PODS = { forward: 'from-pods', input: 'from-pods-to-node' } as const;
@@ -108,12 +111,17 @@ export function fromPods(
     name: FROM_PODS[hook],
     rules: [
       ...(family === 'ip6' ? linkLocal(hook) : []),
-      drop(noRouteBack(), 'from an address that is not the pod’s'),
+      drop([...unlessAsked(network), ...noRouteBack()], 'from an address that is not the pod’s'),
       ...(hook === 'forward' ? forEverybody(family, network) : []),
       ...tunnels(family, hook),
       ...judged,
     ],
   };
+}
+
+/** What comes by a link of our own was asked the same before (attachedpods.ts): to ask the routes is most of what all this costs. */
+function unlessAsked({ podLinks }: NodeNetwork): Expr[] {
+  return podLinks === 'ours' ? interfaceGroupIs('iifgroup', LINK_GROUP, true) : [];
 }
 
 /** N69. A listener report (RFC 2710, RFC 3810) is how a pod says which groups it wants: it is for the link alone. */

@@ -18,11 +18,11 @@ export function isForwarded(): Expr[] {
   ];
 }
 
-/** `iifgroup 29548`, `oifgroup 29548`. */
-export function interfaceGroupIs(key: 'iifgroup' | 'oifgroup', group: number): Expr[] {
+/** `iifgroup 29548`, `oifgroup != 29548`. */
+export function interfaceGroupIs(key: 'iifgroup' | 'oifgroup', group: number, invert = false): Expr[] {
   return [
     { kind: 'meta', key, dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'eq', data: littleEndian32(group) },
+    { kind: 'cmp', sreg: FIRST, op: invert ? 'neq' : 'eq', data: littleEndian32(group) },
   ];
 }
 

@@ -14,8 +14,8 @@ agent() {
     --log-format json >"$folder/log" 2>"$folder/said"
   echo $? >"$folder/status"
 }
-says() { # says SENTENCE: that, in one line, and status 1
-  [ "$(cat "$folder/status")" = 1 ] && [ "$(wc -l <"$folder/said")" = 1 ] && grep -q "$1" "$folder/said"
+says() { # says SENTENCE: that, in one line, and status 2
+  [ "$(cat "$folder/status")" = 2 ] && [ "$(wc -l <"$folder/said")" = 1 ] && grep -q "$1" "$folder/said"
 }
 
 echo /bin/false >/proc/sys/kernel/modprobe

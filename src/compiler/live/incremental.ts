@@ -47,10 +47,11 @@ export class Incremental {
   /** Pods of other nodes with addresses in this node's pod networks, where unknown pods are denied. */
   readonly #strays = new Map<PodKey, IndexedPod>();
   #denied: readonly Cidr[] = [];
-  #network: NodeNetwork = nodeNetworkOf(undefined);
+  #network: NodeNetwork;
   #podPorts: readonly PodPort[] | undefined;
   #bridge: Table | undefined;
-  #bases: Record<Family, readonly Chain[]> = { ip: baseChains('ip'), ip6: baseChains('ip6') };
+  #bases: Record<Family, readonly Chain[]>;
+  readonly #podLinks: PodLinks;
   /** Addresses of nodes as of the last flush. */
   readonly #nodeAddresses = new Map<string, string>();
   #linkSets: Record<Family, readonly NftSet[]> = { ip: linkSets('ip', []), ip6: linkSets('ip6', []) };
@@ -61,6 +62,9 @@ export class Incremental {
     this.cluster = this.#state;
     this.#node = node;
     this.#unknownPods = unknownPods;
+    this.#podLinks = podLinks;
+    this.#network = nodeNetworkOf(undefined, podLinks);
+    this.#bases = basesOf([], this.#network);
     this.#attachedPods = podLinks === 'ours' ? new LiveAttachedPods(this.#state, node) : undefined;
     this.#podIndex = new PodIndex(this.#state, node);
     this.#groups = new LiveGroups(this.#state, this.#podIndex);
@@ -113,11 +117,11 @@ export class Incremental {
   /** The base chains stay the same objects as long as they deny in the same networks. Answers whether they do not. */
   #renewBases(): boolean {
     const denied = deniedNetworks(this.cluster, this.#node, this.#unknownPods);
-    const network = nodeNetworkOf(this.cluster.nodes.get(this.#node));
+    const network = nodeNetworkOf(this.cluster.nodes.get(this.#node), this.#podLinks);
     if (JSON.stringify([denied, network]) === JSON.stringify([this.#denied, this.#network])) return false;
     this.#denied = denied;
     this.#network = network;
-    this.#bases = { ip: baseChains('ip', denied, network), ip6: baseChains('ip6', denied, network) };
+    this.#bases = basesOf(denied, network);
     return true;
   }
 
@@ -198,6 +202,10 @@ export class Incremental {
     ];
     return { chains: byName(chains), sets: byName(sets) };
   }
+}
+
+function basesOf(denied: readonly Cidr[], network: NodeNetwork): Record<Family, readonly Chain[]> {
+  return { ip: baseChains('ip', denied, network), ip6: baseChains('ip6', denied, network) };
 }
 
 function byName<T extends { readonly name: string }>(values: readonly T[]): Map<string, T> {

@@ -196,6 +196,22 @@ describe('the bridge does not learn another pod’s hardware address by', () => 
   });
 });
 
+test('a connection that is open takes nothing from a third', async () => {
+  const ports = { protocol: 'UDP', port: 5000, sourcePort: 6000 } as const;
+  const { friend, victim } = ADDRESSES;
+  const asked = [packet({ from: friend.ip, to: victim.ip, ...ports })];
+  const back = { ...ports, port: ports.sourcePort, sourcePort: ports.port };
+  const answered = [packet({ from: victim.ip, to: friend.ip, ...back })];
+  const [toVictim, toFriend] = [ground.mac('victim'), ground.mac('friend')];
+  expect(await arrives(ground, { from: 'friend', to: 'victim', packets: asked, mac: toVictim })).toBe(true);
+  expect(await arrives(ground, { from: 'victim', to: 'friend', packets: answered, mac: toFriend })).toBe(
+    true,
+  );
+  expect(await arrives(ground, { from: 'attacker', to: 'victim', packets: asked, mac: toVictim })).toBe(
+    false,
+  );
+});
+
 test('a pod without an address asks for one, and whether it is taken', async () => {
   const discover = packet({
     from: '0.0.0.0' as Address,
