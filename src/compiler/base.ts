@@ -5,6 +5,7 @@ import { addressType, addressVmap, CT_STATE, ctStateAny, verdict } from '../nft/
 import type { BaseHook, Chain, Elements, NftSet, Rule, SetSpec } from '../nft/ruleset.ts';
 import { layoutChain } from './layout.ts';
 import { guardChain, guardOfNode, guardSet, NODE_CHAIN, toGuard } from './midstreamguard.ts';
+import { namesOfForward, namesOfOutput } from './namespeers.ts';
 import {
   fromPods,
   type NodeNetwork,
@@ -29,11 +30,15 @@ export function podSets(direction: Direction, family: Family, elements: Elements
 
 const MAPS: Record<Direction, string> = { egress: 'egress-pods', ingress: 'ingress-pods' };
 
-/** `denied` are the node's pod networks in which unknown pods are denied. */
+/**
+ * `denied` are the node's pod networks in which unknown pods are denied; with `hearsAnswers`, pods of the node have rules
+ * by name.
+ */
 export function baseChains(
   family: Family,
   denied: readonly Cidr[] = [],
   network: NodeNetwork = nodeNetworkOf(undefined),
+  hearsAnswers = false,
 ): Chain[] {
   const toIngress: Rule = { exprs: addressVmap(family, 'daddr', MAPS.ingress) };
   const toEgress: Rule = { exprs: addressVmap(family, 'saddr', MAPS.egress) };
@@ -52,6 +57,7 @@ export function baseChains(
       name: 'forward',
       hook: hook('forward'),
       rules: [
+        ...(hearsAnswers ? [namesOfForward()] : []),
         ...always(family),
         toGuard(family),
         ...sourceRules(family, network, 'forward'),
@@ -66,7 +72,11 @@ export function baseChains(
     fromPods(family, network, 'forward', judged.forward),
     fromPods(family, network, 'input', judged.input),
     ...(family === 'ip6' ? [neighboursChain(network)] : []),
-    { name: NODE_CHAIN, hook: hook('output'), rules: [guardOfNode(family)] },
+    {
+      name: NODE_CHAIN,
+      hook: hook('output'),
+      rules: [guardOfNode(family), ...(hearsAnswers ? [namesOfOutput()] : [])],
+    },
     guardChain(family),
     layoutChain(),
     // The end of every egress chain that allows: the destination's ingress still has its say.

@@ -26,8 +26,12 @@ export class Builder {
   readonly sets = new Map<string, NftSet>();
   readonly groups = new Map<string, NamedGroup>();
 
-  constructor(family: Family) {
+  /** Whether the node hears what its pods are told by DNS: else no address has a name. */
+  readonly hearsAnswers: boolean;
+
+  constructor(family: Family, hearsAnswers = false) {
     this.family = family;
+    this.hearsAnswers = hearsAnswers;
   }
 
   addChain(chain: Chain): void {

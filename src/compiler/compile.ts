@@ -21,6 +21,8 @@ import { Builder } from './builder.ts';
 import { classOf, type PodClass } from './classes.ts';
 import { groupElements, groupSet } from './group.ts';
 import { type IndexedPod, PodIndex } from './live/podindex.ts';
+import { type Hearing, namesPart } from './namespeers.ts';
+import { namesSubjects } from './namessubjects.ts';
 import { linkSets, nodeNetworkOf } from './podlinks.ts';
 import { podPortsTable } from './podports.ts';
 import { buildClass, className } from './program.ts';
@@ -36,13 +38,14 @@ export interface Placement {
 
 /**
  * The two tables of node `node`; `unknownPods` says what becomes of addresses that no known pod has, `podLinks` who
- * links the node's pods with it.
+ * links the node's pods with it; `hearing` how DNS answers are heard: where they are not, names match nothing.
  */
 export function compile(
   cluster: Cluster,
   node: string,
   unknownPods: UnknownPods = 'allow',
   podLinks: PodLinks = 'others',
+  hearing?: Hearing,
 ): Ruleset {
   const podIndex = new PodIndex(cluster, node);
   const { classes, placements } = classify(cluster, podIndex, node);
@@ -50,12 +53,15 @@ export function compile(
   const network = nodeNetworkOf(cluster.nodes.get(node), podLinks);
   const known = knownPods(cluster, podIndex, node, denied, unknownPods);
   const tables = FAMILIES.map((family): [TableFamily, Table] => {
-    const builder = new Builder(family);
+    const builder = new Builder(family, hearing !== undefined);
     for (const [name, podClass] of classes) buildClass(podClass, name, builder);
     const attached = podLinks === 'ours' ? attachedPods(family, cluster, node) : NOTHING;
-    const base = [...baseChains(family, denied, network), ...attached.chains];
+    const subjects = namesSubjects(placements, builder.groups.values());
+    const hears = hearing !== undefined && subjects.pods.length > 0;
+    const names = hears ? namesPart(family, subjects, hearing) : NOTHING;
+    const base = [...baseChains(family, denied, network, hears), ...attached.chains, ...names.chains];
     const links = linkSets(family, cluster.nodes.values());
-    const sets = [...podMaps(placements, known, family), ...links, ...attached.sets];
+    const sets = [...podMaps(placements, known, family), ...links, ...attached.sets, ...names.sets];
     return [family, tableOf(builder, base, sets, podIndex)];
   });
   const bridge = podPortsTable(cluster.nodes.get(node)?.links?.podPorts);

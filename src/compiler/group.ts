@@ -12,6 +12,7 @@ import {
   selectorText,
   selectsPod,
 } from '../model/selector.ts';
+import { SET_SIZE } from '../names/control.ts';
 import { addressType } from '../nft/match.ts';
 import { type ElementKey, type Elements, type ElementValue, MEMBER, type SetSpec } from '../nft/ruleset.ts';
 import { EVERY_POD } from './broadpeers.ts';
@@ -27,7 +28,9 @@ export type Group =
   /** Addresses of the pods in the scope that none of the selectors selects. */
   | { readonly kind: 'others'; readonly scope: PodSelector; readonly selectors: readonly PodSelector[] }
   /** `address . protocol . port` of pods that have a container port of a name. */
-  | { readonly kind: 'named'; readonly peers: readonly NamedPortPeers[] };
+  | { readonly kind: 'named'; readonly peers: readonly NamedPortPeers[] }
+  /** `pod . address`, of whom answers of DNS told which address under one of these names (namespeers.ts). */
+  | { readonly kind: 'names'; readonly patterns: readonly string[] };
 
 /** A group under the name that it has in both tables. */
 export interface NamedGroup {
@@ -35,8 +38,22 @@ export interface NamedGroup {
   readonly group: Group;
 }
 
+function namesSet(name: string, patterns: readonly string[], family: Family): SetSpec {
+  const address = addressType(family);
+  const comment = clip(groupText({ kind: 'names', patterns }));
+  return {
+    name,
+    key: [address, address],
+    verdicts: false,
+    interval: false,
+    dynamic: { size: SET_SIZE },
+    comment,
+  };
+}
+
 export function groupSet({ name, group }: NamedGroup, family: Family): SetSpec {
   const address = addressType(family);
+  if (group.kind === 'names') return namesSet(name, group.patterns, family);
   return {
     name,
     key: group.kind === 'named' ? [address, 'inet_proto', 'inet_service'] : [address],
@@ -59,6 +76,8 @@ function groupText(group: Group): string {
     }
     case 'named':
       return group.peers.slice(0, MOST_NAMED).map(endpointsText).join('; ');
+    case 'names':
+      return group.patterns.slice(0, MOST_NAMED).join(' ');
   }
 }
 
@@ -77,6 +96,8 @@ export function podSelectorsOf(group: Group): readonly PodSelector[] {
       return group.peers.flatMap(({ selectors, networks }) =>
         networks.length > 0 ? [EVERY_POD] : selectors,
       );
+    case 'names':
+      return [];
   }
 }
 
@@ -99,6 +120,8 @@ export function podKeys(group: Group, indexedPod: IndexedPod, namespace: Namespa
       return selects(group.scope) && !group.selectors.some(selects) ? addresses : NO_KEYS;
     case 'named':
       return namedPortKeys(group.peers, indexedPod, namespace);
+    case 'names': // Who is told what is no part of the desired state.
+      return NO_KEYS;
   }
 }
 

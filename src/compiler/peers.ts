@@ -1,7 +1,7 @@
 /** The peers of a set of rules, as few look-ups as they can be. */
 import type { Direction, Peer } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
-import { type AddressField, addressIn } from '../nft/match.ts';
+import { type AddressField, addressIn, addressPairIn } from '../nft/match.ts';
 import { scopeOf } from './broadpeers.ts';
 import type { Builder } from './builder.ts';
 import type { MemberPeer } from './group.ts';
@@ -13,14 +13,14 @@ import { networkMatches } from './networkmatches.ts';
 // share their sets with other rules.
 const MOST_GROUPS = 2;
 
-/** Alternatives for peerLists of which none means any peer. Domain names match nothing before there is a resolver. */
+/** Alternatives for peerLists of which none means any peer. */
 export function peerMatchesOf(
   peerLists: readonly LabelledPeers[],
   direction: Direction,
   builder: Builder,
 ): PeerMatch[] {
   const field = direction === 'ingress' ? 'saddr' : 'daddr';
-  const { members, broad, networks } = sorted(peerLists, builder);
+  const { members, broad, networks, names } = sorted(peerLists, builder);
   return [
     ...asFewGroups(members, peers => builder.group({ kind: 'peers', peers })).map(({ set, labels }) => ({
       match: addressIn(builder.family, field, set),
@@ -28,30 +28,45 @@ export function peerMatchesOf(
     })),
     ...broadMatches(broad, field, builder),
     ...networkMatches(networks, field, builder),
+    ...namesMatches(names, builder),
   ];
 }
 
 type NetworkPeer = Extract<Peer, { kind: 'network' }>;
+type DomainPeer = Extract<Peer, { kind: 'domain' }>;
 
 interface SortedPeers {
   readonly members: Labelled<MemberPeer>[];
   readonly broad: Labelled<PodSelector>[];
   readonly networks: Labelled<NetworkPeer>[];
+  readonly names: Labelled<DomainPeer>[];
 }
 
 /** By what they become in the kernel; networks of the builder's family only. */
 function sorted(peerLists: readonly LabelledPeers[], { family }: Builder): SortedPeers {
-  const found: SortedPeers = { members: [], broad: [], networks: [] };
+  const found: SortedPeers = { members: [], broad: [], networks: [], names: [] };
   for (const { label, peers } of peerLists) {
     for (const peer of peers === 'any' ? [] : peers) {
       if (peer.kind === 'network') {
         if (peer.cidr.family === family) found.networks.push({ label, peer });
       } else if (peer.kind === 'pods' && scopeOf(peer.selector) !== undefined)
         found.broad.push({ label, peer: peer.selector });
-      else if (peer.kind !== 'domain') found.members.push({ label, peer });
+      else if (peer.kind === 'domain') found.names.push({ label, peer });
+      else found.members.push({ label, peer });
     }
   }
   return found;
+}
+
+/** The pod and its peer as a pair: what one pod was told opens nothing for another. Nothing where answers are not heard. */
+function namesMatches(names: readonly Labelled<DomainPeer>[], builder: Builder): PeerMatch[] {
+  if (!builder.hearsAnswers) return [];
+  const makeSet = (peers: readonly DomainPeer[]) =>
+    builder.group({ kind: 'names', patterns: peers.map(({ name }) => name) });
+  return asFewGroups(names, makeSet).map(({ set, labels }) => ({
+    match: addressPairIn(builder.family, set),
+    labels,
+  }));
 }
 
 /** One match for each scope, of which there are two at most in most classes: all pods, and those of a namespace. */

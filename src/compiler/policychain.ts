@@ -3,7 +3,6 @@
  * the same. What they say is neither multiplied by the classes of the pods that they select, nor made again whenever
  * one of the other policies of those pods changes.
  */
-import type { Family } from '../model/address.ts';
 import { type Policy, policyLabel } from '../model/policy.ts';
 import { countEntriesOf } from '../model/policysize.ts';
 import type { Verdict } from '../nft/ruleset.ts';
@@ -48,16 +47,17 @@ interface Part {
 /** By policy, then by all that its chains depend on beside it. A policy that was written again is another object. */
 const parts = new WeakMap<Policy, Map<string, Part>>();
 
-function partOf(policy: Policy, podClass: PodClass, verdict: Verdict, { family }: Builder): Part {
+function partOf(policy: Policy, podClass: PodClass, verdict: Verdict, place: Builder): Part {
+  const { family, hearsAnswers } = place;
   const { direction, resolve } = podClass;
   const resolved = direction === 'ingress' ? resolvedPorts([policy], resolve) : [];
-  const key = `${family} ${direction} ${resolved.length === 0 ? '' : JSON.stringify(resolved)}`;
+  const key = `${family} ${direction} ${hearsAnswers} ${resolved.length === 0 ? '' : JSON.stringify(resolved)}`;
   const ofPolicy = parts.get(policy) ?? new Map<string, Part>();
   parts.set(policy, ofPolicy);
   return getOrMake(ofPolicy, key, () => {
     const prefix = direction === 'ingress' ? 'from' : 'to';
     const name = nameOf(prefix, JSON.stringify([direction, policy.id, resolved]), policyLabel(policy));
-    return { name, made: makePart(name, policy, podClass, verdict, family) };
+    return { name, made: makePart(name, policy, podClass, verdict, place) };
   });
 }
 
@@ -66,9 +66,9 @@ function makePart(
   policy: Policy,
   podClass: PodClass,
   verdict: Verdict,
-  family: Family,
+  { family, hearsAnswers }: Builder,
 ): Builder {
-  const builder = new Builder(family);
+  const builder = new Builder(family, hearsAnswers);
   const rules = sourcedRules(policy, podClass.direction);
   const run = { verdict, mostCompares: 0, rules };
   builder.addChain({ name, rules: runRules(run, { podClass, chain: name, builder }) });

@@ -67,12 +67,20 @@ export interface PodPort {
   readonly addresses: readonly Address[];
 }
 
+/** What the answers of DNS that a pod got say of an address, for as long as they hold. */
+export interface Told {
+  /** Whether the pod was told the address under a name that the pattern means (C41, C42). */
+  has(pod: PodKey, address: Address, pattern: string): boolean;
+}
+
 /** The state that policy is evaluated and compiled from. */
 export interface Cluster {
   readonly namespaces: ReadonlyMap<string, Namespace>;
   readonly pods: ReadonlyMap<PodKey, Pod>;
   readonly nodes: ReadonlyMap<string, Node>;
   readonly policies: ReadonlyMap<PolicyId, Policy>;
+  /** What pods were told by DNS; absent where nobody listens: then no address has a name. */
+  readonly told?: Told;
   /** Of the pods that this node's agent has attached; no policy sees them. By `hostPortKey`. */
   readonly hostPorts?: ReadonlyMap<string, HostPortMapping>;
 }

@@ -8,8 +8,8 @@ import type { LeaseChange, NamesPod, NamesSet } from './subjects.ts';
 
 const WEB: NamesPod = { key: 'shop/web', addresses: ['10.1.0.1', 'fd00::1'] as Address[], sets: ['names-A'] };
 const DB: NamesPod = { key: 'shop/db', addresses: ['10.1.0.2'] as Address[], sets: ['names-A', 'names-B'] };
-const A: NamesSet = { name: 'names-A', patterns: ['www.example.org', '*.cdn.example'] };
-const B: NamesSet = { name: 'names-B', patterns: ['*.example.org'] };
+const A: NamesSet = { name: 'names-A', patterns: ['www.example.org', '*.cdn.example'], command: 2 };
+const B: NamesSet = { name: 'names-B', patterns: ['*.example.org'], command: 4 };
 const SUBJECTS = { pods: [WEB, DB], sets: [A, B] };
 
 function answer(names: string | string[], addresses: string[], ttlSeconds = 300): Answer {

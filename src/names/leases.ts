@@ -11,6 +11,7 @@ import { endOf, LIFETIMES, type Lifetimes, NAMES_LIMITS, type NamesLimits } from
 import type { Answer } from './message.ts';
 import { type Lease, PodLeases } from './podleases.ts';
 import type { LeaseChange, NamesPod, NamesSet, Subjects } from './subjects.ts';
+import type { ToldFact } from './toldfacts.ts';
 
 /** An element that was found in the kernel. */
 export interface Recovered {
@@ -26,6 +27,9 @@ export class Leases {
   readonly #pods = new Map<PodKey, PodLeases>();
   #byAddress = new Map<Address, PodLeases>();
   #evicted = 0;
+  /** Leases that came or were prolonged since they were last asked for. */
+  readonly #news = new Set<Lease>();
+  readonly #podOf = new WeakMap<Lease, PodLeases>();
 
   constructor(lifetimes: Lifetimes = LIFETIMES, limits: NamesLimits = NAMES_LIMITS) {
     this.#lifetimes = lifetimes;
@@ -35,6 +39,13 @@ export class Leases {
   /** How many leases went because there were too many. */
   get evicted(): number {
     return this.#evicted;
+  }
+
+  /** What pods were told since this was last asked. */
+  takeNews(): ToldFact[] {
+    const facts = [...this.#news].map(lease => factOf(lease, this.#podOf.get(lease)!));
+    this.#news.clear();
+    return facts;
   }
 
   get size(): number {
@@ -98,6 +109,13 @@ export class Leases {
     );
   }
 
+  /** All that stands, for sets that are empty. */
+  learnAll(nowMs: number): LeaseChange[] {
+    return [...this.#pods.values()].flatMap(pod =>
+      [...pod.leases()].flatMap(lease => this.#learn(pod, lease, nowMs)),
+    );
+  }
+
   #isDue({ untilMs, kernelUntilMs }: Lease, nowMs: number): boolean {
     return untilMs > kernelUntilMs && kernelUntilMs - nowMs < this.#lifetimes.leaseMs / 2;
   }
@@ -108,6 +126,8 @@ export class Leases {
   }
 
   #enter(pod: PodLeases, lease: Lease): LeaseChange[] {
+    this.#news.add(lease);
+    this.#podOf.set(lease, pod);
     const size = this.size + (pod.has(lease) ? 0 : 1);
     const evicted = pod.put(lease, this.#limits);
     const more = this.size > this.#limits.perNode ? this.#largest().evictOldest() : [];
@@ -150,6 +170,11 @@ export class Leases {
       : pod.setsOf(lease.name);
     return sets.length === 0 ? [] : this.#put(pod, { ...lease, sets }, nowMs);
   }
+}
+
+function factOf({ name, address, untilMs, sets, recovered }: Lease, { pod }: PodLeases): ToldFact {
+  const fact = { pod: pod.key, address, name, untilMs };
+  return recovered ? { ...fact, oneOf: sets.flatMap(({ patterns }) => patterns) } : fact;
 }
 
 /** Of a pod that is no more, or has other addresses or rules. */

@@ -9,7 +9,7 @@ import { readPacket } from './packet.ts';
 
 const POD = '10.1.0.1' as Address;
 const DNS = '10.96.0.10' as Address;
-const NAMES = { name: 'names-A', patterns: ['*.example.org'] };
+const NAMES = { name: 'names-A', patterns: ['*.example.org'], command: 4 };
 
 function opened(addresses = [POD]) {
   const leases = new Leases();

@@ -1,11 +1,14 @@
 /** Who is told what: the pods of a node that have rules by name, and the sets of names that these rules look up. */
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
+import type { Command } from './control.ts';
 
 /** A set in the kernel, of pairs `pod . address`. */
 export interface NamesSet {
   readonly name: string;
   readonly patterns: readonly string[];
+  /** What puts an element into it. */
+  readonly command: Command;
 }
 
 export interface NamesPod {
@@ -19,6 +22,8 @@ export interface Subjects {
   readonly pods: readonly NamesPod[];
   readonly sets: readonly NamesSet[];
 }
+
+export const NO_SUBJECTS: Subjects = { pods: [], sets: [] };
 
 /** One element of a set, to be put there or renewed for a lease, or to be taken away. */
 export interface LeaseChange {

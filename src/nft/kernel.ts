@@ -2,7 +2,7 @@
 
 import type { MissingFeature } from './missingfeature.ts';
 import type { Op } from './plan/op.ts';
-import type { ElementKey, Ruleset } from './ruleset.ts';
+import type { ElementKey, QueueBy, Ruleset } from './ruleset.ts';
 
 /** Counts the changes of all nftables of a network namespace, everybody's. */
 export type Generation = number;
@@ -26,6 +26,8 @@ export type Owner = 'us' | 'another' | 'nobody' | 'everybody';
 export interface Kernel {
   /** What this kernel lacks, and what we do instead; empty for the newest. */
   readonly missingFeatures: readonly MissingFeature[];
+  /** By which expression packets can wait for us; undefined where they cannot. */
+  readonly queue?: QueueBy | undefined;
   /** Our two tables, read back whole and consistent. Throws KernelError. */
   dump(): Promise<Snapshot>;
   generation(): Promise<Generation>;

@@ -48,6 +48,8 @@ export function ruleBytes(exprs: readonly Expr[]): number {
 const SMALL = 16;
 const VERDICT = 32;
 const LOOKUP = 56;
+/** With a limit; an xtables target is no larger. */
+const DYNSET = 128;
 const BITWISE = { fast: 24, general: 64 } as const;
 const CMP = { fast: 24, fast16: 48, general: 32 } as const;
 
@@ -57,6 +59,9 @@ function exprBytes(expr: Expr): number {
       return VERDICT;
     case 'lookup':
       return LOOKUP;
+    case 'dynset':
+    case 'queue':
+      return DYNSET;
     case 'bitwise':
       return bytesOf(expr.mask) === 4 ? BITWISE.fast : BITWISE.general;
     case 'cmp':

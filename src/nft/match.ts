@@ -214,7 +214,7 @@ export function verdict(kind: Verdict['kind'], chain?: string): Expr {
 // Offsets of the addresses in the fixed IPv4 and IPv6 headers.
 const ADDRESS_OFFSET = { ip: { saddr: 12, daddr: 16 }, ip6: { saddr: 8, daddr: 24 } } as const;
 
-function loadAddress(family: Family, field: AddressField, dreg: Register): Expr {
+export function loadAddress(family: Family, field: AddressField, dreg: Register): Expr {
   return {
     kind: 'payload',
     base: 'network',
@@ -237,7 +237,11 @@ function loadProtocolPort(family: Family, dreg: Register): Expr[] {
 }
 
 function loadDestinationPort(dreg: Register): Expr {
-  return { kind: 'payload', base: 'transport', offset: 2, length: 2, dreg };
+  return loadPort('dport', dreg);
+}
+
+export function loadPort(field: 'sport' | 'dport', dreg: Register): Expr {
+  return { kind: 'payload', base: 'transport', offset: field === 'sport' ? 0 : 2, length: 2, dreg };
 }
 
 function prefixMask(prefix: number, bits: number): Hex {
@@ -252,7 +256,7 @@ export function toHex(bytes: Iterable<number>): Hex {
   return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('');
 }
 
-function bigEndian16(value: number): Hex {
+export function bigEndian16(value: number): Hex {
   return toHex([value >> 8, value & 0xff]);
 }
 

@@ -42,7 +42,17 @@ export interface SetSpec {
   readonly data?: readonly FieldType[];
   /** Elements are disjoint, non-adjacent ranges of a single-field key; such a set is never changed, only replaced. */
   readonly interval: boolean;
+  /** Packets put elements in and take them out, by rules: a plan makes such a set and never touches its elements. */
+  readonly dynamic?: DynamicSet;
   readonly comment?: string;
+}
+
+/** Every element ends by itself. */
+export interface DynamicSet {
+  /** Room for so many elements; more are not taken in. */
+  readonly size: number;
+  /** Of elements that a rule puts in without a time of their own. */
+  readonly timeoutMs?: number;
 }
 
 /**
@@ -58,6 +68,8 @@ export interface ElementValue {
   readonly data?: ElementKey;
   /** At most 120 bytes. */
   readonly comment?: string;
+  /** Of an element of a dynamic set that was read back: how long it stands unless it is renewed. */
+  readonly leftMs?: number;
 }
 
 export type Elements = ReadonlyMap<ElementKey, ElementValue>;
@@ -66,8 +78,8 @@ export type Elements = ReadonlyMap<ElementKey, ElementValue>;
 export const MEMBER: ElementValue = Object.freeze({});
 
 /** Nothing but its key. */
-export function isMember({ verdict, data, comment }: ElementValue): boolean {
-  return verdict === undefined && data === undefined && comment === undefined;
+export function isMember({ verdict, data, comment, leftMs }: ElementValue): boolean {
+  return verdict === undefined && data === undefined && comment === undefined && leftMs === undefined;
 }
 
 export interface NftSet extends SetSpec {
@@ -112,17 +124,35 @@ export type Hex = string;
  * groups (IFLA_GROUP) break the rule off where there is none, and so does `iifkind`, its kind (`veth`), where hardware has
  * none. `pkttype` is whom the frame was for (PACKET_*).
  */
-export type MetaKey = 'l4proto' | 'nfproto' | 'iif' | 'oif' | 'iifgroup' | 'oifgroup' | 'iifkind' | 'pkttype';
+export type MetaKey =
+  | 'mark'
+  | 'l4proto'
+  | 'nfproto'
+  | 'iif'
+  | 'oif'
+  | 'iifgroup'
+  | 'oifgroup'
+  | 'iifkind'
+  | 'pkttype';
+
+/**
+ * Of the packet's connection: `direction` is 0 for whoever opened it, 1 for answers; of the first packet, before any
+ * translation, where it was sent to. All but `state` break the rule off where there is no connection.
+ */
+export type CtKey = 'state' | 'direction' | 'original ip daddr' | 'original ip6 daddr' | 'original proto-dst';
 
 /** Of which address the routes are asked, and by which interface they must lead there. */
 export type FibFlag = 'saddr' | 'daddr' | 'iif' | 'oif';
+
+export const QUEUE_FORMS = ['nft', 'xt'] as const;
+export type QueueBy = (typeof QUEUE_FORMS)[number];
 
 export type CmpOp = 'eq' | 'neq' | 'lt' | 'lte' | 'gt' | 'gte';
 
 /** `linux/netfilter/nf_tables.h`, NFTA_META_*, NFTA_PAYLOAD_*, …: one object per kernel expression. */
 export type Expr =
   | { readonly kind: 'meta'; readonly key: MetaKey; readonly dreg: Register }
-  | { readonly kind: 'ct'; readonly key: 'state'; readonly dreg: Register }
+  | { readonly kind: 'ct'; readonly key: CtKey; readonly dreg: Register }
   /**
    * What the node's routes say of an address: the interface that they lead to (0: none), whether there is one (0
    * or 1), or the kind of the address (RTN_*).
@@ -173,6 +203,23 @@ export type Expr =
   /** The connection leaves by an address of its outgoing interface, and the packet is accepted. */
   | { readonly kind: 'masq' }
   | { readonly kind: 'counter' }
+  /**
+   * Puts the key in these registers into a dynamic set, or renews it, or takes it out; breaks the rule off where there
+   * is no room. With `over`, goes on only for a key that comes more often than that, in packets.
+   */
+  | {
+      readonly kind: 'dynset';
+      readonly op: 'update' | 'delete';
+      readonly set: string;
+      readonly sreg: Register;
+      readonly timeoutMs?: number;
+      readonly over?: { readonly perSecond: number; readonly burst: number };
+    }
+  /**
+   * The packet waits for a verdict of user space, and goes on where nobody listens. `by`: nf_tables' own expression, or
+   * the target of xtables, where the kernel has no other.
+   */
+  | { readonly kind: 'queue'; readonly number: number; readonly by: QueueBy }
   | { readonly kind: 'verdict'; readonly verdict: Verdict }
   /** Only ever read back: an expression that is not ours. No rule of ours equals a rule that holds one. */
   | { readonly kind: 'unknown'; readonly name: string };

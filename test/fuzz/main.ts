@@ -20,7 +20,7 @@ const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 const seconds = Number(values.seconds);
 if (!(seconds > 0) || !Number.isInteger(seed)) throw new TypeError('--seconds and --seed take numbers');
 
-const tally: Tally = { packets: 0, decidedByPolicy: 0, denied: 0, unknown: 0, tiers: {} };
+const tally: Tally = { packets: 0, decidedByPolicy: 0, denied: 0, unknown: 0, byName: 0, tiers: {} };
 const count: Count = { flushes: 0, chains: 0 };
 let plans = 0;
 

@@ -485,7 +485,7 @@ table ip sluice {
   chain foreign {
     log prefix "x"
     limit rate 1/second accept
-    meta mark 5 accept
+    meta skuid 5 accept
     ct mark 7 drop
     reject
     fib daddr . mark type local accept

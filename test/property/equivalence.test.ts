@@ -8,17 +8,18 @@ const CLUSTERS = 2_000;
 const FLOWS = 60;
 
 test('evaluate() equals the trace of compile() for random connected clusters and packets', () => {
-  const tally: Tally = { packets: 0, decidedByPolicy: 0, denied: 0, unknown: 0, tiers: {} };
+  const tally: Tally = { packets: 0, decidedByPolicy: 0, denied: 0, unknown: 0, byName: 0, tiers: {} };
   fc.assert(
     fc.property(situationArbitrary(FLOWS), situation => checkSituation(situation, tally)),
     { numRuns: CLUSTERS },
   );
   process.stdout.write(
-    `    ${tally.packets} packets; a policy decided ${tally.decidedByPolicy}, ${tally.denied} were denied, ${tally.unknown} as unknown pods; ${JSON.stringify(tally.tiers)}\n`,
+    `    ${tally.packets} packets; a policy decided ${tally.decidedByPolicy}, ${tally.denied} were denied, ${tally.unknown} as unknown pods, ${tally.byName} by name; ${JSON.stringify(tally.tiers)}\n`,
   );
   expect(tally.packets).toBeGreaterThanOrEqual(100_000);
   // A generator that has gone sparse proves nothing.
   expect(tally.decidedByPolicy / tally.packets).toBeGreaterThan(0.5);
   expect(tally.unknown).toBeGreaterThan(2_000);
+  expect(tally.byName).toBeGreaterThan(1_000);
   for (const tier of ['admin', 'networkpolicy', 'baseline']) expect(tally.tiers[tier]).toBeGreaterThan(5_000);
 }, 900_000);

@@ -23,8 +23,8 @@ test('incremental equals compile after every event and for every grouping of eve
 
 test('a flush leaves what did not change the same object', () => {
   fc.assert(
-    fc.property(historyArbitrary(12), enforced, (steps, { unknownPods, podLinks }) => {
-      const engine = new Incremental(NODE, unknownPods, podLinks);
+    fc.property(historyArbitrary(12), enforced, (steps, { unknownPods, podLinks, hearing }) => {
+      const engine = new Incremental(NODE, unknownPods, podLinks, hearing);
       for (const { event } of steps) engine.note(event);
       const [before, after] = [engine.flush(), engine.flush()];
       for (const family of ['ip', 'ip6'] as const) {

@@ -46,7 +46,7 @@ async function check(objects: readonly object[]): Promise<void> {
   expect(plan((await kernel.dump()).ruleset, ruleset)).toEqual([]);
   replay(
     eventsOf(cluster).map(event => ({ event, flush: false })),
-    { unknownPods: 'allow', podLinks: 'others' },
+    { unknownPods: 'allow', podLinks: 'others', hearing: undefined },
     { flushes: 0, chains: 0 },
   );
 }
@@ -100,7 +100,11 @@ test('incremental equals compile while policies of all kinds and sizes come, cha
       const steps = [eventsOf(clusterWith([])), ...history].flatMap(events =>
         budget.pass(events).map((event, i, all) => ({ event, flush: i === all.length - 1 })),
       );
-      replay(steps, { unknownPods: 'allow', podLinks: 'others' }, { flushes: 0, chains: 0 });
+      replay(
+        steps,
+        { unknownPods: 'allow', podLinks: 'others', hearing: undefined },
+        { flushes: 0, chains: 0 },
+      );
     }),
     { numRuns: 150 },
   );

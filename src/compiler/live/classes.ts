@@ -25,8 +25,11 @@ export class LiveClasses {
   };
   readonly #sets: Record<Family, Shared<NftSet>> = { ip: new Shared(setsEqual), ip6: new Shared(setsEqual) };
 
-  constructor(groups: LiveGroups) {
+  readonly #hearsAnswers: boolean;
+
+  constructor(groups: LiveGroups, hearsAnswers: boolean) {
     this.#groups = groups;
+    this.#hearsAnswers = hearsAnswers;
   }
 
   /** The pod is in the class; a class that is new, or whose policies changed, is built. Answers it as all its pods have it. */
@@ -71,7 +74,7 @@ export class LiveClasses {
 
   #build(name: string, podClass: PodClass): Builder[] {
     return FAMILIES.map(family => {
-      const builder = new Builder(family);
+      const builder = new Builder(family, this.#hearsAnswers);
       buildClass(podClass, name, builder);
       this.#acquire(builder);
       return builder;

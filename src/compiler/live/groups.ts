@@ -88,6 +88,11 @@ export class LiveGroups {
     }
   }
 
+  /** The groups of names. */
+  *names(): Generator<NamedGroup> {
+    for (const { named } of this.#groups.values()) if (named.group.kind === 'names') yield named;
+  }
+
   #start(named: NamedGroup): LiveGroup {
     const sets = { ip: new LiveSet(groupSet(named, 'ip')), ip6: new LiveSet(groupSet(named, 'ip6')) };
     const live: LiveGroup = { named, uses: { ip: 0, ip6: 0 }, members: new Map(), sets };

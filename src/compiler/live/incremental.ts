@@ -17,10 +17,14 @@ import {
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
 import type { PolicyId } from '../../model/policy.ts';
+import { NO_SUBJECTS, type Subjects } from '../../names/subjects.ts';
 import { type Op, objectOf } from '../../nft/plan/op.ts';
 import type { Chain, NftSet, Ruleset, Table, TableFamily } from '../../nft/ruleset.ts';
+import type { TablePart } from '../attachedpods.ts';
 import { baseChains } from '../base.ts';
 import { podMaps, strayPod } from '../compile.ts';
+import { type Hearing, namesPart } from '../namespeers.ts';
+import { namesSubjects } from '../namessubjects.ts';
 import { linkSets, type NodeNetwork, nodeNetworkOf } from '../podlinks.ts';
 import { podPortsTable } from '../podports.ts';
 import { deniedNetworks } from '../unknownpods.ts';
@@ -30,6 +34,8 @@ import { LiveGroups } from './groups.ts';
 import { LivePlacements } from './placements.ts';
 import { type IndexedPod, PodIndex } from './podindex.ts';
 import type { PolicyMoves } from './policymoves.ts';
+
+const NOTHING: TablePart = { chains: [], sets: [] };
 
 export class Incremental {
   readonly cluster: Cluster;
@@ -56,9 +62,19 @@ export class Incremental {
   readonly #nodeAddresses = new Map<string, string>();
   #linkSets: Record<Family, readonly NftSet[]> = { ip: linkSets('ip', []), ip6: linkSets('ip6', []) };
   #podMaps: Record<Family, readonly NftSet[]>;
+  readonly #hearing: Hearing | undefined;
+  #namesSubjects: Subjects = NO_SUBJECTS;
+  #hears = false;
+  #names: Record<Family, TablePart> = { ip: NOTHING, ip6: NOTHING };
   #marked = emptyMarks();
 
-  constructor(node: string, unknownPods: UnknownPods = 'allow', podLinks: PodLinks = 'others') {
+  /** `hearing` says how DNS answers are heard: where they are not, names match nothing. */
+  constructor(
+    node: string,
+    unknownPods: UnknownPods = 'allow',
+    podLinks: PodLinks = 'others',
+    hearing?: Hearing,
+  ) {
     this.cluster = this.#state;
     this.#node = node;
     this.#unknownPods = unknownPods;
@@ -68,9 +84,15 @@ export class Incremental {
     this.#attachedPods = podLinks === 'ours' ? new LiveAttachedPods(this.#state, node) : undefined;
     this.#podIndex = new PodIndex(this.#state, node);
     this.#groups = new LiveGroups(this.#state, this.#podIndex);
-    this.#classes = new LiveClasses(this.#groups);
+    this.#hearing = hearing;
+    this.#classes = new LiveClasses(this.#groups, hearing !== undefined);
     this.#placements = new LivePlacements(this.#state, this.#classes);
     this.#podMaps = this.#makePodMaps();
+  }
+
+  /** Who has rules by name, as of the last flush; the same object until that changes. */
+  get namesSubjects(): Subjects {
+    return this.#namesSubjects;
   }
 
   note(event: ClusterEvent): void {
@@ -107,7 +129,21 @@ export class Incremental {
     for (const key of local) this.#place(key);
     const moved = marked.policy.size > 0 && this.#move(moves, local);
     if (local.size > 0 || moved || strayed) this.#podMaps = this.#makePodMaps();
+    if (local.size > 0 || moved) this.#followNames();
     return this.#assemble();
+  }
+
+  /** Who has rules by name stays the same object as long as it says the same. */
+  #followNames(): void {
+    const hearing = this.#hearing;
+    if (hearing === undefined) return;
+    const subjects = namesSubjects(this.#placements.all(), this.#groups.names());
+    if (JSON.stringify(subjects) === JSON.stringify(this.#namesSubjects)) return;
+    this.#namesSubjects = subjects;
+    const hears = subjects.pods.length > 0;
+    const part = (family: Family) => (hears ? namesPart(family, subjects, hearing) : NOTHING);
+    this.#names = { ip: part('ip'), ip6: part('ip6') };
+    if (hears !== this.#hears) this.#makeBases(hears);
   }
 
   #isLocal(key: PodKey): boolean {
@@ -121,8 +157,13 @@ export class Incremental {
     if (JSON.stringify([denied, network]) === JSON.stringify([this.#denied, this.#network])) return false;
     this.#denied = denied;
     this.#network = network;
-    this.#bases = basesOf(denied, network);
+    this.#makeBases(this.#hears);
     return true;
+  }
+
+  #makeBases(hears: boolean): void {
+    this.#hears = hears;
+    this.#bases = basesOf(this.#denied, this.#network, hears);
   }
 
   /** Pods come and go by ports of a bridge; the rules of IP know nothing of it. */
@@ -190,12 +231,14 @@ export class Incremental {
     const attached = this.#attachedPods;
     const chains = [
       ...this.#bases[family],
+      ...this.#names[family].chains,
       ...(attached?.chains(family) ?? []),
       ...this.#classes.chains(family),
     ];
     const sets = [
       ...this.#podMaps[family],
       ...this.#linkSets[family],
+      ...this.#names[family].sets,
       ...(attached?.sets(family) ?? []),
       ...this.#classes.sets(family),
       ...this.#groups.sets(family),
@@ -204,8 +247,13 @@ export class Incremental {
   }
 }
 
-function basesOf(denied: readonly Cidr[], network: NodeNetwork): Record<Family, readonly Chain[]> {
-  return { ip: baseChains('ip', denied, network), ip6: baseChains('ip6', denied, network) };
+function basesOf(
+  denied: readonly Cidr[],
+  network: NodeNetwork,
+  hears = false,
+): Record<Family, readonly Chain[]> {
+  const base = (family: Family) => baseChains(family, denied, network, hears);
+  return { ip: base('ip'), ip6: base('ip6') };
 }
 
 function byName<T extends { readonly name: string }>(values: readonly T[]): Map<string, T> {

@@ -66,14 +66,16 @@ export const SET = {
   DATA_LEN: 7,
   DESC: 9,
   ID: 10,
+  TIMEOUT: 11,
   USERDATA: 13,
 } as const;
-export const SET_F = { ANONYMOUS: 1, CONSTANT: 2, INTERVAL: 4, MAP: 8 } as const;
+/** EVAL: packets may change it, which nft calls dynamic. */
+export const SET_F = { ANONYMOUS: 1, CONSTANT: 2, INTERVAL: 4, MAP: 8, TIMEOUT: 16, EVAL: 32 } as const;
 export const SET_DESC_SIZE = 1;
 
 export const LIST_ELEM = 1;
 export const ELEMENTS = { TABLE: 1, SET: 2, ELEMENTS: 3 } as const;
-export const ELEMENT = { KEY: 1, DATA: 2, FLAGS: 3, USERDATA: 6 } as const;
+export const ELEMENT = { KEY: 1, DATA: 2, FLAGS: 3, EXPIRATION: 5, USERDATA: 6 } as const;
 export const ELEMENT_F = { INTERVAL_END: 1, CATCHALL: 2 } as const;
 /** The key text of the element that is meant for all keys without one, as nft writes it. Never ours. */
 export const CATCHALL = '*';
@@ -93,7 +95,7 @@ export const VERDICT_CODE = {
 
 export const EXPR = { NAME: 1, DATA: 2 } as const;
 export const META = { DREG: 1, KEY: 2 } as const;
-export const CT = { DREG: 1, KEY: 2 } as const;
+export const CT = { DREG: 1, KEY: 2, DIRECTION: 3 } as const;
 export const PAYLOAD = { DREG: 1, BASE: 2, OFFSET: 3, LEN: 4 } as const;
 export const BITWISE = { SREG: 1, DREG: 2, LEN: 3, MASK: 4, XOR: 5, OP: 6 } as const;
 export const CMP = { SREG: 1, OP: 2, DATA: 3 } as const;
@@ -115,6 +117,14 @@ export const NAT = {
 export const NAT_TYPE_DNAT = 1;
 /** NF_NAT_RANGE_MAP_IPS, NF_NAT_RANGE_PROTO_SPECIFIED: what the kernel adds by itself, for an address and a port. */
 export const NAT_RANGE_PLAIN = 3;
+
+export const DYNSET = { SET_NAME: 1, OP: 3, SREG_KEY: 4, TIMEOUT: 6, EXPR: 7 } as const;
+export const LIMIT = { RATE: 1, UNIT: 2, BURST: 3, TYPE: 4, FLAGS: 5 } as const;
+export const QUEUE = { NUM: 1, TOTAL: 2, FLAGS: 3 } as const;
+/** NFT_QUEUE_FLAG_BYPASS, NFQ_FLAG_BYPASS: the packet goes on where nobody listens. */
+export const QUEUE_BYPASS = 1;
+/** `linux/netfilter/nf_tables_compat.h`. */
+export const TARGET = { NAME: 1, REV: 2, INFO: 3 } as const;
 
 export const IMMEDIATE = { DREG: 1, DATA: 2 } as const;
 

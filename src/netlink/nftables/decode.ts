@@ -79,9 +79,11 @@ export class RulesetReader {
   }
 
   /** The sets whose elements can be read. */
-  sets(): { family: TableFamily; name: string }[] {
+  sets(): { family: TableFamily; name: string; isDynamic: boolean }[] {
     return [...this.#tables].flatMap(([family, { sets }]) =>
-      [...sets].filter(([, set]) => set.legible).map(([name]) => ({ family, name })),
+      [...sets]
+        .filter(([, set]) => set.legible)
+        .map(([name, set]) => ({ family, name, isDynamic: set.isDynamic })),
     );
   }
 

@@ -33,6 +33,11 @@ export class ElementsReader {
     return this.#set.key.length > 0;
   }
 
+  /** Packets change it. */
+  get isDynamic(): boolean {
+    return this.#set.dynamic !== undefined;
+  }
+
   /** The content of an NFTA_SET_ELEM_LIST_ELEMENTS. */
   read({ bytes, start, end }: Span): void {
     if (!this.legible) return;
@@ -64,6 +69,9 @@ export class ElementsReader {
           break;
         case ELEMENT.FLAGS:
           flags = bytes.readUInt32BE(from);
+          break;
+        case ELEMENT.EXPIRATION:
+          value = { ...value, leftMs: Number(bytes.readBigUInt64BE(from)) };
           break;
         case ELEMENT.DATA:
         case ELEMENT.USERDATA:

@@ -16,6 +16,7 @@ import {
   CMP,
   CT,
   DATA,
+  DYNSET,
   EXPR,
   FIB,
   FIB_F_PRESENT,
@@ -32,10 +33,14 @@ import {
   REG_VERDICT,
   REG32_00,
 } from './constants.ts';
+import { readCt, writeCt } from './ct.ts';
+import { readDynset, writeDynset } from './dynset.ts';
+import { QUEUE_EXPRESSION, readQueue, readTarget, writeQueue } from './queue.ts';
 import { readVerdict, writeVerdict } from './verdicts.ts';
 
-// NFT_META_*, NFT_CT_STATE, NFT_PAYLOAD_*_HEADER, NFT_CMP_*.
+// NFT_META_*, NFT_PAYLOAD_*_HEADER, NFT_CMP_*.
 const META_KEY: Readonly<Record<MetaKey, number>> = {
+  mark: 3,
   iif: 4,
   oif: 5,
   nfproto: 15,
@@ -46,7 +51,6 @@ const META_KEY: Readonly<Record<MetaKey, number>> = {
   iifkind: 26,
 };
 const META_KEYS = new Map(Object.entries(META_KEY).map(([key, id]) => [id, key as MetaKey]));
-const CT_STATE = 0;
 // NFT_FIB_RESULT_OIF, NFT_FIB_RESULT_ADDRTYPE; NFTA_FIB_F_*.
 const FIB_RESULT = { oif: 1, exists: 1, type: 3 } as const;
 const FIB_FLAG: Readonly<Record<FibFlag, number>> = { saddr: 1, daddr: 2, iif: 8, oif: 16 };
@@ -65,6 +69,7 @@ export function writeExpr(to: AttributeWriter, expr: Expr): void {
 }
 
 function kernelName(expr: Expr): string {
+  if (expr.kind === 'queue') return QUEUE_EXPRESSION[expr.by];
   return expr.kind === 'verdict' ? 'immediate' : expr.kind;
 }
 
@@ -75,8 +80,8 @@ function writeData(to: AttributeWriter, expr: Expr): void {
       to.u32(META.KEY, META_KEY[expr.key]);
       break;
     case 'ct':
+      writeCt(to, expr.key);
       to.u32(CT.DREG, register(expr.dreg));
-      to.u32(CT.KEY, CT_STATE);
       break;
     case 'fib':
       to.u32(FIB.DREG, register(expr.dreg));
@@ -114,6 +119,13 @@ function writeData(to: AttributeWriter, expr: Expr): void {
       to.u32(NAT.REG_ADDR_MIN, register(expr.address));
       to.u32(NAT.REG_PROTO_MIN, register(expr.port));
       break;
+    case 'dynset':
+      writeDynset(to, expr);
+      to.u32(DYNSET.SREG_KEY, register(expr.sreg));
+      break;
+    case 'queue':
+      writeQueue(to, expr);
+      break;
     case 'masq':
     case 'counter':
       break;
@@ -150,7 +162,7 @@ function readKnown(name: string, data: Attributes): Expr | undefined {
     case 'meta':
       return readMeta(data);
     case 'ct':
-      return readCt(data);
+      return readCt(data, readRegister(data, CT.DREG));
     case 'fib':
       return readFib(data);
     case 'payload':
@@ -167,6 +179,12 @@ function readKnown(name: string, data: Attributes): Expr | undefined {
       return data.size === 0 ? { kind: 'masq' } : undefined;
     case 'counter':
       return { kind: 'counter' };
+    case 'dynset':
+      return readDynset(data, readRegister(data, DYNSET.SREG_KEY));
+    case 'queue':
+      return readQueue(data);
+    case 'target':
+      return readTarget(data);
     case 'immediate':
       return readImmediate(data);
     default:
@@ -178,13 +196,6 @@ function readMeta(data: Attributes): Expr | undefined {
   const [dreg, id] = [readRegister(data, META.DREG), number(data, META.KEY)];
   const key = id === undefined ? undefined : META_KEYS.get(id);
   return dreg === undefined || key === undefined ? undefined : { kind: 'meta', key, dreg };
-}
-
-function readCt(data: Attributes): Expr | undefined {
-  const dreg = readRegister(data, CT.DREG);
-  return dreg === undefined || number(data, CT.KEY) !== CT_STATE
-    ? undefined
-    : { kind: 'ct', key: 'state', dreg };
 }
 
 function readFib(data: Attributes): Expr | undefined {

@@ -5,6 +5,7 @@ import type { PodLinks } from '../../model/podlinks.ts';
 import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } from '../../nft/kernel.ts';
 import { type MissingFeature, NO_ACK_AT_END, NO_OWNERS } from '../../nft/missingfeature.ts';
 import type { Op } from '../../nft/plan/op.ts';
+import type { QueueBy } from '../../nft/ruleset.ts';
 import { Conversation, untilWhole } from '../wire/conversation.ts';
 import { Interrupted } from '../wire/dumpreader.ts';
 import { NetlinkSocket, SocketError } from '../wire/socket.ts';
@@ -15,6 +16,7 @@ import { ForeignWriters } from './foreignwriters.ts';
 import { readOwner } from './owner.ts';
 import { OWNED, Ownership } from './ownership.ts';
 import { probe, refuseIfUnfit, unusable } from './probe.ts';
+import { findQueue } from './queueprobe.ts';
 import { readRuleset } from './read-ruleset.ts';
 
 export interface NftKernelOptions {
@@ -47,6 +49,7 @@ export async function openNftKernel({
 
 class NftKernel implements Kernel {
   readonly missingFeatures: readonly MissingFeature[];
+  readonly queue: QueueBy | undefined;
   readonly #conversation: Conversation;
   readonly #exchange: Exchange;
   readonly #writers: ForeignWriters;
@@ -59,6 +62,7 @@ class NftKernel implements Kernel {
     this.#writers = new ForeignWriters(quietMs, () => this.#exchange.generation());
     try {
       this.missingFeatures = [...new Set([...probe(this.#exchange), ...without])];
+      this.queue = findQueue(this.#exchange);
       const lacks = (feature: MissingFeature) => this.missingFeatures.includes(feature);
       this.#ownership = new Ownership(this.#exchange, lacks(NO_OWNERS) ? 0 : OWNED);
       this.#committer = new Committer(

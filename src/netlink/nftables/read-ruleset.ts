@@ -1,6 +1,8 @@
 /** Our tables, read from the kernel: tables, chains, sets, rules, elements. */
 import type { EventLoopYield } from '../../async/eventloopyield.ts';
-import { TABLE_FAMILIES, TABLE_NAME, type TableFamily } from '../../nft/ruleset.ts';
+import { FAMILIES } from '../../model/address.ts';
+import { type Ruleset, TABLE_FAMILIES, TABLE_NAME, type TableFamily } from '../../nft/ruleset.ts';
+import type { AttributeWriter } from '../wire/attributes.ts';
 import type { Message } from '../wire/messages.ts';
 import { ELEMENTS, MSG, NFPROTO, RULE, SET, TABLE } from './constants.ts';
 import { RulesetReader } from './decode.ts';
@@ -23,6 +25,20 @@ export async function readRuleset(
   }
   for (const { family, name } of reader.sets()) await dump(elementsOf(family, name));
   return reader;
+}
+
+/** No chains, and of the sets only those that packets change have their elements. */
+export async function readDynamicSets(exchange: Exchange, slices: EventLoopYield): Promise<Ruleset> {
+  const reader = new RulesetReader();
+  const dump = (request: Request) => exchange.dump(request, slices, message => reader.read(message));
+  for (const family of FAMILIES) {
+    if (!readTable(exchange, family, reader)) continue;
+    const attributes = (to: AttributeWriter) => to.string(SET.TABLE, TABLE_NAME);
+    await dump({ type: MSG.GETSET, nfproto: NFPROTO[family], attributes });
+  }
+  for (const { family, name, isDynamic } of reader.sets())
+    if (isDynamic) await dump(elementsOf(family, name));
+  return reader.ruleset();
 }
 
 /** Whether it exists. */

@@ -91,6 +91,17 @@ export class AttributeWriter {
     this.word(bigEndian(value));
   }
 
+  u16(type: number, value: number): void {
+    const at = this.blank(type, 2);
+    this.#bytes.writeUInt16BE(value, at);
+  }
+
+  /** At most 2^53. */
+  u64(type: number, value: number): void {
+    const at = this.blank(type, 8);
+    this.#bytes.writeBigUInt64BE(BigInt(value), at);
+  }
+
   /** A name, ended by NUL. */
   string(type: number, text: string): void {
     // Names are short and nearly always ASCII: a call out of the engine would take longer than the letters.
@@ -210,6 +221,14 @@ export function eachAttribute(
 
 export function readU32({ bytes, start }: Span): number {
   return bytes.readUInt32BE(start);
+}
+
+export function readU16({ bytes, start }: Span): number {
+  return bytes.readUInt16BE(start);
+}
+
+export function readU64({ bytes, start }: Span): number {
+  return Number(bytes.readBigUInt64BE(start));
 }
 
 export function readString({ bytes, start, end }: Span): string {

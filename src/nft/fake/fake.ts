@@ -30,6 +30,7 @@ class FakeState {
 }
 
 export class FakeKernel implements Kernel {
+  readonly queue = 'nft';
   readonly #state: FakeState;
   #closed = false;
 

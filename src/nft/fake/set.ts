@@ -36,6 +36,11 @@ export class FakeSet {
     return this.#spec.verdicts;
   }
 
+  /** Packets may change it. */
+  get isDynamic(): boolean {
+    return this.#spec.dynamic !== undefined;
+  }
+
   /** A map to data. */
   get hasData(): boolean {
     return this.#spec.data !== undefined;

@@ -135,6 +135,7 @@ export class FakeTable {
 
   #useAll(expr: Expr): void {
     if (expr.kind === 'lookup') this.#useSet(expr);
+    if (expr.kind === 'dynset') this.#useDynamicSet(expr);
     if (expr.kind === 'fib') refuseFib(expr);
     if (expr.kind !== 'verdict') return;
     this.#checkTarget(expr.verdict);
@@ -146,6 +147,13 @@ export class FakeTable {
     if (vmap && (invert || !set.verdicts)) throw new Refusal('EINVAL', `${name} is not a map to look up`);
     if (dreg !== undefined && (invert || !set.hasData))
       throw new Refusal('EINVAL', `${name} is not a map to data`);
+    this.#setUses.add(name);
+  }
+
+  #useDynamicSet({ set: name, timeoutMs }: Expr & { kind: 'dynset' }): void {
+    const set = this.#set(name);
+    if (!set.isDynamic)
+      throw new Refusal(timeoutMs === undefined ? 'EOPNOTSUPP' : 'EINVAL', `${name} is not dynamic`);
     this.#setUses.add(name);
   }
 
@@ -168,7 +176,7 @@ export class FakeTable {
 
   #releaseRule({ exprs }: Rule): void {
     for (const expr of exprs) {
-      if (expr.kind === 'lookup') this.#setUses.delete(expr.set);
+      if (expr.kind === 'lookup' || expr.kind === 'dynset') this.#setUses.delete(expr.set);
       if (expr.kind === 'verdict') this.#release(expr.verdict);
     }
   }

@@ -1,10 +1,10 @@
 /** What nft calls the fields of a packet, and their values. */
 import { addressFromBytes } from '../../model/address.ts';
 import { macText } from '../../model/mac.ts';
-import { ADDRESS_TYPE, PROTOCOL_NUMBER, TCP_FLAGS, toHex } from '../match.ts';
+import { ADDRESS_TYPE, CT_STATE, PROTOCOL_NUMBER, TCP_FLAGS, toHex } from '../match.ts';
 import { ETHER_TYPE } from '../matchframe.ts';
 import { PACKET_TYPE } from '../matchinterface.ts';
-import type { Expr, Hex, MetaKey, TableFamily } from '../ruleset.ts';
+import type { CtKey, Expr, Hex, MetaKey, TableFamily } from '../ruleset.ts';
 
 export interface Field {
   /** `ip saddr`, `th dport`. */
@@ -16,6 +16,12 @@ export interface Field {
 
 export function metaField(key: MetaKey): Field {
   switch (key) {
+    case 'mark':
+      return {
+        text: 'meta mark',
+        bytes: 4,
+        value: data => `0x${hostNumber(data).toString(16).padStart(8, '0')}`,
+      };
     case 'iif':
     case 'oif':
       return { text: key, bytes: 4, value: interfaceText };
@@ -35,6 +41,27 @@ export function metaField(key: MetaKey): Field {
     case 'nfproto':
       return { text: 'meta nfproto', bytes: 1, value: nfprotoText };
   }
+}
+
+export function ctField(key: CtKey): Field {
+  switch (key) {
+    case 'state':
+      return { text: 'ct state', bytes: 4, value: stateText };
+    case 'direction':
+      return { text: 'ct direction', bytes: 1, value: data => (data === '00' ? 'original' : 'reply') };
+    case 'original ip daddr':
+      return { text: `ct ${key}`, bytes: 4, value: addressText };
+    case 'original ip6 daddr':
+      return { text: `ct ${key}`, bytes: 16, value: addressText };
+    case 'original proto-dst':
+      return { text: `ct ${key}`, bytes: 2, value: numberText };
+  }
+}
+
+function stateText(bits: Hex): string {
+  const mask = Number.parseInt(bits.slice(0, 2), 16); // host-endian: the lowest byte first
+  const names = Object.entries(CT_STATE).filter(([, bit]) => (mask & bit) !== 0);
+  return names.map(([name]) => name).join(',');
 }
 
 /** `"veth"`, of a text that zeros fill up. */

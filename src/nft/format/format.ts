@@ -12,6 +12,7 @@ import {
   type TableFamily,
 } from '../ruleset.ts';
 import { formatRule, formatVerdict, quote } from './rule.ts';
+import { timeText } from './time.ts';
 
 export { formatRule, formatVerdict };
 
@@ -32,13 +33,15 @@ export function formatTable(family: TableFamily, { sets, chains }: Table): strin
 }
 
 export function formatSet(set: NftSet): string {
-  const { name, key, verdicts, data, interval, comment, size } = set;
+  const { name, key, verdicts, data, interval, dynamic, comment, size = dynamic?.size } = set;
   const leadsTo = verdicts ? 'verdict' : data?.join(' . ');
   const type = key.length === 0 ? '# a key that is not ours' : `type ${key.join(' . ')}`;
   const lines = [
     leadsTo === undefined ? type : `${type} : ${leadsTo}`,
     ...(size === undefined ? [] : [`size ${size}`]),
     ...(interval ? ['flags interval'] : []),
+    ...(dynamic === undefined ? [] : ['flags dynamic,timeout']),
+    ...(dynamic?.timeoutMs === undefined ? [] : [`timeout ${timeText(dynamic.timeoutMs)}`]),
     ...(comment === undefined ? [] : [`comment ${quote(comment)}`]),
     ...elementLines(set),
   ];
@@ -56,8 +59,10 @@ function elementLines({ elements }: NftSet): string[] {
   return ['elements = {', ...texts.map((text, i) => `\t${text}${i < texts.length - 1 ? ',' : ''}`), '}'];
 }
 
-function formatElement([key, { verdict, data, comment }]: readonly [ElementKey, ElementValue]): string {
-  const commented = comment === undefined ? key : `${key} comment ${quote(comment)}`;
+function formatElement([key, value]: readonly [ElementKey, ElementValue]): string {
+  const { verdict, data, comment, leftMs } = value;
+  const timed = leftMs === undefined ? key : `${key} expires ${timeText(leftMs)}`;
+  const commented = comment === undefined ? timed : `${timed} comment ${quote(comment)}`;
   const leadsTo = verdict === undefined ? data : formatVerdict(verdict);
   return leadsTo === undefined ? commented : `${commented} : ${leadsTo}`;
 }

@@ -5,9 +5,9 @@
  *     [payload network+12 => 0] [lookup 0 in peers]   ->   ip saddr @peers
  */
 
-import { CT_STATE } from '../match.ts';
 import type { Expr, Hex, Register, Rule, TableFamily, Verdict } from '../ruleset.ts';
-import { addressPrefix, type Field, fibField, metaField, payloadField } from './field.ts';
+import { addressPrefix, ctField, type Field, fibField, metaField, payloadField } from './field.ts';
+import { timeText } from './time.ts';
 
 export function formatRule(family: TableFamily, { exprs, comment }: Rule): string {
   const words = new RuleWords(family).of(exprs);
@@ -54,7 +54,7 @@ class RuleWords {
       case 'meta':
         return this.#load(expr.dreg, metaField(expr.key));
       case 'ct':
-        return this.#load(expr.dreg, { text: 'ct state', bytes: 4, value: stateText });
+        return this.#load(expr.dreg, ctField(expr.key));
       case 'fib':
         return this.#load(expr.dreg, fibField(expr));
       case 'payload':
@@ -71,6 +71,10 @@ class RuleWords {
         return this.#write('masquerade');
       case 'counter':
         return this.#write('counter');
+      case 'dynset':
+        return this.#change(expr);
+      case 'queue':
+        return this.#write(`queue flags bypass to ${expr.number}`);
       case 'verdict':
         return this.#write(formatVerdict(expr.verdict));
       case 'unknown':
@@ -118,6 +122,17 @@ class RuleWords {
     return this.#write(key, `${expr.vmap ? 'vmap ' : expr.invert ? '!= ' : ''}@${expr.set}`);
   }
 
+  #change(expr: ExprOf<'dynset'>): false {
+    const { op, set, sreg, timeoutMs, over } = expr;
+    const fields = this.#fieldsFrom(sreg);
+    if (fields.length === 0) return this.#write(rawText(expr));
+    this.#registers.clear();
+    const timeout = timeoutMs === undefined ? '' : ` timeout ${timeText(timeoutMs)}`;
+    const limit =
+      over === undefined ? '' : ` limit rate over ${over.perSecond}/second burst ${over.burst} packets`;
+    return this.#write(`${op} @${set} { ${fields.map(({ text }) => text).join(' . ')}${timeout}${limit} }`);
+  }
+
   /** The address and port of a connection come out of one map, side by side. */
   #redirect(expr: ExprOf<'nat'>): false {
     const to = this.#registers.get(expr.address);
@@ -163,14 +178,8 @@ function rangeText(
   return `${field.value(data)}-${field.value(next.data)}`;
 }
 
-function stateText(bits: Hex): string {
-  const mask = Number.parseInt(bits.slice(0, 2), 16); // host-endian: the lowest byte first
-  const names = Object.entries(CT_STATE).filter(([, bit]) => (mask & bit) !== 0);
-  return names.map(([name]) => name).join(',');
-}
-
 /** In the manner of `nft --debug=netlink`: what no match of nft's is made of. */
-function rawText(expr: ExprOf<'bitwise' | 'cmp' | 'lookup' | 'nat'>): string {
+function rawText(expr: ExprOf<'bitwise' | 'cmp' | 'lookup' | 'nat' | 'dynset'>): string {
   switch (expr.kind) {
     case 'bitwise':
       return `[ bitwise reg ${expr.dreg} = reg ${expr.sreg} & 0x${expr.mask} ^ 0x${expr.xor} ]`;
@@ -178,6 +187,8 @@ function rawText(expr: ExprOf<'bitwise' | 'cmp' | 'lookup' | 'nat'>): string {
       return `[ cmp ${expr.op} reg ${expr.sreg} 0x${expr.data} ]`;
     case 'lookup':
       return `[ lookup reg ${expr.sreg} set ${expr.set} ]`;
+    case 'dynset':
+      return `[ dynset ${expr.op} reg ${expr.sreg} set ${expr.set} ]`;
     case 'nat':
       return `[ nat ${expr.type} ${expr.family} addr reg ${expr.address} proto reg ${expr.port} ]`;
   }

@@ -26,9 +26,14 @@ export function specsEqual(a: SetSpec, b: SetSpec): boolean {
       a.verdicts === b.verdicts &&
       a.interval === b.interval &&
       a.comment === b.comment &&
+      dynamicsEqual(a.dynamic, b.dynamic) &&
       listsEqual(a.key, b.key, Object.is) &&
       listsEqual(a.data ?? NO_DATA, b.data ?? NO_DATA, Object.is))
   );
+}
+
+function dynamicsEqual(a: SetSpec['dynamic'], b: SetSpec['dynamic']): boolean {
+  return a === b || (a !== undefined && a.size === b?.size && a.timeoutMs === b.timeoutMs);
 }
 
 const NO_DATA: readonly FieldType[] = [];
@@ -113,11 +118,26 @@ function exprEqual(a: Expr, b: Expr): boolean {
       return b.kind === 'masq';
     case 'counter':
       return b.kind === 'counter';
+    case 'dynset':
+      return b.kind === 'dynset' && dynsetsEqual(a, b);
+    case 'queue':
+      return b.kind === 'queue' && a.number === b.number && a.by === b.by;
     case 'verdict':
       return b.kind === 'verdict' && verdictsEqual(a.verdict, b.verdict);
     case 'unknown':
       return false; // We cannot know: two of one name may still differ.
   }
+}
+
+function dynsetsEqual(a: Expr & { kind: 'dynset' }, b: Expr & { kind: 'dynset' }): boolean {
+  return (
+    a.op === b.op &&
+    a.set === b.set &&
+    a.sreg === b.sreg &&
+    a.timeoutMs === b.timeoutMs &&
+    a.over?.perSecond === b.over?.perSecond &&
+    a.over?.burst === b.over?.burst
+  );
 }
 
 export function verdictsEqual(a: Verdict | undefined, b: Verdict | undefined): boolean {

@@ -114,7 +114,8 @@ function compareSet(
   else if (mustBeRemade(actual, desired)) {
     remove.push(actual);
     make.push(desired);
-  } else if (!desired.interval && actual.elements !== desired.elements) change.push({ actual, desired });
+  } else if (!desired.interval && desired.dynamic === undefined && actual.elements !== desired.elements)
+    change.push({ actual, desired });
 }
 
 function mustBeRemade(actual: NftSet, desired: NftSet): boolean {
@@ -165,10 +166,7 @@ function removeChain(chain: Chain, { flush, remove }: ChainDifference): void {
 }
 
 function usesAny(sets: ReadonlySet<string>, { rules }: Chain): boolean {
-  return (
-    sets.size > 0 &&
-    rules.some(({ exprs }) => exprs.some(expr => expr.kind === 'lookup' && sets.has(expr.set)))
-  );
+  return sets.size > 0 && rules.some(({ exprs }) => exprs.some(expr => 'set' in expr && sets.has(expr.set)));
 }
 
 function addChain(family: TableFamily, { name, hook }: Chain): Op {
@@ -214,13 +212,14 @@ function missingFrom(
   return missing;
 }
 
-function specOf({ name, key, verdicts, data, interval, comment }: SetSpec): SetSpec {
+function specOf({ name, key, verdicts, data, interval, dynamic, comment }: SetSpec): SetSpec {
   return {
     name,
     key,
     verdicts,
     interval,
     ...(data !== undefined && { data }),
+    ...(dynamic !== undefined && { dynamic }),
     ...(comment !== undefined && { comment }),
   };
 }

@@ -16,12 +16,12 @@ export function roomFor(count: number): number {
 
 /** The size to declare for a set that is made. */
 export function sizeOf(set: NftSet): number {
-  return roomFor(slots(set));
+  return set.dynamic?.size ?? roomFor(slots(set));
 }
 
 /** Whether a set in the kernel has room for what `desired` holds. Of unknown size: it is taken to have. */
 export function hasRoomFor(actual: NftSet, desired: NftSet): boolean {
-  return actual.size === undefined || slots(desired) <= actual.size;
+  return desired.dynamic !== undefined || actual.size === undefined || slots(desired) <= actual.size;
 }
 
 /** Kernels that do not know better count both ends of an interval. */

@@ -1,6 +1,6 @@
 /** The virtual machine of nf_tables: sixteen registers of four bytes, and expressions that load, compare and look up. */
 
-import { type Address, addressFromBytes } from '../../model/address.ts';
+import { type Address, addressBytes, addressFromBytes } from '../../model/address.ts';
 import { ADDRESS_TYPE, CT_STATE } from '../match.ts';
 import { PACKET_TYPE } from '../matchinterface.ts';
 import type {
@@ -39,6 +39,9 @@ export interface Surroundings {
   /** What made the interface; absent for hardware. */
   readonly iifkind?: string;
   readonly pkttype: keyof typeof PACKET_TYPE;
+  readonly mark: number;
+  /** Of the packet's connection: it answers, and where it was opened to; absent where there is none. */
+  readonly connection?: { readonly isReply: boolean; readonly to: Address; readonly port: number };
   /** What the node's routes have for an address. */
   readonly route: (address: Address) => { readonly oif: number; readonly type: keyof typeof ADDRESS_TYPE };
 }
@@ -85,6 +88,7 @@ export class Machine {
       iifgroup: 0,
       oifgroup: 0,
       pkttype: 'host',
+      mark: 0,
       route: () => ({ oif: interfaces.iif, type: 'unicast' }),
       ...interfaces,
     };
@@ -92,10 +96,15 @@ export class Machine {
 
   evaluate(expr: Expr): Result {
     switch (expr.kind) {
+      // A trace changes nothing: a set takes the element in, and nobody comes more often than allowed.
+      case 'dynset':
+        return expr.over === undefined ? 'continue' : 'break';
+      case 'queue':
+        return { verdict: ACCEPT };
       case 'meta':
         return this.#loadMeta(expr);
-      case 'ct': // A host-endian mask with one bit.
-        return this.#store(expr.dreg, [CT_STATE[this.#ctState], 0, 0, 0]);
+      case 'ct':
+        return this.#loadCt(expr);
       case 'fib':
         return this.#store(expr.dreg, this.#fib(expr));
       case 'payload':
@@ -128,6 +137,8 @@ export class Machine {
   #meta(key: MetaKey): readonly number[] | undefined {
     const { iif, oif, pkttype } = this.#around;
     switch (key) {
+      case 'mark':
+        return hostWord(this.#around.mark);
       case 'iif':
       case 'oif':
         return hostWord(this.#around[key]);
@@ -143,6 +154,20 @@ export class Machine {
         return [this.#protocol()];
       case 'nfproto':
         return [NFPROTO[this.#family]];
+    }
+  }
+
+  #loadCt({ key, dreg }: Expr & { kind: 'ct' }): Result {
+    const { connection } = this.#around;
+    if (key === 'state') return this.#store(dreg, [CT_STATE[this.#ctState], 0, 0, 0]); // a host-endian mask
+    if (connection === undefined) return 'break';
+    switch (key) {
+      case 'direction':
+        return this.#store(dreg, [connection.isReply ? 1 : 0]);
+      case 'original proto-dst':
+        return this.#store(dreg, [connection.port >> 8, connection.port & 0xff]);
+      default:
+        return this.#store(dreg, addressBytes(connection.to));
     }
   }
 

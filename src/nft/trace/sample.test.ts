@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { FAMILIES } from '../../model/address.ts';
 import { FakeKernel } from '../fake/fake.ts';
 import type { Op } from '../plan/op.ts';
-import type { Expr, FieldType, MetaKey } from '../ruleset.ts';
+import type { CtKey, Expr, FieldType, MetaKey } from '../ruleset.ts';
 import { sample, sampleOfBridges } from './sample.ts';
+import { sampleOfNames } from './samplenames.ts';
 
 // A new kind of anything is to be tried before an agent relies on it: the compiler asks for it here.
 const EXPRS: Record<Exclude<Expr['kind'], 'unknown' | 'counter'>, true> = {
@@ -16,6 +17,8 @@ const EXPRS: Record<Exclude<Expr['kind'], 'unknown' | 'counter'>, true> = {
   lookup: true,
   nat: true,
   masq: true,
+  dynset: true,
+  queue: true,
   verdict: true,
 };
 const KEYS: Record<FieldType, true> = {
@@ -27,6 +30,7 @@ const KEYS: Record<FieldType, true> = {
   iface_index: true,
 };
 const METAS: Record<Exclude<MetaKey, 'nfproto'>, true> = {
+  mark: true,
   l4proto: true,
   iif: true,
   oif: true,
@@ -36,8 +40,17 @@ const METAS: Record<Exclude<MetaKey, 'nfproto'>, true> = {
   pkttype: true,
 };
 
+const CTS: Record<CtKey, true> = {
+  state: true,
+  direction: true,
+  'original ip daddr': true,
+  'original ip6 daddr': true,
+  'original proto-dst': true,
+};
+
 const ops = sample(FAMILIES, true);
-const all = [...ops, ...sampleOfBridges()];
+const ofNames = FAMILIES.flatMap(family => sampleOfNames(family, 'nft'));
+const all = [...ops, ...ofNames, ...sampleOfBridges()];
 const exprs = all.flatMap(op => (op.op === 'addRule' ? op.rule.exprs : []));
 const sets = all.flatMap(op => (op.op === 'addSet' ? [op.set] : []));
 const kinds = <T extends string>(kinds: Iterable<T>) => [...new Set(kinds)].sort();
@@ -46,6 +59,9 @@ test('the sample has every expression that our rules have', () => {
   expect(kinds(exprs.map(({ kind }) => kind))).toEqual(kinds(Object.keys(EXPRS)));
   expect(kinds(exprs.flatMap(expr => (expr.kind === 'meta' ? [expr.key] : [])))).toEqual(
     kinds(Object.keys(METAS)),
+  );
+  expect(kinds(exprs.flatMap(expr => (expr.kind === 'ct' ? [expr.key] : [])))).toEqual(
+    kinds(Object.keys(CTS)),
   );
   expect(exprs.some(expr => expr.kind === 'lookup' && expr.invert)).toBe(true);
   expect(exprs.some(expr => expr.kind === 'lookup' && expr.vmap)).toBe(true);
@@ -57,6 +73,7 @@ test('the sample has every kind of set and key', () => {
   expect(sets.some(({ interval }) => interval)).toBe(true);
   expect(sets.some(({ verdicts }) => verdicts)).toBe(true);
   expect(sets.some(({ data }) => data !== undefined)).toBe(true);
+  expect(sets.some(({ dynamic }) => dynamic?.timeoutMs !== undefined)).toBe(true);
   expect(Math.max(...sets.map(({ key }) => key.length))).toBe(3);
 });
 

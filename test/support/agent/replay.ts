@@ -3,11 +3,13 @@
 import fc from 'fast-check';
 import { compile } from '../../../src/compiler/compile.ts';
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
+import type { Hearing } from '../../../src/compiler/namespeers.ts';
 import { type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import type { PodLinks } from '../../../src/model/podlinks.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import type { Step } from '../arbitrary/events.ts';
+import { HEARING } from '../oracle/told.ts';
 
 const NODE = 'n1';
 
@@ -15,11 +17,13 @@ const NODE = 'n1';
 export interface Enforced {
   readonly unknownPods: UnknownPods;
   readonly podLinks: PodLinks;
+  readonly hearing: Hearing | undefined;
 }
 
 export const enforced: fc.Arbitrary<Enforced> = fc.record({
   unknownPods: fc.constantFrom('allow', 'deny'),
   podLinks: fc.constantFrom('ours', 'others'),
+  hearing: fc.constantFrom(undefined, HEARING, HEARING),
 });
 
 /** A history in all its forms: as it is, squashed, the other way round, every event doubled. All end the same. */
@@ -72,10 +76,10 @@ export interface Count {
 
 /** Replays a history, and compares at every flush and at the end. */
 export function replay(steps: readonly Step[], how: Enforced, count: Count): string {
-  const engine = new Incremental(NODE, how.unknownPods, how.podLinks);
+  const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing);
   const state = new ClusterState();
   const compare = () => {
-    const desired = compile(state, NODE, how.unknownPods, how.podLinks);
+    const desired = compile(state, NODE, how.unknownPods, how.podLinks, how.hearing);
     count.flushes++;
     count.chains += desired.tables.get('ip')!.chains.size;
     const [got, wanted] = [text(engine.flush()), text(desired)];

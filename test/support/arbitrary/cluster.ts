@@ -24,10 +24,14 @@ import type {
   Requirement,
 } from '../../../src/model/selector.ts';
 
+import { ToldTable } from '../oracle/told.ts';
+
 const NAMESPACES = ['a', 'b', 'c'];
 const NODES = ['n1', 'n2'];
 const PROTOCOLS = ['TCP', 'UDP', 'SCTP'] as const;
 const PORTS = [53, 80, 81, 443, 1000, 1100, 8080];
+const NAMES = ['kubernetes.io', '*.kubernetes.io', '*.io', 'example.org', '*.example.org'];
+const TOLD_NAMES = ['kubernetes.io', 'www.kubernetes.io', 'example.org', 'a.b.example.org', 'other.net'];
 const PORT_NAMES = ['web', 'dns'];
 const NETWORKS = [
   '0.0.0.0/0',
@@ -196,7 +200,7 @@ const peer = (kinds: readonly Peer['kind'][]): fc.Arbitrary<Peer> =>
       case 'network':
         return networkPeer;
       case 'domain':
-        return fc.constant({ kind, name: 'kubernetes.io' });
+        return fc.constantFrom(...NAMES).map(name => ({ kind, name }));
     }
   });
 
@@ -330,12 +334,25 @@ export const clusterArbitrary: fc.Arbitrary<Cluster> = fc
       .integer({ min: 4, max: 10 })
       .chain(count => fc.tuple(...Array.from({ length: count }, (_, i) => policyArbitrary(`p${i}`)))),
   })
-  .map(({ namespaces, nodes, pods, policies }) => ({
+  .chain(parts => toldArbitrary(parts.pods).map(told => ({ ...parts, told })))
+  .map(({ namespaces, nodes, pods, policies, told }) => ({
+    told,
     namespaces: byKey(namespaces, ({ name }) => name),
     nodes: byKey(nodes, ({ name }) => name),
     pods: byKey(pods, ({ key }) => key) as Cluster['pods'],
     policies: byKey(policies, ({ id }) => id) as Cluster['policies'],
   }));
+
+/** Every pod is told some of the addresses there are, under names that the rules have and others. */
+function toldArbitrary(pods: readonly Pod[]): fc.Arbitrary<ToldTable> {
+  const addresses = [...pods.flatMap(pod => pod.addresses), ...OUTSIDE];
+  const entry = fc.record({
+    pod: fc.constantFrom(...pods.map(({ key }) => key)),
+    name: fc.constantFrom(...TOLD_NAMES),
+    address: fc.constantFrom(...addresses),
+  });
+  return fc.array(entry, { minLength: 0, maxLength: 60 }).map(entries => new ToldTable(entries));
+}
 
 /** Flows between the cluster's own addresses, mostly between pods, with the ports that its policies speak of. */
 export const flowsArbitrary = (cluster: Cluster, count: number): fc.Arbitrary<Flow[]> => {

@@ -11,6 +11,7 @@ import { packet } from '../../../src/nft/trace/packet.ts';
 import { trace } from '../../../src/nft/trace/trace.ts';
 import { evaluator, type FlowVerdict } from '../../../src/semantics/evaluate.ts';
 import type { Situation } from '../arbitrary/cluster.ts';
+import { HEARING, withTold } from './told.ts';
 
 export interface Tally {
   packets: number;
@@ -18,6 +19,8 @@ export interface Tally {
   denied: number;
   /** Denied because no known pod has the address. */
   unknown: number;
+  /** Decided by a rule that matched by a name alone. */
+  byName: number;
   tiers: Record<string, number>;
 }
 
@@ -31,11 +34,14 @@ export interface Station {
 
 export function checkSituation({ cluster, unknownPods, flows }: Situation, tally: Tally): void {
   const evaluate = evaluator(cluster, unknownPods);
+  const { told: _, ...silent } = cluster;
+  const untold = evaluator(silent, unknownPods);
   const names = [...cluster.nodes.keys()];
   const onNode = new Map(names.map(node => [node, evaluator(cluster, unknownPods, node)]));
   const rulesets = compileAll(cluster, unknownPods);
   for (const flow of flows) {
     count(evaluate(flow), tally);
+    if (evaluate(flow).egress.reason !== untold(flow).egress.reason) tally.byName++;
     const wrong = wrongStation(cluster, rulesets, flow, node => onNode.get(node)!(flow));
     if (wrong !== undefined) throw new Error(`${JSON.stringify(flow)}: ${wrong}`);
   }
@@ -43,7 +49,12 @@ export function checkSituation({ cluster, unknownPods, flows }: Situation, tally
 
 /** What stands on each node. */
 export function compileAll(cluster: Cluster, unknownPods: UnknownPods): Map<string, Ruleset> {
-  return new Map([...cluster.nodes.keys()].map(node => [node, compile(cluster, node, unknownPods)]));
+  return new Map(
+    [...cluster.nodes.keys()].map(node => {
+      const ruleset = compile(cluster, node, unknownPods, 'others', HEARING);
+      return [node, withTold(ruleset, cluster, node, unknownPods)];
+    }),
+  );
 }
 
 /** Says at which hook the kernel would do otherwise than what is expected as a node sees it, or undefined. */

@@ -1,0 +1,178 @@
+/**
+ * What stands in the tables while a pod of the node has rules by name. Answers of the cluster's resolvers to such a pod
+ * wait in a queue for as long as the agent beats, so that the addresses stand before the pod knows them:
+ *
+ *     forward ─▶ names-replies ─▶ names-wait ─▶ queue       nothing here drops: what is not trusted goes on, not learnt
+ *     output  ─▶ names-local   ─┘
+ *     output  ─▶ names-told: control packets of the agent ─▶ an element of a set, or the switch
+ */
+import { type Address, type Family, familyOf } from '../model/address.ts';
+import {
+  BEAT,
+  CONTROL_MARK,
+  type Command,
+  DNS_PORT,
+  destinationPort,
+  END,
+  MOST_ANSWERS,
+  QUEUE_NUMBER,
+  SWITCH_MS,
+  sourcePort,
+  toForget,
+} from '../names/control.ts';
+import { LIFETIMES } from '../names/limits.ts';
+import type { NamesSet, Subjects } from '../names/subjects.ts';
+import { addressIn, addressType, CT_STATE, ctStateAny, verdict } from '../nft/match.ts';
+import {
+  answers,
+  askedAddressIn,
+  askedPort,
+  changeAnswered,
+  changeDestination,
+  changeDestinationPort,
+  l4ProtocolIs,
+  markIsNot,
+  portsVmap,
+  queueTo,
+  sourcePortIn,
+  sourcePortIs,
+} from '../nft/matchanswers.ts';
+import { noRouteBack } from '../nft/matchinterface.ts';
+import {
+  type Chain,
+  type ElementKey,
+  type ElementValue,
+  type Expr,
+  MEMBER,
+  type NftSet,
+  type QueueBy,
+  type Rule,
+} from '../nft/ruleset.ts';
+import type { TablePart } from './attachedpods.ts';
+
+/** How answers are heard on this node. */
+export interface Hearing {
+  readonly queue: QueueBy;
+  /** The resolvers as pods ask them. */
+  readonly resolvers: readonly Address[];
+}
+
+const PODS = 'names-pods';
+const RESOLVERS = 'names-resolvers';
+const ALIVE = 'names-alive';
+const BUSY = 'names-busy';
+const TOLD = 'names-told';
+const REPLIES = 'names-replies';
+const LOCAL = 'names-local';
+const WAIT = 'names-wait';
+const BUSY_TIMEOUT_MS = 10_000;
+/** NF_IP_PRI_RAW: before conntrack, which is to know nothing of control packets. */
+const RAW = -300;
+
+/** Ahead of what accepts replies: one compare, for packets of open connections too. */
+export function namesOfForward(): Rule {
+  return { exprs: [...sourcePortIs(DNS_PORT), verdict('jump', REPLIES)] };
+}
+
+/** Of a resolver on the node itself. */
+export function namesOfOutput(): Rule {
+  return { exprs: [...sourcePortIs(DNS_PORT), verdict('jump', LOCAL)] };
+}
+
+export function namesPart(family: Family, subjects: Subjects, hearing: Hearing): TablePart {
+  return {
+    chains: [
+      { name: TOLD, hook: { hook: 'output', priority: RAW, policy: 'accept' }, rules: toldRules() },
+      switchChain('names-beat', { op: 'update', set: ALIVE, timeoutMs: SWITCH_MS }),
+      switchChain('names-end', { op: 'delete', set: ALIVE }),
+      {
+        name: REPLIES,
+        rules: [notOurs(family), { exprs: [...noRouteBack(), verdict('return')] }, ...trusted(family)],
+      },
+      { name: LOCAL, rules: [notOurs(family), ...trusted(family), untracked(family)] },
+      { name: WAIT, rules: waitRules(family, hearing) },
+      ...subjects.sets.flatMap(set => chainsOf(set, family)),
+    ],
+    sets: setsOf(family, subjects, hearing),
+  };
+}
+
+/** No `drop` behind the look-up: what no rule took comes out again, and so its sender knows. */
+function toldRules(): Rule[] {
+  return [{ exprs: [...markIsNot(CONTROL_MARK), verdict('return')] }, { exprs: portsVmap(TOLD) }];
+}
+
+function switchChain(name: string, change: Parameters<typeof changeDestinationPort>[0]): Chain {
+  return { name, rules: [{ exprs: [...changeDestinationPort(change), verdict('drop')] }] };
+}
+
+function chainsOf(set: NamesSet, family: Family): Chain[] {
+  const timeoutMs = LIFETIMES.leaseMs;
+  const chain = (name: string, exprs: Expr[]) => ({ name, rules: [{ exprs: [...exprs, verdict('drop')] }] });
+  return [
+    chain(`learn-${set.name}`, changeAnswered(family, { op: 'update', set: set.name, timeoutMs })),
+    chain(`forget-${set.name}`, changeAnswered(family, { op: 'delete', set: set.name })),
+  ];
+}
+
+function notOurs(family: Family): Rule {
+  return { exprs: [...addressIn(family, 'daddr', PODS, true), verdict('return')] };
+}
+
+/** C54: it answers a question that was asked of one of the resolvers, whatever that was translated to. */
+function trusted(family: Family): Rule[] {
+  return (['udp', 'tcp'] as const).map(protocol => ({
+    exprs: [
+      ...l4ProtocolIs(protocol),
+      ...answers(),
+      ...askedPort(DNS_PORT),
+      ...askedAddressIn(family, RESOLVERS),
+      verdict('goto', WAIT),
+    ],
+  }));
+}
+
+/** A node-local cache has its questions and answers left out of conntrack; here it is the node itself that sends. */
+function untracked(family: Family): Rule {
+  const exprs = [...ctStateAny(CT_STATE.untracked), ...addressIn(family, 'saddr', RESOLVERS)];
+  return { exprs: [...exprs, verdict('goto', WAIT)] };
+}
+
+function waitRules(family: Family, { queue }: Hearing): Rule[] {
+  const busy = changeDestination(family, { op: 'update', set: BUSY, over: MOST_ANSWERS });
+  return [
+    { exprs: [...sourcePortIn(ALIVE, true), verdict('return')] },
+    { exprs: [...busy, verdict('return')] },
+    { exprs: queueTo(QUEUE_NUMBER, queue) },
+  ];
+}
+
+function setsOf(family: Family, { pods, sets }: Subjects, { resolvers }: Hearing): NftSet[] {
+  const address = [addressType(family)];
+  const plain = { verdicts: false, interval: false, elements: new Map() };
+  const ofFamily = (addresses: readonly Address[]) =>
+    new Map(addresses.filter(each => familyOf(each) === family).map(each => [each, MEMBER]));
+  return [
+    { ...plain, name: PODS, key: address, elements: ofFamily(pods.flatMap(pod => pod.addresses)) },
+    { ...plain, name: RESOLVERS, key: address, elements: ofFamily(resolvers) },
+    { ...plain, name: ALIVE, key: ['inet_service'], dynamic: { size: 16 } },
+    { ...plain, name: BUSY, key: address, dynamic: { size: 4_096, timeoutMs: BUSY_TIMEOUT_MS } },
+    { ...plain, name: TOLD, key: ['inet_service', 'inet_service'], verdicts: true, elements: commands(sets) },
+  ];
+}
+
+function commands(sets: readonly NamesSet[]): Map<ElementKey, ElementValue> {
+  const goto = (chain: string): ElementValue => ({ verdict: { kind: 'goto', chain } });
+  return new Map([
+    [keyOf(BEAT), goto('names-beat')],
+    [keyOf(END), goto('names-end')],
+    ...sets.flatMap(({ name, command }): [ElementKey, ElementValue][] => [
+      [keyOf(command), goto(`learn-${name}`)],
+      [keyOf(toForget(command)), goto(`forget-${name}`)],
+    ]),
+  ]);
+}
+
+function keyOf(command: Command): ElementKey {
+  return `${sourcePort(command)} . ${destinationPort(command)}`;
+}

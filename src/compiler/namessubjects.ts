@@ -1,0 +1,54 @@
+/** Who on this node has rules by name, and the sets that these rules look up. */
+import { hash } from 'node:crypto';
+import type { Policy } from '../model/policy.ts';
+import { commandOf } from '../names/control.ts';
+import { type NamesPod, type NamesSet, NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
+import type { PodClass } from './classes.ts';
+import type { NamedGroup } from './group.ts';
+import type { IndexedPod } from './live/podindex.ts';
+
+interface Placement {
+  readonly indexedPod: IndexedPod;
+  readonly podClass: PodClass;
+}
+
+/** In an order of their own, whatever the order of pods and groups. */
+export function namesSubjects(placements: Iterable<Placement>, groups: Iterable<NamedGroup>): Subjects {
+  const sets = namesSets(groups);
+  if (sets.length === 0) return NO_SUBJECTS;
+  const pods = [...placements].flatMap(placement => namesPod(placement, sets) ?? []);
+  return { pods: pods.sort((a, b) => (a.key < b.key ? -1 : 1)), sets };
+}
+
+/** Of two whose commands are one, which nobody will ever see, the second is told nothing. */
+function namesSets(groups: Iterable<NamedGroup>): NamesSet[] {
+  const byCommand = new Map<number, NamesSet>();
+  for (const { name, group } of [...groups].sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (group.kind !== 'names') continue;
+    const command = commandOf(hash('sha256', name, 'buffer').readUInt32BE());
+    if (!byCommand.has(command)) byCommand.set(command, { name, patterns: group.patterns, command });
+  }
+  return [...byCommand.values()];
+}
+
+/** A set is the pod's where its rules have every name of it: what it is told there opens nothing more. */
+function namesPod({ indexedPod, podClass }: Placement, sets: readonly NamesSet[]): NamesPod | undefined {
+  if (podClass.direction !== 'egress') return undefined;
+  const patterns = new Set(podClass.policies.flatMap(patternsOf));
+  const own = sets.filter(set => set.patterns.every(pattern => patterns.has(pattern)));
+  if (own.length === 0) return undefined;
+  const { pod, addresses } = indexedPod;
+  return { key: pod.key, addresses, sets: own.map(({ name }) => name) };
+}
+
+const known = new WeakMap<Policy, readonly string[]>();
+
+function patternsOf(policy: Policy): readonly string[] {
+  const found =
+    known.get(policy) ??
+    (policy.egress ?? []).flatMap(({ peers }) =>
+      peers === 'any' ? [] : peers.flatMap(peer => (peer.kind === 'domain' ? [peer.name] : [])),
+    );
+  known.set(policy, found);
+  return found;
+}

@@ -1,0 +1,97 @@
+/** Builders for what our rules ask of answers to a pod's questions, and for those that change a dynamic set. */
+import { addressBits } from '../model/address.ts';
+import {
+  bigEndian16,
+  FIRST,
+  littleEndian32,
+  loadAddress,
+  loadPort,
+  PROTOCOL_NUMBER,
+  toHex,
+} from './match.ts';
+import type { Expr, Family, QueueBy } from './ruleset.ts';
+
+/** `ct direction reply`: the packet answers. IP_CT_DIR_REPLY is 1, in one byte. */
+export function answers(): Expr[] {
+  return [
+    { kind: 'ct', key: 'direction', dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'eq', data: '01' },
+  ];
+}
+
+/** `ct original proto-dst 53`; of TCP and UDP, which have to be matched before for nft to read it. */
+export function askedPort(port: number): Expr[] {
+  return [
+    { kind: 'ct', key: 'original proto-dst', dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'eq', data: bigEndian16(port) },
+  ];
+}
+
+/** `ct original ip daddr @set`: where the connection was opened to, whatever it was translated to. */
+export function askedAddressIn(family: Family, set: string): Expr[] {
+  return [
+    { kind: 'ct', key: `original ${family} daddr`, dreg: FIRST },
+    { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false },
+  ];
+}
+
+/** `meta l4proto udp`, in both families. */
+export function l4ProtocolIs(protocol: keyof typeof PROTOCOL_NUMBER): Expr[] {
+  return [
+    { kind: 'meta', key: 'l4proto', dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'eq', data: toHex([PROTOCOL_NUMBER[protocol]]) },
+  ];
+}
+
+/** `meta mark != 0x534c5543`. */
+export function markIsNot(mark: number): Expr[] {
+  return [
+    { kind: 'meta', key: 'mark', dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'neq', data: littleEndian32(mark) },
+  ];
+}
+
+/** `th sport 53`. */
+export function sourcePortIs(port: number): Expr[] {
+  return [loadPort('sport', FIRST), { kind: 'cmp', sreg: FIRST, op: 'eq', data: bigEndian16(port) }];
+}
+
+/** `th sport != @set`. */
+export function sourcePortIn(set: string, invert = false): Expr[] {
+  return [loadPort('sport', FIRST), { kind: 'lookup', set, sreg: FIRST, vmap: false, invert }];
+}
+
+/** `th sport . th dport vmap @map`. */
+export function portsVmap(map: string): Expr[] {
+  return [
+    loadPort('sport', FIRST),
+    loadPort('dport', FIRST + 1),
+    { kind: 'lookup', set: map, sreg: FIRST, vmap: true, invert: false },
+  ];
+}
+
+export type DynsetChange = Pick<Expr & { kind: 'dynset' }, 'op' | 'set' | 'timeoutMs' | 'over'>;
+
+/** `update @set { th dport timeout 2s }`. */
+export function changeDestinationPort(change: DynsetChange): Expr[] {
+  return [loadPort('dport', FIRST), { kind: 'dynset', ...change, sreg: FIRST }];
+}
+
+/** `update @set { ip daddr limit rate over 1000/second burst 2000 packets }`. */
+export function changeDestination(family: Family, change: DynsetChange): Expr[] {
+  return [loadAddress(family, 'daddr', FIRST), { kind: 'dynset', ...change, sreg: FIRST }];
+}
+
+/** `update @set { ip daddr . ip saddr timeout 10m }`. */
+export function changeAnswered(family: Family, change: DynsetChange): Expr[] {
+  return [
+    loadAddress(family, 'daddr', FIRST),
+    loadAddress(family, 'saddr', FIRST + addressBits(family) / 32),
+    { kind: 'dynset', ...change, sreg: FIRST },
+  ];
+}
+
+/** `queue flags bypass to 53`. */
+export function queueTo(number: number, by: QueueBy): Expr[] {
+  return [{ kind: 'queue', number, by }];
+}

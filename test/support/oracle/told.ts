@@ -1,0 +1,71 @@
+/** What pods were told by DNS: as the reference asks for it, and as the node's book puts it into the kernel's sets. */
+
+import { replay } from '../../../src/agent/replay.ts';
+import { Incremental } from '../../../src/compiler/live/incremental.ts';
+import type { Hearing } from '../../../src/compiler/namespeers.ts';
+import { type Address, FAMILIES, type Family, familyOf } from '../../../src/model/address.ts';
+import type { Cluster, PodKey, Told } from '../../../src/model/cluster.ts';
+import { matchesDomainName } from '../../../src/model/domainname.ts';
+import type { UnknownPods } from '../../../src/model/podcidrs.ts';
+import { Leases } from '../../../src/names/leases.ts';
+import type { LeaseChange } from '../../../src/names/subjects.ts';
+import { type Elements, MEMBER, type NftSet, type Ruleset, type Table } from '../../../src/nft/ruleset.ts';
+
+export const HEARING: Hearing = { queue: 'nft', resolvers: ['10.96.0.10' as Address, 'fd00::a' as Address] };
+
+export interface ToldOnce {
+  readonly pod: PodKey;
+  readonly name: string;
+  readonly address: Address;
+}
+
+export class ToldTable implements Told {
+  readonly entries: readonly ToldOnce[];
+
+  constructor(entries: readonly ToldOnce[]) {
+    this.entries = entries;
+  }
+
+  has(pod: PodKey, address: Address, pattern: string): boolean {
+    return this.entries.some(
+      entry => entry.pod === pod && entry.address === address && matchesDomainName(pattern, entry.name),
+    );
+  }
+}
+
+/** The ruleset with the elements that the agent of the node would have told the kernel. */
+export function withTold(
+  ruleset: Ruleset,
+  cluster: Cluster,
+  node: string,
+  unknownPods: UnknownPods,
+): Ruleset {
+  const { told } = cluster;
+  if (!(told instanceof ToldTable) || told.entries.length === 0) return ruleset;
+  const engine = new Incremental(node, unknownPods, 'others', HEARING);
+  for (const event of replay(cluster)) engine.note(event);
+  engine.flush();
+  const leases = new Leases();
+  leases.configure(engine.namesSubjects, 0);
+  const changes = engine.namesSubjects.pods.flatMap(pod =>
+    told.entries
+      .filter(entry => entry.pod === pod.key && pod.addresses.length > 0)
+      .flatMap(({ name, address }) =>
+        leases.told(pod.addresses[0]!, { names: [name], addresses: [{ address, ttlSeconds: 60 }] }, 0),
+      ),
+  );
+  return { tables: new Map(FAMILIES.map(family => [family, filled(ruleset, family, changes)])) };
+}
+
+function filled(ruleset: Ruleset, family: Family, changes: readonly LeaseChange[]): Table {
+  const table = ruleset.tables.get(family)!;
+  const sets = new Map<string, NftSet>(table.sets);
+  for (const { set: name, pod, peer } of changes.filter(change => familyOf(change.pod) === family)) {
+    const set = sets.get(name)!;
+    sets.set(name, {
+      ...set,
+      elements: new Map([...set.elements, [`${pod} . ${peer}`, MEMBER]]) as Elements,
+    });
+  }
+  return { ...table, sets };
+}
