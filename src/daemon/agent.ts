@@ -70,6 +70,7 @@ async function close({ source, enforcement, podNetwork, links }: Pipeline, ears:
   links.close();
   enforcement.liveConnections?.close();
   enforcement.staleConntrack.close();
+  await enforcement.answers.close();
   await ears.close();
   await podNetwork?.close();
 }

@@ -51,6 +51,7 @@ async function viewOf(options: AgentCommandOptions, pipeline: Pipeline): Promise
     starts: () => gate.status(),
     pods: podNetwork,
     kernel: enforcement.kernelFeatures,
+    names: () => enforcement.answers.status(),
   });
 }
 

@@ -18,11 +18,14 @@ import type { HostPortMapping } from '../model/hostport.ts';
 import { hostPortEvents } from '../model/hostportevents.ts';
 import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
 import type { PodLinks } from '../model/podlinks.ts';
+import { NO_SUBJECTS } from '../names/subjects.ts';
 import { openConntrack } from '../netlink/conntrack/conntrack.ts';
 import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import { readOldHostPorts } from '../netlink/nftables/oldpodtable.ts';
 import type { LocalPods } from '../network/sandboxes/localpods.ts';
 import type { Kernel } from '../nft/kernel.ts';
+import { Answers } from './answers.ts';
+import { readResolvers } from './resolvers.ts';
 
 export interface EnforcementOptions {
   readonly node: string;
@@ -31,6 +34,8 @@ export interface EnforcementOptions {
   readonly podLinks: PodLinks;
   /** Open connections that policy comes to deny are cut. */
   readonly cutsConnections: boolean;
+  /** Resolvers that pods ask, beside those of resolv.conf. */
+  readonly dnsServers: readonly Address[];
 }
 
 export interface Enforcement {
@@ -40,31 +45,39 @@ export interface Enforcement {
   readonly kernelFeatures: KernelFeatures;
   readonly liveConnections?: LiveConnections;
   readonly staleConntrack: StaleConntrack;
+  readonly answers: Answers;
 }
 
 /** Throws KernelError where the kernel is of no use: now, and not when the cluster has been read. */
 export async function openEnforcement(
-  { node, unknownPods, podLinks, cutsConnections }: EnforcementOptions,
+  { node, unknownPods, podLinks, cutsConnections, dnsServers }: EnforcementOptions,
   localPods: LocalPods,
   log: Logger,
 ): Promise<Enforcement> {
   const kernelFeatures = new KernelFeatures(release(), log);
   const open = async () => kernelFeatures.opened(await openNftKernel({ podLinks }));
-  const hostPorts = await standingHostPorts(open, podLinks);
+  const { queue, hostPorts } = await firstLook(open, podLinks);
+  const hearing = queue && { queue, resolvers: readResolvers(dnsServers) };
+  let incremental: Incremental | undefined;
+  const answers = new Answers({ hearing, subjects: () => incremental?.namesSubjects ?? NO_SUBJECTS, log });
   const status = new StatusKeeper(node);
   const barrier = new CommitBarrier();
   const conntrack = () => kernelFeatures.opened(openConntrack());
   const live = cutsConnections
-    ? new LiveConnections({ conntrack: conntrack(), ownAddresses, log })
+    ? new LiveConnections({ conntrack: conntrack(), ownAddresses, log, names: answers })
     : undefined;
   const engine = () => {
-    const incremental = new Incremental(node, unknownPods, podLinks);
+    incremental = new Incremental(node, unknownPods, podLinks, hearing);
     return cutsConnections ? incremental : withoutMidStreamGuard(incremental);
   };
   const cutter = {
     committed: (committed: Parameters<LiveConnections['follow']>[0]) => live?.follow(committed),
   };
-  const agent = new Agent({ node, open, engine, log, observers: [cutter, status, barrier] });
+  // Who is heard is known before open connections are judged by it.
+  const hearer = {
+    committed: (committed: Parameters<Answers['committed']>[0]) => answers.committed(committed),
+  };
+  const agent = new Agent({ node, open, engine, log, observers: [hearer, cutter, status, barrier] });
   agent.note(hostPortEvents([], hostPorts));
   const vacant = () => vacantAddresses(agent.cluster, node, localPods);
   const staleConntrack = new StaleConntrack(conntrack(), vacant, log);
@@ -74,21 +87,26 @@ export async function openEnforcement(
     barrier,
     kernelFeatures,
     staleConntrack,
+    answers,
     ...(live !== undefined && { liveConnections: live }),
   };
 }
 
+interface FirstLook {
+  /** How packets can wait here. */
+  readonly queue: Kernel['queue'];
+  readonly hostPorts: readonly HostPortMapping[];
+}
+
 /** The kernel alone remembers which ports of the node its pods have: they are taken over as the tables are. */
-async function standingHostPorts(
-  open: () => Promise<Kernel>,
-  podLinks: PodLinks,
-): Promise<readonly HostPortMapping[]> {
+async function firstLook(open: () => Promise<Kernel>, podLinks: PodLinks): Promise<FirstLook> {
   const kernel = await open();
+  const { queue } = kernel;
   try {
-    if (podLinks === 'others') return [];
+    if (podLinks === 'others') return { queue, hostPorts: [] };
     const ours = hostPortsIn((await kernel.dump()).ruleset);
     const earlier = [...(await readOldHostPorts()).values()].flatMap(mappingsOf);
-    return [...earlier, ...ours];
+    return { queue, hostPorts: [...earlier, ...ours] };
   } finally {
     kernel.close();
   }

@@ -1,4 +1,5 @@
 /** What `sluice agent` was asked for. */
+import type { Address } from '../model/address.ts';
 import type { PodLinks } from '../model/podlinks.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import type { CniInstallOptions } from './cniinstall.ts';
@@ -14,6 +15,7 @@ export interface AgentCommandOptions
   readonly logFormat?: 'json' | 'pretty';
   readonly liveConnections?: 'cut' | 'keep';
   readonly podNetwork?: 'attach' | 'chained' | 'none';
+  readonly dnsServers?: readonly Address[];
 }
 
 /** Throws CommandError where two options contradict each other. */

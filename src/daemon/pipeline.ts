@@ -38,6 +38,7 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
       unknownPods: starts.unknownPods,
       podLinks: podLinks(options),
       cutsConnections: cutsConnections(options),
+      dnsServers: options.dnsServers ?? [],
     },
     localPods,
     log,

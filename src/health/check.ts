@@ -16,6 +16,7 @@ export const CHECK_NAMES = [
   'last-commit',
   'policies-programmed',
   'kernel-features',
+  'names',
   'ip-forward',
   'ip6-forward',
   'bridge-traffic-seen',

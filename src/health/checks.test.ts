@@ -17,6 +17,7 @@ import type { Host, Ours } from './facts.ts';
 import { health } from './health.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
 import { kernelFeatures } from './kernelcheck.ts';
+import { type NamesFacts, names } from './namescheck.ts';
 import { addressOwnersKnown } from './ownerchecks.ts';
 import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
 
@@ -75,6 +76,13 @@ const without = (key: keyof Work): Work => {
 };
 const route6 = HOST.routes.ip6;
 
+const HEARD: NamesFacts = {
+  pods: 2,
+  canWait: true,
+  resolvers: ['10.96.0.10'],
+  counts: { seen: 9, learnt: 8, untaken: 0, evicted: 0, overruns: 0, addresses: 7, beating: true },
+};
+
 const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
   ['sources-synced: synced', () => sourcesSynced(WORK), 'ok'],
   ['sources-synced: not yet', () => sourcesSynced(work({ synced: false })), 'fail'],
@@ -94,6 +102,12 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     () => kernelFeatures({ release: '6.1', missingFeatures: [SLOWER, WORSE] }),
     'warn',
   ],
+  ['names: nobody has one', () => names({ pods: 0, canWait: true, resolvers: [] }), 'ok'],
+  ['names: heard', () => names(HEARD), 'ok'],
+  ['names: no queue', () => names({ ...HEARD, canWait: false }), 'warn'],
+  ['names: no resolver', () => names({ ...HEARD, resolvers: [] }), 'warn'],
+  ['names: another listens', () => names({ ...HEARD, error: 'queue 53: EBUSY' }), 'warn'],
+  ['names: nothing waits', () => names({ ...HEARD, counts: { ...HEARD.counts!, beating: false } }), 'warn'],
   ['last-commit: one', () => lastCommit(WORK, NOW), 'ok'],
   ['last-commit: none was needed', () => lastCommit(work({ commits: [] }), NOW), 'ok'],
   ['last-commit: failures since', () => lastCommit(work({ failuresInARow: 2 }), NOW), 'fail'],

@@ -12,6 +12,7 @@ import { type Check, isReady } from './check.ts';
 import type { Host, Ours } from './facts.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
 import { type KernelFacts, kernelFeatures, NO_SHORTFALLS } from './kernelcheck.ts';
+import { type NamesFacts, NO_NAMES, names } from './namescheck.ts';
 import { addressOwnersKnown } from './ownerchecks.ts';
 import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
 
@@ -29,6 +30,7 @@ export function health(
   nowMs: number,
   starts: PodStarts = NO_GATE,
   kernel: KernelFacts = NO_SHORTFALLS,
+  told: NamesFacts = NO_NAMES,
 ): Health {
   const checks = [
     sourcesSynced(work),
@@ -36,6 +38,7 @@ export function health(
     lastCommit(work, nowMs),
     policiesProgrammed(work),
     kernelFeatures(kernel),
+    names(told),
     forwarding('ip', host, ours),
     forwarding('ip6', host, ours),
     bridgeTrafficSeen(host, ours),

@@ -4,6 +4,7 @@ import { selects } from '../compiler/classes.ts';
 import type { Host, Ours } from '../health/facts.ts';
 import { type Health, health } from '../health/health.ts';
 import { type KernelFacts, NO_SHORTFALLS } from '../health/kernelcheck.ts';
+import { type NamesFacts, NO_NAMES } from '../health/namescheck.ts';
 import { NO_GATE, type PodStarts } from '../health/startchecks.ts';
 import { type ContestedAddress, contestedAddresses } from '../model/addressowners.ts';
 import { type Cluster, namespaceOf, type Pod, type PodKey } from '../model/cluster.ts';
@@ -27,6 +28,8 @@ export interface AgentParts {
   readonly pods?: CniParts | undefined;
   /** Default: a kernel that lacks nothing. */
   readonly kernel?: KernelFacts;
+  /** Default: no pod has a rule by name. */
+  readonly names?: () => NamesFacts;
 }
 
 export function agentView({
@@ -37,6 +40,7 @@ export function agentView({
   starts = () => NO_GATE,
   pods,
   kernel = NO_SHORTFALLS,
+  names = () => NO_NAMES,
 }: AgentParts): AgentView {
   const host = rarely(readHost);
   const { network } = pods ?? {};
@@ -53,6 +57,7 @@ export function agentView({
         Date.now(),
         starts(),
         kernel,
+        names(),
       ),
     starts,
     pod: key => keeper.pod(key),

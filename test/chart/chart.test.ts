@@ -85,7 +85,7 @@ test('attach comes to what the overlay pod-network adds', () => {
   );
   expect(container.volumeMounts).toEqual(expect.arrayContaining(mounts));
   expect(mounts).toHaveLength(3);
-  expect(container.securityContext.capabilities.add).toEqual(['NET_ADMIN', 'SYS_ADMIN']);
+  expect(container.securityContext.capabilities.add).toEqual(['NET_ADMIN', 'NET_RAW', 'SYS_ADMIN']);
   expect(container.securityContext).not.toHaveProperty('allowPrivilegeEscalation');
   expect(find(objects, 'ClusterRole sluice').rules!.at(-1)!.resources).toEqual(['nodes/status']);
 });

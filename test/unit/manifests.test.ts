@@ -33,12 +33,12 @@ describe('daemonset/', () => {
     expect(container().image).toBe(`sluice:${version}`);
   });
 
-  test('the agent has CAP_NET_ADMIN and no other power', () => {
+  test('the agent has CAP_NET_ADMIN, CAP_NET_RAW for its control packets, and no other power', () => {
     expect(container().securityContext).toEqual({
       runAsUser: 0,
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] },
+      capabilities: { drop: ['ALL'], add: ['NET_ADMIN', 'NET_RAW'] },
       seccompProfile: { type: 'RuntimeDefault' },
     });
   });

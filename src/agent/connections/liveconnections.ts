@@ -21,6 +21,7 @@ import type { Committed } from '../committed.ts';
 import type { Log } from '../log.ts';
 import { ConnectionChecker } from './connectionchecker.ts';
 import { cutText } from './cutreport.ts';
+import { type NamesKnown, withKnownNames } from './knownnames.ts';
 import { PendingLooks } from './pendinglooks.ts';
 import { type AffectedAddresses, affectedAddresses } from './tightening.ts';
 
@@ -32,6 +33,8 @@ export interface LiveConnectionsOptions {
   /** The node's own, whatever interface has them: what it sends to its pods passes no rule (N43). */
   readonly ownAddresses: () => ReadonlySet<Address>;
   readonly log: Log;
+  /** Of a node that hears what its pods are told by DNS. */
+  readonly names?: NamesKnown;
   /** After which time everything that was looked at is looked at once more. */
   readonly againMs?: number;
 }
@@ -52,7 +55,7 @@ const LONGEST_REST_MS = 500;
 const MOST_AT_ONCE = 10_000;
 
 export class LiveConnections {
-  readonly #options: Required<LiveConnectionsOptions>;
+  readonly #options: LiveConnectionsOptions & { readonly againMs: number };
   /** Since the agent started. */
   readonly counts: CutCounts = { looks: 0, judged: 0, cut: 0 };
   readonly #pending = new PendingLooks();
@@ -141,17 +144,29 @@ export class LiveConnections {
     if (affected === 'nobody') return;
     const startMs = performance.now();
     const { conntrack, ownAddresses } = this.#options;
-    const checker = new ConnectionChecker(programmed.ruleset, ownAddresses());
-    const denied: Connection[] = [];
+    const checkerNow = () =>
+      new ConnectionChecker(withKnownNames(programmed.ruleset, this.#options.names), ownAddresses());
+    const checker = checkerNow();
+    let denied: Connection[] = [];
     const isWanted = (flow: Flow) => denied.length < MOST_AT_ONCE && checker.denies(flow);
     const about = affected === 'everybody' ? 'all' : [...affected];
     await conntrack.read(about, isWanted, connection => denied.push(connection));
+    denied = await this.#stillDenied(denied, checkerNow);
     const cut = denied.length === 0 ? 0 : await conntrack.delete(denied);
     this.counts.looks++;
     this.counts.judged += checker.judged;
     this.counts.cut += cut;
     if (denied.length >= MOST_AT_ONCE) this.#pending.add(affected);
     if (cut > 0) this.#report(cut, denied, checker.judged, performance.now() - startMs);
+  }
+
+  /** A connection may be younger than what is known of the answer that led to it. */
+  async #stillDenied(denied: Connection[], checkerNow: () => ConnectionChecker): Promise<Connection[]> {
+    const { names } = this.#options;
+    if (denied.length === 0 || names === undefined || names.subjects.sets.length === 0) return denied;
+    await names.synced();
+    const checker = checkerNow();
+    return denied.filter(({ flow }) => checker.denies(flow));
   }
 
   #report(cut: number, denied: readonly Connection[], judged: number, tookMs: number): void {

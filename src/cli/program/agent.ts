@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Address, parseAddress } from '../../model/address.ts';
 import type { NodeActions } from './nodeactions.ts';
 import { manifests, socket, unknownPods } from './options.ts';
 
@@ -38,6 +39,12 @@ export function addAgent(sluice: Command, { agent }: NodeActions): void {
         .choices(['attach', 'chained', 'none'])
         .default('none'),
     )
+    .addOption(
+      new Option(
+        '--dns-servers <addresses>',
+        'resolvers that pods ask, beside those of resolv.conf, with commas: only their answers count for domainNames',
+      ).argParser(addresses),
+    )
     .option('--cni-bin-dir <dir>', "put sluice-cni into the runtime's folder of plugins")
     .option(
       '--cni-conf-dir <dir>',
@@ -63,6 +70,14 @@ export function addAgent(sluice: Command, { agent }: NodeActions): void {
       ),
     )
     .action(agent);
+}
+
+function addresses(text: string): Address[] {
+  return text.split(',').map(each => {
+    const address = parseAddress(each.trim());
+    if (address === undefined) throw new InvalidArgumentError(`${each.trim()} is no address.`);
+    return address;
+  });
 }
 
 function milliseconds(text: string): number {

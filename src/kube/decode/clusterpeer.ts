@@ -56,7 +56,6 @@ function readNetwork(item: Field): readonly Peer[] {
 function readDomainNames(list: Field, isAccept: boolean): readonly Peer[] {
   // 4.11: to deny a name's addresses would deny whatever else is served from them.
   if (!isAccept) list.error('can only be accepted, not denied or passed');
-  else list.warning('need a resolver, which does not exist yet', 'the names match nothing');
   return readEach(list, item => {
     const name = item.parsed('a domain name', parseDomainName);
     return name === undefined ? [] : [{ kind: 'domain', name }];

@@ -1,6 +1,7 @@
 /** The elements that packets have put into our dynamic sets: an agent that starts takes them over. */
-import type { NftSet } from '../../nft/ruleset.ts';
+
 import { EventLoopYield } from '../../async/eventloopyield.ts';
+import type { NftSet } from '../../nft/ruleset.ts';
 import { Conversation, untilWhole } from '../wire/conversation.ts';
 import { NetlinkSocket } from '../wire/socket.ts';
 import { NETLINK_NETFILTER } from './constants.ts';

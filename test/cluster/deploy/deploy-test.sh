@@ -25,9 +25,9 @@ manifests() {
 }
 
 agent_of() { kube -n sluice get pods --field-selector "spec.nodeName=node$1" -o "jsonpath=$2"; }
-# Of the agent's process: these bits, no other, and no way to more. CAP_NET_ADMIN is bit 12, CAP_SYS_ADMIN 21.
-powers=0000000000001000 no_more=1
-[ $cni != sluice ] || powers=0000000000201000 no_more=0
+# Of the agent's process: these bits, no other, and no way to more. CAP_NET_ADMIN is bit 12, CAP_NET_RAW 13, CAP_SYS_ADMIN 21.
+powers=0000000000003000 no_more=1
+[ $cni != sluice ] || powers=0000000000203000 no_more=0
 has_its_powers() {
   within "node$1" sh -c "status=/proc/\$(pgrep -nf '[c]li/main.js agent')/status
     grep -q 'CapBnd:.*$powers' \$status && grep -q 'NoNewPrivs:.*$no_more' \$status && grep -q 'Seccomp:.*2' \$status"

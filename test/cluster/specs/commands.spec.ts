@@ -8,7 +8,7 @@ beforeAll(async () => {
   place = await shop('commands');
 });
 
-// As deployed: with the mounts of the DaemonSet's pod, and CAP_NET_ADMIN alone.
+// As deployed: with the mounts of the DaemonSet's pod, and its two capabilities.
 test('in the pod of an agent people are told why, what the kernel does, what stands, and how the node is', async () => {
   const { db, web, stranger, namespace } = place;
   const ask = async (...words: string[]) => {

@@ -19,7 +19,7 @@ export const NETWORK_POLICY = numbered('N', 72);
 /** The upstream end-to-end cases. */
 export const UPSTREAM_NETPOL = numbered('E', 48);
 /** Admin and Baseline tiers. */
-export const CLUSTER_TIERS = numbered('C', 53);
+export const CLUSTER_TIERS = numbered('C', 58);
 
 /** The upstream conformance cases: of ClusterNetworkPolicy, and the same of its two elders. */
 export const UPSTREAM_TIERS = [
@@ -38,10 +38,15 @@ export const PROVEN_ELSEWHERE: Readonly<Record<string, string>> = {
   N70: 'about the link that a packet comes by: test/kernel/hostile/forged',
   N71: 'about what is for everybody, and no address: test/kernel/hostile/multicast',
   N64: 'what becomes of established connections is implementation-defined: the tests of live connections',
-  C38: 'which names a domain name means can be seen once names are resolved: waits for the resolver',
-  C40: 'about DNS answers: waits for the resolver',
-  C41: 'about DNS answers: waits for the resolver',
-  C42: 'about DNS answers: waits for the resolver',
+  C38: 'about names in answers of DNS: model/domainname, names/message',
+  C40: 'about answers of DNS: test/kernel/names',
+  C41: 'about answers of DNS and time: names/leases',
+  C42: 'about answers of DNS: names/message',
+  C54: 'about who may answer: test/kernel/names/forged',
+  C55: 'about answers of DNS: names/leases, test/kernel/names/firstpackets',
+  C56: 'about answers of DNS: names/message',
+  C57: 'about many answers of DNS: names/leases',
+  C58: 'about open connections: test/kernel/names/restart',
   C49: 'status conditions have no form that could be right or wrong; what is wrong with a policy is in its problems',
   C52: 'several clusters: informational, and nothing here knows of a second cluster',
 };

@@ -1,0 +1,70 @@
+/**
+ * Rules for open connections: in a set of names is every address that its pod was ever told, ended or not, for a
+ * connection outlives the address's time (C41). Before anybody knows what was told, all of it was.
+ */
+import type { Address } from '../../model/address.ts';
+import type { PodKey } from '../../model/cluster.ts';
+import type { Subjects } from '../../names/subjects.ts';
+import type { ToldFacts } from '../../names/toldfacts.ts';
+import {
+  type ElementKey,
+  type Elements,
+  type ElementValue,
+  MEMBER,
+  type NftSet,
+  type Ruleset,
+  type Table,
+} from '../../nft/ruleset.ts';
+
+/** What the judge of open connections asks of whoever hears answers. */
+export interface NamesKnown {
+  readonly subjects: Subjects;
+  /** Absent until it is known what was told before. */
+  readonly facts: ToldFacts | undefined;
+  /** Until all is known that was told before this call. */
+  synced(): Promise<void>;
+}
+
+export function withKnownNames(ruleset: Ruleset, known: NamesKnown | undefined): Ruleset {
+  if (known === undefined || known.subjects.sets.length === 0) return ruleset;
+  const filled = new Map(
+    known.subjects.sets.map(({ name, patterns }) => [name, elementsOf(known, patterns)]),
+  );
+  return {
+    tables: new Map([...ruleset.tables].map(([family, table]) => [family, withElements(table, filled)])),
+  };
+}
+
+function withElements({ sets, chains }: Table, filled: ReadonlyMap<string, Elements>): Table {
+  const changed = [...filled].flatMap(([name, elements]): [string, NftSet][] => {
+    const set = sets.get(name);
+    return set === undefined ? [] : [[name, { ...set, elements }]];
+  });
+  return { chains, sets: new Map([...sets, ...changed]) };
+}
+
+function elementsOf({ subjects, facts }: NamesKnown, patterns: readonly string[]): Elements {
+  if (facts === undefined) return new PairsBy(() => true);
+  const owners = new Map(
+    subjects.pods.flatMap(({ key, addresses }) => addresses.map(each => [each, key] as const)),
+  );
+  return new PairsBy((pod, peer) => {
+    const owner: PodKey | undefined = owners.get(pod);
+    return owner !== undefined && facts.everHad(owner, peer, patterns);
+  });
+}
+
+/** Elements that are looked up and never listed. */
+class PairsBy extends Map<ElementKey, ElementValue> {
+  readonly #has: (pod: Address, peer: Address) => boolean;
+
+  constructor(has: (pod: Address, peer: Address) => boolean) {
+    super();
+    this.#has = has;
+  }
+
+  override get(key: ElementKey): ElementValue | undefined {
+    const [pod, peer] = key.split(' . ') as [Address, Address];
+    return this.#has(pod, peer) ? MEMBER : undefined;
+  }
+}

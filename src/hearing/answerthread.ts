@@ -1,0 +1,96 @@
+/** The answer thread as the agent sees it. */
+import { writeSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Recovered } from '../names/leases.ts';
+import type { Subjects } from '../names/subjects.ts';
+import type { ToldFact } from '../names/toldfacts.ts';
+import { check, close, eventfd } from './libc.ts';
+import type { FromThread, HearingCounts, HearingOrders, ToThread } from './messages.ts';
+
+export interface AnswerThreadEvents {
+  told(facts: readonly ToldFact[]): void;
+  /** The thread has ended, although nobody asked it to. */
+  lost(error: string): void;
+}
+
+/** EFD_CLOEXEC. */
+const CLOEXEC = 0o2000000;
+const ONE = Buffer.from([1, 0, 0, 0, 0, 0, 0, 0]);
+
+export class AnswerThread {
+  readonly #thread: Worker;
+  readonly #wake = check('eventfd', eventfd(0, CLOEXEC));
+  readonly #waiting = new Map<number, () => void>();
+  #lastSync = 0;
+  #counts: HearingCounts | undefined;
+  #ended = false;
+
+  /** Hears in the network namespace of this thread. */
+  constructor(queue: number, recovered: readonly Recovered[], events: AnswerThreadEvents) {
+    const file = join(import.meta.dirname, `thread${extname(import.meta.filename)}`);
+    const workerData: HearingOrders = { wake: this.#wake, queue, recovered };
+    this.#thread = new Worker(file, { workerData, trackUnmanagedFds: false, execArgv: [], stdout: false });
+    this.#thread.unref();
+    let error = 'the answer thread ended';
+    this.#thread.on('message', (message: FromThread) => this.#take(message, events));
+    this.#thread.on('error', fault => (error = (fault as Error).message));
+    this.#thread.on('exit', () => {
+      const expected = this.#ended;
+      this.#end();
+      if (!expected) events.lost(error);
+    });
+  }
+
+  get counts(): HearingCounts | undefined {
+    return this.#counts;
+  }
+
+  /** The rules for these are in force; `renewed`: sets of names were made anew, and are empty. */
+  configure(subjects: Subjects, renewed: boolean): void {
+    this.#tell({ kind: 'subjects', subjects, renewed });
+  }
+
+  /** Until all has been reported that was told before this call. */
+  async synced(): Promise<void> {
+    if (this.#ended) return;
+    const id = ++this.#lastSync;
+    await new Promise<void>(resolve => {
+      this.#waiting.set(id, resolve);
+      this.#tell({ kind: 'sync', id });
+    });
+  }
+
+  /** No answer waits any more; those that do go on. */
+  async close(): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    const exited = new Promise(resolve => this.#thread.once('exit', resolve));
+    this.#thread.ref();
+    this.#tell({ kind: 'stop' });
+    await exited;
+  }
+
+  #tell(message: ToThread): void {
+    this.#thread.postMessage(message);
+    if (this.#wake >= 0) writeSync(this.#wake, ONE);
+  }
+
+  #take(message: FromThread, events: AnswerThreadEvents): void {
+    if (message.kind === 'counts') {
+      this.#counts = message.counts;
+      return;
+    }
+    events.told(message.facts);
+    if (message.synced === undefined) return;
+    this.#waiting.get(message.synced)?.();
+    this.#waiting.delete(message.synced);
+  }
+
+  #end(): void {
+    this.#ended = true;
+    for (const resolve of this.#waiting.values()) resolve();
+    this.#waiting.clear();
+    close(this.#wake);
+  }
+}

@@ -1,0 +1,152 @@
+/** The queue in which answers wait (nfnetlink_queue): packets in, verdicts out. The verdict is always to accept. */
+import { AttributeWriter, eachAttribute } from '../netlink/wire/attributes.ts';
+import { NLM_F, NLMSG } from '../netlink/wire/constants.ts';
+import { errnoName } from '../netlink/wire/errno.ts';
+import { beginMessage, endMessage, type Message, readMessages } from '../netlink/wire/messages.ts';
+import {
+  AF_NETLINK,
+  check,
+  close,
+  EAGAIN,
+  EINTR,
+  ENOBUFS,
+  errno,
+  type Fixed,
+  fixed,
+  MSG_DONTWAIT,
+  RAW,
+  recv,
+  SOL_SOCKET,
+  send,
+  setsockopt,
+  socket,
+} from './libc.ts';
+
+const NETLINK_NETFILTER = 12;
+const SO_RCVBUFFORCE = 33;
+const RECEIVE_BUFFER = 8 << 20;
+
+// linux/netfilter/nfnetlink_queue.h.
+const SUBSYSTEM = 3 << 8;
+const MSG = { PACKET: SUBSYSTEM, VERDICT: SUBSYSTEM | 1, CONFIG: SUBSYSTEM | 2 } as const;
+const CONFIG = { CMD: 1, PARAMS: 2, MAXLEN: 3, MASK: 4, FLAGS: 5 } as const;
+const COMMAND_BIND = 1;
+const COPY_PACKET = 2;
+const MOST_COPIED = 0xffff;
+const MOST_WAITING = 4_096;
+/** NFQA_CFG_F_FAIL_OPEN: what has no room goes on; NFQA_CFG_F_GSO: large packets come as they are. */
+const FLAGS = 1 | 4;
+const PACKET = { HEADER: 1, PAYLOAD: 10 } as const;
+const VERDICT_HEADER = 2;
+const NF_ACCEPT = 1;
+
+/** A packet may be as long as IP has it, and the message is longer. */
+const CHUNK = 128 << 10;
+
+export interface WaitingPacket {
+  readonly id: number;
+  /** From the IP header on. Of the moment: the next packet is in the same place. */
+  readonly bytes: Uint8Array;
+}
+
+export class QueueSocket {
+  readonly fd: number;
+  readonly #number: number;
+  readonly #received = fixed(CHUNK);
+  readonly #verdict: Fixed;
+  #verdictId = 0;
+  /** How often the kernel had to let packets go on because nobody read them. */
+  overruns = 0;
+
+  /** Of the network namespace of this thread. Throws where another program listens at the number. */
+  constructor(number: number) {
+    this.#number = number;
+    this.fd = check('netlink socket', socket(AF_NETLINK, RAW, NETLINK_NETFILTER));
+    setsockopt(this.fd, SOL_SOCKET, SO_RCVBUFFORCE, [RECEIVE_BUFFER], 4);
+    this.#verdict = this.#makeVerdict();
+    try {
+      this.#bind();
+    } catch (error) {
+      close(this.fd);
+      throw error;
+    }
+  }
+
+  /** Visits what waits now, up to `most` datagrams. */
+  read(most: number, visit: (packet: WaitingPacket) => void): void {
+    for (let i = 0; i < most; i++) {
+      const length: number = recv(this.fd, this.#received.at, CHUNK, MSG_DONTWAIT);
+      if (length < 0) {
+        const code = errno();
+        if (code === EAGAIN) return;
+        if (code === ENOBUFS) this.overruns++;
+        else if (code !== EINTR) throw new Error(`recv: ${errnoName(code)}`);
+        continue;
+      }
+      for (const message of readMessages(this.#received.bytes, length)) {
+        const packet = message.type === MSG.PACKET ? readWaiting(message) : undefined;
+        if (packet !== undefined) visit(packet);
+      }
+    }
+  }
+
+  accept(id: number): void {
+    this.#verdict.bytes.writeUInt32BE(id, this.#verdictId);
+    send(this.fd, this.#verdict.at, this.#verdict.bytes.length, 0);
+  }
+
+  close(): void {
+    close(this.fd);
+  }
+
+  #makeVerdict(): Fixed {
+    const to = new AttributeWriter();
+    const start = beginMessage(to, MSG.VERDICT, NLM_F.REQUEST, 0, 0, this.#number);
+    const at = to.blank(VERDICT_HEADER, 8);
+    to.buffer.writeUInt32BE(NF_ACCEPT, at);
+    endMessage(to, start);
+    const made = fixed(to.length);
+    made.bytes.set(to.written);
+    this.#verdictId = at + 4;
+    return made;
+  }
+
+  #bind(): void {
+    this.#configure(to => to.buffer.set([COMMAND_BIND], to.blank(CONFIG.CMD, 4)));
+    this.#configure(to => {
+      const at = to.blank(CONFIG.PARAMS, 5);
+      to.buffer.writeUInt32BE(MOST_COPIED, at);
+      to.buffer[at + 4] = COPY_PACKET;
+    });
+    this.#configure(to => to.u32(CONFIG.MAXLEN, MOST_WAITING));
+    this.#configure(to => {
+      to.u32(CONFIG.MASK, FLAGS);
+      to.u32(CONFIG.FLAGS, FLAGS);
+    });
+  }
+
+  #configure(content: (to: AttributeWriter) => void): void {
+    const to = new AttributeWriter();
+    const start = beginMessage(to, MSG.CONFIG, NLM_F.REQUEST | NLM_F.ACK, 1, 0, this.#number);
+    content(to);
+    endMessage(to, start);
+    const message = fixed(to.length);
+    message.bytes.set(to.written);
+    check('send', send(this.fd, message.at, message.bytes.length, 0));
+    const length = check('recv', recv(this.fd, this.#received.at, CHUNK, 0));
+    for (const { type, payload } of readMessages(this.#received.bytes, length)) {
+      const code = type === NLMSG.ERROR ? -payload.bytes.readInt32LE(payload.start) : 0;
+      if (code !== 0) throw new Error(`queue ${this.#number}: ${errnoName(code)}`);
+    }
+  }
+}
+
+function readWaiting({ attributes: { bytes, start, end } }: Message): WaitingPacket | undefined {
+  let id: number | undefined;
+  let payload = bytes.subarray(0, 0);
+  eachAttribute(bytes, start, end, (type, from, to) => {
+    if (type === PACKET.HEADER) id = bytes.readUInt32BE(from);
+    if (type === PACKET.PAYLOAD) payload = bytes.subarray(from, to);
+  });
+  return id === undefined ? undefined : { id, bytes: payload };
+}

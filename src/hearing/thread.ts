@@ -1,0 +1,43 @@
+/**
+ * The answer thread: reads what waits, has the addresses stand, lets it go on. It never comes back to its event loop, so
+ * that nothing is between a packet and its verdict; the agent's messages are fetched when their eventfd says so.
+ */
+import { readSync } from 'node:fs';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { AnswerDesk } from './desk.ts';
+import { fixed, poll } from './libc.ts';
+import type { HearingOrders, ToThread } from './messages.ts';
+import { QueueSocket } from './queuesocket.ts';
+
+const { wake, queue: number, recovered } = workerData as HearingOrders;
+const queue = new QueueSocket(number);
+const desk = new AnswerDesk(queue, recovered, message => parentPort!.postMessage(message));
+
+const POLLIN = 1;
+const POLL_ENTRY = 8;
+const counter = Buffer.alloc(8);
+const watched = fixed(2 * POLL_ENTRY);
+for (const [i, fd] of [queue.fd, wake].entries()) {
+  watched.bytes.writeInt32LE(fd, i * POLL_ENTRY);
+  watched.bytes.writeInt16LE(POLLIN, i * POLL_ENTRY + 4);
+}
+
+/** Answers whether to go on. */
+function turn(): boolean {
+  poll(watched.at, 2, desk.dueInMs());
+  desk.work();
+  if (watched.bytes.readInt16LE(POLL_ENTRY + 6) !== 0) readSync(wake, counter);
+  for (
+    let next = receiveMessageOnPort(parentPort!);
+    next !== undefined;
+    next = receiveMessageOnPort(parentPort!)
+  )
+    if (!desk.obey(next.message as ToThread)) return false;
+  return true;
+}
+
+try {
+  while (turn());
+} finally {
+  desk.close();
+}

@@ -1,0 +1,99 @@
+/**
+ * A pod's program: asks for names one after another and connects to what it is told at once. What it is to do comes as
+ * one argument of JSON; it writes what came of it as one line of JSON.
+ */
+import { createSocket } from 'node:dgram';
+import { readFileSync } from 'node:fs';
+import { connect, isIP } from 'node:net';
+import packet from 'dns-packet';
+import type { ClientOrders, ClientReport } from './ground.ts';
+
+const { resolver, names, type, byTcp, attempts, patienceMs, port, answerMs } = JSON.parse(
+  process.argv[2]!,
+) as ClientOrders;
+const before = synRetransmissions();
+const report: ClientReport = { asked: 0, unanswered: 0, connected: [], failed: [], lost: 0, longestMs: 0 };
+for (const name of names) await visit(name);
+report.lost = synRetransmissions() - before;
+process.stdout.write(`${JSON.stringify(report)}\n`);
+process.exit(0);
+
+async function visit(name: string): Promise<void> {
+  report.asked++;
+  const startMs = performance.now();
+  const address = await resolve(name);
+  report.longestMs = Math.max(report.longestMs, performance.now() - startMs);
+  if (address === undefined) return;
+  const made = await new Promise<boolean>(done => {
+    const connection = connect({ host: address, port: 80 });
+    const end = (result: boolean) => {
+      connection.destroy();
+      done(result);
+    };
+    connection.on('connect', () => end(true));
+    connection.on('error', () => end(false));
+    setTimeout(() => end(false), patienceMs).unref();
+  });
+  (made ? report.connected : report.failed).push(name);
+}
+
+/** An address is not asked for. */
+async function resolve(name: string): Promise<string | undefined> {
+  if (isIP(name) !== 0) return name;
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const answer = await (byTcp ? askTcp(name) : askUdp(name));
+    if (answer === undefined) continue;
+    const { answers = [] } = packet.decode(answer);
+    const found = answers.find(each => each.type === type);
+    return found !== undefined && 'data' in found ? String(found.data) : undefined;
+  }
+  report.unanswered++;
+  return undefined;
+}
+
+function question(name: string): Buffer {
+  return packet.encode({ type: 'query', id: 7, flags: 0x100, questions: [{ type, name }] });
+}
+
+function askUdp(name: string): Promise<Buffer | undefined> {
+  const socket = createSocket(resolver.includes(':') ? 'udp6' : 'udp4');
+  return new Promise(done => {
+    const end = (answer?: Buffer) => {
+      socket.close();
+      done(answer);
+    };
+    const timer = setTimeout(() => end(), answerMs);
+    socket.on('message', answer => {
+      clearTimeout(timer);
+      end(answer);
+    });
+    if (port !== 0) socket.bind(port);
+    socket.send(question(name), 53, resolver);
+  });
+}
+
+function askTcp(name: string): Promise<Buffer | undefined> {
+  return new Promise(done => {
+    const connection = connect({ host: resolver, port: 53 });
+    let received = Buffer.alloc(0);
+    connection.on('error', () => done(undefined));
+    connection.on('connect', () => {
+      const bytes = question(name);
+      connection.write(Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes]));
+    });
+    connection.on('data', data => {
+      received = Buffer.concat([received, data]);
+      if (received.length < 2 || received.length < 2 + received.readUInt16BE()) return;
+      connection.destroy();
+      done(received.subarray(2));
+    });
+  });
+}
+
+/** First packets of connections that were sent again, in this network namespace: no clock is asked. */
+function synRetransmissions(): number {
+  const [names = '', values = ''] = readFileSync('/proc/self/net/netstat', 'utf8')
+    .split('\n')
+    .filter(line => line.startsWith('TcpExt:'));
+  return Number(values.split(' ')[names.split(' ').indexOf('TCPSynRetrans')]);
+}

@@ -1,0 +1,297 @@
+/** A node with pods that ask a resolver in another pod by a Service, and a host that answers on any address of the zone. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildLab, type Lab } from '../../../src/lab/lab.ts';
+import { inNamespace } from '../../../src/lab/netns.ts';
+import { installServices } from '../../../src/lab/services.ts';
+import { address } from '../../../src/lab/topology.ts';
+import type { Address } from '../../../src/model/address.ts';
+import { AgentProcess } from '../agent/agentprocess.ts';
+import type { Way } from './rawsend.ts';
+
+export interface ClientOrders {
+  readonly resolver: string;
+  readonly names: readonly string[];
+  readonly type: 'A' | 'AAAA';
+  readonly byTcp: boolean;
+  /** How often a question is sent. */
+  readonly attempts: number;
+  /** From which port questions are sent by UDP; 0: from any. */
+  readonly port: number;
+  /** How long an answer is waited for. */
+  readonly answerMs: number;
+  /** How long a connection is waited for. */
+  readonly patienceMs: number;
+}
+
+export interface ClientReport {
+  asked: number;
+  unanswered: number;
+  connected: string[];
+  failed: string[];
+  /** First packets of connections that had to be sent again. */
+  lost: number;
+  /** To an answer. */
+  longestMs: number;
+}
+
+const NODE = 'n1';
+export const HOSTS = {
+  web: [address('10.1.0.10'), address('fd00:1::10')],
+  evil: [address('10.1.0.66'), address('fd00:1::66')],
+  dns: [address('10.1.0.53'), address('fd00:1::53')],
+  target: [address('10.1.0.80'), address('fd00:1::80')],
+} as const;
+/** As pods ask it. */
+export const RESOLVER = { ip: address('10.96.0.10'), ip6: address('fd00:96::10') } as const;
+
+export class NamesGround {
+  readonly lab: Lab;
+  readonly folder = mkdtempSync(join(tmpdir(), 'sluice-names-'));
+  readonly #children: ChildProcess[] = [];
+  agent: AgentProcess | undefined;
+
+  private constructor(lab: Lab) {
+    this.lab = lab;
+  }
+
+  static async build(): Promise<NamesGround> {
+    const pods = Object.entries(HOSTS).map(([name, addresses]) => ({
+      name: `shop/${name}`,
+      node: NODE,
+      addresses,
+    }));
+    const nodes = [{ name: NODE, addresses: [address('172.18.0.11'), address('fd00:18::11')] }];
+    const lab = await buildLab({ nodes, pods, outside: [] }, { prefix: `names${process.pid}` });
+    const ground = new NamesGround(lab);
+    ground.#route();
+    const backs = [
+      [RESOLVER.ip, HOSTS.dns[0]],
+      [RESOLVER.ip6, HOSTS.dns[1]],
+    ] as const;
+    const services = backs.flatMap(([front, back]) =>
+      (['UDP', 'TCP'] as const).map(protocol => ({
+        front: { address: front, port: 53 },
+        protocol,
+        back: { address: back, port: 53 },
+      })),
+    );
+    installServices(lab, services);
+    await ground.start('dns', 'resolver.ts');
+    await ground.start('target', 'web.ts');
+    return ground;
+  }
+
+  pathOf(host: keyof typeof HOSTS): string {
+    return this.lab.namespaceOf(HOSTS[host][0]);
+  }
+
+  /** How a raw packet of a host comes to the node. */
+  wayOf(host: keyof typeof HOSTS): Way {
+    const text = this.exec(this.nodePath, 'ip', 'link', 'show', 'dev', this.#linkTo(HOSTS[host][0]));
+    return { namespace: this.pathOf(host), gatewayMac: /link\/ether (\S+)/.exec(text)![1]! };
+  }
+
+  get nodePath(): string {
+    return this.lab.nodeNamespace(NODE);
+  }
+
+  exec(path: string, command: string, ...args: string[]): string {
+    return inNamespace(path, () => execFileSync(command, args, { encoding: 'utf8' }));
+  }
+
+  /** Until it has said that it is ready. */
+  async start(host: keyof typeof HOSTS, program: string): Promise<void> {
+    const file = fileURLToPath(new URL(program, import.meta.url));
+    const child = inNamespace(this.pathOf(host), () =>
+      spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'inherit'] }),
+    );
+    this.#children.push(child);
+    await Promise.race([
+      once(child.stdout!, 'data'),
+      once(child, 'close').then(() => Promise.reject(new Error(`${program} ended`))),
+    ]);
+  }
+
+  async startAgent(...options: string[]): Promise<AgentProcess> {
+    const servers = ['--dns-servers', Object.values(RESOLVER).join()];
+    const socket = ['--socket', join(this.folder, 'sluice.sock')];
+    this.agent = new AgentProcess(this.nodePath, NODE, [
+      '--manifests',
+      join(this.folder, 'm'),
+      ...socket,
+      ...servers,
+      ...options,
+    ]);
+    await this.agent.inForce();
+    return this.agent;
+  }
+
+  write(name: string, text: string): void {
+    execFileSync('mkdir', ['-p', join(this.folder, 'm')]);
+    writeFileSync(join(this.folder, 'm', name), text);
+  }
+
+  /** The pods, and a policy that lets shop/web go to these names and to the resolver, and nowhere else. */
+  writeManifests(...names: string[]): void {
+    this.write('cluster.yaml', ['web', 'evil'].map(podText).join('---\n') + NAMESPACE);
+    this.write('policy.yaml', policyText(names));
+  }
+
+  async visit(
+    orders: Partial<ClientOrders> & Pick<ClientOrders, 'names'>,
+    host: keyof typeof HOSTS = 'web',
+  ): Promise<ClientReport> {
+    const all: ClientOrders = {
+      resolver: RESOLVER.ip,
+      type: 'A',
+      byTcp: false,
+      attempts: 1,
+      patienceMs: 700,
+      port: 0,
+      answerMs: 5_000,
+      ...orders,
+    };
+    const file = fileURLToPath(new URL('client.ts', import.meta.url));
+    const child = inNamespace(this.pathOf(host), () =>
+      spawn(process.execPath, [file, JSON.stringify(all)], { stdio: ['ignore', 'pipe', 'inherit'] }),
+    );
+    this.#children.push(child);
+    let output = '';
+    child.stdout!.on('data', data => (output += data));
+    await once(child, 'close');
+    return JSON.parse(output) as ClientReport;
+  }
+
+  /** A connection of shop/web that stays open; answers how many words have come back over it. */
+  keep(to: string): () => number {
+    const file = fileURLToPath(new URL('keeper.ts', import.meta.url));
+    const child = inNamespace(this.pathOf('web'), () =>
+      spawn(process.execPath, [file, to], { stdio: ['ignore', 'pipe', 'inherit'] }),
+    );
+    this.#children.push(child);
+    let words = 0;
+    child.stdout!.on('data', data => {
+      words += String(data).split('\n').length - 1;
+    });
+    return () => words;
+  }
+
+  async until(holds: () => boolean): Promise<void> {
+    for (let i = 0; !holds(); i++) {
+      if (i === 250) throw new Error(`never came: ${this.agent?.output}`);
+      await new Promise(resolve => setTimeout(resolve, 20));
+    }
+  }
+
+  /** Until answers wait. */
+  hearing(): Promise<void> {
+    return this.until(() =>
+      this.exec(this.nodePath, 'nft', 'list', 'set', 'ip', 'sluice', 'names-alive').includes('elements'),
+    );
+  }
+
+  /** `10.1.0.10 . 10.98.0.7`, of every set of names. */
+  elements(): string[] {
+    const listing = this.exec(this.nodePath, 'nft', 'list', 'ruleset');
+    return [...listing.matchAll(/(\S+) \. (\S+) timeout 10m/g)]
+      .filter(([, pod]) => pod !== 'daddr')
+      .map(([, pod, peer]) => `${pod} . ${peer}`);
+  }
+
+  isLearnt(peer: string): boolean {
+    return this.elements().some(element => element.endsWith(` . ${peer}`));
+  }
+
+  async remove(): Promise<void> {
+    await this.agent?.kill();
+    for (const child of this.#children) child.kill('SIGKILL');
+    this.lab.remove();
+    rmSync(this.folder, { recursive: true });
+  }
+
+  #route(): void {
+    const [v4, v6] = HOSTS.target as readonly [Address, Address];
+    this.exec(
+      this.nodePath,
+      'ip',
+      'route',
+      'add',
+      '10.98.0.0/16',
+      'via',
+      v4,
+      'onlink',
+      'dev',
+      this.#linkTo(v4),
+    );
+    this.exec(
+      this.nodePath,
+      'ip',
+      '-6',
+      'route',
+      'add',
+      'fd00:98::/64',
+      'via',
+      v6,
+      'onlink',
+      'dev',
+      this.#linkTo(v6),
+    );
+    this.exec(this.pathOf('target'), 'ip', 'route', 'add', 'local', '10.98.0.0/16', 'dev', 'lo');
+    this.exec(this.pathOf('target'), 'ip', '-6', 'route', 'add', 'local', 'fd00:98::/64', 'dev', 'lo');
+  }
+
+  #linkTo(to: Address): string {
+    return /dev (\S+)/.exec(this.exec(this.nodePath, 'ip', 'route', 'get', to))![1]!;
+  }
+}
+
+const NAMESPACE = `---
+apiVersion: v1
+kind: Namespace
+metadata: { name: shop, labels: { kubernetes.io/metadata.name: shop } }
+---
+apiVersion: v1
+kind: Node
+metadata: { name: ${NODE} }
+status: { addresses: [{ type: InternalIP, address: 172.18.0.11 }, { type: InternalIP, address: 'fd00:18::11' }] }
+`;
+
+function podText(name: string): string {
+  const [v4, v6] = HOSTS[name as keyof typeof HOSTS];
+  return `apiVersion: v1
+kind: Pod
+metadata: { name: ${name}, namespace: shop, labels: { app: ${name} } }
+spec: { nodeName: ${NODE}, containers: [{ name: c, image: c }] }
+status: { phase: Running, podIP: ${v4}, podIPs: [{ ip: ${v4} }, { ip: '${v6}' }] }
+`;
+}
+
+export function policyText(names: readonly string[]): string {
+  const byName =
+    names.length === 0
+      ? ''
+      : `
+  - name: by-name
+    action: Accept
+    to: [{ domainNames: [${names.map(name => `'${name}'`).join()}] }]`;
+  return `apiVersion: policy.networking.k8s.io/v1alpha2
+kind: ClusterNetworkPolicy
+metadata: { name: logs }
+spec:
+  tier: Admin
+  priority: 10
+  subject: { pods: { namespaceSelector: {}, podSelector: { matchLabels: { app: web } } } }
+  egress:
+  - name: dns
+    action: Accept
+    to: [{ networks: ['${HOSTS.dns[0]}/32', '${HOSTS.dns[1]}/128'] }]${byName}
+  - name: nowhere
+    action: Deny
+    to: [{ networks: ['0.0.0.0/0', '::/0'] }]
+`;
+}

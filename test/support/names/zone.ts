@@ -1,0 +1,44 @@
+/** The zone of the tests, as a function: name `n7.t.example` has one address in each family, and others do what they say. */
+import type { Answer } from 'dns-packet';
+
+/** The address of a name by its number. */
+export function addressOf(number: number, type: 'A' | 'AAAA'): string {
+  return type === 'A'
+    ? `10.98.${(number >> 8) & 255}.${number & 255}`
+    : `fd00:98::${(number & 0xffff).toString(16)}`;
+}
+
+const TARGET = 't.example';
+
+/** What the resolver says of a name; undefined: there is none. */
+export function lookUp(question: string, type: 'A' | 'AAAA'): Answer[] | undefined {
+  const [, kind, digits] = /^([a-z]+)(\d+)\./.exec(question.toLowerCase()) ?? [];
+  if (kind === undefined) return undefined;
+  const number = Number(digits);
+  const address = (name: string, data = addressOf(number, type), ttl = 30): Answer => ({
+    type,
+    name,
+    ttl,
+    data,
+  });
+  switch (kind) {
+    case 'n': // plain
+    case 't': // by TCP alone: the answer over UDP is truncated
+      return [address(question)];
+    case 'z': // no time at all
+      return [address(question, addressOf(number, type), 0)];
+    case 'c': // an alias into another zone
+      return [
+        { type: 'CNAME', name: question, ttl: 30, data: `n${number}.cdn.example.net` },
+        address(`n${number}.cdn.example.net`),
+      ];
+    case 'm': // many addresses
+      return Array.from({ length: number }, (_, i) => address(question, addressOf(40_000 + i, type)));
+    case 'l': // what is never learnt
+      return [address(question, type === 'A' ? '169.254.169.254' : 'fe80::1')];
+    case 'o': // a lie: an address under a name that was not asked for
+      return [address(`n${number}.${TARGET}`)];
+    default:
+      return undefined;
+  }
+}
