@@ -10,6 +10,7 @@ import { ClusterState } from '../model/cluster.ts';
 import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../nft/kernel.ts';
 import { plan } from '../nft/plan/plan.ts';
+import type { Ruleset } from '../nft/ruleset.ts';
 import { builtFolder } from './build.ts';
 import { absolute, type BenchRow, median } from './row.ts';
 
@@ -26,15 +27,13 @@ export async function benchStart(): Promise<BenchRow[]> {
 }
 
 async function startToRules(sluice: string): Promise<number> {
+  const desired = await desiredRules();
   const netns = new Netns();
   const kernel = await netns.run(() => openNftKernel());
   const startMs = performance.now();
   const agent = netns.run(() => startAgent(sluice));
   try {
-    await changed(kernel, agent);
-    const tookMs = performance.now() - startMs;
-    await checkComplete(kernel);
-    return tookMs;
+    return (await inForce(kernel, desired, agent)) - startMs;
   } finally {
     agent.kill();
     await once(agent, 'exit');
@@ -48,18 +47,20 @@ function startAgent(sluice: string): ChildProcess {
   return spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** The agent's first commit brings all of its rules, and is the first of its namespace. */
-async function changed(kernel: Kernel, agent: ChildProcess): Promise<void> {
-  const before = await kernel.generation();
+/** The moment from which the kernel has all of the rules: some commits bring them, of which the last one counts. */
+async function inForce(kernel: Kernel, desired: Ruleset, agent: ChildProcess): Promise<number> {
   const deadline = performance.now() + PATIENCE_MS;
-  while ((await kernel.generation()) === before) {
-    if (agent.exitCode !== null || performance.now() > deadline)
-      throw new Error('the agent programmed nothing');
+  for (let seen = await kernel.generation(); ; ) {
+    const generation = await kernel.generation();
+    const sinceMs = performance.now();
+    if (generation !== seen && plan((await kernel.dump()).ruleset, desired).length === 0) return sinceMs;
+    seen = generation;
+    if (agent.exitCode !== null || sinceMs > deadline) throw new Error('the agent did not program its rules');
     await setTimeout(1);
   }
 }
 
-async function checkComplete(kernel: Kernel): Promise<void> {
+async function desiredRules(): Promise<Ruleset> {
   const state = new ClusterState();
   const source = watchManifests(SHOP, {
     onEvents: events => events.forEach(event => void state.apply(event)),
@@ -67,7 +68,5 @@ async function checkComplete(kernel: Kernel): Promise<void> {
   });
   await source.ready;
   await source.close();
-  const { ruleset } = await kernel.dump();
-  const missing = plan(ruleset, compile(state, NODE));
-  if (missing.length > 0) throw new Error(`the agent's first commit left ${missing.length} changes to do`);
+  return compile(state, NODE);
 }
