@@ -6,12 +6,12 @@
 import type { Logger } from 'pino';
 import { aborted } from '../async/aborted.ts';
 import { type Cluster, knowsNode } from '../model/cluster.ts';
+import type { AgentSource } from './agentsource.ts';
 import { type Ears, openEars } from './ears.ts';
 import { type AgentCommandOptions, attaches, checkOptions } from './options.ts';
 import { openPipeline, type Pipeline } from './pipeline.ts';
 import { prepareProcess } from './process.ts';
 import { leaveOpenWhereRemoved } from './removal.ts';
-import type { AgentSource } from './source.ts';
 import type { PodGate } from './startgate.ts';
 import { stopSignal } from './stopsignal.ts';
 
@@ -24,7 +24,7 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   checkOptions(options);
   const log = await prepareProcess(options);
   const pipeline = await openPipeline(options, log);
-  const ears = await openEars(options, pipeline, log);
+  const ears = openEars(options, pipeline, log);
   try {
     await run(options, pipeline, stop, log);
   } finally {

@@ -6,13 +6,9 @@ import type { Logger } from 'pino';
 import type { StatusKeeper } from '../agent/status.ts';
 import { sleep } from '../async/sleep.ts';
 import { giveMemoryBack } from '../host/memory.ts';
-import { ownNetworkNamespace } from '../host/networknamespace.ts';
-import { agentView } from '../rpc/agentview.ts';
-import type { AgentView } from '../rpc/view.ts';
-import { type AgentCommandOptions, cutsConnections } from './options.ts';
+import type { AgentCommandOptions } from './options.ts';
 import type { Pipeline } from './pipeline.ts';
-import { nodeReader } from './readnode.ts';
-import { type Serving, serve } from './serve.ts';
+import type { Serving } from './serve.ts';
 
 export interface Ears {
   close(): Promise<void>;
@@ -21,11 +17,10 @@ export interface Ears {
 /** How long the socket may be missing while no rules are in force. */
 const SILENT_MS = 2000;
 
-export async function openEars(options: AgentCommandOptions, pipeline: Pipeline, log: Logger): Promise<Ears> {
+export function openEars(options: AgentCommandOptions, pipeline: Pipeline, log: Logger): Ears {
   const { status } = pipeline.enforcement;
   const closed = new AbortController();
-  const view = await viewOf(options, pipeline);
-  const serving = serveWhenProgrammed(options, pipeline, view, log, closed.signal);
+  const serving = serveWhenProgrammed(options, pipeline, log, closed.signal);
   void Promise.all([status.firstProgrammed, serving]).then(giveMemoryBack);
   const attaching = Promise.all([status.firstProgrammed, serving, pipeline.podNetwork?.network?.ready]);
   const installing = install(options, attaching, log, closed.signal);
@@ -38,39 +33,24 @@ export async function openEars(options: AgentCommandOptions, pipeline: Pipeline,
   };
 }
 
-async function viewOf(options: AgentCommandOptions, pipeline: Pipeline): Promise<AgentView> {
-  const { enforcement, gate, podNetwork } = pipeline;
-  return agentView({
-    identity: {
-      networkNamespace: await ownNetworkNamespace(),
-      cutsConnections: cutsConnections(options),
-    },
-    keeper: enforcement.status,
-    agent: enforcement.agent,
-    readHost: nodeReader(),
-    starts: () => gate.status(),
-    pods: podNetwork,
-    kernel: enforcement.kernelFeatures,
-    names: () => enforcement.answers.status(),
-  });
-}
-
 async function serveWhenProgrammed(
   options: AgentCommandOptions,
-  { enforcement, gate }: Pipeline,
-  view: AgentView,
+  pipeline: Pipeline,
   log: Logger,
   closed: AbortSignal,
 ): Promise<Serving | undefined> {
+  const { enforcement, gate } = pipeline;
   const { status, liveConnections } = enforcement;
   await programmedOrLate(status, closed);
   if (closed.aborted) return undefined;
+  // Loaded now, and not before there are rules.
+  const [{ viewOf }, { serve }] = await Promise.all([import('./view.ts'), import('./serve.ts')]);
   const totals = {
     connectionsCut: () => liveConnections?.counts.cut ?? 0,
     watchRestarts: () => status.watchRestarts,
     gate,
   };
-  return serve(options, view, totals, log);
+  return serve(options, await viewOf(options, pipeline), totals, log);
 }
 
 async function programmedOrLate(status: StatusKeeper, closed: AbortSignal): Promise<void> {

@@ -56,7 +56,9 @@ export async function openEnforcement(
 ): Promise<Enforcement> {
   const kernelFeatures = new KernelFeatures(release(), log);
   const open = async () => kernelFeatures.opened(await openNftKernel({ podLinks }));
-  const { queue, hostPorts } = await firstLook(open, podLinks);
+  const asked = await open();
+  const { queue } = asked; // how packets can wait here
+  const hostPorts = podLinks === 'others' ? [] : await standingHostPorts(asked);
   const hearing = queue && { queue, resolvers: readResolvers(dnsServers) };
   let incremental: Incremental | undefined;
   const answers = new Answers({ hearing, subjects: () => incremental?.namesSubjects ?? NO_SUBJECTS, log });
@@ -77,7 +79,13 @@ export async function openEnforcement(
   const hearer = {
     committed: (committed: Parameters<Answers['committed']>[0]) => answers.committed(committed),
   };
-  const agent = new Agent({ node, open, engine, log, observers: [hearer, cutter, status, barrier] });
+  const agent = new Agent({
+    node,
+    open: startingWith(asked, open),
+    engine,
+    log,
+    observers: [hearer, cutter, status, barrier],
+  });
   agent.note(hostPortEvents([], hostPorts));
   const vacant = () => vacantAddresses(agent.cluster, node, localPods);
   const staleConntrack = new StaleConntrack(conntrack(), vacant, log);
@@ -92,24 +100,21 @@ export async function openEnforcement(
   };
 }
 
-interface FirstLook {
-  /** How packets can wait here. */
-  readonly queue: Kernel['queue'];
-  readonly hostPorts: readonly HostPortMapping[];
+/** The agent's first kernel is the one that was asked: to open one is to try out our rules, some twenty milliseconds. */
+function startingWith(first: Kernel, open: () => Promise<Kernel>): () => Promise<Kernel> {
+  let opened: Kernel | undefined = first;
+  return async () => {
+    const kernel = opened ?? (await open());
+    opened = undefined;
+    return kernel;
+  };
 }
 
 /** The kernel alone remembers which ports of the node its pods have: they are taken over as the tables are. */
-async function firstLook(open: () => Promise<Kernel>, podLinks: PodLinks): Promise<FirstLook> {
-  const kernel = await open();
-  const { queue } = kernel;
-  try {
-    if (podLinks === 'others') return { queue, hostPorts: [] };
-    const ours = hostPortsIn((await kernel.dump()).ruleset);
-    const earlier = [...(await readOldHostPorts()).values()].flatMap(mappingsOf);
-    return { queue, hostPorts: [...earlier, ...ours] };
-  } finally {
-    kernel.close();
-  }
+async function standingHostPorts(kernel: Kernel): Promise<readonly HostPortMapping[]> {
+  const ours = hostPortsIn((await kernel.dump()).ruleset);
+  const earlier = [...(await readOldHostPorts()).values()].flatMap(mappingsOf);
+  return [...earlier, ...ours];
 }
 
 /** What this node gives to pods, and has given to none that anybody knows of. */

@@ -11,13 +11,14 @@ import { podPortsIn } from '../compiler/podports.ts';
 import type { Cluster, ClusterEvent } from '../model/cluster.ts';
 import { readBridgeTable } from '../netlink/nftables/bridgetable.ts';
 import { LocalPods } from '../network/sandboxes/localpods.ts';
+import type { AgentSource } from './agentsource.ts';
 import { type Enforcement, openEnforcement } from './enforcement.ts';
 import { OwnLinks } from './nodelinks.ts';
 import { type AgentCommandOptions, attaches, cutsConnections, podLinks } from './options.ts';
 import type { PodNetworkNeeds, PodNetworkParts } from './podnetwork.ts';
 import { quarantineReporter } from './quarantinereporter.ts';
 import { withoutRepeats } from './repeats.ts';
-import { type AgentSource, networkCondition, openSource } from './source.ts';
+import { networkCondition, openSource } from './source.ts';
 import { lateNotice, PodGate, startsOf } from './startgate.ts';
 
 export interface Pipeline {

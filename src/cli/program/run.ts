@@ -1,7 +1,6 @@
 /** Runs the command that was typed. */
 import { type Command, CommanderError } from 'commander';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { writeNote } from '../../terminal/output.ts';
 
 export async function run(program: Command): Promise<void> {
   // A reader that had enough (`sluice … | head`) is no error.
@@ -13,11 +12,13 @@ export async function run(program: Command): Promise<void> {
 }
 
 /** Anything that a person can mend is one sentence; a bug keeps its stack. Both are exit code 2: no answer. */
-function report(error: unknown): void {
+async function report(error: unknown): Promise<void> {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? 0 : 2;
     return;
   }
+  // Its libraries take a fifth of the start of an agent.
+  const { writeNote } = await import('../../terminal/output.ts');
   const named = error instanceof CommandError || (error instanceof Error && error.name === 'KernelError');
   const [first = '', ...rest] = named ? [(error as Error).message] : stackOf(error).split('\n');
   for (const line of [`sluice: ${first}`, ...rest]) writeNote(line);

@@ -1,0 +1,23 @@
+/** What the agent has of its source, whichever it is, and what the source has of the agent. */
+import type { EventSpec } from '../kube/report/event.ts';
+import type { Unavailable } from '../kube/report/nodecondition.ts';
+import type { SourceStatus } from '../kube/watch/source.ts';
+import type { Problem } from '../model/problem.ts';
+
+export interface AgentSource {
+  /** Settles when what was read may replace the rules in force, or at the signal. */
+  mayStart(stop: AbortSignal): Promise<void>;
+  /** Settles when all there is was read. */
+  readonly synced: Promise<void>;
+  /** Reports to the cluster, where there is one; never waits. */
+  report(notice: EventSpec): void;
+  /** Whether this node's network takes further pods, where there is a cluster; never waits. */
+  reportNode(unavailable: Unavailable | undefined): void;
+  close(): Promise<void>;
+}
+
+/** Who else wants to know how the source is. */
+export interface SourceWatcher {
+  onProblems(problems: readonly Problem[]): void;
+  onSource(status: SourceStatus): void;
+}

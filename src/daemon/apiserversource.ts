@@ -1,0 +1,84 @@
+/** The state of an API server. */
+import type { Logger } from 'pino';
+import { realTiming } from '../async/timing.ts';
+import { isolatedPodsIn } from '../compiler/isolatedpods.ts';
+import type { Access, LoadAccess } from '../kube/client/access.ts';
+import { findAccess } from '../kube/client/findaccess.ts';
+import { type SourceStatus, watchCluster } from '../kube/watch/source.ts';
+import type { ClusterEvent } from '../model/cluster.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+import type { AgentSource, SourceWatcher } from './agentsource.ts';
+import { reportToBoth } from './problemlog.ts';
+import { madeFrom, readRulesInForce } from './rulesinforce.ts';
+import { StartCondition } from './startcondition.ts';
+
+export async function openApiServer(
+  node: string,
+  kubeconfig: string | undefined,
+  onEvents: (events: readonly ClusterEvent[]) => void,
+  watcher: SourceWatcher,
+  log: Logger,
+): Promise<AgentSource> {
+  const load = await findAccess(kubeconfig, process.env);
+  if (load === undefined) throw new CommandError(NO_CLUSTER);
+  const access = await load().catch(error => {
+    throw new CommandError((error as Error).message);
+  });
+  log.info({ server: access.server }, 'reading the cluster');
+  const isolated = isolatedPodsIn(await readRulesInForce());
+  const onProblems = reportToBoth(watcher, log);
+  const condition = new StartCondition({
+    rulesInForce: async () => madeFrom(await readRulesInForce()),
+    log,
+    timing: realTiming,
+  });
+  const onSource = (status: SourceStatus) => {
+    condition.onSource(status);
+    logStatus(log, status);
+    watcher.onSource(status);
+  };
+  const onEventTrouble = (reason: string) =>
+    log.warn({}, `problems cannot be reported by Events, only here and by sluice status: ${reason}`);
+  const onConditionTrouble = (reason: string) =>
+    log.warn(
+      {},
+      `whether the network takes pods cannot be reported to the Node, it is tried again: ${reason}`,
+    );
+  const { ready, report, reportNode, close } = watchCluster(
+    startingWith(access, load),
+    { onEvents, onProblems, onSource },
+    { node, isolated, onEventTrouble, onConditionTrouble },
+  );
+  return {
+    mayStart: stop => condition.mayStart(ready, stop),
+    synced: ready,
+    report,
+    reportNode,
+    close,
+  };
+}
+
+/** What is known already, then what the files say: to read a kubeconfig takes a second. */
+function startingWith(first: Access, load: LoadAccess): LoadAccess {
+  let known: Access | undefined = first;
+  return async () => {
+    const access = known ?? (await load());
+    known = undefined;
+    return access;
+  };
+}
+
+const NO_CLUSTER =
+  'no cluster to read: outside of a pod, name one by --kubeconfig or KUBECONFIG, or a folder by --manifests';
+
+function logStatus(log: Logger, { source, version, state, reason }: SourceStatus): void {
+  if (state === 'lost')
+    log.error({ source, version }, `${source}: cannot be read, what was last known stays; ${reason}`);
+  else log.info({ source, version }, `${source}: ${STATUS_TEXTS[state]}`);
+}
+
+const STATUS_TEXTS = {
+  synced: 'read',
+  recovered: 'can be read again',
+  absent: 'not served by this cluster, so there are none',
+};

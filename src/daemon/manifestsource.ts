@@ -1,0 +1,42 @@
+/** The state of a folder of manifests. */
+import { access } from 'node:fs/promises';
+import type { Logger } from 'pino';
+import { aborted } from '../async/aborted.ts';
+import { type ManifestWatch, watchManifests } from '../files/source.ts';
+import type { ClusterEvent } from '../model/cluster.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+import type { AgentSource, SourceWatcher } from './agentsource.ts';
+import { reportToBoth } from './problemlog.ts';
+import { readRulesInForce } from './rulesinforce.ts';
+
+export async function openManifests(
+  root: string,
+  onEvents: (events: readonly ClusterEvent[]) => void,
+  watcher: SourceWatcher,
+  log: Logger,
+): Promise<AgentSource> {
+  await access(root).catch(error => {
+    throw new CommandError(`cannot read --manifests ${root}: ${(error as Error).message}`);
+  });
+  const onProblems = reportToBoth(watcher, log);
+  const watch = watchManifests(root, { onEvents, onProblems });
+  return {
+    mayStart: stop => wholeOrNothingToLose(watch, log, stop),
+    synced: watch.ready.then(() => {}),
+    report: () => {},
+    reportNode: () => {},
+    close: () => watch.close(),
+  };
+}
+
+/**
+ * Waits until the manifests may replace the rules in force. A file that cannot be read at the very start may have said
+ * "deny" to the agent before us: its rules stay until the file can be read. Where there are no rules, what can be
+ * read is better than nothing.
+ */
+async function wholeOrNothingToLose(source: ManifestWatch, log: Logger, stop: AbortSignal): Promise<void> {
+  const { complete } = await source.ready;
+  if (complete || (await readRulesInForce()).tables.size === 0) return;
+  log.error({}, 'some manifests cannot be read yet; the rules in force stay as they are until they can');
+  await Promise.race([source.whole, aborted(stop)]);
+}

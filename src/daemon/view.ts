@@ -1,0 +1,24 @@
+/** What everybody who is answered may see of the agent. */
+import { ownNetworkNamespace } from '../host/networknamespace.ts';
+import { agentView } from '../rpc/agentview.ts';
+import type { AgentView } from '../rpc/view.ts';
+import { type AgentCommandOptions, cutsConnections } from './options.ts';
+import type { Pipeline } from './pipeline.ts';
+import { nodeReader } from './readnode.ts';
+
+export async function viewOf(options: AgentCommandOptions, pipeline: Pipeline): Promise<AgentView> {
+  const { enforcement, gate, podNetwork } = pipeline;
+  return agentView({
+    identity: {
+      networkNamespace: await ownNetworkNamespace(),
+      cutsConnections: cutsConnections(options),
+    },
+    keeper: enforcement.status,
+    agent: enforcement.agent,
+    readHost: nodeReader(),
+    starts: () => gate.status(),
+    pods: podNetwork,
+    kernel: enforcement.kernelFeatures,
+    names: () => enforcement.answers.status(),
+  });
+}
