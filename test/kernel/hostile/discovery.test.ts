@@ -1,5 +1,6 @@
 /** Neighbour discovery goes no further than its link, and pods are no routers (N63). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { addressBytes } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
 import { withHops, withIcmp } from './craft.ts';
@@ -22,7 +23,9 @@ describe.each(NETWORKS)('%s', network => {
 
   const discovery = (from: Host, to: Host, type: number, hops: number) => {
     const plain = packet({ from: ADDRESSES[from].ip6, to: ADDRESSES[to].ip6, protocol: ICMPV6 });
-    return withHops(withIcmp(plain, [type, 0, 0, 0, 0, 0, 0, 0, ...PAYLOAD]), hops);
+    // RFC 4861: solicitations and advertisements name whom they are about; on a bridge a pod advertises itself alone.
+    const about = addressBytes(ADDRESSES[from].ip6);
+    return withHops(withIcmp(plain, [type, 0, 0, 0, 0, 0, 0, 0, ...about, ...PAYLOAD]), hops);
   };
 
   describe.each(TYPES)('type %i', type => {
