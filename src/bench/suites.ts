@@ -78,6 +78,14 @@ export const SUITES: readonly Suite[] = [
     load: async () => (await import('./policies.ts')).benchPolicies,
   },
   {
+    name: 'matrix',
+    what: 'who reaches whom in large folders of manifests, and what changes between two',
+    load: async () => {
+      const { benchMatrix } = await import('./matrix.ts');
+      return () => benchMatrix();
+    },
+  },
+  {
     name: 'neighbours',
     needs: ['cc', 'ip', 'nft'],
     what: 'what a tenant can do to its neighbours',

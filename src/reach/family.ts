@@ -54,10 +54,9 @@ export class FamilyReach {
     const pool = this.#pool;
     const judgement = this.#byEnd[direction][own];
     if (judgement === undefined) return this.ends.all[own]!.isUnknownPod ? pool.none : pool.all;
+    const { isNode } = this.ends.all[peer]!;
     const allowed = pool.byId(judgement.allowed[peer]!);
-    return direction === 'egress' && this.ends.all[peer]!.isNode
-      ? pool.minus(allowed, pool.tunnels)
-      : allowed;
+    return direction === 'egress' && isNode ? pool.minus(allowed, pool.tunnels) : allowed;
   }
 
   /** Who decides what, where a policy has a say. */

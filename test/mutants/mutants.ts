@@ -24,6 +24,8 @@ const CODEC = 'src/netlink/nftables/codec.test.ts';
 const CONVERSATION = 'src/netlink/wire/conversation.test.ts';
 const CONTRACT = 'test/kernel/contract.test.ts';
 const CNI = 'src/network/cni/cni.test.ts';
+const REACH = 'test/property/reach.test.ts';
+const DIFF = 'test/property/diff.test.ts';
 const ORACLE = 'test/kernel/codec-oracle.test.ts';
 
 export const MUTANTS: readonly Mutant[] = [
@@ -933,5 +935,90 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'const needed = missing.filter(kind => madeFrom.has(kind));',
     replace: 'const needed: string[] = [];',
     test: 'src/daemon/startcondition.test.ts',
+  },
+  // Who reaches whom
+  {
+    name: 'reach: a pass leaves what it means open to the rest of its tier',
+    file: 'src/reach/judge.ts',
+    find: "if (step.action === 'pass') return { ...group, open, passed: pool.or(group.passed, hit) };",
+    replace: "if (step.action === 'pass') return group;",
+    test: REACH,
+  },
+  {
+    name: 'reach: what a pass led past is forgotten',
+    file: 'src/reach/judge.ts',
+    find: 'open: pool.or(group.open, group.passed), passed: pool.none',
+    replace: 'open: group.open, passed: pool.none',
+    test: REACH,
+  },
+  {
+    name: 'reach: the baseline is consulted although a NetworkPolicy isolates',
+    file: 'src/reach/judge.ts',
+    find: 'if (isolatedBy.length === 0) {',
+    replace: 'if (isolatedBy.length >= 0) {',
+    test: REACH,
+  },
+  {
+    name: 'reach: names of an ingress rule mean nobody’s ports',
+    file: 'src/reach/cases.ts',
+    find: "rules.some(rule => hasNames(rule.ports)) ? subjectPorts : '[]'",
+    replace: "rules.some(rule => hasNames(rule.ports)) ? '[]' : '[]'",
+    test: REACH,
+  },
+  {
+    name: 'reach: a denial that may mean a pod does not',
+    file: 'src/reach/cases.ts',
+    find: "rule.action === 'accept' ? [sure] : [sure, unsure]",
+    replace: '[sure]',
+    test: REACH,
+  },
+  {
+    name: 'reach: except is forgotten',
+    file: 'src/reach/regions.ts',
+    find: 'cidrToggles(family, except), DIFFERENCE)',
+    replace: 'cidrToggles(family, []), DIFFERENCE)',
+    test: REACH,
+  },
+  {
+    name: 'reach: a network ends one address early',
+    file: 'src/reach/toggles.ts',
+    find: 'const end = plus(last, one);',
+    replace: 'const end = last;',
+    test: REACH,
+  },
+  {
+    name: 'reach: tunnels to nodes are open',
+    file: 'src/reach/family.ts',
+    find: "return direction === 'egress' && isNode ? pool.minus(allowed, pool.tunnels) : allowed;",
+    replace: 'return allowed;',
+    test: REACH,
+  },
+  {
+    name: 'reach: unknown pods are open',
+    file: 'src/reach/familyends.ts',
+    find: 'isUnknownPod: isPodNetwork(regions, region, landscape)',
+    replace: 'isUnknownPod: false',
+    test: REACH,
+  },
+  {
+    name: 'reach: labels that only the subjects of policies name are forgotten',
+    file: 'src/reach/vocabulary.ts',
+    find: 'addKeys(words.labelKeys, policy.subject);',
+    replace: '',
+    test: REACH,
+  },
+  {
+    name: 'diff: what closes is said to open',
+    file: 'src/reach/diff/changes.ts',
+    find: "...segments('closes', pool.minus(was, is))",
+    replace: "...segments('opens', pool.minus(was, is))",
+    test: DIFF,
+  },
+  {
+    name: 'diff: a network is another one in the other cluster',
+    file: 'src/reach/reach.ts',
+    find: 'landscapeOf(cluster, unknownPods, imagined, alongside)',
+    replace: 'landscapeOf(cluster, unknownPods, imagined)',
+    test: DIFF,
   },
 ];
