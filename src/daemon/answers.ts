@@ -5,6 +5,7 @@
 import type { Committed } from '../agent/committed.ts';
 import type { NamesKnown } from '../agent/connections/knownnames.ts';
 import type { Log } from '../agent/log.ts';
+import { type Backoff, backoffMs } from '../async/backoff.ts';
 import type { Hearing } from '../compiler/namespeers.ts';
 import type { NamesFacts } from '../health/namescheck.ts';
 import { AnswerThread } from '../hearing/answerthread.ts';
@@ -15,7 +16,7 @@ import { NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
 import { ToldFacts } from '../names/toldfacts.ts';
 import { readToldElements } from '../netlink/nftables/toldelements.ts';
 
-const RETRY_MS = 1_000;
+const RETRY: Backoff = { firstMs: 1_000, mostMs: 60_000 };
 
 export interface AnswersOptions {
   /** Undefined where this kernel has no queue. */
@@ -32,6 +33,8 @@ export class Answers implements NamesKnown {
   #subjects = NO_SUBJECTS;
   #starting: Promise<void> | undefined;
   #error: string | undefined;
+  /** Since it was heard last. */
+  #failures = 0;
   #closed = false;
 
   constructor(options: AnswersOptions) {
@@ -59,7 +62,7 @@ export class Answers implements NamesKnown {
       pods: this.#subjects.pods.length,
       canWait: hearing !== undefined,
       resolvers: hearing?.resolvers ?? [],
-      ...(this.#error !== undefined && { error: this.#error }),
+      ...(this.#error !== undefined && counts === undefined && { error: this.#error }),
       ...(counts !== undefined && { counts }),
     };
   }
@@ -99,7 +102,6 @@ export class Answers implements NamesKnown {
       this.#thread.configure(this.#subjects, false);
       const facts = new ToldFacts();
       this.#facts ??= facts;
-      this.#error = undefined;
       this.#options.log.info({ recovered: recovered.length }, 'peers by name: hearing the answers of DNS');
     } catch (error) {
       this.#lost((error as Error).message);
@@ -107,15 +109,20 @@ export class Answers implements NamesKnown {
   }
 
   #lost(error: string): void {
-    this.#thread = undefined;
     if (this.#closed) return;
+    if (this.#thread?.counts !== undefined) {
+      this.#failures = 0;
+      this.#error = undefined;
+    }
+    this.#thread = undefined;
+    const retryMs = backoffMs(RETRY, ++this.#failures);
     if (this.#error !== error)
       this.#options.log.error(
-        { retryMs: RETRY_MS },
+        { retryMs },
         `peers by name: answers are not heard, and nothing is learnt: ${error}`,
       );
     this.#error = error;
-    setTimeout(() => this.#start(), RETRY_MS).unref();
+    setTimeout(() => this.#start(), retryMs).unref();
   }
 }
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { NamesGround, policyText } from '../../support/names/ground.ts';
 
-const KILLS = 3;
+const KILLS = 5;
 
 let ground: NamesGround;
 beforeAll(async () => {

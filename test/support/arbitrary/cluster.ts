@@ -294,7 +294,9 @@ export const policyArbitrary = (name: string): fc.Arbitrary<Policy> =>
             rules(
               'egress',
               actions,
-              namespaced ? ['pods', 'pods', 'network'] : ['pods', 'pods', 'nodes', 'network', 'domain'],
+              namespaced
+                ? ['pods', 'pods', 'network']
+                : ['pods', 'pods', 'nodes', 'network', 'domain', 'domain'],
             ),
           ),
         })
@@ -354,6 +356,16 @@ function toldArbitrary(pods: readonly Pod[]): fc.Arbitrary<ToldTable> {
   return fc.array(entry, { minLength: 0, maxLength: 60 }).map(entries => new ToldTable(entries));
 }
 
+/** A pod that was told an address, and the address, of one family. */
+function toldPairs({ told, pods }: Cluster): [Address, Address][] {
+  const entries = told instanceof ToldTable ? told.entries : [];
+  return entries.flatMap(({ pod, address }) =>
+    (pods.get(pod)?.addresses ?? [])
+      .filter(own => own.includes(':') === address.includes(':'))
+      .map((own): [Address, Address] => [own, address]),
+  );
+}
+
 /** Flows between the cluster's own addresses, mostly between pods, with the ports that its policies speak of. */
 export const flowsArbitrary = (cluster: Cluster, count: number): fc.Arbitrary<Flow[]> => {
   const pods = [...cluster.pods.values()].filter(isSelectable).flatMap(pod => [...pod.addresses]);
@@ -377,9 +389,15 @@ export const flowsArbitrary = (cluster: Cluster, count: number): fc.Arbitrary<Fl
     },
     { weight: 1, arbitrary: fc.record({ protocol: fc.constantFrom('ICMP' as const, 47) }) },
   );
+  const told = toldPairs(cluster);
+  const ends = fc.tuple(end, end).filter(([from, to]) => from.includes(':') === to.includes(':'));
+  const pair =
+    told.length === 0
+      ? ends
+      : fc.oneof({ weight: 3, arbitrary: ends }, { weight: 1, arbitrary: fc.constantFrom(...told) });
   const flow = fc
-    .tuple(end, end, service)
-    .filter(([from, to]) => from.includes(':') === to.includes(':'))
+    .tuple(pair, service)
+    .map(([[from, to], service]) => [from, to, service] as const)
     .map(([from, to, service]): Flow => ({ from, to, ...service, ...(from === to && { viaService: true }) }));
   return fc.array(flow, { minLength: count, maxLength: count });
 };

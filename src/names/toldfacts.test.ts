@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import type { Address } from '../model/address.ts';
+import { type ToldFact, ToldFacts } from './toldfacts.ts';
+
+const fact = (name: string, address: string, untilMs: number, more: Partial<ToldFact> = {}): ToldFact => ({
+  pod: 'shop/web',
+  name,
+  address: address as Address,
+  untilMs,
+  ...more,
+});
+
+function known(...facts: ToldFact[]): ToldFacts {
+  const told = new ToldFacts();
+  told.note(facts);
+  return told;
+}
+
+const ADDRESS = '192.0.2.1' as Address;
+
+it('knows what a pod was told until it ends, under the names that a pattern means', () => {
+  const told = known(fact('www.example.org', ADDRESS, 1_000));
+  expect(told.asOf(999).has('shop/web', ADDRESS, '*.example.org')).toBe(true);
+  expect(told.asOf(1_000).has('shop/web', ADDRESS, '*.example.org')).toBe(false);
+  expect(told.asOf(0).has('shop/web', ADDRESS, 'example.org')).toBe(false);
+  expect(told.asOf(0).has('shop/db', ADDRESS, '*.example.org')).toBe(false);
+  expect(told.asOf(0).has('shop/web', '192.0.2.2' as Address, '*.example.org')).toBe(false);
+});
+
+it('remembers what has ended for connections that are open', () => {
+  const told = known(fact('www.example.org', ADDRESS, 1_000));
+  expect(told.everHad('shop/web', ADDRESS, ['other.net', '*.example.org'])).toBe(true);
+  expect(told.everHad('shop/web', ADDRESS, ['other.net'])).toBe(false);
+});
+
+it('takes an element that stood before for any name of its set', () => {
+  const told = known(fact('@names-A 192.0.2.1', ADDRESS, 1_000, { oneOf: ['a.example', '*.b.example'] }));
+  expect(told.everHad('shop/web', ADDRESS, ['*.b.example'])).toBe(true);
+  expect(told.everHad('shop/web', ADDRESS, ['c.example'])).toBe(false);
+});
+
+it('keeps the latest 8,192 addresses of a pod, and nothing of pods that are gone', () => {
+  const told = new ToldFacts();
+  const address = (i: number) => `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`;
+  for (let i = 0; i < 10_000; i++) told.note([fact('www.example.org', address(i), 1_000)]);
+  expect([...told.of('shop/web')]).toHaveLength(8_192);
+  expect(told.everHad('shop/web', address(9_999) as Address, ['www.example.org'])).toBe(true);
+  told.retainOnly(new Set());
+  expect([...told.of('shop/web')]).toEqual([]);
+});
