@@ -7,7 +7,7 @@ import { type Policy, policyLabel } from '../model/policy.ts';
 import { countEntriesOf } from '../model/policysize.ts';
 import type { Verdict } from '../nft/ruleset.ts';
 import { Builder } from './builder.ts';
-import { type PodClass, resolvedPorts } from './classes.ts';
+import { type PodClass, portsOn } from './classes.ts';
 import { sourcedRules } from './labelled.ts';
 import { getOrMake } from './live/podindex.ts';
 import { nameOf } from './names.ts';
@@ -49,8 +49,8 @@ const parts = new WeakMap<Policy, Map<string, Part>>();
 
 function partOf(policy: Policy, podClass: PodClass, verdict: Verdict, place: Builder): Part {
   const { family, hearsAnswers } = place;
-  const { direction, resolve } = podClass;
-  const resolved = direction === 'ingress' ? resolvedPorts([policy], resolve) : [];
+  const { direction } = podClass;
+  const resolved = portsOn(podClass, [policy], direction);
   const key = `${family} ${direction} ${hearsAnswers} ${resolved.length === 0 ? '' : JSON.stringify(resolved)}`;
   const ofPolicy = parts.get(policy) ?? new Map<string, Part>();
   parts.set(policy, ofPolicy);

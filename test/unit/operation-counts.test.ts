@@ -10,7 +10,7 @@ import {
 } from '../../src/bench/cluster.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
 import type { ClusterEvent, Pod } from '../../src/model/cluster.ts';
-import type { Policy } from '../../src/model/policy.ts';
+import type { Policy, Rule } from '../../src/model/policy.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import { applied, plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
@@ -138,6 +138,62 @@ describe.each(SIZES)('with $pods pods and $policies policies', size => {
     expect(written.size).toBeLessThan(10);
     expect([...written].filter(chain => / (egress|forward|input|output)/.test(chain))).toEqual([]);
     follower.follow(policyEvent(policy));
+  });
+});
+
+describe('with 60 pods of different labels on this node', () => {
+  const pods = Array.from({ length: 60 }, (_, n): Pod => {
+    const name = `p${n}`;
+    const port = { name: 'web', protocol: 'TCP' as const, port: 80 };
+    return {
+      ...elsewhere(),
+      key: `elsewhere/${name}`,
+      name,
+      labels: { name },
+      node: NODE,
+      addresses: addressesOf(800_000 + n),
+      ports: [port],
+    };
+  });
+  let reads = 0;
+
+  /** The value, and a count of how often anybody asks for it. */
+  function counted<T extends object, K extends keyof T>(object: T, key: K): T {
+    const value = object[key];
+    const get = () => {
+      reads++;
+      return value;
+    };
+    return Object.defineProperty({ ...object }, key, { get, enumerable: true });
+  }
+
+  function policy(n: number, ports: Rule['ports']): Policy {
+    const rule = { path: 'ingress[0]', action: 'accept', peers: 'any', ports } as const;
+    const name = `elsewhere/policy-${n}`;
+    return { ...elsewherePolicy(), id: `NetworkPolicy ${name}`, name, ingress: [rule] };
+  }
+
+  test('an edit of one among 400 policies looks at each of them once for a class, not once for a pod', () => {
+    const port = (first: number) => [{ kind: 'range', protocol: 'TCP', first, last: first }] as const;
+    const policies = Array.from({ length: 400 }, (_, n) => counted(policy(n, port(1 + n)), 'order'));
+    const follower = new Follower();
+    follower.follow(...pods.map(podEvent), ...policies.map(policyEvent));
+    reads = 0;
+    expect(follower.follow(policyEvent(policy(7, port(9999)))).length).toBeGreaterThan(0);
+    expect(reads).toBeLessThan(4 * 400);
+  });
+
+  test('a policy of 500 named ports is looked through once for a class, not once for a pod', () => {
+    const named = (n: number) => counted({ kind: 'named', name: `x${n}` } as const, 'name');
+    const follower = new Follower();
+    follower.follow(...pods.map(podEvent));
+    reads = 0;
+    const ports = [
+      ...Array.from({ length: 500 }, (_, n) => named(n)),
+      { kind: 'named', name: 'web' } as const,
+    ];
+    expect(follower.follow(policyEvent(policy(0, ports))).length).toBeGreaterThan(0);
+    expect(reads).toBeLessThan(15 * 500);
   });
 });
 

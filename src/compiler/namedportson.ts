@@ -1,0 +1,72 @@
+/**
+ * What the named ports of policies mean on the pod that is the destination (N29). A policy may name thousands and a pod
+ * may have thousands: what it costs is the smaller of both.
+ */
+import type { Pod } from '../model/cluster.ts';
+import type { Policy, Rule } from '../model/policy.ts';
+import type { NamedPort, PortRange } from '../model/ports.ts';
+import { getOrMake } from './live/podindex.ts';
+
+export type ResolvedPort = readonly [NamedPort, readonly PortRange[]];
+
+/** The named ports of the policies' ingress that mean something, in a stable order. */
+export function namedPortsOn({ ports }: Pick<Pod, 'ports'>, policies: readonly Policy[]): ResolvedPort[] {
+  const named = new Map<string, NamedPort>();
+  for (const { ingress = [] } of policies)
+    for (const [key, port] of thoseOn(ports, namedPortsOf(ingress))) named.set(key, port);
+  return [...named.entries()]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, port]): ResolvedPort => [port, resolvedOn({ ports }, port)]);
+}
+
+export function resolvedOn(
+  { ports }: Pick<Pod, 'ports'>,
+  { name, protocol }: NamedPort,
+): readonly PortRange[] {
+  const found = byName(ports).get(name) ?? [];
+  return protocol === undefined ? found : found.filter(range => range.protocol === protocol);
+}
+
+const rangesByName = new WeakMap<Pod['ports'], ReadonlyMap<string, PortRange[]>>();
+
+/** Of each name the ports in order. */
+function byName(ports: Pod['ports']): ReadonlyMap<string, PortRange[]> {
+  const known = rangesByName.get(ports);
+  if (known !== undefined) return known;
+  const named = new Map<string, PortRange[]>();
+  for (const { name, protocol, port } of ports)
+    getOrMake(named, name, () => []).push({ kind: 'range', protocol, first: port, last: port });
+  for (const ranges of named.values())
+    ranges.sort((a, b) => a.first - b.first || (a.protocol < b.protocol ? -1 : 1));
+  rangesByName.set(ports, named);
+  return named;
+}
+
+/** By `name/PROTOCOL`, or `name/` for any. */
+type NamedPorts = ReadonlyMap<string, NamedPort>;
+
+function thoseOn(ports: Pod['ports'], named: NamedPorts): Iterable<readonly [string, NamedPort]> {
+  if (named.size > 2 * ports.length)
+    return ports.flatMap(({ name, protocol }) =>
+      [`${name}/${protocol}`, `${name}/`].flatMap(key => {
+        const port = named.get(key);
+        return port === undefined ? [] : [[key, port] as const];
+      }),
+    );
+  return [...named].filter(([, port]) => resolvedOn({ ports }, port).length > 0);
+}
+
+const namedByRules = new WeakMap<readonly Rule[], NamedPorts>();
+
+/** Each named port of the rules once: asked for every pod that a policy selects. */
+function namedPortsOf(rules: readonly Rule[]): NamedPorts {
+  const known = namedByRules.get(rules);
+  if (known !== undefined) return known;
+  const named = new Map<string, NamedPort>();
+  for (const { ports } of rules) {
+    for (const port of ports === 'any' ? [] : ports)
+      if (port.kind === 'named') named.set(`${port.name}/${port.protocol ?? ''}`, port);
+  }
+  namedByRules.set(rules, named);
+  return named;
+}
