@@ -362,4 +362,4 @@ test('whichever policies are refused, all others are programmed and those alone 
     ),
     { numRuns: 60 },
   );
-}, 60_000);
+}, 180_000);
