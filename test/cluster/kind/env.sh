@@ -5,7 +5,7 @@ export SLUICE_CLUSTER=${SLUICE_CLUSTER:-kind}
 use_binaries
 room=$cluster/kind
 built_kind=$cache/kind-$( (binaries && key test/cluster/kind/{roots.sh,go.mod,go.sum}) | sha256sum | cut -c1-12)
-roots=$built_kind/roots docker=$built_kind/docker-$(key Dockerfile test/cluster/kind/images.sh)
+roots=$built_kind/roots docker=$built_kind/docker-$(key test/cluster/kind/images.sh)
 kubernetes=v1.36.3
 
 # box COMMAND...: runs it in the box, where neither Go nor the machine's environment is; with it go the variables of this

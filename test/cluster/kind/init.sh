@@ -60,4 +60,5 @@ echo "127.0.0.1 localhost" >etc/hosts
 mkdir old && pivot_root . old && umount -l /old
 ip link set lo up
 exec 8>"$built_kind/box" && flock -n 8 || die "another box has docker's files: one kind cluster at a time"
+for old in "$built_kind"/docker-*; do [ "$old" = "$docker" ] || rm -rf "$old"; done # of an older images.sh
 exec docker-init -- dockerd --data-root "$docker" --host unix:///run/docker.sock
