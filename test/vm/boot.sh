@@ -20,6 +20,7 @@ if [ -z "$run" ]; then run=$(mktemp -d) && trap 'rm -rf "$run"' EXIT; fi
 mkdir -p "$run"
 kernel=$(ready "$1")
 [ -e "$kernel/initrd" ] || die "$1 was not fetched (test/vm/fetch.sh $1)"
+arch=$(arch_of "$1")
 shift
 
 printf 'cd %q && exec %s\n' "$PWD" "$(printf '%q ' "$@")" >"$run/command"
@@ -29,21 +30,38 @@ else
   echo -opost >"$run/stty"
 fi
 
-# A clock that is trusted, no checks of what a real machine might have wrong, and no waiting for grace periods.
-line="console=ttyS0 quiet loglevel=4 panic=-1 nokaslr mitigations=off tsc=reliable no_timer_check random.trust_cpu=on"
-line+=" cryptomgr.notests rcupdate.rcu_expedited=1 lpj=4000000 init_on_alloc=0 vm=$vm"
-# ACPI is a program that would have to be interpreted. Without it processors are found in a table of sockets, the
-# timer that the clock is measured by has to be named, and the machine is switched off by a reboot.
-line+=" acpi=off pmtmr=0x608"
 cpus=${SLUICE_VM_CPUS:-2}
+line="quiet loglevel=4 panic=-1 nokaslr mitigations=off random.trust_cpu=on cryptomgr.notests rcupdate.rcu_expedited=1"
+line+=" init_on_alloc=0 here=$here"
+
+# shared TAG FOLDER OPTIONS: a folder of this machine there
+shared() { folders+=(-fsdev "local,id=$1,path=$2,security_model=none,$3" -device "virtio-9p-pci,fsdev=$1,mount_tag=$1"); }
+folders=()
+shared modules "$kernel/modules" readonly=on
+shared run "$run" multidevs=remap
+
+amd64() {
+  # A clock that is trusted, no checks of what a real machine might have wrong, and no waiting for grace periods. ACPI is
+  # a program that would have to be interpreted. Without it processors are found in a table of sockets, the timer that
+  # the clock is measured by has to be named, and the machine is switched off by a reboot.
+  line+=" console=ttyS0 terminal=ttyS1 tsc=reliable no_timer_check lpj=4000000 acpi=off pmtmr=0x608"
+  shared host / readonly=on,multidevs=remap
+  program=(qemu-system-x86_64 -M pc -cpu max -smp "$cpus,sockets=$cpus" -serial "file:$run/console" -serial chardev:terminal)
+}
+
+# Pointers that are signed cost an emulated processor half of its time, unless by a hash that is none.
+arm64() {
+  line+=" console=ttyAMA0 terminal=ttyS0 foreign=1"
+  shared host "$(foreign_files arm64)" readonly=on,multidevs=remap
+  shared checkout "$here" readonly=on,multidevs=remap
+  shared node_modules "$(foreign_modules arm64)" readonly=on,multidevs=remap
+  program=(qemu-system-aarch64 -M virt -cpu "max,pauth-impdef=on" -smp "$cpus" -serial "file:$run/console" -device "pci-serial,chardev=terminal")
+}
+"$arch"
 
 machine() {
-  exec qemu-system-x86_64 -M pc -accel "tcg,thread=multi" -cpu max -smp "$cpus,sockets=$cpus" -m "${SLUICE_VM_MB:-3072}" \
-    -nodefaults -no-user-config -no-reboot -display none -kernel "$kernel/vmlinux" -initrd "$kernel/initrd" -append "$line" \
-    -serial "file:$run/console" -chardev stdio,id=terminal,signal=off -serial chardev:terminal \
-    -fsdev "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap" -device virtio-9p-pci,fsdev=host,mount_tag=host \
-    -fsdev "local,id=modules,path=$kernel/modules,security_model=none,readonly=on" -device virtio-9p-pci,fsdev=modules,mount_tag=modules \
-    -fsdev "local,id=run,path=$run,security_model=none" -device virtio-9p-pci,fsdev=run,mount_tag=run
+  exec "${program[@]}" -accel "tcg,thread=multi" -m "${SLUICE_VM_MB:-3072}" -nodefaults -no-user-config -no-reboot -display none \
+    -kernel "$kernel/vmlinux" -initrd "$kernel/initrd" -append "$line" -chardev stdio,id=terminal,signal=off "${folders[@]}"
 }
 
 seconds_between() { awk -v from="$1" -v to="$2" 'BEGIN { printf "%.1f", to - from }'; }

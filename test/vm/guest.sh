@@ -1,11 +1,20 @@
 # Makes a host of the machine, still in the initrd and by its commands: each that came from the host's files would be
 # read over 9p and linked, and twenty of them took half of the boot. Sourced by init.
 root=/root
-nine=trans=virtio,version=9p2000.L,msize=512000
 
 # The host's files are read-only, with a layer of memory above them.
-mount -t tmpfs -o mode=755 upper /upper && mkdir /upper/files /upper/work || fail "no memory for what is written"
-mount -t overlay -o lowerdir=/lower,upperdir=/upper/files,workdir=/upper/work root $root || fail "no overlay"
+mount -t tmpfs -o mode=755 upper /upper || fail "no memory for what is written"
+# layer NAME LOWER FOLDER
+layer() {
+  mkdir -p "/upper/$1/files" "/upper/$1/work" "$3"
+  mount -t overlay -o "lowerdir=$2,upperdir=/upper/$1/files,workdir=/upper/$1/work" "$1" "$3" || fail "no overlay of $1"
+}
+layer root /lower $root
+if [ -n "$foreign" ]; then # the checkout, with modules of this architecture
+  layer checkout /checkout "$root$here"
+  host node_modules /node_modules
+  layer node_modules /node_modules "$root$here/node_modules"
+fi
 mount --move /proc $root/proc && mount --move /dev $root/dev || fail "no /proc or /dev in the host's file system"
 mount -t sysfs sys $root/sys
 mount -t tmpfs -o mode=1777 tmp $root/tmp
@@ -15,7 +24,7 @@ mount -t tmpfs -o mode=1777 shm $root/dev/shm
 mount -t devpts pts $root/dev/pts
 # The host's too: what to do, and how it ended.
 mount -t 9p -o $nine run $root/run/vm || fail "no folder to answer to"
-mount -t 9p -o $nine,ro,cache=loose modules $root/lib/modules || fail "no modules"
+host modules $root/lib/modules
 
 # The host may have no modprobe.
 cp /bin/busybox $root/run/bin/
@@ -23,4 +32,4 @@ ln -s busybox $root/run/bin/modprobe
 echo /run/bin/modprobe >$root/proc/sys/kernel/modprobe
 ip link set lo up
 hostname vm
-exec switch_root $root /run/bin/busybox sh "$vm/command.sh"
+exec switch_root $root /run/bin/busybox sh "$here/test/vm/command.sh"
