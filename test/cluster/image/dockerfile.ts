@@ -1,7 +1,7 @@
 /**
  * Executes our Dockerfile where there is neither docker nor a registry, and writes the image as a tar:
  *
- *   unshare --mount node test/cluster/image/dockerfile.ts MKIMAGE OUT.tar NAME
+ *   unshare --mount node test/cluster/image/dockerfile.ts MKIMAGE OUT.tar NAME [CHECKOUT]
  *
  * The base of the stage that builds is this machine's own file system (Debian with npm), under an overlay that
  * keeps it as it is; the base of the last stage is the C and C++ libraries of this machine's Debian packages, as
@@ -22,8 +22,12 @@ interface Stage {
 
 const LIBRARIES = ['libc6', 'libgcc-s1', 'libstdc++6'];
 
-const context = resolve(import.meta.dirname, '../../..');
-const [mkimage, out, name] = process.argv.slice(2) as [string, string, string];
+const [mkimage, out, name, context = resolve(import.meta.dirname, '../../..')] = process.argv.slice(2) as [
+  string,
+  string,
+  string,
+  string?,
+];
 const work = join(dirname(out), 'work');
 mkdirSync(work, { recursive: true });
 sh('mount --make-rprivate / && mount -t tmpfs tmpfs "$1"', work);

@@ -1,16 +1,38 @@
 #!/usr/bin/env bash
-# Makes the agent's image from this checkout, by its Dockerfile, unless the cache holds it; prints its tar.
+# Makes the agent's image by its Dockerfile, unless the cache holds it, and prints its tar:
+#   image.sh            sluice:0.1.0 from this checkout
+#   image.sh COMMIT     sluice:COMMIT from what the repository has of that commit, by the Dockerfile of then
 set -euo pipefail
 . "$(dirname "$0")/../env.sh"
 use_binaries
-image=$cache/sluice-$(key Dockerfile package.json package-lock.json tsconfig.json tsconfig.build.json src scripts/thirdparty.ts \
-  test/cluster/image/dockerfile.ts test/cluster/image/dockerfile-parse.ts test/cluster/binaries/mkimage).tar
-exec 9>"$cache/lock" && flock 9 # one build at a time
-if [ ! -e "$image" ]; then
+
+# build NAME OUT [CHECKOUT]
+build() {
   need_modules >&2
-  say "building the image by the Dockerfile"
-  unshare --mount node "$cluster/image/dockerfile.ts" "$bin/mkimage" "$cache/unfinished.tar" docker.io/library/sluice:0.1.0 >&2
-  mv "$cache/unfinished.tar" "$image"
-fi
+  say "building $1 by the Dockerfile"
+  unshare --mount node "$cluster/image/dockerfile.ts" "$bin/mkimage" "$cache/unfinished.tar" "docker.io/library/$1" "${@:3}" >&2
+  mv "$cache/unfinished.tar" "$2"
+}
+
+today() {
+  image=$cache/sluice-$(key Dockerfile package.json package-lock.json tsconfig.json tsconfig.build.json src scripts/thirdparty.ts \
+    test/cluster/image/dockerfile.ts test/cluster/image/dockerfile-parse.ts test/cluster/binaries/mkimage).tar
+  [ -e "$image" ] || build sluice:0.1.0 "$image"
+}
+
+at() { # at COMMIT
+  local id
+  id=$(git -C "$here" rev-parse --verify --quiet "$1^{commit}") ||
+    die "this clone has no commit $1, of which an image is wanted: git fetch --unshallow"
+  image=$cache/commit-${id:0:12}.tar
+  [ ! -e "$image" ] || return 0
+  checkout=$(mktemp -d)
+  trap 'rm -rf "$checkout"' EXIT
+  git -C "$here" archive "$id" | tar -x -C "$checkout"
+  build "sluice:$1" "$image" "$checkout"
+}
+
+exec 9>"$cache/lock" && flock 9 # one build at a time
+if [ $# = 0 ]; then today; else at "$1"; fi
 keep "$image"
 echo "$image"

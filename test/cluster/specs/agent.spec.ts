@@ -1,27 +1,13 @@
 import { beforeAll, expect, test } from 'vitest';
-import { remove } from './support/api.ts';
 import { kubectl, nodes, sleep, until } from './support/cluster.ts';
+import { policyIsFollowed } from './support/followed.ts';
 import { type Shop, shop } from './support/shop.ts';
-import { agents, endpoint, settles } from './support/site.ts';
+import { agents } from './support/site.ts';
 
 let place: Shop;
 beforeAll(async () => {
   place = await shop('agent');
 });
-
-/** The agents are at work: what policy says now is what connections meet, on each node. */
-async function policyIsFollowed(): Promise<void> {
-  const { db, web, stranger } = place;
-  const only = { podSelector: { matchLabels: { name: 'web' } }, policyTypes: ['Ingress'] };
-  const closed = await place.policy('web', only);
-  expect(await settles(stranger, endpoint(web.address), 'closed')).toBe('closed');
-  await remove(closed);
-  expect(await settles(stranger, endpoint(web.address), 'open')).toBe('open');
-  const open = await place.policy('db-too', { podSelector: { matchLabels: { name: 'db' } }, ingress: [{}] });
-  expect(await settles(stranger, endpoint(db.address), 'open')).toBe('open');
-  await remove(open);
-  expect(await settles(stranger, endpoint(db.address), 'closed')).toBe('closed');
-}
 
 test('a rolling update of the agents: not one wrong verdict', async () => {
   await place.undisturbed(async () => {
@@ -31,7 +17,7 @@ test('a rolling update of the agents: not one wrong verdict', async () => {
     const after = await agents();
     for (const node of nodes) expect(after.get(node)?.name).not.toBe(before.get(node)?.name);
   });
-  await policyIsFollowed();
+  await policyIsFollowed(place);
 });
 
 test('an agent that is killed leaves its rules in force, and the next one takes them over: not one wrong verdict', async () => {
@@ -47,5 +33,5 @@ test('an agent that is killed leaves its rules in force, and the next one takes 
     });
     await sleep(1000);
   });
-  await policyIsFollowed();
+  await policyIsFollowed(place);
 });

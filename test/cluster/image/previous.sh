@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Brings the nodes what ran before this layout of our tables: the image of the last commit of the previous layout, which
+# test/layouts names, as sluice:COMMIT, and its manifests as STATE/previous, for kubectl apply -k.
+set -euo pipefail
+. "$(dirname "$0")/../env.sh"
+use_binaries
+need_cluster
+layout=$(sed -n 's/^export const LAYOUT = \([0-9]*\);/\1/p' "$here/src/compiler/layout.ts")
+commit=$(cd "$here/test/layouts" && ls "$((layout - 1))"-*.json | sed -n 's/^[0-9]*-\([0-9a-f]*\)\.json$/\1/p')
+image=$("$cluster/image/image.sh" "$commit")
+for n in $nodes; do within "node$n" "$bin/ctr" -n k8s.io images import --local "$image" >>"$state/up.log" 2>&1; done
+into=$state/previous
+rm -rf "$into" && mkdir -p "$into"
+git -C "$here" archive "$commit" daemonset | tar -x -C "$into"
+cat >"$into/kustomization.yaml" <<END
+resources: [daemonset]
+images: [{name: sluice, newTag: "$commit"}]
+END
