@@ -1,15 +1,25 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { compile } from '../compiler/compile.ts';
 import { allowingUnknownPods, unknownPodsIn } from '../compiler/unknownpods.ts';
 import { ApiError } from '../kube/client/apierror.ts';
 import { ClusterState } from '../model/cluster.ts';
-import { isRemoved } from './removal.ts';
+import { isRemoved, unlessForbidden } from './removal.ts';
 
-const PATH = '/apis/apps/v1/namespaces/platform/daemonsets/sluice';
+const STANDS = { metadata: { name: 'sluice' } };
+const GOING = { metadata: { name: 'sluice', deletionTimestamp: '2026-01-01T00:00:00Z' } };
 
-function asked(answer: object | ApiError): Promise<boolean> {
-  const get = async (path: string) => {
-    expect(path).toBe(PATH);
+interface Answers {
+  readonly daemonSet: object | ApiError;
+  readonly namespace?: object;
+}
+
+function asked({ daemonSet, namespace = STANDS }: Answers): Promise<boolean> {
+  const answers = new Map<string, object | ApiError>([
+    ['/apis/apps/v1/namespaces/platform/daemonsets/sluice {}', daemonSet],
+    ['/api/v1/namespaces {"fieldSelector":"metadata.name=platform"}', { items: [namespace] }],
+  ]);
+  const get = async (path: string, query: object) => {
+    const answer = answers.get(`${path} ${JSON.stringify(query)}`)!;
     if (answer instanceof ApiError) throw answer;
     return (async function* () {
       yield Buffer.from(JSON.stringify(answer));
@@ -19,16 +29,54 @@ function asked(answer: object | ApiError): Promise<boolean> {
 }
 
 test.each([
-  ['stands', { metadata: { name: 'sluice' } }, false],
-  ['is being deleted', { metadata: { name: 'sluice', deletionTimestamp: '2026-01-01T00:00:00Z' } }, true],
-  ['is gone', new ApiError(404, 'not found'), true],
-  ['cannot be asked about, for the ServiceAccount is gone', new ApiError(401, 'unauthorized'), true],
-])('isRemoved() where the DaemonSet %s', async (_, answer, removed) => {
-  expect(await asked(answer)).toBe(removed);
+  ['the DaemonSet stands', { daemonSet: STANDS }, false],
+  ['the DaemonSet is being deleted', { daemonSet: GOING }, true],
+  ['the DaemonSet is gone', { daemonSet: new ApiError(404, 'not found') }, true],
+  ['the namespace goes, and the DaemonSet not yet', { daemonSet: STANDS, namespace: GOING }, true],
+  ['nobody may be asked, for the ServiceAccount is gone', { daemonSet: new ApiError(401, 'no') }, true],
+])('isRemoved() where %s', async (_, answers, removed) => {
+  expect(await asked(answers)).toBe(removed);
+});
+
+describe('unlessForbidden()', () => {
+  const forbidding = (times: number, then: () => boolean) => {
+    let asked = 0;
+    return async () => {
+      if (asked++ < times) throw new ApiError(403, 'forbidden');
+      return then();
+    };
+  };
+
+  test('asks again until the server has forgotten the token', async () => {
+    expect(
+      await unlessForbidden(
+        forbidding(3, () => true),
+        60_000,
+        1,
+      ),
+    ).toBe(true);
+  });
+
+  test('gives up on a right that is lacking for good', async () => {
+    await expect(
+      unlessForbidden(
+        forbidding(Number.POSITIVE_INFINITY, () => true),
+        0,
+        1,
+      ),
+    ).rejects.toThrow('forbidden');
+  });
+
+  test('does not ask again what failed otherwise', async () => {
+    const failing = async () => {
+      throw new ApiError('unreachable', 'gone');
+    };
+    await expect(unlessForbidden(failing, 60_000, 60_000)).rejects.toThrow('gone');
+  });
 });
 
 test.each([403, 500, 'unreachable', 'cut'] as const)('isRemoved() guesses nothing from %s', async code => {
-  await expect(asked(new ApiError(code, 'no'))).rejects.toThrow('no');
+  await expect(asked({ daemonSet: new ApiError(code, 'no') })).rejects.toThrow('no');
 });
 
 test('allowingUnknownPods() leaves the chains of a node that allowed them always, and every element', () => {

@@ -5,9 +5,10 @@
  */
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { allowingUnknownPods, unknownPodsIn } from '../compiler/unknownpods.ts';
-import type { Api } from '../kube/client/api.ts';
+import type { Api, Query } from '../kube/client/api.ts';
 import { ApiError } from '../kube/client/apierror.ts';
 import { ApiServer } from '../kube/client/apiserver.ts';
 import { inClusterAccess } from '../kube/client/incluster.ts';
@@ -15,7 +16,14 @@ import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import { plan } from '../nft/plan/plan.ts';
 
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
+/** For one answer. */
 const PATIENCE_MS = 2_000;
+/**
+ * An API server remembers for 10 s that it knows a token: meanwhile it forbids what it will not know us for. The pod's
+ * terminationGracePeriodSeconds has room for it.
+ */
+const TOKEN_CACHE_MS = 11_000;
+const RETRY_MS = 500;
 
 /** After the agent has ended, in its pod: allows unknown pods where no agent will come after it. Never throws. */
 export async function leaveOpenWhereRemoved(log: Logger): Promise<void> {
@@ -24,7 +32,8 @@ export async function leaveOpenWhereRemoved(log: Logger): Promise<void> {
   const api = new ApiServer(load);
   try {
     const namespace = (await readFile(NAMESPACE_FILE, 'utf8')).trim();
-    if (await isRemoved(api, namespace, AbortSignal.timeout(PATIENCE_MS))) await allowUnknownPods(log);
+    const ask = () => isRemoved(api, namespace, AbortSignal.timeout(PATIENCE_MS));
+    if (await unlessForbidden(ask, TOKEN_CACHE_MS, RETRY_MS)) await allowUnknownPods(log);
   } catch (error) {
     log.warn({}, `unknown pods stay as they are: ${(error as Error).message}`);
   } finally {
@@ -32,20 +41,46 @@ export async function leaveOpenWhereRemoved(log: Logger): Promise<void> {
   }
 }
 
+/** Asks again while the answer is 403, for so many milliseconds; throws what `ask` throws last. */
+export async function unlessForbidden<T>(ask: () => Promise<T>, forMs: number, everyMs: number): Promise<T> {
+  const endMs = performance.now() + forMs;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof ApiError && error.code === 403) || performance.now() > endMs) throw error;
+    }
+    await sleep(everyMs);
+  }
+}
+
 /**
- * Whether the DaemonSet of the agents is gone or going. Also where the server does not know us any more (401): the
- * ServiceAccount goes with its namespace, often before the pods. Whoever may not ask (403) knows nothing.
+ * Whether the DaemonSet of the agents is gone or going, or its namespace is, whose pods may be told to end before the
+ * DaemonSet is. Also where the server does not know us any more (401): the ServiceAccount goes with them. Whoever may not
+ * ask (403) knows nothing.
  */
 export async function isRemoved(api: Api, namespace: string, signal: AbortSignal): Promise<boolean> {
   try {
-    const path = `/apis/apps/v1/namespaces/${namespace}/daemonsets/sluice`;
-    const body = await text(await api.get(path, {}, signal));
-    const { metadata } = JSON.parse(body) as { metadata?: { deletionTimestamp?: string } };
-    return metadata?.deletionTimestamp !== undefined;
+    const daemonSet = `/apis/apps/v1/namespaces/${namespace}/daemonsets/sluice`;
+    if (isGoing(await read<Going>(api, daemonSet, {}, signal))) return true;
+    // By the right to list namespaces, which the agent has.
+    const named = { fieldSelector: `metadata.name=${namespace}` };
+    const { items } = await read<{ items: readonly Going[] }>(api, '/api/v1/namespaces', named, signal);
+    return items.every(isGoing);
   } catch (error) {
     if (error instanceof ApiError && (error.code === 404 || error.code === 401)) return true;
     throw error;
   }
+}
+
+interface Going {
+  readonly metadata: { readonly deletionTimestamp?: string };
+}
+
+const isGoing = ({ metadata }: Going) => metadata.deletionTimestamp !== undefined;
+
+async function read<T>(api: Api, path: string, query: Query, signal: AbortSignal): Promise<T> {
+  return JSON.parse(await text(await api.get(path, query, signal))) as T;
 }
 
 async function allowUnknownPods(log: Logger): Promise<void> {

@@ -1,0 +1,97 @@
+/** The ways to install Sluice on this cluster and to take it off again, as its users have them. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { ask } from './api.ts';
+import { cni, command, kubectl, nodes, type Output, state, until, within } from './cluster.ts';
+import { agents } from './site.ts';
+
+const ROOT = join(import.meta.dirname, '../../../..');
+const MAIN = join(ROOT, 'src/cli/main.ts');
+const KUBECONFIG = join(state, 'pki/admin.conf');
+export const CHART = join(ROOT, 'charts/sluice');
+export const MANIFESTS = join(ROOT, cni === 'sluice' ? 'daemonset/overlays/pod-network' : 'daemonset');
+
+/** helm, built by test/chart/build.sh. Never throws for an exit code. */
+export function helm(...words: string[]): Promise<Output> {
+  const program = process.env.CLUSTER_HELM;
+  if (program === undefined || !existsSync(program))
+    throw new Error('no CLUSTER_HELM: run this by scripts/e2e');
+  return command(program, ...words, '--kubeconfig', KUBECONFIG, '--namespace', 'sluice');
+}
+
+export async function installByHelm(): Promise<void> {
+  const values = ['image.pullPolicy=Never', ...(cni === 'sluice' ? ['podNetwork.mode=attach'] : [])];
+  await expectSuccess(helm('install', 'sluice', CHART, '--create-namespace', '--set', values.join(',')));
+  await untilAgentsAreReady();
+}
+
+export const uninstallByHelm = (): Promise<Output> => helm('uninstall', 'sluice');
+
+export async function installByKustomize(): Promise<void> {
+  await until('an earlier namespace is gone', async () => {
+    const answer = await kubectl(
+      'get',
+      'namespace',
+      'sluice',
+      '-o',
+      'jsonpath={.status.phase}',
+      '--ignore-not-found',
+    );
+    return answer === 'Terminating' ? undefined : true;
+  });
+  await kubectl('apply', '-k', MANIFESTS);
+  await untilAgentsAreReady();
+}
+
+export const uninstallFromAllNodes = (...words: string[]): Promise<Output> =>
+  command(process.execPath, MAIN, 'uninstall', '--all-nodes', '--kubeconfig', KUBECONFIG, ...words);
+
+/** What `kubectl apply -k` made and `uninstall` leaves to whoever made it. */
+export const deleteManifests = (): Promise<string> =>
+  kubectl('delete', '-k', MANIFESTS, '--ignore-not-found');
+
+async function untilAgentsAreReady(): Promise<void> {
+  await until('agents are there', async () => ((await agents()).size === nodes.length ? true : undefined));
+  await kubectl('-n', 'sluice', 'rollout', 'status', 'daemonset/sluice', '--timeout=120s');
+}
+
+export async function untilAgentsHaveEnded(): Promise<void> {
+  await until('the agents have ended', async () => ((await agents()).size === 0 ? true : undefined));
+}
+
+/** Whatever of Sluice a node still has: rules, host ports among them; interfaces; routes; files of CNI. */
+export async function leftOn(node: string): Promise<readonly string[]> {
+  const script = `nft list tables | grep -i sluice
+    ip -o link show | grep -oE ': sl[0-9a-f]{13}'
+    ip route show table all proto 115; ip -6 route show table all proto 115
+    find /opt/cni/bin /etc/cni/net.d -name '*sluice*'
+    true`;
+  return (await within(node, 'sh', '-c', script)).split('\n').filter(line => line !== '');
+}
+
+/** Objects of Sluice at the API server, of whatever kind and namespace. */
+export async function leftAtServer(): Promise<readonly string[]> {
+  const label = 'labelSelector=app.kubernetes.io/name%20in%20(sluice,sluice-cleaner,sluice-removal)';
+  const lists = [
+    ...['pods', 'serviceaccounts'].map(kind => `/api/v1/${kind}`),
+    ...['daemonsets', 'controllerrevisions'].map(kind => `/apis/apps/v1/${kind}`),
+    '/apis/batch/v1/jobs',
+    ...['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'].map(
+      kind => `/apis/rbac.authorization.k8s.io/v1/${kind}`,
+    ),
+    ...['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map(
+      kind => `/apis/admissionregistration.k8s.io/v1/${kind}`,
+    ),
+  ];
+  const found = await Promise.all(lists.map(path => ask('GET', `${path}?${label}`)));
+  return found.flatMap(({ kind, items }) =>
+    items.map(
+      ({ metadata }: { metadata: { name: string } }) => `${kind.replace(/List$/, '')} ${metadata.name}`,
+    ),
+  );
+}
+
+async function expectSuccess(output: Promise<Output>): Promise<void> {
+  const { code, stdout, stderr } = await output;
+  if (code !== 0) throw new Error(`helm: exit code ${code}: ${stderr}${stdout}`);
+}
