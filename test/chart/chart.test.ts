@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { EACH_VALUE, valueFlags } from './eachvalue.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CHART = join(ROOT, 'charts/sluice');
@@ -46,6 +47,11 @@ function render(...sets: string[]): Manifest[] {
   return documents(stdout);
 }
 
+/** `/startGate/mode` */
+const leaves = (value: unknown, at = ''): string[] =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
+    ? Object.entries(value).flatMap(([name, inner]) => leaves(inner, `${at}/${name}`))
+    : [at];
 const isHook = ({ metadata }: Manifest) => metadata.annotations !== undefined;
 const key = ({ kind, metadata }: Manifest) => `${kind} ${metadata.name}`;
 const find = (objects: readonly Manifest[], name: string) => objects.find(object => key(object) === name)!;
@@ -88,6 +94,36 @@ test('attach comes to what the overlay pod-network adds', () => {
   expect(container.securityContext.capabilities.add).toEqual(['NET_ADMIN', 'NET_RAW', 'SYS_ADMIN']);
   expect(container.securityContext).not.toHaveProperty('allowPrivilegeEscalation');
   expect(find(objects, 'ClusterRole sluice').rules!.at(-1)!.resources).toEqual(['nodes/status']);
+});
+
+describe('each value', () => {
+  const plain = helm('template', 'sluice', CHART).stdout;
+
+  test.each(Object.keys(EACH_VALUE))('%s changes what is rendered', path => {
+    const { status, stdout, stderr } = helm('template', 'sluice', CHART, ...valueFlags(path));
+    expect(stderr).toBe('');
+    expect(status).toBe(0);
+    expect(stdout).not.toBe(plain);
+  });
+
+  test('of values.yaml is among them', () => {
+    const values = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8'));
+    const named = Object.keys(EACH_VALUE);
+    const given = leaves(values).map(path => path.slice(1).replaceAll('/', '.'));
+    expect(given.filter(path => !named.some(name => `${path}.`.startsWith(`${name}.`)))).toEqual([]);
+  });
+});
+
+test('monitored, metrics are served on the node, and a PodMonitor asks for them there', () => {
+  const objects = render('monitoring.enabled=true', 'monitoring.podMonitor=true', 'metricsPort=9911');
+  const container = find(objects, 'DaemonSet sluice').spec.template.spec.containers[0];
+  expect(container.args).toContain('--metrics-address=0.0.0.0:9911');
+  expect(container).toMatchObject({ ports: [{ name: 'metrics', containerPort: 9911, hostPort: 9911 }] });
+  expect(find(objects, 'PodMonitor sluice').spec).toMatchObject({
+    selector: { matchLabels: { 'app.kubernetes.io/name': 'sluice' } },
+    podMetricsEndpoints: [{ port: 'metrics', interval: '30s' }],
+  });
+  expect(render('monitoring.podMonitor=true').map(key)).not.toContain('PodMonitor sluice');
 });
 
 const ARGS: readonly (readonly [string, string])[] = [
@@ -161,6 +197,8 @@ describe('the schema refuses, and says where', () => {
     ['podNetwok.mode=attach', "additional properties 'podNetwok' not allowed"],
     ['image.digest=sha256:abc', '/image/digest'],
     ['metricsPort=70000', '/metricsPort'],
+    ['monitoring.address=everywhere', '/monitoring/address'],
+    ['monitoring.interval=often', '/monitoring/interval'],
     ['startGate.nriFolder=run/nri', '/startGate/nriFolder'],
     ['socketFolder=/run/sluice/', '/socketFolder'],
     ['tolerations=all', '/tolerations'],
@@ -171,10 +209,6 @@ describe('the schema refuses, and says where', () => {
   });
 
   test('every value of values.yaml is in the schema, and the other way round', () => {
-    const paths = (value: unknown, at = ''): string[] =>
-      typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
-        ? Object.entries(value).flatMap(([name, inner]) => paths(inner, `${at}/${name}`))
-        : [at];
     const values = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8'));
     const schema = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8'));
     type Schema = { readonly properties?: Record<string, Schema> };
@@ -184,8 +218,8 @@ describe('the schema refuses, and says where', () => {
         : Object.entries(properties).flatMap(([name, inner]) => known(inner, `${at}/${name}`));
     const described = new Set(known(schema));
     const isDescribed = (path: string) => [...described].some(prefix => `${path}/`.startsWith(`${prefix}/`));
-    expect(paths(values).filter(path => !isDescribed(path))).toEqual([]);
-    const given = paths(values);
+    expect(leaves(values).filter(path => !isDescribed(path))).toEqual([]);
+    const given = leaves(values);
     const left = [...described].filter(path => !given.some(found => `${found}/`.startsWith(`${path}/`)));
     expect(left).toEqual(['/global']);
   });

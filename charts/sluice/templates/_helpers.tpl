@@ -25,8 +25,9 @@ app.kubernetes.io/name: sluice
 {{- if ne .Values.liveConnections "cut" }}
 - --live-connections={{ .Values.liveConnections }}
 {{- end }}
-{{- if ne (int .Values.metricsPort) 9910 }}
-- --metrics-address=127.0.0.1:{{ .Values.metricsPort }}
+{{- $address := ternary .Values.monitoring.address "127.0.0.1" .Values.monitoring.enabled }}
+{{- if or .Values.monitoring.enabled (ne (int .Values.metricsPort) 9910) }}
+- --metrics-address={{ $address }}:{{ .Values.metricsPort }}
 {{- end }}
 {{- if ne .Values.startGate.mode "auto" }}
 - --start-gate={{ .Values.startGate.mode }}

@@ -1,5 +1,6 @@
 /** `sluice agent` as a node runs it: a process of its own in the network namespace of a node. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +11,20 @@ const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
 // On an emulated machine it takes longer to start (scripts/vm).
 const DEADLINE_MS = 180_000 * Number(process.env.SLUICE_SLOW ?? 1);
 
+/** Where SLUICE_SYSCALLS names a folder, the agent's system calls are counted there: scripts/seccomp. */
+const TRACER = process.env.SLUICE_SYSCALLS
+  ? [
+      'strace',
+      '-D',
+      '-f',
+      '-c',
+      '-U',
+      'name',
+      '-o',
+      `${process.env.SLUICE_SYSCALLS}/agent-${process.pid}-${randomUUID()}`,
+    ]
+  : [];
+
 export class AgentProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
@@ -19,7 +34,8 @@ export class AgentProcess {
   constructor(namespace: string, node: string, options: readonly string[], main = MAIN) {
     const silent = ['--log-format', 'json', '--socket', 'none', '--metrics-address', 'none'];
     const args = [main, 'agent', '--node', node, ...silent, ...options];
-    this.#child = inNamespace(namespace, () => spawn(process.execPath, args));
+    const [program, ...words] = [...TRACER, process.execPath, ...args] as [string, ...string[]];
+    this.#child = inNamespace(namespace, () => spawn(program, words));
     this.#ended = once(this.#child, 'close');
     for (const stream of [this.#child.stdout!, this.#child.stderr!])
       stream.setEncoding('utf8').on('data', text => {

@@ -1,0 +1,79 @@
+/** Every value of the chart, rendered by helm and judged by the API server, which changes nothing (a server dry run). */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EACH_VALUE, valueFlags } from '../../chart/eachvalue.ts';
+import { create, remove } from './support/api.ts';
+import { tryKubectl, until } from './support/cluster.ts';
+import { CHART, helm } from './support/installs.ts';
+
+/** Of the Prometheus operator's definition what the API server needs to take an object; its schema is not here. */
+const POD_MONITORS = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'podmonitors.monitoring.coreos.com' },
+  spec: {
+    group: 'monitoring.coreos.com',
+    scope: 'Namespaced',
+    names: { kind: 'PodMonitor', plural: 'podmonitors', singular: 'podmonitor', listKind: 'PodMonitorList' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+};
+
+const folder = mkdtempSync(join(tmpdir(), 'chart-'));
+beforeAll(async () => {
+  await create(POD_MONITORS);
+  await until('PodMonitors are served', async () =>
+    (await tryKubectl('get', 'podmonitors.monitoring.coreos.com')).code === 0 ? true : undefined,
+  );
+});
+afterAll(async () => {
+  await remove(POD_MONITORS);
+  rmSync(folder, { recursive: true });
+});
+
+async function applied(name: string, flags: readonly string[]) {
+  const { code, stdout, stderr } = await helm('template', 'sluice', CHART, ...flags);
+  expect(stderr).toBe('');
+  expect(code).toBe(0);
+  const file = join(folder, `${name}.yaml`);
+  writeFileSync(file, stdout);
+  return tryKubectl(
+    'apply',
+    '--dry-run=server',
+    '--server-side',
+    '--force-conflicts',
+    '-n',
+    'sluice',
+    '-f',
+    file,
+  );
+}
+
+const RENDERINGS: readonly (readonly [string, readonly string[]])[] = [
+  ['its defaults', []],
+  ['chained', ['--set', 'podNetwork.mode=chained']],
+  ...Object.keys(EACH_VALUE).map(path => [path, valueFlags(path)] as const),
+];
+
+describe('the API server takes the chart', () => {
+  test.each(RENDERINGS)('with %s', async (name, flags) => {
+    const { code, stdout, stderr } = await applied(name, flags);
+    expect(code, stderr).toBe(0);
+    expect(stdout).toContain('daemonset.apps/sluice serverside-applied (server dry run)');
+  });
+
+  test('and says what is wrong with a value that no schema of ours can know', async () => {
+    const { code, stderr } = await applied('wrong', ['--set-json', 'resources={"limits":{"memory":"lots"}}']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/lots|quantit/);
+  });
+});
