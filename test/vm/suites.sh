@@ -12,6 +12,7 @@ declare -A files=(
   [contract]="test/kernel/contract.test.ts"       # Kernel, on nf_tables
   [codec]="test/kernel/codec-oracle.test.ts"      # our bytes, judged by nft
   [packets]="test/kernel/packets.test.ts"         # every scenario, with real packets
+  [smoke]="test/kernel/packets.test.ts -t networkpolicy/n0" # the first of them, where all would take hours
   [connections]="test/kernel/connections.test.ts" # what conntrack tells, and cutting
   [features]="test/kernel/features.test.ts"       # what this kernel lacks, and the agent on it
 )
