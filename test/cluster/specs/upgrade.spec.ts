@@ -1,5 +1,6 @@
 /** From the last commit of the previous layout to today and back, with traffic: see previous.sh. */
 import { beforeAll, expect, test } from 'vitest';
+import { LAYOUT } from '../../../src/compiler/layout.ts';
 import { cni, kubectl, nodes, until, within } from './support/cluster.ts';
 import { eagerPod, firstAttempts } from './support/eager.ts';
 import { policyIsFollowed } from './support/followed.ts';
@@ -20,10 +21,13 @@ beforeAll(async () => {
 const underTraffic = (action: () => Promise<unknown>) =>
   place.undisturbed(() => uninterrupted(place.web, place.db, action));
 
-/** Layout 1 had no number; those after it have an empty chain that is named by it. */
-async function layouts(): Promise<readonly (string | undefined)[]> {
-  const listings = await Promise.all(nodes.map(node => within(node, 'nft', 'list', 'ruleset')));
-  return listings.map(listing => /chain (layout-\d+)/.exec(listing)?.[1]);
+const TODAY = LAYOUT;
+const PREVIOUS = LAYOUT - 1;
+
+/** Of each node, by the empty chain that is named by it; layout 1 had none. */
+async function layouts(): Promise<readonly number[]> {
+  const listings = await Promise.all(nodes.map(node => within(node, 'nft', 'list', 'table', 'ip', 'sluice')));
+  return listings.map(listing => Number(/chain layout-(\d+)/.exec(listing)?.[1] ?? 1));
 }
 
 let started = 0;
@@ -60,11 +64,11 @@ test.skipIf(cni === 'sluice')(
   'an upgrade from the previous layout and back: not one wrong verdict, not one packet lost of what is allowed',
   async () => {
     await rollOut('previous');
-    expect(await layouts()).toEqual(nodes.map(() => undefined));
+    expect(await layouts()).toEqual(nodes.map(() => PREVIOUS));
     await rollOutUnderTraffic('today');
-    expect(await layouts()).toEqual(nodes.map(() => 'layout-2'));
+    expect(await layouts()).toEqual(nodes.map(() => TODAY));
     await rollOutUnderTraffic('previous');
-    expect(await layouts()).toEqual(nodes.map(() => undefined));
+    expect(await layouts()).toEqual(nodes.map(() => PREVIOUS));
   },
 );
 
@@ -77,13 +81,13 @@ test.skipIf(cni === 'sluice')(
       await apply('today', 'OnDelete');
       await replaceAgent(first!);
     });
-    expect(await layouts()).toEqual(['layout-2', ...others.map(() => undefined)]);
+    expect(await layouts()).toEqual([TODAY, ...others.map(() => PREVIOUS)]);
     expect((await sluice(first!, 'status')).code).toBe(0);
     await policyIsFollowed(place);
     await underTraffic(async () => {
       for (const node of others) await replaceAgent(node);
     });
-    expect(await layouts()).toEqual(nodes.map(() => 'layout-2'));
+    expect(await layouts()).toEqual(nodes.map(() => TODAY));
     await policyIsFollowed(place);
   },
 );
