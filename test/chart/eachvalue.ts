@@ -24,6 +24,7 @@ export const EACH_VALUE: Readonly<Record<string, unknown>> = {
   'podNetwork.netnsFolder': '/run/netns',
   resources: { requests: { cpu: '100m' }, limits: { memory: '1Gi' } },
   maxHeapMegabytes: 768,
+  seccompProfile: 'sluice.json',
   priorityClassName: 'system-cluster-critical',
   nodeSelector: { 'kubernetes.io/arch': 'arm64' },
   tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }],

@@ -77,7 +77,7 @@ describe('nothing of it is left on any node, and no new pod is cut off', () => {
 
     const again = await uninstallFromAllNodes();
     expect(again.stderr).toMatch(/there is no DaemonSet sluice to remove/);
-    expect(again.code).toBe(1);
+    expect(again.code).toBe(2);
 
     await deleteManifests();
     expect(await leftAtServer()).toEqual([]);
