@@ -6,14 +6,15 @@ import type { SourceOptions, Wanted } from '../sources/options.ts';
 import { readState } from '../sources/readstate.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { type OutputOptions, writeJsonLines, writeLines } from '../terminal/output.ts';
-import { ask, exitCodeOf, worldOf } from './asked.ts';
+import { type Asked, ask, exitCodeOf, worldOf } from './asked.ts';
 import { answerObject } from './explainjson.ts';
 import { answerLine, answerLines } from './explaintext.ts';
+import { fixLines, fixOf } from './fixtext.ts';
 import { noteState } from './notestate.ts';
 import { readQuestions, type Unreadable } from './questions.ts';
 
 export type ExplainOptions = OutputOptions &
-  SourceOptions & { readonly flows?: string; readonly unknownPods?: UnknownPods };
+  SourceOptions & { readonly flows?: string; readonly fix?: boolean; readonly unknownPods?: UnknownPods };
 
 /** `sluice explain FROM TO[:PORT[/PROTOCOL]]`, or many with `--flows FILE`. Exit code 0 allowed, 1 denied, 2 nobody can say. */
 export async function explainCommand(
@@ -38,9 +39,15 @@ export async function explain(
   const only = options.flows === undefined ? asked[0] : undefined;
   if (only !== undefined && 'error' in only) throw new CommandError(only.error);
   if (options.output === 'json')
-    writeJsonLines(asked.map(each => answerObject(each, world.unknownPods, state.notes)));
+    writeJsonLines(asked.map(each => answerObject(each, world.unknownPods, state.notes, options.fix)));
   else writeLines(only === undefined ? asked.map(answerLine) : answerLines(only.answer, world.unknownPods));
+  if (options.fix && options.output === 'text')
+    for (const { answer } of answered(asked)) writeLines(fixLines(fixOf(answer, world.unknownPods)));
   return exitCodeOf(asked);
+}
+
+function answered(asked: readonly Asked[]) {
+  return asked.flatMap(each => ('answer' in each ? [each] : []));
 }
 
 /** Policies that nobody could look at may say anything. */

@@ -1,13 +1,19 @@
 /** The answers of `sluice explain` for programs: docs/schema/sluice-v1.json says what is in them. */
 import { endHost } from '../ends/answer.ts';
 import { groupsOf } from '../ends/groups.ts';
+import type { Family } from '../model/address.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { type DirectionWalk, walk } from '../semantics/explain.ts';
 import type { Asked } from './asked.ts';
-import { FAMILY_NAMES } from './explaintext.ts';
+import { fixObject, fixOf, nearMissesOf } from './fixtext.ts';
 import { versioned } from './schema.ts';
 
-export function answerObject(asked: Asked, unknownPods: UnknownPods, notes: readonly string[]): object {
+export function answerObject(
+  asked: Asked,
+  unknownPods: UnknownPods,
+  notes: readonly string[],
+  withFix = false,
+): object {
   if ('error' in asked) {
     const { question, error } = asked;
     const words = 'line' in question ? { line: question.line } : { from: question.from, to: question.to };
@@ -22,7 +28,7 @@ export function answerObject(asked: Asked, unknownPods: UnknownPods, notes: read
     verdict,
     reason,
     families: Object.fromEntries(
-      Object.entries(families).map(([family, word]) => [FAMILY_NAMES[family as 'ip' | 'ip6'], word]),
+      Object.entries(families).map(([family, word]) => [FAMILY_WORDS[family as Family], word]),
     ),
     differsBy,
     ...(decisive &&
@@ -33,11 +39,17 @@ export function answerObject(asked: Asked, unknownPods: UnknownPods, notes: read
       }),
     cases: groupsOf(cases).map(({ families: over, ...group }) => ({
       ...group,
-      families: over.map(family => FAMILY_NAMES[family]),
+      families: over.map(family => FAMILY_WORDS[family]),
     })),
+    nearly: (['egress', 'ingress'] as const).flatMap(direction =>
+      nearMissesOf(asked.answer, direction, unknownPods).map(miss => ({ direction, ...miss })),
+    ),
+    ...(withFix && { fix: fixObject(fixOf(asked.answer, unknownPods)) }),
     notes: [...notes, ...asked.answer.notes],
   });
 }
+
+const FAMILY_WORDS: Record<Family, 'ipv4' | 'ipv6'> = { ip: 'ipv4', ip6: 'ipv6' };
 
 function directionObject({ pod, verdict, stops }: DirectionWalk): object {
   return { ...(pod && { pod }), ...verdict, stops };

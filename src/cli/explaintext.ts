@@ -11,6 +11,7 @@ import pc from '../terminal/colours.ts';
 import { HANG } from '../terminal/hang.ts';
 import { plural } from '../terminal/plural.ts';
 import type { Asked } from './asked.ts';
+import { nearMissesOf, nearMissLine } from './fixtext.ts';
 
 /** One line of many: the verdict and the reason that matters most. */
 export function answerLine(asked: Asked): string {
@@ -29,7 +30,9 @@ export function answerLines(answer: Answer, unknownPods: UnknownPods): string[] 
     ...undecidedLines(answer),
     ...answer.notes.map(note => `       ${HANG}${pc.dim(note)}`),
     ...differenceLines(answer),
-    ...(way === undefined || decisive?.viaNode ? [] : walkLines(way).map(line => withNames(line, decisive!))),
+    ...(way === undefined || decisive?.viaNode
+      ? []
+      : walkLines(answer, way, unknownPods).map(line => withNames(line, decisive!))),
     ...sameLines(answer),
   ];
 }
@@ -109,8 +112,12 @@ function sameLines({ cases, verdict, differsBy, families }: Answer): string[] {
   return ['', pc.dim(`the same ${over}${ends}${all}: ${verdict}`)];
 }
 
-function walkLines({ egress, ingress }: Walk): string[] {
-  return [egress, ingress].flatMap(direction => ['', ...directionLines(direction)]);
+function walkLines(answer: Answer, { egress, ingress }: Walk, unknownPods: UnknownPods): string[] {
+  return [egress, ingress].flatMap(way => [
+    '',
+    ...directionLines(way),
+    ...nearMissesOf(answer, way.direction, unknownPods).map(nearMissLine),
+  ]);
 }
 
 /** The reason once: where a policy of the list below decided alone, that line has it. */

@@ -10,12 +10,15 @@ import { hostPortKey } from '../model/hostport.ts';
 import { plan } from '../nft/plan/plan.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { inspectRuleset } from '../readback/inspect.ts';
+import type { Inspection, PodInspection } from '../readback/inspection.ts';
+import { CommandError } from '../terminal/commanderror.ts';
 import { type OutputOptions, writeJson, writeLines } from '../terminal/output.ts';
 import { type Expected, findExpected, type NodeOptions } from './findexpected.ts';
 import { type Comparison, inspectionLines, inspectionObject } from './inspecttext.ts';
 import { readKernel } from './readkernel.ts';
 
-export type InspectOptions = OutputOptions & NodeOptions;
+/** `what` is a pod, a namespace or a policy; without it everything is shown. */
+export type InspectOptions = OutputOptions & NodeOptions & { readonly what?: string };
 
 interface Look {
   readonly actual: Ruleset;
@@ -28,10 +31,25 @@ const SETTLE_MS = 1000;
 /** `sluice inspect`: what is programmed, by pod and policy, and whether it is what policy demands. */
 export async function inspectCommand(options: InspectOptions): Promise<void> {
   const { actual, comparison } = await settledLook(options);
-  const inspection = inspectRuleset(actual);
+  const inspection = only(inspectRuleset(actual), options.what);
   if (options.output === 'json') writeJson(inspectionObject(inspection, comparison));
   else writeLines(inspectionLines(inspection, comparison));
   if (isDifferent(comparison)) process.exitCode = 1;
+}
+
+/** Of a pod (`shop/web`), a namespace (`shop`) or a policy (`NetworkPolicy shop/web`, `cnp:platform`). */
+function only(inspection: Inspection, what: string | undefined): Inspection {
+  if (what === undefined) return inspection;
+  const pods = inspection.pods.filter(pod => isMeant(pod, what));
+  if (pods.length === 0)
+    throw new CommandError(`no pod of this node is ${what}, is in it, or is judged by it: sluice inspect shows all`);
+  return { ...inspection, pods };
+}
+
+function isMeant({ pod, ingress, egress }: PodInspection, what: string): boolean {
+  const sources = [...(ingress?.rules ?? []), ...(egress?.rules ?? [])].map(({ source }) => source ?? '');
+  const name = what.replace(/^NetworkPolicy /, '');
+  return pod === what || pod.startsWith(`${what}/`) || sources.some(source => source.split(/[ ,]+/).includes(name));
 }
 
 async function settledLook(options: InspectOptions): Promise<Look> {

@@ -9,7 +9,9 @@ import type {
   RuleInspection,
 } from '../readback/inspection.ts';
 import pc from '../terminal/colours.ts';
+import { HANG } from '../terminal/hang.ts';
 import { plural } from '../terminal/plural.ts';
+import { versioned } from './schema.ts';
 
 /** What leads from the actual to the desired state, and whose desired state that is; or why nobody knows. */
 export type Comparison =
@@ -19,7 +21,7 @@ export type Comparison =
 export function inspectionObject(inspection: Inspection, comparison: Comparison): object {
   const equal = 'missing' in comparison ? null : comparison.difference.length === 0;
   const difference = 'missing' in comparison ? [] : comparison.difference.map(opText);
-  return { ...inspection, equal, difference };
+  return versioned('Inspection', { ...inspection, equal, difference });
 }
 
 export function inspectionLines(inspection: Inspection, comparison: Comparison): string[] {
@@ -32,7 +34,7 @@ function programmedLines({ installed, pods, totals, unknownPods }: Inspection): 
   const counts = [plural(chains, 'chain'), plural(sets, 'set'), plural(elements, 'element')];
   return [
     ...(pods.length === 0 ? ['tables programmed; no policy selects a pod of this node'] : []),
-    ...pods.flatMap(podLines),
+    ...groupsOf(pods).flatMap(groupLines),
     unknownPodsText(unknownPods),
     pc.dim(`${counts.join(', ')} in both families`),
   ];
@@ -43,9 +45,20 @@ function unknownPodsText(unknownPods: UnknownPods): string {
   return `unknown pod addresses: ${what} (in the pod network, and of no known pod)`;
 }
 
-function podLines({ pod, addresses, ingress, egress }: PodInspection): string[] {
+/** Pods that share their chains are judged by the same rules: they are said once. */
+function groupsOf(pods: readonly PodInspection[]): readonly (readonly PodInspection[])[] {
+  const groups = new Map<string, PodInspection[]>();
+  for (const pod of pods) {
+    const key = JSON.stringify([pod.ingress, pod.egress]);
+    groups.set(key, [...(groups.get(key) ?? []), pod]);
+  }
+  return [...groups.values()];
+}
+
+function groupLines(pods: readonly PodInspection[]): string[] {
+  const { ingress, egress } = pods[0]!;
   return [
-    `${pc.bold(pod)}  ${pc.dim(addresses.join('  '))}`,
+    ...pods.map(({ pod, addresses }) => `${pc.bold(pod)}  ${HANG}${pc.dim(addresses.join('  '))}`),
     ...directionLines('ingress', ingress),
     ...directionLines('egress', egress),
     '',
@@ -59,10 +72,10 @@ function directionLines(name: string, direction: DirectionInspection | undefined
 
 function ruleText({ verdict, ports, peers, source, family }: RuleInspection): string {
   const isLast = ports === undefined && peers === undefined;
-  const condition = isLast ? 'everything else' : [ports, peers].filter(Boolean).map(shortened).join('  ');
+  const condition = isLast ? 'everything else' : [ports, peers ?? 'any peer'].filter(Boolean).map(shortened).join('  ');
   const colour = { accept: pc.green, drop: pc.red, pass: pc.yellow }[verdict];
   const over = family === undefined ? '' : ` over ${family === 'ip' ? 'IPv4' : 'IPv6'}`;
-  return `${colour(verdict.padEnd(6))}  ${condition}${over}  ${pc.dim(source ?? 'no policy decides')}`;
+  return `${colour(verdict.padEnd(6))}  ${HANG}${condition}${over}  ${pc.dim(source ?? 'no policy decides')}`;
 }
 
 /** The first of a long list, for a terminal; JSON has them all. */

@@ -13,7 +13,7 @@ import { run } from './program/run.ts';
 const actions: NodeActions = {
   agent: async options => (await import('../daemon/agent.ts')).agentCommand(options),
   trace: async (from, to, options) => (await import('./trace.ts')).traceCommand(from, to, options),
-  inspect: async options => (await import('./inspect.ts')).inspectCommand(options),
+  inspect: async (what, options) => (await import('./inspect.ts')).inspectCommand({ ...options, what }),
   dump: async options => (await import('./dump.ts')).dumpCommand(options),
   demo: async options => {
     const { explain: answer } = await import('./explain.ts');

@@ -1,8 +1,10 @@
 import { ageText } from '../health/agentchecks.ts';
 import type { Check, CheckState } from '../health/check.ts';
 import type { StatusResponse } from '../rpc/messages.ts';
+import { versioned } from './schema.ts';
 import { askAgent } from '../sources/askagent.ts';
 import pc from '../terminal/colours.ts';
+import { HANG } from '../terminal/hang.ts';
 import { type OutputOptions, writeJson, writeLines } from '../terminal/output.ts';
 import { plural } from '../terminal/plural.ts';
 
@@ -21,7 +23,7 @@ const COLOUR: Record<CheckState, (text: string) => string> = {
 /** `sluice status`: how the agent behind the socket is. Exit code 1 where the node is not ready. */
 export async function statusCommand({ socket, output }: StatusOptions): Promise<void> {
   const status = await askAgent(socket, agent => agent.status());
-  if (output === 'json') writeJson(status);
+  if (output === 'json') writeJson(versioned('Status', status));
   else writeLines(statusLines(status, Date.now()));
   if (!status.ready) process.exitCode = 1;
 }
@@ -52,12 +54,12 @@ function problemCount({ problems }: StatusResponse): string {
 
 function problemLine({ severity, text }: StatusResponse['problems'][number]): string {
   const colour = severity === 'error' ? pc.red : pc.yellow;
-  return `  ${colour(severity.padEnd(7))}  ${text}`;
+  return `  ${colour(severity.padEnd(7))}  ${HANG}${text}`;
 }
 
 function checkLines({ name, state, reason, remedy }: Check): string[] {
-  const line = `  ${COLOUR[state](state.padEnd(7))}  ${name.padEnd(22)} ${reason}`;
-  return remedy === '' ? [line] : [line, `  ${' '.repeat(32)}${pc.dim(remedy)}`];
+  const line = `  ${COLOUR[state](state.padEnd(7))}  ${name.padEnd(22)} ${HANG}${reason}`;
+  return remedy === '' ? [line] : [line, `  ${' '.repeat(32)}${HANG}${pc.dim(remedy)}`];
 }
 
 function commitLine(commit: StatusResponse['commits'][number], nowMs: number): string {

@@ -15,6 +15,7 @@ import { CommandError } from '../terminal/commanderror.ts';
 import { type OutputOptions, writeJson, writeLines } from '../terminal/output.ts';
 import { type Expected, findExpected, type NodeOptions } from './findexpected.ts';
 import { readKernel } from './readkernel.ts';
+import { versioned } from './schema.ts';
 import { type ExpectedPath, traceLines } from './tracetext.ts';
 
 export type TraceOptions = OutputOptions & NodeOptions;
@@ -110,5 +111,5 @@ function traceObject(
   const agrees = expected === undefined ? null : expected.demanded === walk.verdict;
   const { node = null, outcome = null, elsewhere = null, note } = expected ?? {};
   const policy = { node, outcome, elsewhere, explain: explained ?? null, agrees, note };
-  return { flow, ...walk, tracked, ...policy };
+  return versioned('Trace', { flow, ...walk, tracked, ...policy });
 }

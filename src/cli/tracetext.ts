@@ -7,6 +7,7 @@ import type { EnforcementPoint, Outcome } from '../readback/enforcementpoints.ts
 import type { Hook, KernelWalk, Step, WalkEnd } from '../readback/kernelwalk.ts';
 import type { FlowVerdict } from '../semantics/evaluate.ts';
 import pc from '../terminal/colours.ts';
+import { HANG } from '../terminal/hang.ts';
 
 /** The verdict of policy about the flow, what it demands of this kernel, and what of others. */
 export interface ExpectedPath {
@@ -90,7 +91,7 @@ function nameOf({ pod, address }: WalkEnd): string {
 function stepLine({ chain, rule, comment, verdict }: Step, width: number): string {
   const leads = verdict === undefined || rule.endsWith(verdict) ? '' : ` ${pc.dim('->')} ${verdict}`;
   const why = comment === undefined ? '' : `  ${pc.dim(`# ${comment}`)}`;
-  return `  ${chain.padEnd(width)}  ${rule}${leads}${why}`;
+  return `  ${chain.padEnd(width)}  ${HANG}${rule}${leads}${why}`;
 }
 
 function connectionLines(connections: readonly Connection[], hook: Hook): string[] {
@@ -135,7 +136,7 @@ function otherNodesText({ node, verdict, outcome, elsewhere }: ExpectedPath): st
 function expectedLines(expected: ExpectedPath, actual: 'accept' | 'drop'): string[] {
   const { node, verdict, demanded, outcome } = expected;
   const reasons = (['egress', 'ingress'] as const).map(
-    direction => `  ${verdict[direction].verdict.padEnd(5)}  ${direction}: ${verdict[direction].reason}`,
+    direction => `  ${verdict[direction].verdict.padEnd(5)}  ${HANG}${direction}: ${verdict[direction].reason}`,
   );
   if (demanded !== actual) return [`  ${pc.red('disagrees')}: this node should ${demanded} it`, ...reasons];
   const word = outcome === 'not-judged-here' ? `not for ${node} to enforce` : pc.green('agrees');

@@ -20,6 +20,7 @@ export function addExplain(sluice: Command): void {
         'what becomes of addresses of pod networks that no known pod has (default: as the agent does)',
       ),
     )
+    .option('--fix', 'propose the smallest policies that would turn the verdict, and say what else they turn')
     .addOption(output())
     .addHelpText('after', EXPLAIN_HELP)
     .action(async (from, to, options) => (await import('../explain.ts')).explainCommand(from, to, options));
@@ -50,4 +51,5 @@ The policies that select the pod are listed in order of precedence:
   decided       its rule, or that it selects the pod and allows nothing here, is the reason
   same verdict  it agrees with the policy that decided
   passed        its rule hands the decision on to the next tier
+  nearly        a rule that would have allowed it, had one or two things been otherwise
   overridden    it would change the verdict, had the named policy before it not decided`;

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { addClusterCommands } from '../clustercommands.ts';
+import { addAbout } from './about.ts';
 import { addAgent } from './agent.ts';
 import { addCheck } from './check.ts';
 import { addExplain } from './explain.ts';
@@ -21,5 +22,6 @@ export function makeProgram(actions: NodeActions): Command {
   addAgent(sluice, actions);
   addReadback(sluice, actions);
   addNode(sluice, actions);
+  addAbout(sluice);
   return sluice;
 }

@@ -20,6 +20,7 @@ export function addReadback(sluice: Command, actions: NodeActions): void {
   const inspect = sluice
     .command('inspect')
     .description('show what is programmed in this network namespace, by pod and policy')
+    .argument('[what]', 'only this pod (shop/web), namespace (shop) or policy (NetworkPolicy shop/web)')
     .option(
       manifests[0],
       `${manifests[1]}: compare the kernel with them, not with the running agent`,

@@ -1,0 +1,62 @@
+/** Scripts that complete commands and options in a shell, made from the commands themselves. */
+import type { Command } from 'commander';
+import { CommandError } from '../terminal/commanderror.ts';
+import { writeLines } from '../terminal/output.ts';
+
+const SHELLS = { bash, zsh, fish };
+
+export function completionCommand(sluice: Command, shell: string): void {
+  if (!Object.hasOwn(SHELLS, shell))
+    throw new CommandError(`"${shell}" is no shell that is known (${Object.keys(SHELLS).join(', ')})`);
+  writeLines(SHELLS[shell as keyof typeof SHELLS](wordsOf(sluice)));
+}
+
+interface Words {
+  readonly command: string;
+  readonly words: readonly string[];
+}
+
+/** The commands first, under the empty name. */
+function wordsOf(sluice: Command): readonly Words[] {
+  const commands = sluice.commands.map(command => ({
+    command: command.name(),
+    words: [
+      ...command.commands.map(each => each.name()),
+      ...command.options.flatMap(({ short, long }) => [long, short].filter(word => word != null)),
+      '--help',
+    ],
+  }));
+  return [{ command: '', words: ['--help', '--version', ...commands.map(({ command }) => command)] }, ...commands];
+}
+
+function bash(all: readonly Words[]): string[] {
+  const [first, ...commands] = all;
+  return [
+    '# sluice completion bash: source <(sluice completion bash)',
+    '_sluice() {',
+    '  local current=${COMP_WORDS[COMP_CWORD]} words',
+    '  if [ "$COMP_CWORD" -eq 1 ]; then',
+    `    words='${first!.words.join(' ')}'`,
+    '  else case ${COMP_WORDS[1]} in',
+    ...commands.map(({ command, words }) => `    ${command}) words='${words.join(' ')}' ;;`),
+    '  esac; fi',
+    '  COMPREPLY=($(compgen -W "$words" -- "$current"))',
+    '  [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))',
+    '}',
+    'complete -o filenames -F _sluice sluice ./sluice',
+  ];
+}
+
+function zsh(all: readonly Words[]): string[] {
+  return ['# sluice completion zsh: source <(sluice completion zsh)', 'autoload -U +X bashcompinit && bashcompinit', ...bash(all).slice(1)];
+}
+
+function fish(all: readonly Words[]): string[] {
+  return [
+    '# sluice completion fish: sluice completion fish | source',
+    ...all.map(({ command, words }) => {
+      const when = command === '' ? '__fish_use_subcommand' : `__fish_seen_subcommand_from ${command}`;
+      return `complete -c sluice -n '${when}' -a '${words.join(' ')}'`;
+    }),
+  ];
+}
