@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are the shell's own
 /** Scripts that complete commands and options in a shell, made from the commands themselves. */
 import type { Command } from 'commander';
 import { CommandError } from '../terminal/commanderror.ts';
@@ -26,7 +27,10 @@ function wordsOf(sluice: Command): readonly Words[] {
       '--help',
     ],
   }));
-  return [{ command: '', words: ['--help', '--version', ...commands.map(({ command }) => command)] }, ...commands];
+  return [
+    { command: '', words: ['--help', '--version', ...commands.map(({ command }) => command)] },
+    ...commands,
+  ];
 }
 
 function bash(all: readonly Words[]): string[] {
@@ -48,7 +52,11 @@ function bash(all: readonly Words[]): string[] {
 }
 
 function zsh(all: readonly Words[]): string[] {
-  return ['# sluice completion zsh: source <(sluice completion zsh)', 'autoload -U +X bashcompinit && bashcompinit', ...bash(all).slice(1)];
+  return [
+    '# sluice completion zsh: source <(sluice completion zsh)',
+    'autoload -U +X bashcompinit && bashcompinit',
+    ...bash(all).slice(1),
+  ];
 }
 
 function fish(all: readonly Words[]): string[] {

@@ -42,14 +42,18 @@ function only(inspection: Inspection, what: string | undefined): Inspection {
   if (what === undefined) return inspection;
   const pods = inspection.pods.filter(pod => isMeant(pod, what));
   if (pods.length === 0)
-    throw new CommandError(`no pod of this node is ${what}, is in it, or is judged by it: sluice inspect shows all`);
+    throw new CommandError(
+      `no pod of this node is ${what}, is in it, or is judged by it: sluice inspect shows all`,
+    );
   return { ...inspection, pods };
 }
 
 function isMeant({ pod, ingress, egress }: PodInspection, what: string): boolean {
   const sources = [...(ingress?.rules ?? []), ...(egress?.rules ?? [])].map(({ source }) => source ?? '');
   const name = what.replace(/^NetworkPolicy /, '');
-  return pod === what || pod.startsWith(`${what}/`) || sources.some(source => source.split(/[ ,]+/).includes(name));
+  return (
+    pod === what || pod.startsWith(`${what}/`) || sources.some(source => source.split(/[ ,]+/).includes(name))
+  );
 }
 
 async function settledLook(options: InspectOptions): Promise<Look> {

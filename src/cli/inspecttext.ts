@@ -72,7 +72,9 @@ function directionLines(name: string, direction: DirectionInspection | undefined
 
 function ruleText({ verdict, ports, peers, source, family }: RuleInspection): string {
   const isLast = ports === undefined && peers === undefined;
-  const condition = isLast ? 'everything else' : [ports, peers ?? 'any peer'].filter(Boolean).map(shortened).join('  ');
+  const condition = isLast
+    ? 'everything else'
+    : [ports, peers ?? 'any peer'].filter(Boolean).map(shortened).join('  ');
   const colour = { accept: pc.green, drop: pc.red, pass: pc.yellow }[verdict];
   const over = family === undefined ? '' : ` over ${family === 'ip' ? 'IPv4' : 'IPv6'}`;
   return `${colour(verdict.padEnd(6))}  ${HANG}${condition}${over}  ${pc.dim(source ?? 'no policy decides')}`;

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import type { StatusResponse } from '../rpc/messages.ts';
+import { wrapped } from '../terminal/hang.ts';
 import { statusLines } from './status.ts';
 
 const NOW = 1_000_000;
@@ -27,7 +28,7 @@ const STATUS: StatusResponse = {
 };
 
 test('statusLines() says whether the node is ready, why not, and what to do', () => {
-  expect(statusLines(STATUS, NOW).map(stripVTControlCharacters)).toEqual([
+  expect(statusLines(STATUS, NOW).map(line => wrapped(stripVTControlCharacters(line), undefined))).toEqual([
     'one is not ready, with a problem in what it reads; the agent runs for 60 s',
     '',
     '  ok       last-commit            3 operations',

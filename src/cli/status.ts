@@ -1,12 +1,12 @@
 import { ageText } from '../health/agentchecks.ts';
 import type { Check, CheckState } from '../health/check.ts';
 import type { StatusResponse } from '../rpc/messages.ts';
-import { versioned } from './schema.ts';
 import { askAgent } from '../sources/askagent.ts';
 import pc from '../terminal/colours.ts';
 import { HANG } from '../terminal/hang.ts';
 import { type OutputOptions, writeJson, writeLines } from '../terminal/output.ts';
 import { plural } from '../terminal/plural.ts';
+import { versioned } from './schema.ts';
 
 export interface StatusOptions extends OutputOptions {
   readonly socket: string;

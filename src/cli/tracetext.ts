@@ -136,7 +136,8 @@ function otherNodesText({ node, verdict, outcome, elsewhere }: ExpectedPath): st
 function expectedLines(expected: ExpectedPath, actual: 'accept' | 'drop'): string[] {
   const { node, verdict, demanded, outcome } = expected;
   const reasons = (['egress', 'ingress'] as const).map(
-    direction => `  ${verdict[direction].verdict.padEnd(5)}  ${HANG}${direction}: ${verdict[direction].reason}`,
+    direction =>
+      `  ${verdict[direction].verdict.padEnd(5)}  ${HANG}${direction}: ${verdict[direction].reason}`,
   );
   if (demanded !== actual) return [`  ${pc.red('disagrees')}: this node should ${demanded} it`, ...reasons];
   const word = outcome === 'not-judged-here' ? `not for ${node} to enforce` : pc.green('agrees');

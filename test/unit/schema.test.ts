@@ -12,12 +12,22 @@ import { SRC } from '../support/importgraph.ts';
 
 const ROOT = join(SRC, '..');
 const schema = JSON.parse(readFileSync(join(ROOT, 'docs/schema/sluice-v1.json'), 'utf8'));
-const validate = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true }).compile(schema);
+const validate = new Ajv2020({
+  allErrors: true,
+  strict: true,
+  strictTypes: false,
+  strictRequired: false,
+}).compile(schema);
 const QUESTIONS = join(ROOT, 'test/fixtures/questions.yaml');
 
 /** A kind's own errors: those of the other kinds say nothing. */
 function wrong(object: { readonly kind: string }): unknown {
-  const ofKind = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true }).compile({
+  const ofKind = new Ajv2020({
+    allErrors: true,
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+  }).compile({
     ...schema,
     $id: `${schema.$id}/${object.kind}`,
     oneOf: [{ $ref: `#/$defs/${object.kind}` }],
@@ -56,12 +66,21 @@ test('explain, with its walks, cases, near misses and fixes', () => {
   expect(objects).toHaveLength(10);
   for (const object of objects) expect(wrong(object), JSON.stringify(object)).toEqual([]);
   const text = JSON.stringify(objects);
-  for (const part of ['"stops":[{', '"nearly":[{', '"objects":[{', '"viaNode"', '"undecided"', '"error"', '"none"'])
+  for (const part of [
+    '"stops":[{',
+    '"nearly":[{',
+    '"objects":[{',
+    '"viaNode"',
+    '"undecided"',
+    '"error"',
+    '"none"',
+  ])
     expect(text).toContain(part);
 });
 
 test('check', () => {
-  const bad = '{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: p }, spec: { podSelector: 1 } }\n---\n{ apiVersion: cilium.io/v2, kind: CiliumNetworkPolicy, metadata: { name: c } }';
+  const bad =
+    '{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: p }, spec: { podSelector: 1 } }\n---\n{ apiVersion: cilium.io/v2, kind: CiliumNetworkPolicy, metadata: { name: c } }';
   const objects = printed(['check', '-', '-o', 'json'], bad);
   expect(objects.length).toBeGreaterThan(1);
   for (const object of objects) expect(wrong(object)).toEqual([]);
@@ -86,7 +105,13 @@ test('inspect', () => {
 test('the schema knows the version and every kind of warning, and would refuse another word', () => {
   expect(schema.$defs.apiVersion.const).toBe(SCHEMA_VERSION);
   expect(schema.$defs.Problem.properties.code.enum).toEqual([...WARNING_CODES]);
-  const problem = { apiVersion: SCHEMA_VERSION, kind: 'Problem', severity: 'error', message: 'a', effect: 'b' };
+  const problem = {
+    apiVersion: SCHEMA_VERSION,
+    kind: 'Problem',
+    severity: 'error',
+    message: 'a',
+    effect: 'b',
+  };
   expect(validate(problem)).toBe(true);
   expect(validate({ ...problem, severity: 'Error' })).toBe(false);
   expect(validate({ ...problem, apiVersion: 'sluice/v2' })).toBe(false);
