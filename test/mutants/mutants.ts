@@ -380,7 +380,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'budget: a policy that gets room again stays without its rules',
     file: 'src/model/namespacebudget.ts',
-    find: '...changed.filter(id => !touched.has(id)).map(id => this.#asItCounts(this.#given(id))),',
+    find: '...changed.filter(({ id }) => !touched.has(id)).map(eventOf),',
     replace: '',
     test: 'src/model/namespacebudget.test.ts',
   },
@@ -883,8 +883,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'budget: urgent changes run into debt without end',
     file: 'src/agent/bucket.ts',
-    find: 'const inAdvanceMs = untilMs(1 - reserve);',
-    replace: 'const inAdvanceMs = untilMs(-1000);',
+    find: '((1 - reserve[as] - level) / perSecond) * 1000',
+    replace: '((1 - 1000 * reserve[as] - level) / perSecond) * 1000',
     test: 'src/agent/bucket.test.ts',
   },
   {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const CLUSTER = join(import.meta.dirname, '../cluster');
-const DOWN = join(CLUSTER, 'down.sh');
+const DOWN = join(CLUSTER, 'nodes/down.sh');
 
 let folder: string;
 let states: string;

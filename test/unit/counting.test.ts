@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-const ALL = 'cnp anp own netpol netpol-ipv6 chart';
+const ALL = 'cnp sonobuoy anp own netpol netpol-ipv6 chart';
 
 let tree: string;
 
@@ -51,7 +51,7 @@ describe('scripts/suites', () => {
       rows: ALL.split(' ')
         .sort()
         .map(name => `${name} 10 passed, 0 failed`),
-      total: '60 passed, 0 failed',
+      total: '70 passed, 0 failed',
     });
     expect(suites('', ['own', 'own'])).toMatchObject({ rows: ['own 10 passed, 0 failed'], status: 0 });
   });
@@ -66,8 +66,9 @@ describe('scripts/suites', () => {
         'netpol 0 passed, 1 failed',
         'netpol-ipv6 10 passed, 0 failed',
         'own 0 passed, 1 failed',
+        'sonobuoy 10 passed, 0 failed',
       ],
-      total: '40 passed, 2 failed',
+      total: '50 passed, 2 failed',
     });
   });
 

@@ -20,7 +20,7 @@ beforeAll(() => {
     cwd: ROOT,
     stdio: 'pipe',
   });
-});
+}, 60_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
