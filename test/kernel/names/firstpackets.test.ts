@@ -8,7 +8,7 @@ beforeAll(async () => {
   ground.writeManifests('*.t.example', 'exact1.example', 'n20.cdn.example.net');
   await ground.startAgent();
   await ground.hearing();
-}, 60_000);
+}, 180_000);
 afterAll(() => ground?.remove());
 
 const fresh = (from: number, count: number, kind = 'n') =>

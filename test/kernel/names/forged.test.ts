@@ -11,7 +11,7 @@ beforeAll(async () => {
   ground.writeManifests('*.t.example');
   await ground.startAgent();
   await ground.hearing();
-}, 60_000);
+}, 180_000);
 afterAll(() => ground?.remove());
 
 const answerOf = (address: string) =>

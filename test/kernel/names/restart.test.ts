@@ -10,7 +10,7 @@ beforeAll(async () => {
   ground.writeManifests('*.t.example');
   await ground.startAgent();
   await ground.hearing();
-}, 60_000);
+}, 180_000);
 afterAll(() => ground?.remove());
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));
