@@ -71,15 +71,17 @@ test('C58: a connection outlives other edits, and the policy that stops allowing
   expect((await ground.visit({ names: ['n401.t.example'] })).connected).toHaveLength(1);
   const words = ground.keep('10.98.1.145');
   expect(await lives(words)).toBe(true);
-  ground.write(
-    'policy.yaml',
-    policyText(['*.t.example']).replace('networks: [', "networks: ['192.0.2.9/32', "),
-  );
+  const allowed = policyText(['*.t.example']);
+  ground.write('policy.yaml', allowed.replace('networks: [', "networks: ['192.0.2.9/32', "));
   await ground.agent!.inForce(2);
+  ground.write('policy.yaml', allowed); // allows less: all connections of the pod are looked at
+  await ground.agent!.inForce(3);
   await pause(1_500); // the second look
   expect(await lives(words)).toBe(true);
+  // Not even for a moment: the rules would let it go on from the middle.
+  expect(ground.agent!.output).not.toContain('"cut"');
   ground.write('policy.yaml', policyText(['*.other.example']));
-  await ground.agent!.inForce(3);
+  await ground.agent!.inForce(4);
   await pause(1_500);
   expect(await lives(words)).toBe(false);
   expect((await ground.visit({ names: ['10.98.1.145'], patienceMs: 200 })).connected).toEqual([]);
