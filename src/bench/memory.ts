@@ -46,7 +46,7 @@ async function weigh(dist: string, size: Size): Promise<{ readonly rest: number;
     running.push(agent);
     await inForce(agent);
     await setTimeout(WATCHED_MS);
-    return { rest: indexedPod(agent, 'VmRSS'), peak: indexedPod(agent, 'VmHWM') };
+    return { rest: resident(agent, 'VmRSS'), peak: resident(agent, 'VmHWM') };
   } finally {
     await Promise.all(running.map(end));
     netns.close();
@@ -93,7 +93,7 @@ async function inForce(agent: ChildProcess): Promise<void> {
 }
 
 /** A size of proc(5), in MB. */
-function indexedPod({ pid }: ChildProcess, field: 'VmRSS' | 'VmHWM'): number {
+function resident({ pid }: ChildProcess, field: 'VmRSS' | 'VmHWM'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const [, kilobytes] = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)!;
   return (Number(kilobytes) * 1024) / 1e6;

@@ -1,7 +1,7 @@
 /**
  * `npm run mutants [-- --write] [WORD…]`: plants one fault at a time into a copy of the tree and runs the test that
  * has to notice. Fails where one goes unnoticed, and where the line that it changes is not there any more. Words
- * pick faults by a part of their name or file; `--write` writes docs/planted-faults.md; `--trust` leaves out to run
+ * pick faults by a part of their name or file; `--write` writes their rows of docs/planted-faults.md; `--trust` leaves out to run
  * the tests without a fault first.
  */
 import { spawnSync } from 'node:child_process';
@@ -21,6 +21,7 @@ export interface Outcome {
 const ROOT = join(import.meta.dirname, '../..');
 const COPIED = ['src', 'test', 'examples', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
 const LONGEST_MS = 600_000;
+const PAGE = join(ROOT, 'docs/planted-faults.md');
 
 const words = process.argv.slice(2).filter(word => !word.startsWith('--'));
 const chosen = MUTANTS.filter(({ name, file }) =>
@@ -29,13 +30,20 @@ const chosen = MUTANTS.filter(({ name, file }) =>
 const folder = mkdtempSync(join(tmpdir(), 'sluice-mutants-'));
 try {
   const outcomes = plantAll(folder);
-  if (process.argv.includes('--write') && words.length === 0)
-    writeFileSync(join(ROOT, 'docs/planted-faults.md'), documentOf(outcomes));
+  if (process.argv.includes('--write')) writeFileSync(PAGE, pageOf(outcomes));
   const survivors = outcomes.filter(({ caughtBy }) => caughtBy === undefined);
   console.log(`${outcomes.length - survivors.length} of ${outcomes.length} planted faults were caught`);
   if (survivors.length > 0) process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true });
+}
+
+function pageOf(outcomes: readonly Outcome[]): string {
+  return documentOf(
+    outcomes,
+    MUTANTS.map(({ name }) => name),
+    readFileSync(PAGE, 'utf8'),
+  );
 }
 
 function plantAll(folder: string): Outcome[] {
