@@ -37,7 +37,8 @@ need_modules() {
   # npm would empty the folder behind the link, which is another checkout's.
   [ ! -L "$here/node_modules" ] || die "node_modules is a link: remove it, and they are installed here"
   local stamp="$here/node_modules/.sluice-installed"
-  if ! cmp -s "$here/package-lock.json" "$stamp"; then
+  # npm leaves a file of its own when it is done, whoever called it.
+  if ! cmp -s "$here/package-lock.json" "$stamp" && ! [ "$here/node_modules/.package-lock.json" -nt "$here/package-lock.json" ]; then
     say "installing npm packages"
     (cd "$here" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
     cp "$here/package-lock.json" "$stamp"

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../async/sleep.ts';
 import { podLinksIn } from '../compiler/attachedpods.ts';
 import { compile } from '../compiler/compile.ts';
 import { hostPortsIn } from '../compiler/hostports.ts';

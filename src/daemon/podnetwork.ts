@@ -1,6 +1,5 @@
 /** The pod network, where the agent is to attach pods itself (`--pod-network=attach`). */
 
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Agent } from '../agent/agent.ts';
 import type { CommitBarrier } from '../agent/commitbarrier.ts';
@@ -102,7 +101,7 @@ function admissionTo(
       // What is still missing comes from a source: nothing says when.
       while (!isProgrammed(sandbox, localPods, status)) {
         if (performance.now() > deadlineMs) throw tooLate(sandbox, localPods);
-        await pause(POLL_MS);
+        await sleep(POLL_MS);
       }
       await within(PATIENCE_MS, staleConntrack.flushed(sandbox.addresses));
     },

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../async/sleep.ts';
 import type { Problem } from '../model/problem.ts';
 import { readManifestFile, reasonOf } from './folder.ts';
 import type { Manifest } from './manifest.ts';

@@ -1,5 +1,7 @@
 /** kni.KNI: what a runtime asks about the node's and a pod's network. docs/kni.md documents every extradata key. */
+
 import { status, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { sleep } from '../async/sleep.ts';
 import { type Check, whyNotReady } from '../health/check.ts';
 import { familyOf } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
@@ -89,7 +91,7 @@ async function setupNodeNetwork(view: AgentView) {
   view.requestResync();
   while ((view.keeper.status().readAtMs ?? 0) < askedMs) {
     if (Date.now() - askedMs > REPAIR.patienceMs) throw new Refusal(status.UNAVAILABLE, whyNot(view));
-    await new Promise(resolve => setTimeout(resolve, REPAIR.pollMs));
+    await sleep(REPAIR.pollMs);
   }
   return {};
 }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../../async/sleep.ts';
 import { writeLine } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
 import type { Removal } from './allnodes.ts';

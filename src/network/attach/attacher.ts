@@ -3,7 +3,7 @@
  * repeated request finds what an earlier one made, also that of a process that was killed in the middle of it.
  */
 import { closeSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../../async/sleep.ts';
 import type { Address, Cidr, Family } from '../../model/address.ts';
 import { familyOf } from '../../model/address.ts';
 import type { Mac } from '../../model/mac.ts';
