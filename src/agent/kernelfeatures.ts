@@ -15,7 +15,7 @@ export class KernelFeatures {
 
   /** Answers the kernel that was opened. */
   opened<T extends { readonly missingFeatures: readonly MissingFeature[] }>(kernel: T): T {
-    for (const shortfall of kernel.missingFeatures) this.#note(shortfall);
+    for (const feature of kernel.missingFeatures) this.#note(feature);
     return kernel;
   }
 
@@ -23,10 +23,10 @@ export class KernelFeatures {
     return [...this.#missingFeatures];
   }
 
-  #note(shortfall: MissingFeature): void {
-    if (this.#missingFeatures.has(shortfall)) return;
-    this.#missingFeatures.add(shortfall);
-    const { lacks, since, instead } = shortfall;
+  #note(feature: MissingFeature): void {
+    if (this.#missingFeatures.has(feature)) return;
+    this.#missingFeatures.add(feature);
+    const { lacks, since, instead } = feature;
     this.#log.warn({ lacks, since }, `Linux ${this.release} has no ${lacks}, since ${since}: ${instead}`);
   }
 }

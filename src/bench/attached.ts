@@ -9,6 +9,7 @@ import { Incremental } from '../compiler/live/incremental.ts';
 import { Netns } from '../lab/unnamed.ts';
 import { type ClusterEvent, ClusterState } from '../model/cluster.ts';
 import type { PodLinks } from '../model/podlinks.ts';
+import { withoutRepeats } from '../model/repeats.ts';
 import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../nft/kernel.ts';
 import { plan } from '../nft/plan/plan.ts';
@@ -62,9 +63,9 @@ async function idle(events: readonly ClusterEvent[]): Promise<{ commits: number;
     agent.note(events);
     await setTimeout(5000);
     const [before, cpu] = [await watcher.generation(), process.cpuUsage()];
-    // As nodes do all day.
+    // As nodes report themselves all day, and as the pipeline hands it on.
     for (let waited = 0; waited < WATCHED_MS; waited += 1000) {
-      agent.note(events.slice(0, events.length / 300));
+      agent.note(withoutRepeats(structuredClone(events.slice(0, events.length / 300)), agent.cluster));
       await setTimeout(1000);
     }
     const { user, system } = process.cpuUsage(cpu);

@@ -90,7 +90,7 @@ function withoutMidStreamGuard({ chains, sets }: Table): Table {
   const others = [...chains.values()].filter(({ name }) => name !== GUARD_CHAIN && name !== NODE_CHAIN);
   return {
     chains: new Map(
-      others.map(chain => [chain.name, chain.hook === undefined ? chain : unguardedBase(chain)]),
+      others.map(chain => [chain.name, chain.hook === undefined ? chain : baseWithoutGuard(chain)]),
     ),
     sets: new Map([...sets].filter(([name]) => !isGuard(name))),
   };
@@ -99,7 +99,7 @@ function withoutMidStreamGuard({ chains, sets }: Table): Table {
 const bases = new WeakMap<Chain, Chain>();
 
 /** One object for each base chain, so that what did not change stays the same. */
-function unguardedBase(chain: Chain): Chain {
+function baseWithoutGuard(chain: Chain): Chain {
   const known = bases.get(chain) ?? { ...chain, rules: chain.rules.filter(rule => !leadsToGuard(rule)) };
   bases.set(chain, known);
   return known;

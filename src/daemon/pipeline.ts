@@ -9,6 +9,7 @@
 import type { Logger } from 'pino';
 import { podPortsIn } from '../compiler/podports.ts';
 import type { Cluster, ClusterEvent } from '../model/cluster.ts';
+import { withoutRepeats } from '../model/repeats.ts';
 import { readBridgeTable } from '../netlink/nftables/bridgetable.ts';
 import { LocalPods } from '../network/sandboxes/localpods.ts';
 import type { AgentSource } from './agentsource.ts';
@@ -17,7 +18,6 @@ import { OwnLinks } from './nodelinks.ts';
 import { type AgentCommandOptions, attaches, cutsConnections, podLinks } from './options.ts';
 import type { PodNetworkNeeds, PodNetworkParts } from './podnetwork.ts';
 import { quarantineReporter } from './quarantinereporter.ts';
-import { withoutRepeats } from './repeats.ts';
 import { networkCondition, openSource } from './source.ts';
 import { lateNotice, PodGate, startsOf } from './startgate.ts';
 

@@ -11,7 +11,7 @@ import { flowtables, ipvs, podSources, routeLocalnet } from './bypasschecks.ts';
 import { type Check, isReady } from './check.ts';
 import type { Host, Ours } from './facts.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
-import { type KernelFacts, kernelFeatures, NO_SHORTFALLS } from './kernelcheck.ts';
+import { type KernelFacts, kernelFeatures, NOTHING_MISSING } from './kernelcheck.ts';
 import { type NamesFacts, NO_NAMES, names } from './namescheck.ts';
 import { addressOwnersKnown } from './ownerchecks.ts';
 import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
@@ -29,7 +29,7 @@ export function health(
   ours: Ours,
   nowMs: number,
   starts: PodStarts = NO_GATE,
-  kernel: KernelFacts = NO_SHORTFALLS,
+  kernel: KernelFacts = NOTHING_MISSING,
   told: NamesFacts = NO_NAMES,
 ): Health {
   const checks = [

@@ -15,7 +15,7 @@ export interface KernelFacts {
   }[];
 }
 
-export const NO_SHORTFALLS: KernelFacts = { release: '', missingFeatures: [] };
+export const NOTHING_MISSING: KernelFacts = { release: '', missingFeatures: [] };
 
 export function kernelFeatures({ release, missingFeatures }: KernelFacts): Check {
   const name = 'kernel-features';

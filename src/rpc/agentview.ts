@@ -3,7 +3,7 @@ import type { StatusKeeper } from '../agent/status.ts';
 import { selects } from '../compiler/classes.ts';
 import type { Host, Ours } from '../health/facts.ts';
 import { type Health, health } from '../health/health.ts';
-import { type KernelFacts, NO_SHORTFALLS } from '../health/kernelcheck.ts';
+import { type KernelFacts, NOTHING_MISSING } from '../health/kernelcheck.ts';
 import { type NamesFacts, NO_NAMES } from '../health/namescheck.ts';
 import { NO_GATE, type PodStarts } from '../health/startchecks.ts';
 import { type ContestedAddress, contestedAddresses } from '../model/addressowners.ts';
@@ -39,13 +39,13 @@ export function agentView({
   readHost,
   starts = () => NO_GATE,
   pods,
-  kernel = NO_SHORTFALLS,
+  kernel = NOTHING_MISSING,
   names = () => NO_NAMES,
 }: AgentParts): AgentView {
-  const host = rarely(readHost);
+  const host = cached(readHost);
   const { network } = pods ?? {};
-  const own = rarely(async () => ours(keeper));
-  const attached = rarely(async () => network && { attached: await network.facts() });
+  const own = cached(async () => ours(keeper));
+  const attached = cached(async () => network && { attached: await network.facts() });
   return {
     identity,
     keeper,
@@ -67,7 +67,7 @@ export function agentView({
   };
 }
 
-function rarely<T>(read: () => Promise<T>): () => Promise<T> {
+function cached<T>(read: () => Promise<T>): () => Promise<T> {
   let last: { readonly atMs: number; readonly value: Promise<T> } | undefined;
   return () => {
     const nowMs = performance.now();

@@ -696,10 +696,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'nodes: one that changed its interfaces is taken for a repetition',
-    file: 'src/daemon/repeats.ts',
+    file: 'src/model/repeats.ts',
     find: 'JSON.stringify(value) === JSON.stringify(known)',
     replace: 'JSON.stringify({ ...value, links: 0 }) === JSON.stringify({ ...known, links: 0 })',
-    test: 'src/daemon/repeats.test.ts',
+    test: 'src/model/repeats.test.ts',
   },
   {
     name: 'agent: what a commit made is taken for read back',

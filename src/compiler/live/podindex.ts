@@ -26,7 +26,7 @@ export interface IndexedPod {
   readonly addresses: readonly Address[];
 }
 
-interface NamespaceResidents {
+interface NamespacePods {
   readonly all: Set<IndexedPod>;
   /** By `key=value`. */
   readonly byLabel: MultiMap<string, IndexedPod>;
@@ -38,7 +38,7 @@ interface NamespaceResidents {
 export class PodIndex {
   readonly #cluster: Cluster;
   readonly #residents = new Map<PodKey, IndexedPod>();
-  readonly #namespaces = new Map<string, NamespaceResidents>();
+  readonly #namespaces = new Map<string, NamespacePods>();
   readonly #nodes = new Map<string, Set<IndexedPod>>();
   /** Everyone who reports an address. */
   readonly #claims = new MultiMap<Address, Pod>();
@@ -178,7 +178,7 @@ function residentOf(pod: Pod, owns: (address: Address) => boolean): IndexedPod {
 
 /** The residents that the first `In` requirement leaves, and those that it may; a pod has one value for a key, so none comes twice. */
 function* candidates(
-  { all, byLabel, partial }: NamespaceResidents,
+  { all, byLabel, partial }: NamespacePods,
   { requirements }: LabelSelector,
 ): Generator<IndexedPod> {
   const first = requirements.find(({ operator }) => operator === 'In');

@@ -9,7 +9,7 @@ import type { Creator } from '../client/api.ts';
 import { ApiError, type ApiErrorCode, reasonOf } from '../client/apierror.ts';
 import { type EventSpec, eventName, eventObject, eventPath } from './event.ts';
 
-export interface EventPosterOptions {
+export interface EventRecorderOptions {
   readonly api: Creator;
   /** Name of this node. */
   readonly node: string;
@@ -30,14 +30,14 @@ interface Waiting {
 }
 
 export class EventRecorder {
-  readonly #options: Required<EventPosterOptions>;
+  readonly #options: Required<EventRecorderOptions>;
   /** By name, the next one first. */
   readonly #waiting = new Map<string, Waiting>();
   readonly #troubles = new Set<ApiErrorCode>();
   #failures = 0;
   #wake: () => void = () => {};
 
-  constructor(options: EventPosterOptions) {
+  constructor(options: EventRecorderOptions) {
     this.#options = { now: () => new Date(), ...options };
   }
 

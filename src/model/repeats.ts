@@ -2,7 +2,7 @@
  * Nodes repeat themselves: a kubelet reports its own every five minutes, changed or not, which is sixteen a second of
  * 5,000. What says nothing new goes no further.
  */
-import type { Cluster, ClusterEvent } from '../model/cluster.ts';
+import type { Cluster, ClusterEvent } from './cluster.ts';
 
 export function withoutRepeats(
   events: readonly ClusterEvent[],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type ClusterEvent, ClusterState, type Node } from '../model/cluster.ts';
+import { type ClusterEvent, ClusterState, type Node } from './cluster.ts';
 import { withoutRepeats } from './repeats.ts';
 
 const event = (node: Partial<Node> = {}): ClusterEvent => ({
