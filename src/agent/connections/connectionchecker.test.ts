@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { situationArbitrary } from '../../../test/support/arbitrary/cluster.ts';
+import { HEARING, withTold } from '../../../test/support/oracle/told.ts';
 import { podMap } from '../../compiler/base.ts';
 import { compile } from '../../compiler/compile.ts';
 import { classChain } from '../../compiler/unknownpods.ts';
@@ -17,7 +18,8 @@ test('a connection is denied where the reference denies it at an end that this n
   const tally = { denied: 0, allowed: 0, passing: 0, twice: 0 };
   fc.assert(
     fc.property(situationArbitrary(60), ({ cluster, unknownPods, flows }) => {
-      const ruleset = compile(cluster, 'n1', unknownPods);
+      const compiled = compile(cluster, 'n1', unknownPods, 'others', HEARING);
+      const ruleset = withTold(compiled, cluster, 'n1', unknownPods);
       const own = new Set(cluster.nodes.get('n1')!.addresses);
       const checker = new ConnectionChecker(ruleset, own);
       const evaluate = evaluator(cluster, undefined, 'n1');
