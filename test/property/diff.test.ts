@@ -11,13 +11,13 @@ import { type Change, changesOf } from '../../src/reach/diff/changes.ts';
 import { type Side, sidesOf } from '../../src/reach/diff/side.ts';
 import type { Unit } from '../../src/reach/diff/units.ts';
 import { type DirectionVerdict, evaluator, type FlowVerdict } from '../../src/semantics/evaluate.ts';
-import { clusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
 
 const PAIRS = 500;
 
 /** The same cluster with some policies gone, some new ones, and some that say otherwise under their name. */
-const pairArbitrary = fc.tuple(clusterArbitrary, clusterArbitrary).chain(([old, other]) =>
+const pairArbitrary = fc.tuple(untoldClusterArbitrary, untoldClusterArbitrary).chain(([old, other]) =>
   fc.record({
     old: fc.constant(old),
     kept: fc.subarray([...old.policies]),

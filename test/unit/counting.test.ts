@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-const ALL = 'cnp sonobuoy anp own netpol netpol-ipv6 chart';
+const ALL = 'cnp sonobuoy anp own netpol netpol-ipv6 removal-attach chart';
 
 let tree: string;
 
@@ -51,13 +51,13 @@ describe('scripts/suites', () => {
       rows: ALL.split(' ')
         .sort()
         .map(name => `${name} 10 passed, 0 failed`),
-      total: '70 passed, 0 failed',
+      total: '80 passed, 0 failed',
     });
     expect(suites('', ['own', 'own'])).toMatchObject({ rows: ['own 10 passed, 0 failed'], status: 0 });
   });
 
   test('a suite whose shell is killed has failed by name, and so have those that would have followed it', () => {
-    expect(suites(`[ $1 != own ] || { ${KILL}; }`)).toMatchObject({
+    expect(suites(`[ "$*" != own ] || { ${KILL}; }`)).toMatchObject({
       status: 1,
       rows: [
         'anp 10 passed, 0 failed',
@@ -66,9 +66,10 @@ describe('scripts/suites', () => {
         'netpol 0 passed, 1 failed',
         'netpol-ipv6 10 passed, 0 failed',
         'own 0 passed, 1 failed',
+        'removal-attach 10 passed, 0 failed',
         'sonobuoy 10 passed, 0 failed',
       ],
-      total: '50 passed, 2 failed',
+      total: '60 passed, 2 failed',
     });
   });
 

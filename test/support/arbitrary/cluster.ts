@@ -345,6 +345,11 @@ export const clusterArbitrary: fc.Arbitrary<Cluster> = fc
     policies: byKey(policies, ({ id }) => id) as Cluster['policies'],
   }));
 
+/** As manifests say it: what pods were told by DNS is known to their nodes alone. */
+export const untoldClusterArbitrary: fc.Arbitrary<Cluster> = clusterArbitrary.map(
+  ({ told: _, ...cluster }) => cluster,
+);
+
 /** Every pod is told some of the addresses there are, under names that the rules have and others. */
 function toldArbitrary(pods: readonly Pod[]): fc.Arbitrary<ToldTable> {
   const addresses = [...pods.flatMap(pod => pod.addresses), ...OUTSIDE];
