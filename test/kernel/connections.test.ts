@@ -332,7 +332,7 @@ describe('sluice trace', () => {
     await enforce(rulesFor(dbIngress('web')).tables);
     const { status, stderr } = trace('shop/web', 'shop/db:5432');
     expect([status, stderr]).toEqual([
-      1,
+      2,
       expect.stringContaining(
         'there is no pod shop/web (for a Service, ask for a pod behind it); the rules name only',
       ),

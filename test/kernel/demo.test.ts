@@ -74,7 +74,7 @@ test('the demo fails loudly where one cell differs', async () => {
     /WRONG {2}shop\/api -> shop\/db:5432\/TCP over IPv6: policy says allow .* and no answer came/,
   );
   expect(output).toMatch(/sluice: \d+ of \d{4} flows did not do what policy says/);
-  expect(code).toBe(1);
+  expect(code).toBe(2);
   expect(namespaces()).toEqual([]);
 });
 
@@ -95,7 +95,7 @@ test('a second demo leaves the one that is running alone', async () => {
   await until(() => existsSync(STATE));
   const { code, output } = await demo();
   expect(output).toMatch(/sluice: a demo is running already \(process \d+\)/);
-  expect(code).toBe(1);
+  expect(code).toBe(2);
   expect((await first).code).toBe(0);
 });
 
@@ -114,7 +114,7 @@ test('--keep leaves agents that follow edits, --again tries the board, --remove 
   const broken = await demo('--again');
   expect(broken.output).toMatch(/policies\.yaml:\d+: .*; file ignored/);
   expect(broken.output).toContain('the agents keep the previous version of the file');
-  expect(broken.code).toBe(1);
+  expect(broken.code).toBe(2);
   expect((await demo('--remove')).output).toContain('removed the demo');
   expect(namespaces()).toEqual([]);
   await until(() => pids.every(isGone));
