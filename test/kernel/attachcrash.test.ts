@@ -45,14 +45,14 @@ beforeAll(async () => {
       path: await site.add(`pod${index}`),
       ...(index % 5 === 0 && { hostPort: 1000 + index }),
     });
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   for (const agent of agents) await agent.kill(); // one that lives still where the test has failed
   links.close();
   await site.close();
   rmSync(folder, { recursive: true });
-}, 120_000);
+}, 300_000);
 
 /** Every other pod is shut by policy, the rest is not selected. */
 const isShut = (pod: string) => Number(pod.slice(1)) % 2 === 0;

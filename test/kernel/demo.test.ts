@@ -112,7 +112,7 @@ test('--keep leaves agents that follow edits, --again tries the board, --remove 
   expect(again.code).toBe(0);
   execFileSync('sed', ['-i', 's/port: 5433/port: [/', policies]);
   const broken = await demo('--again');
-  expect(broken.output).toMatch(/policies\.yaml:\d+: .*; file ignored/);
+  expect(broken.output).toMatch(/policies\.yaml:\d+: .*; nothing of it is read/);
   expect(broken.output).toContain('the agents keep the previous version of the file');
   expect(broken.code).toBe(2);
   expect((await demo('--remove')).output).toContain('removed the demo');

@@ -179,7 +179,7 @@ test('an agent that is killed again and again at any point never lets a packet b
   await agent.inForce();
   expect(await standing()).toEqual(await desired());
   await expectNoPacketWrong();
-}, 120_000);
+}, 300_000);
 
 /** For packets: what goes ahead of a change may stand already, and nothing leads to it. */
 function isSame(ruleset: Ruleset, left: Ruleset): boolean {

@@ -129,7 +129,7 @@ test('a neighbour’s deny is in the commit after the one under way, and in no c
     expect(commits.filter(names => names.includes(`NetworkPolicy ${name}`)).length).toBeGreaterThan(1);
   await everythingIsProgrammed();
   expect(failures).toEqual([]);
-}, 120_000);
+}, 300_000);
 
 async function everythingIsProgrammed(): Promise<void> {
   const kernel = await netns.run(() => openNftKernel());

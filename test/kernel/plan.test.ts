@@ -25,7 +25,7 @@ it(
       { numRuns: 200 },
     );
   },
-  120 * SECONDS,
+  300 * SECONDS,
 );
 
 it(
@@ -63,7 +63,7 @@ it(
     ])
       expect(outcomes.get(said) ?? 0, said).toBeGreaterThan(0);
   },
-  120 * SECONDS,
+  300 * SECONDS,
 );
 
 /**

@@ -184,4 +184,4 @@ test('of 200 pods that start while the agent is killed and restarted, none sends
   starter.close();
   await agent.kill();
   await runtime.close();
-}, 120_000);
+}, 300_000);

@@ -36,7 +36,7 @@ it('trace() gives every packet the verdict that the kernel gives it', async () =
   );
   // A generator that has gone sparse proves nothing.
   expect(tally.least()).toBeGreaterThan(100);
-}, 120_000);
+}, 300_000);
 
 /** How often packets met what is worth meeting. */
 class Tally {
