@@ -190,8 +190,13 @@ export class NamesGround {
 
   /** Until answers wait. */
   hearing(): Promise<void> {
-    return this.until(() =>
-      this.exec(this.nodePath, 'nft', 'list', 'set', 'ip', 'sluice', 'names-alive').includes('elements'),
+    // The switch of an agent that was killed stands for two seconds more; its queue goes with it.
+    const isListening = () =>
+      this.exec(this.nodePath, 'cat', '/proc/net/netfilter/nfnetlink_queue').trim() !== '';
+    return this.until(
+      () =>
+        isListening() &&
+        this.exec(this.nodePath, 'nft', 'list', 'set', 'ip', 'sluice', 'names-alive').includes('elements'),
     );
   }
 
