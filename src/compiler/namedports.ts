@@ -1,27 +1,61 @@
 /**
  * Egress to named ports: a destination matches if it is a pod among the peers that has the port under that name.
- * Networks match pods inside them; nodes have no container ports (N30, C29).
+ * Networks and domain names match pods among them; nodes have no container ports (N30, C29).
  */
 import type { Peer } from '../model/policy.ts';
 import type { NamedPort } from '../model/ports.ts';
 import { addressProtocolPortIn } from '../nft/match.ts';
 import { EVERY_POD } from './broadpeers.ts';
 import type { Builder } from './builder.ts';
-import { distinctBy, type Labelled, type PeerMatch, type SourcedRule, textOf } from './labelled.ts';
+import {
+  distinctBy,
+  type Labelled,
+  type LabelledPeers,
+  type PeerMatch,
+  type SourcedRule,
+  textOf,
+} from './labelled.ts';
 import type { NamedPortPeers } from './namedportpeers.ts';
-import { asFewGroups } from './peers.ts';
+import { asFewGroups, type DomainPeer, namesMatches } from './peers.ts';
+
+/** Those of the rules that have named ports. */
+export function namedPeerMatches(rules: readonly SourcedRule[], builder: Builder): PeerMatch[] {
+  const withNames = rules.flatMap(({ rule: { peers, ports }, label }): RuleOfNames[] => {
+    const named = ports === 'any' ? [] : ports.filter((port): port is NamedPort => port.kind === 'named');
+    return named.length === 0 ? [] : [{ label, peers, named }];
+  });
+  return [...memberMatches(withNames, builder), ...domainMatches(withNames, builder)];
+}
+
+interface RuleOfNames extends LabelledPeers {
+  readonly named: readonly NamedPort[];
+}
 
 /** One look-up of `address . protocol . port` for each distinct rule while they are few, else one for all of them. */
-export function namedPeerMatches(rules: readonly SourcedRule[], builder: Builder): PeerMatch[] {
-  const entries = rules.flatMap(({ rule: { peers, ports }, label }): Labelled<NamedPortPeers>[] => {
-    const named = ports === 'any' ? [] : ports.filter((port): port is NamedPort => port.kind === 'named');
-    const peer = named.length === 0 ? undefined : peersOf(peers, named);
+function memberMatches(rules: readonly RuleOfNames[], builder: Builder): PeerMatch[] {
+  const entries = rules.flatMap(({ label, peers, named }): Labelled<NamedPortPeers>[] => {
+    const peer = peersOf(peers, named);
     return peer === undefined ? [] : [{ label, peer }];
   });
   return asFewGroups(entries, peers => builder.group({ kind: 'named', peers })).map(({ set, labels }) => ({
     match: addressProtocolPortIn(builder.family, 'daddr', set),
     labels,
   }));
+}
+
+/** What the pod was told by one of the names, where that is a pod with such a port. */
+function domainMatches(rules: readonly RuleOfNames[], builder: Builder): PeerMatch[] {
+  return rules.flatMap(({ label, peers, named }) => {
+    const told = namesMatches(domainsOf(peers, label), builder);
+    if (told.length === 0) return [];
+    const set = builder.group({ kind: 'named', peers: [peersOf('any', named)!] });
+    const ofPods = addressProtocolPortIn(builder.family, 'daddr', set);
+    return told.map(({ match, labels }) => ({ match: [...match, ...ofPods], labels }));
+  });
+}
+
+function domainsOf(peers: 'any' | readonly Peer[], label: string): Labelled<DomainPeer>[] {
+  return peers === 'any' ? [] : peers.flatMap(peer => (peer.kind === 'domain' ? [{ label, peer }] : []));
 }
 
 function peersOf(peers: 'any' | readonly Peer[], named: readonly NamedPort[]): NamedPortPeers | undefined {

@@ -33,7 +33,7 @@ export function peerMatchesOf(
 }
 
 type NetworkPeer = Extract<Peer, { kind: 'network' }>;
-type DomainPeer = Extract<Peer, { kind: 'domain' }>;
+export type DomainPeer = Extract<Peer, { kind: 'domain' }>;
 
 interface SortedPeers {
   readonly members: Labelled<MemberPeer>[];
@@ -59,7 +59,7 @@ function sorted(peerLists: readonly LabelledPeers[], { family }: Builder): Sorte
 }
 
 /** The pod and its peer as a pair: what one pod was told opens nothing for another. Nothing where answers are not heard. */
-function namesMatches(names: readonly Labelled<DomainPeer>[], builder: Builder): PeerMatch[] {
+export function namesMatches(names: readonly Labelled<DomainPeer>[], builder: Builder): PeerMatch[] {
   if (!builder.hearsAnswers) return [];
   const makeSet = (peers: readonly DomainPeer[]) =>
     builder.group({ kind: 'names', patterns: peers.map(({ name }) => name) });
