@@ -31,14 +31,14 @@ export function podSets(direction: Direction, family: Family, elements: Elements
 const MAPS: Record<Direction, string> = { egress: 'egress-pods', ingress: 'ingress-pods' };
 
 /**
- * `denied` are the node's pod networks in which unknown pods are denied; with `hearsAnswers`, pods of the node have rules
- * by name.
+ * `denied` are the node's pod networks in which unknown pods are denied; `answersFrom` the ports of resolvers, where pods
+ * of the node have rules by name.
  */
 export function baseChains(
   family: Family,
   denied: readonly Cidr[] = [],
   network: NodeNetwork = nodeNetworkOf(undefined),
-  hearsAnswers = false,
+  answersFrom: readonly number[] = [],
 ): Chain[] {
   const toIngress: Rule = { exprs: addressVmap(family, 'daddr', MAPS.ingress) };
   const toEgress: Rule = { exprs: addressVmap(family, 'saddr', MAPS.egress) };
@@ -57,7 +57,7 @@ export function baseChains(
       name: 'forward',
       hook: hook('forward'),
       rules: [
-        ...(hearsAnswers ? [namesOfForward()] : []),
+        ...namesOfForward(answersFrom),
         ...always(family),
         toGuard(family),
         ...sourceRules(family, network, 'forward'),
@@ -75,7 +75,7 @@ export function baseChains(
     {
       name: NODE_CHAIN,
       hook: hook('output'),
-      rules: [guardOfNode(family), ...(hearsAnswers ? [namesOfOutput()] : [])],
+      rules: [guardOfNode(family), ...namesOfOutput(answersFrom)],
     },
     guardChain(family),
     layoutChain(),

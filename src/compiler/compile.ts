@@ -21,7 +21,7 @@ import { Builder } from './builder.ts';
 import { classOf, type PodClass } from './classes.ts';
 import { groupElements, groupSet } from './group.ts';
 import { type IndexedPod, PodIndex } from './live/podindex.ts';
-import { type Hearing, namesPart } from './namespeers.ts';
+import { type Hearing, namesPart, resolverPorts } from './namespeers.ts';
 import { namesSubjects } from './namessubjects.ts';
 import { linkSets, nodeNetworkOf } from './podlinks.ts';
 import { podPortsTable } from './podports.ts';
@@ -59,7 +59,8 @@ export function compile(
     const subjects = namesSubjects(placements, builder.groups.values());
     const hears = hearing !== undefined && subjects.pods.length > 0;
     const names = hears ? namesPart(family, subjects, hearing) : NOTHING;
-    const base = [...baseChains(family, denied, network, hears), ...attached.chains, ...names.chains];
+    const answersFrom = hears ? resolverPorts(hearing) : [];
+    const base = [...baseChains(family, denied, network, answersFrom), ...attached.chains, ...names.chains];
     const links = linkSets(family, cluster.nodes.values());
     const sets = [...podMaps(placements, known, family), ...links, ...attached.sets, ...names.sets];
     return [family, tableOf(builder, base, sets, podIndex)];

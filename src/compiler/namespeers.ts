@@ -8,16 +8,16 @@
  */
 import { type Address, type Family, familyOf } from '../model/address.ts';
 import {
-  BEAT,
   CONTROL_MARK,
   type Command,
   DNS_PORT,
   destinationPort,
-  END,
   MOST_ANSWERS,
   QUEUE_NUMBER,
   SWITCH_MS,
   sourcePort,
+  toBeat,
+  toEnd,
   toForget,
 } from '../names/control.ts';
 import { LIFETIMES } from '../names/limits.ts';
@@ -55,9 +55,16 @@ export interface Hearing {
   readonly queue: QueueBy;
   /** The resolvers as pods ask them. */
   readonly resolvers: readonly Address[];
+  /** From which they answer, as the node's rules see it: behind a Service it may be another than the pods ask. */
+  readonly ports?: readonly number[];
 }
 
-const PODS = 'names-pods';
+/** Each once, in one order. */
+export function resolverPorts({ ports = [DNS_PORT] }: Pick<Hearing, 'ports'>): number[] {
+  return [...new Set(ports)].sort((a, b) => a - b);
+}
+
+export const NAMES_PODS = 'names-pods';
 const RESOLVERS = 'names-resolvers';
 const ALIVE = 'names-alive';
 const BUSY = 'names-busy';
@@ -69,14 +76,14 @@ const BUSY_TIMEOUT_MS = 10_000;
 /** NF_IP_PRI_RAW: before conntrack, which is to know nothing of control packets. */
 const RAW = -300;
 
-/** Ahead of what accepts replies: one compare, for packets of open connections too. */
-export function namesOfForward(): Rule {
-  return { exprs: [...sourcePortIs(DNS_PORT), verdict('jump', REPLIES)] };
+/** Ahead of what accepts replies: a compare for each port, for packets of open connections too. */
+export function namesOfForward(ports: readonly number[]): Rule[] {
+  return ports.map(port => ({ exprs: [...sourcePortIs(port), verdict('jump', REPLIES)] }));
 }
 
 /** Of a resolver on the node itself. */
-export function namesOfOutput(): Rule {
-  return { exprs: [...sourcePortIs(DNS_PORT), verdict('jump', LOCAL)] };
+export function namesOfOutput(ports: readonly number[]): Rule[] {
+  return ports.map(port => ({ exprs: [...sourcePortIs(port), verdict('jump', LOCAL)] }));
 }
 
 export function namesPart(family: Family, subjects: Subjects, hearing: Hearing): TablePart {
@@ -116,7 +123,7 @@ function chainsOf(set: NamesSet, family: Family): Chain[] {
 }
 
 function notOurs(family: Family): Rule {
-  return { exprs: [...addressIn(family, 'daddr', PODS, true), verdict('return')] };
+  return { exprs: [...addressIn(family, 'daddr', NAMES_PODS, true), verdict('return')] };
 }
 
 /** C54: it answers a question that was asked of one of the resolvers, whatever that was translated to. */
@@ -147,25 +154,34 @@ function waitRules(family: Family, { queue }: Hearing): Rule[] {
   ];
 }
 
-function setsOf(family: Family, { pods, sets }: Subjects, { resolvers }: Hearing): NftSet[] {
+function setsOf(family: Family, { pods, sets }: Subjects, hearing: Hearing): NftSet[] {
+  const { resolvers } = hearing;
   const address = [addressType(family)];
   const plain = { verdicts: false, interval: false, elements: new Map() };
   const ofFamily = (addresses: readonly Address[]) =>
     new Map(addresses.filter(each => familyOf(each) === family).map(each => [each, MEMBER]));
   return [
-    { ...plain, name: PODS, key: address, elements: ofFamily(pods.flatMap(pod => pod.addresses)) },
+    { ...plain, name: NAMES_PODS, key: address, elements: ofFamily(pods.flatMap(pod => pod.addresses)) },
     { ...plain, name: RESOLVERS, key: address, elements: ofFamily(resolvers) },
     { ...plain, name: ALIVE, key: ['inet_service'], dynamic: { size: 16 } },
     { ...plain, name: BUSY, key: address, dynamic: { size: 4_096, timeoutMs: BUSY_TIMEOUT_MS } },
-    { ...plain, name: TOLD, key: ['inet_service', 'inet_service'], verdicts: true, elements: commands(sets) },
+    {
+      ...plain,
+      name: TOLD,
+      key: ['inet_service', 'inet_service'],
+      verdicts: true,
+      elements: commands(sets, hearing),
+    },
   ];
 }
 
-function commands(sets: readonly NamesSet[]): Map<ElementKey, ElementValue> {
+function commands(sets: readonly NamesSet[], hearing: Hearing): Map<ElementKey, ElementValue> {
   const goto = (chain: string): ElementValue => ({ verdict: { kind: 'goto', chain } });
   return new Map([
-    [keyOf(BEAT), goto('names-beat')],
-    [keyOf(END), goto('names-end')],
+    ...resolverPorts(hearing).flatMap((port): [ElementKey, ElementValue][] => [
+      [keyOf(toBeat(port)), goto('names-beat')],
+      [keyOf(toEnd(port)), goto('names-end')],
+    ]),
     ...sets.flatMap(({ name, command }): [ElementKey, ElementValue][] => [
       [keyOf(command), goto(`learn-${name}`)],
       [keyOf(toForget(command)), goto(`forget-${name}`)],

@@ -4,17 +4,21 @@
  */
 import type { Committed } from '../agent/committed.ts';
 import type { NamesKnown } from '../agent/connections/knownnames.ts';
+import { openByName, standingBefore } from '../agent/connections/openbyname.ts';
 import type { Log } from '../agent/log.ts';
 import { type Backoff, backoffMs } from '../async/backoff.ts';
-import type { Hearing } from '../compiler/namespeers.ts';
+import { type Hearing, NAMES_PODS, resolverPorts } from '../compiler/namespeers.ts';
 import type { NamesFacts } from '../health/namescheck.ts';
 import { AnswerThread } from '../hearing/answerthread.ts';
 import type { Address } from '../model/address.ts';
 import { QUEUE_NUMBER } from '../names/control.ts';
-import type { Recovered } from '../names/leases.ts';
+import type { Pair, Recovered } from '../names/leases.ts';
+import type { Lifetimes } from '../names/limits.ts';
 import { NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
 import { ToldFacts } from '../names/toldfacts.ts';
 import { readToldElements } from '../netlink/nftables/toldelements.ts';
+import type { Conntrack } from '../nft/conntrack.ts';
+import { connectedPairs } from './connectedpairs.ts';
 
 const RETRY: Backoff = { firstMs: 1_000, mostMs: 60_000 };
 
@@ -23,6 +27,10 @@ export interface AnswersOptions {
   readonly hearing: Hearing | undefined;
   /** Whom the rules by name are of, as of the last flush. */
   readonly subjects: () => Subjects;
+  readonly lifetimes: Partial<Lifetimes>;
+  /** Opened when it is needed first. */
+  readonly conntrack: () => Conntrack;
+  readonly ownAddresses: () => ReadonlySet<Address>;
   readonly log: Log;
 }
 
@@ -31,6 +39,9 @@ export class Answers implements NamesKnown {
   #facts: ToldFacts | undefined;
   #thread: AnswerThread | undefined;
   #subjects = NO_SUBJECTS;
+  #conntrack: Conntrack | undefined;
+  /** Whose rules by name stood before this agent, and the rules that they are part of. */
+  #before: Pick<Parameters<typeof openByName>[0], 'stood' | 'ruleset'> | undefined;
   #starting: Promise<void> | undefined;
   #error: string | undefined;
   /** Since it was heard last. */
@@ -68,8 +79,9 @@ export class Answers implements NamesKnown {
   }
 
   /** The rules are in force: whoever they are about is heard from now on. Never waits. */
-  committed({ ops }: Pick<Committed, 'ops'>): void {
+  committed({ ops, ruleset }: Pick<Committed, 'ops' | 'ruleset'>): void {
     const subjects = this.#options.subjects();
+    this.#before ??= { stood: standingBefore(subjects, ops, NAMES_PODS), ruleset };
     const renewed = ops.some(op => op.op === 'addSet' && op.set.dynamic !== undefined);
     if (subjects === this.#subjects && !renewed) return;
     this.#subjects = subjects;
@@ -82,6 +94,7 @@ export class Answers implements NamesKnown {
     this.#closed = true;
     await this.#starting;
     await this.#thread?.close();
+    this.#conntrack?.close();
   }
 
   #start(): void {
@@ -95,17 +108,62 @@ export class Answers implements NamesKnown {
     try {
       const recovered = await readRecovered();
       if (this.#closed) return;
-      this.#thread = new AnswerThread(QUEUE_NUMBER, recovered, {
-        told: facts => this.#facts?.note(facts),
-        lost: error => this.#lost(error),
-      });
-      this.#thread.configure(this.#subjects, false);
-      const facts = new ToldFacts();
-      this.#facts ??= facts;
+      const facts = this.#facts ?? new ToldFacts();
+      const { lifetimes } = this.#options;
+      const thread = new AnswerThread(
+        { queue: QUEUE_NUMBER, ports: resolverPorts(this.#options.hearing), lifetimes, recovered },
+        {
+          told: told => facts.note(told),
+          ending: pairs => void this.#tellInUse(pairs),
+          lost: error => this.#lost(error),
+        },
+      );
+      this.#thread = thread;
+      thread.configure(this.#subjects, false);
+      if (this.#facts === undefined) await this.#takeOverOpen(thread, facts);
+      this.#facts = facts;
       this.#options.log.info({ recovered: recovered.length }, 'peers by name: hearing the answers of DNS');
     } catch (error) {
       this.#lost((error as Error).message);
     }
+  }
+
+  /** What is open from before is no reason not to hear. */
+  async #takeOverOpen(thread: AnswerThread, facts: ToldFacts): Promise<void> {
+    try {
+      await thread.synced(); // what stands in the sets is known now
+      const found = await openByName({
+        ...this.#before!,
+        conntrack: this.#openConntrack(),
+        own: this.#options.ownAddresses(),
+        facts,
+      });
+      facts.note(found);
+    } catch (error) {
+      const { message } = error as Error;
+      this.#options.log.warn({}, `peers by name: open connections are not known: ${message}`);
+    } finally {
+      this.#before = { stood: NO_SUBJECTS, ruleset: { tables: new Map() } };
+    }
+  }
+
+  /** What cannot be read now is asked for again, as long as it has not ended. */
+  async #tellInUse(pairs: readonly Pair[]): Promise<void> {
+    try {
+      this.#thread?.inUse(await connectedPairs(this.#openConntrack(), pairs));
+    } catch (error) {
+      const { message } = error as Error;
+      if (!this.#closed)
+        this.#options.log.warn(
+          {},
+          `peers by name: addresses in use may end: connections are not known: ${message}`,
+        );
+    }
+  }
+
+  #openConntrack(): Conntrack {
+    this.#conntrack ??= this.#options.conntrack();
+    return this.#conntrack;
   }
 
   #lost(error: string): void {

@@ -18,6 +18,7 @@ import type { HostPortMapping } from '../model/hostport.ts';
 import { hostPortEvents } from '../model/hostportevents.ts';
 import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
 import type { PodLinks } from '../model/podlinks.ts';
+import type { Lifetimes } from '../names/limits.ts';
 import { NO_SUBJECTS } from '../names/subjects.ts';
 import { openConntrack } from '../netlink/conntrack/conntrack.ts';
 import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
@@ -34,8 +35,16 @@ export interface EnforcementOptions {
   readonly podLinks: PodLinks;
   /** Open connections that policy comes to deny are cut. */
   readonly cutsConnections: boolean;
+  readonly dns: DnsOptions;
+}
+
+/** How what pods are told by DNS is heard. */
+export interface DnsOptions {
   /** Resolvers that pods ask, beside those of resolv.conf. */
-  readonly dnsServers: readonly Address[];
+  readonly servers: readonly Address[];
+  /** From which they answer. */
+  readonly ports: readonly number[];
+  readonly lifetimes: Partial<Lifetimes>;
 }
 
 export interface Enforcement {
@@ -50,7 +59,7 @@ export interface Enforcement {
 
 /** Throws KernelError where the kernel is of no use: now, and not when the cluster has been read. */
 export async function openEnforcement(
-  { node, unknownPods, podLinks, cutsConnections, dnsServers }: EnforcementOptions,
+  { node, unknownPods, podLinks, cutsConnections, dns }: EnforcementOptions,
   localPods: LocalPods,
   log: Logger,
 ): Promise<Enforcement> {
@@ -59,12 +68,19 @@ export async function openEnforcement(
   const asked = await open();
   const { queue } = asked; // how packets can wait here
   const hostPorts = podLinks === 'others' ? [] : await standingHostPorts(asked);
-  const hearing = queue && { queue, resolvers: readResolvers(dnsServers) };
+  const hearing = queue && { queue, resolvers: readResolvers(dns.servers), ports: dns.ports };
   let incremental: Incremental | undefined;
-  const answers = new Answers({ hearing, subjects: () => incremental?.namesSubjects ?? NO_SUBJECTS, log });
   const status = new StatusKeeper(node);
   const barrier = new CommitBarrier();
   const conntrack = () => kernelFeatures.opened(openConntrack());
+  const answers = new Answers({
+    hearing,
+    subjects: () => incremental?.namesSubjects ?? NO_SUBJECTS,
+    lifetimes: dns.lifetimes,
+    conntrack,
+    ownAddresses,
+    log,
+  });
   const live = cutsConnections
     ? new LiveConnections({ conntrack: conntrack(), ownAddresses, log, names: answers })
     : undefined;

@@ -1,8 +1,10 @@
 /** What `sluice agent` was asked for. */
 import type { Address } from '../model/address.ts';
 import type { PodLinks } from '../model/podlinks.ts';
+import { DNS_PORT } from '../names/control.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import type { CniInstallOptions } from './cniinstall.ts';
+import type { DnsOptions } from './enforcement.ts';
 import type { ServeOptions } from './serve.ts';
 import type { SourceOptions } from './source.ts';
 import type { StartGateOptions } from './startgate.ts';
@@ -16,6 +18,8 @@ export interface AgentCommandOptions
   readonly liveConnections?: 'cut' | 'keep';
   readonly podNetwork?: 'attach' | 'chained' | 'none';
   readonly dnsServers?: readonly Address[];
+  readonly dnsTargetPorts?: readonly number[];
+  readonly dnsFloor?: number;
 }
 
 /** Throws CommandError where two options contradict each other. */
@@ -38,4 +42,16 @@ export function podLinks({ podNetwork }: Pick<AgentCommandOptions, 'podNetwork'>
 
 export function cutsConnections({ liveConnections = 'cut' }: AgentCommandOptions): boolean {
   return liveConnections === 'cut';
+}
+
+export function dnsOptions({
+  dnsServers = [],
+  dnsTargetPorts = [],
+  dnsFloor,
+}: AgentCommandOptions): DnsOptions {
+  return {
+    servers: dnsServers,
+    ports: [DNS_PORT, ...dnsTargetPorts],
+    lifetimes: dnsFloor === undefined ? {} : { floorMs: dnsFloor * 1_000 },
+  };
 }

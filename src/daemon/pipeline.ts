@@ -15,7 +15,7 @@ import { LocalPods } from '../network/sandboxes/localpods.ts';
 import type { AgentSource } from './agentsource.ts';
 import { type Enforcement, openEnforcement } from './enforcement.ts';
 import { OwnLinks } from './nodelinks.ts';
-import { type AgentCommandOptions, attaches, cutsConnections, podLinks } from './options.ts';
+import { type AgentCommandOptions, attaches, cutsConnections, dnsOptions, podLinks } from './options.ts';
 import type { PodNetworkNeeds, PodNetworkParts } from './podnetwork.ts';
 import { quarantineReporter } from './quarantinereporter.ts';
 import { networkCondition, openSource } from './source.ts';
@@ -39,7 +39,7 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
       unknownPods: starts.unknownPods,
       podLinks: podLinks(options),
       cutsConnections: cutsConnections(options),
-      dnsServers: options.dnsServers ?? [],
+      dns: dnsOptions(options),
     },
     localPods,
     log,

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { Recovered } from '../names/leases.ts';
+import type { Pair } from '../names/leases.ts';
 import type { Subjects } from '../names/subjects.ts';
 import type { ToldFact } from '../names/toldfacts.ts';
 import { check, close, eventfd } from './libc.ts';
@@ -10,6 +10,8 @@ import type { FromThread, HearingCounts, HearingOrders, ToThread } from './messa
 
 export interface AnswerThreadEvents {
   told(facts: readonly ToldFact[]): void;
+  /** The time of these pairs is over soon; `inUse` says which of them are connected. */
+  ending(pairs: readonly Pair[]): void;
   /** The thread has ended, although nobody asked it to. */
   lost(error: string): void;
 }
@@ -27,9 +29,9 @@ export class AnswerThread {
   #ended = false;
 
   /** Hears in the network namespace of this thread. */
-  constructor(queue: number, recovered: readonly Recovered[], events: AnswerThreadEvents) {
+  constructor(orders: Omit<HearingOrders, 'wake'>, events: AnswerThreadEvents) {
     const file = join(import.meta.dirname, `thread${extname(import.meta.filename)}`);
-    const workerData: HearingOrders = { wake: this.#wake, queue, recovered };
+    const workerData: HearingOrders = { ...orders, wake: this.#wake };
     this.#thread = new Worker(file, { workerData, trackUnmanagedFds: false, execArgv: [], stdout: false });
     this.#thread.unref();
     let error = 'the answer thread ended';
@@ -49,6 +51,11 @@ export class AnswerThread {
   /** The rules for these are in force; `renewed`: sets of names were made anew, and are empty. */
   configure(subjects: Subjects, renewed: boolean): void {
     this.#tell({ kind: 'subjects', subjects, renewed });
+  }
+
+  /** Between these there are open connections. */
+  inUse(pairs: readonly Pair[]): void {
+    if (!this.#ended) this.#tell({ kind: 'inUse', pairs });
   }
 
   /** Until all has been reported that was told before this call. */
@@ -79,6 +86,10 @@ export class AnswerThread {
   #take(message: FromThread, events: AnswerThreadEvents): void {
     if (message.kind === 'counts') {
       this.#counts = message.counts;
+      return;
+    }
+    if (message.kind === 'ending') {
+      events.ending(message.pairs);
       return;
     }
     events.told(message.facts);

@@ -1,19 +1,34 @@
 /** What the answer thread does in each of its turns. Its clock does not go back. */
 import type { Address } from '../model/address.ts';
-import { BEAT, BEAT_INTERVAL_MS, type Command, END, toForget } from '../names/control.ts';
+import type { PodKey } from '../model/cluster.ts';
+import { BEAT_INTERVAL_MS, type Command, toBeat, toEnd, toForget } from '../names/control.ts';
 import { Leases, type Recovered } from '../names/leases.ts';
+import { LIFETIMES } from '../names/limits.ts';
 import { AnswerListener } from '../names/listener.ts';
+import type { Transport } from '../names/packet.ts';
 import { type LeaseChange, NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
+import { Turns } from '../names/turns.ts';
+import { WorkBudget } from '../names/workbudget.ts';
 import { ControlSocket } from './controlsocket.ts';
-import type { FromThread, HearingCounts, ToThread } from './messages.ts';
-import type { QueueSocket } from './queuesocket.ts';
+import type { FromThread, HearingCounts, HearingOrders, ToThread } from './messages.ts';
+import type { QueueSocket, WaitingPacket } from './queuesocket.ts';
 
 /** The switch is of no pod. */
 const LOOPBACKS = ['127.0.0.1' as Address, '::1' as Address];
-/** Packets that are read before the beat, the clock and the agent have their turn. */
-const MOST_AT_ONCE = 256;
+/** Answers that are read before the beat, the clock and the agent have their turn. */
+const MOST_AT_ONCE = 64;
+/** As often as that, of them, what has come meanwhile is fetched, so that the kernel's queue has room. */
+const FETCH_EVERY = 8;
+const MOST_FETCHED = 256;
 const TICK_MS = 1_000;
 const REPORT_MS = 100;
+
+/** An answer that waits, in memory of our own: the socket's is used again. */
+interface WaitingAnswer {
+  readonly id: number;
+  readonly packet: Transport;
+  readonly size: number;
+}
 
 /** Milliseconds since 1970, as they were when the process started: the same in every thread, and never back. */
 const now = () => performance.timeOrigin + performance.now();
@@ -21,45 +36,80 @@ const now = () => performance.timeOrigin + performance.now();
 export class AnswerDesk {
   readonly #queue: QueueSocket;
   readonly #control = new ControlSocket();
-  readonly #leases = new Leases();
-  readonly #listener = new AnswerListener(this.#leases);
+  readonly #leases: Leases;
+  readonly #listener: AnswerListener;
+  readonly #turns = new Turns<WaitingAnswer>();
+  readonly #budget = new WorkBudget();
+  readonly #ports: readonly number[];
+  readonly #askMs: number;
   readonly #post: (message: FromThread) => void;
   readonly #startMs = now();
   #recovered: readonly Recovered[];
   #commands: ReadonlyMap<string, Command> = new Map();
   #subjects: Subjects = NO_SUBJECTS;
   #untaken = 0;
+  #tooMuch = 0;
   #beating = false;
   #beatMs = 0;
   #tickMs = 0;
   #reportMs = 0;
+  #askedMs = 0;
   #reported = '';
 
-  constructor(queue: QueueSocket, recovered: readonly Recovered[], post: (message: FromThread) => void) {
+  constructor(queue: QueueSocket, orders: HearingOrders, post: (message: FromThread) => void) {
+    const lifetimes = { ...LIFETIMES, ...orders.lifetimes };
     this.#queue = queue;
-    this.#recovered = recovered;
+    this.#leases = new Leases(lifetimes);
+    this.#listener = new AnswerListener(this.#leases);
+    this.#recovered = orders.recovered;
+    this.#ports = orders.ports;
+    this.#askMs = lifetimes.floorMs / 4;
     this.#post = post;
   }
 
   /** How long nothing is due. */
   dueInMs(): number {
+    if (!this.#turns.isEmpty) return 0;
     return Math.max(0, Math.ceil(this.#beatMs + BEAT_INTERVAL_MS - now()));
   }
 
-  /** All that waits, and what is due. */
+  /** What waits, and what is due. */
   work(): void {
-    this.#queue.read(MOST_AT_ONCE, ({ id, bytes }) => {
-      // The addresses first, and then the answer: that is all there is to it.
-      try {
-        this.#apply(this.#listener.hear(bytes, now()));
-      } finally {
-        this.#queue.accept(id);
-      }
-    });
+    for (let turn = 0; turn < MOST_AT_ONCE; turn++) {
+      if (turn % FETCH_EVERY === 0) this.#queue.read(MOST_FETCHED, packet => this.#arrive(packet));
+      const next = this.#turns.next();
+      if (next === undefined) break;
+      this.#answer(next.pod, next.item);
+    }
     const nowMs = now();
     if (nowMs - this.#beatMs >= BEAT_INTERVAL_MS) this.#beat(nowMs);
     if (nowMs - this.#tickMs >= TICK_MS) this.#tick(nowMs);
+    if (nowMs - this.#askedMs >= this.#askMs) this.#ask(nowMs);
     if (nowMs - this.#reportMs >= REPORT_MS) this.#report(nowMs);
+  }
+
+  /** What need not wait, or may not, goes on at once: it is read by nobody, and nothing is learnt from it. */
+  #arrive({ id, bytes }: WaitingPacket): void {
+    const packet = this.#listener.read(Uint8Array.from(bytes));
+    const pod = packet && this.#leases.podAt(packet.to);
+    if (packet !== undefined && pod !== undefined) {
+      const isAllowed = this.#budget.allows(pod, now());
+      if (isAllowed && this.#turns.put(pod, { id, packet, size: bytes.length })) return;
+      this.#tooMuch++;
+    }
+    this.#queue.accept(id);
+  }
+
+  /** The addresses first, and then the answer: that is all there is to it. */
+  #answer(pod: PodKey, { id, packet }: WaitingAnswer): void {
+    try {
+      const nowMs = now();
+      const { changes, units } = this.#listener.hear(packet, nowMs);
+      this.#budget.spend(pod, units, nowMs);
+      this.#apply(changes);
+    } finally {
+      this.#queue.accept(id);
+    }
   }
 
   /** Answers false where it is to end. */
@@ -71,6 +121,9 @@ export class AnswerDesk {
       case 'sync':
         this.#post({ kind: 'facts', facts: this.#leases.takeNews(), synced: message.id });
         return true;
+      case 'inUse':
+        this.#leases.inUse(message.pairs, now());
+        return true;
       case 'stop':
         return false;
     }
@@ -78,7 +131,9 @@ export class AnswerDesk {
 
   /** No more answers wait from here on; those that do go on. */
   close(): void {
-    for (const address of LOOPBACKS) this.#control.tell(END, address, address);
+    this.#switch(toEnd);
+    for (let next = this.#turns.next(); next !== undefined; next = this.#turns.next())
+      this.#queue.accept(next.item.id);
     this.#queue.read(Number.POSITIVE_INFINITY, ({ id }) => this.#queue.accept(id));
     this.#queue.close();
     this.#control.close();
@@ -91,13 +146,12 @@ export class AnswerDesk {
     this.#apply(this.#leases.configure(subjects, nowMs));
     if (renewed) this.#apply(this.#leases.learnAll(nowMs));
     const agedMs = nowMs - this.#startMs;
-    this.#leases.recover(
-      this.#recovered
-        .map(each => ({ ...each, leftMs: each.leftMs - agedMs }))
-        .filter(({ leftMs }) => leftMs > 0),
-      nowMs,
-    );
+    const stillThere = this.#recovered
+      .map(each => ({ ...each, leftMs: each.leftMs - agedMs }))
+      .filter(({ leftMs }) => leftMs > 0);
+    this.#apply(this.#leases.recover(stillThere, nowMs));
     this.#recovered = [];
+    this.#budget.retainOnly(new Set(subjects.pods.map(({ key }) => key)));
     this.#beat(nowMs);
     this.#report(nowMs);
   }
@@ -109,8 +163,22 @@ export class AnswerDesk {
       this.#beating = false;
       return;
     }
-    const taken = LOOPBACKS.map(address => this.#control.tell(BEAT, address, address));
-    this.#beating = taken.includes(true);
+    this.#beating = this.#switch(toBeat);
+  }
+
+  /** Whether the kernel took any of it: it has a switch for each port of resolvers, in each family. */
+  #switch(command: (port: number) => Command): boolean {
+    const taken = this.#ports.flatMap(port =>
+      LOOPBACKS.map(address => this.#control.tell(command(port), address, address)),
+    );
+    return taken.includes(true);
+  }
+
+  /** Who knows the node's connections says which of these are in use. */
+  #ask(nowMs: number): void {
+    this.#askedMs = nowMs;
+    const pairs = this.#leases.ending(nowMs + 2 * this.#askMs);
+    if (pairs.length > 0) this.#post({ kind: 'ending', pairs });
   }
 
   #tick(nowMs: number): void {
@@ -139,6 +207,7 @@ export class AnswerDesk {
   #counts(): HearingCounts {
     return {
       ...this.#listener.counts,
+      tooMuch: this.#tooMuch,
       untaken: this.#untaken,
       evicted: this.#leases.evicted,
       overruns: this.#queue.overruns,

@@ -1,5 +1,6 @@
 /** What the agent and its answer thread tell each other. */
-import type { Recovered } from '../names/leases.ts';
+import type { Pair, Recovered } from '../names/leases.ts';
+import type { Lifetimes } from '../names/limits.ts';
 import type { Subjects } from '../names/subjects.ts';
 import type { ToldFact } from '../names/toldfacts.ts';
 
@@ -8,6 +9,9 @@ export interface HearingOrders {
   /** An eventfd: whoever has posted a message counts it up. */
   readonly wake: number;
   readonly queue: number;
+  /** From which resolvers answer. */
+  readonly ports: readonly number[];
+  readonly lifetimes: Partial<Lifetimes>;
   /** Elements that stood in the kernel before. */
   readonly recovered: readonly Recovered[];
 }
@@ -17,6 +21,8 @@ export type ToThread =
   | { readonly kind: 'subjects'; readonly subjects: Subjects; readonly renewed: boolean }
   /** Answer with all facts that are due, and this number. */
   | { readonly kind: 'sync'; readonly id: number }
+  /** Between these there are open connections. */
+  | { readonly kind: 'inUse'; readonly pairs: readonly Pair[] }
   | { readonly kind: 'stop' };
 
 export interface HearingCounts {
@@ -24,6 +30,8 @@ export interface HearingCounts {
   readonly learnt: number;
   readonly passed: number;
   readonly unread: number;
+  /** Packets that went on because their pod had more than its share of the work. */
+  readonly tooMuch: number;
   /** Control packets that no rule took. */
   readonly untaken: number;
   readonly evicted: number;
@@ -35,5 +43,7 @@ export interface HearingCounts {
 }
 
 export type FromThread =
+  /** The time of these is over soon: which of them are in use? */
+  | { readonly kind: 'ending'; readonly pairs: readonly Pair[] }
   | { readonly kind: 'facts'; readonly facts: readonly ToldFact[]; readonly synced?: number }
   | { readonly kind: 'counts'; readonly counts: HearingCounts };

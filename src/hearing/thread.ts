@@ -9,9 +9,10 @@ import { fixed, poll } from './libc.ts';
 import type { HearingOrders, ToThread } from './messages.ts';
 import { QueueSocket } from './queuesocket.ts';
 
-const { wake, queue: number, recovered } = workerData as HearingOrders;
-const queue = new QueueSocket(number);
-const desk = new AnswerDesk(queue, recovered, message => parentPort!.postMessage(message));
+const orders = workerData as HearingOrders;
+const { wake } = orders;
+const queue = new QueueSocket(orders.queue);
+const desk = new AnswerDesk(queue, orders, message => parentPort!.postMessage(message));
 
 const POLLIN = 1;
 const POLL_ENTRY = 8;

@@ -9,16 +9,16 @@ export const CONTROL_MARK = 0x534c5543;
 /** The number of the queue in which answers wait. */
 export const QUEUE_NUMBER = 53;
 
-/** The port of resolvers, and the one element of the switch. */
+/** The port at which pods ask resolvers. */
 export const DNS_PORT = 53;
 
 /** What a control packet means, as its source and destination ports side by side. */
 export type Command = number;
 
-/** Answers wait from now on, for as long as the switch says. */
-export const BEAT: Command = (1 << 16) | DNS_PORT;
+/** Answers from this port of resolvers wait from now on, for as long as the switch says. */
+export const toBeat = (port: number): Command => (1 << 16) | port;
 /** They do not. */
-export const END: Command = (2 << 16) | DNS_PORT;
+export const toEnd = (port: number): Command => (2 << 16) | port;
 
 /** Answers wait only while the agent says so again: a hung one costs no more than that. */
 export const SWITCH_MS = 2_000;

@@ -149,6 +149,61 @@ describe('Leases', () => {
     ]);
   });
 
+  it('C57: a namespace with many pods takes nothing from another that has less than its share', () => {
+    const evil = Array.from({ length: 50 }, (_, i) => ({
+      key: `evil/${i}` as const,
+      addresses: [`10.2.0.${i}` as Address],
+      sets: ['names-A'],
+    }));
+    const leases = new Leases(LIFETIMES, { perName: 1_000, perPod: 100, perNode: 200 });
+    leases.configure({ pods: [WEB, ...evil], sets: [A] }, 0);
+    const tell = (pod: string, i: number) => {
+      const address = `10.9.${i >> 8}.${i & 255}`;
+      leases.told(pod as Address, answer(`n${i}.cdn.example`, [address]), 0);
+    };
+    for (let i = 0; i < 90; i++) tell('10.1.0.1', i);
+    for (let i = 0; i < 5_000; i++) tell(`10.2.0.${i % 50}`, i);
+    expect([...leases.pods()].find(({ pod }) => pod === WEB)!.size).toBe(90);
+    expect(leases.size).toBe(200);
+    expect(leases.evicted).toBe(5_000 - 110);
+  });
+
+  it('C41: an address that is in use goes on for the floor, and ends when it is no more', () => {
+    const { leases, told, tick } = opened();
+    told('10.1.0.1', 'www.example.org', ['192.0.2.1', '2001:db8::1'], 30);
+    told('10.1.0.2', 'www.example.org', ['192.0.2.1'], 30);
+    expect(leases.ending(119_999)).toEqual([]);
+    expect(leases.ending(120_000)).toEqual([
+      { pod: '10.1.0.1', peer: '192.0.2.1' },
+      { pod: 'fd00::1', peer: '2001:db8::1' },
+      { pod: '10.1.0.2', peer: '192.0.2.1' },
+    ]);
+    leases.inUse([{ pod: '10.1.0.1' as Address, peer: '192.0.2.1' as Address }], 100_000);
+    leases.takeNews();
+    expect(tick(120_000)).toEqual([
+      'forget names-A fd00::1 . 2001:db8::1',
+      'forget names-A 10.1.0.2 . 192.0.2.1',
+      'forget names-B 10.1.0.2 . 192.0.2.1',
+    ]);
+    expect(tick(219_999)).toEqual([]);
+    expect(tick(220_000)).toEqual(['forget names-A 10.1.0.1 . 192.0.2.1']);
+  });
+
+  it('C41: what is in use is renewed in the kernel, and said again', () => {
+    const { leases, told, tick } = opened();
+    told('10.1.0.1', 'www.example.org', ['192.0.2.1'], 30);
+    leases.takeNews();
+    const pair = { pod: '10.1.0.1' as Address, peer: '192.0.2.1' as Address };
+    const renewed: string[] = [];
+    for (let nowMs = 60_000; nowMs < 1_800_000; nowMs += 60_000) {
+      leases.inUse([pair], nowMs);
+      expect(leases.takeNews()).toMatchObject([{ name: 'www.example.org', untilMs: nowMs + 120_000 }]);
+      renewed.push(...tick(nowMs + 1_000));
+    }
+    expect(new Set(renewed)).toEqual(new Set(['learn names-A 10.1.0.1 . 192.0.2.1']));
+    expect(renewed.length).toBeGreaterThan(2);
+  });
+
   it('holds in the kernel just what has not ended, whatever happens in whatever order', () => {
     const step = fc.record({
       pod: fc.constantFrom('10.1.0.1', '10.1.0.2'),

@@ -2,8 +2,9 @@
  * The book of a node: which pod was told which addresses under which names, until when. It says what has to be done in
  * the kernel's sets and does nothing itself; time is passed in, in milliseconds of any clock that does not go back.
  *
- *     told(answer) ─▶ learn         renewed while the end is later than the kernel's lease
- *     tick()       ─▶ learn, forget
+ *     told(answer)         ─▶ learn         renewed while the end is later than the kernel's lease
+ *     tick()               ─▶ learn, forget
+ *     ending(), inUse(…)                    what is connected to goes on
  */
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
@@ -11,6 +12,7 @@ import { endOf, LIFETIMES, type Lifetimes, NAMES_LIMITS, type NamesLimits } from
 import type { Answer } from './message.ts';
 import { type Lease, PodLeases } from './podleases.ts';
 import type { LeaseChange, NamesPod, NamesSet, Subjects } from './subjects.ts';
+import { richest } from './tenants.ts';
 import type { ToldFact } from './toldfacts.ts';
 
 /** An element that was found in the kernel. */
@@ -21,11 +23,18 @@ export interface Recovered {
   readonly leftMs: number;
 }
 
+/** A pod of the node, and whom it was told of. */
+export interface Pair {
+  readonly pod: Address;
+  readonly peer: Address;
+}
+
 export class Leases {
   readonly #lifetimes: Lifetimes;
   readonly #limits: NamesLimits;
   readonly #pods = new Map<PodKey, PodLeases>();
   #byAddress = new Map<Address, PodLeases>();
+  #size = 0;
   #evicted = 0;
   /** Leases that came or were prolonged since they were last asked for. */
   readonly #news = new Set<Lease>();
@@ -49,11 +58,16 @@ export class Leases {
   }
 
   get size(): number {
-    return [...this.#pods.values()].reduce((sum, pod) => sum + pod.size, 0);
+    return this.#size;
   }
 
   pods(): Iterable<PodLeases> {
     return this.#pods.values();
+  }
+
+  /** Whose address it is; undefined of a pod without a rule by name. */
+  podAt(address: Address): PodKey | undefined {
+    return this.#byAddress.get(address)?.pod.key;
   }
 
   /**
@@ -64,6 +78,7 @@ export class Leases {
     const byName = new Map(sets.map(set => [set.name, set]));
     const before = new Map(this.#pods);
     this.#pods.clear();
+    this.#size = 0;
     const changes = pods.flatMap(pod => this.#takeOver(pod, byName, before, nowMs));
     const gone = [...before.values()].flatMap(leases => forgetAll(leases));
     this.#byAddress = new Map(
@@ -88,25 +103,42 @@ export class Leases {
   }
 
   /** Elements that stood in the kernel before us, of pods that we know: they end with their leases unless told again. */
-  recover(found: readonly Recovered[], nowMs: number): void {
-    for (const { set: name, pod: address, peer, leftMs } of found) {
+  recover(found: readonly Recovered[], nowMs: number): LeaseChange[] {
+    return found.flatMap(({ set: name, pod: address, peer, leftMs }) => {
       const pod = this.#byAddress.get(address);
       const set = pod?.setNamed(name);
-      if (pod === undefined || set === undefined) continue;
+      if (pod === undefined || set === undefined) return [];
       const untilMs = nowMs + Math.min(leftMs, this.#lifetimes.leaseMs);
       const times = { untilMs, toldMs: nowMs, kernelUntilMs: untilMs };
-      this.#enter(pod, { name: `@${name} ${peer}`, address: peer, sets: [set], ...times, recovered: true });
-    }
+      const lease = { name: `@${name} ${peer}`, address: peer, sets: [set], ...times } as const;
+      return this.#enter(pod, { ...lease, recovered: true });
+    });
   }
 
   /** Call about once a second: renews what goes on, ends what is over. */
   tick(nowMs: number): LeaseChange[] {
     return [...this.#pods.values()].flatMap(pod =>
       [...pod.leases()].flatMap(lease => {
-        if (lease.untilMs <= nowMs) return pod.end(lease);
+        if (lease.untilMs <= nowMs) return this.#end(pod, lease);
         return this.#isDue(lease, nowMs) ? this.#learn(pod, lease, nowMs) : [];
       }),
     );
+  }
+
+  /** Pairs whose time is over before then, each once: whoever asks may know that they are in use. */
+  ending(untilMs: number): Pair[] {
+    return [...this.#pods.values()].flatMap(pod => pod.ending(untilMs));
+  }
+
+  /** Of these there are open connections: for as long as the floor from now on they are allowed (C41). */
+  inUse(pairs: readonly Pair[], nowMs: number): void {
+    const untilMs = nowMs + this.#lifetimes.floorMs;
+    const used = new Map<PodLeases, Set<Address>>();
+    for (const { pod: address, peer } of pairs) {
+      const pod = this.#byAddress.get(address);
+      if (pod !== undefined) used.set(pod, (used.get(pod) ?? new Set()).add(peer));
+    }
+    for (const [pod, peers] of used) for (const lease of pod.prolong(peers, untilMs)) this.#news.add(lease);
   }
 
   /** All that stands, for sets that are empty. */
@@ -128,21 +160,30 @@ export class Leases {
   #enter(pod: PodLeases, lease: Lease): LeaseChange[] {
     this.#news.add(lease);
     this.#podOf.set(lease, pod);
-    const size = this.size + (pod.has(lease) ? 0 : 1);
+    const wanted = pod.size + (pod.has(lease) ? 0 : 1);
+    this.#size -= pod.size;
     const evicted = pod.put(lease, this.#limits);
-    const more = this.size > this.#limits.perNode ? this.#largest().evictOldest() : [];
-    this.#evicted += size - this.size;
-    return [...evicted, ...more];
+    this.#size += pod.size;
+    this.#evicted += wanted - pod.size;
+    return [...evicted, ...this.#makeRoom()];
+  }
+
+  /** What one namespace is told takes nothing from those that were told less (C57). */
+  #makeRoom(): LeaseChange[] {
+    if (this.#size <= this.#limits.perNode) return [];
+    this.#size--;
+    this.#evicted++;
+    return richest(this.#pods.values())!.evictOldest();
+  }
+
+  #end(pod: PodLeases, lease: Lease): LeaseChange[] {
+    this.#size--;
+    return pod.end(lease);
   }
 
   #learn(pod: PodLeases, lease: Lease, nowMs: number): LeaseChange[] {
     lease.kernelUntilMs = nowMs + this.#lifetimes.leaseMs;
     return pod.learn(lease);
-  }
-
-  /** What one pod is told takes nothing from those that were told less (C57). */
-  #largest(): PodLeases {
-    return [...this.#pods.values()].reduce((most, pod) => (pod.size > most.size ? pod : most));
   }
 
   #takeOver(
@@ -159,6 +200,7 @@ export class Leases {
     if (known.isSame(pod, sets)) {
       before.delete(pod.key);
       this.#pods.set(pod.key, known);
+      this.#size += known.size;
       return [];
     }
     return [...known.leases()].flatMap(lease => this.#carryOver(leases, lease, nowMs));

@@ -1,7 +1,7 @@
 /** From the packets that wait in the kernel to what they tell: the whole of what is decided about an answer. */
 import type { Leases } from './leases.ts';
-import { readAnswer } from './message.ts';
-import { readPacket } from './packet.ts';
+import { mostRecordsOf, readAnswer } from './message.ts';
+import { readPacket, type Transport } from './packet.ts';
 import { AnswerStreams } from './streams.ts';
 import type { LeaseChange } from './subjects.ts';
 
@@ -17,6 +17,12 @@ export interface ListenerCounts {
   unread: number;
 }
 
+/** What has to stand in the kernel before a packet may go on, and what it took to find out (workbudget.ts). */
+export interface Heard {
+  readonly changes: readonly LeaseChange[];
+  readonly units: number;
+}
+
 export class AnswerListener {
   readonly counts: ListenerCounts = { seen: 0, learnt: 0, passed: 0, unread: 0 };
   readonly #leases: Leases;
@@ -26,21 +32,25 @@ export class AnswerListener {
     this.#leases = leases;
   }
 
-  /** What has to stand in the kernel before the packet may go on. */
-  hear(bytes: Uint8Array, nowMs: number): LeaseChange[] {
+  /** Undefined where there is nothing in it for us. */
+  read(bytes: Uint8Array): Transport | undefined {
     this.counts.seen++;
     const packet = readPacket(bytes);
-    if (packet === undefined) {
-      this.counts.unread++;
-      return [];
-    }
+    if (packet === undefined) this.counts.unread++;
+    return packet;
+  }
+
+  hear(packet: Transport, nowMs: number): Heard {
     const { tcp } = packet;
     const messages = tcp === undefined ? [packet.payload] : this.#streams.take({ ...packet, tcp });
-    return messages.flatMap(message => {
+    let units = 1;
+    const changes = messages.flatMap(message => {
       const answer = readAnswer(message);
-      const changes = answer === undefined ? [] : this.#leases.told(packet.to, answer, nowMs);
-      this.counts[changes.length > 0 ? 'learnt' : 'passed']++;
-      return changes;
+      const told = answer === undefined ? [] : this.#leases.told(packet.to, answer, nowMs);
+      this.counts[told.length > 0 ? 'learnt' : 'passed']++;
+      units += mostRecordsOf(message) + told.length;
+      return told;
     });
+    return { changes, units };
   }
 }

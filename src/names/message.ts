@@ -5,7 +5,7 @@
 import { type Address, addressFromBytes } from '../model/address.ts';
 import { isLearnable } from './learnable.ts';
 import { readName } from './name.ts';
-import { type Records, readRecords, TYPE } from './records.ts';
+import { MOST_RECORDS, type Records, readRecords, TYPE } from './records.ts';
 
 export interface Answer {
   /** The name asked for, and every alias on the way to the addresses (C42). */
@@ -21,6 +21,8 @@ export interface ToldAddress {
 
 const MOST_ALIASES = 16;
 const HEADER = 12;
+/** An owner's name of one byte, type, class, TTL, length. */
+const LEAST_RECORD = 11;
 /** QR, opcode, RCODE; RFC 1035 4.1.1. */
 const RESPONSE = { mask: 0xf80f, value: 0x8000 } as const;
 const TRUNCATED = 0x0200;
@@ -37,6 +39,12 @@ export function readAnswer(message: Uint8Array): Answer | undefined {
   const { name, type, end } = question;
   const records = readRecords(message, end, header.getUint16(6), type, (flags & TRUNCATED) !== 0);
   return records && answerFrom(name, records);
+}
+
+/** How many records have to be looked at to read it, at most. */
+export function mostRecordsOf(message: Uint8Array): number {
+  const said = ((message[6] ?? 0) << 8) | (message[7] ?? 0);
+  return Math.min(said, MOST_RECORDS, Math.floor(message.length / LEAST_RECORD));
 }
 
 function readQuestion(message: Uint8Array) {

@@ -6,6 +6,7 @@ import { type Address, familyOf } from '../model/address.ts';
 import { DomainNameIndex } from '../model/domainname.ts';
 import type { NamesLimits } from './limits.ts';
 import type { LeaseChange, NamesPod, NamesSet } from './subjects.ts';
+import { namespaceOfPod } from './tenants.ts';
 
 /** One address under one name. */
 export interface Lease {
@@ -23,6 +24,7 @@ export interface Lease {
 
 export class PodLeases {
   readonly pod: NamesPod;
+  readonly namespace: string;
   readonly #sets = new DomainNameIndex<NamesSet>();
   readonly #named: ReadonlyMap<string, NamesSet>;
   /** By name and address; who was told longest ago comes first. */
@@ -34,6 +36,7 @@ export class PodLeases {
 
   constructor(pod: NamesPod, sets: readonly NamesSet[]) {
     this.pod = pod;
+    this.namespace = namespaceOfPod(pod.key);
     this.#named = new Map(sets.map(set => [set.name, set]));
     for (const set of sets) for (const pattern of set.patterns) this.#sets.add(pattern, set);
   }
@@ -93,6 +96,23 @@ export class PodLeases {
     return gone.flatMap(set => this.elements('forget', set, lease.address));
   }
 
+  /** Addresses that no lease keeps beyond this time, as pairs. */
+  ending(untilMs: number): { pod: Address; peer: Address }[] {
+    const peers = new Set<Address>();
+    for (const lease of this.#leases.values()) if (lease.untilMs <= untilMs) peers.add(lease.address);
+    for (const lease of this.#leases.values()) if (lease.untilMs > untilMs) peers.delete(lease.address);
+    return [...peers].flatMap(peer => this.#addressesFor(peer).map(pod => ({ pod, peer })));
+  }
+
+  /** Answers the leases of these addresses that ended sooner. */
+  prolong(peers: ReadonlySet<Address>, untilMs: number): Lease[] {
+    const sooner = [...this.#leases.values()].filter(
+      lease => peers.has(lease.address) && lease.untilMs < untilMs,
+    );
+    for (const lease of sooner) lease.untilMs = untilMs;
+    return sooner;
+  }
+
   /** The elements of an address in the sets of its lease. */
   learn(lease: Lease): LeaseChange[] {
     return lease.sets.flatMap(set => this.elements('learn', set, lease.address));
@@ -100,9 +120,11 @@ export class PodLeases {
 
   /** One for each address that the pod has in the family, whatever family the question came by (C55). */
   elements(kind: LeaseChange['kind'], set: NamesSet, peer: Address): LeaseChange[] {
-    return this.pod.addresses
-      .filter(address => familyOf(address) === familyOf(peer))
-      .map(address => ({ kind, set: set.name, pod: address, peer }));
+    return this.#addressesFor(peer).map(pod => ({ kind, set: set.name, pod, peer }));
+  }
+
+  #addressesFor(peer: Address): Address[] {
+    return this.pod.addresses.filter(address => familyOf(address) === familyOf(peer));
   }
 
   #drop(key: string, lease: Lease): void {

@@ -5,7 +5,7 @@ export const TYPE = { A: 1, CNAME: 5, AAAA: 28 } as const;
 const CLASS_IN = 1;
 
 /** What more records say is not read. */
-const MOST_RECORDS = 512;
+export const MOST_RECORDS = 512;
 
 export interface AddressRecord {
   readonly owner: string;

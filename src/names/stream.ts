@@ -6,6 +6,8 @@
 
 /** What is kept of a connection. */
 export const MOST_STREAM_BYTES = 64 << 10;
+/** Segments that are ahead: each costs more than its bytes. */
+const MOST_AHEAD = 128;
 const LENGTH = 2;
 
 export class AnswerStream {
@@ -25,7 +27,8 @@ export class AnswerStream {
     this.#append(sequence, payload);
     this.#catchUp();
     const messages = this.#cut();
-    return this.#kept() > MOST_STREAM_BYTES ? undefined : messages;
+    const isTooMuch = this.#ahead.size > MOST_AHEAD || this.#kept() > MOST_STREAM_BYTES;
+    return isTooMuch ? undefined : messages;
   }
 
   #append(sequence: number, payload: Uint8Array): void {

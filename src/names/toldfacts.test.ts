@@ -48,3 +48,17 @@ it('keeps the latest 8,192 addresses of a pod, and nothing of pods that are gone
   told.retainOnly(new Set());
   expect([...told.of('shop/web')]).toEqual([]);
 });
+
+it('C57: remembers of a node so much, and takes it from the namespace that has most', () => {
+  const told = new ToldFacts({ perPod: 50, perAddress: 5, perNode: 100 });
+  const pods = ['evil/a', 'evil/b', 'evil/c'] as const;
+  for (let i = 0; i < 30; i++) told.note([fact(`n${i}.example.org`, `10.0.0.${i}`, 1_000)]);
+  for (let i = 0; i < 1_000; i++)
+    told.note([fact(`n${i}.example.org`, `10.1.0.${i % 40}`, 1_000, { pod: pods[i % 3]! })]);
+  const sizes = ['shop/web', ...pods].map(pod => [...told.of(pod as 'shop/web')].length);
+  expect(sizes[0]).toBe(30);
+  expect(sizes.reduce((sum, size) => sum + size)).toBe(100);
+  told.retainOnly(new Set(['shop/web']));
+  for (let i = 0; i < 1_000; i++) told.note([fact(`n${i}.example.org`, ADDRESS, 1_000)]);
+  expect([...told.of('shop/web')].length).toBe(35); // 30 addresses of before, and five names of one more
+});

@@ -2,6 +2,7 @@
 import type { Address } from '../model/address.ts';
 import type { PodKey, Told } from '../model/cluster.ts';
 import { matchesDomainName } from '../model/domainname.ts';
+import { namespaceOfPod, richest } from './tenants.ts';
 
 /** A pod was told an address under a name. */
 export interface ToldFact {
@@ -14,32 +15,78 @@ export interface ToldFact {
   readonly oneOf?: readonly string[];
 }
 
-/** Of one pod, the latest: what has ended is remembered for the connections that are still open. */
-const MOST_ADDRESSES = 8_192;
-/** Of one address of a pod, the latest. */
-const MOST_NAMES = 64;
+/**
+ * What has ended is remembered for the connections that are still open: of a pod, and of one of its addresses, the
+ * latest; of the node, those of namespaces and pods that were told least.
+ */
+export interface ToldLimits {
+  readonly perPod: number;
+  readonly perAddress: number;
+  readonly perNode: number;
+}
 
-type Names = Map<string, ToldFact>;
+const LIMITS: ToldLimits = { perPod: 8_192, perAddress: 64, perNode: 65_536 };
+
+/** Of one pod. What was noted longest ago comes first. */
+class PodFacts {
+  readonly namespace: string;
+  readonly addresses = new Map<Address, Map<string, ToldFact>>();
+  size = 0;
+
+  constructor(pod: PodKey) {
+    this.namespace = namespaceOfPod(pod);
+  }
+
+  put(fact: ToldFact, { perPod, perAddress }: ToldLimits): void {
+    const names = this.addresses.get(fact.address) ?? new Map<string, ToldFact>();
+    this.size -= names.size;
+    putLast(names, fact.name, fact);
+    if (names.size > perAddress) names.delete(names.keys().next().value!);
+    this.size += names.size;
+    putLast(this.addresses, fact.address, names);
+    while (this.size > perPod) this.dropOldest();
+  }
+
+  dropOldest(): void {
+    for (const [address, names] of this.addresses) {
+      names.delete(names.keys().next().value!);
+      this.size--;
+      if (names.size === 0) this.addresses.delete(address);
+      return;
+    }
+  }
+}
 
 export class ToldFacts {
-  readonly #pods = new Map<PodKey, Map<Address, Names>>();
+  readonly #limits: ToldLimits;
+  readonly #pods = new Map<PodKey, PodFacts>();
+  #size = 0;
+
+  constructor(limits: ToldLimits = LIMITS) {
+    this.#limits = limits;
+  }
 
   note(facts: readonly ToldFact[]): void {
     for (const fact of facts) {
-      const addresses = this.#pods.get(fact.pod) ?? new Map<Address, Names>();
-      this.#pods.set(fact.pod, addresses);
-      const names = addresses.get(fact.address) ?? new Map<string, ToldFact>();
-      putLast(addresses, fact.address, names, MOST_ADDRESSES);
-      putLast(names, fact.name, fact, MOST_NAMES);
+      const known = this.#pods.get(fact.pod) ?? new PodFacts(fact.pod);
+      this.#pods.set(fact.pod, known);
+      this.#size -= known.size;
+      known.put(fact, this.#limits);
+      this.#size += known.size;
+      if (this.#size > this.#limits.perNode) this.#makeRoom();
     }
   }
 
   retainOnly(pods: ReadonlySet<PodKey>): void {
-    for (const pod of this.#pods.keys()) if (!pods.has(pod)) this.#pods.delete(pod);
+    for (const [pod, { size }] of this.#pods)
+      if (!pods.has(pod)) {
+        this.#pods.delete(pod);
+        this.#size -= size;
+      }
   }
 
   *of(pod: PodKey): Generator<ToldFact> {
-    for (const names of this.#pods.get(pod)?.values() ?? []) yield* names.values();
+    for (const names of this.#pods.get(pod)?.addresses.values() ?? []) yield* names.values();
   }
 
   /** Of those that had not ended at this time. */
@@ -53,17 +100,20 @@ export class ToldFacts {
   }
 
   #has(pod: PodKey, address: Address, pattern: string, nowMs: number): boolean {
-    for (const fact of this.#pods.get(pod)?.get(address)?.values() ?? [])
+    for (const fact of this.#pods.get(pod)?.addresses.get(address)?.values() ?? [])
       if (fact.untilMs > nowMs && means(pattern, fact)) return true;
     return false;
   }
+
+  #makeRoom(): void {
+    richest(this.#pods.values())!.dropOldest();
+    this.#size--;
+  }
 }
 
-/** Who came longest ago goes. */
-function putLast<K, V>(map: Map<K, V>, key: K, value: V, most: number): void {
+function putLast<K, V>(map: Map<K, V>, key: K, value: V): void {
   map.delete(key);
   map.set(key, value);
-  if (map.size > most) map.delete(map.keys().next().value!);
 }
 
 function means(pattern: string, { name, oneOf }: ToldFact): boolean {

@@ -133,6 +133,9 @@ const ARGS: readonly (readonly [string, string])[] = [
   ['startGate.mode=off', '--start-gate=off'],
   ['startGate.timeoutMs=900', '--start-gate-timeout=900'],
   ['unknownPods=allow', '--unknown-pods=allow'],
+  ['dns.servers={10.96.0.10,fd00:96::a}', '--dns-servers=10.96.0.10,fd00:96::a'],
+  ['dns.targetPorts={5353}', '--dns-target-ports=5353'],
+  ['dns.floorSeconds=60', '--dns-floor=60'],
   ['podNetwork.mode=chained', '--pod-network=chained'],
   ['extraArgs[0]=--node=x', '--node=x'],
 ];

@@ -14,9 +14,10 @@ declare -A files=(
   [packets]="test/kernel/packets.test.ts"         # every scenario, with real packets
   [smoke]="test/kernel/packets.test.ts -t networkpolicy/n0" # the first of them, where all would take hours
   [connections]="test/kernel/connections.test.ts" # what conntrack tells, and cutting
+  [names]="test/kernel/names"                     # peers by name: the queue that this kernel has
   [features]="test/kernel/features.test.ts"       # what this kernel lacks, and the agent on it
 )
-all="refusal features contract codec connections packets"
+all="refusal features contract codec connections names packets"
 
 kernels= suites=
 for word in "$@"; do

@@ -38,6 +38,15 @@ app.kubernetes.io/name: sluice
 {{- with .Values.unknownPods }}
 - --unknown-pods={{ . }}
 {{- end }}
+{{- with .Values.dns.servers }}
+- --dns-servers={{ join "," . }}
+{{- end }}
+{{- with .Values.dns.targetPorts }}
+- --dns-target-ports={{ join "," . }}
+{{- end }}
+{{- if ne (int .Values.dns.floorSeconds) 120 }}
+- --dns-floor={{ .Values.dns.floorSeconds }}
+{{- end }}
 {{- if ne .Values.podNetwork.mode "none" }}
 - --pod-network={{ .Values.podNetwork.mode }}
 - --cni-bin-dir=/opt/cni/bin

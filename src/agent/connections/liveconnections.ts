@@ -143,7 +143,8 @@ export class LiveConnections {
   async #look(affected: AffectedAddresses, programmed: Programmed): Promise<void> {
     if (affected === 'nobody') return;
     const startMs = performance.now();
-    const { conntrack, ownAddresses } = this.#options;
+    const { conntrack, ownAddresses, names } = this.#options;
+    const isBlind = names !== undefined && names.subjects.sets.length > 0 && names.facts === undefined;
     const checkerNow = () =>
       new ConnectionChecker(withKnownNames(programmed.ruleset, this.#options.names), ownAddresses());
     const checker = checkerNow();
@@ -157,7 +158,14 @@ export class LiveConnections {
     this.counts.judged += checker.judged;
     this.counts.cut += cut;
     if (denied.length >= MOST_AT_ONCE) this.#pending.add(affected);
+    if (isBlind) void this.#lookOnceKnown(names, affected);
     if (cut > 0) this.#report(cut, denied, checker.judged, performance.now() - startMs);
+  }
+
+  /** Whatever a rule by name might have allowed was left alone, for nobody knew yet what pods were told. */
+  async #lookOnceKnown(names: NamesKnown, affected: AffectedAddresses): Promise<void> {
+    await names.synced();
+    if (names.facts !== undefined) this.#lookAt(affected);
   }
 
   /** A connection may be younger than what is known of the answer that led to it. */

@@ -45,6 +45,20 @@ export function addAgent(sluice: Command, { agent }: NodeActions): void {
         'resolvers that pods ask, beside those of resolv.conf, with commas: only their answers count for domainNames',
       ).argParser(addresses),
     )
+    .addOption(
+      new Option(
+        '--dns-target-ports <ports>',
+        'ports beside 53 from which pods of resolvers answer, with commas: what their Service leads to, such as 5353',
+      ).argParser(ports),
+    )
+    .addOption(
+      new Option(
+        '--dns-floor <seconds>',
+        'how long an address of a domain name is allowed at least, however short its TTL',
+      )
+        .argParser(seconds)
+        .default(120),
+    )
     .option('--cni-bin-dir <dir>', "put sluice-cni into the runtime's folder of plugins")
     .option(
       '--cni-conf-dir <dir>',
@@ -78,6 +92,24 @@ function addresses(text: string): Address[] {
     if (address === undefined) throw new InvalidArgumentError(`${each.trim()} is no address.`);
     return address;
   });
+}
+
+/** The kernel has room for sixteen switches (names-alive), and each port is a compare for every packet. */
+const MOST_PORTS = 8;
+
+function ports(text: string): number[] {
+  const found = text.split(',').map(Number);
+  if (found.length > MOST_PORTS) throw new InvalidArgumentError(`more than ${MOST_PORTS} ports.`);
+  const wrong = found.find(port => !(Number.isInteger(port) && port > 0 && port < 65_536));
+  if (wrong !== undefined) throw new InvalidArgumentError(`${text} has something that is no port.`);
+  return found;
+}
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (!(Number.isInteger(value) && value > 0 && value <= 86_400))
+    throw new InvalidArgumentError('not a number of seconds up to a day.');
+  return value;
 }
 
 function milliseconds(text: string): number {

@@ -23,7 +23,7 @@ import type { Chain, NftSet, Ruleset, Table, TableFamily } from '../../nft/rules
 import type { TablePart } from '../attachedpods.ts';
 import { baseChains } from '../base.ts';
 import { podMaps, strayPod } from '../compile.ts';
-import { type Hearing, namesPart } from '../namespeers.ts';
+import { type Hearing, namesPart, resolverPorts } from '../namespeers.ts';
 import { namesSubjects } from '../namessubjects.ts';
 import { linkSets, type NodeNetwork, nodeNetworkOf } from '../podlinks.ts';
 import { podPortsTable } from '../podports.ts';
@@ -163,7 +163,8 @@ export class Incremental {
 
   #makeBases(hears: boolean): void {
     this.#hears = hears;
-    this.#bases = basesOf(this.#denied, this.#network, hears);
+    const answersFrom = hears && this.#hearing !== undefined ? resolverPorts(this.#hearing) : [];
+    this.#bases = basesOf(this.#denied, this.#network, answersFrom);
   }
 
   /** Pods come and go by ports of a bridge; the rules of IP know nothing of it. */
@@ -250,9 +251,9 @@ export class Incremental {
 function basesOf(
   denied: readonly Cidr[],
   network: NodeNetwork,
-  hears = false,
+  answersFrom: readonly number[] = [],
 ): Record<Family, readonly Chain[]> {
-  const base = (family: Family) => baseChains(family, denied, network, hears);
+  const base = (family: Family) => baseChains(family, denied, network, answersFrom);
   return { ip: base('ip'), ip6: base('ip6') };
 }
 

@@ -1,0 +1,64 @@
+/**
+ * Connections that were open before this agent, and that only a rule by name can have allowed: nobody knows any more
+ * what their pods were told, for an address may have ended while its connections are open (C41). They are left alone
+ * for as long as the pod's rules by name are what they were.
+ */
+import type { Address } from '../../model/address.ts';
+import type { Flow } from '../../model/flow.ts';
+import type { NamesPod, Subjects } from '../../names/subjects.ts';
+import type { ToldFact, ToldFacts } from '../../names/toldfacts.ts';
+import type { Conntrack } from '../../nft/conntrack.ts';
+import type { Op } from '../../nft/plan/op.ts';
+import type { Ruleset } from '../../nft/ruleset.ts';
+import { ConnectionChecker } from './connectionchecker.ts';
+import { withKnownNames } from './knownnames.ts';
+
+/** Those of `subjects` whose rules stood before this batch, with the sets that did: of others nothing is taken over. */
+export function standingBefore({ pods, sets }: Subjects, ops: readonly Op[], podSet: string): Subjects {
+  const made = new Set(ops.flatMap(op => (op.op === 'addSet' ? [op.set.name] : [])));
+  if (made.has(podSet)) return { pods: [], sets: [] };
+  const added = new Set(
+    ops.flatMap(op =>
+      op.op === 'addElements' && op.set.name === podSet ? op.elements.map(([key]) => key) : [],
+    ),
+  );
+  return {
+    pods: pods.flatMap(pod => {
+      const own = pod.sets.filter(name => !made.has(name));
+      const stood = own.length > 0 && pod.addresses.every(address => !added.has(address));
+      return stood ? [{ ...pod, sets: own }] : [];
+    }),
+    sets: sets.filter(({ name }) => !made.has(name)),
+  };
+}
+
+export interface OpenByName {
+  readonly conntrack: Conntrack;
+  readonly ruleset: Ruleset;
+  readonly own: ReadonlySet<Address>;
+  /** As they stood before this agent. */
+  readonly stood: Subjects;
+  readonly facts: ToldFacts;
+}
+
+/** What has to be known for these connections to be allowed: nothing that allows a new one. */
+export async function openByName({ conntrack, ruleset, own, stood, facts }: OpenByName): Promise<ToldFact[]> {
+  if (stood.pods.length === 0) return [];
+  const owners = new Map(stood.pods.flatMap(pod => pod.addresses.map(address => [address, pod] as const)));
+  const synced = async () => {};
+  const checker = (known: ToldFacts | undefined) =>
+    new ConnectionChecker(withKnownNames(ruleset, { subjects: stood, facts: known, synced }), own);
+  const [now, ifTold] = [checker(facts), checker(undefined)];
+  const wanted = (flow: Flow) => owners.has(flow.from) && now.denies(flow) && !ifTold.denies(flow);
+  const found = new Map<string, ToldFact>();
+  await conntrack.read([...owners.keys()], wanted, ({ flow: { from, to } }) => {
+    const pod = owners.get(from)!;
+    found.set(`${pod.key} ${to}`, factOf(pod, to, stood));
+  });
+  return [...found.values()];
+}
+
+function factOf(pod: NamesPod, address: Address, { sets }: Subjects): ToldFact {
+  const oneOf = sets.filter(({ name }) => pod.sets.includes(name)).flatMap(({ patterns }) => patterns);
+  return { pod: pod.key, address, name: `@open ${address}`, untilMs: 0, oneOf };
+}

@@ -1,0 +1,28 @@
+/**
+ * Who loses where there is too much of something: of the namespace that has most, the pod that has most. So a
+ * namespace that has less than its share loses nothing, whatever others do and however many pods they do it with.
+ */
+import type { PodKey } from '../model/cluster.ts';
+
+/** What a pod has of it. */
+export interface Holding {
+  readonly namespace: string;
+  readonly size: number;
+}
+
+export function namespaceOfPod(key: PodKey): string {
+  return key.slice(0, key.indexOf('/'));
+}
+
+/** Undefined of none. */
+export function richest<T extends Holding>(holdings: Iterable<T>): T | undefined {
+  const namespaces = new Map<string, { sum: number; largest: T }>();
+  for (const holding of holdings) {
+    const known = namespaces.get(holding.namespace);
+    const largest = known === undefined || holding.size > known.largest.size ? holding : known.largest;
+    namespaces.set(holding.namespace, { sum: (known?.sum ?? 0) + holding.size, largest });
+  }
+  let most: { sum: number; largest: T } | undefined;
+  for (const each of namespaces.values()) if (most === undefined || each.sum > most.sum) most = each;
+  return most?.largest;
+}

@@ -1,0 +1,55 @@
+/**
+ * In which order answers are read that wait: one of each namespace, and in a namespace one of each pod, in turn. A pod
+ * that is told much waits for itself, and others for one of its answers.
+ */
+import type { PodKey } from '../model/cluster.ts';
+import { namespaceOfPod } from './tenants.ts';
+
+/** Of one pod: what is more goes on without being read. */
+export const MOST_WAITING_OF_POD = { packets: 256, bytes: 512 << 10 } as const;
+
+export interface Waiting {
+  /** Of memory. */
+  readonly size: number;
+}
+
+interface Line<T> {
+  readonly items: T[];
+  bytes: number;
+}
+
+export class Turns<T extends Waiting> {
+  /** Whose turn it is comes first, namespace by namespace and pod by pod. */
+  readonly #namespaces = new Map<string, Map<PodKey, Line<T>>>();
+
+  get isEmpty(): boolean {
+    return this.#namespaces.size === 0;
+  }
+
+  /** Answers whether there was room. */
+  put(pod: PodKey, item: T): boolean {
+    const namespace = namespaceOfPod(pod);
+    const pods = this.#namespaces.get(namespace) ?? new Map<PodKey, Line<T>>();
+    const line = pods.get(pod) ?? { items: [], bytes: 0 };
+    const { packets, bytes } = MOST_WAITING_OF_POD;
+    if (line.items.length >= packets || line.bytes + item.size > bytes) return false;
+    line.items.push(item);
+    line.bytes += item.size;
+    this.#namespaces.set(namespace, pods.set(pod, line));
+    return true;
+  }
+
+  next(): { readonly pod: PodKey; readonly item: T } | undefined {
+    for (const [namespace, pods] of this.#namespaces)
+      for (const [pod, line] of pods) {
+        const item = line.items.shift()!;
+        line.bytes -= item.size;
+        pods.delete(pod);
+        if (line.items.length > 0) pods.set(pod, line);
+        this.#namespaces.delete(namespace);
+        if (pods.size > 0) this.#namespaces.set(namespace, pods);
+        return { pod, item };
+      }
+    return undefined;
+  }
+}
