@@ -78,6 +78,15 @@ export const SUITES: readonly Suite[] = [
     load: async () => (await import('./policies.ts')).benchPolicies,
   },
   {
+    name: 'names',
+    needs: ['cc', 'ip', 'nft'],
+    what: 'peers by name: answers that wait, first packets, memory',
+    load: async () => {
+      const { benchNames } = await import('./names.ts');
+      return () => benchNames();
+    },
+  },
+  {
     name: 'matrix',
     what: 'who reaches whom in large folders of manifests, and what changes between two',
     load: async () => {

@@ -1,7 +1,7 @@
 /** `sluice agent` as it is built and run, in a network namespace of its own, and what it costs the machine. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -13,7 +13,7 @@ export class AgentProcess {
   readonly #child: ChildProcess;
   #output = '';
 
-  constructor(dist: string, netns: Netns, options: readonly string[]) {
+  constructor(dist: string, netns: Pick<Netns, 'run'>, options: readonly string[]) {
     const silent = ['--log-format', 'json', '--socket', 'none', '--metrics-address', 'none'];
     const probe = pathToFileURL(join(dist, 'bench/neighbours/holdprobe.js')).href;
     const command = join(dist, 'cli/sluice.js');
@@ -53,8 +53,24 @@ export class AgentProcess {
 
   /** The most memory that it had, in MB. */
   peakMb(): number {
+    return this.#sizeMb('VmHWM');
+  }
+
+  /** What it has now. */
+  residentMb(): number {
+    return this.#sizeMb('VmRSS');
+  }
+
+  /** CPU time of all its threads that live, in µs (proc(5), schedstat). */
+  cpuUs(): number {
+    const folder = `/proc/${this.#child.pid}/task`;
+    const times = readdirSync(folder).map(task => readFileSync(join(folder, task, 'schedstat'), 'utf8'));
+    return times.reduce((sum, text) => sum + Number(text.split(' ')[0]), 0) / 1_000;
+  }
+
+  #sizeMb(field: 'VmHWM' | 'VmRSS'): number {
     const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
-    return (Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)![1]) * 1024) / 1e6;
+    return (Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)![1]) * 1024) / 1e6;
   }
 
   async end(): Promise<void> {

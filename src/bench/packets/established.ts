@@ -11,9 +11,9 @@ import { logRounds, measure } from './rounds.ts';
 import { INSIDE, OUTSIDE, type Router } from './router.ts';
 import type { Testbed } from './testbed.ts';
 
-const PLAN = { rounds: 101, packets: 16_384, seconds: 30 };
+export const PLAN = { rounds: 101, packets: 16_384, seconds: 30 };
 // Few enough for their conntrack entries to stay in the cache: their misses are noise of several percent.
-const FLOWS = 256;
+export const FLOWS = 256;
 const SHAPE = { classes: 10, policies: 1000 };
 // conntrack calls a UDP flow a stream, and assures it, if it still has replies after two seconds.
 const STREAM_AFTER_MS = 2200;
@@ -45,7 +45,8 @@ export async function establishedPackets(testbed: Testbed): Promise<BenchRow[]> 
   return [absolute('established packet', '%', percent, 1)];
 }
 
-async function establish(routers: readonly Router[]): Promise<void> {
+/** Every flow has had replies for as long as it takes to be a stream. */
+export async function establish(routers: readonly Router[]): Promise<void> {
   for (const router of routers) await converse(router);
   await setTimeout(STREAM_AFTER_MS);
   for (const router of routers) {

@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { Netns } from '../../lab/unnamed.ts';
 import { openNftKernel } from '../../netlink/nftables/nft-kernel.ts';
 import { plan } from '../../nft/plan/plan.ts';
-import type { Ruleset } from '../../nft/ruleset.ts';
+import type { QueueBy, Ruleset } from '../../nft/ruleset.ts';
 import { type Flow, replyTo } from './flows.ts';
 import { Injector } from './injector.ts';
 import { NotMeasurable } from './notmeasurable.ts';
@@ -76,6 +76,13 @@ export class Router {
     } finally {
       kernel.close();
     }
+  }
+
+  /** How packets can wait in this kernel. */
+  async queue(): Promise<QueueBy | undefined> {
+    const kernel = await this.#netns.run(() => openNftKernel());
+    kernel.close();
+    return kernel.queue;
   }
 
   /** A table of the benchmark's own, as nft text. */
