@@ -10,10 +10,11 @@ import { type Backoff, backoffMs } from '../async/backoff.ts';
 import { type Hearing, NAMES_PODS, resolverPorts } from '../compiler/namespeers.ts';
 import type { NamesFacts } from '../health/namescheck.ts';
 import { AnswerThread } from '../hearing/answerthread.ts';
+import type { HearingCounts } from '../hearing/messages.ts';
 import type { Address } from '../model/address.ts';
 import { QUEUE_NUMBER } from '../names/control.ts';
 import type { Pair, Recovered } from '../names/leases.ts';
-import type { Lifetimes } from '../names/limits.ts';
+import { type Lifetimes, NAMES_LIMITS } from '../names/limits.ts';
 import { NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
 import { ToldFacts } from '../names/toldfacts.ts';
 import { readToldElements } from '../netlink/nftables/toldelements.ts';
@@ -46,6 +47,7 @@ export class Answers implements NamesKnown {
   #error: string | undefined;
   /** Since it was heard last. */
   #failures = 0;
+  #restarts = 0;
   #closed = false;
 
   constructor(options: AnswersOptions) {
@@ -69,13 +71,21 @@ export class Answers implements NamesKnown {
   status(): NamesFacts {
     const { hearing } = this.#options;
     const counts = this.#thread?.counts;
+    const silentMs = counts && this.#thread?.silentMs();
     return {
       pods: this.#subjects.pods.length,
       canWait: hearing !== undefined,
       resolvers: hearing?.resolvers ?? [],
+      most: NAMES_LIMITS.perNode,
       ...(this.#error !== undefined && counts === undefined && { error: this.#error }),
       ...(counts !== undefined && { counts }),
+      ...(silentMs !== undefined && { silentMs }),
     };
+  }
+
+  /** Of the thread that runs now, and how many ended before it. */
+  totals(): { readonly restarts: number; readonly counts?: HearingCounts } {
+    return { restarts: this.#restarts, ...(this.#thread?.counts && { counts: this.#thread.counts }) };
   }
 
   /** The rules are in force: whoever they are about is heard from now on. Never waits. */
@@ -173,6 +183,7 @@ export class Answers implements NamesKnown {
       this.#error = undefined;
     }
     this.#thread = undefined;
+    this.#restarts++;
     const retryMs = backoffMs(RETRY, ++this.#failures);
     if (this.#error !== error)
       this.#options.log.error(

@@ -5,6 +5,7 @@
 import type { Logger } from 'pino';
 import type { StatusKeeper } from '../agent/status.ts';
 import { sleep } from '../async/sleep.ts';
+import { WAIT_BUCKETS_US } from '../hearing/messages.ts';
 import { giveMemoryBack } from '../host/memory.ts';
 import type { AgentCommandOptions } from './options.ts';
 import type { Pipeline } from './pipeline.ts';
@@ -49,6 +50,7 @@ async function serveWhenProgrammed(
     connectionsCut: () => liveConnections?.counts.cut ?? 0,
     watchRestarts: () => status.watchRestarts,
     gate,
+    names: { bucketsUs: WAIT_BUCKETS_US, totals: () => enforcement.answers.totals() },
   };
   return serve(options, await viewOf(options, pipeline), totals, log);
 }

@@ -19,6 +19,6 @@ export async function viewOf(options: AgentCommandOptions, pipeline: Pipeline): 
     starts: () => gate.status(),
     pods: podNetwork,
     kernel: enforcement.kernelFeatures,
-    names: () => enforcement.answers.status(),
+    names: { status: () => enforcement.answers.status(), facts: () => enforcement.answers.facts },
   });
 }

@@ -81,6 +81,8 @@ const HEARD: NamesFacts = {
   canWait: true,
   resolvers: ['10.96.0.10'],
   counts: { seen: 9, learnt: 8, untaken: 0, evicted: 0, overruns: 0, addresses: 7, beating: true },
+  silentMs: 900,
+  most: 8,
 };
 
 const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
@@ -102,12 +104,15 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     () => kernelFeatures({ release: '6.1', missingFeatures: [SLOWER, WORSE] }),
     'warn',
   ],
-  ['names: nobody has one', () => names({ pods: 0, canWait: true, resolvers: [] }), 'ok'],
+  ['names: nobody has one', () => names({ pods: 0, canWait: true, resolvers: [], most: 8 }), 'ok'],
   ['names: heard', () => names(HEARD), 'ok'],
   ['names: no queue', () => names({ ...HEARD, canWait: false }), 'warn'],
   ['names: no resolver', () => names({ ...HEARD, resolvers: [] }), 'warn'],
   ['names: another listens', () => names({ ...HEARD, error: 'queue 53: EBUSY' }), 'warn'],
   ['names: nothing waits', () => names({ ...HEARD, counts: { ...HEARD.counts!, beating: false } }), 'warn'],
+  ['names: the thread is silent', () => names({ ...HEARD, silentMs: 5_001 }), 'warn'],
+  ['names: some went', () => names({ ...HEARD, counts: { ...HEARD.counts!, evicted: 3 } }), 'ok'],
+  ['names: the limit', () => names({ ...HEARD, counts: { ...HEARD.counts!, addresses: 8 } }), 'warn'],
   ['last-commit: one', () => lastCommit(WORK, NOW), 'ok'],
   ['last-commit: none was needed', () => lastCommit(work({ commits: [] }), NOW), 'ok'],
   ['last-commit: failures since', () => lastCommit(work({ failuresInARow: 2 }), NOW), 'fail'],

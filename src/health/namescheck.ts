@@ -1,4 +1,5 @@
 /** The check of peers by name: are the answers of DNS heard that the node's pods get? */
+import { ageText } from './agentchecks.ts';
 import { type Check, verdict } from './check.ts';
 
 export interface NamesFacts {
@@ -18,15 +19,22 @@ export interface NamesFacts {
     readonly addresses: number;
     readonly beating: boolean;
   };
+  /** For how long the thread that hears has said nothing; it does every second. */
+  readonly silentMs?: number;
+  /** How many addresses the node keeps. */
+  readonly most: number;
 }
 
-export const NO_NAMES: NamesFacts = { pods: 0, canWait: true, resolvers: [] };
+export const NO_NAMES: NamesFacts = { pods: 0, canWait: true, resolvers: [], most: 0 };
+
+const SILENT_MS = 5_000;
 
 const NAME = 'names';
 const NOTHING = 'rules by domain name match nothing';
 
 /** A warning at most: names only ever allow, and everything else is in force. */
-export function names({ pods, canWait, resolvers, error, counts }: NamesFacts): Check {
+export function names(facts: NamesFacts): Check {
+  const { pods, canWait, resolvers, error, counts, silentMs = 0 } = facts;
   if (pods === 0 && canWait) return verdict.ok(NAME, 'no pod of this node has a rule by domain name');
   if (!canWait) {
     const reason = `this kernel has neither nft_queue nor xt_NFQUEUE with nft_compat: ${NOTHING}`;
@@ -54,13 +62,30 @@ export function names({ pods, canWait, resolvers, error, counts }: NamesFacts): 
       `answers do not wait, and are not learnt: ${NOTHING} new`,
       "see the agent's log",
     );
+  if (silentMs > SILENT_MS)
+    return verdict.warn(
+      NAME,
+      `the answer thread has said nothing for ${ageText(silentMs)}: answers do not wait, and ${NOTHING} new`,
+      "see the agent's log; the agent can be restarted, and what stands stays",
+    );
+  return heard(facts, counts);
+}
+
+/** It works; what went beside it is said. */
+function heard({ pods, resolvers, most }: NamesFacts, counts: NonNullable<NamesFacts['counts']>): Check {
   const { seen, learnt, addresses, untaken, evicted, overruns } = counts;
   const text = `${pods} ${pods === 1 ? 'pod has' : 'pods have'} rules by name; of answers by ${resolvers.join(', ')} ${seen} were heard and ${learnt} learnt; ${addresses} addresses stand`;
-  const lost = untaken + evicted + overruns;
-  if (lost === 0) return verdict.ok(NAME, text);
-  return verdict.ok(
+  const beside = [
+    [untaken, 'were not taken by the kernel'],
+    [evicted, 'went because there were too many'],
+    [overruns, 'times answers went on because they were not read in time'],
+  ] as const;
+  const what = beside.filter(([count]) => count > 0).map(([count, words]) => `; ${count} ${words}`);
+  if (most === 0 || addresses < most) return verdict.ok(NAME, text + what.join(''));
+  return verdict.warn(
     NAME,
-    `${text}; ${untaken} not taken by the kernel, ${evicted} too many, ${overruns} not read in time`,
+    `${text}, which is the limit: who was told longest ago goes for each that comes, of the pod with most${what.join('')}`,
+    'narrow the wildcards of domainNames: sluice inspect shows which pod was told so many',
   );
 }
 

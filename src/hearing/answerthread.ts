@@ -26,6 +26,7 @@ export class AnswerThread {
   readonly #waiting = new Map<number, () => void>();
   #lastSync = 0;
   #counts: HearingCounts | undefined;
+  #heardMs = 0;
   #ended = false;
 
   /** Hears in the network namespace of this thread. */
@@ -46,6 +47,11 @@ export class AnswerThread {
 
   get counts(): HearingCounts | undefined {
     return this.#counts;
+  }
+
+  /** For how long the thread, which says something every second while it has pods to hear for, has said nothing. */
+  silentMs(): number {
+    return performance.now() - this.#heardMs;
   }
 
   /** The rules for these are in force; `renewed`: sets of names were made anew, and are empty. */
@@ -85,6 +91,7 @@ export class AnswerThread {
 
   #take(message: FromThread, events: AnswerThreadEvents): void {
     if (message.kind === 'counts') {
+      this.#heardMs = performance.now();
       this.#counts = message.counts;
       return;
     }

@@ -10,7 +10,13 @@ import { type LeaseChange, NO_SUBJECTS, type Subjects } from '../names/subjects.
 import { Turns } from '../names/turns.ts';
 import { WorkBudget } from '../names/workbudget.ts';
 import { ControlSocket } from './controlsocket.ts';
-import type { FromThread, HearingCounts, HearingOrders, ToThread } from './messages.ts';
+import {
+  type FromThread,
+  type HearingCounts,
+  type HearingOrders,
+  type ToThread,
+  WAIT_BUCKETS_US,
+} from './messages.ts';
 import type { QueueSocket, WaitingPacket } from './queuesocket.ts';
 
 /** The switch is of no pod. */
@@ -28,6 +34,7 @@ interface WaitingAnswer {
   readonly id: number;
   readonly packet: Transport;
   readonly size: number;
+  readonly sinceMs: number;
 }
 
 /** Milliseconds since 1970, as they were when the process started: the same in every thread, and never back. */
@@ -49,6 +56,9 @@ export class AnswerDesk {
   #subjects: Subjects = NO_SUBJECTS;
   #untaken = 0;
   #tooMuch = 0;
+  readonly #waits = new Array<number>(WAIT_BUCKETS_US.length + 1).fill(0);
+  #waitedUs = 0;
+  #turnCount = 0;
   #beating = false;
   #beatMs = 0;
   #tickMs = 0;
@@ -93,15 +103,16 @@ export class AnswerDesk {
     const packet = this.#listener.read(Uint8Array.from(bytes));
     const pod = packet && this.#leases.podAt(packet.to);
     if (packet !== undefined && pod !== undefined) {
-      const isAllowed = this.#budget.allows(pod, now());
-      if (isAllowed && this.#turns.put(pod, { id, packet, size: bytes.length })) return;
+      const sinceMs = now();
+      const isAllowed = this.#budget.allows(pod, sinceMs);
+      if (isAllowed && this.#turns.put(pod, { id, packet, size: bytes.length, sinceMs })) return;
       this.#tooMuch++;
     }
     this.#queue.accept(id);
   }
 
   /** The addresses first, and then the answer: that is all there is to it. */
-  #answer(pod: PodKey, { id, packet }: WaitingAnswer): void {
+  #answer(pod: PodKey, { id, packet, sinceMs }: WaitingAnswer): void {
     try {
       const nowMs = now();
       const { changes, units } = this.#listener.hear(packet, nowMs);
@@ -109,6 +120,7 @@ export class AnswerDesk {
       this.#apply(changes);
     } finally {
       this.#queue.accept(id);
+      this.#waited((now() - sinceMs) * 1_000);
     }
   }
 
@@ -181,8 +193,15 @@ export class AnswerDesk {
     if (pairs.length > 0) this.#post({ kind: 'ending', pairs });
   }
 
+  #waited(us: number): void {
+    const bucket = WAIT_BUCKETS_US.findIndex(most => us <= most);
+    this.#waits[bucket < 0 ? WAIT_BUCKETS_US.length : bucket]!++;
+    this.#waitedUs += us;
+  }
+
   #tick(nowMs: number): void {
     this.#tickMs = nowMs;
+    if (this.#subjects.pods.length > 0) this.#turnCount++;
     this.#apply(this.#leases.tick(nowMs));
   }
 
@@ -211,6 +230,9 @@ export class AnswerDesk {
       untaken: this.#untaken,
       evicted: this.#leases.evicted,
       overruns: this.#queue.overruns,
+      waits: this.#waits,
+      waitedUs: this.#waitedUs,
+      turns: this.#turnCount,
       addresses: this.#leases.size,
       beating: this.#beating,
     };

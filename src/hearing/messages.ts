@@ -35,12 +35,20 @@ export interface HearingCounts {
   /** Control packets that no rule took. */
   readonly untaken: number;
   readonly evicted: number;
+  /** How often answers went on because nobody read them in time. */
   readonly overruns: number;
+  /** Of answers, by how long they waited since the thread fetched them: `WAIT_BUCKETS_US`, and longer. */
+  readonly waits: readonly number[];
+  readonly waitedUs: number;
+  /** Grows about once a second, for as long as the thread has pods to hear for. */
+  readonly turns: number;
   /** Addresses that stand. */
   readonly addresses: number;
   /** Whether answers wait: the switch was taken at the last beat. */
   readonly beating: boolean;
 }
+
+export const WAIT_BUCKETS_US = [25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000] as const;
 
 export type FromThread =
   /** The time of these is over soon: which of them are in use? */

@@ -39,6 +39,7 @@ export class Leases {
   /** Leases that came or were prolonged since they were last asked for. */
   readonly #news = new Set<Lease>();
   readonly #podOf = new WeakMap<Lease, PodLeases>();
+  readonly #senders = new Map<Address, Address>();
 
   constructor(lifetimes: Lifetimes = LIFETIMES, limits: NamesLimits = NAMES_LIMITS) {
     this.#lifetimes = lifetimes;
@@ -90,14 +91,15 @@ export class Leases {
   }
 
   /** What an answer to the pod with this address told it (C41, C42). */
-  told(podAddress: Address, { names, addresses }: Answer, nowMs: number): LeaseChange[] {
+  told(podAddress: Address, { names, addresses }: Answer, nowMs: number, sender?: Address): LeaseChange[] {
     const pod = this.#byAddress.get(podAddress);
     if (pod === undefined) return [];
+    const from = sender && this.#known(sender);
     const meant = names.map(name => ({ name, sets: pod.setsOf(name) })).filter(({ sets }) => sets.length > 0);
     return addresses.flatMap(({ address, ttlSeconds }) => {
       const untilMs = endOf(ttlSeconds, nowMs, this.#lifetimes);
       return meant.flatMap(({ name, sets }) =>
-        this.#put(pod, { name, address, sets, untilMs, toldMs: nowMs, kernelUntilMs: 0 }, nowMs),
+        this.#put(pod, { name, address, sets, untilMs, toldMs: nowMs, from, kernelUntilMs: 0 }, nowMs),
       );
     });
   }
@@ -146,6 +148,13 @@ export class Leases {
     return [...this.#pods.values()].flatMap(pod =>
       [...pod.leases()].flatMap(lease => this.#learn(pod, lease, nowMs)),
     );
+  }
+
+  /** The same few answer all the time: one text of each is kept. */
+  #known(sender: Address): Address {
+    const known = this.#senders.get(sender);
+    if (known === undefined && this.#senders.size < MOST_SENDERS) this.#senders.set(sender, sender);
+    return known ?? sender;
   }
 
   #isDue({ untilMs, kernelUntilMs }: Lease, nowMs: number): boolean {
@@ -214,8 +223,13 @@ export class Leases {
   }
 }
 
-function factOf({ name, address, untilMs, sets, recovered }: Lease, { pod }: PodLeases): ToldFact {
-  const fact = { pod: pod.key, address, name, untilMs };
+const MOST_SENDERS = 64;
+
+function factOf(
+  { name, address, toldMs, untilMs, from, sets, recovered }: Lease,
+  { pod }: PodLeases,
+): ToldFact {
+  const fact = { pod: pod.key, address, name, toldMs, untilMs, ...(from && { from }) };
   return recovered ? { ...fact, oneOf: sets.flatMap(({ patterns }) => patterns) } : fact;
 }
 

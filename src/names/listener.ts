@@ -46,7 +46,7 @@ export class AnswerListener {
     let units = 1;
     const changes = messages.flatMap(message => {
       const answer = readAnswer(message);
-      const told = answer === undefined ? [] : this.#leases.told(packet.to, answer, nowMs);
+      const told = answer === undefined ? [] : this.#leases.told(packet.to, answer, nowMs, packet.from);
       this.counts[told.length > 0 ? 'learnt' : 'passed']++;
       units += mostRecordsOf(message) + told.length;
       return told;

@@ -16,6 +16,8 @@ export interface Lease {
   readonly sets: readonly NamesSet[];
   untilMs: number;
   toldMs: number;
+  /** Who answered, as the packet said; of one that was read back nobody knows. */
+  readonly from?: Address | undefined;
   /** When the kernel takes it out by itself. */
   kernelUntilMs: number;
   /** Read back from the kernel: of which of the set's names it is, nobody knows any more. */

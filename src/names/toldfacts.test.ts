@@ -6,6 +6,7 @@ const fact = (name: string, address: string, untilMs: number, more: Partial<Told
   pod: 'shop/web',
   name,
   address: address as Address,
+  toldMs: 0,
   untilMs,
   ...more,
 });

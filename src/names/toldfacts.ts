@@ -9,10 +9,19 @@ export interface ToldFact {
   readonly pod: PodKey;
   readonly address: Address;
   readonly name: string;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970; by the latest answer. */
+  readonly toldMs: number;
   readonly untilMs: number;
+  /** Who answered; of an element that stood before the agent did nobody knows. */
+  readonly from?: Address;
   /** Of an element that stood before the agent did: nobody knows its name, but one of these patterns means it. */
   readonly oneOf?: readonly string[];
+}
+
+/** What was told, as of a time: milliseconds since 1970. */
+export interface ToldAsOf {
+  readonly facts: ToldFacts;
+  readonly nowMs: number;
 }
 
 /**
@@ -87,6 +96,10 @@ export class ToldFacts {
 
   *of(pod: PodKey): Generator<ToldFact> {
     for (const names of this.#pods.get(pod)?.addresses.values() ?? []) yield* names.values();
+  }
+
+  *all(): Generator<ToldFact> {
+    for (const pod of this.#pods.keys()) yield* this.of(pod);
   }
 
   /** Of those that had not ended at this time. */

@@ -4,7 +4,7 @@ import { selects } from '../compiler/classes.ts';
 import type { Host, Ours } from '../health/facts.ts';
 import { type Health, health } from '../health/health.ts';
 import { type KernelFacts, NOTHING_MISSING } from '../health/kernelcheck.ts';
-import { type NamesFacts, NO_NAMES } from '../health/namescheck.ts';
+import { NO_NAMES } from '../health/namescheck.ts';
 import { NO_GATE, type PodStarts } from '../health/startchecks.ts';
 import { type ContestedAddress, contestedAddresses } from '../model/addressowners.ts';
 import { type Cluster, namespaceOf, type Pod, type PodKey } from '../model/cluster.ts';
@@ -12,7 +12,7 @@ import { podCidrsOf } from '../model/podcidrs.ts';
 import { comparePolicies, policyLabel } from '../model/policy.ts';
 import type { CniParts } from '../network/cni/cni.ts';
 
-import type { AgentView, Identity } from './view.ts';
+import type { AgentView, Identity, NamesView } from './view.ts';
 
 /** Many may ask at the same time; the node is read at most this often. */
 const FRESH_MS = 500;
@@ -29,7 +29,7 @@ export interface AgentParts {
   /** Default: a kernel that lacks nothing. */
   readonly kernel?: KernelFacts;
   /** Default: no pod has a rule by name. */
-  readonly names?: () => NamesFacts;
+  readonly names?: NamesView;
 }
 
 export function agentView({
@@ -40,7 +40,7 @@ export function agentView({
   starts = () => NO_GATE,
   pods,
   kernel = NOTHING_MISSING,
-  names = () => NO_NAMES,
+  names = NOBODY_HEARS,
 }: AgentParts): AgentView {
   const host = cached(readHost);
   const { network } = pods ?? {};
@@ -57,15 +57,18 @@ export function agentView({
         Date.now(),
         starts(),
         kernel,
-        names(),
+        names.status(),
       ),
     starts,
+    names,
     pod: key => keeper.pod(key),
     policiesOf: key => policiesOf(keeper, key),
     requestResync: () => agent.requestResync(),
     ...(pods && { pods }),
   };
 }
+
+const NOBODY_HEARS: NamesView = { status: () => NO_NAMES, facts: () => undefined };
 
 function cached<T>(read: () => Promise<T>): () => Promise<T> {
   let last: { readonly atMs: number; readonly value: Promise<T> } | undefined;

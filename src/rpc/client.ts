@@ -1,13 +1,18 @@
 /** Asks a running agent. */
-import { type Client, credentials, type ServiceError } from '@grpc/grpc-js';
-import type { StateObject, StatusResponse } from './messages.ts';
+import { type Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import type { Address } from '../model/address.ts';
+import type { ToldFact } from '../names/toldfacts.ts';
+import type { StateObject, StatusResponse, ToldName } from './messages.ts';
 import { loadSchema } from './schema.ts';
+import { factOf } from './toldname.ts';
 
 const DEADLINE_MS = 10_000;
 
 export interface AgentClient {
   status(): Promise<StatusResponse>;
   state(): Promise<readonly StateObject[]>;
+  /** What pods were told that holds now; of one address also what held. None where the agent is too old to know. */
+  names(address?: Address): Promise<readonly ToldFact[]>;
   close(): void;
 }
 
@@ -18,6 +23,7 @@ interface Calls extends Client {
     callback: (error: ServiceError | null, response: StatusResponse) => void,
   ): void;
   State(request: object, options: { deadline: number }): AsyncIterable<StateObject>;
+  Names(request: { address: string }, options: { deadline: number }): AsyncIterable<ToldName>;
 }
 
 export function connectAgent(socket: string): AgentClient {
@@ -36,12 +42,19 @@ export function connectAgent(socket: string): AgentClient {
         client.Status({}, deadline(), (error, response) => (error ? reject(error) : resolve(response)));
       }),
     state: () => collect(client.State({}, deadline())),
+    names: async (address = '' as Address) =>
+      (await collect(client.Names({ address }, deadline())).catch(noneWhereUnknown)).map(factOf),
     close: () => client.close(),
   };
 }
 
-async function collect(stream: AsyncIterable<StateObject>): Promise<StateObject[]> {
-  const objects: StateObject[] = [];
+function noneWhereUnknown(error: ServiceError): [] {
+  if (error.code === status.UNIMPLEMENTED) return [];
+  throw error;
+}
+
+async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
+  const objects: T[] = [];
   for await (const object of stream) objects.push(object);
   return objects;
 }

@@ -27,6 +27,16 @@ export interface StatusResponse {
   readonly denies_unknown_pods: boolean;
 }
 
+export interface ToldName {
+  readonly pod: string;
+  readonly name: string;
+  readonly one_of: readonly string[];
+  readonly address: string;
+  readonly told_at_ms: number;
+  readonly until_ms: number;
+  readonly from: string;
+}
+
 export interface StateObject {
   readonly type: string;
   readonly key: string;

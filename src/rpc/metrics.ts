@@ -2,6 +2,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { AgentStatus } from '../agent/status.ts';
 import { CHECK_NAMES } from '../health/check.ts';
+import { addNames, type NamesMeter } from './namesmetrics.ts';
 import type { AgentView } from './view.ts';
 
 /** Totals that others count. */
@@ -9,6 +10,7 @@ export interface OtherTotals {
   readonly connectionsCut: () => number;
   readonly watchRestarts: () => number;
   readonly gate?: GateTotals;
+  readonly names?: NamesMeter;
 }
 
 /** Of the start gate. */
@@ -54,6 +56,7 @@ export function makeMetrics(view: AgentView, others: OtherTotals): Registry {
   counter('watch_restarts_total', 'Watches of the API server that had to begin again.', others.watchRestarts);
   addLatency(registry, view);
   if (others.gate !== undefined) addGate(registry, others.gate);
+  if (others.names !== undefined) addNames(registry, others.names);
   addGauges(registry, status);
   addHealth(registry, view);
   addProcess(registry);

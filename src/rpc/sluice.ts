@@ -1,15 +1,20 @@
 /** sluice.v1.Sluice: status and state of the agent, for the command. */
 import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { replay } from '../agent/replay.ts';
+import type { ClusterEvent } from '../model/cluster.ts';
 import { problemText } from '../model/problem.ts';
-import type { StateObject, StatusResponse } from './messages.ts';
+import type { StateObject, StatusResponse, ToldName } from './messages.ts';
+import { toldName } from './toldname.ts';
 import { unary } from './unary.ts';
 import type { AgentView } from './view.ts';
 
 export function sluiceService(view: AgentView): UntypedServiceImplementation {
   return {
     Status: unary(() => statusOf(view)),
-    State: (call: ServerWritableStream<object, StateObject>) => void sendState(call, view),
+    State: (call: ServerWritableStream<object, StateObject>) =>
+      void send(call, mapped(replay(view.keeper.cluster), stateObject)),
+    Names: (call: ServerWritableStream<{ readonly address: string }, ToldName>) =>
+      void send(call, toldNames(view, call.request.address)),
   };
 }
 
@@ -46,15 +51,29 @@ async function statusOf(view: AgentView): Promise<StatusResponse> {
 }
 
 /** As fast as the caller reads: a cluster of 15,000 pods is never in the stream's buffer at once. */
-async function sendState(call: ServerWritableStream<object, StateObject>, view: AgentView): Promise<void> {
-  for (const { type, key, value } of replay(view.keeper.cluster)) {
+async function send<T>(call: ServerWritableStream<object, T>, objects: Iterable<T>): Promise<void> {
+  for (const object of objects) {
     if (call.cancelled) break;
-    if (!call.write({ type, key, json: JSON.stringify(value) })) await drained(call);
+    if (!call.write(object)) await drained(call);
   }
   call.end();
 }
 
-function drained(call: ServerWritableStream<object, StateObject>): Promise<void> {
+function* mapped<T, U>(values: Iterable<T>, to: (value: T) => U): Generator<U> {
+  for (const value of values) yield to(value);
+}
+
+function stateObject({ type, key, value }: ClusterEvent): StateObject {
+  return { type, key, json: JSON.stringify(value) };
+}
+
+function* toldNames(view: AgentView, address: string): Generator<ToldName> {
+  const nowMs = Date.now();
+  for (const fact of view.names.facts()?.all() ?? [])
+    if (address === '' ? fact.untilMs > nowMs : fact.address === address) yield toldName(fact);
+}
+
+function drained<T>(call: ServerWritableStream<object, T>): Promise<void> {
   return new Promise(resolve => {
     const events = ['drain', 'cancelled', 'close'] as const;
     const done = () => {

@@ -1,9 +1,18 @@
 /** What every service and the metrics show of the agent. The composition root fills it in. */
 import type { ProgrammedPod, StatusKeeper } from '../agent/status.ts';
 import type { Health } from '../health/health.ts';
+import type { NamesFacts } from '../health/namescheck.ts';
 import type { PodStarts } from '../health/startchecks.ts';
 import type { PodKey } from '../model/cluster.ts';
+import type { ToldFacts } from '../names/toldfacts.ts';
 import type { CniParts } from '../network/cni/cni.ts';
+
+/** Peers by name, as whoever hears answers has them. */
+export interface NamesView {
+  readonly status: () => NamesFacts;
+  /** Absent where nobody hears. */
+  readonly facts: () => ToldFacts | undefined;
+}
 
 /** What of the agent never changes. */
 export interface Identity {
@@ -22,6 +31,8 @@ export interface AgentView {
   pod(key: PodKey): ProgrammedPod | undefined;
   /** Labels of the policies that select the pod. */
   policiesOf(key: PodKey): readonly string[];
+  /** What pods of this node are told by DNS. */
+  readonly names: NamesView;
   requestResync(): void;
   /** Where pods come to us before they start. */
   readonly pods?: CniParts;

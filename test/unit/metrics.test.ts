@@ -6,6 +6,7 @@ import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import { agentView } from '../../src/rpc/agentview.ts';
 import { type HttpServer, parseListenAddress, serveHttp } from '../../src/rpc/http.ts';
 import { makeMetrics } from '../../src/rpc/metrics.ts';
+import type { NamesTotals } from '../../src/rpc/namesmetrics.ts';
 
 const IDENTITY = { networkNamespace: 'net:[1]', cutsConnections: true };
 const HOST: Host = {
@@ -23,18 +24,40 @@ const HOST: Host = {
 };
 const EVENT: ClusterEvent = { type: 'namespace', key: 'shop', value: { name: 'shop', labels: {} } };
 
+const NAMES: NamesTotals = {
+  restarts: 1,
+  counts: {
+    learnt: 5,
+    passed: 3,
+    unread: 2,
+    untaken: 0,
+    evicted: 4,
+    overruns: 6,
+    addresses: 9,
+    beating: true,
+    waits: [7, 2, 1],
+    waitedUs: 2_500_000,
+  },
+};
+
+let names: NamesTotals;
 let keeper: StatusKeeper;
 let server: HttpServer;
 
 beforeEach(async () => {
   keeper = new StatusKeeper('one');
+  names = { restarts: 0 };
   const view = agentView({
     identity: IDENTITY,
     keeper,
     agent: { requestResync: () => {} },
     readHost: async () => HOST,
   });
-  const metrics = makeMetrics(view, { connectionsCut: () => 7, watchRestarts: () => keeper.watchRestarts });
+  const metrics = makeMetrics(view, {
+    connectionsCut: () => 7,
+    watchRestarts: () => keeper.watchRestarts,
+    names: { bucketsUs: [50, 1_000], totals: () => names },
+  });
   server = await serveHttp({ address: '127.0.0.1:0', view, metrics });
 });
 
@@ -106,6 +129,28 @@ describe('/metrics', () => {
     keeper.noted([EVENT]);
     await new Promise(resolve => setTimeout(resolve, 20));
     expect((await scrape()).get('sluice_reconcile_lag_seconds')).toBeGreaterThan(0.01);
+  });
+
+  test('has what became of answers of DNS, and says zero where nobody hears', async () => {
+    expect((await scrape()).get('sluice_names_answer_wait_seconds_bucket{le="+Inf"}')).toBe(0);
+    names = NAMES;
+    await scrape();
+    expect(Object.fromEntries(await scrape())).toMatchObject({
+      'sluice_names_answers_total{outcome="learnt"}': 5,
+      'sluice_names_answers_total{outcome="passed"}': 3,
+      'sluice_names_answers_total{outcome="unread"}': 2,
+      sluice_names_evictions_total: 4,
+      sluice_names_overruns_total: 6,
+      sluice_names_untaken_total: 0,
+      sluice_names_restarts_total: 1,
+      sluice_names_addresses: 9,
+      sluice_names_hearing: 1,
+      'sluice_names_answer_wait_seconds_bucket{le="0.00005"}': 7,
+      'sluice_names_answer_wait_seconds_bucket{le="0.001"}': 9,
+      'sluice_names_answer_wait_seconds_bucket{le="+Inf"}': 10,
+      sluice_names_answer_wait_seconds_sum: 2.5,
+      sluice_names_answer_wait_seconds_count: 10,
+    });
   });
 
   test('forgets a problem that was mended', async () => {

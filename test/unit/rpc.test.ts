@@ -9,10 +9,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StatusKeeper } from '../../src/agent/status.ts';
 import { CHECK_NAMES } from '../../src/health/check.ts';
 import type { Host } from '../../src/health/facts.ts';
-import { parseAddress } from '../../src/model/address.ts';
+import { NO_NAMES } from '../../src/health/namescheck.ts';
+import { type Address, parseAddress } from '../../src/model/address.ts';
 import { ClusterState, type Pod } from '../../src/model/cluster.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { EVERYTHING } from '../../src/model/selector.ts';
+import { type ToldFact, ToldFacts } from '../../src/names/toldfacts.ts';
 import { agentView } from '../../src/rpc/agentview.ts';
 import { connectAgent } from '../../src/rpc/client.ts';
 import { type RpcServer, serveRpc } from '../../src/rpc/server.ts';
@@ -59,6 +61,7 @@ let socket: string;
 let server: RpcServer | undefined;
 let host: Host;
 let resyncs: number;
+let facts: ToldFacts | undefined;
 let keeper: StatusKeeper;
 
 beforeEach(() => {
@@ -66,6 +69,7 @@ beforeEach(() => {
   socket = join(folder, 'sluice.sock');
   host = HEALTHY;
   resyncs = 0;
+  facts = undefined;
   keeper = new StatusKeeper('one');
 });
 
@@ -98,7 +102,13 @@ async function serve(): Promise<void> {
   };
   server = await serveRpc({
     socket,
-    view: agentView({ identity: IDENTITY, keeper, agent, readHost: async () => host }),
+    view: agentView({
+      identity: IDENTITY,
+      keeper,
+      agent,
+      readHost: async () => host,
+      names: { status: () => NO_NAMES, facts: () => facts },
+    }),
     watchMs: 10,
   });
 }
@@ -339,6 +349,31 @@ describe('sluice.v1.Sluice', () => {
       ['policy', POLICY],
     ]);
   });
+});
+
+test('Names tells what holds now, and of one address what held, each fact as it is', async () => {
+  inForce();
+  await serve();
+  const client = connectAgent(socket);
+  expect(await client.names()).toEqual([]);
+  const nowMs = Date.now();
+  const fact = (address: string, more: Partial<ToldFact>): ToldFact => ({
+    pod: 'shop/web',
+    name: 'www.example.org',
+    address: address as Address,
+    toldMs: nowMs - 1_000,
+    untilMs: nowMs + 60_000,
+    ...more,
+  });
+  const holds = fact('192.0.2.1', { from: '10.1.0.53' as Address });
+  const before = fact('fd00::2', { name: '', oneOf: ['*.example.org', 'a.example'] });
+  const ended = fact('192.0.2.3', { untilMs: nowMs - 1 });
+  facts = new ToldFacts();
+  facts.note([holds, before, ended]);
+  expect(await client.names()).toEqual([holds, before]);
+  expect(await client.names('192.0.2.3' as Address)).toEqual([ended]);
+  expect(await client.names('192.0.2.9' as Address)).toEqual([]);
+  client.close();
 });
 
 test('State of a large cluster leaves no listener behind with each wait for its reader', async () => {

@@ -28,7 +28,9 @@ function holds(facts: ToldFacts | undefined, key: string): boolean {
 
 it('has in a set of names what its pods were ever told, and nothing else', () => {
   const facts = new ToldFacts();
-  facts.note([{ pod: 'shop/web', address: '192.0.2.1' as Address, name: 'www.example.org', untilMs: 0 }]);
+  facts.note([
+    { pod: 'shop/web', address: '192.0.2.1' as Address, name: 'www.example.org', toldMs: 0, untilMs: 0 },
+  ]);
   expect(holds(facts, '10.1.0.1 . 192.0.2.1')).toBe(true);
   expect(holds(facts, '10.1.0.1 . 192.0.2.2')).toBe(false);
   expect(holds(facts, '10.1.0.2 . 192.0.2.1')).toBe(false);

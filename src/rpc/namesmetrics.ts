@@ -1,0 +1,120 @@
+/** Metrics of peers by name. Their labels are ours alone: no name, no address and no pod is one. */
+import { Counter, Gauge, type Metric, type Registry } from 'prom-client';
+
+/** Of the thread that hears answers now: with the next one its counters begin anew. */
+export interface NamesTotals {
+  /** How often such a thread ended. */
+  readonly restarts: number;
+  readonly counts?: NamesCounts;
+}
+
+export interface NamesCounts {
+  readonly learnt: number;
+  readonly passed: number;
+  readonly unread: number;
+  readonly untaken: number;
+  readonly evicted: number;
+  readonly overruns: number;
+  readonly addresses: number;
+  readonly beating: boolean;
+  /** How many waited at most as long as each of `bucketsUs`, and at last those that waited longer. */
+  readonly waits: readonly number[];
+  readonly waitedUs: number;
+}
+
+export interface NamesMeter {
+  readonly bucketsUs: readonly number[];
+  readonly totals: () => NamesTotals;
+}
+
+export function addNames(registry: Registry, { bucketsUs, totals }: NamesMeter): void {
+  const of = (count: (counts: NamesCounts) => number) => {
+    const { counts } = totals();
+    return counts === undefined ? 0 : count(counts);
+  };
+  addAnswers(registry, totals);
+  addCounter(registry, 'evictions', 'Addresses that went because there were too many.', () =>
+    of(({ evicted }) => evicted),
+  );
+  addCounter(registry, 'untaken', 'Elements that the kernel did not take.', () =>
+    of(({ untaken }) => untaken),
+  );
+  addCounter(registry, 'overruns', 'Times answers went on because nobody read them in time.', () =>
+    of(({ overruns }) => overruns),
+  );
+  addCounter(registry, 'restarts', 'Threads that ended while they heard answers.', () => totals().restarts);
+  addGauge(registry, 'addresses', 'Addresses that are allowed by name.', () =>
+    of(({ addresses }) => addresses),
+  );
+  addGauge(registry, 'hearing', '1 while answers wait.', () => of(({ beating }) => Number(beating)));
+  registry.registerMetric(waitHistogram(bucketsUs, totals) as unknown as Metric<string>);
+}
+
+function addAnswers(registry: Registry, totals: () => NamesTotals): void {
+  new Counter({
+    name: 'sluice_names_answers_total',
+    help: 'Answers of DNS that were heard: learnt, of no use to a rule (passed), or not to be read.',
+    labelNames: ['outcome'],
+    registers: [registry],
+    collect() {
+      const { learnt = 0, passed = 0, unread = 0 } = totals().counts ?? {};
+      this.reset();
+      for (const [outcome, count] of Object.entries({ learnt, passed, unread })) this.inc({ outcome }, count);
+    },
+  });
+}
+
+function addCounter(registry: Registry, name: string, help: string, total: () => number): void {
+  new Counter({
+    name: `sluice_names_${name}_total`,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(total());
+    },
+  });
+}
+
+function addGauge(registry: Registry, name: string, help: string, value: () => number): void {
+  new Gauge({
+    name: `sluice_names_${name}`,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(value());
+    },
+  });
+}
+
+/** Counted elsewhere, in buckets already: prom-client's own takes one value at a time. */
+function waitHistogram(bucketsUs: readonly number[], totals: () => NamesTotals) {
+  const name = 'sluice_names_answer_wait_seconds';
+  const metric = {
+    name,
+    help: 'How long answers waited since they were fetched from the kernel.',
+    type: 'histogram',
+  };
+  return {
+    ...metric,
+    reset() {},
+    async get() {
+      const { waits = [], waitedUs = 0 } = totals().counts ?? {};
+      return { ...metric, aggregator: 'sum', values: samplesOf(name, bucketsUs, waits, waitedUs) };
+    },
+  };
+}
+
+function samplesOf(name: string, bucketsUs: readonly number[], waits: readonly number[], waitedUs: number) {
+  const bounds = [...bucketsUs.map(us => us / 1e6), '+Inf' as const];
+  let sum = 0;
+  const buckets = bounds.map((le, i) => {
+    sum += waits[i] ?? 0;
+    return { metricName: `${name}_bucket`, labels: { le }, value: sum };
+  });
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels: {}, value: waitedUs / 1e6 },
+    { metricName: `${name}_count`, labels: {}, value: sum },
+  ];
+}
