@@ -30,13 +30,14 @@ export function ask(world: World, questions: readonly (Question | Unreadable)[])
 }
 
 export function worldOf(state: State, unknownPods: UnknownPods | undefined): World {
-  const { cluster, inventory, knowsInventory, scope } = state;
+  const { cluster, inventory, knowsInventory, known, scope } = state;
   return {
     cluster,
     inventory,
     knowsInventory,
     defaultNamespace: scope.defaultNamespace,
     unknownPods: unknownPods ?? state.unknownPods ?? 'allow',
+    ...(known && { known }),
   };
 }
 

@@ -18,7 +18,7 @@ export async function dumpCommand({ socket }: { readonly socket: string }): Prom
 }
 
 async function ask(agent: AgentClient): Promise<AgentDump> {
-  return { status: await agent.status(), state: await agent.state() };
+  return { status: await agent.status(), state: await agent.state(), names: await agent.names() };
 }
 
 async function orMissing<T>(asked: Promise<T>): Promise<T | { readonly missing: string }> {

@@ -59,6 +59,9 @@ function withoutVerdict<T extends object>(asked: T): T {
 
 const HIDDEN = 'not all policies could be read: what follows is what the others say';
 
+/** Of which an agent is asked by which names they were allowed: a file of questions may have very many. */
+const MOST_ADDRESSES = 20;
+
 /** What the ends need to be looked up in: a question about two pods needs no right to list Services. */
 function wantedBy(questions: readonly (Question | Unreadable)[]): Wanted {
   const ends = questions.flatMap(question => ('line' in question ? [] : endsOf(question)));
@@ -68,6 +71,10 @@ function wantedBy(questions: readonly (Question | Unreadable)[]): Wanted {
     services: ends.some(
       ({ name: { kind }, port }) =>
         kind === 'service' || (port !== undefined && (kind === 'address' || kind === 'node')),
+    ),
+    addresses: [...new Set(names.flatMap(name => (name.kind === 'address' ? [name.address] : [])))].slice(
+      0,
+      MOST_ADDRESSES,
     ),
     namespaces: [...new Set(names.flatMap(name => ('namespace' in name ? [name.namespace!] : [])))],
   };

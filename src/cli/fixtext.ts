@@ -15,8 +15,12 @@ import { plural } from '../terminal/plural.ts';
 /** Of a direction that is denied. */
 export function nearMissesOf({ decisive, cluster }: Answer, direction: Direction, unknownPods: UnknownPods) {
   if (decisive === undefined || decisive.verdict[direction].verdict === 'allow') return [];
-  return nearMisses(cluster, decisive.flow, direction, unknownPods);
+  const misses = nearMisses(cluster, decisive.flow, direction, unknownPods);
+  // Of an address that only stands for many, no answer of DNS is near.
+  return decisive.toRange === undefined ? misses : misses.filter(({ needs }) => !needs.some(isOfDns));
 }
+
+const isOfDns = (need: string) => need.startsWith('DNS had told ');
 
 export function nearMissLine({ policy, rule, needs }: NearMiss): string {
   return `  ${pc.cyan('nearly')}        ${HANG}${policy} ${rule} would match if ${needs.join(', and ')}`;

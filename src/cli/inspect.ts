@@ -3,19 +3,20 @@ import { podLinksIn } from '../compiler/attachedpods.ts';
 import { compile } from '../compiler/compile.ts';
 import { hostPortsIn } from '../compiler/hostports.ts';
 import { withoutGuard } from '../compiler/midstreamguard.ts';
+import { hearingIn } from '../compiler/namespeers.ts';
 import { nodeLinksIn } from '../compiler/podlinks.ts';
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
 import { withNodeLinks } from '../model/cluster.ts';
 import { hostPortKey } from '../model/hostport.ts';
 import { plan } from '../nft/plan/plan.ts';
-import type { Ruleset } from '../nft/ruleset.ts';
+import type { QueueBy, Ruleset } from '../nft/ruleset.ts';
 import { inspectRuleset } from '../readback/inspect.ts';
 import type { Inspection, PodInspection } from '../readback/inspection.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { type OutputOptions, writeJson, writeLines } from '../terminal/output.ts';
 import { type Expected, findExpected, type NodeOptions } from './findexpected.ts';
 import { type Comparison, inspectionLines, inspectionObject } from './inspecttext.ts';
-import { readKernel } from './readkernel.ts';
+import { lookAtKernel } from './readkernel.ts';
 
 /** `what` is a pod, a namespace or a policy; without it everything is shown. */
 export type InspectOptions = OutputOptions & NodeOptions & { readonly what?: string };
@@ -65,23 +66,28 @@ async function settledLook(options: InspectOptions): Promise<Look> {
 
 async function look(options: InspectOptions): Promise<Look> {
   const expected = await findExpected('inspect', options);
-  const actual = await readKernel();
+  const { ruleset: actual, queue } = await lookAtKernel();
   if ('missing' in expected) return { actual, comparison: expected };
-  const difference = plan(actual, desiredBy(expected, actual));
+  const difference = plan(actual, desiredBy(expected, actual, queue));
   return { actual, comparison: { source: expected.source, difference } };
 }
 
 /**
- * Manifests do not say what becomes of unknown pods, nor who links pods with their node, by which interfaces and which
- * ports of it: that is the agent's to say, and what is programmed is right.
+ * Manifests do not say what becomes of unknown pods, who links pods with their node, by which interfaces and which
+ * ports of it, nor which resolvers are heard: that is the agent's to say, and what is programmed is right.
  */
-function desiredBy({ cluster, node, guarded, unknownPods }: Expected, programmed: Ruleset): Ruleset {
+function desiredBy(
+  { cluster, node, guarded, unknownPods }: Expected,
+  programmed: Ruleset,
+  queue: QueueBy | undefined,
+): Ruleset {
   const mappings = hostPortsIn(programmed).map(mapping => [hostPortKey(mapping), mapping] as const);
   const desired = compile(
     { ...withNodeLinks(cluster, node, nodeLinksIn(programmed)), hostPorts: new Map(mappings) },
     node,
     unknownPods ?? unknownPodsIn(programmed),
     podLinksIn(programmed),
+    queue && hearingIn(programmed, queue),
   );
   return guarded ? desired : withoutGuard(desired);
 }

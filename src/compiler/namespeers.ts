@@ -6,7 +6,7 @@
  *     output  ─▶ names-local   ─┘
  *     output  ─▶ names-told: control packets of the agent ─▶ an element of a set, or the switch
  */
-import { type Address, type Family, familyOf } from '../model/address.ts';
+import { type Address, FAMILIES, type Family, familyOf } from '../model/address.ts';
 import {
   CONTROL_MARK,
   type Command,
@@ -47,6 +47,7 @@ import {
   type NftSet,
   type QueueBy,
   type Rule,
+  type Ruleset,
 } from '../nft/ruleset.ts';
 import type { TablePart } from './attachedpods.ts';
 
@@ -62,6 +63,18 @@ export interface Hearing {
 /** Each once, in one order. */
 export function resolverPorts({ ports = [DNS_PORT] }: Pick<Hearing, 'ports'>): number[] {
   return [...new Set(ports)].sort((a, b) => a - b);
+}
+
+/** As programmed rules hear: the resolvers that they believe, and the ports at which they look. */
+export function hearingIn({ tables }: Ruleset, queue: QueueBy): Hearing {
+  const keysOf = (name: string) =>
+    FAMILIES.flatMap(family => [...(tables.get(family)?.sets.get(name)?.elements.keys() ?? [])]);
+  const ports = keysOf(TOLD).flatMap(key => {
+    const [meaning, port] = key.split(' . ').map(Number);
+    return meaning === sourcePort(toBeat(0)) ? [port!] : [];
+  });
+  const resolvers = keysOf(RESOLVERS) as Address[];
+  return { queue, resolvers, ...(ports.length > 0 && { ports }) };
 }
 
 export const NAMES_PODS = 'names-pods';

@@ -3,6 +3,7 @@ import { FAMILIES, type Family } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { DirectionVerdict, FlowVerdict } from '../semantics/evaluate.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
+import { namesNotes } from './byname.ts';
 import { type NamedEnd, parseEnd } from './endname.ts';
 import { type Case, judge, withNames } from './judge.ts';
 import type { Place, Targets, World } from './place.ts';
@@ -42,12 +43,8 @@ export function answer(known: World, question: Question): Answer {
   const [from, to] = [parseEnd(question.from), parseEnd(question.to)];
   if (from.port ?? from.protocol) throw new FlowTextError(`"${from.text}": only the destination has a port`);
   const targets = targetsOf(world, to);
-  const { cases, cluster, isCut } = judge(
-    world,
-    sourcesOf(world, from),
-    targets.targets,
-    familyAsked(from, to),
-  );
+  const sources = sourcesOf(world, from);
+  const { cases, cluster, isCut } = judge(world, sources, targets.targets, familyAsked(from, to));
   if (cases.length === 0 && targets.undecided === undefined) throw new FlowTextError(noFamily(from, to));
   const decisive = cases.find(({ verdict }) => verdict.verdict === 'deny') ?? cases[0];
   const { undecided } = targets;
@@ -59,7 +56,7 @@ export function answer(known: World, question: Question): Answer {
     differsBy: differencesIn(cases),
     ...(decisive && { decisive }),
     cases,
-    notes: notesOf(targets, isCut),
+    notes: [...notesOf(targets, isCut), ...namesNotes(to, sources, cases, world.known)],
     cluster,
   };
 }

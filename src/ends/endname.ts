@@ -93,7 +93,33 @@ const SERVICE_DOMAIN = /^(?<name>[^.]+)\.(?<namespace>[^.]+)\.svc(?:\..*)?$/;
 function plainName(host: string): EndName {
   const { name, namespace } = SERVICE_DOMAIN.exec(host)?.groups ?? {};
   if (name !== undefined) return { kind: 'service', name, namespace: namespace! };
-  return host.includes('.') ? { kind: 'domain', name: host } : { kind: 'pod', name: host };
+  return host.includes('.') ? domainName(host) : { kind: 'pod', name: host };
+}
+
+/** In lower case and without the last dot, as policy compares it (C38). */
+function domainName(host: string): EndName {
+  const name = host.toLowerCase().replace(/\.$/, '');
+  const ascii = isAscii(name) ? name : inAscii(name);
+  if (ascii !== name && ascii !== '')
+    throw new FlowTextError(`"${host}": in DNS, and so in policies, this name is written ${ascii}`);
+  if (name.startsWith('*.')) throw new FlowTextError(`"${host}": ask for one name, as www${name.slice(1)}`);
+  if (name.length > MOST_NAME || !name.split('.').every(label => LABEL.test(label)))
+    throw new FlowTextError(`"${host}" is no name of the DNS`);
+  return { kind: 'domain', name };
+}
+
+const MOST_NAME = 253;
+/** Letters of the DNS' own are any; those that no name of a policy can have need no answer. */
+const LABEL = /^[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?$/;
+const isAscii = (text: string) => [...text].every(letter => letter.codePointAt(0)! < 128);
+
+/** Empty where it is none. */
+function inAscii(name: string): string {
+  try {
+    return new URL(`http://${name}`).hostname;
+  } catch {
+    return '';
+  }
 }
 
 /** `kind/name`, `namespace/kind/name`, `kind/namespace/name`, `namespace/pod`. */

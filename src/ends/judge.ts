@@ -3,6 +3,7 @@ import { type Address, type AddressRange, type Family, familyOf } from '../model
 import type { Cluster, Pod, PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import { evaluator, type FlowVerdict } from '../semantics/evaluate.ts';
+import { asIfTold } from './asiftold.ts';
 import type { Place, Target, World } from './place.ts';
 import { podOf } from './ports.ts';
 import { type Settled, type Stand, settle, takenIn } from './settle.ts';
@@ -12,6 +13,8 @@ export interface Case {
   readonly to: Target;
   readonly flow: Flow;
   readonly verdict: FlowVerdict;
+  /** Of a destination by its name: the verdict while no answer of DNS has brought an address. */
+  readonly untold?: 'allow' | 'deny';
   readonly family: Family;
   /** The addresses that the one of the flow stands for. */
   readonly fromRange?: AddressRange;
@@ -53,20 +56,34 @@ export function judge(
   for (const { place } of targets)
     settledAt.set(place, settle(cluster, place, podsOf(sources), 'egress', taken));
   const settled = [...from, ...settledAt.values()];
-  const inhabited = withPods(
+  const untold = withPods(
     cluster,
     settled.flatMap(({ pod }) => pod ?? []),
   );
+  const names = namesIn(settledAt.values());
+  const inhabited = names.size === 0 ? untold : { ...untold, told: asIfTold(untold, names) };
   const evaluate = evaluator(inhabited, unknownPods);
+  const before = evaluator(untold, unknownPods);
   const cases: Case[] = [];
   const isFull = () => cases.length >= MOST_CASES;
   for (const source of from)
     for (const to of targets)
       for (const pair of pairs(source.stands, settledAt.get(to.place)!.stands, family)) {
         if (isFull()) break;
-        cases.push(...casesOf(evaluate, source.place, to, pair));
+        cases.push(...casesOf(evaluate, source.place, to, pair).map(each => withUntold(each, before)));
       }
   return { cases, cluster: inhabited, isCut: isFull() || settled.some(({ isCut }) => isCut) };
+}
+
+function namesIn(settled: Iterable<Settled>): ReadonlyMap<Address, string> {
+  const names = [...settled].flatMap(({ place: { domain }, stands }) =>
+    domain === undefined ? [] : stands.map(({ address }) => [address, domain] as const),
+  );
+  return new Map(names);
+}
+
+function withUntold(each: Case, before: (flow: Flow) => FlowVerdict): Case {
+  return each.to.place.domain === undefined ? each : { ...each, untold: before(each.flow).verdict };
 }
 
 /** Two that nobody can tell apart, as two pods of one Deployment, are two all the same. */

@@ -68,12 +68,18 @@ function peerNeeds(cluster: Cluster, { peers }: Rule, packet: Packet): readonly 
 
 const TOO_FAR: readonly string[] = Array.from({ length: MOST_NEEDS + 1 }, () => '');
 
-function needsOfPeer(cluster: Cluster, peer: Peer, { peerPod, peer: address }: Packet): readonly string[] {
+function needsOfPeer(
+  cluster: Cluster,
+  peer: Peer,
+  { subject, peerPod, peer: address }: Packet,
+): readonly string[] {
   switch (peer.kind) {
     case 'pods':
       return peerPod === undefined ? TOO_FAR : podNeeds(cluster, peer, peerPod);
     case 'network':
       return networkNeeds(peer.cidr, peer.except, peerPod?.key ?? address);
+    case 'domain':
+      return peerPod === undefined ? [`DNS had told ${subject.key} ${address} as ${peer.name}`] : TOO_FAR;
     default:
       return TOO_FAR;
   }

@@ -5,6 +5,7 @@ import type { FlowProtocol } from '../model/flow.ts';
 import type { Inventory } from '../model/inventory.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Service } from '../model/service.ts';
+import type { ToldAsOf } from '../names/toldfacts.ts';
 
 /** What ends are looked up in. */
 export interface World {
@@ -14,6 +15,8 @@ export interface World {
   readonly knowsInventory: boolean;
   readonly defaultNamespace: string;
   readonly unknownPods: UnknownPods;
+  /** What pods were told by DNS, where an agent says it. */
+  readonly known?: ToldAsOf;
 }
 
 /** Somebody with addresses; or with one that nobody knows yet, within ranges. */
@@ -24,6 +27,8 @@ export interface Place {
   /** The pod that has them, if one does. */
   readonly pod?: Pod;
   readonly unplaced?: Unplaced;
+  /** The name of the DNS that leads there. */
+  readonly domain?: string;
 }
 
 export interface Unplaced {

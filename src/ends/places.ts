@@ -32,7 +32,14 @@ export function placesOf(world: World, name: Exclude<EndName, { kind: 'service' 
     case 'internet':
       return [{ name: 'internet', addresses: [], unplaced: { within: internetOf(cluster) } }];
     case 'domain':
-      return [{ name: name.name, addresses: [], unplaced: { within: internetOf(cluster) } }];
+      return [
+        {
+          name: name.name,
+          domain: name.name,
+          addresses: [],
+          unplaced: { within: internetOf(cluster) },
+        },
+      ];
     default:
       return assertNever(name);
   }

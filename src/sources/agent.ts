@@ -1,31 +1,56 @@
 /** The cluster as the node's agent sees it, now or when somebody wrote it down. */
 import { ownNetworkNamespace } from '../host/networknamespace.ts';
 import { ownAddresses } from '../host/ownaddresses.ts';
-import { type ClusterEvent, ClusterState } from '../model/cluster.ts';
+import type { Address } from '../model/address.ts';
+import { type Cluster, type ClusterEvent, ClusterState } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
+import { type ToldAsOf, type ToldFact, ToldFacts } from '../names/toldfacts.ts';
 import type { AgentClient } from '../rpc/client.ts';
 import type { StateObject } from '../rpc/messages.ts';
 import { askAgent } from './askagent.ts';
 import { readDump } from './dump.ts';
 
 export interface AgentCluster {
-  readonly cluster: ClusterState;
+  /** With what its pods were told by DNS. */
+  readonly cluster: Cluster;
   readonly unknownPods: UnknownPods;
+  readonly known: ToldAsOf;
 }
 
-/** Throws CommandError where no agent answers, or it has not read its cluster yet. */
-export function readAgent(socket: string): Promise<AgentCluster> {
+/**
+ * `addresses`: of these it is asked what they were, too. Throws CommandError where no agent answers, or it has not read
+ * its cluster yet.
+ */
+export function readAgent(socket: string, addresses: readonly Address[] = []): Promise<AgentCluster> {
   return askAgent(socket, async agent => {
     const { denies_unknown_pods, network_namespace, node } = await agent.status();
     const cluster = await clusterOf(agent);
     if (network_namespace === (await ownNetworkNamespace())) addInterfaces(cluster, node);
-    return { cluster, unknownPods: unknownPodsOf(denies_unknown_pods) };
+    const known = await knownOf(agent, addresses);
+    return { ...withKnown(cluster, known), unknownPods: unknownPodsOf(denies_unknown_pods) };
   });
 }
 
 export async function readDumped(file: string): Promise<AgentCluster> {
-  const { status, state } = await readDump(file);
-  return { cluster: clusterFrom(state), unknownPods: unknownPodsOf(status.denies_unknown_pods) };
+  const { at, status, state, names = [] } = await readDump(file);
+  const known = knownFrom(names, Date.parse(at));
+  return { ...withKnown(clusterFrom(state), known), unknownPods: unknownPodsOf(status.denies_unknown_pods) };
+}
+
+/** What holds now, and of these addresses also what held. */
+export async function knownOf(agent: AgentClient, addresses: readonly Address[] = []): Promise<ToldAsOf> {
+  const held = await Promise.all(addresses.map(address => agent.names(address)));
+  return knownFrom([...held.flat(), ...(await agent.names())], Date.now());
+}
+
+function knownFrom(told: readonly ToldFact[], nowMs: number): ToldAsOf {
+  const facts = new ToldFacts();
+  facts.note(told);
+  return { facts, nowMs };
+}
+
+export function withKnown(cluster: ClusterState, known: ToldAsOf) {
+  return { cluster: { ...cluster, told: known.facts.asOf(known.nowMs) }, known };
 }
 
 export function unknownPodsOf(denied: boolean): UnknownPods {

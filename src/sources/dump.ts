@@ -1,5 +1,6 @@
 /** What `sluice inspect dump` wrote. */
 import { readFile } from 'node:fs/promises';
+import type { ToldFact } from '../names/toldfacts.ts';
 import type { StateObject, StatusResponse } from '../rpc/messages.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 
@@ -16,18 +17,20 @@ export interface AgentDump {
   readonly status: StatusResponse;
   /** Its cluster, each object as JSON. */
   readonly state: readonly StateObject[];
+  /** What its pods were told by DNS and that held; absent in dumps of earlier versions. */
+  readonly names?: readonly ToldFact[];
 }
 
 /** The agent's part of a dump. Throws CommandError where the file has none. */
-export async function readDump(file: string): Promise<AgentDump> {
+export async function readDump(file: string): Promise<AgentDump & Pick<Dump, 'at'>> {
   const text = await readFile(file, 'utf8').catch((error: Error) => {
     throw new CommandError(`${file} cannot be read: ${error.message}`);
   });
-  const { agent } = parsed(text, file);
+  const { agent, at = '' } = parsed(text, file);
   if (typeof agent !== 'object' || agent === null) throw notOne(file);
   if ('missing' in agent) throw new CommandError(`${file} holds no cluster: ${agent.missing}`);
   if (!Array.isArray(agent.state) || agent.status === undefined) throw notOne(file);
-  return agent;
+  return { ...agent, at };
 }
 
 function parsed(text: string, file: string): Partial<Dump> {

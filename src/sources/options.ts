@@ -1,3 +1,5 @@
+import type { Address } from '../model/address.ts';
+
 /** Where a question gets its cluster from, as the command line says it; the same for every question. */
 export interface SourceOptions {
   /** Folders and files of manifests; `-` is standard input. */
@@ -21,6 +23,8 @@ export interface Wanted {
   readonly services?: boolean;
   /** Namespaces that it is about, for callers who may not list the whole cluster. */
   readonly namespaces?: readonly string[];
+  /** Addresses of which an agent is asked by which names they were allowed. */
+  readonly addresses?: readonly Address[];
 }
 
 export const DEFAULT_SOCKET = '/run/sluice/sluice.sock';

@@ -21,10 +21,14 @@ export async function readState(options: SourceOptions, wanted: Wanted = {}): Pr
   if (dump !== undefined) return fromAgent(options, await readDumped(dump), `the agent's cluster in ${dump}`);
   if (kubeconfig !== undefined || context !== undefined) return fromLive(options, wanted);
   if (socket !== undefined || (await mayAsk(DEFAULT_SOCKET)))
-    return fromAgent(options, await readAgent(socket ?? DEFAULT_SOCKET), "the agent's cluster");
+    return fromAgent(
+      options,
+      await readAgent(socket ?? DEFAULT_SOCKET, wanted.addresses),
+      "the agent's cluster",
+    );
   if (await hasCluster()) return fromLive(options, wanted);
   if (await isThere(DEFAULT_SOCKET))
-    return fromAgent(options, await readAgent(DEFAULT_SOCKET), "the agent's cluster");
+    return fromAgent(options, await readAgent(DEFAULT_SOCKET, wanted.addresses), "the agent's cluster");
   throw new CommandError(
     `no agent on this node (${DEFAULT_SOCKET}) and no kubeconfig: name --manifests DIR, --kubeconfig FILE or --socket PATH`,
   );
@@ -36,9 +40,13 @@ async function fromFiles(options: SourceOptions, paths: readonly string[]): Prom
   return { ...known, source: 'the manifests', scope: scopeOf(options) };
 }
 
-function fromAgent(options: SourceOptions, { cluster, unknownPods }: AgentCluster, source: string): State {
-  const known = { cluster, unknownPods, inventory: NO_INVENTORY, problems: [], notes: [] };
-  return { ...known, hidesPolicies: false, knowsInventory: false, source, scope: scopeOf(options) };
+function fromAgent(
+  options: SourceOptions,
+  { cluster, unknownPods, known }: AgentCluster,
+  source: string,
+): State {
+  const read = { cluster, unknownPods, known, inventory: NO_INVENTORY, problems: [], notes: [] };
+  return { ...read, hidesPolicies: false, knowsInventory: false, source, scope: scopeOf(options) };
 }
 
 async function fromLive(options: SourceOptions, wanted: Wanted): Promise<State> {

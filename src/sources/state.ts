@@ -4,12 +4,15 @@ import type { Inventory } from '../model/inventory.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Problem } from '../model/problem.ts';
 import type { LabelSelector } from '../model/selector.ts';
+import type { ToldAsOf } from '../names/toldfacts.ts';
 
 export interface State {
   readonly cluster: Cluster;
   readonly inventory: Inventory;
   /** What becomes of addresses of pod networks that no known pod has; absent where it is not known. */
   readonly unknownPods?: UnknownPods;
+  /** What pods were told by DNS; absent where no agent was asked. */
+  readonly known?: ToldAsOf;
   /** What is wrong with the objects that were read. */
   readonly problems: readonly Problem[];
   /** A sentence for each thing that could not be read, and what the answer lacks by it. */

@@ -85,7 +85,14 @@ async function adopted(before: readonly string[], after: readonly string[], ...p
   const stood = standingBefore(is.subjects, plan(was.ruleset, is.ruleset), NAMES_PODS);
   const facts = new ToldFacts();
   facts.note([
-    { pod: 'shop/web', address: '192.0.2.9' as Address, name: 'n.example', untilMs: 9, oneOf: [...after] },
+    {
+      pod: 'shop/web',
+      address: '192.0.2.9' as Address,
+      name: 'n.example',
+      toldMs: 0,
+      untilMs: 9,
+      oneOf: [...after],
+    },
   ]);
   return openByName({ conntrack: open(...peers), ruleset: is.ruleset, own: new Set(), stood, facts });
 }
@@ -93,7 +100,14 @@ async function adopted(before: readonly string[], after: readonly string[], ...p
 test('C41: openByName() knows what only a rule by name can have allowed, and nothing else', async () => {
   const found = await adopted(['a.example'], ['a.example'], '192.0.2.1', '198.51.100.1', '192.0.2.9');
   expect(found).toEqual([
-    { pod: 'shop/web', address: '192.0.2.1', name: '@open 192.0.2.1', untilMs: 0, oneOf: ['a.example'] },
+    {
+      pod: 'shop/web',
+      address: '192.0.2.1',
+      name: '@open 192.0.2.1',
+      toldMs: 0,
+      untilMs: 0,
+      oneOf: ['a.example'],
+    },
   ]);
 });
 

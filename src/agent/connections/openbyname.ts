@@ -60,5 +60,5 @@ export async function openByName({ conntrack, ruleset, own, stood, facts }: Open
 
 function factOf(pod: NamesPod, address: Address, { sets }: Subjects): ToldFact {
   const oneOf = sets.filter(({ name }) => pod.sets.includes(name)).flatMap(({ patterns }) => patterns);
-  return { pod: pod.key, address, name: `@open ${address}`, untilMs: 0, oneOf };
+  return { pod: pod.key, address, name: `@open ${address}`, toldMs: 0, untilMs: 0, oneOf };
 }
