@@ -8,12 +8,13 @@ import {
   networkOf,
 } from '../model/address.ts';
 import type { Peer } from '../model/policy.ts';
+import { mergeRanges } from '../model/ranges.ts';
 
 export type NetworkPeer = Extract<Peer, { kind: 'network' }>;
 
 /** The union of the peers, each without its exceptions (N20), as ranges in order that neither meet nor touch. */
 export function rangesOf(peers: readonly NetworkPeer[]): AddressRange[] {
-  return merge(peers.flatMap(withoutExceptions));
+  return mergeRanges(peers.flatMap(withoutExceptions));
 }
 
 /** One sweep over the exceptions in order: what lies between them is left. */
@@ -22,26 +23,12 @@ function withoutExceptions({ cidr, except }: NetworkPeer): AddressRange[] {
   if (except.length === 0) return [{ family, first, last }];
   const left: AddressRange[] = [];
   let next = first;
-  for (const hole of merge(except.filter(hole => hole.family === family).map(cidrRange))) {
+  for (const hole of mergeRanges(except.filter(hole => hole.family === family).map(cidrRange))) {
     if (hole.first > next) left.push({ family, first: next, last: min(last, hole.first - 1n) });
     next = max(next, hole.last + 1n);
     if (next > last) return left;
   }
   return [...left, { family, first: next, last }];
-}
-
-function merge(ranges: AddressRange[]): AddressRange[] {
-  const merged: AddressRange[] = [];
-  for (const range of ranges.sort(byFirst)) {
-    const before = merged.at(-1);
-    if (before === undefined || range.first > before.last + 1n) merged.push(range);
-    else merged[merged.length - 1] = { ...before, last: max(before.last, range.last) };
-  }
-  return merged;
-}
-
-function byFirst(a: AddressRange, b: AddressRange): number {
-  return a.first < b.first ? -1 : a.first > b.first ? 1 : 0;
 }
 
 /** Whether one of these ranges, which `rangesOf` made of peers of one family, holds the address. */

@@ -2,33 +2,17 @@
 import {
   type Address,
   type AddressRange,
-  addressBits,
   addressFromInt,
   type Cidr,
   cidrRange,
+  cidrText,
   type Family,
-  networkOf,
   parseCidr,
 } from '../model/address.ts';
+import { cidrsOf, mergeRanges } from '../model/ranges.ts';
 
 export function rangesOf(cidrs: readonly Cidr[]): AddressRange[] {
-  return merged(cidrs.map(cidrRange));
-}
-
-function merged(ranges: readonly AddressRange[]): AddressRange[] {
-  const result: AddressRange[] = [];
-  for (const range of [...ranges].sort(byFirst)) {
-    const before = result.at(-1);
-    if (before === undefined || before.family !== range.family || range.first > before.last + 1n)
-      result.push(range);
-    else if (range.last > before.last) result[result.length - 1] = { ...before, last: range.last };
-  }
-  return result;
-}
-
-function byFirst(a: AddressRange, b: AddressRange): number {
-  if (a.family !== b.family) return a.family === 'ip' ? -1 : 1;
-  return a.first < b.first ? -1 : a.first > b.first ? 1 : 0;
+  return mergeRanges(cidrs.map(cidrRange));
 }
 
 export function without(ranges: readonly AddressRange[], holes: readonly AddressRange[]): AddressRange[] {
@@ -107,33 +91,12 @@ const MOST_SHOWN = 4;
 
 /** `10.0.0.0/8, 172.16.0.0/12`; of many networks the first and the last address. */
 export function rangesText(ranges: readonly AddressRange[]): string {
-  const networks = merged(ranges).flatMap(networksIn);
-  if (networks.length <= MOST_SHOWN) return networks.join(', ');
-  return (
-    merged(ranges).slice(0, MOST_SHOWN).map(spanText).join(', ') +
-    (merged(ranges).length > MOST_SHOWN ? ', …' : '')
-  );
+  const merged = mergeRanges(ranges);
+  const networks = merged.flatMap(cidrsOf);
+  if (networks.length <= MOST_SHOWN) return networks.map(cidrText).join(', ');
+  return merged.slice(0, MOST_SHOWN).map(spanText).join(', ') + (merged.length > MOST_SHOWN ? ', …' : '');
 }
 
 function spanText({ family, first, last }: AddressRange): string {
   return `${addressFromInt(family, first)}-${addressFromInt(family, last)}`;
-}
-
-/** The fewest networks that make up the range. */
-function networksIn({ family, first, last }: AddressRange): string[] {
-  const found: string[] = [];
-  const bits = addressBits(family);
-  for (let start = first; start <= last; ) {
-    let size = 0;
-    while (
-      size < bits &&
-      start % (1n << BigInt(size + 1)) === 0n &&
-      start + (1n << BigInt(size + 1)) - 1n <= last
-    )
-      size++;
-    const { base, prefix } = networkOf(addressFromInt(family, start), bits - size);
-    found.push(`${base}/${prefix}`);
-    start += 1n << BigInt(size);
-  }
-  return found;
 }

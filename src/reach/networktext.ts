@@ -1,6 +1,6 @@
 /** Regions as the networks that they are: what is left of a family once all networks of policies are taken is the internet. */
 import { cidrText, type Family } from '../model/address.ts';
-import { cidrsOf } from './cidrs.ts';
+import { cidrsOf } from '../model/ranges.ts';
 import type { Ends } from './place.ts';
 import type { Reach } from './reach.ts';
 
@@ -10,7 +10,9 @@ export const INTERNET = 'internet';
 export function networkText({ families }: Reach, regions: Ends): string[] {
   const names = (Object.entries(regions) as [Family, number][]).flatMap(([family, region]) => {
     const { all, largest } = families[family].ends.regions;
-    return region === largest ? [INTERNET] : cidrsOf(family, all[region]!.addresses).map(cidrText);
+    return region === largest
+      ? [INTERNET]
+      : all[region]!.addresses.flatMap(range => cidrsOf({ family, ...range }).map(cidrText));
   });
   return [...new Set(names)];
 }
