@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { deciderNames } from '../../src/semantics/decidernames.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
-import { type DirectionWalk, walk } from '../../src/semantics/explain.ts';
+import { walk } from '../../src/semantics/explain.ts';
 import {
   type Expectation,
   failure,
@@ -66,15 +67,6 @@ function deciders(
   const { egress, ingress } = walk(cluster, flow, unknownPods);
   const found = by!.startsWith('egress') ? egress : ingress;
   return found.verdict.verdict === verdict
-    ? decidersOf(found)
+    ? deciderNames(found)
     : [`${found.direction}: ${found.verdict.verdict}`];
-}
-
-/** NetworkPolicies that say the same decide together; in the other tiers there is one. */
-function decidersOf({ direction, verdict, stops }: DirectionWalk): string[] {
-  if (verdict.tier === 'default') return [`${direction} default`];
-  const together = verdict.tier === 'networkpolicy' ? ['decided', 'same-verdict'] : ['decided'];
-  return stops
-    .filter(({ tier, part }) => tier === verdict.tier && together.includes(part))
-    .map(({ policy, rule }) => [direction, policy, rule].filter(word => word !== undefined).join(' '));
 }

@@ -7,8 +7,9 @@ import { ClusterState } from '../../model/cluster.ts';
 import { inventoryOf } from '../../model/inventory.ts';
 import type { PolicyKind } from '../../model/policy.ts';
 import { problemText } from '../../model/problem.ts';
+import { deciderNames } from '../../semantics/decidernames.ts';
 import { evaluate } from '../../semantics/evaluate.ts';
-import { type DirectionWalk, type Walk, walk } from '../../semantics/explain.ts';
+import { type Walk, walk } from '../../semantics/explain.ts';
 import { FlowTextError, parseFlow } from '../../semantics/flowtext.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import type { ExpectedFlow, TestFile, TestStep } from './file.ts';
@@ -140,16 +141,7 @@ function wrongAnswer(
 
 function wrongDecider({ egress, ingress }: Walk, expected: string, by: string): string | undefined {
   const direction = by.startsWith('egress') ? egress : ingress;
-  const found = direction.verdict.verdict === expected ? decidersOf(direction) : [];
+  const found = direction.verdict.verdict === expected ? deciderNames(direction) : [];
   if (found.includes(by)) return undefined;
   return `expected ${expected} by ${by}, got by ${found.join(' or ') || 'nothing there'}`;
-}
-
-/** NetworkPolicies that say the same decide together; in the other tiers there is one. */
-function decidersOf({ direction, verdict, stops }: DirectionWalk): string[] {
-  if (verdict.tier === 'default') return [`${direction} default`];
-  const together = verdict.tier === 'networkpolicy' ? ['decided', 'same-verdict'] : ['decided'];
-  return stops
-    .filter(({ tier, part }) => tier === verdict.tier && together.includes(part))
-    .map(({ policy, rule }) => [direction, policy, rule].filter(word => word !== undefined).join(' '));
 }

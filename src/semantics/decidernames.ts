@@ -1,0 +1,11 @@
+/** Which rules decided a direction, as scenarios and tests of policy name them: `ingress NetworkPolicy shop/db ingress[0]`. */
+import type { DirectionWalk } from './explain.ts';
+
+/** NetworkPolicies that say the same decide together; in the other tiers there is one. */
+export function deciderNames({ direction, verdict, stops }: DirectionWalk): string[] {
+  if (verdict.tier === 'default') return [`${direction} default`];
+  const together = verdict.tier === 'networkpolicy' ? ['decided', 'same-verdict'] : ['decided'];
+  return stops
+    .filter(({ tier, part }) => tier === verdict.tier && together.includes(part))
+    .map(({ policy, rule }) => [direction, policy, rule].filter(word => word !== undefined).join(' '));
+}
