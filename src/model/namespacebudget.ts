@@ -4,7 +4,7 @@
  * nothing. It depends on what the policies are, never on the order in which they came.
  */
 import type { ClusterEvent } from './cluster.ts';
-import type { Peer, Policy, PolicyId } from './policy.ts';
+import { type Peer, type Policy, type PolicyId, withoutRules } from './policy.ts';
 import { countEntries } from './policysize.ts';
 import type { Problem } from './problem.ts';
 
@@ -164,7 +164,7 @@ function newEntry(policy: Policy, isRefused: boolean): Entry {
 }
 
 function eventOf({ id, policy, isRefused }: Entry): PolicyEvent {
-  return { type: 'policy', key: id, value: isRefused ? isolating(policy) : policy };
+  return { type: 'policy', key: id, value: isRefused ? withoutRules(policy) : policy };
 }
 
 function isNamespaced(event: ClusterEvent): event is PolicyEvent {
@@ -173,15 +173,6 @@ function isNamespaced(event: ClusterEvent): event is PolicyEvent {
 
 function namespaceOf(id: PolicyId): string {
   return id.slice(id.indexOf(' ') + 1, id.indexOf('/'));
-}
-
-/** The policy without its rules. */
-function isolating({ ingress, egress, ...policy }: Policy): Policy {
-  return {
-    ...policy,
-    ...(ingress !== undefined && { ingress: [] }),
-    ...(egress !== undefined && { egress: [] }),
-  };
 }
 
 function peersOf({ ingress = [], egress = [] }: Policy): Peer[] {

@@ -83,6 +83,11 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** The policy without its rules: it isolates whom it selects, and allows nothing. */
+export function withoutRules({ ingress, egress, ...policy }: Policy): Policy {
+  return { ...policy, ...(ingress && { ingress: [] }), ...(egress && { egress: [] }) };
+}
+
 /** Short name for comments in the kernel and tables on a terminal: `shop/web`, `cnp:platform`. */
 export function policyLabel({ kind, name }: Pick<Policy, 'kind' | 'name'>): string {
   return KIND_LABELS[kind] === '' ? name : `${KIND_LABELS[kind]}:${name}`;

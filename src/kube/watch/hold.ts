@@ -1,5 +1,5 @@
 import type { ClusterEvent } from '../../model/cluster.ts';
-import type { Direction, Policy } from '../../model/policy.ts';
+import { type Direction, type Policy, withoutRules } from '../../model/policy.ts';
 import { EVERYTHING } from '../../model/selector.ts';
 
 /**
@@ -69,7 +69,7 @@ export class PolicyHold {
     if (event.value === undefined) this.#hold(namespace, event);
     else {
       this.#held.get(namespace)?.delete(event.key);
-      this.#isolations.set(event.key, isolationOf(event, event.value));
+      this.#isolations.set(event.key, { ...event, value: withoutRules(event.value) });
     }
     return event.value !== undefined;
   }
@@ -130,13 +130,6 @@ export class PolicyHold {
   #mustWait(namespace: string): boolean {
     return !this.#knowsNamespaces || (!this.#active.has(namespace) && this.#pods.has(namespace));
   }
-}
-
-/** The policy without a rule. */
-function isolationOf(event: ClusterEvent & { type: 'policy' }, policy: Policy): ClusterEvent {
-  const { ingress, egress } = policy;
-  const value = { ...policy, ...(ingress && { ingress: [] }), ...(egress && { egress: [] }) };
-  return { ...event, value };
 }
 
 /** No object of the API has such a name. */
