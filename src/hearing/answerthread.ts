@@ -5,7 +5,8 @@ import { Worker } from 'node:worker_threads';
 import type { Pair } from '../names/leases.ts';
 import type { Subjects } from '../names/subjects.ts';
 import type { ToldFact } from '../names/toldfacts.ts';
-import { check, close, eventfd } from './libc.ts';
+import { close } from '../netlink/wire/libc.ts';
+import { check, eventfd } from './libc.ts';
 import type { FromThread, HearingCounts, HearingOrders, ToThread } from './messages.ts';
 
 export interface AnswerThreadEvents {

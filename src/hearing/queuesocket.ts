@@ -2,28 +2,26 @@
 import { AttributeWriter, eachAttribute } from '../netlink/wire/attributes.ts';
 import { NLM_F, NLMSG } from '../netlink/wire/constants.ts';
 import { errnoName } from '../netlink/wire/errno.ts';
-import { beginMessage, endMessage, type Message, readMessages } from '../netlink/wire/messages.ts';
 import {
   AF_NETLINK,
-  check,
   close,
   EAGAIN,
   EINTR,
   ENOBUFS,
   errno,
-  type Fixed,
-  fixed,
   MSG_DONTWAIT,
   RAW,
   recv,
+  SO_RCVBUFFORCE,
   SOL_SOCKET,
   send,
   setsockopt,
   socket,
-} from './libc.ts';
+} from '../netlink/wire/libc.ts';
+import { beginMessage, endMessage, type Message, readMessages } from '../netlink/wire/messages.ts';
+import { check, type Fixed, fixed } from './libc.ts';
 
 const NETLINK_NETFILTER = 12;
-const SO_RCVBUFFORCE = 33;
 const RECEIVE_BUFFER = 8 << 20;
 
 // linux/netfilter/nfnetlink_queue.h.

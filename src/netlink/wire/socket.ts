@@ -1,34 +1,31 @@
-/** A netlink socket. The only native code of the program: six functions of libc. */
-import koffi from 'koffi';
+/** A netlink socket. */
 import type { Memory } from './attributes.ts';
 import { errnoName } from './errno.ts';
+import {
+  AF_NETLINK,
+  addressOf,
+  bind,
+  close,
+  EAGAIN,
+  ENOBUFS,
+  errno,
+  MSG_DONTWAIT,
+  RAW,
+  recv,
+  SO_RCVBUF,
+  SO_RCVBUFFORCE,
+  SO_SNDBUF,
+  SO_SNDBUFFORCE,
+  SOL_SOCKET,
+  send,
+  setsockopt,
+  socket,
+} from './libc.ts';
 
-// Lengths come back as int, which holds every length here and is cheaper to convert than ssize_t.
-const libc = koffi.load(null);
-const socket = libc.func('int socket(int domain, int type, int protocol)');
-const setsockopt = libc.func(
-  'int setsockopt(int fd, int level, int name, const int *value, uint32_t length)',
-);
-const bind = libc.func('int bind(int fd, const void *address, uint32_t length)');
-const send = libc.func('int send(int fd, const void *bytes, size_t length, int flags)');
-const recv = libc.func('int recv(int fd, void *bytes, size_t length, int flags)');
-const close = libc.func('int close(int fd)');
-
-const AF_NETLINK = 16;
-const SOCK_RAW = 3;
-const SOCK_CLOEXEC = 0o2000000;
-const SOL_SOCKET = 1;
-const SO_SNDBUF = 7;
-const SO_RCVBUF = 8;
-const SO_SNDBUFFORCE = 32;
-const SO_RCVBUFFORCE = 33;
 const SOL_NETLINK = 270;
 const NETLINK_CAP_ACK = 10;
 const NETLINK_EXT_ACK = 11;
 const NETLINK_GET_STRICT_CHK = 12;
-const MSG_DONTWAIT = 0x40;
-const EAGAIN = 11;
-const ENOBUFS = 105;
 
 // A batch is one send, and must fit: a million elements are 16 MB. Memory is taken only while a batch is under way.
 const SEND_BUFFER = 256 << 20;
@@ -59,12 +56,12 @@ export class NetlinkSocket {
   /** The same bytes. */
   readonly words = new Uint32Array(this.received.buffer, this.received.byteOffset, CHUNK / 4);
   // What koffi is given as an address costs it less than half of what a Buffer does, and every commit is two calls.
-  readonly #receivedAt = koffi.address(this.received);
+  readonly #receivedAt = addressOf(this.received);
 
   /** `fd` is a netlink socket that somebody made in another namespace: it is ours from here on. */
   constructor(protocol: number, fd?: number) {
-    this.#fd = fd ?? socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
-    if (this.#fd < 0) throw new SocketError('socket', koffi.errno());
+    this.#fd = fd ?? socket(AF_NETLINK, RAW, protocol);
+    if (this.#fd < 0) throw new SocketError('socket', errno());
     this.#raise(SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER);
     this.#raise(SO_RCVBUFFORCE, SO_RCVBUF, RECEIVE_BUFFER);
     // Answers say what was wrong with which attribute, and quote only the header of what they answer.
@@ -76,8 +73,8 @@ export class NetlinkSocket {
 
   /** Sends the first `length` bytes. Holds the event loop until the kernel has done all that they ask for. */
   send(memory: Memory, length: number): void {
-    memory.address ??= koffi.address(memory.bytes);
-    if (send(this.#fd, memory.address, length, 0) < 0) throw new SocketError('send', koffi.errno());
+    memory.address ??= addressOf(memory.bytes);
+    if (send(this.#fd, memory.address, length, 0) < 0) throw new SocketError('send', errno());
   }
 
   /** The same on another thread. `bytes` must not change before it is done. */
@@ -86,7 +83,7 @@ export class NetlinkSocket {
       send.async(this.#fd, bytes, length, 0, (error: unknown, sent: number) => {
         if (error) reject(error);
         // errno is that of the other thread here, and only here.
-        else if (sent < 0) reject(new SocketError('send', koffi.errno()));
+        else if (sent < 0) reject(new SocketError('send', errno()));
         else resolve();
       });
     });
@@ -96,10 +93,10 @@ export class NetlinkSocket {
   receive(): number {
     const length = recv(this.#fd, this.#receivedAt, CHUNK, MSG_DONTWAIT);
     if (length >= 0) return length;
-    const errno = koffi.errno();
-    if (errno === EAGAIN) return NOTHING;
-    if (errno === ENOBUFS) return OVERRUN;
-    throw new SocketError('recv', errno);
+    const code = errno();
+    if (code === EAGAIN) return NOTHING;
+    if (code === ENOBUFS) return OVERRUN;
+    throw new SocketError('recv', code);
   }
 
   /** The same on another thread, for what the kernel makes only when it is asked for. Nothing else may receive. */
@@ -107,11 +104,11 @@ export class NetlinkSocket {
     return new Promise((resolve, reject) => {
       recv.async(this.#fd, this.received, CHUNK, MSG_DONTWAIT, (error: unknown, length: number) => {
         if (error) return reject(error);
-        const errno = length < 0 ? koffi.errno() : 0;
+        const code = length < 0 ? errno() : 0;
         if (length >= 0) resolve(length);
-        else if (errno === EAGAIN) resolve(NOTHING);
-        else if (errno === ENOBUFS) resolve(OVERRUN);
-        else reject(new SocketError('recv', errno));
+        else if (code === EAGAIN) resolve(NOTHING);
+        else if (code === ENOBUFS) resolve(OVERRUN);
+        else reject(new SocketError('recv', code));
       });
     });
   }
@@ -124,7 +121,7 @@ export class NetlinkSocket {
     this.#raise(SO_RCVBUFFORCE, SO_RCVBUF, bufferBytes);
     // struct sockaddr_nl: family, padding; port, which the kernel chooses; groups.
     const address = Buffer.from(new Uint32Array([AF_NETLINK, 0, groups]).buffer);
-    if (bind(this.#fd, address, address.length) < 0) throw new SocketError('bind', koffi.errno());
+    if (bind(this.#fd, address, address.length) < 0) throw new SocketError('bind', errno());
   }
 
   close(): void {
