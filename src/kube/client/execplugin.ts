@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { asMap } from '../report/identity.ts';
+import { asMap, asMaps } from '../report/identity.ts';
 import { type Entry, type Fields, isText } from './kubeconfigfile.ts';
 
 export interface PluginCredentials {
@@ -31,8 +31,7 @@ function pathOf(command: string, folder: string): string {
 }
 
 function ownVariables(env: unknown): Record<string, string> {
-  const list = Array.isArray(env) ? env.map(asMap) : [];
-  return Object.fromEntries(list.map(({ name, value }) => [String(name), String(value ?? '')]));
+  return Object.fromEntries(asMaps(env).map(({ name, value }) => [String(name), String(value ?? '')]));
 }
 
 function infoFor({ value: { apiVersion, provideClusterInfo } }: Entry, { value }: Entry): string {

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { asMap } from '../report/identity.ts';
+import { asMap, asMaps } from '../report/identity.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -51,13 +51,13 @@ function choose(configs: readonly Kubeconfig[], context: string): Chosen {
 
 function find(configs: readonly Kubeconfig[], list: string, field: string, name: unknown): Entry | undefined {
   for (const { folder, value } of configs)
-    for (const item of itemsOf(value[list]))
+    for (const item of asMaps(value[list]))
       if (item.name === name) return { value: asMap(item[field]), folder };
   return undefined;
 }
 
 function names(configs: readonly Kubeconfig[], list: string): readonly string[] {
-  return configs.flatMap(({ value }) => itemsOf(value[list]).map(({ name }) => String(name)));
+  return configs.flatMap(({ value }) => asMaps(value[list]).map(({ name }) => String(name)));
 }
 
 /** Files that KUBECONFIG names and that are not there are left out, as long as one is. */
@@ -80,10 +80,6 @@ async function readConfig(file: string): Promise<Kubeconfig> {
   } catch (error) {
     throw new Error(`${file}: ${(error as Error).message.split('\n')[0]}`);
   }
-}
-
-function itemsOf(list: unknown): readonly Fields[] {
-  return Array.isArray(list) ? list.map(asMap) : [];
 }
 
 export function isText(value: unknown): value is string {

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import type { Problem } from '../../model/problem.ts';
 import type { Api } from '../client/api.ts';
 import { ApiError } from '../client/apierror.ts';
-import { asMap } from '../report/identity.ts';
+import { asMap, asMaps } from '../report/identity.ts';
 import { CUSTOM_POLICIES, type CustomPolicy, customResource, type Resource } from '../watch/resource.ts';
 import { chooseVersion, versionProblem } from '../watch/served.ts';
 import { type Lack, lackOf } from './lack.ts';
@@ -58,12 +58,12 @@ function resourceOf(policy: CustomPolicy, kindsOf: ReadonlyMap<string, readonly 
 
 async function versionsOf(api: Api, signal: AbortSignal): Promise<readonly string[]> {
   const group = await getJson(api, GROUP, signal);
-  return listOf(group.versions).map(({ version }) => String(version));
+  return asMaps(group.versions).map(({ version }) => String(version));
 }
 
 async function kindsIn(api: Api, version: string, signal: AbortSignal): Promise<readonly string[]> {
   const list = await getJson(api, `${GROUP}/${version}`, signal);
-  return listOf(list.resources).map(({ kind }) => String(kind));
+  return asMaps(list.resources).map(({ kind }) => String(kind));
 }
 
 /** A group that is not there has none. */
@@ -76,8 +76,4 @@ async function getJson(api: Api, path: string, signal: AbortSignal): Promise<Rec
     if (error instanceof SyntaxError) throw new ApiError('garbled', `${path}: the answer is no JSON`);
     throw error;
   }
-}
-
-function listOf(value: unknown): readonly Record<string, unknown>[] {
-  return Array.isArray(value) ? value.map(asMap) : [];
 }

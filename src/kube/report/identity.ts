@@ -20,6 +20,11 @@ export function asMap(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 
+/** None where it is no list. */
+export function asMaps(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value.map(asMap) : [];
+}
+
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }

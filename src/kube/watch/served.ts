@@ -1,5 +1,5 @@
 import type { Problem } from '../../model/problem.ts';
-import { asMap } from '../report/identity.ts';
+import { asMap, asMaps } from '../report/identity.ts';
 import type { CustomPolicy } from './resource.ts';
 
 /** What a CustomResourceDefinition says about the policies it defines. */
@@ -59,17 +59,13 @@ function mostLikeOurs(served: readonly string[]): string | undefined {
 }
 
 function servedVersions(definition: unknown): readonly string[] {
-  return listOf(asMap(asMap(definition).spec).versions)
+  return asMaps(asMap(asMap(definition).spec).versions)
     .filter(version => version.served === true)
     .map(version => String(version.name));
 }
 
 /** The server answers for a kind only once its names are accepted. */
 function isEstablished(definition: unknown): boolean {
-  const conditions = listOf(asMap(asMap(definition).status).conditions);
+  const conditions = asMaps(asMap(asMap(definition).status).conditions);
   return conditions.some(({ type, status }) => type === 'Established' && status === 'True');
-}
-
-function listOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value.map(asMap) : [];
 }
