@@ -11,7 +11,7 @@ import { socketOf } from './agents.ts';
 import type { Try } from './board.ts';
 import { EDITS, type Edit } from './edits.ts';
 import { excerptFor } from './excerpt.ts';
-import { diffLine, heading, line, step, wrap } from './narrate.ts';
+import { broken, diffLine, heading, line, step } from './narrate.ts';
 import { changedTries, type Outcomes, observe, wrongOnes } from './outcome.ts';
 import { changeTexts, LEGEND, renderBoard, renderNft, wrongText } from './render.ts';
 import { HOME, MANIFESTS, removeStage, runningDemo, Stage, saveEdits } from './stage.ts';
@@ -65,7 +65,7 @@ async function introduce(stage: Stage): Promise<void> {
   const policies = [...(await stage.cluster()).policies.values()].map(policyLabel);
   line();
   for (const [title, names] of [...named, ['policies', policies] as const])
-    for (const text of wrap(`${title.padEnd(9)} ${names.join(', ')}`)) line(pc.dim(text));
+    for (const text of broken(`${title.padEnd(9)} ${names.join(', ')}`)) line(pc.dim(text));
 }
 
 /** The board as it is, over what a person may have edited. */
@@ -121,7 +121,7 @@ function showKernel(stage: Stage): void {
   const node = stage.lab.topology.nodes[0]!.name;
   heading(`What an operator reads on ${node}: nft list table ip sluice (the way to shop/db)`);
   for (const text of excerptFor('shop/db', stage.lab.nodeNamespace(node)))
-    for (const part of wrap(text)) line(renderNft(part));
+    for (const part of broken(text)) line(renderNft(part));
 }
 
 async function showExplain(explain: Explain): Promise<void> {

@@ -1,6 +1,7 @@
 /** How the demo speaks: headings, steps with their time, plain lines. */
 import pc, { toTerminal } from '../terminal/colours.ts';
 import { writeLine, writeLines } from '../terminal/output.ts';
+import { wrap } from '../terminal/wrap.ts';
 
 export function heading(text: string): void {
   writeLines(['', `${pc.bold(pc.cyan('▌'))} ${pc.bold(text)}`]);
@@ -27,15 +28,7 @@ export function diffLine(text: string): void {
 }
 
 /** Breaks a long line between words, the rest further in, so that it can be read in any terminal. */
-export function wrap(
-  text: string,
-  columns = (process.stdout.columns ?? Number.POSITIVE_INFINITY) - 2,
-): string[] {
-  const indent = ' '.repeat(text.search(/\S|$/) + 4);
-  const lines = [''];
-  for (const word of text.split(/(?<=\S)(?= )/)) {
-    if (lines.at(-1)!.length + word.length <= columns || lines.at(-1) === '') lines.push(lines.pop() + word);
-    else lines.push(indent + word.trimStart());
-  }
-  return lines;
+export function broken(text: string): string[] {
+  const columns = process.stdout.columns ?? Number.POSITIVE_INFINITY;
+  return wrap(text, columns - 2, text.search(/\S|$/) + 4);
 }

@@ -1,6 +1,6 @@
 /** Lines that fit a terminal: what does not is broken between words, and hangs where its text began. */
 import { randomUUID } from 'node:crypto';
-import wrapAnsi from 'wrap-ansi';
+import { visibleWidth, wrap } from './wrap.ts';
 
 /** In a line: where its text begins, and each of its later lines. This process made it up, so no text from elsewhere holds it. */
 export const HANG = `\u{f0001}${randomUUID()}`;
@@ -18,14 +18,7 @@ export function wrapped(line: string, columns: number | undefined): string {
   if (visibleWidth(head) + visibleWidth(text) <= columns) return head + text;
   const isTight = visibleWidth(head) > columns - LEAST_WIDTH;
   const indent = isTight ? TIGHT_INDENT : visibleWidth(head);
-  const lines = wrapAnsi(text, Math.max(LEAST_WIDTH, columns - indent), { hard: false }).split('\n');
+  const lines = wrap(text, Math.max(LEAST_WIDTH, columns - indent));
   const hung = lines.join(`\n${' '.repeat(indent)}`);
   return isTight ? `${head.trimEnd()}\n${' '.repeat(indent)}${hung}` : head + hung;
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
-const COLOUR = /\x1b\[[0-9;]*m/g;
-
-function visibleWidth(text: string): number {
-  return [...text.replace(COLOUR, '')].length;
 }

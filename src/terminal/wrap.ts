@@ -1,4 +1,4 @@
-/** Lines that fit a terminal. Of text without colours: these are for the finished lines. */
+/** Lines that fit a terminal. */
 
 /** Of the terminal; 80 where the output goes elsewhere. */
 export function terminalWidth(): number {
@@ -7,14 +7,22 @@ export function terminalWidth(): number {
 
 /** The words of a text in lines of at most `width`, all but the first indented; a longer word has a line of its own. */
 export function wrap(text: string, width: number, indent = 0): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width)
-      lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(lines.length === 0 ? word : ' '.repeat(indent) + word);
+  const [first = '', ...words] = text.split(/(?<=\S) /);
+  const lines = [first];
+  for (const word of words) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (visibleWidth(longer) <= width) lines[lines.length - 1] = longer;
+    else lines.push(' '.repeat(indent) + word.trimStart());
   }
   return lines;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+const COLOUR = /\x1b\[[0-9;]*m/g;
+
+/** Colours have none. */
+export function visibleWidth(text: string): number {
+  return [...text.replace(COLOUR, '')].length;
 }
 
 /** Two columns, the second one wrapped beside the first. */
