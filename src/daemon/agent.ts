@@ -11,7 +11,6 @@ import { type Ears, openEars } from './ears.ts';
 import { type AgentCommandOptions, attaches, checkOptions } from './options.ts';
 import { openPipeline, type Pipeline } from './pipeline.ts';
 import { prepareProcess } from './process.ts';
-import { leaveOpenWhereRemoved } from './removal.ts';
 import type { PodGate } from './startgate.ts';
 import { stopSignal } from './stopsignal.ts';
 
@@ -30,7 +29,10 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   } finally {
     await close(pipeline, ears);
   }
-  if (options.manifests === undefined) await leaveOpenWhereRemoved(log);
+  if (options.manifests === undefined) {
+    const { leaveOpenWhereRemoved } = await import('./removal.ts');
+    await leaveOpenWhereRemoved(log);
+  }
   log.info({}, 'agent stops; its rules stay in force');
 }
 

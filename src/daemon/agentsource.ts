@@ -1,7 +1,10 @@
 /** What the agent has of its source, whichever it is, and what the source has of the agent. */
+import type { Logger } from 'pino';
+import type { IsolatedPods } from '../compiler/isolatedpods.ts';
 import type { EventSpec } from '../kube/report/event.ts';
 import type { Unavailable } from '../kube/report/nodecondition.ts';
 import type { SourceStatus } from '../kube/watch/source.ts';
+import type { ClusterEvent } from '../model/cluster.ts';
 import type { Problem } from '../model/problem.ts';
 
 export interface AgentSource {
@@ -20,4 +23,13 @@ export interface AgentSource {
 export interface SourceWatcher {
   onProblems(problems: readonly Problem[]): void;
   onSource(status: SourceStatus): void;
+}
+
+/** What a source is opened with. */
+export interface SourceNeeds {
+  readonly onEvents: (events: readonly ClusterEvent[]) => void;
+  readonly watcher: SourceWatcher;
+  /** By the rules that the agent found when it started. */
+  readonly isolatedBefore: IsolatedPods;
+  readonly log: Logger;
 }

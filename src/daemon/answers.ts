@@ -9,15 +9,14 @@ import type { Log } from '../agent/log.ts';
 import { type Backoff, backoffMs } from '../async/backoff.ts';
 import { type Hearing, NAMES_PODS, resolverPorts } from '../compiler/namespeers.ts';
 import type { NamesFacts } from '../health/namescheck.ts';
-import { AnswerThread } from '../hearing/answerthread.ts';
+import type { AnswerThread } from '../hearing/answerthread.ts';
 import type { HearingCounts } from '../hearing/messages.ts';
 import type { Address } from '../model/address.ts';
 import { QUEUE_NUMBER } from '../names/control.ts';
 import type { Pair, Recovered } from '../names/leases.ts';
 import { type Lifetimes, NAMES_LIMITS } from '../names/limits.ts';
 import { NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
-import { ToldFacts } from '../names/toldfacts.ts';
-import { readToldElements } from '../netlink/nftables/toldelements.ts';
+import type { ToldFacts } from '../names/toldfacts.ts';
 import type { Conntrack } from '../nft/conntrack.ts';
 import { connectedPairs } from './connectedpairs.ts';
 
@@ -42,7 +41,7 @@ export class Answers implements NamesKnown {
   #subjects = NO_SUBJECTS;
   #conntrack: Conntrack | undefined;
   /** Whose rules by name stood before this agent, and the rules that they are part of. */
-  #before: Pick<Parameters<typeof openByName>[0], 'stood' | 'ruleset'> | undefined;
+  #before: Before | undefined;
   #starting: Promise<void> | undefined;
   #error: string | undefined;
   /** Since it was heard last. */
@@ -91,7 +90,7 @@ export class Answers implements NamesKnown {
   /** The rules are in force: whoever they are about is heard from now on. Never waits. */
   committed({ ops, ruleset }: Pick<Committed, 'ops' | 'ruleset'>): void {
     const subjects = this.#options.subjects();
-    this.#before ??= { stood: standingBefore(subjects, ops, NAMES_PODS), ruleset };
+    this.#before ??= takenOver(standingBefore(subjects, ops, NAMES_PODS), ruleset);
     const renewed = ops.some(op => op.op === 'addSet' && op.set.dynamic !== undefined);
     if (subjects === this.#subjects && !renewed) return;
     this.#subjects = subjects;
@@ -116,6 +115,11 @@ export class Answers implements NamesKnown {
   async #open(): Promise<void> {
     if (this.#closed || this.#options.hearing === undefined) return;
     try {
+      // Loaded where somebody has a rule by name: few nodes ever do.
+      const [{ AnswerThread }, { ToldFacts }] = await Promise.all([
+        import('../hearing/answerthread.ts'),
+        import('../names/toldfacts.ts'),
+      ]);
       const recovered = await readRecovered();
       if (this.#closed) return;
       const facts = this.#facts ?? new ToldFacts();
@@ -153,7 +157,7 @@ export class Answers implements NamesKnown {
       const { message } = error as Error;
       this.#options.log.warn({}, `peers by name: open connections are not known: ${message}`);
     } finally {
-      this.#before = { stood: NO_SUBJECTS, ruleset: { tables: new Map() } };
+      this.#before = NOTHING_BEFORE;
     }
   }
 
@@ -195,8 +199,18 @@ export class Answers implements NamesKnown {
   }
 }
 
+type Before = Pick<Parameters<typeof openByName>[0], 'stood' | 'ruleset'>;
+
+const NOTHING_BEFORE: Before = { stood: NO_SUBJECTS, ruleset: { tables: new Map() } };
+
+/** Rules of a first commit are not held for nobody. */
+function takenOver(stood: Subjects, ruleset: Before['ruleset']): Before {
+  return stood.pods.length === 0 ? NOTHING_BEFORE : { stood, ruleset };
+}
+
 /** What stands of sets that are still there, as pairs. */
 async function readRecovered(): Promise<Recovered[]> {
+  const { readToldElements } = await import('../netlink/nftables/toldelements.ts');
   const sets = await readToldElements();
   return sets.flatMap(set =>
     [...set.elements].flatMap(([key, { leftMs = 0 }]) => {

@@ -1,13 +1,11 @@
 /** The state of an API server. */
 import type { Logger } from 'pino';
 import { realTiming } from '../async/timing.ts';
-import { isolatedPodsIn } from '../compiler/isolatedpods.ts';
 import type { Access, LoadAccess } from '../kube/client/access.ts';
 import { findAccess } from '../kube/client/findaccess.ts';
 import { type SourceStatus, watchCluster } from '../kube/watch/source.ts';
-import type { ClusterEvent } from '../model/cluster.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-import type { AgentSource, SourceWatcher } from './agentsource.ts';
+import type { AgentSource, SourceNeeds } from './agentsource.ts';
 import { reportToBoth } from './problemlog.ts';
 import { madeFrom, readRulesInForce } from './rulesinforce.ts';
 import { StartCondition } from './startcondition.ts';
@@ -15,46 +13,50 @@ import { StartCondition } from './startcondition.ts';
 export async function openApiServer(
   node: string,
   kubeconfig: string | undefined,
-  onEvents: (events: readonly ClusterEvent[]) => void,
-  watcher: SourceWatcher,
-  log: Logger,
+  { onEvents, watcher, isolatedBefore, log }: SourceNeeds,
 ): Promise<AgentSource> {
+  const load = await readAccess(kubeconfig, log);
+  const condition = startCondition(log);
+  const onSource = (status: SourceStatus) => {
+    condition.onSource(status);
+    logStatus(log, status);
+    watcher.onSource(status);
+  };
+  const { ready, report, reportNode, close } = watchCluster(
+    load,
+    { onEvents, onProblems: reportToBoth(watcher, log), onSource },
+    { node, isolated: isolatedBefore, ...logTrouble(log) },
+  );
+  const mayStart = (stop: AbortSignal) => condition.mayStart(ready, stop);
+  return { mayStart, synced: ready, report, reportNode, close };
+}
+
+/** Throws CommandError where there is no cluster, or its kubeconfig cannot be read. */
+async function readAccess(kubeconfig: string | undefined, log: Logger): Promise<LoadAccess> {
   const load = await findAccess(kubeconfig, process.env);
   if (load === undefined) throw new CommandError(NO_CLUSTER);
   const access = await load().catch(error => {
     throw new CommandError((error as Error).message);
   });
   log.info({ server: access.server }, 'reading the cluster');
-  const isolated = isolatedPodsIn(await readRulesInForce());
-  const onProblems = reportToBoth(watcher, log);
-  const condition = new StartCondition({
-    rulesInForce: async () => madeFrom(await readRulesInForce()),
-    log,
-    timing: realTiming,
-  });
-  const onSource = (status: SourceStatus) => {
-    condition.onSource(status);
-    logStatus(log, status);
-    watcher.onSource(status);
-  };
-  const onEventTrouble = (reason: string) =>
-    log.warn({}, `problems cannot be reported by Events, only here and by sluice status: ${reason}`);
-  const onConditionTrouble = (reason: string) =>
-    log.warn(
-      {},
-      `whether the network takes pods cannot be reported to the Node, it is tried again: ${reason}`,
-    );
-  const { ready, report, reportNode, close } = watchCluster(
-    startingWith(access, load),
-    { onEvents, onProblems, onSource },
-    { node, isolated, onEventTrouble, onConditionTrouble },
-  );
+  return startingWith(access, load);
+}
+
+function startCondition(log: Logger): StartCondition {
+  const rulesInForce = async () => madeFrom(await readRulesInForce());
+  return new StartCondition({ rulesInForce, log, timing: realTiming });
+}
+
+/** What the API server does not take from us. */
+function logTrouble(log: Logger) {
   return {
-    mayStart: stop => condition.mayStart(ready, stop),
-    synced: ready,
-    report,
-    reportNode,
-    close,
+    onEventTrouble: (reason: string) =>
+      log.warn({}, `problems cannot be reported by Events, only here and by sluice status: ${reason}`),
+    onConditionTrouble: (reason: string) =>
+      log.warn(
+        {},
+        `whether the network takes pods cannot be reported to the Node, it is tried again: ${reason}`,
+      ),
   };
 }
 

@@ -7,14 +7,13 @@ import { CommitBarrier } from '../agent/commitbarrier.ts';
 import { LiveConnections } from '../agent/connections/liveconnections.ts';
 import { StaleConntrack } from '../agent/connections/staleconntrack.ts';
 import { KernelFeatures } from '../agent/kernelfeatures.ts';
+import type { Observer } from '../agent/observer.ts';
 import { StatusKeeper } from '../agent/status.ts';
 import { withoutMidStreamGuard } from '../agent/withoutmidstreamguard.ts';
-import { hostPortsIn, mappingsOf } from '../compiler/hostports.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
 import { ownAddresses } from '../host/ownaddresses.ts';
 import { type Address, cidrContains } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
-import type { HostPortMapping } from '../model/hostport.ts';
 import { hostPortEvents } from '../model/hostportevents.ts';
 import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
 import type { PodLinks } from '../model/podlinks.ts';
@@ -22,10 +21,11 @@ import type { Lifetimes } from '../names/limits.ts';
 import { NO_SUBJECTS } from '../names/subjects.ts';
 import { openConntrack } from '../netlink/conntrack/conntrack.ts';
 import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
-import { readOldHostPorts } from '../netlink/nftables/oldpodtable.ts';
 import type { LocalPods } from '../network/sandboxes/localpods.ts';
+import type { Conntrack } from '../nft/conntrack.ts';
 import type { Kernel } from '../nft/kernel.ts';
 import { Answers } from './answers.ts';
+import { type Inherited, readInherited } from './inherited.ts';
 import { readResolvers } from './resolvers.ts';
 
 export interface EnforcementOptions {
@@ -55,54 +55,30 @@ export interface Enforcement {
   readonly liveConnections?: LiveConnections;
   readonly staleConntrack: StaleConntrack;
   readonly answers: Answers;
+  readonly inherited: Inherited;
 }
 
 /** Throws KernelError where the kernel is of no use: now, and not when the cluster has been read. */
 export async function openEnforcement(
-  { node, unknownPods, podLinks, cutsConnections, dns }: EnforcementOptions,
+  options: EnforcementOptions,
   localPods: LocalPods,
   log: Logger,
 ): Promise<Enforcement> {
+  const { node, podLinks } = options;
   const kernelFeatures = new KernelFeatures(release(), log);
   const open = async () => kernelFeatures.opened(await openNftKernel({ podLinks }));
-  const asked = await open();
-  const { queue } = asked; // how packets can wait here
-  const hostPorts = podLinks === 'others' ? [] : await standingHostPorts(asked);
-  const hearing = queue && { queue, resolvers: readResolvers(dns.servers), ports: dns.ports };
-  let incremental: Incremental | undefined;
-  const status = new StatusKeeper(node);
-  const barrier = new CommitBarrier();
+  const kernel = await open();
+  const inherited = await readInherited(kernel, podLinks);
   const conntrack = () => kernelFeatures.opened(openConntrack());
-  const answers = new Answers({
-    hearing,
-    subjects: () => incremental?.namesSubjects ?? NO_SUBJECTS,
-    lifetimes: dns.lifetimes,
-    conntrack,
-    ownAddresses,
-    log,
-  });
-  const live = cutsConnections
+  const { engine, answers } = policyOf(options, kernel, conntrack, log);
+  const liveConnections = options.cutsConnections
     ? new LiveConnections({ conntrack: conntrack(), ownAddresses, log, names: answers })
     : undefined;
-  const engine = () => {
-    incremental = new Incremental(node, unknownPods, podLinks, hearing);
-    return cutsConnections ? incremental : withoutMidStreamGuard(incremental);
-  };
-  const cutter = {
-    committed: (committed: Parameters<LiveConnections['follow']>[0]) => live?.follow(committed),
-  };
+  const [status, barrier] = [new StatusKeeper(node), new CommitBarrier()];
   // Who is heard is known before open connections are judged by it.
-  const hearer = {
-    committed: (committed: Parameters<Answers['committed']>[0]) => answers.committed(committed),
-  };
-  const agent = new Agent({
-    node,
-    open: startingWith(asked, open),
-    engine,
-    log,
-    observers: [hearer, cutter, status, barrier],
-  });
-  agent.note(hostPortEvents([], hostPorts));
+  const observers = [answers, ...(liveConnections ? [cutter(liveConnections)] : []), status, barrier];
+  const agent = new Agent({ node, open: startingWith(kernel, open), engine, log, observers });
+  agent.note(hostPortEvents([], inherited.hostPorts));
   const vacant = () => vacantAddresses(agent.cluster, node, localPods);
   const staleConntrack = new StaleConntrack(conntrack(), vacant, log);
   return {
@@ -112,8 +88,27 @@ export async function openEnforcement(
     kernelFeatures,
     staleConntrack,
     answers,
-    ...(live !== undefined && { liveConnections: live }),
+    inherited,
+    ...(liveConnections !== undefined && { liveConnections }),
   };
+}
+
+/** What makes the rules, and what hears the names that they are about. */
+function policyOf(options: EnforcementOptions, { queue }: Kernel, conntrack: () => Conntrack, log: Logger) {
+  const { node, unknownPods, podLinks, cutsConnections, dns } = options;
+  const { lifetimes } = dns;
+  const hearing = queue && { queue, resolvers: readResolvers(dns.servers), ports: dns.ports };
+  let incremental: Incremental | undefined;
+  const engine = () => {
+    incremental = new Incremental(node, unknownPods, podLinks, hearing);
+    return cutsConnections ? incremental : withoutMidStreamGuard(incremental);
+  };
+  const subjects = () => incremental?.namesSubjects ?? NO_SUBJECTS;
+  return { engine, answers: new Answers({ hearing, subjects, lifetimes, conntrack, ownAddresses, log }) };
+}
+
+function cutter(live: LiveConnections): Pick<Observer, 'committed'> {
+  return { committed: committed => live.follow(committed) };
 }
 
 /** The agent's first kernel is the one that was asked: to open one is to try out our rules, some twenty milliseconds. */
@@ -124,13 +119,6 @@ function startingWith(first: Kernel, open: () => Promise<Kernel>): () => Promise
     opened = undefined;
     return kernel;
   };
-}
-
-/** The kernel alone remembers which ports of the node its pods have: they are taken over as the tables are. */
-async function standingHostPorts(kernel: Kernel): Promise<readonly HostPortMapping[]> {
-  const ours = hostPortsIn((await kernel.dump()).ruleset);
-  const earlier = [...(await readOldHostPorts()).values()].flatMap(mappingsOf);
-  return [...earlier, ...ours];
 }
 
 /** What this node gives to pods, and has given to none that anybody knows of. */

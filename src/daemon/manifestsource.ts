@@ -3,17 +3,13 @@ import { access } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { aborted } from '../async/aborted.ts';
 import { type ManifestWatch, watchManifests } from '../files/source.ts';
-import type { ClusterEvent } from '../model/cluster.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-import type { AgentSource, SourceWatcher } from './agentsource.ts';
+import type { AgentSource, SourceNeeds } from './agentsource.ts';
 import { reportToBoth } from './problemlog.ts';
-import { readRulesInForce } from './rulesinforce.ts';
 
 export async function openManifests(
   root: string,
-  onEvents: (events: readonly ClusterEvent[]) => void,
-  watcher: SourceWatcher,
-  log: Logger,
+  { onEvents, watcher, log }: SourceNeeds,
 ): Promise<AgentSource> {
   await access(root).catch(error => {
     throw new CommandError(`cannot read --manifests ${root}: ${(error as Error).message}`);
@@ -36,7 +32,9 @@ export async function openManifests(
  */
 async function wholeOrNothingToLose(source: ManifestWatch, log: Logger, stop: AbortSignal): Promise<void> {
   const { complete } = await source.ready;
-  if (complete || (await readRulesInForce()).tables.size === 0) return;
+  if (complete) return;
+  const { readRulesInForce } = await import('./rulesinforce.ts');
+  if ((await readRulesInForce()).tables.size === 0) return;
   log.error({}, 'some manifests cannot be read yet; the rules in force stay as they are until they can');
   await Promise.race([source.whole, aborted(stop)]);
 }

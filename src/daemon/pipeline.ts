@@ -7,19 +7,18 @@
  *       start gate, pod network: sandboxes
  */
 import type { Logger } from 'pino';
-import { podPortsIn } from '../compiler/podports.ts';
 import type { Cluster, ClusterEvent } from '../model/cluster.ts';
 import { withoutRepeats } from '../model/repeats.ts';
-import { readBridgeTable } from '../netlink/nftables/bridgetable.ts';
 import { LocalPods } from '../network/sandboxes/localpods.ts';
+import { NO_BRIDGE_TABLES } from '../nft/missingfeature.ts';
 import type { AgentSource } from './agentsource.ts';
 import { type Enforcement, openEnforcement } from './enforcement.ts';
 import { OwnLinks } from './nodelinks.ts';
 import { type AgentCommandOptions, attaches, cutsConnections, dnsOptions, podLinks } from './options.ts';
 import type { PodNetworkNeeds, PodNetworkParts } from './podnetwork.ts';
 import { quarantineReporter } from './quarantinereporter.ts';
-import { networkCondition, openSource } from './source.ts';
-import { lateNotice, PodGate, startsOf } from './startgate.ts';
+import { loadSource, networkCondition } from './source.ts';
+import { lateNotice, PodGate, type Starts, startsOf } from './startgate.ts';
 
 export interface Pipeline {
   readonly source: AgentSource;
@@ -30,13 +29,42 @@ export interface Pipeline {
 }
 
 export async function openPipeline(options: AgentCommandOptions, log: Logger): Promise<Pipeline> {
-  const { node } = options;
   const starts = startsOf(options);
-  const localPods = new LocalPods(node);
+  const localPods = new LocalPods(options.node);
+  const loading = loadSource(options); // while the kernel is asked what it can do
+  const enforcement = await openAgent(options, starts, localPods, log);
+  const links = openLinks(options.node, enforcement, log);
+  // Where nobody but the source knows of pods, its word is taken as it is.
+  const merging = starts.gate.on || attaches(options) ? localPods : undefined;
+  const openSource = await loading;
+  const source = await openSource({
+    onEvents: taker(options.node, merging, links, enforcement),
+    watcher: enforcement.status,
+    isolatedBefore: enforcement.inherited.isolatedPods,
+    log,
+  });
+  enforcement.agent.observe(quarantineReporter(notice => source.report(notice)));
+  const needs = startNeeds(localPods, links, enforcement, log);
+  const gate = new PodGate(starts, { ...needs, onLate: late => source.report(lateNotice(late)) });
+  const podNetwork = await openPods(options, {
+    ...needs,
+    status: enforcement.status,
+    onNetworkUnavailable: unavailable => source.reportNode(networkCondition(unavailable)),
+  });
+  return { source, enforcement, gate, links, ...(podNetwork !== undefined && { podNetwork }) };
+}
+
+async function openAgent(
+  options: AgentCommandOptions,
+  { unknownPods }: Starts,
+  localPods: LocalPods,
+  log: Logger,
+): Promise<Enforcement> {
+  const { node } = options;
   const enforcement = await openEnforcement(
     {
       node,
-      unknownPods: starts.unknownPods,
+      unknownPods,
       podLinks: podLinks(options),
       cutsConnections: cutsConnections(options),
       dns: dnsOptions(options),
@@ -44,46 +72,44 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
     localPods,
     log,
   );
-  const { agent, status, barrier, staleConntrack } = enforcement;
   log.info({ node, pid: process.pid }, 'agent starts');
-  // Where nobody but the source knows of pods, its word is taken as it is.
-  const merges = starts.gate.on || attaches(options);
-  const bridges = enforcement.kernelFeatures.opened(await readBridgeTable());
-  const links = new OwnLinks({
+  return enforcement;
+}
+
+function openLinks(node: string, { agent, inherited, kernelFeatures }: Enforcement, log: Logger): OwnLinks {
+  return new OwnLinks({
     node,
     cluster: () => agent.cluster,
     note: (events, urgent) => agent.note(events, { urgent }),
-    bridgeRules: bridges.missingFeatures.length === 0,
-    portsBefore: podPortsIn(bridges.ruleset) ?? [],
+    bridgeRules: !kernelFeatures.missingFeatures.includes(NO_BRIDGE_TABLES),
+    portsBefore: inherited.podPorts,
     log,
   });
-  const takeIn = (events: readonly ClusterEvent[]) => {
-    const merged = merges ? localPods.merge(events) : events;
+}
+
+/** Takes what the source reports to the agent. */
+function taker(
+  node: string,
+  localPods: LocalPods | undefined,
+  links: OwnLinks,
+  { agent }: Enforcement,
+): (events: readonly ClusterEvent[]) => void {
+  return events => {
+    const merged = localPods?.merge(events) ?? events;
     if (merged.some(event => hasOtherAddresses(event, agent.cluster, node))) void links.look();
     agent.note(withoutRepeats(links.merge(merged), agent.cluster));
   };
-  const source = await openSource(options, takeIn, status, log);
-  agent.observe(quarantineReporter(notice => source.report(notice)));
-  // Whoever waits for a pod's rules waits for those of its port too.
+}
+
+/** What those need who start pods. Whoever waits for a pod's rules waits for those of its port too. */
+function startNeeds(
+  localPods: LocalPods,
+  links: OwnLinks,
+  { agent, barrier, staleConntrack }: Enforcement,
+  log: Logger,
+) {
   const programmed = { programmed: () => links.look(true).then(() => barrier.programmed()) };
-  const gate = new PodGate(starts, {
-    localPods,
-    agent,
-    barrier: programmed,
-    staleConntrack,
-    onLate: late => source.report(lateNotice(late)),
-    log,
-  });
-  const podNetwork = await openPods(options, {
-    localPods,
-    agent,
-    status,
-    barrier: programmed,
-    staleConntrack,
-    onNetworkUnavailable: unavailable => source.reportNode(networkCondition(unavailable)),
-    log,
-  });
-  return { source, enforcement, gate, links, ...(podNetwork !== undefined && { podNetwork }) };
+  return { localPods, agent, barrier: programmed, staleConntrack, log };
 }
 
 /** Whether a pod of the node has come, or has other addresses: then it may be behind a port that nobody knows. */

@@ -1,9 +1,7 @@
 /** Where the agent's state comes from: a folder of manifests, or an API server. */
-import type { Logger } from 'pino';
 import type { Unavailable } from '../kube/report/nodecondition.ts';
-import type { ClusterEvent } from '../model/cluster.ts';
 import type { NetworkError } from '../network/error.ts';
-import type { AgentSource, SourceWatcher } from './agentsource.ts';
+import type { AgentSource, SourceNeeds } from './agentsource.ts';
 
 export interface SourceOptions {
   readonly node: string;
@@ -11,19 +9,16 @@ export interface SourceOptions {
   readonly kubeconfig?: string;
 }
 
-export async function openSource(
-  { node, manifests, kubeconfig }: SourceOptions,
-  onEvents: (events: readonly ClusterEvent[]) => void,
-  watcher: SourceWatcher,
-  log: Logger,
-): Promise<AgentSource> {
-  // Loaded where it is the one: of the other an agent needs nothing, and its start would wait for it.
+export type OpenSource = (needs: SourceNeeds) => Promise<AgentSource>;
+
+/** Loads the one that is wanted: of the other an agent needs nothing, and its start would wait for it. */
+export async function loadSource({ node, manifests, kubeconfig }: SourceOptions): Promise<OpenSource> {
   if (manifests === undefined) {
     const { openApiServer } = await import('./apiserversource.ts');
-    return openApiServer(node, kubeconfig, onEvents, watcher, log);
+    return needs => openApiServer(node, kubeconfig, needs);
   }
   const { openManifests } = await import('./manifestsource.ts');
-  return openManifests(manifests, onEvents, watcher, log);
+  return needs => openManifests(manifests, needs);
 }
 
 /** What is reported of the Node. */

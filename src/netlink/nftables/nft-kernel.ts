@@ -14,9 +14,8 @@ import { NETLINK_NETFILTER } from './constants.ts';
 import { Exchange } from './exchange.ts';
 import { ForeignWriters } from './foreignwriters.ts';
 import { readOwner } from './owner.ts';
-import { OWNED, Ownership } from './ownership.ts';
-import { probe, refuseIfUnfit, unusable } from './probe.ts';
-import { findQueue } from './queueprobe.ts';
+import { OWNED, Ownership, readTableFlags, type TableFlagsByFamily } from './ownership.ts';
+import { type Abilities, acknowledgesEnd, probe, unusable } from './probe.ts';
 import { readRuleset } from './read-ruleset.ts';
 
 export interface NftKernelOptions {
@@ -39,12 +38,33 @@ export async function openNftKernel({
   without = [],
   podLinks = 'others',
 }: NftKernelOptions = {}): Promise<Kernel> {
+  const socket = openSocket(); // before anything is awaited: the thread may be elsewhere by then
+  const conversation = new Conversation(socket);
+  const exchange = new Exchange(conversation);
   try {
-    // Before anything is awaited: the thread may be elsewhere by then.
-    return new NftKernel(new NetlinkSocket(NETLINK_NETFILTER), { quietMs, without, podLinks });
+    const acksEnd = await acknowledgesEnd(exchange);
+    const tables = readTableFlags(exchange);
+    const asked = await probe(exchange, { existing: new Set(tables.keys()), podLinks });
+    const lacked = [...(acksEnd ? [] : [NO_ACK_AT_END]), ...asked.missingFeatures, ...without];
+    const missingFeatures = [...new Set(lacked)];
+    return new NftKernel(conversation, exchange, { ...asked, missingFeatures, tables, quietMs });
+  } catch (error) {
+    socket.close();
+    throw error;
+  }
+}
+
+function openSocket(): NetlinkSocket {
+  try {
+    return new NetlinkSocket(NETLINK_NETFILTER);
   } catch (error) {
     throw error instanceof SocketError ? unusable(error.code, error) : error;
   }
+}
+
+interface Found extends Abilities {
+  readonly tables: TableFlagsByFamily;
+  readonly quietMs: number;
 }
 
 class NftKernel implements Kernel {
@@ -56,26 +76,16 @@ class NftKernel implements Kernel {
   readonly #ownership: Ownership;
   readonly #committer: Committer;
 
-  constructor(socket: NetlinkSocket, { quietMs, without, podLinks }: Required<NftKernelOptions>) {
-    this.#conversation = new Conversation(socket);
-    this.#exchange = new Exchange(this.#conversation);
-    this.#writers = new ForeignWriters(quietMs, () => this.#exchange.generation());
-    try {
-      this.missingFeatures = [...new Set([...probe(this.#exchange), ...without])];
-      this.queue = findQueue(this.#exchange);
-      const lacks = (feature: MissingFeature) => this.missingFeatures.includes(feature);
-      this.#ownership = new Ownership(this.#exchange, lacks(NO_OWNERS) ? 0 : OWNED);
-      this.#committer = new Committer(
-        this.#exchange,
-        this.#writers,
-        this.#ownership,
-        lacks(NO_ACK_AT_END) ? 'last' : 'end',
-      );
-      refuseIfUnfit(this.#exchange, this.#ownership.existing(), podLinks);
-    } catch (error) {
-      socket.close();
-      throw error;
-    }
+  constructor(conversation: Conversation, exchange: Exchange, found: Found) {
+    this.missingFeatures = found.missingFeatures;
+    this.queue = found.queue;
+    this.#conversation = conversation;
+    this.#exchange = exchange;
+    const lacks = (feature: MissingFeature) => found.missingFeatures.includes(feature);
+    this.#writers = new ForeignWriters(found.quietMs, () => exchange.generation());
+    this.#ownership = new Ownership(lacks(NO_OWNERS) ? 0 : OWNED, found.tables);
+    const ackOn = lacks(NO_ACK_AT_END) ? 'last' : 'end';
+    this.#committer = new Committer(exchange, this.#writers, this.#ownership, ackOn);
   }
 
   dump(): Promise<Snapshot> {

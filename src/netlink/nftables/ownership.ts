@@ -17,6 +17,16 @@ import { readTable } from './read-ruleset.ts';
 /** OWNER is never used without PERSIST: the table would vanish with its maker, and its policy with it. */
 export const OWNED = TABLE_F.OWNER | TABLE_F.PERSIST;
 
+/** NFTA_TABLE_FLAGS of the tables that exist. */
+export type TableFlagsByFamily = ReadonlyMap<TableFamily, number>;
+
+/** In microseconds. */
+export function readTableFlags(exchange: Exchange): TableFlagsByFamily {
+  const reader = new RulesetReader();
+  for (const family of TABLE_FAMILIES) readTable(exchange, family, reader);
+  return reader.flags();
+}
+
 const NONE: readonly ExistingTable[] = [];
 
 export class Ownership {
@@ -26,15 +36,13 @@ export class Ownership {
   /** As they are to be. */
   #orphans: readonly ExistingTable[] = NONE;
 
-  constructor(exchange: Exchange, tableFlags: number) {
+  constructor(tableFlags: number, existing: TableFlagsByFamily) {
     this.tableFlags = tableFlags;
-    const reader = new RulesetReader();
-    for (const family of TABLE_FAMILIES) readTable(exchange, family, reader);
-    this.saw(reader.flags());
+    this.saw(existing);
   }
 
   /** Flags as they were read from the kernel. */
-  saw(flags: ReadonlyMap<TableFamily, number>): void {
+  saw(flags: TableFlagsByFamily): void {
     for (const family of TABLE_FAMILIES) this.#set(family, flags.get(family));
   }
 

@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { NO_ACK_AT_END, NO_OWNERS } from '../../nft/missingfeature.ts';
-import { readAttributes, readU32 } from '../wire/attributes.ts';
+import { NO_BRIDGE_TABLES, NO_OWNERS } from '../../nft/missingfeature.ts';
+import type { TableFamily } from '../../nft/ruleset.ts';
+import { readAttributes, readString, readU32 } from '../wire/attributes.ts';
 import { NLM_F, NLMSG } from '../wire/constants.ts';
 import { type Message, readMessages } from '../wire/messages.ts';
 import type { Batch } from './batch.ts';
 import { MSG, TABLE } from './constants.ts';
 import type { Answers } from './exchange.ts';
-import { type Asking, OLDEST_TESTED, probe, refuseIfUnfit } from './probe.ts';
+import { acknowledgesEnd, OLDEST_TESTED, probe } from './probe.ts';
+import type { Asking } from './trial.ts';
 
 const EEXIST = 17;
 const EINVAL = 22;
@@ -28,7 +30,7 @@ class Kernel implements Asking {
     this.#refuses = refuses;
   }
 
-  commitSync(batch: Batch): Answers {
+  async commit(batch: Batch): Promise<Answers> {
     this.asked++;
     const messages = [...readMessages(batch.buffer, batch.length)];
     const end = messages.find(({ type }) => type === NLMSG.BATCH_END);
@@ -49,29 +51,63 @@ class Kernel implements Asking {
   }
 }
 
-describe('probe()', () => {
+const EPERM = 1;
+const NFPROTO = { ip: 2, bridge: 7, ip6: 10 };
+
+const ask = (kernel: Kernel, existing: readonly TableFamily[] = []) =>
+  probe(kernel, { existing: new Set(existing), podLinks: 'others' });
+
+/** Refuses what is sent about tables of a family. */
+const refusing =
+  (family: TableFamily, errno: number, of: number = MSG.NEWTABLE) =>
+  ({ nfproto, type }: Message) =>
+    nfproto === NFPROTO[family] && type === of ? errno : 0;
+
+describe('acknowledgesEnd()', () => {
   test.each([
-    ['the newest lacks nothing', {}, []],
-    ['one of 6.9 knows owners only', { ackAtEnd: true }, [NO_ACK_AT_END]],
-    ['one that knows the end only', { owners: true }, [NO_OWNERS]],
-    ['one of 6.1 lacks both', { ackAtEnd: true, owners: true }, [NO_ACK_AT_END, NO_OWNERS]],
-  ] as const)('%s', (_, lacks, missingFeatures) => {
+    ['the newest does', {}, true],
+    ['one before 6.10 does not', { ackAtEnd: true }, false],
+  ] as const)('%s', async (_, lacks, expected) => {
     const kernel = new Kernel(lacks);
-    expect(probe(kernel)).toEqual(missingFeatures);
+    expect(await acknowledgesEnd(kernel)).toBe(expected);
     expect(kernel.committed).toBe(0);
   });
 
-  test('a process that may not use nftables is told so', () => {
-    const forbidden = new Kernel({}, ({ type }) => (type === NLMSG.BATCH_BEGIN ? 1 : 0));
-    expect(() => probe(forbidden)).toThrow(/^EPERM: this process may not use nftables/);
+  test('a process that may not use nftables is told so', async () => {
+    const forbidden = new Kernel({}, ({ type }) => (type === NLMSG.BATCH_BEGIN ? EPERM : 0));
+    await expect(acknowledgesEnd(forbidden)).rejects.toThrow(/^EPERM: this process may not use nftables/);
   });
 });
 
-describe('refuseIfUnfit()', () => {
-  test('a kernel that takes all of it is fit, and nothing came into force', () => {
+describe('probe()', () => {
+  test('asks everything at once, and nothing comes into force', async () => {
     const kernel = new Kernel();
-    expect(() => refuseIfUnfit(kernel, [])).not.toThrow();
+    expect(await ask(kernel)).toEqual({ missingFeatures: [], queue: 'nft' });
     expect(kernel).toMatchObject({ asked: 1, committed: 0 });
+  });
+
+  test('finds that tables have no owners, and the rest all the same', async () => {
+    expect(await ask(new Kernel({ owners: true }))).toEqual({ missingFeatures: [NO_OWNERS], queue: 'nft' });
+  });
+
+  test('finds that there are no tables of bridges', async () => {
+    const kernel = new Kernel({}, refusing('bridge', EOPNOTSUPP));
+    expect(await ask(kernel)).toEqual({ missingFeatures: [NO_BRIDGE_TABLES], queue: 'nft' });
+  });
+
+  test.each([
+    ['EEXIST', EEXIST],
+    ['EPERM', EPERM],
+  ])('a table of bridges that somebody puts up meanwhile (%s) was taken', async (_, errno) => {
+    expect((await ask(new Kernel({}, refusing('bridge', errno)))).missingFeatures).toEqual([]);
+  });
+
+  test('asks for another form of queue only where the first is refused, and finds none', async () => {
+    const kernel = new Kernel({}, ({ nfproto, type, attributes }) =>
+      nfproto === NFPROTO.ip && type === MSG.NEWRULE && isProbe(attributes) ? EOPNOTSUPP : 0,
+    );
+    expect(await ask(kernel, ['ip', 'ip6', 'bridge'])).toEqual({ missingFeatures: [], queue: undefined });
+    expect(kernel).toMatchObject({ asked: 2, committed: 0 });
   });
 
   test.each([
@@ -79,32 +115,40 @@ describe('refuseIfUnfit()', () => {
     ['sets', MSG.NEWSET, EINVAL, 'EINVAL: add set ip sluice peers'],
     ['tables', MSG.NEWTABLE, EOPNOTSUPP, 'EOPNOTSUPP: add table ip sluice'],
   ])(
-    'one that refuses %s says what it refused, what would do, and what happens now',
-    (_, type, errno, said) => {
-      const kernel = new Kernel({}, message => (message.type === type ? errno : 0));
-      const refuse = () => refuseIfUnfit(kernel, []);
-      expect(refuse).toThrow(/^Linux \S+ does not take what Sluice's rules are made of \(/);
-      expect(refuse).toThrow(said);
-      expect(refuse).toThrow(`Linux ${OLDEST_TESTED} or newer`);
-      expect(refuse).toThrow(/the rules in force stay$/);
+    'a kernel that refuses %s says what it refused, what would do, and what happens now',
+    async (_, type, errno, said) => {
+      const error: Error = await ask(new Kernel({}, message => (message.type === type ? errno : 0))).catch(
+        thrown => thrown,
+      );
+      expect(error.message).toMatch(/^Linux \S+ does not take what Sluice's rules are made of \(/);
+      expect(error.message).toContain(said);
+      expect(error.message).toContain(`Linux ${OLDEST_TESTED} or newer`);
+      expect(error.message).toMatch(/the rules in force stay$/);
     },
   );
 
-  test('asks only about the families whose table does not exist', () => {
-    const ip6Only = new Kernel({}, ({ nfproto, type }) =>
-      nfproto === NFPROTO_IPV4 && type !== NLMSG.BATCH_BEGIN ? EINVAL : 0,
-    );
-    expect(() => refuseIfUnfit(ip6Only, [{ family: 'ip' }])).not.toThrow();
-    expect(() => refuseIfUnfit(ip6Only, [{ family: 'ip6' }])).toThrow('EINVAL');
-    const both = new Kernel();
-    refuseIfUnfit(both, [{ family: 'ip' }, { family: 'ip6' }]);
-    expect(both.asked).toBe(0);
+  test('asks only about the families whose table does not exist', async () => {
+    const kernel = () => new Kernel({}, refusing('ip', EINVAL, MSG.NEWSET));
+    await expect(ask(kernel(), ['ip'])).resolves.toMatchObject({ missingFeatures: [] });
+    await expect(ask(kernel(), ['ip6'])).rejects.toThrow('EINVAL');
   });
 
-  test('tables that somebody puts up meanwhile were taken', () => {
-    const busy = new Kernel({}, ({ type }) => (type === MSG.NEWTABLE ? EEXIST : 0));
-    expect(() => refuseIfUnfit(busy, [])).not.toThrow();
+  test('tables that somebody puts up meanwhile were taken', async () => {
+    const busy = new Kernel({}, ({ type, attributes }) =>
+      type === MSG.NEWTABLE && !isProbe(attributes) ? EEXIST : 0,
+    );
+    expect((await ask(busy)).missingFeatures).toEqual([]);
+  });
+
+  test('a batch that is refused as a whole is no kernel that takes our rules', async () => {
+    const full = new Kernel({}, ({ type }) => (type === NLMSG.BATCH_BEGIN ? ENOMEM : 0));
+    await expect(ask(full)).rejects.toThrow('does not take what');
   });
 });
 
-const NFPROTO_IPV4 = 2;
+const ENOMEM = 12;
+
+/** Whether it is about a table that is only asked about. */
+function isProbe(attributes: Message['attributes']): boolean {
+  return readString(readAttributes(attributes).get(TABLE.NAME)!).startsWith('sluice-probe');
+}

@@ -3,97 +3,93 @@ import { release } from 'node:os';
 import { FAMILIES } from '../../model/address.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
 import { KernelError } from '../../nft/kernel.ts';
-import { type MissingFeature, NO_ACK_AT_END, NO_OWNERS } from '../../nft/missingfeature.ts';
+import { type MissingFeature, NO_BRIDGE_TABLES, NO_OWNERS } from '../../nft/missingfeature.ts';
 import type { Op } from '../../nft/plan/op.ts';
-import { TABLE_NAME, type TableFamily } from '../../nft/ruleset.ts';
+import { QUEUE_FORMS, type QueueBy, TABLE_NAME, type TableFamily } from '../../nft/ruleset.ts';
 import { sample, sampleOfBridges } from '../../nft/trace/sample.ts';
 import { NLM_F } from '../wire/constants.ts';
 import { errnoName } from '../wire/errno.ts';
+import type { Reply } from '../wire/replies.ts';
 import { Batch } from './batch.ts';
 import { MSG, TABLE } from './constants.ts';
-import { BatchEncoder } from './encode.ts';
-import type { Exchange } from './exchange.ts';
 import { OWNED } from './ownership.ts';
+import { writeQueueRules } from './queueprobe.ts';
 import { refusal } from './refusal.ts';
+import { type Asking, type Trial, tryOut } from './trial.ts';
 
 /** The oldest that the contract of Kernel was seen to hold on (docs/kernels.md). Older ones are not refused for it. */
 export const OLDEST_TESTED = '6.1';
 
-/** What of an exchange it takes. */
-export type Asking = Pick<Exchange, 'nextSequence' | 'commitSync'>;
-
-/** What we do without here. Throws KernelError where there are no rules to be made at all. */
-export function probe(exchange: Asking): MissingFeature[] {
-  return [
-    ...(acknowledgesEnd(exchange) ? [] : [NO_ACK_AT_END]),
-    ...(knowsOwners(exchange) ? [] : [NO_OWNERS]),
-  ];
+/** What is known before. */
+export interface Known {
+  /** Families whose table of ours exists: this kernel took it, so that there is nothing to ask. */
+  readonly existing: ReadonlySet<TableFamily>;
+  /** Who links the pods of this node: what ours need, the kernel must have. */
+  readonly podLinks: PodLinks;
 }
 
-/** An empty batch: it is allowed or not, and its end is acknowledged or not. */
-function acknowledgesEnd(exchange: Asking): boolean {
+export interface Abilities {
+  readonly missingFeatures: readonly MissingFeature[];
+  /** By which expression packets can wait for us; undefined where they cannot. */
+  readonly queue: QueueBy | undefined;
+}
+
+/** An empty batch: it is allowed or not, and its end is acknowledged or not. Throws KernelError where it is not allowed. */
+export async function acknowledgesEnd(exchange: Asking): Promise<boolean> {
   const batch = new Batch();
   batch.begin(exchange.nextSequence, 0);
   batch.end('end');
-  const { acknowledged, errors } = exchange.commitSync(batch);
+  const { acknowledged, errors } = await exchange.commit(batch);
   if (errors.length > 0) throw unusable(errnoName(errors[0]!.errno));
   return acknowledged;
 }
 
-/** A batch without an end is rolled back, but what is wrong with it is reported. */
-function knowsOwners(exchange: Asking): boolean {
-  const batch = new Batch();
-  batch.begin(exchange.nextSequence, 0);
-  batch.message(MSG.NEWTABLE, NLM_F.CREATE, 'ip', to => {
-    to.string(TABLE.NAME, `${TABLE_NAME}-probe`);
-    to.u32(TABLE.FLAGS, OWNED);
-  });
-  return exchange.commitSync(batch).errors.length === 0;
+/** Throws KernelError, of one sentence, where this kernel does not take what our rules are made of. */
+export async function probe(exchange: Asking, { existing, podLinks }: Known): Promise<Abilities> {
+  const missing = FAMILIES.filter(family => !existing.has(family));
+  const ours = sample(missing, podLinks === 'ours');
+  const ops = [...ours, ...(existing.has('bridge') ? [] : sampleOfBridges())];
+  const [native] = QUEUE_FORMS;
+  const trial = await tryOut(exchange, ops, [writeOwnedTable, batch => writeQueueRules(batch, native)]);
+  refuseIfUnfit(trial, ops, ours.length, podLinks);
+  const [owners, queue] = [ops.length, ops.length + 1];
+  const hasOwners = trial.errorsOf(owners, queue).length === 0;
+  return {
+    missingFeatures: [
+      ...(hasOwners ? [] : [NO_OWNERS]),
+      ...(isTaken(trial.errorsOf(ours.length, owners)) ? [] : [NO_BRIDGE_TABLES]),
+    ],
+    queue: trial.errorsOf(queue, queue + 1).length === 0 ? native : await otherQueue(exchange),
+  };
 }
 
-/**
- * Whether there can be rules of bridges. Asked with a base chain, empty and gone before the answer is here: to take it
- * away the kernel waits for all packets under way, some ten milliseconds.
- */
-export function knowsBridges(exchange: Asking): boolean {
-  const { errors } = tryOut(exchange, sampleOfBridges());
-  // A table that is there, ours or another agent's, was taken.
+function writeOwnedTable(batch: Batch): void {
+  batch.message(MSG.NEWTABLE, NLM_F.CREATE, 'ip', to => {
+    to.string(TABLE.NAME, `${TABLE_NAME}-probe-owned`);
+    to.u32(TABLE.FLAGS, OWNED);
+  });
+}
+
+/** Asked only where it is wanted: to be asked a kernel loads what it is made of. */
+async function otherQueue(exchange: Asking): Promise<QueueBy | undefined> {
+  const [, ...others] = QUEUE_FORMS;
+  for (const by of others) {
+    const { errorsOf } = await tryOut(exchange, [], [batch => writeQueueRules(batch, by)]);
+    if (errorsOf(0, 1).length === 0) return by;
+  }
+  return undefined;
+}
+
+/** A table that is there by now, ours or another agent's, was taken. */
+function isTaken(errors: readonly Reply[]): boolean {
   return errors.length === 0 || ['EEXIST', 'EPERM'].includes(errnoName(errors[0]!.errno));
 }
 
-/**
- * Throws KernelError, of one sentence, where this kernel does not take what our rules are made of. A table that exists
- * was taken by this kernel, so that there is nothing to ask. `podLinks` says whether pods are to be linked here.
- */
-export function refuseIfUnfit(
-  exchange: Asking,
-  existing: readonly { readonly family: TableFamily }[],
-  podLinks: PodLinks = 'others',
-): void {
-  const missing = FAMILIES.filter(family => existing.every(table => table.family !== family));
-  const ops = sample(missing, podLinks === 'ours');
-  if (ops.length === 0) return;
-  const { errors, batch } = tryOut(exchange, ops);
+function refuseIfUnfit(trial: Trial, ops: readonly Op[], ours: number, podLinks: PodLinks): void {
+  const errors = ours === 0 ? [] : trial.errorsOf(0, ours);
   // Somebody puts our tables up at this moment: then they are taken.
   if (errors.length === 0 || errnoName(errors[0]!.errno) === 'EEXIST') return;
-  throw unfit(refusal(errors, batch, { ops, tables: [] }), podLinks);
-}
-
-/** All but the end of a batch: nothing of it comes into force. */
-function tryOut(exchange: Asking, ops: readonly Op[]) {
-  const batch = new Batch();
-  const encoder = new BatchEncoder(batch, {
-    ops,
-    firstSequence: exchange.nextSequence,
-    expected: 0,
-    ack: 'last',
-    tableFlags: 0,
-    tables: [],
-    echo: false,
-    additions: 'new',
-  });
-  for (const _ of ops) encoder.encode();
-  return { errors: exchange.commitSync(batch).errors, batch };
+  throw unfit(refusal(errors, trial.batch, { ops, tables: [] }), podLinks);
 }
 
 function unfit(cause: KernelError, podLinks: PodLinks): KernelError {

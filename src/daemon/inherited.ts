@@ -1,0 +1,33 @@
+/** What the rules tell of pods that an agent finds when it starts: nobody else remembers it. */
+import { hostPortsIn, mappingsOf } from '../compiler/hostports.ts';
+import { type IsolatedPods, isolatedPodsIn } from '../compiler/isolatedpods.ts';
+import { podPortsIn } from '../compiler/podports.ts';
+import type { PodPort } from '../model/cluster.ts';
+import type { HostPortMapping } from '../model/hostport.ts';
+import type { PodLinks } from '../model/podlinks.ts';
+import type { Kernel } from '../nft/kernel.ts';
+
+export interface Inherited {
+  /** Which ports of the node lead to pods: taken over as the tables are. */
+  readonly hostPorts: readonly HostPortMapping[];
+  /** Which ports of bridges lead to pods. */
+  readonly podPorts: readonly PodPort[];
+  /** By NetworkPolicies that may be gone by now. */
+  readonly isolatedPods: IsolatedPods;
+}
+
+/** Reads the tables once, and keeps nothing of them. */
+export async function readInherited(kernel: Pick<Kernel, 'dump'>, podLinks: PodLinks): Promise<Inherited> {
+  const { ruleset } = await kernel.dump();
+  return {
+    hostPorts: podLinks === 'others' ? [] : [...(await oldHostPorts()), ...hostPortsIn(ruleset)],
+    podPorts: podPortsIn(ruleset) ?? [],
+    isolatedPods: isolatedPodsIn(ruleset),
+  };
+}
+
+/** In the table of an earlier version. */
+async function oldHostPorts(): Promise<HostPortMapping[]> {
+  const { readOldHostPorts } = await import('../netlink/nftables/oldpodtable.ts');
+  return [...(await readOldHostPorts()).values()].flatMap(mappingsOf);
+}
