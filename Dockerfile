@@ -12,7 +12,7 @@ RUN command -v cc >/dev/null \
   || { apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev; }
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsconfig.build.json rolldown.agent.mjs ./
 COPY src ./src
 COPY scripts/thirdparty.ts ./scripts/
 RUN npm run compile && test -x dist/cni/sluice-cni
