@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { allowingUnknownPods, unknownPodsIn } from '../compiler/unknownpods.ts';
+import { leaveRemovedMark } from '../host/removedmark.ts';
 import type { Api, Query } from '../kube/client/api.ts';
 import { ApiError } from '../kube/client/apierror.ts';
 import { ApiServer } from '../kube/client/apiserver.ts';
@@ -25,7 +26,10 @@ const PATIENCE_MS = 2_000;
 const TOKEN_CACHE_MS = 11_000;
 const RETRY_MS = 500;
 
-/** After the agent has ended, in its pod: allows unknown pods where no agent will come after it. Never throws. */
+/**
+ * After the agent has ended, in its pod: where no agent will come after it, allows unknown pods, and then leaves the mark
+ * that a cleaner waits for. Never throws.
+ */
 export async function leaveOpenWhereRemoved(log: Logger): Promise<void> {
   const load = inClusterAccess(process.env);
   if (load === undefined) return;
@@ -33,7 +37,9 @@ export async function leaveOpenWhereRemoved(log: Logger): Promise<void> {
   try {
     const namespace = (await readFile(NAMESPACE_FILE, 'utf8')).trim();
     const ask = () => isRemoved(api, namespace, AbortSignal.timeout(PATIENCE_MS));
-    if (await unlessForbidden(ask, TOKEN_CACHE_MS, RETRY_MS)) await allowUnknownPods(log);
+    if (!(await unlessForbidden(ask, TOKEN_CACHE_MS, RETRY_MS))) return;
+    await allowUnknownPods(log);
+    await leaveRemovedMark();
   } catch (error) {
     log.warn({}, `unknown pods stay as they are: ${(error as Error).message}`);
   } finally {

@@ -53,6 +53,14 @@ export function addNode(sluice: Command, actions: NodeActions): void {
         .default(60),
     )
     .option('--ignore-absent', 'with --all-nodes: exit code 0 although nodes were away')
+    .addOption(
+      new Option(
+        '--after-agent <seconds>',
+        "wait for the end of this node's agent, which was told to end, as long as it may take",
+      )
+        .argParser(seconds)
+        .conflicts('allNodes'),
+    )
     .option('--cni-bin-dir <dir>', "also remove sluice-cni from the runtime's folder of plugins")
     .option('--cni-conf-dir <dir>', "also remove Sluice's list from the runtime's folder of lists")
     .addHelpText('after', UNINSTALL_HELP)

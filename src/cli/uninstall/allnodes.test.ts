@@ -12,6 +12,7 @@ const AGENTS: V1DaemonSet = {
       metadata: { labels: { 'app.kubernetes.io/name': 'sluice' } },
       spec: {
         serviceAccountName: 'sluice',
+        terminationGracePeriodSeconds: 15,
         hostNetwork: true,
         tolerations: [{ operator: 'Exists' }],
         containers: [
@@ -56,7 +57,7 @@ describe('cleanerOf()', () => {
         name: 'clean',
         image: 'registry/sluice:0.1.0',
         imagePullPolicy: 'Never',
-        args: ['uninstall', '--cni-conf-dir=/etc/cni/net.d'],
+        args: ['uninstall', '--after-agent=16', '--cni-conf-dir=/etc/cni/net.d'],
         securityContext: { capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] } },
         volumeMounts: [{ name: 'cni-conf', mountPath: '/etc/cni/net.d' }],
       },
@@ -72,7 +73,7 @@ describe('cleanerOf()', () => {
 });
 
 describe('removeFromAllNodes()', () => {
-  test('ends the agents before the cleaners start, and takes the cleaners away when all nodes are clean', async () => {
+  test('tells all agents to end before the cleaners start, and takes the cleaners away when all nodes are clean', async () => {
     const cluster = fakeCluster({ nodes: ['n2', 'n1'] });
     expect(await remove(cluster)).toEqual({ cleaned: ['n1', 'n2'], missing: [] });
     expect(cluster.log).toEqual([
@@ -81,7 +82,7 @@ describe('removeFromAllNodes()', () => {
       `create ${CLEANER}`,
       `delete ${CLEANER}`,
     ]);
-    expect(cluster.startedBesideAgents).toBe(false);
+    expect(cluster.agentsBesideCleaners).toEqual(['ending', 'ending']);
   });
 
   test('names a node that is away, and leaves its cleaner waiting for it', async () => {
@@ -119,42 +120,48 @@ interface FakeOptions {
   readonly agents?: boolean;
 }
 
-/** Pods of a deleted DaemonSet go a little later, but for those of nodes that are away, which never do. */
+/** Pods of a deleted DaemonSet are told to end a little later, and go later still. */
 function fakeCluster({ nodes, away: gone = [], agents = true }: FakeOptions) {
   const log: string[] = [];
   const away = new Set(gone);
   const sets = new Map<string, V1DaemonSet>(agents ? [['sluice', AGENTS]] : []);
   const ending = new Map<string, number>();
-  let startedBesideAgents = false;
+  let agentsBesideCleaners: readonly string[] = [];
   const podsOf = (name: string): V1Pod[] => {
     const left = ending.get(name) ?? 0;
     if (!sets.has(name)) {
       ending.set(name, left - 1);
-      return left > 0 ? nodes.map(node => pod(node, false)) : [];
+      return left > 0 ? nodes.map(node => (left > 4 ? pod(node, false) : toldToEnd(pod(node, false)))) : [];
     }
     return nodes.map(node => pod(node, !away.has(node)));
   };
   return {
     log,
     away,
-    get startedBesideAgents() {
-      return startedBesideAgents;
+    get agentsBesideCleaners() {
+      return agentsBesideCleaners;
     },
     daemonSet: async (name: string) => {
       const found = sets.get(name);
       return found && { ...found, status: { desiredNumberScheduled: nodes.length } as never };
     },
     create: async (daemonSet: V1DaemonSet) => {
-      startedBesideAgents = podsOf('sluice').length > 0;
+      agentsBesideCleaners = podsOf('sluice').map(({ metadata }) =>
+        metadata?.deletionTimestamp ? 'ending' : 'runs',
+      );
       sets.set(daemonSet.metadata!.name!, daemonSet);
       log.push(`create ${daemonSet.metadata!.name}`);
     },
     delete: async (name: string) => {
-      if (sets.delete(name)) ending.set(name, 3);
+      if (sets.delete(name)) ending.set(name, 5);
       log.push(`delete ${name}`);
     },
     pods: async (name: string) => podsOf(name),
   };
+}
+
+function toldToEnd(pod: V1Pod): V1Pod {
+  return { ...pod, metadata: { deletionTimestamp: new Date(0) } };
 }
 
 function pod(nodeName: string, clean: boolean): V1Pod {

@@ -1,9 +1,10 @@
 /**
  * Takes Sluice off every node of a cluster, in the order in which nothing is left behind:
  *
- *     agents end ──▶ cleaners start where agents ran ──▶ each node is clean ──▶ cleaners go
+ *     agents are told to end ──▶ cleaners start where agents ran ──▶ each node is clean ──▶ cleaners go
  *
- * A node that is away keeps its cleaner waiting, which cleans it when it returns.
+ * Both at once: a pod takes seconds to end and seconds to start. Each cleaner waits for its agent by what the agent leaves
+ * on the node. Before that every agent was told to end, so that no kubelet starts one again which has ended. A node that is away keeps its cleaner waiting, which cleans it when it returns.
  */
 import type { V1Pod } from '@kubernetes/client-node';
 import { CommandError } from '../../terminal/commanderror.ts';
@@ -27,7 +28,7 @@ export interface RemovalOptions {
   readonly now: () => number;
 }
 
-const POLL_MS = 300;
+const POLL_MS = 100;
 
 /** Throws CommandError where there is nothing to remove, or the API server refuses. */
 export async function removeFromAllNodes(options: RemovalOptions): Promise<Removal> {
@@ -38,7 +39,7 @@ export async function removeFromAllNodes(options: RemovalOptions): Promise<Remov
     await cluster.delete(CLEANER); // of an earlier version
     await goneOf(CLEANER, options);
     await cluster.delete(AGENTS);
-    await goneOf(AGENTS, options);
+    await polling(options, async () => (await cluster.pods(AGENTS)).every(isToldToEnd));
     await cluster.create(cleaner);
   } else if ((await cluster.daemonSet(CLEANER)) === undefined)
     throw new CommandError(
@@ -46,12 +47,13 @@ export async function removeFromAllNodes(options: RemovalOptions): Promise<Remov
     );
   const removal = removalOf(await cleanedPods(options));
   if (removal.missing.length > 0) return removal;
-  await cluster.delete(CLEANER);
-  await goneOf(CLEANER, options);
+  await cluster.delete(CLEANER); // its pods have nothing left to do, and nobody needs to see them go
   return removal;
 }
 
-/** Until no pod that can still run is left, or patience ends: an agent on a node that is away cannot end. */
+const isToldToEnd = ({ metadata }: V1Pod) => metadata?.deletionTimestamp !== undefined;
+
+/** Until no pod is left, or patience ends. */
 async function goneOf(name: string, options: RemovalOptions): Promise<void> {
   await polling(options, async () => (await options.cluster.pods(name)).length === 0);
 }

@@ -1,5 +1,5 @@
 /**
- * The DaemonSet that cleans the nodes after the agents are gone: the agent's own, so that it runs where the agent ran
+ * The DaemonSet that cleans each node when its agent has ended: the agent's own, so that it runs where the agent ran
  * and may do what it may, except that it removes and then waits. Pure.
  */
 import type { V1Container, V1DaemonSet, V1PodSpec } from '@kubernetes/client-node';
@@ -28,6 +28,9 @@ export function cleanerOf(agents: V1DaemonSet): V1DaemonSet {
   };
 }
 
+/** In seconds, after it was told to: the kubelet ends it when its time is over. */
+const endsWithin = ({ terminationGracePeriodSeconds = 30 }: V1PodSpec) => terminationGracePeriodSeconds + 1;
+
 /** It asks the API server nothing, and so outlives the agent's ServiceAccount. */
 function podSpecOf(agent: V1PodSpec): V1PodSpec {
   const { serviceAccount: _, serviceAccountName: __, containers, ...rest } = agent;
@@ -39,7 +42,11 @@ function podSpecOf(agent: V1PodSpec): V1PodSpec {
   const clean: V1Container = {
     ...program,
     name: 'clean',
-    args: ['uninstall', ...args.filter(arg => KEPT_ARGUMENTS.test(arg))],
+    args: [
+      'uninstall',
+      `--after-agent=${endsWithin(agent)}`,
+      ...args.filter(arg => KEPT_ARGUMENTS.test(arg)),
+    ],
     ...(securityContext !== undefined && { securityContext }),
     ...(volumeMounts !== undefined && { volumeMounts }),
   };

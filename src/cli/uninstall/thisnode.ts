@@ -1,4 +1,6 @@
 /** Takes off this node what Sluice made on it: tables, interfaces of attached pods, routes, files of the CNI plugin. */
+import { sleep } from '../../async/sleep.ts';
+import { hasRemovedMark, takeRemovedMark } from '../../host/removedmark.ts';
 import { openNftKernel } from '../../netlink/nftables/nft-kernel.ts';
 import { OLD_POD_TABLE, removeOldPodTable } from '../../netlink/nftables/oldpodtable.ts';
 import { NodeLinks } from '../../network/attach/nodelinks.ts';
@@ -9,8 +11,11 @@ import type { Ruleset } from '../../nft/ruleset.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { writeLine } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
+import { agentHasEnded } from './agentend.ts';
 
 export interface UninstallHereOptions {
+  /** In seconds: how long the agent of this node, which was told to end, may take for it. */
+  readonly afterAgent?: number;
   readonly cniBinDir?: string;
   readonly cniConfDir?: string;
 }
@@ -18,9 +23,17 @@ export interface UninstallHereOptions {
 const NOTHING: Ruleset = { tables: new Map() };
 
 /** The CNI list goes first: the runtime asks for no further pod. The rules go last: nothing is open before it is gone. */
-export async function uninstallHere({ cniBinDir, cniConfDir }: UninstallHereOptions): Promise<void> {
+export async function uninstallHere(options: UninstallHereOptions): Promise<void> {
+  const { afterAgent = 0, cniBinDir, cniConfDir } = options;
   const kernel = await openNftKernel();
   try {
+    const owner = () => kernel.owner();
+    await agentHasEnded(afterAgent * 1000, {
+      owner,
+      isMarked: hasRemovedMark,
+      sleep,
+      now: () => performance.now(),
+    });
     await requireNoAgent(kernel);
     const removed = [
       ...(cniConfDir !== undefined && (await removeList(cniConfDir))
@@ -30,6 +43,7 @@ export async function uninstallHere({ cniBinDir, cniConfDir }: UninstallHereOpti
       ...(await removeLinks()),
       ...(await removeTables(kernel)),
     ];
+    await takeRemovedMark();
     writeLine(removed.length === 0 ? 'nothing to remove' : `removed ${removed.join(', ')}`);
   } finally {
     kernel.close();

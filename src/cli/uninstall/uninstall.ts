@@ -11,6 +11,8 @@ export interface UninstallOptions {
   readonly timeout: number;
   /** Exit with 0 although nodes were away. */
   readonly ignoreAbsent?: boolean;
+  /** Of this node alone, in seconds. */
+  readonly afterAgent?: number;
   readonly cniBinDir?: string;
   readonly cniConfDir?: string;
 }
