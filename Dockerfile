@@ -6,30 +6,39 @@
 ARG BUILD_BASE=node:24-bookworm-slim
 ARG BASE=gcr.io/distroless/cc-debian12
 
-FROM ${BUILD_BASE} AS build
+# Nothing of another platform is run here: it is compiled and installed for it (without BuildKit, for this machine's own).
+FROM --platform=${BUILDPLATFORM:-linux/amd64} ${BUILD_BASE} AS build
+ARG TARGETARCH
 WORKDIR /build
-RUN command -v cc >/dev/null \
-  || { apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev; }
+RUN here=$(dpkg --print-architecture) && arch=${TARGETARCH:-$here} \
+  && case $arch in amd64) cpu=x64 gnu=x86_64 ;; arm64) cpu=arm64 gnu=aarch64 ;; esac \
+  && echo "cpu=$cpu CC=$gnu-linux-gnu-gcc" >target \
+  && if [ $arch = $here ]; then packages='gcc libc6-dev'; else packages="gcc-$(echo $gnu | tr _ -)-linux-gnu libc6-dev-$arch-cross"; fi \
+  && { command -v $gnu-linux-gnu-gcc >/dev/null \
+    || { apt-get update -qq && apt-get install -y -qq --no-install-recommends $packages; }; }
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+# What runs, for the platform that it runs on.
+RUN . ./target && mkdir -p /out/app && cp package.json package-lock.json /out/app/ && cd /out/app \
+  && npm ci --ignore-scripts --omit=dev --os=linux --cpu=$cpu --libc=glibc --no-audit --no-fund --loglevel=error
 COPY tsconfig.json tsconfig.build.json rolldown.agent.mjs ./
 COPY src ./src
 COPY scripts/thirdparty.ts ./scripts/
-RUN npm run compile && test -x dist/cni/sluice-cni
+RUN . ./target && CC=$CC npm run compile && test -x dist/cni/sluice-cni
 # What only compilers read stays behind; what of others is in the image, and under which licence, comes along.
-RUN node_modules/.bin/node scripts/thirdparty.ts notices >NOTICES.txt \
-  && npm sbom --sbom-format=cyclonedx --omit=dev --loglevel=error >sbom.npm.json \
-  && node_modules/.bin/node scripts/thirdparty.ts sbom <sbom.npm.json >sbom.cdx.json \
-  && npm prune --omit=dev --no-audit --no-fund --loglevel=error \
+RUN node=$PWD/node_modules/.bin/node && thirdparty=$PWD/scripts/thirdparty.ts && cd /out/app \
+  && $node $thirdparty notices . >NOTICES.txt \
+  && npm pkg delete devDependencies && npm sbom --sbom-format=cyclonedx --loglevel=error >sbom.npm.json \
+  && $node $thirdparty sbom <sbom.npm.json >sbom.cdx.json && rm sbom.npm.json package-lock.json \
   && find node_modules -type f \( -name '*.d.ts' -o -name '*.map' -o -name '*.md' \) -delete \
   && find node_modules -type d -empty -delete
 # Node is the one that package-lock.json names, so that the image runs what the tests ran. The final image has no
 # `env`, which the command's first line asks for.
-RUN mkdir -p /out/app /out/usr/local/bin \
+RUN mkdir -p /out/usr/local/bin \
   && sed -i '1s|.*|#!/usr/local/bin/node|' dist/cli/sluice.js && chmod 755 dist/cli/sluice.js \
-  && mv node_modules/node-linux-*/bin/node /out/usr/local/bin/node && rm -r node_modules/node-linux-* node_modules/.bin \
-  && mv package.json NOTICES.txt sbom.cdx.json dist node_modules /out/app/ \
-  && ln -s /app/dist/cli/sluice.js /out/usr/local/bin/sluice
+  && mv /out/app/node_modules/node-linux-*/bin/node /out/usr/local/bin/node \
+  && rm -r /out/app/node_modules/node-linux-* /out/app/node_modules/.bin \
+  && mv dist /out/app/ && ln -s /app/dist/cli/sluice.js /out/usr/local/bin/sluice
 
 FROM ${BASE}
 COPY --from=build /out /

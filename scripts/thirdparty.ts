@@ -1,8 +1,8 @@
 /**
  * What of others is in the image, by package-lock.json and what npm installed for it:
- *   node scripts/thirdparty.ts notices     the licence of each package, and its text
+ *   node scripts/thirdparty.ts notices [FOLDER]   the licence of each package, and its text
  *   npm sbom --sbom-format cyclonedx --omit dev | node scripts/thirdparty.ts sbom
- *                                          the same as CycloneDX, without what differs at each run
+ *                                                 the same as CycloneDX, without what differs at each run
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -84,5 +84,5 @@ export function stableBill(bill: string): string {
 
 if (import.meta.main) {
   if (process.argv[2] === 'sbom') process.stdout.write(stableBill(await text(process.stdin)));
-  else process.stdout.write(noticesText(join(import.meta.dirname, '..')));
+  else process.stdout.write(noticesText(process.argv[3] ?? join(import.meta.dirname, '..')));
 }

@@ -29,13 +29,21 @@ describe('parseDockerfile()', () => {
     ]);
   });
 
+  test('takes an argument without a default from whoever builds, and no platform', () => {
+    const text = `FROM --platform=\${BUILDPLATFORM:-linux/amd64} debian:12 AS build\nARG TARGETARCH\n`;
+    expect(parseDockerfile(text, ['TARGETARCH'])).toMatchObject([
+      { verb: 'FROM', base: 'debian:12', name: 'build' },
+    ]);
+    expect(() => parseDockerfile(text)).toThrow('ARG TARGETARCH has no default');
+  });
+
   test.each(['USER nobody', 'ARG BASE', `FROM \${BASE}`, 'COPY /to', 'nonsense'])('refuses %s', text => {
     expect(() => parseDockerfile(text)).toThrow(SyntaxError);
   });
 
   test('reads our own Dockerfile: the last stage takes from the one before and runs nothing', () => {
     const text = readFileSync(join(import.meta.dirname, '../../Dockerfile'), 'utf8');
-    const instructions = parseDockerfile(text);
+    const instructions = parseDockerfile(text, ['TARGETARCH']);
     const last = instructions.slice(instructions.findLastIndex(({ verb }) => verb === 'FROM'));
     expect(last.map(({ verb }) => verb)).toEqual(['FROM', 'COPY', 'WORKDIR', 'ENTRYPOINT']);
   });

@@ -9,6 +9,7 @@ slow=${SLUICE_SLOW:-10}
 # What runs, and on what.
 declare -A files=(
   [refusal]=                                       # test/vm/refusal.sh: the agent where it cannot work
+  [image]=                                         # test/vm/image.sh: the agent's image, built for it on this machine
   [contract]="test/kernel/contract.test.ts"       # Kernel, on nf_tables
   [codec]="test/kernel/codec-oracle.test.ts"      # our bytes, judged by nft
   [packets]="test/kernel/packets.test.ts"         # every scenario, with real packets
@@ -35,7 +36,8 @@ counts= # a line for each suite
 run() { # run KERNEL SUITE
   local folder=$reports/$1-$2 status=0 started=$SECONDS said
   rm -rf "$folder" && mkdir -p "$folder"
-  local command=("$vm/refusal.sh")
+  local command=("$vm/$2.sh")
+  [ "$2" != image ] || unpack_image "$1" "$folder/image"
   # A thread starts faster than a process, and vitest waits no longer than a minute for either.
   [ -z "${files[$2]}" ] || command=(env SLUICE_SLOW="$slow" CI=true vitest run --project kernel --pool=threads
     --reporter=default --reporter=json --outputFile.json=/run/vm/results.json ${files[$2]})
@@ -48,6 +50,13 @@ run() { # run KERNEL SUITE
     said+=": it ended with status $status; see $folder/output and $folder/console"
   fi
   printf '%-6s %-12s %4d s   %s\n' "$1" "$2" $((SECONDS - started)) "$said"
+}
+
+unpack_image() { # unpack_image KERNEL FOLDER
+  local image arch=
+  [ "$(arch_of "$1")" = amd64 ] || arch=--$(arch_of "$1")
+  image=$("$here/test/cluster/image/image.sh" $arch)
+  mkdir -p "$2" && tar -xOf "$image" layer.tar | tar -x -C "$2"
 }
 
 counted() { # counted FOLDER: as count_vitest does

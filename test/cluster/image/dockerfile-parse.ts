@@ -12,8 +12,9 @@ export type Instruction = { readonly text: string } & (
   | { readonly verb: 'ENTRYPOINT'; readonly words: readonly string[] }
 );
 
-export function parseDockerfile(text: string): readonly Instruction[] {
-  const args = new Map<string, string>();
+/** `given`: arguments that whoever builds gives, and the file has no default for. */
+export function parseDockerfile(text: string, given: readonly string[] = []): readonly Instruction[] {
+  const args = new Map(given.map(name => [name, '']));
   const instructions: Instruction[] = [];
   for (const line of logicalLines(text)) {
     const [verb, rest] = split(line);
@@ -38,6 +39,7 @@ function split(line: string): [string, string] {
 
 function setArgument(args: Map<string, string>, rest: string): void {
   const [name, value] = rest.split('=', 2) as [string, string?];
+  if (value === undefined && args.has(name)) return;
   if (value === undefined) throw new SyntaxError(`ARG ${name} has no default`);
   args.set(name, value);
 }
@@ -60,7 +62,9 @@ function parse(verb: string, rest: string, args: ReadonlyMap<string, string>, in
 }
 
 function parseFrom(rest: string, args: ReadonlyMap<string, string>, index: number) {
-  const [base, , name] = rest.split(/\s+/) as [string, string?, string?];
+  // Nothing is run here but for this machine: a platform changes nothing.
+  const words = rest.split(/\s+/).filter(word => !word.startsWith('--platform='));
+  const [base, , name] = words as [string, string?, string?];
   return { verb: 'FROM', base: expand(base, args), name: name ?? String(index) } as const;
 }
 

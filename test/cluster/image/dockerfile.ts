@@ -6,7 +6,8 @@
  * The base of the stage that builds is this machine's own file system (Debian with npm), under an overlay that
  * keeps it as it is; the base of the last stage is the C and C++ libraries of this machine's Debian packages, as
  * in the distroless image that the file names. All that is made on the way is in a tmpfs of this process's mount
- * namespace, and ends with it.
+ * namespace, and ends with it. With TARGETARCH=arm64 it is built for that platform, as docker does by the same file,
+ * and the libraries are those of the packages in ARM64_PACKAGES.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs';
@@ -21,6 +22,8 @@ interface Stage {
 }
 
 const LIBRARIES = ['libc6', 'libgcc-s1', 'libstdc++6'];
+/** As Debian and docker name it; undefined for this machine's own. */
+const { TARGETARCH: foreign, ARM64_PACKAGES: packages = '' } = process.env;
 
 const [mkimage, out, name, context = resolve(import.meta.dirname, '../../..')] = process.argv.slice(2) as [
   string,
@@ -34,7 +37,9 @@ sh('mount --make-rprivate / && mount -t tmpfs tmpfs "$1"', work);
 
 const stages = new Map<string, Stage>();
 let stage: Stage = newStage('none');
-for (const instruction of parseDockerfile(readFileSync(join(context, 'Dockerfile'), 'utf8'))) {
+for (const instruction of parseDockerfile(readFileSync(join(context, 'Dockerfile'), 'utf8'), [
+  'TARGETARCH',
+])) {
   process.stderr.write(`   ${instruction.text}\n`);
   stage = execute(instruction, stage);
 }
@@ -74,6 +79,14 @@ function newStage(name: string): Stage {
 }
 
 function unpackLibraries(root: string): void {
+  if (foreign !== undefined) {
+    for (const library of LIBRARIES) {
+      const unpack =
+        'dpkg-deb --fsys-tarfile "$2/$3"_*.deb | tar -C "$1" -x --exclude="*gconv*" --wildcards "*.so*"';
+      sh(unpack, root, packages, library);
+    }
+    return;
+  }
   const files = 'dpkg -L "$@" | sed -n "/gconv/d; s|^/\\(.*\\.so.*\\)|\\1|p"';
   sh(`root=$1; shift; ${files} | tar -C / -cT - | tar -C "$root" -x`, root, ...LIBRARIES);
 }
@@ -106,6 +119,15 @@ function writeImage({ root, workdir, entrypoint }: Stage): void {
   const path = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
   const flags = ['-names', name, '-workdir', workdir, '-entrypoint', entrypoint.join(' '), '-env', path];
   execFileSync(mkimage, ['-o', out, ...flags, `${root}=/`], { stdio: 'inherit' });
+  if (foreign !== undefined) nameArchitecture(foreign);
+}
+
+/** mkimage names its own. */
+function nameArchitecture(architecture: string): void {
+  const edit = 'sed "s/\\"architecture\\":\\"[a-z0-9]*\\"/\\"architecture\\":\\"$2\\"/" >"$3/config.json"';
+  const repack =
+    'tar --delete -f "$1" config.json && tar -rf "$1" -C "$3" --owner=0 --group=0 --mtime=@0 config.json';
+  sh(`tar -xOf "$1" config.json | ${edit} && ${repack}`, out, architecture, work);
 }
 
 function sh(script: string, ...args: readonly string[]): void {

@@ -2,6 +2,7 @@
 # Makes the agent's image by its Dockerfile, unless the cache holds it, and prints its tar:
 #   image.sh            sluice:0.1.0 from this checkout
 #   image.sh COMMIT     sluice:COMMIT from what the repository has of that commit, by the Dockerfile of then
+#   image.sh --arm64    sluice:0.1.0 for that platform, built on this one; scripts/vm 6.1-arm64 has to have run once
 set -euo pipefail
 . "$(dirname "$0")/../env.sh"
 use_binaries
@@ -14,10 +15,16 @@ build() {
   mv "$cache/unfinished.tar" "$2"
 }
 
-today() {
-  image=$cache/sluice-$(key Dockerfile package.json package-lock.json tsconfig.json tsconfig.build.json src scripts/thirdparty.ts \
+today() { # today NAME: of a file, before its key
+  image=$cache/$1-$(key Dockerfile package.json package-lock.json tsconfig.json tsconfig.build.json src scripts/thirdparty.ts \
     test/cluster/image/dockerfile.ts test/cluster/image/dockerfile-parse.ts test/cluster/binaries/mkimage).tar
   [ -e "$image" ] || build sluice:0.1.0 "$image"
+}
+
+arm64() {
+  export TARGETARCH=arm64 ARM64_PACKAGES=${SLUICE_VM_CACHE:-/var/cache/sluice/vm}/apt/arm64/cache/archives
+  [ -e "$ARM64_PACKAGES" ] || die "there are no packages of arm64 here: scripts/vm 6.1-arm64 -- true fetches them"
+  today arm64
 }
 
 at() { # at COMMIT
@@ -33,6 +40,10 @@ at() { # at COMMIT
 }
 
 exec 9>"$cache/lock" && flock 9 # one build at a time
-if [ $# = 0 ]; then today; else at "$1"; fi
+case ${1-} in
+  "") today sluice ;;
+  --arm64) arm64 ;;
+  *) at "$1" ;;
+esac
 keep "$image"
 echo "$image"
