@@ -160,6 +160,16 @@ describe('/metrics', () => {
     expect([...(await scrape()).keys()].filter(name => name.startsWith('sluice_problems'))).toEqual([]);
   });
 
+  test('tells counts and states, and no name of what is in the cluster', async () => {
+    follow();
+    keeper.onProblems([
+      { severity: 'error', object: 'NetworkPolicy shop/secret', message: 'secret', effect: 'secret' },
+    ]);
+    const text = await (await get('/metrics')).text();
+    expect(text).toContain('sluice_problems{');
+    expect(text).not.toMatch(/shop|secret/);
+  });
+
   test('names follow the conventions: counters end in _total, durations are in seconds', async () => {
     const text = await (await get('/metrics')).text();
     const types = [...text.matchAll(/^# TYPE (sluice_\S+) (\S+)$/gm)].map(([, name, type]) => ({
