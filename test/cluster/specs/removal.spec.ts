@@ -1,5 +1,6 @@
 /**
- * Sluice is taken off the cluster, by each way that there is, and is gone: then it comes back. With Sluice as the pods'
+ * Sluice is put on the cluster and taken off it, by each way that there is, while its pods talk: what policy allows loses
+ * no packet, what it denies turns once, and afterwards nothing is left. With Sluice as the pods'
  * network (`up --cni sluice`) its removal takes the network of every pod on these nodes, so nothing is asked of pods then.
  */
 import { spawn } from 'node:child_process';
@@ -7,12 +8,13 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, test } from 'vitest';
-import { bin, cni, kubectl, nodes, type Output, state, until, within } from './support/cluster.ts';
+import { bin, cni, kubectl, nodes, type Output, sleep, state, until, within } from './support/cluster.ts';
 import {
   deleteManifests,
   helm,
   installByHelm,
   installByKustomize,
+  installByOneFile,
   leftAtServer,
   leftOn,
   MANIFESTS,
@@ -20,8 +22,10 @@ import {
   uninstallFromAllNodes,
   untilAgentsHaveEnded,
 } from './support/installs.ts';
-import { type Shop, shop } from './support/shop.ts';
+import type { Wanted } from './support/prober.ts';
+import { openShop, type Shop, shop } from './support/shop.ts';
 import { agents, connection, endpoint, settles } from './support/site.ts';
+import { uninterrupted } from './support/telephone.ts';
 
 const attaches = cni === 'sluice';
 const HOST_PORT = 8123;
@@ -69,10 +73,40 @@ function expectClean({ code, stdout, stderr }: Output): void {
   expect(code).toBe(0);
 }
 
+/** And for a second afterwards. Pods whose network comes and goes with Sluice are not asked. */
+async function underTraffic(place: Shop, denied: Wanted, action: () => Promise<unknown>): Promise<void> {
+  if (attaches) return void (await action());
+  const andOn = async () => {
+    await action();
+    await sleep(1000);
+  };
+  await place.undisturbed(() => uninterrupted(place.web, place.db, andOn), denied);
+}
+
+async function installedUnderTraffic(name: string, install: () => Promise<void>): Promise<Shop> {
+  if (attaches) {
+    await install();
+    return populated(name);
+  }
+  const place = await openShop(name);
+  await underTraffic(place, 'closes', install);
+  return place;
+}
+
+async function removedByCommand(): Promise<void> {
+  expectClean(await uninstallFromAllNodes());
+}
+
+async function removedByHelm(): Promise<void> {
+  const { code, stderr } = await uninstallByHelm();
+  expect(stderr).toBe('');
+  expect(code).toBe(0);
+}
+
 describe('nothing of it is left on any node, and no new pod is cut off', () => {
-  test('after sluice uninstall --all-nodes', async () => {
+  test('after sluice uninstall --all-nodes, which says where there is nothing to remove', async () => {
     const place = await populated('removal-command');
-    expectClean(await uninstallFromAllNodes());
+    await underTraffic(place, 'opens', removedByCommand);
     await expectGone(place);
 
     const again = await uninstallFromAllNodes();
@@ -84,14 +118,20 @@ describe('nothing of it is left on any node, and no new pod is cut off', () => {
     await place.leave();
   });
 
-  test('after helm uninstall, and no object of the release either', async () => {
-    await installByHelm();
-    const place = await populated('removal-helm');
-    const { code, stderr } = await uninstallByHelm();
-    expect(stderr).toBe('');
-    expect(code).toBe(0);
+  test('after helm install and helm uninstall, and no object of the release either', async () => {
+    const place = await installedUnderTraffic('removal-helm', installByHelm);
+    await underTraffic(place, 'opens', removedByHelm);
     await expectGone(place);
     await until('every object is gone', async () => ((await leftAtServer()).length === 0 ? true : undefined));
+    await place.leave();
+  });
+
+  const byKubectl: [string, () => Promise<void>][] = [['kubectl apply -k', installByKustomize]];
+  if (!attaches) byKubectl.push(['kubectl apply -f install.yaml', installByOneFile]);
+  test.each(byKubectl)('after %s and sluice uninstall --all-nodes', async (what, install) => {
+    const place = await installedUnderTraffic(`removal-${/\w+$/.exec(what)}`, install);
+    await underTraffic(place, 'opens', removedByCommand);
+    await expectGone(place);
     await place.leave();
   });
 });
@@ -131,8 +171,10 @@ describe('where nobody asked Sluice to go, known policy stays in force, new pods
     const place = await populated(`removal-${/\w+$/.exec(what.toLowerCase())}`);
     const names = [...(await agents()).values()].map(({ name }) => name);
     const ends = await Promise.all(names.map(lastWords));
-    await kubectl(...words, '--wait=true');
-    await untilAgentsHaveEnded();
+    await underTraffic(place, 'closed', async () => {
+      await kubectl(...words, '--wait=true');
+      await untilAgentsHaveEnded();
+    });
     for (const { log } of ends)
       expect(await log).toMatch(
         /Sluice is being removed: unknown pods are allowed .*\\"sluice uninstall\\" on the node/,

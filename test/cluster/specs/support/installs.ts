@@ -9,6 +9,7 @@ const ROOT = join(import.meta.dirname, '../../../..');
 const MAIN = join(ROOT, 'src/cli/main.ts');
 const KUBECONFIG = join(state, 'pki/admin.conf');
 export const CHART = join(ROOT, 'charts/sluice');
+const ONE_FILE = join(ROOT, 'daemonset/install.yaml');
 export const MANIFESTS = join(ROOT, cni === 'sluice' ? 'daemonset/overlays/pod-network' : 'daemonset');
 
 /** helm, built by test/chart/build.sh. Never throws for an exit code. */
@@ -35,7 +36,10 @@ export async function installByHelm(): Promise<void> {
 
 export const uninstallByHelm = (): Promise<Output> => helm('uninstall', 'sluice');
 
-export async function installByKustomize(): Promise<void> {
+export const installByKustomize = (): Promise<void> => installBy('-k', MANIFESTS);
+export const installByOneFile = (): Promise<void> => installBy('-f', ONE_FILE);
+
+async function installBy(...words: string[]): Promise<void> {
   await until('an earlier namespace is gone', async () => {
     const answer = await kubectl(
       'get',
@@ -47,7 +51,7 @@ export async function installByKustomize(): Promise<void> {
     );
     return answer === 'Terminating' ? undefined : true;
   });
-  await kubectl('apply', '-k', MANIFESTS);
+  await kubectl('apply', ...words);
   await untilAgentsAreReady();
 }
 

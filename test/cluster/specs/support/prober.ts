@@ -57,10 +57,24 @@ export class Prober {
   }
 }
 
+/** `opens`: closed at first, then open, and never closed again; `closes` the other way round. */
+export type Wanted = 'open' | 'closed' | 'opens' | 'closes';
+
+/** After this a SYN that was dropped is sent again: an answer behind it says nothing of when it was first sent. */
+const RESENT_MS = 1000;
+
 /** Those of one flow that did not meet what they should have, as text. */
-export function wrong(attempts: readonly Attempt[], flow: number, wanted: 'open' | 'closed'): string[] {
-  return attempts
-    .filter(attempt => attempt.flow === flow && attempt.open !== (wanted === 'open'))
+export function wrong(attempts: readonly Attempt[], flow: number, wanted: Wanted): string[] {
+  const opensAtLast = wanted === 'open' || wanted === 'opens';
+  const turns = wanted === 'opens' || wanted === 'closes';
+  const mine = attempts
+    .filter(attempt => attempt.flow === flow && !(turns && attempt.open && attempt.tookMs >= RESENT_MS))
+    .sort((a, b) => a.startMs - b.startMs);
+  const first = mine.findIndex(({ open }) => open === opensAtLast);
+  if (turns && first <= 0) return [`it never ${wanted}: ${mine.length} were all the same`];
+  return mine
+    .slice(turns ? first : 0)
+    .filter(({ open }) => open !== opensAtLast)
     .map(({ startMs, tookMs, open }) => {
       const at = new Date(startMs).toISOString();
       return `${at}: ${open ? 'open' : 'closed'} after ${Math.round(tookMs)} ms, wanted ${wanted}`;

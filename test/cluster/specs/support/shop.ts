@@ -1,5 +1,6 @@
 /** Two pods that may talk and one that may not, on two nodes, under probers that see every wrong verdict. */
 import { expect } from 'vitest';
+import type { Wanted } from './prober.ts';
 import { endpoint, type RunningPod, type Site, settles, site } from './site.ts';
 import { undisturbed } from './undisturbed.ts';
 
@@ -7,12 +8,24 @@ export interface Shop extends Site {
   readonly db: RunningPod;
   readonly web: RunningPod;
   readonly stranger: RunningPod;
-  /** Opens connections all the time while `action` runs; each has to meet what policy says. */
-  undisturbed(action: () => Promise<unknown>): Promise<void>;
+  /**
+   * Opens connections all the time while `action` runs: what policy allows is open, and what it denies is closed, or
+   * turns where policy begins or ends to be enforced.
+   */
+  undisturbed(action: () => Promise<unknown>, denied?: Wanted): Promise<void>;
 }
 
 /** `shop/db` lets `web` in and nobody else; both others are on the other node. */
-export async function shop(name: string, dbNode = 'node1', otherNode = 'node2'): Promise<Shop> {
+export async function shop(name: string, dbNode?: string, otherNode?: string): Promise<Shop> {
+  const place = await openShop(name, dbNode, otherNode);
+  const db = endpoint(place.db.address);
+  expect(await settles(place.stranger, db, 'closed')).toBe('closed');
+  expect(await settles(place.web, db, 'open')).toBe('open');
+  return place;
+}
+
+/** The same where nobody need enforce its policy yet. */
+export async function openShop(name: string, dbNode = 'node1', otherNode = 'node2'): Promise<Shop> {
   const place = await site(name);
   const db = await place.pod('db', { node: dbNode });
   const web = await place.pod('web', { node: otherNode });
@@ -22,11 +35,12 @@ export async function shop(name: string, dbNode = 'node1', otherNode = 'node2'):
     policyTypes: ['Ingress'],
     ingress: [{ from: [{ podSelector: { matchLabels: { name: 'web' } } }] }],
   });
-  expect(await settles(stranger, endpoint(db.address), 'closed')).toBe('closed');
-  expect(await settles(web, endpoint(db.address), 'open')).toBe('open');
-  const expected = [
-    { from: web, to: db, wanted: 'open' },
-    { from: stranger, to: db, wanted: 'closed' },
-  ] as const;
-  return { ...place, db, web, stranger, undisturbed: action => undisturbed(expected, action) };
+  const expected = (denied: Wanted) =>
+    [
+      { from: web, to: db, wanted: 'open' },
+      { from: stranger, to: db, wanted: denied },
+    ] as const;
+  const watched = (action: () => Promise<unknown>, denied: Wanted = 'closed') =>
+    undisturbed(expected(denied), action);
+  return { ...place, db, web, stranger, undisturbed: watched };
 }

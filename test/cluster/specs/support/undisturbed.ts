@@ -1,12 +1,12 @@
 /** Connections all the time while something happens to the cluster: each has to meet what policy says. */
 import { expect } from 'vitest';
-import { type Attempt, Prober, wrong } from './prober.ts';
+import { type Attempt, Prober, type Wanted, wrong } from './prober.ts';
 import { PORT, type RunningPod } from './site.ts';
 
 export interface Expected {
   readonly from: RunningPod;
   readonly to: RunningPod;
-  readonly wanted: 'open' | 'closed';
+  readonly wanted: Wanted;
 }
 
 const INTERVAL_MS = 10;
