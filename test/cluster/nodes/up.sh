@@ -31,5 +31,7 @@ if [ $cni = sluice ]; then # no node is ready before it has a network
   "$cluster/deploy/deploy.sh"
 fi
 kube wait --for=condition=Ready --timeout=180s node --all
-sed "s/DNS_FIRST/$(first dns)/; s/DNS_ALL/$(of dns | sed 's/,/", "/')/" "$cluster/nodes/dns.yaml" | directly | kube apply -f - >/dev/null
+outside=$(first cp)
+[[ $outside != *:* ]] || outside="[$outside]"
+sed "s/DNS_FIRST/$(first dns)/; s/CP_FIRST/$outside/; s/DNS_ALL/$(of dns | sed 's/,/", "/')/" "$cluster/nodes/dns.yaml" | directly | kube apply -f - >/dev/null
 kube -n kube-system rollout status --timeout=120s deployment/coredns

@@ -2,7 +2,7 @@
 import packet, { type Answer, type Packet } from 'dns-packet';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Address } from '../../../src/model/address.ts';
-import { HOSTS, NamesGround, RESOLVER } from '../../support/names/ground.ts';
+import { HOSTS, NamesGround, RESOLVER, SLOW } from '../../support/names/ground.ts';
 import { rawSend } from '../../support/names/rawsend.ts';
 
 let ground: NamesGround;
@@ -11,7 +11,7 @@ beforeAll(async () => {
   ground.writeManifests('*.t.example');
   await ground.startAgent();
   await ground.hearing();
-}, 180_000);
+}, 180_000 * SLOW);
 afterAll(() => ground?.remove());
 
 const answerOf = (address: string) =>

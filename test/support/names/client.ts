@@ -8,23 +8,50 @@ import { connect, isIP } from 'node:net';
 import packet from 'dns-packet';
 import type { ClientOrders, ClientReport } from './ground.ts';
 
-const { resolver, names, type, byTcp, attempts, patienceMs, port, answerMs } = JSON.parse(
+const { resolver, names, type, byTcp, attempts, patienceMs, port, answerMs, rounds, pauseMs } = JSON.parse(
   process.argv[2]!,
 ) as ClientOrders;
 const before = synRetransmissions();
-const report: ClientReport = { asked: 0, unanswered: 0, connected: [], failed: [], lost: 0, longestMs: 0 };
-for (const name of names) await visit(name);
+const report: ClientReport = {
+  asked: 0,
+  unanswered: 0,
+  repeated: 0,
+  connected: [],
+  failed: [],
+  misses: [],
+  lost: 0,
+  longestMs: 0,
+};
+for (const name of names) {
+  await visit(name);
+  if (pauseMs > 0) await new Promise(resolve => setTimeout(resolve, pauseMs));
+}
 report.lost = synRetransmissions() - before;
 process.stdout.write(`${JSON.stringify(report)}\n`);
 process.exit(0);
 
 async function visit(name: string): Promise<void> {
+  for (let round = 1; ; round++) {
+    const atMs = Date.now();
+    const made = await visitOnce(name);
+    if (made) report.connected.push(name);
+    else report.misses.push({ name, fromMs: atMs, toMs: Date.now() });
+    if (made) return;
+    if (round >= rounds) break;
+  }
+  report.failed.push(name);
+}
+
+async function visitOnce(name: string): Promise<boolean> {
   report.asked++;
   const startMs = performance.now();
   const address = await resolve(name);
   report.longestMs = Math.max(report.longestMs, performance.now() - startMs);
-  if (address === undefined) return;
-  const made = await new Promise<boolean>(done => {
+  return address !== undefined && (await connectTo(address));
+}
+
+function connectTo(address: string): Promise<boolean> {
+  return new Promise(done => {
     const connection = connect({ host: address, port: 80 });
     const end = (result: boolean) => {
       connection.destroy();
@@ -34,7 +61,6 @@ async function visit(name: string): Promise<void> {
     connection.on('error', () => end(false));
     setTimeout(() => end(false), patienceMs).unref();
   });
-  (made ? report.connected : report.failed).push(name);
 }
 
 /** An address is not asked for. */
@@ -42,6 +68,7 @@ async function resolve(name: string): Promise<string | undefined> {
   if (isIP(name) !== 0) return name;
   for (let attempt = 0; attempt < attempts; attempt++) {
     const answer = await (byTcp ? askTcp(name) : askUdp(name));
+    if (answer === undefined) report.repeated++;
     if (answer === undefined) continue;
     const { answers = [] } = packet.decode(answer);
     const found = answers.find(each => each.type === type);

@@ -26,13 +26,23 @@ export interface ClientOrders {
   readonly answerMs: number;
   /** How long a connection is waited for. */
   readonly patienceMs: number;
+  /** How often a name is asked for and connected to, until it can be. */
+  readonly rounds: number;
+  /** Between two names. */
+  readonly pauseMs: number;
 }
 
 export interface ClientReport {
   asked: number;
+  /** However often they were sent. */
   unanswered: number;
+  /** Questions that were not answered in time. */
+  repeated: number;
   connected: string[];
+  /** Never, in all rounds. */
   failed: string[];
+  /** Rounds without a connection; times since 1970. */
+  misses: { readonly name: string; readonly fromMs: number; readonly toMs: number }[];
   /** First packets of connections that had to be sent again. */
   lost: number;
   /** To an answer. */
@@ -40,12 +50,19 @@ export interface ClientReport {
 }
 
 const NODE = 'n1';
+export const NODE_ADDRESS = '172.18.0.11';
+/** An emulated machine takes so many times as long (scripts/vm). */
+export const SLOW = Number(process.env.SLUICE_SLOW ?? 1);
 export const HOSTS = {
   web: [address('10.1.0.10'), address('fd00:1::10')],
   evil: [address('10.1.0.66'), address('fd00:1::66')],
   dns: [address('10.1.0.53'), address('fd00:1::53')],
   target: [address('10.1.0.80'), address('fd00:1::80')],
+  /** Of another tenant, with the same rules as web. */
+  mallory: [address('10.1.0.70'), address('fd00:1::70')],
 } as const;
+const NAMESPACES = { mallory: 'evil' } as Readonly<Record<string, string>>;
+const namespaceOf = (host: string) => NAMESPACES[host] ?? 'shop';
 /** As pods ask it. */
 export const RESOLVER = { ip: address('10.96.0.10'), ip6: address('fd00:96::10') } as const;
 
@@ -59,13 +76,14 @@ export class NamesGround {
     this.lab = lab;
   }
 
-  static async build(): Promise<NamesGround> {
+  /** `port`: at which the resolver's pod is asked; pods ask its Service at 53. */
+  static async build(port = 53): Promise<NamesGround> {
     const pods = Object.entries(HOSTS).map(([name, addresses]) => ({
-      name: `shop/${name}`,
+      name: `${namespaceOf(name)}/${name}`,
       node: NODE,
       addresses,
     }));
-    const nodes = [{ name: NODE, addresses: [address('172.18.0.11'), address('fd00:18::11')] }];
+    const nodes = [{ name: NODE, addresses: [address(NODE_ADDRESS), address('fd00:18::11')] }];
     const lab = await buildLab({ nodes, pods, outside: [] }, { prefix: `names${process.pid}` });
     const ground = new NamesGround(lab);
     ground.#route();
@@ -77,11 +95,11 @@ export class NamesGround {
       (['UDP', 'TCP'] as const).map(protocol => ({
         front: { address: front, port: 53 },
         protocol,
-        back: { address: back, port: 53 },
+        back: { address: back, port },
       })),
     );
     installServices(lab, services);
-    await ground.start('dns', 'resolver.ts');
+    await ground.start('dns', 'resolver.ts', `${port}`);
     await ground.start('target', 'web.ts');
     return ground;
   }
@@ -105,10 +123,11 @@ export class NamesGround {
   }
 
   /** Until it has said that it is ready. */
-  async start(host: keyof typeof HOSTS, program: string): Promise<void> {
+  async start(host: keyof typeof HOSTS | 'node', program: string, ...words: string[]): Promise<void> {
     const file = fileURLToPath(new URL(program, import.meta.url));
-    const child = inNamespace(this.pathOf(host), () =>
-      spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'inherit'] }),
+    const path = host === 'node' ? this.nodePath : this.pathOf(host);
+    const child = inNamespace(path, () =>
+      spawn(process.execPath, [file, ...words], { stdio: ['ignore', 'pipe', 'inherit'] }),
     );
     this.#children.push(child);
     await Promise.race([
@@ -138,7 +157,7 @@ export class NamesGround {
 
   /** The pods, and a policy that lets shop/web go to these names and to the resolver, and nowhere else. */
   writeManifests(...names: string[]): void {
-    this.write('cluster.yaml', ['web', 'evil'].map(podText).join('---\n') + NAMESPACE);
+    this.write('cluster.yaml', ['web', 'evil', 'mallory'].map(podText).join('---\n') + CLUSTER);
     this.write('policy.yaml', policyText(names));
   }
 
@@ -151,9 +170,11 @@ export class NamesGround {
       type: 'A',
       byTcp: false,
       attempts: 1,
-      patienceMs: 700,
+      patienceMs: 700 * SLOW,
       port: 0,
-      answerMs: 5_000,
+      answerMs: 5_000 * SLOW,
+      rounds: 1,
+      pauseMs: 0,
       ...orders,
     };
     const file = fileURLToPath(new URL('client.ts', import.meta.url));
@@ -168,7 +189,7 @@ export class NamesGround {
   }
 
   /** A connection of shop/web that stays open; answers how many words have come back over it. */
-  keep(to: string): () => number {
+  keep(to: string): (() => number) & { end(): void } {
     const file = fileURLToPath(new URL('keeper.ts', import.meta.url));
     const child = inNamespace(this.pathOf('web'), () =>
       spawn(process.execPath, [file, to], { stdio: ['ignore', 'pipe', 'inherit'] }),
@@ -178,12 +199,12 @@ export class NamesGround {
     child.stdout!.on('data', data => {
       words += String(data).split('\n').length - 1;
     });
-    return () => words;
+    return Object.assign(() => words, { end: () => void child.kill('SIGKILL') });
   }
 
-  async until(holds: () => boolean): Promise<void> {
+  async until(holds: () => boolean, ms = 5_000): Promise<void> {
     for (let i = 0; !holds(); i++) {
-      if (i === 250) throw new Error(`never came: ${this.agent?.output}`);
+      if (i * 20 >= ms * SLOW) throw new Error(`never came: ${this.agent?.output}`);
       await new Promise(resolve => setTimeout(resolve, 20));
     }
   }
@@ -192,7 +213,9 @@ export class NamesGround {
   hearing(): Promise<void> {
     // The switch of an agent that was killed stands for two seconds more; its queue goes with it.
     const isListening = () =>
-      this.exec(this.nodePath, 'cat', '/proc/net/netfilter/nfnetlink_queue').trim() !== '';
+      this.exec(this.nodePath, 'sh', '-c', 'cat /proc/net/netfilter/nfnetlink_queue 2>&1 || true')
+        .trim()
+        .match(/^\d/) !== null;
     return this.until(
       () =>
         isListening() &&
@@ -202,10 +225,19 @@ export class NamesGround {
 
   /** `10.1.0.10 . 10.98.0.7`, of every set of names. */
   elements(): string[] {
+    return this.elementsBySet().map(([, element]) => element);
+  }
+
+  /** The same with the set's name. */
+  elementsBySet(): [set: string, element: string][] {
     const listing = this.exec(this.nodePath, 'nft', 'list', 'ruleset');
-    return [...listing.matchAll(/(\S+) \. (\S+) timeout 10m/g)]
-      .filter(([, pod]) => pod !== 'daddr')
-      .map(([, pod, peer]) => `${pod} . ${peer}`);
+    return listing
+      .split(/^\tset /m)
+      .flatMap(text =>
+        [...text.matchAll(/(\S+) \. (\S+) timeout 10m/g)]
+          .filter(([, pod]) => pod !== 'daddr')
+          .map(([, pod, peer]): [string, string] => [text.split(' ')[0]!, `${pod} . ${peer}`]),
+      );
   }
 
   isLearnt(peer: string): boolean {
@@ -216,7 +248,7 @@ export class NamesGround {
     await this.agent?.kill();
     for (const child of this.#children) child.kill('SIGKILL');
     this.lab.remove();
-    rmSync(this.folder, { recursive: true });
+    rmSync(this.folder, { recursive: true, force: true });
   }
 
   #route(): void {
@@ -255,22 +287,27 @@ export class NamesGround {
   }
 }
 
-const NAMESPACE = `---
+const CLUSTER = `---
 apiVersion: v1
 kind: Namespace
 metadata: { name: shop, labels: { kubernetes.io/metadata.name: shop } }
 ---
 apiVersion: v1
+kind: Namespace
+metadata: { name: evil, labels: { kubernetes.io/metadata.name: evil } }
+---
+apiVersion: v1
 kind: Node
 metadata: { name: ${NODE} }
-status: { addresses: [{ type: InternalIP, address: 172.18.0.11 }, { type: InternalIP, address: 'fd00:18::11' }] }
+status: { addresses: [{ type: InternalIP, address: ${NODE_ADDRESS} }, { type: InternalIP, address: 'fd00:18::11' }] }
 `;
 
 function podText(name: string): string {
   const [v4, v6] = HOSTS[name as keyof typeof HOSTS];
+  const app = name === 'mallory' ? 'web' : name;
   return `apiVersion: v1
 kind: Pod
-metadata: { name: ${name}, namespace: shop, labels: { app: ${name} } }
+metadata: { name: ${name}, namespace: ${namespaceOf(name)}, labels: { app: ${app} } }
 spec: { nodeName: ${NODE}, containers: [{ name: c, image: c }] }
 status: { phase: Running, podIP: ${v4}, podIPs: [{ ip: ${v4} }, { ip: '${v6}' }] }
 `;
@@ -294,7 +331,7 @@ spec:
   egress:
   - name: dns
     action: Accept
-    to: [{ networks: ['${HOSTS.dns[0]}/32', '${HOSTS.dns[1]}/128'] }]${byName}
+    to: [{ networks: ['${HOSTS.dns[0]}/32', '${HOSTS.dns[1]}/128', '${NODE_ADDRESS}/32'] }]${byName}
   - name: nowhere
     action: Deny
     to: [{ networks: ['0.0.0.0/0', '::/0'] }]

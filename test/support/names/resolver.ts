@@ -1,11 +1,17 @@
-/** A resolver for the zone of the tests, over UDP and TCP, in whatever network namespace it is started. */
+/**
+ * A resolver for the zone of the tests, over UDP and TCP, in whatever network namespace it is started, at the port of its
+ * first argument or 53. Of `f2000.t.example` it sends 2,000 answers over UDP, ten a millisecond, each with other addresses.
+ */
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 import packet, { type Packet } from 'dns-packet';
 import { lookUp } from './zone.ts';
 
+const PORT = Number(process.argv[2] ?? 53);
 const TRUNCATED = 0x200;
-const NXDOMAIN = 3;
+const [SERVFAIL, NXDOMAIN] = [2, 3];
+const SLOW_MS = 400;
+const FLOOD = { perTurn: 10, addresses: 20 } as const;
 
 function reply(message: Buffer, isTcp: boolean): Buffer {
   const query = packet.decode(message);
@@ -13,25 +19,53 @@ function reply(message: Buffer, isTcp: boolean): Buffer {
   const type = question?.type === 'AAAA' ? 'AAAA' : 'A';
   const answers = lookUp(question?.name ?? '', type);
   const cut = !isTcp && /^t\d/.test(question?.name ?? '');
+  const failure = /^s\d/.test(question?.name ?? '') ? SERVFAIL : NXDOMAIN;
   return packet.encode({
     type: 'response',
     id: query.id ?? 0,
-    flags: 0x180 | (answers === undefined ? NXDOMAIN : 0) | (cut ? TRUNCATED : 0),
+    flags: 0x180 | (answers === undefined ? failure : 0) | (cut ? TRUNCATED : 0),
     questions: query.questions ?? [],
     answers: cut ? [] : (answers ?? []),
   } as Packet);
+}
+
+/** Names that begin with w are answered late. */
+function delayOf(message: Buffer): number {
+  return /^w\d/.test(packet.decode(message).questions?.[0]?.name ?? '') ? SLOW_MS : 0;
+}
+
+/** Until all are sent; each answer has addresses of its own. */
+async function flood(message: Buffer, count: number, send: (bytes: Buffer) => void): Promise<void> {
+  const { id = 0, questions = [] } = packet.decode(message);
+  const name = questions[0]?.name ?? '';
+  for (let sent = 0; sent < count; sent += FLOOD.perTurn) {
+    for (let i = sent; i < sent + FLOOD.perTurn; i++) {
+      const answers = Array.from({ length: FLOOD.addresses }, (_, j) => {
+        const number = i * FLOOD.addresses + j;
+        const data = `11.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
+        return { type: 'A', name, ttl: 0, data } as const;
+      });
+      send(packet.encode({ type: 'response', id, flags: 0x180, questions, answers } as Packet));
+    }
+    await new Promise(resolve => setTimeout(resolve, 1));
+  }
 }
 
 for (const family of ['udp4', 'udp6'] as const) {
   const socket = createSocket({ type: family, ipv6Only: family === 'udp6' });
   socket.on('message', (message, { address, port }) => {
     try {
-      socket.send(reply(message, false), port, address);
+      const [, count] = /^f(\d+)\./.exec(packet.decode(message).questions?.[0]?.name ?? '') ?? [];
+      if (count !== undefined) void flood(message, Number(count), bytes => socket.send(bytes, port, address));
+      else {
+        const bytes = reply(message, false);
+        setTimeout(() => socket.send(bytes, port, address), delayOf(message));
+      }
     } catch {
       // What is no question is not answered.
     }
   });
-  socket.bind(53);
+  socket.bind(PORT);
 }
 const server = createServer(connection => {
   let received = Buffer.alloc(0);
@@ -49,4 +83,4 @@ const server = createServer(connection => {
     }
   });
 });
-server.listen(53, '::', () => process.stdout.write('ready\n'));
+server.listen(PORT, '::', () => process.stdout.write('ready\n'));

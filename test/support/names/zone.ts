@@ -10,6 +10,9 @@ export function addressOf(number: number, type: 'A' | 'AAAA'): string {
 
 const TARGET = 't.example';
 
+/** How many addresses names that rotate were given. */
+let rotated = 0;
+
 /** What the resolver says of a name; undefined: there is none. */
 export function lookUp(question: string, type: 'A' | 'AAAA'): Answer[] | undefined {
   const [, kind, digits] = /^([a-z]+)(\d+)\./.exec(question.toLowerCase()) ?? [];
@@ -23,6 +26,7 @@ export function lookUp(question: string, type: 'A' | 'AAAA'): Answer[] | undefin
   });
   switch (kind) {
     case 'n': // plain
+    case 'w': // late
     case 't': // by TCP alone: the answer over UDP is truncated
       return [address(question)];
     case 'z': // no time at all
@@ -32,6 +36,20 @@ export function lookUp(question: string, type: 'A' | 'AAAA'): Answer[] | undefin
         { type: 'CNAME', name: question, ttl: 30, data: `n${number}.cdn.example.net` },
         address(`n${number}.cdn.example.net`),
       ];
+    case 'e': // eight aliases, each in another zone
+      return [
+        ...Array.from({ length: 8 }, (_, i): Answer => {
+          const zone = (n: number) => (n === 0 ? question : `n${number}.zone${n}.example.net`);
+          return { type: 'CNAME', name: zone(i), ttl: 30, data: zone(i + 1) };
+        }),
+        address(`n${number}.zone8.example.net`),
+      ];
+    case 'x': // there, without an address of this family
+      return [];
+    case 's': // fails
+      return undefined;
+    case 'r': // other addresses at each answer
+      return [1, 2, 3].map(() => address(question, addressOf(number + rotated++, type), 0));
     case 'm': // many addresses
       return Array.from({ length: number }, (_, i) => address(question, addressOf(40_000 + i, type)));
     case 'l': // what is never learnt

@@ -1,0 +1,140 @@
+/** What fails, and where resolvers may be: DNS goes on whatever happens, and what can be learnt is (docs/names.md). */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inNamespace } from '../../../src/lab/netns.ts';
+import { openConntrack } from '../../../src/netlink/conntrack/conntrack.ts';
+import type { Connection } from '../../../src/nft/conntrack.ts';
+import { HOSTS, NamesGround, NODE_ADDRESS, RESOLVER, SLOW } from '../../support/names/ground.ts';
+
+const SECOND = '10.96.0.11';
+const WHOLE = { failed: [], lost: 0, unanswered: 0 };
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms * SLOW));
+
+let ground: NamesGround;
+afterAll(() => ground?.remove());
+
+describe('with a resolver in a pod and one on the node', () => {
+  beforeAll(async () => {
+    ground = await NamesGround.build();
+    ground.writeManifests('*.t.example');
+    await ground.start('node', 'resolver.ts');
+    await ground.startAgent(
+      '--dns-servers',
+      [...Object.values(RESOLVER), NODE_ADDRESS, SECOND, HOSTS.dns[0]].join(),
+    );
+    await ground.hearing();
+  }, 180_000 * SLOW);
+
+  const nft = (text: string) => ground.exec(ground.nodePath, 'nft', text);
+  const names = (from: number, count = 20) =>
+    Array.from({ length: count }, (_, i) => `n${from + i}.t.example`);
+
+  test('answers of a resolver on the node are learnt', async () => {
+    expect(await ground.visit({ names: names(1), resolver: NODE_ADDRESS })).toMatchObject(WHOLE);
+    expect(await ground.visit({ names: names(31), resolver: NODE_ADDRESS, byTcp: true })).toMatchObject(
+      WHOLE,
+    );
+  });
+
+  test('and of one there behind a Service', async () => {
+    nft('add table ip second');
+    nft('add chain ip second services { type nat hook prerouting priority dstnat; }');
+    nft(`add rule ip second services ip daddr ${SECOND} udp dport 53 dnat to ${NODE_ADDRESS}:53`);
+    expect(await ground.visit({ names: names(61), resolver: SECOND })).toMatchObject(WHOLE);
+  });
+
+  test('and of one there whose packets are not tracked, as those of a node-local cache', async () => {
+    nft('add table ip untracked');
+    nft('add chain ip untracked in { type filter hook prerouting priority raw; }');
+    nft('add chain ip untracked out { type filter hook output priority raw; }');
+    nft(`add rule ip untracked in ip daddr ${NODE_ADDRESS} udp dport 53 notrack`);
+    nft(`add rule ip untracked out ip saddr ${NODE_ADDRESS} udp sport 53 notrack`);
+    expect(await ground.visit({ names: names(91), resolver: NODE_ADDRESS })).toMatchObject(WHOLE);
+    nft('delete table ip untracked');
+  });
+
+  test('eight aliases, 200 addresses by UDP, 300 by TCP, late answers: the first packet passes', async () => {
+    const kinds = ['e121.t.example', 'm91.t.example', 'm200.t.example', 'w122.t.example'];
+    expect(await ground.visit({ names: kinds })).toMatchObject(WHOLE);
+    expect(await ground.visit({ names: ['m300.t.example'], byTcp: true })).toMatchObject(WHOLE);
+    for (const i of [0, 90, 199, 299])
+      expect(ground.isLearnt(`10.98.${(40_000 + i) >> 8}.${(40_000 + i) & 255}`)).toBe(true);
+  });
+
+  test('a question that conntrack has forgotten is answered, and nothing is learnt from it', async () => {
+    const visit = ground.visit({ names: ['w131.t.example'], resolver: HOSTS.dns[0], patienceMs: 300 });
+    const conntrack = await inNamespace(ground.nodePath, async () => openConntrack());
+    const questions: Connection[] = [];
+    while (questions.length === 0) {
+      const isQuestion = ({ to, port }: Connection['flow']) => to === HOSTS.dns[0] && port === 53;
+      await conntrack.read([HOSTS.web[0]], isQuestion, connection => {
+        if (connection.unreplied) questions.push(connection);
+      });
+      await pause(5);
+    }
+    await conntrack.delete(questions);
+    conntrack.close();
+    expect(await visit).toMatchObject({ unanswered: 0, connected: [] });
+    expect(await ground.visit({ names: ['w131.t.example'] })).toMatchObject(WHOLE);
+  });
+
+  test(
+    'a queue that nobody reads is full, and lets all go on',
+    async () => {
+      process.kill(ground.agent!.pid, 'SIGSTOP');
+      const floods = ['web', 'mallory', 'web', 'mallory'].map((host, i) =>
+        ground.visit({ names: ['f6000.t.example'], port: 4_400 + i, answerMs: 6_000 * SLOW }, host as 'web'),
+      );
+      await pause(3_000);
+      const [, , , , , dropped, droppedInSocket] = ground
+        .exec(ground.nodePath, 'cat', '/proc/net/netfilter/nfnetlink_queue')
+        .trim()
+        .split(/\s+/);
+      process.kill(ground.agent!.pid, 'SIGCONT');
+      expect([dropped, droppedInSocket]).toEqual(['0', '0']);
+      for (const { unanswered } of await Promise.all(floods)) expect(unanswered).toBe(0);
+      await ground.hearing();
+      await pause(3_000); // what the pod may be told in a second was used up
+      expect(await ground.visit({ names: names(141) })).toMatchObject(WHOLE);
+    },
+    120_000 * SLOW,
+  );
+
+  test('a table that is taken away is made again, with what had been told', async () => {
+    expect(await ground.visit({ names: ['n171.t.example'] })).toMatchObject(WHOLE);
+    try {
+      nft('delete table ip sluice');
+    } catch (error) {
+      expect(String(error)).toMatch(/Operation not permitted/); // since 6.9 it has an owner
+      return;
+    }
+    await ground.until(() => ground.isLearnt('10.98.0.171'), 20_000);
+    expect(await ground.visit({ names: ['n172.t.example'] })).toMatchObject(WHOLE);
+  });
+});
+
+describe('with a resolver that is asked at another port than its Service’s', () => {
+  beforeAll(async () => {
+    await ground.remove();
+    ground = await NamesGround.build(5353);
+    ground.writeManifests('*.t.example');
+  }, 180_000 * SLOW);
+
+  test('its answers are learnt where --dns-target-ports names the port, by UDP and TCP', async () => {
+    await ground.startAgent('--dns-target-ports', '5353');
+    await ground.hearing();
+    const names = Array.from({ length: 40 }, (_, i) => `n${1 + i}.t.example`);
+    expect(await ground.visit({ names: names.slice(0, 20) })).toMatchObject(WHOLE);
+    expect(await ground.visit({ names: names.slice(20, 30), byTcp: true })).toMatchObject(WHOLE);
+    expect(
+      await ground.visit({ names: names.slice(30), type: 'AAAA', resolver: RESOLVER.ip6 }),
+    ).toMatchObject(WHOLE);
+  });
+
+  test('an agent that is not told of it learns nothing, and leaves DNS alone', async () => {
+    await ground.agent!.kill('SIGTERM');
+    await ground.startAgent();
+    await ground.hearing();
+    const { unanswered, connected } = await ground.visit({ names: ['n51.t.example'], patienceMs: 300 });
+    expect({ unanswered, connected }).toEqual({ unanswered: 0, connected: [] });
+  });
+});

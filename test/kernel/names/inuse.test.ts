@@ -1,0 +1,100 @@
+/** What is in use goes on; what has ended opens nothing more, and what is open of it stays, over restarts too (C41). */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { NamesGround, policyText, SLOW } from '../../support/names/ground.ts';
+
+/** Seconds: the grace beyond a TTL of none is longer, and is what counts then. */
+const FLOOR = 4;
+const GRACE_MS = 10_000;
+
+let ground: NamesGround;
+beforeAll(async () => {
+  ground = await NamesGround.build();
+  ground.writeManifests('*.t.example');
+  // The kernel forgets at once what has been closed.
+  for (const state of ['fin_wait', 'close_wait', 'last_ack', 'time_wait', 'close'])
+    ground.exec(ground.nodePath, 'sysctl', '-qw', `net.netfilter.nf_conntrack_tcp_timeout_${state}=1`);
+  await ground.startAgent('--dns-floor', `${FLOOR}`);
+  await ground.hearing();
+}, 180_000 * SLOW);
+afterAll(() => ground?.remove());
+
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));
+
+/** Whether words come back from now on. */
+async function lives(words: () => number): Promise<boolean> {
+  await pause(100);
+  const before = words();
+  for (let i = 0; i < 60 && words() < before + 3; i++) await pause(50);
+  return words() >= before + 3;
+}
+
+const connects = async (address: string) =>
+  (await ground.visit({ names: [address], patienceMs: 400 })).connected.length === 1;
+
+test(
+  'C41: an address is renewed while the pod is connected to it, and ends when it is not',
+  async () => {
+    const { connected } = await ground.visit({ names: ['z1.t.example', 'z2.t.example'] });
+    expect(connected).toHaveLength(2);
+    const words = ground.keep('10.98.0.1');
+    expect(await lives(words)).toBe(true);
+    await pause(GRACE_MS + 5_000);
+    expect(await connects('10.98.0.2')).toBe(false);
+    expect(await connects('10.98.0.1')).toBe(true);
+    expect(await lives(words)).toBe(true);
+    words.end();
+    await ground.until(() => !ground.isLearnt('10.98.0.1'), 60_000);
+    expect(await connects('10.98.0.1')).toBe(false);
+  },
+  300_000 * SLOW,
+);
+
+test(
+  'C41: a connection to what has ended outlives the agent’s restart and other edits; its policy’s end cuts it',
+  async () => {
+    expect((await ground.visit({ names: ['z3.t.example'] })).connected).toHaveLength(1);
+    const words = ground.keep('10.98.0.3');
+    expect(await lives(words)).toBe(true);
+    await ground.agent!.kill();
+    // As if it had been away for ten minutes.
+    for (const [set, element] of ground.elementsBySet())
+      ground.exec(ground.nodePath, 'nft', 'delete', 'element', 'ip', 'sluice', set, `{ ${element} }`);
+    expect(ground.elements()).toEqual([]);
+    await ground.startAgent('--dns-floor', `${FLOOR}`);
+    await ground.hearing();
+    await pause(2_500); // both looks at open connections, and the one when it was known what pods had been told
+    expect(await lives(words)).toBe(true);
+    expect(await connects('10.98.0.3')).toBe(false);
+    const allowed = policyText(['*.t.example']);
+    ground.write('policy.yaml', allowed.replace('networks: [', "networks: ['192.0.2.9/32', "));
+    await ground.agent!.inForce(2);
+    ground.write('policy.yaml', allowed); // allows less: all connections of the pod are looked at
+    await ground.agent!.inForce(3);
+    await pause(1_500);
+    expect(await lives(words)).toBe(true);
+    ground.write('policy.yaml', policyText(['*.other.example']));
+    await ground.agent!.inForce(4);
+    await pause(1_500);
+    expect(await lives(words)).toBe(false);
+  },
+  300_000 * SLOW,
+);
+
+test(
+  'C58: a name that was taken from the policy while no agent was there is cut when one starts',
+  async () => {
+    ground.write('policy.yaml', policyText(['*.t.example']));
+    await ground.agent!.inForce(5);
+    await ground.hearing();
+    expect((await ground.visit({ names: ['n4.t.example'], rounds: 20 })).connected).toHaveLength(1);
+    const words = ground.keep('10.98.0.4');
+    expect(await lives(words)).toBe(true);
+    await ground.agent!.kill();
+    ground.write('policy.yaml', policyText(['*.other.example']));
+    await ground.startAgent('--dns-floor', `${FLOOR}`);
+    await ground.hearing();
+    await pause(2_500);
+    expect(await lives(words)).toBe(false);
+  },
+  300_000 * SLOW,
+);

@@ -1,0 +1,49 @@
+/** Agents that are killed while pods ask for fresh names and connect at once: what was away is what is missed, no more. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { NamesGround, RESOLVER, SLOW } from '../../support/names/ground.ts';
+
+const KILLS = 20;
+const NAMES = 500;
+
+let ground: NamesGround;
+beforeAll(async () => {
+  ground = await NamesGround.build();
+  ground.writeManifests('*.t.example');
+  await ground.startAgent();
+  await ground.hearing();
+}, 180_000 * SLOW);
+afterAll(() => ground?.remove());
+
+test(
+  `killed ${KILLS} times during ${2 * NAMES} fresh names in both families: none is lost`,
+  async () => {
+    const away: { fromMs: number; toMs: number }[] = [];
+    const names = (from: number) => Array.from({ length: NAMES }, (_, i) => `n${from + i}.t.example`);
+    const common = { answerMs: 1_000, attempts: 2, rounds: 200, patienceMs: 400, pauseMs: 40 };
+    const visits = Promise.all([
+      ground.visit({ ...common, names: names(1) }),
+      ground.visit({ ...common, names: names(2_000), type: 'AAAA', resolver: RESOLVER.ip6 }),
+    ]);
+    for (let kill = 0; kill < KILLS; kill++) {
+      await new Promise(resolve => setTimeout(resolve, 100 + 37 * kill));
+      const fromMs = Date.now();
+      await ground.agent!.kill();
+      await ground.startAgent();
+      await ground.hearing();
+      away.push({ fromMs, toMs: Date.now() });
+    }
+    for (const { asked, unanswered, repeated, connected, failed, misses } of await visits) {
+      expect({ failed, connected: connected.length }).toEqual({ failed: [], connected: NAMES });
+      // Whoever asked while an agent was there was connected at once; and an agent is there again soon.
+      const missedOtherwise = misses.filter(
+        miss => !away.some(({ fromMs, toMs }) => miss.toMs >= fromMs && miss.fromMs <= toMs),
+      );
+      expect(missedOtherwise).toEqual([]);
+      // In the queue of an agent that is killed is one question of each pod's program at most; asked again, it is answered.
+      expect(unanswered).toBe(0);
+      expect(repeated).toBeLessThanOrEqual(KILLS);
+      expect(asked).toBeGreaterThanOrEqual(NAMES);
+    }
+  },
+  900_000 * SLOW,
+);
