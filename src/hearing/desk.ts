@@ -38,7 +38,8 @@ interface WaitingAnswer {
 }
 
 /** Milliseconds since 1970, as they were when the process started: the same in every thread, and never back. */
-const now = () => performance.timeOrigin + performance.now();
+const { timeOrigin } = performance;
+const now = () => timeOrigin + performance.now();
 
 export class AnswerDesk {
   readonly #queue: QueueSocket;
@@ -100,7 +101,7 @@ export class AnswerDesk {
 
   /** What need not wait, or may not, goes on at once: it is read by nobody, and nothing is learnt from it. */
   #arrive({ id, bytes }: WaitingPacket): void {
-    const packet = this.#listener.read(Uint8Array.from(bytes));
+    const packet = this.#listener.read(new Uint8Array(bytes));
     const pod = packet && this.#leases.podAt(packet.to);
     if (packet !== undefined && pod !== undefined) {
       const sinceMs = now();

@@ -27,7 +27,8 @@ for (const [i, fd] of [queue.fd, wake].entries()) {
 function turn(): boolean {
   poll(watched.at, 2, desk.dueInMs());
   desk.work();
-  if (watched.bytes.readInt16LE(POLL_ENTRY + 6) !== 0) readSync(wake, counter);
+  if (watched.bytes.readInt16LE(POLL_ENTRY + 6) === 0) return true;
+  readSync(wake, counter);
   for (
     let next = receiveMessageOnPort(parentPort!);
     next !== undefined;

@@ -8,9 +8,10 @@
  */
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
+import type { Lease } from './leasetable.ts';
 import { endOf, LIFETIMES, type Lifetimes, NAMES_LIMITS, type NamesLimits } from './limits.ts';
 import type { Answer } from './message.ts';
-import { type Lease, PodLeases } from './podleases.ts';
+import { PodLeases } from './podleases.ts';
 import type { LeaseChange, NamesPod, NamesSet, Subjects } from './subjects.ts';
 import { richest } from './tenants.ts';
 import type { ToldFact } from './toldfacts.ts';
@@ -37,8 +38,7 @@ export class Leases {
   #size = 0;
   #evicted = 0;
   /** Leases that came or were prolonged since they were last asked for. */
-  readonly #news = new Set<Lease>();
-  readonly #podOf = new WeakMap<Lease, PodLeases>();
+  readonly #news = new Map<Lease, PodLeases>();
   readonly #senders = new Map<Address, Address>();
 
   constructor(lifetimes: Lifetimes = LIFETIMES, limits: NamesLimits = NAMES_LIMITS) {
@@ -53,7 +53,7 @@ export class Leases {
 
   /** What pods were told since this was last asked. */
   takeNews(): ToldFact[] {
-    const facts = [...this.#news].map(lease => factOf(lease, this.#podOf.get(lease)!));
+    const facts = [...this.#news].map(([lease, pod]) => factOf(lease, pod));
     this.#news.clear();
     return facts;
   }
@@ -99,7 +99,11 @@ export class Leases {
     return addresses.flatMap(({ address, ttlSeconds }) => {
       const untilMs = endOf(ttlSeconds, nowMs, this.#lifetimes);
       return meant.flatMap(({ name, sets }) =>
-        this.#put(pod, { name, address, sets, untilMs, toldMs: nowMs, from, kernelUntilMs: 0 }, nowMs),
+        this.#put(
+          pod,
+          { name, address, sets, untilMs, toldMs: nowMs, from, kernelUntilMs: 0, ...APART },
+          nowMs,
+        ),
       );
     });
   }
@@ -112,7 +116,7 @@ export class Leases {
       if (pod === undefined || set === undefined) return [];
       const untilMs = nowMs + Math.min(leftMs, this.#lifetimes.leaseMs);
       const times = { untilMs, toldMs: nowMs, kernelUntilMs: untilMs };
-      const lease = { name: `@${name} ${peer}`, address: peer, sets: [set], ...times } as const;
+      const lease = { name: `@${name} ${peer}`, address: peer, sets: [set], ...times, ...APART };
       return this.#enter(pod, { ...lease, recovered: true });
     });
   }
@@ -140,7 +144,8 @@ export class Leases {
       const pod = this.#byAddress.get(address);
       if (pod !== undefined) used.set(pod, (used.get(pod) ?? new Set()).add(peer));
     }
-    for (const [pod, peers] of used) for (const lease of pod.prolong(peers, untilMs)) this.#news.add(lease);
+    for (const [pod, peers] of used)
+      for (const lease of pod.prolong(peers, untilMs)) this.#news.set(lease, pod);
   }
 
   /** All that stands, for sets that are empty. */
@@ -167,8 +172,7 @@ export class Leases {
   }
 
   #enter(pod: PodLeases, lease: Lease): LeaseChange[] {
-    this.#news.add(lease);
-    this.#podOf.set(lease, pod);
+    this.#news.set(lease, pod);
     const wanted = pod.size + (pod.has(lease) ? 0 : 1);
     this.#size -= pod.size;
     const evicted = pod.put(lease, this.#limits);
@@ -222,6 +226,9 @@ export class Leases {
     return sets.length === 0 ? [] : this.#put(pod, { ...lease, sets }, nowMs);
   }
 }
+
+/** In no table yet. */
+const APART = { older: undefined, newer: undefined };
 
 const MOST_SENDERS = 64;
 

@@ -4,37 +4,22 @@
  */
 import { type Address, familyOf } from '../model/address.ts';
 import { DomainNameIndex } from '../model/domainname.ts';
+import { type Lease, LeaseTable } from './leasetable.ts';
 import type { NamesLimits } from './limits.ts';
 import type { LeaseChange, NamesPod, NamesSet } from './subjects.ts';
 import { namespaceOfPod } from './tenants.ts';
 
-/** One address under one name. */
-export interface Lease {
-  readonly name: string;
-  readonly address: Address;
-  /** Of the sets in which the address stands for the name. */
-  readonly sets: readonly NamesSet[];
-  untilMs: number;
-  toldMs: number;
-  /** Who answered, as the packet said; of one that was read back nobody knows. */
-  readonly from?: Address | undefined;
-  /** When the kernel takes it out by itself. */
-  kernelUntilMs: number;
-  /** Read back from the kernel: of which of the set's names it is, nobody knows any more. */
-  readonly recovered?: true;
-}
+const MOST_LISTS = 64;
 
 export class PodLeases {
   readonly pod: NamesPod;
   readonly namespace: string;
   readonly #sets = new DomainNameIndex<NamesSet>();
   readonly #named: ReadonlyMap<string, NamesSet>;
-  /** By name and address; who was told longest ago comes first. */
-  readonly #leases = new Map<string, Lease>();
-  /** Of each name its addresses, in the same order. */
-  readonly #names = new Map<string, Set<string>>();
+  readonly #leases = new LeaseTable();
+  readonly #lists = new Map<string, readonly NamesSet[]>();
   /** How many leases hold an address in a set. */
-  readonly #holds = new Map<string, number>();
+  readonly #holds = new Map<NamesSet, Map<Address, number>>();
 
   constructor(pod: NamesPod, sets: readonly NamesSet[]) {
     this.pod = pod;
@@ -48,7 +33,7 @@ export class PodLeases {
   }
 
   has(lease: Lease): boolean {
-    return this.#leases.has(keyOf(lease));
+    return this.#leases.find(lease) !== undefined;
   }
 
   setNamed(name: string): NamesSet | undefined {
@@ -63,54 +48,52 @@ export class PodLeases {
   }
 
   leases(): Iterable<Lease> {
-    return this.#leases.values();
+    return this.#leases.oldestFirst();
   }
 
-  /** The sets that mean a name, each once. */
+  /** The sets that mean a name, each once; the same list for the same sets. */
   setsOf(name: string): readonly NamesSet[] {
-    return [...new Set(this.#sets.valuesOf(name))];
+    const found = [...new Set(this.#sets.valuesOf(name))];
+    const key = found.map(set => set.name).join();
+    const known = this.#lists.get(key) ?? found;
+    if (this.#lists.size < MOST_LISTS) this.#lists.set(key, known);
+    return known;
   }
 
   /** The later end counts. Answers what went for it: the limits of a name and of a pod take who was told longest ago. */
   put(lease: Lease, { perName, perPod }: NamesLimits): LeaseChange[] {
-    const key = keyOf(lease);
-    const before = this.#leases.get(key);
+    const before = this.#leases.find(lease);
     if (before !== undefined) lease.untilMs = Math.max(lease.untilMs, before.untilMs);
-    if (before !== undefined) this.#drop(key, before);
-    this.#leases.set(key, lease);
-    const ofName = this.#names.get(lease.name) ?? new Set();
-    this.#names.set(lease.name, ofName.add(key));
-    for (const hold of holdsOf(lease)) this.#holds.set(hold, (this.#holds.get(hold) ?? 0) + 1);
-    const tooMany = ofName.size > perName ? ofName : this.#leases.size > perPod ? this.#leases.keys() : [];
-    for (const oldest of tooMany) return this.end(this.#leases.get(oldest)!);
-    return [];
+    if (before !== undefined) this.#drop(before);
+    this.#leases.add(lease);
+    for (const set of lease.sets) this.#hold(set, lease.address, 1);
+    if (this.#leases.countOf(lease.name) > perName) return this.end(this.#leases.oldestOf(lease.name)!);
+    return this.#leases.size > perPod ? this.evictOldest() : [];
   }
 
   evictOldest(): LeaseChange[] {
-    for (const lease of this.#leases.values()) return this.end(lease);
+    for (const lease of this.#leases.oldestFirst()) return this.end(lease);
     return [];
   }
 
   /** Takes a lease away; answers the elements that nobody holds any more. */
   end(lease: Lease): LeaseChange[] {
-    this.#drop(keyOf(lease), lease);
-    const gone = lease.sets.filter(set => !this.#holds.has(holdOf(set, lease)));
+    this.#drop(lease);
+    const gone = lease.sets.filter(set => !this.#holds.get(set)?.has(lease.address));
     return gone.flatMap(set => this.elements('forget', set, lease.address));
   }
 
   /** Addresses that no lease keeps beyond this time, as pairs. */
   ending(untilMs: number): { pod: Address; peer: Address }[] {
     const peers = new Set<Address>();
-    for (const lease of this.#leases.values()) if (lease.untilMs <= untilMs) peers.add(lease.address);
-    for (const lease of this.#leases.values()) if (lease.untilMs > untilMs) peers.delete(lease.address);
+    for (const lease of this.leases()) if (lease.untilMs <= untilMs) peers.add(lease.address);
+    for (const lease of this.leases()) if (lease.untilMs > untilMs) peers.delete(lease.address);
     return [...peers].flatMap(peer => this.#addressesFor(peer).map(pod => ({ pod, peer })));
   }
 
   /** Answers the leases of these addresses that ended sooner. */
   prolong(peers: ReadonlySet<Address>, untilMs: number): Lease[] {
-    const sooner = [...this.#leases.values()].filter(
-      lease => peers.has(lease.address) && lease.untilMs < untilMs,
-    );
+    const sooner = [...this.leases()].filter(lease => peers.has(lease.address) && lease.untilMs < untilMs);
     for (const lease of sooner) lease.untilMs = untilMs;
     return sooner;
   }
@@ -129,27 +112,16 @@ export class PodLeases {
     return this.pod.addresses.filter(address => familyOf(address) === familyOf(peer));
   }
 
-  #drop(key: string, lease: Lease): void {
-    this.#leases.delete(key);
-    const ofName = this.#names.get(lease.name);
-    ofName?.delete(key);
-    if (ofName?.size === 0) this.#names.delete(lease.name);
-    for (const hold of holdsOf(lease)) {
-      const others = this.#holds.get(hold)! - 1;
-      if (others === 0) this.#holds.delete(hold);
-      else this.#holds.set(hold, others);
-    }
+  #drop(lease: Lease): void {
+    this.#leases.delete(lease);
+    for (const set of lease.sets) this.#hold(set, lease.address, -1);
   }
-}
 
-function keyOf({ name, address }: Pick<Lease, 'name' | 'address'>): string {
-  return `${name} ${address}`;
-}
-
-function holdsOf(lease: Lease): string[] {
-  return lease.sets.map(set => holdOf(set, lease));
-}
-
-function holdOf(set: NamesSet, { address }: Pick<Lease, 'address'>): string {
-  return `${set.name} ${address}`;
+  #hold(set: NamesSet, address: Address, more: 1 | -1): void {
+    const held = this.#holds.get(set) ?? new Map<Address, number>();
+    this.#holds.set(set, held);
+    const count = (held.get(address) ?? 0) + more;
+    if (count === 0) held.delete(address);
+    else held.set(address, count);
+  }
 }

@@ -38,32 +38,50 @@ const LIMITS: ToldLimits = { perPod: 8_192, perAddress: 64, perNode: 65_536 };
 
 /** Of one pod. What was noted longest ago comes first. */
 class PodFacts {
+  readonly pod: PodKey;
   readonly namespace: string;
-  readonly addresses = new Map<Address, Map<string, ToldFact>>();
+  /** Of nearly every address there is one name, and then there is no list of them. */
+  readonly #addresses = new Map<Address, ToldFact | readonly ToldFact[]>();
   size = 0;
 
   constructor(pod: PodKey) {
+    this.pod = pod;
     this.namespace = namespaceOfPod(pod);
   }
 
+  of(address: Address): readonly ToldFact[] {
+    return listOf(this.#addresses.get(address));
+  }
+
+  *all(): Generator<ToldFact> {
+    for (const facts of this.#addresses.values()) yield* listOf(facts);
+  }
+
   put(fact: ToldFact, { perPod, perAddress }: ToldLimits): void {
-    const names = this.addresses.get(fact.address) ?? new Map<string, ToldFact>();
-    this.size -= names.size;
-    putLast(names, fact.name, fact);
-    if (names.size > perAddress) names.delete(names.keys().next().value!);
-    this.size += names.size;
-    putLast(this.addresses, fact.address, names);
+    const before = this.of(fact.address);
+    const others = before.filter(({ name }) => name !== fact.name);
+    // Many facts come from another thread, each with a text of its own for one pod.
+    const facts = [...others, { ...fact, pod: this.pod }].slice(-perAddress);
+    this.size += facts.length - before.length;
+    this.#addresses.delete(fact.address);
+    this.#addresses.set(fact.address, facts.length === 1 ? facts[0]! : facts);
     while (this.size > perPod) this.dropOldest();
   }
 
   dropOldest(): void {
-    for (const [address, names] of this.addresses) {
-      names.delete(names.keys().next().value!);
+    for (const [address, facts] of this.#addresses) {
       this.size--;
-      if (names.size === 0) this.addresses.delete(address);
+      const rest = listOf(facts).slice(1);
+      if (rest.length === 0) this.#addresses.delete(address);
+      else this.#addresses.set(address, rest);
       return;
     }
   }
+}
+
+function listOf(facts: ToldFact | readonly ToldFact[] | undefined): readonly ToldFact[] {
+  if (facts === undefined) return [];
+  return 'name' in facts ? [facts] : facts;
 }
 
 export class ToldFacts {
@@ -95,7 +113,7 @@ export class ToldFacts {
   }
 
   *of(pod: PodKey): Generator<ToldFact> {
-    for (const names of this.#pods.get(pod)?.addresses.values() ?? []) yield* names.values();
+    yield* this.#pods.get(pod)?.all() ?? [];
   }
 
   *all(): Generator<ToldFact> {
@@ -113,7 +131,7 @@ export class ToldFacts {
   }
 
   #has(pod: PodKey, address: Address, pattern: string, nowMs: number): boolean {
-    for (const fact of this.#pods.get(pod)?.addresses.get(address)?.values() ?? [])
+    for (const fact of this.#pods.get(pod)?.of(address) ?? [])
       if (fact.untilMs > nowMs && means(pattern, fact)) return true;
     return false;
   }
@@ -122,11 +140,6 @@ export class ToldFacts {
     richest(this.#pods.values())!.dropOldest();
     this.#size--;
   }
-}
-
-function putLast<K, V>(map: Map<K, V>, key: K, value: V): void {
-  map.delete(key);
-  map.set(key, value);
 }
 
 function means(pattern: string, { name, oneOf }: ToldFact): boolean {
