@@ -2,8 +2,9 @@
 import { ownNetworkNamespace } from '../host/networknamespace.ts';
 import { type Cluster, knowsNode } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
+import type { ToldAsOf } from '../names/toldfacts.ts';
 import type { AgentClient } from '../rpc/client.ts';
-import { addInterfaces, clusterOf, unknownPodsOf } from '../sources/agent.ts';
+import { addInterfaces, clusterOf, knownOf, unknownPodsOf, withKnown } from '../sources/agent.ts';
 import { askAgent } from '../sources/askagent.ts';
 import { readFiles } from '../sources/files.ts';
 import { DEFAULT_SOCKET } from '../sources/options.ts';
@@ -24,6 +25,8 @@ export interface Expected {
   readonly guarded: boolean;
   /** What becomes of addresses that no known pod has; absent where it is not known. */
   readonly unknownPods?: UnknownPods;
+  /** What pods were told by DNS, where the agent says it. */
+  readonly known?: ToldAsOf;
   /** Whose cluster it is: `the manifests`, `the agent's cluster`. */
   readonly source: string;
 }
@@ -61,8 +64,9 @@ async function expectedOfAgent(agent: AgentClient): Promise<Expected> {
   const { node, network_namespace, cuts_connections, denies_unknown_pods } = await agent.status();
   if (network_namespace !== (await ownNetworkNamespace()))
     throw new Error('it programs another network namespace');
-  const cluster = await clusterOf(agent);
-  addInterfaces(cluster, node);
+  const read = await clusterOf(agent);
+  addInterfaces(read, node);
+  const found = withKnown(read, await knownOf(agent));
   const unknownPods = unknownPodsOf(denies_unknown_pods);
-  return { cluster, node, guarded: cuts_connections, unknownPods, source: "the agent's cluster" };
+  return { ...found, node, guarded: cuts_connections, unknownPods, source: "the agent's cluster" };
 }

@@ -1,10 +1,12 @@
 /** What `sluice inspect` found, for people as lines and for programs as an object. */
+import { ageText } from '../health/agentchecks.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { type Op, opText } from '../nft/plan/op.ts';
 import { planText } from '../nft/plan/plantext.ts';
 import type {
   DirectionInspection,
   Inspection,
+  NamesInspection,
   PodInspection,
   RuleInspection,
 } from '../readback/inspection.ts';
@@ -58,11 +60,25 @@ function groupsOf(pods: readonly PodInspection[]): readonly (readonly PodInspect
 function groupLines(pods: readonly PodInspection[]): string[] {
   const { ingress, egress } = pods[0]!;
   return [
-    ...pods.map(({ pod, addresses }) => `${pc.bold(pod)}  ${HANG}${pc.dim(addresses.join('  '))}`),
+    ...pods.flatMap(({ pod, addresses, names = [] }) => [
+      `${pc.bold(pod)}  ${HANG}${pc.dim(addresses.join('  '))}`,
+      ...names.map(namesText),
+    ]),
     ...directionLines('ingress', ingress),
     ...directionLines('egress', egress),
     '',
   ];
+}
+
+const MOST_TOLD = 4;
+
+/** `  names    domain *.cloud.example: 192.0.2.7 (9 min), 192.0.2.8 (2 min), and 12 more`. */
+function namesText({ peers, addresses, total }: NamesInspection): string {
+  const shown = addresses
+    .slice(0, MOST_TOLD)
+    .map(({ address, leftSeconds }) => `${address} (${ageText(leftSeconds * 1_000)})`);
+  const more = total - shown.length;
+  return `  names    ${HANG}${peers}: ${shown.join(', ')}${more > 0 ? `, and ${more} more` : ''}`;
 }
 
 function directionLines(name: string, direction: DirectionInspection | undefined): string[] {

@@ -3,11 +3,14 @@ import { ownAddresses } from '../host/ownaddresses.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
+import type { ToldAsOf } from '../names/toldfacts.ts';
 import { openConntrack } from '../netlink/conntrack/conntrack.ts';
 import type { Connection } from '../nft/conntrack.ts';
+import type { Ruleset } from '../nft/ruleset.ts';
 import { demanded, enforcementPoints, outcomeOf } from '../readback/enforcementpoints.ts';
 import { type KernelWalk, namedPods, type WalkEnd, walkKernel } from '../readback/kernelwalk.ts';
 import { natNote } from '../readback/natnote.ts';
+import { toldInKernel } from '../readback/toldinkernel.ts';
 import { evaluate } from '../semantics/evaluate.ts';
 import { FlowTextError, parseFlowPieces } from '../semantics/flowtext.ts';
 import pc from '../terminal/colours.ts';
@@ -16,6 +19,7 @@ import { type OutputOptions, writeJson, writeLines } from '../terminal/output.ts
 import { type Expected, findExpected, type NodeOptions } from './findexpected.ts';
 import { readKernel } from './readkernel.ts';
 import { versioned } from './schema.ts';
+import { type TraceEnd, traceEnd } from './traceend.ts';
 import { type ExpectedPath, traceLines } from './tracetext.ts';
 
 export type TraceOptions = OutputOptions & NodeOptions;
@@ -23,15 +27,16 @@ export type TraceOptions = OutputOptions & NodeOptions;
 /** `sluice trace FROM TO[:PORT[/PROTOCOL]]`: what the kernel does now, by a walk through the rules that were read back from it. */
 export async function traceCommand(from: string, to: string, options: TraceOptions): Promise<void> {
   const found = await findExpected('trace', options);
-  const known = 'missing' in found ? undefined : found;
   const ruleset = await readKernel();
+  const known = 'missing' in found ? undefined : withTold(found, ruleset);
+  const asked = nameless(from, to, known?.known);
   const flow =
     'missing' in found
-      ? flowOf(namedPods(ruleset), from, to, `${ONLY_RULES}; ${found.missing}`)
-      : flowOf(found.cluster, from, to, '');
+      ? flowOf(namedPods(ruleset), from, asked.text, `${ONLY_RULES}; ${found.missing}`)
+      : flowOf(found.cluster, from, asked.text, '');
   const walk = named(walkKernel(ruleset, flow, ownAddresses()), known?.cluster);
   const connections = await trackedLike(flow);
-  const expected = known && expectedOf({ unknownPods: unknownPodsIn(ruleset), ...known }, to, flow, walk);
+  const expected = known && expectedOf({ unknownPods: unknownPodsIn(ruleset), ...known }, asked, flow, walk);
   if (options.output === 'json') writeJson(traceObject(flow, walk, connections, expected));
   else {
     const here = { installed: ruleset.tables.size > 0, ...known };
@@ -43,6 +48,22 @@ export async function traceCommand(from: string, to: string, options: TraceOptio
 
 const ONLY_RULES =
   '; the rules name only pods of this node that policies select: give an address, or --manifests DIR --node NAME';
+
+/** Manifests do not say what pods were told: of their connections the kernel's own word is taken. */
+function withTold(found: Expected, ruleset: Ruleset): Expected {
+  const { cluster, node, known } = found;
+  if (known !== undefined) return found;
+  return { ...found, cluster: { ...cluster, told: toldInKernel(ruleset, cluster, node) } };
+}
+
+function nameless(from: string, to: string, known: ToldAsOf | undefined): TraceEnd {
+  try {
+    return traceEnd(from, to, known);
+  } catch (error) {
+    if (!(error instanceof FlowTextError)) throw error;
+    throw new CommandError(error.message);
+  }
+}
 
 function flowOf(cluster: Cluster, from: string, to: string, hint: string): Flow {
   try {
@@ -80,7 +101,7 @@ async function trackedLike(flow: Flow): Promise<Connection[]> {
 
 function expectedOf(
   { cluster, node, unknownPods = 'allow' }: Expected,
-  asked: string,
+  asked: TraceEnd,
   flow: Flow,
   { hook, verdict: actual }: KernelWalk,
 ): ExpectedPath {
@@ -92,7 +113,7 @@ function expectedOf(
     demanded: demanded(points, node, hook),
     outcome: outcomeOf(points, node, hook, actual),
     elsewhere: points.filter(point => point.node !== node),
-    note: natNote(cluster, asked, flow),
+    note: asked.note ?? natNote(cluster, asked.text, flow),
   };
 }
 

@@ -10,6 +10,7 @@ import { formatRule } from '../nft/format/format.ts';
 import type { Chain, ElementKey, Rule, Ruleset, Table, Verdict } from '../nft/ruleset.ts';
 import { newReadings, podInspection, type Readings } from './families.ts';
 import type { Inspection, RuleInspection } from './inspection.ts';
+import { withNames } from './namesread.ts';
 
 export function inspectRuleset(ruleset: Ruleset): Inspection {
   const pods = new Map<string, Readings>();
@@ -28,7 +29,7 @@ export function inspectRuleset(ruleset: Ruleset): Inspection {
   }
   return {
     installed: ruleset.tables.size > 0,
-    pods: [...pods].map(podInspection).sort((a, b) => (a.pod < b.pod ? -1 : 1)),
+    pods: withNames(ruleset, [...pods].map(podInspection)).sort((a, b) => (a.pod < b.pod ? -1 : 1)),
     unknownPods: unknownPodsIn(ruleset),
     totals: totalsOf([...ruleset.tables.values()]),
   };

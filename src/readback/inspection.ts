@@ -19,6 +19,18 @@ export interface PodInspection {
   /** Absent: no policy affects the direction. */
   readonly ingress?: DirectionInspection;
   readonly egress?: DirectionInspection;
+  /** Where its rules look for names: what it was told by DNS. */
+  readonly names?: readonly NamesInspection[];
+}
+
+/** The names of a run of rules, and the addresses that are allowed by them now. */
+export interface NamesInspection {
+  readonly set: string;
+  /** `domains logs.example, *.cloud.example`; of very many the first. */
+  readonly peers: string;
+  /** Those that stand longest come first; of very many, these. */
+  readonly addresses: readonly { readonly address: string; readonly leftSeconds: number }[];
+  readonly total: number;
 }
 
 export interface DirectionInspection {

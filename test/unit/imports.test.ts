@@ -15,7 +15,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ends: ['model', 'names', 'semantics'],
   nft: ['model'],
   compiler: ['model', 'names', 'nft'],
-  readback: ['model', 'nft', 'semantics', 'compiler'],
+  readback: ['model', 'names', 'nft', 'semantics', 'compiler'],
   agent: ['async', 'model', 'names', 'semantics', 'nft', 'compiler', 'readback'],
   kube: ['async', 'model'],
   files: ['async', 'model', 'kube'],

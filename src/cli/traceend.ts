@@ -1,0 +1,47 @@
+/** A name of the DNS as where a trace leads to: the rules know addresses, so it is one that the pod was told. */
+import { parseEnd } from '../ends/endname.ts';
+import { familyOf } from '../model/address.ts';
+import type { ToldAsOf } from '../names/toldfacts.ts';
+import { FlowTextError } from '../semantics/flowtext.ts';
+
+export interface TraceEnd {
+  /** As `trace` takes it. */
+  readonly text: string;
+  /** Which address stands for the name. */
+  readonly note?: string;
+}
+
+/** Throws FlowTextError where the name has none. */
+export function traceEnd(from: string, to: string, known: ToldAsOf | undefined): TraceEnd {
+  const end = parsed(to);
+  if (end?.name.kind !== 'domain') return { text: to };
+  const { name } = end.name;
+  if (known === undefined)
+    throw new FlowTextError(
+      `"${to}": rules know addresses, and who was told which name the agent knows: ask without --manifests, or for an address`,
+    );
+  const pod = from.replace(/@[46]$/, '');
+  const family = end.family ?? parsed(from)?.family;
+  const told = [...known.facts.all()].filter(
+    fact =>
+      fact.pod === pod &&
+      fact.name === name &&
+      fact.untilMs > known.nowMs &&
+      (family === undefined || familyOf(fact.address) === family),
+  );
+  const last = told.at(-1);
+  if (last === undefined)
+    throw new FlowTextError(`"${to}": ${pod} was told no address of ${name} that holds now`);
+  const host = last.address.includes(':') ? `[${last.address}]` : last.address;
+  const tail = `${end.port === undefined ? '' : `:${end.port}`}${end.protocol === undefined ? '' : `/${end.protocol}`}`;
+  const others = told.length === 1 ? '' : `, the latest of ${told.length}`;
+  return { text: host + tail, note: `${name} is ${last.address} to ${pod}${others}` };
+}
+
+function parsed(text: string) {
+  try {
+    return parseEnd(text);
+  } catch {
+    return undefined;
+  }
+}
