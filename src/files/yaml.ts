@@ -1,4 +1,5 @@
 import { type Document, isNode, LineCounter, parseAllDocuments, Schema, type Tags } from 'yaml';
+import { parsePlain } from './plainyaml.ts';
 
 /** One document of a file. */
 export interface ParsedDocument {
@@ -18,6 +19,23 @@ export class ParseError extends Error {
 
 /** The documents of a YAML text as kubectl reads them, and what is wrong with those that cannot be read. */
 export function parseYaml(text: string): readonly (ParsedDocument | ParseError)[] {
+  const plain = parsePlain(text);
+  if (plain === undefined) return parseAnyYaml(text);
+  // Where something stands is asked for what is wrong: of most files never.
+  let whole: ReturnType<typeof parseAnyYaml> | undefined;
+  const documentAt = (index: number) => {
+    whole ??= parseAnyYaml(text);
+    return whole[index];
+  };
+  return plain.map((value, index) => ({ value, lineOf: path => lineIn(documentAt(index), path) }));
+}
+
+function lineIn(document: ParsedDocument | ParseError | undefined, path: string): number | undefined {
+  return document instanceof ParseError ? undefined : document?.lineOf(path);
+}
+
+/** The same of all that YAML has; what `parsePlain` reads it reads alike. */
+export function parseAnyYaml(text: string): readonly (ParsedDocument | ParseError)[] {
   const lineCounter = new LineCounter();
   const documents = orError(() => parseAllDocuments(text, { ...OPTIONS, lineCounter }));
   if (documents instanceof ParseError) return [documents];
