@@ -14,6 +14,7 @@ import { Netns } from '../lab/unnamed.ts';
 import { builtFolder } from './build.ts';
 import { NODE, type Size } from './cluster.ts';
 import { benchHugePods } from './hugepods.ts';
+import { kubeconfigOf } from './kubeconfig.ts';
 import { absolute, type BenchRow } from './row.ts';
 
 /** It reads the kernel back every 30 s, and makes the most garbage then. */
@@ -63,17 +64,6 @@ function startAgent(dist: string, kubeconfig: string, socket: string): ChildProc
   const options = ['--node', NODE, '--kubeconfig', kubeconfig, '--socket', socket, '--log-format', 'json'];
   return spawn(process.execPath, [join(dist, 'cli/sluice.js'), 'agent', ...options], {
     stdio: ['ignore', 'pipe', 'inherit'],
-  });
-}
-
-function kubeconfigOf(server: string): string {
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'bench',
-    contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench' } }],
-    clusters: [{ name: 'bench', cluster: { server, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'bench', user: { token: 'good' } }],
   });
 }
 

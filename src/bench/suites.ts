@@ -95,6 +95,14 @@ export const SUITES: readonly Suite[] = [
     },
   },
   {
+    name: 'explain',
+    what: 'from a question to its answer, of folders and of an API server',
+    load: async () => {
+      const { benchExplain } = await import('./explain.ts');
+      return () => benchExplain();
+    },
+  },
+  {
     name: 'neighbours',
     needs: ['cc', 'ip', 'nft'],
     what: 'what a tenant can do to its neighbours',

@@ -31,7 +31,7 @@ export function addNode(sluice: Command, actions: NodeActions): void {
     .description('measure what rules, events and packets cost here, beside budgets and floors (needs root)')
     .argument(
       '[names...]',
-      'suites (compile, memory, events, start, commit, packets, conntrack, attach), then parts of rows',
+      'suites (compile, memory, events, start, commit, packets, conntrack, attach, matrix, explain), then parts of rows',
     )
     .addOption(output())
     .option('--json', 'the same as -o json')
