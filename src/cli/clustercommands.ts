@@ -53,7 +53,8 @@ function addDiff(sluice: Command): void {
     )
     .option(
       '--connections <file>',
-      'say which of these would be cut: what `conntrack -L` prints, or FROM TO a line',
+      'say which of these would be cut: what `conntrack -L` prints, FROM TO a line, or @agent for those that are open ' +
+        'now on this node (the default where <old> is @agent)',
     )
     .option('--kubeconfig <file>', "for @cluster (default: kubectl's own)")
     .option('--context <name>', 'for @cluster: the context of the kubeconfig')
@@ -73,7 +74,8 @@ Exit code 0 where no connection opens or closes, 1 where one does, 2 where that 
   sluice diff main/policies policies --with cluster.yaml
   git show main:policies.yaml | sluice diff - policies.yaml --with cluster.yaml
   sluice diff @cluster policies --with @cluster      what \`kubectl apply -f policies\` would change
-  conntrack -L | sluice diff @agent policies --with @agent --connections -`;
+  sluice diff @agent policies --with @agent          also which connections of this node's pods it would cut
+  conntrack -L | sluice diff @cluster policies --with @cluster --connections -`;
 
 function addTest(sluice: Command): void {
   withSources(

@@ -1,5 +1,6 @@
 /** What everybody who is answered may see of the agent. */
 import { ownNetworkNamespace } from '../host/networknamespace.ts';
+import { openConntrack } from '../netlink/conntrack/conntrack.ts';
 import { agentView } from '../rpc/agentview.ts';
 import type { AgentView } from '../rpc/view.ts';
 import { type AgentCommandOptions, cutsConnections } from './options.ts';
@@ -20,5 +21,6 @@ export async function viewOf(options: AgentCommandOptions, pipeline: Pipeline): 
     pods: podNetwork,
     kernel: enforcement.kernelFeatures,
     names: { status: () => enforcement.answers.status(), facts: () => enforcement.answers.facts },
+    openConntrack,
   });
 }

@@ -1,4 +1,5 @@
 import type { Agent } from '../agent/agent.ts';
+import { openConnectionsOf } from '../agent/connections/openconnections.ts';
 import type { StatusKeeper } from '../agent/status.ts';
 import { selects } from '../compiler/classes.ts';
 import type { Host, Ours } from '../health/facts.ts';
@@ -11,6 +12,7 @@ import { type Cluster, namespaceOf, type Pod, type PodKey } from '../model/clust
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { comparePolicies, policyLabel } from '../model/policy.ts';
 import type { CniParts } from '../network/cni/cni.ts';
+import type { Conntrack } from '../nft/conntrack.ts';
 
 import type { AgentView, Identity, NamesView } from './view.ts';
 
@@ -28,6 +30,8 @@ export interface AgentParts {
   readonly pods?: CniParts | undefined;
   /** Default: a kernel that lacks nothing. */
   readonly kernel?: KernelFacts;
+  /** Default: nothing is tracked. */
+  readonly openConntrack?: () => Pick<Conntrack, 'read' | 'close'>;
   /** Default: no pod has a rule by name. */
   readonly names?: NamesView;
 }
@@ -41,6 +45,7 @@ export function agentView({
   pods,
   kernel = NOTHING_MISSING,
   names = NOBODY_HEARS,
+  openConntrack,
 }: AgentParts): AgentView {
   const host = cached(readHost);
   const { network } = pods ?? {};
@@ -64,6 +69,8 @@ export function agentView({
     pod: key => keeper.pod(key),
     policiesOf: key => policiesOf(keeper, key),
     requestResync: () => agent.requestResync(),
+    openConnections: async () =>
+      openConntrack === undefined ? [] : openConnectionsOf(openConntrack(), keeper.localAddresses()),
     ...(pods && { pods }),
   };
 }

@@ -2,7 +2,7 @@
 import { type Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
 import type { Address } from '../model/address.ts';
 import type { ToldFact } from '../names/toldfacts.ts';
-import type { StateObject, StatusResponse, ToldName } from './messages.ts';
+import type { OpenConnections, StateObject, StatusResponse, ToldName } from './messages.ts';
 import { loadSchema } from './schema.ts';
 import { factOf } from './toldname.ts';
 
@@ -13,6 +13,7 @@ export interface AgentClient {
   state(): Promise<readonly StateObject[]>;
   /** What pods were told that holds now; of one address also what held. None where the agent is too old to know. */
   names(address?: Address): Promise<readonly ToldFact[]>;
+  connections(): Promise<readonly OpenConnections[]>;
   close(): void;
 }
 
@@ -24,6 +25,7 @@ interface Calls extends Client {
   ): void;
   State(request: object, options: { deadline: number }): AsyncIterable<StateObject>;
   Names(request: { address: string }, options: { deadline: number }): AsyncIterable<ToldName>;
+  Connections(request: object, options: { deadline: number }): AsyncIterable<OpenConnections>;
 }
 
 export function connectAgent(socket: string): AgentClient {
@@ -44,6 +46,7 @@ export function connectAgent(socket: string): AgentClient {
     state: () => collect(client.State({}, deadline())),
     names: async (address = '' as Address) =>
       (await collect(client.Names({ address }, deadline())).catch(noneWhereUnknown)).map(factOf),
+    connections: () => collect(client.Connections({}, deadline())),
     close: () => client.close(),
   };
 }

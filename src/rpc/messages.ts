@@ -42,3 +42,13 @@ export interface StateObject {
   readonly key: string;
   readonly json: string;
 }
+
+/** All between the same ends, to the same port: 0 where the protocol has none. */
+export interface OpenConnections {
+  readonly from: string;
+  readonly to: string;
+  readonly protocol: string;
+  readonly port: number;
+  readonly via_service: boolean;
+  readonly count: number;
+}

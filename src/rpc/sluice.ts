@@ -1,11 +1,12 @@
 /** sluice.v1.Sluice: status and state of the agent, for the command. */
 import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { OpenConnection } from '../agent/connections/openconnections.ts';
 import { replay } from '../agent/replay.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import { problemText } from '../model/problem.ts';
-import type { StateObject, StatusResponse, ToldName } from './messages.ts';
+import type { OpenConnections, StateObject, StatusResponse, ToldName } from './messages.ts';
 import { toldName } from './toldname.ts';
-import { unary } from './unary.ts';
+import { refusalOf, unary } from './unary.ts';
 import type { AgentView } from './view.ts';
 
 export function sluiceService(view: AgentView): UntypedServiceImplementation {
@@ -15,6 +16,7 @@ export function sluiceService(view: AgentView): UntypedServiceImplementation {
       void send(call, mapped(replay(view.keeper.cluster), stateObject)),
     Names: (call: ServerWritableStream<{ readonly address: string }, ToldName>) =>
       void send(call, toldNames(view, call.request.address)),
+    Connections: (call: ServerWritableStream<object, OpenConnections>) => void sendConnections(call, view),
   };
 }
 
@@ -48,6 +50,23 @@ async function statusOf(view: AgentView): Promise<StatusResponse> {
     cuts_connections: view.identity.cutsConnections,
     denies_unknown_pods: view.starts().unknownPods === 'deny',
   };
+}
+
+async function sendConnections(
+  call: ServerWritableStream<object, OpenConnections>,
+  view: AgentView,
+): Promise<void> {
+  try {
+    const found = await view.openConnections();
+    await send(call, found.map(openConnections));
+  } catch (error) {
+    call.destroy(refusalOf(error));
+  }
+}
+
+function openConnections({ flow, count }: OpenConnection): OpenConnections {
+  const { from, to, protocol, port = 0, viaService = false } = flow;
+  return { from, to, protocol: String(protocol), port, via_service: viaService, count };
 }
 
 /** As fast as the caller reads: a cluster of 15,000 pods is never in the stream's buffer at once. */

@@ -26,7 +26,7 @@ export function unary<Request, Response>(
   };
 }
 
-function refusalOf(error: unknown): ServiceError {
+export function refusalOf(error: unknown): ServiceError {
   const { code, message } =
     error instanceof Refusal ? error : new Refusal(status.INTERNAL, (error as Error).message);
   return Object.assign(new Error(message), { code, details: message, metadata: new Metadata() });

@@ -1,4 +1,5 @@
 /** What every service and the metrics show of the agent. The composition root fills it in. */
+import type { OpenConnection } from '../agent/connections/openconnections.ts';
 import type { ProgrammedPod, StatusKeeper } from '../agent/status.ts';
 import type { Health } from '../health/health.ts';
 import type { NamesFacts } from '../health/namescheck.ts';
@@ -34,6 +35,8 @@ export interface AgentView {
   /** What pods of this node are told by DNS. */
   readonly names: NamesView;
   requestResync(): void;
+  /** Of this node's pods, now. */
+  openConnections(): Promise<readonly OpenConnection[]>;
   /** Where pods come to us before they start. */
   readonly pods?: CniParts;
 }

@@ -2,12 +2,9 @@
 import { connectionsObject } from '../../reach/connectionstext.ts';
 import type { DiffView } from '../../reach/diff/diffview.ts';
 import { versioned } from '../schema.ts';
-import type { Cut } from './recording.ts';
+import type { Cuts } from './cuts.ts';
 
-export function diffObject(
-  { pool, changes, added, removed }: DiffView,
-  cuts: readonly Cut[] | undefined,
-): object {
+export function diffObject({ pool, changes, added, removed }: DiffView, cuts: Cuts | undefined): object {
   return versioned('Diff', {
     changes: changes.map(({ kind, from, to, families, connections, before, after }) => ({
       kind,
@@ -20,6 +17,6 @@ export function diffObject(
     })),
     added,
     removed,
-    ...(cuts && { cuts }),
+    ...(cuts && { cuts: cuts.cuts, deniedBefore: cuts.deniedBefore }),
   });
 }

@@ -1,35 +1,63 @@
 /**
- * Connections that somebody recorded, and which of them a change would cut. A recording is what `conntrack -L` prints,
- * or a connection a line as `sluice explain --flows` reads it.
+ * Connections of which somebody asks whether a change would cut them: what `conntrack -L` prints, a connection a line as
+ * `sluice explain --flows` reads it, or with `@agent` those that the pods of this node have open now.
  */
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { parseAddress } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
-import type { UnknownPods } from '../../model/podcidrs.ts';
-import { evaluator } from '../../semantics/evaluate.ts';
+import type { OpenConnections } from '../../rpc/messages.ts';
 import { FlowTextError, flowText, parseFlow } from '../../semantics/flowtext.ts';
+import { askAgent } from '../../sources/askagent.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
+import type { Recorded } from './cuts.ts';
 
-/** A connection that was allowed and is denied, and why. */
-export interface Cut {
-  readonly flow: string;
-  readonly reason: string;
+/** Throws CommandError where no agent answers. */
+export async function readOpenConnections(socket: string): Promise<Recorded[]> {
+  const open = await askAgent(socket, agent => agent.connections());
+  return open.flatMap(recordedOf);
+}
+
+function recordedOf({ from, to, protocol, port, via_service, count }: OpenConnections): Recorded[] {
+  const ends = [parseAddress(from), parseAddress(to)] as const;
+  if (ends[0] === undefined || ends[1] === undefined) return [];
+  const number = Number(protocol);
+  const flow: Flow = {
+    from: ends[0],
+    to: ends[1],
+    protocol: Number.isNaN(number) ? (protocol as 'TCP') : number,
+    ...(port !== 0 && { port }),
+    ...(via_service && { viaService: true }),
+  };
+  return [{ flow, count }];
 }
 
 /** Each as a flow of the old cluster. Throws CommandError where a line is none, or the file cannot be read. */
-export async function readRecording(path: string, cluster: Cluster): Promise<Flow[]> {
+export async function readRecording(path: string, cluster: Cluster): Promise<Recorded[]> {
   const content =
     path === '-'
       ? await text(process.stdin)
       : await readFile(path, 'utf8').catch(error => {
           throw new CommandError(`cannot read ${path}: ${(error as Error).message}`);
         });
-  return content.split('\n').flatMap((line, i) => {
+  const flows = content.split('\n').flatMap((line, i) => {
     const trimmed = line.replace(/#.*/, '').trim();
     return trimmed === '' ? [] : flowsOf(cluster, trimmed, `${path}:${i + 1}`);
   });
+  return counted(flows);
+}
+
+/** A recording has thousands between the same ends, to the same port. */
+function counted(flows: readonly Flow[]): Recorded[] {
+  const found = new Map<string, { flow: Flow; count: number }>();
+  for (const flow of flows) {
+    const key = flowText(flow);
+    const known = found.get(key);
+    if (known === undefined) found.set(key, { flow, count: 1 });
+    else known.count++;
+  }
+  return [...found.values()];
 }
 
 function flowsOf(cluster: Cluster, line: string, place: string): Flow[] {
@@ -60,14 +88,4 @@ function trackedFlow(line: string): Flow[] {
   const port = Number(values('sport')[1]);
   const viaService = values('dst')[0] !== values('src')[1] && { viaService: true };
   return [{ from, to, protocol, ...(protocol !== 'ICMP' && { port }), ...viaService }];
-}
-
-export function cutsOf(flows: readonly Flow[], old: Cluster, now: Cluster, unknownPods: UnknownPods): Cut[] {
-  const [before, after] = [evaluator(old, unknownPods), evaluator(now, unknownPods)];
-  return flows.flatMap(flow => {
-    if (before(flow).verdict === 'deny') return [];
-    const { verdict, egress, ingress } = after(flow);
-    if (verdict === 'allow') return [];
-    return [{ flow: flowText(flow), reason: (egress.verdict === 'deny' ? egress : ingress).reason }];
-  });
 }

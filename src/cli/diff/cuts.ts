@@ -1,0 +1,47 @@
+/** Which connections a change would cut: those that were allowed, and are denied. */
+import type { Cluster } from '../../model/cluster.ts';
+import type { Flow } from '../../model/flow.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import { evaluator } from '../../semantics/evaluate.ts';
+import { flowText } from '../../semantics/flowtext.ts';
+
+/** Connections between the same ends, to the same port. */
+export interface Recorded {
+  readonly flow: Flow;
+  readonly count: number;
+}
+
+export interface Cuts {
+  /** Open now, by the node's agent; else read from a file. */
+  readonly isOpenNow: boolean;
+  readonly cuts: readonly Cut[];
+  /** Connections that the old policies deny already, as far as anybody can say here: a name's are known to the node alone. */
+  readonly deniedBefore: number;
+}
+
+export interface Cut {
+  readonly flow: string;
+  readonly count: number;
+  readonly reason: string;
+}
+
+export function cutsOf(
+  recorded: readonly Recorded[],
+  isOpenNow: boolean,
+  old: Cluster,
+  now: Cluster,
+  unknownPods: UnknownPods,
+): Cuts {
+  const [before, after] = [evaluator(old, unknownPods), evaluator(now, unknownPods)];
+  const cuts: Cut[] = [];
+  let deniedBefore = 0;
+  for (const { flow, count } of recorded) {
+    const { verdict, egress, ingress } = after(flow);
+    if (before(flow).verdict === 'deny') deniedBefore += count;
+    else if (verdict === 'deny') {
+      const { reason } = egress.verdict === 'deny' ? egress : ingress;
+      cuts.push({ flow: flowText(flow), count, reason });
+    }
+  }
+  return { isOpenNow, cuts, deniedBefore };
+}
