@@ -6,6 +6,7 @@ import type { AgentDump, Dump } from '../sources/dump.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { writeJson } from '../terminal/output.ts';
 import { readKernel } from './readkernel.ts';
+import { versioned } from './schema.ts';
 
 /** `sluice inspect dump`: one line of JSON. Throws CommandError where neither agent nor kernel answers. */
 export async function dumpCommand({ socket }: { readonly socket: string }): Promise<void> {
@@ -14,7 +15,7 @@ export async function dumpCommand({ socket }: { readonly socket: string }): Prom
   if ('missing' in agent && 'missing' in kernel)
     throw new CommandError(`${agent.missing}; ${kernel.missing}`);
   const dump: Dump = { at: new Date().toISOString(), agent, kernel };
-  writeJson(dump);
+  writeJson(versioned('Dump', dump));
 }
 
 async function ask(agent: AgentClient): Promise<AgentDump> {

@@ -11,10 +11,9 @@ import { hostPortKey } from '../model/hostport.ts';
 import { plan } from '../nft/plan/plan.ts';
 import type { QueueBy, Ruleset } from '../nft/ruleset.ts';
 import { inspectRuleset } from '../readback/inspect.ts';
-import type { Inspection, PodInspection } from '../readback/inspection.ts';
-import { CommandError } from '../terminal/commanderror.ts';
 import { type OutputOptions, writeJson, writeLines } from '../terminal/output.ts';
 import { type Expected, findExpected, type NodeOptions } from './findexpected.ts';
+import { onlyAbout } from './inspectfilter.ts';
 import { type Comparison, inspectionLines, inspectionObject } from './inspecttext.ts';
 import { lookAtKernel } from './readkernel.ts';
 
@@ -32,29 +31,10 @@ const SETTLE_MS = 1000;
 /** `sluice inspect`: what is programmed, by pod and policy, and whether it is what policy demands. */
 export async function inspectCommand(options: InspectOptions): Promise<void> {
   const { actual, comparison } = await settledLook(options);
-  const inspection = only(inspectRuleset(actual), options.what);
+  const inspection = onlyAbout(inspectRuleset(actual), options.what);
   if (options.output === 'json') writeJson(inspectionObject(inspection, comparison));
   else writeLines(inspectionLines(inspection, comparison));
   if (isDifferent(comparison)) process.exitCode = 1;
-}
-
-/** Of a pod (`shop/web`), a namespace (`shop`) or a policy (`NetworkPolicy shop/web`, `cnp:platform`). */
-function only(inspection: Inspection, what: string | undefined): Inspection {
-  if (what === undefined) return inspection;
-  const pods = inspection.pods.filter(pod => isMeant(pod, what));
-  if (pods.length === 0)
-    throw new CommandError(
-      `no pod of this node is ${what}, is in it, or is judged by it: sluice inspect shows all`,
-    );
-  return { ...inspection, pods };
-}
-
-function isMeant({ pod, ingress, egress }: PodInspection, what: string): boolean {
-  const sources = [...(ingress?.rules ?? []), ...(egress?.rules ?? [])].map(({ source }) => source ?? '');
-  const name = what.replace(/^NetworkPolicy /, '');
-  return (
-    pod === what || pod.startsWith(`${what}/`) || sources.some(source => source.split(/[ ,]+/).includes(name))
-  );
 }
 
 async function settledLook(options: InspectOptions): Promise<Look> {

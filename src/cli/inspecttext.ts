@@ -23,7 +23,20 @@ export type Comparison =
 export function inspectionObject(inspection: Inspection, comparison: Comparison): object {
   const equal = 'missing' in comparison ? null : comparison.difference.length === 0;
   const difference = 'missing' in comparison ? [] : comparison.difference.map(opText);
-  return versioned('Inspection', { ...inspection, equal, difference });
+  const pods = inspection.pods.map(({ ingress, egress, ...pod }) => ({
+    ...pod,
+    ...(ingress && { ingress: directionObject(ingress) }),
+    ...(egress && { egress: directionObject(egress) }),
+  }));
+  return versioned('Inspection', { ...inspection, pods, equal, difference });
+}
+
+function directionObject({ chain, rules }: DirectionInspection): object {
+  const rulesInWords = rules.map(({ family, ...rule }) => ({
+    ...rule,
+    ...(family && { family: family === 'ip' ? 'ipv4' : 'ipv6' }),
+  }));
+  return { chain, rules: rulesInWords };
 }
 
 export function inspectionLines(inspection: Inspection, comparison: Comparison): string[] {

@@ -7,10 +7,10 @@ export type SchemaKind =
   | 'Diff'
   | 'TestResult'
   | 'Problem'
-  | 'CheckSummary'
   | 'Inspection'
   | 'Trace'
   | 'Status'
+  | 'Dump'
   | 'Version';
 
 /** docs/schema/sluice-v1.json has a definition of each kind; fields are only ever added. */

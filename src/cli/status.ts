@@ -23,9 +23,21 @@ const COLOUR: Record<CheckState, (text: string) => string> = {
 /** `sluice status`: how the agent behind the socket is. Exit code 1 where the node is not ready. */
 export async function statusCommand({ socket, output }: StatusOptions): Promise<void> {
   const status = await askAgent(socket, agent => agent.status());
-  if (output === 'json') writeJson(versioned('Status', status));
+  if (output === 'json') writeJson(statusObject(status));
   else writeLines(statusLines(status, Date.now()));
   if (!status.ready) process.exitCode = 1;
+}
+
+/** In the casing of all our JSON: `startedAtMs`. */
+export function statusObject(status: StatusResponse): object {
+  return versioned('Status', inCamelCase(status) as object);
+}
+
+function inCamelCase(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inCamelCase);
+  if (typeof value !== 'object' || value === null) return value;
+  const name = (key: string) => key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [name(key), inCamelCase(each)]));
 }
 
 export function statusLines(status: StatusResponse, nowMs: number): string[] {

@@ -93,9 +93,11 @@ export function policyLabel({ kind, name }: Pick<Policy, 'kind' | 'name'>): stri
   return KIND_LABELS[kind] === '' ? name : `${KIND_LABELS[kind]}:${name}`;
 }
 
-const KIND_LABELS: Record<PolicyKind, string> = {
+const KIND_LABELS: Readonly<Record<PolicyKind, string>> = {
   NetworkPolicy: '',
   ClusterNetworkPolicy: 'cnp',
   AdminNetworkPolicy: 'anp',
   BaselineAdminNetworkPolicy: 'banp',
 };
+
+export const POLICY_KINDS = Object.keys(KIND_LABELS) as readonly PolicyKind[];

@@ -12,6 +12,7 @@ import { nodeReader } from '../../src/daemon/readnode.ts';
 import { loadManifests } from '../../src/files/load.ts';
 import { agentView } from '../../src/rpc/agentview.ts';
 import { serveRpc } from '../../src/rpc/server.ts';
+import { wrongWith } from '../support/questions/schema.ts';
 import { Netns } from './netns.ts';
 
 const SLUICE = fileURLToPath(new URL('../../src/cli/sluice.ts', import.meta.url));
@@ -107,8 +108,30 @@ describe('a live agent', () => {
     const said = JSON.parse(stdout);
     expect([status, said.node, said.ready]).toEqual([0, NODE, true]);
     expect(said.objects).toMatchObject({ pods: 3, policies: 1 });
-    expect(said.network_namespace).toBe(netns.exec('readlink', ['/proc/self/ns/net']).trim());
+    expect(said.networkNamespace).toBe(netns.exec('readlink', ['/proc/self/ns/net']).trim());
     expect(sluice('status').stdout).toMatch(/^n1 is ready; the agent runs for \d+ m?s\n/);
+  });
+
+  test('prints JSON that is what the schema promises, and `sluice inspect` only what it is asked about', () => {
+    for (const words of [
+      ['status', '-o', 'json'],
+      ['inspect', '-o', 'json'],
+      ['inspect', 'shop/db', '-o', 'json'],
+      ['inspect', 'dump'],
+      ['trace', 'shop/cron', 'shop/db:5432', '-o', 'json'],
+      ['trace', 'shop/web', '10.0.0.2:5432/UDP', '-o', 'json'],
+    ]) {
+      const object = JSON.parse(sluice(...words).stdout);
+      expect(wrongWith(object), JSON.stringify(object)).toEqual([]);
+    }
+    const about = (what: string) =>
+      JSON.parse(sluice('inspect', what, '-o', 'json').stdout).pods.map(({ pod }: { pod: string }) => pod);
+    expect(about('NetworkPolicy shop/db')).toEqual(['shop/db']);
+    expect(about('shop')).toContain('shop/db');
+    expect(sluice('inspect', 'shop/nobody')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('no pod of this node is shop/nobody'),
+    });
   });
 
   test('owns its tables by its own name', () => {

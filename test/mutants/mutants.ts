@@ -26,6 +26,9 @@ const CONTRACT = 'test/kernel/contract.test.ts';
 const CNI = 'src/network/cni/cni.test.ts';
 const REACH = 'test/property/reach.test.ts';
 const DIFF = 'test/property/diff.test.ts';
+const PLAIN_YAML = 'src/files/plainyaml.test.ts';
+const INSPECT_FILTER = 'src/cli/inspectfilter.test.ts';
+const CUTS = 'src/cli/diff/cuts.test.ts';
 const ORACLE = 'test/kernel/codec-oracle.test.ts';
 
 export const MUTANTS: readonly Mutant[] = [
@@ -1020,5 +1023,42 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'landscapeOf(cluster, unknownPods, imagined, alongside)',
     replace: 'landscapeOf(cluster, unknownPods, imagined)',
     test: DIFF,
+  },
+  // Plain YAML
+  {
+    name: 'a key that comes twice is plain',
+    file: 'src/files/plainscalar.ts',
+    find: "key === '__proto__' || Object.hasOwn(map, key)",
+    replace: "key === '__proto__'",
+    test: PLAIN_YAML,
+  },
+  {
+    name: 'yes is text',
+    file: 'src/files/plainscalar.ts',
+    find: 'y|n|yes|no|on|off|true|false|null',
+    replace: 'true|false|null',
+    test: PLAIN_YAML,
+  },
+  {
+    name: 'a comment inside of a folded scalar is text',
+    file: 'src/files/plainyaml.ts',
+    find: "if (more.includes(' #')) throw new NotPlain();",
+    replace: '',
+    test: PLAIN_YAML,
+  },
+  // What people ask
+  {
+    name: 'a namespace is meant by the beginning of its name',
+    file: 'src/cli/inspectfilter.ts',
+    find: 'what}/`)) return true;',
+    replace: 'what}`)) return true;',
+    test: INSPECT_FILTER,
+  },
+  {
+    name: 'what the old policies deny is cut too',
+    file: 'src/cli/diff/cuts.ts',
+    find: "if (before(flow).verdict === 'deny') deniedBefore += count;",
+    replace: 'if (false) deniedBefore += count;',
+    test: CUTS,
   },
 ];

@@ -1,39 +1,18 @@
 /** Every JSON that a question prints is what docs/schema/sluice-v1.json promises. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { inspectionObject } from '../../src/cli/inspecttext.ts';
 import { SCHEMA_VERSION } from '../../src/cli/schema.ts';
 import { WARNING_CODES } from '../../src/model/problem.ts';
 import { inspectRuleset } from '../../src/readback/inspect.ts';
-import { SRC } from '../support/importgraph.ts';
+import { files, SRC } from '../support/importgraph.ts';
+import { isOfSchema, SCHEMA, wrongWith } from '../support/questions/schema.ts';
 
 const ROOT = join(SRC, '..');
-const schema = JSON.parse(readFileSync(join(ROOT, 'docs/schema/sluice-v1.json'), 'utf8'));
-const validate = new Ajv2020({
-  allErrors: true,
-  strict: true,
-  strictTypes: false,
-  strictRequired: false,
-}).compile(schema);
 const QUESTIONS = join(ROOT, 'test/fixtures/questions.yaml');
-
-/** A kind's own errors: those of the other kinds say nothing. */
-function wrong(object: { readonly kind: string }): unknown {
-  const ofKind = new Ajv2020({
-    allErrors: true,
-    strict: true,
-    strictTypes: false,
-    strictRequired: false,
-  }).compile({
-    ...schema,
-    $id: `${schema.$id}/${object.kind}`,
-    oneOf: [{ $ref: `#/$defs/${object.kind}` }],
-  });
-  return validate(object) || ofKind(object) ? [] : ofKind.errors;
-}
 
 function printed(words: string[], input = ''): { readonly kind: string }[] {
   const main = join(SRC, 'cli/main.ts');
@@ -64,7 +43,7 @@ test('explain, with its walks, cases, near misses and fixes', () => {
     FLOWS,
   );
   expect(objects).toHaveLength(10);
-  for (const object of objects) expect(wrong(object), JSON.stringify(object)).toEqual([]);
+  for (const object of objects) expect(wrongWith(object), JSON.stringify(object)).toEqual([]);
   const text = JSON.stringify(objects);
   for (const part of [
     '"stops":[{',
@@ -83,28 +62,87 @@ test('check', () => {
     '{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: p }, spec: { podSelector: 1 } }\n---\n{ apiVersion: cilium.io/v2, kind: CiliumNetworkPolicy, metadata: { name: c } }';
   const objects = printed(['check', '-', '-o', 'json'], bad);
   expect(objects.length).toBeGreaterThan(1);
-  for (const object of objects) expect(wrong(object)).toEqual([]);
+  for (const object of objects) expect(wrongWith(object)).toEqual([]);
 });
 
 test('matrix, diff and version', () => {
   const shop = join(ROOT, 'examples/shop');
   for (const words of [
     ['matrix', '--manifests', shop, '-o', 'json'],
+    ['matrix', '--manifests', join(ROOT, 'examples/user-stories/4-tenants'), '-o', 'json'],
+    ['matrix', '--manifests', QUESTIONS, '-o', 'json'],
     ['diff', shop, QUESTIONS, '-o', 'json'],
     ['version', '-o', 'json'],
   ])
-    for (const object of printed(words)) expect(wrong(object)).toEqual([]);
+    for (const object of printed(words)) expect(wrongWith(object)).toEqual([]);
 });
+
+test('test, where a flow is as expected, where it is not, and where nobody can say', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-schema-'));
+  const file = join(folder, 'a.test.yaml');
+  const flows = [
+    'guest/visitor -> shop/web:80 allow',
+    'shop/web -> shop/db:5432 allow',
+    'shop/no -> shop/db:1 deny',
+  ];
+  writeFileSync(file, JSON.stringify({ title: 'a', manifests: [join(ROOT, 'examples/shop')], flows }));
+  const [result, ...others] = printed(['test', file, '-o', 'json']) as { kind: string; cases: object[] }[];
+  rmSync(folder, { recursive: true });
+  expect([wrongWith(result!), others]).toEqual([[], []]);
+  expect(result!.cases).toEqual([
+    expect.not.objectContaining({ failure: expect.anything() }),
+    expect.objectContaining({ failure: expect.stringContaining('expected allow, got deny') }),
+    expect.objectContaining({ isError: true }),
+  ]);
+});
+
+test('diff with a recording', () => {
+  const recording = [
+    'guest/visitor shop/web:80',
+    'guest/visitor shop/web:80',
+    'shop/web -> shop/db:5432',
+    'tcp 6 431999 ESTABLISHED src=10.244.1.66 dst=10.96.0.80 sport=4 dport=80 src=10.244.1.10 dst=10.244.1.66 sport=80 dport=4',
+  ].join('\n');
+  const closed = JSON.stringify({
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name: 'web', namespace: 'shop' },
+    spec: { podSelector: { matchLabels: { app: 'web' } }, policyTypes: ['Ingress'] },
+  });
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-schema-'));
+  writeFileSync(join(folder, 'web.json'), closed);
+  const shop = join(ROOT, 'examples/shop');
+  const words = ['diff', shop, folder, '--with', shop, '--connections', '-', '-o', 'json'];
+  const [object] = printed(words, recording) as {
+    kind: string;
+    cuts: { count: number }[];
+    deniedBefore: number;
+  }[];
+  rmSync(folder, { recursive: true });
+  expect(wrongWith(object!)).toEqual([]);
+  expect(object!.cuts.map(({ count }) => count)).toEqual([2, 1]);
+  expect(object!.deniedBefore).toBe(1);
+});
+
+test('every kind that a command prints is in the schema, and nothing else is', () => {
+  const printedKinds = [...new Set(files.flatMap(kindsIn))].sort();
+  const promised = SCHEMA.oneOf.map(({ $ref }: { $ref: string }) => $ref.split('/').at(-1));
+  expect(printedKinds).toEqual(promised.sort());
+});
+
+function kindsIn(file: string): string[] {
+  return [...readFileSync(join(SRC, file), 'utf8').matchAll(/versioned\('(\w+)'/g)].map(([, kind]) => kind!);
+}
 
 test('inspect', () => {
   const inspection = inspectRuleset({ tables: new Map() } as never);
   const object = inspectionObject(inspection, { missing: 'no agent' }) as { kind: string };
-  expect(wrong(JSON.parse(JSON.stringify(object)))).toEqual([]);
+  expect(wrongWith(JSON.parse(JSON.stringify(object)))).toEqual([]);
 });
 
 test('the schema knows the version and every kind of warning, and would refuse another word', () => {
-  expect(schema.$defs.apiVersion.const).toBe(SCHEMA_VERSION);
-  expect(schema.$defs.Problem.properties.code.enum).toEqual([...WARNING_CODES]);
+  expect(SCHEMA.$defs.apiVersion.const).toBe(SCHEMA_VERSION);
+  expect(SCHEMA.$defs.Problem.properties.code.enum).toEqual([...WARNING_CODES]);
   const problem = {
     apiVersion: SCHEMA_VERSION,
     kind: 'Problem',
@@ -112,7 +150,7 @@ test('the schema knows the version and every kind of warning, and would refuse a
     message: 'a',
     effect: 'b',
   };
-  expect(validate(problem)).toBe(true);
-  expect(validate({ ...problem, severity: 'Error' })).toBe(false);
-  expect(validate({ ...problem, apiVersion: 'sluice/v2' })).toBe(false);
+  expect(isOfSchema(problem)).toBe(true);
+  expect(isOfSchema({ ...problem, severity: 'Error' })).toBe(false);
+  expect(isOfSchema({ ...problem, apiVersion: 'sluice/v2' })).toBe(false);
 });
