@@ -1,12 +1,13 @@
 /** Every connection that a question may mean, each with its verdict. */
 import { type Address, type AddressRange, type Family, familyOf } from '../model/address.ts';
+import { takenAddresses } from '../model/addressowners.ts';
 import type { Cluster, Pod, PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import { evaluator, type FlowVerdict } from '../semantics/evaluate.ts';
 import { asIfTold } from './asiftold.ts';
 import type { Place, Target, World } from './place.ts';
 import { podOf } from './ports.ts';
-import { type Settled, type Stand, settle, takenIn } from './settle.ts';
+import { type Settled, type Stand, settle } from './settle.ts';
 
 export interface Case {
   readonly from: Place;
@@ -48,7 +49,7 @@ export function judge(
   targets: readonly Target[],
   family: Family | undefined,
 ): Judged {
-  const taken = takenIn(cluster);
+  const taken = takenAddresses(cluster);
   const podsOf = (places: readonly Place[]) => places.flatMap(place => podOf(place) ?? []);
   const toPods = podsOf(targets.map(({ place }) => place));
   const from = sources.map(place => settle(cluster, place, toPods, 'ingress', taken));

@@ -1,7 +1,6 @@
 /** Gives addresses to those whose address nobody knows: one for each way in which a policy could tell them apart. */
 import type { Address, AddressRange, Cidr } from '../model/address.ts';
-import { addressOwners } from '../model/addressowners.ts';
-import { addressesOfNode, type Cluster, namespaceOf, type Pod } from '../model/cluster.ts';
+import { type Cluster, namespaceOf, type Pod } from '../model/cluster.ts';
 import type { Direction, Rule } from '../model/policy.ts';
 import { matchPod } from '../model/selector.ts';
 import type { Place } from './place.ts';
@@ -40,11 +39,6 @@ export function settle(
   const { pod } = unplaced;
   const there = pod && { ...pod, addresses: stands.map(({ address }) => address) };
   return { place, stands, isCut: all.length > MOST_PIECES, ...(there && { pod: there }) };
-}
-
-/** Addresses of the cluster that nobody else may have. */
-export function takenIn(cluster: Cluster): Set<Address> {
-  return new Set([...addressOwners(cluster).keys(), ...[...cluster.nodes.values()].flatMap(addressesOfNode)]);
 }
 
 function standIn(range: AddressRange, taken: Set<Address>): Stand[] {

@@ -4,7 +4,7 @@
  * an address that is given out again may still be named by the pod that had it before.
  */
 import { type Address, cidrContains } from './address.ts';
-import { type Cluster, isSelectable, type Node, type Pod } from './cluster.ts';
+import { addressesOfNode, type Cluster, isSelectable, type Node, type Pod } from './cluster.ts';
 import { podCidrsOf } from './podcidrs.ts';
 
 /** Who is asked: everybody who has no better knowledge than the API's, or a node, which knows its own pods. */
@@ -25,6 +25,14 @@ export function addressOwners({ pods, nodes }: Cluster, node?: string): Map<Addr
     }
   }
   return owners;
+}
+
+/** What pods and nodes of the cluster have, and nobody else may. */
+export function takenAddresses(
+  cluster: Cluster,
+  owners: ReadonlyMap<Address, Pod> = addressOwners(cluster),
+): Set<Address> {
+  return new Set([...owners.keys(), ...[...cluster.nodes.values()].flatMap(addressesOfNode)]);
 }
 
 /** The pod that owns one address, if any does. */

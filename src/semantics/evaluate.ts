@@ -41,7 +41,11 @@ export function evaluator(
   unknownPods?: UnknownPods,
   node?: string,
 ): (flow: Flow) => FlowVerdict {
-  const view = viewOf(cluster, unknownPods, node);
+  return evaluatorOf(viewOf(cluster, unknownPods, node));
+}
+
+/** The same, of a view that others look into too. */
+export function evaluatorOf(view: View): (flow: Flow) => FlowVerdict {
   return flow => {
     const egress = judgeDirection(view, 'egress', flow);
     const ingress = judgeDirection(view, 'ingress', flow);

@@ -1,9 +1,9 @@
 /** Changes that would turn a verdict, each judged again before anybody sees it. */
 import { type Cluster, isSelectable } from '../../model/cluster.ts';
-import type { Flow } from '../../model/flow.ts';
+import { type Flow, flowKey } from '../../model/flow.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction, Policy, PolicyId } from '../../model/policy.ts';
-import { evaluator, type FlowVerdict, packetOf } from '../../semantics/evaluate.ts';
+import { evaluatorOf, type FlowVerdict, packetOf } from '../../semantics/evaluate.ts';
 import { type Packet, selects } from '../../semantics/match.ts';
 import { firstMatch, type View, viewOf } from '../../semantics/view.ts';
 import { type Flip, flipsOf } from './flips.ts';
@@ -38,18 +38,18 @@ export interface Asked {
 /** The other verdict for all of the flows; a sentence where there is no policy that gives just it. */
 export function proposeFix(asked: Asked, decode: Decode): Fix | string {
   const { cluster, unknownPods, flows } = asked;
-  const evaluate = evaluator(cluster, unknownPods);
+  const view = viewOf(cluster, unknownPods);
+  const evaluate = evaluatorOf(view);
   const before = flows.map(flow => ({ flow, verdict: evaluate(flow) }));
   const wanted = before.some(({ verdict }) => verdict.verdict === 'deny') ? 'allow' : 'deny';
   const turning = before.filter(({ verdict }) => verdict.verdict !== wanted);
-  const view = viewOf(cluster, unknownPods);
   const objects = new Map<string, PolicyObject>();
   for (const { flow, verdict } of turning)
     for (const change of changesFor(view, flow, verdict, wanted)) {
       if (typeof change === 'string') return change;
       objects.set(JSON.stringify({ ...change, metadata: undefined }), change);
     }
-  return judged(asked, wanted, namedApart([...objects.values()], cluster), decode);
+  return judged(asked, view, wanted, namedApart([...objects.values()], cluster), decode);
 }
 
 /** Of two of one name the second gets a number, and so does one whose name is taken. */
@@ -66,6 +66,7 @@ function namedApart(objects: readonly PolicyObject[], { policies }: Cluster): Po
 
 function judged(
   { cluster, unknownPods, flows }: Asked,
+  before: View,
   verdict: 'allow' | 'deny',
   objects: readonly PolicyObject[],
   decode: Decode,
@@ -73,13 +74,14 @@ function judged(
   const policies = objects.map(decode);
   if (objects.length === 0 || policies.includes(undefined)) return NONE;
   const added = policies.map(policy => [policy!.id, policy!] as const);
-  const after: Cluster = { ...cluster, policies: new Map<PolicyId, Policy>([...cluster.policies, ...added]) };
-  const evaluate = evaluator(after, unknownPods);
+  const changed = { ...cluster, policies: new Map<PolicyId, Policy>([...cluster.policies, ...added]) };
+  const after = viewOf(changed, unknownPods);
+  const evaluate = evaluatorOf(after);
   if (flows.some(flow => evaluate(flow).verdict !== verdict)) return NONE;
-  const isolated = newlyIsolated(cluster, unknownPods, policies as readonly Policy[]);
+  const isolated = newlyIsolated(before, policies as readonly Policy[]);
   if (isolated !== undefined) return isolated;
-  const asked = new Set(flows.map(keyOf));
-  const flips = flipsOf(cluster, after, unknownPods, flows).filter(({ flow }) => !asked.has(keyOf(flow)));
+  const asked = new Set(flows.map(flowKey));
+  const flips = flipsOf(before, after, flows).filter(({ flow }) => !asked.has(flowKey(flow)));
   return { verdict, objects, flips, allPorts: flows[0]!.port === undefined };
 }
 
@@ -88,12 +90,8 @@ function selectorsIn({ cluster }: View) {
 }
 
 /** Whom nobody isolated before, a policy that allows him one thing would deny all else. */
-function newlyIsolated(
-  cluster: Cluster,
-  unknownPods: UnknownPods,
-  added: readonly Policy[],
-): string | undefined {
-  const view = viewOf(cluster, unknownPods);
+function newlyIsolated(view: View, added: readonly Policy[]): string | undefined {
+  const { cluster } = view;
   for (const policy of added.filter(({ tier }) => tier === 'networkpolicy'))
     for (const direction of ['ingress', 'egress'] as const)
       for (const pod of policy[direction] === undefined ? [] : cluster.pods.values())
@@ -102,10 +100,6 @@ function newlyIsolated(
             return `a policy for these labels would isolate ${pod.key} for ${direction} too, which none does now`;
         }
   return undefined;
-}
-
-function keyOf({ from, to, protocol, port }: Flow): string {
-  return `${from} ${to} ${protocol} ${port}`;
 }
 
 const NONE = 'no policy of one rule turns this verdict';

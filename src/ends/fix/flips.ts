@@ -1,13 +1,11 @@
 /** What a change turns beside what was asked for. */
 import { type Address, familyOf } from '../../model/address.ts';
-import { addressOwners } from '../../model/addressowners.ts';
-import { addressesOfNode, type Cluster, namespaceOf } from '../../model/cluster.ts';
-import type { Flow } from '../../model/flow.ts';
-import type { UnknownPods } from '../../model/podcidrs.ts';
+import { takenAddresses } from '../../model/addressowners.ts';
+import { type Flow, flowKey } from '../../model/flow.ts';
 import type { Direction, Policy } from '../../model/policy.ts';
-import { matchPod } from '../../model/selector.ts';
-import { evaluator, packetOf } from '../../semantics/evaluate.ts';
-import { firstMatch, type View, viewOf } from '../../semantics/view.ts';
+import { evaluatorOf, packetOf } from '../../semantics/evaluate.ts';
+import { selects } from '../../semantics/match.ts';
+import { firstMatch, type View } from '../../semantics/view.ts';
 
 export interface Flip {
   /** Who they are: pods by name, others by address. */
@@ -21,35 +19,29 @@ export interface Flip {
  * Every connection between pods, nodes and the addresses asked about whose verdict is another one afterwards, on the
  * ports that were asked about: the rules that came have no other.
  */
-export function flipsOf(
-  before: Cluster,
-  after: Cluster,
-  unknownPods: UnknownPods,
-  asked: readonly Flow[],
-): readonly Flip[] {
-  const [was, is] = [evaluator(before, unknownPods), evaluator(after, unknownPods)];
-  const owners = addressOwners(after);
-  const nameOf = (address: Address) => owners.get(address)?.key ?? address;
+export function flipsOf(before: View, after: View, asked: readonly Flow[]): readonly Flip[] {
+  const [was, is] = [evaluatorOf(before), evaluatorOf(after)];
+  const nameOf = (address: Address) => after.owners.get(address)?.key ?? address;
   const found = new Map<string, Flip>();
-  for (const flow of candidates(before, after, unknownPods, asked)) {
+  for (const flow of candidates(before, after, asked)) {
     const { verdict } = is(flow);
     if (was(flow).verdict === verdict) continue;
     const flip = { from: nameOf(flow.from), to: nameOf(flow.to), flow, verdict };
-    found.set(`${flow.from} ${flow.to} ${flow.protocol} ${flow.port}`, flip);
+    found.set(flowKey(flow), flip);
   }
   return [...found.values()];
 }
 
 /** Only what one of the new rules matches can turn. */
-function* candidates(
-  before: Cluster,
-  after: Cluster,
-  unknownPods: UnknownPods,
-  asked: readonly Flow[],
-): Generator<Flow> {
-  const added = [...after.policies.values()].filter(({ id }) => !before.policies.has(id));
-  const view = viewOf({ ...after, policies: new Map(added.map(policy => [policy.id, policy])) }, unknownPods);
-  const places = placesIn(after, asked);
+function* candidates(before: View, after: View, asked: readonly Flow[]): Generator<Flow> {
+  const { policies } = before.cluster;
+  const added = [...after.cluster.policies.values()].filter(({ id }) => !policies.has(id));
+  const view: View = {
+    ...after,
+    policiesOn: (...of) => after.policiesOn(...of).filter(({ id }) => !policies.has(id)),
+  };
+  const places = takenAddresses(after.cluster, after.owners);
+  for (const address of asked.flatMap(({ from, to }) => [from, to])) places.add(address);
   for (const policy of added)
     for (const own of ownAddresses(after, policy))
       for (const direction of DIRECTIONS)
@@ -81,16 +73,6 @@ function shapesOf(asked: readonly Flow[]): readonly Flow[] {
   return [...new Map(asked.map(flow => [`${flow.protocol} ${flow.port}`, flow])).values()];
 }
 
-function ownAddresses(cluster: Cluster, { subject }: Policy): Address[] {
-  return [...addressOwners(cluster)]
-    .filter(([, pod]) => matchPod(subject, pod, namespaceOf(cluster, pod.namespace)) !== 'no')
-    .map(([address]) => address);
-}
-
-function placesIn(cluster: Cluster, asked: readonly Flow[]): ReadonlySet<Address> {
-  return new Set([
-    ...addressOwners(cluster).keys(),
-    ...[...cluster.nodes.values()].flatMap(addressesOfNode),
-    ...asked.flatMap(({ from, to }) => [from, to]),
-  ]);
+function ownAddresses({ cluster, owners }: View, { subject }: Policy): Address[] {
+  return [...owners].filter(([, pod]) => selects(cluster, subject, pod) !== 'no').map(([address]) => address);
 }
