@@ -39,5 +39,8 @@ export default {
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: 'parts/[name]-[hash].js',
+    // The engine keeps the text as it is, in two bytes a character where one of them needs more than one.
+    comments: false,
+    charset: 'ascii',
   },
 };
