@@ -42,7 +42,7 @@ export interface AgentOptions {
 }
 
 const RESYNC_INTERVAL_MS = 30_000;
-const PATIENCE_MS = 3_000;
+export const PATIENCE_MS = 3_000;
 
 export class Agent {
   readonly #options: Omit<AgentOptions, 'observers' | 'timing'>;

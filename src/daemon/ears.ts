@@ -3,6 +3,7 @@
  * cannot get that far must be able to say so.
  */
 import type { Logger } from 'pino';
+import { PATIENCE_MS } from '../agent/agent.ts';
 import type { StatusKeeper } from '../agent/status.ts';
 import { sleep } from '../async/sleep.ts';
 import { WAIT_BUCKETS_US } from '../hearing/messages.ts';
@@ -15,8 +16,8 @@ export interface Ears {
   close(): Promise<void>;
 }
 
-/** How long the socket may be missing while no rules are in force. */
-const SILENT_MS = 2000;
+/** How long the socket may be missing while no rules are in force. A second agent of a node has ended before. */
+const SILENT_MS = PATIENCE_MS + 1_000;
 
 export function openEars(options: AgentCommandOptions, pipeline: Pipeline, log: Logger): Ears {
   const { status } = pipeline.enforcement;
