@@ -45,7 +45,7 @@ async function weigh(dist: string, size: Size): Promise<{ readonly rest: number;
     writeFileSync(kubeconfig, kubeconfigOf(await firstLine(server)));
     const agent = netns.run(() => startAgent(dist, kubeconfig, join(folder, 'sluice.sock')));
     running.push(agent);
-    await inForce(agent);
+    await programmed(agent);
     await setTimeout(WATCHED_MS);
     return { rest: resident(agent, 'VmRSS'), peak: resident(agent, 'VmHWM') };
   } finally {
@@ -72,7 +72,7 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
   throw new Error('the API server of the benchmark ended early');
 }
 
-async function inForce(agent: ChildProcess): Promise<void> {
+async function programmed(agent: ChildProcess): Promise<void> {
   let output = '';
   agent.stdout!.setEncoding('utf8').on('data', text => {
     output += text;

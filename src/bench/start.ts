@@ -33,7 +33,7 @@ async function startToRules(sluice: string): Promise<number> {
   const startMs = performance.now();
   const agent = netns.run(() => startAgent(sluice));
   try {
-    return (await inForce(kernel, desired, agent)) - startMs;
+    return (await programmed(kernel, desired, agent)) - startMs;
   } finally {
     agent.kill();
     await once(agent, 'exit');
@@ -48,7 +48,7 @@ function startAgent(sluice: string): ChildProcess {
 }
 
 /** The moment from which the kernel has all of the rules: some commits bring them, of which the last one counts. */
-async function inForce(kernel: Kernel, desired: Ruleset, agent: ChildProcess): Promise<number> {
+async function programmed(kernel: Kernel, desired: Ruleset, agent: ChildProcess): Promise<number> {
   const deadline = performance.now() + PATIENCE_MS;
   for (let seen = await kernel.generation(); ; ) {
     const generation = await kernel.generation();

@@ -27,7 +27,7 @@ export interface LabelledPeers {
 }
 
 /** One peer, and a rule that names it. */
-export interface Labelled<P> {
+export interface LabelledPeer<P> {
   readonly label: string;
   readonly peer: P;
 }

@@ -9,7 +9,7 @@ import { EVERY_POD } from './broadpeers.ts';
 import type { Builder } from './builder.ts';
 import {
   distinctBy,
-  type Labelled,
+  type LabelledPeer,
   type LabelledPeers,
   type PeerMatch,
   type SourcedRule,
@@ -33,7 +33,7 @@ interface RuleOfNames extends LabelledPeers {
 
 /** One look-up of `address . protocol . port` for each distinct rule while they are few, else one for all of them. */
 function memberMatches(rules: readonly RuleOfNames[], builder: Builder): PeerMatch[] {
-  const entries = rules.flatMap(({ label, peers, named }): Labelled<NamedPortPeers>[] => {
+  const entries = rules.flatMap(({ label, peers, named }): LabelledPeer<NamedPortPeers>[] => {
     const peer = peersOf(peers, named);
     return peer === undefined ? [] : [{ label, peer }];
   });
@@ -54,7 +54,7 @@ function domainMatches(rules: readonly RuleOfNames[], builder: Builder): PeerMat
   });
 }
 
-function domainsOf(peers: 'any' | readonly Peer[], label: string): Labelled<DomainPeer>[] {
+function domainsOf(peers: 'any' | readonly Peer[], label: string): LabelledPeer<DomainPeer>[] {
   return peers === 'any' ? [] : peers.flatMap(peer => (peer.kind === 'domain' ? [{ label, peer }] : []));
 }
 

@@ -3,7 +3,7 @@ import type { Cidr } from '../model/address.ts';
 import { type AddressField, addressIn, addressInNetwork, addressType } from '../nft/match.ts';
 import { type Expr, MEMBER } from '../nft/ruleset.ts';
 import type { Builder } from './builder.ts';
-import { type Labelled, labelsOf, type PeerMatch, textOf } from './labelled.ts';
+import { type LabelledPeer, labelsOf, type PeerMatch, textOf } from './labelled.ts';
 import { getOrMake } from './live/podindex.ts';
 import { type NetworkPeer, rangesOf, rangeText } from './networks.ts';
 
@@ -13,11 +13,11 @@ const MOST_COMPARES = 25;
 
 /** Alternatives for networks of the builder's family. */
 export function networkMatches(
-  networks: readonly Labelled<NetworkPeer>[],
+  networks: readonly LabelledPeer<NetworkPeer>[],
   field: AddressField,
   builder: Builder,
 ): PeerMatch[] {
-  const distinct = new Map<string, Labelled<NetworkPeer>[]>();
+  const distinct = new Map<string, LabelledPeer<NetworkPeer>[]>();
   for (const entry of networks) getOrMake(distinct, textOf(entry.peer), () => []).push(entry);
   const peers = [...distinct.values()];
   const compares = peers.reduce((sum, [entry]) => sum + 1 + entry!.peer.except.length, 0);
@@ -26,8 +26,8 @@ export function networkMatches(
 }
 
 function setMatch(
-  networks: readonly Labelled<NetworkPeer>[],
-  distinct: readonly (readonly Labelled<NetworkPeer>[])[],
+  networks: readonly LabelledPeer<NetworkPeer>[],
+  distinct: readonly (readonly LabelledPeer<NetworkPeer>[])[],
   field: AddressField,
   builder: Builder,
 ): PeerMatch[] {

@@ -5,7 +5,7 @@ import { type AddressField, addressIn, addressPairIn } from '../nft/match.ts';
 import { scopeOf } from './broadpeers.ts';
 import type { Builder } from './builder.ts';
 import type { MemberPeer } from './group.ts';
-import { type Labelled, type LabelledPeers, type PeerMatch, textOf } from './labelled.ts';
+import { type LabelledPeer, type LabelledPeers, type PeerMatch, textOf } from './labelled.ts';
 import { getOrMake } from './live/podindex.ts';
 import { networkMatches } from './networkmatches.ts';
 
@@ -36,10 +36,10 @@ type NetworkPeer = Extract<Peer, { kind: 'network' }>;
 export type DomainPeer = Extract<Peer, { kind: 'domain' }>;
 
 interface SortedPeers {
-  readonly members: Labelled<MemberPeer>[];
-  readonly broad: Labelled<PodSelector>[];
-  readonly networks: Labelled<NetworkPeer>[];
-  readonly names: Labelled<DomainPeer>[];
+  readonly members: LabelledPeer<MemberPeer>[];
+  readonly broad: LabelledPeer<PodSelector>[];
+  readonly networks: LabelledPeer<NetworkPeer>[];
+  readonly names: LabelledPeer<DomainPeer>[];
 }
 
 /** By what they become in the kernel; networks of the builder's family only. */
@@ -59,7 +59,7 @@ function sorted(peerLists: readonly LabelledPeers[], { family }: Builder): Sorte
 }
 
 /** The pod and its peer as a pair: what one pod was told opens nothing for another. Nothing where answers are not heard. */
-export function namesMatches(names: readonly Labelled<DomainPeer>[], builder: Builder): PeerMatch[] {
+export function namesMatches(names: readonly LabelledPeer<DomainPeer>[], builder: Builder): PeerMatch[] {
   if (!builder.hearsAnswers) return [];
   const makeSet = (peers: readonly DomainPeer[]) =>
     builder.group({ kind: 'names', patterns: peers.map(({ name }) => name) });
@@ -71,11 +71,11 @@ export function namesMatches(names: readonly Labelled<DomainPeer>[], builder: Bu
 
 /** One match for each scope, of which there are two at most in most classes: all pods, and those of a namespace. */
 function broadMatches(
-  broad: readonly Labelled<PodSelector>[],
+  broad: readonly LabelledPeer<PodSelector>[],
   field: AddressField,
   builder: Builder,
 ): PeerMatch[] {
-  const scopes = new Map<string, { scope: PodSelector; entries: Labelled<PodSelector>[] }>();
+  const scopes = new Map<string, { scope: PodSelector; entries: LabelledPeer<PodSelector>[] }>();
   for (const entry of broad) {
     const scope = scopeOf(entry.peer)!;
     getOrMake(scopes, JSON.stringify(scope), () => ({ scope, entries: [] })).entries.push(entry);
@@ -94,10 +94,10 @@ function broadMatches(
 
 /** A set for each distinct peer while they are few, else one set for all of them. */
 export function asFewGroups<P extends object>(
-  entries: readonly Labelled<P>[],
+  entries: readonly LabelledPeer<P>[],
   makeSet: (peers: readonly P[]) => string,
 ): { set: string; labels: string[] }[] {
-  const distinct = new Map<string, Labelled<P>[]>();
+  const distinct = new Map<string, LabelledPeer<P>[]>();
   for (const entry of entries) getOrMake(distinct, textOf(entry.peer), () => []).push(entry);
   // In the order of their meaning, so that a union has one name whatever the order of its policies.
   const groups = [...distinct.entries()].sort(byText).map(([, group]) => group);
@@ -109,7 +109,7 @@ export function asFewGroups<P extends object>(
 }
 
 /** Each distinct peer once, by what it means. */
-function inOrderOfText<P extends object>(entries: readonly Labelled<P>[]): Labelled<P>[] {
+function inOrderOfText<P extends object>(entries: readonly LabelledPeer<P>[]): LabelledPeer<P>[] {
   const distinct = new Map(entries.map(entry => [textOf(entry.peer), entry]));
   return [...distinct.entries()].sort(byText).map(([, entry]) => entry);
 }

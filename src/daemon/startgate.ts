@@ -137,15 +137,15 @@ export class PodGate {
     const state = this.#gate?.state;
     if (state?.kind === 'connected') {
       const { name, version } = state.runtime;
-      const { inForce, late } = this.#gate!.counts;
-      return { gate: { kind: 'connected', runtime: `${name} ${version}`, inForce, late }, unknownPods, why };
+      const { inTime, late } = this.#gate!.counts;
+      return { gate: { kind: 'connected', runtime: `${name} ${version}`, inTime, late }, unknownPods, why };
     }
     const whyLost = state === undefined ? 'no rules of this agent are in force yet' : whyNot(state);
     return { gate: { kind: 'lost', why: whyLost }, unknownPods, why };
   }
 
-  get counts(): { readonly inForce: number; readonly late: number; readonly withoutAddress: number } {
-    return this.#gate?.counts ?? { inForce: 0, late: 0, withoutAddress: 0 };
+  get counts(): { readonly inTime: number; readonly late: number; readonly withoutAddress: number } {
+    return this.#gate?.counts ?? { inTime: 0, late: 0, withoutAddress: 0 };
   }
 
   takeWaits(): readonly number[] {

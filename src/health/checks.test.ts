@@ -59,7 +59,7 @@ const cni0 = { name: 'cni0', addresses: [address('10.244.1.1')] };
 const docker0 = { name: 'docker0', addresses: [address('172.17.0.1')] };
 
 const GATED: PodStarts = {
-  gate: { kind: 'connected', runtime: 'containerd v2', inForce: 3, late: 1 },
+  gate: { kind: 'connected', runtime: 'containerd v2', inTime: 3, late: 1 },
   unknownPods: 'deny',
   why: 'the start gate is on',
 };

@@ -10,7 +10,7 @@ export interface PodStarts {
     | {
         readonly kind: 'connected';
         readonly runtime: string;
-        readonly inForce: number;
+        readonly inTime: number;
         readonly late: number;
       }
     | { readonly kind: 'lost'; readonly why: string };
@@ -47,8 +47,8 @@ export function startGate({ gate, unknownPods }: PodStarts): Check {
         'see whether the container runtime runs, has NRI on, and its socket is mounted',
       );
     case 'connected': {
-      const { runtime, inForce, late } = gate;
-      const reason = `${runtime} waits for the rules of each pod: ${inForce} started with them, ${late} without`;
+      const { runtime, inTime, late } = gate;
+      const reason = `${runtime} waits for the rules of each pod: ${inTime} started with them, ${late} without`;
       return verdict.ok(name, reason);
     }
   }

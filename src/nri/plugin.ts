@@ -100,7 +100,7 @@ class Service {
     this.#sandboxes.push(...pods);
     for (const { podSandboxId } of containers) this.#withContainers.add(podSandboxId);
     if (more) return encode('SynchronizeResponse', { more });
-    // Sandboxes that have ended and are still to be removed are told too, with addresses that others may have by now.
+    // Sandboxes that have ended and are still to be removed are reported too, with addresses that others may have by now.
     const living = this.#sandboxes.filter(({ id, pid }) => pid > 0 || this.#withContainers.has(id));
     this.#sandboxes = [];
     this.#withContainers.clear();

@@ -15,7 +15,7 @@ export interface OtherTotals {
 
 /** Of the start gate. */
 export interface GateTotals {
-  readonly counts: { readonly inForce: number; readonly late: number; readonly withoutAddress: number };
+  readonly counts: { readonly inTime: number; readonly late: number; readonly withoutAddress: number };
   /** For how many milliseconds each pod waited that has started since the last call. */
   takeWaits(): readonly number[];
 }
@@ -85,7 +85,7 @@ function addGate(registry: Registry, gate: GateTotals): void {
     registers: [registry],
     collect() {
       this.reset();
-      this.inc({ rules: 'in_force' }, gate.counts.inForce);
+      this.inc({ rules: 'in_force' }, gate.counts.inTime);
       this.inc({ rules: 'late' }, gate.counts.late);
       this.inc({ rules: 'no_address' }, gate.counts.withoutAddress);
     },

@@ -41,9 +41,9 @@ export class PolicyIntake {
     return this.#queue.sinceMs();
   }
 
-  note(change: PolicyChange, inForce: Policy | undefined, nowMs: number): void {
+  note(change: PolicyChange, programmed: Policy | undefined, nowMs: number): void {
     if (this.#quarantine.holds(change.id)) this.#quarantine.note(change);
-    else this.#queue.note(change, inForce, nowMs);
+    else this.#queue.note(change, programmed, nowMs);
   }
 
   /** A pod has started in that namespace: new policies must not come after it. */

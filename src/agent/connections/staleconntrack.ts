@@ -61,7 +61,7 @@ export class StaleConntrack {
     return round;
   }
 
-  /** Who has left was told by nobody perhaps. Never waits. */
+  /** Perhaps nobody reported who has left. Never waits. */
   sweep(): void {
     const vacant = this.#isVacant();
     const wanted: Wanted = ({ from, to }) => vacant(from) || vacant(to);

@@ -96,7 +96,7 @@ export class Site {
     writeFileSync(join(this.#folder, 'm', 'cluster.yaml'), manifests());
     const options = ['--node', NODE, '--manifests', join(this.#folder, 'm'), '--dns-servers', SERVICE];
     this.#agent = new AgentProcess(dist, { run: work => this.inNode(work) }, options);
-    await this.#agent.inForce();
+    await this.#agent.programmed();
     await this.#hearing();
   }
 

@@ -28,7 +28,7 @@ export class AgentProcess {
     });
   }
 
-  async inForce(): Promise<void> {
+  async programmed(): Promise<void> {
     for (const deadline = Date.now() + START_PATIENCE_MS; !this.#output.includes('rules in force'); ) {
       if (!this.isAlive || Date.now() > deadline) throw new Error(`no rules in force: ${this.#output}`);
       await setTimeout(20);

@@ -46,7 +46,7 @@ export class Site {
     const runtime = starts === undefined ? undefined : await Starts.listen(join(folder, 'nri.sock'));
     const site = new Site(dist, netns, api, folder, runtime);
     await runtime?.takeIn();
-    await site.agent.inForce();
+    await site.agent.programmed();
     return site;
   }
 

@@ -8,7 +8,7 @@ export const CLEANER = 'sluice-cleaner';
 /** How both DaemonSets are found: `app.kubernetes.io/name`. */
 export const NAME_LABEL = 'app.kubernetes.io/name';
 
-/** What the agent was told of the node's CNI folders, and the cleaner must know too. */
+/** The agent's arguments about the node's CNI folders, which the cleaner must know too. */
 const KEPT_ARGUMENTS = /^--cni-(bin|conf)-dir=/;
 /** A pod is Ready when its node is clean; then it waits to be deleted. */
 const WAIT = 'process.once("SIGTERM", () => process.exit()); setInterval(() => {}, 1 << 30);';

@@ -54,7 +54,7 @@ function withinBudget(policy: Policy, spec: Field, namespace: string): Policy {
   return { ...policy, ...directionsOf(types, [], []) };
 }
 
-/** Rules are read, and their problems told, in both directions. */
+/** Rules are read, and their problems reported, in both directions. */
 function readDirections(spec: Field, types: readonly PolicyType[], namespace: string) {
   const ingress = readRules(spec.get('ingress'), 'ingress', namespace);
   const egress = readRules(spec.get('egress'), 'egress', namespace);
@@ -135,7 +135,7 @@ function readEntries<T>(
 }
 
 function readPeer(peer: Field, namespace: string): Peer {
-  // What else is wrong is told too, but of something that is no map there is nothing to tell.
+  // What else is wrong is reported too, but of something that is no map there is nothing to report.
   const isClean = peer.expectMap(['podSelector', 'namespaceSelector', 'ipBlock']);
   if (!isClean && Object.keys(asMap(peer.value)).length === 0) return NOBODY;
   const [pods, namespaces] = [peer.get('podSelector'), peer.get('namespaceSelector')];

@@ -14,7 +14,7 @@ export interface ConditionWriterOptions {
   readonly node: string;
   readonly timing: Timing;
   readonly now?: () => Date;
-  /** Told at the first failure of a row. */
+  /** Called at the first failure of a row. */
   readonly onTrouble: (reason: string) => void;
 }
 

@@ -15,7 +15,7 @@ export interface EventRecorderOptions {
   readonly node: string;
   readonly timing: Timing;
   readonly now?: () => Date;
-  /** Told once for each kind of refusal. */
+  /** Called once for each kind of refusal. */
   readonly onTrouble: (reason: string) => void;
 }
 

@@ -65,7 +65,7 @@ export class Objects {
     for (const name of this.#revisions.keys()) this.#revisions.set(name, '');
   }
 
-  /** All of them are gone, but for those that came after the revision, where it can be told. */
+  /** All of them are gone, but for those that came after the revision, where that is known. */
   clear(revision?: string): readonly ClusterEvent[] {
     const isLater = (of: string) => revision !== undefined && isRolledBack(revision, of);
     const gone = [...this.#revisions].filter(([, of]) => !isLater(of));

@@ -14,7 +14,7 @@ export interface Sandbox {
   readonly addresses: readonly Address[];
   /** It has a network namespace of its own. */
   readonly ownNetwork: boolean;
-  /** Told by who attached it, not by the runtime; its id is the name of the node's end then. */
+  /** Reported by who attached it, not by the runtime; its id is the name of the node's end then. */
   readonly attached?: boolean;
 }
 

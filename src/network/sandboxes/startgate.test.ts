@@ -88,7 +88,7 @@ test('a pod starts when its rules are in force, and the agent knows it before', 
   rules.resolve();
   await starting;
   expect(told).toEqual(['sweep', 'cleared 10.0.0.1']);
-  expect([gate.counts, gate.takeWaits().length]).toEqual([{ inForce: 1, late: 0, withoutAddress: 0 }, 1]);
+  expect([gate.counts, gate.takeWaits().length]).toEqual([{ inTime: 1, late: 0, withoutAddress: 0 }, 1]);
   await connection.stop(web);
   expect(state.pods.size).toBe(0);
   expect(told.at(-1)).toBe('left 10.0.0.1');
@@ -100,7 +100,7 @@ test('a pod that would wait for too long starts, and all are told that it is clo
   const connection = await taken();
   programmed = never;
   await connection.start(web);
-  expect(gate.counts).toEqual({ inForce: 0, late: 1, withoutAddress: 0 });
+  expect(gate.counts).toEqual({ inTime: 0, late: 1, withoutAddress: 0 });
   expect(late).toMatchObject([{ key: 'shop/web', uid: web.uid }]);
   expect(late[0]!.message).toMatch(/10\.0\.0\.1 is of no known pod and denied$/);
   expect(log.at(-1)).toBe(late[0]!.message);
@@ -123,7 +123,7 @@ test('pods of the host’s network do not wait, nor those whose address the runt
   await connection.start(sandbox('kube-system/proxy', [], { linux: null }));
   await connection.start(sandbox('shop/mute', []));
   await connection.start(sandbox('shop/mute-2', []));
-  expect(gate.counts).toEqual({ inForce: 0, late: 0, withoutAddress: 2 });
+  expect(gate.counts).toEqual({ inTime: 0, late: 0, withoutAddress: 2 });
   expect(log.filter(line => line.includes('reports no addresses'))).toHaveLength(1);
 });
 

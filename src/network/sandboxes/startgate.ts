@@ -53,7 +53,7 @@ export type GateState =
 
 export interface GateCounts {
   /** Pods that started with their rules in force. */
-  inForce: number;
+  inTime: number;
   /** Pods that started before. */
   late: number;
   /** Pods whose addresses the runtime did not report. */
@@ -66,7 +66,7 @@ const MARGIN_MS = 250;
 const MOST_UNREAD_WAITS = 10_000;
 
 export class StartGate {
-  readonly counts: GateCounts = { inForce: 0, late: 0, withoutAddress: 0 };
+  readonly counts: GateCounts = { inTime: 0, late: 0, withoutAddress: 0 };
   readonly #options: StartGateOptions;
   #state: GateState = { kind: 'connecting' };
   #timeoutMs: number;
@@ -161,21 +161,21 @@ export class StartGate {
   async #wait(sandbox: Sandbox): Promise<void> {
     const startMs = performance.now();
     const { programmed, staleConntrack } = this.#options;
-    const inForce = await this.#withinLimit(
+    const inTime = await this.#withinLimit(
       programmed().then(() => staleConntrack.flushed(sandbox.addresses)),
     );
     const waitedMs = performance.now() - startMs;
     this.#waits = [...this.#waits, waitedMs].slice(-MOST_UNREAD_WAITS);
-    if (inForce) this.counts.inForce++;
+    if (inTime) this.counts.inTime++;
     else this.#reportLate(sandbox, Math.round(waitedMs));
   }
 
   async #withinLimit(work: Promise<void>): Promise<boolean> {
     const timeout = new AbortController();
     const late = sleep(this.#timeoutMs, timeout.signal).then(() => false);
-    const inForce = await Promise.race([work.then(() => true), late]);
+    const inTime = await Promise.race([work.then(() => true), late]);
     timeout.abort();
-    return inForce;
+    return inTime;
   }
 
   #reportLate({ key, uid, addresses }: Sandbox, waitedMs: number): void {

@@ -11,11 +11,11 @@ export class MemberHistory {
   #now = new Version(this.#members);
   /** The version before `#now`, which nobody has yet. */
   #before: Version | undefined;
-  #isTold = false;
+  #isAsked = false;
 
   /** The same object until something changes. */
   now(): Elements {
-    this.#isTold = true;
+    this.#isAsked = true;
     this.#before = undefined; // whoever has it keeps it as long as he needs it
     return this.#now;
   }
@@ -26,8 +26,8 @@ export class MemberHistory {
 
   /** Answers whether it was not a member before. */
   add(key: ElementKey): boolean {
-    // Most members come before anybody was told of a version: then one access tells.
-    if (this.#isTold || this.#before !== undefined) {
+    // Most members come before anybody has asked for a version: then one access is enough.
+    if (this.#isAsked || this.#before !== undefined) {
       if (this.#members.has(key)) return false;
       this.#willChange(key);
     }
@@ -42,10 +42,10 @@ export class MemberHistory {
   }
 
   #willChange(key: ElementKey): void {
-    if (this.#isTold) {
+    if (this.#isAsked) {
       this.#before = this.#now;
       this.#now = this.#before.supersede(new Version(this.#members));
-      this.#isTold = false;
+      this.#isAsked = false;
     }
     this.#before?.remember(key, this.#members.get(key));
   }
