@@ -1,3 +1,4 @@
+import { lintNames } from '../ends/lintnames.ts';
 import { checkManifests } from '../files/load.ts';
 import { type Problem, problemText } from '../model/problem.ts';
 import { requireReadable } from '../sources/files.ts';
@@ -18,7 +19,7 @@ export interface CheckOptions extends OutputOptions {
 export async function checkCommand(paths: readonly string[], options: CheckOptions): Promise<void> {
   const accepted = (options.accept ?? []).map(parseAccepted);
   for (const path of paths) await requireReadable(path);
-  const { cluster, inventory, problems: all } = await checkManifests(paths);
+  const { cluster, inventory, problems: all } = await checkManifests(paths, lintNames);
   const problems = all.filter(problem => !isAccepted(problem, accepted));
   const { namespaces, nodes, pods, policies } = cluster;
   const workloads = inventory.workloads.size;

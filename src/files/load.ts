@@ -25,11 +25,15 @@ export async function loadManifests(paths: Paths): Promise<LoadedCluster> {
 }
 
 /** The same, and all that is wrong: with every document, and with the cluster as a whole. */
-export async function checkManifests(paths: Paths): Promise<LoadedCluster> {
+export async function checkManifests(
+  paths: Paths,
+  more: (cluster: ClusterState, inventory: Inventory) => readonly Problem[] = () => [],
+): Promise<LoadedCluster> {
   const { cluster, inventory, problems, objects } = await readAll(paths, readAllDocuments);
   const services = objects.flatMap(({ serviceNetworks }) => serviceNetworks);
   const places = new Map(objects.toReversed().map(({ object, placeOf }) => [object, placeOf]));
-  const warnings = lintCluster(cluster, services, topWorkloads(inventory)).map(problem => ({
+  const found = [...lintCluster(cluster, services, topWorkloads(inventory)), ...more(cluster, inventory)];
+  const warnings = found.map(problem => ({
     ...places.get(problem.object)?.(problem.field),
     ...problem,
   }));
