@@ -61,7 +61,7 @@ class PodsEngine implements Engine {
     return [];
   }
 
-  flush(): Ruleset {
+  *flushing(): Generator<void, Ruleset> {
     if (PodsEngine.broken-- > 0) throw new TypeError('a class without a chain');
     return rulesetOf(...[...this.cluster.pods.values()].flatMap(({ addresses }) => addresses));
   }

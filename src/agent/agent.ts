@@ -155,11 +155,12 @@ export class Agent {
     };
   }
 
-  #flush(actual: Ruleset, batch: Batch): Ruleset {
-    const ruleset = this.#desired.flush(actual, batch);
+  #flush(actual: Ruleset, batch: Batch): Promise<Ruleset> {
+    const flushing = this.#desired.flush(actual, batch);
+    // What is noted from here on is for the next batch.
     this.#scheduler.taken();
     this.#observer.committing(this.#desired.deferredSinceMs);
-    return ruleset;
+    return flushing;
   }
 
   #committed(committed: Committed): void {

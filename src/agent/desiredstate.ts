@@ -2,6 +2,7 @@
  * The desired state: the engine, what is pending for its next flush, and the policies that wait for their turn. Pods,
  * namespaces and nodes are in the engine as soon as they come; it knows a policy when a batch takes it in.
  */
+import { inSlices } from '../async/eventloopyield.ts';
 import type { Timing } from '../async/timing.ts';
 import type { Cluster, ClusterEvent, Pod } from '../model/cluster.ts';
 import type { PolicyId } from '../model/policy.ts';
@@ -69,13 +70,13 @@ export class DesiredState {
     this.#pending.add(eventName(event));
   }
 
-  /** With all that is pending at this moment, and the policies that the batch takes in. */
-  flush(actual: Ruleset, batch: Batch): Ruleset {
+  /** With all that is pending at this moment, and the policies that the batch takes in: both are decided before it first waits. */
+  async flush(actual: Ruleset, batch: Batch): Promise<Ruleset> {
     if (batch.takesPolicies(actual, this.#intake.isEmpty))
       this.#takeIn(this.#intake.take(this.cluster.policies, this.#timing.now(), batch.isFirst));
     for (const name of this.#pending) this.#taken.add(name);
     this.#pending.clear();
-    return this.#engine.flush();
+    return inSlices(this.#engine.flushing());
   }
 
   #takeIn(changes: readonly PolicyChange[]): void {

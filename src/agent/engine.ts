@@ -5,12 +5,15 @@ import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 
 export interface Engine {
-  /** The state that the next flush will be made from. */
+  /** The state that the flush under way is made from, or the next one. */
   readonly cluster: Cluster;
   /** Takes an event in; cheap, and makes no rules. */
   note(event: ClusterEvent): void;
-  /** The desired state now. What did not change since the last flush is the same object as then. */
-  flush(): Ruleset;
+  /**
+   * Makes the desired state of what was noted until now, in pieces: what is noted between two of them is for the next
+   * flush. What did not change since the last one is the same object as then.
+   */
+  flushing(): Generator<void, Ruleset>;
   /** The policies that the object of this step was made from; empty where it belongs to none in particular. */
   policiesBehind(op: Op): readonly PolicyId[];
 }

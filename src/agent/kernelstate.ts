@@ -28,6 +28,9 @@ export interface KernelStateOptions {
  */
 export type Look = 'cached' | 'verified' | 'dump';
 
+/** Makes the desired state when it is known what is there. */
+export type Flush = (actual: Ruleset) => Ruleset | Promise<Ruleset>;
+
 export interface Reconciled {
   /** What had to be changed. */
   readonly ops: readonly Op[];
@@ -82,7 +85,7 @@ export class KernelState {
    * Makes the actual state equal to the desired one, which `flush` makes when it is known what is there, in one batch. A packet sees the rules from
    * before it or those from after it. Throws KernelError with the old rules in force.
    */
-  async reconcile(flush: (actual: Ruleset) => Ruleset, look: Look): Promise<Reconciled> {
+  async reconcile(flush: Flush, look: Look): Promise<Reconciled> {
     const kernel = await this.open();
     const reconciled = await this.#commitDifference(kernel, flush, look);
     const owner = await kernel.owner();
@@ -105,14 +108,10 @@ export class KernelState {
     this.#kernel = undefined;
   }
 
-  async #commitDifference(
-    kernel: Kernel,
-    flush: (actual: Ruleset) => Ruleset,
-    look: Look,
-  ): Promise<Reconciled> {
+  async #commitDifference(kernel: Kernel, flush: Flush, look: Look): Promise<Reconciled> {
     for (let attempt = 1; ; attempt++) {
       const { ruleset, expected } = await this.#basis(kernel, attempt === 1 ? look : 'cached');
-      const desired = flush(ruleset);
+      const desired = await flush(ruleset);
       const ops = plan(ruleset, desired);
       try {
         // Also without a difference: it makes tables without an owner ours.

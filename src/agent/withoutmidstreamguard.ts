@@ -7,6 +7,8 @@ export function withoutMidStreamGuard(engine: Engine): Engine {
     cluster: engine.cluster,
     note: event => engine.note(event),
     policiesBehind: op => engine.policiesBehind(op),
-    flush: () => withoutGuard(engine.flush()),
+    *flushing() {
+      return withoutGuard(yield* engine.flushing());
+    },
   };
 }

@@ -17,6 +17,15 @@ export class EventLoopYield {
   }
 }
 
+/** Does work that comes in pieces; between slices of it everybody else has a turn. */
+export async function inSlices<T>(work: Iterator<void, T>): Promise<T> {
+  const slices = new EventLoopYield();
+  for (let piece = work.next(); ; piece = work.next()) {
+    if (piece.done) return piece.value;
+    if (slices.over) await slices.rest();
+  }
+}
+
 /** Everybody else has a turn of the event loop first. */
 export function nextTurn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve));

@@ -38,6 +38,11 @@ export function policyChain(policy: Policy, podClass: PodClass, verdict: Verdict
   return name;
 }
 
+/** Makes ready what `policyChain` adds. */
+export function preparePolicy(policy: Policy, podClass: PodClass, verdict: Verdict, builder: Builder): void {
+  partOf(policy, podClass, verdict, builder);
+}
+
 /** A policy's chain, and all that it needs. */
 interface Part {
   readonly name: string;

@@ -9,7 +9,7 @@ import type { Builder } from './builder.ts';
 import type { PodClass } from './classes.ts';
 import { type SourcedRule, sourcedRules } from './labelled.ts';
 import { clip, commentOf, nameOf } from './names.ts';
-import { policyChain, standingAlone } from './policychain.ts';
+import { policyChain, preparePolicy, standingAlone } from './policychain.ts';
 import { type Run, runRules } from './run.ts';
 
 /** Where an egress-allowed packet goes on; ends in a verdict, so that `goto` it never comes back. */
@@ -39,6 +39,15 @@ export function buildClass(podClass: PodClass, name: string, builder: Builder): 
     const adminRules = admin === undefined ? [] : actionRules(admin, passVerdict, podClass, name, builder);
     if (next === undefined) return [...adminRules, plain(allowed)];
     return [...adminRules, ...(passes ? [plain(passVerdict)] : tierRules(next, podClass, name, builder))];
+  }
+}
+
+/** Makes ready what the class's large policies need, one after another: `buildClass` finds it made. */
+export function* preparing(podClass: PodClass, builder: Builder): Generator<void> {
+  const chosen = podClass.policies.filter(({ tier }) => tier === 'networkpolicy');
+  for (const policy of standingAlone(chosen, podClass)) {
+    preparePolicy(policy, podClass, allow(podClass), builder);
+    yield;
   }
 }
 

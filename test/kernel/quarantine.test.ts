@@ -55,8 +55,8 @@ class CarelessEngine implements Engine {
     return this.#incremental.policiesBehind(op);
   }
 
-  flush(): Ruleset {
-    const { tables } = this.#incremental.flush();
+  *flushing(): Generator<void, Ruleset> {
+    const { tables } = yield* this.#incremental.flushing();
     return { tables: new Map([...tables].map(([key, table]) => [key, withOversized(table)])) };
   }
 }

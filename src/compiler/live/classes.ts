@@ -6,8 +6,9 @@ import { chainsEqual, setsEqual } from '../../nft/plan/equal.ts';
 import type { Chain, NftSet } from '../../nft/ruleset.ts';
 import { Builder } from '../builder.ts';
 import type { PodClass } from '../classes.ts';
-import { buildClass } from '../program.ts';
+import { buildClass, preparing } from '../program.ts';
 import type { LiveGroups } from './groups.ts';
+import type { Pieces } from './pieces.ts';
 import { getOrMake } from './podindex.ts';
 
 interface LiveClass {
@@ -33,7 +34,7 @@ export class LiveClasses {
   }
 
   /** The pod is in the class; a class that is new, or whose policies changed, is built. Answers it as all its pods have it. */
-  join(name: string, podClass: PodClass, pod: PodKey): PodClass {
+  *join(name: string, podClass: PodClass, pod: PodKey): Pieces<PodClass> {
     const live = getOrMake(
       this.#classes,
       name,
@@ -43,7 +44,7 @@ export class LiveClasses {
     if (live.builders.length > 0 && samePolicies(live.podClass, podClass)) return live.podClass;
     const before = live.builders;
     live.podClass = podClass;
-    live.builders = this.#build(name, podClass);
+    live.builders = yield* this.#build(name, podClass);
     for (const builder of before) this.#release(builder);
     return podClass;
   }
@@ -72,19 +73,26 @@ export class LiveClasses {
     return [...new Set(using.flatMap(({ podClass }) => podClass.policies.map(({ id }) => id)))];
   }
 
-  #build(name: string, podClass: PodClass): Builder[] {
-    return FAMILIES.map(family => {
+  *#build(name: string, podClass: PodClass): Pieces<Builder[]> {
+    const builders: Builder[] = [];
+    for (const family of FAMILIES) {
       const builder = new Builder(family, this.#hearsAnswers);
+      yield* preparing(podClass, builder);
       buildClass(podClass, name, builder);
-      this.#acquire(builder);
-      return builder;
-    });
+      yield;
+      yield* this.#acquire(builder);
+      builders.push(builder);
+    }
+    return builders;
   }
 
-  #acquire({ family, chains, sets, groups }: Builder): void {
+  *#acquire({ family, chains, sets, groups }: Builder): Pieces<void> {
     for (const chain of chains.values()) this.#chains[family].acquire(chain);
     for (const set of sets.values()) this.#sets[family].acquire(set);
-    for (const group of groups.values()) this.#groups.acquire(group, family);
+    for (const group of groups.values()) {
+      this.#groups.acquire(group, family);
+      yield;
+    }
   }
 
   #release({ family, chains, sets, groups }: Builder): void {

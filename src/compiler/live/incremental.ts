@@ -4,6 +4,9 @@
  *
  *     note(event)   the cluster changes; what the event may touch is marked
  *     flush()       marked pods move between groups and classes; what did not change stays the same object
+ *
+ * A flush may be done in pieces, between which others use the event loop. It is about the cluster as it was when it
+ * began: what is noted meanwhile waits for its end.
  */
 
 import { type Cidr, FAMILIES, type Family } from '../../model/address.ts';
@@ -22,18 +25,21 @@ import { type Op, objectOf } from '../../nft/plan/op.ts';
 import type { Chain, NftSet, Ruleset, Table, TableFamily } from '../../nft/ruleset.ts';
 import type { TablePart } from '../attachedpods.ts';
 import { baseChains } from '../base.ts';
-import { podMaps, strayPod } from '../compile.ts';
+import { podMaps } from '../compile.ts';
 import { type Hearing, namesPart, resolverPorts } from '../namespeers.ts';
 import { namesSubjects } from '../namessubjects.ts';
-import { linkSets, type NodeNetwork, nodeNetworkOf } from '../podlinks.ts';
+import { type NodeNetwork, nodeNetworkOf } from '../podlinks.ts';
 import { podPortsTable } from '../podports.ts';
 import { deniedNetworks } from '../unknownpods.ts';
 import { LiveAttachedPods } from './attachedpods.ts';
 import { LiveClasses } from './classes.ts';
 import { LiveGroups } from './groups.ts';
+import { LiveLinkSets } from './linksets.ts';
+import { type Pieces, wholeOf } from './pieces.ts';
 import { LivePlacements } from './placements.ts';
-import { type IndexedPod, PodIndex } from './podindex.ts';
+import { PodIndex } from './podindex.ts';
 import type { PolicyMoves } from './policymoves.ts';
+import { LiveStrays } from './strays.ts';
 
 const NOTHING: TablePart = { chains: [], sets: [] };
 
@@ -50,23 +56,23 @@ export class Incremental {
   readonly #attachedPods: LiveAttachedPods | undefined;
   /** Local pods as of the last flush: where unknown ones are denied, the maps know them all. */
   readonly #local = new Set<PodKey>();
-  /** Pods of other nodes with addresses in this node's pod networks, where unknown pods are denied. */
-  readonly #strays = new Map<PodKey, IndexedPod>();
+  readonly #strays: LiveStrays;
   #denied: readonly Cidr[] = [];
   #network: NodeNetwork;
   #podPorts: readonly PodPort[] | undefined;
   #bridge: Table | undefined;
   #bases: Record<Family, readonly Chain[]>;
   readonly #podLinks: PodLinks;
-  /** Addresses of nodes as of the last flush. */
-  readonly #nodeAddresses = new Map<string, string>();
-  #linkSets: Record<Family, readonly NftSet[]> = { ip: linkSets('ip', []), ip6: linkSets('ip6', []) };
+  readonly #linkSets: LiveLinkSets;
   #podMaps: Record<Family, readonly NftSet[]>;
   readonly #hearing: Hearing | undefined;
   #namesSubjects: Subjects = NO_SUBJECTS;
   #hears = false;
   #names: Record<Family, TablePart> = { ip: NOTHING, ip6: NOTHING };
   #marked = emptyMarks();
+  #isFlushing = false;
+  /** Noted during a flush. */
+  #late: ClusterEvent[] = [];
 
   /** `hearing` says how DNS answers are heard: where they are not, names match nothing. */
   constructor(
@@ -82,7 +88,9 @@ export class Incremental {
     this.#network = nodeNetworkOf(undefined, podLinks);
     this.#bases = basesOf([], this.#network);
     this.#attachedPods = podLinks === 'ours' ? new LiveAttachedPods(this.#state, node) : undefined;
+    this.#linkSets = new LiveLinkSets(this.#state);
     this.#podIndex = new PodIndex(this.#state, node);
+    this.#strays = new LiveStrays(this.#podIndex, node);
     this.#groups = new LiveGroups(this.#state, this.#podIndex);
     this.#hearing = hearing;
     this.#classes = new LiveClasses(this.#groups, hearing !== undefined);
@@ -96,6 +104,10 @@ export class Incremental {
   }
 
   note(event: ClusterEvent): void {
+    if (this.#isFlushing) {
+      this.#late.push(event);
+      return;
+    }
     this.#state.apply(event);
     this.#marked[event.type].add(event.key as never);
   }
@@ -107,30 +119,69 @@ export class Incremental {
   }
 
   flush(): Ruleset {
-    const marked = this.#marked;
-    this.#marked = emptyMarks();
+    return wholeOf(this.flushing());
+  }
+
+  /** The same in pieces of some milliseconds at most. One at a time, and each to its end. */
+  *flushing(): Pieces<Ruleset> {
+    this.#isFlushing = true;
+    try {
+      const marked = this.#marked;
+      this.#marked = emptyMarks();
+      yield* this.#take(marked, yield* this.#index(marked));
+    } finally {
+      this.#isFlushing = false;
+      const late = this.#late;
+      this.#late = [];
+      for (const event of late) this.note(event);
+    }
+    return this.#assemble();
+  }
+
+  /** Takes in where pods are; answers those of which anything may have changed. */
+  *#index(marked: Marks): Pieces<Set<PodKey>> {
     const pods = new Set<PodKey>();
     for (const key of marked.pod) {
       for (const other of this.#podIndex.update(key, this.cluster.pods.get(key))) pods.add(other);
+      yield;
     }
     if (marked.node.size > 0) for (const key of this.#podIndex.updateNodes()) pods.add(key);
     for (const name of marked.namespace)
       for (const { pod } of this.#podIndex.inNamespace(name)) pods.add(pod.key);
-    for (const key of pods) this.#groups.refreshPod(key);
-    for (const name of marked.node) this.#groups.refreshNode(name);
+    return pods;
+  }
+
+  *#take(marked: Marks, pods: ReadonlySet<PodKey>): Pieces<void> {
+    yield* this.#refreshGroups(marked, pods);
     const renewed = marked.node.has(this.#node) && this.#renewBases();
     if (marked.node.has(this.#node)) this.#renewBridge();
-    this.#followNodes(marked.node);
-    const strayed = this.#followStrays(renewed ? this.cluster.pods.keys() : pods);
+    this.#linkSets.refreshNodes(marked.node);
+    const strayed = this.#strays.refresh(renewed ? this.cluster.pods.keys() : pods, this.#denied);
     this.#attachedPods?.refreshNodes(marked.node);
     if (marked.hostPort.size > 0) this.#attachedPods?.refreshHostPorts();
     const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#local.has(key)));
-    const moves = this.#placements.changePolicies(marked.policy);
-    for (const key of local) this.#place(key);
-    const moved = marked.policy.size > 0 && this.#move(moves, local);
-    if (local.size > 0 || moved || strayed) this.#podMaps = this.#makePodMaps();
-    if (local.size > 0 || moved) this.#followNames();
-    return this.#assemble();
+    const moved = yield* this.#placeAll(local, marked.policy);
+    if (moved || strayed) this.#podMaps = this.#makePodMaps();
+    if (moved) this.#followNames();
+  }
+
+  *#refreshGroups(marked: Marks, pods: Iterable<PodKey>): Pieces<void> {
+    for (const key of pods) {
+      this.#groups.refreshPod(key);
+      yield;
+    }
+    for (const name of marked.node) {
+      this.#groups.refreshNode(name);
+      yield;
+    }
+  }
+
+  /** Answers whether any pod was put anywhere. */
+  *#placeAll(local: ReadonlySet<PodKey>, policies: ReadonlySet<PolicyId>): Pieces<boolean> {
+    const moves = this.#placements.changePolicies(policies);
+    for (const key of local) yield* this.#place(key);
+    const moved = policies.size > 0 && (yield* this.#move(moves, local));
+    return moved || local.size > 0;
   }
 
   /** Who has rules by name stays the same object as long as it says the same. */
@@ -175,51 +226,25 @@ export class Incremental {
     this.#bridge = podPortsTable(ports);
   }
 
-  /** The set of all nodes' addresses stays the same object as long as none comes or goes. */
-  #followNodes(names: Iterable<string>): void {
-    let changed = false;
-    for (const name of names) {
-      const addresses = this.cluster.nodes.get(name)?.addresses.join() ?? '';
-      changed ||= addresses !== (this.#nodeAddresses.get(name) ?? '');
-      if (addresses === '') this.#nodeAddresses.delete(name);
-      else this.#nodeAddresses.set(name, addresses);
-    }
-    if (!changed) return;
-    const nodes = [...this.cluster.nodes.values()];
-    this.#linkSets = { ip: linkSets('ip', nodes), ip6: linkSets('ip6', nodes) };
-  }
-
-  /** Whether pods of other nodes have come into this node's pod networks, have changed there, or have left them. */
-  #followStrays(keys: Iterable<PodKey>): boolean {
-    let changed = false;
-    for (const key of keys) {
-      const stray = strayPod(this.#podIndex.indexedPod(key), this.#node, this.#denied);
-      changed ||= stray !== undefined || this.#strays.has(key);
-      if (stray === undefined) this.#strays.delete(key);
-      else this.#strays.set(key, stray);
-    }
-    return changed;
-  }
-
-  #place(key: PodKey): void {
+  *#place(key: PodKey): Pieces<void> {
     const isLocal = this.#isLocal(key);
     if (isLocal) this.#local.add(key);
     else this.#local.delete(key);
-    this.#placements.place(key, isLocal ? this.#podIndex.indexedPod(key) : undefined);
+    yield* this.#placements.place(key, isLocal ? this.#podIndex.indexedPod(key) : undefined);
   }
 
   /** Moves the local pods to which something happens by changes of policies alone; answers whether there are any. */
-  #move(moves: PolicyMoves, placed: ReadonlySet<PodKey>): boolean {
+  *#move(moves: PolicyMoves, placed: ReadonlySet<PodKey>): Pieces<boolean> {
     let moved = false;
     for (const indexedPod of this.#podIndex.onNode(this.#node))
-      if (!placed.has(indexedPod.pod.key)) moved = this.#placements.move(indexedPod, moves) || moved;
+      if (!placed.has(indexedPod.pod.key)) moved = (yield* this.#placements.move(indexedPod, moves)) || moved;
     return moved;
   }
 
   #makePodMaps(): Record<Family, readonly NftSet[]> {
     const placements = this.#placements.all();
     const local = this.#unknownPods === 'deny' ? this.#podIndex.onNode(this.#node) : [];
-    const known = [...local, ...this.#strays.values()];
+    const known = [...local, ...this.#strays.all()];
     return { ip: podMaps(placements, known, 'ip'), ip6: podMaps(placements, known, 'ip6') };
   }
 
@@ -238,7 +263,7 @@ export class Incremental {
     ];
     const sets = [
       ...this.#podMaps[family],
-      ...this.#linkSets[family],
+      ...this.#linkSets.sets(family),
       ...this.#names[family].sets,
       ...(attached?.sets(family) ?? []),
       ...this.#classes.sets(family),
@@ -260,6 +285,8 @@ function basesOf(
 function byName<T extends { readonly name: string }>(values: readonly T[]): Map<string, T> {
   return new Map(values.map(value => [value.name, value]));
 }
+
+type Marks = Readonly<ReturnType<typeof emptyMarks>>;
 
 /** What events have touched since the last flush. */
 function emptyMarks() {

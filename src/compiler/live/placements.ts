@@ -5,6 +5,7 @@ import { classOf, type PodClass } from '../classes.ts';
 import type { Placement } from '../compile.ts';
 import { className } from '../program.ts';
 import type { LiveClasses } from './classes.ts';
+import type { Pieces } from './pieces.ts';
 import type { IndexedPod } from './podindex.ts';
 import { type PolicyChange, PolicyMoves } from './policymoves.ts';
 import { SelectorIndex } from './selectorindex.ts';
@@ -47,12 +48,12 @@ export class LivePlacements {
   }
 
   /** Puts a pod, of which anything may have changed, where it belongs; out of all classes where it is no local one. */
-  place(key: PodKey, indexedPod: IndexedPod | undefined): void {
-    this.#put(key, indexedPod === undefined ? [] : this.#placementsOf(indexedPod));
+  *place(key: PodKey, indexedPod: IndexedPod | undefined): Pieces<void> {
+    yield* this.#put(key, indexedPod === undefined ? [] : this.#placementsOf(indexedPod));
   }
 
   /** Moves a pod, of which nothing has changed itself; answers whether it had to. */
-  move(indexedPod: IndexedPod, moves: PolicyMoves): boolean {
+  *move(indexedPod: IndexedPod, moves: PolicyMoves): Pieces<boolean> {
     const { pod } = indexedPod;
     const its = moves.of(pod, namespaceOf(this.#cluster, pod.namespace));
     if (its.length === 0) return false;
@@ -62,7 +63,7 @@ export class LivePlacements {
     const placements = DIRECTIONS.map(direction =>
       placementIn(indexedPod, moves.classOf(pod, its, classIn(direction), direction)),
     );
-    this.#put(pod.key, placements.flat());
+    yield* this.#put(pod.key, placements.flat());
     return true;
   }
 
@@ -76,18 +77,20 @@ export class LivePlacements {
   }
 
   /** Joins come first, so that what both share stays alive. */
-  #put(key: PodKey, placements: readonly Placement[]): void {
+  *#put(key: PodKey, placements: readonly Placement[]): Pieces<void> {
     const before = this.#placements.get(key) ?? [];
-    const after = placements.map(placement => ({
-      ...placement,
+    const after: Placement[] = [];
+    for (const placement of placements) {
       // One object for all pods of the class: they move together.
-      podClass: this.#classes.join(placement.chain, placement.podClass, key),
-    }));
+      const podClass = yield* this.#classes.join(placement.chain, placement.podClass, key);
+      after.push({ ...placement, podClass });
+    }
     for (const { chain } of before) {
       if (!after.some(other => other.chain === chain)) this.#classes.leave(chain, key);
     }
     if (after.length > 0) this.#placements.set(key, after);
     else this.#placements.delete(key);
+    yield;
   }
 }
 

@@ -29,6 +29,8 @@ export const enforced: fc.Arbitrary<Enforced> = fc.record({
 /** A history in all its forms: as it is, squashed, the other way round, every event doubled. All end the same. */
 export function checkHistory(steps: readonly Step[], how: Enforced, count: Count): void {
   const end = replay(steps, how, count);
+  if (replayInPieces(steps, how) !== end)
+    throw new Error('with events that come during flushes, the history ends otherwise');
   const variants = {
     squashed: squashed(steps),
     reversed: squashed(steps).reverse(),
@@ -92,6 +94,38 @@ export function replay(steps: readonly Step[], how: Enforced, count: Count): str
   }
   compare();
   return text(engine.flush());
+}
+
+/** Events come while a flush is under way: it makes what `compile` makes of those before it, and forgets none of the others. */
+export function replayInPieces(steps: readonly Step[], how: Enforced): string {
+  const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing);
+  const state = new ClusterState();
+  const left = [...steps];
+  for (let step = left.shift(); step !== undefined; step = left.shift()) {
+    engine.note(step.event);
+    state.apply(step.event);
+    if (!step.flush) continue;
+    const wanted = text(compile(state, NODE, how.unknownPods, how.podLinks, how.hearing));
+    const late: ClusterEvent[] = [];
+    const got = text(
+      interrupted(engine, () => late.push(...left.splice(0, 1).map(({ event }) => event)), late),
+    );
+    if (got !== wanted)
+      throw new Error(`in pieces, incremental differs from compile:\n${firstDifference(got, wanted)}`);
+    for (const event of late) state.apply(event);
+  }
+  return text(engine.flush());
+}
+
+/** A flush, with one event more after each of its pieces. */
+function interrupted(engine: Incremental, more: () => void, late: readonly ClusterEvent[]): Ruleset {
+  const flushing = engine.flushing();
+  for (let piece = flushing.next(); ; piece = flushing.next()) {
+    if (piece.done) return piece.value;
+    const before = late.length;
+    more();
+    for (const event of late.slice(before)) engine.note(event);
+  }
 }
 
 /** The last word about each object, in an order of its own: the same cluster. */

@@ -57,7 +57,7 @@ const hostPort = fc
     gone(fc.constant(mapping)).map(value => eventOf('hostPort', hostPortKey(mapping), value)),
   );
 
-const event: fc.Arbitrary<ClusterEvent> = fc.oneof(
+export const eventArbitrary: fc.Arbitrary<ClusterEvent> = fc.oneof(
   { weight: 6, arbitrary: pod },
   { weight: 2, arbitrary: namespace },
   { weight: 1, arbitrary: node },
@@ -68,7 +68,10 @@ const event: fc.Arbitrary<ClusterEvent> = fc.oneof(
 /** Starts from a whole cluster, so that what follows meets something. */
 export const historyArbitrary = (maxLength: number): fc.Arbitrary<Step[]> =>
   fc
-    .tuple(clusterArbitrary, fc.array(fc.record({ event, flush: fc.boolean() }), { minLength: 1, maxLength }))
+    .tuple(
+      clusterArbitrary,
+      fc.array(fc.record({ event: eventArbitrary, flush: fc.boolean() }), { minLength: 1, maxLength }),
+    )
     .map(([cluster, steps]) => [...eventsOf(cluster).map(event => ({ event, flush: false })), ...steps]);
 
 /** The events that make a cluster. */

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { networkPolicy } from '../../bench/largepolicies.ts';
+import { decodeObject } from '../../kube/decode/decode.ts';
+import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
+import { plan } from '../../nft/plan/plan.ts';
+import { compile } from '../compile.ts';
+import { Incremental } from './incremental.ts';
+
+const NODE = 'n1';
+
+function pod(i: number, app = `a${i % 10}`): ClusterEvent {
+  return decodeObject({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `p${i}`, namespace: 'shop', labels: { app } },
+    spec: { nodeName: NODE, containers: [{ name: 'c' }] },
+    status: { podIPs: [{ ip: `10.1.${i >> 8}.${i & 255}` }] },
+  }).event!;
+}
+
+const namespace = (labels: object): ClusterEvent =>
+  decodeObject({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop', labels } }).event!;
+
+/** Each part of the pods is selected by another of them, so that the pods are in as many classes. */
+const policies = Array.from({ length: 10 }, (_, i) =>
+  networkPolicy('shop', `x${i}`, {
+    podSelector: { matchLabels: { app: `a${i}` } },
+    ingress: [{ from: [{ namespaceSelector: { matchLabels: { team: `t${i}` } } }] }],
+  }),
+).map(object => decodeObject(object).event!);
+
+function gone({ type, key }: ClusterEvent): ClusterEvent {
+  return { type, key } as ClusterEvent;
+}
+
+const cluster = [namespace({ team: 't1' }), ...Array.from({ length: 200 }, (_, i) => pod(i)), ...policies];
+
+/** Answers how many events were noted meanwhile, and how many pieces there were. */
+function flushBeside(engine: Incremental, events: readonly ClusterEvent[]) {
+  const left = [...events];
+  const flushing = engine.flushing();
+  for (let pieces = 0; ; pieces++) {
+    const piece = flushing.next();
+    if (piece.done) return { ruleset: piece.value, pieces };
+    for (const event of left.splice(0, 1)) engine.note(event);
+  }
+}
+
+function compiled(events: readonly ClusterEvent[]) {
+  const state = new ClusterState();
+  for (const event of events) state.apply(event);
+  return compile(state, NODE);
+}
+
+test('what is noted while a flush is under way is in the next one, and not in this', () => {
+  const engine = new Incremental(NODE);
+  for (const event of cluster) engine.note(event);
+  const late = [pod(3, 'a9'), pod(500), namespace({ team: 't2' }), gone(policies[4]!)];
+  const { ruleset } = flushBeside(engine, late);
+  expect(plan(compiled(cluster), ruleset)).toEqual([]);
+  expect(engine.cluster.pods.has('shop/p500')).toBe(true);
+  expect(plan(compiled([...cluster, ...late]), engine.flush())).toEqual([]);
+});
+
+test('no pod, class or group is done in one piece with the next', () => {
+  const engine = new Incremental(NODE);
+  for (const event of cluster) engine.note(event);
+  expect(flushBeside(engine, []).pieces).toBeGreaterThan(2 * 200 + 10);
+  engine.note(namespace({ team: 't3' }));
+  expect(flushBeside(engine, []).pieces).toBeGreaterThanOrEqual(200);
+  for (const event of policies) engine.note(gone(event));
+  expect(flushBeside(engine, []).pieces).toBeGreaterThanOrEqual(200);
+});
+
+test('a flush that breaks keeps what was noted meanwhile', () => {
+  const engine = new Incremental(NODE);
+  for (const event of cluster) engine.note(event);
+  const flushing = engine.flushing();
+  flushing.next();
+  engine.note(pod(500));
+  expect(engine.cluster.pods.has('shop/p500')).toBe(false);
+  expect(() => flushing.throw(new TypeError('broken'))).toThrow('broken');
+  expect(engine.cluster.pods.has('shop/p500')).toBe(true);
+});
