@@ -1,0 +1,57 @@
+/** Time that passes when it is told to, as far as somebody waits for it: hours of an agent in a moment. */
+import type { Timing } from '../../../src/async/timing.ts';
+
+/** Whoever is never done is not waited for. */
+const MOST_WOKEN = 10_000;
+
+interface Sleeper {
+  readonly atMs: number;
+  readonly wake: () => void;
+}
+
+export class VirtualTime implements Timing {
+  #nowMs = 0;
+  readonly #sleepers = new Set<Sleeper>();
+
+  readonly now = () => this.#nowMs;
+
+  readonly random = () => 0.5;
+
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve();
+    return new Promise(resolve => {
+      const sleeper = {
+        atMs: this.#nowMs + ms,
+        wake: () => {
+          this.#sleepers.delete(sleeper);
+          signal.removeEventListener('abort', sleeper.wake);
+          resolve();
+        },
+      };
+      signal.addEventListener('abort', sleeper.wake);
+      this.#sleepers.add(sleeper);
+    });
+  }
+
+  /** So much of it, with all that happens meanwhile; less where `isOver` becomes so. */
+  async pass(ms: number, isOver: () => boolean): Promise<void> {
+    const endMs = this.#nowMs + ms;
+    for (let woken = 0; ; woken++) {
+      if (woken > MOST_WOKEN) throw new Error(`no rest in ${MOST_WOKEN} turns`);
+      await turn();
+      for (let turns = 0; this.#sleepers.size === 0 && !isOver(); turns++) {
+        if (turns > MOST_WOKEN) throw new Error(`nobody waits for anything after ${MOST_WOKEN} turns`);
+        await turn();
+      }
+      const next = [...this.#sleepers].sort((a, b) => a.atMs - b.atMs)[0];
+      if (isOver() || next === undefined || next.atMs > endMs) break;
+      this.#nowMs = Math.max(this.#nowMs, next.atMs);
+      next.wake();
+    }
+    this.#nowMs = endMs;
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve));
+}
