@@ -32,6 +32,8 @@
 #include <unistd.h>
 
 #define FRAME 60 /* The least that Ethernet sends. */
+/* A hardware address of somebody: bridges drop what has none. As in packets/router.ts. */
+#define SENDER 0x02, 0, 0, 0, 0, 0x01
 
 /* What a frame takes from its flow; the rest of the frame is the same for all. Network byte order. */
 struct flow {
@@ -169,7 +171,10 @@ static void make_frame(uint8_t *frame, const uint8_t *mac)
 		0, 0, 0, 0, 0, 0, 0, 0, /* addresses */
 		0, 0, 0, 0, 0, FRAME - 34, 0, 0, /* ports, length, no checksum */
 	};
+	static const uint8_t sender[] = { SENDER };
+
 	memcpy(frame, mac, 6);
+	memcpy(frame + 6, sender, 6);
 	memcpy(frame + 12, after_macs, sizeof after_macs);
 }
 

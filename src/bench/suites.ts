@@ -50,9 +50,10 @@ export const SUITES: readonly Suite[] = [
     name: 'packets',
     needs: ['cc', 'ip', 'nft'],
     what: 'what rules add to a packet',
+    parts: ['new', 'source', 'bridge', 'established'],
     load: async () => {
       const { benchPackets } = await import('./packets.ts');
-      return () => benchPackets();
+      return isWanted => benchPackets({ isWanted });
     },
   },
   {

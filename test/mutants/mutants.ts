@@ -469,9 +469,30 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'incremental: a new node joins no group',
     file: 'src/compiler/live/incremental.ts',
-    find: 'for (const name of marked.node) this.#groups.refreshNode(name);',
+    find: 'this.#groups.refreshNode(name);',
     replace: '',
     test: INCREMENTAL,
+  },
+  {
+    name: 'incremental: of what is noted during a flush the first is forgotten',
+    file: 'src/compiler/live/incremental.ts',
+    find: 'for (const event of late) this.note(event);',
+    replace: 'for (const event of late.slice(1)) this.note(event);',
+    test: 'src/compiler/live/incremental.test.ts',
+  },
+  {
+    name: 'incremental: a flush sees what is noted while it is made',
+    file: 'src/compiler/live/incremental.ts',
+    find: '    if (this.#isFlushing) {',
+    replace: "    if (this.#isFlushing && event.type === 'policy') {",
+    test: 'src/compiler/live/incremental.test.ts',
+  },
+  {
+    name: 'agent: an agent that starts again commits the base alone, whatever is in force',
+    file: 'src/agent/batch.ts',
+    find: 'this.isFirst && actual.tables.size === 0 && !noneWait',
+    replace: 'this.isFirst && !noneWait',
+    test: 'test/property/restarts.test.ts',
   },
   {
     name: 'history: an older version forgets what it was',

@@ -19,10 +19,10 @@ export async function establishedBeside(testbed: Testbed): Promise<BenchRow> {
   const named = await testbed.router('established, rules by name', flows);
   const queue = await named.queue();
   if (queue === undefined) throw new Error('this kernel has no queue in which answers could wait');
-  await without.commit(compile(packetCluster(SHAPE, [without.uplink]), NODE));
+  await without.commit(compile(packetCluster(SHAPE, { uplinks: [without.uplink] }), NODE));
   const hearing: Hearing = { queue, resolvers: [RESOLVER] };
   await named.commit(
-    compile(withNames(packetCluster(SHAPE, [named.uplink])), NODE, 'allow', 'others', hearing),
+    compile(withNames(packetCluster(SHAPE, { uplinks: [named.uplink] })), NODE, 'allow', 'others', hearing),
   );
   await establish([without, named]);
   const rounds = await measure([without, named], PLAN);

@@ -12,6 +12,7 @@ import { NotMeasurable } from '../packets/notmeasurable.ts';
 import { measure } from '../packets/rounds.ts';
 import { INSIDE, OUTSIDE, type Router } from '../packets/router.ts';
 import { Testbed } from '../packets/testbed.ts';
+import { throwAwayAccepted } from '../packets/throwaway.ts';
 import { absolute, type BenchRow } from '../row.ts';
 import { ATTACKS, type Attack, HOSTILE, TENANT } from './attacks.ts';
 import { NODE, pod, population } from './population.ts';
@@ -58,17 +59,9 @@ async function measureAll(testbed: Testbed): Promise<BenchRow[]> {
   return rows;
 }
 
-// After every filter, and before conntrack confirms what is left.
-const THROW_AWAY = `table ip benchmark {
-  chain accepted {
-    type filter hook postrouting priority 200; policy accept;
-    ct state new counter drop
-  }
-}`;
-
 async function router(name: string, testbed: Testbed): Promise<Router> {
   const made = await testbed.router(name, flows());
-  made.load(THROW_AWAY);
+  throwAwayAccepted(made);
   return made;
 }
 

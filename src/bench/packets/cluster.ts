@@ -5,7 +5,7 @@
  */
 
 import { type Address, addressFromInt } from '../../model/address.ts';
-import { ClusterState, type Pod } from '../../model/cluster.ts';
+import { ClusterState, type NodeLinks, type Pod } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Policy, PortMatch, Rule } from '../../model/policy.ts';
 import type { PodSelector } from '../../model/selector.ts';
@@ -35,15 +35,15 @@ export const localAddresses = addresses(0x0a000001n, LOCAL_PODS);
 export const clientAddresses = addresses(0x0a020001n, PODS_PER_SELECTOR);
 const strangerAddresses = addresses(0x0a010001n, SELECTORS * PODS_PER_SELECTOR);
 
-/** `uplinks` are the interfaces of the node by which clients come. */
-export function packetCluster(shape: Shape, uplinks: readonly number[] = []): ClusterState {
+/** `links` are those of the node; clients come by its uplinks. */
+export function packetCluster(shape: Shape, links: Partial<NodeLinks> = {}): ClusterState {
   const state = new ClusterState();
   const node = {
     name: NODE,
     labels: {},
     addresses: [],
     podCidrs: ['10.0.0.0/24'],
-    links: { uplinks, podBridges: [] },
+    links: { uplinks: [], podBridges: [], ...links },
   };
   state.apply({ type: 'node', key: NODE, value: node });
   localAddresses.forEach((address, i) => {

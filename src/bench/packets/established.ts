@@ -37,7 +37,7 @@ export async function establishedPackets(testbed: Testbed): Promise<BenchRow[]> 
   const bare = await testbed.router('established, one ct rule', flows);
   bare.load(ONE_CT_RULE);
   const ours = await testbed.router('established, our tables', flows);
-  await ours.commit(compile(packetCluster(SHAPE, [ours.uplink]), NODE));
+  await ours.commit(compile(packetCluster(SHAPE, { uplinks: [ours.uplink] }), NODE));
   await establish([bare, ours]);
   const rounds = await measure([bare, ours], PLAN);
   logRounds(rounds, bare, testbed.log);

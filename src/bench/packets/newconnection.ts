@@ -9,8 +9,8 @@ import { clientPort, NODE, packetCluster, type Shape } from './cluster.ts';
 import { flowsTo } from './flows.ts';
 import { logRounds, measure } from './rounds.ts';
 import type { Router } from './router.ts';
-import { withoutSourceCheck } from './sourcecheck.ts';
 import type { Testbed } from './testbed.ts';
+import { checkAccepted, throwAwayAccepted } from './throwaway.ts';
 
 const PLAN = { rounds: 41, packets: 16_384, seconds: 50 };
 const FLOWS = 16_384;
@@ -29,8 +29,6 @@ const DESIGNS = {
   'no policy on the pod': policies(0),
   'no policy on the pod, unknown pods denied': { ...policies(0), unknownPods: 'deny' },
   '1 policy, unknown pods denied': { ...policies(1), unknownPods: 'deny' },
-  '1 policy, no source check': policies(1),
-  '1 policy, as from a pod': policies(1),
   '1 run': runs(1),
   '2 runs': runs(2),
   '3 runs': runs(3),
@@ -69,18 +67,6 @@ function rows(added: (design: Design) => number, floor: number): BenchRow[] {
     connection('4 policies on one port'),
     absolute('unknown pods denied, known pod', 'ns', denied('1 policy'), 40),
     absolute('unknown pods denied, known pod without policy', 'ns', denied('no policy on the pod'), 40),
-    absolute(
-      'source check, from elsewhere',
-      'ns',
-      added('1 policy') - added('1 policy, no source check'),
-      20,
-    ),
-    absolute(
-      'source check, from a pod',
-      'ns',
-      added('1 policy, as from a pod') - added('1 policy, no source check'),
-      250,
-    ),
     absolute('each further run', 'ns', further('9 runs', '1 run'), 40),
     absolute('each further run, on the port', 'ns', further('9 runs on the port', '1 run on the port'), 40),
     absolute('three runs per direction, 100 classes', 'ns', added('3 runs'), 420),
@@ -90,32 +76,13 @@ function rows(added: (design: Design) => number, floor: number): BenchRow[] {
 async function programmed(name: Design, testbed: Testbed): Promise<Router> {
   const shape: Shape = DESIGNS[name];
   const made = await router(name, shape, testbed);
-  // What comes by a veth that is no way out comes from a pod.
-  const uplinks = name === '1 policy, as from a pod' ? [] : [made.uplink];
-  const rules = compile(packetCluster(shape, uplinks), NODE, shape.unknownPods);
-  await made.commit(name === '1 policy, no source check' ? withoutSourceCheck(rules) : rules);
+  const cluster = packetCluster(shape, { uplinks: [made.uplink] });
+  await made.commit(compile(cluster, NODE, shape.unknownPods));
   return made;
 }
-
-// After every filter, and before conntrack confirms what is left.
-const THROW_AWAY = `table ip benchmark {
-  chain accepted {
-    type filter hook postrouting priority 200; policy accept;
-    ct state new counter drop
-  }
-}`;
 
 async function router(name: string, shape: Shape, testbed: Testbed): Promise<Router> {
   const made = await testbed.router(name, flowsTo(clientPort(shape), FLOWS));
-  made.load(THROW_AWAY);
+  throwAwayAccepted(made);
   return made;
-}
-
-/** The cost of a path that drops would say nothing. */
-function checkAccepted(router: Router): void {
-  const accepted = router.counted('benchmark');
-  if (accepted === router.injected) return;
-  throw new Error(
-    `${router.name}: ${accepted} of ${router.injected} packets were accepted, and all should be`,
-  );
 }

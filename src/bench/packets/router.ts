@@ -21,7 +21,12 @@ export interface RouterOptions {
   readonly files: string;
   /** From clients to pods; a power of two of them. */
   readonly flows: readonly Flow[];
+  /** The pods are behind a port of a bridge. */
+  readonly bridged?: boolean;
 }
+
+/** The hardware address that every injected frame comes from: as in bench/inject.c. */
+export const SENDER = '02:00:00:00:00:01';
 
 export class Router {
   readonly name: string;
@@ -35,10 +40,11 @@ export class Router {
   }
 
   /** Throws NotMeasurable. */
-  static async make(name: string, { program, files, flows }: RouterOptions): Promise<Router> {
+  static async make(name: string, options: RouterOptions): Promise<Router> {
+    const { program, files, flows, bridged = false } = options;
     const router = new Router(name, ownNamespace());
     try {
-      router.#wire();
+      router.#wire(bridged);
       router.#injector = await Injector.start(program, router.#netns, files, [
         { device: 'outside', flows },
         { device: 'inside', flows: flows.map(replyTo) },
@@ -64,7 +70,11 @@ export class Router {
 
   /** The index of the interface that packets of OUTSIDE come by. */
   get uplink(): number {
-    const [link] = JSON.parse(this.#netns.exec('ip', ['-j', 'link', 'show', 'dev', 'outside']));
+    return this.index('outside');
+  }
+
+  index(device: 'outside' | 'inside' | 'bridge'): number {
+    const [link] = JSON.parse(this.#netns.exec('ip', ['-j', 'link', 'show', 'dev', device]));
     return link.ifindex;
   }
 
@@ -101,8 +111,9 @@ export class Router {
     this.#netns.close();
   }
 
-  #wire(): void {
-    const links = ['link set lo up', ...link('outside', '10.2.0.0/16'), ...link('inside', '10.0.0.0/16')];
+  #wire(bridged: boolean): void {
+    const inside = bridged ? behindBridge('inside', '10.0.0.0/16') : link('inside', '10.0.0.0/16');
+    const links = ['link set lo up', ...link('outside', '10.2.0.0/16'), ...inside];
     this.#netns.exec('ip', ['-batch', '-'], links.join('\n'));
     this.#netns.run(() => {
       for (const [name, value] of Object.entries(SYSCTLS)) writeFileSync(`/proc/sys/net/${name}`, value);
@@ -126,10 +137,24 @@ const SYSCTLS = {
 const NOBODY = '02:00:00:00:00:99';
 
 function link(device: string, network: string): string[] {
+  return [...pair(device), ...wayTo(network, device)];
+}
+
+function behindBridge(device: string, network: string): string[] {
+  const bridge = ['link add bridge type bridge', 'link set bridge up'];
+  return [...bridge, ...pair(device), `link set ${device} master bridge`, ...wayTo(network, 'bridge')];
+}
+
+function pair(device: string): string[] {
   return [
     `link add ${device} type veth peer name ${device}-far`,
     `link set ${device} up`,
     `link set ${device}-far up`,
+  ];
+}
+
+function wayTo(network: string, device: string): string[] {
+  return [
     `route add ${network} via inet 169.254.0.1 dev ${device} onlink`,
     `neigh add 169.254.0.1 lladdr ${NOBODY} dev ${device} nud permanent`,
   ];

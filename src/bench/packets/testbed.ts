@@ -20,10 +20,10 @@ export class Testbed {
   }
 
   /** A router that nobody has programmed yet; `flows` come to it from outside. Throws NotMeasurable. */
-  async router(name: string, flows: readonly Flow[]): Promise<Router> {
+  async router(name: string, flows: readonly Flow[], bridged = false): Promise<Router> {
     this.#program ??= compileInjector(this.#folder);
     const files = join(this.#folder, `router-${this.#routers.length}`);
-    const router = await Router.make(name, { program: this.#program, files, flows });
+    const router = await Router.make(name, { program: this.#program, files, flows, bridged });
     this.#routers.push(router);
     return router;
   }
