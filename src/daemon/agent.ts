@@ -5,7 +5,6 @@
  */
 import type { Logger } from 'pino';
 import { aborted } from '../async/aborted.ts';
-import { takeRemovedMark } from '../host/removedmark.ts';
 import { type Cluster, knowsNode } from '../model/cluster.ts';
 import type { AgentSource } from './agentsource.ts';
 import { type Ears, openEars } from './ears.ts';
@@ -23,7 +22,6 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   if (stop.aborted) return;
   checkOptions(options);
   const log = await prepareProcess(options);
-  await takeRemovedMark(); // before anything of the node is changed
   const pipeline = await openPipeline(options, log);
   const ears = openEars(options, pipeline, log);
   try {

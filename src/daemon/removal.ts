@@ -7,8 +7,8 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { markedRemoved } from '../compiler/removedmark.ts';
 import { allowingUnknownPods, unknownPodsIn } from '../compiler/unknownpods.ts';
-import { leaveRemovedMark } from '../host/removedmark.ts';
 import type { Api, Query } from '../kube/client/api.ts';
 import { ApiError } from '../kube/client/apierror.ts';
 import { ApiServer } from '../kube/client/apiserver.ts';
@@ -27,8 +27,8 @@ const TOKEN_CACHE_MS = 11_000;
 const RETRY_MS = 500;
 
 /**
- * After the agent has ended, in its pod: where no agent will come after it, allows unknown pods, and then leaves the mark
- * that a cleaner waits for. Never throws.
+ * After the agent has ended, in its pod: where no agent will come after it, allows unknown pods, and leaves the mark that
+ * a cleaner waits for. Never throws.
  */
 export async function leaveOpenWhereRemoved(log: Logger): Promise<void> {
   const load = inClusterAccess(process.env);
@@ -37,9 +37,7 @@ export async function leaveOpenWhereRemoved(log: Logger): Promise<void> {
   try {
     const namespace = (await readFile(NAMESPACE_FILE, 'utf8')).trim();
     const ask = () => isRemoved(api, namespace, AbortSignal.timeout(PATIENCE_MS));
-    if (!(await unlessForbidden(ask, TOKEN_CACHE_MS, RETRY_MS))) return;
-    await allowUnknownPods(log);
-    await leaveRemovedMark();
+    if (await unlessForbidden(ask, TOKEN_CACHE_MS, RETRY_MS)) await leaveOpen(log);
   } catch (error) {
     log.warn({}, `unknown pods stay as they are: ${(error as Error).message}`);
   } finally {
@@ -89,12 +87,12 @@ async function read<T>(api: Api, path: string, query: Query, signal: AbortSignal
   return JSON.parse(await text(await api.get(path, query, signal))) as T;
 }
 
-async function allowUnknownPods(log: Logger): Promise<void> {
+async function leaveOpen(log: Logger): Promise<void> {
   const kernel = await openNftKernel();
   try {
     const { ruleset, generation } = await kernel.dump();
+    await kernel.commit(plan(ruleset, markedRemoved(allowingUnknownPods(ruleset))), generation);
     if (unknownPodsIn(ruleset) === 'allow') return;
-    await kernel.commit(plan(ruleset, allowingUnknownPods(ruleset)), generation);
     log.warn(
       {},
       'Sluice is being removed: unknown pods are allowed from now on, policy of known pods stays; "sluice uninstall" on the node removes it',

@@ -3,13 +3,13 @@ import type { Owner } from '../../nft/kernel.ts';
 
 export interface AgentEnd {
   readonly owner: () => Promise<Owner>;
-  /** The mark of an agent that ended because it is being removed. */
+  /** Whether the tables have the mark of an agent that ended because it is being removed. */
   readonly isMarked: () => Promise<boolean>;
   readonly sleep: (ms: number) => Promise<unknown>;
   readonly now: () => number;
 }
 
-const POLL_MS = 50;
+const POLL_MS = 100;
 
 /**
  * An agent that was killed, or never came up, leaves no mark: `mostMs` is when the runtime has surely ended it. Then
@@ -21,7 +21,7 @@ export async function agentHasEnded(
 ): Promise<void> {
   const endMs = now() + mostMs;
   while (now() < endMs) {
-    if ((await isMarked()) && (await owner()) !== 'another') return;
+    if ((await owner()) !== 'another' && (await isMarked())) return;
     await sleep(POLL_MS);
   }
 }

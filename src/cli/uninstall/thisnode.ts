@@ -1,6 +1,6 @@
 /** Takes off this node what Sluice made on it: tables, interfaces of attached pods, routes, files of the CNI plugin. */
 import { sleep } from '../../async/sleep.ts';
-import { hasRemovedMark, takeRemovedMark } from '../../host/removedmark.ts';
+import { isMarkedRemoved } from '../../compiler/removedmark.ts';
 import { openNftKernel } from '../../netlink/nftables/nft-kernel.ts';
 import { OLD_POD_TABLE, removeOldPodTable } from '../../netlink/nftables/oldpodtable.ts';
 import { NodeLinks } from '../../network/attach/nodelinks.ts';
@@ -27,10 +27,9 @@ export async function uninstallHere(options: UninstallHereOptions): Promise<void
   const { afterAgent = 0, cniBinDir, cniConfDir } = options;
   const kernel = await openNftKernel();
   try {
-    const owner = () => kernel.owner();
     await agentHasEnded(afterAgent * 1000, {
-      owner,
-      isMarked: hasRemovedMark,
+      owner: () => kernel.owner(),
+      isMarked: async () => isMarkedRemoved((await kernel.dump()).ruleset),
       sleep,
       now: () => performance.now(),
     });
@@ -43,7 +42,6 @@ export async function uninstallHere(options: UninstallHereOptions): Promise<void
       ...(await removeLinks()),
       ...(await removeTables(kernel)),
     ];
-    await takeRemovedMark();
     writeLine(removed.length === 0 ? 'nothing to remove' : `removed ${removed.join(', ')}`);
   } finally {
     kernel.close();
