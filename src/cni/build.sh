@@ -1,15 +1,18 @@
 #!/bin/sh
-# Makes dist/cni/sluice-cni, which needs nothing of the machine that it is copied to. Without a C compiler it is left out.
+# Makes the programs of C in dist/cni, each one static file: sluice-cni, which needs nothing of the machine that it is
+# copied to, and keepcaps. Without a C compiler they are left out.
 set -eu
-out=dist/cni/sluice-cni
 flags='-O2 -Wall -Wextra -s'
-rm -f "$out"
 mkdir -p dist/cni
-if ! command -v "${CC:-cc}" >/dev/null; then
-  why='there is no C compiler here'
-elif log=$("${CC:-cc}" -static $flags -o "$out" src/cni/sluice-cni.c 2>&1); then
-  exit 0
-else
-  why="${CC:-cc} cannot build it ($(echo "$log" | grep -m 1 -i error || echo "$log" | head -n 1))"
-fi
-echo "sluice-cni is left out: $why (Debian: gcc and libc6-dev). Only a runtime that speaks CNI needs it." >&2
+for name in sluice-cni keepcaps; do
+  out=dist/cni/$name
+  rm -f "$out"
+  if ! command -v "${CC:-cc}" >/dev/null; then
+    why='there is no C compiler here'
+  elif log=$("${CC:-cc}" -static $flags -o "$out" "src/cni/$name.c" 2>&1); then
+    continue
+  else
+    why="${CC:-cc} cannot build it ($(echo "$log" | grep -m 1 -i error || echo "$log" | head -n 1))"
+  fi
+  echo "$name is left out: $why (Debian: gcc and libc6-dev). Only a runtime that speaks CNI, and an agent that is not root, need them." >&2
+done

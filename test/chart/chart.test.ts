@@ -126,6 +126,34 @@ test('monitored, metrics are served on the node, and a PodMonitor asks for them 
   expect(render('monitoring.podMonitor=true').map(key)).not.toContain('PodMonitor sluice');
 });
 
+describe('an agent that is not root', () => {
+  const { containers, volumes } = find(render('nonRoot=true', 'startGate.mode=off'), 'DaemonSet sluice').spec
+    .template.spec;
+
+  test('has its capabilities by keepcaps, and no folder of the node', () => {
+    expect(containers[0]).toMatchObject({
+      command: ['keepcaps', '/usr/local/bin/node', 'dist/cli/main.js'],
+      securityContext: {
+        runAsUser: 65532,
+        runAsNonRoot: true,
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ['ALL'], add: ['NET_ADMIN', 'NET_RAW'] },
+      },
+    });
+    expect(volumes).toEqual([{ name: 'run', emptyDir: {} }]);
+    expect(containers[0].volumeMounts).toEqual([{ name: 'run', mountPath: '/run/sluice' }]);
+  });
+
+  test.each([
+    [['nonRoot=true'], 'set startGate.mode=off too'],
+    [['nonRoot=true', 'startGate.mode=off', 'podNetwork.mode=attach'], 'leave podNetwork.mode=none'],
+  ])('is refused with %s', (sets, sentence) => {
+    const { status, stderr } = helm('template', 'sluice', CHART, ...sets.flatMap(set => ['--set', set]));
+    expect(status).not.toBe(0);
+    expect(stderr).toContain(sentence);
+  });
+});
+
 const ARGS: readonly (readonly [string, string])[] = [
   ['logFormat=pretty', '--log-format=pretty'],
   ['liveConnections=keep', '--live-connections=keep'],

@@ -25,6 +25,7 @@ export const EACH_VALUE: Readonly<Record<string, unknown>> = {
   'podNetwork.cniBinFolder': '/var/lib/rancher/k3s/data/cni',
   'podNetwork.cniConfFolder': '/var/lib/rancher/k3s/agent/etc/cni/net.d',
   'podNetwork.netnsFolder': '/run/netns',
+  nonRoot: true,
   resources: { requests: { cpu: '100m' }, limits: { memory: '1Gi' } },
   maxHeapMegabytes: 768,
   seccompProfile: 'sluice.json',
@@ -50,6 +51,7 @@ export const EACH_VALUE: Readonly<Record<string, unknown>> = {
 /** What a value means nothing without. */
 const NEEDED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   monitoring: { 'monitoring.enabled': true, 'monitoring.podMonitor': true },
+  nonRoot: { 'startGate.mode': 'off' },
   podNetwork: { 'podNetwork.mode': 'attach' },
   updateStrategy: { 'updateStrategy.type': 'OnDelete', 'updateStrategy.rollingUpdate': null },
 };

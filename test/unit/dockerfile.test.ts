@@ -41,6 +41,18 @@ describe('parseDockerfile()', () => {
     expect(() => parseDockerfile(text)).toThrow(SyntaxError);
   });
 
+  test('reads our own Dockerfile: .dockerignore lets through what it copies of the checkout', () => {
+    const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
+    const copied = parseDockerfile(read('Dockerfile'), ['TARGETARCH']).flatMap(instruction =>
+      instruction.verb === 'COPY' && instruction.from === undefined ? instruction.sources : [],
+    );
+    const allowed = read('.dockerignore')
+      .split('\n')
+      .filter(line => line.startsWith('!'))
+      .map(line => line.slice(1));
+    expect([...copied].sort()).toEqual([...allowed].sort());
+  });
+
   test('reads our own Dockerfile: the last stage takes from the one before and runs nothing', () => {
     const text = readFileSync(join(import.meta.dirname, '../../Dockerfile'), 'utf8');
     const instructions = parseDockerfile(text, ['TARGETARCH']);

@@ -16,7 +16,7 @@ node() { chroot "$root" /usr/local/bin/node "$@"; }
 sluice() { node /app/dist/cli/main.js "$@"; }
 socket="--socket /run/sluice.sock"
 until_programmed() {
-  for _ in $(seq 120); do nft list table ip sluice 2>/dev/null | grep -q 'chain in-' && return; sleep 1; done
+  for _ in $(seq 400); do nft list table ip sluice 2>/dev/null | grep -q 'chain in-' && return; sleep 1; done
   cat /tmp/log && return 1
 }
 ended() { kill "$agent" && wait "$agent"; }
@@ -26,10 +26,11 @@ cni() { CNI_COMMAND=VERSION chroot "$root" /app/dist/cni/sluice-cni </dev/null |
 
 promise "its Node is of this architecture" arch
 promise "its CNI plugin runs" cni
-sluice agent --node n1 --manifests /tmp/shop $socket --metrics-address none --start-gate off >/tmp/log 2>&1 &
+chroot "$root" /usr/local/bin/node /app/dist/cli/main.js agent --node node1 --manifests /tmp/shop $socket \
+  --metrics-address none --start-gate off >/tmp/log 2>&1 &
 agent=$!
 promise "its agent puts policy in force" until_programmed
-promise "its status finds nothing wrong with that" sluice inspect $socket
+promise "its inspect finds what is desired" sluice inspect $socket
 promise "its agent ends as it is told to" ended
 promise "its uninstall leaves nothing behind" nothing_left
 exit $failed

@@ -14,6 +14,15 @@ app.kubernetes.io/name: sluice
 {{- if eq .Values.podNetwork.mode "attach" }}true{{ end }}
 {{- end }}
 
+{{/* Who is not root reaches neither the runtime's socket of NRI nor pods' network namespaces. */}}
+{{- define "sluice.nonRoot" -}}
+{{- if .Values.nonRoot -}}
+{{- if ne .Values.startGate.mode "off" }}{{ fail "nonRoot: the runtime's socket is root's alone, so there is no start gate: set startGate.mode=off too, or leave nonRoot" }}{{ end -}}
+{{- if ne .Values.podNetwork.mode "none" }}{{ fail "nonRoot: who is not root attaches no pods and installs no plugin: leave podNetwork.mode=none, or leave nonRoot" }}{{ end -}}
+true
+{{- end }}
+{{- end }}
+
 {{/* Only what differs from the agent's own defaults is on its command line. */}}
 {{- define "sluice.args" -}}
 - agent

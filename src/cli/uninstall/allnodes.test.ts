@@ -20,6 +20,7 @@ const AGENTS: V1DaemonSet = {
             name: 'agent',
             image: 'registry/sluice:0.1.0',
             imagePullPolicy: 'Never',
+            command: ['keepcaps', 'node'],
             args: [
               'agent',
               '--node',
@@ -57,6 +58,7 @@ describe('cleanerOf()', () => {
         name: 'clean',
         image: 'registry/sluice:0.1.0',
         imagePullPolicy: 'Never',
+        command: ['keepcaps', 'node'],
         args: ['uninstall', '--after-agent=16', '--cni-conf-dir=/etc/cni/net.d'],
         securityContext: { capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] } },
         volumeMounts: [{ name: 'cni-conf', mountPath: '/etc/cni/net.d' }],

@@ -34,7 +34,7 @@ const endsWithin = ({ terminationGracePeriodSeconds = 30 }: V1PodSpec) => termin
 /** It asks the API server nothing, and so outlives the agent's ServiceAccount. */
 function podSpecOf(agent: V1PodSpec): V1PodSpec {
   const { serviceAccount: _, serviceAccountName: __, containers, ...rest } = agent;
-  const { image, imagePullPolicy, securityContext, volumeMounts, args = [] } = containers[0]!;
+  const { image, imagePullPolicy, command, securityContext, volumeMounts, args = [] } = containers[0]!;
   const program = {
     ...(image !== undefined && { image }),
     ...(imagePullPolicy !== undefined && { imagePullPolicy }),
@@ -42,6 +42,7 @@ function podSpecOf(agent: V1PodSpec): V1PodSpec {
   const clean: V1Container = {
     ...program,
     name: 'clean',
+    ...(command !== undefined && { command }),
     args: [
       'uninstall',
       `--after-agent=${endsWithin(agent)}`,

@@ -1,7 +1,7 @@
 /**
  * Executes our Dockerfile where there is neither docker nor a registry, and writes the image as a tar:
  *
- *   unshare --mount node test/cluster/image/dockerfile.ts MKIMAGE OUT.tar NAME [CHECKOUT]
+ *   unshare --mount node test/cluster/image/dockerfile.ts OUT.tar NAME [CHECKOUT]
  *
  * The base of the stage that builds is this machine's own file system (Debian with npm), under an overlay that
  * keeps it as it is; the base of the last stage is the C and C++ libraries of this machine's Debian packages, as
@@ -10,7 +10,8 @@
  * and the libraries are those of the packages in ARM64_PACKAGES.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Instruction, parseDockerfile } from './dockerfile-parse.ts';
 
@@ -21,12 +22,13 @@ interface Stage {
   entrypoint: readonly string[];
 }
 
+/** As images name what Node names otherwise. */
+const NODE_ARCHITECTURES: Partial<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 const LIBRARIES = ['libc6', 'libgcc-s1', 'libstdc++6'];
 /** As Debian and docker name it; undefined for this machine's own. */
 const { TARGETARCH: foreign, ARM64_PACKAGES: packages = '' } = process.env;
 
-const [mkimage, out, name, context = resolve(import.meta.dirname, '../../..')] = process.argv.slice(2) as [
-  string,
+const [out, name, context = resolve(import.meta.dirname, '../../..')] = process.argv.slice(2) as [
   string,
   string,
   string?,
@@ -97,7 +99,7 @@ function copy(stage: Stage, from: string | undefined, sources: readonly string[]
   for (const source of sources.map(source => join(top, source))) {
     // As docker has it: of a folder, what is in it; a file under its own name where the target is a folder.
     const to = !statSync(source).isDirectory() && target.endsWith('/') ? join(into, basename(source)) : into;
-    cpSync(source, to, { recursive: true, verbatimSymlinks: true });
+    sh('mkdir -p "$(dirname "$2")" && cp -aT "$1" "$2"', source, to); // with what setcap has given
   }
 }
 
@@ -115,19 +117,49 @@ function run({ root, workdir }: Stage, command: string): void {
   });
 }
 
+/** As "docker save" writes it. */
 function writeImage({ root, workdir, entrypoint }: Stage): void {
-  const path = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-  const flags = ['-names', name, '-workdir', workdir, '-entrypoint', entrypoint.join(' '), '-env', path];
-  execFileSync(mkimage, ['-o', out, ...flags, `${root}=/`], { stdio: 'inherit' });
-  if (foreign !== undefined) nameArchitecture(foreign);
+  const image = join(work, 'image');
+  mkdirSync(image);
+  const layer = join(image, 'layer.tar');
+  tar(layer, root, '--xattrs', '--xattrs-include=security.capability');
+  const digest = createHash('sha256').update(readFileSync(layer)).digest('hex');
+  const Env = ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'];
+  write(join(image, 'config.json'), {
+    architecture: foreign ?? NODE_ARCHITECTURES[process.arch],
+    os: 'linux',
+    config: { Entrypoint: entrypoint, WorkingDir: workdir, Env },
+    rootfs: { type: 'layers', diff_ids: [`sha256:${digest}`] },
+  });
+  write(join(image, 'manifest.json'), [{ Config: 'config.json', RepoTags: [name], Layers: ['layer.tar'] }]);
+  tar(out, image);
 }
 
-/** mkimage names its own. */
-function nameArchitecture(architecture: string): void {
-  const edit = 'sed "s/\\"architecture\\":\\"[a-z0-9]*\\"/\\"architecture\\":\\"$2\\"/" >"$3/config.json"';
-  const repack =
-    'tar --delete -f "$1" config.json && tar -rf "$1" -C "$3" --owner=0 --group=0 --mtime=@0 config.json';
-  sh(`tar -xOf "$1" config.json | ${edit} && ${repack}`, out, architecture, work);
+/** Of all that is in a folder, as root's, and the same whenever it is written. */
+function tar(file: string, folder: string, ...options: readonly string[]): void {
+  const pax = '--pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime';
+  const stable = [
+    '--sort=name',
+    '--format=pax',
+    pax,
+    '--mtime=@0',
+    '--owner=0',
+    '--group=0',
+    '--numeric-owner',
+  ];
+  execFileSync('sh', [
+    '-c',
+    'cd "$1" && shift && exec tar -cf "$@" -- *',
+    'sh',
+    folder,
+    file,
+    ...stable,
+    ...options,
+  ]);
+}
+
+function write(file: string, value: object): void {
+  writeFileSync(file, JSON.stringify(value));
 }
 
 function sh(script: string, ...args: readonly string[]): void {

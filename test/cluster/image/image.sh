@@ -11,13 +11,13 @@ use_binaries
 build() {
   need_modules >&2
   say "building $1 by the Dockerfile"
-  unshare --mount node "$cluster/image/dockerfile.ts" "$bin/mkimage" "$cache/unfinished.tar" "docker.io/library/$1" "${@:3}" >&2
+  unshare --mount node "$cluster/image/dockerfile.ts" "$cache/unfinished.tar" "docker.io/library/$1" "${@:3}" >&2
   mv "$cache/unfinished.tar" "$2"
 }
 
 today() { # today NAME: of a file, before its key
-  image=$cache/$1-$(key Dockerfile package.json package-lock.json tsconfig.json tsconfig.build.json src scripts/thirdparty.ts \
-    test/cluster/image/dockerfile.ts test/cluster/image/dockerfile-parse.ts test/cluster/binaries/mkimage).tar
+  image=$cache/$1-$(key Dockerfile package.json package-lock.json tsconfig.json tsconfig.build.json rolldown.agent.mjs src \
+    scripts/thirdparty.ts test/cluster/image/dockerfile.ts test/cluster/image/dockerfile-parse.ts).tar
   [ -e "$image" ] || build sluice:0.1.0 "$image"
 }
 

@@ -118,13 +118,20 @@ describe('nothing of it is left on any node, and no new pod is cut off', () => {
     await place.leave();
   });
 
-  test('after helm install and helm uninstall, and no object of the release either', async () => {
-    const place = await installedUnderTraffic('removal-helm', installByHelm);
-    await underTraffic(place, 'opens', removedByHelm);
-    await expectGone(place);
-    await until('every object is gone', async () => ((await leftAtServer()).length === 0 ? true : undefined));
-    await place.leave();
-  });
+  const byHelm: [string, string[]][] = [['root', []]];
+  if (!attaches) byHelm.push(['nobody', ['nonRoot=true', 'startGate.mode=off']]);
+  test.each(byHelm)(
+    'after helm install, agents as %s, and helm uninstall, and no object of the release either',
+    async (who, values) => {
+      const place = await installedUnderTraffic(`removal-helm-${who}`, () => installByHelm(...values));
+      await underTraffic(place, 'opens', removedByHelm);
+      await expectGone(place);
+      await until('every object is gone', async () =>
+        (await leftAtServer()).length === 0 ? true : undefined,
+      );
+      await place.leave();
+    },
+  );
 
   const byKubectl: [string, () => Promise<void>][] = [['kubectl apply -k', installByKustomize]];
   if (!attaches) byKubectl.push(['kubectl apply -f install.yaml', installByOneFile]);

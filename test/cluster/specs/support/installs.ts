@@ -21,14 +21,14 @@ export function helm(...words: string[]): Promise<Output> {
 }
 
 /** With the chart's own seccomp profile on the nodes: what it does not allow, the agent does not get. */
-export async function installByHelm(): Promise<void> {
+export async function installByHelm(...more: string[]): Promise<void> {
   const profile = readFileSync(join(CHART, 'files/seccomp.json'), 'utf8');
   for (const node of nodes) {
     const write =
       'mkdir -p /var/lib/kubelet/seccomp && printf %s "$1" > /var/lib/kubelet/seccomp/sluice.json';
     await within(node, 'sh', '-c', write, 'sh', profile);
   }
-  const values = ['image.pullPolicy=Never', 'seccompProfile=sluice.json'];
+  const values = ['image.pullPolicy=Never', 'seccompProfile=sluice.json', ...more];
   if (cni === 'sluice') values.push('podNetwork.mode=attach');
   await expectSuccess(helm('install', 'sluice', CHART, '--create-namespace', '--set', values.join(',')));
   await untilAgentsAreReady();
