@@ -31,7 +31,9 @@ interface Schema {
 describe('every value that is set', () => {
   const schema: Schema = JSON.parse(read('charts/sluice/values.schema.json'));
   const sets = commands.flatMap(
-    line => /--set[ =](\S+)/.exec(line)?.[1]?.split(',') ?? (/^[a-zA-Z.]+=\w\S*$/.test(line) ? [line] : []),
+    line =>
+      /--set[ =](\S+)/.exec(line)?.[1]?.split(',') ??
+      (/^[a-zA-Z.]+=\w\S*$/.test(line) ? line.split(',') : []),
   );
 
   test.each([...new Set(sets)])('%s is one of the chart', set => {
