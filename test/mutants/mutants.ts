@@ -1032,6 +1032,20 @@ export const MUTANTS: readonly Mutant[] = [
     test: REACH,
   },
   {
+    name: 'uninstall: cleaners are made before every agent was told to end',
+    file: 'src/cli/uninstall/allnodes.ts',
+    find: 'metadata?.deletionTimestamp !== undefined;',
+    replace: "metadata?.name !== '';",
+    test: 'src/cli/uninstall/allnodes.test.ts',
+  },
+  {
+    name: 'uninstall: a mark is believed while an agent owns the tables',
+    file: 'src/cli/uninstall/agentend.ts',
+    find: "(await owner()) !== 'another' && (await isMarked())",
+    replace: '(await isMarked())',
+    test: 'src/cli/uninstall/agentend.test.ts',
+  },
+  {
     name: 'diff: what closes is said to open',
     file: 'src/reach/diff/changes.ts',
     find: "...segments('closes', pool.minus(was, is))",

@@ -133,7 +133,7 @@ function fakeCluster({ nodes, away: gone = [], agents = true }: FakeOptions) {
     const left = ending.get(name) ?? 0;
     if (!sets.has(name)) {
       ending.set(name, left - 1);
-      return left > 0 ? nodes.map(node => (left > 4 ? pod(node, false) : toldToEnd(pod(node, false)))) : [];
+      return left > 0 ? nodes.map(node => (left > 3 ? pod(node, false) : toldToEnd(pod(node, false)))) : [];
     }
     return nodes.map(node => pod(node, !away.has(node)));
   };
