@@ -77,6 +77,11 @@ export function hearingIn({ tables }: Ruleset, queue: QueueBy): Hearing {
   return { queue, resolvers, ...(ports.length > 0 && { ports }) };
 }
 
+/** Whether answers wait by these rules, as they were read back. */
+export function hears({ tables }: Ruleset): boolean {
+  return FAMILIES.some(family => (tables.get(family)?.sets.get(ALIVE)?.elements.size ?? 0) > 0);
+}
+
 export const NAMES_PODS = 'names-pods';
 const RESOLVERS = 'names-resolvers';
 const ALIVE = 'names-alive';

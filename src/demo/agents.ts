@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inNamespace } from '../lab/netns.ts';
+import type { Address } from '../model/address.ts';
 
 export interface AgentProcess {
   readonly node: string;
@@ -14,10 +15,17 @@ export interface AgentProcess {
 /** Two network namespaces, one file system: each agent has a socket of its own. */
 export const socketOf = (node: string, folder: string) => join(folder, `${node}.sock`);
 
-export function startAgent(node: string, namespace: string, manifests: string, home: string): AgentProcess {
+export function startAgent(
+  node: string,
+  namespace: string,
+  manifests: string,
+  home: string,
+  resolvers: readonly Address[],
+): AgentProcess {
   const log = join(home, `${node}.log`);
   const output = openSync(log, 'w');
-  const from = ['--manifests', manifests, '--log-format', 'json'];
+  const names = resolvers.length === 0 ? [] : ['--dns-servers', resolvers.join()];
+  const from = ['--manifests', manifests, '--log-format', 'json', ...names];
   const at = ['--socket', socketOf(node, home), '--metrics-address', 'none'];
   const command = [process.argv[1]!, 'agent', '--node', node, ...from, ...at];
   // A session of its own: Ctrl-C in our terminal is for us, and with --keep it outlives us.

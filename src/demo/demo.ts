@@ -9,6 +9,7 @@ import { CommandError } from '../terminal/commanderror.ts';
 import { noteProblems } from '../terminal/problems.ts';
 import { socketOf } from './agents.ts';
 import type { Try } from './board.ts';
+import { showByName, type Tried } from './byname.ts';
 import { EDITS, type Edit } from './edits.ts';
 import { excerptFor } from './excerpt.ts';
 import { broken, diffLine, heading, line, step } from './narrate.ts';
@@ -53,8 +54,9 @@ async function playDemo(keep: boolean, explain: Explain): Promise<void> {
   const relabelled = await showEdit(stage, EDITS[1]!, edited);
   showKernel(stage);
   await showExplain(explain);
+  const byName = await showByName(stage, MANIFESTS);
   stage.close();
-  finish(stage, [before, edited, relabelled], keep);
+  finish(stage, [before, edited, relabelled], byName, keep);
 }
 
 async function introduce(stage: Stage): Promise<void> {
@@ -129,17 +131,19 @@ async function showExplain(explain: Explain): Promise<void> {
   await explain('guest/visitor', 'shop/db:5432', MANIFESTS);
 }
 
-function finish(stage: Stage, boards: readonly Outcomes[], keep: boolean): void {
+function finish(stage: Stage, boards: readonly Outcomes[], byName: Tried, keep: boolean): void {
   if (keep) {
     stage.keep();
     hint(stage);
   } else removeStage();
-  judge(boards);
+  judge(boards, byName);
 }
 
-function judge(boards: readonly Outcomes[]): void {
-  const wrong = boards.flatMap(wrongOnes).length;
-  const all = boards.reduce((sum, { board }) => sum + board.tries.length, 0);
+const NO_MORE: Tried = { tried: 0, wrong: 0 };
+
+function judge(boards: readonly Outcomes[], beside: Tried = NO_MORE): void {
+  const wrong = boards.flatMap(wrongOnes).length + beside.wrong;
+  const all = boards.reduce((sum, { board }) => sum + board.tries.length, beside.tried);
   if (wrong > 0) throw new CommandError(`${wrong} of ${all} flows did not do what policy says`);
   line();
   line(pc.green(`All ${all} flows did what policy says.`));
@@ -154,6 +158,7 @@ function hint({ lab: { names, topology } }: Stage): void {
   for (const text of [
     `${inNode} nft list table ip sluice`,
     `${sluice} status ${socket}`,
+    `${sluice} explain shop/api mail.example.com:587 ${socket}`,
     `${sluice} explain monitoring/prometheus shop/db:9187 ${socket}`,
     `${inNode} ${sluice} trace shop/api shop/db:5432 --node ${node} --manifests ${MANIFESTS}`,
     `${inNode} ${sluice} inspect --node ${node} --manifests ${MANIFESTS}`,

@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compile } from '../compiler/compile.ts';
+import { hearingIn, hears } from '../compiler/namespeers.ts';
 import { nodeLinksIn } from '../compiler/podlinks.ts';
 import { loadManifests } from '../files/load.ts';
 import { undoAtExit } from '../lab/cleanup.ts';
@@ -12,7 +13,7 @@ import { inNamespace } from '../lab/netns.ts';
 import { installServices } from '../lab/services.ts';
 import { type Topology, topologyOf } from '../lab/topology.ts';
 import type { Address } from '../model/address.ts';
-import { type ClusterState, withNodeLinks } from '../model/cluster.ts';
+import { type ClusterState, type PodKey, withNodeLinks } from '../model/cluster.ts';
 import type { Problem } from '../model/problem.ts';
 import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../nft/kernel.ts';
@@ -21,6 +22,7 @@ import { CommandError } from '../terminal/commanderror.ts';
 import { type AgentProcess, agentFailure, startAgent, stopAgent } from './agents.ts';
 import { type Board, boardOf, INTERNET, METADATA } from './board.ts';
 import { digestOf } from './digest.ts';
+import { MAIL_HOSTS } from './mailhosts.ts';
 import { type KubeService, readServices, translations } from './service.ts';
 import { forgetState, readState, writeState } from './state.ts';
 
@@ -30,7 +32,9 @@ export const HOME = '/run/sluice-demo';
 export const MANIFESTS = join(HOME, 'manifests');
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/shop', import.meta.url));
-const OUTSIDE: readonly Address[] = [...INTERNET.addresses, ...METADATA.addresses];
+const OUTSIDE: readonly Address[] = [...INTERNET.addresses, ...METADATA.addresses, ...MAIL_HOSTS];
+/** The pod that answers names. */
+const RESOLVER: PodKey = 'kube-system/coredns';
 
 export class Stage {
   readonly lab: Lab;
@@ -76,11 +80,26 @@ export class Stage {
 
   /** Starts the agents, and waits until they have put everything in force. */
   async start(): Promise<void> {
+    const resolvers = (await this.cluster()).pods.get(RESOLVER)?.addresses ?? [];
     this.#agents = this.lab.topology.nodes.map(({ name }) =>
-      startAgent(name, this.lab.nodeNamespace(name), MANIFESTS, HOME),
+      startAgent(name, this.lab.nodeNamespace(name), MANIFESTS, HOME, resolvers),
     );
     writeState({ demo: process.pid, agents: this.#agents.map(({ pid }) => pid) });
     await this.settle();
+  }
+
+  /** Whether answers of DNS can be heard here. */
+  get hearsDns(): boolean {
+    return [...this.#kernels.values()].every(({ queue }) => queue !== undefined);
+  }
+
+  /** Until a node's agent has answers wait. */
+  async hearing(node: string): Promise<void> {
+    const kernel = this.#kernels.get(node)!;
+    for (const deadline = Date.now() + SETTLE_MS; !hears((await kernel.dump()).ruleset); )
+      if (Date.now() > deadline)
+        throw new CommandError(`${node}: answers are not heard; see ${HOME}/${node}.log`);
+      else await new Promise(resolve => setTimeout(resolve, 20));
   }
 
   /** What the manifests say now. */
@@ -169,7 +188,8 @@ async function openKernels({ nodeNamespace }: Lab, { nodes }: Topology): Promise
 async function isInForce(kernel: Kernel, cluster: ClusterState, node: string): Promise<boolean> {
   const { ruleset } = await kernel.dump();
   const linked = withNodeLinks(cluster, node, nodeLinksIn(ruleset));
-  return plan(ruleset, compile(linked, node)).length === 0;
+  const hearing = kernel.queue && hearingIn(ruleset, kernel.queue);
+  return plan(ruleset, compile(linked, node, 'allow', 'others', hearing)).length === 0;
 }
 
 function isAlive(pid: number): boolean {
