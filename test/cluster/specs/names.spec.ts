@@ -171,7 +171,7 @@ withDns('a cache on the node itself is heard where the agent is told of it', asy
   const { status } = await ask('GET', '/api/v1/nodes/node1');
   const own = status.addresses.find(({ type }: { type: string }) => type === 'InternalIP').address as string;
   const metadata = { name: 'cache', namespace: place.namespace };
-  const corefile = `.:53 {\n  bind ${own}\n  forward . /etc/resolv.conf\n  cache 5\n}`;
+  const corefile = '.:53 {\n  forward . /etc/resolv.conf\n  cache 5\n}';
   await create({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { Corefile: corefile } });
   await place.pod('cache', { node: 'node1', spec: CACHE });
   const dnsConfig = { nameservers: [own], options: [{ name: 'attempts', value: '1' }] };
