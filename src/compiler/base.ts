@@ -5,7 +5,7 @@ import { addressType, addressVmap, CT_STATE, ctStateAny, verdict } from '../nft/
 import type { BaseHook, Chain, Elements, NftSet, Rule, SetSpec } from '../nft/ruleset.ts';
 import { layoutChain } from './layout.ts';
 import { guardChain, guardOfNode, guardSet, NODE_CHAIN, toGuard } from './midstreamguard.ts';
-import { namesOfForward, namesOfOutput } from './namespeers.ts';
+import { type AnswersOfBase, namesOfForward, namesOfOutput } from './namespeers.ts';
 import {
   fromPods,
   type NodeNetwork,
@@ -31,14 +31,14 @@ export function podSets(direction: Direction, family: Family, elements: Elements
 const MAPS: Record<Direction, string> = { egress: 'egress-pods', ingress: 'ingress-pods' };
 
 /**
- * `denied` are the node's pod networks in which unknown pods are denied; `answersFrom` the ports of resolvers, where pods
- * of the node have rules by name.
+ * `denied` are the node's pod networks in which unknown pods are denied; `answers` is of a
+ * cluster with rules by name.
  */
 export function baseChains(
   family: Family,
   denied: readonly Cidr[] = [],
   network: NodeNetwork = nodeNetworkOf(undefined),
-  answersFrom: readonly number[] = [],
+  answers?: AnswersOfBase,
 ): Chain[] {
   const toIngress: Rule = { exprs: addressVmap(family, 'daddr', MAPS.ingress) };
   const toEgress: Rule = { exprs: addressVmap(family, 'saddr', MAPS.egress) };
@@ -57,7 +57,7 @@ export function baseChains(
       name: 'forward',
       hook: hook('forward'),
       rules: [
-        ...namesOfForward(answersFrom),
+        ...(answers === undefined ? [] : namesOfForward(answers)),
         ...always(family),
         toGuard(family),
         ...sourceRules(family, network, 'forward'),
@@ -75,7 +75,7 @@ export function baseChains(
     {
       name: NODE_CHAIN,
       hook: hook('output'),
-      rules: [guardOfNode(family), ...namesOfOutput(answersFrom)],
+      rules: [guardOfNode(family), ...(answers === undefined ? [] : namesOfOutput(answers))],
     },
     guardChain(family),
     layoutChain(),

@@ -2,9 +2,12 @@
  * What stands in the tables while a pod of the node has rules by name. Answers of the cluster's resolvers to such a pod
  * wait in a queue for as long as the agent beats, so that the addresses stand before the pod knows them:
  *
- *     forward ─▶ names-replies ─▶ names-wait ─▶ queue       nothing here drops: what is not trusted goes on, not learnt
+ *     forward ─▶ names-replies ─▶ names-wait ─▶ queue       what is not trusted goes on, not learnt
  *     output  ─▶ names-local   ─┘
  *     output  ─▶ names-told: control packets of the agent ─▶ an element of a set, or the switch
+ *
+ * On every node of a cluster whose policies have names, names-replies drops what a pod sends from the port of resolvers
+ * as somebody else: of connections that are known too, for whom it is meant for cannot tell.
  */
 import { type Address, FAMILIES, type Family, familyOf } from '../model/address.ts';
 import {
@@ -50,6 +53,7 @@ import {
   type Ruleset,
 } from '../nft/ruleset.ts';
 import type { TablePart } from './attachedpods.ts';
+import { type NodeNetwork, podLinks } from './podlinks.ts';
 
 /** How answers are heard on this node. */
 export interface Hearing {
@@ -61,8 +65,8 @@ export interface Hearing {
 }
 
 /** Each once, in one order. */
-export function resolverPorts({ ports = [DNS_PORT] }: Pick<Hearing, 'ports'>): number[] {
-  return [...new Set(ports)].sort((a, b) => a - b);
+export function resolverPorts(hearing: Pick<Hearing, 'ports'> | undefined): number[] {
+  return [...new Set(hearing?.ports ?? [DNS_PORT])].sort((a, b) => a - b);
 }
 
 /** As programmed rules hear: the resolvers that they believe, and the ports at which they look. */
@@ -94,17 +98,43 @@ const BUSY_TIMEOUT_MS = 10_000;
 /** NF_IP_PRI_RAW: before conntrack, which is to know nothing of control packets. */
 const RAW = -300;
 
+/** What base chains do with answers of DNS; undefined in a cluster without rules by name. */
+export interface AnswersOfBase {
+  /** Of resolvers. */
+  readonly ports: readonly number[];
+  /** Pods of this node are heard. */
+  readonly hears: boolean;
+}
+
 /** Ahead of what accepts replies: a compare for each port, for packets of open connections too. */
-export function namesOfForward(ports: readonly number[]): Rule[] {
+export function namesOfForward({ ports }: AnswersOfBase): Rule[] {
   return ports.map(port => ({ exprs: [...sourcePortIs(port), verdict('jump', REPLIES)] }));
 }
 
 /** Of a resolver on the node itself. */
-export function namesOfOutput(ports: readonly number[]): Rule[] {
-  return ports.map(port => ({ exprs: [...sourcePortIs(port), verdict('jump', LOCAL)] }));
+export function namesOfOutput({ ports, hears }: AnswersOfBase): Rule[] {
+  return hears ? ports.map(port => ({ exprs: [...sourcePortIs(port), verdict('jump', LOCAL)] })) : [];
 }
 
-export function namesPart(family: Family, subjects: Subjects, hearing: Hearing): TablePart {
+/** Of a node none of whose pods is heard. */
+export function forgedPart(network: NodeNetwork): TablePart {
+  return { chains: [{ name: REPLIES, rules: forged(network) }], sets: [] };
+}
+
+/** Whoever sends as the pod's resolver from elsewhere is no resolver: a packet that opens a connection is dropped for the same. */
+function forged({ links }: NodeNetwork): Rule[] {
+  return podLinks(links).map(link => ({
+    exprs: [...link, ...noRouteBack(), verdict('drop')],
+    comment: 'answers from an address of somebody else',
+  }));
+}
+
+export function namesPart(
+  family: Family,
+  subjects: Subjects,
+  hearing: Hearing,
+  network: NodeNetwork,
+): TablePart {
   return {
     chains: [
       { name: TOLD, hook: { hook: 'output', priority: RAW, policy: 'accept' }, rules: toldRules() },
@@ -112,7 +142,12 @@ export function namesPart(family: Family, subjects: Subjects, hearing: Hearing):
       switchChain('names-end', { op: 'delete', set: ALIVE }),
       {
         name: REPLIES,
-        rules: [notOurs(family), { exprs: [...noRouteBack(), verdict('return')] }, ...trusted(family)],
+        rules: [
+          ...forged(network),
+          notOurs(family),
+          { exprs: [...noRouteBack(), verdict('return')] },
+          ...trusted(family),
+        ],
       },
       { name: LOCAL, rules: [notOurs(family), ...trusted(family), untracked(family)] },
       { name: WAIT, rules: waitRules(family, hearing) },

@@ -41,6 +41,11 @@ function namesPod({ indexedPod, podClass }: Placement, sets: readonly NamesSet[]
   return { key: pod.key, addresses, sets: own.map(({ name }) => name) };
 }
 
+/** Whether a policy has a rule by name, whoever it selects. */
+export function namesSomebody(policy: Policy | undefined): boolean {
+  return policy !== undefined && patternsOf(policy).length > 0;
+}
+
 const known = new WeakMap<Policy, readonly string[]>();
 
 function patternsOf(policy: Policy): readonly string[] {

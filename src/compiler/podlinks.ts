@@ -70,7 +70,7 @@ export function sourceRules(family: Family, network: NodeNetwork, hook: 'forward
 }
 
 /** One match for each kind of link that leads to pods. */
-function podLinks({ uplinks, podBridges }: NodeNetwork['links']): Expr[][] {
+export function podLinks({ uplinks, podBridges }: NodeNetwork['links']): Expr[][] {
   const veth = [...uplinks.flatMap(index => interfaceIs('iif', index, true)), ...interfaceKindIs('veth')];
   return [veth, ...podBridges.map(index => interfaceIs('iif', index))];
 }

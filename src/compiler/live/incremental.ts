@@ -26,8 +26,8 @@ import type { Chain, NftSet, Ruleset, Table, TableFamily } from '../../nft/rules
 import type { TablePart } from '../attachedpods.ts';
 import { baseChains } from '../base.ts';
 import { podMaps } from '../compile.ts';
-import { type Hearing, namesPart, resolverPorts } from '../namespeers.ts';
-import { namesSubjects } from '../namessubjects.ts';
+import { type AnswersOfBase, forgedPart, type Hearing, namesPart, resolverPorts } from '../namespeers.ts';
+import { namesSomebody, namesSubjects } from '../namessubjects.ts';
 import { type NodeNetwork, nodeNetworkOf } from '../podlinks.ts';
 import { podPortsTable } from '../podports.ts';
 import { deniedNetworks } from '../unknownpods.ts';
@@ -68,6 +68,8 @@ export class Incremental {
   readonly #hearing: Hearing | undefined;
   #namesSubjects: Subjects = NO_SUBJECTS;
   #hears = false;
+  /** Policies with rules by name. */
+  readonly #naming = new Set<PolicyId>();
   #names: Record<Family, TablePart> = { ip: NOTHING, ip6: NOTHING };
   #marked = emptyMarks();
   #isFlushing = false;
@@ -162,7 +164,8 @@ export class Incremental {
     const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#local.has(key)));
     const moved = yield* this.#placeAll(local, marked.policy);
     if (moved || strayed) this.#podMaps = this.#makePodMaps();
-    if (moved) this.#followNames();
+    const flipped = this.#followNaming(marked.policy);
+    if (moved || flipped || renewed) this.#followNames(flipped || renewed);
   }
 
   *#refreshGroups(marked: Marks, pods: Iterable<PodKey>): Pieces<void> {
@@ -184,17 +187,30 @@ export class Incremental {
     return moved || local.size > 0;
   }
 
-  /** Who has rules by name stays the same object as long as it says the same. */
-  #followNames(): void {
+  /** Whether the cluster has its first rule by name now, or had its last. */
+  #followNaming(policies: Iterable<PolicyId>): boolean {
+    const before = this.#naming.size > 0;
+    for (const id of policies) {
+      if (namesSomebody(this.cluster.policies.get(id))) this.#naming.add(id);
+      else this.#naming.delete(id);
+    }
+    return before !== this.#naming.size > 0;
+  }
+
+  /** Who has rules by name stays the same object as long as it says the same; `anew`: what is made of it is another. */
+  #followNames(anew: boolean): void {
     const hearing = this.#hearing;
-    if (hearing === undefined) return;
-    const subjects = namesSubjects(this.#placements.all(), this.#groups.names());
-    if (JSON.stringify(subjects) === JSON.stringify(this.#namesSubjects)) return;
-    this.#namesSubjects = subjects;
+    const found = hearing && namesSubjects(this.#placements.all(), this.#groups.names());
+    const subjects = found ?? NO_SUBJECTS;
+    const isSame = JSON.stringify(subjects) === JSON.stringify(this.#namesSubjects);
+    if (isSame && !anew) return;
+    if (!isSame) this.#namesSubjects = subjects;
     const hears = subjects.pods.length > 0;
-    const part = (family: Family) => (hears ? namesPart(family, subjects, hearing) : NOTHING);
+    const unheard = this.#naming.size > 0 ? forgedPart(this.#network) : NOTHING;
+    const part = (family: Family) =>
+      hears && hearing !== undefined ? namesPart(family, subjects, hearing, this.#network) : unheard;
     this.#names = { ip: part('ip'), ip6: part('ip6') };
-    if (hears !== this.#hears) this.#makeBases(hears);
+    if (hears !== this.#hears || anew) this.#makeBases(hears);
   }
 
   #isLocal(key: PodKey): boolean {
@@ -214,8 +230,8 @@ export class Incremental {
 
   #makeBases(hears: boolean): void {
     this.#hears = hears;
-    const answersFrom = hears && this.#hearing !== undefined ? resolverPorts(this.#hearing) : [];
-    this.#bases = basesOf(this.#denied, this.#network, answersFrom);
+    const answers = this.#naming.size > 0 ? { ports: resolverPorts(this.#hearing), hears } : undefined;
+    this.#bases = basesOf(this.#denied, this.#network, answers);
   }
 
   /** Pods come and go by ports of a bridge; the rules of IP know nothing of it. */
@@ -276,9 +292,9 @@ export class Incremental {
 function basesOf(
   denied: readonly Cidr[],
   network: NodeNetwork,
-  answersFrom: readonly number[] = [],
+  answers?: AnswersOfBase,
 ): Record<Family, readonly Chain[]> {
-  const base = (family: Family) => baseChains(family, denied, network, answersFrom);
+  const base = (family: Family) => baseChains(family, denied, network, answers);
   return { ip: base('ip'), ip6: base('ip6') };
 }
 

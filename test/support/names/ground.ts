@@ -62,6 +62,9 @@ export const HOSTS = {
   mallory: [address('10.1.0.70'), address('fd00:1::70')],
 } as const;
 const NAMESPACES = { mallory: 'evil' } as Readonly<Record<string, string>>;
+/** Of those that are not on the first node, where a ground has two. */
+const SECOND_NODE = { name: 'n2', addresses: [address('172.18.0.12'), address('fd00:18::12')] } as const;
+const ON_SECOND: readonly string[] = ['dns', 'evil'];
 const namespaceOf = (host: string) => NAMESPACES[host] ?? 'shop';
 /** As pods ask it. */
 export const RESOLVER = { ip: address('10.96.0.10'), ip6: address('fd00:96::10') } as const;
@@ -71,21 +74,29 @@ export class NamesGround {
   readonly folder = mkdtempSync(join(tmpdir(), 'sluice-names-'));
   readonly #children: ChildProcess[] = [];
   agent: AgentProcess | undefined;
+  #second: AgentProcess | undefined;
 
-  private constructor(lab: Lab) {
+  readonly #nodes: 1 | 2;
+
+  private constructor(lab: Lab, nodes: 1 | 2) {
     this.lab = lab;
+    this.#nodes = nodes;
   }
 
-  /** `port`: at which the resolver's pod is asked; pods ask its Service at 53. */
-  static async build(port = 53): Promise<NamesGround> {
+  /**
+   * `port`: at which the resolver's pod is asked; pods ask its Service at 53. With two nodes, the resolver and evil are
+   * on the second.
+   */
+  static async build(port = 53, nodes: 1 | 2 = 1): Promise<NamesGround> {
     const pods = Object.entries(HOSTS).map(([name, addresses]) => ({
       name: `${namespaceOf(name)}/${name}`,
-      node: NODE,
+      node: nodeOf(name, nodes),
       addresses,
     }));
-    const nodes = [{ name: NODE, addresses: [address(NODE_ADDRESS), address('fd00:18::11')] }];
-    const lab = await buildLab({ nodes, pods, outside: [] }, { prefix: `names${process.pid}` });
-    const ground = new NamesGround(lab);
+    const first = { name: NODE, addresses: [address(NODE_ADDRESS), address('fd00:18::11')] };
+    const all = nodes === 1 ? [first] : [first, SECOND_NODE];
+    const lab = await buildLab({ nodes: all, pods, outside: [] }, { prefix: `names${process.pid}` });
+    const ground = new NamesGround(lab, nodes);
     ground.#route();
     const backs = [
       [RESOLVER.ip, HOSTS.dns[0]],
@@ -110,7 +121,8 @@ export class NamesGround {
 
   /** How a raw packet of a host comes to the node. */
   wayOf(host: keyof typeof HOSTS): Way {
-    const text = this.exec(this.nodePath, 'ip', 'link', 'show', 'dev', this.#linkTo(HOSTS[host][0]));
+    const node = this.lab.nodeNamespace(nodeOf(host, this.#nodes));
+    const text = this.exec(node, 'ip', 'link', 'show', 'dev', this.#linkTo(HOSTS[host][0], node));
     return { namespace: this.pathOf(host), gatewayMac: /link\/ether (\S+)/.exec(text)![1]! };
   }
 
@@ -136,6 +148,15 @@ export class NamesGround {
     ]);
   }
 
+  /** The agent of the second node; it ends with the ground. */
+  async startSecondAgent(): Promise<AgentProcess> {
+    const words = ['--manifests', join(this.folder, 'm')];
+    const path = this.lab.nodeNamespace(SECOND_NODE.name);
+    this.#second = new AgentProcess(path, SECOND_NODE.name, words);
+    await this.#second.inForce();
+    return this.#second;
+  }
+
   async startAgent(...options: string[]): Promise<AgentProcess> {
     const servers = ['--dns-servers', Object.values(RESOLVER).join()];
     const socket = ['--socket', join(this.folder, 'sluice.sock')];
@@ -157,7 +178,11 @@ export class NamesGround {
 
   /** The pods, and a policy that lets shop/web go to these names and to the resolver, and nowhere else. */
   writeManifests(...names: string[]): void {
-    this.write('cluster.yaml', ['web', 'evil', 'mallory'].map(podText).join('---\n') + CLUSTER);
+    this.write(
+      'cluster.yaml',
+      ['web', 'evil', 'mallory', 'dns'].map(host => podText(host, nodeOf(host, this.#nodes))).join('---\n') +
+        CLUSTER,
+    );
     this.write('policy.yaml', policyText(names));
   }
 
@@ -246,6 +271,7 @@ export class NamesGround {
 
   async remove(): Promise<void> {
     await this.agent?.kill();
+    await this.#second?.kill();
     for (const child of this.#children) child.kill('SIGKILL');
     this.lab.remove();
     rmSync(this.folder, { recursive: true, force: true });
@@ -282,9 +308,13 @@ export class NamesGround {
     this.exec(this.pathOf('target'), 'ip', '-6', 'route', 'add', 'local', 'fd00:98::/64', 'dev', 'lo');
   }
 
-  #linkTo(to: Address): string {
-    return /dev (\S+)/.exec(this.exec(this.nodePath, 'ip', 'route', 'get', to))![1]!;
+  #linkTo(to: Address, node = this.nodePath): string {
+    return /dev (\S+)/.exec(this.exec(node, 'ip', 'route', 'get', to))![1]!;
   }
+}
+
+function nodeOf(host: string, nodes: 1 | 2): string {
+  return nodes === 2 && ON_SECOND.includes(host) ? SECOND_NODE.name : NODE;
 }
 
 const CLUSTER = `---
@@ -300,15 +330,20 @@ apiVersion: v1
 kind: Node
 metadata: { name: ${NODE} }
 status: { addresses: [{ type: InternalIP, address: ${NODE_ADDRESS} }, { type: InternalIP, address: 'fd00:18::11' }] }
+---
+apiVersion: v1
+kind: Node
+metadata: { name: n2 }
+status: { addresses: [{ type: InternalIP, address: 172.18.0.12 }, { type: InternalIP, address: 'fd00:18::12' }] }
 `;
 
-function podText(name: string): string {
+function podText(name: string, node: string): string {
   const [v4, v6] = HOSTS[name as keyof typeof HOSTS];
   const app = name === 'mallory' ? 'web' : name;
   return `apiVersion: v1
 kind: Pod
 metadata: { name: ${name}, namespace: ${namespaceOf(name)}, labels: { app: ${app} } }
-spec: { nodeName: ${NODE}, containers: [{ name: c, image: c }] }
+spec: { nodeName: ${node}, containers: [{ name: c, image: c }] }
 status: { phase: Running, podIP: ${v4}, podIPs: [{ ip: ${v4} }, { ip: '${v6}' }] }
 `;
 }
