@@ -1,9 +1,9 @@
 /**
- * Records the layout of an agent: node test/layouts/record.ts NUMBER COMMIT CHECKOUT
+ * Records the layout of an agent: node test/layouts/record.ts NUMBER COMMIT CHECKOUT [MANIFESTS FOLDER]
  *
  * Starts `sluice agent` of that checkout on cluster.yaml in a network namespace of its own, waits until its tables are
  * up, and writes them to NUMBER-COMMIT.json, as the batch that puts them up, and to NUMBER-COMMIT.nft, as nft lists
- * them. Needs root.
+ * them. Needs root. With MANIFESTS of another cluster, into that folder.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,15 +16,16 @@ import type { Kernel } from '../../src/nft/kernel.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import { CLUSTER_FILE, encodeLayout, LAYOUT_FOLDER } from '../support/agent/layouts.ts';
 
-const [number, commit, checkout] = process.argv.slice(2);
-if (checkout === undefined) throw new Error('usage: node test/layouts/record.ts NUMBER COMMIT CHECKOUT');
+const [number, commit, checkout, manifests = CLUSTER_FILE, folder = LAYOUT_FOLDER] = process.argv.slice(2);
+if (checkout === undefined)
+  throw new Error('usage: node test/layouts/record.ts NUMBER COMMIT CHECKOUT [MANIFESTS FOLDER]');
 
 const netns = new Netns();
 const agent = netns.run(() =>
   spawn(
     process.execPath,
     [
-      ...[join(checkout, 'src/cli/main.ts'), 'agent', '--node', 'n1', '--manifests', CLUSTER_FILE],
+      ...[join(checkout, 'src/cli/main.ts'), 'agent', '--node', 'n1', '--manifests', manifests],
       ...['--socket', 'none', '--metrics-address', 'none'],
     ],
     { stdio: ['ignore', 'inherit', 'inherit'] },
@@ -35,7 +36,7 @@ try {
   const kernel = await netns.run(() => openNftKernel());
   const ruleset = await settled(kernel);
   kernel.close();
-  const file = join(LAYOUT_FOLDER, `${number}-${commit}`);
+  const file = join(folder, `${number}-${commit}`);
   writeFileSync(
     `${file}.json`,
     `${JSON.stringify(encodeLayout(Number(number), commit!, ruleset), null, 2)}\n`,

@@ -16,6 +16,7 @@ import { plan } from '../../../src/nft/plan/plan.ts';
 import type { Chain, Ruleset, Table, TableFamily } from '../../../src/nft/ruleset.ts';
 
 export const LAYOUT_FOLDER = fileURLToPath(new URL('../../layouts', import.meta.url));
+export const NAMES_LAYOUT_FOLDER = join(LAYOUT_FOLDER, 'names');
 export const CLUSTER_FILE = join(LAYOUT_FOLDER, 'cluster.yaml');
 
 /** Bytes and not our own types: those of today would be read by the code of tomorrow. */
@@ -44,11 +45,11 @@ export function encodeLayout(layout: number, commit: string, ruleset: Ruleset): 
   return { layout, commit, batches: [batch.buffer.toString('base64', 0, batch.length)] };
 }
 
-/** The oldest first. */
-export function recordedLayouts(): RecordedLayout[] {
-  return readdirSync(LAYOUT_FOLDER)
+/** The oldest first; those of another cluster are in another folder. */
+export function recordedLayouts(folder = LAYOUT_FOLDER): RecordedLayout[] {
+  return readdirSync(folder)
     .filter(name => name.endsWith('.json'))
-    .map(name => JSON.parse(readFileSync(join(LAYOUT_FOLDER, name), 'utf8')) as RecordedLayout)
+    .map(name => JSON.parse(readFileSync(join(folder, name), 'utf8')) as RecordedLayout)
     .toSorted((a, b) => a.layout - b.layout);
 }
 

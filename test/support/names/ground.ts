@@ -178,11 +178,7 @@ export class NamesGround {
 
   /** The pods, and a policy that lets shop/web go to these names and to the resolver, and nowhere else. */
   writeManifests(...names: string[]): void {
-    this.write(
-      'cluster.yaml',
-      ['web', 'evil', 'mallory', 'dns'].map(host => podText(host, nodeOf(host, this.#nodes))).join('---\n') +
-        CLUSTER,
-    );
+    this.write('cluster.yaml', clusterText(this.#nodes));
     this.write('policy.yaml', policyText(names));
   }
 
@@ -336,6 +332,12 @@ kind: Node
 metadata: { name: n2 }
 status: { addresses: [{ type: InternalIP, address: 172.18.0.12 }, { type: InternalIP, address: 'fd00:18::12' }] }
 `;
+
+/** The pods and nodes of a ground, as manifests. */
+export function clusterText(nodes: 1 | 2): string {
+  const pods = ['web', 'evil', 'mallory', 'dns'].map(host => podText(host, nodeOf(host, nodes)));
+  return pods.join('---\n') + CLUSTER;
+}
 
 function podText(name: string, node: string): string {
   const [v4, v6] = HOSTS[name as keyof typeof HOSTS];

@@ -1,0 +1,118 @@
+/**
+ * Agents that follow one another with names in force, while pods ask and connect: from a layout that knew no names, from
+ * an earlier one that did, and back to each. DNS is answered all the time, and what was told is taken over.
+ */
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import { KernelState } from '../../../src/agent/kernelstate.ts';
+import { inNamespace } from '../../../src/lab/netns.ts';
+import { Netns } from '../../../src/lab/unnamed.ts';
+import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
+import type { Ruleset } from '../../../src/nft/ruleset.ts';
+import {
+  NAMES_LAYOUT_FOLDER,
+  putUp,
+  type RecordedLayout,
+  recordedLayouts,
+} from '../../support/agent/layouts.ts';
+import { NamesGround, SLOW } from '../../support/names/ground.ts';
+import { withoutSizes } from '../../support/oracle/withoutsizes.ts';
+
+const ROUNDS = 3;
+const LAYOUTS = recordedLayouts(NAMES_LAYOUT_FOLDER).map(
+  layout => [layout.layout, layout.commit, layout] as const,
+);
+
+let ground: NamesGround | undefined;
+afterEach(() => ground?.remove());
+
+/** What a layout was, as a desired state. */
+async function rulesetOf(layout: RecordedLayout): Promise<Ruleset> {
+  const netns = new Netns();
+  const end = netns.run(() => putUp(layout));
+  const kernel = await netns.run(() => openNftKernel());
+  try {
+    return withoutSizes((await kernel.dump()).ruleset);
+  } finally {
+    kernel.close();
+    end();
+    netns.close();
+  }
+}
+
+/** An agent of that layout has come, has made its rules, and has ended. */
+async function wentBack(desired: Ruleset): Promise<void> {
+  const kernel = await inNamespace(ground!.nodePath, () => openNftKernel());
+  const state = new KernelState({
+    open: async () => kernel,
+    onDrift: () => {},
+    now: () => performance.now(),
+  });
+  await state.reconcile(() => desired, 'dump');
+  state.close();
+  await setTimeout(20);
+}
+
+const names = (from: number, count: number) =>
+  Array.from({ length: count }, (_, i) => `n${from + i}.t.example`);
+
+test.each(LAYOUTS)(
+  'from layout %i of %s to ours with names in force, and back',
+  async (_, __, layout) => {
+    ground = await NamesGround.build();
+    ground.writeManifests('*.t.example');
+    const theirs = await rulesetOf(layout);
+    const hadNames = [...theirs.tables.get('ip')!.sets.keys()].includes('names-pods');
+    inNamespace(ground.nodePath, () => putUp(layout))();
+    await setTimeout(20);
+    const asking = ground.visit({
+      names: names(2_000, 150),
+      patienceMs: 100,
+      pauseMs: 100 * SLOW,
+      attempts: 2,
+      answerMs: 2_500 * SLOW,
+    });
+    for (let round = 0; round < ROUNDS; round++) {
+      await ground.startAgent();
+      await ground.hearing();
+      const fresh = names(1 + 20 * round, 20);
+      expect(await ground.visit({ names: fresh })).toMatchObject({ failed: [], lost: 0, unanswered: 0 });
+      const before = ground.elements();
+      await ground.agent!.kill(round % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
+      await wentBack(theirs);
+      if (hadNames) expect(ground.elements()).toEqual(expect.arrayContaining(before));
+      const away = await ground.visit({
+        names: [`n${1_000 + round}.t.example`],
+        patienceMs: 300,
+        attempts: 2,
+      });
+      expect(away).toMatchObject({ unanswered: 0, connected: [] });
+    }
+    expect((await asking).unanswered).toBe(0);
+  },
+  300_000 * SLOW,
+);
+
+test(
+  'an agent that follows ours takes over what was told, and connections by it live',
+  async () => {
+    ground = await NamesGround.build();
+    ground.writeManifests('*.t.example');
+    const before = LAYOUTS.find(([number]) => number === 3)![2];
+    inNamespace(ground.nodePath, () => putUp(before))();
+    await setTimeout(20);
+    // As the agent of that time was told it.
+    const [set] = /names-[0-9A-Z]{26}/.exec(ground.exec(ground.nodePath, 'nft', 'list', 'sets', 'ip'))!;
+    const element = '{ 10.1.0.10 . 10.98.0.1 timeout 10m }';
+    ground.exec(ground.nodePath, 'nft', 'add', 'element', 'ip', 'sluice', set!, element);
+    const words = ground.keep('10.98.0.1');
+    await ground.until(() => words() > 2, 10_000);
+    await ground.startAgent();
+    await ground.hearing();
+    await setTimeout(2_500 * SLOW);
+    const heard = words();
+    await ground.until(() => words() > heard + 3, 10_000);
+    expect((await ground.visit({ names: ['10.98.0.1'] })).connected).toEqual(['10.98.0.1']);
+  },
+  300_000 * SLOW,
+);
