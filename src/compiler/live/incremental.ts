@@ -20,14 +20,12 @@ import {
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
 import type { PolicyId } from '../../model/policy.ts';
-import { NO_SUBJECTS, type Subjects } from '../../names/subjects.ts';
+import type { Subjects } from '../../names/subjects.ts';
 import { type Op, objectOf } from '../../nft/plan/op.ts';
 import type { Chain, NftSet, Ruleset, Table, TableFamily } from '../../nft/ruleset.ts';
-import type { TablePart } from '../attachedpods.ts';
 import { baseChains } from '../base.ts';
 import { podMaps } from '../compile.ts';
-import { type AnswersOfBase, forgedPart, type Hearing, namesPart, resolverPorts } from '../namespeers.ts';
-import { namesSomebody, namesSubjects } from '../namessubjects.ts';
+import type { AnswersOfBase, Hearing } from '../namespeers.ts';
 import { type NodeNetwork, nodeNetworkOf } from '../podlinks.ts';
 import { podPortsTable } from '../podports.ts';
 import { deniedNetworks } from '../unknownpods.ts';
@@ -35,13 +33,12 @@ import { LiveAttachedPods } from './attachedpods.ts';
 import { LiveClasses } from './classes.ts';
 import { LiveGroups } from './groups.ts';
 import { LiveLinkSets } from './linksets.ts';
+import { LiveNames } from './names.ts';
 import { type Pieces, wholeOf } from './pieces.ts';
 import { LivePlacements } from './placements.ts';
 import { PodIndex } from './podindex.ts';
 import type { PolicyMoves } from './policymoves.ts';
 import { LiveStrays } from './strays.ts';
-
-const NOTHING: TablePart = { chains: [], sets: [] };
 
 export class Incremental {
   readonly cluster: Cluster;
@@ -65,12 +62,7 @@ export class Incremental {
   readonly #podLinks: PodLinks;
   readonly #linkSets: LiveLinkSets;
   #podMaps: Record<Family, readonly NftSet[]>;
-  readonly #hearing: Hearing | undefined;
-  #namesSubjects: Subjects = NO_SUBJECTS;
-  #hears = false;
-  /** Policies with rules by name. */
-  readonly #naming = new Set<PolicyId>();
-  #names: Record<Family, TablePart> = { ip: NOTHING, ip6: NOTHING };
+  readonly #names: LiveNames;
   #marked = emptyMarks();
   #isFlushing = false;
   /** Noted during a flush. */
@@ -94,7 +86,7 @@ export class Incremental {
     this.#podIndex = new PodIndex(this.#state, node);
     this.#strays = new LiveStrays(this.#podIndex, node);
     this.#groups = new LiveGroups(this.#state, this.#podIndex);
-    this.#hearing = hearing;
+    this.#names = new LiveNames(hearing);
     this.#classes = new LiveClasses(this.#groups, hearing !== undefined);
     this.#placements = new LivePlacements(this.#state, this.#classes);
     this.#podMaps = this.#makePodMaps();
@@ -102,7 +94,7 @@ export class Incremental {
 
   /** Who has rules by name, as of the last flush; the same object until that changes. */
   get namesSubjects(): Subjects {
-    return this.#namesSubjects;
+    return this.#names.subjects;
   }
 
   note(event: ClusterEvent): void {
@@ -164,7 +156,7 @@ export class Incremental {
     const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#local.has(key)));
     const moved = yield* this.#placeAll(local, marked.policy);
     if (moved || strayed) this.#podMaps = this.#makePodMaps();
-    const flipped = this.#followNaming(marked.policy);
+    const flipped = this.#names.refreshPolicies(marked.policy, this.cluster);
     if (moved || flipped || renewed) this.#followNames(flipped || renewed);
   }
 
@@ -187,30 +179,9 @@ export class Incremental {
     return moved || local.size > 0;
   }
 
-  /** Whether the cluster has its first rule by name now, or had its last. */
-  #followNaming(policies: Iterable<PolicyId>): boolean {
-    const before = this.#naming.size > 0;
-    for (const id of policies) {
-      if (namesSomebody(this.cluster.policies.get(id))) this.#naming.add(id);
-      else this.#naming.delete(id);
-    }
-    return before !== this.#naming.size > 0;
-  }
-
-  /** Who has rules by name stays the same object as long as it says the same; `anew`: what is made of it is another. */
   #followNames(anew: boolean): void {
-    const hearing = this.#hearing;
-    const found = hearing && namesSubjects(this.#placements.all(), this.#groups.names());
-    const subjects = found ?? NO_SUBJECTS;
-    const isSame = JSON.stringify(subjects) === JSON.stringify(this.#namesSubjects);
-    if (isSame && !anew) return;
-    if (!isSame) this.#namesSubjects = subjects;
-    const hears = subjects.pods.length > 0;
-    const unheard = this.#naming.size > 0 ? forgedPart(this.#network) : NOTHING;
-    const part = (family: Family) =>
-      hears && hearing !== undefined ? namesPart(family, subjects, hearing, this.#network) : unheard;
-    this.#names = { ip: part('ip'), ip6: part('ip6') };
-    if (hears !== this.#hears || anew) this.#makeBases(hears);
+    const groups = this.#groups.names();
+    if (this.#names.refresh(this.#placements.all(), groups, this.#network, anew)) this.#makeBases();
   }
 
   #isLocal(key: PodKey): boolean {
@@ -224,14 +195,12 @@ export class Incremental {
     if (JSON.stringify([denied, network]) === JSON.stringify([this.#denied, this.#network])) return false;
     this.#denied = denied;
     this.#network = network;
-    this.#makeBases(this.#hears);
+    this.#makeBases();
     return true;
   }
 
-  #makeBases(hears: boolean): void {
-    this.#hears = hears;
-    const answers = this.#naming.size > 0 ? { ports: resolverPorts(this.#hearing), hears } : undefined;
-    this.#bases = basesOf(this.#denied, this.#network, answers);
+  #makeBases(): void {
+    this.#bases = basesOf(this.#denied, this.#network, this.#names.answers);
   }
 
   /** Pods come and go by ports of a bridge; the rules of IP know nothing of it. */
@@ -273,14 +242,14 @@ export class Incremental {
     const attached = this.#attachedPods;
     const chains = [
       ...this.#bases[family],
-      ...this.#names[family].chains,
+      ...this.#names.part(family).chains,
       ...(attached?.chains(family) ?? []),
       ...this.#classes.chains(family),
     ];
     const sets = [
       ...this.#podMaps[family],
       ...this.#linkSets.sets(family),
-      ...this.#names[family].sets,
+      ...this.#names.part(family).sets,
       ...(attached?.sets(family) ?? []),
       ...this.#classes.sets(family),
       ...this.#groups.sets(family),

@@ -1,0 +1,75 @@
+/** Rules by name, followed event by event: what did not change stays the same object. */
+import { FAMILIES, type Family } from '../../model/address.ts';
+import type { Cluster } from '../../model/cluster.ts';
+import type { PolicyId } from '../../model/policy.ts';
+import { NO_SUBJECTS, type Subjects } from '../../names/subjects.ts';
+import type { TablePart } from '../attachedpods.ts';
+import { type AnswersOfBase, forgedPart, type Hearing, namesPart, resolverPorts } from '../namespeers.ts';
+import { namesSomebody, namesSubjects } from '../namessubjects.ts';
+import type { NodeNetwork } from '../podlinks.ts';
+
+const NOTHING: TablePart = { chains: [], sets: [] };
+
+export class LiveNames {
+  readonly #hearing: Hearing | undefined;
+  /** Policies with rules by name. */
+  readonly #naming = new Set<PolicyId>();
+  #subjects: Subjects = NO_SUBJECTS;
+  #parts: Record<Family, TablePart> = { ip: NOTHING, ip6: NOTHING };
+
+  constructor(hearing: Hearing | undefined) {
+    this.#hearing = hearing;
+  }
+
+  /** Who has rules by name; the same object until that changes. */
+  get subjects(): Subjects {
+    return this.#subjects;
+  }
+
+  /** What base chains do for it. */
+  get answers(): AnswersOfBase | undefined {
+    if (this.#naming.size === 0) return undefined;
+    return { ports: resolverPorts(this.#hearing), hears: this.#hears };
+  }
+
+  get #hears(): boolean {
+    return this.#subjects.pods.length > 0;
+  }
+
+  part(family: Family): TablePart {
+    return this.#parts[family];
+  }
+
+  /** Whether the cluster has its first rule by name now, or had its last. */
+  refreshPolicies(ids: Iterable<PolicyId>, { policies }: Pick<Cluster, 'policies'>): boolean {
+    const before = this.#naming.size > 0;
+    for (const id of ids) {
+      if (namesSomebody(policies.get(id))) this.#naming.add(id);
+      else this.#naming.delete(id);
+    }
+    return before !== this.#naming.size > 0;
+  }
+
+  /** `anew`: what it is made of beside pods and groups has changed. Answers whether base chains are others now. */
+  refresh(
+    placements: Parameters<typeof namesSubjects>[0],
+    groups: Parameters<typeof namesSubjects>[1],
+    network: NodeNetwork,
+    anew: boolean,
+  ): boolean {
+    const heard = this.#hears;
+    const subjects = this.#hearing === undefined ? NO_SUBJECTS : namesSubjects(placements, groups);
+    const isSame = JSON.stringify(subjects) === JSON.stringify(this.#subjects);
+    if (isSame && !anew) return false;
+    if (!isSame) this.#subjects = subjects;
+    const parts = FAMILIES.map(family => [family, this.#makePart(family, network)]);
+    this.#parts = Object.fromEntries(parts) as Record<Family, TablePart>;
+    return heard !== this.#hears || anew;
+  }
+
+  #makePart(family: Family, network: NodeNetwork): TablePart {
+    if (this.#naming.size === 0) return NOTHING;
+    if (this.#hearing === undefined || !this.#hears) return forgedPart(network);
+    return namesPart(family, this.#subjects, this.#hearing, network);
+  }
+}
