@@ -1,0 +1,90 @@
+/** On a kernel that can have nothing wait: rules by name match nothing, and everything else is as without them. */
+import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { decodeObject } from '../kube/decode/decode.ts';
+import { type Address, FAMILIES } from '../model/address.ts';
+import { ClusterState } from '../model/cluster.ts';
+import { plan } from '../nft/plan/plan.ts';
+import type { Ruleset } from '../nft/ruleset.ts';
+import { compile } from './compile.ts';
+import { Incremental } from './live/incremental.ts';
+
+const NAMES = 'domainNames: [www.example.org, "*.example.net"]';
+const HEARING = { queue: 'nft', resolvers: ['10.96.0.10' as Address] } as const;
+
+const manifests = (peer: string) => `
+apiVersion: v1
+kind: Namespace
+metadata: { name: shop, labels: { kubernetes.io/metadata.name: shop } }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: web, namespace: shop, labels: { app: web } }
+spec: { nodeName: n1, containers: [{ name: c, image: c }] }
+status: { phase: Running, podIP: 10.1.0.10, podIPs: [{ ip: 10.1.0.10 }, { ip: 'fd00:1::10' }] }
+---
+apiVersion: policy.networking.k8s.io/v1alpha2
+kind: ClusterNetworkPolicy
+metadata: { name: logs }
+spec:
+  tier: Admin
+  priority: 10
+  subject: { namespaces: {} }
+  egress:
+  - { name: near, action: Accept, to: [{ networks: [10.9.0.0/16] }] }
+  - { name: logs, action: Accept, to: [{ ${peer} }, { networks: [192.0.2.0/24] }], protocols: [{ tcp: { destinationPort: { number: 443 } } }] }
+  - { name: nowhere, action: Deny, to: [{ networks: [0.0.0.0/0] }] }
+`;
+
+function events(peer: string) {
+  return parseAllDocuments(manifests(peer)).map(document => {
+    const { event, problems } = decodeObject(document.toJS());
+    expect(problems).toEqual([]);
+    return event!;
+  });
+}
+
+function compiled(peer: string, hearing?: typeof HEARING): Ruleset {
+  const cluster = new ClusterState();
+  const incremental = new Incremental('n1', 'allow', 'others', hearing);
+  for (const event of events(peer)) {
+    cluster.apply(event);
+    incremental.note(event);
+  }
+  const ruleset = compile(cluster, 'n1', 'allow', 'others', hearing);
+  expect(plan(incremental.flush(), ruleset)).toEqual([]);
+  return ruleset;
+}
+
+/** What stands in any cluster with rules by name, whatever the kernel: it drops what pods forge. */
+function withoutForgeryRules({ tables }: Ruleset) {
+  return FAMILIES.map(family => {
+    const chains = new Map(tables.get(family)!.chains);
+    expect(chains.delete('names-replies')).toBe(true);
+    const forward = chains.get('forward')!;
+    const rules = forward.rules.filter(({ exprs }) => !JSON.stringify(exprs).includes('names-replies'));
+    expect(rules.length).toBe(forward.rules.length - 1);
+    return { chains: [...chains.set('forward', { ...forward, rules }).values()].map(textOf), family };
+  });
+}
+
+/** Names of chains are of what they mean. */
+const textOf = (chain: unknown) => JSON.stringify(chain).replaceAll(/-[0-9A-Z]{26}/g, '');
+
+test('names that nobody hears match nothing, and the rules beside them are what they are without', () => {
+  const unheard = compiled(NAMES);
+  const without = compiled('networks: [192.0.2.0/24]');
+  const chainsOf = (ruleset: Ruleset) =>
+    FAMILIES.map(family => ({
+      chains: [...ruleset.tables.get(family)!.chains.values()].map(textOf),
+      family,
+    }));
+  expect(withoutForgeryRules(unheard)).toEqual(chainsOf(without));
+  for (const family of FAMILIES)
+    expect([...unheard.tables.get(family)!.sets.keys()].filter(name => name.startsWith('names'))).toEqual([]);
+});
+
+test('heard, each of the names has a set', () => {
+  const sets = [...compiled(NAMES, HEARING).tables.get('ip')!.sets.keys()];
+  expect(sets.filter(name => /^names-[0-9A-Z]{26}/.test(name))).toHaveLength(2);
+});
