@@ -1,5 +1,6 @@
 /** What an answer of the API server in memory is spoilt by. */
 import type { ServerResponse } from 'node:http';
+import { status } from './fakeapiobjects.ts';
 
 /** What happens to an answer instead of, or to, its bytes. */
 export type Fault =
@@ -53,4 +54,9 @@ export class Body {
       });
     }
   }
+}
+
+export function refuse(response: ServerResponse, code: number, retryAfter?: number): void {
+  const headers = { ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }) };
+  response.writeHead(code, headers).end(JSON.stringify(status(code)));
 }

@@ -27,6 +27,8 @@ export const PLURALS: Readonly<Record<string, string>> = {
   AdminNetworkPolicy: 'adminnetworkpolicies',
   BaselineAdminNetworkPolicy: 'baselineadminnetworkpolicies',
 };
+export const NODE_STATUS_PATH = /^\/api\/v1\/nodes\/([^/]+)\/status$/;
+export const EVENTS_PATH = /^\/api\/v1\/namespaces\/([^/]+)\/events$/;
 export const CUSTOM_PATH = /^\/apis\/policy\.networking\.k8s\.io\/(\w+)\/(\w+)$/;
 
 export function keyOf({ kind, metadata: { name, namespace } }: KubeObject): string {

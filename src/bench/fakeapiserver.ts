@@ -6,19 +6,20 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Access } from '../kube/client/access.ts';
-import { Body, type Fault } from './fakeapibody.ts';
+import { Body, type Fault, refuse } from './fakeapibody.ts';
 import {
   asServed,
   bookmark,
   CUSTOM_PATH,
+  EVENTS_PATH,
   type KubeObject,
+  NODE_STATUS_PATH,
   PLURALS,
   type Request,
   servedVersions,
   status,
   typeOfList,
 } from './fakeapiobjects.ts';
-
 import { type Backup, type Entry, FakeStorage } from './fakestorage.ts';
 
 export type { Fault } from './fakeapibody.ts';
@@ -39,9 +40,6 @@ interface Page {
   readonly revision: number;
   readonly items: readonly KubeObject[];
 }
-
-const NODE_STATUS_PATH = /^\/api\/v1\/nodes\/([^/]+)\/status$/;
-const EVENTS_PATH = /^\/api\/v1\/namespaces\/([^/]+)\/events$/;
 
 export class FakeApiServer {
   /** Servers before 1.27 refuse `sendInitialEvents`. */
@@ -252,7 +250,7 @@ export class FakeApiServer {
   }
 
   #watch(request: Request, response: ServerResponse, body: Body): void {
-    const { sendInitialEvents, resourceVersion } = request.query;
+    const { sendInitialEvents, resourceVersion, timeoutSeconds = '1800' } = request.query;
     const from = Number(resourceVersion ?? 0);
     const isList = sendInitialEvents === 'true';
     const send: Watcher['send'] = event => body.write(`${JSON.stringify(event)}\n`);
@@ -271,7 +269,18 @@ export class FakeApiServer {
     else this.#replay(request, from, send);
     const watcher = { request, from, send, end: () => body.end() };
     this.#watchers.add(watcher);
-    response.on('close', () => this.#watchers.delete(watcher));
+    const timer = setTimeout(() => this.#timeOut(watcher), Number(timeoutSeconds) * 1000);
+    response.on('close', () => {
+      clearTimeout(timer);
+      this.#watchers.delete(watcher);
+    });
+  }
+
+  /** Shortly before its end, a watch hears how far it has come. */
+  #timeOut(watcher: Watcher): void {
+    watcher.send({ type: 'BOOKMARK', object: bookmark(String(this.#storage.revision)) });
+    watcher.end();
+    this.#watchers.delete(watcher);
   }
 
   #stream(request: Request, send: Watcher['send']): void {
@@ -286,9 +295,4 @@ export class FakeApiServer {
     for (const { type, object } of this.#storage.since(from))
       if (this.#selects(request, object)) send({ type, object: asServed(object, request) });
   }
-}
-
-function refuse(response: ServerResponse, code: number, retryAfter?: number): void {
-  const headers = { ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }) };
-  response.writeHead(code, headers).end(JSON.stringify(status(code)));
 }

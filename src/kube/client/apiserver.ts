@@ -20,9 +20,11 @@ export interface Patience {
    * a load balancer still answers the probes of TCP for a server that is gone.
    */
   readonly silenceMs: number;
+  /** For the end of a watch, beyond the time that the server was asked to end it after. */
+  readonly overdueMs: number;
 }
 
-const PATIENCE: Patience = { connectMs: 4_000, answerMs: 30_000, silenceMs: 75_000 };
+const PATIENCE: Patience = { connectMs: 4_000, answerMs: 30_000, silenceMs: 75_000, overdueMs: 3_000 };
 /**
  * A peer that vanished without a word is found by probes of TCP, which cost neither end a request: the first after this
  * much silence, and 11 s after the last sign of life the connection is cut. Another one that nobody accepts is given up
@@ -124,7 +126,7 @@ export class ApiServer implements Api, Creator, Patcher {
   }
 
   #answer({ access, agent }: Session, { path, query, signal, change }: Question) {
-    const { connectMs, answerMs, silenceMs } = this.#patience;
+    const { connectMs, answerMs, silenceMs, overdueMs } = this.#patience;
     const url = `${access.server}${path}?${new URLSearchParams(query)}`;
     const { method, type, body } = { method: 'GET', ...change };
     const headers = {
@@ -143,11 +145,20 @@ export class ApiServer implements Api, Creator, Patcher {
       request.on('response', response => {
         request.removeAllListeners('timeout');
         response.setTimeout(silenceMs, () => response.destroy(new Error(`silent for ${silenceMs / 1000} s`)));
+        endInTime(response, query, overdueMs);
         resolve(response);
       });
       request.end(body);
     });
   }
+}
+
+/** A watch that does not end when the server was asked to end it has nobody at its other end who could. */
+function endInTime(response: IncomingMessage, { watch, timeoutSeconds }: Query, overdueMs: number): void {
+  if (watch !== 'true' || timeoutSeconds === undefined) return;
+  const late = new Error(`a watch of ${timeoutSeconds} s has not ended`);
+  const timer = setTimeout(() => response.destroy(late), Number(timeoutSeconds) * 1000 + overdueMs);
+  response.once('close', () => clearTimeout(timer));
 }
 
 /** Cuts the socket when it is not connected in time, or when nobody is at its other end any more. */

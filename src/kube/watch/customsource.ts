@@ -19,6 +19,7 @@ export class CustomSource implements Store {
   readonly #policy: CustomPolicy;
   readonly #api: Api;
   readonly #timing: Timing;
+  readonly #watchSeconds: () => number;
   readonly #feed: ClusterFeed;
   readonly #objects: Objects;
   readonly #definition: Reflector;
@@ -30,13 +31,14 @@ export class CustomSource implements Store {
   #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(policy: CustomPolicy, api: Api, feed: ClusterFeed, timing: Timing) {
+  constructor(policy: CustomPolicy, api: Api, feed: ClusterFeed, timing: Timing, watchSeconds: () => number) {
+    this.#watchSeconds = watchSeconds;
     this.#policy = policy;
     this.#api = api;
     this.#timing = timing;
     this.#feed = feed;
     this.#objects = new Objects(customResource(policy, policy.versions[0]!));
-    this.#definition = new Reflector(api, definitionOf(policy), this, timing);
+    this.#definition = new Reflector(api, definitionOf(policy), this, timing, watchSeconds);
     this.#health = new WatchHealth(`CustomResourceDefinition ${policy.plural}`, status =>
       feed.reportSource(status),
     );
@@ -99,8 +101,8 @@ export class CustomSource implements Store {
     this.#stop = new AbortController();
     const source = new ObjectSource(this.#policy.kind, this.#objects, this.#feed, version);
     source.synced.then(() => this.#synced.resolve());
-    const running = new Reflector(this.#api, resource, source, this.#timing).run(this.#stop.signal);
-    this.#running = Promise.all([this.#running, running]).then(() => {});
+    const reflector = new Reflector(this.#api, resource, source, this.#timing, this.#watchSeconds);
+    this.#running = Promise.all([this.#running, reflector.run(this.#stop.signal)]).then(() => {});
   }
 
   #reportVersions(served: Served): void {

@@ -27,6 +27,11 @@ export class Objects {
     this.#resource = resource;
   }
 
+  /** How many there are, as far as is known. */
+  get size(): number {
+    return this.#revisions.size;
+  }
+
   /** Takes an object in as it is now; one that cannot be read stays what it was. */
   upsert(name: string, object: unknown): readonly ClusterEvent[] {
     const revision = revisionOf(object) ?? '';

@@ -4,7 +4,7 @@
  *     ┌──────── no revision ◀──── 410, ERROR, rolled back ──────┐
  *     ▼                                                         │
  *  streaming list ──▶ (goes on as) ──▶ watch from the revision ─┤
- *     │ 422: cannot stream              ▲          ▲            │ cut, time-out, 401, 403, 500 …
+ *     │ 422: cannot stream              ▲          ▲            │ cut, overdue, 401, 403, 500 …
  *     ▼                                 │          └─ back-off ─┘
  *  pages of 500 ────────────────────────┘
  *
@@ -23,6 +23,7 @@ import { listPages } from './listpages.ts';
 import { type Resource, selection } from './resource.ts';
 import { isRolledBack } from './revision.ts';
 import { parseWatchEvent, type WatchEvent } from './watchevent.ts';
+import { byLot, LONGEST_S } from './watchlength.ts';
 
 export type Change =
   | { readonly type: 'upsert' | 'delete'; readonly name: string; readonly object: unknown }
@@ -40,8 +41,6 @@ export interface Store {
 }
 
 const STREAMED_LIST = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
-/** The server ends a watch after this long, a half of it by lot, so that clients spread over its replicas. */
-const WATCH_SECONDS = 600;
 const RETRY: Backoff = { firstMs: 100, mostMs: 10_000 };
 /** A watch that ends sooner is one that failed. */
 const SHORT_WATCH_MS = 1000;
@@ -51,6 +50,7 @@ export class Reflector {
   readonly #resource: Resource;
   readonly #store: Store;
   readonly #timing: Timing;
+  readonly #watchSeconds: () => number;
   /** What was seen is all there was at this revision; without one it has to be listed. */
   #revision: string | undefined;
   #rolledBack = false;
@@ -61,8 +61,10 @@ export class Reflector {
   /** Since when what changes arrives. */
   #watchingSinceMs: number | undefined;
 
-  constructor(api: Api, resource: Resource, store: Store, timing: Timing) {
+  /** `watchSeconds` says how long a watch may last now. */
+  constructor(api: Api, resource: Resource, store: Store, timing: Timing, watchSeconds = () => LONGEST_S) {
     this.#api = api;
+    this.#watchSeconds = watchSeconds;
     this.#resource = resource;
     this.#store = store;
     this.#timing = timing;
@@ -124,26 +126,47 @@ export class Reflector {
   }
 
   async #watch(query: Query, signal: AbortSignal): Promise<void> {
-    const seconds = Math.ceil((WATCH_SECONDS / 2) * (1 + this.#timing.random()));
+    const isList = this.#revision === undefined;
+    const seconds = this.#byLot(isList ? LONGEST_S : this.#watchSeconds());
     const options = { watch: 'true', allowWatchBookmarks: 'true', timeoutSeconds: String(seconds) };
+    const enough = new AbortController();
     const body = await this.#api.get(
       this.#resource.path,
       { ...selection(this.#resource), ...options, ...query },
-      signal,
+      AbortSignal.any([signal, enough.signal]),
     );
     const startedMs = this.#timing.now();
+    if (!isList) this.#store.setHealth(true);
+    try {
+      await this.#read(body, enough, signal);
+    } catch (error) {
+      if (!enough.signal.aborted || signal.aborted) throw error;
+    } finally {
+      if (this.#timing.now() - startedMs >= SHORT_WATCH_MS) this.#progress(this.#revision);
+    }
+    if (!enough.signal.aborted) this.#judgeEnd(this.#timing.now() - startedMs, seconds * 1000);
+  }
+
+  /** A list that goes on as a watch would last for as long as a list may: `enough` ends it when a watch would end. */
+  async #read(body: AsyncIterable<Uint8Array>, enough: AbortController, signal: AbortSignal): Promise<void> {
+    const isList = this.#revision === undefined;
     const slices = new EventLoopYield();
-    if (this.#revision !== undefined) this.#store.setHealth(true);
+    let timer: NodeJS.Timeout | undefined;
     try {
       for await (const values of jsonLines(body, { type: 'all', object: shapeOf(this.#resource.kind) })) {
         signal.throwIfAborted();
         this.#take(values);
+        if (isList && this.#revision !== undefined)
+          timer ??= setTimeout(() => enough.abort(), this.#byLot(this.#watchSeconds()) * 1000).unref();
         if (slices.over) await slices.rest();
       }
     } finally {
-      if (this.#timing.now() - startedMs >= SHORT_WATCH_MS) this.#progress(this.#revision);
+      clearTimeout(timer);
     }
-    this.#judgeEnd(this.#timing.now() - startedMs, seconds * 1000);
+  }
+
+  #byLot(seconds: number): number {
+    return byLot(seconds, this.#timing.random());
   }
 
   /** What a watch said and nobody understood may have been a change: then only a list can say what is there. */

@@ -15,6 +15,7 @@ import { Objects } from './objects.ts';
 import { ObjectSource } from './objectsource.ts';
 import { Reflector } from './reflector.ts';
 import { CUSTOM_POLICIES, NAMESPACES, NETWORK_POLICIES, NODES, PODS, type Resource } from './resource.ts';
+import { watchSeconds } from './watchlength.ts';
 
 export type { ClusterListener, SourceStatus } from './clusterfeed.ts';
 
@@ -29,6 +30,8 @@ export interface ClusterOptions {
   readonly onConditionTrouble?: (reason: string) => void;
   readonly patience?: Partial<Patience>;
   readonly timing?: Timing;
+  /** How long a watch may last in a cluster of so many nodes. */
+  readonly watchSeconds?: (nodes: number) => number;
 }
 
 export interface ClusterWatch {
@@ -57,7 +60,7 @@ export function watchCluster(
     node,
     options.isolated,
   );
-  const sources = makeSources(api, feed, timing);
+  const sources = makeSources(api, feed, timing, options.watchSeconds ?? watchSeconds);
   const running = sources.map(source => source.run(stop.signal));
   const conditions =
     node === undefined
@@ -94,16 +97,25 @@ interface Source {
   run(signal: AbortSignal): Promise<void>;
 }
 
-function makeSources(api: Api, feed: ClusterFeed, timing: Timing): readonly Source[] {
+function makeSources(
+  api: Api,
+  feed: ClusterFeed,
+  timing: Timing,
+  watchSecondsOf: (nodes: number) => number,
+): readonly Source[] {
+  const nodes = new Objects(NODES);
+  const seconds = () => watchSecondsOf(nodes.size);
   const reflected = (resource: Resource, source: ObjectSource): Source => {
-    const reflector = new Reflector(api, resource, source, timing);
+    const reflector = new Reflector(api, resource, source, timing, seconds);
     return { synced: source.synced, run: signal => reflector.run(signal) };
   };
-  const plain = (resource: Resource) =>
-    reflected(resource, new ObjectSource(resource.kind, new Objects(resource), feed));
+  const plain = (resource: Resource, objects = new Objects(resource)) =>
+    reflected(resource, new ObjectSource(resource.kind, objects, feed));
   return [
     reflected(NAMESPACES, new NamespaceSource(feed)),
-    ...[NODES, NETWORK_POLICIES, PODS].map(plain),
-    ...CUSTOM_POLICIES.map(policy => new CustomSource(policy, api, feed, timing)),
+    plain(NODES, nodes),
+    plain(NETWORK_POLICIES),
+    plain(PODS),
+    ...CUSTOM_POLICIES.map(policy => new CustomSource(policy, api, feed, timing, seconds)),
   ];
 }
