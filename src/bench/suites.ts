@@ -57,6 +57,15 @@ export const SUITES: readonly Suite[] = [
     },
   },
   {
+    name: 'denials',
+    needs: ['cc', 'ip', 'nft'],
+    what: 'what it costs that denied connections are counted and named',
+    load: async () => {
+      const { benchDenials } = await import('./denials.ts');
+      return () => benchDenials();
+    },
+  },
+  {
     name: 'conntrack',
     what: 'live connections that a change denies',
     load: async () => (await import('./conntrack.ts')).benchConntrack,

@@ -1,6 +1,7 @@
 import { sleep } from '../async/sleep.ts';
 import { podLinksIn } from '../compiler/attachedpods.ts';
 import { compile } from '../compiler/compile.ts';
+import { denialLimitsIn, withDenialLimits } from '../compiler/denied.ts';
 import { hostPortsIn } from '../compiler/hostports.ts';
 import { withoutGuard } from '../compiler/midstreamguard.ts';
 import { hearingIn } from '../compiler/namespeers.ts';
@@ -54,7 +55,8 @@ async function look(options: InspectOptions): Promise<Look> {
 
 /**
  * Manifests do not say what becomes of unknown pods, who links pods with their node, by which interfaces and which
- * ports of it, nor which resolvers are heard: that is the agent's to say, and what is programmed is right.
+ * ports of it, which resolvers are heard, nor how many
+ * denials are named: that is the agent's to say, and what is programmed is right.
  */
 function desiredBy(
   { cluster, node, guarded, unknownPods }: Expected,
@@ -69,7 +71,8 @@ function desiredBy(
     podLinksIn(programmed),
     queue && hearingIn(programmed, queue),
   );
-  return guarded ? desired : withoutGuard(desired);
+  const limited = withDenialLimits(desired, denialLimitsIn(programmed));
+  return guarded ? limited : withoutGuard(limited);
 }
 
 function isDifferent(comparison: Comparison): boolean {

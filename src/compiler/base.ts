@@ -3,6 +3,7 @@ import type { Cidr, Family } from '../model/address.ts';
 import type { Direction } from '../model/policy.ts';
 import { addressType, addressVmap, CT_STATE, ctStateAny, verdict } from '../nft/match.ts';
 import type { BaseHook, Chain, Elements, NftSet, Rule, SetSpec } from '../nft/ruleset.ts';
+import { deniedChain } from './denied.ts';
 import { layoutChain } from './layout.ts';
 import { guardChain, guardOfNode, guardSet, NODE_CHAIN, toGuard } from './midstreamguard.ts';
 import { type AnswersOfBase, namesOfForward, namesOfOutput } from './namespeers.ts';
@@ -79,6 +80,7 @@ export function baseChains(
     },
     guardChain(family),
     layoutChain(),
+    deniedChain(family),
     // The end of every egress chain that allows: the destination's ingress still has its say.
     {
       name: INGRESS_CHAIN,

@@ -1,9 +1,9 @@
 /** Collects what the classes of one family need in the kernel; what two of them share is there once. */
 import type { Family } from '../model/address.ts';
 import { fitsRule } from '../nft/limits.ts';
-import { verdict } from '../nft/match.ts';
 import type { Chain, NftSet, Rule, SetSpec } from '../nft/ruleset.ts';
 import type { PodClass } from './classes.ts';
+import { deny } from './denied.ts';
 import type { Group, NamedGroup } from './group.ts';
 import { nameOf } from './names.ts';
 
@@ -16,7 +16,7 @@ export interface Place {
 
 /** A rule that the kernel refuses would take everybody's with it: nobody makes one, and if somebody did, it denies. */
 function closed({ name }: Chain): Chain {
-  const drop: Rule = { exprs: [verdict('drop')], comment: 'a rule is too long for the kernel' };
+  const drop: Rule = { exprs: [deny()], comment: 'a rule is too long for the kernel' };
   return { name, rules: [drop] };
 }
 

@@ -19,6 +19,7 @@ import { attachedPods, type TablePart } from './attachedpods.ts';
 import { baseChains, podSets } from './base.ts';
 import { Builder } from './builder.ts';
 import { classOf, type PodClass } from './classes.ts';
+import { deniedSources } from './denied.ts';
 import { groupElements, groupSet } from './group.ts';
 import { type IndexedPod, PodIndex } from './live/podindex.ts';
 import { forgedPart, type Hearing, namesPart, resolverPorts } from './namespeers.ts';
@@ -155,13 +156,13 @@ export function strayPod(
   return addresses.length === 0 ? undefined : { pod: indexedPod.pod, addresses };
 }
 
-/** The pod maps of one family, and the sets beside them: a local pod's address leads to the chain of its class. */
+/** The pod maps of one family, and the sets beside them, also of who is denied: a local pod's address leads to the chain of its class. */
 export function podMaps(
   placements: readonly Placement[],
   known: readonly IndexedPod[],
   family: Family,
 ): readonly NftSet[] {
-  return (['egress', 'ingress'] as const).flatMap(direction => {
+  const maps = (['egress', 'ingress'] as const).flatMap(direction => {
     const elements = new Map<ElementKey, ElementValue>();
     for (const indexedPod of known) addElements(elements, indexedPod, family, OPEN[direction]);
     for (const { podClass, indexedPod, chain } of placements) {
@@ -170,6 +171,7 @@ export function podMaps(
     }
     return podSets(direction, family, elements);
   });
+  return [...maps, ...deniedSources(family)];
 }
 
 function addElements(

@@ -3,7 +3,7 @@
  * an empty chain, so that every nft lists it, and the batch that leads to another layout changes it too:
  *
  *     table ip sluice {
- *       chain layout-3 {
+ *       chain layout-4 {
  *
  * Whoever changes the layout counts it up, and records it (test/layouts/README.md): take-over from each that was
  * recorded, and back, is then a test with traffic.
@@ -11,7 +11,7 @@
 import type { Op } from '../nft/plan/op.ts';
 import type { Chain } from '../nft/ruleset.ts';
 
-export const LAYOUT = 3;
+export const LAYOUT = 4;
 
 /** What was before the number was written down. */
 const UNNUMBERED = 1;

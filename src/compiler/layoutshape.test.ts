@@ -44,6 +44,7 @@ function typeText({ key, verdicts, interval, data }: NftSet): string {
 
 const SHAPE: readonly string[] = [
   'chain advertised',
+  'chain denied',
   'chain eg-#',
   'chain forward: filter hook forward priority 0 policy accept',
   'chain from-#',
@@ -58,7 +59,7 @@ const SHAPE: readonly string[] = [
   'chain ingress',
   'chain input: filter hook input priority -200 policy accept',
   'chain input: filter hook input priority 0 policy accept',
-  'chain layout-3',
+  'chain layout-4',
   'chain leaving: nat hook postrouting priority 100 policy accept',
   'chain mid-stream',
   'chain neighbours',
@@ -67,6 +68,8 @@ const SHAPE: readonly string[] = [
   'chain prerouting: filter hook prerouting priority -200 policy accept',
   'chain source: filter hook prerouting priority -300 policy accept',
   'chain to-#',
+  'set denied-by-source: address',
+  'set denied-silent: address',
   'set eg-#-ports: inet_proto . inet_service : verdict',
   'set egress-guard: address',
   'set egress-pods: address : verdict',

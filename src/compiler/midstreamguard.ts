@@ -21,6 +21,7 @@ import type {
   Ruleset,
   Table,
 } from '../nft/ruleset.ts';
+import { deny } from './denied.ts';
 import { classChain } from './unknownpods.ts';
 
 const GUARD_CHAIN = 'mid-stream';
@@ -52,7 +53,7 @@ export function toGuard(family: Family): Rule {
 
 export function guardChain(family: Family): Chain {
   const drop = (field: 'saddr' | 'daddr', direction: Direction, comment: string): Rule => ({
-    exprs: [...ctStateAny(CT_STATE.new), ...addressIn(family, field, SETS[direction]), verdict('drop')],
+    exprs: [...ctStateAny(CT_STATE.new), ...addressIn(family, field, SETS[direction]), deny()],
     comment,
   });
   return {
@@ -71,7 +72,7 @@ export function guardOfNode(family: Family): Rule {
       ...ctStateAny(CT_STATE.new),
       ...notOpeningTcp(family),
       ...addressIn(family, 'daddr', SETS.egress),
-      verdict('drop'),
+      deny(),
     ],
     comment: 'to a pod whose egress has policies, and of no known connection',
   };

@@ -37,6 +37,7 @@ import {
   type Rule,
   type Ruleset,
 } from '../nft/ruleset.ts';
+import { deny } from './denied.ts';
 import { podPortsIn } from './podports.ts';
 
 /** What of this node these rules depend on. */
@@ -63,7 +64,7 @@ export function sourceRules(family: Family, network: NodeNetwork, hook: 'forward
     ...network.podCidrs
       .filter(cidr => cidr.family === family)
       .map(cidr => ({
-        exprs: [...addressInNetwork(cidr, 'saddr'), ...noRouteBack(), verdict('drop')],
+        exprs: [...addressInNetwork(cidr, 'saddr'), ...noRouteBack(), deny()],
         comment: 'as a pod of this node, from elsewhere',
       })),
   ];
@@ -196,5 +197,5 @@ export function neighboursChain({ links }: NodeNetwork): Chain {
 }
 
 function drop(exprs: readonly Expr[], comment: string): Rule {
-  return { exprs: [...exprs, verdict('drop')], comment };
+  return { exprs: [...exprs, deny()], comment };
 }

@@ -7,6 +7,7 @@ import { policyLabel } from '../model/policy.ts';
 import type { Rule, Verdict } from '../nft/ruleset.ts';
 import type { Builder } from './builder.ts';
 import type { PodClass } from './classes.ts';
+import { DENY } from './denied.ts';
 import { type SourcedRule, sourcedRules } from './labelled.ts';
 import { clip, commentOf, nameOf } from './names.ts';
 import { policyChain, preparePolicy, standingAlone } from './policychain.ts';
@@ -113,7 +114,7 @@ function tierRules(tier: TierRuns, podClass: PodClass, chain: string, builder: B
   return [
     ...rules,
     ...[...tier.alone].map(policy => jumpTo(policyChain(policy, podClass, allowed, builder), policy)),
-    { exprs: [{ kind: 'verdict', verdict: { kind: 'drop' } }], comment: isolated.slice(0, 120) },
+    { ...plain(DENY), comment: isolated.slice(0, 120) },
   ];
 }
 
@@ -137,7 +138,7 @@ function actionRules(
 ): Rule[] {
   const verdicts: Record<PolicyRule['action'], Verdict> = {
     accept: allow(podClass),
-    deny: { kind: 'drop' },
+    deny: DENY,
     pass,
   };
   const mostCompares = MOST_COMPARES[tier.tier];

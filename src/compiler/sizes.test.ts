@@ -74,7 +74,7 @@ test('Builder makes a chain deny of which a rule would be too long for the kerne
     rules: [{ exprs: [verdict('accept')] }, { exprs: [...tooLong, verdict('accept')] }],
   });
   expect(builder.chains.get('x')!.rules).toEqual([
-    { exprs: [verdict('drop')], comment: 'a rule is too long for the kernel' },
+    { exprs: [verdict('goto', 'denied')], comment: 'a rule is too long for the kernel' },
   ]);
 });
 

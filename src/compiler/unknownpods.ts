@@ -10,9 +10,10 @@ import type { Cidr, Family } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
 import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
 import type { Direction } from '../model/policy.ts';
-import { type AddressField, addressInNetwork, verdict } from '../nft/match.ts';
+import { type AddressField, addressInNetwork } from '../nft/match.ts';
 import { isForwarded, notFromLoopback } from '../nft/matchinterface.ts';
 import type { ElementValue, Expr, Rule, Ruleset, Verdict } from '../nft/ruleset.ts';
+import { deny } from './denied.ts';
 import { INGRESS_CHAIN } from './program.ts';
 
 /** The node's pod networks in which unknown pods are denied. */
@@ -54,7 +55,7 @@ export function unknownRules(
   return networks
     .filter(cidr => cidr.family === family)
     .map(cidr => ({
-      exprs: [...addressInNetwork(cidr, field), ...also[place], verdict('drop')],
+      exprs: [...addressInNetwork(cidr, field), ...also[place], deny()],
       comment: COMMENTS[field],
     }));
 }

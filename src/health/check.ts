@@ -17,6 +17,7 @@ export const CHECK_NAMES = [
   'policies-programmed',
   'kernel-features',
   'names',
+  'denials',
   'ip-forward',
   'ip6-forward',
   'bridge-traffic-seen',

@@ -12,6 +12,7 @@ import {
 import { nodeRoutes, podAddresses } from './attachchecks.ts';
 import { flowtables, ipvs, podSources, routeLocalnet } from './bypasschecks.ts';
 import { CHECK_NAMES, type CheckState, isReady, verdict, whyNotReady } from './check.ts';
+import { denials, NO_DENIALS } from './denialscheck.ts';
 import { enforcingChain } from './enforcers.ts';
 import type { Host, Ours } from './facts.ts';
 import { health } from './health.ts';
@@ -85,6 +86,9 @@ const HEARD: NamesFacts = {
   most: 8,
 };
 
+const RATE = { perSecond: 1, burst: 2 };
+const LIMITS = { perSource: RATE, inAll: RATE };
+
 const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
   ['sources-synced: synced', () => sourcesSynced(WORK), 'ok'],
   ['sources-synced: not yet', () => sourcesSynced(work({ synced: false })), 'fail'],
@@ -113,6 +117,17 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
   ['names: the thread is silent', () => names({ ...HEARD, silentMs: 5_001 }), 'warn'],
   ['names: some went', () => names({ ...HEARD, counts: { ...HEARD.counts!, evicted: 3 } }), 'ok'],
   ['names: the limit', () => names({ ...HEARD, counts: { ...HEARD.counts!, addresses: 8 } }), 'warn'],
+  [
+    'denials: named',
+    () => denials({ ...NO_DENIALS, limits: LIMITS, denied: 9, handed: 3, attempts: 2 }),
+    'ok',
+  ],
+  ['denials: not asked for', () => denials(NO_DENIALS), 'ok'],
+  [
+    'denials: another reads',
+    () => denials({ ...NO_DENIALS, limits: LIMITS, error: 'another process is handed the packets' }),
+    'warn',
+  ],
   ['last-commit: one', () => lastCommit(WORK, NOW), 'ok'],
   ['last-commit: none was needed', () => lastCommit(work({ commits: [] }), NOW), 'ok'],
   ['last-commit: failures since', () => lastCommit(work({ failuresInARow: 2 }), NOW), 'fail'],

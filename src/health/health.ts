@@ -9,6 +9,7 @@ import {
 import { nodeRoutes, podAddresses } from './attachchecks.ts';
 import { flowtables, ipvs, podSources, routeLocalnet } from './bypasschecks.ts';
 import { type Check, isReady } from './check.ts';
+import { type DenialsFacts, denials, NO_DENIALS } from './denialscheck.ts';
 import type { Host, Ours } from './facts.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
 import { type KernelFacts, kernelFeatures, NOTHING_MISSING } from './kernelcheck.ts';
@@ -31,6 +32,7 @@ export function health(
   starts: PodStarts = NO_GATE,
   kernel: KernelFacts = NOTHING_MISSING,
   told: NamesFacts = NO_NAMES,
+  denied: DenialsFacts = NO_DENIALS,
 ): Health {
   const checks = [
     sourcesSynced(work),
@@ -39,6 +41,7 @@ export function health(
     policiesProgrammed(work),
     kernelFeatures(kernel),
     names(told),
+    denials(denied),
     forwarding('ip', host, ours),
     forwarding('ip6', host, ours),
     bridgeTrafficSeen(host, ours),

@@ -11,6 +11,9 @@ export const MAX_NAME_BYTES = 255;
 /** Of a rule, set or element, in bytes. The kernel takes 253, but nft 1.0.6 lists none that is longer than this. */
 export const MAX_COMMENT_BYTES = 127;
 
+/** Of what a rule logs packets under, in bytes: NF_LOG_PREFIXLEN without the NUL. More is ERANGE. */
+export const MAX_PREFIX_BYTES = 127;
+
 /** NFT_RULE_MAXEXPRS; more is EINVAL. */
 export const MAX_EXPRESSIONS = 128;
 
@@ -50,6 +53,9 @@ const VERDICT = 32;
 const LOOKUP = 56;
 /** With a limit; an xtables target is no larger. */
 const DYNSET = 128;
+/** struct nft_log, struct nft_limit_priv_pkts. */
+const LOG = 32;
+const LIMIT = 56;
 const BITWISE = { fast: 24, general: 64 } as const;
 const CMP = { fast: 24, fast16: 48, general: 32 } as const;
 
@@ -62,6 +68,10 @@ function exprBytes(expr: Expr): number {
     case 'dynset':
     case 'queue':
       return DYNSET;
+    case 'log':
+      return LOG;
+    case 'limit':
+      return LIMIT;
     case 'bitwise':
       return bytesOf(expr.mask) === 4 ? BITWISE.fast : BITWISE.general;
     case 'cmp':

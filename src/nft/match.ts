@@ -154,6 +154,23 @@ export function redirectByPort(family: Family, map: string): Expr[] {
   ];
 }
 
+type ExprOf<Kind extends Expr['kind']> = Extract<Expr, { kind: Kind }>;
+
+/** `limit rate over 20/second burst 40 packets`: goes on for packets that come more often. */
+export function limitOver(rate: Pick<ExprOf<'limit'>, 'perSecond' | 'burst'>): Expr {
+  return { kind: 'limit', ...rate, over: true };
+}
+
+/** `update @set { ip saddr }`; with `over` goes on where an address sends more often: `limit rate over 5/second …`. */
+export function updateBySource(family: Family, change: Pick<ExprOf<'dynset'>, 'set' | 'over'>): Expr[] {
+  return [loadAddress(family, 'saddr', FIRST), { kind: 'dynset', op: 'update', ...change, sreg: FIRST }];
+}
+
+/** `log prefix "…" group 7 snaplen 128`. */
+export function logTo(log: Omit<ExprOf<'log'>, 'kind'>): Expr {
+  return { kind: 'log', ...log };
+}
+
 /** `masquerade`. */
 export function masquerade(): Expr {
   return { kind: 'masq' };

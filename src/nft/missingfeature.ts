@@ -33,6 +33,13 @@ export const NO_BRIDGE_TABLES: MissingFeature = {
   matters: true,
 };
 
+export const NO_LOGS: MissingFeature = {
+  lacks: 'packets handed over to be named (CONFIG_NFT_LOG, CONFIG_NFT_LIMIT, CONFIG_NETFILTER_NETLINK_LOG)',
+  since: '3.14',
+  instead: 'denied connections are counted, and not named: sluice drops shows none',
+  matters: true,
+};
+
 export const NO_CONNECTION_FILTER: MissingFeature = {
   lacks: 'a choice of connections by address (CTA_FILTER)',
   since: '5.8',

@@ -203,6 +203,21 @@ export type Expr =
   /** The connection leaves by an address of its outgoing interface, and the packet is accepted. */
   | { readonly kind: 'masq' }
   | { readonly kind: 'counter' }
+  /** Hands the first bytes of the packet to whoever listens at the group of nfnetlink_log, under a prefix; goes on either way. */
+  | {
+      readonly kind: 'log';
+      readonly group: number;
+      readonly prefix: string;
+      /** Bytes of the packet from its IP header on. */
+      readonly snaplen: number;
+    }
+  /** Goes on while packets come no more often than that; with `over`, only where they come more often. */
+  | {
+      readonly kind: 'limit';
+      readonly perSecond: number;
+      readonly burst: number;
+      readonly over: boolean;
+    }
   /**
    * Puts the key in these registers into a dynamic set, or renews it, or takes it out; breaks the rule off where there
    * is no room. With `over`, goes on only for a key that comes more often than that, in packets.

@@ -1,6 +1,7 @@
 /** What is programmed, in the words of pods and policies: read from the rules themselves. */
 
 import { podMap } from '../compiler/base.ts';
+import { DENIED_CHAIN, isDenial } from '../compiler/denied.ts';
 import { getOrMake } from '../compiler/live/podindex.ts';
 import { COMMENT_BYTES } from '../compiler/names.ts';
 import { INGRESS_CHAIN } from '../compiler/program.ts';
@@ -61,7 +62,8 @@ function ruleInspections(place: Place, rule: Rule, seen: readonly string[]): Rul
   const condition = conditionOf(place, rule);
   const own = { ...condition, ...(rule.comment !== undefined && { source: rule.comment }) };
   const next = chainOf(verdict);
-  if (next === undefined || next === INGRESS_CHAIN) return [{ verdict: word(verdict), ...own }];
+  if (next === undefined || next === INGRESS_CHAIN || next === DENIED_CHAIN)
+    return [{ verdict: word(verdict), ...own }];
   const behind = chainRules(place, next, seen).map(inner => ({ ...inner, ...condition }));
   return verdict.kind === 'jump' || rule.comment === undefined
     ? behind
@@ -130,7 +132,7 @@ function chainOf(verdict: Verdict | undefined): string | undefined {
 
 /** A packet that egress allows goes on to `ingress`: for this direction it is accepted. */
 function word(verdict: Verdict): RuleInspection['verdict'] {
-  return verdict.kind === 'drop' ? 'drop' : 'accept';
+  return isDenial(verdict) ? 'drop' : 'accept';
 }
 
 function totalsOf(tables: readonly Table[]): Inspection['totals'] {

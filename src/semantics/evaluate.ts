@@ -54,7 +54,8 @@ export function evaluatorOf(view: View): (flow: Flow) => FlowVerdict {
   };
 }
 
-function judgeDirection(view: View, direction: Direction, flow: Flow): DirectionVerdict {
+/** Half of `evaluate`, by who keeps a view of the cluster. */
+export function judgeDirection(view: View, direction: Direction, flow: Flow): DirectionVerdict {
   const unknown = unknownPod(view, direction, flow);
   if (unknown !== undefined) return { verdict: 'deny', tier: 'default', reason: unknown };
   const tunnel = direction === 'egress' ? tunnelEnd(view, flow) : undefined;

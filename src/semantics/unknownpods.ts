@@ -6,7 +6,7 @@ import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
 /** Finds the node in whose pod networks an address is that no pod has, and no node for itself. */
 export function unknownPodFinder(
   { nodes }: Cluster,
-  owners: ReadonlyMap<Address, Pod>,
+  owners: Pick<ReadonlyMap<Address, Pod>, 'get' | 'has'>,
   unknownPods: UnknownPods,
 ): (address: Address) => Node | undefined {
   if (unknownPods === 'allow') return () => undefined;

@@ -9,9 +9,12 @@ import { comparePolicies, type Direction, type Policy, type Rule, type Tier } fr
 import { matchRule, type Packet, selects } from './match.ts';
 import { unknownPodFinder } from './unknownpods.ts';
 
+/** Who owns an address. */
+export type Owners = Pick<ReadonlyMap<Address, Pod>, 'get' | 'has'>;
+
 export interface View {
   readonly cluster: Cluster;
-  readonly owners: ReadonlyMap<Address, Pod>;
+  readonly owners: Owners;
   /** The node in whose pod network an address is that no known pod has, where such are denied. */
   unknownPodOf(address: Address): Node | undefined;
   /** The node that has an address. */
@@ -20,8 +23,13 @@ export interface View {
   policiesOn(pod: Pod, direction: Direction, tier: Tier): readonly Policy[];
 }
 
+/** Of which every owner is known. */
+export interface WholeView extends View {
+  readonly owners: ReadonlyMap<Address, Pod>;
+}
+
 /** As `node` sees it, where one is named: it knows its own pods better than others do. */
-export function viewOf(cluster: Cluster, unknownPods: UnknownPods = 'allow', node?: string): View {
+export function viewOf(cluster: Cluster, unknownPods: UnknownPods = 'allow', node?: string): WholeView {
   const ordered = [...cluster.policies.values()].sort(comparePolicies);
   const known = new Map<string, readonly Policy[]>();
   const policiesOn = (pod: Pod, direction: Direction, tier: Tier): readonly Policy[] => {
@@ -49,7 +57,7 @@ export function viewOf(cluster: Cluster, unknownPods: UnknownPods = 'allow', nod
 }
 
 /** A policy that selects the pod, or what is left of one of which nobody knows whether it does (N68). */
-function asSeenBy(pod: Pod, policy: Policy, cluster: Cluster): readonly Policy[] {
+export function asSeenBy(pod: Pod, policy: Policy, cluster: Cluster): readonly Policy[] {
   const match = selects(cluster, policy.subject, pod);
   if (match === 'no') return [];
   return [match === 'yes' ? policy : whereUnsure(policy)];

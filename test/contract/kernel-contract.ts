@@ -28,6 +28,7 @@ import {
 import type { Op } from '../../src/nft/plan/op.ts';
 import type { Expr, Rule, SetSpec, Verdict } from '../../src/nft/ruleset.ts';
 import { MEMBER } from '../../src/nft/ruleset.ts';
+import { denials } from './denials.ts';
 import { limits } from './limits.ts';
 import { naming } from './naming.ts';
 import {
@@ -84,6 +85,7 @@ export function kernelContract(name: string, open: () => Promise<Kernel>): void 
     elements(promise);
     intervals(promise);
     translation(promise);
+    denials(promise);
     batches(promise);
     generations(promise);
     limits(promise);

@@ -7,7 +7,7 @@ import {
   MAX_NAME_BYTES,
   MAX_SET_SIZE,
 } from '../../src/nft/limits.ts';
-import { verdict } from '../../src/nft/match.ts';
+import { limitOver, logTo, verdict } from '../../src/nft/match.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import type { Expr, Rule, SetSpec } from '../../src/nft/ruleset.ts';
 import {
@@ -75,6 +75,8 @@ const KINDS: Readonly<Record<string, Expr>> = {
   'cmp of an order of 16 bytes': cmp('gte', 16),
   lookup: { kind: 'lookup', set: 'peers', sreg: 0, vmap: false, invert: false },
   'lookup in a map': { kind: 'lookup', set: 'pods', sreg: 0, vmap: true, invert: false },
+  log: logTo({ group: 7, prefix: 'denied: ', snaplen: 128 }),
+  limit: limitOver({ perSecond: 5, burst: 10 }),
   verdict: verdict('accept'),
   jump: verdict('jump', 'other'),
 };

@@ -22,11 +22,14 @@ import {
   destinationPort,
   hopsLeft,
   icmpTypeIs,
+  limitOver,
+  logTo,
   masquerade,
   neighbourDiscovery,
   protocolIs,
   protocolPortVmap,
   redirectByPort,
+  updateBySource,
   verdict,
 } from '../../src/nft/match.ts';
 import {
@@ -325,6 +328,8 @@ function layout(family: Family): Table {
   );
 }
 
+const RATE = { perSecond: 5, burst: 20 };
+
 /** One rule for each form of each builder of match.ts. */
 function everyMatch(family: Family): Table {
   const { peers, nets } = addresses[family];
@@ -390,6 +395,13 @@ function everyMatch(family: Family): Table {
     { exprs: addressVmap(family, 'saddr', 'pods') },
     { exprs: protocolPortVmap(family, 'ports') },
     { exprs: [{ kind: 'counter' }, verdict('drop')] },
+    {
+      exprs: [...updateBySource(family, { set: 'sources', over: RATE }), verdict('drop')],
+      comment: 'of one',
+    },
+    { exprs: [limitOver(RATE), verdict('drop')], comment: 'of all' },
+    { exprs: [{ kind: 'limit', ...RATE, over: false }, verdict('accept')] },
+    { exprs: [{ kind: 'counter' }, logTo({ group: 60, prefix: 'denied: ', snaplen: 128 }), verdict('drop')] },
     { exprs: redirectByPort(family, 'host-ports'), comment: 'to pods' },
     { exprs: [...addressPairIn(family, 'pairs'), masquerade()] },
     { exprs: [masquerade()] },
@@ -433,6 +445,7 @@ function everyMatch(family: Family): Table {
         ...nftSet('owners', [address], [[peers[0], { data: '70000' }]]),
         data: ['iface_index'],
       },
+      { ...nftSet('sources', [address], []), dynamic: { size: 64, timeoutMs: 10_000 } },
       nftSet('pairs', [address, address], [[`${peers[0]} . ${peers[0]}`, MEMBER]]),
       {
         ...nftSet(
@@ -473,7 +486,7 @@ function nftSet(name: string, key: NftSet['key'], elements: Entries, comment?: s
   return { name, key, verdicts, interval: false, ...(comment && { comment }), elements: new Map(elements) };
 }
 
-const FOREIGN_RULES = 7;
+const FOREIGN_RULES = 8;
 const FOREIGN = `
 table ip sluice {
   set timed { type ipv4_addr; flags timeout; elements = { 10.0.0.1 timeout 1h } }
@@ -484,7 +497,8 @@ table ip sluice {
   set ports { type inet_service; flags interval; elements = { 80, 90-99 comment "nineties" } }
   chain foreign {
     log prefix "x"
-    limit rate 1/second accept
+    limit rate 1/minute accept
+    limit rate 10 mbytes/second accept
     meta skuid 5 accept
     ct mark 7 drop
     reject

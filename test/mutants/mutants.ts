@@ -250,7 +250,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'compile: deny accepts',
     file: 'src/compiler/program.ts',
-    find: "deny: { kind: 'drop' },",
+    find: 'deny: DENY,',
     replace: "deny: { kind: 'accept' },",
     test: TRACED,
   },
@@ -742,7 +742,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "attached pods: a pod may send in another's name",
     file: 'src/compiler/attachedpods.ts',
-    find: "...noRouteBack(), verdict('drop')",
+    find: '...noRouteBack(), deny()',
     replace: "...noRouteBack(), verdict('return')",
     test: 'test/kernel/podtable.test.ts',
   },

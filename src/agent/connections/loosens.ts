@@ -1,4 +1,5 @@
 /** Whether rules that changed allow at least what they allowed before. Where that is not sure, the answer is no. */
+import { isDenial } from '../../compiler/denied.ts';
 import { INGRESS_CHAIN } from '../../compiler/program.ts';
 import type { ElementValue, Rule, Table, Verdict } from '../../nft/ruleset.ts';
 
@@ -20,7 +21,7 @@ export function loosensAt(
   before: Table,
   after: Table,
 ): boolean {
-  if (was?.verdict?.kind === 'drop' || allows(is?.verdict)) return true;
+  if (isDenial(was?.verdict) || allows(is?.verdict)) return true;
   const [rulesBefore, rulesAfter] = [jumpedTo(was?.verdict, before), jumpedTo(is?.verdict, after)];
   return rulesBefore !== undefined && rulesAfter !== undefined && loosens(rulesBefore, rulesAfter);
 }
@@ -36,7 +37,7 @@ export function allows(verdict: Verdict | undefined): boolean {
 }
 
 function denies(rule: Rule): boolean {
-  return verdictOf(rule)?.kind === 'drop';
+  return isDenial(verdictOf(rule));
 }
 
 function sameRule(a: Rule, b: Rule): boolean {

@@ -1,5 +1,6 @@
 /** Which local pods' packets come to a chain: those whose element of a pod map leads there, however far it goes on. */
 import { podMap } from '../../compiler/base.ts';
+import { DENIED_CHAIN } from '../../compiler/denied.ts';
 import { INGRESS_CHAIN } from '../../compiler/program.ts';
 import { classChain } from '../../compiler/unknownpods.ts';
 import type { Address } from '../../model/address.ts';
@@ -59,7 +60,7 @@ function nextChains(chain: Chain, { sets }: Table): string[] {
 }
 
 interface Exits {
-  /** But the way on to the destination's ingress. */
+  /** But the ways that every class has: on to the destination's ingress, and to the end of all that is denied. */
   readonly direct: readonly string[];
   readonly maps: readonly string[];
 }
@@ -74,11 +75,15 @@ function exitsOf(chain: Chain): Exits {
   const exprs = chain.rules.flatMap(rule => rule.exprs);
   const direct = exprs.map(expr => (expr.kind === 'verdict' ? targetOf(expr.verdict) : undefined));
   const made: Exits = {
-    direct: [...new Set(direct)].filter(name => name !== undefined && name !== INGRESS_CHAIN) as string[],
+    direct: [...new Set(direct)].filter(leadsOn),
     maps: [...new Set(exprs.flatMap(expr => (expr.kind === 'lookup' && expr.vmap ? [expr.set] : [])))],
   };
   exits.set(chain, made);
   return made;
+}
+
+function leadsOn(name: string | undefined): name is string {
+  return name !== undefined && name !== INGRESS_CHAIN && name !== DENIED_CHAIN;
 }
 
 function targetsOf(map: NftSet | undefined): readonly string[] {
@@ -86,7 +91,7 @@ function targetsOf(map: NftSet | undefined): readonly string[] {
   const found = targets.get(map);
   if (found !== undefined) return found;
   const named = [...map.elements.values()].map(({ verdict }) => targetOf(verdict));
-  const made = [...new Set(named)].filter(name => name !== undefined && name !== INGRESS_CHAIN) as string[];
+  const made = [...new Set(named)].filter(leadsOn);
   targets.set(map, made);
   return made;
 }

@@ -1,4 +1,5 @@
 /** What the members of sets are in for: the rules that look them up and judge open connections. */
+import { isDenial } from '../../compiler/denied.ts';
 import type { Chain, Family, Rule, Table } from '../../nft/ruleset.ts';
 import { allows, verdictOf } from './loosens.ts';
 import { judgingChains } from './reach.ts';
@@ -50,5 +51,5 @@ function usesIn(chain: Chain): ReadonlyMap<string, Use> {
 function useIn(rule: Rule): Use {
   const verdict = verdictOf(rule);
   if (allows(verdict)) return 'allow';
-  return verdict?.kind === 'drop' ? 'deny' : 'both';
+  return isDenial(verdict) ? 'deny' : 'both';
 }

@@ -95,6 +95,11 @@ export class Router {
     return kernel.queue;
   }
 
+  /** In the router's network namespace. */
+  run<T>(work: () => T): T {
+    return this.#netns.run(work);
+  }
+
   /** A table of the benchmark's own, as nft text. */
   load(text: string): void {
     this.#netns.exec('nft', ['-f', '-'], text);

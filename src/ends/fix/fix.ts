@@ -5,7 +5,7 @@ import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction, Policy, PolicyId } from '../../model/policy.ts';
 import { evaluatorOf, type FlowVerdict, packetOf } from '../../semantics/evaluate.ts';
 import { type Packet, selects } from '../../semantics/match.ts';
-import { firstMatch, type View, viewOf } from '../../semantics/view.ts';
+import { firstMatch, type WholeView as View, viewOf } from '../../semantics/view.ts';
 import { type Flip, flipsOf } from './flips.ts';
 import {
   type ClusterChoice,

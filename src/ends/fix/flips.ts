@@ -5,7 +5,7 @@ import { type Flow, flowKey } from '../../model/flow.ts';
 import type { Direction, Policy } from '../../model/policy.ts';
 import { evaluatorOf, packetOf } from '../../semantics/evaluate.ts';
 import { selects } from '../../semantics/match.ts';
-import { firstMatch, type View } from '../../semantics/view.ts';
+import { firstMatch, type WholeView as View } from '../../semantics/view.ts';
 
 export interface Flip {
   /** Who they are: pods by name, others by address. */

@@ -157,6 +157,25 @@ const expr: fc.Arbitrary<Expr> = fc.oneof(
   }),
   fc.constant({ kind: 'masq' as const }),
   fc.constant({ kind: 'counter' as const }),
+  fc.record({
+    kind: fc.constant('log' as const),
+    group: fc.nat(65535),
+    prefix: fc.stringMatching(/^[ -~]{1,100}$/),
+    snaplen: fc.nat(0xffff),
+  }),
+  fc.record({
+    kind: fc.constant('limit' as const),
+    perSecond: fc.integer({ min: 1, max: 1_000_000 }),
+    burst: fc.nat(10_000),
+    over: fc.boolean(),
+  }),
+  fc.record({
+    kind: fc.constant('dynset' as const),
+    op: fc.constant('update' as const),
+    set: name,
+    sreg: register,
+    over: fc.record({ perSecond: fc.integer({ min: 1, max: 1_000_000 }), burst: fc.nat(10_000) }),
+  }),
   fc.record({ kind: fc.constant('verdict' as const), verdict }),
 );
 

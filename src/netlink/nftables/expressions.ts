@@ -1,6 +1,5 @@
 /** The expressions of a rule, each beside its way back. The kernel answers in the layout in which it was asked. */
 
-import { FAMILIES } from '../../model/address.ts';
 import { assertNever } from '../../model/assert.ts';
 import type { CmpOp, Expr, FibFlag, MetaKey, Register } from '../../nft/ruleset.ts';
 import {
@@ -26,15 +25,15 @@ import {
   LOOKUP_F_INV,
   META,
   NAT,
-  NAT_RANGE_PLAIN,
-  NAT_TYPE_DNAT,
-  NFPROTO,
   PAYLOAD,
   REG_VERDICT,
   REG32_00,
 } from './constants.ts';
 import { readCt, writeCt } from './ct.ts';
 import { readDynset, writeDynset } from './dynset.ts';
+import { readLimit, writeLimit } from './limit.ts';
+import { readLog, writeLog } from './log.ts';
+import { readNat, writeNat } from './nat.ts';
 import { QUEUE_EXPRESSION, readQueue, readTarget, writeQueue } from './queue.ts';
 import { readVerdict, writeVerdict } from './verdicts.ts';
 
@@ -114,8 +113,7 @@ function writeData(to: AttributeWriter, expr: Expr): void {
       if (expr.invert) to.u32(LOOKUP.FLAGS, LOOKUP_F_INV);
       break;
     case 'nat':
-      to.u32(NAT.TYPE, NAT_TYPE_DNAT);
-      to.u32(NAT.FAMILY, NFPROTO[expr.family]);
+      writeNat(to, expr);
       to.u32(NAT.REG_ADDR_MIN, register(expr.address));
       to.u32(NAT.REG_PROTO_MIN, register(expr.port));
       break;
@@ -125,6 +123,12 @@ function writeData(to: AttributeWriter, expr: Expr): void {
       break;
     case 'queue':
       writeQueue(to, expr);
+      break;
+    case 'log':
+      writeLog(to, expr);
+      break;
+    case 'limit':
+      writeLimit(to, expr);
       break;
     case 'masq':
     case 'counter':
@@ -174,7 +178,7 @@ function readKnown(name: string, data: Attributes): Expr | undefined {
     case 'lookup':
       return readLookup(data);
     case 'nat':
-      return readNat(data);
+      return readNat(data, type => readRegister(data, type));
     case 'masq':
       return data.size === 0 ? { kind: 'masq' } : undefined;
     case 'counter':
@@ -183,6 +187,10 @@ function readKnown(name: string, data: Attributes): Expr | undefined {
       return readDynset(data, readRegister(data, DYNSET.SREG_KEY));
     case 'queue':
       return readQueue(data);
+    case 'log':
+      return readLog(data);
+    case 'limit':
+      return readLimit(data);
     case 'target':
       return readTarget(data);
     case 'immediate':
@@ -211,21 +219,6 @@ function readFib(data: Attributes): Expr | undefined {
   const flags = (Object.keys(FIB_FLAG) as FibFlag[]).filter(flag => (bits & FIB_FLAG[flag]) !== 0);
   const expr: Expr = { kind: 'fib', result, flags, dreg };
   return fibFlags(expr) === bits ? expr : undefined; // by mark, say
-}
-
-/** An address and a port that come out of registers, and nothing of ranges, randomness or persistence. */
-function readNat(data: Attributes): Expr | undefined {
-  const [address, port] = [readRegister(data, NAT.REG_ADDR_MIN), readRegister(data, NAT.REG_PROTO_MIN)];
-  const [lastAddress = address, lastPort = port] = [
-    readRegister(data, NAT.REG_ADDR_MAX),
-    readRegister(data, NAT.REG_PROTO_MAX),
-  ];
-  const family = FAMILIES.find(name => NFPROTO[name] === number(data, NAT.FAMILY));
-  const plain = ((number(data, NAT.FLAGS) ?? 0) & ~NAT_RANGE_PLAIN) === 0;
-  if (number(data, NAT.TYPE) !== NAT_TYPE_DNAT || !plain || family === undefined) return undefined;
-  if (address === undefined || port === undefined) return undefined;
-  if (lastAddress !== address || lastPort !== port) return undefined;
-  return { kind: 'nat', type: 'dnat', family, address, port };
 }
 
 function readPayload(data: Attributes): Expr | undefined {

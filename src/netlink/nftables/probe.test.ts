@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NO_BRIDGE_TABLES, NO_OWNERS } from '../../nft/missingfeature.ts';
+import { NO_BRIDGE_TABLES, NO_LOGS, NO_OWNERS } from '../../nft/missingfeature.ts';
 import type { TableFamily } from '../../nft/ruleset.ts';
 import { readAttributes, readString, readU32 } from '../wire/attributes.ts';
 import { NLM_F, NLMSG } from '../wire/constants.ts';
@@ -95,6 +95,13 @@ describe('probe()', () => {
     expect(await ask(kernel)).toEqual({ missingFeatures: [NO_BRIDGE_TABLES], queue: 'nft' });
   });
 
+  test('finds that packets cannot be handed over', async () => {
+    const kernel = new Kernel({}, ({ type, attributes }) =>
+      type === MSG.NEWRULE && nameOf(attributes) === 'sluice-probe-log' ? EOPNOTSUPP : 0,
+    );
+    expect(await ask(kernel)).toEqual({ missingFeatures: [NO_LOGS], queue: 'nft' });
+  });
+
   test.each([
     ['EEXIST', EEXIST],
     ['EPERM', EPERM],
@@ -135,7 +142,7 @@ describe('probe()', () => {
 
   test('tables that somebody puts up meanwhile were taken', async () => {
     const busy = new Kernel({}, ({ type, attributes }) =>
-      type === MSG.NEWTABLE && !isProbe(attributes) ? EEXIST : 0,
+      type === MSG.NEWTABLE && !nameOf(attributes).startsWith('sluice-probe') ? EEXIST : 0,
     );
     expect((await ask(busy)).missingFeatures).toEqual([]);
   });
@@ -149,6 +156,10 @@ describe('probe()', () => {
 const ENOMEM = 12;
 
 /** Whether it is about a table that is only asked about. */
+function nameOf(attributes: Message['attributes']): string {
+  return readString(readAttributes(attributes).get(TABLE.NAME)!);
+}
+
 function isProbe(attributes: Message['attributes']): boolean {
-  return readString(readAttributes(attributes).get(TABLE.NAME)!).startsWith('sluice-probe');
+  return nameOf(attributes).startsWith('sluice-probe-queue');
 }

@@ -3,7 +3,7 @@ import { release } from 'node:os';
 import { FAMILIES } from '../../model/address.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
 import { KernelError } from '../../nft/kernel.ts';
-import { type MissingFeature, NO_BRIDGE_TABLES, NO_OWNERS } from '../../nft/missingfeature.ts';
+import { type MissingFeature, NO_BRIDGE_TABLES, NO_LOGS, NO_OWNERS } from '../../nft/missingfeature.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import { QUEUE_FORMS, type QueueBy, TABLE_NAME, type TableFamily } from '../../nft/ruleset.ts';
 import { sample, sampleOfBridges } from '../../nft/trace/sample.ts';
@@ -12,6 +12,7 @@ import { errnoName } from '../wire/errno.ts';
 import type { Reply } from '../wire/replies.ts';
 import { Batch } from './batch.ts';
 import { MSG, TABLE } from './constants.ts';
+import { writeLogRules } from './logprobe.ts';
 import { OWNED } from './ownership.ts';
 import { writeQueueRules } from './queueprobe.ts';
 import { refusal } from './refusal.ts';
@@ -50,16 +51,21 @@ export async function probe(exchange: Asking, { existing, podLinks }: Known): Pr
   const ours = sample(missing, podLinks === 'ours');
   const ops = [...ours, ...(existing.has('bridge') ? [] : sampleOfBridges())];
   const [native] = QUEUE_FORMS;
-  const trial = await tryOut(exchange, ops, [writeOwnedTable, batch => writeQueueRules(batch, native)]);
+  const trial = await tryOut(exchange, ops, [
+    writeOwnedTable,
+    batch => writeQueueRules(batch, native),
+    writeLogRules,
+  ]);
   refuseIfUnfit(trial, ops, ours.length, podLinks);
-  const [owners, queue] = [ops.length, ops.length + 1];
+  const [owners, queue, logs] = [ops.length, ops.length + 1, ops.length + 2];
   const hasOwners = trial.errorsOf(owners, queue).length === 0;
   return {
     missingFeatures: [
       ...(hasOwners ? [] : [NO_OWNERS]),
       ...(isTaken(trial.errorsOf(ours.length, owners)) ? [] : [NO_BRIDGE_TABLES]),
+      ...(trial.errorsOf(logs, logs + 1).length === 0 ? [] : [NO_LOGS]),
     ],
-    queue: trial.errorsOf(queue, queue + 1).length === 0 ? native : await otherQueue(exchange),
+    queue: trial.errorsOf(queue, logs).length === 0 ? native : await otherQueue(exchange),
   };
 }
 

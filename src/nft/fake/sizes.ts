@@ -1,7 +1,14 @@
 /** Refuses what is larger than the kernel takes, in the order in which the kernel looks. */
-import { MAX_EXPRESSIONS, MAX_KEY_BYTES, MAX_NAME_BYTES, MAX_RULE_BYTES, ruleBytes } from '../limits.ts';
+import {
+  MAX_EXPRESSIONS,
+  MAX_KEY_BYTES,
+  MAX_NAME_BYTES,
+  MAX_PREFIX_BYTES,
+  MAX_RULE_BYTES,
+  ruleBytes,
+} from '../limits.ts';
 import type { Op } from '../plan/op.ts';
-import type { FieldType, Rule, SetSpec } from '../ruleset.ts';
+import type { Expr, FieldType, Rule, SetSpec } from '../ruleset.ts';
 import { Refusal } from './refusal.ts';
 
 /** What is looked at before anything that the step names. */
@@ -36,6 +43,16 @@ export function refuseLargeRule({ exprs }: Rule): void {
 export function refuseLongName(name: string): void {
   const bytes = Buffer.byteLength(name);
   if (bytes > MAX_NAME_BYTES) throw new Refusal('ERANGE', `a name of ${bytes} bytes`);
+}
+
+export function refuseLongPrefix({ prefix }: Expr & { kind: 'log' }): void {
+  const bytes = Buffer.byteLength(prefix);
+  if (bytes > MAX_PREFIX_BYTES) throw new Refusal('ERANGE', `a prefix of ${bytes} bytes`);
+}
+
+/** nft_limit_init: no rate of none a second. */
+export function refuseLimit({ perSecond }: { readonly perSecond: number }): void {
+  if (perSecond < 1) throw new Refusal('EINVAL', 'a limit of none a second');
 }
 
 const FIELD_BYTES: Readonly<Record<FieldType, number>> = {

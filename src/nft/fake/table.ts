@@ -7,7 +7,7 @@ import { refuseDeepJumps } from './depth.ts';
 import { refuseFib, refuseHook, refuseMisplaced } from './placement.ts';
 import { ofElement, Refusal } from './refusal.ts';
 import { FakeSet } from './set.ts';
-import { refuseLargeRule, refuseLongName } from './sizes.ts';
+import { refuseLargeRule, refuseLimit, refuseLongName, refuseLongPrefix } from './sizes.ts';
 
 type OpOf<Name extends Op['op']> = Extract<Op, { op: Name }>;
 
@@ -137,6 +137,8 @@ export class FakeTable {
     if (expr.kind === 'lookup') this.#useSet(expr);
     if (expr.kind === 'dynset') this.#useDynamicSet(expr);
     if (expr.kind === 'fib') refuseFib(expr);
+    if (expr.kind === 'log') refuseLongPrefix(expr);
+    if (expr.kind === 'limit') refuseLimit(expr);
     if (expr.kind !== 'verdict') return;
     this.#checkTarget(expr.verdict);
     this.#hold(expr.verdict);

@@ -12,11 +12,14 @@ import {
   destinationPort,
   hopsLeft,
   icmpTypeIs,
+  limitOver,
+  logTo,
   masquerade,
   neighbourDiscovery,
   protocolIs,
   protocolPortVmap,
   redirectByPort,
+  updateBySource,
   verdict,
 } from '../match.ts';
 import {
@@ -74,6 +77,21 @@ describe('formatRule()', () => {
       '[ nat dnat ip addr reg 4 proto reg 5 ]',
       'ip',
       [{ kind: 'nat', type: 'dnat', family: 'ip', address: 4, port: 5 }],
+    ],
+    [
+      'update @sources { ip saddr limit rate over 5/second burst 20 packets } drop',
+      'ip',
+      [...updateBySource('ip', { set: 'sources', over: { perSecond: 5, burst: 20 } }), verdict('drop')],
+    ],
+    [
+      'limit rate over 9/second burst 18 packets drop',
+      'ip6',
+      [limitOver({ perSecond: 9, burst: 18 }), verdict('drop')],
+    ],
+    [
+      'log prefix "denied: " group 60 snaplen 128 drop',
+      'ip',
+      [logTo({ group: 60, prefix: 'denied: ', snaplen: 128 }), verdict('drop')],
     ],
     ['counter goto in-K3Q7-shop/web', 'ip', [{ kind: 'counter' }, verdict('goto', 'in-K3Q7-shop/web')]],
     ['meta nfproto ipv4 drop', 'ip', [...nfproto('02'), verdict('drop')]],

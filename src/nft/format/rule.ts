@@ -73,6 +73,10 @@ class RuleWords {
         return this.#write('counter');
       case 'dynset':
         return this.#change(expr);
+      case 'log':
+        return this.#write(`log prefix ${quote(expr.prefix)} group ${expr.group} snaplen ${expr.snaplen}`);
+      case 'limit':
+        return this.#write(limitText(expr, expr.over));
       case 'queue':
         return this.#write(`queue flags bypass to ${expr.number}`);
       case 'verdict':
@@ -128,8 +132,7 @@ class RuleWords {
     if (fields.length === 0) return this.#write(rawText(expr));
     this.#registers.clear();
     const timeout = timeoutMs === undefined ? '' : ` timeout ${timeText(timeoutMs)}`;
-    const limit =
-      over === undefined ? '' : ` limit rate over ${over.perSecond}/second burst ${over.burst} packets`;
+    const limit = over === undefined ? '' : ` ${limitText(over, true)}`;
     return this.#write(`${op} @${set} { ${fields.map(({ text }) => text).join(' . ')}${timeout}${limit} }`);
   }
 
@@ -145,6 +148,10 @@ class RuleWords {
     if (field === undefined) return [];
     return [field, ...this.#fieldsFrom(register + Math.ceil(field.bytes / 4))];
   }
+}
+
+function limitText({ perSecond, burst }: { perSecond: number; burst: number }, over: boolean): string {
+  return `limit rate ${over ? 'over ' : ''}${perSecond}/second burst ${burst} packets`;
 }
 
 /** What a map gives: no field of the packet, and of a length that only the map knows. */

@@ -120,6 +120,10 @@ function exprEqual(a: Expr, b: Expr): boolean {
       return b.kind === 'counter';
     case 'dynset':
       return b.kind === 'dynset' && dynsetsEqual(a, b);
+    case 'log':
+      return b.kind === 'log' && a.group === b.group && a.prefix === b.prefix && a.snaplen === b.snaplen;
+    case 'limit':
+      return b.kind === 'limit' && a.perSecond === b.perSecond && a.burst === b.burst && a.over === b.over;
     case 'queue':
       return b.kind === 'queue' && a.number === b.number && a.by === b.by;
     case 'verdict':

@@ -99,6 +99,8 @@ export class Machine {
       // A trace changes nothing: a set takes the element in, and nobody comes more often than allowed.
       case 'dynset':
         return expr.over === undefined ? 'continue' : 'break';
+      case 'limit':
+        return expr.over ? 'break' : 'continue';
       case 'queue':
         return { verdict: ACCEPT };
       case 'meta':
@@ -120,6 +122,7 @@ export class Machine {
       case 'masq':
         return { verdict: ACCEPT, translation: { kind: 'masquerade' } };
       case 'counter':
+      case 'log':
         return 'continue';
       case 'verdict':
         return { verdict: expr.verdict };

@@ -4,10 +4,11 @@ import { FakeKernel } from '../fake/fake.ts';
 import type { Op } from '../plan/op.ts';
 import type { CtKey, Expr, FieldType, MetaKey } from '../ruleset.ts';
 import { sample, sampleOfBridges } from './sample.ts';
+import { sampleOfDenials } from './sampledenials.ts';
 import { sampleOfNames } from './samplenames.ts';
 
 // A new kind of anything is to be tried before an agent relies on it: the compiler asks for it here.
-const EXPRS: Record<Exclude<Expr['kind'], 'unknown' | 'counter'>, true> = {
+const EXPRS: Record<Exclude<Expr['kind'], 'unknown'>, true> = {
   meta: true,
   ct: true,
   fib: true,
@@ -18,6 +19,9 @@ const EXPRS: Record<Exclude<Expr['kind'], 'unknown' | 'counter'>, true> = {
   nat: true,
   masq: true,
   dynset: true,
+  counter: true,
+  log: true,
+  limit: true,
   queue: true,
   verdict: true,
 };
@@ -50,7 +54,8 @@ const CTS: Record<CtKey, true> = {
 
 const ops = sample(FAMILIES, true);
 const ofNames = FAMILIES.flatMap(family => sampleOfNames(family, 'nft'));
-const all = [...ops, ...ofNames, ...sampleOfBridges()];
+const ofDenials = FAMILIES.flatMap(sampleOfDenials);
+const all = [...ops, ...ofNames, ...ofDenials, ...sampleOfBridges()];
 const exprs = all.flatMap(op => (op.op === 'addRule' ? op.rule.exprs : []));
 const sets = all.flatMap(op => (op.op === 'addSet' ? [op.set] : []));
 const kinds = <T extends string>(kinds: Iterable<T>) => [...new Set(kinds)].sort();
@@ -83,7 +88,7 @@ test('the sample has no base chain: not for a moment is it asked about a packet'
 
 test('the sample is a batch that a kernel takes, whole or for one family', async () => {
   await expect(new FakeKernel().commit(sampleOfBridges())).resolves.toBeGreaterThan(1);
-  await expect(new FakeKernel().commit(ops)).resolves.toBeGreaterThan(1);
+  await expect(new FakeKernel().commit([...ops, ...ofDenials])).resolves.toBeGreaterThan(1);
   await expect(new FakeKernel().commit(sample(['ip6']))).resolves.toBeGreaterThan(1);
   await expect(new FakeKernel().commit(sample(['ip6'], true))).resolves.toBeGreaterThan(1);
   expect(sample([])).toEqual([]);

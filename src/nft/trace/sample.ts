@@ -53,6 +53,7 @@ function sampleOf(family: Family): Op[] {
   const peers = set('peers', [address]);
   const networks = { ...set('networks', [address]), interval: true };
   const named = set('named', [address, 'inet_proto', 'inet_service']);
+  const sources = { ...set('sources', [address]), dynamic: { size: SIZE, timeoutMs: 10_000 } };
   const pods = { ...set('pods', [address]), verdicts: true };
   const ports = { ...set('ports', ['inet_proto', 'inet_service']), verdicts: true };
   const to: ElementValue = { verdict: { kind: 'goto', chain: 'class' }, comment: COMMENT };
@@ -60,7 +61,7 @@ function sampleOf(family: Family): Op[] {
     { op: 'addTable', family },
     { op: 'addChain', family, chain: 'class' },
     { op: 'addChain', family, chain: 'rules' },
-    ...[peers, networks, named, pods, ports].map(
+    ...[peers, networks, named, sources, pods, ports].map(
       (spec): Op => ({ op: 'addSet', family, set: spec, size: SIZE }),
     ),
     addElement(family, peers, ADDRESS[family], {}),
@@ -135,7 +136,7 @@ function rules(family: Family): Expr[][] {
     addressVmap(family, 'saddr', 'pods'),
     protocolPortVmap(family, 'ports'),
     [verdict('jump', 'class')],
-    [verdict('drop')],
+    [{ kind: 'counter' }, verdict('drop')],
   ];
 }
 

@@ -70,6 +70,17 @@ describe('trace() walks chains: ', () => {
       { base: [jump('a'), rule(DROP)], a: [rule(ACCEPT)] },
     ],
     [
+      'what is logged goes on, and nobody comes more often than a limit',
+      'base:1 base:2 drop',
+      {
+        base: [
+          rule({ kind: 'limit', perSecond: 1, burst: 1, over: true }, DROP),
+          rule({ kind: 'log', group: 1, prefix: '', snaplen: 64 }),
+          rule({ kind: 'limit', perSecond: 1, burst: 1, over: false }, DROP),
+        ],
+      },
+    ],
+    [
       'a rule without a verdict is passed through',
       'base:0 base:1 drop',
       { base: [rule({ kind: 'counter' }), rule(DROP)] },

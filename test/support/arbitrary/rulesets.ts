@@ -294,7 +294,8 @@ function rule(family: Family, targets: readonly string[], specs: readonly SetSpe
   const member = specs.filter(({ verdicts }) => !verdicts).map(spec => lookup(family, spec));
   const maps = specs.filter(({ verdicts }) => verdicts).map(spec => lookup(family, spec));
   const end = verdict(targets).map((verdict): Expr[] => [{ kind: 'verdict', verdict }]);
-  const counter = fc.oneof(nothing, fc.constant<Expr[]>([{ kind: 'counter' }]));
+  const log = match.logTo({ group: 7, prefix: 'sluice: ', snaplen: 64 });
+  const counter = fc.oneof(nothing, fc.constantFrom<Expr[]>([{ kind: 'counter' }], [log]));
   // One protocol at most: two of them never match, and nft leaves out what says the same twice. ICMP has no ports.
   const ends = fc.tuple(fc.oneof(nothing, portMatch(family), icmpMatch(family)), counter, end);
   const lookups = maps.map(map => fc.tuple(fc.oneof(nothing, portMatch(family)), counter, map));

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import type { Address } from '../model/address.ts';
+import type { Denial } from './denial.ts';
+import { connectionText, logFields, Sampler } from './lines.ts';
+
+const at = (text: string) => text as Address;
+const DENIAL: Denial = {
+  number: 1,
+  atMs: 0,
+  lastMs: 0,
+  times: 1,
+  from: { address: at('10.0.0.1'), pod: 'guest/visitor' },
+  to: { address: at('10.0.0.2'), pod: 'shop/db' },
+  protocol: 'TCP',
+  port: 5432,
+  cause: {
+    kind: 'policy',
+    direction: 'ingress',
+    tier: 'networkpolicy',
+    policy: 'NetworkPolicy shop/db',
+    reason: 'r',
+  },
+};
+
+test.each([
+  ['guest/visitor -> shop/db:5432/TCP', {}],
+  [
+    'guest/visitor -> shop/db:5432/TCP through shop/postgres:5433',
+    { service: { address: at('10.96.0.1'), port: 5433, name: 'shop/postgres' } },
+  ],
+  [
+    'guest/visitor -> shop/db:5432/TCP through [fd96::1]:80',
+    { service: { address: at('fd96::1'), port: 80 } },
+  ],
+  ['guest/visitor -> [fd00::2]:5432/TCP', { to: { address: at('fd00::2') } }],
+  ['guest/visitor -> node/n1:5432/TCP', { to: { address: at('172.18.0.1'), node: 'n1' } }],
+  ['guest/visitor (gone) -> shop/db:5432/TCP', { from: { ...DENIAL.from, gone: true as const } }],
+])('connectionText() says %s', (text, other) => {
+  expect(connectionText({ ...DENIAL, ...other })).toBe(text);
+});
+
+test('a line of the log has the names as fields', () => {
+  expect(logFields(DENIAL)).toMatchObject({
+    from: 'guest/visitor',
+    to: 'shop/db',
+    port: 5432,
+    policy: 'NetworkPolicy shop/db',
+    direction: 'ingress',
+  });
+});
+
+test('a sample has one line a minute of each kind, and says how many had none', () => {
+  const sampler = new Sampler();
+  expect(sampler.take(DENIAL, 0)).toBe(0);
+  expect([1, 2, 59_999].map(ms => sampler.take(DENIAL, ms))).toEqual([undefined, undefined, undefined]);
+  expect(sampler.take({ ...DENIAL, port: 80 }, 59_999)).toBe(3);
+  expect(sampler.take(DENIAL, 60_000)).toBe(0);
+});
+
+test('a scan of all ports has twenty lines, and then one a second', () => {
+  const sampler = new Sampler();
+  const lines = (ms: number) =>
+    Array.from({ length: 5_000 }, (_, n) => sampler.take({ ...DENIAL, port: ms + n }, ms)).filter(
+      line => line !== undefined,
+    ).length;
+  expect(lines(0)).toBe(20);
+  expect(lines(10_000)).toBe(10);
+});

@@ -1,0 +1,94 @@
+/** Denials as lines of a log: all of them, or of each kind one a minute, and few at a time whoever fills it. */
+import { flowText } from '../semantics/flowtext.ts';
+import type { Denial, DenialEnd, DialledService } from './denial.ts';
+
+export const LOG_MODES = ['none', 'sampled', 'all'] as const;
+export type LogMode = (typeof LOG_MODES)[number];
+
+/** `guest/visitor -> shop/db:5432/TCP through shop/postgres`. */
+export function connectionText(
+  denial: Pick<Denial, 'from' | 'to' | 'protocol' | 'port' | 'service' | 'about'>,
+): string {
+  const { from, to, protocol, port, service, about } = denial;
+  const at = port === undefined ? '' : `:${port}`;
+  const through = service === undefined ? '' : ` through ${serviceText(service)}`;
+  const error = about === undefined ? '' : `, an error about ${about}`;
+  return `${endText(from)} -> ${endText(to, port !== undefined)}${at}/${protocol}${through}${error}`;
+}
+
+function serviceText({ address, port, name }: DialledService): string {
+  if (name !== undefined) return port === undefined ? name : `${name}:${port}`;
+  const text = flowText({ from: address, to: address, protocol: 0, ...(port !== undefined && { port }) });
+  return text.slice(text.indexOf('-> ') + 3, text.lastIndexOf('/'));
+}
+
+function endText({ address, pod, node, gone }: DenialEnd, withPort = false): string {
+  if (pod !== undefined) return gone ? `${pod} (gone)` : pod;
+  if (node !== undefined) return `node/${node}`;
+  return withPort && address.includes(':') ? `[${address}]` : address;
+}
+
+/** What a line of the log has beside its message. */
+export function logFields(denial: Denial): object {
+  const { from, to, protocol, port, service, cause } = denial;
+  return {
+    from: from.pod ?? from.address,
+    to: to.pod ?? to.address,
+    fromAddress: from.address,
+    toAddress: to.address,
+    protocol,
+    port,
+    service: service && (service.name ?? service.address),
+    ...without(cause, 'reason'),
+  };
+}
+
+function without<T extends object, K extends keyof T>(object: T, key: K): Omit<T, K> {
+  const { [key]: _, ...rest } = object;
+  return rest;
+}
+
+const AGAIN_MS = 60_000;
+const MOST_KINDS = 4_096;
+/** A scan of ports is as many kinds as there are ports. */
+const BURST = 20;
+const MS_EACH = 1_000;
+
+/** Which denials have a line, where only some do. */
+export class Sampler {
+  /** When the kind had its last line. */
+  readonly #lines = new Map<string, number>();
+  #tokens = BURST;
+  #filledMs: number | undefined;
+  #leftOut = 0;
+
+  /** How many had none since the last line; undefined where this one has none either. */
+  take(denial: Denial, nowMs: number): number | undefined {
+    const kind = kindOf(denial);
+    const last = this.#lines.get(kind);
+    this.#fill(nowMs);
+    if ((last !== undefined && nowMs - last < AGAIN_MS) || this.#tokens < 1) {
+      this.#leftOut++;
+      return undefined;
+    }
+    this.#tokens--;
+    this.#lines.delete(kind);
+    this.#lines.set(kind, nowMs);
+    if (this.#lines.size > MOST_KINDS) this.#lines.delete(this.#lines.keys().next().value!);
+    const leftOut = this.#leftOut;
+    this.#leftOut = 0;
+    return leftOut;
+  }
+
+  #fill(nowMs: number): void {
+    const sinceMs = nowMs - (this.#filledMs ?? nowMs);
+    this.#filledMs = nowMs;
+    this.#tokens = Math.min(BURST, this.#tokens + Math.max(0, sinceMs) / MS_EACH);
+  }
+}
+
+function kindOf({ from, to, protocol, port, cause }: Denial): string {
+  return [from.pod ?? from.address, to.pod ?? to.address, protocol, port, cause.policy ?? cause.kind].join(
+    ' ',
+  );
+}

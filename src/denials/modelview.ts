@@ -1,0 +1,167 @@
+/**
+ * The cluster as the reference semantics look at it, kept up event by event: a denied packet is named at the cost of
+ * what it meets, however large the cluster is. Who has just gone still has a name for a while.
+ */
+import type { Address } from '../model/address.ts';
+import { ownsAddressOver } from '../model/addressowners.ts';
+import {
+  addressesOfNode,
+  type Cluster,
+  type ClusterEvent,
+  isSelectable,
+  type Node,
+  type Pod,
+  type PodKey,
+  type Told,
+} from '../model/cluster.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import { comparePolicies, type Direction, type Policy, type Tier } from '../model/policy.ts';
+import { unknownPodFinder } from '../semantics/unknownpods.ts';
+import { asSeenBy, type Owners, type View } from '../semantics/view.ts';
+
+/** How long an address that a pod had still names it. */
+const REMEMBERED_MS = 60_000;
+const MOST_REMEMBERED = 4_096;
+
+export interface FormerPod {
+  readonly pod: Pod;
+  readonly goneMs: number;
+}
+
+export interface ModelViewOptions {
+  readonly node: string;
+  readonly unknownPods: UnknownPods;
+  /** Milliseconds, of a clock that never jumps. */
+  readonly now: () => number;
+  readonly told?: () => Told | undefined;
+}
+
+export class ModelView implements View {
+  readonly node: string;
+  readonly #options: ModelViewOptions;
+  #model: Cluster;
+  /** Everybody who reports an address. */
+  readonly #claims = new Map<Address, Map<PodKey, Pod>>();
+  readonly #pods = new Map<PodKey, Pod>();
+  readonly #former = new Map<Address, FormerPod>();
+  #ordered: readonly Policy[] | undefined;
+  #policies = new WeakMap<Pod, Map<string, readonly Policy[]>>();
+  #nodes: ReadonlyMap<Address, Node> | undefined;
+  #unknown: ((address: Address) => Node | undefined) | undefined;
+  /** Nodes, namespaces or policies have changed since the last flush, and before it since the one before. */
+  #changing = false;
+  #changed = false;
+
+  constructor(model: Cluster, options: ModelViewOptions) {
+    this.#model = model;
+    this.#options = options;
+    this.node = options.node;
+  }
+
+  get cluster(): Cluster {
+    const told = this.#options.told?.();
+    return told === undefined ? this.#model : { ...this.#model, told };
+  }
+
+  /** Another model of the same cluster takes the place of the one before. */
+  follow(model: Cluster): void {
+    this.#model = model;
+    this.#changing = true;
+    this.#forget();
+  }
+
+  note(event: ClusterEvent): void {
+    if (event.type === 'pod') this.#notePod(event.key, event.value);
+    else if (event.type !== 'hostPort') this.#changing = true;
+    this.#forget();
+  }
+
+  /** The model holds all that was noted before the call before: what is noted meanwhile may come into it one flush later. */
+  flushed(): void {
+    this.#forget();
+    this.#changed = this.#changing;
+    this.#changing = false;
+  }
+
+  get owners(): Owners {
+    return { get: address => this.ownerOf(address), has: address => this.#claims.has(address) };
+  }
+
+  ownerOf(address: Address): Pod | undefined {
+    let owner: Pod | undefined;
+    const standpoint = { nodes: this.#model.nodes, node: this.node };
+    for (const pod of this.#claims.get(address)?.values() ?? [])
+      if (owner === undefined || ownsAddressOver(pod, owner, address, standpoint)) owner = pod;
+    return owner;
+  }
+
+  /** Who had the address until a moment ago, and nobody has it since. */
+  formerOwnerOf(address: Address): FormerPod | undefined {
+    const former = this.#former.get(address);
+    if (former === undefined || this.#claims.has(address)) return undefined;
+    return this.#options.now() - former.goneMs > REMEMBERED_MS ? undefined : former;
+  }
+
+  nodeWith(address: Address): Node | undefined {
+    this.#nodes ??= new Map(
+      [...this.#model.nodes.values()].flatMap(each => addressesOfNode(each).map(own => [own, each])),
+    );
+    return this.#nodes.get(address);
+  }
+
+  unknownPodOf(address: Address): Node | undefined {
+    this.#unknown ??= unknownPodFinder(this.#model, this.owners, this.#options.unknownPods);
+    return this.#unknown(address);
+  }
+
+  policiesOn(pod: Pod, direction: Direction, tier: Tier): readonly Policy[] {
+    const known = this.#policies.get(pod) ?? new Map<string, readonly Policy[]>();
+    this.#policies.set(pod, known);
+    const key = `${tier} ${direction}`;
+    const found = known.get(key) ?? this.#policiesOn(pod, direction, tier);
+    known.set(key, found);
+    return found;
+  }
+
+  #policiesOn(pod: Pod, direction: Direction, tier: Tier): readonly Policy[] {
+    this.#ordered ??= [...this.#model.policies.values()].sort(comparePolicies);
+    return this.#ordered
+      .filter(policy => policy.tier === tier && policy[direction] !== undefined)
+      .flatMap(policy => asSeenBy(pod, policy, this.#model))
+      .filter(policy => policy[direction] !== undefined);
+  }
+
+  #notePod(key: PodKey, value: Pod | undefined): void {
+    const before = this.#pods.get(key);
+    const after = value !== undefined && isSelectable(value) ? value : undefined;
+    for (const address of before?.addresses ?? []) this.#release(address, before!);
+    for (const address of after?.addresses ?? []) this.#claim(address, after!);
+    if (after === undefined) this.#pods.delete(key);
+    else this.#pods.set(key, after);
+  }
+
+  #claim(address: Address, pod: Pod): void {
+    const claims = this.#claims.get(address) ?? new Map<PodKey, Pod>();
+    this.#claims.set(address, claims.set(pod.key, pod));
+    this.#former.delete(address);
+  }
+
+  #release(address: Address, pod: Pod): void {
+    const claims = this.#claims.get(address);
+    claims?.delete(pod.key);
+    if (claims?.size !== 0) return;
+    this.#claims.delete(address);
+    this.#former.delete(address); // so that the latest are the last
+    this.#former.set(address, { pod, goneMs: this.#options.now() });
+    if (this.#former.size > MOST_REMEMBERED) this.#former.delete(this.#former.keys().next().value!);
+  }
+
+  /** What is known of nodes and policies is made anew where it may have changed. */
+  #forget(): void {
+    if (!this.#changing && !this.#changed) return;
+    this.#nodes = undefined;
+    this.#unknown = undefined;
+    this.#ordered = undefined;
+    this.#policies = new WeakMap();
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * The first bytes of a packet: who sends what to whom. Reads what hostile hosts send, and as much of it as was copied:
+ * never throws, and looks at no more than a few headers.
+ */
+import { type Address, addressFromBytes } from '../model/address.ts';
+import type { FlowProtocol } from '../model/flow.ts';
+
+export interface PacketHead {
+  readonly from: Address;
+  readonly to: Address;
+  readonly protocol: FlowProtocol;
+  /** Of TCP, UDP and SCTP, where they were in the bytes. */
+  readonly sourcePort?: number;
+  readonly port?: number;
+  readonly tcp?: { readonly flags: number; readonly sequence: number };
+  readonly icmp?: {
+    readonly type: number;
+    readonly code: number;
+    /** Of an echo. */
+    readonly id?: number;
+    /** The packet that an error is about. */
+    readonly about?: PacketHead;
+  };
+  /** A part of a packet that has no ports in it. */
+  readonly fragment?: true;
+}
+
+const NUMBER = { hopByHop: 0, icmp: 1, tcp: 6, udp: 17, routing: 43, fragment: 44, ah: 51 } as const;
+const ICMPV6 = 58;
+const DESTINATION_OPTIONS = 60;
+const SCTP = 132;
+const MOST_EXTENSIONS = 8;
+
+/** Undefined where it is neither IPv4 nor IPv6, or ends before its addresses. */
+export function readHead(bytes: Uint8Array): PacketHead | undefined {
+  return readPacket(bytes, true);
+}
+
+/** `outer`: a packet of which an error tells is not looked into for another. */
+function readPacket(bytes: Uint8Array, outer: boolean): PacketHead | undefined {
+  const version = (bytes[0] ?? 0) >> 4;
+  const found = version === 4 ? readV4(bytes) : version === 6 ? readV6(bytes) : undefined;
+  if (found === undefined) return undefined;
+  const { from, to, number, body, isFragment } = found;
+  const ends = { from: addressFromBytes(from), to: addressFromBytes(to), protocol: protocolOf(number) };
+  if (isFragment) return { ...ends, fragment: true };
+  return { ...ends, ...transport(number, body, outer) };
+}
+
+interface Found {
+  readonly from: Uint8Array;
+  readonly to: Uint8Array;
+  /** Of the protocol. */
+  readonly number: number;
+  /** From the transport header on, as far as it was copied. */
+  readonly body: Uint8Array;
+  /** Not the first one. */
+  readonly isFragment: boolean;
+}
+
+function readV4(bytes: Uint8Array): Found | undefined {
+  if (bytes.length < 20) return undefined;
+  const header = Math.max(20, (bytes[0]! & 15) * 4);
+  return {
+    from: bytes.subarray(12, 16),
+    to: bytes.subarray(16, 20),
+    number: bytes[9]!,
+    body: bytes.subarray(header),
+    isFragment: (word(bytes, 6) & 0x1fff) !== 0,
+  };
+}
+
+/** RFC 8200 4; AH (RFC 4302) counts its length in words of four bytes. */
+function readV6(bytes: Uint8Array): Found | undefined {
+  if (bytes.length < 40) return undefined;
+  let number = bytes[6]!;
+  let at = 40;
+  let isFragment = false;
+  for (let i = 0; i < MOST_EXTENSIONS && isExtension(number) && at + 8 <= bytes.length && !isFragment; i++) {
+    const length = bytes[at + 1]!;
+    if (number === NUMBER.fragment) isFragment = (word(bytes, at + 2) & 0xfff8) !== 0;
+    const size = number === NUMBER.fragment ? 8 : number === NUMBER.ah ? (length + 2) * 4 : (length + 1) * 8;
+    number = bytes[at]!;
+    at += size;
+  }
+  return {
+    from: bytes.subarray(8, 24),
+    to: bytes.subarray(24, 40),
+    number,
+    body: bytes.subarray(at),
+    isFragment,
+  };
+}
+
+function isExtension(number: number): boolean {
+  return EXTENSIONS.has(number);
+}
+
+const EXTENSIONS: ReadonlySet<number> = new Set([
+  NUMBER.hopByHop,
+  NUMBER.routing,
+  NUMBER.fragment,
+  NUMBER.ah,
+  DESTINATION_OPTIONS,
+]);
+
+function protocolOf(number: number): FlowProtocol {
+  return NAMES.get(number) ?? number;
+}
+
+const NAMES: ReadonlyMap<number, FlowProtocol> = new Map<number, FlowProtocol>([
+  [NUMBER.tcp, 'TCP'],
+  [NUMBER.udp, 'UDP'],
+  [SCTP, 'SCTP'],
+  [NUMBER.icmp, 'ICMP'],
+  [ICMPV6, 'ICMP'],
+]);
+
+type Transport = Pick<PacketHead, 'sourcePort' | 'port' | 'tcp' | 'icmp'>;
+
+function transport(number: number, body: Uint8Array, outer: boolean): Transport {
+  if (number === NUMBER.icmp || number === ICMPV6) return icmp(body, number === ICMPV6, outer);
+  if (number !== NUMBER.tcp && number !== NUMBER.udp && number !== SCTP) return {};
+  if (body.length < 4) return {};
+  const ports = { sourcePort: word(body, 0), port: word(body, 2) };
+  if (number !== NUMBER.tcp || body.length < 14) return ports;
+  const sequence = ((word(body, 4) << 16) | word(body, 6)) >>> 0;
+  return { ...ports, tcp: { flags: body[13]! & 0x3f, sequence } };
+}
+
+/** RFC 792, RFC 4443: echo and its reply; errors, which have the packet that they are about behind eight bytes. */
+function icmp(body: Uint8Array, isV6: boolean, outer: boolean): Transport {
+  if (body.length < 2) return {};
+  const [type, code] = [body[0]!, body[1]!];
+  const isEcho = isV6 ? type === 128 || type === 129 : type === 8 || type === 0;
+  const isError = isV6 ? type < 128 : ERRORS_V4.has(type);
+  const about = isError && outer ? readPacket(body.subarray(8), false) : undefined;
+  return {
+    icmp: {
+      type,
+      code,
+      ...(isEcho && body.length >= 6 && { id: word(body, 4) }),
+      ...(about !== undefined && { about }),
+    },
+  };
+}
+
+/** Unreachable, source quench, redirect, time exceeded, parameter problem. */
+const ERRORS_V4: ReadonlySet<number> = new Set([3, 4, 5, 11, 12]);
+
+function word(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
+}

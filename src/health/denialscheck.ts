@@ -1,0 +1,44 @@
+/** The check of denied connections: are they named? */
+import { type Check, verdict } from './check.ts';
+
+export interface Rate {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+/** Counts of packets since `sinceMs`; `attempts` are of connections. */
+export interface DenialsFacts {
+  readonly sinceMs: number;
+  /** Absent where nothing is handed over to be named. */
+  readonly limits?: { readonly perSource: Rate; readonly inAll: Rate };
+  /** Why nothing is named. */
+  readonly error?: string;
+  readonly denied: number;
+  /** Within the limits. */
+  readonly handed: number;
+  readonly attempts: number;
+  readonly read: number;
+  /** Handed over, and not read in time. */
+  readonly lost: number;
+}
+
+export const NO_DENIALS: DenialsFacts = { sinceMs: 0, denied: 0, handed: 0, attempts: 0, read: 0, lost: 0 };
+
+const NAME = 'denials';
+
+/** A warning at most: what is denied is denied. */
+export function denials({ limits, error, denied, handed, attempts, lost }: DenialsFacts): Check {
+  if (error !== undefined)
+    return verdict.warn(NAME, `denied connections are counted, and not named: ${error}`, remedyOf(error));
+  if (limits === undefined)
+    return verdict.ok(NAME, 'denied connections are counted, and not named, as the agent was asked');
+  const missed = lost === 0 ? '' : `; ${lost} were not read in time`;
+  const text = `${attempts} denied connections were named, of ${denied} packets that were denied ${handed} within the limits${missed}`;
+  return verdict.ok(NAME, text);
+}
+
+function remedyOf(error: string): string {
+  return /another process/.test(error)
+    ? 'end the other reader of the log group (ulogd?), or leave the naming to it by --denials=0'
+    : "see the agent's log";
+}

@@ -1,0 +1,109 @@
+/** A group of nfnetlink_log, read without waiting: the packets that rules of this network namespace hand over. */
+import { NETLINK_NETFILTER } from '../nftables/constants.ts';
+import { Conversation } from '../wire/conversation.ts';
+import { errnoName } from '../wire/errno.ts';
+import { readMessages } from '../wire/messages.ts';
+import { readReply } from '../wire/replies.ts';
+import { NetlinkSocket, NOTHING, OVERRUN } from '../wire/socket.ts';
+import { bindMessages, type LogGroup, type LoggedPacket, readLogged } from './messages.ts';
+
+/** Beyond so much of it that nobody has read, packets are lost: some hundreds. */
+const BUFFER = 1 << 20;
+
+export class LogGroupTaken extends Error {
+  override readonly name = 'LogGroupTaken';
+}
+
+export interface LogCounts {
+  /** Packets that were read. */
+  readonly read: number;
+  /** Packets for which there was no room, by their numbers. */
+  readonly lost: number;
+  /** Datagrams that could not be read. */
+  readonly garbled: number;
+}
+
+export class LogSocket {
+  readonly #socket: NetlinkSocket;
+  #read = 0;
+  #lost = 0;
+  #garbled = 0;
+  #next: number | undefined;
+
+  private constructor(socket: NetlinkSocket) {
+    this.#socket = socket;
+  }
+
+  /**
+   * In the network namespace of the calling thread. Throws LogGroupTaken where another process is handed the packets of
+   * the group, and Error where there is no nfnetlink_log.
+   */
+  static open(group: LogGroup): LogSocket {
+    const socket = new NetlinkSocket(NETLINK_NETFILTER);
+    try {
+      socket.join(0, BUFFER);
+      bind(socket, group);
+      return new LogSocket(socket);
+    } catch (error) {
+      socket.close();
+      throw error;
+    }
+  }
+
+  get counts(): LogCounts {
+    return { read: this.#read, lost: this.#lost, garbled: this.#garbled };
+  }
+
+  /** Visits what is there, up to `most` datagrams; `visit` must keep no bytes of a packet. */
+  read(most: number, visit: (packet: LoggedPacket) => void): void {
+    for (let i = 0; i < most; i++) {
+      const length = this.#socket.receive();
+      if (length === NOTHING) return;
+      if (length !== OVERRUN) this.#take(length, visit);
+    }
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #take(length: number, visit: (packet: LoggedPacket) => void): void {
+    try {
+      for (const message of readMessages(this.#socket.received, length)) {
+        const packet = readLogged(message);
+        if (packet === undefined) continue;
+        this.#count(packet.number);
+        visit(packet);
+      }
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      this.#garbled++;
+    }
+  }
+
+  #count(number: number | undefined): void {
+    this.#read++;
+    if (number === undefined) return;
+    if (this.#next !== undefined) this.#lost += (number - this.#next) >>> 0;
+    this.#next = (number + 1) >>> 0;
+  }
+}
+
+/** Asked one by one: of each the kernel says whether it has done it. The last is a wish. */
+function bind(socket: NetlinkSocket, group: LogGroup): void {
+  const conversation = new Conversation(socket);
+  const writes = bindMessages(group);
+  writes.forEach((write, index) => {
+    let errno = 0;
+    conversation.askSync([write], message => {
+      errno = readReply(message)?.errno ?? errno;
+    });
+    if (errno !== 0 && index < writes.length - 1) throw refusal(group.group, errnoName(errno));
+  });
+}
+
+function refusal(group: number, code: string): Error {
+  if (code === 'EPERM' || code === 'EBUSY')
+    return new LogGroupTaken(`another process is handed the packets of log group ${group}`);
+  return new Error(`log group ${group}: ${code}`);
+}
