@@ -1,5 +1,8 @@
-/** Every value of the chart, rendered by helm and judged by the API server, which changes nothing (a server dry run). */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+/**
+ * Every value of the chart, rendered by helm, and every overlay, rendered by kubectl, judged by the API server, which
+ * changes nothing (a server dry run).
+ */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -76,4 +79,17 @@ describe('the API server takes the chart', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/lots|quantit/);
   });
+});
+
+const OVERLAYS = join(CHART, '../../daemonset/overlays');
+
+test.each(readdirSync(OVERLAYS))('the API server takes daemonset/overlays/%s', async overlay => {
+  const { code, stdout, stderr } = await tryKubectl(
+    'apply',
+    '--dry-run=server',
+    '-k',
+    join(OVERLAYS, overlay),
+  );
+  expect(code, stderr).toBe(0);
+  expect(stdout).toMatch(/daemonset\.apps\/sluice (configured|created|unchanged) \(server dry run\)/);
 });
