@@ -299,6 +299,17 @@ test('`sluice uninstall` takes the table of attached pods away too, and nobody e
   expect(uninstall()).toBe('nothing to remove\n');
 });
 
+test('`sluice uninstall --after-agent` goes on at the mark of an agent that was removed, and takes it away too', () => {
+  netns.exec('nft', ['add table ip sluice; add chain ip sluice agent-removed']);
+  const { stdout } = sluiceIn(netns, ['uninstall', '--after-agent', '3600']);
+  expect(stdout).toBe('removed table ip sluice\n');
+});
+
+test('and without a mark when that time is over', () => {
+  netns.exec('nft', ['add table ip sluice']);
+  expect(sluiceIn(netns, ['uninstall', '--after-agent', '1']).stdout).toBe('removed table ip sluice\n');
+});
+
 /** Without holding our event loop, which answers the command. */
 async function sluiceAside(words: readonly string[]): Promise<{ code: number | null; stdout: string }> {
   const child = netns.run(() => spawn(process.execPath, [SLUICE, ...words, '--socket', socket]));
