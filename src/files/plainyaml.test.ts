@@ -1,4 +1,4 @@
-/** Whatever the reader of plain YAML answers, the parser of all of YAML answers too. */
+/** Whatever the reader of plain YAML answers, the parser that knows all places answers too. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -67,19 +67,12 @@ test.each([
   'a: !!str b',
   'a: &b c',
   'a: *b',
-  'a: >\n  b',
-  'a: |2\n   b\n',
-  'a: |+\n  b\n',
   'a:\tb',
   'a: b\r\n',
   'a: b: c',
   'a: 1\na: 2',
   '<<: a',
-  'a: "\\x41"',
   'a: [b',
-  'a: [b,]',
-  'a: {b}',
-  'a\n',
   '- a\nb: c',
   ' a: b\nc: d',
   'a: "b\\\n  c"',
@@ -90,8 +83,9 @@ test.each([
   '...',
   '__proto__: a',
   '? a',
-  'a: @b',
   '1: a',
+  ': a',
+  'a: @b',
   'a:\n  b: 1\n c: 2',
 ])('it leaves %j to the parser of all of YAML', text => {
   expect(parsePlain(text)).toBeUndefined();

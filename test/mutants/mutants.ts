@@ -1061,24 +1061,24 @@ export const MUTANTS: readonly Mutant[] = [
   },
   // Plain YAML
   {
-    name: 'a key that comes twice is plain',
-    file: 'src/files/plainscalar.ts',
-    find: "key === '__proto__' || Object.hasOwn(map, key)",
-    replace: "key === '__proto__'",
+    name: 'a key that is a number is plain',
+    file: 'src/files/plainyaml.ts',
+    find: "typeof key === 'string' ?",
+    replace: 'key !== undefined ?',
     test: PLAIN_YAML,
   },
   {
     name: 'yes is text',
-    file: 'src/files/plainscalar.ts',
+    file: 'src/files/plainyaml.ts',
     find: 'y|n|yes|no|on|off|true|false|null',
     replace: 'true|false|null',
     test: PLAIN_YAML,
   },
   {
-    name: 'a comment inside of a folded scalar is text',
+    name: 'an alias is plain',
     file: 'src/files/plainyaml.ts',
-    find: "if (more.includes(' #')) throw new NotPlain();",
-    replace: '',
+    find: '[&*!?%]|',
+    replace: '[%]|',
     test: PLAIN_YAML,
   },
   // What people ask
