@@ -77,6 +77,62 @@ test('the file imports nothing but what Node has, and is small', () => {
   expect(text.length).toBeLessThan(600_000);
 });
 
+/** What a Mac has not: the platform's name, native modules, and all that a kernel of Linux shows as files. */
+const AS_MAC = `data:text/javascript,${encodeURIComponent(`
+  import fs from 'node:fs';
+  import { syncBuiltinESMExports } from 'node:module';
+  Object.defineProperty(process, 'platform', { value: 'darwin' });
+  process.dlopen = () => { throw new Error('a native module was loaded'); };
+  const isLinux = path => /^\\/(proc|sys|dev|run|etc)(\\/|$)/.test(String(path)) && path !== '/dev/null';
+  for (const api of [fs, fs.promises])
+    for (const [name, call] of Object.entries(api))
+      if (typeof call === 'function' && Object.getOwnPropertyDescriptor(api, name)?.writable)
+        api[name] = function (path, ...rest) {
+          if (isLinux(path)) { fs.writeSync(2, name + ' of ' + path); process.exit(99); }
+          return call.call(this, path, ...rest);
+        };
+  syncBuiltinESMExports();
+`)}`;
+
+const QUESTIONS = [
+  ['explain', 'guest/visitor', 'shop/db:5432', '--fix', '--manifests', SHOP],
+  [
+    'explain',
+    'deploy/web',
+    'svc/web:80',
+    '-n',
+    'shop',
+    '--manifests',
+    join(ROOT, 'test/fixtures/questions.yaml'),
+  ],
+  ['check', SHOP],
+  ['matrix', '--manifests', SHOP, '-o', 'html'],
+  ['diff', SHOP, join(ROOT, 'examples/user-stories/1-deny'), '-o', 'md'],
+  ['test', join(ROOT, 'examples/tests')],
+  ['version'],
+  ['completion', 'zsh'],
+  ['--help'],
+];
+
+test.each(QUESTIONS)('%s %s answers on a Mac, as far as anybody here can tell', (...words) => {
+  const here = run(process.execPath, ...words);
+  const mac = spawnSync(process.execPath, ['--import', AS_MAC, bundle, ...words], {
+    encoding: 'utf8',
+    cwd: folder,
+    env: { PATH: '/usr/bin', HOME: folder },
+  });
+  expect([mac.status, mac.stderr, mac.stdout]).toEqual([here.status, here.stderr, here.stdout]);
+});
+
+test('without permission for native modules, other programs, threads and writing it answers the same', () => {
+  const words = ['explain', 'guest/visitor', 'shop/db:5432', '--manifests', SHOP];
+  const may = [`--allow-fs-read=${folder}`, `--allow-fs-read=${SHOP}`];
+  const { stdout, stderr } = spawnSync(process.execPath, ['--permission', ...may, bundle, ...words], {
+    encoding: 'utf8',
+  });
+  expect([stdout, stderr]).toEqual([run(process.execPath, ...words).stdout, '']);
+});
+
 /** Newer than Node 20. */
 const TOO_NEW =
   /Promise\.(withResolvers|try)\b|(Object|Map)\.groupBy\b|Array\.fromAsync\b|import\.meta\.main\b|RegExp\.escape\b|import \{[^}]*\bhash\b[^}]*\} from 'node:crypto'/;
