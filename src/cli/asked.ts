@@ -38,6 +38,7 @@ export function worldOf(state: State, unknownPods: UnknownPods | undefined): Wor
     defaultNamespace: scope.defaultNamespace,
     unknownPods: unknownPods ?? state.unknownPods ?? 'allow',
     ...(known && { known }),
+    ...(state.mayNotList && { mayNotList: state.mayNotList }),
   };
 }
 

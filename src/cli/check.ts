@@ -4,8 +4,9 @@ import { type Problem, problemText } from '../model/problem.ts';
 import { requireReadable } from '../sources/files.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
+import { isData, writeData } from '../terminal/data.ts';
 import { HANG } from '../terminal/hang.ts';
-import { type OutputOptions, writeJsonLines, writeLine } from '../terminal/output.ts';
+import { type OutputOptions, writeLine } from '../terminal/output.ts';
 import { plural } from '../terminal/plural.ts';
 import { isAccepted, parseAccepted } from './accepted.ts';
 import { versioned } from './schema.ts';
@@ -33,7 +34,11 @@ export async function checkCommand(paths: readonly string[], options: CheckOptio
     plural(workloads, 'workload'),
     plural(policies.size, 'policy'),
   ].join(', ');
-  if (options.output === 'json') writeJsonLines(problems.map(problem => versioned('Problem', problem)));
+  if (isData(options.output))
+    await writeData(
+      options.output,
+      problems.map(problem => versioned('Problem', problem)),
+    );
   else {
     for (const problem of problems) writeLine(problemLine(problem));
     writeLine(summary(problems, all.length - problems.length, read));

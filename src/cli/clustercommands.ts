@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import { collect, withSources } from './sourceoptions.ts';
 
-const MATRIX_FORMATS = ['text', 'json', 'csv', 'md', 'dot', 'html'];
+const MATRIX_FORMATS = ['text', 'json', 'yaml', 'csv', 'md', 'dot', 'html'];
 
 export function addClusterCommands(sluice: Command): void {
   addMatrix(sluice);
@@ -35,6 +35,8 @@ const MATRIX_HELP = `
 Exact: every port, protocol and address is in it, over IPv4 and IPv6. Ends that policy treats alike are one line. With
 -n or -l: what the workloads of that namespace, or of those labels, reach, and who reaches them.
 
+Exit code 0; 2: trouble, or there are policies that you may not read, and nobody can say.
+
   sluice matrix --manifests ./policies
   helm template . | sluice matrix --manifests -
   sluice matrix -n shop -o html > shop.html`;
@@ -60,7 +62,7 @@ function addDiff(sluice: Command): void {
     .option('--context <name>', 'for @cluster: the context of the kubeconfig')
     .option('--socket <path>', 'for @agent: its unix socket (default: /run/sluice/sluice.sock)')
     .addOption(unknownPods())
-    .addOption(output(['text', 'json', 'md']))
+    .addOption(output(['text', 'json', 'yaml', 'md']))
     .addHelpText('after', DIFF_HELP)
     .action(async (old, now, options) => (await import('./diff/diff.ts')).diffCommand(old, now, options));
 }
@@ -85,7 +87,7 @@ function addTest(sluice: Command): void {
       .argument('<files...>', 'files of expected flows, or folders with *.test.yaml'),
   )
     .addOption(unknownPods())
-    .addOption(output(['text', 'json', 'junit']))
+    .addOption(output(['text', 'json', 'yaml', 'junit']))
     .addHelpText('after', TEST_HELP)
     .action(async (files, options) => (await import('./test/test.ts')).testCommand(files, options));
 }

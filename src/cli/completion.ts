@@ -2,19 +2,26 @@
 /** Scripts that complete commands and options in a shell, made from the commands themselves. */
 import type { Command } from 'commander';
 import { CommandError } from '../terminal/commanderror.ts';
-import { writeLines } from '../terminal/output.ts';
+import { writeDocument } from '../terminal/output.ts';
 
 const SHELLS = { bash, zsh, fish };
 
 export function completionCommand(sluice: Command, shell: string): void {
   if (!Object.hasOwn(SHELLS, shell))
     throw new CommandError(`"${shell}" is no shell that is known (${Object.keys(SHELLS).join(', ')})`);
-  writeLines(SHELLS[shell as keyof typeof SHELLS](wordsOf(sluice)));
+  writeDocument(SHELLS[shell as keyof typeof SHELLS](wordsOf(sluice)));
 }
 
 interface Words {
   readonly command: string;
   readonly words: readonly string[];
+  readonly choices: readonly Choices[];
+}
+
+/** What an option takes, by all of its names. */
+interface Choices {
+  readonly names: readonly string[];
+  readonly values: readonly string[];
 }
 
 /** The commands first, under the empty name. */
@@ -26,9 +33,14 @@ function wordsOf(sluice: Command): readonly Words[] {
       ...command.options.flatMap(({ short, long }) => [long, short].filter(word => word != null)),
       '--help',
     ],
+    choices: command.options.flatMap(({ short, long, argChoices }) =>
+      argChoices === undefined
+        ? []
+        : [{ names: [short, long].filter(word => word != null), values: argChoices }],
+    ),
   }));
   return [
-    { command: '', words: ['--help', '--version', ...commands.map(({ command }) => command)] },
+    { command: '', words: ['--help', '--version', ...commands.map(({ command }) => command)], choices: [] },
     ...commands,
   ];
 }
@@ -44,11 +56,20 @@ function bash(all: readonly Words[]): string[] {
     '  else case ${COMP_WORDS[1]} in',
     ...commands.map(({ command, words }) => `    ${command}) words='${words.join(' ')}' ;;`),
     '  esac; fi',
+    '  case ${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD-1]} in',
+    ...commands.flatMap(({ command, choices }) =>
+      choices.map(({ names, values }) => `    ${patternOf(command, names)}) words='${values.join(' ')}' ;;`),
+    ),
+    '  esac',
     '  COMPREPLY=($(compgen -W "$words" -- "$current"))',
     '  [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))',
     '}',
     'complete -o filenames -F _sluice sluice ./sluice',
   ];
+}
+
+function patternOf(command: string, names: readonly string[]): string {
+  return names.map(name => `${command}:${name}`).join('|');
 }
 
 function zsh(all: readonly Words[]): string[] {
@@ -62,9 +83,20 @@ function zsh(all: readonly Words[]): string[] {
 function fish(all: readonly Words[]): string[] {
   return [
     '# sluice completion fish: sluice completion fish | source',
-    ...all.map(({ command, words }) => {
+    ...all.flatMap(({ command, words, choices }) => {
       const when = command === '' ? '__fish_use_subcommand' : `__fish_seen_subcommand_from ${command}`;
-      return `complete -c sluice -n '${when}' -a '${words.join(' ')}'`;
+      return [
+        `complete -c sluice -n '${when}' -a '${words.join(' ')}'`,
+        ...choices.map(
+          ({ names, values }) =>
+            `complete -c sluice -n '${when}' ${fishNames(names)} -xa '${values.join(' ')}'`,
+        ),
+      ];
     }),
   ];
+}
+
+/** `-s o -l output`. */
+function fishNames(names: readonly string[]): string {
+  return names.map(name => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`)).join(' ');
 }

@@ -5,12 +5,13 @@ import type { UnknownPods } from '../model/podcidrs.ts';
 import type { SourceOptions, Wanted } from '../sources/options.ts';
 import { readState } from '../sources/readstate.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-import { type OutputOptions, writeJsonLines, writeLines } from '../terminal/output.ts';
+import { isData, writeData } from '../terminal/data.ts';
+import { type OutputOptions, writeLines } from '../terminal/output.ts';
 import { type Asked, ask, exitCodeOf, worldOf } from './asked.ts';
 import { answerObject } from './explainjson.ts';
 import { answerLine, answerLines } from './explaintext.ts';
 import { fixLines, fixOf } from './fixtext.ts';
-import { noteState } from './notestate.ts';
+import { HIDDEN, noteState } from './notestate.ts';
 import { readQuestions, type Unreadable } from './questions.ts';
 
 export type ExplainOptions = OutputOptions &
@@ -38,10 +39,18 @@ export async function explain(
   const asked = ask(world, questions).map(each => (state.hidesPolicies ? withoutVerdict(each) : each));
   const only = options.flows === undefined ? asked[0] : undefined;
   if (only !== undefined && 'error' in only) throw new CommandError(only.error);
-  if (options.output === 'json')
-    writeJsonLines(asked.map(each => answerObject(each, world.unknownPods, state.notes, options.fix)));
-  else writeLines(only === undefined ? asked.map(answerLine) : answerLines(only.answer, world.unknownPods));
-  if (options.fix && options.output === 'text')
+  if (isData(options.output))
+    await writeData(
+      options.output,
+      asked.map(each => answerObject(each, world.unknownPods, state.notes, options.fix)),
+    );
+  else
+    writeLines(
+      only === undefined
+        ? asked.map(answerLine)
+        : answerLines(only.answer, world.unknownPods, options.output === 'wide'),
+    );
+  if (options.fix && !isData(options.output))
     for (const { answer } of answered(asked)) writeLines(fixLines(fixOf(answer, world.unknownPods)));
   return exitCodeOf(asked);
 }
@@ -56,8 +65,6 @@ function withoutVerdict<T extends object>(asked: T): T {
   const answer = { ...(asked.answer as object), verdict: 'undecided', reason: HIDDEN };
   return { ...asked, answer };
 }
-
-const HIDDEN = 'not all policies could be read: what follows is what the others say';
 
 /** Of which an agent is asked by which names they were allowed: a file of questions may have very many. */
 const MOST_ADDRESSES = 20;

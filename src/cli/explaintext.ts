@@ -22,14 +22,14 @@ export function answerLine(asked: Asked): string {
 }
 
 /** The verdict, where it is not the same for all that is meant, and the walk that leads to it. */
-export function answerLines(answer: Answer, unknownPods: UnknownPods): string[] {
+export function answerLines(answer: Answer, unknownPods: UnknownPods, isWide = false): string[] {
   const { decisive, cluster } = answer;
   const way = decisive && walk(cluster, decisive.flow, unknownPods);
   return [
     `${verdictWord(answer.verdict)}  ${HANG}${pc.bold(headText(answer))}`,
     ...undecidedLines(answer),
     ...answer.notes.map(note => `       ${HANG}${pc.dim(note)}`),
-    ...differenceLines(answer),
+    ...differenceLines(answer, isWide ? Number.POSITIVE_INFINITY : MOST_GROUPS),
     ...(way === undefined || decisive?.viaNode
       ? []
       : walkLines(answer, way, unknownPods).map(line => withNames(line, decisive!))),
@@ -69,19 +69,19 @@ export function differenceText({ differsBy }: Answer): string {
 const MOST_GROUPS = 20;
 
 /** Each that is meant, where they differ or where a Service leads to them. */
-function differenceLines(answer: Answer): string[] {
+function differenceLines(answer: Answer, most: number): string[] {
   const groups = groupsOf(answer.cases);
   const isService = answer.cases.some(({ to }) => to.service !== undefined);
   if (answer.differsBy.length === 0 && !isService) return [];
-  const more = groups.length - MOST_GROUPS;
+  const more = groups.length - most;
   const width = Math.max(0, ...groups.map(group => endsText(group).length));
   return [
     '',
     ...(answer.differsBy.length > 0
       ? [`${pc.yellow(differenceText(answer))}: the stricter verdict counts`]
       : []),
-    ...groups.slice(0, MOST_GROUPS).map(group => groupLine(group, width)),
-    ...(more > 0 ? [pc.dim(`  … and ${more} more (-o json has them all)`)] : []),
+    ...groups.slice(0, most).map(group => groupLine(group, width)),
+    ...(more > 0 ? [pc.dim(`  … and ${more} more (-o wide has them all)`)] : []),
   ];
 }
 

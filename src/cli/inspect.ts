@@ -12,7 +12,8 @@ import { hostPortKey } from '../model/hostport.ts';
 import { plan } from '../nft/plan/plan.ts';
 import type { QueueBy, Ruleset } from '../nft/ruleset.ts';
 import { inspectRuleset } from '../readback/inspect.ts';
-import { type OutputOptions, writeJson, writeLines } from '../terminal/output.ts';
+import { isData, writeData } from '../terminal/data.ts';
+import { type OutputOptions, writeLines } from '../terminal/output.ts';
 import { type Expected, findExpected, type NodeOptions } from './findexpected.ts';
 import { onlyAbout } from './inspectfilter.ts';
 import { type Comparison, inspectionLines, inspectionObject } from './inspecttext.ts';
@@ -33,8 +34,10 @@ const SETTLE_MS = 1000;
 export async function inspectCommand(options: InspectOptions): Promise<void> {
   const { actual, comparison } = await settledLook(options);
   const inspection = onlyAbout(inspectRuleset(actual), options.what);
-  if (options.output === 'json') writeJson(inspectionObject(inspection, comparison));
-  else writeLines(inspectionLines(inspection, comparison));
+  const { output } = options;
+  if (isData(output)) await writeData(output, [inspectionObject(inspection, comparison)]);
+  else if (output === 'name') writeLines(inspection.pods.map(({ pod }) => pod));
+  else writeLines(inspectionLines(inspection, comparison, output === 'wide'));
   if (isDifferent(comparison)) process.exitCode = 1;
 }
 

@@ -39,17 +39,21 @@ function directionObject({ chain, rules }: DirectionInspection): object {
   return { chain, rules: rulesInWords };
 }
 
-export function inspectionLines(inspection: Inspection, comparison: Comparison): string[] {
-  return [...programmedLines(inspection), ...comparisonLines(comparison)];
+/** Long lists whole where it is wide, else their first items. */
+export function inspectionLines(inspection: Inspection, comparison: Comparison, isWide = false): string[] {
+  return [
+    ...programmedLines(inspection, isWide ? Number.POSITIVE_INFINITY : MOST_ITEMS),
+    ...comparisonLines(comparison),
+  ];
 }
 
-function programmedLines({ installed, pods, totals, unknownPods }: Inspection): string[] {
+function programmedLines({ installed, pods, totals, unknownPods }: Inspection, most: number): string[] {
   if (!installed) return ['no Sluice rules here'];
   const { chains, sets, elements } = totals;
   const counts = [plural(chains, 'chain'), plural(sets, 'set'), plural(elements, 'element')];
   return [
     ...(pods.length === 0 ? ['tables programmed; no policy selects a pod of this node'] : []),
-    ...groupsOf(pods).flatMap(groupLines),
+    ...groupsOf(pods).flatMap(group => groupLines(group, most)),
     unknownPodsText(unknownPods),
     pc.dim(`${counts.join(', ')} in both families`),
   ];
@@ -70,15 +74,15 @@ function groupsOf(pods: readonly PodInspection[]): readonly (readonly PodInspect
   return [...groups.values()];
 }
 
-function groupLines(pods: readonly PodInspection[]): string[] {
+function groupLines(pods: readonly PodInspection[], most: number): string[] {
   const { ingress, egress } = pods[0]!;
   return [
     ...pods.flatMap(({ pod, addresses, names = [] }) => [
       `${pc.bold(pod)}  ${HANG}${pc.dim(addresses.join('  '))}`,
       ...names.map(namesText),
     ]),
-    ...directionLines('ingress', ingress),
-    ...directionLines('egress', egress),
+    ...directionLines('ingress', ingress, most),
+    ...directionLines('egress', egress, most),
     '',
   ];
 }
@@ -94,26 +98,29 @@ function namesText({ peers, addresses, total }: NamesInspection): string {
   return `  names    ${HANG}${peers}: ${shown.join(', ')}${more > 0 ? `, and ${more} more` : ''}`;
 }
 
-function directionLines(name: string, direction: DirectionInspection | undefined): string[] {
+function directionLines(name: string, direction: DirectionInspection | undefined, most: number): string[] {
   if (direction === undefined) return [`  ${name.padEnd(8)} ${pc.green('open')}  no policy selects the pod`];
-  return direction.rules.map((rule, i) => `  ${(i === 0 ? name : '').padEnd(8)} ${ruleText(rule)}`);
+  return direction.rules.map((rule, i) => `  ${(i === 0 ? name : '').padEnd(8)} ${ruleText(rule, most)}`);
 }
 
-function ruleText({ verdict, ports, peers, source, family }: RuleInspection): string {
+function ruleText({ verdict, ports, peers, source, family }: RuleInspection, most: number): string {
   const isLast = ports === undefined && peers === undefined;
   const condition = isLast
     ? 'everything else'
-    : [ports, peers ?? 'any peer'].filter(Boolean).map(shortened).join('  ');
+    : [ports, peers ?? 'any peer']
+        .filter(part => part !== undefined)
+        .map(list => shortened(list, most))
+        .join('  ');
   const colour = { accept: pc.green, drop: pc.red, pass: pc.yellow }[verdict];
   const over = family === undefined ? '' : ` over ${family === 'ip' ? 'IPv4' : 'IPv6'}`;
   return `${colour(verdict.padEnd(6))}  ${HANG}${condition}${over}  ${pc.dim(source ?? 'no policy decides')}`;
 }
 
 /** The first of a long list, for a terminal; JSON has them all. */
-function shortened(list: string | undefined): string {
-  const items = (list ?? '').split(', ');
-  const more = items.length - MOST_ITEMS;
-  return more > 1 ? `${items.slice(0, MOST_ITEMS).join(', ')}, and ${more} more` : items.join(', ');
+function shortened(list: string, most: number): string {
+  const items = list.split(', ');
+  const more = items.length - most;
+  return more > 1 ? `${items.slice(0, most).join(', ')}, and ${more} more` : items.join(', ');
 }
 
 const MOST_ITEMS = 12;

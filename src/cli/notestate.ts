@@ -4,6 +4,9 @@ import pc from '../terminal/colours.ts';
 import { writeNote } from '../terminal/output.ts';
 import { noteProblems } from '../terminal/problems.ts';
 
+/** Why nothing that is said is a verdict. */
+export const HIDDEN = 'not all policies could be read: what follows is what the others say';
+
 export function noteState({ problems, notes }: State): void {
   noteProblems(problems);
   for (const note of notes) writeNote(`${pc.yellow('note')}: ${note}`);

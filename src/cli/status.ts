@@ -3,8 +3,9 @@ import type { Check, CheckState } from '../health/check.ts';
 import type { StatusResponse } from '../rpc/messages.ts';
 import { askAgent } from '../sources/askagent.ts';
 import pc from '../terminal/colours.ts';
+import { isData, writeData } from '../terminal/data.ts';
 import { HANG } from '../terminal/hang.ts';
-import { type OutputOptions, writeJson, writeLines } from '../terminal/output.ts';
+import { type OutputOptions, writeLines } from '../terminal/output.ts';
 import { plural } from '../terminal/plural.ts';
 import { versioned } from './schema.ts';
 
@@ -23,8 +24,8 @@ const COLOUR: Record<CheckState, (text: string) => string> = {
 /** `sluice status`: how the agent behind the socket is. Exit code 1 where the node is not ready. */
 export async function statusCommand({ socket, output }: StatusOptions): Promise<void> {
   const status = await askAgent(socket, agent => agent.status());
-  if (output === 'json') writeJson(statusObject(status));
-  else writeLines(statusLines(status, Date.now()));
+  if (isData(output)) await writeData(output, [statusObject(status)]);
+  else writeLines(statusLines(status, Date.now(), output === 'wide'));
   if (!status.ready) process.exitCode = 1;
 }
 
@@ -40,7 +41,8 @@ function inCamelCase(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [name(key), inCamelCase(each)]));
 }
 
-export function statusLines(status: StatusResponse, nowMs: number): string[] {
+/** All commits that are known where it is wide, else the last few. */
+export function statusLines(status: StatusResponse, nowMs: number, isWide = false): string[] {
   const { node, ready, objects, totals, pending_events, lag_ms, started_at_ms } = status;
   const word = ready ? pc.green('ready') : pc.red('not ready');
   const lag =
@@ -54,7 +56,7 @@ export function statusLines(status: StatusResponse, nowMs: number): string[] {
     '',
     `${plural(objects.policies, 'policy')}, ${plural(objects.pods, 'pod')}, ${plural(objects.namespaces, 'namespace')}, ${plural(objects.nodes, 'node')}; ${lag}`,
     `${plural(totals.commits, 'commit')}, ${totals.failures} failed, ${plural(totals.drifts, 'repair')} of foreign changes`,
-    ...status.commits.slice(0, SHOWN_COMMITS).map(commit => commitLine(commit, nowMs)),
+    ...status.commits.slice(0, isWide ? undefined : SHOWN_COMMITS).map(commit => commitLine(commit, nowMs)),
     ...(status.problems.length > 0 ? ['', ...status.problems.map(problemLine)] : []),
   ];
 }

@@ -15,7 +15,8 @@ import { evaluate } from '../semantics/evaluate.ts';
 import { FlowTextError, parseFlowPieces } from '../semantics/flowtext.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-import { type OutputOptions, writeJson, writeLines } from '../terminal/output.ts';
+import { isData, writeData } from '../terminal/data.ts';
+import { type OutputOptions, writeLines } from '../terminal/output.ts';
 import { type Expected, findExpected, type NodeOptions } from './findexpected.ts';
 import { readKernel } from './readkernel.ts';
 import { versioned } from './schema.ts';
@@ -37,7 +38,8 @@ export async function traceCommand(from: string, to: string, options: TraceOptio
   const walk = named(walkKernel(ruleset, flow, ownAddresses()), known?.cluster);
   const connections = await trackedLike(flow);
   const expected = known && expectedOf({ unknownPods: unknownPodsIn(ruleset), ...known }, asked, flow, walk);
-  if (options.output === 'json') writeJson(traceObject(flow, walk, connections, expected));
+  if (isData(options.output))
+    await writeData(options.output, [traceObject(flow, walk, connections, expected)]);
   else {
     const here = { installed: ruleset.tables.size > 0, ...known };
     writeLines(traceLines(flow, walk, connections, expected, here));

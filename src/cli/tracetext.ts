@@ -2,10 +2,11 @@
 import { addressOwners } from '../model/addressowners.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
+import type { Direction } from '../model/policy.ts';
 import type { Connection } from '../nft/conntrack.ts';
 import type { EnforcementPoint, Outcome } from '../readback/enforcementpoints.ts';
 import type { Hook, KernelWalk, Step, WalkEnd } from '../readback/kernelwalk.ts';
-import type { FlowVerdict } from '../semantics/evaluate.ts';
+import type { DirectionVerdict, FlowVerdict } from '../semantics/evaluate.ts';
 import pc from '../terminal/colours.ts';
 import { HANG } from '../terminal/hang.ts';
 
@@ -44,7 +45,7 @@ export function traceLines(
       steps.length === 0 ? [pc.dim('  no rule matches')] : steps.map(step => stepLine(step, width)),
     ),
     ...section('conntrack', connectionLines(connections, hook)),
-    ...(expected === undefined ? [] : section('policy', expectedLines(expected, walk.verdict))),
+    ...(expected === undefined ? [] : section('policy', expectedLines(expected, walk))),
     ...(expected?.note === undefined ? [] : ['', pc.dim(expected.note)]),
   ];
 }
@@ -133,15 +134,28 @@ function otherNodesText({ node, verdict, outcome, elsewhere }: ExpectedPath): st
   return `neither end is a pod of ${node}: ${others} ${verbs} policy, which ${verb(verdict)} it`;
 }
 
-function expectedLines(expected: ExpectedPath, actual: 'accept' | 'drop'): string[] {
+function expectedLines(expected: ExpectedPath, { verdict: actual, steps }: KernelWalk): string[] {
   const { node, verdict, demanded, outcome } = expected;
-  const reasons = (['egress', 'ingress'] as const).map(
-    direction =>
-      `  ${verdict[direction].verdict.padEnd(5)}  ${HANG}${direction}: ${verdict[direction].reason}`,
-  );
+  const reasons = (['egress', 'ingress'] as const).map(direction => {
+    const others = alsoAllows(verdict[direction], direction, steps);
+    return `  ${verdict[direction].verdict.padEnd(5)}  ${HANG}${direction}: ${verdict[direction].reason}${others}`;
+  });
   if (demanded !== actual) return [`  ${pc.red('disagrees')}: this node should ${demanded} it`, ...reasons];
   const word = outcome === 'not-judged-here' ? `not for ${node} to enforce` : pc.green('agrees');
   return [`  ${word}: it ${verb(verdict)} the connection${exceptionText(expected)}`, ...reasons];
+}
+
+/** Of several NetworkPolicies that allow, policy names the first by name, and the kernel the one whose rule it asks first. */
+export function alsoAllows(
+  { verdict, tier, policy, rule }: DirectionVerdict,
+  direction: Direction,
+  steps: readonly Step[],
+): string {
+  if (verdict !== 'allow' || tier !== 'networkpolicy' || policy === undefined) return '';
+  const own = `${policy.replace('NetworkPolicy ', '')} ${rule}`;
+  const comments = steps.flatMap(({ comment = '' }) => (comment.includes(` ${direction}[`) ? [comment] : []));
+  if (comments.length === 0 || comments.some(comment => comment.split(', ').includes(own))) return '';
+  return `; so does ${comments.at(-1)}, whose rule the kernel asks first: any of them is enough`;
 }
 
 /** Why this kernel accepts, as it should, what policy denies. */

@@ -116,6 +116,25 @@ describe('answer()', () => {
   });
 });
 
+test.each([
+  ['guest/nobody -> web-1-a:80', 'whether there is a pod guest/nobody is not known: you may not list pods'],
+  [
+    'deploy/none -> web-1-a:80',
+    'whether there is a Deployment shop/none is not known: you may not list deployments',
+  ],
+  [
+    'guest/visitor -> svc/none:80',
+    'whether there is a Service shop/none is not known: you may not list services',
+  ],
+  ['guest/visitor -> node/none:80', 'whether there is a node none is not known: you may not list nodes'],
+])('answer() takes nothing for absent that the caller may not list: %s', (text, message) => {
+  const asked: string[] = [];
+  const mayNotList = (plural: string, namespace?: string) => asked.push(`${plural} ${namespace}`) > 0;
+  expect(() => ask(text, { ...shop, knowsInventory: false, mayNotList })).toThrow(message);
+  expect(asked).toHaveLength(1);
+  expect(() => ask(text, { ...shop, mayNotList: () => false })).toThrow('there is no ');
+});
+
 const agentKnows = { ...shop, inventory: NO_INVENTORY, knowsInventory: false };
 
 test.each([

@@ -15,6 +15,8 @@ export interface World {
   readonly knowsInventory: boolean;
   readonly defaultNamespace: string;
   readonly unknownPods: UnknownPods;
+  /** Of a live cluster: whether the caller may not list what is of that plural, in that namespace. */
+  readonly mayNotList?: (plural: string, namespace?: string) => boolean;
   /** What pods were told by DNS, where an agent says it. */
   readonly known?: ToldAsOf;
 }

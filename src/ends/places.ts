@@ -20,13 +20,13 @@ export function placesOf(world: World, name: Exclude<EndName, { kind: 'service' 
   const { cluster, defaultNamespace } = world;
   switch (name.kind) {
     case 'pod':
-      return [podPlace(world, podNamed(cluster, `${name.namespace ?? defaultNamespace}/${name.name}`))];
+      return [podPlace(world, podNamed(world, `${name.namespace ?? defaultNamespace}/${name.name}`))];
     case 'workload':
       return workloadPlaces(world, name.workload, name.namespace ?? defaultNamespace, name.name);
     case 'labels':
       return [futurePlace(world, name.namespace ?? defaultNamespace, name.labels)];
     case 'node':
-      return [nodePlace(cluster, name.name)];
+      return [nodePlace(world, name.name)];
     case 'address':
       return [addressPlace(cluster, name.address)];
     case 'internet':
@@ -45,14 +45,24 @@ export function placesOf(world: World, name: Exclude<EndName, { kind: 'service' 
   }
 }
 
+/** That there is none of a name; or that nobody knows, where it may not be listed. */
+export function absent(world: World, kind: string, name: string, hint: string, namespace?: string): string {
+  const plural = `${kind.toLowerCase()}s`;
+  if (world.mayNotList?.(plural, namespace))
+    return `whether there is a ${kind} ${name} is not known: you may not list ${plural}`;
+  return `there is no ${kind} ${name}${hint}`;
+}
+
 /** The world without what the cluster holds. */
 function internetOf(cluster: Cluster): AddressRange[] {
   return without(INTERNET, [...cluster.nodes.values()].flatMap(podCidrsOf).map(cidrRange));
 }
 
-function podNamed(cluster: Cluster, key: PodKey): Pod {
+function podNamed(world: World, key: PodKey): Pod {
+  const { cluster } = world;
   const pod = cluster.pods.get(key);
-  if (pod === undefined) throw new FlowTextError(`there is no pod ${key}${meant(cluster, key)}`);
+  if (pod === undefined)
+    throw new FlowTextError(absent(world, 'pod', key, meant(cluster, key), key.split('/')[0]));
   if (pod.finished)
     throw new FlowTextError(
       `pod ${key} has finished: its address (${pod.addresses.join(', ') || 'none'}) is free for other pods, and no policy applies to it`,
@@ -110,13 +120,9 @@ function isOwnedBy({ inventory }: World, pod: Pod, kind: WorkloadKind, name: str
   return owner?.kind === kind && owner.name === name;
 }
 
-function noWorkload(
-  { inventory, knowsInventory }: World,
-  kind: WorkloadKind,
-  namespace: string,
-  name: string,
-) {
-  if (!knowsInventory)
+function noWorkload(world: World, kind: WorkloadKind, namespace: string, name: string) {
+  const { inventory, knowsInventory, mayNotList } = world;
+  if (!knowsInventory && mayNotList === undefined)
     return `the agent knows no ${kind}s: name a pod, or ask the cluster (--kubeconfig) or --manifests`;
   const others = [...inventory.workloads.values()].filter(
     other => other.kind === kind && other.namespace === namespace,
@@ -126,7 +132,7 @@ function noWorkload(
     others.map(other => other.name),
   );
   const hint = close === undefined ? '' : `; did you mean ${workloadText(kind, namespace, close)}?`;
-  return `there is no ${kind} ${namespace}/${name}${hint}`;
+  return absent(world, kind, `${namespace}/${name}`, hint, namespace);
 }
 
 /** A pod that its template would make; one that has the network of its node is the node, to policy. */
@@ -159,13 +165,13 @@ function futurePod(key: PodKey, namespace: string, labels: Labels): Pod {
   return { key, namespace, name: key.slice(key.indexOf('/') + 1), labels, ...none };
 }
 
-function nodePlace(cluster: Cluster, name: string): Place {
-  const node = cluster.nodes.get(name);
+function nodePlace(world: World, name: string): Place {
+  const { nodes } = world.cluster;
+  const node = nodes.get(name);
   if (node === undefined) {
-    const close = didYouMean(name, [...cluster.nodes.keys()]);
-    throw new FlowTextError(
-      `there is no node ${name}${close === undefined ? '' : `; did you mean ${close}?`}`,
-    );
+    const close = didYouMean(name, [...nodes.keys()]);
+    const hint = close === undefined ? '' : `; did you mean ${close}?`;
+    throw new FlowTextError(absent(world, 'node', name, hint));
   }
   const addresses = firstOfEach(addressesOfNode(node));
   if (addresses.length === 0) throw new FlowTextError(`node ${name} has no address`);

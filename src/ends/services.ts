@@ -10,7 +10,7 @@ import { FlowTextError } from '../semantics/flowtext.ts';
 import type { EndName, NamedEnd } from './endname.ts';
 import { parseEnd } from './endname.ts';
 import type { Place, Target, Targets, World } from './place.ts';
-import { placesOf, podPlace, templatePlaces } from './places.ts';
+import { absent, placesOf, podPlace, templatePlaces } from './places.ts';
 import { namedPort, podOf } from './ports.ts';
 
 /** Throws FlowTextError where there is none of that name. */
@@ -19,14 +19,13 @@ export function serviceNamed(world: World, { namespace, name }: EndName & { kind
   const key: ServiceKey = `${namespace ?? defaultNamespace}/${name}`;
   const service = inventory.services.get(key);
   if (service !== undefined) return service;
-  if (!knowsInventory)
+  if (!knowsInventory && world.mayNotList === undefined)
     throw new FlowTextError(
       `the agent knows no Services: name a pod behind ${key}, or ask the cluster (--kubeconfig) or --manifests`,
     );
   const close = didYouMean(key, [...inventory.services.keys()]);
-  throw new FlowTextError(
-    `there is no Service ${key}${close === undefined ? '' : `; did you mean ${close}?`}`,
-  );
+  const hint = close === undefined ? '' : `; did you mean ${close}?`;
+  throw new FlowTextError(absent(world, 'Service', key, hint, key.split('/')[0]));
 }
 
 /** The Service that has an address for itself. */
@@ -64,11 +63,20 @@ function followHeadless(world: World, service: Service, end: NamedEnd, protocol:
   return answered(service, targets, port);
 }
 
+/** `2 endpoints, on ports 8080 and 9090`. */
+function reachedText(targets: readonly Target[]): string {
+  const ports = [...new Set(targets.map(({ port }) => port))].sort((a = 0, b = 0) => a - b);
+  const places = new Set(targets.map(({ place }) => place.name)).size;
+  const on = ports.length > 3 ? 'several ports' : `port${ports.length > 1 ? 's' : ''} ${ports.join(' and ')}`;
+  return `${places} endpoint${places === 1 ? '' : 's'}, on ${on}`;
+}
+
 function answered(service: Service, targets: readonly Target[], { port }: ServicePort): Targets {
   const how = service.headless
     ? 'is headless: its name leads to its pods themselves'
-    : `sends port ${port} on`;
-  if (targets.length > 0) return { targets, notes: [`Service ${service.key} ${how}`] };
+    : `leads to ${reachedText(targets)}`;
+  const door = service.headless ? '' : `port ${port} of `;
+  if (targets.length > 0) return { targets, notes: [`${door}Service ${service.key} ${how}`] };
   const undecided = `Service ${service.key} has no endpoint that is ready on port ${port}: nobody answers, whatever policy says`;
   return { targets, notes: [], undecided };
 }

@@ -18,9 +18,12 @@ export interface LoadedCluster {
 /** Paths of folders and files, `-` for standard input; all of them are one cluster. */
 type Paths = string | readonly string[];
 
+/** Hears how many files were read so far. */
+type Progress = (files: number) => void;
+
 /** Reads manifests once. Throws where a path itself cannot be read. */
-export async function loadManifests(paths: Paths): Promise<LoadedCluster> {
-  const { cluster, inventory, problems } = await readAll(paths);
+export async function loadManifests(paths: Paths, progress?: Progress): Promise<LoadedCluster> {
+  const { cluster, inventory, problems } = await readAll(paths, readManifest, progress);
   return { cluster, inventory, problems };
 }
 
@@ -47,12 +50,15 @@ export async function checkManifests(
 async function readAll(
   paths: Paths,
   read: Reader = readManifest,
+  progress: Progress = () => {},
 ): Promise<LoadedCluster & { readonly objects: readonly FiledObject[] }> {
   const store = new ManifestStore();
   const objects: FiledObject[] = [];
+  let files = 0;
   for await (const [file, manifest] of manifestsOf([paths].flat(), read)) {
     store.put(file, manifest);
-    objects.push(...(manifest.objects ?? []));
+    for (const object of manifest.objects ?? []) objects.push(object);
+    progress(++files);
   }
   const cluster = new ClusterState();
   for (const event of store.flush()) cluster.apply(event);

@@ -1,16 +1,24 @@
 import { stat } from 'node:fs/promises';
+import { reasonOf } from '../files/folder.ts';
 import { type LoadedCluster, loadManifests } from '../files/load.ts';
 import { CommandError } from '../terminal/commanderror.ts';
+import { plural } from '../terminal/plural.ts';
+import { startProgress } from '../terminal/progress.ts';
 
 /** Folders, files, and `-` for standard input, as one cluster. Throws CommandError where one cannot be read. */
 export async function readFiles(paths: readonly string[]): Promise<LoadedCluster> {
   for (const path of paths) await requireReadable(path);
-  return loadManifests(paths);
+  const progress = startProgress();
+  try {
+    return await loadManifests(paths, files => progress.show(`reading manifests: ${plural(files, 'file')}`));
+  } finally {
+    progress.end();
+  }
 }
 
 export async function requireReadable(path: string): Promise<void> {
   if (path === '-') return;
   await stat(path).catch(error => {
-    throw new CommandError(`cannot read ${path}: ${(error as Error).message}`);
+    throw new CommandError(`cannot read ${path}: it ${reasonOf(error)}`);
   });
 }

@@ -15,7 +15,7 @@ import type { State } from './state.ts';
 
 export type LiveState = Pick<
   State,
-  'cluster' | 'inventory' | 'problems' | 'notes' | 'hidesPolicies' | 'knowsInventory'
+  'cluster' | 'inventory' | 'problems' | 'notes' | 'hidesPolicies' | 'knowsInventory' | 'mayNotList'
 >;
 
 /** The namespace that names without one are meant in; throws CommandError where the kubeconfig cannot be read. */
@@ -63,6 +63,8 @@ export async function readApi(api: Api, wanted: Wanted): Promise<LiveState> {
       notes: read.lacks.map(lackText),
       hidesPolicies: read.lacks.some(({ hidesPolicies }) => hidesPolicies),
       knowsInventory: wanted.services,
+      mayNotList: (plural, namespace = '') =>
+        read.lacks.some(({ resource, only }) => resource === plural && !only.includes(namespace)),
     };
   } catch (error) {
     throw mendableError(error);

@@ -19,6 +19,8 @@ export interface State {
   readonly notes: readonly string[];
   /** There may be policies that nobody could look at: no verdict is one. */
   readonly hidesPolicies: boolean;
+  /** Of a live cluster: whether the caller may not list what is of that plural, in that namespace. */
+  readonly mayNotList?: (plural: string, namespace?: string) => boolean;
   /** Whether Services and workloads were asked for, and could be: a name that is not there does not exist. */
   readonly knowsInventory: boolean;
   /** `the manifests`, `context kind of the kubeconfig`, `the agent's cluster`. */

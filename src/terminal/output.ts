@@ -4,12 +4,17 @@ import { printableJson } from './printable.ts';
 
 /** What every command prints with. */
 export interface OutputOptions {
-  readonly output: 'text' | 'json';
+  readonly output: 'text' | 'wide' | 'json' | 'yaml' | 'name';
 }
 
 /** One line: a new line within it is somebody's text, and shown as such. */
 export function writeLine(line: string): void {
   process.stdout.write(`${wrapped(toTerminal(line), columnsOf(process.stdout))}\n`);
+}
+
+/** How wide what is printed may be; undefined where nobody knows. */
+export function outputColumns(): number | undefined {
+  return columnsOf(process.stdout);
 }
 
 /** What goes into a pipe is a line for each thing, unless somebody says how wide it is to be. */
@@ -30,6 +35,16 @@ export function writeNote(line: string): void {
 /** In the place of what it said before, and nothing once the text is empty. */
 export function writeProgress(text: string): void {
   process.stderr.write(`\r\x1b[K${toTerminal(text)}`);
+}
+
+/** Lines of a page, a table for programs, or a script: whatever the terminal, they stay whole. */
+export function writeDocument(lines: Iterable<string>): void {
+  for (const line of lines) process.stdout.write(`${toTerminal(line)}\n`);
+}
+
+/** Text that is whole and printable already. */
+export function writeUnwrapped(text: string): void {
+  process.stdout.write(text);
 }
 
 /** One line of JSON. */

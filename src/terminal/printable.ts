@@ -15,6 +15,11 @@ export function printable(text: string): string {
   });
 }
 
+/** Whether a terminal may show it as it is. */
+export function isPrintable(text: string): boolean {
+  return text.search(UNPRINTABLE) === -1;
+}
+
 /** JSON that reads back as the same value, and whose text a terminal may show. */
 export function printableJson(value: unknown): string {
   return printableJsonText(JSON.stringify(value));

@@ -2,7 +2,10 @@
 import { writeProgress } from './output.ts';
 
 export interface Progress {
+  /** How far it is, now and then: shown once it has taken a second. */
   show(text: string): void;
+  /** What begins now, and will take long without a word. */
+  announce(text: string): void;
   end(): void;
 }
 
@@ -11,14 +14,41 @@ const QUIET_MS = 1000;
 export function startProgress(): Progress {
   const since = performance.now();
   let isShown = false;
+  const announce = (text: string) => {
+    if (process.stderr.isTTY !== true) return;
+    writeProgress(text);
+    isShown = true;
+  };
   return {
     show: text => {
-      if (performance.now() - since < QUIET_MS || process.stderr.isTTY !== true) return;
-      writeProgress(text);
-      isShown = true;
+      if (performance.now() - since >= QUIET_MS) announce(text);
     },
+    announce,
     end: () => {
       if (isShown) writeProgress('');
+      isShown = false;
     },
   };
+}
+
+/** Pods times policies that are judged in about a second. */
+const LONG = 2_000_000;
+
+/** Does what cannot say how far it is; what is large enough to take a second is said before. */
+export function withProgress<T>(
+  what: string,
+  {
+    pods,
+    policies,
+  }: { readonly pods: { readonly size: number }; readonly policies: { readonly size: number } },
+  work: () => T,
+): T {
+  const progress = startProgress();
+  if (pods.size * policies.size > LONG)
+    progress.announce(`${what}: ${pods.size} pods, ${policies.size} policies`);
+  try {
+    return work();
+  } finally {
+    progress.end();
+  }
 }

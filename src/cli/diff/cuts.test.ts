@@ -24,6 +24,8 @@ test('cutsOf() names what was allowed and is denied, and counts what nobody allo
     isOpenNow: true,
     cuts: [
       {
+        from: 'shop/web',
+        to: 'shop/db',
         flow: '10.0.0.1 -> 10.0.0.2:5432/TCP',
         count: 3,
         reason: expect.stringMatching(/^NetworkPolicy shop\/db selects shop\/db, and no rule of it allows/),
@@ -34,7 +36,7 @@ test('cutsOf() names what was allowed and is denied, and counts what nobody allo
   expect(cutLines(cuts, 200).slice(0, 3)).toEqual([
     '',
     '3 connections that are open now would be cut:',
-    '  10.0.0.1 -> 10.0.0.2:5432/TCP (3 connections)',
+    '  shop/web -> shop/db  10.0.0.1 -> 10.0.0.2:5432/TCP  (3 connections)',
   ]);
   expect(cutLines(cuts, 200).at(-1)).toMatch(/^2 connections left out, which the old policies deny: /);
   expect(cutMarkdown(cuts)[1]).toBe('3 connections that are open now would be cut:');

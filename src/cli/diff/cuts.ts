@@ -1,4 +1,6 @@
 /** Which connections a change would cut: those that were allowed, and are denied. */
+import type { Address } from '../../model/address.ts';
+import { addressOwners } from '../../model/addressowners.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
@@ -20,6 +22,9 @@ export interface Cuts {
 }
 
 export interface Cut {
+  /** Who opened it, and who answers: a pod by its name, else an address. */
+  readonly from: string;
+  readonly to: string;
   readonly flow: string;
   readonly count: number;
   readonly reason: string;
@@ -33,6 +38,8 @@ export function cutsOf(
   unknownPods: UnknownPods,
 ): Cuts {
   const [before, after] = [evaluator(old, unknownPods), evaluator(now, unknownPods)];
+  const owners = addressOwners(old);
+  const nameOf = (address: Address) => owners.get(address)?.key ?? address;
   const cuts: Cut[] = [];
   let deniedBefore = 0;
   for (const { flow, count } of recorded) {
@@ -40,7 +47,7 @@ export function cutsOf(
     if (before(flow).verdict === 'deny') deniedBefore += count;
     else if (verdict === 'deny') {
       const { reason } = egress.verdict === 'deny' ? egress : ingress;
-      cuts.push({ flow: flowText(flow), count, reason });
+      cuts.push({ from: nameOf(flow.from), to: nameOf(flow.to), flow: flowText(flow), count, reason });
     }
   }
   return { isOpenNow, cuts, deniedBefore };

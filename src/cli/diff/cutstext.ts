@@ -14,7 +14,8 @@ export function cutMarkdown(cuts: Cuts | undefined): string[] {
   if (cuts === undefined) return [];
   const each = cuts.cuts.map(cut => `- ${escaped(cutText(cut))}: ${escaped(cut.reason)}`);
   const title = heading(cuts);
-  return ['', `${title[0]!.toUpperCase()}${title.slice(1)}`, '', ...each, ...deniedBeforeText(cuts)];
+  const left = deniedBeforeText(cuts).flatMap(text => ['', text]);
+  return ['', `${title[0]!.toUpperCase()}${title.slice(1)}`, '', ...each, ...left];
 }
 
 function heading({ isOpenNow, cuts }: Cuts): string {
@@ -28,8 +29,10 @@ function heading({ isOpenNow, cuts }: Cuts): string {
   return `${named} would be cut:`;
 }
 
-function cutText({ flow, count }: Cut): string {
-  return count === 1 ? flow : `${flow} (${plural(count, 'connection')})`;
+/** `guest/visitor -> shop/web  10.0.0.1 -> 10.0.0.2:80/TCP  2 connections`. */
+function cutText({ from, to, flow, count }: Cut): string {
+  const names = flow.startsWith(`${from} -> ${to}:`) ? '' : `${from} -> ${to}  `;
+  return `${names}${flow}${count === 1 ? '' : `  (${plural(count, 'connection')})`}`;
 }
 
 function deniedBeforeText({ deniedBefore, isOpenNow }: Cuts): string[] {

@@ -3,7 +3,9 @@ import type { UnknownPods } from '../../model/podcidrs.ts';
 import { type DiffView, diffOf } from '../../reach/diff/diffview.ts';
 import { DEFAULT_SOCKET } from '../../sources/options.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { writeJson, writeLines } from '../../terminal/output.ts';
+import { isData, writeData } from '../../terminal/data.ts';
+import { writeDocument, writeLines } from '../../terminal/output.ts';
+import { withProgress } from '../../terminal/progress.ts';
 import { terminalWidth } from '../../terminal/wrap.ts';
 import { type Cuts, cutsOf } from './cuts.ts';
 import { cutLines, cutMarkdown } from './cutstext.ts';
@@ -14,7 +16,7 @@ import { readSides, type SideOptions, type Sides } from './sides.ts';
 import { diffLines } from './text.ts';
 
 export type DiffOptions = SideOptions & {
-  readonly output: 'text' | 'json' | 'md';
+  readonly output: 'text' | 'json' | 'yaml' | 'md';
   readonly unknownPods?: UnknownPods;
   /** A file of connections, `-`, or `@agent`; where the old side is the agent's, those that are open now. */
   readonly connections?: string;
@@ -26,10 +28,12 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
     throw new CommandError('standard input (-) can be read only once');
   const sides = await readSides(old, now, options);
   const unknownPods = options.unknownPods ?? sides.unknownPods ?? 'allow';
-  const view = diffOf(sides.old, sides.now, unknownPods);
+  const view = withProgress('comparing all connections', sides.now.cluster, () =>
+    diffOf(sides.old, sides.now, unknownPods),
+  );
   const connections = options.connections ?? (old === AGENT ? AGENT : undefined);
   const cuts = connections && (await readCuts(connections, sides, options.socket, unknownPods));
-  write(options.output, view, cuts || undefined);
+  await write(options.output, view, cuts || undefined);
   if (view.changes.length > 0) process.exitCode = 1;
 }
 
@@ -48,8 +52,8 @@ async function readCuts(
   return cutsOf(recorded, isOpenNow, old.cluster, now.cluster, unknownPods);
 }
 
-function write(format: DiffOptions['output'], view: DiffView, cuts: Cuts | undefined): void {
-  if (format === 'json') writeJson(diffObject(view, cuts));
-  else if (format === 'md') writeLines([...diffMarkdown(view), ...cutMarkdown(cuts)]);
+async function write(format: DiffOptions['output'], view: DiffView, cuts: Cuts | undefined): Promise<void> {
+  if (isData(format)) await writeData(format, [diffObject(view, cuts)]);
+  else if (format === 'md') writeDocument([...diffMarkdown(view), ...cutMarkdown(cuts)]);
   else writeLines([...diffLines(view, terminalWidth()), ...cutLines(cuts, terminalWidth())]);
 }

@@ -3,7 +3,12 @@ import { cellText } from '../../reach/connectionstext.ts';
 import { type EndView, type MatrixView, nameOf } from '../../reach/view.ts';
 import { ALWAYS, endText, memberText, type Row } from './rows.ts';
 
-export function htmlLines(view: MatrixView, rows: readonly Row[], source: string): string[] {
+export function htmlLines(
+  view: MatrixView,
+  rows: readonly Row[],
+  source: string,
+  notes: readonly string[] = [],
+): string[] {
   const shown = view.ends.filter(end => rows.some(({ from, to }) => from === end || to === end));
   const texts = new Map<EndView, Map<EndView, string>>();
   for (const { from, to, cell } of rows)
@@ -20,6 +25,7 @@ export function htmlLines(view: MatrixView, rows: readonly Row[], source: string
     '<body>',
     '<h1>Who reaches whom</h1>',
     `<p>As the network policies of ${escaped(source)} decide. ${escaped(ALWAYS)}</p>`,
+    ...notes.map(note => `<p role="note"><strong>${escaped(note)}</strong></p>`),
     '<div tabindex="0" role="region" aria-label="Matrix">',
     '<table>',
     '<caption>Rows open connections to columns</caption>',

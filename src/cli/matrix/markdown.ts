@@ -3,8 +3,13 @@ import { cellText } from '../../reach/connectionstext.ts';
 import { type MatrixView, nameOf } from '../../reach/view.ts';
 import { ALWAYS, endText, listed, type Row } from './rows.ts';
 
-export function markdownLines(view: MatrixView, rows: readonly Row[]): string[] {
+export function markdownLines(
+  view: MatrixView,
+  rows: readonly Row[],
+  notes: readonly string[] = [],
+): string[] {
   return [
+    ...notes.flatMap(note => [`> ${escaped(note)}`, '']),
     '| from | to | connections |',
     '|---|---|---|',
     ...rows.map(({ from, to, cell }) => rowOf([endText(from), endText(to), cellText(view.pool, cell)])),

@@ -6,9 +6,11 @@ import type { SourceOptions } from '../../sources/options.ts';
 import { readState } from '../../sources/readstate.ts';
 import { isInScope } from '../../sources/scope.ts';
 import type { State } from '../../sources/state.ts';
-import { writeJson, writeLines } from '../../terminal/output.ts';
+import { isData, writeData } from '../../terminal/data.ts';
+import { writeDocument, writeLines } from '../../terminal/output.ts';
+import { withProgress } from '../../terminal/progress.ts';
 import { terminalWidth } from '../../terminal/wrap.ts';
-import { noteState } from '../notestate.ts';
+import { HIDDEN, noteState } from '../notestate.ts';
 import { csvLines } from './csv.ts';
 import { dotLines } from './dot.ts';
 import { htmlLines } from './html.ts';
@@ -18,41 +20,53 @@ import { exposuresFor, type Row, rowsOf } from './rows.ts';
 import { matrixLines } from './text.ts';
 
 export type MatrixOptions = SourceOptions & {
-  readonly output: 'text' | 'json' | 'csv' | 'md' | 'dot' | 'html';
+  readonly output: 'text' | 'json' | 'yaml' | 'csv' | 'md' | 'dot' | 'html';
   readonly unknownPods?: UnknownPods;
 };
 
+/** Exit code 2 where there may be policies that nobody could look at. */
 export async function matrixCommand(options: MatrixOptions): Promise<void> {
   const state = await readState(options, { workloads: true });
   noteState(state);
-  const whole = viewOf(state, options.unknownPods ?? state.unknownPods ?? 'allow');
+  const unknownPods = options.unknownPods ?? state.unknownPods ?? 'allow';
+  const whole = withProgress('judging all connections', state.cluster, () => viewOf(state, unknownPods));
   const isAsked = ({ pods }: EndView) => pods.some(pod => isInScope(state.scope, pod));
   const view = { ...whole, exposures: exposuresFor(whole, isAsked) };
-  write(options.output, view, rowsOf(view, isAsked), state);
+  await write(options.output, view, rowsOf(view, isAsked), state);
+  if (state.hidesPolicies) process.exitCode = 2;
 }
 
-function write(format: MatrixOptions['output'], view: MatrixView, rows: readonly Row[], state: State): void {
-  if (format === 'json') writeJson(matrixObject(view, rows));
-  else writeLines(linesOf(format, view, rows, state));
+/** What the matrix lacks: also for whoever reads it later, without what was said beside it. */
+function notesOf({ notes, hidesPolicies }: State): readonly string[] {
+  return hidesPolicies ? [HIDDEN, ...notes] : notes;
+}
+
+async function write(
+  format: MatrixOptions['output'],
+  view: MatrixView,
+  rows: readonly Row[],
+  state: State,
+): Promise<void> {
+  if (isData(format)) await writeData(format, [matrixObject(view, rows, notesOf(state))]);
+  else if (format === 'text') writeLines(matrixLines(view, rows, terminalWidth()));
+  else writeDocument(linesOf(format, view, rows, state));
 }
 
 function linesOf(
-  format: Exclude<MatrixOptions['output'], 'json'>,
+  format: Exclude<MatrixOptions['output'], 'text' | 'json' | 'yaml'>,
   view: MatrixView,
   rows: readonly Row[],
-  { source }: State,
+  state: State,
 ): Iterable<string> {
   switch (format) {
-    case 'text':
-      return matrixLines(view, rows, terminalWidth());
     case 'csv':
       return csvLines(view, rows);
     case 'md':
-      return markdownLines(view, rows);
+      return markdownLines(view, rows, notesOf(state));
     case 'dot':
       return dotLines(view, rows);
     case 'html':
-      return htmlLines(view, rows, source);
+      return htmlLines(view, rows, state.source, notesOf(state));
     default:
       return assertNever(format);
   }

@@ -7,7 +7,7 @@ import { versioned } from '../schema.ts';
 import type { Row } from './rows.ts';
 
 /** `from` and `to` are indexes of `ends`; null where the two have no address of the family in common. */
-export function matrixObject(view: MatrixView, rows: readonly Row[]): object {
+export function matrixObject(view: MatrixView, rows: readonly Row[], notes: readonly string[]): object {
   const indexes = new Map(view.ends.map((end, i) => [end, i]));
   return versioned('Matrix', {
     ends: view.ends.map(({ kind, members, parts }) => ({ kind, members, parts: Object.fromEntries(parts) })),
@@ -20,6 +20,7 @@ export function matrixObject(view: MatrixView, rows: readonly Row[]): object {
       ...exposure,
       ...cellObject(view.pool, cell),
     })),
+    notes,
   });
 }
 

@@ -7,8 +7,8 @@ export function addExplain(sluice: Command): void {
     sluice
       .command('explain')
       .description('say what policy decides for a connection, and why')
-      .argument('[from]', 'namespace/pod or an address')
-      .argument('[to]', 'namespace/pod or an address, then [:port[/protocol]]'),
+      .argument('[from]', 'who opens it: a pod, a workload, a node, an address … (see below)')
+      .argument('[to]', 'who is meant to answer: these, or a Service; then [:port[/protocol]]'),
   )
     .addOption(new Option('--dump <file>', 'ask of what `sluice inspect dump` wrote').conflicts('manifests'))
     .option(
@@ -21,7 +21,7 @@ export function addExplain(sluice: Command): void {
       ),
     )
     .option('--fix', 'propose the smallest policies that would turn the verdict, and say what else they turn')
-    .addOption(output())
+    .addOption(output('wide'))
     .addHelpText('after', EXPLAIN_HELP)
     .action(async (from, to, options) => (await import('../explain.ts')).explainCommand(from, to, options));
 }

@@ -23,7 +23,7 @@ export function addNode(sluice: Command, actions: NodeActions): void {
     .command('status')
     .description('say how the running agent and the pod network of its node are; exit code 1 if not ready')
     .addOption(socket("the agent's unix socket"))
-    .addOption(output())
+    .addOption(output('wide'))
     .action(actions.status);
 
   sluice
@@ -33,7 +33,7 @@ export function addNode(sluice: Command, actions: NodeActions): void {
       '[names...]',
       'suites (compile, memory, events, start, commit, packets, conntrack, attach, matrix, explain), then parts of rows',
     )
-    .addOption(output())
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
     .option('--json', 'the same as -o json')
     .option('--verbose', 'say what every design of the packet benchmark took')
     .action(actions.bench);

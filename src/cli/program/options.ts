@@ -1,8 +1,11 @@
 /** Options that several commands have. */
 import { Option } from 'commander';
 
-export const output = () =>
-  new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text');
+/** The formats that a command has beside text: yaml and json are for programs, and wide shortens nothing. */
+export const output = (...others: readonly string[]) =>
+  new Option('-o, --output <format>', 'output format')
+    .choices(['text', ...others, 'json', 'yaml'])
+    .default('text');
 
 export const socket = (description: string) =>
   new Option('--socket <path>', description).default('/run/sluice/sluice.sock');

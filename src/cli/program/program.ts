@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { writeHelp } from '../../terminal/help.ts';
 import { addClusterCommands } from '../clustercommands.ts';
 import { addAbout } from './about.ts';
 import { addAgent } from './agent.ts';
@@ -15,6 +16,7 @@ export function makeProgram(actions: NodeActions): Command {
     .description('Kubernetes network policy on nftables: enforced by the node, explained to people')
     .version(VERSION)
     .showHelpAfterError('(run sluice --help for more)')
+    .configureOutput({ writeOut: writeHelp })
     .exitOverride();
   addExplain(sluice);
   addCheck(sluice);

@@ -28,7 +28,7 @@ export function addReadback(sluice: Command, actions: NodeActions): void {
     )
     .option('--node <name>', 'which node of the manifests this is')
     .addOption(socket("the running agent's unix socket"))
-    .addOption(output())
+    .addOption(output('wide', 'name'))
     .addHelpText('after', INSPECT_HELP)
     .action(actions.inspect);
 

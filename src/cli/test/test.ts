@@ -7,7 +7,8 @@ import { readState } from '../../sources/readstate.ts';
 import type { State } from '../../sources/state.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { writeJsonLines, writeLines } from '../../terminal/output.ts';
+import { isData, writeData } from '../../terminal/data.ts';
+import { writeDocument, writeLines } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
 import { terminalWidth, wrap } from '../../terminal/wrap.ts';
 import { worldOf } from '../asked.ts';
@@ -18,7 +19,7 @@ import { junitLines } from './junit.ts';
 import { runTestFile, type TestCase, type TestResult } from './run.ts';
 
 export type TestOptions = SourceOptions & {
-  readonly output: 'text' | 'json' | 'junit';
+  readonly output: 'text' | 'json' | 'yaml' | 'junit';
   readonly unknownPods?: UnknownPods;
 };
 
@@ -26,7 +27,7 @@ export type TestOptions = SourceOptions & {
 export async function testCommand(paths: readonly string[], options: TestOptions): Promise<void> {
   const results: TestResult[] = [];
   for (const file of await filesOf(paths)) results.push(await runFile(await readTestFile(file), options));
-  write(options.output, results);
+  await write(options.output, results);
   const cases = results.flatMap(result => result.cases);
   if (cases.some(({ failure }) => failure !== undefined)) process.exitCode = 1;
   if (cases.some(({ isError }) => isError)) process.exitCode = 2;
@@ -50,7 +51,14 @@ async function filesOf(paths: readonly string[]): Promise<string[]> {
 async function runFile(test: TestFile, options: TestOptions): Promise<TestResult> {
   const state = await stateFor(test, options);
   noteState(state);
-  return runTestFile(test, worldOf(state, options.unknownPods));
+  const result = runTestFile(test, worldOf(state, options.unknownPods));
+  return state.hidesPolicies ? withoutVerdicts(result) : result;
+}
+
+/** A policy that nobody could look at may say otherwise. */
+function withoutVerdicts(result: TestResult): TestResult {
+  const failure = 'not all policies could be read, so nobody can say';
+  return { ...result, cases: result.cases.map(each => ({ ...each, failure, isError: true })) };
 }
 
 /** The file's own manifests and those of the command line; a file that brings all it needs asks for no cluster. */
@@ -63,9 +71,13 @@ function stateFor({ paths, objects }: TestFile, options: TestOptions): Promise<S
   });
 }
 
-function write(format: TestOptions['output'], results: readonly TestResult[]): void {
-  if (format === 'json') writeJsonLines(results.map(result => versioned('TestResult', result)));
-  else if (format === 'junit') writeLines(junitLines(results));
+async function write(format: TestOptions['output'], results: readonly TestResult[]): Promise<void> {
+  if (isData(format))
+    await writeData(
+      format,
+      results.map(result => versioned('TestResult', result)),
+    );
+  else if (format === 'junit') writeDocument(junitLines(results));
   else writeLines(textLines(results, terminalWidth()));
 }
 

@@ -1,0 +1,17 @@
+/** What a program reads: an object a line as JSON, or documents of YAML. */
+import { writeJsonLines, writeUnwrapped } from './output.ts';
+
+export type DataFormat = 'json' | 'yaml';
+
+export function isData(output: string): output is DataFormat {
+  return output === 'json' || output === 'yaml';
+}
+
+export async function writeData(format: DataFormat, values: readonly unknown[]): Promise<void> {
+  if (format === 'json') return writeJsonLines(values);
+  const { yamlText } = await import('./yamltext.ts'); // Its library is no small part of the start.
+  for (const [index, value] of values.entries()) {
+    if (index > 0) writeUnwrapped('---\n');
+    writeUnwrapped(yamlText(value));
+  }
+}

@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { writeHelp } from './help.ts';
+
+let written = '';
+
+beforeEach(() => {
+  written = '';
+  vi.stubEnv('COLUMNS', '40');
+  vi.spyOn(process.stdout, 'write').mockImplementation(text => {
+    written += text;
+    return true;
+  });
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+test('writeHelp() lets paragraphs flow, hangs columns, and leaves examples', () => {
+  writeHelp(`Usage: sluice explain [options]
+
+Options:
+  -o, --output <format>  output format (choices: text)
+
+Each end is judged on the node of its pod,
+and so is what follows.
+  no match    no rule of it matches anything at all here
+
+  sluice explain a b
+`);
+  expect(written).toBe(`Usage: sluice explain [options]
+
+Options:
+  -o, --output <format>
+    output format (choices: text)
+
+Each end is judged on the node of its
+pod, and so is what follows.
+  no match    no rule of it matches
+              anything at all here
+
+  sluice explain a b
+`);
+});

@@ -1,0 +1,31 @@
+/** Help, at the width of the terminal: paragraphs flow, and what stands in columns hangs. */
+import { HANG } from './hang.ts';
+import { outputColumns, writeLine, writeUnwrapped } from './output.ts';
+
+export function writeHelp(text: string): void {
+  if (outputColumns() === undefined) writeUnwrapped(text);
+  else for (const line of flowing(text.replace(/\n$/, '').split('\n'))) writeLine(line);
+}
+
+/** Lines of one paragraph are one; a list and an example are what they were. */
+function flowing(lines: readonly string[]): string[] {
+  const flown: string[] = [];
+  for (const line of lines) {
+    const last = flown.at(-1);
+    if (last !== undefined && isProse(last) && isProse(line)) flown[flown.length - 1] = `${last} ${line}`;
+    else flown.push(isProse(line) ? line : hanging(line));
+  }
+  return flown;
+}
+
+function isProse(line: string): boolean {
+  return /^\S/.test(line) && !line.endsWith(':') && !line.startsWith('Usage: ');
+}
+
+/** Behind the last gap of two spaces within the first half of the line its text begins. */
+function hanging(line: string): string {
+  const gap = [...line.slice(0, 44).matchAll(/\S {2,}(?=\S)/g)].at(-1);
+  if (gap === undefined) return line;
+  const at = gap.index + gap[0].length;
+  return line.slice(0, at) + HANG + line.slice(at);
+}
