@@ -55,7 +55,9 @@ export function nodeNetworkOf(node: Node | undefined, podLinks: PodLinks = 'othe
 
 export const FROM_PODS = { forward: 'from-pods', input: 'from-pods-to-node' } as const;
 const NEIGHBOURS = 'neighbours';
-const SETS = { ports: 'tunnel-ports', nodes: 'node-addresses' } as const;
+/** The set of all nodes' addresses. */
+export const NODE_ADDRESSES = 'node-addresses';
+const SETS = { ports: 'tunnel-ports', nodes: NODE_ADDRESSES } as const;
 
 /** Leads what comes from pods to the chain of the hook, and drops what says that it does and comes by another link. */
 export function sourceRules(family: Family, network: NodeNetwork, hook: 'forward' | 'input'): Rule[] {

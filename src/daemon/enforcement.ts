@@ -72,7 +72,7 @@ export async function openEnforcement(
   const conntrack = () => kernelFeatures.opened(openConntrack());
   const { engine, answers } = policyOf(options, kernel, conntrack, log);
   const liveConnections = options.cutsConnections
-    ? new LiveConnections({ conntrack: conntrack(), ownAddresses, log, names: answers })
+    ? new LiveConnections({ conntrack: conntrack(), ownAddresses, log, node, names: answers })
     : undefined;
   const [status, barrier] = [new StatusKeeper(node), new CommitBarrier()];
   // Who is heard is known before open connections are judged by it.

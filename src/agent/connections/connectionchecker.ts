@@ -4,16 +4,19 @@
  * not on how many policies, rules and peers they were made from.
  */
 import { podMap } from '../../compiler/base.ts';
+import { NODE_ADDRESSES } from '../../compiler/podlinks.ts';
 import { INGRESS_CHAIN } from '../../compiler/program.ts';
 import { classChain } from '../../compiler/unknownpods.ts';
 import { type Address, familyOf } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { Direction } from '../../model/policy.ts';
+import { isTunnel } from '../../model/tunnels.ts';
 import type { Ruleset, Table } from '../../nft/ruleset.ts';
 import { Machine } from '../../nft/trace/machine.ts';
 import { packet } from '../../nft/trace/packet.ts';
 import { verdictFrom } from '../../nft/trace/trace.ts';
 
+const NONE: ReadonlySet<Address> = new Set();
 // Of connections between the same ends, to the same port, there may be thousands.
 const MOST_KNOWN = 10_000;
 
@@ -21,19 +24,26 @@ export class ConnectionChecker {
   readonly #ruleset: Ruleset;
   readonly #own: ReadonlySet<Address>;
   readonly #known = new Map<string, boolean>();
+  readonly #localPods: () => ReadonlySet<Address>;
   judged = 0;
 
-  /** `own` are the addresses of the node itself. */
-  constructor(ruleset: Ruleset, own: ReadonlySet<Address>) {
+  /** `own` are the addresses of the node itself; those of its pods are asked for where a connection is one of a tunnel. */
+  constructor(
+    ruleset: Ruleset,
+    own: ReadonlySet<Address>,
+    localPods: () => ReadonlySet<Address> = () => NONE,
+  ) {
     this.#ruleset = ruleset;
     this.#own = own;
+    this.#localPods = localPods;
   }
 
-  /** Whether a local pod's class denies it; no class has a say on what passes by. */
+  /** Whether a local pod's class denies it, or it leads from a pod into a tunnel; no class has a say on what passes by. */
   denies(flow: Flow): boolean {
     const { from, to, protocol, port, viaService } = flow;
     const table = this.#ruleset.tables.get(familyOf(from));
     if (table === undefined || (from === to && !viaService)) return false; // Never leaves its pod.
+    if (this.#leadsIntoTunnel(table, flow)) return true;
     const chains = [...this.#chains(table, flow)];
     if (chains.length === 0) return false;
     this.judged++;
@@ -44,6 +54,13 @@ export class ConnectionChecker {
     const denied = drops(table, chains, flow);
     this.#known.set(key, denied);
     return denied;
+  }
+
+  /** N72: it was open before the rules that keep pods from the tunnels of nodes. */
+  #leadsIntoTunnel(table: Table, flow: Flow): boolean {
+    if (!isTunnel(flow)) return false;
+    const isAtNode = this.#own.has(flow.to) || table.sets.get(NODE_ADDRESSES)?.elements.has(flow.to) === true;
+    return isAtNode && this.#localPods().has(flow.from);
   }
 
   /** The chains that its first packet is led to: of the pod that sends it, and of the one that it is for. */

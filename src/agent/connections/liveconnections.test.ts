@@ -76,7 +76,7 @@ class Site {
     const say = (_: object, message: string) => void this.lines.push(message);
     const log = { debug: say, info: say, warn: say, error: say };
     const ownAddresses = () => new Set([node, gateway]);
-    this.live = new LiveConnections({ conntrack: this.table, ownAddresses, log, againMs });
+    this.live = new LiveConnections({ conntrack: this.table, ownAddresses, log, againMs, node: 'n1' });
   }
 
   open(from: Address, to: Address, rest: Partial<Flow> = { protocol: 'TCP', port: 80 }): Connection {
@@ -247,4 +247,24 @@ test('after a change by others everything is looked at', async () => {
   site.live.follow({ cluster: engine.cluster, ruleset, ops, unknownBefore: true });
   await site.live.settled();
   expect(site.table.asked).toEqual(['all']);
+});
+
+test('a pod’s way into a tunnel of nodes is cut, which it may have had before there were rules (N72)', async () => {
+  const site = new Site(NEVER_MS);
+  const other = at('172.18.0.2');
+  const ends: Partial<Flow>[] = [
+    { protocol: 'UDP', port: 8472 },
+    { protocol: 'UDP', port: 6081 },
+    { protocol: 47 },
+  ];
+  const into = ends.flatMap(end => [node, gateway, other].map(to => site.open(db, to, end)));
+  const kept = [
+    site.open(other, node, { protocol: 'UDP', port: 8472 }), // the nodes' own
+    site.open(web, node, { protocol: 'UDP', port: 8472 }), // its own node's to judge
+    site.open(db, web, { protocol: 'UDP', port: 8472 }), // no end of a tunnel
+    site.open(db, node, { protocol: 'UDP', port: 53 }),
+  ];
+  await site.change(...CAST, nodeEvent('n2', [other]));
+  expect(into).toHaveLength(9);
+  expect(site.table.connections).toEqual(kept);
 });

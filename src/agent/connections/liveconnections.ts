@@ -15,6 +15,7 @@
  */
 import { sleep } from '../../async/sleep.ts';
 import type { Address } from '../../model/address.ts';
+import { isSelectable } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { Connection, Conntrack } from '../../nft/conntrack.ts';
 import type { Committed } from '../committed.ts';
@@ -33,6 +34,8 @@ export interface LiveConnectionsOptions {
   /** The node's own, whatever interface has them: what it sends to its pods passes no rule (N43). */
   readonly ownAddresses: () => ReadonlySet<Address>;
   readonly log: Log;
+  /** Whose pods are local. */
+  readonly node?: string;
   /** Of a node that hears what its pods are told by DNS. */
   readonly names?: NamesKnown;
   /** After which time everything that was looked at is looked at once more. */
@@ -146,7 +149,11 @@ export class LiveConnections {
     const { conntrack, ownAddresses, names } = this.#options;
     const isBlind = names !== undefined && names.subjects.sets.length > 0 && names.facts === undefined;
     const checkerNow = () =>
-      new ConnectionChecker(withKnownNames(programmed.ruleset, this.#options.names), ownAddresses());
+      new ConnectionChecker(
+        withKnownNames(programmed.ruleset, this.#options.names),
+        ownAddresses(),
+        this.#localPods(programmed),
+      );
     const checker = checkerNow();
     let denied: Connection[] = [];
     const isWanted = (flow: Flow) => denied.length < MOST_AT_ONCE && checker.denies(flow);
@@ -168,6 +175,15 @@ export class LiveConnections {
     if (names.facts !== undefined) this.#lookAt(affected);
   }
 
+  /** Looked for once, if at all: there are thousands of others. */
+  #localPods({ cluster }: Programmed): () => ReadonlySet<Address> {
+    let found: ReadonlySet<Address> | undefined;
+    return () => {
+      found ??= addressesOn(cluster, this.#options.node);
+      return found;
+    };
+  }
+
   /** A connection may be younger than what is known of the answer that led to it. */
   async #stillDenied(denied: Connection[], checkerNow: () => ConnectionChecker): Promise<Connection[]> {
     const { names } = this.#options;
@@ -181,4 +197,9 @@ export class LiveConnections {
     const fields = { cut, judged, tookMs: Math.round(tookMs) };
     this.#options.log.info(fields, cutText(cut, denied, this.#last!.cluster));
   }
+}
+
+function addressesOn({ pods }: Programmed['cluster'], node: string | undefined): ReadonlySet<Address> {
+  const local = [...pods.values()].filter(pod => pod.node === node && isSelectable(pod));
+  return new Set(local.flatMap(({ addresses }) => addresses));
 }
