@@ -8,16 +8,22 @@ const MOST_OF_ONE_OBJECT = 20;
 /** Makes Events of what is wrong with policies: one when it begins to be wrong, none when it no longer is. */
 export class ProblemEvents {
   readonly #recorder: Pick<EventRecorder, 'post' | 'withdraw'>;
+  readonly #complete: (about: ObjectReference) => ObjectReference;
   /** Names of the Events about what is wrong now. */
   #reported: ReadonlySet<string> = new Set();
 
-  constructor(recorder: Pick<EventRecorder, 'post' | 'withdraw'>) {
+  /** `complete` says which object of the server a reference means, where a name is all that it has. */
+  constructor(
+    recorder: Pick<EventRecorder, 'post' | 'withdraw'>,
+    complete: (about: ObjectReference) => ObjectReference = about => about,
+  ) {
     this.#recorder = recorder;
+    this.#complete = complete;
   }
 
   /** Everything that is wrong now. */
   report(problems: readonly Problem[]): void {
-    const notices = new Map(problemNotices(problems).map(notice => [nameOf(notice), notice]));
+    const notices = new Map(problemNotices(problems, this.#complete).map(notice => [nameOf(notice), notice]));
     for (const name of this.#reported) if (!notices.has(name)) this.#recorder.withdraw(name);
     for (const [name, notice] of notices) if (!this.#reported.has(name)) this.#recorder.post(notice);
     this.#reported = new Set(notices.keys());
@@ -25,13 +31,16 @@ export class ProblemEvents {
 }
 
 /** What the authors of these policies should know. */
-export function problemNotices(problems: readonly Problem[]): readonly EventSpec[] {
+export function problemNotices(
+  problems: readonly Problem[],
+  complete: (about: ObjectReference) => ObjectReference = about => about,
+): readonly EventSpec[] {
   const counts = new Map<ObjectReference, number>();
   return problems.flatMap(problem => {
     if (problem.about === undefined) return [];
     const count = (counts.get(problem.about) ?? 0) + 1;
     counts.set(problem.about, count);
-    return count > MOST_OF_ONE_OBJECT ? [] : [problemNotice(problem, problem.about)];
+    return count > MOST_OF_ONE_OBJECT ? [] : [problemNotice(problem, complete(problem.about))];
   });
 }
 

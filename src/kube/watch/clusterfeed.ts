@@ -3,6 +3,7 @@ import { NamespaceBudget } from '../../model/namespacebudget.ts';
 import type { Direction } from '../../model/policy.ts';
 import type { Problem } from '../../model/problem.ts';
 import { PolicyHold } from './hold.ts';
+import { Identities } from './identities.ts';
 import { NODES } from './resource.ts';
 import { UnreadNodes } from './unreadnodes.ts';
 
@@ -28,6 +29,7 @@ export interface ClusterListener {
 /** Where all sources of one cluster publish what they found; what depends on several of them is decided here. */
 export class ClusterFeed {
   readonly hold: PolicyHold;
+  readonly identities: Identities;
   readonly #listener: ClusterListener;
   readonly #nodes = new UnreadNodes();
   readonly #budget = new NamespaceBudget();
@@ -37,8 +39,10 @@ export class ClusterFeed {
     listener: ClusterListener,
     node?: string,
     isolated?: ReadonlyMap<string, ReadonlySet<Direction>>,
+    identities = new Identities(),
   ) {
     this.#listener = listener;
+    this.identities = identities;
     this.hold = new PolicyHold(node, isolated);
   }
 

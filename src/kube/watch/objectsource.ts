@@ -1,4 +1,5 @@
 import type { ClusterEvent } from '../../model/cluster.ts';
+import { referenceOf } from '../report/identity.ts';
 import type { ClusterFeed } from './clusterfeed.ts';
 import type { Objects } from './objects.ts';
 import type { Change, Store } from './reflector.ts';
@@ -42,6 +43,15 @@ export class ObjectSource implements Store {
   }
 
   #apply(change: Change): readonly ClusterEvent[] {
+    if (change.type === 'upsert' && this.#kind.endsWith('Policy'))
+      this.#feed.identities.set(`${this.#kind} ${change.name}`, referenceOf(change.object));
+    const events = this.#eventsOf(change);
+    for (const { type, key, value } of events)
+      if (type === 'policy' && value === undefined) this.#feed.identities.delete(key);
+    return events;
+  }
+
+  #eventsOf(change: Change): readonly ClusterEvent[] {
     switch (change.type) {
       case 'upsert':
         return this.#objects.upsert(change.name, change.object);

@@ -10,6 +10,7 @@ import type { Unavailable } from '../report/nodecondition.ts';
 import { ProblemEvents } from '../report/problemevents.ts';
 import { ClusterFeed, type ClusterListener } from './clusterfeed.ts';
 import { CustomSource } from './customsource.ts';
+import { Identities } from './identities.ts';
 import { NamespaceSource } from './namespacesource.ts';
 import { Objects } from './objects.ts';
 import { ObjectSource } from './objectsource.ts';
@@ -55,10 +56,12 @@ export function watchCluster(
   const api = new ApiServer(access, patience);
   const stop = new AbortController();
   const recorder = onTrouble && new EventRecorder({ api, node: node ?? '', timing, onTrouble });
+  const identities = new Identities();
   const feed = new ClusterFeed(
-    recorder === undefined ? listener : alsoRecording(recorder, listener),
+    recorder === undefined ? listener : alsoRecording(recorder, listener, identities),
     node,
     options.isolated,
+    identities,
   );
   const sources = makeSources(api, feed, timing, options.watchSeconds ?? watchSeconds);
   const running = sources.map(source => source.run(stop.signal));
@@ -70,7 +73,7 @@ export function watchCluster(
   if (recorder !== undefined) running.push(recorder.run(stop.signal));
   return {
     ready: Promise.all(sources.map(({ synced }) => synced)).then(() => {}),
-    report: notice => recorder?.post(notice),
+    report: notice => recorder?.post({ ...notice, about: identities.complete(notice.about) }),
     reportNode: unavailable => conditions?.set(unavailable),
     close: async () => {
       stop.abort();
@@ -80,8 +83,12 @@ export function watchCluster(
   };
 }
 
-function alsoRecording(recorder: EventRecorder, listener: ClusterListener): ClusterListener {
-  const problemEvents = new ProblemEvents(recorder);
+function alsoRecording(
+  recorder: EventRecorder,
+  listener: ClusterListener,
+  identities: Identities,
+): ClusterListener {
+  const problemEvents = new ProblemEvents(recorder, about => identities.complete(about));
   return {
     onEvents: changes => listener.onEvents(changes),
     onSource: status => listener.onSource(status),
