@@ -3,6 +3,7 @@ import { endHost } from '../ends/answer.ts';
 import { groupsOf } from '../ends/groups.ts';
 import type { Family } from '../model/address.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
+import type { ToldFact } from '../names/toldfacts.ts';
 import { type DirectionWalk, walk } from '../semantics/explain.ts';
 import type { Asked } from './asked.ts';
 import { fixObject, fixOf, nearMissesOf } from './fixtext.ts';
@@ -19,7 +20,7 @@ export function answerObject(
     const words = 'line' in question ? { line: question.line } : { from: question.from, to: question.to };
     return versioned('Explanation', { ...words, error });
   }
-  const { question, verdict, reason, families, differsBy, cases, decisive, cluster } = asked.answer;
+  const { question, verdict, reason, families, differsBy, cases, decisive, cluster, told } = asked.answer;
   const way = decisive && walk(cluster, decisive.flow, unknownPods);
   return versioned('Explanation', {
     from: endHost(question.from),
@@ -46,7 +47,19 @@ export function answerObject(
     ),
     ...(withFix && { fix: fixObject(fixOf(asked.answer, unknownPods)) }),
     notes: [...notes, ...asked.answer.notes],
+    ...(told.length > 0 && { told: told.map(toldObject) }),
   });
+}
+
+function toldObject({ pod, name, oneOf, address, from, toldMs, untilMs }: ToldFact): object {
+  return {
+    pod,
+    ...(oneOf === undefined ? { name } : { oneOf }),
+    address,
+    ...(from && { from }),
+    toldAt: new Date(toldMs).toISOString(),
+    until: new Date(untilMs).toISOString(),
+  };
 }
 
 const FAMILY_WORDS: Record<Family, 'ipv4' | 'ipv6'> = { ip: 'ipv4', ip6: 'ipv6' };

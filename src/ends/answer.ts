@@ -1,9 +1,10 @@
 /** What a question about one connection comes to: one verdict, and where it is not the same for all that is meant. */
 import { FAMILIES, type Family } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
+import type { ToldFact } from '../names/toldfacts.ts';
 import type { DirectionVerdict, FlowVerdict } from '../semantics/evaluate.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
-import { namesNotes } from './byname.ts';
+import { namesNotes, toldOf } from './byname.ts';
 import { type NamedEnd, parseEnd } from './endname.ts';
 import { type Case, judge, withNames } from './judge.ts';
 import type { Place, Targets, World } from './place.ts';
@@ -32,6 +33,8 @@ export interface Answer {
   readonly decisive?: Case;
   readonly cases: readonly Case[];
   readonly notes: readonly string[];
+  /** What the pods were told by DNS of the name or the address that they go to, as far as an agent says it. */
+  readonly told: readonly ToldFact[];
   /** Of which the flows of the cases are. */
   readonly cluster: Cluster;
 }
@@ -57,6 +60,7 @@ export function answer(known: World, question: Question): Answer {
     ...(decisive && { decisive }),
     cases,
     notes: [...notesOf(targets, isCut), ...namesNotes(to, sources, cases, world.known)],
+    told: toldOf(to, sources, world.known),
     cluster,
   };
 }

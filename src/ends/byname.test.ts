@@ -130,6 +130,19 @@ describe('with what an agent knows', () => {
     });
   });
 
+  test('programs get the same as data', () => {
+    const found = fact({});
+    const { told } = answer(
+      knowing(found, fact({ pod: 'shop/db' }), fact({ address: '192.0.2.9' as Address })),
+      {
+        from: 'shop/web',
+        to: '192.0.2.1:443',
+      },
+    );
+    expect(told).toEqual([found]);
+    expect(answer(shop, { from: 'shop/web', to: '192.0.2.1:443' }).told).toEqual([]);
+  });
+
   test('one that has ended, one of another pod, one from before the agent', () => {
     const ended = ask('192.0.2.1:443', knowing(fact({ untilMs: NOW - 30_000 })));
     expect(ended).toMatchObject({

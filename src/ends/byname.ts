@@ -26,6 +26,19 @@ export function namesNotes(
   return name.kind === 'address' && known !== undefined ? namesOf(name.address, pods, known) : [];
 }
 
+/** What the agent knows of the question: of its pods, and of the name or the address that they go to. */
+export function toldOf(
+  { name }: NamedEnd,
+  sources: readonly Place[],
+  known: ToldAsOf | undefined,
+): readonly ToldFact[] {
+  if (known === undefined || (name.kind !== 'domain' && name.kind !== 'address')) return [];
+  const pods = sources.flatMap(source => podOf(source)?.key ?? []).slice(0, MOST_PODS);
+  const isMeant = (fact: ToldFact) =>
+    name.kind === 'domain' ? fact.name === name.name : fact.address === name.address;
+  return pods.flatMap(pod => [...known.facts.of(pod)].filter(fact => isMeant(fact) && fact.untilMs > 0));
+}
+
 /** Of a name's addresses those are allowed by it that an answer brought. */
 function onlyOnceTold(name: string, cases: readonly Case[]): string[] {
   const byName = cases.find(({ verdict, untold }) => verdict.verdict === 'allow' && untold === 'deny');

@@ -28,6 +28,7 @@ const REACH = 'test/property/reach.test.ts';
 const DIFF = 'test/property/diff.test.ts';
 const PLAIN_YAML = 'src/files/plainyaml.test.ts';
 const INSPECT_FILTER = 'src/cli/inspectfilter.test.ts';
+const BY_NAME = 'src/ends/byname.test.ts';
 const CUTS = 'src/cli/diff/cuts.test.ts';
 const ORACLE = 'test/kernel/codec-oracle.test.ts';
 
@@ -1095,5 +1096,62 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (before(flow).verdict === 'deny') deniedBefore += count;",
     replace: 'if (false) deniedBefore += count;',
     test: CUTS,
+  },
+  // Peers by name, as people see them
+  {
+    name: 'names: a destination by its name is told under any name',
+    file: 'src/ends/asiftold.ts',
+    find: 'name !== undefined && matchesDomainName(pattern, name)',
+    replace: 'name !== undefined',
+    test: BY_NAME,
+  },
+  {
+    name: 'names: what has ended is said to hold',
+    file: 'src/ends/byname.ts',
+    find: 'const now = own.filter(({ untilMs }) => untilMs > nowMs);',
+    replace: 'const now = own;',
+    test: BY_NAME,
+  },
+  {
+    name: 'names: what another pod was told is said of this one',
+    file: 'src/ends/byname.ts',
+    find: 'const own = all.filter(fact => fact.pod === pod);',
+    replace: 'const own = all;',
+    test: BY_NAME,
+  },
+  {
+    name: 'names: one may ask DNS by TCP and is said to be silent by UDP',
+    file: 'src/ends/lintnames.ts',
+    find: "'169.254.20.10:53/UDP'",
+    replace: "'169.254.20.10:53/TCP'",
+    test: 'src/ends/lintnames.test.ts',
+  },
+  {
+    name: 'names: a headless Service is warned of',
+    file: 'src/ends/lintnames.ts',
+    find: 'if (service?.headless) return [];',
+    replace: '',
+    test: 'src/ends/lintnames.test.ts',
+  },
+  {
+    name: 'names: a thread that is silent passes for one that hears',
+    file: 'src/health/namescheck.ts',
+    find: 'if (silentMs > SILENT_MS)',
+    replace: 'if (silentMs > Number.POSITIVE_INFINITY)',
+    test: 'src/health/checks.test.ts',
+  },
+  {
+    name: 'names: the newest lease goes first',
+    file: 'src/names/leasetable.ts',
+    find: 'for (let at = this.#oldest; at !== undefined; at = at.newer) yield at;',
+    replace: 'for (let at = this.#newest; at !== undefined; at = at.older) yield at;',
+    test: 'src/names/leasetable.test.ts',
+  },
+  {
+    name: 'names: what has ended goes over the socket too',
+    file: 'src/rpc/sluice.ts',
+    find: 'fact.untilMs > nowMs :',
+    replace: 'true :',
+    test: 'test/unit/rpc.test.ts',
   },
 ];

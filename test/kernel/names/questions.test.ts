@@ -39,6 +39,10 @@ test('explain of a name says who told it, and of an address under which name it 
   const address = sluice('explain', 'shop/web', '10.98.0.7:80', ...byAgent());
   expect(line(name.text)).toMatch(new RegExp(`n7.t.example is 10.98.0.7${HELD.source}`));
   expect(line(address.text)).toMatch(new RegExp(`10.98.0.7 is n7.t.example${HELD.source}`));
+  const json = JSON.parse(sluice('explain', 'shop/web', '10.98.0.7:80', ...byAgent(), '-o', 'json').text);
+  expect(json.told).toMatchObject([
+    { pod: 'shop/web', name: 'n7.t.example', address: '10.98.0.7', from: '10.1.0.53' },
+  ]);
   expect(line(address.text)).toContain('policy would allow it'); // Of all Services the agent knows none.
   const other = sluice('explain', 'shop/web', '10.98.0.8:80', ...byAgent());
   expect(other.status).not.toBe(0);
