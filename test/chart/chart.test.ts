@@ -140,8 +140,8 @@ describe('an agent that is not root', () => {
         capabilities: { drop: ['ALL'], add: ['NET_ADMIN', 'NET_RAW'] },
       },
     });
-    expect(volumes).toEqual([{ name: 'run', emptyDir: {} }]);
-    expect(containers[0].volumeMounts).toEqual([{ name: 'run', mountPath: '/run/sluice' }]);
+    expect(volumes).toEqual([{ name: 'sockets', emptyDir: {} }]);
+    expect(containers[0].volumeMounts).toEqual([{ name: 'sockets', mountPath: '/run/sluice' }]);
   });
 
   test.each([

@@ -23,6 +23,11 @@ true
 {{- end }}
 {{- end }}
 
+{{/* Another name for another kind: where manifests are merged, as server-side apply does, a volume has one. */}}
+{{- define "sluice.socketVolume" -}}
+{{ if include "sluice.nonRoot" . }}sockets{{ else }}run{{ end }}
+{{- end }}
+
 {{/* Only what differs from the agent's own defaults is on its command line. */}}
 {{- define "sluice.args" -}}
 - agent
