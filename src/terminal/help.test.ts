@@ -27,7 +27,7 @@ Each end is judged on the node of its pod,
 and so is what follows.
   no match    no rule of it matches anything at all here
 
-  sluice explain a b
+  sluice explain a b   of the cluster of kubectl
 `);
   expect(written).toBe(`Usage: sluice explain [options]
 
@@ -41,5 +41,6 @@ pod, and so is what follows.
               anything at all here
 
   sluice explain a b
+    of the cluster of kubectl
 `);
 });

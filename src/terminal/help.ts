@@ -22,9 +22,9 @@ function isProse(line: string): boolean {
   return /^\S/.test(line) && !line.endsWith(':') && !line.startsWith('Usage: ');
 }
 
-/** Behind the last gap of two spaces within the first half of the line its text begins. */
+/** Behind the last gap of two spaces in the room before it its text begins. */
 function hanging(line: string): string {
-  const gap = [...line.slice(0, 44).matchAll(/\S {2,}(?=\S)/g)].at(-1);
+  const gap = [...line.slice(0, 64).matchAll(/\S {2,}(?=\S)/g)].at(-1);
   if (gap === undefined) return line;
   const at = gap.index + gap[0].length;
   return line.slice(0, at) + HANG + line.slice(at);

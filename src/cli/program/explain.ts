@@ -39,6 +39,7 @@ counts.
 
 Without a port it is ICMP that is asked about; with a port, TCP unless it says more: shop/db:53/UDP.
 shop/web@6 asks about IPv6 alone. --flows also takes policy-assistant's traffic and probe JSON.
+
 Exit code 0: allowed; 1: denied; 2: trouble, or nobody can say (an address that may be a
 Service's, a Service without endpoints, policies that may not be read).
 
