@@ -5,6 +5,7 @@ import { matchesLabels } from '../../model/selector.ts';
 import { MemberHistory } from '../../nft/plan/history.ts';
 import type { ElementKey, NftSet, SetSpec } from '../../nft/ruleset.ts';
 import { type Group, groupSet, type NamedGroup, nodeSelectorsOf, podKeys, podSelectorsOf } from '../group.ts';
+import type { Pieces } from './pieces.ts';
 import { getOrMake, type IndexedPod, type PodIndex } from './podindex.ts';
 import { SelectorIndex } from './selectorindex.ts';
 
@@ -20,6 +21,8 @@ interface LiveGroup {
   readonly sets: Record<Family, LiveSet>;
 }
 
+/** Sets that grow by one member each may all need a larger table for it. */
+const GROUPS_OF_A_PIECE = 64;
 const NO_KEYS: readonly ElementKey[] = [];
 interface KnownPod {
   readonly pod: Pod;
@@ -53,17 +56,17 @@ export class LiveGroups {
   }
 
   /** Call when the pod's labels, namespace, addresses or ports may have changed. */
-  refreshPod(key: PodKey): void {
+  *refreshPod(key: PodKey): Pieces<void> {
     const before = this.#known.get(key);
     const indexedPod = this.#podIndex.indexedPod(key);
     const now = indexedPod && this.#knownPod(indexedPod);
     const groups = new Set([...this.#candidates(before), ...this.#candidates(now)]);
-    for (const live of groups)
-      this.#put(
-        live,
-        key,
-        now === undefined ? NO_KEYS : podKeys(live.named.group, indexedPod!, now.namespace),
-      );
+    let done = 0;
+    for (const live of groups) {
+      const keys = now === undefined ? NO_KEYS : podKeys(live.named.group, indexedPod!, now.namespace);
+      this.#put(live, key, keys);
+      if (++done % GROUPS_OF_A_PIECE === 0) yield;
+    }
     if (now === undefined) this.#known.delete(key);
     else this.#known.set(key, now);
   }

@@ -162,7 +162,7 @@ export class Incremental {
 
   *#refreshGroups(marked: Marks, pods: Iterable<PodKey>): Pieces<void> {
     for (const key of pods) {
-      this.#groups.refreshPod(key);
+      yield* this.#groups.refreshPod(key);
       yield;
     }
     for (const name of marked.node) {
