@@ -10,6 +10,7 @@ export type SchemaKind =
   | 'Inspection'
   | 'Trace'
   | 'Status'
+  | 'Denial'
   | 'Dump'
   | 'Version';
 

@@ -25,6 +25,7 @@ const actions: NodeActions = {
   agent: delegate,
   trace: delegate,
   inspect: delegate,
+  drops: delegate,
   dump: delegate,
   demo: delegate,
   status: delegate,

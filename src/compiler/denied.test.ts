@@ -46,6 +46,20 @@ test('every denial of both families leads to one chain, and nothing else drops',
   }
 });
 
+test('nothing passes the chain, within the limits or beyond them, whoever listens', () => {
+  for (const limits of [undefined, LOW])
+    for (const [, table] of tables(withDenialLimits(ruleset(), limits))) {
+      const { rules } = table.chains.get(DENIED_CHAIN)!;
+      const verdicts = rules.flatMap(({ exprs }) =>
+        exprs.flatMap(expr => (expr.kind === 'verdict' ? [expr.verdict.kind] : [])),
+      );
+      expect(new Set(verdicts)).toEqual(new Set(['drop']));
+      expect(rules.at(-1)!.exprs.every(({ kind }) => ['counter', 'log', 'verdict'].includes(kind))).toBe(
+        true,
+      );
+    }
+});
+
 test.each([
   ['on', undefined, LOW],
   ['off', LOW, undefined],

@@ -45,6 +45,7 @@ async function run(
   const { agent, status, staleConntrack } = enforcement;
   await source.mayStart(stop);
   if (stop.aborted) return;
+  enforcement.denials.start();
   void source.synced.then(() => status.setSynced());
   warnOfUnknownNode(options.node, agent.cluster, log);
   await links.start();
@@ -72,6 +73,7 @@ async function close({ source, enforcement, podNetwork, links }: Pipeline, ears:
   links.close();
   enforcement.liveConnections?.close();
   enforcement.staleConntrack.close();
+  enforcement.denials.close();
   await enforcement.answers.close();
   await ears.close();
   await podNetwork?.close();

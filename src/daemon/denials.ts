@@ -2,24 +2,30 @@
  * Denied connections by name: the packets that the rules hand over, read some twenty times a second, named by what the
  * agent knows, and recorded. Never in the way of the rules: what is denied is denied, whether or not anybody reads.
  */
+import type { Engine } from '../agent/engine.ts';
 import type { Log } from '../agent/log.ts';
+import { withDenials } from '../agent/withdenials.ts';
 import { DENIED_CHAIN, DENIED_GROUP, DENIED_HEAD_BYTES, type DenialLimits } from '../compiler/denied.ts';
 import type { Denial } from '../denials/denial.ts';
 import { connectionText, type LogMode, logFields, Sampler } from '../denials/lines.ts';
-import type { ModelView } from '../denials/modelview.ts';
+import { ModelView } from '../denials/modelview.ts';
 import { Recorder } from '../denials/recorder.ts';
 import type { DenialsFacts } from '../health/denialscheck.ts';
+import { ClusterState, type Told } from '../model/cluster.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
 import { LogSocket } from '../netlink/nflog/logsocket.ts';
 import { readCounters } from '../netlink/nftables/counters.ts';
 import { RunningTotals } from './runningtotals.ts';
 
 export interface DenialsOptions {
-  /** Undefined where nothing is handed over. */
+  readonly node: string;
+  readonly unknownPods: UnknownPods;
+  /** Undefined where nothing is to be handed over. */
   readonly limits: DenialLimits | undefined;
-  /** Why nothing is, although it was asked for. */
-  readonly impossible?: string | undefined;
+  /** Whether this kernel can hand packets over. */
+  readonly isPossible: boolean;
   readonly logs: LogMode;
-  readonly view: ModelView;
+  readonly told: () => Told | undefined;
   readonly log: Log;
 }
 
@@ -32,6 +38,7 @@ const RETRY_MS = 10_000;
 
 export class Denials {
   readonly #options: DenialsOptions;
+  readonly #view: ModelView;
   readonly #recorder: Recorder;
   readonly #sampler = new Sampler();
   readonly #totals = new RunningTotals(() => readCounters(DENIED_CHAIN));
@@ -42,13 +49,26 @@ export class Denials {
 
   constructor(options: DenialsOptions) {
     this.#options = options;
-    this.#recorder = new Recorder({ view: options.view });
+    const { node, unknownPods, told } = options;
+    const now = () => performance.now();
+    this.#view = new ModelView(new ClusterState(), { node, unknownPods, told, now });
+    this.#recorder = new Recorder({ view: this.#view });
+  }
+
+  /** The same engine, whose rules hand over what they deny, and whose events are known here too. */
+  followed(engine: Engine): Engine {
+    this.#view.follow(engine.cluster);
+    return this.#limits === undefined ? engine : withDenials(engine, this.#limits, this.#view);
   }
 
   /** In the network namespace of this thread. Never throws. */
   start(): void {
-    if (this.#options.limits === undefined) return;
-    this.#open();
+    void this.#totals.read(); // what is counted from here on is ours
+    if (this.#limits !== undefined) this.#open();
+  }
+
+  get #limits(): DenialLimits | undefined {
+    return this.#options.isPossible ? this.#options.limits : undefined;
   }
 
   close(): void {
@@ -69,10 +89,10 @@ export class Denials {
 
   /** Counts since the agent started. */
   async facts(): Promise<DenialsFacts> {
-    const { limits, impossible } = this.#options;
+    const { limits, isPossible } = this.#options;
     const [denied = 0, handed = 0] = await this.#totals.read();
     const { read, lost, garbled } = this.#socket?.counts ?? NO_COUNTS;
-    const error = this.#error ?? impossible;
+    const error = limits !== undefined && !isPossible ? IMPOSSIBLE : this.#error;
     return {
       sinceMs: this.#sinceMs,
       ...(limits !== undefined && { limits }),
@@ -130,4 +150,5 @@ export class Denials {
   }
 }
 
+const IMPOSSIBLE = 'this kernel hands no packets over (nft_log, nft_limit, nfnetlink_log)';
 const NO_COUNTS = { read: 0, lost: 0, garbled: 0 };

@@ -24,7 +24,9 @@ import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import type { LocalPods } from '../network/sandboxes/localpods.ts';
 import type { Conntrack } from '../nft/conntrack.ts';
 import type { Kernel } from '../nft/kernel.ts';
+import { NO_LOGS } from '../nft/missingfeature.ts';
 import { Answers } from './answers.ts';
+import { Denials, type DenialsOptions } from './denials.ts';
 import { type Inherited, readInherited } from './inherited.ts';
 import { readResolvers } from './resolvers.ts';
 
@@ -36,6 +38,7 @@ export interface EnforcementOptions {
   /** Open connections that policy comes to deny are cut. */
   readonly cutsConnections: boolean;
   readonly dns: DnsOptions;
+  readonly denials: Pick<DenialsOptions, 'limits' | 'logs'>;
 }
 
 /** How what pods are told by DNS is heard. */
@@ -55,6 +58,7 @@ export interface Enforcement {
   readonly liveConnections?: LiveConnections;
   readonly staleConntrack: StaleConntrack;
   readonly answers: Answers;
+  readonly denials: Denials;
   readonly inherited: Inherited;
 }
 
@@ -70,7 +74,7 @@ export async function openEnforcement(
   const kernel = await open();
   const inherited = await readInherited(kernel, podLinks);
   const conntrack = () => kernelFeatures.opened(openConntrack());
-  const { engine, answers } = policyOf(options, kernel, conntrack, log);
+  const { engine, answers, denials } = policyOf(options, kernel, conntrack, log);
   const liveConnections = options.cutsConnections
     ? new LiveConnections({ conntrack: conntrack(), ownAddresses, log, node, names: answers })
     : undefined;
@@ -88,23 +92,29 @@ export async function openEnforcement(
     kernelFeatures,
     staleConntrack,
     answers,
+    denials,
     inherited,
     ...(liveConnections !== undefined && { liveConnections }),
   };
 }
 
 /** What makes the rules, and what hears the names that they are about. */
-function policyOf(options: EnforcementOptions, { queue }: Kernel, conntrack: () => Conntrack, log: Logger) {
+function policyOf(options: EnforcementOptions, kernel: Kernel, conntrack: () => Conntrack, log: Logger) {
   const { node, unknownPods, podLinks, cutsConnections, dns } = options;
+  const { queue, missingFeatures } = kernel;
   const { lifetimes } = dns;
   const hearing = queue && { queue, resolvers: readResolvers(dns.servers), ports: dns.ports };
   let incremental: Incremental | undefined;
   const engine = () => {
     incremental = new Incremental(node, unknownPods, podLinks, hearing);
-    return cutsConnections ? incremental : withoutMidStreamGuard(incremental);
+    return denials.followed(cutsConnections ? incremental : withoutMidStreamGuard(incremental));
   };
   const subjects = () => incremental?.namesSubjects ?? NO_SUBJECTS;
-  return { engine, answers: new Answers({ hearing, subjects, lifetimes, conntrack, ownAddresses, log }) };
+  const answers = new Answers({ hearing, subjects, lifetimes, conntrack, ownAddresses, log });
+  const told = () => answers.facts?.asOf(Date.now());
+  const isPossible = !missingFeatures.includes(NO_LOGS);
+  const denials = new Denials({ ...options.denials, isPossible, node, unknownPods, told, log });
+  return { engine, answers, denials };
 }
 
 function cutter(live: LiveConnections): Pick<Observer, 'committed'> {

@@ -1,4 +1,7 @@
 /** What `sluice agent` was asked for. */
+
+import type { DenialLimits } from '../compiler/denied.ts';
+import type { LogMode } from '../denials/lines.ts';
 import type { Address } from '../model/address.ts';
 import type { PodLinks } from '../model/podlinks.ts';
 import { DNS_PORT } from '../names/control.ts';
@@ -20,6 +23,9 @@ export interface AgentCommandOptions
   readonly dnsServers?: readonly Address[];
   readonly dnsTargetPorts?: readonly number[];
   readonly dnsFloor?: number;
+  /** Denied packets a second that are named at most; 0: none. */
+  readonly denials?: number;
+  readonly logDenials?: LogMode;
 }
 
 /** Throws CommandError where two options contradict each other. */
@@ -42,6 +48,21 @@ export function podLinks({ podNetwork }: Pick<AgentCommandOptions, 'podNetwork'>
 
 export function cutsConnections({ liveConnections = 'cut' }: AgentCommandOptions): boolean {
   return liveConnections === 'cut';
+}
+
+const DENIALS = 50;
+/** One source has a part of what all may have, and seconds of it at once: a pod that starts tries all that it needs. */
+const SOURCES = 25;
+const SOURCE_BURST_S = 10;
+const BURST_S = 4;
+
+export function denialLimits({ denials = DENIALS }: AgentCommandOptions): DenialLimits | undefined {
+  if (denials === 0) return undefined;
+  const each = Math.ceil(denials / SOURCES);
+  return {
+    perSource: { perSecond: each, burst: SOURCE_BURST_S * each },
+    inAll: { perSecond: denials, burst: BURST_S * denials },
+  };
 }
 
 export function dnsOptions({

@@ -14,7 +14,14 @@ import { NO_BRIDGE_TABLES } from '../nft/missingfeature.ts';
 import type { AgentSource } from './agentsource.ts';
 import { type Enforcement, openEnforcement } from './enforcement.ts';
 import { OwnLinks } from './nodelinks.ts';
-import { type AgentCommandOptions, attaches, cutsConnections, dnsOptions, podLinks } from './options.ts';
+import {
+  type AgentCommandOptions,
+  attaches,
+  cutsConnections,
+  denialLimits,
+  dnsOptions,
+  podLinks,
+} from './options.ts';
 import type { PodNetworkNeeds, PodNetworkParts } from './podnetwork.ts';
 import { quarantineReporter } from './quarantinereporter.ts';
 import { loadSource, networkCondition } from './source.ts';
@@ -68,6 +75,7 @@ async function openAgent(
       podLinks: podLinks(options),
       cutsConnections: cutsConnections(options),
       dns: dnsOptions(options),
+      denials: { limits: denialLimits(options), logs: options.logDenials ?? 'sampled' },
     },
     localPods,
     log,

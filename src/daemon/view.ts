@@ -21,6 +21,7 @@ export async function viewOf(options: AgentCommandOptions, pipeline: Pipeline): 
     pods: podNetwork,
     kernel: enforcement.kernelFeatures,
     names: { status: () => enforcement.answers.status(), facts: () => enforcement.answers.facts },
+    denials: enforcement.denials,
     openConntrack,
   });
 }

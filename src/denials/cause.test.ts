@@ -66,6 +66,17 @@ function denied(from: string, to: string, other: Partial<DeniedPacket> = {}, fla
   return { head, hook: 'forward', iif: POD_LINK, ...other };
 }
 
+function tunnel(): DeniedPacket {
+  const head = {
+    from: at(VISITOR!),
+    to: at('172.18.0.2'),
+    protocol: 'UDP',
+    sourcePort: 9,
+    port: 8472,
+  } as const;
+  return { head, hook: 'forward', iif: POD_LINK };
+}
+
 test.each([
   [
     'ingress of a pod',
@@ -90,6 +101,7 @@ test.each([
     { kind: 'unknown-pod', direction: 'ingress' },
   ],
   ['what no policy denies', denied(VISITOR!, AWAY!), { kind: 'unexplained' }],
+  ['a tunnel between nodes', tunnel(), { kind: 'link', direction: 'egress' }],
   ['what another node would deny', denied(VISITOR!, '10.2.0.99'), { kind: 'unexplained' }],
   [
     'a packet from the middle, of a server',
@@ -107,8 +119,9 @@ test.each([
     { kind: 'policy', direction: 'ingress' },
   ],
   ['a node in the middle', denied('172.18.0.1', CAT!, { hook: 'output' }, 16), { kind: 'mid-stream' }],
-  ['a foreign source', denied('10.9.0.1', DB!), { kind: 'link' }],
-  ['a pod of ours from elsewhere', denied(VISITOR!, DB!, { iif: UPLINK }), { kind: 'link' }],
+  ['a foreign source', denied('10.9.0.1', VISITOR!), { kind: 'link' }],
+  ['a foreign source that policy denies too', denied('10.9.0.1', DB!), { kind: 'policy' }],
+  ['a pod of ours from elsewhere', denied(VISITOR!, AWAY!, { iif: UPLINK }), { kind: 'link' }],
   [
     'a foreign source where pods are attached',
     denied('10.9.0.1', DB!, { hook: 'prerouting' }),

@@ -26,8 +26,9 @@ export function causeOf(packet: DeniedPacket, view: ModelView): Cause {
   return (
     discoveryCause(packet) ??
     midStreamCause(packet, view) ??
-    linkCause(packet, view) ??
+    linkCause(packet) ??
     policyCause(packet, view) ??
+    otherLinkCause(packet, view) ??
     UNEXPLAINED
   );
 }
@@ -113,7 +114,7 @@ const FOR_MANY = [parseCidr('224.0.0.0/3')!, parseCidr('ff00::/8')!];
 const LOOPBACK = 1;
 
 /** N69 to N71, and who sends as whom (compiler/podlinks.ts, attachedpods.ts). */
-function linkCause({ head: { from, to }, hook, iif }: DeniedPacket, view: ModelView): Cause | undefined {
+function linkCause({ head: { from, to }, hook }: DeniedPacket): Cause | undefined {
   if (hook === 'prerouting') return link(`${from} is not an address of the pod that sent it`);
   if (hook !== 'forward' && hook !== 'input') return undefined;
   if (cidrContains(LINK_LOCAL, from))
@@ -122,11 +123,12 @@ function linkCause({ head: { from, to }, hook, iif }: DeniedPacket, view: ModelV
     return link('to a link-local address beyond the link of the pod');
   if (hook === 'forward' && FOR_MANY.some(cidr => cidrContains(cidr, to)))
     return link('from a pod to everybody: policy could not judge who is meant');
-  return iif === undefined || iif === LOOPBACK ? undefined : otherLink(from, iif, view);
+  return undefined;
 }
 
-/** What the agent knows of its node's links says whether a pod can have sent it. */
-function otherLink(from: Address, iif: number, view: ModelView): Cause | undefined {
+/** Where no policy denies it: what the agent knows of its node's links says whether a pod can have sent it. */
+function otherLinkCause({ head: { from }, hook, iif }: DeniedPacket, view: ModelView): Cause | undefined {
+  if (iif === undefined || iif === LOOPBACK || hook === 'output') return undefined;
   const own = view.cluster.nodes.get(view.node);
   if (own?.links === undefined) return undefined;
   const fromElsewhere = own.links.uplinks.includes(iif);

@@ -102,26 +102,27 @@ export class ModelView implements View {
     return this.#options.now() - former.goneMs > REMEMBERED_MS ? undefined : former;
   }
 
-  nodeWith(address: Address): Node | undefined {
+  // The reference takes them off the view: they are functions of their own.
+  readonly nodeWith = (address: Address): Node | undefined => {
     this.#nodes ??= new Map(
       [...this.#model.nodes.values()].flatMap(each => addressesOfNode(each).map(own => [own, each])),
     );
     return this.#nodes.get(address);
-  }
+  };
 
-  unknownPodOf(address: Address): Node | undefined {
+  readonly unknownPodOf = (address: Address): Node | undefined => {
     this.#unknown ??= unknownPodFinder(this.#model, this.owners, this.#options.unknownPods);
     return this.#unknown(address);
-  }
+  };
 
-  policiesOn(pod: Pod, direction: Direction, tier: Tier): readonly Policy[] {
+  readonly policiesOn = (pod: Pod, direction: Direction, tier: Tier): readonly Policy[] => {
     const known = this.#policies.get(pod) ?? new Map<string, readonly Policy[]>();
     this.#policies.set(pod, known);
     const key = `${tier} ${direction}`;
     const found = known.get(key) ?? this.#policiesOn(pod, direction, tier);
     known.set(key, found);
     return found;
-  }
+  };
 
   #policiesOn(pod: Pod, direction: Direction, tier: Tier): readonly Policy[] {
     this.#ordered ??= [...this.#model.policies.values()].sort(comparePolicies);

@@ -2,6 +2,7 @@ import type { Agent } from '../agent/agent.ts';
 import { openConnectionsOf } from '../agent/connections/openconnections.ts';
 import type { StatusKeeper } from '../agent/status.ts';
 import { selects } from '../compiler/classes.ts';
+import { NO_DENIALS } from '../health/denialscheck.ts';
 import type { Host, Ours } from '../health/facts.ts';
 import { type Health, health } from '../health/health.ts';
 import { type KernelFacts, NOTHING_MISSING } from '../health/kernelcheck.ts';
@@ -14,7 +15,7 @@ import { comparePolicies, policyLabel } from '../model/policy.ts';
 import type { CniParts } from '../network/cni/cni.ts';
 import type { Conntrack } from '../nft/conntrack.ts';
 
-import type { AgentView, Identity, NamesView } from './view.ts';
+import type { AgentView, DenialsView, Identity, NamesView } from './view.ts';
 
 /** Many may ask at the same time; the node is read at most this often. */
 const FRESH_MS = 500;
@@ -34,6 +35,8 @@ export interface AgentParts {
   readonly openConntrack?: () => Pick<Conntrack, 'read' | 'close'>;
   /** Default: no pod has a rule by name. */
   readonly names?: NamesView;
+  /** Default: none is named. */
+  readonly denials?: DenialsView;
 }
 
 export function agentView({
@@ -45,6 +48,7 @@ export function agentView({
   pods,
   kernel = NOTHING_MISSING,
   names = NOBODY_HEARS,
+  denials = NONE_NAMED,
   openConntrack,
 }: AgentParts): AgentView {
   const host = cached(readHost);
@@ -63,9 +67,11 @@ export function agentView({
         starts(),
         kernel,
         names.status(),
+        await denials.facts(),
       ),
     starts,
     names,
+    denials,
     pod: key => keeper.pod(key),
     policiesOf: key => policiesOf(keeper, key),
     requestResync: () => agent.requestResync(),
@@ -74,6 +80,12 @@ export function agentView({
     ...(pods && { pods }),
   };
 }
+
+const NONE_NAMED: DenialsView = {
+  facts: async () => NO_DENIALS,
+  denials: () => [],
+  follow: () => () => undefined,
+};
 
 const NOBODY_HEARS: NamesView = { status: () => NO_NAMES, facts: () => undefined };
 

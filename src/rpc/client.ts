@@ -1,8 +1,17 @@
 /** Asks a running agent. */
 import { type Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import type { Denial } from '../denials/denial.ts';
+import type { DenialsFacts } from '../health/denialscheck.ts';
 import type { Address } from '../model/address.ts';
 import type { ToldFact } from '../names/toldfacts.ts';
-import type { OpenConnections, StateObject, StatusResponse, ToldName } from './messages.ts';
+import type {
+  DropsRequest,
+  DropsResponse,
+  OpenConnections,
+  StateObject,
+  StatusResponse,
+  ToldName,
+} from './messages.ts';
 import { loadSchema } from './schema.ts';
 import { factOf } from './toldname.ts';
 
@@ -14,10 +23,21 @@ export interface AgentClient {
   /** What pods were told that holds now; of one address also what held. None where the agent is too old to know. */
   names(address?: Address): Promise<readonly ToldFact[]>;
   connections(): Promise<readonly OpenConnections[]>;
+  /** Those that are recorded; to `follow` them ends with the agent. */
+  drops(follow: boolean): AsyncGenerator<Drops>;
   close(): void;
 }
 
+/** What is denied, in pieces: the facts first. */
+export interface Drops {
+  readonly facts?: DenialsFacts;
+  readonly denial?: Denial;
+  /** Came before it, faster than they were read. */
+  readonly skipped: number;
+}
+
 interface Calls extends Client {
+  Drops(request: DropsRequest, options: { deadline?: number }): AsyncIterable<DropsResponse>;
   Status(
     request: object,
     options: { deadline: number },
@@ -47,8 +67,23 @@ export function connectAgent(socket: string): AgentClient {
     names: async (address = '' as Address) =>
       (await collect(client.Names({ address }, deadline())).catch(noneWhereUnknown)).map(factOf),
     connections: () => collect(client.Connections({}, deadline())),
+    drops: follow => readDrops(client.Drops({ follow }, follow ? {} : deadline())),
     close: () => client.close(),
   };
+}
+
+async function* readDrops(stream: AsyncIterable<DropsResponse>): AsyncGenerator<Drops> {
+  try {
+    for await (const { facts, denial, skipped } of stream)
+      yield {
+        ...(facts !== '' && { facts: JSON.parse(facts) as DenialsFacts }),
+        ...(denial !== '' && { denial: JSON.parse(denial) as Denial }),
+        skipped,
+      };
+  } catch (error) {
+    if ((error as ServiceError).code !== status.UNIMPLEMENTED) throw error;
+    throw new Error('it is of a version that names no denied connections');
+  }
 }
 
 function noneWhereUnknown(error: ServiceError): [] {

@@ -37,6 +37,18 @@ export interface ToldName {
   readonly from: string;
 }
 
+export interface DropsRequest {
+  readonly follow: boolean;
+}
+
+export interface DropsResponse {
+  /** JSON of DenialsFacts; empty but in the first. */
+  readonly facts: string;
+  /** JSON of Denial; empty in the first. */
+  readonly denial: string;
+  readonly skipped: number;
+}
+
 export interface StateObject {
   readonly type: string;
   readonly key: string;

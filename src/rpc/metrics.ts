@@ -2,6 +2,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { AgentStatus } from '../agent/status.ts';
 import { CHECK_NAMES } from '../health/check.ts';
+import { addDenials } from './denialsmetrics.ts';
 import { addNames, type NamesMeter } from './namesmetrics.ts';
 import type { AgentView } from './view.ts';
 
@@ -57,6 +58,7 @@ export function makeMetrics(view: AgentView, others: OtherTotals): Registry {
   addLatency(registry, view);
   if (others.gate !== undefined) addGate(registry, others.gate);
   if (others.names !== undefined) addNames(registry, others.names);
+  addDenials(registry, view);
   addGauges(registry, status);
   addHealth(registry, view);
   addProcess(registry);

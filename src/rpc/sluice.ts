@@ -4,7 +4,15 @@ import type { OpenConnection } from '../agent/connections/openconnections.ts';
 import { replay } from '../agent/replay.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import { problemText } from '../model/problem.ts';
-import type { OpenConnections, StateObject, StatusResponse, ToldName } from './messages.ts';
+import { sendDrops } from './drops.ts';
+import type {
+  DropsRequest,
+  DropsResponse,
+  OpenConnections,
+  StateObject,
+  StatusResponse,
+  ToldName,
+} from './messages.ts';
 import { toldName } from './toldname.ts';
 import { refusalOf, unary } from './unary.ts';
 import type { AgentView } from './view.ts';
@@ -16,6 +24,7 @@ export function sluiceService(view: AgentView): UntypedServiceImplementation {
       void send(call, mapped(replay(view.keeper.cluster), stateObject)),
     Names: (call: ServerWritableStream<{ readonly address: string }, ToldName>) =>
       void send(call, toldNames(view, call.request.address)),
+    Drops: (call: ServerWritableStream<DropsRequest, DropsResponse>) => void sendDrops(call, view),
     Connections: (call: ServerWritableStream<object, OpenConnections>) => void sendConnections(call, view),
   };
 }

@@ -1,6 +1,8 @@
 /** What every service and the metrics show of the agent. The composition root fills it in. */
 import type { OpenConnection } from '../agent/connections/openconnections.ts';
 import type { ProgrammedPod, StatusKeeper } from '../agent/status.ts';
+import type { Denial } from '../denials/denial.ts';
+import type { DenialsFacts } from '../health/denialscheck.ts';
 import type { Health } from '../health/health.ts';
 import type { NamesFacts } from '../health/namescheck.ts';
 import type { PodStarts } from '../health/startchecks.ts';
@@ -13,6 +15,15 @@ export interface NamesView {
   readonly status: () => NamesFacts;
   /** Absent where nobody hears. */
   readonly facts: () => ToldFacts | undefined;
+}
+
+/** Denied connections, as whoever names them has them. */
+export interface DenialsView {
+  facts(): Promise<DenialsFacts>;
+  /** The oldest first. */
+  denials(): readonly Denial[];
+  /** Tells of every denial from now on; the answer ends it. */
+  follow(follower: (denial: Denial) => void): () => void;
 }
 
 /** What of the agent never changes. */
@@ -34,6 +45,7 @@ export interface AgentView {
   policiesOf(key: PodKey): readonly string[];
   /** What pods of this node are told by DNS. */
   readonly names: NamesView;
+  readonly denials: DenialsView;
   requestResync(): void;
   /** Of this node's pods, now. */
   openConnections(): Promise<readonly OpenConnection[]>;

@@ -7,6 +7,8 @@ export const EACH_VALUE: Readonly<Record<string, unknown>> = {
   imagePullSecrets: [{ name: 'registry' }],
   logFormat: 'pretty',
   liveConnections: 'keep',
+  'denials.perSecond': 0,
+  'denials.log': 'all',
   metricsPort: 9911,
   'monitoring.enabled': true,
   'monitoring.address': '[::]',

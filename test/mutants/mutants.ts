@@ -1154,4 +1154,34 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'true :',
     test: 'test/unit/rpc.test.ts',
   },
+
+  // Denied connections by name
+  {
+    name: 'denied: what is beyond the limits passes',
+    file: 'src/compiler/denied.ts',
+    find: "limitOver(limits.inAll), verdict('drop')",
+    replace: "limitOver(limits.inAll), verdict('accept')",
+    test: 'src/compiler/denied.test.ts',
+  },
+  {
+    name: 'denials: a SYN that is sent again is another attempt',
+    file: 'src/denials/journal.ts',
+    find: 'const SAME_ATTEMPT_MS = 70_000;',
+    replace: 'const SAME_ATTEMPT_MS = 7_000;',
+    test: 'src/denials/journal.test.ts',
+  },
+  {
+    name: 'denials: what another node denies is said of this one',
+    file: 'src/denials/cause.ts',
+    find: ')?.name) === view.node;',
+    replace: ')?.name) !== undefined;',
+    test: 'src/denials/cause.test.ts',
+  },
+  {
+    name: 'drops: what waits for a slow reader is lost at the end',
+    file: 'src/rpc/drops.ts',
+    find: 'if (this.#waiting.length === 0) this.#call.end();',
+    replace: 'this.#call.end();',
+    test: 'test/kernel/dropsagent.test.ts',
+  },
 ];

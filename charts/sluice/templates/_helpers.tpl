@@ -39,6 +39,12 @@ true
 {{- if ne .Values.liveConnections "cut" }}
 - --live-connections={{ .Values.liveConnections }}
 {{- end }}
+{{- if ne (int .Values.denials.perSecond) 50 }}
+- --denials={{ .Values.denials.perSecond }}
+{{- end }}
+{{- if ne .Values.denials.log "sampled" }}
+- --log-denials={{ .Values.denials.log }}
+{{- end }}
 {{- $address := ternary .Values.monitoring.address "127.0.0.1" .Values.monitoring.enabled }}
 {{- if or .Values.monitoring.enabled (ne (int .Values.metricsPort) 9910) }}
 - --metrics-address={{ $address }}:{{ .Values.metricsPort }}

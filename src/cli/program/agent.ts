@@ -59,6 +59,22 @@ export function addAgent(sluice: Command, { agent }: NodeActions): void {
         .argParser(seconds)
         .default(120),
     )
+    .addOption(
+      new Option(
+        '--denials <n>',
+        'denied packets a second that are named at most (sluice drops); a source has a 25th of it; 0 for none',
+      )
+        .argParser(count)
+        .default(50),
+    )
+    .addOption(
+      new Option(
+        '--log-denials <how>',
+        'lines of the log for denied connections: one a minute of each kind, or all',
+      )
+        .choices(['none', 'sampled', 'all'])
+        .default('sampled'),
+    )
     .option('--cni-bin-dir <dir>', "put sluice-cni into the runtime's folder of plugins")
     .option(
       '--cni-conf-dir <dir>',
@@ -109,6 +125,13 @@ function seconds(text: string): number {
   const value = Number(text);
   if (!(Number.isInteger(value) && value > 0 && value <= 86_400))
     throw new InvalidArgumentError('not a number of seconds up to a day.');
+  return value;
+}
+
+function count(text: string): number {
+  const value = Number(text);
+  if (!(Number.isInteger(value) && value >= 0 && value <= 10_000))
+    throw new InvalidArgumentError('not a number from 0 to 10000.');
   return value;
 }
 

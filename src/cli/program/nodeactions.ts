@@ -6,6 +6,7 @@ export interface NodeActions {
   readonly agent: Action;
   readonly trace: Action;
   readonly inspect: Action;
+  readonly drops: Action;
   readonly dump: Action;
   readonly demo: Action;
   readonly status: Action;

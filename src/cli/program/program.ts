@@ -4,6 +4,7 @@ import { addClusterCommands } from '../clustercommands.ts';
 import { addAbout } from './about.ts';
 import { addAgent } from './agent.ts';
 import { addCheck } from './check.ts';
+import { addDrops } from './drops.ts';
 import { addExplain } from './explain.ts';
 import { addNode } from './node.ts';
 import type { NodeActions } from './nodeactions.ts';
@@ -23,6 +24,7 @@ export function makeProgram(actions: NodeActions): Command {
   addClusterCommands(sluice);
   addAgent(sluice, actions);
   addReadback(sluice, actions);
+  addDrops(sluice, actions);
   addNode(sluice, actions);
   addAbout(sluice);
   return sluice;

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import type { Denial } from '../../denials/denial.ts';
+import type { Address } from '../../model/address.ts';
+import { isWanted } from './filter.ts';
+
+const DENIAL: Denial = {
+  number: 1,
+  atMs: 0,
+  lastMs: 0,
+  times: 1,
+  from: { address: '10.0.0.1' as Address, pod: 'guest/visitor' },
+  to: { address: '10.0.0.2' as Address, pod: 'shop/db' },
+  protocol: 'TCP',
+  port: 80,
+  cause: { kind: 'policy', policy: 'NetworkPolicy shop/closed', reason: 'r' },
+};
+
+test.each([
+  [{}, true],
+  [{ namespace: 'shop' }, true],
+  [{ namespace: 'guest' }, true],
+  [{ namespace: 'sho' }, false],
+  [{ pod: 'db' }, true],
+  [{ pod: 'shop/db' }, true],
+  [{ pod: 'guest/db' }, false],
+  [{ namespace: 'guest', pod: 'db' }, false],
+  [{ policy: 'closed' }, true],
+  [{ policy: 'shop/closed' }, true],
+  [{ policy: 'NetworkPolicy shop/closed' }, true],
+  [{ policy: 'osed' }, false],
+])('isWanted() by %j is %s', (filter, expected) => {
+  expect(isWanted(DENIAL, filter)).toBe(expected);
+});

@@ -1,0 +1,30 @@
+/** Which denials somebody wants to see. */
+import type { Denial, DenialEnd } from '../../denials/denial.ts';
+
+export interface DropFilter {
+  /** Of one of the ends. */
+  readonly namespace?: string;
+  /** `web`, `shop/web`: one of the ends; a name alone is of any namespace, or of the one that is asked for. */
+  readonly pod?: string;
+  /** `shop/web`, `web`, `NetworkPolicy shop/web`. */
+  readonly policy?: string;
+}
+
+export function isWanted({ from, to, cause }: Denial, { namespace, pod, policy }: DropFilter): boolean {
+  const ends = [from, to];
+  if (namespace !== undefined && !ends.some(end => end.pod?.startsWith(`${namespace}/`))) return false;
+  if (pod !== undefined && !ends.some(end => isPod(end, pod, namespace))) return false;
+  return policy === undefined || isPolicy(cause.policy, policy);
+}
+
+function isPod({ pod }: DenialEnd, asked: string, namespace: string | undefined): boolean {
+  if (pod === undefined) return false;
+  if (asked.includes('/')) return pod === asked;
+  return namespace === undefined ? pod.endsWith(`/${asked}`) : pod === `${namespace}/${asked}`;
+}
+
+function isPolicy(id: string | undefined, asked: string): boolean {
+  if (id === undefined) return false;
+  const name = id.slice(id.indexOf(' ') + 1);
+  return id === asked || name === asked || name.endsWith(`/${asked}`);
+}

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { wrongWith } from '../../../test/support/questions/schema.ts';
+import type { Denial } from '../../denials/denial.ts';
+import type { Address } from '../../model/address.ts';
+import { toTerminal } from '../../terminal/colours.ts';
+import { printableJson } from '../../terminal/printable.ts';
+import { denialLine, denialObject } from './text.ts';
+
+const at = (text: string) => text as Address;
+const DENIAL: Denial = {
+  number: 7,
+  atMs: Date.UTC(2026, 0, 1),
+  lastMs: Date.UTC(2026, 0, 1) + 3_000,
+  times: 3,
+  from: { address: at('10.0.0.1'), pod: 'guest/visitor', gone: true },
+  to: { address: at('10.0.0.2'), pod: 'shop/db' },
+  protocol: 'TCP',
+  sourcePort: 4000,
+  port: 5432,
+  service: { address: at('10.96.0.1'), port: 5432, name: 'shop/postgres' },
+  cause: {
+    kind: 'policy',
+    direction: 'ingress',
+    tier: 'networkpolicy',
+    policy: 'NetworkPolicy shop/db',
+    reason: 'NetworkPolicy shop/db selects shop/db',
+  },
+};
+
+test('a denial is a line for people', () => {
+  expect(denialLine(DENIAL)).toMatch(
+    /^\d\d:\d\d:\d\d {2}guest\/visitor \(gone\) -> shop\/db:5432\/TCP through shop\/postgres:5432 {2}.*ingress: NetworkPolicy shop\/db selects shop\/db.*\(3 times\)/,
+  );
+});
+
+test('a denial is an object of the schema, with and without all that it may have', () => {
+  const icmp = {
+    icmp: { type: 3, code: 1 },
+    about: '10.0.0.2 -> 10.0.0.1:80/TCP',
+    protocol: 'ICMP' as const,
+  };
+  const { service: _, port: __, sourcePort: ___, ...bare } = DENIAL;
+  for (const denial of [
+    DENIAL,
+    { ...bare, ...icmp },
+    { ...bare, protocol: 47, cause: { kind: 'link', reason: 'r' } as const },
+  ])
+    expect(wrongWith(denialObject(denial) as { kind: string })).toEqual([]);
+});
+
+test('names that would move the cursor are shown, and obeyed by nobody', () => {
+  const hostile = { ...DENIAL, to: { ...DENIAL.to, pod: 'shop/\x1b[2J\u202edb' as const } };
+  for (const text of [toTerminal(denialLine(hostile)), printableJson(denialObject(hostile))])
+    expect(text).not.toMatch(/[\p{Cc}\u202e]/u);
+});

@@ -1,0 +1,28 @@
+/** A denial for people as a line, and for programs as docs/schema/sluice-v1.json has it. */
+import type { Denial } from '../../denials/denial.ts';
+import { connectionText } from '../../denials/lines.ts';
+import pc from '../../terminal/colours.ts';
+import { HANG } from '../../terminal/hang.ts';
+import { versioned } from '../schema.ts';
+
+/** `16:02:11  guest/visitor -> shop/db:5432/TCP  ingress  NetworkPolicy shop/db selects … (3 times)`. */
+export function denialLine(denial: Denial): string {
+  const { atMs, times, cause } = denial;
+  const again = times > 1 ? pc.dim(` (${times} times)`) : '';
+  const direction = cause.direction === undefined ? '' : `${cause.direction}: `;
+  return `${timeText(atMs)}  ${pc.bold(connectionText(denial))}  ${HANG}${direction}${cause.reason}${again}`;
+}
+
+/** Of the day, where the reader is. */
+function timeText(ms: number): string {
+  const date = new Date(ms);
+  return [date.getHours(), date.getMinutes(), date.getSeconds()]
+    .map(n => String(n).padStart(2, '0'))
+    .join(':');
+}
+
+export function denialObject({ number, atMs, lastMs, cause, ...rest }: Denial): object {
+  const time = { time: new Date(atMs).toISOString(), lastTime: new Date(lastMs).toISOString() };
+  const { kind, ...why } = cause;
+  return versioned('Denial', { ...time, ...rest, protocol: String(rest.protocol), cause: kind, ...why });
+}

@@ -1,0 +1,214 @@
+/** `sluice drops` of a live agent: named lines, a flood, and verdicts that stay whatever happens to whoever names them. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { DENIED_GROUP } from '../../src/compiler/denied.ts';
+import type { Denial } from '../../src/denials/denial.ts';
+import type { DenialsFacts } from '../../src/health/denialscheck.ts';
+import type { Lab } from '../../src/lab/lab.ts';
+import { inNamespace } from '../../src/lab/netns.ts';
+import { probe } from '../../src/lab/probe/probe.ts';
+import { LogSocket } from '../../src/netlink/nflog/logsocket.ts';
+import { type AgentClient, connectAgent } from '../../src/rpc/client.ts';
+import { AgentProcess } from '../support/agent/agentprocess.ts';
+import { arrivals, Prober } from '../support/packets/prober.ts';
+import { ALLOWED_PORT, buildSite, FIRM_FLOWS, HOSTS, NODE } from '../support/packets/site.ts';
+
+let lab: Lab;
+let folder: string;
+let socket: string;
+const closers: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  lab = await buildSite('drops');
+  folder = mkdtempSync(join(tmpdir(), 'sluice-drops-'));
+  socket = join(folder, 'sluice.sock');
+  writeFileSync(
+    join(folder, 'cluster.json'),
+    JSON.stringify({ apiVersion: 'v1', kind: 'List', items: OBJECTS }),
+  );
+});
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+afterAll(() => {
+  lab?.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const OBJECTS = [
+  { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } },
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'probe' } },
+  ...Object.entries(HOSTS).map(([name, addresses]) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'probe', labels: { name } },
+    spec: { nodeName: NODE, containers: [{ name: 'main', image: 'i' }] },
+    status: { phase: 'Running', podIPs: addresses.map(ip => ({ ip })) },
+  })),
+  {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name: 'firm', namespace: 'probe' },
+    spec: {
+      podSelector: { matchLabels: { name: 't' } },
+      ingress: [{ from: [{ podSelector: {} }], ports: [{ protocol: 'UDP', port: ALLOWED_PORT }] }],
+    },
+  },
+];
+
+async function agent(...options: string[]): Promise<AgentProcess> {
+  const words = ['--manifests', join(folder, 'cluster.json'), '--socket', socket, ...options];
+  const made = new AgentProcess(lab.nodeNamespace(NODE), NODE, words);
+  closers.push(() => made.kill());
+  await made.inForce();
+  return made;
+}
+
+/** As soon as it serves. */
+async function connected(): Promise<AgentClient> {
+  for (const deadline = Date.now() + 60_000; ; await setTimeout(20)) {
+    const client = connectAgent(socket);
+    try {
+      await client.status();
+      closers.push(() => client.close());
+      return client;
+    } catch (error) {
+      client.close();
+      if (Date.now() > deadline) throw error;
+    }
+  }
+}
+
+async function recorded(client: AgentClient): Promise<{ facts: DenialsFacts; denials: Denial[] }> {
+  let facts: DenialsFacts | undefined;
+  const denials: Denial[] = [];
+  for await (const message of client.drops(false)) {
+    facts ??= message.facts;
+    if (message.denial !== undefined) denials.push(message.denial);
+  }
+  return { facts: facts!, denials };
+}
+
+/** Until so many of them are there. */
+async function until(client: AgentClient, count: number, of: (denial: Denial) => boolean) {
+  for (const deadline = Date.now() + 30_000; ; await setTimeout(50)) {
+    const found = await recorded(client);
+    const some = found.denials.filter(of);
+    if (some.length >= count || Date.now() > deadline) return { ...found, some };
+  }
+}
+
+test('each denied attempt is one line that has the names, the policy and the reason', async () => {
+  const running = await agent('--log-denials', 'all');
+  const client = await connected();
+  const flows = ([0, 1] as const).flatMap(family =>
+    (['TCP', 'UDP', 'SCTP', 'ICMP'] as const).map(protocol => ({
+      from: HOSTS.x[family],
+      to: HOSTS.t[family],
+      protocol,
+      ...(protocol !== 'ICMP' && { port: 1111 }),
+    })),
+  );
+  await probe(lab, flows, { quietMs: 100 });
+  const { some } = await until(client, flows.length, ({ cause }) => cause.kind === 'policy');
+  expect(some.map(({ from, to, protocol }) => `${from.address} ${to.address} ${protocol}`).sort()).toEqual(
+    flows.map(({ from, to, protocol }) => `${from} ${to} ${protocol}`).sort(),
+  );
+  for (const { from, to, cause } of some) {
+    expect([from.pod, to.pod]).toEqual(['probe/x', 'probe/t']);
+    expect(cause).toMatchObject({
+      direction: 'ingress',
+      tier: 'networkpolicy',
+      policy: 'NetworkPolicy probe/firm',
+    });
+    expect(cause.reason).toContain('NetworkPolicy probe/firm selects probe/t');
+  }
+  expect(running.output.match(/"msg":"denied: probe\/x -> probe\/t/g)).toHaveLength(flows.length);
+});
+
+test('a flood of one pod hides nothing that another is denied, and is counted', async () => {
+  await agent('--log-denials', 'none');
+  const client = await connected();
+  const sent = 100_000;
+  const flood = inNamespace(lab.namespaceOf(HOSTS.x[0]), () =>
+    spawn(process.execPath, ['-e', FLOOD, HOSTS.t[0], String(sent)], { stdio: 'ignore' }),
+  );
+  const over = once(flood, 'exit');
+  let isOver = false;
+  void over.then(() => {
+    isOver = true;
+  });
+  let tried = 0;
+  while (!isOver && tried < 5) {
+    const port = 3_000 + tried++;
+    // A SYN for which there was no room before any rule is sent again a second later.
+    await probe(lab, [{ from: HOSTS.y[0], to: HOSTS.t[0], protocol: 'TCP', port }], { quietMs: 2_500 });
+    const isOwn = ({ from, port: own }: Denial) => from.pod === 'probe/y' && own === port;
+    const got = await until(client, 1, isOwn);
+    expect(got.some).toHaveLength(1);
+  }
+  await over;
+  expect(tried).toBeGreaterThan(0);
+  const { facts, denials } = await recorded(client);
+  expect(facts.denied).toBeGreaterThanOrEqual(sent);
+  // Within the limit of a source: 20 at once, and two each second.
+  const seconds = (Date.now() - facts.sinceMs) / 1000;
+  expect(denials.filter(({ from }) => from.pod === 'probe/x').length).toBeLessThan(40 + 4 * seconds);
+  expect(facts).toMatchObject({ lost: 0 });
+}, 120_000);
+
+/** UDP to ports in turn, so that each packet is an attempt of its own. */
+const FLOOD = `const socket = require('node:dgram').createSocket('udp4');
+const [, to, count] = process.argv;
+let sent = 0, under = 0;
+const more = () => {
+  while (under < 500 && sent < count) {
+    under++;
+    socket.send('x', 5000 + (sent++ % 50000), to, () => { under--; if (under === 0) setImmediate(more); });
+  }
+  if (sent >= count && under === 0) socket.close();
+};
+more();`;
+
+test('no verdict changes while agents are killed, start, and name with other limits or not at all', async () => {
+  await (await agent()).kill();
+  const prober = await Prober.start(lab, FIRM_FLOWS);
+  closers.push(() => prober.kill());
+  for (const options of [
+    ['--denials', '0'],
+    [],
+    ['--denials', '1000'],
+    ['--denials', '0'],
+    ['--denials', '7'],
+  ])
+    await (await agent(...options)).kill();
+  const trails = await prober.stop();
+  for (const [index, { port }] of FIRM_FLOWS.entries()) {
+    expect(trails[index]!.sent).toBeGreaterThan(500);
+    expect(arrivals(trails[index]!)).toBe(port === ALLOWED_PORT ? trails[index]!.sent : 0);
+  }
+}, 120_000);
+
+test('where another process reads the group, a check says so, and nothing else changes', async () => {
+  const other = inNamespace(lab.nodeNamespace(NODE), () =>
+    LogSocket.open({ group: DENIED_GROUP, copyBytes: 64, atOnce: 1, withinMs: 10 }),
+  );
+  closers.push(() => other.close());
+  const running = await agent();
+  const client = await connected();
+  const { checks } = await client.status();
+  expect(checks.find(({ name }) => name === 'denials')).toMatchObject({ state: 'warn' });
+  expect(running.output).toContain('another process is handed the packets');
+  const flow = { from: HOSTS.x[0], to: HOSTS.t[0], protocol: 'TCP', port: 1111 } as const;
+  expect(await probe(lab, [flow], { quietMs: 100 })).toEqual(['closed']);
+  let seen = 0;
+  other.read(100, () => seen++);
+  expect(seen).toBeGreaterThan(0);
+});
