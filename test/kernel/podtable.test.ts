@@ -102,7 +102,7 @@ test('nft lists what pods need in its own words', () => {
   );
   expect(text).toMatch(/fib daddr type local dnat ip to ip protocol \. th dport map @host-ports\b/);
   expect(text).toMatch(/fib daddr type local dnat ip6 to meta l4proto \. th dport map @host-ports\b/);
-  expect(text).toContain('iifgroup 29548 icmpv6 type nd-router-advert drop');
+  expect(text).toContain('iifgroup 29548 icmpv6 type nd-router-advert goto denied');
   expect(text).toContain('ip saddr 10.79.0.0/24 masquerade');
   expect(text).toContain('ip6 saddr fd79::/64 masquerade');
   expect(text).toMatch(/ip daddr @pod-networks-\w+ return/);
