@@ -203,7 +203,10 @@ function waitRules(family: Family, { queue }: Hearing): Rule[] {
   return [
     { exprs: [...sourcePortIn(ALIVE, true), verdict('return')] },
     { exprs: [...busy, verdict('return')] },
-    { exprs: queueTo(QUEUE_NUMBER, queue) },
+    {
+      exprs: queueTo(QUEUE_NUMBER, queue),
+      comment: `waits in queue ${QUEUE_NUMBER}; goes on where nobody listens`,
+    },
   ];
 }
 

@@ -151,6 +151,7 @@ export class Answers implements NamesKnown {
         conntrack: this.#openConntrack(),
         own: this.#options.ownAddresses(),
         facts,
+        nowMs: Date.now(),
       });
       facts.note(found);
     } catch (error) {

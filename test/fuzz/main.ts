@@ -8,9 +8,11 @@ import fc from 'fast-check';
 import { FakeKernel } from '../../src/nft/fake/fake.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import { type Count, checkHistory, enforced } from '../support/agent/replay.ts';
+import { answerPackets } from '../support/arbitrary/answerpackets.ts';
 import { situationArbitrary } from '../support/arbitrary/cluster.ts';
 import { historyArbitrary } from '../support/arbitrary/events.ts';
 import { rulesetArbitrary } from '../support/arbitrary/rulesets.ts';
+import { checkAnswers } from '../support/oracle/answers.ts';
 import { checkSituation, type Tally } from '../support/oracle/equivalence.ts';
 
 const { values } = parseArgs({
@@ -31,6 +33,7 @@ const properties = {
   'incremental equals compile': fc.property(historyArbitrary(16), enforced, (steps, how) =>
     checkHistory(steps, how, count),
   ),
+  'answers of DNS are read or passed over': fc.property(answerPackets(), checkAnswers),
   'plan leads from any ruleset to any other': fc.asyncProperty(
     rulesetArbitrary(),
     rulesetArbitrary(),

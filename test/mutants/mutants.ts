@@ -13,6 +13,10 @@ export interface Mutant {
 const SCENARIOS = 'test/unit/scenarios.test.ts';
 const TRACED = 'test/unit/scenario-trace.test.ts';
 const EQUIVALENCE = 'test/property/equivalence.test.ts';
+const FORGED_NAMES = 'test/kernel/names/forged.test.ts';
+const LEASES = 'src/names/leases.test.ts';
+const TURNS = 'src/names/turns.test.ts';
+const OPEN_BY_NAME = 'src/agent/connections/openbyname.test.ts';
 const NETWORKS = 'src/compiler/networks.test.ts';
 const SIZES = 'test/property/sizes.test.ts';
 const COMPILER_SIZES = 'src/compiler/sizes.test.ts';
@@ -156,6 +160,92 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'return a.order - b.order ||',
     replace: 'return b.order - a.order ||',
     test: SCENARIOS,
+  },
+
+  // Peers by name
+  {
+    name: 'names: a resolver of the pod’s own is believed',
+    file: 'src/compiler/namespeers.ts',
+    find: '      ...askedAddressIn(family, RESOLVERS),\n',
+    replace: '',
+    test: FORGED_NAMES,
+  },
+  {
+    name: 'names: what pods forge in a known connection leaves their node',
+    file: 'src/compiler/namespeers.ts',
+    find: "    exprs: [...link, ...noRouteBack(), verdict('drop')],",
+    replace: "    exprs: [...link, ...noRouteBack(), verdict('return')],",
+    test: 'test/kernel/names/nodes.test.ts',
+  },
+  {
+    name: 'names: the pod that asked by IPv4 is told IPv6 for that address',
+    file: 'src/names/podleases.ts',
+    find: 'return this.pod.addresses.filter(address => familyOf(address) === familyOf(peer));',
+    replace: 'return this.pod.addresses.slice(0, Number(familyOf(peer) !== undefined));',
+    test: LEASES,
+  },
+  {
+    name: 'names: the end of the newer answer counts, not the later one',
+    file: 'src/names/podleases.ts',
+    find: 'if (before !== undefined) lease.untilMs = Math.max(lease.untilMs, before.untilMs);',
+    replace: '',
+    test: LEASES,
+  },
+  {
+    name: 'names: an address is forgotten that another name leads to',
+    file: 'src/names/podleases.ts',
+    find: 'const gone = lease.sets.filter(set => !this.#holds.get(set)?.has(lease.address));',
+    replace: 'const gone = lease.sets;',
+    test: LEASES,
+  },
+  {
+    name: 'names: of a full node the pod with most loses, however many its neighbours are',
+    file: 'src/names/tenants.ts',
+    find: 'if (most === undefined || each.sum > most.sum) most = each;',
+    replace: 'if (most === undefined || each.largest.size > most.largest.size) most = each;',
+    test: LEASES,
+  },
+  {
+    name: 'names: what is in use ends with its TTL',
+    file: 'src/names/leases.ts',
+    find: 'const untilMs = nowMs + this.#lifetimes.floorMs;',
+    replace: 'const untilMs = nowMs;',
+    test: LEASES,
+  },
+  {
+    name: 'names: the same namespace has turn after turn',
+    file: 'src/names/turns.ts',
+    find: '        this.#namespaces.delete(namespace);\n        if (pods.size > 0)',
+    replace: '        if (pods.size === 0) this.#namespaces.delete(namespace);\n        if (pods.size > 0)',
+    test: TURNS,
+  },
+  {
+    name: 'names: a namespace has as much work made as it has pods',
+    file: 'src/names/workbudget.ts',
+    find: 'return this.#accounts(pod, nowMs).every(({ left }) => left > 0);',
+    replace: 'return this.#accounts(pod, nowMs)[0].left > 0;',
+    test: TURNS,
+  },
+  {
+    name: 'names: an agent that starts leaves connections to names that are new',
+    file: 'src/agent/connections/openbyname.ts',
+    find: "const made = new Set(ops.flatMap(op => (op.op === 'addSet' ? [op.set.name] : [])));",
+    replace: 'const made = new Set<string>();',
+    test: OPEN_BY_NAME,
+  },
+  {
+    name: 'names: what was left alone while nobody knew what was told stays',
+    file: 'src/agent/connections/liveconnections.ts',
+    find: '    if (isBlind) void this.#lookOnceKnown(names, affected);\n',
+    replace: '',
+    test: OPEN_BY_NAME,
+  },
+  {
+    name: 'names: a packet is let go on before its addresses stand',
+    file: 'src/hearing/desk.ts',
+    find: 'const { changes, units } = this.#listener.hear(packet, nowMs);',
+    replace: 'this.#queue.accept(id);\n      const { changes, units } = this.#listener.hear(packet, nowMs);',
+    test: 'test/kernel/names/hostile.test.ts',
   },
 
   // The reference semantics

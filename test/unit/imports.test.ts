@@ -202,6 +202,10 @@ test('only commands import what measures and shows', () => {
   expect(new Set(importers)).toEqual(new Set([...NOT_ON_A_NODE, 'cli']));
 });
 
+test('nobody looks up names: what a pod was told counts, and no answer of our own', () => {
+  expect(imports.filter(({ to }) => /^(?:node:)?dns(?:\/|$)/.test(to))).toEqual([]);
+});
+
 test('no file imports itself through others, not even for a type', () => {
   expect(findCycles()).toEqual([]);
 });

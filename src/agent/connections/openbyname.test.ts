@@ -9,6 +9,8 @@ import { EVERYTHING } from '../../model/selector.ts';
 import { ToldFacts } from '../../names/toldfacts.ts';
 import type { Conntrack } from '../../nft/conntrack.ts';
 import { plan } from '../../nft/plan/plan.ts';
+import type { NamesKnown } from './knownnames.ts';
+import { LiveConnections } from './liveconnections.ts';
 import { openByName, standingBefore } from './openbyname.ts';
 
 const HEARING = { queue: 'nft', resolvers: ['10.96.0.10' as Address] } as const;
@@ -94,7 +96,14 @@ async function adopted(before: readonly string[], after: readonly string[], ...p
       oneOf: [...after],
     },
   ]);
-  return openByName({ conntrack: open(...peers), ruleset: is.ruleset, own: new Set(), stood, facts });
+  return openByName({
+    conntrack: open(...peers),
+    ruleset: is.ruleset,
+    own: new Set(),
+    stood,
+    facts,
+    nowMs: 0,
+  });
 }
 
 test('C41: openByName() knows what only a rule by name can have allowed, and nothing else', async () => {
@@ -114,4 +123,38 @@ test('C41: openByName() knows what only a rule by name can have allowed, and not
 test('openByName() takes nothing over where the names are others, or are new', async () => {
   expect(await adopted(['a.example'], ['b.example'], '192.0.2.1')).toEqual([]);
   expect(await adopted([], ['a.example'], '192.0.2.1')).toEqual([]);
+});
+
+test('C58: what was left alone while nobody knew what pods were told is cut once that is known', async () => {
+  const { ruleset, subjects } = made('a.example');
+  const known = Promise.withResolvers<void>();
+  let facts: ToldFacts | undefined;
+  const names: NamesKnown = {
+    subjects,
+    get facts() {
+      return facts;
+    },
+    synced: () => known.promise,
+  };
+  const cut: string[] = [];
+  const conntrack: Conntrack = {
+    ...open('192.0.2.1', '192.0.2.2', '198.51.100.1'),
+    delete: async connections => cut.push(...connections.map(({ flow }) => flow.to)),
+  };
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  const again = { againMs: 1 << 30 };
+  const live = new LiveConnections({ conntrack, ownAddresses: () => new Set(), log, names, ...again });
+  const ops = plan({ tables: new Map() }, ruleset);
+  live.follow({ cluster: new ClusterState(), ruleset, ops, unknownBefore: false });
+  await live.settled();
+  expect(cut).toEqual([]);
+  facts = new ToldFacts();
+  facts.note([
+    { pod: 'shop/web', address: '192.0.2.2' as Address, name: 'a.example', toldMs: 0, untilMs: 0 },
+  ]);
+  known.resolve();
+  await new Promise(setImmediate);
+  await live.settled();
+  expect(cut).toEqual(['192.0.2.1']);
+  live.close();
 });

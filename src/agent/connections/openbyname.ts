@@ -39,26 +39,29 @@ export interface OpenByName {
   /** As they stood before this agent. */
   readonly stood: Subjects;
   readonly facts: ToldFacts;
+  /** Since 1970: what is found has ended by now. */
+  readonly nowMs: number;
 }
 
 /** What has to be known for these connections to be allowed: nothing that allows a new one. */
-export async function openByName({ conntrack, ruleset, own, stood, facts }: OpenByName): Promise<ToldFact[]> {
+export async function openByName(known: OpenByName): Promise<ToldFact[]> {
+  const { conntrack, ruleset, own, stood, facts, nowMs } = known;
   if (stood.pods.length === 0) return [];
   const owners = new Map(stood.pods.flatMap(pod => pod.addresses.map(address => [address, pod] as const)));
   const synced = async () => {};
-  const checker = (known: ToldFacts | undefined) =>
-    new ConnectionChecker(withKnownNames(ruleset, { subjects: stood, facts: known, synced }), own);
+  const checker = (told: ToldFacts | undefined) =>
+    new ConnectionChecker(withKnownNames(ruleset, { subjects: stood, facts: told, synced }), own);
   const [now, ifTold] = [checker(facts), checker(undefined)];
   const wanted = (flow: Flow) => owners.has(flow.from) && now.denies(flow) && !ifTold.denies(flow);
   const found = new Map<string, ToldFact>();
   await conntrack.read([...owners.keys()], wanted, ({ flow: { from, to } }) => {
     const pod = owners.get(from)!;
-    found.set(`${pod.key} ${to}`, factOf(pod, to, stood));
+    found.set(`${pod.key} ${to}`, factOf(pod, to, stood, nowMs));
   });
   return [...found.values()];
 }
 
-function factOf(pod: NamesPod, address: Address, { sets }: Subjects): ToldFact {
+function factOf(pod: NamesPod, address: Address, { sets }: Subjects, nowMs: number): ToldFact {
   const oneOf = sets.filter(({ name }) => pod.sets.includes(name)).flatMap(({ patterns }) => patterns);
-  return { pod: pod.key, address, name: `@open ${address}`, toldMs: 0, untilMs: 0, oneOf };
+  return { pod: pod.key, address, name: `@open ${address}`, toldMs: nowMs, untilMs: nowMs, oneOf };
 }

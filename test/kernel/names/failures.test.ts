@@ -99,6 +99,12 @@ describe('with a resolver in a pod and one on the node', () => {
     120_000 * SLOW,
   );
 
+  test('the node’s own questions are nobody’s business', async () => {
+    const before = ground.elements();
+    expect(await ground.visit({ names: names(161), resolver: HOSTS.dns[0] }, 'node')).toMatchObject(WHOLE);
+    expect(ground.elements().filter(element => !before.includes(element))).toEqual([]);
+  });
+
   test('a table that is taken away is made again, with what had been told', async () => {
     expect(await ground.visit({ names: ['n171.t.example'] })).toMatchObject(WHOLE);
     try {

@@ -184,7 +184,7 @@ export class NamesGround {
 
   async visit(
     orders: Partial<ClientOrders> & Pick<ClientOrders, 'names'>,
-    host: keyof typeof HOSTS = 'web',
+    host: keyof typeof HOSTS | 'node' = 'web',
   ): Promise<ClientReport> {
     const all: ClientOrders = {
       resolver: RESOLVER.ip,
@@ -199,7 +199,7 @@ export class NamesGround {
       ...orders,
     };
     const file = fileURLToPath(new URL('client.ts', import.meta.url));
-    const child = inNamespace(this.pathOf(host), () =>
+    const child = inNamespace(host === 'node' ? this.nodePath : this.pathOf(host), () =>
       spawn(process.execPath, [file, JSON.stringify(all)], { stdio: ['ignore', 'pipe', 'inherit'] }),
     );
     this.#children.push(child);
@@ -257,7 +257,7 @@ export class NamesGround {
       .flatMap(text =>
         [...text.matchAll(/(\S+) \. (\S+) timeout 10m/g)]
           .filter(([, pod]) => pod !== 'daddr')
-          .map(([, pod, peer]): [string, string] => [text.split(' ')[0]!, `${pod} . ${peer}`]),
+          .map(([, pod, peer]): [string, string] => [text.slice(0, text.indexOf(' ')), `${pod} . ${peer}`]),
       );
   }
 
@@ -368,7 +368,7 @@ spec:
   egress:
   - name: dns
     action: Accept
-    to: [{ networks: ['${HOSTS.dns[0]}/32', '${HOSTS.dns[1]}/128', '${NODE_ADDRESS}/32'] }]${byName}
+    to: [{ networks: ['${HOSTS.dns[0]}/32', '${HOSTS.dns[1]}/128', '${NODE_ADDRESS}/32', '${HOSTS.evil[0]}/32'] }]${byName}
   - name: nowhere
     action: Deny
     to: [{ networks: ['0.0.0.0/0', '::/0'] }]

@@ -34,18 +34,22 @@ function delayOf(message: Buffer): number {
   return /^w\d/.test(packet.decode(message).questions?.[0]?.name ?? '') ? SLOW_MS : 0;
 }
 
-/** Until all are sent; each answer has addresses of its own. */
+/** Until all are sent; each answer has addresses of its own. Encoded once: what it costs to send is not what is tried. */
 async function flood(message: Buffer, count: number, send: (bytes: Buffer) => void): Promise<void> {
   const { id = 0, questions = [] } = packet.decode(message);
-  const name = questions[0]?.name ?? '';
+  const answer = { type: 'A', name: questions[0]?.name ?? '', ttl: 0, data: '11.0.0.0' } as const;
+  const encoded = (many: number) => {
+    const answers = new Array(many).fill(answer);
+    return packet.encode({ type: 'response', id, flags: 0x180, questions, answers } as Packet);
+  };
+  const first = encoded(FLOOD.addresses);
+  const recordBytes = (first.length - encoded(0).length) / FLOOD.addresses;
   for (let sent = 0; sent < count; sent += FLOOD.perTurn) {
     for (let i = sent; i < sent + FLOOD.perTurn; i++) {
-      const answers = Array.from({ length: FLOOD.addresses }, (_, j) => {
-        const number = i * FLOOD.addresses + j;
-        const data = `11.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
-        return { type: 'A', name, ttl: 0, data } as const;
-      });
-      send(packet.encode({ type: 'response', id, flags: 0x180, questions, answers } as Packet));
+      const bytes = Buffer.from(first);
+      for (let j = 0; j < FLOOD.addresses; j++)
+        bytes.writeUIntBE(i * FLOOD.addresses + j, bytes.length - j * recordBytes - 3, 3);
+      send(bytes);
     }
     await new Promise(resolve => setTimeout(resolve, 1));
   }
