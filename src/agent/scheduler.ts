@@ -8,6 +8,8 @@ import type { Cause } from './committed.ts';
 import { decide, type Situation, type Waiting } from './decision.ts';
 import type { Look } from './kernelstate.ts';
 
+const NOBODY = () => {};
+
 export class Scheduler {
   readonly #timing: Timing;
   readonly #dumpIntervalMs: number;
@@ -19,7 +21,7 @@ export class Scheduler {
   #dumpRequested = false;
   #lookAtMs = 0;
   #dumpedMs: number;
-  #wake: () => void = () => {};
+  #wake = NOBODY;
 
   /** What is programmed is verified every `dumpIntervalMs` although nothing happened. */
   constructor(timing: Timing, dumpIntervalMs: number) {
@@ -118,5 +120,6 @@ export class Scheduler {
     signal.addEventListener('abort', wake);
     await this.#timing.sleep(ms, waiting.signal);
     signal.removeEventListener('abort', wake);
+    this.#wake = NOBODY; // to abort makes an error, which costs more than all else of a look
   }
 }

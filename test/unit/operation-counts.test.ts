@@ -223,3 +223,12 @@ function elsewherePolicy(): Policy {
     ingress: [],
   };
 }
+
+test('a look while nothing happens makes nothing anew', () => {
+  const engine = new Incremental(NODE);
+  for (const event of benchCluster({ pods: 300, policies: 100 })) engine.note(event);
+  const first = engine.flush();
+  expect(engine.flush()).toBe(first);
+  engine.note(namespaceEvent('elsewhere', {}));
+  expect(engine.flush()).not.toBe(first);
+});

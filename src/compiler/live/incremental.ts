@@ -67,6 +67,7 @@ export class Incremental {
   #isFlushing = false;
   /** Noted during a flush. */
   #late: ClusterEvent[] = [];
+  #flushed: Ruleset | undefined;
 
   /** `hearing` says how DNS answers are heard: where they are not, names match nothing. */
   constructor(
@@ -112,12 +113,15 @@ export class Incremental {
     return name === undefined || op.family === 'bridge' ? [] : this.#classes.policiesBehind(op.family, name);
   }
 
+  /** The same object where nothing has happened since. */
   flush(): Ruleset {
     return wholeOf(this.flushing());
   }
 
   /** The same in pieces of some milliseconds at most. One at a time, and each to its end. */
   *flushing(): Pieces<Ruleset> {
+    if (this.#flushed !== undefined && isNothing(this.#marked)) return this.#flushed;
+    this.#flushed = undefined; // until the flush has come to its end
     this.#isFlushing = true;
     try {
       const marked = this.#marked;
@@ -129,7 +133,8 @@ export class Incremental {
       this.#late = [];
       for (const event of late) this.note(event);
     }
-    return this.#assemble();
+    this.#flushed = this.#assemble();
+    return this.#flushed;
   }
 
   /** Takes in where pods are; answers those of which anything may have changed. */
@@ -272,6 +277,10 @@ function byName<T extends { readonly name: string }>(values: readonly T[]): Map<
 }
 
 type Marks = Readonly<ReturnType<typeof emptyMarks>>;
+
+function isNothing(marks: Marks): boolean {
+  return Object.values(marks).every(({ size }) => size === 0);
+}
 
 /** What events have touched since the last flush. */
 function emptyMarks() {
