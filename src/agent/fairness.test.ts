@@ -1,11 +1,12 @@
 /** Beside a tenant with large policies: when a neighbour's change is programmed, counted in commits and not in time. */
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../test/support/agent/tenants.ts';
 import { compile } from '../compiler/compile.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
-import { parseAddress, parseCidr } from '../model/address.ts';
-import type { ClusterEvent, Pod } from '../model/cluster.ts';
-import type { Policy, Rule } from '../model/policy.ts';
+import { parseCidr } from '../model/address.ts';
+import type { ClusterEvent } from '../model/cluster.ts';
+import type { Rule } from '../model/policy.ts';
 import { FakeKernel } from '../nft/fake/fake.ts';
 import { plan } from '../nft/plan/plan.ts';
 import { Agent } from './agent.ts';
@@ -13,24 +14,9 @@ import type { Committed } from './committed.ts';
 
 const NODE = 'n1';
 
-function pod(namespace: string, n: number, labels = {}): ClusterEvent {
-  const value: Pod = {
-    key: `${namespace}/p${n}`,
-    namespace,
-    name: `p${n}`,
-    labels,
-    node: NODE,
-    addresses: [parseAddress(`10.${namespace.length}.0.${n}`)!],
-    hostNetwork: false,
-    finished: false,
-    createdAt: '',
-    ports: [],
-  };
-  return { type: 'pod', key: value.key, value };
-}
+const pod = (namespace: string, n: number, labels = {}) => podEvent(tenantPod(namespace, n, { labels }));
 
-function policy(name: string, rules: number, version = 0): ClusterEvent {
-  const [namespace] = name.split('/') as [string];
+function policy(name: `${string}/${string}`, rules: number, version = 0): ClusterEvent {
   const ingress = Array.from(
     { length: rules },
     (_, n): Rule => ({
@@ -40,16 +26,7 @@ function policy(name: string, rules: number, version = 0): ClusterEvent {
       ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + version, last: 1000 + version }],
     }),
   );
-  const value: Policy = {
-    id: `NetworkPolicy ${name}`,
-    kind: 'NetworkPolicy',
-    name,
-    tier: 'networkpolicy',
-    order: 0,
-    subject: { namespaces: { kind: 'name', name: namespace }, pods: { requirements: [] } },
-    ingress,
-  };
-  return { type: 'policy', key: value.id, value };
+  return policyEvent(ingressPolicy(name, ingress));
 }
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);

@@ -1,10 +1,10 @@
 /** The agent over a kernel that refuses the rules of chosen policies: everybody else's are programmed. */
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { allowPort, ingressPolicy, policyEvent, tenantPod } from '../../test/support/agent/tenants.ts';
 import { compile } from '../compiler/compile.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
-import { parseAddress } from '../model/address.ts';
-import { type ClusterEvent, ClusterState, type Pod } from '../model/cluster.ts';
+import { type ClusterEvent, ClusterState } from '../model/cluster.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
 import { FakeKernel } from '../nft/fake/fake.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
@@ -17,18 +17,7 @@ import type { Quarantined } from './changes/quarantine.ts';
 /** Allows a port for each policy; the kernel here refuses whatever has to do with a bad one. */
 const BAD_PORT = 666;
 
-const pod = (n: number, namespace: string): Pod => ({
-  key: `${namespace}/p${n}`,
-  namespace,
-  name: `p${n}`,
-  labels: { app: `a${n}` },
-  node: 'n1',
-  addresses: [parseAddress(`10.0.${namespace.length}.${n}`)!],
-  hostNetwork: false,
-  finished: false,
-  createdAt: '',
-  ports: [],
-});
+const pod = (n: number, namespace: string) => tenantPod(namespace, n, { labels: { app: `a${n}` } });
 
 function policy(
   namespace: string,
@@ -36,25 +25,9 @@ function policy(
   { port = 80, app }: { port?: number; app?: string } = {},
 ): Policy {
   const requirements = app === undefined ? [] : [{ key: 'app', operator: 'In', values: [app] } as const];
-  return {
-    id: `NetworkPolicy ${namespace}/${name}`,
-    kind: 'NetworkPolicy',
-    name: `${namespace}/${name}`,
-    tier: 'networkpolicy',
-    order: 0,
-    subject: { namespaces: { kind: 'name', name: namespace }, pods: { requirements } },
-    ingress: [
-      {
-        path: 'ingress[0]',
-        action: 'accept',
-        peers: 'any',
-        ports: [{ kind: 'range', protocol: 'TCP', first: port, last: port }],
-      },
-    ],
-  };
+  return ingressPolicy(`${namespace}/${name}`, [allowPort(port)], requirements);
 }
 
-const event = (value: Policy): ClusterEvent => ({ type: 'policy', key: value.id, value });
 const gone = (id: PolicyId): ClusterEvent => ({ type: 'policy', key: id });
 
 class Site {
@@ -111,8 +84,8 @@ class Site {
     const wanted = new ClusterState();
     for (const value of this.told.pods.values()) wanted.apply({ type: 'pod', key: value.key, value });
     for (const value of this.told.policies.values())
-      wanted.apply(event(isolates.includes(value.id) ? isolated(value) : value));
-    for (const value of instead) wanted.apply(event(value));
+      wanted.apply(policyEvent(isolates.includes(value.id) ? isolated(value) : value));
+    for (const value of instead) wanted.apply(policyEvent(value));
     return plan((await this.fake.dump()).ruleset, compile(wanted, 'n1'));
   }
 }
@@ -175,9 +148,9 @@ test.each([true, false])(
   async names => {
     site = new Site({ names });
     populate(site);
-    for (const namespace of NAMESPACES) site.note(event(policy(namespace, 'web')));
+    for (const namespace of NAMESPACES) site.note(policyEvent(policy(namespace, 'web')));
     const bad = policy('bb', 'bad', { port: BAD_PORT, app: 'a1' });
-    site.note(event(bad));
+    site.note(policyEvent(bad));
     site.run();
     await pass(2000);
     expect(site.quarantined).toEqual([bad.id]);
@@ -193,7 +166,7 @@ test.each([true, false])(
 test('the base is committed first and alone, and whatever becomes of policies, it is in force', async () => {
   site = new Site({ isBad: op => op.op === 'addChain' && /^(in|eg|cp)-/.test(op.chain) });
   populate(site);
-  site.note(event(policy('a', 'web')));
+  site.note(policyEvent(policy('a', 'web')));
   site.run();
   await pass(50);
   const { ruleset } = await site.fake.dump();
@@ -204,15 +177,15 @@ test('where its last good version was in force, that stays, and others go on', a
   site = new Site();
   populate(site);
   const good = policy('a', 'web');
-  site.note(event(good));
+  site.note(policyEvent(good));
   site.run();
   await pass(1000);
-  site.note(event(policy('a', 'web', { port: BAD_PORT })));
-  site.note(event(policy('bb', 'neighbour')));
+  site.note(policyEvent(policy('a', 'web', { port: BAD_PORT })));
+  site.note(policyEvent(policy('bb', 'neighbour')));
   await pass(2000);
   expect(site.quarantined).toEqual([good.id]);
   expect(await site.difference([], [good])).toEqual([]);
-  site.note(event(policy('ccc', 'later')));
+  site.note(policyEvent(policy('ccc', 'later')));
   await pass(1000);
   expect(await site.difference([], [good])).toEqual([]);
 });
@@ -221,11 +194,11 @@ test('a policy leaves the quarantine when it is mended, and when it is gone', as
   site = new Site();
   populate(site);
   const bad = [policy('a', 'one', { port: BAD_PORT }), policy('bb', 'two', { port: BAD_PORT })];
-  for (const each of bad) site.note(event(each));
+  for (const each of bad) site.note(policyEvent(each));
   site.run();
   await pass(5000);
   expect(site.quarantined.toSorted()).toEqual(bad.map(({ id }) => id));
-  site.note(event(policy('a', 'one')), gone(bad[1]!.id));
+  site.note(policyEvent(policy('a', 'one')), gone(bad[1]!.id));
   await pass(5000);
   expect(site.quarantined).toEqual([]);
   expect(await site.difference()).toEqual([]);
@@ -235,13 +208,13 @@ test('a policy leaves the quarantine when it is mended, and when it is gone', as
 test('an edit that comes while a policy is tried is programmed after it', async () => {
   site = new Site();
   populate(site);
-  site.note(event(policy('a', 'one', { port: BAD_PORT })));
+  site.note(policyEvent(policy('a', 'one', { port: BAD_PORT })));
   site.run();
   await pass(5000);
   site.commitMs = 100;
-  site.note(event(policy('a', 'one', { port: 80 })));
+  site.note(policyEvent(policy('a', 'one', { port: 80 })));
   while (site.agent.cluster.policies.get('NetworkPolicy a/one')?.ingress?.length !== 1) await pass(10);
-  site.note(event(policy('a', 'one', { port: 81 })));
+  site.note(policyEvent(policy('a', 'one', { port: 81 })));
   await pass(5000);
   expect(site.quarantined).toEqual([]);
   expect(await site.difference()).toEqual([]);
@@ -252,7 +225,7 @@ test('a policy is tried again although it does not change: the reason may have g
   site = new Site({ isBad: op => refuses && isBadPort(op) });
   populate(site);
   const bad = policy('a', 'one', { port: BAD_PORT });
-  site.note(event(bad));
+  site.note(policyEvent(bad));
   site.run();
   await pass(5000);
   expect(site.quarantined).toEqual([bad.id]);
@@ -269,11 +242,11 @@ test('a tenant who edits a refused policy without end is tried ever more rarely,
   await pass(1000);
   site.attempts = 0;
   for (let n = 0; n < 600; n++) {
-    site.note(event({ ...policy('a', 'evil', { port: BAD_PORT }), order: n }));
+    site.note(policyEvent({ ...policy('a', 'evil', { port: BAD_PORT }), order: n }));
     await pass(100);
   }
   expect(site.attempts).toBeLessThan(20);
-  site.note(event(policy('bb', 'neighbour')));
+  site.note(policyEvent(policy('bb', 'neighbour')));
   await pass(200);
   expect(await site.difference(['NetworkPolicy a/evil'])).toEqual([]);
 });
@@ -283,14 +256,14 @@ test('a class whose chains cannot be made ends no agent: the policy that changed
   const broken = policy('a', 'broken');
   const [rule] = broken.ingress!;
   populate(site);
-  site.note(event(policy('bb', 'neighbour')));
+  site.note(policyEvent(policy('bb', 'neighbour')));
   site.run();
   await pass(1000);
   // Nothing like it passes a decoder: it stands for any fault of the compiler.
   site.note(
-    event({ ...broken, ingress: [{ ...rule!, ports: [{ kind: 'range' } as never, null as never] }] }),
+    policyEvent({ ...broken, ingress: [{ ...rule!, ports: [{ kind: 'range' } as never, null as never] }] }),
   );
-  site.note(event(policy('ccc', 'later')));
+  site.note(policyEvent(policy('ccc', 'later')));
   await pass(5000);
   expect(site.quarantined).toEqual([broken.id]);
   expect(await site.difference([broken.id])).toEqual([]);
@@ -300,7 +273,7 @@ test('a kernel that refuses everything is tried again and again, and then all ru
   let refuses = true;
   site = new Site({ isBad: () => refuses });
   populate(site);
-  for (const namespace of NAMESPACES) site.note(event(policy(namespace, 'web')));
+  for (const namespace of NAMESPACES) site.note(policyEvent(policy(namespace, 'web')));
   site.run();
   await pass(20_000);
   refuses = false;
@@ -335,11 +308,11 @@ test('whichever policies are refused, all others are programmed and those alone 
       async (first, later, names) => {
         site = new Site({ names });
         populate(site);
-        site.note(...first.map(each => event(toPolicy(each))));
+        site.note(...first.map(each => policyEvent(toPolicy(each))));
         site.run();
         await pass(later.length === 0 ? 0 : 150);
         for (const each of later) {
-          site.note(event(toPolicy(each)));
+          site.note(policyEvent(toPolicy(each)));
           await pass(70);
         }
         await pass(200_000);

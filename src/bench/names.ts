@@ -13,8 +13,7 @@ import { builtFolder } from './build.ts';
 import { establishedBeside } from './names/established.ts';
 import { flood, type Visited, visit } from './names/load.ts';
 import { Site } from './names/site.ts';
-import { NotMeasurable } from './packets/notmeasurable.ts';
-import { Testbed } from './packets/testbed.ts';
+import { onTestbed } from './packets/testbed.ts';
 import { absolute, type BenchRow, beyondFloor, percentile } from './row.ts';
 
 const BLOCKS = 10;
@@ -128,17 +127,6 @@ async function lists(site: Site): Promise<boolean> {
   return code === 0;
 }
 
-async function established(): Promise<BenchRow[]> {
-  const testbed = new Testbed(
-    process.argv.includes('--verbose') ? line => console.error(line) : () => undefined,
-  );
-  try {
-    return [await establishedBeside(testbed)];
-  } catch (error) {
-    if (!(error instanceof NotMeasurable)) throw error;
-    console.error(`The cost of packets cannot be measured here: ${error.message}`);
-    return [];
-  } finally {
-    testbed.close();
-  }
+function established(): Promise<BenchRow[]> {
+  return onTestbed(process.argv.includes('--verbose'), async testbed => [await establishedBeside(testbed)]);
 }

@@ -9,9 +9,8 @@
 import { bridgedPackets } from './packets/bridged.ts';
 import { establishedPackets } from './packets/established.ts';
 import { newConnections } from './packets/newconnection.ts';
-import { NotMeasurable } from './packets/notmeasurable.ts';
 import { sourceChecks } from './packets/sourcechecks.ts';
-import { Testbed } from './packets/testbed.ts';
+import { onTestbed } from './packets/testbed.ts';
 import type { BenchRow } from './row.ts';
 
 export interface PacketOptions {
@@ -34,17 +33,10 @@ export async function benchPackets({
   verbose = process.argv.includes('--verbose'),
   isWanted = () => true,
 }: PacketOptions = {}): Promise<BenchRow[]> {
-  const testbed = new Testbed(verbose ? line => console.error(line) : () => undefined);
-  try {
+  return onTestbed(verbose, async testbed => {
     const rows: BenchRow[] = [];
     for (const [part, measure] of Object.entries(PARTS))
       if (isWanted(part)) rows.push(...(await measure(testbed)));
     return rows;
-  } catch (error) {
-    if (!(error instanceof NotMeasurable)) throw error;
-    console.error(`The cost of packets cannot be measured here: ${error.message}`);
-    return [];
-  } finally {
-    testbed.close();
-  }
+  });
 }

@@ -8,8 +8,7 @@ import { plan } from '../nft/plan/plan.ts';
 import { stagesOf } from '../nft/plan/stages.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { LARGE_POLICIES, networkPolicy } from './largepolicies.ts';
-import { NotMeasurable } from './packets/notmeasurable.ts';
-import { Testbed } from './packets/testbed.ts';
+import { onTestbed } from './packets/testbed.ts';
 import { worstPolicies } from './packets/worstpolicies.ts';
 import { absolute, type BenchRow, median } from './row.ts';
 
@@ -32,17 +31,8 @@ export async function benchPolicies(isWanted: (part: string) => boolean): Promis
   return [...rows, ...(await benchPacketsOf(largest))];
 }
 
-async function benchPacketsOf(policies: ReadonlyMap<string, object>): Promise<BenchRow[]> {
-  const testbed = new Testbed(() => undefined);
-  try {
-    return await worstPolicies(policies, testbed);
-  } catch (error) {
-    if (!(error instanceof NotMeasurable)) throw error;
-    console.error(`The cost of packets cannot be measured here: ${error.message}`);
-    return [];
-  } finally {
-    testbed.close();
-  }
+function benchPacketsOf(policies: ReadonlyMap<string, object>): Promise<BenchRow[]> {
+  return onTestbed(false, testbed => worstPolicies(policies, testbed));
 }
 
 async function benchPolicy(name: string, policy: object): Promise<BenchRow[]> {

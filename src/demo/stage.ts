@@ -1,4 +1,5 @@
 /** What the demo consists of while it runs: a laboratory, a copy of the example, and one real agent for each node. */
+
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +7,7 @@ import { compile } from '../compiler/compile.ts';
 import { hearingIn, hears } from '../compiler/namespeers.ts';
 import { nodeLinksIn } from '../compiler/podlinks.ts';
 import { loadManifests } from '../files/load.ts';
+import { isAlive } from '../lab/alive.ts';
 import { undoAtExit } from '../lab/cleanup.ts';
 import { forgetConnections } from '../lab/conntrack.ts';
 import { attachLab, buildLab, type Lab, removeNamespaces } from '../lab/lab.ts';
@@ -190,13 +192,4 @@ async function isInForce(kernel: Kernel, cluster: ClusterState, node: string): P
   const linked = withNodeLinks(cluster, node, nodeLinksIn(ruleset));
   const hearing = kernel.queue && hearingIn(ruleset, kernel.queue);
   return plan(ruleset, compile(linked, node, 'allow', 'others', hearing)).length === 0;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -2,8 +2,10 @@
  * A cluster's network on this machine: one network namespace for each node, each pod and all that is outside,
  * with veth pairs and routes between them. Needs root and iproute2.
  */
+
 import { readdirSync, writeFileSync } from 'node:fs';
 import type { Address } from '../model/address.ts';
+import { isAlive } from './alive.ts';
 import { undoAtExit } from './cleanup.ts';
 import { ipBatch, ipBatchForced } from './ip.ts';
 import { linksReady } from './linksready.ts';
@@ -135,13 +137,4 @@ function namespacesStartingWith(prefix: string): string[] {
 
 function deleteNamespaces(names: readonly string[]): void {
   if (names.length > 0) ipBatchForced(names.map(name => `netns delete ${name}`));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -8,11 +8,11 @@ import { Agent } from '../../src/agent/agent.ts';
 import type { Committed } from '../../src/agent/committed.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
-import { parseAddress, parseCidr } from '../../src/model/address.ts';
-import type { ClusterEvent, Pod } from '../../src/model/cluster.ts';
-import type { Policy, Rule } from '../../src/model/policy.ts';
+import { parseCidr } from '../../src/model/address.ts';
+import type { Rule } from '../../src/model/policy.ts';
 import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
+import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../support/agent/tenants.ts';
 import { Netns } from './netns.ts';
 
 const NODE = 'n1';
@@ -47,35 +47,10 @@ afterEach(async () => {
   netns.close();
 });
 
-function pod(namespace: string, n: number): ClusterEvent {
-  const value: Pod = {
-    key: `${namespace}/p${n}`,
-    namespace,
-    name: `p${n}`,
-    labels: {},
-    node: NODE,
-    addresses: [parseAddress(`10.0.${namespace.length}.${n}`)!],
-    hostNetwork: false,
-    finished: false,
-    createdAt: '',
-    ports: [],
-  };
-  return { type: 'pod', key: value.key, value };
-}
+const pod = (namespace: string, n: number) => podEvent(tenantPod(namespace, n));
 
-function policy(name: string, rules: readonly Rule[]): ClusterEvent {
-  const [namespace] = name.split('/') as [string];
-  const value: Policy = {
-    id: `NetworkPolicy ${name}`,
-    kind: 'NetworkPolicy',
-    name,
-    tier: 'networkpolicy',
-    order: 0,
-    subject: { namespaces: { kind: 'name', name: namespace }, pods: { requirements: [] } },
-    ingress: rules,
-  };
-  return { type: 'policy', key: value.id, value };
-}
+const policy = (name: `${string}/${string}`, rules: readonly Rule[]) =>
+  policyEvent(ingressPolicy(name, rules));
 
 const cidr = (n: number) => parseCidr(`172.${16 + (n >> 14)}.${(n >> 6) & 255}.${(4 * n) & 255}/32`)!;
 

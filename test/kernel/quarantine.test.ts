@@ -7,7 +7,7 @@ import type { Engine } from '../../src/agent/engine.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
 import { parseAddress, parseCidr } from '../../src/model/address.ts';
-import { type ClusterEvent, ClusterState, type Pod } from '../../src/model/cluster.ts';
+import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import type { Policy, PolicyId } from '../../src/model/policy.ts';
 import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { KernelError } from '../../src/nft/kernel.ts';
@@ -15,6 +15,7 @@ import { addressInNetwork, verdict } from '../../src/nft/match.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import type { Chain, Ruleset, Table } from '../../src/nft/ruleset.ts';
 import { hasted } from '../support/agent/hasted.ts';
+import { allowPort, ingressPolicy, podEvent, policyEvent, tenantPod } from '../support/agent/tenants.ts';
 import { withoutSizes } from '../support/oracle/withoutsizes.ts';
 import { Netns } from './netns.ts';
 
@@ -132,44 +133,12 @@ class Site {
 }
 
 function pod(namespace: string, n: number): ClusterEvent {
-  const value: Pod = {
-    key: `${namespace}/p${n}`,
-    namespace,
-    name: `p${n}`,
-    labels: {},
-    node: NODE,
-    addresses: [
-      parseAddress(`10.0.${namespace.length}.${n}`)!,
-      parseAddress(`fd00::${namespace.length}:${n}`)!,
-    ],
-    hostNetwork: false,
-    finished: false,
-    createdAt: '',
-    ports: [],
-  };
-  return { type: 'pod', key: value.key, value };
+  const { addresses, ...rest } = tenantPod(namespace, n);
+  return podEvent({ ...rest, addresses: [...addresses, parseAddress(`fd00::${namespace.length}:${n}`)!] });
 }
 
-function policy(name: string, port: number): ClusterEvent & { readonly value: Policy } {
-  const [namespace] = name.split('/') as [string];
-  const value: Policy = {
-    id: `NetworkPolicy ${name}`,
-    kind: 'NetworkPolicy',
-    name,
-    tier: 'networkpolicy',
-    order: 0,
-    subject: { namespaces: { kind: 'name', name: namespace }, pods: { requirements: [] } },
-    ingress: [
-      {
-        path: 'ingress[0]',
-        action: 'accept',
-        peers: 'any',
-        ports: [{ kind: 'range', protocol: 'TCP', first: port, last: port }],
-      },
-    ],
-  };
-  return { type: 'policy', key: value.id, value };
-}
+const policy = (name: `${string}/${string}`, port: number) =>
+  policyEvent(ingressPolicy(name, [allowPort(port)]));
 
 const PODS = ['a', 'bb', 'ccc'].flatMap(namespace => [pod(namespace, 1), pod(namespace, 2)]);
 const EVIL = policy('bb/evil', EVIL_PORT);

@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Netns } from '../../lab/unnamed.ts';
+import { kubeconfigOf } from '../kubeconfig.ts';
 import type { Command, Done } from './apiprocess.ts';
 
 export class Api {
@@ -25,14 +26,7 @@ export class Api {
 
   async kubeconfig(): Promise<string> {
     const { server } = await this.#ask({ do: 'peace' });
-    return JSON.stringify({
-      apiVersion: 'v1',
-      kind: 'Config',
-      'current-context': 'bench',
-      contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench' } }],
-      clusters: [{ name: 'bench', cluster: { server, 'insecure-skip-tls-verify': true } }],
-      users: [{ name: 'bench', user: { token: 'good' } }],
-    });
+    return kubeconfigOf(server);
   }
 
   async end(): Promise<void> {

@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { undoAtExit } from '../../lab/cleanup.ts';
+import type { BenchRow } from '../row.ts';
 import type { Flow } from './flows.ts';
 import { compileInjector } from './injector.ts';
+import { NotMeasurable } from './notmeasurable.ts';
 import { Router } from './router.ts';
 
 export class Testbed {
@@ -37,5 +39,22 @@ export class Testbed {
 
   #removeFolder(): void {
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** What `measure` measures, or nothing where this machine does not let us: then standard error says why. */
+export async function onTestbed(
+  verbose: boolean,
+  measure: (testbed: Testbed) => Promise<BenchRow[]>,
+): Promise<BenchRow[]> {
+  const testbed = new Testbed(verbose ? line => console.error(line) : () => undefined);
+  try {
+    return await measure(testbed);
+  } catch (error) {
+    if (!(error instanceof NotMeasurable)) throw error;
+    console.error(`The cost of packets cannot be measured here: ${error.message}`);
+    return [];
+  } finally {
+    testbed.close();
   }
 }

@@ -1,0 +1,61 @@
+/** Pods and NetworkPolicies of tenants, each in one line. */
+import { type Address, parseAddress } from '../../../src/model/address.ts';
+import type { ClusterEvent, Pod } from '../../../src/model/cluster.ts';
+import type { Policy, Rule } from '../../../src/model/policy.ts';
+import type { Requirement } from '../../../src/model/selector.ts';
+
+/** The `n`th of its namespace; namespaces of different lengths have addresses of their own. */
+export function tenantPod(namespace: string, n: number, rest: Partial<Pod> = {}): Pod {
+  return {
+    key: `${namespace}/p${n}`,
+    namespace,
+    name: `p${n}`,
+    labels: {},
+    node: 'n1',
+    addresses: [addressOf(namespace, n)],
+    hostNetwork: false,
+    finished: false,
+    createdAt: '',
+    ports: [],
+    ...rest,
+  };
+}
+
+function addressOf(namespace: string, n: number): Address {
+  return parseAddress(`10.0.${namespace.length}.${n}`)!;
+}
+
+/** Of the pods of its namespace, or of those that meet `requirements`. */
+export function ingressPolicy(
+  name: `${string}/${string}`,
+  ingress: readonly Rule[],
+  requirements: readonly Requirement[] = [],
+): Policy {
+  const [namespace = ''] = name.split('/');
+  return {
+    id: `NetworkPolicy ${name}`,
+    kind: 'NetworkPolicy',
+    name,
+    tier: 'networkpolicy',
+    order: 0,
+    subject: { namespaces: { kind: 'name', name: namespace }, pods: { requirements } },
+    ingress,
+  };
+}
+
+export function allowPort(port: number): Rule {
+  return {
+    path: 'ingress[0]',
+    action: 'accept',
+    peers: 'any',
+    ports: [{ kind: 'range', protocol: 'TCP', first: port, last: port }],
+  };
+}
+
+export function podEvent(value: Pod): ClusterEvent {
+  return { type: 'pod', key: value.key, value };
+}
+
+export function policyEvent(value: Policy): ClusterEvent & { readonly value: Policy } {
+  return { type: 'policy', key: value.id, value };
+}
