@@ -29,11 +29,14 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   } finally {
     await close(pipeline, ears);
   }
-  if (options.manifests === undefined) {
-    const { leaveOpenWhereRemoved } = await import('./removal.ts');
-    await leaveOpenWhereRemoved(log);
-  }
+  if (options.manifests === undefined) await lookForRemoval(log);
   log.info({}, 'agent stops; its rules stay in force');
+}
+
+// Loaded where it may be the last agent of its node.
+async function lookForRemoval(log: Logger): Promise<void> {
+  const { leaveOpenWhereRemoved } = await import('./removal.ts');
+  await leaveOpenWhereRemoved(log);
 }
 
 async function run(

@@ -8,6 +8,7 @@ import type { StatusKeeper } from '../agent/status.ts';
 import { sleep } from '../async/sleep.ts';
 import { WAIT_BUCKETS_US } from '../hearing/messages.ts';
 import { giveMemoryBack } from '../host/memory.ts';
+import type { OtherTotals } from '../rpc/metrics.ts';
 import type { AgentCommandOptions } from './options.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Serving } from './serve.ts';
@@ -41,19 +42,22 @@ async function serveWhenProgrammed(
   log: Logger,
   closed: AbortSignal,
 ): Promise<Serving | undefined> {
-  const { enforcement, gate } = pipeline;
-  const { status, liveConnections } = enforcement;
-  await programmedOrLate(status, closed);
+  await programmedOrLate(pipeline.enforcement.status, closed);
   if (closed.aborted) return undefined;
   // Loaded now, and not before there are rules.
   const [{ viewOf }, { serve }] = await Promise.all([import('./view.ts'), import('./serve.ts')]);
-  const totals = {
+  return serve(options, await viewOf(options, pipeline), totalsOf(pipeline), log);
+}
+
+/** What metrics count that nobody else shows. */
+function totalsOf({ enforcement, gate }: Pipeline): OtherTotals {
+  const { status, liveConnections, answers } = enforcement;
+  return {
     connectionsCut: () => liveConnections?.counts.cut ?? 0,
     watchRestarts: () => status.watchRestarts,
     gate,
-    names: { bucketsUs: WAIT_BUCKETS_US, totals: () => enforcement.answers.totals() },
+    names: { bucketsUs: WAIT_BUCKETS_US, totals: () => answers.totals() },
   };
-  return serve(options, await viewOf(options, pipeline), totals, log);
 }
 
 async function programmedOrLate(status: StatusKeeper, closed: AbortSignal): Promise<void> {

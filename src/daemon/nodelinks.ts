@@ -76,23 +76,31 @@ export class OwnLinks {
   }
 
   async #look(urgent: boolean): Promise<void> {
-    const { node, cluster, note, log } = this.#needs;
     try {
-      const links = await this.#read();
+      await this.#renew(urgent);
       this.#failed = false;
-      if (JSON.stringify(links) === JSON.stringify(this.#links)) return;
-      this.#links = links;
-      const value = cluster().nodes.get(node);
-      if (value !== undefined) note([{ type: 'node', key: node, value: this.#with(value) }], urgent);
     } catch (error) {
-      // What was known stays; where nothing was, every veth is taken for a pod's.
-      if (!this.#failed)
-        log.warn(
-          { err: error },
-          'interfaces of this node cannot be read: which lead to pods stays as it was',
-        );
-      this.#failed = true;
+      this.#report(error);
     }
+  }
+
+  async #renew(urgent: boolean): Promise<void> {
+    const { node, cluster, note } = this.#needs;
+    const links = await this.#read();
+    if (JSON.stringify(links) === JSON.stringify(this.#links)) return;
+    this.#links = links;
+    const value = cluster().nodes.get(node);
+    if (value !== undefined) note([{ type: 'node', key: node, value: this.#with(value) }], urgent);
+  }
+
+  /** What was known stays; where nothing was, every veth is taken for a pod's. */
+  #report(error: unknown): void {
+    if (!this.#failed)
+      this.#needs.log.warn(
+        { err: error },
+        'interfaces of this node cannot be read: which lead to pods stays as it was',
+      );
+    this.#failed = true;
   }
 
   async #read(): Promise<NodeLinks> {
@@ -120,37 +128,31 @@ export async function readNodeLinks(
   before: readonly PodPort[] = [],
 ): Promise<NodeLinks> {
   const podCidrs = podCidrsOf(nodes.get(node));
-  const others = [...nodes.values()]
-    .filter(({ name }) => name !== node)
-    .flatMap(({ addresses }) => addresses);
+  const others = [...nodes.values()].filter(({ name }) => name !== node);
   const local = [...pods.values()].filter(pod => pod.node === node && !pod.hostNetwork && !pod.finished);
-  const ofPods = local.flatMap(({ addresses }) => addresses).filter(at => !isIn(podCidrs, at));
-  const interfaces = await socket.dump(
-    { what: 'list interfaces', write: (to, sequence) => writeGetLink(to, sequence) },
-    readLink,
-    'locked',
-  );
+  const podAddresses = local.flatMap(({ addresses }) => addresses);
+  const toNodes = others.flatMap(({ addresses }) => addresses).slice(0, MOST_ASKED);
+  const toPods = podAddresses.filter(at => !isIn(podCidrs, at)).slice(0, MOST_ASKED);
+  const { interfaces, addresses } = await readDevices(socket);
+  const own = nodes.get(node)?.addresses ?? [];
+  const waysOut = await devicesTo(socket, [...ANYBODY, ...toNodes]);
+  const waysToPods = await devicesTo(socket, toPods);
+  const links = nodeLinksOf({ interfaces, addresses, podCidrs, own, waysOut, waysToPods });
+  if (links.podBridges.length === 0) return links;
+  const ports = await readPorts(socket, interfaces, links.podBridges);
+  const ownAddresses = new Set(addresses.map(({ address }) => address));
+  const facts = { ports, podCidrs, podAddresses: new Set(podAddresses), ownAddresses, before };
+  return { ...links, podPorts: podPortsOf(facts) };
+}
+
+async function readDevices(socket: RtnetlinkSocket) {
+  const listLinks = (to: Parameters<typeof writeGetLink>[0], sequence: number) => writeGetLink(to, sequence);
+  const interfaces = await socket.dump({ what: 'list interfaces', write: listLinks }, readLink, 'locked');
   const addresses = await socket.dump(
     { what: 'list addresses', write: writeGetAddresses },
     readDeviceAddress,
   );
-  const links = nodeLinksOf({
-    interfaces,
-    addresses,
-    podCidrs,
-    own: nodes.get(node)?.addresses ?? [],
-    waysOut: await devicesTo(socket, [...ANYBODY, ...others.slice(0, MOST_ASKED)]),
-    waysToPods: await devicesTo(socket, ofPods.slice(0, MOST_ASKED)),
-  });
-  if (links.podBridges.length === 0) return links;
-  const podPorts = podPortsOf({
-    ports: await readPorts(socket, interfaces, links.podBridges),
-    podCidrs,
-    podAddresses: new Set(local.flatMap(({ addresses }) => addresses)),
-    ownAddresses: new Set(addresses.map(({ address }) => address)),
-    before,
-  });
-  return { ...links, podPorts };
+  return { interfaces, addresses };
 }
 
 /** What the kernel says, and what the cluster does. */

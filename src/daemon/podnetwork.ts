@@ -49,18 +49,24 @@ export function openPodNetwork(
   const hostPorts = new AgentHostPorts(needs.agent, () => programmedInTime(needs));
   const admission = admissionTo(needs, hostPorts);
   if (how === 'chained') return { admission, close: async () => {} };
-  const { localPods, agent, status, onNetworkUnavailable, staleConntrack, log } = needs;
-  const links = new NodeLinks();
-  const helper = new NamespaceHelper();
+  return attaching(node, needs, hostPorts, admission);
+}
+
+function attaching(
+  node: string,
+  needs: PodNetworkNeeds,
+  hostPorts: AgentHostPorts,
+  admission: Admission,
+): PodNetworkParts {
+  const [links, helper] = [new NodeLinks(), new NamespaceHelper()];
+  const forget = (wanted: (flow: Flow) => boolean) => forgetRedirected(needs.staleConntrack, wanted);
+  const ports = new HostPorts(hostPorts, () => links.given(), forget);
+  const { localPods, agent, status, onNetworkUnavailable, log } = needs;
   const network = new PodNetwork({
     node,
     links,
     helper,
-    ports: new HostPorts(
-      hostPorts,
-      () => links.given(),
-      wanted => forgetRedirected(staleConntrack, wanted),
-    ),
+    ports,
     admission,
     cluster: () => agent.cluster,
     livingPods: () => livingPods(localPods, status),
@@ -69,6 +75,17 @@ export function openPodNetwork(
     onNetworkUnavailable,
     log,
   });
+  follow(network, needs);
+  const close = async () => {
+    network.close();
+    links.close();
+    await helper.close();
+  };
+  return { network, admission, close };
+}
+
+/** What may change whether pods can be attached. */
+function follow(network: PodNetwork, { agent, status, log }: PodNetworkNeeds): void {
   void status.firstProgrammed.then(() => {
     network.recheck();
     return removeEarlierTable(log);
@@ -78,15 +95,6 @@ export function openPodNetwork(
       if (events.some(({ type }) => type === 'node')) network.nodesChanged();
     },
   });
-  return {
-    network,
-    admission,
-    close: async () => {
-      network.close();
-      links.close();
-      await helper.close();
-    },
-  };
 }
 
 function admissionTo(

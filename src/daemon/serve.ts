@@ -23,35 +23,37 @@ export async function serve(
   totals: OtherTotals,
   log: Logger,
 ): Promise<Serving> {
-  const closers: (() => Promise<void>)[] = [];
+  const closers: Serving[] = [];
   if (socket !== 'none') {
     await attempt(log, `no KNI and no status: cannot serve on ${socket}`, async () => {
       const { serveRpc } = await import('../rpc/server.ts');
-      const server = await serveRpc({ socket, view });
-      closers.push(() => server.close());
+      closers.push(await serveRpc({ socket, view }));
     });
-    const path = cniSocketOf(socket);
-    await attempt(log, `sluice-cni is not answered: cannot serve on ${path}`, async () => {
-      const { answerCni } = await import('../network/cni/cni.ts');
-      const unavailable = async () => whyNotReady((await view.health()).checks);
-      const server = await serveCni(path, request => answerCni(view.pods, request, unavailable));
-      closers.push(() => server.close());
+    await attempt(log, `sluice-cni is not answered: cannot serve on ${cniSocketOf(socket)}`, async () => {
+      closers.push(await serveCniOf(socket, view));
     });
   }
-  if (metricsAddress !== 'none') {
-    const [{ keepServing }, { makeMetrics }] = await Promise.all([
-      import('../rpc/keepserving.ts'),
-      import('../rpc/metrics.ts'),
-    ]);
-    const server = await keepServing({
-      address: metricsAddress,
-      view,
-      metrics: makeMetrics(view, totals),
-      log,
-    });
-    closers.push(() => server.close());
-  }
-  return { close: async () => void (await Promise.allSettled(closers.map(close => close()))) };
+  if (metricsAddress !== 'none') closers.push(await serveMetrics(metricsAddress, view, totals, log));
+  return { close: async () => void (await Promise.allSettled(closers.map(each => each.close()))) };
+}
+
+async function serveCniOf(socket: string, view: AgentView): Promise<Serving> {
+  const { answerCni } = await import('../network/cni/cni.ts');
+  const unavailable = async () => whyNotReady((await view.health()).checks);
+  return serveCni(cniSocketOf(socket), request => answerCni(view.pods, request, unavailable));
+}
+
+async function serveMetrics(
+  address: string,
+  view: AgentView,
+  totals: OtherTotals,
+  log: Logger,
+): Promise<Serving> {
+  const [{ keepServing }, { makeMetrics }] = await Promise.all([
+    import('../rpc/keepserving.ts'),
+    import('../rpc/metrics.ts'),
+  ]);
+  return keepServing({ address, view, metrics: makeMetrics(view, totals), log });
 }
 
 async function attempt(log: Logger, consequence: string, action: () => Promise<void>): Promise<void> {

@@ -4,9 +4,16 @@ import type { NodeActions } from './nodeactions.ts';
 import { manifests, socket, unknownPods } from './options.ts';
 
 export function addAgent(sluice: Command, { agent }: NodeActions): void {
-  sluice
+  const command = sluice
     .command('agent')
-    .description('run the node agent: program nftables from network policy')
+    .description('run the node agent: program nftables from network policy');
+  for (const add of [addSource, addListening, addPodNetwork, addNames, addDenials, addCni, addStarts])
+    add(command);
+  command.action(agent);
+}
+
+function addSource(command: Command): void {
+  command
     .addOption(
       new Option('--node <name>', 'name of the node whose pods to protect')
         .env('NODE_NAME')
@@ -18,7 +25,11 @@ export function addAgent(sluice: Command, { agent }: NodeActions): void {
         'the cluster to follow; in a pod it is the one that runs it',
       ).conflicts('manifests'),
     )
-    .option(manifests[0], `${manifests[1]} to follow instead of a cluster`)
+    .option(manifests[0], `${manifests[1]} to follow instead of a cluster`);
+}
+
+function addListening(command: Command): void {
+  command
     .addOption(new Option('--log-format <format>', 'log format').choices(['json', 'pretty']))
     .addOption(socket('unix socket to serve KNI, health and status on; none for no socket'))
     .option(
@@ -30,15 +41,22 @@ export function addAgent(sluice: Command, { agent }: NodeActions): void {
       new Option('--live-connections <what>', 'what becomes of open connections that policy comes to deny')
         .choices(['cut', 'keep'])
         .default('cut'),
+    );
+}
+
+function addPodNetwork(command: Command): void {
+  command.addOption(
+    new Option(
+      '--pod-network <how>',
+      'attach: attach pods ourselves, as a runtime asks by KNI or sluice-cni; chained: hear by sluice-cni of the pods that another plugin attaches',
     )
-    .addOption(
-      new Option(
-        '--pod-network <how>',
-        'attach: attach pods ourselves, as a runtime asks by KNI or sluice-cni; chained: hear by sluice-cni of the pods that another plugin attaches',
-      )
-        .choices(['attach', 'chained', 'none'])
-        .default('none'),
-    )
+      .choices(['attach', 'chained', 'none'])
+      .default('none'),
+  );
+}
+
+function addNames(command: Command): void {
+  command
     .addOption(
       new Option(
         '--dns-servers <addresses>',
@@ -58,7 +76,11 @@ export function addAgent(sluice: Command, { agent }: NodeActions): void {
       )
         .argParser(seconds)
         .default(120),
-    )
+    );
+}
+
+function addDenials(command: Command): void {
+  command
     .addOption(
       new Option(
         '--denials <n>',
@@ -74,12 +96,20 @@ export function addAgent(sluice: Command, { agent }: NodeActions): void {
       )
         .choices(['none', 'sampled', 'all'])
         .default('sampled'),
-    )
+    );
+}
+
+function addCni(command: Command): void {
+  command
     .option('--cni-bin-dir <dir>', "put sluice-cni into the runtime's folder of plugins")
     .option(
       '--cni-conf-dir <dir>',
       "with --pod-network=attach, put a list that names sluice-cni into the runtime's folder, as soon as pods can be attached",
-    )
+    );
+}
+
+function addStarts(command: Command): void {
+  command
     .addOption(
       new Option(
         '--start-gate <how>',
@@ -98,8 +128,7 @@ export function addAgent(sluice: Command, { agent }: NodeActions): void {
       unknownPods(
         'what becomes of addresses of the pod network that no known pod has (default: deny with the gate)',
       ),
-    )
-    .action(agent);
+    );
 }
 
 function addresses(text: string): Address[] {

@@ -42,16 +42,20 @@ export async function openNftKernel({
   const conversation = new Conversation(socket);
   const exchange = new Exchange(conversation);
   try {
-    const acksEnd = await acknowledgesEnd(exchange);
-    const tables = readTableFlags(exchange);
-    const asked = await probe(exchange, { existing: new Set(tables.keys()), podLinks });
-    const lacked = [...(acksEnd ? [] : [NO_ACK_AT_END]), ...asked.missingFeatures, ...without];
-    const missingFeatures = [...new Set(lacked)];
-    return new NftKernel(conversation, exchange, { ...asked, missingFeatures, tables, quietMs });
+    const { missingFeatures, ...found } = await ask(exchange, podLinks);
+    const all = [...new Set([...missingFeatures, ...without])];
+    return new NftKernel(conversation, exchange, { ...found, missingFeatures: all, quietMs });
   } catch (error) {
     socket.close();
     throw error;
   }
+}
+
+async function ask(exchange: Exchange, podLinks: PodLinks): Promise<Omit<Found, 'quietMs'>> {
+  const acksEnd = await acknowledgesEnd(exchange);
+  const tables = readTableFlags(exchange);
+  const { missingFeatures, queue } = await probe(exchange, { existing: new Set(tables.keys()), podLinks });
+  return { missingFeatures: [...(acksEnd ? [] : [NO_ACK_AT_END]), ...missingFeatures], queue, tables };
 }
 
 function openSocket(): NetlinkSocket {

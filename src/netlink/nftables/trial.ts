@@ -34,12 +34,13 @@ export async function tryOut(
     write(batch);
   });
   const { errors } = await exchange.commit(batch);
-  const isIn = (step: number | undefined, from: number, to: number) =>
-    step === undefined || (step >= from && step < to);
-  return {
-    batch,
-    errorsOf: (from, to) => errors.filter(({ sequence }) => isIn(batch.stepOf(sequence), from, to)),
-  };
+  const errorsOf = (from: number, to: number) =>
+    errors.filter(({ sequence }) => isIn(batch.stepOf(sequence), from, to));
+  return { batch, errorsOf };
+}
+
+function isIn(step: number | undefined, from: number, to: number): boolean {
+  return step === undefined || (step >= from && step < to);
 }
 
 function writeOps(batch: Batch, ops: readonly Op[], firstSequence: number): void {
