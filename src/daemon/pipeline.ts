@@ -68,18 +68,15 @@ async function openAgent(
   log: Logger,
 ): Promise<Enforcement> {
   const { node } = options;
-  const enforcement = await openEnforcement(
-    {
-      node,
-      unknownPods,
-      podLinks: podLinks(options),
-      cutsConnections: cutsConnections(options),
-      dns: dnsOptions(options),
-      denials: { limits: denialLimits(options), logs: options.logDenials ?? 'sampled' },
-    },
-    localPods,
-    log,
-  );
+  const how = {
+    node,
+    unknownPods,
+    podLinks: podLinks(options),
+    cutsConnections: cutsConnections(options),
+    dns: dnsOptions(options),
+    denials: { limits: denialLimits(options), logs: options.logDenials ?? 'sampled' },
+  };
+  const enforcement = await openEnforcement(how, localPods, log);
   log.info({ node, pid: process.pid }, 'agent starts');
   return enforcement;
 }

@@ -10,6 +10,7 @@ import type { Mac } from '../model/mac.ts';
 import { type NamespaceId, writeGetAddresses, writeGetLinkIn } from '../netlink/route/rtnetlink.ts';
 import { type Link, readDeviceAddress, readLink } from '../netlink/route/rtnetlink-read.ts';
 import { RtnetlinkError, type RtnetlinkSocket } from '../netlink/route/rtnetlink-socket.ts';
+import type { Write } from '../netlink/wire/conversation.ts';
 
 /** A port of a bridge, and what is behind it. */
 export interface PortFacts {
@@ -95,20 +96,10 @@ async function readEnd(
   index: number,
 ): Promise<Pick<PortFacts, 'mac' | 'addresses'> | undefined> {
   try {
-    const link = await socket.get(
-      {
-        what: 'look at the other end of a veth',
-        write: (to, sequence) => writeGetLinkIn(to, sequence, namespace, index),
-      },
-      readLink,
-    );
-    const addresses = await socket.dump(
-      {
-        what: 'list addresses of a pod',
-        write: (to, sequence) => writeGetAddresses(to, sequence, namespace),
-      },
-      readDeviceAddress,
-    );
+    const writeLink: Write = (to, sequence) => writeGetLinkIn(to, sequence, namespace, index);
+    const link = await socket.get({ what: 'look at the other end of a veth', write: writeLink }, readLink);
+    const write: Write = (to, sequence) => writeGetAddresses(to, sequence, namespace);
+    const addresses = await socket.dump({ what: 'list addresses of a pod', write }, readDeviceAddress);
     return link && { mac: link.mac, addresses: addresses.map(({ address }) => address) };
   } catch (error) {
     if (error instanceof RtnetlinkError) return undefined;

@@ -4,6 +4,13 @@ import type { NodeActions } from './nodeactions.ts';
 import { output, socket } from './options.ts';
 
 export function addNode(sluice: Command, actions: NodeActions): void {
+  addDemo(sluice, actions);
+  addStatus(sluice, actions);
+  addBench(sluice, actions);
+  addUninstall(sluice, actions);
+}
+
+function addDemo(sluice: Command, actions: NodeActions): void {
   sluice
     .command('demo')
     .description(
@@ -18,14 +25,18 @@ export function addNode(sluice: Command, actions: NodeActions): void {
     )
     .addOption(new Option('--remove', 'remove what an earlier --keep left').conflicts('keep'))
     .action(actions.demo);
+}
 
+function addStatus(sluice: Command, actions: NodeActions): void {
   sluice
     .command('status')
     .description('say how the running agent and the pod network of its node are; exit code 1 if not ready')
     .addOption(socket("the agent's unix socket"))
     .addOption(output('wide'))
     .action(actions.status);
+}
 
+function addBench(sluice: Command, actions: NodeActions): void {
   sluice
     .command('bench')
     .description('measure what rules, events and packets cost here, beside budgets and floors (needs root)')
@@ -37,7 +48,9 @@ export function addNode(sluice: Command, actions: NodeActions): void {
     .option('--json', 'the same as -o json')
     .option('--verbose', 'say what every design of the packet benchmark took')
     .action(actions.bench);
+}
 
+function addUninstall(sluice: Command, actions: NodeActions): void {
   sluice
     .command('uninstall')
     .description('remove what Sluice made on this node, or on all nodes of a cluster with its agents')

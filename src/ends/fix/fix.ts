@@ -1,6 +1,6 @@
 /** Changes that would turn a verdict, each judged again before anybody sees it. */
 import { type Cluster, isSelectable } from '../../model/cluster.ts';
-import { type Flow, flowKey } from '../../model/flow.ts';
+import type { Flow } from '../../model/flow.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction, Policy, PolicyId } from '../../model/policy.ts';
 import { evaluatorOf, type FlowVerdict, packetOf } from '../../semantics/evaluate.ts';
@@ -80,9 +80,7 @@ function judged(
   if (flows.some(flow => evaluate(flow).verdict !== verdict)) return NONE;
   const isolated = newlyIsolated(before, policies as readonly Policy[]);
   if (isolated !== undefined) return isolated;
-  const asked = new Set(flows.map(flowKey));
-  const flips = flipsOf(before, after, flows).filter(({ flow }) => !asked.has(flowKey(flow)));
-  return { verdict, objects, flips, allPorts: flows[0]!.port === undefined };
+  return { verdict, objects, flips: flipsOf(before, after, flows), allPorts: flows[0]!.port === undefined };
 }
 
 function selectorsIn({ cluster }: View) {

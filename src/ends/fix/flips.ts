@@ -16,8 +16,8 @@ export interface Flip {
 }
 
 /**
- * Every connection between pods, nodes and the addresses asked about whose verdict is another one afterwards, on the
- * ports that were asked about: the rules that came have no other.
+ * Every connection between pods, nodes and the addresses asked about whose verdict is another one afterwards, beside
+ * what was asked for; on the ports that were asked about: the rules that came have no other.
  */
 export function flipsOf(before: View, after: View, asked: readonly Flow[]): readonly Flip[] {
   const [was, is] = [evaluatorOf(before), evaluatorOf(after)];
@@ -29,6 +29,7 @@ export function flipsOf(before: View, after: View, asked: readonly Flow[]): read
     const flip = { from: nameOf(flow.from), to: nameOf(flow.to), flow, verdict };
     found.set(flowKey(flow), flip);
   }
+  for (const flow of asked) found.delete(flowKey(flow));
   return [...found.values()];
 }
 
