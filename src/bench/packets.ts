@@ -10,7 +10,7 @@ import { bridgedPackets } from './packets/bridged.ts';
 import { establishedPackets } from './packets/established.ts';
 import { newConnections } from './packets/newconnection.ts';
 import { sourceChecks } from './packets/sourcechecks.ts';
-import { onTestbed } from './packets/testbed.ts';
+import { onTestbed, type Testbed } from './packets/testbed.ts';
 import type { BenchRow } from './row.ts';
 
 export interface PacketOptions {
