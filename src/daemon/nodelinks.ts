@@ -168,14 +168,8 @@ export interface LinkFacts {
   readonly waysToPods: readonly number[];
 }
 
-export function nodeLinksOf({
-  interfaces,
-  addresses,
-  podCidrs,
-  own,
-  waysOut,
-  waysToPods,
-}: LinkFacts): NodeLinks {
+export function nodeLinksOf(facts: LinkFacts): NodeLinks {
+  const { interfaces, addresses, podCidrs, own, waysOut, waysToPods } = facts;
   const holders = addresses.filter(({ address }) => own.includes(address) && !isIn(podCidrs, address));
   const uplinks = new Set(
     [...waysOut, ...holders.map(({ device }) => device)].filter(index => index > LOOPBACK),

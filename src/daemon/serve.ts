@@ -29,9 +29,8 @@ export async function serve(
       const { serveRpc } = await import('../rpc/server.ts');
       closers.push(await serveRpc({ socket, view }));
     });
-    await attempt(log, `sluice-cni is not answered: cannot serve on ${cniSocketOf(socket)}`, async () => {
-      closers.push(await serveCniOf(socket, view));
-    });
+    const cni = async () => void closers.push(await serveCniOf(socket, view));
+    await attempt(log, `sluice-cni is not answered: cannot serve on ${cniSocketOf(socket)}`, cni);
   }
   if (metricsAddress !== 'none') closers.push(await serveMetrics(metricsAddress, view, totals, log));
   return { close: async () => void (await Promise.allSettled(closers.map(each => each.close()))) };
