@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compile } from '../compiler/compile.ts';
+import { denialLimitsIn, withDenialLimits } from '../compiler/denied.ts';
 import { hearingIn, hears } from '../compiler/namespeers.ts';
 import { nodeLinksIn } from '../compiler/podlinks.ts';
 import { loadManifests } from '../files/load.ts';
@@ -191,5 +192,6 @@ async function isInForce(kernel: Kernel, cluster: ClusterState, node: string): P
   const { ruleset } = await kernel.dump();
   const linked = withNodeLinks(cluster, node, nodeLinksIn(ruleset));
   const hearing = kernel.queue && hearingIn(ruleset, kernel.queue);
-  return plan(ruleset, compile(linked, node, 'allow', 'others', hearing)).length === 0;
+  const desired = compile(linked, node, 'allow', 'others', hearing);
+  return plan(ruleset, withDenialLimits(desired, denialLimitsIn(ruleset))).length === 0;
 }
