@@ -31,66 +31,81 @@ export function podSets(direction: Direction, family: Family, elements: Elements
 
 const MAPS: Record<Direction, string> = { egress: 'egress-pods', ingress: 'ingress-pods' };
 
-/**
- * `denied` are the node's pod networks in which unknown pods are denied; `answers` is of a
- * cluster with rules by name.
- */
+/** `denied` are the node's pod networks in which unknown pods are denied; `answers` is of a cluster with rules by name. */
 export function baseChains(
   family: Family,
   denied: readonly Cidr[] = [],
   network: NodeNetwork = nodeNetworkOf(undefined),
   answers?: AnswersOfBase,
 ): Chain[] {
-  const toIngress: Rule = { exprs: addressVmap(family, 'daddr', MAPS.ingress) };
-  const toEgress: Rule = { exprs: addressVmap(family, 'saddr', MAPS.egress) };
-  const judged = {
-    forward: [
-      toEgress,
-      ...unknownRules(family, denied, 'forward', 'saddr'),
-      toIngress,
-      ...unknownRules(family, denied, 'forward', 'daddr'),
-    ],
-    // A pod's packets to its own node (C32, 4.2). Packets of the node to its pods never come here: they stay open.
-    input: [toEgress, ...unknownRules(family, denied, 'input', 'saddr')],
-  };
+  const forward = forwardRules(family, denied);
+  const input = inputRules(family, denied);
   return [
-    {
-      name: 'forward',
-      hook: hook('forward'),
-      rules: [
-        ...(answers === undefined ? [] : namesOfForward(answers)),
-        ...always(family),
-        toGuard(family),
-        ...sourceRules(family, network, 'forward'),
-        ...judged.forward,
-      ],
-    },
+    forwardChain(family, network, answers, forward),
     {
       name: 'input',
       hook: hook('input'),
-      rules: [...always(family), ...sourceRules(family, network, 'input'), ...judged.input],
+      rules: [...always(family), ...sourceRules(family, network, 'input'), ...input],
     },
-    fromPods(family, network, 'forward', judged.forward),
-    fromPods(family, network, 'input', judged.input),
+    fromPods(family, network, 'forward', forward),
+    fromPods(family, network, 'input', input),
     ...(family === 'ip6' ? [neighboursChain(network)] : []),
-    {
-      name: NODE_CHAIN,
-      hook: hook('output'),
-      rules: [guardOfNode(family), ...(answers === undefined ? [] : namesOfOutput(answers))],
-    },
+    outputChain(family, answers),
     guardChain(family),
     layoutChain(),
     deniedChain(family),
-    // The end of every egress chain that allows: the destination's ingress still has its say.
-    {
-      name: INGRESS_CHAIN,
-      rules: [
-        toIngress,
-        ...unknownRules(family, denied, INGRESS_CHAIN, 'daddr'),
-        { exprs: [verdict('accept')] },
-      ],
-    },
+    ingressChain(family, denied),
   ];
+}
+
+function forwardChain(
+  family: Family,
+  network: NodeNetwork,
+  answers: AnswersOfBase | undefined,
+  judged: readonly Rule[],
+): Chain {
+  const rules = [
+    ...(answers === undefined ? [] : namesOfForward(answers)),
+    ...always(family),
+    toGuard(family),
+    ...sourceRules(family, network, 'forward'),
+    ...judged,
+  ];
+  return { name: 'forward', hook: hook('forward'), rules };
+}
+
+function outputChain(family: Family, answers: AnswersOfBase | undefined): Chain {
+  const rules = [guardOfNode(family), ...(answers === undefined ? [] : namesOfOutput(answers))];
+  return { name: NODE_CHAIN, hook: hook('output'), rules };
+}
+
+/** The end of every egress chain that allows: the destination's ingress still has its say. */
+function ingressChain(family: Family, denied: readonly Cidr[]): Chain {
+  const unknown = unknownRules(family, denied, INGRESS_CHAIN, 'daddr');
+  return { name: INGRESS_CHAIN, rules: [toIngress(family), ...unknown, { exprs: [verdict('accept')] }] };
+}
+
+/** What policy has to say of the hook. */
+function forwardRules(family: Family, denied: readonly Cidr[]): Rule[] {
+  return [
+    toEgress(family),
+    ...unknownRules(family, denied, 'forward', 'saddr'),
+    toIngress(family),
+    ...unknownRules(family, denied, 'forward', 'daddr'),
+  ];
+}
+
+/** A pod's packets to its own node (C32, 4.2). Packets of the node to its pods never come here: they stay open. */
+function inputRules(family: Family, denied: readonly Cidr[]): Rule[] {
+  return [toEgress(family), ...unknownRules(family, denied, 'input', 'saddr')];
+}
+
+function toEgress(family: Family): Rule {
+  return { exprs: addressVmap(family, 'saddr', MAPS.egress) };
+}
+
+function toIngress(family: Family): Rule {
+  return { exprs: addressVmap(family, 'daddr', MAPS.ingress) };
 }
 
 function hook(name: BaseHook['hook']): BaseHook {

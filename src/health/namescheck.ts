@@ -34,41 +34,39 @@ const NOTHING = 'rules by domain name match nothing';
 
 /** A warning at most: names only ever allow, and everything else is in force. */
 export function names(facts: NamesFacts): Check {
-  const { pods, canWait, resolvers, error, counts, silentMs = 0 } = facts;
+  const { pods, canWait, counts } = facts;
   if (pods === 0 && canWait) return verdict.ok(NAME, 'no pod of this node has a rule by domain name');
-  if (!canWait) {
-    const reason = `this kernel has neither nft_queue nor xt_NFQUEUE with nft_compat: ${NOTHING}`;
-    return verdict.warn(
-      NAME,
-      reason,
+  const wrong = cannotHear(facts) ?? doesNotHear(facts);
+  return wrong === undefined ? heard(facts, counts!) : verdict.warn(NAME, ...wrong);
+}
+
+type Wrong = readonly [reason: string, remedy: string];
+
+function cannotHear({ canWait, resolvers }: NamesFacts): Wrong | undefined {
+  if (!canWait)
+    return [
+      `this kernel has neither nft_queue nor xt_NFQUEUE with nft_compat: ${NOTHING}`,
       'load nft_queue, or use a kernel that has it, where policies name domains',
-    );
-  }
+    ];
   if (resolvers.length === 0)
-    return verdict.warn(
-      NAME,
+    return [
       `no resolver is known that pods ask: ${NOTHING}`,
       'run the agent with dnsPolicy ClusterFirstWithHostNet, or name the resolvers by --dns-servers',
-    );
+    ];
+  return undefined;
+}
+
+function doesNotHear({ error, counts, silentMs = 0 }: NamesFacts): Wrong | undefined {
   if (error !== undefined)
-    return verdict.warn(
-      NAME,
-      `answers are not heard (${error}): ${NOTHING} that is not known already`,
-      remedyOf(error),
-    );
+    return [`answers are not heard (${error}): ${NOTHING} that is not known already`, remedyOf(error)];
   if (counts === undefined || !counts.beating)
-    return verdict.warn(
-      NAME,
-      `answers do not wait, and are not learnt: ${NOTHING} new`,
-      "see the agent's log",
-    );
+    return [`answers do not wait, and are not learnt: ${NOTHING} new`, "see the agent's log"];
   if (silentMs > SILENT_MS)
-    return verdict.warn(
-      NAME,
+    return [
       `the answer thread has said nothing for ${ageText(silentMs)}: answers do not wait, and ${NOTHING} new`,
       "see the agent's log; the agent can be restarted, and what stands stays",
-    );
-  return heard(facts, counts);
+    ];
+  return undefined;
 }
 
 /** It works; what went beside it is said. */

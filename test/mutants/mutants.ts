@@ -488,8 +488,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'compile: pods reach their own node past policy',
     file: 'src/compiler/base.ts',
-    find: "input: [toEgress, ...unknownRules(family, denied, 'input', 'saddr')],",
-    replace: "input: [...unknownRules(family, denied, 'input', 'saddr')],",
+    find: "return [toEgress(family), ...unknownRules(family, denied, 'input', 'saddr')];",
+    replace: "return [...unknownRules(family, denied, 'input', 'saddr')];",
     test: TRACED,
   },
   {
