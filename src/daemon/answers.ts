@@ -37,6 +37,7 @@ export interface AnswersOptions {
 export class Answers implements NamesKnown {
   readonly #options: AnswersOptions;
   #facts: ToldFacts | undefined;
+  readonly #known = Promise.withResolvers<void>();
   #thread: AnswerThread | undefined;
   #subjects = NO_SUBJECTS;
   #conntrack: Conntrack | undefined;
@@ -59,6 +60,10 @@ export class Answers implements NamesKnown {
 
   get facts(): ToldFacts | undefined {
     return this.#facts;
+  }
+
+  known(): Promise<void> {
+    return this.#known.promise;
   }
 
   async synced(): Promise<void> {
@@ -136,6 +141,7 @@ export class Answers implements NamesKnown {
       thread.configure(this.#subjects, false);
       if (this.#facts === undefined) await this.#takeOverOpen(thread, facts);
       this.#facts = facts;
+      this.#known.resolve();
       this.#options.log.info({ recovered: recovered.length }, 'peers by name: hearing the answers of DNS');
     } catch (error) {
       this.#lost((error as Error).message);

@@ -236,7 +236,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'names: what was left alone while nobody knew what was told stays',
     file: 'src/agent/connections/liveconnections.ts',
-    find: '    if (isBlind) void this.#lookOnceKnown(names, affected);\n',
+    find: '    if (isBlind) this.#lookOnceKnown(names, affected);\n',
     replace: '',
     test: OPEN_BY_NAME,
   },

@@ -22,7 +22,7 @@ const RULESET: Ruleset = {
 };
 
 function holds(facts: ToldFacts | undefined, key: string): boolean {
-  const ruleset = withKnownNames(RULESET, { subjects: SUBJECTS, facts, synced: async () => {} });
+  const ruleset = withKnownNames(RULESET, { subjects: SUBJECTS, facts });
   return ruleset.tables.get('ip')!.sets.get('names-A')!.elements.get(key) !== undefined;
 }
 

@@ -21,11 +21,16 @@ export interface NamesKnown {
   readonly subjects: Subjects;
   /** Absent until it is known what was told before. */
   readonly facts: ToldFacts | undefined;
+  /** Until there are facts, however often the attempt fails; it may be for ever. */
+  known(): Promise<void>;
   /** Until all is known that was told before this call. */
   synced(): Promise<void>;
 }
 
-export function withKnownNames(ruleset: Ruleset, known: NamesKnown | undefined): Ruleset {
+/** What was told, as far as it is known. */
+export type NamesTold = Pick<NamesKnown, 'subjects' | 'facts'>;
+
+export function withKnownNames(ruleset: Ruleset, known: NamesTold | undefined): Ruleset {
   if (known === undefined || known.subjects.sets.length === 0) return ruleset;
   const filled = new Map(
     known.subjects.sets.map(({ name, patterns }) => [name, elementsOf(known, patterns)]),
@@ -43,7 +48,7 @@ function withElements({ sets, chains }: Table, filled: ReadonlyMap<string, Eleme
   return { chains, sets: new Map([...sets, ...changed]) };
 }
 
-function elementsOf({ subjects, facts }: NamesKnown, patterns: readonly string[]): Elements {
+function elementsOf({ subjects, facts }: NamesTold, patterns: readonly string[]): Elements {
   if (facts === undefined) return new PairsBy(() => true);
   const owners = new Map(
     subjects.pods.flatMap(({ key, addresses }) => addresses.map(each => [each, key] as const)),

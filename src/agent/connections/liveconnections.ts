@@ -24,7 +24,7 @@ import { ConnectionChecker } from './connectionchecker.ts';
 import { cutText } from './cutreport.ts';
 import { type NamesKnown, withKnownNames } from './knownnames.ts';
 import { PendingLooks } from './pendinglooks.ts';
-import { type AffectedAddresses, affectedAddresses } from './tightening.ts';
+import { type AffectedAddresses, affectedAddresses, merge } from './tightening.ts';
 
 /** What it needs to know of a commit. */
 export type Programmed = Pick<Committed, 'cluster' | 'ruleset' | 'ops' | 'unknownBefore'>;
@@ -56,12 +56,16 @@ const RETRY_MS = 1_000;
 const LONGEST_REST_MS = 500;
 /** What is denied beyond them is for another look: each takes memory until it is cut. */
 const MOST_AT_ONCE = 10_000;
+/** Where it is never known what pods were told, these would only ever become more. */
+const MOST_BLIND = 4_096;
 
 export class LiveConnections {
   readonly #options: LiveConnectionsOptions & { readonly againMs: number };
   /** Since the agent started. */
   readonly counts: CutCounts = { looks: 0, judged: 0, cut: 0 };
   readonly #pending = new PendingLooks();
+  /** Looked at before anybody knew what pods were told. */
+  #blind: AffectedAddresses = 'nobody';
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #closed = new AbortController();
   /** Ends the rest between two looks. */
@@ -92,6 +96,7 @@ export class LiveConnections {
   close(): void {
     this.#closed.abort();
     this.#pending.clear();
+    this.#blind = 'nobody';
     for (const timer of this.#timers) clearTimeout(timer);
     this.#options.conntrack.close();
   }
@@ -165,14 +170,22 @@ export class LiveConnections {
     this.counts.judged += checker.judged;
     this.counts.cut += cut;
     if (denied.length >= MOST_AT_ONCE) this.#pending.add(affected);
-    if (isBlind) void this.#lookOnceKnown(names, affected);
+    if (isBlind) this.#lookOnceKnown(names, affected);
     if (cut > 0) this.#report(cut, denied, checker.judged, performance.now() - startMs);
   }
 
   /** Whatever a rule by name might have allowed was left alone, for nobody knew yet what pods were told. */
-  async #lookOnceKnown(names: NamesKnown, affected: AffectedAddresses): Promise<void> {
-    await names.synced();
-    if (names.facts !== undefined) this.#lookAt(affected);
+  #lookOnceKnown(names: NamesKnown, affected: AffectedAddresses): void {
+    if (this.#closed.signal.aborted) return;
+    const isWaiting = this.#blind !== 'nobody';
+    const all = merge(this.#blind, affected);
+    this.#blind = all instanceof Set && all.size > MOST_BLIND ? 'everybody' : all;
+    if (isWaiting) return;
+    void names.known().then(() => {
+      const blind = this.#blind;
+      this.#blind = 'nobody';
+      this.#lookAt(blind);
+    });
   }
 
   /** Looked for once, if at all: there are thousands of others. */

@@ -48,9 +48,8 @@ export async function openByName(known: OpenByName): Promise<ToldFact[]> {
   const { conntrack, ruleset, own, stood, facts, nowMs } = known;
   if (stood.pods.length === 0) return [];
   const owners = new Map(stood.pods.flatMap(pod => pod.addresses.map(address => [address, pod] as const)));
-  const synced = async () => {};
   const checker = (told: ToldFacts | undefined) =>
-    new ConnectionChecker(withKnownNames(ruleset, { subjects: stood, facts: told, synced }), own);
+    new ConnectionChecker(withKnownNames(ruleset, { subjects: stood, facts: told }), own);
   const [now, ifTold] = [checker(facts), checker(undefined)];
   const wanted = (flow: Flow) => owners.has(flow.from) && now.denies(flow) && !ifTold.denies(flow);
   const found = new Map<string, ToldFact>();
