@@ -44,6 +44,7 @@ export class Answers implements NamesKnown {
   /** Whose rules by name stood before this agent, and the rules that they are part of. */
   #before: Before | undefined;
   #starting: Promise<void> | undefined;
+  #retry: NodeJS.Timeout | undefined;
   #error: string | undefined;
   /** Since it was heard last. */
   #failures = 0;
@@ -101,24 +102,43 @@ export class Answers implements NamesKnown {
     this.#subjects = subjects;
     this.#facts?.retainOnly(new Set(subjects.pods.map(({ key }) => key)));
     if (this.#thread !== undefined) this.#thread.configure(subjects, renewed);
-    else if (subjects.pods.length > 0) this.#start();
+    else this.#start();
   }
 
   async close(): Promise<void> {
     this.#closed = true;
+    clearTimeout(this.#retry);
     await this.#starting;
     await this.#thread?.close();
     this.#conntrack?.close();
   }
 
+  /** Where somebody is to be heard for, and nobody hears. */
   #start(): void {
-    this.#starting ??= this.#open().finally(() => {
+    const { hearing } = this.#options;
+    if (hearing === undefined || !this.#isMissing) return;
+    this.#starting ??= this.#open(hearing).finally(() => {
       this.#starting = undefined;
+      this.#startLater();
     });
   }
 
-  async #open(): Promise<void> {
-    if (this.#closed || this.#options.hearing === undefined) return;
+  /** Not while it is being started: a thread may end before its start is over. */
+  #startLater(): void {
+    clearTimeout(this.#retry);
+    if (this.#starting !== undefined || !this.#isMissing) return;
+    this.#retry = setTimeout(() => this.#start(), this.#retryMs).unref();
+  }
+
+  get #isMissing(): boolean {
+    return !this.#closed && this.#thread === undefined && this.#subjects.pods.length > 0;
+  }
+
+  get #retryMs(): number {
+    return backoffMs(RETRY, this.#failures);
+  }
+
+  async #open(hearing: Hearing): Promise<void> {
     try {
       // Loaded where somebody has a rule by name: few nodes ever do.
       const [{ AnswerThread }, { ToldFacts }] = await Promise.all([
@@ -130,7 +150,7 @@ export class Answers implements NamesKnown {
       const facts = this.#facts ?? new ToldFacts();
       const { lifetimes } = this.#options;
       const thread = new AnswerThread(
-        { queue: QUEUE_NUMBER, ports: resolverPorts(this.#options.hearing), lifetimes, recovered },
+        { queue: QUEUE_NUMBER, ports: resolverPorts(hearing), lifetimes, recovered },
         {
           told: told => facts.note(told),
           ending: pairs => void this.#tellInUse(pairs),
@@ -140,6 +160,7 @@ export class Answers implements NamesKnown {
       this.#thread = thread;
       thread.configure(this.#subjects, false);
       if (this.#facts === undefined) await this.#takeOverOpen(thread, facts);
+      if (this.#thread !== thread) return; // nobody has said all that stands in the sets
       this.#facts = facts;
       this.#known.resolve();
       this.#options.log.info({ recovered: recovered.length }, 'peers by name: hearing the answers of DNS');
@@ -163,9 +184,8 @@ export class Answers implements NamesKnown {
     } catch (error) {
       const { message } = error as Error;
       this.#options.log.warn({}, `peers by name: open connections are not known: ${message}`);
-    } finally {
-      this.#before = NOTHING_BEFORE;
     }
+    if (this.#thread === thread) this.#before = NOTHING_BEFORE;
   }
 
   /** What cannot be read now is asked for again, as long as it has not ended. */
@@ -195,14 +215,14 @@ export class Answers implements NamesKnown {
     }
     this.#thread = undefined;
     this.#restarts++;
-    const retryMs = backoffMs(RETRY, ++this.#failures);
+    this.#failures++;
     if (this.#error !== error)
       this.#options.log.error(
-        { retryMs },
+        { retryMs: this.#retryMs },
         `peers by name: answers are not heard, and nothing is learnt: ${error}`,
       );
     this.#error = error;
-    setTimeout(() => this.#start(), retryMs).unref();
+    this.#startLater();
   }
 }
 
