@@ -1,6 +1,8 @@
 /**
- * The cluster as the reference semantics look at it, kept up event by event: a denied packet is named at the cost of
- * what it meets, however large the cluster is. Who has just gone still has a name for a while.
+ * The cluster as the reference semantics look at it. Who has an address is kept up event by event, however large the
+ * cluster is, and who has just gone still has a name for a while. The nodes by address, and the order of all policies,
+ * are made for the first denied packet after any of them, or a namespace, has changed; which policies select a pod, for
+ * the first that meets the pod.
  */
 import type { Address } from '../model/address.ts';
 import { ownsAddressOver } from '../model/addressowners.ts';
@@ -72,8 +74,10 @@ export class ModelView implements View {
 
   note(event: ClusterEvent): void {
     if (event.type === 'pod') this.#notePod(event.key, event.value);
-    else if (event.type !== 'hostPort') this.#changing = true;
-    this.#forget();
+    else if (event.type !== 'hostPort') {
+      this.#changing = true;
+      this.#forget();
+    }
   }
 
   /** The model holds all that was noted before the call before: what is noted meanwhile may come into it one flush later. */
