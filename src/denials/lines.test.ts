@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Address } from '../model/address.ts';
+import type { PodKey } from '../model/cluster.ts';
 import type { Denial } from './denial.ts';
 import { connectionText, logFields, Sampler } from './lines.ts';
 
@@ -57,10 +58,28 @@ test('a sample has one line a minute of each kind, and says how many had none', 
   expect(sampler.take(DENIAL, 60_000)).toBe(0);
 });
 
-test('a scan of all ports has twenty lines, and then one a second', () => {
+const from = (pod: PodKey): Denial => ({ ...DENIAL, from: { address: at('10.0.0.9'), pod } });
+
+/** How many lines a scan of 5,000 ports has. */
+function scan(sampler: Sampler, denial: Denial, ms: number): number {
+  const taken = Array.from({ length: 5_000 }, (_, n) => sampler.take({ ...denial, port: ms + n }, ms));
+  return taken.filter(line => line !== undefined).length;
+}
+
+test('a scan of all ports has five lines, then five a minute, and silences nobody', () => {
+  const sampler = new Sampler();
+  expect(scan(sampler, from('guest/scanner'), 0)).toBe(5);
+  expect(sampler.take(DENIAL, 0)).toBe(4_995);
+  let lines = 0;
+  for (let ms = 1_000; ms < 61_000; ms += 1_000) lines += scan(sampler, from('guest/scanner'), ms);
+  expect(lines).toBeOneOf([4, 5]);
+  expect(sampler.take(DENIAL, 61_000)).toBeDefined();
+});
+
+test('very many sources have twenty lines together, and then one a second', () => {
   const sampler = new Sampler();
   const lines = (ms: number) =>
-    Array.from({ length: 5_000 }, (_, n) => sampler.take({ ...DENIAL, port: ms + n }, ms)).filter(
+    Array.from({ length: 2_000 }, (_, n) => sampler.take(from(`guest/p${n}`), ms)).filter(
       line => line !== undefined,
     ).length;
   expect(lines(0)).toBe(20);

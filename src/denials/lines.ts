@@ -1,4 +1,4 @@
-/** Denials as lines of a log: all of them, or of each kind one a minute, and few at a time whoever fills it. */
+/** Denials as lines of a log: all of them, or of each kind one a minute, of each source few, and of all few at a time. */
 import { flowText } from '../semantics/flowtext.ts';
 import type { Denial, DenialEnd, DialledService } from './denial.ts';
 
@@ -50,28 +50,33 @@ function without<T extends object, K extends keyof T>(object: T, key: K): Omit<T
 
 const AGAIN_MS = 60_000;
 const MOST_KINDS = 4_096;
-/** A scan of ports is as many kinds as there are ports. */
-const BURST = 20;
-const MS_EACH = 1_000;
+/** Of all sources together. */
+const IN_ALL: BucketSize = { most: 20, msEach: 1_000 };
+/** A scan of ports is as many kinds as there are ports: nobody has the lines of others. */
+const PER_SOURCE: BucketSize = { most: 5, msEach: 12_000 };
+const MOST_SOURCES = 1_024;
 
 /** Which denials have a line, where only some do. */
 export class Sampler {
   /** When the kind had its last line. */
   readonly #lines = new Map<string, number>();
-  #tokens = BURST;
-  #filledMs: number | undefined;
+  /** The one that was denied longest ago comes first. */
+  readonly #sources = new Map<string, Bucket>();
+  readonly #inAll = new Bucket(IN_ALL);
   #leftOut = 0;
 
   /** How many had none since the last line; undefined where this one has none either. */
   take(denial: Denial, nowMs: number): number | undefined {
     const kind = kindOf(denial);
     const last = this.#lines.get(kind);
-    this.#fill(nowMs);
-    if ((last !== undefined && nowMs - last < AGAIN_MS) || this.#tokens < 1) {
+    const source = this.#sourceOf(denial);
+    const isKnown = last !== undefined && nowMs - last < AGAIN_MS;
+    if (isKnown || !source.has(nowMs) || !this.#inAll.has(nowMs)) {
       this.#leftOut++;
       return undefined;
     }
-    this.#tokens--;
+    source.take();
+    this.#inAll.take();
     this.#lines.delete(kind);
     this.#lines.set(kind, nowMs);
     if (this.#lines.size > MOST_KINDS) this.#lines.delete(this.#lines.keys().next().value!);
@@ -80,10 +85,43 @@ export class Sampler {
     return leftOut;
   }
 
-  #fill(nowMs: number): void {
+  #sourceOf({ from }: Denial): Bucket {
+    const name = from.pod ?? from.address;
+    const bucket = this.#sources.get(name) ?? new Bucket(PER_SOURCE);
+    this.#sources.delete(name);
+    this.#sources.set(name, bucket);
+    if (this.#sources.size > MOST_SOURCES) this.#sources.delete(this.#sources.keys().next().value!);
+    return bucket;
+  }
+}
+
+interface BucketSize {
+  readonly most: number;
+  /** One more after each. */
+  readonly msEach: number;
+}
+
+/** Full at first. */
+class Bucket {
+  readonly #size: BucketSize;
+  #tokens: number;
+  #filledMs: number | undefined;
+
+  constructor(size: BucketSize) {
+    this.#size = size;
+    this.#tokens = size.most;
+  }
+
+  has(nowMs: number): boolean {
+    const { most, msEach } = this.#size;
     const sinceMs = nowMs - (this.#filledMs ?? nowMs);
     this.#filledMs = nowMs;
-    this.#tokens = Math.min(BURST, this.#tokens + Math.max(0, sinceMs) / MS_EACH);
+    this.#tokens = Math.min(most, this.#tokens + Math.max(0, sinceMs) / msEach);
+    return this.#tokens >= 1;
+  }
+
+  take(): void {
+    this.#tokens--;
   }
 }
 
