@@ -68,17 +68,25 @@ export class LogSocket {
   }
 
   #take(length: number, visit: (packet: LoggedPacket) => void): void {
+    for (const packet of this.#packetsOf(length)) {
+      this.#count(packet.number);
+      visit(packet);
+    }
+  }
+
+  /** Up to what cannot be read. */
+  #packetsOf(length: number): readonly LoggedPacket[] {
+    const packets: LoggedPacket[] = [];
     try {
       for (const message of readMessages(this.#socket.received, length)) {
         const packet = readLogged(message);
-        if (packet === undefined) continue;
-        this.#count(packet.number);
-        visit(packet);
+        if (packet !== undefined) packets.push(packet);
       }
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       this.#garbled++;
     }
+    return packets;
   }
 
   #count(number: number | undefined): void {
