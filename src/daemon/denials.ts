@@ -13,7 +13,8 @@ import { Recorder } from '../denials/recorder.ts';
 import type { DenialsFacts } from '../health/denialscheck.ts';
 import { ClusterState, type Told } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
-import { LogSocket } from '../netlink/nflog/logsocket.ts';
+import { type LogCounts, LogSocket } from '../netlink/nflog/logsocket.ts';
+import type { LoggedPacket } from '../netlink/nflog/messages.ts';
 import { readCounters } from '../netlink/nftables/counters.ts';
 import { RunningTotals } from './runningtotals.ts';
 
@@ -44,6 +45,11 @@ export class Denials {
   readonly #totals = new RunningTotals(() => readCounters(DENIED_CHAIN));
   readonly #sinceMs = Date.now();
   #socket: LogSocket | undefined;
+  /** Of the sockets before. */
+  #before: LogCounts = { read: 0, lost: 0, garbled: 0 };
+  /** Packets that had no name for a fault of ours, and the latest fault. */
+  #unnamed = 0;
+  #fault: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #error: string | undefined;
 
@@ -74,8 +80,16 @@ export class Denials {
   close(): void {
     clearTimeout(this.#timer);
     clearInterval(this.#timer);
+    this.#before = this.#counts;
     this.#socket?.close();
     this.#socket = undefined;
+  }
+
+  get #counts(): LogCounts {
+    const { read, lost, garbled } = this.#before;
+    const now = this.#socket?.counts;
+    if (now === undefined) return this.#before;
+    return { read: read + now.read, lost: lost + now.lost, garbled: garbled + now.garbled };
   }
 
   /** The oldest first. */
@@ -91,7 +105,7 @@ export class Denials {
   async facts(): Promise<DenialsFacts> {
     const { limits, isPossible } = this.#options;
     const [denied = 0, handed = 0] = await this.#totals.read();
-    const { read, lost, garbled } = this.#socket?.counts ?? NO_COUNTS;
+    const { read, lost, garbled } = this.#counts;
     const error = limits !== undefined && !isPossible ? IMPOSSIBLE : this.#error;
     return {
       sinceMs: this.#sinceMs,
@@ -101,7 +115,7 @@ export class Denials {
       handed,
       attempts: this.#recorder.journal.total,
       read,
-      lost: lost + garbled,
+      lost: lost + garbled + this.#recorder.unread + this.#unnamed,
     };
   }
 
@@ -122,14 +136,29 @@ export class Denials {
 
   #read(): void {
     try {
-      this.#socket?.read(MOST_AT_ONCE, ({ bytes, hook, iif, dialled }) => {
-        const packet = { bytes, hook, ...(iif !== undefined && { iif }), ...(dialled && { dialled }) };
-        const denial = this.#recorder.take(packet, Date.now());
-        if (denial !== undefined) this.#report(denial);
-      });
+      this.#socket?.read(MOST_AT_ONCE, packet => this.#take(packet));
     } catch (error) {
       this.#failed(error as Error);
     }
+  }
+
+  /** A packet that cannot be named keeps no other from its name. */
+  #take({ bytes, hook, iif, dialled }: LoggedPacket): void {
+    const packet = { bytes, hook, ...(iif !== undefined && { iif }), ...(dialled && { dialled }) };
+    try {
+      const denial = this.#recorder.take(packet, Date.now());
+      if (denial !== undefined) this.#report(denial);
+    } catch (error) {
+      this.#unnamed++;
+      this.#sayFault((error as Error).message);
+    }
+  }
+
+  /** Once, however many packets it is of. */
+  #sayFault(message: string): void {
+    if (message === this.#fault) return;
+    this.#fault = message;
+    this.#options.log.warn({}, `a denied connection was not named: ${message}`);
   }
 
   #report(denial: Denial): void {
@@ -151,4 +180,3 @@ export class Denials {
 }
 
 const IMPOSSIBLE = 'this kernel hands no packets over (nft_log, nft_limit, nfnetlink_log)';
-const NO_COUNTS = { read: 0, lost: 0, garbled: 0 };

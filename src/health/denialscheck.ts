@@ -18,7 +18,7 @@ export interface DenialsFacts {
   readonly handed: number;
   readonly attempts: number;
   readonly read: number;
-  /** Handed over, and not read in time. */
+  /** Handed over, and not read in time, or not to be read or named. */
   readonly lost: number;
 }
 
@@ -32,7 +32,7 @@ export function denials({ limits, error, denied, handed, attempts, lost }: Denia
     return verdict.warn(NAME, `denied connections are counted, and not named: ${error}`, remedyOf(error));
   if (limits === undefined)
     return verdict.ok(NAME, 'denied connections are counted, and not named, as the agent was asked');
-  const missed = lost === 0 ? '' : `; ${lost} were not read in time`;
+  const missed = lost === 0 ? '' : `; ${lost} were not read`;
   const text = `${attempts} denied connections were named, of ${denied} packets that were denied ${handed} within the limits${missed}`;
   return verdict.ok(NAME, text);
 }

@@ -23,7 +23,7 @@ export function addDenials(registry: Registry, { denials }: AgentView): void {
   );
   counter(
     'denied_packets_unread_total',
-    'Packets that were handed over, and not read in time.',
+    'Packets that were handed over, and not read in time, or not to be read.',
     ({ lost }) => lost,
   );
   counter(

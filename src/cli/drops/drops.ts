@@ -50,7 +50,7 @@ function summaryLines(facts: DenialsFacts | undefined, shown: number): string[] 
   const many = `${plural(denied, 'packet')} denied since the agent started`;
   if (limits === undefined) return [`${many}; none is named (--denials=0)`];
   const leftOut = denied > handed ? `, ${denied - handed} of them beyond the limits and not named` : '';
-  const unread = lost > 0 ? `, ${lost} not read in time` : '';
+  const unread = lost > 0 ? `, ${lost} not read` : '';
   return [
     ...(shown === 0 ? ['no denied connection'] : ['']),
     `${plural(attempts, 'connection attempt')} named; ${many}${leftOut}${unread}`,
