@@ -5,7 +5,7 @@ import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 
 export interface Engine {
-  /** The state that the flush under way is made from, or the next one. */
+  /** With every event that was noted: a flush under way may be made from an older one. */
   readonly cluster: Cluster;
   /** Takes an event in; cheap, and makes no rules. */
   note(event: ClusterEvent): void;
@@ -16,4 +16,13 @@ export interface Engine {
   flushing(): Generator<void, Ruleset>;
   /** The policies that the object of this step was made from; empty where it belongs to none in particular. */
   policiesBehind(op: Op): readonly PolicyId[];
+}
+
+/** The function, which answers the same object for the one that it was given last. */
+export function sameForSame<A extends object, B>(make: (from: A) => B): (from: A) => B {
+  let last: { readonly from: A; readonly made: B } | undefined;
+  return from => {
+    if (last?.from !== from) last = { from, made: make(from) };
+    return last.made;
+  };
 }

@@ -78,7 +78,15 @@ test('a flush that breaks keeps what was noted meanwhile', () => {
   const flushing = engine.flushing();
   flushing.next();
   engine.note(pod(500));
-  expect(engine.cluster.pods.has('shop/p500')).toBe(false);
   expect(() => flushing.throw(new TypeError('broken'))).toThrow('broken');
+  expect(engine.cluster.pods.has('shop/p500')).toBe(true);
+});
+
+test('the cluster is what was noted, also while a flush is under way', () => {
+  const engine = new Incremental(NODE);
+  for (const event of cluster) engine.note(event);
+  const flushing = engine.flushing();
+  flushing.next();
+  engine.note(pod(500));
   expect(engine.cluster.pods.has('shop/p500')).toBe(true);
 });

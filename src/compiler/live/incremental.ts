@@ -41,7 +41,10 @@ import type { PolicyMoves } from './policymoves.ts';
 import { LiveStrays } from './strays.ts';
 
 export class Incremental {
-  readonly cluster: Cluster;
+  /** With every event that was noted, also while a flush is under way. */
+  readonly #latest = new ClusterState();
+  readonly cluster: Cluster = this.#latest;
+  /** What the flush is about: nothing of it changes between two of its pieces. */
   readonly #state = new ClusterState();
   readonly #node: string;
   readonly #podIndex: PodIndex;
@@ -76,7 +79,6 @@ export class Incremental {
     podLinks: PodLinks = 'others',
     hearing?: Hearing,
   ) {
-    this.cluster = this.#state;
     this.#node = node;
     this.#unknownPods = unknownPods;
     this.#podLinks = podLinks;
@@ -99,10 +101,12 @@ export class Incremental {
   }
 
   note(event: ClusterEvent): void {
-    if (this.#isFlushing) {
-      this.#late.push(event);
-      return;
-    }
+    this.#latest.apply(event);
+    if (this.#isFlushing) this.#late.push(event);
+    else this.#take(event);
+  }
+
+  #take(event: ClusterEvent): void {
     this.#state.apply(event);
     this.#marked[event.type].add(event.key as never);
   }
@@ -126,12 +130,12 @@ export class Incremental {
     try {
       const marked = this.#marked;
       this.#marked = emptyMarks();
-      yield* this.#take(marked, yield* this.#index(marked));
+      yield* this.#takeIn(marked, yield* this.#index(marked));
     } finally {
       this.#isFlushing = false;
       const late = this.#late;
       this.#late = [];
-      for (const event of late) this.note(event);
+      for (const event of late) this.#take(event);
     }
     this.#flushed = this.#assemble();
     return this.#flushed;
@@ -141,7 +145,7 @@ export class Incremental {
   *#index(marked: Marks): Pieces<Set<PodKey>> {
     const pods = new Set<PodKey>();
     for (const key of marked.pod) {
-      for (const other of this.#podIndex.update(key, this.cluster.pods.get(key))) pods.add(other);
+      for (const other of this.#podIndex.update(key, this.#state.pods.get(key))) pods.add(other);
       yield;
     }
     if (marked.node.size > 0) for (const key of this.#podIndex.updateNodes()) pods.add(key);
@@ -150,18 +154,18 @@ export class Incremental {
     return pods;
   }
 
-  *#take(marked: Marks, pods: ReadonlySet<PodKey>): Pieces<void> {
+  *#takeIn(marked: Marks, pods: ReadonlySet<PodKey>): Pieces<void> {
     yield* this.#refreshGroups(marked, pods);
     const renewed = marked.node.has(this.#node) && this.#renewBases();
     if (marked.node.has(this.#node)) this.#renewBridge();
     this.#linkSets.refreshNodes(marked.node);
-    const strayed = this.#strays.refresh(renewed ? this.cluster.pods.keys() : pods, this.#denied);
+    const strayed = this.#strays.refresh(renewed ? this.#state.pods.keys() : pods, this.#denied);
     this.#attachedPods?.refreshNodes(marked.node);
     if (marked.hostPort.size > 0) this.#attachedPods?.refreshHostPorts();
     const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#local.has(key)));
     const moved = yield* this.#placeAll(local, marked.policy);
     if (moved || strayed) this.#podMaps = this.#makePodMaps();
-    const flipped = this.#names.refreshPolicies(marked.policy, this.cluster);
+    const flipped = this.#names.refreshPolicies(marked.policy, this.#state);
     if (moved || flipped || renewed) this.#followNames(flipped || renewed);
   }
 
@@ -195,8 +199,8 @@ export class Incremental {
 
   /** The base chains stay the same objects as long as they deny in the same networks. Answers whether they do not. */
   #renewBases(): boolean {
-    const denied = deniedNetworks(this.cluster, this.#node, this.#unknownPods);
-    const network = nodeNetworkOf(this.cluster.nodes.get(this.#node), this.#podLinks);
+    const denied = deniedNetworks(this.#state, this.#node, this.#unknownPods);
+    const network = nodeNetworkOf(this.#state.nodes.get(this.#node), this.#podLinks);
     if (JSON.stringify([denied, network]) === JSON.stringify([this.#denied, this.#network])) return false;
     this.#denied = denied;
     this.#network = network;
@@ -210,7 +214,7 @@ export class Incremental {
 
   /** Pods come and go by ports of a bridge; the rules of IP know nothing of it. */
   #renewBridge(): void {
-    const ports = this.cluster.nodes.get(this.#node)?.links?.podPorts;
+    const ports = this.#state.nodes.get(this.#node)?.links?.podPorts;
     if (JSON.stringify(ports) === JSON.stringify(this.#podPorts)) return;
     this.#podPorts = ports;
     this.#bridge = podPortsTable(ports);
