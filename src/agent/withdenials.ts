@@ -1,6 +1,7 @@
 /** An engine whose rules hand over what they deny, within limits. */
 import { type DenialLimits, withDenialLimits } from '../compiler/denied.ts';
-import type { Engine } from './engine.ts';
+import type { Ruleset } from '../nft/ruleset.ts';
+import { type Engine, sameForSame } from './engine.ts';
 
 /** Hears of every event before the engine, and of every state that the engine has made. */
 export interface EngineFollower extends Pick<Engine, 'note'> {
@@ -8,6 +9,7 @@ export interface EngineFollower extends Pick<Engine, 'note'> {
 }
 
 export function withDenials(engine: Engine, limits: DenialLimits, follower: EngineFollower): Engine {
+  const limited = sameForSame((ruleset: Ruleset) => withDenialLimits(ruleset, limits));
   return {
     cluster: engine.cluster,
     note: event => {
@@ -18,7 +20,7 @@ export function withDenials(engine: Engine, limits: DenialLimits, follower: Engi
     *flushing() {
       const ruleset = yield* engine.flushing();
       follower.flushed();
-      return withDenialLimits(ruleset, limits);
+      return limited(ruleset);
     },
   };
 }

@@ -1,14 +1,15 @@
 /** An engine whose rules leave connections alone that the kernel does not know. */
 import { withoutGuard } from '../compiler/midstreamguard.ts';
-import type { Engine } from './engine.ts';
+import { type Engine, sameForSame } from './engine.ts';
 
 export function withoutMidStreamGuard(engine: Engine): Engine {
+  const unguarded = sameForSame(withoutGuard);
   return {
     cluster: engine.cluster,
     note: event => engine.note(event),
     policiesBehind: op => engine.policiesBehind(op),
     *flushing() {
-      return withoutGuard(yield* engine.flushing());
+      return unguarded(yield* engine.flushing());
     },
   };
 }
