@@ -33,7 +33,8 @@ const UNUSUAL = /(?:^|[\s,[{:-])[&*!?%]|["']\?|^(?:\.\.\.| +---)|\\$|[|>][-+]?[0
 const WHOLE = /^(?:0|-?[1-9][0-9]{0,14})$/;
 const DECIMAL = /^(?:0|[1-9][0-9]{0,8})\.[0-9]{1,6}$/;
 /** Octal, hexadecimal, with an exponent or underscores, infinite, or none. */
-const NUMBERLIKE = /^[-+]?(?:[0-9_]*\.?[0-9_]*(?:[eE][-+]?[0-9_]+)?|0[xob][0-9a-fA-F_]*|\.(?:inf|nan))$/i;
+const NUMBERLIKE =
+  /^[-+]?(?:(?:[0-9_]+(?:\.[0-9_]*)?|\.[0-9_]*)?(?:[eE][-+]?[0-9_]+)?|0[xob][0-9a-fA-F_]*|\.(?:inf|nan))$/i;
 const WORDLIKE = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 const WORDS = new Map<string, boolean | null>([
   ['', null],
