@@ -10,14 +10,16 @@ type Call = ServerWritableStream<DropsRequest, DropsResponse>;
 const MOST_WAITING = 1_024;
 
 export async function sendDrops(call: Call, { denials }: AgentView): Promise<void> {
+  const facts = JSON.stringify(await denials.facts());
+  if (call.cancelled) return;
   const reader = new Reader(call);
-  // What comes from here on is behind what is recorded, and none of it is missing.
-  const end = call.request.follow ? denials.follow(denial => reader.take(denial)) : () => undefined;
+  call.write({ facts, denial: '', skipped: 0 });
+  // From here on without a pause: what comes later is behind what is recorded, and none of it is missing.
+  for (const denial of denials.denials()) reader.take(denial);
+  if (!call.request.follow) return reader.end();
+  const end = denials.follow(denial => reader.take(denial));
   call.once('cancelled', end);
   call.once('close', end);
-  call.write({ facts: JSON.stringify(await denials.facts()), denial: '', skipped: 0 });
-  for (const denial of denials.denials()) reader.take(denial);
-  if (!call.request.follow) reader.end();
 }
 
 /** Writes as fast as it is read. */

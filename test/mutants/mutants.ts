@@ -1272,6 +1272,6 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/rpc/drops.ts',
     find: 'if (this.#waiting.length === 0) this.#call.end();',
     replace: 'this.#call.end();',
-    test: 'test/kernel/dropsagent.test.ts',
+    test: 'src/rpc/drops.test.ts',
   },
 ];
