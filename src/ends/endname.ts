@@ -103,12 +103,18 @@ function domainName(host: string): EndName {
   if (ascii !== name && ascii !== '')
     throw new FlowTextError(`"${host}": in DNS, and so in policies, this name is written ${ascii}`);
   if (name.startsWith('*.')) throw new FlowTextError(`"${host}": ask for one name, as www${name.slice(1)}`);
-  if (name.length > MOST_NAME || !name.split('.').every(label => LABEL.test(label)))
-    throw new FlowTextError(`"${host}" is no name of the DNS`);
+  if (
+    name.length > MOST_NAME ||
+    NUMBER_AT_END.test(name) ||
+    !name.split('.').every(label => LABEL.test(label))
+  )
+    throw new FlowTextError(`"${host}" is no name of the DNS, and no address`);
   return { kind: 'domain', name };
 }
 
 const MOST_NAME = 253;
+/** It would be an address (RFC 1123, section 2.1). */
+const NUMBER_AT_END = /\.\d+$/;
 /** Letters of the DNS' own are any; those that no name of a policy can have need no answer. */
 const LABEL = /^[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?$/;
 const isAscii = (text: string) => [...text].every(letter => letter.codePointAt(0)! < 128);
