@@ -7,7 +7,9 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Agent } from '../../src/agent/agent.ts';
 import { compile } from '../../src/compiler/compile.ts';
+import { withDenialLimits } from '../../src/compiler/denied.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
+import { type AgentCommandOptions, denialLimits } from '../../src/daemon/options.ts';
 import { loadManifests } from '../../src/files/load.ts';
 import type { Lab } from '../../src/lab/lab.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
@@ -106,7 +108,12 @@ function networkPolicy(name: string, cidrs: readonly string[]): object {
   };
 }
 
-const desired = async (): Promise<Ruleset> => compile((await loadManifests(folder)).cluster, NODE);
+/** Of an agent as it is started without options. */
+const desired = async (): Promise<Ruleset> =>
+  withDenialLimits(
+    compile((await loadManifests(folder)).cluster, NODE),
+    denialLimits({} as AgentCommandOptions),
+  );
 
 const standing = async (): Promise<Ruleset> => withoutSizes((await reader.dump()).ruleset);
 
@@ -209,10 +216,10 @@ test('nobody else can change or flush the tables of an agent that lives', async 
   const agent = startAgent();
   await agent.inForce();
   prober = await Prober.start(lab, FIRM_FLOWS);
-  const before = (await reader.dump()).ruleset;
+  const before = await standing();
   for (const [edit, refusal] of FOREIGN_EDITS) {
     expect(nft(edit), edit).toContain(refusal);
-    expect((await reader.dump()).ruleset, edit).toEqual(before);
+    expect(await standing(), edit).toEqual(before);
   }
   await expectNoPacketWrong();
 });

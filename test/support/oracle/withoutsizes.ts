@@ -1,6 +1,6 @@
 import type { NftSet, Ruleset, Table, TableFamily } from '../../../src/nft/ruleset.ts';
 
-/** A ruleset without the room that its sets have: the kernel says it, `compile` does not. */
+/** A ruleset without what the kernel says and `compile` does not: the room of its sets, and what packets put into them. */
 export function withoutSizes({ tables }: Ruleset): Ruleset {
   return {
     tables: new Map(
@@ -13,5 +13,5 @@ export function withoutSizes({ tables }: Ruleset): Ruleset {
 }
 
 function withoutSize({ size: _, ...set }: NftSet): NftSet {
-  return set;
+  return set.dynamic === undefined ? set : { ...set, elements: new Map() };
 }
