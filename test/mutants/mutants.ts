@@ -567,15 +567,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'incremental: of what is noted during a flush the first is forgotten',
     file: 'src/compiler/live/incremental.ts',
-    find: 'for (const event of late) this.note(event);',
-    replace: 'for (const event of late.slice(1)) this.note(event);',
+    find: 'for (const event of late) this.#take(event);',
+    replace: 'for (const event of late.slice(1)) this.#take(event);',
     test: 'src/compiler/live/incremental.test.ts',
   },
   {
     name: 'incremental: a flush sees what is noted while it is made',
     file: 'src/compiler/live/incremental.ts',
-    find: '    if (this.#isFlushing) {',
-    replace: "    if (this.#isFlushing && event.type === 'policy') {",
+    find: 'if (this.#isFlushing) this.#late.push(event);',
+    replace: "if (this.#isFlushing && event.type === 'policy') this.#late.push(event);",
     test: 'src/compiler/live/incremental.test.ts',
   },
   {
