@@ -90,3 +90,21 @@ test('the cluster is what was noted, also while a flush is under way', () => {
   engine.note(pod(500));
   expect(engine.cluster.pods.has('shop/p500')).toBe(true);
 });
+
+test('a pod that goes while the networks of its node change leaves no map behind', () => {
+  const engine = new Incremental('n1', 'deny');
+  const node = (podCIDRs: readonly string[]) =>
+    decodeObject({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' }, spec: { podCIDRs } }).event!;
+  const stray = decodeObject({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'stray', namespace: 'shop' },
+    spec: { nodeName: 'n2', containers: [{ name: 'c' }] },
+    status: { podIPs: [{ ip: '10.0.1.2' }] },
+  }).event!;
+  const known = () => [...engine.flush().tables.get('ip')!.sets.get('egress-pods')!.elements!.keys()];
+  for (const event of [node(['10.0.1.0/24']), stray]) engine.note(event);
+  expect(known()).toEqual(['10.0.1.2']);
+  for (const event of [node([]), gone(stray)]) engine.note(event);
+  expect(known()).toEqual([]);
+});

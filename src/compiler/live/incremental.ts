@@ -159,7 +159,9 @@ export class Incremental {
     const renewed = marked.node.has(this.#node) && this.#renewBases();
     if (marked.node.has(this.#node)) this.#renewBridge();
     this.#linkSets.refreshNodes(marked.node);
-    const strayed = this.#strays.refresh(renewed ? this.#state.pods.keys() : pods, this.#denied);
+    // Of the pods that are gone only `pods` knows.
+    const strays = renewed ? new Set([...this.#state.pods.keys(), ...pods]) : pods;
+    const strayed = this.#strays.refresh(strays, this.#denied);
     this.#attachedPods?.refreshNodes(marked.node);
     if (marked.hostPort.size > 0) this.#attachedPods?.refreshHostPorts();
     const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#local.has(key)));
