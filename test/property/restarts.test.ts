@@ -44,5 +44,5 @@ test('whenever an agent dies, the next one ends where compile does, and opens no
   // A generator that has gone sparse proves nothing.
   expect(tally.killed).toBeGreaterThan(HISTORIES / 4);
   expect(tally.restarts).toBeGreaterThan(2 * HISTORIES);
-  expect(tally.denied / tally.verdicts).toBeGreaterThan(0.2);
+  expect(tally.denied / tally.verdicts).toBeGreaterThan(0.1);
 }, 900_000);
