@@ -117,7 +117,7 @@ interface Outcome {
   readonly told?: number;
 }
 
-/** A batch that mistakes the kind of a set: bytes that mean nothing, which no encoder of ours is to send. */
+/** A batch that mistakes the kind of a set, or reads what it has not loaded: bytes that mean nothing, which nothing of ours is to send. */
 const SENSELESS: Outcome = {};
 
 async function outcome(kernel: Kernel, ops: readonly Op[]): Promise<Outcome> {
@@ -129,10 +129,7 @@ async function outcome(kernel: Kernel, ops: readonly Op[]): Promise<Outcome> {
   } catch (error) {
     if (error instanceof TypeError) return SENSELESS;
     if (!(error instanceof KernelError)) throw error;
-    // A rule that looks up more bytes than it has loaded: the kernel tells it from other nonsense in a rule by its
-    // own count of loaded registers; the fake has no such count.
-    const code = error.code === 'ENODATA' ? 'EINVAL' : error.code;
-    return { code, step: error.op === undefined ? -1 : ops.indexOf(error.op) };
+    return { code: error.code, step: error.op === undefined ? -1 : ops.indexOf(error.op) };
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { kernelContract } from '../../../test/contract/kernel-contract.ts';
 import type { Op } from '../plan/op.ts';
-import { MEMBER, type SetSpec } from '../ruleset.ts';
+import { type Expr, MEMBER, type SetSpec } from '../ruleset.ts';
 import { FakeKernel } from './fake.ts';
 
 kernelContract('FakeKernel', async () => new FakeKernel());
@@ -63,6 +63,27 @@ describe('FakeKernel', () => {
     await expect(kernel.commit([addElements({ ...PEERS, interval: true }, '10.0.0.1/32')])).rejects.toThrow(
       TypeError,
     );
+  });
+
+  it.each([
+    [
+      'a key of which it has loaded less',
+      [{ kind: 'payload', base: 'network', offset: 12, length: 4, dreg: 0 }],
+    ],
+    ['what it has loaded elsewhere', [{ kind: 'payload', base: 'network', offset: 8, length: 16, dreg: 4 }]],
+  ] as [string, Expr[]][])('throws where a rule looks up %s', async (_, loads) => {
+    const kernel = new FakeKernel();
+    const lookup: Expr = { kind: 'lookup', set: 'peers', sreg: 0, vmap: false, invert: false };
+    const rule = (...exprs: Expr[]): Op => ({ op: 'addRule', family: 'ip6', chain: 'c', rule: { exprs } });
+    const peers: SetSpec = { ...PEERS, key: ['ipv6_addr'] };
+    const start: Op[] = [
+      { op: 'addTable', family: 'ip6' },
+      { op: 'addSet', family: 'ip6', set: peers, size: 2 },
+      { op: 'addChain', family: 'ip6', chain: 'c' },
+    ];
+    await kernel.commit(start);
+    await expect(kernel.commit([rule(...loads, lookup)])).rejects.toThrow(TypeError);
+    await kernel.commit([rule({ kind: 'payload', base: 'network', offset: 8, length: 16, dreg: 0 }, lookup)]);
   });
 
   it('does nothing any more once it is closed', async () => {

@@ -32,6 +32,10 @@ export class FakeSet {
     return this.#elements;
   }
 
+  get spec(): SetSpec {
+    return this.#spec;
+  }
+
   get verdicts(): boolean {
     return this.#spec.verdicts;
   }

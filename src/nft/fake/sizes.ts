@@ -8,8 +8,9 @@ import {
   ruleBytes,
 } from '../limits.ts';
 import type { Op } from '../plan/op.ts';
-import type { Expr, FieldType, Rule, SetSpec } from '../ruleset.ts';
+import type { Expr, Rule, SetSpec } from '../ruleset.ts';
 import { Refusal } from './refusal.ts';
+import { fieldsBytes } from './registers.ts';
 
 /** What is looked at before anything that the step names. */
 export function refuseLargeStep(op: Op): void {
@@ -55,16 +56,7 @@ export function refuseLimit({ perSecond }: { readonly perSecond: number }): void
   if (perSecond < 1) throw new Refusal('EINVAL', 'a limit of none a second');
 }
 
-const FIELD_BYTES: Readonly<Record<FieldType, number>> = {
-  ipv4_addr: 4,
-  ipv6_addr: 16,
-  ether_addr: 8,
-  inet_proto: 4,
-  inet_service: 4,
-  iface_index: 4,
-};
-
 function refuseLargeKey({ key }: SetSpec): void {
-  const bytes = key.reduce((sum, type) => sum + FIELD_BYTES[type], 0);
+  const bytes = fieldsBytes(key);
   if (bytes > MAX_KEY_BYTES) throw new Refusal('EINVAL', `a key of ${bytes} bytes`);
 }

@@ -6,6 +6,7 @@ import type { Chain, ElementValue, Expr, NftSet, Rule, SetSpec, Table, Verdict }
 import { refuseDeepJumps } from './depth.ts';
 import { refuseFib, refuseHook, refuseMisplaced } from './placement.ts';
 import { ofElement, Refusal } from './refusal.ts';
+import { LoadedRegisters } from './registers.ts';
 import { FakeSet } from './set.ts';
 import { refuseLargeRule, refuseLimit, refuseLongName, refuseLongPrefix } from './sizes.ts';
 
@@ -105,7 +106,8 @@ export class FakeTable {
   #addRule({ chain: name, rule }: OpOf<'addRule'>): boolean {
     const chain = this.#chain(name);
     refuseLargeRule(rule);
-    for (const expr of rule.exprs) this.#useAll(expr);
+    const loaded = new LoadedRegisters();
+    for (const expr of rule.exprs) this.#useAll(expr, loaded);
     this.#chains.set(name, { ...chain, rules: [...chain.rules, rule] });
     return true;
   }
@@ -133,12 +135,13 @@ export class FakeTable {
     return keys.length > 0;
   }
 
-  #useAll(expr: Expr): void {
+  #useAll(expr: Expr, loaded: LoadedRegisters): void {
     if (expr.kind === 'lookup') this.#useSet(expr);
     if (expr.kind === 'dynset') this.#useDynamicSet(expr);
     if (expr.kind === 'fib') refuseFib(expr);
     if (expr.kind === 'log') refuseLongPrefix(expr);
     if (expr.kind === 'limit') refuseLimit(expr);
+    loaded.follow(expr, 'set' in expr ? this.#set(expr.set).spec : undefined);
     if (expr.kind !== 'verdict') return;
     this.#checkTarget(expr.verdict);
     this.#hold(expr.verdict);

@@ -1,0 +1,90 @@
+/**
+ * Which registers a rule has loaded. What is in others means nothing that can be foretold: kernels that keep count refuse
+ * a rule that reads them (ENODATA), older ones compare what the rule before left there.
+ */
+import type { Expr, FieldType, Register, SetSpec } from '../ruleset.ts';
+
+const REGISTER_BYTES = 4;
+/** IFNAMSIZ. */
+const INTERFACE_KIND_BYTES = 16;
+const ADDRESS_BYTES = { ip: 4, ip6: 16 } as const;
+
+export const FIELD_BYTES: Readonly<Record<FieldType, number>> = {
+  ipv4_addr: 4,
+  ipv6_addr: 16,
+  ether_addr: 8,
+  inet_proto: 4,
+  inet_service: 4,
+  iface_index: 4,
+};
+
+/** As many registers' worth, padded. */
+export function fieldsBytes(fields: readonly FieldType[]): number {
+  return fields.reduce((sum, type) => sum + FIELD_BYTES[type], 0);
+}
+
+export class LoadedRegisters {
+  readonly #loaded = new Set<Register>();
+
+  /** What the expression reads, and then what it loads; `set` is the one that it names. */
+  follow(expr: Expr, set?: SetSpec): void {
+    for (const { at, bytes } of read(expr, set)) this.#demand(expr, at, bytes);
+    const loaded = written(expr, set);
+    if (loaded !== undefined) for (const register of registers(loaded)) this.#loaded.add(register);
+  }
+
+  #demand({ kind }: Expr, at: Register, bytes: number): void {
+    for (const register of registers({ at, bytes }))
+      if (!this.#loaded.has(register))
+        throw new TypeError(
+          `${kind} reads ${bytes} bytes at register ${at}: register ${register} was not loaded`,
+        );
+  }
+}
+
+interface Span {
+  readonly at: Register;
+  readonly bytes: number;
+}
+
+function registers({ at, bytes }: Span): Register[] {
+  return Array.from({ length: Math.ceil(bytes / REGISTER_BYTES) }, (_, i) => at + i);
+}
+
+function read(expr: Expr, set: SetSpec | undefined): Span[] {
+  switch (expr.kind) {
+    case 'bitwise':
+      return [{ at: expr.sreg, bytes: expr.mask.length / 2 }];
+    case 'cmp':
+      return [{ at: expr.sreg, bytes: expr.data.length / 2 }];
+    case 'lookup':
+    case 'dynset':
+      return [{ at: expr.sreg, bytes: fieldsBytes(set!.key) }];
+    case 'nat':
+      return [
+        { at: expr.address, bytes: ADDRESS_BYTES[expr.family] },
+        { at: expr.port, bytes: FIELD_BYTES.inet_service },
+      ];
+    default:
+      return [];
+  }
+}
+
+function written(expr: Expr, set: SetSpec | undefined): Span | undefined {
+  switch (expr.kind) {
+    case 'meta':
+      return { at: expr.dreg, bytes: expr.key === 'iifkind' ? INTERFACE_KIND_BYTES : REGISTER_BYTES };
+    case 'ct':
+      return { at: expr.dreg, bytes: expr.key === 'original ip6 daddr' ? ADDRESS_BYTES.ip6 : REGISTER_BYTES };
+    case 'fib':
+      return { at: expr.dreg, bytes: REGISTER_BYTES };
+    case 'payload':
+      return { at: expr.dreg, bytes: expr.length };
+    case 'bitwise':
+      return { at: expr.dreg, bytes: expr.mask.length / 2 };
+    case 'lookup':
+      return expr.dreg === undefined ? undefined : { at: expr.dreg, bytes: fieldsBytes(set!.data ?? []) };
+    default:
+      return undefined;
+  }
+}
