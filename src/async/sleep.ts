@@ -11,3 +11,10 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.addEventListener('abort', done);
   });
 }
+
+/** Waits until the work has settled, and no longer than that; never rejects. */
+export async function settledWithin(ms: number, work: Promise<unknown>): Promise<void> {
+  const enough = new AbortController();
+  await Promise.race([work.catch(() => undefined), sleep(ms, enough.signal)]);
+  enough.abort();
+}

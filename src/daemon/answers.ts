@@ -7,6 +7,7 @@ import type { NamesKnown } from '../agent/connections/knownnames.ts';
 import { openByName, standingBefore } from '../agent/connections/openbyname.ts';
 import type { Log } from '../agent/log.ts';
 import { type Backoff, backoffMs } from '../async/backoff.ts';
+import { settledWithin } from '../async/sleep.ts';
 import { type Hearing, NAMES_PODS, resolverPorts } from '../compiler/namespeers.ts';
 import type { NamesFacts } from '../health/namescheck.ts';
 import type { AnswerThread } from '../hearing/answerthread.ts';
@@ -20,6 +21,8 @@ import type { ToldFacts } from '../names/toldfacts.ts';
 import type { Conntrack } from '../nft/conntrack.ts';
 import { connectedPairs } from './connectedpairs.ts';
 
+/** Somebody waits at a prompt. */
+const LATEST_MS = 1_000;
 const RETRY: Backoff = { firstMs: 1_000, mostMs: 60_000 };
 
 export interface AnswersOptions {
@@ -70,6 +73,12 @@ export class Answers implements NamesKnown {
   async synced(): Promise<void> {
     await this.#starting;
     await this.#thread?.synced();
+  }
+
+  /** With all that has been heard by now; of a thread that does not say so in time, what it has said. */
+  async latest(): Promise<ToldFacts | undefined> {
+    await settledWithin(LATEST_MS, this.synced());
+    return this.#facts;
   }
 
   /** What the check of the node says of it. */

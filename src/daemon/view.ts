@@ -20,7 +20,7 @@ export async function viewOf(options: AgentCommandOptions, pipeline: Pipeline): 
     starts: () => gate.status(),
     pods: podNetwork,
     kernel: enforcement.kernelFeatures,
-    names: { status: () => enforcement.answers.status(), facts: () => enforcement.answers.facts },
+    names: { status: () => enforcement.answers.status(), facts: () => enforcement.answers.latest() },
     denials: enforcement.denials,
     openConntrack,
   });

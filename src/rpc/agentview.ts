@@ -87,7 +87,7 @@ const NONE_NAMED: DenialsView = {
   follow: () => () => undefined,
 };
 
-const NOBODY_HEARS: NamesView = { status: () => NO_NAMES, facts: () => undefined };
+const NOBODY_HEARS: NamesView = { status: () => NO_NAMES, facts: async () => undefined };
 
 function cached<T>(read: () => Promise<T>): () => Promise<T> {
   let last: { readonly atMs: number; readonly value: Promise<T> } | undefined;

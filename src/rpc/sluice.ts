@@ -4,6 +4,7 @@ import type { OpenConnection } from '../agent/connections/openconnections.ts';
 import { replay } from '../agent/replay.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import { problemText } from '../model/problem.ts';
+import type { ToldFacts } from '../names/toldfacts.ts';
 import { sendDrops } from './drops.ts';
 import type {
   DropsRequest,
@@ -17,13 +18,17 @@ import { toldName } from './toldname.ts';
 import { refusalOf, unary } from './unary.ts';
 import type { AgentView } from './view.ts';
 
+interface NamesRequest {
+  /** Empty: all that holds now. */
+  readonly address: string;
+}
+
 export function sluiceService(view: AgentView): UntypedServiceImplementation {
   return {
     Status: unary(() => statusOf(view)),
     State: (call: ServerWritableStream<object, StateObject>) =>
       void send(call, mapped(replay(view.keeper.cluster), stateObject)),
-    Names: (call: ServerWritableStream<{ readonly address: string }, ToldName>) =>
-      void send(call, toldNames(view, call.request.address)),
+    Names: (call: ServerWritableStream<NamesRequest, ToldName>) => void sendNames(call, view),
     Drops: (call: ServerWritableStream<DropsRequest, DropsResponse>) => void sendDrops(call, view),
     Connections: (call: ServerWritableStream<object, OpenConnections>) => void sendConnections(call, view),
   };
@@ -95,9 +100,13 @@ function stateObject({ type, key, value }: ClusterEvent): StateObject {
   return { type, key, json: JSON.stringify(value) };
 }
 
-function* toldNames(view: AgentView, address: string): Generator<ToldName> {
+async function sendNames(call: ServerWritableStream<NamesRequest, ToldName>, view: AgentView): Promise<void> {
+  await send(call, toldNames(await view.names.facts(), call.request.address));
+}
+
+function* toldNames(facts: ToldFacts | undefined, address: string): Generator<ToldName> {
   const nowMs = Date.now();
-  for (const fact of view.names.facts()?.all() ?? [])
+  for (const fact of facts?.all() ?? [])
     if (address === '' ? fact.untilMs > nowMs : fact.address === address) yield toldName(fact);
 }
 

@@ -13,8 +13,8 @@ import type { CniParts } from '../network/cni/cni.ts';
 /** Peers by name, as whoever hears answers has them. */
 export interface NamesView {
   readonly status: () => NamesFacts;
-  /** Absent where nobody hears. */
-  readonly facts: () => ToldFacts | undefined;
+  /** All that was heard before the call. Absent where nobody hears. */
+  readonly facts: () => Promise<ToldFacts | undefined>;
 }
 
 /** Denied connections, as whoever names them has them. */

@@ -107,7 +107,7 @@ async function serve(): Promise<void> {
       keeper,
       agent,
       readHost: async () => host,
-      names: { status: () => NO_NAMES, facts: () => facts },
+      names: { status: () => NO_NAMES, facts: async () => facts },
     }),
     watchMs: 10,
   });
