@@ -17,9 +17,9 @@ afterAll(() => ground?.remove());
 test(
   `killed ${KILLS} times during ${2 * NAMES} fresh names in both families: none is lost`,
   async () => {
-    const away: { fromMs: number; toMs: number }[] = [];
+    const away: Period[] = [];
     const names = (from: number) => Array.from({ length: NAMES }, (_, i) => `n${from + i}.t.example`);
-    const common = { answerMs: 1_000, attempts: 2, rounds: 200, patienceMs: 400, pauseMs: 40 };
+    const common = { answerMs: 2_000, attempts: 5, rounds: 200, patienceMs: 400, pauseMs: 40 };
     const visits = Promise.all([
       ground.visit({ ...common, names: names(1) }),
       ground.visit({ ...common, names: names(2_000), type: 'AAAA', resolver: RESOLVER.ip6 }),
@@ -35,15 +35,20 @@ test(
     for (const { asked, unanswered, repeated, connected, failed, misses } of await visits) {
       expect({ failed, connected: connected.length }).toEqual({ failed: [], connected: NAMES });
       // Whoever asked while an agent was there was connected at once; and an agent is there again soon.
-      const missedOtherwise = misses.filter(
-        miss => !away.some(({ fromMs, toMs }) => miss.toMs >= fromMs && miss.fromMs <= toMs),
-      );
-      expect(missedOtherwise).toEqual([]);
+      expect(misses.filter(miss => !away.some(overlaps(miss)))).toEqual([]);
       // In the queue of an agent that is killed is one question of each pod's program at most; asked again, it is answered.
       expect(unanswered).toBe(0);
-      expect(repeated).toBeLessThanOrEqual(KILLS);
+      expect(repeated.filter(question => !away.some(overlaps(question)))).toEqual([]);
+      expect(repeated.length).toBeLessThanOrEqual(KILLS);
       expect(asked).toBeGreaterThanOrEqual(NAMES);
     }
   },
   900_000 * SLOW,
 );
+
+interface Period {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+const overlaps = (a: Period) => (b: Period) => a.toMs >= b.fromMs && a.fromMs <= b.toMs;

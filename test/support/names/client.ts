@@ -15,7 +15,7 @@ const before = synRetransmissions();
 const report: ClientReport = {
   asked: 0,
   unanswered: 0,
-  repeated: 0,
+  repeated: [],
   connected: [],
   failed: [],
   misses: [],
@@ -67,8 +67,9 @@ function connectTo(address: string): Promise<boolean> {
 async function resolve(name: string): Promise<string | undefined> {
   if (isIP(name) !== 0) return name;
   for (let attempt = 0; attempt < attempts; attempt++) {
+    const fromMs = Date.now();
     const answer = await (byTcp ? askTcp(name) : askUdp(name));
-    if (answer === undefined) report.repeated++;
+    if (answer === undefined) report.repeated.push({ name, fromMs, toMs: Date.now() });
     if (answer === undefined) continue;
     const { answers = [] } = packet.decode(answer);
     const found = answers.find(each => each.type === type);

@@ -32,17 +32,24 @@ export interface ClientOrders {
   readonly pauseMs: number;
 }
 
+/** From when to when something did not come about for a name; times since 1970. */
+export interface Window {
+  readonly name: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 export interface ClientReport {
   asked: number;
   /** However often they were sent. */
   unanswered: number;
   /** Questions that were not answered in time. */
-  repeated: number;
+  repeated: Window[];
   connected: string[];
   /** Never, in all rounds. */
   failed: string[];
-  /** Rounds without a connection; times since 1970. */
-  misses: { readonly name: string; readonly fromMs: number; readonly toMs: number }[];
+  /** Rounds without a connection. */
+  misses: Window[];
   /** First packets of connections that had to be sent again. */
   lost: number;
   /** To an answer. */
