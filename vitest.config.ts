@@ -7,12 +7,15 @@ delete process.env.FORCE_COLOR;
 // On an emulated machine everything takes longer (scripts/vm).
 const slow = Number(process.env.SLUICE_SLOW ?? 1);
 
+const setupFiles = ['test/support/seed.ts'];
+
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
           name: 'unit',
+          setupFiles,
           include: ['src/**/*.test.ts', 'test/unit/**/*.test.ts'],
           testTimeout: 120_000,
         },
@@ -21,6 +24,7 @@ export default defineConfig({
         // Random clusters and histories, many of them: minutes, where the unit tests take seconds.
         test: {
           name: 'property',
+          setupFiles,
           include: ['test/property/**/*.test.ts'],
           testTimeout: 900_000,
         },
@@ -29,6 +33,7 @@ export default defineConfig({
         // Real nf_tables in network namespaces that the tests make: root, one file at a time.
         test: {
           name: 'kernel',
+          setupFiles,
           include: ['test/kernel/**/*.test.ts'],
           testTimeout: slow * 120_000,
           hookTimeout: slow * 60_000,

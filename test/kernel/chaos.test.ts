@@ -22,8 +22,8 @@ import { eventsOf, historyArbitrary } from '../support/arbitrary/events.ts';
 import { withoutSizes } from '../support/oracle/withoutsizes.ts';
 import { arrivals, Prober, type Trail } from '../support/packets/prober.ts';
 import { ALLOWED_PORT, buildSite, FIRM_FLOWS, firmEvents, NODE, openIn } from '../support/packets/site.ts';
+import { SEED } from '../support/seed.ts';
 
-const SEED = Number(process.env.SLUICE_SEED ?? Date.now() % 1_000_000_000);
 const EVENTS = 2000;
 /** What a person would have to wait for is over a hundred times sooner here: the commits that there is budget for. */
 const HASTE = 100;
