@@ -8,6 +8,7 @@
  *          | address | "[" address "]" | "internet" | DNS name
  */
 import { type Address, type Family, familyOf, isLoopback, parseAddress } from '../model/address.ts';
+import { endsInNumber, MOST_NAME } from '../model/domainname.ts';
 import type { Labels } from '../model/labels.ts';
 import type { WorkloadKind } from '../model/workload.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
@@ -105,16 +106,13 @@ function domainName(host: string): EndName {
   if (name.startsWith('*.')) throw new FlowTextError(`"${host}": ask for one name, as www${name.slice(1)}`);
   if (
     name.length > MOST_NAME ||
-    NUMBER_AT_END.test(name) ||
+    endsInNumber(name) ||
     !name.split('.').every(label => LABEL.test(label))
   )
     throw new FlowTextError(`"${host}" is no name of the DNS, and no address`);
   return { kind: 'domain', name };
 }
 
-const MOST_NAME = 253;
-/** It would be an address (RFC 1123, section 2.1). */
-const NUMBER_AT_END = /\.\d+$/;
 /** Letters of the DNS' own are any; those that no name of a policy can have need no answer. */
 const LABEL = /^[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?$/;
 const isAscii = (text: string) => [...text].every(letter => letter.codePointAt(0)! < 128);

@@ -64,7 +64,7 @@ export function judge(
   const names = namesIn(settledAt.values());
   const inhabited = names.size === 0 ? untold : { ...untold, told: asIfTold(untold, names) };
   const evaluate = evaluator(inhabited, unknownPods);
-  const before = evaluator(untold, unknownPods);
+  const before = inhabited === untold ? evaluate : evaluator(untold, unknownPods);
   const cases: Case[] = [];
   const isFull = () => cases.length >= MOST_CASES;
   for (const source of from)

@@ -1,5 +1,15 @@
 /** Names as policies write them: in lower case, without the dot at their end, `*.` before a name for all below it. */
 
+/** What a name may have at most, without the dot at its end (RFC 1035, 3.1). */
+export const MOST_NAME = 253;
+
+/** Whether it is an IPv4 address, or looks like one: no top-level domain is a number (RFC 3696 2). */
+export function endsInNumber(name: string): boolean {
+  return NUMBER_AT_END.test(name);
+}
+
+const NUMBER_AT_END = /\.\d+$/;
+
 /** Whether a pattern means a name: `*.example.org` is one label more or several, and never `example.org` itself (C38). */
 export function matchesDomainName(pattern: string, name: string): boolean {
   return pattern.startsWith('*.')

@@ -1,7 +1,7 @@
+import { endsInNumber, MOST_NAME } from '../../model/domainname.ts';
+
 // C39, with the underscore that service names begin with.
 const NAME = /^(\*\.)?([a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9])?\.)+[a-z0-9]([-a-z0-9_]{0,61}[a-z0-9])?$/;
-/** An IPv4 address, and what looks like one: no top-level domain is a number (RFC 3696 2). */
-const NUMBER_AT_END = /\.\d+$/;
 
 /**
  * A name that may stand in `domainNames`, in lower case and without the dot at its end, or undefined. Two labels
@@ -9,5 +9,5 @@ const NUMBER_AT_END = /\.\d+$/;
  */
 export function parseDomainName(text: string): string | undefined {
   const name = text.toLowerCase().replace(/\.$/, '');
-  return name.length <= 253 && NAME.test(name) && !NUMBER_AT_END.test(name) ? name : undefined;
+  return name.length <= MOST_NAME && NAME.test(name) && !endsInNumber(name) ? name : undefined;
 }
