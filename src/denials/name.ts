@@ -40,7 +40,8 @@ function named(name: string | undefined): { name?: string } {
   return name === undefined ? {} : { name };
 }
 
-function namedEnd(address: Address, view: ModelView): DenialEnd {
+/** Who has the address, or had it until a moment ago. */
+export function namedEnd(address: Address, view: ModelView): DenialEnd {
   const pod = view.ownerOf(address);
   if (pod !== undefined) return { address, pod: pod.key };
   const former = view.formerOwnerOf(address);

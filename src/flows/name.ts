@@ -1,0 +1,92 @@
+/** New connections by the names of their ends, and whose policy judges them here. */
+import type { DialledService } from '../denials/denial.ts';
+import type { ModelView } from '../denials/modelview.ts';
+import { namedEnd } from '../denials/name.ts';
+import { type Address, cidrContains, type Family, familyOf } from '../model/address.ts';
+import type { Pod } from '../model/cluster.ts';
+import type { Flow } from '../model/flow.ts';
+import { podCidrsOf } from '../model/podcidrs.ts';
+import type { Direction } from '../model/policy.ts';
+import type { FlowEnd, SeenFlow } from './seenflow.ts';
+import { workloadOf } from './workload.ts';
+
+/** A new connection as the kernel tells of it. */
+export interface TrackedFlow {
+  readonly flow: Flow;
+  readonly sourcePort?: number;
+  readonly icmp?: { readonly type: number; readonly code: number };
+  /** Where it was sent, if that was translated. */
+  readonly dialled?: DialledService;
+}
+
+/** All of a flow but when, and its number. */
+export type NamedFlow = Omit<SeenFlow, 'number' | 'atMs'>;
+
+interface KnownEnd {
+  readonly end: FlowEnd;
+  /** A pod of this node, or who has an address of its pods. */
+  readonly isHere: boolean;
+  readonly family: Family;
+}
+
+/** Names what is read at once: what it has found out of an address holds for all of that. */
+export class Namer {
+  readonly #view: ModelView;
+  readonly #known = new Map<Address, KnownEnd>();
+
+  constructor(view: ModelView) {
+    this.#view = view;
+  }
+
+  /** Undefined where neither end is a pod of this node. */
+  name({ flow, sourcePort, icmp, dialled }: TrackedFlow): NamedFlow | undefined {
+    const { protocol, port } = flow;
+    const [from, to] = [this.#endOf(flow.from), this.#endOf(flow.to)];
+    if (!from.isHere && !to.isHere) return undefined;
+    return {
+      from: from.end,
+      to: to.end,
+      protocol,
+      ...(sourcePort !== undefined && { sourcePort }),
+      ...(port !== undefined && { port }),
+      ...(icmp !== undefined && { icmp }),
+      ...(dialled !== undefined && { service: dialled }),
+      directions: directionsOf(from, to),
+      family: from.family,
+    };
+  }
+
+  #endOf(address: Address): KnownEnd {
+    const known = this.#known.get(address) ?? knownEnd(address, this.#view);
+    this.#known.set(address, known);
+    return known;
+  }
+}
+
+function directionsOf(from: KnownEnd, to: KnownEnd): readonly Direction[] {
+  if (from.isHere) return to.isHere ? BOTH : EGRESS;
+  return INGRESS;
+}
+
+const BOTH: readonly Direction[] = ['egress', 'ingress'];
+const EGRESS: readonly Direction[] = ['egress'];
+const INGRESS: readonly Direction[] = ['ingress'];
+
+function knownEnd(address: Address, view: ModelView): KnownEnd {
+  const pod = view.ownerOf(address) ?? view.formerOwnerOf(address)?.pod;
+  const end = { ...namedEnd(address, view), ...(pod !== undefined && describe(pod)) };
+  const isHere = pod === undefined ? isOfOurPods(address, view) : pod.node === view.node;
+  return { end, isHere, family: familyOf(address) };
+}
+
+/** Of the networks that this node gives to pods, though nobody knows of one that has it. */
+function isOfOurPods(address: Address, view: ModelView): boolean {
+  const own = podCidrsOf(view.cluster.nodes.get(view.node));
+  return view.nodeWith(address) === undefined && own.some(cidr => cidrContains(cidr, address));
+}
+
+function describe(pod: Pod): Pick<FlowEnd, 'workload' | 'labels'> {
+  const workload = workloadOf(pod);
+  const isLabelled = Object.keys(pod.labels).length > 0;
+  return { ...(workload !== undefined && { workload }), ...(isLabelled && { labels: pod.labels }) };
+}
