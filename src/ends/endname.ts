@@ -104,11 +104,7 @@ function domainName(host: string): EndName {
   if (ascii !== name && ascii !== '')
     throw new FlowTextError(`"${host}": in DNS, and so in policies, this name is written ${ascii}`);
   if (name.startsWith('*.')) throw new FlowTextError(`"${host}": ask for one name, as www${name.slice(1)}`);
-  if (
-    name.length > MOST_NAME ||
-    endsInNumber(name) ||
-    !name.split('.').every(label => LABEL.test(label))
-  )
+  if (name.length > MOST_NAME || endsInNumber(name) || !name.split('.').every(label => LABEL.test(label)))
     throw new FlowTextError(`"${host}" is no name of the DNS, and no address`);
   return { kind: 'domain', name };
 }
