@@ -81,7 +81,16 @@ const HEARD: NamesFacts = {
   pods: 2,
   canWait: true,
   resolvers: ['10.96.0.10'],
-  counts: { seen: 9, learnt: 8, untaken: 0, evicted: 0, overruns: 0, addresses: 7, beating: true },
+  counts: {
+    seen: 9,
+    learnt: 8,
+    overBudget: 0,
+    untaken: 0,
+    evicted: 0,
+    overruns: 0,
+    addresses: 7,
+    beating: true,
+  },
   silentMs: 900,
   most: 8,
 };
@@ -116,6 +125,7 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
   ['names: nothing waits', () => names({ ...HEARD, counts: { ...HEARD.counts!, beating: false } }), 'warn'],
   ['names: the thread is silent', () => names({ ...HEARD, silentMs: 5_001 }), 'warn'],
   ['names: some went', () => names({ ...HEARD, counts: { ...HEARD.counts!, evicted: 3 } }), 'ok'],
+  ['names: some were too much', () => names({ ...HEARD, counts: { ...HEARD.counts!, overBudget: 3 } }), 'ok'],
   ['names: the limit', () => names({ ...HEARD, counts: { ...HEARD.counts!, addresses: 8 } }), 'warn'],
   [
     'denials: named',
@@ -493,4 +503,10 @@ test.each([
   [18_000_000, '5 h'],
 ])('ageText(%i) is %s', (ms, text) => {
   expect(ageText(ms)).toBe(text);
+});
+
+test('names says how many answers went on unread for want of a share', () => {
+  expect(names({ ...HEARD, counts: { ...HEARD.counts!, overBudget: 3 } }).reason).toContain(
+    '; 3 went on unread because their pod or its namespace had more than its share',
+  );
 });

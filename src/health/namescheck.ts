@@ -13,6 +13,7 @@ export interface NamesFacts {
   readonly counts?: {
     readonly seen: number;
     readonly learnt: number;
+    readonly overBudget: number;
     readonly untaken: number;
     readonly evicted: number;
     readonly overruns: number;
@@ -71,11 +72,12 @@ function doesNotHear({ error, counts, silentMs = 0 }: NamesFacts): Wrong | undef
 
 /** It works; what went beside it is said. */
 function heard({ pods, resolvers, most }: NamesFacts, counts: NonNullable<NamesFacts['counts']>): Check {
-  const { seen, learnt, addresses, untaken, evicted, overruns } = counts;
+  const { seen, learnt, addresses, overBudget, untaken, evicted, overruns } = counts;
   const text = `${pods} ${pods === 1 ? 'pod has' : 'pods have'} rules by name; of answers by ${resolvers.join(', ')} ${seen} were heard and ${learnt} learnt; ${addresses} addresses stand`;
   const beside = [
     [untaken, 'were not taken by the kernel'],
     [evicted, 'went because there were too many'],
+    [overBudget, 'went on unread because their pod or its namespace had more than its share'],
     [overruns, 'times answers went on because they were not read in time'],
   ] as const;
   const what = beside.filter(([count]) => count > 0).map(([count, words]) => `; ${count} ${words}`);

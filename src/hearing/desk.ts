@@ -56,7 +56,7 @@ export class AnswerDesk {
   #commands: ReadonlyMap<string, Command> = new Map();
   #subjects: Subjects = NO_SUBJECTS;
   #untaken = 0;
-  #tooMuch = 0;
+  #overBudget = 0;
   readonly #waits = new Array<number>(WAIT_BUCKETS_US.length + 1).fill(0);
   #waitedUs = 0;
   #turnCount = 0;
@@ -107,7 +107,7 @@ export class AnswerDesk {
       const sinceMs = now();
       const isAllowed = this.#budget.allows(pod, sinceMs);
       if (isAllowed && this.#turns.put(pod, { id, packet, size: bytes.length, sinceMs })) return;
-      this.#tooMuch++;
+      this.#overBudget++;
     }
     this.#queue.accept(id);
   }
@@ -227,7 +227,7 @@ export class AnswerDesk {
   #counts(): HearingCounts {
     return {
       ...this.#listener.counts,
-      tooMuch: this.#tooMuch,
+      overBudget: this.#overBudget,
       untaken: this.#untaken,
       evicted: this.#leases.evicted,
       overruns: this.#queue.overruns,

@@ -30,8 +30,8 @@ export interface HearingCounts {
   readonly learnt: number;
   readonly passed: number;
   readonly unread: number;
-  /** Packets that went on because their pod had more than its share of the work. */
-  readonly tooMuch: number;
+  /** Packets that went on unread because their pod or its namespace had more than its share of work, or of room. */
+  readonly overBudget: number;
   /** Control packets that no rule took. */
   readonly untaken: number;
   readonly evicted: number;

@@ -12,6 +12,7 @@ export interface NamesCounts {
   readonly learnt: number;
   readonly passed: number;
   readonly unread: number;
+  readonly overBudget: number;
   readonly untaken: number;
   readonly evicted: number;
   readonly overruns: number;
@@ -35,6 +36,12 @@ export function addNames(registry: Registry, { bucketsUs, totals }: NamesMeter):
   addAnswers(registry, totals);
   addCounter(registry, 'evictions', 'Addresses that went because there were too many.', () =>
     of(({ evicted }) => evicted),
+  );
+  addCounter(
+    registry,
+    'over_budget',
+    'Answers that went on unread because their pod or its namespace had more than its share.',
+    () => of(({ overBudget }) => overBudget),
   );
   addCounter(registry, 'untaken', 'Elements that the kernel did not take.', () =>
     of(({ untaken }) => untaken),

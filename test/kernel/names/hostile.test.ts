@@ -1,7 +1,12 @@
 /** A zone whose name server floods, rotates and lies, asked by a pod of one tenant: what it costs the pod of another. */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { inNamespace } from '../../../src/lab/netns.ts';
 import { HOSTS, NamesGround, SLOW } from '../../support/names/ground.ts';
 
+const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 const ANSWERS = 20_000;
 const OLD = Array.from({ length: 20 }, (_, i) => `n${1 + i}.t.example`);
 const FRESH = Array.from({ length: 200 }, (_, i) => `n${500 + i}.t.example`);
@@ -14,6 +19,16 @@ beforeAll(async () => {
   await ground.hearing();
 }, 180_000 * SLOW);
 afterAll(() => ground?.remove());
+
+/** Of the node's agent, in one line. */
+function status(): string {
+  const { stdout } = inNamespace(ground.nodePath, () =>
+    spawnSync(process.execPath, [MAIN, 'status', '--socket', join(ground.folder, 'sluice.sock')], {
+      encoding: 'utf8',
+    }),
+  );
+  return stdout.replaceAll(/\s+/g, ' ');
+}
 
 const addressesOf = (host: keyof typeof HOSTS) =>
   ground.elements().filter(element => element.startsWith(`${HOSTS[host][0]} . `));
@@ -39,6 +54,7 @@ test(
     expect(learnt).toBeGreaterThan(100); // it was heard
     expect(learnt).toBeLessThanOrEqual(1_000); // of one name
     for (let i = 1; i <= OLD.length; i++) expect(ground.isLearnt(`10.98.0.${i}`)).toBe(true);
+    expect(status()).toMatch(/[1-9]\d* went on unread because their pod or its namespace had more/);
   },
   300_000 * SLOW,
 );
