@@ -16,6 +16,7 @@ import {
   type PodKey,
   type Told,
 } from '../model/cluster.ts';
+import { MultiMap } from '../model/multimap.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { comparePolicies, type Direction, type Policy, type Tier } from '../model/policy.ts';
 import { unknownPodFinder } from '../semantics/unknownpods.ts';
@@ -43,7 +44,7 @@ export class ModelView implements View {
   readonly #options: ModelViewOptions;
   #model: Cluster;
   /** Everybody who reports an address. */
-  readonly #claims = new Map<Address, Map<PodKey, Pod>>();
+  readonly #claims = new MultiMap<Address, Pod>();
   readonly #pods = new Map<PodKey, Pod>();
   readonly #former = new Map<Address, FormerPod>();
   #ordered: readonly Policy[] | undefined;
@@ -94,7 +95,7 @@ export class ModelView implements View {
   ownerOf(address: Address): Pod | undefined {
     let owner: Pod | undefined;
     const standpoint = { nodes: this.#model.nodes, node: this.node };
-    for (const pod of this.#claims.get(address)?.values() ?? [])
+    for (const pod of this.#claims.get(address))
       if (owner === undefined || ownsAddressOver(pod, owner, address, standpoint)) owner = pod;
     return owner;
   }
@@ -146,16 +147,13 @@ export class ModelView implements View {
   }
 
   #claim(address: Address, pod: Pod): void {
-    const claims = this.#claims.get(address) ?? new Map<PodKey, Pod>();
-    this.#claims.set(address, claims.set(pod.key, pod));
+    this.#claims.add(address, pod);
     this.#former.delete(address);
   }
 
   #release(address: Address, pod: Pod): void {
-    const claims = this.#claims.get(address);
-    claims?.delete(pod.key);
-    if (claims?.size !== 0) return;
-    this.#claims.delete(address);
+    this.#claims.delete(address, pod);
+    if (this.#claims.has(address)) return;
     this.#former.delete(address); // so that the latest are the last
     this.#former.set(address, { pod, goneMs: this.#options.now() });
     if (this.#former.size > MOST_REMEMBERED) this.#former.delete(this.#former.keys().next().value!);

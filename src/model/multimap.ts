@@ -18,6 +18,10 @@ export class MultiMap<K, V extends object> {
     else if (found instanceof Set && found.delete(value) && found.size === 0) this.#entries.delete(key);
   }
 
+  has(key: K): boolean {
+    return this.#entries.has(key);
+  }
+
   get(key: K): Iterable<V> {
     const found = this.#entries.get(key);
     if (found === undefined) return NONE;
