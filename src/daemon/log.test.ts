@@ -6,7 +6,8 @@ const BAD = 'x\x1b[2J\x9b31m\u202e\nforged';
 const LOG = `
   const { makeLog } = await import(process.argv[1]);
   const [, , format, bad] = process.argv;
-  const log = await makeLog(format);
+  const log = await makeLog({ logFormat: format, logLevel: 'warn' });
+  log.info({}, 'too little');
   log.warn({ pod: bad, [bad]: 1, err: new Error(bad) }, 'Pod ' + bad);
 `;
 
@@ -18,6 +19,8 @@ test.each(['json', 'pretty'])('a %s log obeys nothing that somebody wrote into a
   );
   expect(stderr).toBe('');
   expect(stdout).toContain('\\u001b[2J');
+  expect(stdout).toMatch(format === 'json' ? /"level":"warn"/ : /WARN/);
+  expect(stdout).not.toContain('too little');
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
   expect(stdout).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/);
   expect(stdout.split('\n').filter(line => line.startsWith('forged'))).toEqual([]);

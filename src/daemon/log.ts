@@ -1,16 +1,15 @@
-/**
- * Logs: one line per event, JSON for machines, words for a terminal. SLUICE_LOG_LEVEL=debug in the environment shows
- * the events too that change nothing.
- */
-import { type Logger, pino } from 'pino';
+/** Logs: one line per event, JSON for machines, words for a terminal. */
+import { type Logger, type LoggerOptions, pino } from 'pino';
 import { inColour } from '../terminal/colours.ts';
 import { jsonLogLine, shownLogLine } from '../terminal/logline.ts';
+import type { LogOptions } from './options.ts';
 
-export async function makeLog(format: 'json' | 'pretty'): Promise<Logger> {
-  const level = process.env.SLUICE_LOG_LEVEL === 'debug' ? 'debug' : 'info';
-  if (format === 'json') {
+/** `debug` shows the events too that change nothing. */
+export async function makeLog({ logFormat, logLevel: level = 'info' }: LogOptions): Promise<Logger> {
+  const common: LoggerOptions = { base: null, level, formatters: { level: label => ({ level: label }) } };
+  if ((logFormat ?? formatFor(process.stdout)) === 'json') {
     const hooks = { streamWrite: jsonLogLine };
-    return pino({ base: null, level, hooks, timestamp: pino.stdTimeFunctions.isoTime });
+    return pino({ ...common, hooks, timestamp: pino.stdTimeFunctions.isoTime });
   }
   const { PinoPretty } = await import('pino-pretty');
   const pretty = PinoPretty({
@@ -20,5 +19,9 @@ export async function makeLog(format: 'json' | 'pretty'): Promise<Logger> {
     colorize: inColour(process.env, process.stdout),
     sync: true,
   });
-  return pino({ base: null, level, hooks: { streamWrite: shownLogLine } }, pretty);
+  return pino({ ...common, hooks: { streamWrite: shownLogLine } }, pretty);
+}
+
+function formatFor({ isTTY }: { readonly isTTY: boolean }): 'json' | 'pretty' {
+  return isTTY ? 'pretty' : 'json';
 }

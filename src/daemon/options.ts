@@ -12,12 +12,20 @@ import type { ServeOptions } from './serve.ts';
 import type { SourceOptions } from './source.ts';
 import type { StartGateOptions } from './startgate.ts';
 
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+
+export interface LogOptions {
+  /** Absent: words on a terminal, else JSON. */
+  readonly logFormat?: 'json' | 'pretty';
+  readonly logLevel?: (typeof LOG_LEVELS)[number];
+}
+
 export interface AgentCommandOptions
   extends SourceOptions,
     ServeOptions,
     StartGateOptions,
-    CniInstallOptions {
-  readonly logFormat?: 'json' | 'pretty';
+    CniInstallOptions,
+    LogOptions {
   readonly liveConnections?: 'cut' | 'keep';
   readonly podNetwork?: 'attach' | 'chained' | 'none';
   readonly dnsServers?: readonly Address[];
@@ -29,7 +37,12 @@ export interface AgentCommandOptions
 }
 
 /** Throws CommandError where two options contradict each other. */
-export function checkOptions({ cniConfDir, podNetwork = 'none' }: AgentCommandOptions): void {
+export function checkOptions(options: AgentCommandOptions): void {
+  const { cniConfDir, podNetwork = 'none', scrapeAddress, scrapeTlsDir, scrapeTokenFile } = options;
+  if ([scrapeAddress, scrapeTlsDir, scrapeTokenFile].filter(each => each !== undefined).length % 3 !== 0)
+    throw new CommandError(
+      'metrics are served to others over TLS and for a token, or not at all: --scrape-address, --scrape-tls-dir and --scrape-token-file go together',
+    );
   if (cniConfDir !== undefined && podNetwork !== 'attach')
     throw new CommandError(
       `--cni-conf-dir ${cniConfDir} makes sluice-cni the node's network plugin, and that needs --pod-network=attach, not ${podNetwork}`,

@@ -1,8 +1,10 @@
 /** The agent's ears: the socket and the HTTP address. Neither is worth an agent that does not enforce. */
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import { whyNotReady } from '../health/check.ts';
 import { cniSocketOf, serveCni } from '../rpc/cnisocket.ts';
 import type { OtherTotals } from '../rpc/metrics.ts';
+import type { ScrapeFiles } from '../rpc/scrape.ts';
 import type { AgentView } from '../rpc/view.ts';
 
 export interface ServeOptions {
@@ -10,6 +12,10 @@ export interface ServeOptions {
   readonly socket: string;
   /** `host:port`, or `none`. */
   readonly metricsAddress: string;
+  /** `host:port`; absent: nowhere. It needs both of the others. */
+  readonly scrapeAddress?: string;
+  readonly scrapeTlsDir?: string;
+  readonly scrapeTokenFile?: string;
 }
 
 export interface Serving {
@@ -18,7 +24,7 @@ export interface Serving {
 
 /** Serves as soon as its libraries are loaded: call it when the rules are in force, they take longer to load. */
 export async function serve(
-  { socket, metricsAddress }: ServeOptions,
+  { socket, metricsAddress, ...scrape }: ServeOptions,
   view: AgentView,
   totals: OtherTotals,
   log: Logger,
@@ -32,7 +38,19 @@ export async function serve(
     const cni = async () => void closers.push(await serveCniOf(socket, view));
     await attempt(log, `sluice-cni is not answered: cannot serve on ${cniSocketOf(socket)}`, cni);
   }
-  if (metricsAddress !== 'none') closers.push(await serveMetrics(metricsAddress, view, totals, log));
+  if (metricsAddress === 'none' && scrape.scrapeAddress === undefined) return closing(closers);
+  const { makeMetrics } = await import('../rpc/metrics.ts');
+  const metrics = makeMetrics(view, totals); // one for both: each scrape takes what its histograms were told
+  if (metricsAddress !== 'none') closers.push(await serveProbes(metricsAddress, view, metrics, log));
+  const { scrapeAddress, scrapeTlsDir, scrapeTokenFile } = scrape;
+  if (scrapeAddress !== undefined) {
+    const files = { tlsDir: scrapeTlsDir!, tokenFile: scrapeTokenFile! };
+    closers.push(await serveScrapes(scrapeAddress, files, metrics, log));
+  }
+  return closing(closers);
+}
+
+function closing(closers: readonly Serving[]): Serving {
   return { close: async () => void (await Promise.allSettled(closers.map(each => each.close()))) };
 }
 
@@ -42,17 +60,32 @@ async function serveCniOf(socket: string, view: AgentView): Promise<Serving> {
   return serveCni(cniSocketOf(socket), request => answerCni(view.pods, request, unavailable));
 }
 
-async function serveMetrics(
+async function serveProbes(
   address: string,
   view: AgentView,
-  totals: OtherTotals,
+  metrics: Registry,
   log: Logger,
 ): Promise<Serving> {
-  const [{ keepServing }, { makeMetrics }] = await Promise.all([
+  const [{ keepServing }, { serveHttp }] = await Promise.all([
     import('../rpc/keepserving.ts'),
-    import('../rpc/metrics.ts'),
+    import('../rpc/http.ts'),
   ]);
-  return keepServing({ address, view, metrics: makeMetrics(view, totals), log });
+  const listen = () => serveHttp({ address, view, metrics });
+  return keepServing({ what: 'health and metrics', address, listen, log });
+}
+
+async function serveScrapes(
+  address: string,
+  files: ScrapeFiles,
+  metrics: Registry,
+  log: Logger,
+): Promise<Serving> {
+  const [{ keepServing }, { serveScrape }] = await Promise.all([
+    import('../rpc/keepserving.ts'),
+    import('../rpc/scrape.ts'),
+  ]);
+  const listen = () => serveScrape({ ...files, address, metrics, log });
+  return keepServing({ what: 'metrics for scrapes', address, listen, log });
 }
 
 async function attempt(log: Logger, consequence: string, action: () => Promise<void>): Promise<void> {

@@ -2,7 +2,8 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type HttpServer, serveHttp } from './http.ts';
+import { serveHttp } from './http.ts';
+import type { HttpServer } from './listener.ts';
 import type { AgentView } from './view.ts';
 
 const VIEW = { health: async () => ({ ready: true, checks: [] }) } as unknown as AgentView;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { serveHttp } from './http.ts';
 import { keepServing } from './keepserving.ts';
 import type { AgentView } from './view.ts';
 
@@ -26,9 +27,9 @@ function serve() {
   const note = (level: string) => (_: object, text: string) => void lines.push(`${level}: ${text}`);
   const log = { info: note('info'), error: note('error') };
   return keepServing({
+    what: 'health and metrics',
     address,
-    view: VIEW,
-    metrics: new Registry(),
+    listen: () => serveHttp({ address, view: VIEW, metrics: new Registry() }),
     log,
     retry: { firstMs: 5, mostMs: 20 },
   });
@@ -39,7 +40,7 @@ const live = () => fetch(`http://${address}/livez`).then(answer => answer.text()
 test('a port that another process has is said, and taken as soon as it is free', async () => {
   const serving = await serve();
   expect(lines).toEqual([
-    expect.stringMatching(/^error: no health and no metrics: .*EADDRINUSE.*; tried again$/),
+    expect.stringMatching(/^error: health and metrics are not served: .*EADDRINUSE.*; tried again$/),
   ]);
   expect(await live()).toBe('mine!\n');
   await new Promise(resolve => squatter.close(resolve));

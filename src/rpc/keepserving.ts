@@ -1,13 +1,17 @@
 /**
- * The probes' port, for as long as the agent lives. Any process in the node's network may have it first, a pod with
- * hostNetwork too, and would answer the kubelet in our place: the log says so, and we try again until the port is ours.
+ * A port, for as long as the agent lives. Any process in the node's network may have it first, a pod with hostNetwork
+ * too, and would answer in our place: the log says so, and we try again until the port is ours.
  */
 import type { Backoff } from '../async/backoff.ts';
 import { backoffMs } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
-import { type HttpOptions, type HttpServer, serveHttp } from './http.ts';
+import type { HttpServer } from './listener.ts';
 
-export interface KeepServingOptions extends HttpOptions {
+export interface KeepServingOptions {
+  /** What is served there: `health and metrics`. */
+  readonly what: string;
+  readonly address: string;
+  readonly listen: () => Promise<HttpServer>;
   readonly log: {
     info(fields: object, message: string): void;
     error(fields: object, message: string): void;
@@ -19,12 +23,12 @@ const RETRY: Backoff = { firstMs: 1_000, mostMs: 10_000 };
 
 /** After the first try; the others go on behind it. */
 export async function keepServing(options: KeepServingOptions): Promise<{ close(): Promise<void> }> {
-  const { address, log, retry = RETRY } = options;
+  const { what, address, listen, log, retry = RETRY } = options;
   const stop = new AbortController();
-  const attempt = async (): Promise<HttpServer | Error> => serveHttp(options).catch((error: Error) => error);
+  const attempt = async (): Promise<HttpServer | Error> => listen().catch((error: Error) => error);
   const first = await attempt();
   if (first instanceof Error)
-    log.error({}, `no health and no metrics: cannot serve on ${address}: ${first.message}; tried again`);
+    log.error({}, `${what} are not served: cannot listen on ${address}: ${first.message}; tried again`);
   const serving = first instanceof Error ? again() : Promise.resolve(first);
   return {
     close: async () => {
@@ -39,7 +43,7 @@ export async function keepServing(options: KeepServingOptions): Promise<{ close(
       if (stop.signal.aborted) return undefined;
       const server = await attempt();
       if (server instanceof Error) continue;
-      log.info({}, `health and metrics are served on ${address} now`);
+      log.info({}, `${what} are served on ${address} now`);
       return server;
     }
   }

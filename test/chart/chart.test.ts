@@ -156,6 +156,7 @@ describe('an agent that is not root', () => {
 
 const ARGS: readonly (readonly [string, string])[] = [
   ['logFormat=pretty', '--log-format=pretty'],
+  ['logLevel=debug', '--log-level=debug'],
   ['liveConnections=keep', '--live-connections=keep'],
   ['metricsPort=9911', '--metrics-address=127.0.0.1:9911'],
   ['startGate.mode=off', '--start-gate=off'],

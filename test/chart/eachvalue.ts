@@ -6,6 +6,7 @@ export const EACH_VALUE: Readonly<Record<string, unknown>> = {
   'image.pullPolicy': 'Always',
   imagePullSecrets: [{ name: 'registry' }],
   logFormat: 'pretty',
+  logLevel: 'debug',
   liveConnections: 'keep',
   'denials.perSecond': 0,
   'denials.log': 'all',

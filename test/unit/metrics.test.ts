@@ -4,7 +4,8 @@ import { StatusKeeper } from '../../src/agent/status.ts';
 import type { Host } from '../../src/health/facts.ts';
 import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import { agentView } from '../../src/rpc/agentview.ts';
-import { type HttpServer, parseListenAddress, serveHttp } from '../../src/rpc/http.ts';
+import { serveHttp } from '../../src/rpc/http.ts';
+import { type HttpServer, parseListenAddress } from '../../src/rpc/listener.ts';
 import { makeMetrics } from '../../src/rpc/metrics.ts';
 import type { NamesTotals } from '../../src/rpc/namesmetrics.ts';
 

@@ -36,6 +36,9 @@ true
 {{- if ne .Values.logFormat "json" }}
 - --log-format={{ .Values.logFormat }}
 {{- end }}
+{{- if ne .Values.logLevel "info" }}
+- --log-level={{ .Values.logLevel }}
+{{- end }}
 {{- if ne .Values.liveConnections "cut" }}
 - --live-connections={{ .Values.liveConnections }}
 {{- end }}

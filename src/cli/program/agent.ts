@@ -7,7 +7,16 @@ export function addAgent(sluice: Command, { agent }: NodeActions): void {
   const command = sluice
     .command('agent')
     .description('run the node agent: program nftables from network policy');
-  for (const add of [addSource, addListening, addPodNetwork, addNames, addDenials, addCni, addStarts])
+  for (const add of [
+    addSource,
+    addListening,
+    addScrape,
+    addPodNetwork,
+    addNames,
+    addDenials,
+    addCni,
+    addStarts,
+  ])
     add(command);
   command.action(agent);
 }
@@ -31,6 +40,11 @@ function addSource(command: Command): void {
 function addListening(command: Command): void {
   command
     .addOption(new Option('--log-format <format>', 'log format').choices(['json', 'pretty']))
+    .addOption(
+      new Option('--log-level <level>', 'the least that the log says; debug: also events that change nothing')
+        .choices(['debug', 'info', 'warn', 'error'])
+        .default('info'),
+    )
     .addOption(socket('unix socket to serve KNI, health and status on; none for no socket'))
     .option(
       '--metrics-address <host:port>',
@@ -42,6 +56,13 @@ function addListening(command: Command): void {
         .choices(['cut', 'keep'])
         .default('cut'),
     );
+}
+
+function addScrape(command: Command): void {
+  command
+    .option('--scrape-address <host:port>', 'where a Prometheus elsewhere may read /metrics, over TLS')
+    .option('--scrape-tls-dir <dir>', 'tls.crt and tls.key of that address, as a mounted Secret has them')
+    .option('--scrape-token-file <file>', 'the bearer token that whoever reads them must have');
 }
 
 function addPodNetwork(command: Command): void {

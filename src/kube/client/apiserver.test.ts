@@ -1,11 +1,11 @@
 /** The parts of HTTP that a fake server without TLS cannot show. */
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { makeCertificate } from '../../../test/support/tls/certificate.ts';
 import type { Access } from './access.ts';
 import { ApiServer } from './apiserver.ts';
 
@@ -16,8 +16,8 @@ const apis: ApiServer[] = [];
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-tls-'));
-  makeCertificate('server');
-  makeCertificate('other');
+  for (const name of ['server', 'other'])
+    makeCertificate(join(folder, `${name}.crt`), join(folder, `${name}.key`));
   server = https.createServer({ key: pem('server.key'), cert: pem('server.crt') }, (request, response) => {
     response.end(`hello ${request.headers['x-user']}`);
   });
@@ -30,13 +30,6 @@ afterEach(async () => {
   await new Promise(resolve => server.close(resolve));
   rmSync(folder, { recursive: true });
 });
-
-function makeCertificate(name: string): void {
-  const files = ['-keyout', join(folder, `${name}.key`), '-out', join(folder, `${name}.crt`)];
-  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-  const names = ['-subj', '/CN=kubernetes', '-addext', 'subjectAltName=IP:127.0.0.1,DNS:kubernetes'];
-  execFileSync('openssl', ['req', ...kind, ...files, ...names], { stdio: 'ignore' });
-}
 
 function pem(file: string): string {
   return readFileSync(join(folder, file), 'utf8');
