@@ -324,10 +324,31 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'http: half a request is waited for',
-    file: 'src/rpc/http.ts',
+    file: 'src/rpc/listener.ts',
     find: 'connectionsCheckingInterval: checkMs,',
     replace: '',
     test: 'src/rpc/http.test.ts',
+  },
+  {
+    name: 'scrape: whoever comes may read the metrics',
+    file: 'src/rpc/scrape.ts',
+    find: 'return timingSafeEqual(a!, b!);',
+    replace: 'return timingSafeEqual(a!, a!);',
+    test: 'src/rpc/scrape.test.ts',
+  },
+  {
+    name: 'scrape: an empty file is a token',
+    file: 'src/rpc/scrape.ts',
+    find: 'if (token.length < LEAST_TOKEN)',
+    replace: 'if (token.length < 0)',
+    test: 'src/rpc/scrape.test.ts',
+  },
+  {
+    name: 'scrape: every connection costs a handshake',
+    file: 'src/rpc/callers.ts',
+    find: 'if (own.level(nowMs) < 1 || this.#all.level(nowMs) < 1) return false;',
+    replace: '',
+    test: 'src/rpc/scrape.test.ts',
   },
   {
     name: 'attach: a link is followed where a namespace is made',
