@@ -21,6 +21,7 @@ export const PLURALS: Readonly<Record<string, string>> = {
   Pod: '/api/v1/pods',
   Namespace: '/api/v1/namespaces',
   Node: '/api/v1/nodes',
+  Service: '/api/v1/services',
   NetworkPolicy: '/apis/networking.k8s.io/v1/networkpolicies',
   CustomResourceDefinition: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
   ClusterNetworkPolicy: 'clusternetworkpolicies',

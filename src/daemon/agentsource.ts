@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { IsolatedPods } from '../compiler/isolatedpods.ts';
 import type { EventSpec } from '../kube/report/event.ts';
 import type { Unavailable } from '../kube/report/nodecondition.ts';
+import type { ServiceListener } from '../kube/watch/servicesource.ts';
 import type { SourceStatus } from '../kube/watch/source.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Problem } from '../model/problem.ts';
@@ -29,6 +30,8 @@ export interface SourceWatcher {
 export interface SourceNeeds {
   readonly onEvents: (events: readonly ClusterEvent[]) => void;
   readonly watcher: SourceWatcher;
+  /** Wants to know of Services too; nothing waits for them. */
+  readonly services?: ServiceListener;
   /** By the rules that the agent found when it started. */
   readonly isolatedBefore: IsolatedPods;
   readonly log: Logger;

@@ -13,7 +13,7 @@ import { StartCondition } from './startcondition.ts';
 export async function openApiServer(
   node: string,
   kubeconfig: string | undefined,
-  { onEvents, watcher, isolatedBefore, log }: SourceNeeds,
+  { onEvents, watcher, services, isolatedBefore, log }: SourceNeeds,
 ): Promise<AgentSource> {
   const load = await readAccess(kubeconfig, log);
   const condition = startCondition(log);
@@ -25,7 +25,7 @@ export async function openApiServer(
   const { ready, report, reportNode, close } = watchCluster(
     load,
     { onEvents, onProblems: reportToBoth(watcher, log), onSource },
-    { node, isolated: isolatedBefore, ...logTrouble(log) },
+    { node, isolated: isolatedBefore, ...(services && { services }), ...logTrouble(log) },
   );
   const mayStart = (stop: AbortSignal) => condition.mayStart(ready, stop);
   return { mayStart, synced: ready, report, reportNode, close };

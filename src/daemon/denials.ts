@@ -16,6 +16,7 @@ import type { UnknownPods } from '../model/podcidrs.ts';
 import { type LogCounts, LogSocket } from '../netlink/nflog/logsocket.ts';
 import type { LoggedPacket } from '../netlink/nflog/messages.ts';
 import { readCounters } from '../netlink/nftables/counters.ts';
+import { KnownServices } from './knownservices.ts';
 import { RunningTotals } from './runningtotals.ts';
 
 export interface DenialsOptions {
@@ -38,6 +39,8 @@ const WITHIN_MS = 20;
 const RETRY_MS = 10_000;
 
 export class Denials {
+  /** Where nothing is named, nobody needs them. */
+  readonly services: KnownServices | undefined;
   readonly #options: DenialsOptions;
   readonly #view: ModelView;
   readonly #recorder: Recorder;
@@ -58,7 +61,11 @@ export class Denials {
     const { node, unknownPods, told } = options;
     const now = () => performance.now();
     this.#view = new ModelView(new ClusterState(), { node, unknownPods, told, now });
-    this.#recorder = new Recorder({ view: this.#view });
+    this.services = this.#limits && new KnownServices(options.log);
+    this.#recorder = new Recorder({
+      view: this.#view,
+      ...(this.services && { serviceOf: this.services.of }),
+    });
   }
 
   /** The same engine, whose rules hand over what they deny, and whose events are known here too. */
@@ -111,6 +118,7 @@ export class Denials {
       sinceMs: this.#sinceMs,
       ...(limits !== undefined && { limits }),
       ...(error !== undefined && { error }),
+      ...(this.services && { services: this.services.facts }),
       denied,
       handed,
       attempts: this.#recorder.journal.total,

@@ -9,11 +9,12 @@ import { reportToBoth } from './problemlog.ts';
 
 export async function openManifests(
   root: string,
-  { onEvents, watcher, log }: SourceNeeds,
+  { onEvents, watcher, services, log }: SourceNeeds,
 ): Promise<AgentSource> {
   await access(root).catch(error => {
     throw new CommandError(`cannot read --manifests ${root}: ${(error as Error).message}`);
   });
+  services?.onSource({ source: 'Service', state: 'absent', reason: NO_SERVICES });
   const onProblems = reportToBoth(watcher, log);
   const watch = watchManifests(root, { onEvents, onProblems });
   return {
@@ -24,6 +25,8 @@ export async function openManifests(
     close: () => watch.close(),
   };
 }
+
+const NO_SERVICES = 'the agent reads them from an API server only, not from manifests';
 
 /**
  * Waits until the manifests may replace the rules in force. A file that cannot be read at the very start may have said

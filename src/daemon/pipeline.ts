@@ -47,6 +47,7 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
   const source = await openSource({
     onEvents: taker(options.node, merging, links, enforcement),
     watcher: enforcement.status,
+    ...(enforcement.denials.services && { services: enforcement.denials.services }),
     isolatedBefore: enforcement.inherited.isolatedPods,
     log,
   });

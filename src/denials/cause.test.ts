@@ -6,6 +6,7 @@ import { EVERYTHING } from '../model/selector.ts';
 import { causeOf, type DeniedPacket } from './cause.ts';
 import { ModelView } from './modelview.ts';
 import { nameDenial } from './name.ts';
+import type { ServiceOf } from './servicenames.ts';
 
 const at = (text: string) => parseAddress(text) as Address;
 const UPLINK = 2;
@@ -134,7 +135,7 @@ test.each([
 
 test('a denial has the names of pods, nodes and Services', () => {
   const { view } = world();
-  const serviceOf = (address: Address) => (address === '10.96.0.1' ? 'shop/postgres' : undefined);
+  const serviceOf: ServiceOf = ({ address }) => (address === '10.96.0.1' ? 'shop/postgres' : undefined);
   const dialled = { address: at('10.96.0.1'), port: 5432 };
   expect(nameDenial(denied(VISITOR!, DB!, { dialled }), view, serviceOf)).toMatchObject({
     from: { address: VISITOR, pod: 'guest/visitor' },

@@ -2,42 +2,43 @@
 import type { Address } from '../model/address.ts';
 import { flowText } from '../semantics/flowtext.ts';
 import { causeOf, type DeniedPacket } from './cause.ts';
-import type { Denial, DenialEnd } from './denial.ts';
+import type { Denial, DenialEnd, DialledService } from './denial.ts';
 import type { ModelView } from './modelview.ts';
 import type { PacketHead } from './packethead.ts';
+import type { ServiceOf } from './servicenames.ts';
 
 /** All of a denial that the packet says. */
 export type NamedDenial = Omit<Denial, 'number' | 'atMs' | 'lastMs' | 'times'>;
 
-/** `serviceOf` names the Service that has an address, where somebody knows. */
-export function nameDenial(
-  packet: DeniedPacket,
-  view: ModelView,
-  serviceOf: (address: Address) => string | undefined,
-): NamedDenial {
-  const { head, dialled } = packet;
-  const { from, to, protocol, sourcePort, port, icmp } = head;
-  const translated = dialled !== undefined && (dialled.address !== to || dialled.port !== port);
-  const service = translated ? dialled : serviceOf(to) === undefined ? undefined : endOf(to, port);
+export function nameDenial(packet: DeniedPacket, view: ModelView, serviceOf: ServiceOf): NamedDenial {
+  const { from, to, protocol, sourcePort, port, icmp } = packet.head;
+  const service = dialledService(packet, view, serviceOf);
   return {
     from: namedEnd(from, view),
     to: namedEnd(to, view),
     protocol,
     ...(sourcePort !== undefined && { sourcePort }),
     ...(port !== undefined && { port }),
-    ...(service !== undefined && { service: { ...service, ...named(serviceOf(service.address)) } }),
+    ...(service !== undefined && { service }),
     ...(icmp !== undefined && { icmp: { type: icmp.type, code: icmp.code } }),
     ...(icmp?.about !== undefined && { about: aboutText(icmp.about) }),
     cause: causeOf(packet, view),
   };
 }
 
-function endOf(address: Address, port: number | undefined) {
-  return { address, ...(port !== undefined && { port }) };
-}
-
-function named(name: string | undefined): { name?: string } {
-  return name === undefined ? {} : { name };
+/** Where it was translated, with a name or without; where not, what has a name and is no pod's address. */
+function dialledService(
+  { head, dialled }: DeniedPacket,
+  view: ModelView,
+  serviceOf: ServiceOf,
+): DialledService | undefined {
+  const { to, port, protocol } = head;
+  const translated = dialled !== undefined && (dialled.address !== to || dialled.port !== port);
+  const asked = translated ? dialled : { address: to, ...(port !== undefined && { port }) };
+  if (!translated && view.ownerOf(to) !== undefined) return undefined;
+  const name = serviceOf({ ...asked, protocol, isOfNode: view.nodeWith(asked.address) !== undefined });
+  if (name === undefined) return translated ? dialled : undefined;
+  return { ...asked, name };
 }
 
 /** Who has the address, or had it until a moment ago. */

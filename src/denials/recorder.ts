@@ -1,19 +1,18 @@
 /** From a packet that the kernel handed over to a denial that people can read: read, joined, named, recorded. */
-import type { Address } from '../model/address.ts';
 import type { DeniedPacket } from './cause.ts';
 import type { Denial } from './denial.ts';
 import { Journal } from './journal.ts';
 import type { ModelView } from './modelview.ts';
 import { nameDenial } from './name.ts';
 import { readHead } from './packethead.ts';
+import type { ServiceOf } from './servicenames.ts';
 
 /** A packet as the kernel hands it over. */
 export type Handed = Omit<DeniedPacket, 'head'> & { readonly bytes: Uint8Array };
 
 export interface RecorderOptions {
   readonly view: ModelView;
-  /** The Service that has an address, where somebody knows. */
-  readonly serviceOf?: (address: Address) => string | undefined;
+  readonly serviceOf?: ServiceOf;
 }
 
 export class Recorder {

@@ -6,6 +6,13 @@ export interface Rate {
   readonly burst: number;
 }
 
+/** Services by whose names denials are told. */
+export interface ServicesFacts {
+  readonly known: number;
+  /** Why some have no name. */
+  readonly problem?: string;
+}
+
 /** Counts of packets since `sinceMs`; `attempts` are of connections. */
 export interface DenialsFacts {
   readonly sinceMs: number;
@@ -13,6 +20,8 @@ export interface DenialsFacts {
   readonly limits?: { readonly perSource: Rate; readonly inAll: Rate };
   /** Why nothing is named. */
   readonly error?: string;
+  /** Absent where nothing is named. */
+  readonly services?: ServicesFacts;
   readonly denied: number;
   /** Within the limits. */
   readonly handed: number;
@@ -27,14 +36,15 @@ export const NO_DENIALS: DenialsFacts = { sinceMs: 0, denied: 0, handed: 0, atte
 const NAME = 'denials';
 
 /** A warning at most: what is denied is denied. */
-export function denials({ limits, error, denied, handed, attempts, lost }: DenialsFacts): Check {
+export function denials({ limits, error, services, denied, handed, attempts, lost }: DenialsFacts): Check {
   if (error !== undefined)
     return verdict.warn(NAME, `denied connections are counted, and not named: ${error}`, remedyOf(error));
   if (limits === undefined)
     return verdict.ok(NAME, 'denied connections are counted, and not named, as the agent was asked');
   const missed = lost === 0 ? '' : `; ${lost} were not read`;
   const text = `${attempts} denied connections were named, of ${denied} packets that were denied ${handed} within the limits${missed}`;
-  return verdict.ok(NAME, text);
+  const unnamed = services?.problem === undefined ? '' : `; Services have no names: ${services.problem}`;
+  return verdict.ok(NAME, text + unnamed);
 }
 
 function remedyOf(error: string): string {

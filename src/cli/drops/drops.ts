@@ -12,6 +12,7 @@ import {
 } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
 import { type DropFilter, isWanted } from './filter.ts';
+import { missing, summaryLines } from './summary.ts';
 import { denialLine, denialObject } from './text.ts';
 
 export interface DropsOptions extends OutputOptions, DropFilter {
@@ -26,6 +27,7 @@ export async function dropsCommand(options: DropsOptions): Promise<void> {
     let facts: DenialsFacts | undefined;
     let shown = 0;
     for await (const message of agent.drops(follow)) {
+      if (facts === undefined) warn(message.facts, options);
       facts ??= message.facts;
       if (message.skipped > 0)
         writeNote(`${plural(message.skipped, 'denial')} came faster than they were read`);
@@ -36,23 +38,14 @@ export async function dropsCommand(options: DropsOptions): Promise<void> {
   });
 }
 
+/** What is missing, at once where nothing comes behind the list: on standard error, so that data stays data. */
+function warn(facts: DenialsFacts | undefined, { follow, output }: DropsOptions): void {
+  if (facts === undefined || !(follow || isData(output))) return;
+  for (const line of missing(facts)) writeNote(line);
+}
+
 async function show(denial: Denial, { output }: DropsOptions, before: number): Promise<void> {
   if (!isData(output)) return writeLine(denialLine(denial));
   if (output === 'yaml' && before > 0) writeUnwrapped('---\n');
   await writeData(output, [denialObject(denial)]);
-}
-
-/** What is behind the list: how much of what was denied it is. */
-function summaryLines(facts: DenialsFacts | undefined, shown: number): string[] {
-  if (facts === undefined) return [];
-  const { limits, error, denied, handed, attempts, lost } = facts;
-  if (error !== undefined) return [`denied connections are not named: ${error}`];
-  const many = `${plural(denied, 'packet')} denied since the agent started`;
-  if (limits === undefined) return [`${many}; none is named (--denials=0)`];
-  const leftOut = denied > handed ? `, ${denied - handed} of them beyond the limits and not named` : '';
-  const unread = lost > 0 ? `, ${lost} not read` : '';
-  return [
-    ...(shown === 0 ? ['no denied connection'] : ['']),
-    `${plural(attempts, 'connection attempt')} named; ${many}${leftOut}${unread}`,
-  ];
 }

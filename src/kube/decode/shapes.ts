@@ -41,6 +41,18 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     spec: { podCIDR: 'all', podCIDRs: 'all' },
     status: { addresses: 'all' },
   },
+  Service: {
+    ...TYPE,
+    metadata: METADATA,
+    spec: {
+      type: 'all',
+      clusterIP: 'all',
+      clusterIPs: 'all',
+      externalIPs: 'all',
+      ports: { protocol: 'all', port: 'all', nodePort: 'all' },
+    },
+    status: { loadBalancer: { ingress: { ip: 'all' } } },
+  },
   CustomResourceDefinition: {
     ...TYPE,
     metadata: METADATA,

@@ -16,6 +16,7 @@ import { Objects } from './objects.ts';
 import { ObjectSource } from './objectsource.ts';
 import { Reflector } from './reflector.ts';
 import { CUSTOM_POLICIES, NAMESPACES, NETWORK_POLICIES, NODES, PODS, type Resource } from './resource.ts';
+import { followServices, type ServiceListener } from './servicesource.ts';
 import { watchSeconds } from './watchlength.ts';
 
 export type { ClusterListener, SourceStatus } from './clusterfeed.ts';
@@ -29,6 +30,8 @@ export interface ClusterOptions {
   readonly onEventTrouble?: (reason: string) => void;
   /** Hears why a condition of the node cannot be written. */
   readonly onConditionTrouble?: (reason: string) => void;
+  /** Hears of Services too, which policy does not need: nothing waits for them. */
+  readonly services?: ServiceListener;
   readonly patience?: Partial<Patience>;
   readonly timing?: Timing;
   /** How long a watch may last in a cluster of so many nodes. */
@@ -63,8 +66,12 @@ export function watchCluster(
     options.isolated,
     identities,
   );
-  const sources = makeSources(api, feed, timing, options.watchSeconds ?? watchSeconds);
+  const nodes = new Objects(NODES);
+  const seconds = () => (options.watchSeconds ?? watchSeconds)(nodes.size);
+  const sources = makeSources(api, feed, timing, nodes, seconds);
   const running = sources.map(source => source.run(stop.signal));
+  if (options.services !== undefined)
+    running.push(followServices(options.services, api, timing, seconds, stop.signal));
   const conditions =
     node === undefined
       ? undefined
@@ -108,10 +115,9 @@ function makeSources(
   api: Api,
   feed: ClusterFeed,
   timing: Timing,
-  watchSecondsOf: (nodes: number) => number,
+  nodes: Objects,
+  seconds: () => number,
 ): readonly Source[] {
-  const nodes = new Objects(NODES);
-  const seconds = () => watchSecondsOf(nodes.size);
   const reflected = (resource: Resource, source: ObjectSource): Source => {
     const reflector = new Reflector(api, resource, source, timing, seconds);
     return { synced: source.synced, run: signal => reflector.run(signal) };

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { NO_DENIALS } from '../../health/denialscheck.ts';
+import { missing, summaryLines } from './summary.ts';
+
+const limits = { perSource: { perSecond: 2, burst: 20 }, inAll: { perSecond: 50, burst: 200 } };
+const NAMED = { ...NO_DENIALS, limits, denied: 9, handed: 3, attempts: 2 };
+
+test.each([
+  ['all have names', NAMED, []],
+  ['nobody asked for names', NO_DENIALS, ['denied connections: none is named (sluice agent --denials=0)']],
+  ['another process reads them', { ...NAMED, error: 'busy' }, ['denied connections are not named: busy']],
+  [
+    'Services cannot be read',
+    { ...NAMED, services: { known: 0, problem: 'forbidden' } },
+    ['Services have no names: forbidden'],
+  ],
+  ['Services are known', { ...NAMED, services: { known: 7 } }, []],
+])('missing() says what is not named: %s', (_, facts, lines) => {
+  expect(missing(facts)).toEqual(lines);
+});
+
+test('the summary says what the limits left out, and which names are missing', () => {
+  expect(summaryLines({ ...NAMED, services: { known: 0, problem: 'forbidden' } }, 2)).toEqual([
+    '',
+    '2 connection attempts named; 9 packets denied since the agent started, 6 of them beyond the limits and not named',
+    'Services have no names: forbidden',
+  ]);
+  expect(summaryLines({ ...NAMED, error: 'busy' }, 0)).toEqual(['denied connections are not named: busy']);
+});
