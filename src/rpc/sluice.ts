@@ -1,8 +1,8 @@
 /** sluice.v1.Sluice: status and state of the agent, for the command. */
 import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
-import type { OpenConnection } from '../agent/connections/openconnections.ts';
 import { replay } from '../agent/replay.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
+import type { CountedFlow } from '../model/countedflows.ts';
 import { problemText } from '../model/problem.ts';
 import type { ToldFacts } from '../names/toldfacts.ts';
 import { sendDrops } from './drops.ts';
@@ -78,7 +78,7 @@ async function sendConnections(
   }
 }
 
-function openConnections({ flow, count }: OpenConnection): OpenConnections {
+function openConnections({ flow, count }: CountedFlow): OpenConnections {
   const { from, to, protocol, port = 0, viaService = false } = flow;
   return { from, to, protocol: String(protocol), port, via_service: viaService, count };
 }

@@ -1,5 +1,4 @@
 /** What every service and the metrics show of the agent. The composition root fills it in. */
-import type { OpenConnection } from '../agent/connections/openconnections.ts';
 import type { ProgrammedPod, StatusKeeper } from '../agent/status.ts';
 import type { Denial } from '../denials/denial.ts';
 import type { DenialsFacts } from '../health/denialscheck.ts';
@@ -7,6 +6,7 @@ import type { Health } from '../health/health.ts';
 import type { NamesFacts } from '../health/namescheck.ts';
 import type { PodStarts } from '../health/startchecks.ts';
 import type { PodKey } from '../model/cluster.ts';
+import type { CountedFlow } from '../model/countedflows.ts';
 import type { ToldFacts } from '../names/toldfacts.ts';
 import type { CniParts } from '../network/cni/cni.ts';
 
@@ -48,7 +48,7 @@ export interface AgentView {
   readonly denials: DenialsView;
   requestResync(): void;
   /** Of this node's pods, now. */
-  openConnections(): Promise<readonly OpenConnection[]>;
+  openConnections(): Promise<readonly CountedFlow[]>;
   /** Where pods come to us before they start. */
   readonly pods?: CniParts;
 }

@@ -2,16 +2,10 @@
 import type { Address } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';
 import type { Cluster } from '../../model/cluster.ts';
-import type { Flow } from '../../model/flow.ts';
+import type { CountedFlow } from '../../model/countedflows.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { evaluator } from '../../semantics/evaluate.ts';
 import { flowText } from '../../semantics/flowtext.ts';
-
-/** Connections between the same ends, to the same port. */
-export interface Recorded {
-  readonly flow: Flow;
-  readonly count: number;
-}
 
 export interface Cuts {
   /** Open now, by the node's agent; else read from a file. */
@@ -31,7 +25,7 @@ export interface Cut {
 }
 
 export function cutsOf(
-  recorded: readonly Recorded[],
+  recorded: readonly CountedFlow[],
   isOpenNow: boolean,
   old: Cluster,
   now: Cluster,

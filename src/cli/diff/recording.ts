@@ -6,20 +6,20 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { parseAddress } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
+import { type CountedFlow, FlowCounts } from '../../model/countedflows.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { OpenConnections } from '../../rpc/messages.ts';
-import { FlowTextError, flowText, parseFlow } from '../../semantics/flowtext.ts';
+import { FlowTextError, parseFlow } from '../../semantics/flowtext.ts';
 import { askAgent } from '../../sources/askagent.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import type { Recorded } from './cuts.ts';
 
 /** Throws CommandError where no agent answers. */
-export async function readOpenConnections(socket: string): Promise<Recorded[]> {
+export async function readOpenConnections(socket: string): Promise<CountedFlow[]> {
   const open = await askAgent(socket, agent => agent.connections());
   return open.flatMap(recordedOf);
 }
 
-function recordedOf({ from, to, protocol, port, via_service, count }: OpenConnections): Recorded[] {
+function recordedOf({ from, to, protocol, port, via_service, count }: OpenConnections): CountedFlow[] {
   const ends = [parseAddress(from), parseAddress(to)] as const;
   if (ends[0] === undefined || ends[1] === undefined) return [];
   const number = Number(protocol);
@@ -34,30 +34,19 @@ function recordedOf({ from, to, protocol, port, via_service, count }: OpenConnec
 }
 
 /** Each as a flow of the old cluster. Throws CommandError where a line is none, or the file cannot be read. */
-export async function readRecording(path: string, cluster: Cluster): Promise<Recorded[]> {
+export async function readRecording(path: string, cluster: Cluster): Promise<CountedFlow[]> {
   const content =
     path === '-'
       ? await text(process.stdin)
       : await readFile(path, 'utf8').catch(error => {
           throw new CommandError(`cannot read ${path}: ${(error as Error).message}`);
         });
-  const flows = content.split('\n').flatMap((line, i) => {
+  const counts = new FlowCounts();
+  for (const [i, line] of content.split('\n').entries()) {
     const trimmed = line.replace(/#.*/, '').trim();
-    return trimmed === '' ? [] : flowsOf(cluster, trimmed, `${path}:${i + 1}`);
-  });
-  return counted(flows);
-}
-
-/** A recording has thousands between the same ends, to the same port. */
-function counted(flows: readonly Flow[]): Recorded[] {
-  const found = new Map<string, { flow: Flow; count: number }>();
-  for (const flow of flows) {
-    const key = flowText(flow);
-    const known = found.get(key);
-    if (known === undefined) found.set(key, { flow, count: 1 });
-    else known.count++;
+    if (trimmed !== '') for (const flow of flowsOf(cluster, trimmed, `${path}:${i + 1}`)) counts.add(flow);
   }
-  return [...found.values()];
+  return counts.counted();
 }
 
 function flowsOf(cluster: Cluster, line: string, place: string): Flow[] {

@@ -1,0 +1,25 @@
+/** Connections between the same ends to the same port, as one flow and their number. */
+import type { Flow } from './flow.ts';
+
+export interface CountedFlow {
+  readonly flow: Flow;
+  readonly count: number;
+}
+
+/** A node has thousands of connections that are one flow. */
+export class FlowCounts {
+  readonly #found = new Map<string, { flow: Flow; count: number }>();
+
+  add(flow: Flow): void {
+    const { from, to, protocol, port, viaService = false } = flow;
+    const key = `${from} ${to} ${protocol} ${port} ${viaService}`;
+    const known = this.#found.get(key);
+    if (known === undefined) this.#found.set(key, { flow, count: 1 });
+    else known.count++;
+  }
+
+  /** In the order in which each flow came first. */
+  counted(): CountedFlow[] {
+    return [...this.#found.values()];
+  }
+}
