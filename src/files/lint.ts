@@ -1,7 +1,7 @@
 /** What is wrong with a cluster as a whole, though each of its objects can be read. All of it is a warning. */
 import { type Cidr, cidrContains, cidrText } from '../model/address.ts';
 import { type Cluster, isSelectable, namespaceOf, type Pod } from '../model/cluster.ts';
-import { comparePolicies, type Policy, type Rule } from '../model/policy.ts';
+import { comparePolicies, namespaceOfPolicy, type Policy, type Rule } from '../model/policy.ts';
 import type { Problem, WarningCode } from '../model/problem.ts';
 import { matchesLabels, matchNamespace } from '../model/selector.ts';
 import type { Workload } from '../model/workload.ts';
@@ -44,9 +44,9 @@ function podWithoutAddress(pod: Pod): readonly Problem[] {
 const ALWAYS_THERE = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
 function missingNamespace(policy: Policy, cluster: Cluster): readonly Problem[] {
-  const namespace = ownNamespace(policy);
+  const namespace = namespaceOfPolicy(policy.id);
   // A folder without any is the policies of somebody whose namespaces are elsewhere.
-  if (namespace === undefined || cluster.namespaces.size === 0) return [];
+  if (namespace === '' || cluster.namespaces.size === 0) return [];
   if (cluster.namespaces.has(namespace) || ALWAYS_THERE.includes(namespace)) return [];
   const message = `"${namespace}" does not exist`;
   return [
@@ -58,10 +58,6 @@ function missingNamespace(policy: Policy, cluster: Cluster): readonly Problem[] 
       'the policy selects no pod until it does',
     ),
   ];
-}
-
-function ownNamespace({ kind, name }: Policy): string | undefined {
-  return kind === 'NetworkPolicy' ? name.slice(0, name.indexOf('/')) : undefined;
 }
 
 /** N65: a subject without pods is legal, but a word where there are pods, or workloads, that it could have meant. */

@@ -8,6 +8,10 @@ import type { Labelled } from './selector.ts';
 /** `namespace/name`. */
 export type PodKey = `${string}/${string}`;
 
+export function namespaceOfPod(key: PodKey): string {
+  return key.slice(0, key.indexOf('/'));
+}
+
 export interface ContainerPort {
   readonly name: string;
   readonly protocol: Protocol;

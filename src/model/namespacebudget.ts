@@ -4,7 +4,7 @@
  * nothing. It depends on what the policies are, never on the order in which they came.
  */
 import type { ClusterEvent } from './cluster.ts';
-import { type Peer, type Policy, type PolicyId, withoutRules } from './policy.ts';
+import { namespaceOfPolicy, type Peer, type Policy, type PolicyId, withoutRules } from './policy.ts';
 import { countEntries } from './policysize.ts';
 import type { Problem } from './problem.ts';
 
@@ -61,7 +61,8 @@ export class NamespaceBudget {
     for (const event of events) if (isNamespaced(event)) touched.set(event.key, event);
     if (touched.size === 0) return events;
     for (const event of touched.values()) this.#take(event);
-    const changed = [...new Set([...touched.keys()].map(namespaceOf))].flatMap(name => this.#judge(name));
+    const names = new Set([...touched.keys()].map(namespaceOfPolicy));
+    const changed = [...names].flatMap(name => this.#judge(name));
     return [
       ...events.map(event => (isNamespaced(event) ? this.#asItCounts(event) : event)),
       ...changed.filter(({ id }) => !touched.has(id)).map(eventOf),
@@ -80,7 +81,7 @@ export class NamespaceBudget {
   }
 
   #take({ key, value }: PolicyEvent): void {
-    const name = namespaceOf(key);
+    const name = namespaceOfPolicy(key);
     const namespace = this.#namespaces.get(name) ?? newNamespace();
     this.#namespaces.set(name, namespace);
     const at = placeOf(key, namespace.inOrder);
@@ -116,7 +117,7 @@ export class NamespaceBudget {
   }
 
   #asItCounts(event: PolicyEvent): PolicyEvent {
-    const { inOrder = [] } = this.#namespaces.get(namespaceOf(event.key)) ?? {};
+    const { inOrder = [] } = this.#namespaces.get(namespaceOfPolicy(event.key)) ?? {};
     const entry = inOrder[placeOf(event.key, inOrder)];
     return entry?.id === event.key && entry.isRefused ? eventOf(entry) : event;
   }
@@ -169,10 +170,6 @@ function eventOf({ id, policy, isRefused }: Entry): PolicyEvent {
 
 function isNamespaced(event: ClusterEvent): event is PolicyEvent {
   return event.type === 'policy' && event.key.startsWith('NetworkPolicy ');
-}
-
-function namespaceOf(id: PolicyId): string {
-  return id.slice(id.indexOf(' ') + 1, id.indexOf('/'));
 }
 
 function peersOf({ ingress = [], egress = [] }: Policy): Peer[] {

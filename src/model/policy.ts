@@ -23,6 +23,12 @@ export type PolicyKind =
 /** `NetworkPolicy shop/web`, `ClusterNetworkPolicy platform`. */
 export type PolicyId = `${PolicyKind} ${string}`;
 
+/** `shop` of `NetworkPolicy shop/web`; empty for a policy of the whole cluster. */
+export function namespaceOfPolicy(id: PolicyId): string {
+  const name = id.slice(id.indexOf(' ') + 1);
+  return name.slice(0, Math.max(0, name.indexOf('/')));
+}
+
 export interface Policy {
   readonly id: PolicyId;
   readonly kind: PolicyKind;

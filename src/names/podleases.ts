@@ -3,11 +3,11 @@
  * stands in a set until the last of them ends.
  */
 import { type Address, familyOf } from '../model/address.ts';
+import { namespaceOfPod } from '../model/cluster.ts';
 import { DomainNameIndex } from '../model/domainname.ts';
 import { type Lease, LeaseTable } from './leasetable.ts';
 import type { NamesLimits } from './limits.ts';
 import type { LeaseChange, NamesPod, NamesSet } from './subjects.ts';
-import { namespaceOfPod } from './tenants.ts';
 
 const MOST_LISTS = 64;
 

@@ -2,16 +2,11 @@
  * Who loses where there is too much of something: of the namespace that has most, the pod that has most. So a
  * namespace that has less than its share loses nothing, whatever others do and however many pods they do it with.
  */
-import type { PodKey } from '../model/cluster.ts';
 
 /** What a pod has of it. */
 export interface Holding {
   readonly namespace: string;
   readonly size: number;
-}
-
-export function namespaceOfPod(key: PodKey): string {
-  return key.slice(0, key.indexOf('/'));
 }
 
 /** Undefined of none. */

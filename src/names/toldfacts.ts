@@ -1,8 +1,8 @@
 /** What pods were told, as the agent's own thread knows it: for verdicts, for open connections, for people. */
 import type { Address } from '../model/address.ts';
-import type { PodKey, Told } from '../model/cluster.ts';
+import { namespaceOfPod, type PodKey, type Told } from '../model/cluster.ts';
 import { matchesDomainName } from '../model/domainname.ts';
-import { namespaceOfPod, richest } from './tenants.ts';
+import { richest } from './tenants.ts';
 
 /** A pod was told an address under a name. */
 export interface ToldFact {

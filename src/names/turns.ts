@@ -2,8 +2,7 @@
  * In which order answers are read that wait: one of each namespace, and in a namespace one of each pod, in turn. A pod
  * that is told much waits for itself, and others for one of its answers.
  */
-import type { PodKey } from '../model/cluster.ts';
-import { namespaceOfPod } from './tenants.ts';
+import { namespaceOfPod, type PodKey } from '../model/cluster.ts';
 
 /** Of one pod: what is more goes on without being read. */
 export const MOST_WAITING_OF_POD = { packets: 256, bytes: 512 << 10 } as const;

@@ -2,8 +2,7 @@
  * How much work answers may make, for each pod and each namespace: what is beyond it goes on without being read. The
  * unit is a record that is read, or an element that is told: some microseconds each.
  */
-import type { PodKey } from '../model/cluster.ts';
-import { namespaceOfPod } from './tenants.ts';
+import { namespaceOfPod, type PodKey } from '../model/cluster.ts';
 
 export interface WorkRate {
   readonly perSecond: number;

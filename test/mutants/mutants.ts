@@ -222,8 +222,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'names: a namespace has as much work made as it has pods',
     file: 'src/names/workbudget.ts',
-    find: 'return this.#accounts(pod, nowMs).every(({ left }) => left > 0);',
-    replace: 'return this.#accounts(pod, nowMs)[0].left > 0;',
+    find: 'return this.#accountsOf(pod).every(account => account.level(nowMs) > 0);',
+    replace: 'return this.#accountsOf(pod)[0].level(nowMs) > 0;',
     test: TURNS,
   },
   {

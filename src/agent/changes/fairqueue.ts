@@ -7,9 +7,9 @@
  * A policy is compiled by itself, so that a small one beside a large one is small all the same. What stays behind keeps
  * its previous version, so that every batch is what `compile` makes of a cluster that once was, or could have been.
  */
-import type { Policy, PolicyId } from '../../model/policy.ts';
+import { namespaceOfPolicy, type Policy, type PolicyId } from '../../model/policy.ts';
 import type { Waiting } from '../decision.ts';
-import { namespaceOf, type PolicyChange } from './change.ts';
+import type { PolicyChange } from './change.ts';
 import { HastyChanges } from './hasty.ts';
 import { weightOf } from './weight.ts';
 
@@ -60,7 +60,7 @@ export class FairQueue {
 
   /** `before` is the version in force. Edits of one policy become one change; it keeps its place. */
   note({ id, value }: PolicyChange, before: Policy | undefined, nowMs: number): void {
-    const namespace = namespaceOf(id);
+    const namespace = namespaceOfPolicy(id);
     const sinceMs = this.#pending.get(id)?.sinceMs ?? nowMs;
     const pending = { id, namespace, before, value, sinceMs };
     this.#pending.set(id, pending);

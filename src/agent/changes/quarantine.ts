@@ -11,8 +11,8 @@
  * until it changes, and is tried again from time to time: the reason may have gone.
  */
 import { type Backoff, backoffMs } from '../../async/backoff.ts';
-import type { Policy, PolicyId } from '../../model/policy.ts';
-import { namespaceOf, type PolicyChange } from './change.ts';
+import { namespaceOfPolicy, type Policy, type PolicyId } from '../../model/policy.ts';
+import type { PolicyChange } from './change.ts';
 import { isolated } from './isolated.ts';
 
 /** A policy that is to blame. */
@@ -195,7 +195,7 @@ function nextTryMs({ reason, refusals, triedAtMs, changed }: Held): number {
 
 /** Namespaces stay together as long as there are several: the others are released with the first groups. */
 function halves(ids: readonly PolicyId[]): PolicyId[][] {
-  const parts = [...Map.groupBy(ids, namespaceOf).values()];
+  const parts = [...Map.groupBy(ids, namespaceOfPolicy).values()];
   const units = parts.length > 1 ? parts : ids.map(id => [id]);
   const middle = Math.ceil(units.length / 2);
   return [units.slice(0, middle).flat(), units.slice(middle).flat()].filter(group => group.length > 0);

@@ -1,7 +1,6 @@
 /** What is wrong with a policy in quarantine, for its author. */
-import type { PolicyId, PolicyKind } from '../../model/policy.ts';
+import { namespaceOfPolicy, type PolicyId, type PolicyKind } from '../../model/policy.ts';
 import type { ObjectReference, Problem } from '../../model/problem.ts';
-import { namespaceOf } from './change.ts';
 import type { Quarantined } from './quarantine.ts';
 
 export function quarantineProblem({ id, reason, keepsLastVersion }: Quarantined): Problem {
@@ -21,7 +20,7 @@ const VERSIONS: Record<PolicyKind, string> = {
 
 function referenceTo(id: PolicyId): ObjectReference {
   const [kind, name = ''] = id.split(' ') as [PolicyKind, string];
-  const namespace = namespaceOf(id);
+  const namespace = namespaceOfPolicy(id);
   if (namespace === '') return { apiVersion: VERSIONS[kind], kind, name };
   return { apiVersion: VERSIONS[kind], kind, namespace, name: name.slice(namespace.length + 1) };
 }

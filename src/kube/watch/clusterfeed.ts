@@ -1,4 +1,4 @@
-import type { ClusterEvent } from '../../model/cluster.ts';
+import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
 import { NamespaceBudget } from '../../model/namespacebudget.ts';
 import type { Direction } from '../../model/policy.ts';
 import type { Problem } from '../../model/problem.ts';
@@ -38,7 +38,7 @@ export class ClusterFeed {
   constructor(
     listener: ClusterListener,
     node?: string,
-    isolated?: ReadonlyMap<string, ReadonlySet<Direction>>,
+    isolated?: ReadonlyMap<PodKey, ReadonlySet<Direction>>,
     identities = new Identities(),
   ) {
     this.#listener = listener;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ClusterEvent, Pod } from '../../model/cluster.ts';
+import type { ClusterEvent, Pod, PodKey } from '../../model/cluster.ts';
 import type { Direction, Policy } from '../../model/policy.ts';
 import { PolicyHold } from './hold.ts';
 
@@ -112,7 +112,7 @@ test('PolicyHold lets go when the namespace is active again', () => {
 });
 
 describe('PolicyHold of an agent that starts while a namespace is being deleted', () => {
-  const isolated = new Map<string, ReadonlySet<Direction>>([
+  const isolated = new Map<PodKey, ReadonlySet<Direction>>([
     ['shop/a', new Set(['ingress'])],
     ['shop/b', new Set(['egress'])],
     ['bank/c', new Set(['ingress'])],

@@ -1,5 +1,5 @@
-import type { ClusterEvent } from '../../model/cluster.ts';
-import { type Direction, type Policy, withoutRules } from '../../model/policy.ts';
+import { type ClusterEvent, namespaceOfPod, type PodKey } from '../../model/cluster.ts';
+import { type Direction, namespaceOfPolicy, type Policy, withoutRules } from '../../model/policy.ts';
 import { EVERYTHING } from '../../model/selector.ts';
 
 /**
@@ -28,10 +28,10 @@ export class PolicyHold {
   #knowsNamespaces = false;
 
   /** With a node, only its pods matter: there are no rules for others. `isolated` are those that rules in force isolate. */
-  constructor(node?: string, isolated: ReadonlyMap<string, ReadonlySet<Direction>> = new Map()) {
+  constructor(node?: string, isolated: ReadonlyMap<PodKey, ReadonlySet<Direction>> = new Map()) {
     this.#isOurs = node === undefined ? () => true : name => name === node;
     for (const [pod, directions] of isolated) {
-      const namespace = pod.split('/')[0]!;
+      const namespace = namespaceOfPod(pod);
       this.#found.set(namespace, (this.#found.get(namespace) ?? new Map()).set(pod, directions));
     }
   }
@@ -107,7 +107,7 @@ export class PolicyHold {
   }
 
   #notePod({ key, value }: ClusterEvent & { type: 'pod' }): void {
-    const namespace = key.split('/')[0]!;
+    const namespace = namespaceOfPod(key);
     const pods = this.#pods.get(namespace) ?? new Set();
     if (value !== undefined && !value.finished && this.#isOurs(value.node)) pods.add(key);
     else pods.delete(key);
@@ -151,5 +151,5 @@ const NAMESPACED = 'NetworkPolicy ';
 
 function namespaceOf({ type, key }: ClusterEvent): string | undefined {
   if (type !== 'policy' || !key.startsWith(NAMESPACED)) return undefined;
-  return key.slice(NAMESPACED.length).split('/')[0];
+  return namespaceOfPolicy(key);
 }

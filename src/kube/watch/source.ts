@@ -1,4 +1,5 @@
 import { realTiming, type Timing } from '../../async/timing.ts';
+import type { PodKey } from '../../model/cluster.ts';
 import type { Direction } from '../../model/policy.ts';
 import type { LoadAccess } from '../client/access.ts';
 import type { Api } from '../client/api.ts';
@@ -25,7 +26,7 @@ export interface ClusterOptions {
   /** Policies of a namespace that is being deleted stay until its last pod on this node is gone; else on any. */
   readonly node?: string;
   /** Pods that rules in force isolate by NetworkPolicies: those of a namespace that is being deleted stay so. */
-  readonly isolated?: ReadonlyMap<string, ReadonlySet<Direction>>;
+  readonly isolated?: ReadonlyMap<PodKey, ReadonlySet<Direction>>;
   /** With it, the authors of policies are told by Events what is wrong with them; the function hears why that fails. */
   readonly onEventTrouble?: (reason: string) => void;
   /** Hears why a condition of the node cannot be written. */
