@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { COMMIT_LIMITS, type Haste } from './bucket.ts';
+import { COMMIT_LIMITS, type Haste } from './commitbudget.ts';
 import { type Decision, decide, type Situation, type Waiting } from './decision.ts';
 
 const IDLE: Situation = { nowMs: 1000, waiting: [], lookAtMs: 2000, level: 5, limits: COMMIT_LIMITS };

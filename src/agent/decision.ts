@@ -1,5 +1,5 @@
 /** When the next round of the loop begins, and why: pure, so that every case is a line of a test. */
-import { type BucketLimits, type Haste, waitMs } from './bucket.ts';
+import { type CommitLimits, type Haste, waitMs } from './commitbudget.ts';
 import type { Cause } from './committed.ts';
 
 /** A change that is to be committed. */
@@ -20,7 +20,7 @@ export interface Situation {
   readonly lookAtMs: number;
   /** Of the budget of commits. */
   readonly level: number;
-  readonly limits: BucketLimits;
+  readonly limits: CommitLimits;
 }
 
 export type Decision =

@@ -3,7 +3,8 @@
  * tenth of a second where it has none, and from time to time although nothing happened.
  */
 import type { Timing } from '../async/timing.ts';
-import { COMMIT_LIMITS, TokenBucket } from './bucket.ts';
+import { TokenBucket } from '../model/tokenbucket.ts';
+import { COMMIT_LIMITS } from './commitbudget.ts';
 import type { Cause } from './committed.ts';
 import { decide, type Situation, type Waiting } from './decision.ts';
 import type { Look } from './kernelstate.ts';
@@ -13,7 +14,7 @@ const NOBODY = () => {};
 export class Scheduler {
   readonly #timing: Timing;
   readonly #dumpIntervalMs: number;
-  readonly #bucket: TokenBucket;
+  readonly #bucket = new TokenBucket(COMMIT_LIMITS);
   #retry: Situation['retry'];
   #pendingSinceMs: number | undefined;
   #deferred: Waiting | undefined;
@@ -28,7 +29,6 @@ export class Scheduler {
     this.#timing = timing;
     this.#dumpIntervalMs = dumpIntervalMs;
     this.#dumpedMs = timing.now();
-    this.#bucket = new TokenBucket(COMMIT_LIMITS, timing.now());
     this.#retry = { cause: 'start', atMs: timing.now() };
   }
 

@@ -15,6 +15,7 @@
  * limits, is this chain alone. It never lets anything pass, whoever listens.
  */
 import type { Family } from '../model/address.ts';
+import type { Rate } from '../model/tokenbucket.ts';
 import { addressIn, addressType, limitOver, logTo, updateBySource, verdict } from '../nft/match.ts';
 import type { Chain, Expr, NftSet, Rule, Ruleset, Verdict } from '../nft/ruleset.ts';
 
@@ -39,12 +40,6 @@ export function deny(): Expr {
 /** Whether what has this verdict is denied. */
 export function isDenial(verdict: Verdict | undefined): boolean {
   return verdict?.kind === 'drop' || (verdict?.kind === 'goto' && verdict.chain === DENIED_CHAIN);
-}
-
-/** Packets a second, and how many may come at once behind a pause. */
-export interface Rate {
-  readonly perSecond: number;
-  readonly burst: number;
 }
 
 /** How many denied packets are handed over to be named. */

@@ -1,4 +1,5 @@
 /** Denials as lines of a log: all of them, or of each kind one a minute, of each source few, and of all few at a time. */
+import { type Rate, TokenBucket } from '../model/tokenbucket.ts';
 import { flowText } from '../semantics/flowtext.ts';
 import type { Denial, DenialEnd, DialledService } from './denial.ts';
 
@@ -51,9 +52,9 @@ function without<T extends object, K extends keyof T>(object: T, key: K): Omit<T
 const AGAIN_MS = 60_000;
 const MOST_KINDS = 4_096;
 /** Of all sources together. */
-const IN_ALL: BucketSize = { most: 20, msEach: 1_000 };
+const IN_ALL: Rate = { burst: 20, perSecond: 1 };
 /** A scan of ports is as many kinds as there are ports: nobody has the lines of others. */
-const PER_SOURCE: BucketSize = { most: 5, msEach: 12_000 };
+const PER_SOURCE: Rate = { burst: 5, perSecond: 1 / 12 };
 const MOST_SOURCES = 1_024;
 
 /** Which denials have a line, where only some do. */
@@ -61,8 +62,8 @@ export class Sampler {
   /** When the kind had its last line. */
   readonly #lines = new Map<string, number>();
   /** The one that was denied longest ago comes first. */
-  readonly #sources = new Map<string, Bucket>();
-  readonly #inAll = new Bucket(IN_ALL);
+  readonly #sources = new Map<string, TokenBucket>();
+  readonly #inAll = new TokenBucket(IN_ALL);
   #leftOut = 0;
 
   /** How many had none since the last line; undefined where this one has none either. */
@@ -71,12 +72,12 @@ export class Sampler {
     const last = this.#lines.get(kind);
     const source = this.#sourceOf(denial);
     const isKnown = last !== undefined && nowMs - last < AGAIN_MS;
-    if (isKnown || !source.has(nowMs) || !this.#inAll.has(nowMs)) {
+    if (isKnown || source.level(nowMs) < 1 || this.#inAll.level(nowMs) < 1) {
       this.#leftOut++;
       return undefined;
     }
-    source.take();
-    this.#inAll.take();
+    source.take(nowMs);
+    this.#inAll.take(nowMs);
     this.#lines.delete(kind);
     this.#lines.set(kind, nowMs);
     if (this.#lines.size > MOST_KINDS) this.#lines.delete(this.#lines.keys().next().value!);
@@ -85,43 +86,13 @@ export class Sampler {
     return leftOut;
   }
 
-  #sourceOf({ from }: Denial): Bucket {
+  #sourceOf({ from }: Denial): TokenBucket {
     const name = from.pod ?? from.address;
-    const bucket = this.#sources.get(name) ?? new Bucket(PER_SOURCE);
+    const bucket = this.#sources.get(name) ?? new TokenBucket(PER_SOURCE);
     this.#sources.delete(name);
     this.#sources.set(name, bucket);
     if (this.#sources.size > MOST_SOURCES) this.#sources.delete(this.#sources.keys().next().value!);
     return bucket;
-  }
-}
-
-interface BucketSize {
-  readonly most: number;
-  /** One more after each. */
-  readonly msEach: number;
-}
-
-/** Full at first. */
-class Bucket {
-  readonly #size: BucketSize;
-  #tokens: number;
-  #filledMs: number | undefined;
-
-  constructor(size: BucketSize) {
-    this.#size = size;
-    this.#tokens = size.most;
-  }
-
-  has(nowMs: number): boolean {
-    const { most, msEach } = this.#size;
-    const sinceMs = nowMs - (this.#filledMs ?? nowMs);
-    this.#filledMs = nowMs;
-    this.#tokens = Math.min(most, this.#tokens + Math.max(0, sinceMs) / msEach);
-    return this.#tokens >= 1;
-  }
-
-  take(): void {
-    this.#tokens--;
   }
 }
 

@@ -1,10 +1,6 @@
 /** The check of denied connections: are they named? */
+import type { Rate } from '../model/tokenbucket.ts';
 import { type Check, verdict } from './check.ts';
-
-export interface Rate {
-  readonly perSecond: number;
-  readonly burst: number;
-}
 
 /** Services by whose names denials are told. */
 export interface ServicesFacts {

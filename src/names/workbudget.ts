@@ -3,16 +3,11 @@
  * unit is a record that is read, or an element that is told: some microseconds each.
  */
 import { namespaceOfPod, type PodKey } from '../model/cluster.ts';
-
-export interface WorkRate {
-  readonly perSecond: number;
-  /** At once. */
-  readonly burst: number;
-}
+import { type Rate, TokenBucket } from '../model/tokenbucket.ts';
 
 export interface WorkRates {
-  readonly pod: WorkRate;
-  readonly namespace: WorkRate;
+  readonly pod: Rate;
+  readonly namespace: Rate;
 }
 
 /** Of a pod's thousand answers a second (control.ts) each may be of four addresses, and have them told. */
@@ -21,14 +16,9 @@ export const WORK_RATES: WorkRates = {
   namespace: { perSecond: 32_000, burst: 32_000 },
 };
 
-interface Level {
-  left: number;
-  atMs: number;
-}
-
 export class WorkBudget {
   readonly #rates: WorkRates;
-  readonly #levels = new Map<string, Level>();
+  readonly #accounts = new Map<string, TokenBucket>();
 
   constructor(rates: WorkRates = WORK_RATES) {
     this.#rates = rates;
@@ -36,29 +26,27 @@ export class WorkBudget {
 
   /** Whether an answer of the pod may be read now, whatever it costs. */
   allows(pod: PodKey, nowMs: number): boolean {
-    return this.#accounts(pod, nowMs).every(({ left }) => left > 0);
+    return this.#accountsOf(pod).every(account => account.level(nowMs) > 0);
   }
 
   /** What it cost may be more than what was left. */
   spend(pod: PodKey, units: number, nowMs: number): void {
-    for (const account of this.#accounts(pod, nowMs)) account.left -= units;
+    for (const account of this.#accountsOf(pod)) account.take(nowMs, units);
   }
 
   retainOnly(pods: ReadonlySet<PodKey>): void {
     const kept = new Set<string>([...pods].flatMap(pod => [pod, namespaceOfPod(pod)]));
-    for (const key of this.#levels.keys()) if (!kept.has(key)) this.#levels.delete(key);
+    for (const key of this.#accounts.keys()) if (!kept.has(key)) this.#accounts.delete(key);
   }
 
-  #accounts(pod: PodKey, nowMs: number): [Level, Level] {
+  #accountsOf(pod: PodKey): TokenBucket[] {
     const { pod: ofPod, namespace } = this.#rates;
-    return [this.#account(pod, ofPod, nowMs), this.#account(namespaceOfPod(pod), namespace, nowMs)];
+    return [this.#account(pod, ofPod), this.#account(namespaceOfPod(pod), namespace)];
   }
 
-  #account(key: string, { perSecond, burst }: WorkRate, nowMs: number): Level {
-    const level = this.#levels.get(key) ?? { left: burst, atMs: nowMs };
-    this.#levels.set(key, level);
-    level.left = Math.min(burst, level.left + ((nowMs - level.atMs) / 1_000) * perSecond);
-    level.atMs = nowMs;
-    return level;
+  #account(key: string, rate: Rate): TokenBucket {
+    const account = this.#accounts.get(key) ?? new TokenBucket(rate);
+    this.#accounts.set(key, account);
+    return account;
   }
 }

@@ -1,5 +1,6 @@
 /** Builders for the expressions that our rules are made of. One builder, one nft match; each uses registers afresh. */
 import { addressBits, addressBytes, type Cidr } from '../model/address.ts';
+import type { Rate } from '../model/tokenbucket.ts';
 import type { CmpOp, Expr, Family, FieldType, Hex, Register, Verdict } from './ruleset.ts';
 
 export type L4Protocol = 'tcp' | 'udp' | 'sctp';
@@ -157,7 +158,7 @@ export function redirectByPort(family: Family, map: string): Expr[] {
 type ExprOf<Kind extends Expr['kind']> = Extract<Expr, { kind: Kind }>;
 
 /** `limit rate over 20/second burst 40 packets`: goes on for packets that come more often. */
-export function limitOver(rate: Pick<ExprOf<'limit'>, 'perSecond' | 'burst'>): Expr {
+export function limitOver(rate: Rate): Expr {
   return { kind: 'limit', ...rate, over: true };
 }
 

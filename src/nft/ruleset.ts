@@ -3,6 +3,7 @@
  * bytes on a socket. Expressions are the kernel's own, so that a trace executes what the kernel executes.
  */
 import type { Family } from '../model/address.ts';
+import type { Rate } from '../model/tokenbucket.ts';
 
 export type { Family };
 
@@ -228,7 +229,7 @@ export type Expr =
       readonly set: string;
       readonly sreg: Register;
       readonly timeoutMs?: number;
-      readonly over?: { readonly perSecond: number; readonly burst: number };
+      readonly over?: Rate;
     }
   /**
    * The packet waits for a verdict of user space, and goes on where nobody listens. `by`: nf_tables' own expression, or

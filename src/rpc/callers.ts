@@ -1,5 +1,5 @@
 /** How often whoever reaches a port of ours may begin: TLS costs a millisecond of the agent each time. */
-import { TokenBucket } from '../agent/bucket.ts';
+import { TokenBucket } from '../model/tokenbucket.ts';
 
 /** A Prometheus comes once in seconds, and keeps its connection. */
 const EACH = { perSecond: 1, burst: 10 };
@@ -9,27 +9,23 @@ const MOST_SOURCES = 256;
 
 export class Callers {
   readonly #sources = new Map<string, TokenBucket>();
-  readonly #all: TokenBucket;
-
-  constructor(nowMs: number) {
-    this.#all = new TokenBucket(ALL, nowMs);
-  }
+  readonly #all = new TokenBucket(ALL);
 
   /** Whether a connection from this address may go on. */
   isWelcome(source: string, nowMs: number): boolean {
-    const own = this.#bucketOf(source, nowMs);
+    const own = this.#bucketOf(source);
     if (own.level(nowMs) < 1 || this.#all.level(nowMs) < 1) return false;
     own.take(nowMs);
     this.#all.take(nowMs);
     return true;
   }
 
-  #bucketOf(source: string, nowMs: number): TokenBucket {
+  #bucketOf(source: string): TokenBucket {
     const known = this.#sources.get(source);
     if (known !== undefined) return known;
     const [oldest] = this.#sources.keys();
     if (this.#sources.size >= MOST_SOURCES) this.#sources.delete(oldest!);
-    const bucket = new TokenBucket(EACH, nowMs);
+    const bucket = new TokenBucket(EACH);
     this.#sources.set(source, bucket);
     return bucket;
   }

@@ -46,7 +46,7 @@ export async function serveScrape(options: ScrapeOptions): Promise<HttpServer> {
   const server = createServer({ ...timeouts(limits), ...tls }, (request, response) => {
     answer(request, response, tokenFile, metrics).catch(error => fail(error as Error, response, options));
   });
-  const callers = new Callers(performance.now());
+  const callers = new Callers();
   const listening = await listen(server, address, limits, ({ remoteAddress = '' }) =>
     callers.isWelcome(remoteAddress, performance.now()),
   );

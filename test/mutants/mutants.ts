@@ -1018,10 +1018,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'budget: urgent changes run into debt without end',
-    file: 'src/agent/bucket.ts',
+    file: 'src/agent/commitbudget.ts',
     find: '((1 - reserve[as] - level) / perSecond) * 1000',
     replace: '((1 - 1000 * reserve[as] - level) / perSecond) * 1000',
-    test: 'src/agent/bucket.test.ts',
+    test: 'src/agent/commitbudget.test.ts',
   },
   {
     name: 'quarantine: the base waits for policies',

@@ -3,7 +3,7 @@
  * that tightens without end waits like everybody else, and does not use up what is there for the others.
  */
 import type { PolicyId } from '../../model/policy.ts';
-import { type Rate, TokenBucket } from '../bucket.ts';
+import { type Rate, TokenBucket } from '../../model/tokenbucket.ts';
 
 export const RATION: Rate = { burst: 5, perSecond: 3 };
 /** Rations that are whole again need not be remembered. */
@@ -39,7 +39,7 @@ export class HastyChanges {
   }
 
   #take(namespace: string, nowMs: number): void {
-    const ration = this.#rations.get(namespace) ?? new TokenBucket(RATION, nowMs);
+    const ration = this.#rations.get(namespace) ?? new TokenBucket(RATION);
     ration.take(nowMs);
     this.#rations.set(namespace, ration);
   }

@@ -5,6 +5,7 @@
  *     [payload network+12 => 0] [lookup 0 in peers]   ->   ip saddr @peers
  */
 
+import type { Rate } from '../../model/tokenbucket.ts';
 import type { Expr, Hex, Register, Rule, TableFamily, Verdict } from '../ruleset.ts';
 import { addressPrefix, ctField, type Field, fibField, metaField, payloadField } from './field.ts';
 import { timeText } from './time.ts';
@@ -150,7 +151,7 @@ class RuleWords {
   }
 }
 
-function limitText({ perSecond, burst }: { perSecond: number; burst: number }, over: boolean): string {
+function limitText({ perSecond, burst }: Rate, over: boolean): string {
   return `limit rate ${over ? 'over ' : ''}${perSecond}/second burst ${burst} packets`;
 }
 

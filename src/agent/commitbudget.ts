@@ -10,55 +10,27 @@
  *
  * Whatever goes takes everything along that is pending, so that nobody starves by those who may go further.
  */
-export interface Rate {
-  /** What may follow one another at once. */
-  readonly burst: number;
-  readonly perSecond: number;
-}
+import type { Rate } from '../model/tokenbucket.ts';
 
 /** How far beyond the budget a change may go: not at all, as far as a pod that waits, or as what tightens. */
 export type Haste = 'none' | 'urgent' | 'tightening';
 
-export interface BucketLimits extends Rate {
+export interface CommitLimits extends Rate {
   /** Commits beyond the burst that changes may have in advance. */
   readonly reserve: Readonly<Record<Haste, number>>;
   /** What has waited for so long goes like what is urgent. */
   readonly mostWaitMs: number;
 }
 
-export const COMMIT_LIMITS: BucketLimits = {
+export const COMMIT_LIMITS: CommitLimits = {
   burst: 5,
   perSecond: 10,
   reserve: { none: 0, urgent: 5, tightening: 10 },
   mostWaitMs: 100,
 };
 
-export class TokenBucket {
-  readonly #limits: Rate;
-  #level: number;
-  #atMs: number;
-
-  constructor(limits: Rate, nowMs: number) {
-    this.#limits = limits;
-    this.#level = limits.burst;
-    this.#atMs = nowMs;
-  }
-
-  level(nowMs: number): number {
-    const { burst, perSecond } = this.#limits;
-    this.#level = Math.min(burst, this.#level + ((nowMs - this.#atMs) / 1000) * perSecond);
-    this.#atMs = nowMs;
-    return this.#level;
-  }
-
-  /** For a commit that was made. */
-  take(nowMs: number): void {
-    this.#level = this.level(nowMs) - 1;
-  }
-}
-
 /** For how many milliseconds a commit must wait, of changes of which the oldest is `ageMs` old. */
-export function waitMs(level: number, haste: Haste, ageMs: number, limits: BucketLimits): number {
+export function waitMs(level: number, haste: Haste, ageMs: number, limits: CommitLimits): number {
   const { perSecond, reserve, mostWaitMs } = limits;
   const untilMs = (as: Haste) => Math.max(0, ((1 - reserve[as] - level) / perSecond) * 1000);
   return Math.min(untilMs(haste), Math.max(untilMs('urgent'), mostWaitMs - ageMs));

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
-import { COMMIT_LIMITS, TokenBucket, waitMs } from './bucket.ts';
+import { TokenBucket } from '../model/tokenbucket.ts';
+import { COMMIT_LIMITS, waitMs } from './commitbudget.ts';
 
 /** How many commits are made in a time in which somebody always wants one; `urgentOf` each n-th is urgent. */
 function commitsIn(ms: number, isUrgent: (n: number) => boolean): number {
-  const bucket = new TokenBucket(COMMIT_LIMITS, 0);
+  const bucket = new TokenBucket(COMMIT_LIMITS);
   let commits = 0;
   for (let nowMs = 0; nowMs <= ms; commits++) {
     const wait = waitMs(bucket.level(nowMs), isUrgent(commits) ? 'urgent' : 'none', 0, COMMIT_LIMITS);
@@ -24,7 +25,7 @@ test.each([
 });
 
 test('TokenBucket serves a burst of five at once, and never saves up more', () => {
-  const bucket = new TokenBucket(COMMIT_LIMITS, 0);
+  const bucket = new TokenBucket(COMMIT_LIMITS);
   const waits = Array.from({ length: 6 }, () => {
     const wait = waitMs(bucket.level(3_600_000), 'none', 0, COMMIT_LIMITS);
     bucket.take(3_600_000);
@@ -34,7 +35,7 @@ test('TokenBucket serves a burst of five at once, and never saves up more', () =
 });
 
 test('a hundred urgent commits leave no debt: what comes next waits for a tenth of a second', () => {
-  const bucket = new TokenBucket(COMMIT_LIMITS, 0);
+  const bucket = new TokenBucket(COMMIT_LIMITS);
   let nowMs = 0;
   for (let n = 0; n < 110; n++) {
     nowMs += waitMs(bucket.level(nowMs), 'urgent', 0, COMMIT_LIMITS);
@@ -51,7 +52,7 @@ test('what has waited for its time goes like what is urgent, and never before th
 });
 
 test('what tightens goes at once after any number of urgent commits, and leaves a debt of a second at most', () => {
-  const bucket = new TokenBucket(COMMIT_LIMITS, 0);
+  const bucket = new TokenBucket(COMMIT_LIMITS);
   for (let nowMs = 0, n = 0; n < 110; n++) {
     nowMs += waitMs(bucket.level(nowMs), 'urgent', 0, COMMIT_LIMITS);
     bucket.take(nowMs);
