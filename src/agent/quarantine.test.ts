@@ -163,6 +163,23 @@ test.each([true, false])(
   },
 );
 
+test('a policy that is audited is not refused; enforced it isolates, and audited again it does nothing', async () => {
+  site = new Site();
+  populate(site);
+  site.note(policyEvent(policy('a', 'web')));
+  const bad = policy('bb', 'bad', { port: BAD_PORT, app: 'a1' });
+  site.note(policyEvent({ ...bad, audited: true }));
+  site.run();
+  await pass(2000);
+  expect([site.quarantined, await site.difference()]).toEqual([[], []]);
+  site.note(policyEvent(bad));
+  await pass(2000);
+  expect([site.quarantined, await site.difference([bad.id])]).toEqual([[bad.id], []]);
+  site.note(policyEvent({ ...bad, audited: true }));
+  await pass(60_000);
+  expect([site.quarantined, await site.difference()]).toEqual([[], []]);
+});
+
 test('the base is committed first and alone, and whatever becomes of policies, it is in force', async () => {
   site = new Site({ isBad: op => op.op === 'addChain' && /^(in|eg|cp)-/.test(op.chain) });
   populate(site);

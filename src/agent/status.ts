@@ -56,6 +56,8 @@ export interface Objects {
   readonly nodes: number;
   readonly pods: number;
   readonly policies: number;
+  /** Policies that are not in force. */
+  readonly audited: number;
 }
 
 export interface Totals {
@@ -130,7 +132,7 @@ export class StatusKeeper implements Observer {
   }
 
   status(): AgentStatus {
-    const { namespaces, nodes, pods, policies } = this.#cluster;
+    const { namespaces, nodes, pods, policies, audited } = this.#cluster;
     return {
       node: this.#node,
       startedAtMs: this.#startedAtMs,
@@ -152,6 +154,7 @@ export class StatusKeeper implements Observer {
         nodes: nodes.size,
         pods: pods.size,
         policies: policies.size,
+        audited: audited?.size ?? 0,
       },
       totals: { ...this.#totals },
     };

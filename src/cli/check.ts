@@ -22,9 +22,9 @@ export async function checkCommand(paths: readonly string[], options: CheckOptio
   for (const path of paths) await requireReadable(path);
   const { cluster, inventory, problems: all } = await checkManifests(paths, lintNames);
   const problems = all.filter(problem => !isAccepted(problem, accepted));
-  const { namespaces, nodes, pods, policies } = cluster;
+  const { namespaces, nodes, pods, policies, audited } = cluster;
   const workloads = inventory.workloads.size;
-  const objects = namespaces.size + nodes.size + pods.size + policies.size + workloads;
+  const objects = namespaces.size + nodes.size + pods.size + policies.size + audited.size + workloads;
   if (objects === 0 && all.length === 0)
     throw new CommandError(`${paths.join(', ')} holds no object that Sluice reads`);
   const read = [
@@ -33,6 +33,7 @@ export async function checkCommand(paths: readonly string[], options: CheckOptio
     plural(pods.size, 'pod'),
     plural(workloads, 'workload'),
     plural(policies.size, 'policy'),
+    ...(audited.size === 0 ? [] : [`${plural(audited.size, 'policy')} audited and not enforced`]),
   ].join(', ');
   if (isData(options.output))
     await writeData(

@@ -7,13 +7,14 @@ import { withoutGuard } from '../compiler/midstreamguard.ts';
 import { hearingIn } from '../compiler/namespeers.ts';
 import { nodeLinksIn } from '../compiler/podlinks.ts';
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
+import { auditedNote } from '../model/audited.ts';
 import { withNodeLinks } from '../model/cluster.ts';
 import { hostPortKey } from '../model/hostport.ts';
 import { plan } from '../nft/plan/plan.ts';
 import type { QueueBy, Ruleset } from '../nft/ruleset.ts';
 import { inspectRuleset } from '../readback/inspect.ts';
 import { isData, writeData } from '../terminal/data.ts';
-import { type OutputOptions, writeLines } from '../terminal/output.ts';
+import { type OutputOptions, writeLines, writeNote } from '../terminal/output.ts';
 import { type Expected, findExpected, type NodeOptions } from './findexpected.ts';
 import { onlyAbout } from './inspectfilter.ts';
 import { type Comparison, inspectionLines, inspectionObject } from './inspecttext.ts';
@@ -45,13 +46,14 @@ async function settledLook(options: InspectOptions): Promise<Look> {
   const first = await look(options);
   if (options.manifests !== undefined || !isDifferent(first.comparison)) return first;
   await sleep(SETTLE_MS);
-  return look(options);
+  return look(options, true);
 }
 
-async function look(options: InspectOptions): Promise<Look> {
+async function look(options: InspectOptions, noted = false): Promise<Look> {
   const expected = await findExpected('inspect', options);
   const { ruleset: actual, queue } = await lookAtKernel();
   if ('missing' in expected) return { actual, comparison: expected };
+  if (!noted) for (const note of auditedNote(expected.cluster)) writeNote(`note: ${note}`);
   const difference = plan(actual, desiredBy(expected, actual, queue));
   return { actual, comparison: { source: expected.source, difference } };
 }

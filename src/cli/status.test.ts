@@ -20,7 +20,7 @@ const STATUS: StatusResponse = {
   ],
   commits: [{ at_ms: NOW - 4000, operations: 3, took_ms: 2, names: ['a', 'b', 'c', 'd'] }],
   problems: [{ severity: 'error', object: 'NetworkPolicy shop/x', text: 'NetworkPolicy shop/x: is wrong' }],
-  objects: { namespaces: 1, nodes: 2, pods: 3, policies: 4 },
+  objects: { namespaces: 1, nodes: 2, pods: 3, policies: 4, audited: 0 },
   network_namespace: 'net:[1]',
   cuts_connections: true,
   denies_unknown_pods: false,

@@ -54,11 +54,15 @@ export function statusLines(status: StatusResponse, nowMs: number, isWide = fals
     '',
     ...status.checks.flatMap(checkLines),
     '',
-    `${plural(objects.policies, 'policy')}, ${plural(objects.pods, 'pod')}, ${plural(objects.namespaces, 'namespace')}, ${plural(objects.nodes, 'node')}; ${lag}`,
+    `${plural(objects.policies, 'policy')}${auditedText(objects)}, ${plural(objects.pods, 'pod')}, ${plural(objects.namespaces, 'namespace')}, ${plural(objects.nodes, 'node')}; ${lag}`,
     `${plural(totals.commits, 'commit')}, ${totals.failures} failed, ${plural(totals.drifts, 'repair')} of foreign changes`,
     ...status.commits.slice(0, isWide ? undefined : SHOWN_COMMITS).map(commit => commitLine(commit, nowMs)),
     ...(status.problems.length > 0 ? ['', ...status.problems.map(problemLine)] : []),
   ];
+}
+
+function auditedText({ audited = 0 }: StatusResponse['objects']): string {
+  return audited === 0 ? '' : ` in force and ${audited} audited`;
 }
 
 function problemCount({ problems }: StatusResponse): string {

@@ -4,6 +4,7 @@ import type { Cluster } from '../model/cluster.ts';
 import type { ToldFact } from '../names/toldfacts.ts';
 import type { DirectionVerdict, FlowVerdict } from '../semantics/evaluate.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
+import { auditNotes } from './auditnotes.ts';
 import { namesNotes, toldOf } from './byname.ts';
 import { type NamedEnd, parseEnd } from './endname.ts';
 import { type Case, judge, withNames } from './judge.ts';
@@ -59,7 +60,11 @@ export function answer(known: World, question: Question): Answer {
     differsBy: differencesIn(cases),
     ...(decisive && { decisive }),
     cases,
-    notes: [...notesOf(targets, isCut), ...namesNotes(to, sources, cases, world.known)],
+    notes: [
+      ...notesOf(targets, isCut),
+      ...namesNotes(to, sources, cases, world.known),
+      ...(decisive ? auditNotes(cluster, decisive.flow, world.unknownPods) : []),
+    ],
     told: toldOf(to, sources, world.known),
     cluster,
   };

@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
-import { ClusterState } from '../model/cluster.ts';
+import { withEnforced } from '../model/audited.ts';
+import { type Cluster, ClusterState } from '../model/cluster.ts';
 import { type Inventory, inventoryOf } from '../model/inventory.ts';
 import type { Problem } from '../model/problem.ts';
 import { topWorkloads } from '../model/workloadof.ts';
@@ -30,12 +31,14 @@ export async function loadManifests(paths: Paths, progress?: Progress): Promise<
 /** The same, and all that is wrong: with every document, and with the cluster as a whole. */
 export async function checkManifests(
   paths: Paths,
-  more: (cluster: ClusterState, inventory: Inventory) => readonly Problem[] = () => [],
+  more: (cluster: Cluster, inventory: Inventory) => readonly Problem[] = () => [],
 ): Promise<LoadedCluster> {
   const { cluster, inventory, problems, objects } = await readAll(paths, readAllDocuments);
   const services = objects.flatMap(({ serviceNetworks }) => serviceNetworks);
   const places = new Map(objects.toReversed().map(({ object, placeOf }) => [object, placeOf]));
-  const found = [...lintCluster(cluster, services, topWorkloads(inventory)), ...more(cluster, inventory)];
+  // Whoever audits a policy wants to know beforehand what is wrong with it.
+  const whole = withEnforced(cluster);
+  const found = [...lintCluster(whole, services, topWorkloads(inventory)), ...more(whole, inventory)];
   const warnings = found.map(problem => ({
     ...places.get(problem.object)?.(problem.field),
     ...problem,

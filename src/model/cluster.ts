@@ -82,7 +82,10 @@ export interface Cluster {
   readonly namespaces: ReadonlyMap<string, Namespace>;
   readonly pods: ReadonlyMap<PodKey, Pod>;
   readonly nodes: ReadonlyMap<string, Node>;
+  /** Those in force. */
   readonly policies: ReadonlyMap<PolicyId, Policy>;
+  /** Policies that are never in force, each of which says so itself; absent where there are none. */
+  readonly audited?: ReadonlyMap<PolicyId, Policy>;
   /** What pods were told by DNS; absent where nobody listens: then no address has a name. */
   readonly told?: Told;
   /** Of the pods that this node's agent has attached; no policy sees them. By `hostPortKey`. */
@@ -103,6 +106,7 @@ export class ClusterState implements Cluster {
   readonly pods = new Map<PodKey, Pod>();
   readonly nodes = new Map<string, Node>();
   readonly policies = new Map<PolicyId, Policy>();
+  readonly audited = new Map<PolicyId, Policy>();
   readonly hostPorts = new Map<string, HostPortMapping>();
 
   apply(event: ClusterEvent): void {
@@ -117,7 +121,9 @@ export class ClusterState implements Cluster {
         put(this.nodes, event.key, event.value);
         break;
       case 'policy':
-        put(this.policies, event.key, event.value);
+        // One object is in force or audited, never both: whoever reads policies never meets an audited one.
+        put(this.policies, event.key, event.value?.audited ? undefined : event.value);
+        put(this.audited, event.key, event.value?.audited ? event.value : undefined);
         break;
       case 'hostPort':
         put(this.hostPorts, event.key, event.value);

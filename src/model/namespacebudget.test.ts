@@ -37,6 +37,21 @@ const shown = (events: readonly ClusterEvent[]) =>
   events.map(({ key, value }) => `${key} ${(value as Policy | undefined)?.egress?.length ?? '-'}`);
 
 describe('NamespaceBudget', () => {
+  test('gives what is audited no room, and takes none from others by it', () => {
+    const budget = new NamespaceBudget(MOST);
+    const audited: Policy = { ...policy('shop/a', 19), audited: true };
+    expect(shown(budget.pass([put(audited), put(policy('shop/b', 19))]))).toEqual([
+      'NetworkPolicy shop/a 1',
+      'NetworkPolicy shop/b 1',
+    ]);
+    expect(shown(budget.pass([put(policy('shop/a', 19))]))).toEqual([
+      'NetworkPolicy shop/a 1',
+      'NetworkPolicy shop/b 0',
+    ]);
+    expect(shown(budget.pass([put(audited)]))).toEqual(['NetworkPolicy shop/a 1', 'NetworkPolicy shop/b 1']);
+    expect(budget.problems()).toEqual([]);
+  });
+
   test('refuses what has no room behind the names before it, and gives its rules back when there is', () => {
     const budget = new NamespaceBudget(MOST);
     expect(shown(budget.pass([put(policy('shop/b', 10)), put(policy('shop/c', 10))]))).toEqual([

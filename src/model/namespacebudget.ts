@@ -86,7 +86,8 @@ export class NamespaceBudget {
     this.#namespaces.set(name, namespace);
     const at = placeOf(key, namespace.inOrder);
     const before = namespace.inOrder[at]?.id === key ? namespace.inOrder[at] : undefined;
-    const after = value && newEntry(value, before?.isRefused ?? false);
+    // What is audited costs the kernel nothing: it takes no room from what is in force.
+    const after = value && !value.audited ? newEntry(value, before?.isRefused ?? false) : undefined;
     namespace.inOrder.splice(at, before === undefined ? 0 : 1, ...(after === undefined ? [] : [after]));
     this.#count(namespace, after, 1);
     this.#count(namespace, before, -1);

@@ -5,6 +5,7 @@
 import { access, constants } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { auditedNote } from '../model/audited.ts';
 import { NO_INVENTORY } from '../model/inventory.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { type AgentCluster, readAgent, readDumped } from './agent.ts';
@@ -16,6 +17,11 @@ import type { State } from './state.ts';
 
 /** Throws CommandError where there is nothing to read. */
 export async function readState(options: SourceOptions, wanted: Wanted = {}): Promise<State> {
+  const state = await readSource(options, wanted);
+  return { ...state, notes: [...state.notes, ...auditedNote(state.cluster)] };
+}
+
+async function readSource(options: SourceOptions, wanted: Wanted): Promise<State> {
   const { manifests, dump, kubeconfig, context, socket } = options;
   if (manifests !== undefined && manifests.length > 0) return fromFiles(options, manifests);
   if (dump !== undefined) return fromAgent(options, await readDumped(dump), `the agent's cluster in ${dump}`);

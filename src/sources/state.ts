@@ -15,7 +15,7 @@ export interface State {
   readonly known?: ToldAsOf;
   /** What is wrong with the objects that were read. */
   readonly problems: readonly Problem[];
-  /** A sentence for each thing that could not be read, and what the answer lacks by it. */
+  /** A sentence for each thing that could not be read, and what the answer lacks by it; and which policies are audited. */
   readonly notes: readonly string[];
   /** There may be policies that nobody could look at: no verdict is one. */
   readonly hidesPolicies: boolean;

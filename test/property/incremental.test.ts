@@ -36,3 +36,27 @@ test('a flush leaves what did not change the same object', () => {
     { numRuns: 300 },
   );
 });
+
+test('an audited policy changes nothing: the rules are those without it', () => {
+  let audited = 0;
+  fc.assert(
+    fc.property(historyArbitrary(12), enforced, (steps, { unknownPods, podLinks, hearing }) => {
+      const [engine, without] = [0, 1].map(() => new Incremental(NODE, unknownPods, podLinks, hearing)) as [
+        Incremental,
+        Incremental,
+      ];
+      for (const { event, flush } of steps) {
+        engine.note(event);
+        without.note(
+          event.type === 'policy' && event.value?.audited ? { type: 'policy', key: event.key } : event,
+        );
+        if (!flush) continue;
+        audited += engine.cluster.audited?.size ?? 0;
+        expect(engine.flush()).toEqual(without.flush());
+      }
+      expect(engine.flush()).toEqual(without.flush());
+    }),
+    { numRuns: 300 },
+  );
+  expect(audited).toBeGreaterThan(100);
+}, 300_000);

@@ -1,4 +1,5 @@
 /** The two clusters of `sluice diff`: paths, `-`, `@cluster` or `@agent`, each on top of what both have in common. */
+import { replay } from '../../agent/replay.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { Problem } from '../../model/problem.ts';
@@ -56,10 +57,7 @@ function sourceOf(name: string, { kubeconfig, context, socket }: SideOptions): S
 function layered(states: readonly State[]): Compared {
   const cluster = new ClusterState();
   for (const state of states.toReversed()) {
-    for (const [key, value] of state.cluster.namespaces) cluster.apply({ type: 'namespace', key, value });
-    for (const [key, value] of state.cluster.nodes) cluster.apply({ type: 'node', key, value });
-    for (const [key, value] of state.cluster.pods) cluster.apply({ type: 'pod', key, value });
-    for (const [key, value] of state.cluster.policies) cluster.apply({ type: 'policy', key, value });
+    for (const event of replay(state.cluster)) cluster.apply(event);
   }
   return { cluster, inventory: layeredInventory(states.map(({ inventory }) => inventory)) };
 }

@@ -1,4 +1,5 @@
 /** Runs a file of expected flows against its cluster. */
+import { replay } from '../../agent/replay.ts';
 import { answer, reasonOf } from '../../ends/answer.ts';
 import type { World } from '../../ends/place.ts';
 import { decodeObject } from '../../kube/decode/decode.ts';
@@ -34,10 +35,7 @@ export interface TestResult {
 /** `base` is what the paths of the file and of the command line hold. */
 export function runTestFile(test: TestFile, base: World): TestResult {
   const cluster = new ClusterState();
-  for (const [key, value] of base.cluster.namespaces) cluster.apply({ type: 'namespace', key, value });
-  for (const [key, value] of base.cluster.nodes) cluster.apply({ type: 'node', key, value });
-  for (const [key, value] of base.cluster.pods) cluster.apply({ type: 'pod', key, value });
-  for (const [key, value] of base.cluster.policies) cluster.apply({ type: 'policy', key, value });
+  for (const event of replay(base.cluster)) cluster.apply(event);
   const items = test.objects.flatMap(object => decodeInventory(object).item ?? []);
   const own = inventoryOf(items);
   const inventory = {

@@ -14,6 +14,7 @@ import type {
 } from '../../model/policy.ts';
 import { EVERY_NAMESPACE, EVERYTHING, type PodSelector } from '../../model/selector.ts';
 import { type EgressPeerKey, type PeerKey, readPeer } from './clusterpeer.ts';
+import { readEnforcement } from './enforcement.ts';
 import { type Field, UNKNOWN } from './fields.ts';
 import { readSubjectSelector } from './labelselector.ts';
 import { checkKeys, readName } from './metadata.ts';
@@ -59,7 +60,8 @@ export function decodeClusterPolicy(object: Field, dialect: Dialect): ClusterEve
   const spec = object.get('spec');
   const { isSure, ...place } = readPlace(spec, dialect);
   const subject = readSubject(spec.get('subject'), dialect);
-  const policy = withinBudget({ id, kind, name, ...place, subject }, spec, dialect);
+  const frame = { id, kind, name, ...place, subject, ...readEnforcement(object) };
+  const policy = withinBudget(frame, spec, dialect);
   return { type: 'policy', key: id, value: isSure ? policy : whereUnsure(policy) };
 }
 

@@ -5,6 +5,7 @@ import { failClosed } from '../../model/failclosed.ts';
 import type { DecodedRule, Direction, Peer, Policy, PortMatch, Rule, Unknown } from '../../model/policy.ts';
 import { EVERY_NAMESPACE, type PodSelector } from '../../model/selector.ts';
 import { asMap } from '../report/identity.ts';
+import { readEnforcement } from './enforcement.ts';
 import { describe, type Field, UNKNOWN } from './fields.ts';
 import { readLabelSelector, readSubjectSelector } from './labelselector.ts';
 import { checkKeys, readName, readNamespace } from './metadata.ts';
@@ -39,6 +40,7 @@ export function decodeNetworkPolicy(object: Field): ClusterEvent | undefined {
     order: 0,
     subject,
     tier: 'networkpolicy',
+    ...readEnforcement(object),
   };
   return { type: 'policy', key: id, value: withinBudget(policy, spec, namespace) };
 }

@@ -1,5 +1,6 @@
 /** What the decoders read of each kind: of an object that is large, nothing else comes into memory. */
 import type { Shape } from '../client/skim.ts';
+import { ENFORCEMENT } from './enforcement.ts';
 
 /** Whom it is about, how the server counts it, and what a problem says of it. */
 const METADATA: Shape = {
@@ -11,8 +12,12 @@ const METADATA: Shape = {
   labels: 'all',
   creationTimestamp: 'all',
   deletionTimestamp: 'all',
-  // Of a mirrored pod, and the one that ends a streamed list.
-  annotations: { 'kubernetes.io/config.mirror': 'all', 'k8s.io/initial-events-end': 'all' },
+  // Of a mirrored pod, the one that ends a streamed list, and whether a policy is in force.
+  annotations: {
+    'kubernetes.io/config.mirror': 'all',
+    'k8s.io/initial-events-end': 'all',
+    [ENFORCEMENT]: 'all',
+  },
 };
 
 const TYPE: Shape = { apiVersion: 'all', kind: 'all' };

@@ -311,6 +311,9 @@ export const policyArbitrary = (name: string): fc.Arbitrary<Policy> =>
         });
     });
 
+export const auditedArbitrary = (name: string): fc.Arbitrary<Policy> =>
+  policyArbitrary(name).map(policy => ({ ...policy, audited: true }));
+
 export interface Situation {
   readonly cluster: Cluster;
   readonly unknownPods: UnknownPods;
@@ -335,14 +338,18 @@ export const clusterArbitrary: fc.Arbitrary<Cluster> = fc
     policies: fc
       .integer({ min: 4, max: 10 })
       .chain(count => fc.tuple(...Array.from({ length: count }, (_, i) => policyArbitrary(`p${i}`)))),
+    audited: fc
+      .integer({ min: 0, max: 2 })
+      .chain(count => fc.tuple(...Array.from({ length: count }, (_, i) => auditedArbitrary(`q${i}`)))),
   })
   .chain(parts => toldArbitrary(parts.pods).map(told => ({ ...parts, told })))
-  .map(({ namespaces, nodes, pods, policies, told }) => ({
+  .map(({ namespaces, nodes, pods, policies, audited, told }) => ({
     told,
     namespaces: byKey(namespaces, ({ name }) => name),
     nodes: byKey(nodes, ({ name }) => name),
     pods: byKey(pods, ({ key }) => key) as Cluster['pods'],
     policies: byKey(policies, ({ id }) => id) as Cluster['policies'],
+    audited: byKey(audited, ({ id }) => id) as Cluster['policies'],
   }));
 
 /** As manifests say it: what pods were told by DNS is known to their nodes alone. */

@@ -42,8 +42,14 @@ const node = fc
 
 // A policy's key depends on its kind and namespace: going is made of one that came before it, or of none.
 const policy = fc
-  .tuple(fc.constantFrom('p0', 'p1', 'p2', 'p3').chain(policyArbitrary), fc.integer({ min: 0, max: 4 }))
-  .map(([value, n]) => eventOf('policy', value.id, n === 0 ? undefined : value));
+  .tuple(
+    fc.constantFrom('p0', 'p1', 'p2', 'p3').chain(policyArbitrary),
+    fc.integer({ min: 0, max: 4 }),
+    fc.integer({ min: 0, max: 5 }),
+  )
+  .map(([value, n, audited]) =>
+    eventOf('policy', value.id, n === 0 ? undefined : audited === 0 ? { ...value, audited: true } : value),
+  );
 
 const hostPort = fc
   .record({
@@ -75,7 +81,13 @@ export const historyArbitrary = (maxLength: number): fc.Arbitrary<Step[]> =>
     .map(([cluster, steps]) => [...eventsOf(cluster).map(event => ({ event, flush: false })), ...steps]);
 
 /** The events that make a cluster. */
-export function eventsOf({ namespaces, nodes, pods, policies }: Cluster): ClusterEvent[] {
+export function eventsOf({
+  namespaces,
+  nodes,
+  pods,
+  policies,
+  audited = new Map(),
+}: Cluster): ClusterEvent[] {
   const events = (type: ClusterEvent['type'], map: ReadonlyMap<string, unknown>) =>
     [...map].map(([key, value]) => eventOf(type, key, value));
   return [
@@ -83,5 +95,6 @@ export function eventsOf({ namespaces, nodes, pods, policies }: Cluster): Cluste
     ...events('node', nodes),
     ...events('pod', pods),
     ...events('policy', policies),
+    ...events('policy', audited),
   ];
 }

@@ -13,9 +13,9 @@ function numbered(letter: string, last: number): string[] {
 /**
  * NetworkPolicy v1; the last are our own: of pods that nobody has told of (docs/start-gate.md), and of what is not
  * known or cannot be read (docs/decisions/0013-what-is-not-known-allows-nothing.md); N69 to N72 are of packets that no
- * policy judges.
+ * policy judges, N73 is of policies that judge none (docs/audit.md).
  */
-export const NETWORK_POLICY = numbered('N', 72);
+export const NETWORK_POLICY = numbered('N', 73);
 /** The upstream end-to-end cases. */
 export const UPSTREAM_NETPOL = numbered('E', 48);
 /** Admin and Baseline tiers. */
