@@ -53,8 +53,11 @@ function trafficQuestion(traffic: JsonMap, path: string): GivenQuestion {
   if (port !== undefined && !isPort) throw new FlowTextError(`${path}.ResolvedPort is not a port`);
   const named = typeof portName === 'string' && portName !== '' && isPort;
   const ports = named ? [{ name: portName, protocol: protocol as Protocol, port }] : [];
-  const from = endOf(mapOf(traffic.Source), `${path}.Source`, []);
-  const to = endOf(mapOf(traffic.Destination), `${path}.Destination`, ports);
+  const ends = [
+    endOf(mapOf(traffic.Source), `${path}.Source`, []),
+    endOf(mapOf(traffic.Destination), `${path}.Destination`, ports),
+  ] as const;
+  const [from, to] = ends[0].text === ends[1].text ? [byAddress(ends[0]), byAddress(ends[1])] : ends;
   const given = { namespaces: [...from.namespaces, ...to.namespaces], pods: [...from.pods, ...to.pods] };
   return { from: from.text, to: withPort(to.text, isPort ? port : undefined, protocol), given };
 }
@@ -73,12 +76,22 @@ function endOf(end: JsonMap, path: string, ports: readonly ContainerPort[]): Giv
     throw new FlowTextError(`${path}.Internal has neither Workload nor Namespace`);
   const labels = labelsOf(PodLabels);
   const list = Object.entries(labels).map(label => label.join('='));
-  const key: PodKey = `${namespace}/${list.join(',')}`;
-  if (list.length === 0) throw new FlowTextError(`${path}.Internal.PodLabels has no label`);
-  const pod = podOf(key, namespace, labels, address === undefined ? [] : [address], ports);
+  const key: PodKey = `${namespace}/${list.join(',') || NO_LABELS}`;
   const named = NamespaceLabels === undefined ? [] : [namespaceOf(namespace, labelsOf(NamespaceLabels))];
+  const pod = podOf(key, namespace, labels, address === undefined ? [] : [address], ports);
   return { text: key, namespaces: named, pods: [pod] };
 }
+
+/** Two pods of the same labels are told apart by their addresses, where they have some. */
+function byAddress(end: GivenEnd): GivenEnd {
+  const [pod] = end.pods;
+  const address = pod?.addresses[0];
+  if (address === undefined) return end;
+  return { ...end, text: address, pods: [{ ...pod!, key: `${pod!.key} (${address})` }] };
+}
+
+/** No pod has such a name. */
+const NO_LABELS = 'without_labels';
 
 function outside(address: Address | undefined, path: string): GivenEnd {
   if (address === undefined) throw new FlowTextError(`${path} has neither Internal nor an IP address`);
