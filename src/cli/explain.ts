@@ -1,6 +1,6 @@
 import type { Question } from '../ends/answer.ts';
 import type { NamedEnd } from '../ends/endname.ts';
-import { parseEnd } from '../ends/endname.ts';
+import { parseEnd, shortServiceName } from '../ends/endname.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { SourceOptions, Wanted } from '../sources/options.ts';
 import { readState } from '../sources/readstate.ts';
@@ -11,7 +11,7 @@ import { type Asked, ask, exitCodeOf, worldOf } from './asked.ts';
 import { answerObject } from './explainjson.ts';
 import { answerLine, answerLines } from './explaintext.ts';
 import { fixLines, fixOf } from './fixtext.ts';
-import { HIDDEN, noteState } from './notestate.ts';
+import { HIDDEN, lacksOf, noteState } from './notestate.ts';
 import { readQuestions, type Unreadable } from './questions.ts';
 
 export type ExplainOptions = OutputOptions &
@@ -42,7 +42,7 @@ export async function explain(
   if (isData(options.output))
     await writeData(
       options.output,
-      asked.map(each => answerObject(each, world.unknownPods, state.notes, options.fix)),
+      asked.map(each => answerObject(each, world.unknownPods, lacksOf(state), options.fix)),
     );
   else
     writeLines(
@@ -75,16 +75,18 @@ function wantedBy(questions: readonly (Question | Unreadable)[]): Wanted {
   const names = ends.map(({ name }) => name);
   return {
     workloads: names.some(({ kind }) => kind === 'workload'),
-    services: ends.some(
-      ({ name: { kind }, port }) =>
-        kind === 'service' || (port !== undefined && (kind === 'address' || kind === 'node')),
-    ),
+    services: ends.some(mayBeService),
     addresses: [...new Set(names.flatMap(name => (name.kind === 'address' ? [name.address] : [])))].slice(
       0,
       MOST_ADDRESSES,
     ),
     namespaces: [...new Set(names.flatMap(name => ('namespace' in name ? [name.namespace!] : [])))],
   };
+}
+
+function mayBeService({ name, port }: NamedEnd): boolean {
+  if (name.kind === 'domain') return shortServiceName(name.name) !== undefined;
+  return name.kind === 'service' || (port !== undefined && ['address', 'node'].includes(name.kind));
 }
 
 /** What cannot be read is told when it is asked. */

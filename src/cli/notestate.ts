@@ -1,4 +1,5 @@
 /** What is wrong with what was read, and what an answer lacks by it: on standard error, before the answer. */
+import { problemText } from '../model/problem.ts';
 import type { State } from '../sources/state.ts';
 import pc from '../terminal/colours.ts';
 import { writeNote } from '../terminal/output.ts';
@@ -6,6 +7,19 @@ import { noteProblems } from '../terminal/problems.ts';
 
 /** Why nothing that is said is a verdict. */
 export const HIDDEN = 'not all policies could be read: what follows is what the others say';
+
+const MOST_PROBLEMS = 20;
+
+/** The same for whoever reads the answer later, without what was said beside it. */
+export function lacksOf({ problems, notes }: State): readonly string[] {
+  const errors = problems.filter(({ severity }) => severity === 'error').map(problemText);
+  const more = errors.length - MOST_PROBLEMS;
+  return [
+    ...notes,
+    ...errors.slice(0, MOST_PROBLEMS),
+    ...(more > 0 ? [`and ${more} more that is wrong with what was read: sluice check lists it`] : []),
+  ];
+}
 
 export function noteState({ problems, notes }: State): void {
   noteProblems(problems);

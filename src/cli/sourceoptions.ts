@@ -29,7 +29,10 @@ export function withSources(command: Command): Command {
         "the running agent's unix socket (default: /run/sluice/sluice.sock, where it is there)",
       ).conflicts(['manifests', 'kubeconfig', 'context']),
     )
-    .option('-n, --namespace <name>', 'the namespace of names that say none, and that lists are about')
+    .option(
+      '-n, --namespace <name>',
+      'the namespace of names and manifests that say none, and that lists are about',
+    )
     .option('-A, --all-namespaces', 'lists are about all namespaces')
     .option('-l, --selector <labels>', 'lists are about these: app=web,tier in (a, b),!legacy');
 }

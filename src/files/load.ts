@@ -2,11 +2,12 @@ import { text } from 'node:stream/consumers';
 import { withEnforced } from '../model/audited.ts';
 import { type Cluster, ClusterState } from '../model/cluster.ts';
 import { type Inventory, inventoryOf } from '../model/inventory.ts';
+import { POLICY_KINDS } from '../model/policy.ts';
 import type { Problem } from '../model/problem.ts';
 import { topWorkloads } from '../model/workloadof.ts';
 import { listManifests, readManifestFile } from './folder.ts';
 import { lintCluster } from './lint.ts';
-import { type FiledObject, type Manifest, readAllDocuments, readManifest } from './manifest.ts';
+import { type FiledObject, isError, type Manifest, readAllDocuments, readManifest } from './manifest.ts';
 import { otherEngine } from './otherengines.ts';
 import { ManifestStore } from './store.ts';
 
@@ -14,6 +15,8 @@ export interface LoadedCluster {
   readonly cluster: ClusterState;
   readonly inventory: Inventory;
   readonly problems: readonly Problem[];
+  /** A file or a policy could not be read at all: what it says is not in the cluster. */
+  readonly hidesPolicies: boolean;
 }
 
 /** Paths of folders and files, `-` for standard input; all of them are one cluster. */
@@ -22,10 +25,15 @@ type Paths = string | readonly string[];
 /** Hears how many files were read so far. */
 type Progress = (files: number) => void;
 
-/** Reads manifests once. Throws where a path itself cannot be read. */
-export async function loadManifests(paths: Paths, progress?: Progress): Promise<LoadedCluster> {
-  const { cluster, inventory, problems } = await readAll(paths, readManifest, progress);
-  return { cluster, inventory, problems };
+/** Reads manifests once; `namespace` is that of objects that name none. Throws where a path itself cannot be read. */
+export async function loadManifests(
+  paths: Paths,
+  progress?: Progress,
+  namespace?: string,
+): Promise<LoadedCluster> {
+  const read: Reader = (text, file) => readManifest(text, file, namespace);
+  const { objects: _, ...loaded } = await readAll(paths, read, progress);
+  return loaded;
 }
 
 /** The same, and all that is wrong: with every document, and with the cluster as a whole. */
@@ -33,7 +41,8 @@ export async function checkManifests(
   paths: Paths,
   more: (cluster: Cluster, inventory: Inventory) => readonly Problem[] = () => [],
 ): Promise<LoadedCluster> {
-  const { cluster, inventory, problems, objects } = await readAll(paths, readAllDocuments);
+  const { objects, ...loaded } = await readAll(paths, (text, file) => readAllDocuments(text, file));
+  const { cluster, inventory, problems } = loaded;
   const services = objects.flatMap(({ serviceNetworks }) => serviceNetworks);
   const places = new Map(objects.toReversed().map(({ object, placeOf }) => [object, placeOf]));
   // Whoever audits a policy wants to know beforehand what is wrong with it.
@@ -47,20 +56,22 @@ export async function checkManifests(
     const found = otherEngine(type, name);
     return found === undefined ? [] : [{ ...placeOf(found.field), ...found }];
   });
-  return { cluster, inventory, problems: [...problems, ...warnings, ...others] };
+  return { ...loaded, problems: [...problems, ...warnings, ...others] };
 }
 
 async function readAll(
   paths: Paths,
-  read: Reader = readManifest,
+  read: Reader,
   progress: Progress = () => {},
 ): Promise<LoadedCluster & { readonly objects: readonly FiledObject[] }> {
   const store = new ManifestStore();
   const objects: FiledObject[] = [];
   let files = 0;
+  let hidesPolicies = false;
   for await (const [file, manifest] of manifestsOf([paths].flat(), read)) {
     store.put(file, manifest);
     for (const object of manifest.objects ?? []) objects.push(object);
+    hidesPolicies ||= manifest.objects?.some(isLostPolicy) ?? true;
     progress(++files);
   }
   const cluster = new ClusterState();
@@ -72,7 +83,13 @@ async function readAll(
     inventory: inventoryOf(items.flatMap(({ item }) => item ?? [])),
     problems: problems.map(readOnce),
     objects,
+    hidesPolicies,
   };
+}
+
+/** What is wrong with it left nothing to judge by. */
+function isLostPolicy({ event, problems, type: { kind = '' } }: FiledObject): boolean {
+  return (POLICY_KINDS as readonly string[]).includes(kind) && event === undefined && problems.some(isError);
 }
 
 /** Nothing was read before, so nothing stays as it was. */

@@ -5,6 +5,7 @@ import { asMap, nameOf, type ObjectType, typeOf } from '../kube/report/identity.
 import { flattenLists } from '../kube/watch/list.ts';
 import type { Cidr } from '../model/address.ts';
 import { type Problem, problemNote } from '../model/problem.ts';
+import { WORKLOAD_KINDS } from '../model/workload.ts';
 import { parseDocuments, parseManifest } from './parse.ts';
 import { type ParsedDocument, ParseError } from './yaml.ts';
 
@@ -37,11 +38,11 @@ export function isError({ severity }: Problem): boolean {
 }
 
 /** Reads a file's text for whoever mends it: what is wrong with one document hides nothing of the others. */
-export function readAllDocuments(text: string, file: string): Manifest {
+export function readAllDocuments(text: string, file: string, namespace?: string): Manifest {
   const read = parseDocuments(text).map(document =>
     document instanceof ParseError
       ? { objects: [], problems: [unreadable(file, document.message, document.line)] }
-      : withProblems(decodeDocument(document, file)),
+      : withProblems(decodeDocument(document, file, namespace)),
   );
   return {
     objects: read.flatMap(({ objects }) => objects),
@@ -53,10 +54,13 @@ function withProblems(objects: readonly FiledObject[]) {
   return { objects, problems: objects.flatMap(({ problems, deeper }) => [...problems, ...deeper()]) };
 }
 
-/** Reads a file's text. One bad document spoils the whole file: half of a change must never be in force. */
-export function readManifest(text: string, file: string): Manifest {
+/**
+ * Reads a file's text. One bad document spoils the whole file: half of a change must never be in force. `namespace` is
+ * that of objects that name none.
+ */
+export function readManifest(text: string, file: string, namespace?: string): Manifest {
   try {
-    const objects = parseManifest(text).flatMap(document => decodeDocument(document, file));
+    const objects = parseManifest(text).flatMap(document => decodeDocument(document, file, namespace));
     return { objects, problems: objects.flatMap(({ problems }) => problems) };
   } catch (error) {
     if (error instanceof ParseError) return { problems: [unreadable(file, error.message, error.line)] };
@@ -71,8 +75,9 @@ export function unreadable(file: string, message: string, line?: number): Proble
 
 const UNREADABLE = 'file ignored; the previous version stays';
 
-function decodeDocument(document: ParsedDocument, file: string): readonly FiledObject[] {
-  return flattenLists(document.value).map(({ object, path }) => {
+function decodeDocument(document: ParsedDocument, file: string, namespace?: string): readonly FiledObject[] {
+  return flattenLists(document.value).map(({ object: written, path }) => {
+    const object = namespace === undefined ? written : withNamespace(written, namespace);
     const placeOf = (field = '') => place(file, document.lineOf(`${path}.${field}`));
     const decoded = decodeObject(object);
     const problems = decoded.problems.map(problem => ({ ...problem, ...placeOf(problem.field) }));
@@ -90,6 +95,24 @@ function decodeDocument(document: ParsedDocument, file: string): readonly FiledO
     return { ...decoded, problems, ...rest };
   });
 }
+
+/** As kubectl applies an object to a namespace that it does not name itself. */
+function withNamespace(object: unknown, namespace: string): unknown {
+  const { kind = '' } = typeOf(object);
+  const { metadata, ...rest } = asMap(object);
+  const own = asMap(metadata);
+  if (!NAMESPACED.includes(kind) || (own.namespace ?? '') !== '') return object;
+  return { ...rest, metadata: { ...own, namespace } };
+}
+
+const NAMESPACED: readonly string[] = [
+  'NetworkPolicy',
+  'Pod',
+  'Service',
+  'EndpointSlice',
+  'Endpoints',
+  ...WORKLOAD_KINDS,
+];
 
 /** An object that nobody can name is read once more under another name, for what else there is to mend. */
 function deeperProblems(object: unknown, { event, object: name, problems }: Decoded): readonly Problem[] {

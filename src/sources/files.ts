@@ -5,12 +5,16 @@ import { CommandError } from '../terminal/commanderror.ts';
 import { plural } from '../terminal/plural.ts';
 import { startProgress } from '../terminal/progress.ts';
 
-/** Folders, files, and `-` for standard input, as one cluster. Throws CommandError where one cannot be read. */
-export async function readFiles(paths: readonly string[]): Promise<LoadedCluster> {
+/**
+ * Folders, files, and `-` for standard input, as one cluster; `namespace` is that of objects that name none. Throws
+ * CommandError where a path cannot be read.
+ */
+export async function readFiles(paths: readonly string[], namespace?: string): Promise<LoadedCluster> {
   for (const path of paths) await requireReadable(path);
   const progress = startProgress();
   try {
-    return await loadManifests(paths, files => progress.show(`reading manifests: ${plural(files, 'file')}`));
+    const show = (files: number) => progress.show(`reading manifests: ${plural(files, 'file')}`);
+    return await loadManifests(paths, show, namespace);
   } finally {
     progress.end();
   }

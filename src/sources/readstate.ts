@@ -41,9 +41,8 @@ async function readSource(options: SourceOptions, wanted: Wanted): Promise<State
 }
 
 async function fromFiles(options: SourceOptions, paths: readonly string[]): Promise<State> {
-  const { cluster, inventory, problems } = await readFiles(paths);
-  const known = { cluster, inventory, problems, notes: [], hidesPolicies: false, knowsInventory: true };
-  return { ...known, source: 'the manifests', scope: scopeOf(options) };
+  const read = await readFiles(paths, options.namespace);
+  return { ...read, notes: [], knowsInventory: true, source: 'the manifests', scope: scopeOf(options) };
 }
 
 function fromAgent(

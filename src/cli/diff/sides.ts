@@ -2,7 +2,7 @@
 import { replay } from '../../agent/replay.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
-import type { Problem } from '../../model/problem.ts';
+import { type Problem, problemText } from '../../model/problem.ts';
 import type { Compared } from '../../reach/diff/side.ts';
 import { DEFAULT_SOCKET, type SourceOptions } from '../../sources/options.ts';
 import { readState } from '../../sources/readstate.ts';
@@ -43,8 +43,16 @@ export async function readSides(oldName: string, newName: string, options: SideO
 async function readSide(name: string, options: SideOptions): Promise<State> {
   const state = await readState(sourceOf(name, options), { workloads: true });
   if (state.hidesPolicies)
-    throw new CommandError(`${name}: not all policies may be read, so nobody can say what changes`);
+    throw new CommandError(
+      `${name}: not all policies can be read, so nobody can say what changes${problemsText(state)}`,
+    );
   return state;
+}
+
+/** The first of what keeps a file from being read. */
+function problemsText({ problems }: State): string {
+  const first = problems.find(({ severity }) => severity === 'error');
+  return first === undefined ? '' : `: ${problemText(first)}`;
 }
 
 function sourceOf(name: string, { kubeconfig, context, socket }: SideOptions): SourceOptions {

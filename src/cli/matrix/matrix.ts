@@ -10,7 +10,7 @@ import { isData, writeData } from '../../terminal/data.ts';
 import { writeDocument, writeLines } from '../../terminal/output.ts';
 import { withProgress } from '../../terminal/progress.ts';
 import { terminalWidth } from '../../terminal/wrap.ts';
-import { HIDDEN, noteState } from '../notestate.ts';
+import { HIDDEN, lacksOf, noteState } from '../notestate.ts';
 import { csvLines } from './csv.ts';
 import { dotLines } from './dot.ts';
 import { htmlLines } from './html.ts';
@@ -37,8 +37,8 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
 }
 
 /** What the matrix lacks: also for whoever reads it later, without what was said beside it. */
-function notesOf({ notes, hidesPolicies }: State): readonly string[] {
-  return hidesPolicies ? [HIDDEN, ...notes] : notes;
+function notesOf(state: State): readonly string[] {
+  return state.hidesPolicies ? [HIDDEN, ...lacksOf(state)] : lacksOf(state);
 }
 
 async function write(

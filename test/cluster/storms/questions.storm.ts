@@ -200,7 +200,7 @@ test.each(RIGHTS)('without the right to list %s %s', async (_, missing, hides, e
   const tested = await sluice(['test', test]);
   expect(tested.code, tested.stdout).toBe(hides ? 2 : 0);
   if (hides)
-    expect((await sluice(['diff', '@cluster', '@cluster'])).stderr).toContain('not all policies may be read');
+    expect((await sluice(['diff', '@cluster', '@cluster'])).stderr).toContain('not all policies can be read');
 });
 
 test('who may read only a namespace is answered from it, and told so', async () => {

@@ -1,0 +1,77 @@
+/** What the sources of a question promise: a file that cannot be read is no verdict, and -n is the namespace of what names none. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+let folder: string;
+
+const POD =
+  '{ apiVersion: v1, kind: Pod, metadata: { name: NAME, labels: { app: NAME } }, status: { podIP: ADDRESS } }';
+const pod = (name: string, address: string) => POD.replaceAll('NAME', name).replace('ADDRESS', address);
+const POLICY = `apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: { name: web }
+spec: { podSelector: { matchLabels: { app: web } } }
+`;
+const BAD = `${POLICY}---\na: [`;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-sources-'));
+  writeFileSync(
+    join(folder, 'pods.yaml'),
+    [pod('web', '10.0.0.1'), pod('db', '10.0.0.2'), POLICY].join('\n---\n'),
+  );
+  writeFileSync(join(folder, 'bad.yaml'), BAD);
+  writeFileSync(join(folder, 'a.test.yaml'), 'flows: [web -> db:80 allow]\n');
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function sluice(...words: string[]) {
+  const main = join(import.meta.dirname, 'main.ts');
+  return spawnSync(process.execPath, [main, ...words], { encoding: 'utf8', cwd: folder });
+}
+
+const BOTH = ['--manifests', 'pods.yaml', '--manifests', 'bad.yaml'];
+
+test.each([
+  [['explain', 'web', 'db:80', ...BOTH], 'stdout', 'undecided  default/web'],
+  [['matrix', ...BOTH], 'stderr', 'nothing of it is read'],
+  [['matrix', '-o', 'json', ...BOTH], 'stdout', 'nothing of it is read'],
+  [['matrix', '-o', 'html', ...BOTH], 'stdout', 'not all policies could be read'],
+  [
+    ['diff', 'pods.yaml', 'bad.yaml', '--with', 'pods.yaml'],
+    'stderr',
+    'nobody can say what changes: bad.yaml:',
+  ],
+  [['test', 'a.test.yaml', ...BOTH], 'stdout', 'not all policies could be read'],
+] as const)('a file that cannot be read is exit code 2, and no verdict: %j', (words, stream, text) => {
+  const said = sluice(...words);
+  expect([said.status, said[stream]]).toEqual([2, expect.stringContaining(text)]);
+});
+
+test('explain -o json says what it lacks', () => {
+  const { stdout } = sluice('explain', 'web', 'db:80', '-o', 'json', ...BOTH);
+  expect(JSON.parse(stdout)).toMatchObject({
+    verdict: 'undecided',
+    notes: [expect.stringContaining('nothing of it is read')],
+  });
+});
+
+test('a policy of which nothing is left to judge by is no verdict either', () => {
+  writeFileSync(join(folder, 'lost.yaml'), POLICY.replace('name: web', 'name: "no name"'));
+  const { status, stdout } = sluice(
+    'explain',
+    ...['web', 'db:80', '--manifests', 'pods.yaml', '--manifests', 'lost.yaml'],
+  );
+  expect([status, stdout]).toEqual([2, expect.stringContaining('undecided')]);
+});
+
+test('-n is the namespace of objects that name none, as kubectl apply takes them', () => {
+  const asked = (...words: string[]) =>
+    sluice('explain', 'db', 'web:80', '--manifests', 'pods.yaml', ...words);
+  expect(asked().stdout).toContain('NetworkPolicy default/web');
+  expect(asked('-n', 'shop').stdout).toContain('NetworkPolicy shop/web');
+});
