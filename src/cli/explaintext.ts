@@ -80,14 +80,17 @@ function differenceLines(answer: Answer, most: number): string[] {
     ...(answer.differsBy.length > 0
       ? [`${pc.yellow(differenceText(answer))}: the stricter verdict counts`]
       : []),
-    ...groups.slice(0, most).map(group => groupLine(group, width)),
+    ...groups.slice(0, most).map(group => groupLine(group, width, answer.differsBy.some(isOfAddress))),
     ...(more > 0 ? [pc.dim(`  … and ${more} more (-o wide has them all)`)] : []),
   ];
 }
 
-function groupLine(group: Group, width: number): string {
+/** Where nothing else but addresses and families tells two verdicts apart, a line says of which ones it is. */
+const isOfAddress = (difference: Difference) => difference === 'address' || difference === 'family';
+
+function groupLine(group: Group, width: number, withAddresses: boolean): string {
   const { verdict, families, addresses } = group;
-  const where = addresses === undefined ? '' : `  ${addresses}`;
+  const where = addresses === undefined || !withAddresses ? '' : `  ${addresses}`;
   return `  ${verdictWord(verdict)}  ${endsText(group).padEnd(width)}  ${HANG}${familiesText(families)}${where}`;
 }
 

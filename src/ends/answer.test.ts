@@ -43,9 +43,25 @@ test.each([
   ['guest/visitor -> 10.96.0.80:80', 'deny', 'destination'],
   ['guest/visitor -> guest/svc/alias:80', 'deny', 'destination'],
   ['guest/visitor -> svc/peers:8080', 'allow', ''],
+  ['guest/visitor -> svc/peers:9999', 'deny', ''], // Who dials a headless Service dials its pods.
+  ['guest/visitor -> svc/peers:8080/UDP', 'deny', ''],
+  // As DNS of the cluster has them: short, of one pod behind a Service, of a pod's address.
+  ['guest/visitor -> web.shop:80', 'deny', 'destination'],
+  ['guest/visitor -> Web.Shop.SVC:80', 'deny', 'destination'],
+  ['guest/visitor -> web-1-a.peers.shop.svc.cluster.local:8080', 'allow', ''],
+  ['guest/visitor -> web-1-b.peers.shop:9090', 'deny', ''],
+  ['deploy/web -> db-0.db.shop.svc:5432', 'allow', ''],
+  ['guest/visitor -> 10-1-0-10.shop.pod.cluster.local:8080', 'allow', ''],
+  ['guest/visitor -> web.nowhere:80', 'allow', ''], // A name of the world.
+  // Kinds as kubectl prints them.
+  ['guest/visitor -> deployment.apps/web:8080', 'allow', ''],
+  ['Deployment/web -> shop/statefulset.v1.apps/db:5432', 'allow', ''],
+  ['cronjob.batch/backup -> Service/db:5432', 'deny', ''],
   ['deploy/web -> svc/db:5432', 'allow', ''],
   ['guest/visitor -> svc/db:5432', 'deny', ''],
   ['guest/visitor -> svc/written:80', 'deny', ''],
+  ['guest/visitor -> svc/legacy:80', 'allow', ''],
+  ['guest/waiting -> svc/legacy:80', 'deny', ''],
   ['guest/visitor -> svc/nobody:80', 'undecided', ''],
   ['guest/visitor -> svc/elsewhere:443', 'allow', ''],
   // A node, and a port that a Service took on it.
@@ -84,6 +100,45 @@ describe('answer()', () => {
   test('takes the endpoints that the cluster wrote down, and of these those that are ready', () => {
     const { cases } = ask('guest/visitor -> svc/written:80');
     expect(cases.map(({ to }) => [to.place.name, to.port])).toEqual([['shop/web-1-b', 9090]]);
+  });
+
+  test('takes the endpoints of an Endpoints object where there is no slice: those that are ready', () => {
+    const { cases } = ask('deploy/web -> svc/legacy:80');
+    expect([...new Set(cases.map(({ to, family }) => `${to.place.name} ${to.port} ${family}`))]).toEqual([
+      'shop/web-1-a 8080 ip',
+      'shop/web-1-a 8080 ip6',
+    ]);
+    const slice = shop.inventory.slices.get('shop/written-a')!;
+    const slices = new Map(shop.inventory.slices).set('x', { ...slice, service: 'shop/legacy', ports: [] });
+    const sliced = ask('guest/visitor -> svc/legacy:80', {
+      ...shop,
+      inventory: { ...shop.inventory, slices },
+    });
+    expect(sliced.verdict).toBe('undecided');
+  });
+
+  test('says that a Service is another name of what DNS has to tell', () => {
+    const policy = world(`
+apiVersion: policy.networking.k8s.io/v1alpha2
+kind: ClusterNetworkPolicy
+metadata: { name: mail }
+spec:
+  tier: Admin
+  priority: 1
+  subject: { namespaces: {} }
+  egress: [{ action: Accept, to: [{ domainNames: [db.example.com] }] }, { action: Deny, to: [{ networks: [0.0.0.0/0] }] }]
+`).cluster.policies;
+    const { verdict, notes } = ask('guest/visitor -> svc/elsewhere:443', {
+      ...shop,
+      cluster: { ...shop.cluster, policies: new Map([...shop.cluster.policies, ...policy]) },
+    });
+    expect([verdict, notes]).toEqual([
+      'allow',
+      [
+        'Service shop/elsewhere is another name of db.example.com',
+        expect.stringContaining('allowed once an answer of DNS to guest/visitor'),
+      ],
+    ]);
   });
 
   test('says of which addresses of the world what holds', () => {
@@ -141,12 +196,22 @@ test.each([
   ['guest/visitr -> web-1-a:80', 'there is no pod guest/visitr; did you mean guest/visitor?'],
   ['deploy/wev -> web-1-a:80', 'there is no Deployment shop/wev; did you mean shop/deploy/web?'],
   ['guest/visitor -> svc/wbe:80', 'there is no Service shop/wbe; did you mean shop/web?'],
+  ['guest/visitor -> shop/backup:80', 'there is no pod shop/backup; did you mean shop/cronjob/backup?'],
+  ['guest/visitor -> web:80', 'there is no pod shop/web; did you mean shop/deploy/web or shop/svc/web?'],
+  [
+    'guest/visitor -> web-9.peers.shop.svc:80',
+    'no pod behind the Service is called web-9 (shop/web-1-a, shop/web-1-b)',
+  ],
   [
     'guest/visitor -> svc/web:81',
     'Service shop/web has no port 81/TCP (ports of Service shop/web: 80/TCP (web))',
   ],
   ['guest/visitor -> node/n2:80', 'there is no node n2'],
   ['svc/web -> web-1-a:80', 'no connection comes from a Service'],
+  ['web.shop -> web-1-a:80', 'no connection comes from a Service'],
+  ['guest/visitor -> guest/svc/peers:80', 'there is no Service guest/peers; did you mean shop/peers?'],
+  ['guest/deploy/web -> web-1-a:80', 'there is no Deployment guest/web; did you mean shop/deploy/web?'],
+  ['visitor -> web-1-a:80', 'there is no pod shop/visitor; did you mean guest/visitor?'],
   ['guest/visitor:80 -> web-1-a:80', 'only the destination has a port'],
   ['guest/visitor -> web-1-a:nope', 'is not a port from 1 to 65535, nor the name of one of shop/web-1-a'],
   ['guest/visitor -> web-1-a:0', 'is not a port from 1 to 65535'],

@@ -11,7 +11,7 @@ import { type Case, judge, withNames } from './judge.ts';
 import type { Place, Targets, World } from './place.ts';
 import { placesOf } from './places.ts';
 import { MOST_PIECES } from './settle.ts';
-import { targetsOf } from './targets.ts';
+import { shortNameOf, targetsOf } from './targets.ts';
 import { type GivenQuestion, withGiven } from './traffic.ts';
 
 /** A connection as it was asked for; `given` is what was said of the cluster beside. */
@@ -75,8 +75,9 @@ export function reasonOf(each: Case): string {
 }
 
 /** A Service is no source: what comes from it comes from its pods. */
-function sourcesOf(world: World, { name, text }: NamedEnd): readonly Place[] {
-  if (name.kind === 'service')
+function sourcesOf(world: World, end: NamedEnd): readonly Place[] {
+  const { name, text } = end;
+  if (name.kind === 'service' || shortNameOf(world, end) !== undefined)
     throw new FlowTextError(`"${text}": no connection comes from a Service: name what is behind it`);
   return placesOf(world, name);
 }

@@ -67,7 +67,7 @@ describe('a name, of manifests alone', () => {
     expect(differsBy).toEqual(['family', 'address']);
     expect(ask('logs.example.org@6:443')).toMatchObject({ verdict: 'allow', rule: 'egress[0]' });
     expect(notes).toEqual([
-      'allowed once an answer of DNS to shop/web has brought the address of logs.example.org, for its TTL and 10 s (2 min at least); denied until then',
+      "allowed once an answer of DNS to shop/web has brought the address of logs.example.org, for its TTL and 10 s (2 min at least, unless the agent's --dns-floor says otherwise); denied until then",
     ]);
   });
 

@@ -5,7 +5,7 @@
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import type { ToldAsOf, ToldFact } from '../names/toldfacts.ts';
-import type { NamedEnd } from './endname.ts';
+import type { EndName, NamedEnd } from './endname.ts';
 import type { Case } from './judge.ts';
 import type { Place } from './place.ts';
 import { podOf } from './ports.ts';
@@ -21,9 +21,15 @@ export function namesNotes(
   known: ToldAsOf | undefined,
 ): readonly string[] {
   const pods = sources.flatMap(source => podOf(source)?.key ?? []).slice(0, MOST_PODS);
-  if (name.kind === 'domain')
-    return [...onlyOnceTold(name.name, cases), ...toldUnder(name.name, pods, known)];
+  const domain = domainOf(name, cases);
+  if (domain !== undefined) return [...onlyOnceTold(domain, cases), ...toldUnder(domain, pods, known)];
   return name.kind === 'address' && known !== undefined ? namesOf(name.address, pods, known) : [];
+}
+
+/** Also of a Service that is another name of it. */
+function domainOf(name: EndName, cases: readonly Case[]): string | undefined {
+  if (name.kind === 'domain') return name.name;
+  return cases.find(({ to }) => to.place.domain !== undefined)?.to.place.domain;
 }
 
 /** What the agent knows of the question: of its pods, and of the name or the address that they go to. */
@@ -44,7 +50,7 @@ function onlyOnceTold(name: string, cases: readonly Case[]): string[] {
   const byName = cases.find(({ verdict, untold }) => verdict.verdict === 'allow' && untold === 'deny');
   if (byName === undefined) return [];
   return [
-    `allowed once an answer of DNS to ${byName.from.name} has brought the address of ${name}, for its TTL and 10 s (2 min at least); denied until then`,
+    `allowed once an answer of DNS to ${byName.from.name} has brought the address of ${name}, for its TTL and 10 s (2 min at least, unless the agent's --dns-floor says otherwise); denied until then`,
   ];
 }
 

@@ -6,6 +6,9 @@
  *          | [ namespace "/" ] kind "/" name        deploy/web, shop/sts/db, svc/api, node/worker-1
  *          | [ namespace "/" ] label { "," label }  shop/app=web,tier=front: a pod that is not there yet
  *          | address | "[" address "]" | "internet" | DNS name
+ *
+ * A kind may be written as kubectl prints it (deployment.apps/web), and a DNS name may be one of this cluster: of a
+ * Service (api.shop.svc), of a pod behind one (db-0.db.shop.svc), of an address (10-0-0-7.shop.pod).
  */
 import { type Address, type Family, familyOf, isLoopback, parseAddress } from '../model/address.ts';
 import { endsInNumber, MOST_NAME } from '../model/domainname.ts';
@@ -18,10 +21,17 @@ interface InNamespace {
   readonly namespace?: string;
 }
 
+export interface ServiceName extends InNamespace {
+  readonly kind: 'service';
+  readonly name: string;
+  /** The pod behind it that is meant; absent: whoever answers. */
+  readonly endpoint?: string;
+}
+
 export type EndName =
   | (InNamespace & { readonly kind: 'pod'; readonly name: string })
   | (InNamespace & { readonly kind: 'workload'; readonly workload: WorkloadKind; readonly name: string })
-  | (InNamespace & { readonly kind: 'service'; readonly name: string })
+  | ServiceName
   | (InNamespace & { readonly kind: 'labels'; readonly labels: Labels })
   | { readonly kind: 'node'; readonly name: string }
   | { readonly kind: 'address'; readonly address: Address }
@@ -88,13 +98,32 @@ function hostName(host: string): EndName | undefined {
   return parts.length <= 3 ? pathName(parts) : undefined;
 }
 
-const SERVICE_DOMAIN = /^(?<name>[^.]+)\.(?<namespace>[^.]+)\.svc(?:\..*)?$/;
+const SERVICE_DOMAIN = /^(?:(?<endpoint>[^.]+)\.)?(?<name>[^.]+)\.(?<namespace>[^.]+)\.svc(?:\..*)?$/i;
+const POD_DOMAIN = /^(?<dashed>[\da-f-]+)\.[^.]+\.pod(?:\..*)?$/i;
 
 /** A name with a dot is one of the DNS: a pod of such a name needs its namespace. */
 function plainName(host: string): EndName {
-  const { name, namespace } = SERVICE_DOMAIN.exec(host)?.groups ?? {};
-  if (name !== undefined) return { kind: 'service', name, namespace: namespace! };
-  return host.includes('.') ? domainName(host) : { kind: 'pod', name: host };
+  if (!host.includes('.')) return { kind: 'pod', name: host };
+  const address = dashedAddress(POD_DOMAIN.exec(host)?.groups?.dashed ?? '');
+  if (address !== undefined) return { kind: 'address', address };
+  return serviceName(SERVICE_DOMAIN.exec(host.toLowerCase())) ?? domainName(host);
+}
+
+function dashedAddress(text: string): Address | undefined {
+  return parseAddress(text.replaceAll('-', '.')) ?? parseAddress(text.replaceAll('-', ':'));
+}
+
+function serviceName(match: RegExpExecArray | null): ServiceName | undefined {
+  const { endpoint, name, namespace } = match?.groups ?? {};
+  if (name === undefined) return undefined;
+  return { kind: 'service', name, namespace: namespace!, ...(endpoint !== undefined && { endpoint }) };
+}
+
+const SHORT_DOMAIN = /^(?:(?<endpoint>[^.]+)\.)?(?<name>[^.]+)\.(?<namespace>[^.]+)$/;
+
+/** What `api.shop` and `db-0.db.shop` mean in a pod, whose resolver looks below svc.cluster.local first. */
+export function shortServiceName(domain: string): ServiceName | undefined {
+  return serviceName(SHORT_DOMAIN.exec(domain));
 }
 
 /** In lower case and without the last dot, as policy compares it (C38). */
@@ -125,10 +154,18 @@ function inAscii(name: string): string {
 /** `kind/name`, `namespace/kind/name`, `kind/namespace/name`, `namespace/pod`. */
 function pathName(parts: readonly string[]): EndName | undefined {
   const [a = '', b = '', c] = parts;
-  if (c === undefined) return KINDS[a] === undefined ? podName(a, b) : kindName(KINDS[a], b);
-  if (KINDS[b] !== undefined) return kindName(KINDS[b], c, a);
-  return KINDS[a] === undefined ? undefined : kindName(KINDS[a], c, b);
+  const [first, second] = [kindOf(a), kindOf(b)];
+  if (c === undefined) return first === undefined ? podName(a, b) : kindName(first, b);
+  if (second !== undefined) return kindName(second, c, a);
+  return first === undefined ? undefined : kindName(first, c, b);
 }
+
+/** No namespace has a capital letter or a dot: `Deployment` and `deployment.apps` are kinds. */
+function kindOf(word: string): NamedKind | undefined {
+  return KINDS[word.toLowerCase().replace(GROUP, '')];
+}
+
+const GROUP = /\.(?:v\d\w*\.)?(?:apps|batch)$/;
 
 function podName(namespace: string, name: string): EndName {
   return { kind: 'pod', namespace, name };

@@ -1,5 +1,5 @@
 /** What nearly matched: the rules that would have allowed a connection, had one thing been otherwise. */
-import { type Cidr, cidrText } from '../model/address.ts';
+import { type Address, cidrContains, cidrText, type Family, familyOf } from '../model/address.ts';
 import { type Cluster, NAMESPACE_NAME_LABEL, namespaceOf, type Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
@@ -77,7 +77,7 @@ function needsOfPeer(
     case 'pods':
       return peerPod === undefined ? TOO_FAR : podNeeds(cluster, peer, peerPod);
     case 'network':
-      return networkNeeds(peer.cidr, peer.except, peerPod?.key ?? address);
+      return networkNeeds(peer, peerPod?.key ?? address, peerPod?.addresses ?? [address], familyOf(address));
     case 'domain':
       return peerPod === undefined ? [`DNS had told ${subject.key} ${address} as ${peer.name}`] : TOO_FAR;
     default:
@@ -118,8 +118,19 @@ function needText({ key, operator, values }: Requirement, who: string, pod: stri
   }
 }
 
-/** Only for what is somebody's own network: of the whole world nobody misses by little. */
-function networkNeeds(cidr: Cidr, except: readonly Cidr[], who: string): readonly string[] {
+/** Only for what is somebody's own network: of the whole world nobody misses by little, but by the family. */
+function networkNeeds(
+  { cidr, except }: Peer & { kind: 'network' },
+  who: string,
+  addresses: readonly Address[],
+  family: Family,
+): readonly string[] {
+  if (cidr.family !== family) {
+    const isMeant = (address: Address) =>
+      cidrContains(cidr, address) && !except.some(hole => cidrContains(hole, address));
+    const over = cidr.family === 'ip' ? 'IPv4' : 'IPv6';
+    return addresses.some(isMeant) ? [`it went over ${over}`] : TOO_FAR;
+  }
   if (cidr.prefix === 0 && except.length === 0) return TOO_FAR;
   const but = except.length === 0 ? '' : `, and not of ${except.slice(0, 3).map(cidrText).join(', ')}`;
   return [`the address of ${who} were of ${cidrText(cidr)}${but}`];

@@ -8,7 +8,7 @@ import { didYouMean } from '../model/didyoumean.ts';
 import type { Labels } from '../model/labels.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { type Workload, type WorkloadKind, workloadId } from '../model/workload.ts';
-import { workloadOf } from '../model/workloadof.ts';
+import { topWorkloads, workloadOf } from '../model/workloadof.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
 import { type EndName, workloadText } from './endname.ts';
 import type { Place, World } from './place.ts';
@@ -62,7 +62,7 @@ function podNamed(world: World, key: PodKey): Pod {
   const { cluster } = world;
   const pod = cluster.pods.get(key);
   if (pod === undefined)
-    throw new FlowTextError(absent(world, 'pod', key, meant(cluster, key), key.split('/')[0]));
+    throw new FlowTextError(absent(world, 'pod', key, meant(world, key), key.split('/')[0]));
   if (pod.finished)
     throw new FlowTextError(
       `pod ${key} has finished: its address (${pod.addresses.join(', ') || 'none'}) is free for other pods, and no policy applies to it`,
@@ -70,16 +70,33 @@ function podNamed(world: World, key: PodKey): Pod {
   return pod;
 }
 
-/** By its name, among the pods of its namespace. */
-function meant(cluster: Cluster, key: PodKey): string {
+/** What else has the name, or a pod of its namespace with one like it. */
+function meant({ cluster, inventory }: World, key: PodKey): string {
   const start = key.indexOf('/') + 1;
+  const workload = topWorkloads(inventory).find(({ namespace, name }) => `${namespace}/${name}` === key);
+  const service = inventory.services.get(key);
+  const others = [
+    ...(workload === undefined ? [] : [workloadText(workload.kind, workload.namespace, workload.name)]),
+    ...(service === undefined ? [] : [`${service.namespace}/svc/${service.name}`]),
+  ];
+  if (others.length > 0) return meantText(others);
   const neighbours = [...cluster.pods.keys()].filter(other => other.startsWith(key.slice(0, start)));
   const close = didYouMean(
     key.slice(start),
     neighbours.map(other => other.slice(start)),
   );
-  return close === undefined ? OTHER_KINDS : `; did you mean ${key.slice(0, start)}${close}?`;
+  if (close !== undefined) return meantText([key.slice(0, start) + close]);
+  return elsewhere([...cluster.pods.keys()], key.slice(start)) || OTHER_KINDS;
 }
+
+/** Objects of the same name in other namespaces, by keys that end in it. */
+export function elsewhere(keys: readonly string[], name: string): string {
+  const found = keys.filter(key => key.endsWith(`/${name}`));
+  return found.length === 0 ? '' : meantText(found.slice(0, MOST_MEANT));
+}
+
+const MOST_MEANT = 3;
+const meantText = (names: readonly string[]) => `; did you mean ${names.join(' or ')}?`;
 
 const OTHER_KINDS = ' (a Service is svc/NAME, a Deployment deploy/NAME)';
 
@@ -124,14 +141,16 @@ function noWorkload(world: World, kind: WorkloadKind, namespace: string, name: s
   const { inventory, knowsInventory, mayNotList } = world;
   if (!knowsInventory && mayNotList === undefined)
     return `the agent knows no ${kind}s: name a pod, or ask the cluster (--kubeconfig) or --manifests`;
-  const others = [...inventory.workloads.values()].filter(
-    other => other.kind === kind && other.namespace === namespace,
-  );
-  const close = didYouMean(
-    name,
-    others.map(other => other.name),
-  );
-  const hint = close === undefined ? '' : `; did you mean ${workloadText(kind, namespace, close)}?`;
+  const others = [...inventory.workloads.values()].filter(other => other.kind === kind);
+  const near = others.filter(other => other.namespace === namespace).map(other => other.name);
+  const close = didYouMean(name, near);
+  const hint =
+    close === undefined
+      ? elsewhere(
+          others.map(other => workloadText(kind, other.namespace, other.name)),
+          name,
+        )
+      : meantText([workloadText(kind, namespace, close)]);
   return absent(world, kind, `${namespace}/${name}`, hint, namespace);
 }
 

@@ -7,14 +7,17 @@ import { type Labels, matchesLabels } from '../model/selector.ts';
 import type { EndpointSlice, Service, ServiceKey, ServicePort } from '../model/service.ts';
 import { topWorkloads } from '../model/workloadof.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
-import type { EndName, NamedEnd } from './endname.ts';
+import type { NamedEnd } from './endname.ts';
 import { parseEnd } from './endname.ts';
 import type { Place, Target, Targets, World } from './place.ts';
-import { absent, placesOf, podPlace, templatePlaces } from './places.ts';
+import { absent, elsewhere, placesOf, podPlace, templatePlaces } from './places.ts';
 import { namedPort, podOf } from './ports.ts';
 
 /** Throws FlowTextError where there is none of that name. */
-export function serviceNamed(world: World, { namespace, name }: EndName & { kind: 'service' }): Service {
+export function serviceNamed(
+  world: World,
+  { namespace, name }: { readonly namespace?: string; readonly name: string },
+): Service {
   const { inventory, knowsInventory, defaultNamespace } = world;
   const key: ServiceKey = `${namespace ?? defaultNamespace}/${name}`;
   const service = inventory.services.get(key);
@@ -24,7 +27,8 @@ export function serviceNamed(world: World, { namespace, name }: EndName & { kind
       `the agent knows no Services: name a pod behind ${key}, or ask the cluster (--kubeconfig) or --manifests`,
     );
   const close = didYouMean(key, [...inventory.services.keys()]);
-  const hint = close === undefined ? '' : `; did you mean ${close}?`;
+  const hint =
+    close === undefined ? elsewhere([...inventory.services.keys()], name) : `; did you mean ${close}?`;
   throw new FlowTextError(absent(world, 'Service', key, hint, key.split('/')[0]));
 }
 
@@ -43,24 +47,45 @@ export function followService(
   protocol: FlowProtocol,
 ): Targets {
   if (service.type === 'ExternalName') return followName(world, service, end, protocol);
-  if (service.headless && service.ports.length === 0) return followHeadless(world, service, end, protocol);
+  if (service.headless) return followHeadless(world, service, end, protocol);
   const port = portOf(service, end, protocol);
-  const targets = endpointsOf(world, service, port).map(target =>
-    service.headless && /^\d+$/.test(end.port ?? '') ? { ...target, port: Number(end.port) } : target,
-  );
-  return answered(service, targets, port);
+  return answered(service, endpointsOf(world, service, port), port);
 }
 
 /** Its ports are only words: who dials one of its pods dials the port that it wants. */
 function followHeadless(world: World, service: Service, end: NamedEnd, protocol: FlowProtocol): Targets {
+  if (!/^\d+$/.test(end.port ?? '') && service.ports.length > 0) {
+    const port = portOf(service, end, protocol);
+    return answered(service, endpointsOf(world, service, port), port);
+  }
   const number = Number(end.port);
   if (!Number.isInteger(number) || number < 1 || number > 65535)
     throw new FlowTextError(
       `"${end.text}": the headless Service ${service.key} names no ports: give a number`,
     );
   const port = { name: '', protocol: 'TCP', port: number, target: number } as const;
-  const targets = endpointsOf(world, service, { ...port }).map(target => ({ ...target, protocol }));
-  return answered(service, targets, port);
+  const targets = endpointsOf(world, service, wordFor(service, number, protocol) ?? port);
+  return answered(
+    service,
+    targets.map(target => ({ ...target, protocol, port: number })),
+    port,
+  );
+}
+
+/** The port of a headless Service under which its endpoints are written down; any serves to find them. */
+function wordFor({ ports }: Service, number: number, protocol: FlowProtocol): ServicePort | undefined {
+  return ports.find(each => each.port === number && each.protocol === protocol) ?? ports[0];
+}
+
+/** Of the endpoints behind a Service the one pod that a name such as `db-0.db.shop.svc` means. */
+export function atEndpoint(found: Targets, { namespace }: Service, endpoint: string, text: string): Targets {
+  const template = `${namespace}/sts/${endpoint.replace(/-\d+$/, '')}`;
+  const targets = found.targets.filter(({ place: { name } }) =>
+    [`${namespace}/${endpoint}`, template].includes(name),
+  );
+  if (targets.length > 0 || found.targets.length === 0) return { ...found, targets };
+  const others = [...new Set(found.targets.map(({ place }) => place.name))].slice(0, 3).join(', ');
+  throw new FlowTextError(`"${text}": no pod behind the Service is called ${endpoint} (${others})`);
 }
 
 /** `2 endpoints, on ports 8080 and 9090`. */
@@ -113,7 +138,9 @@ function portOf({ key, ports }: Service, { text, port }: NamedEnd, protocol: Flo
 
 /** As the cluster wrote them down, else those that the selector means. */
 function endpointsOf(world: World, service: Service, port: ServicePort): Target[] {
-  const slices = [...world.inventory.slices.values()].filter(slice => slice.service === service.key);
+  const all = [...world.inventory.slices.values()].filter(slice => slice.service === service.key);
+  const own = all.filter(({ isMirrored }) => !isMirrored);
+  const slices = own.length > 0 ? own : all;
   const targets = slices.length > 0 ? fromSlices(world, slices, port) : fromSelector(world, service, port);
   return targets.map(target => ({ ...target, service }));
 }

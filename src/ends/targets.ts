@@ -5,18 +5,20 @@ import type { FlowProtocol } from '../model/flow.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import type { Protocol } from '../model/policy.ts';
 import { FlowTextError, parseProtocol } from '../semantics/flowtext.ts';
-import type { NamedEnd } from './endname.ts';
+import { type NamedEnd, type ServiceName, shortServiceName } from './endname.ts';
 import type { Place, Target, Targets, World } from './place.ts';
 import { placesOf } from './places.ts';
 import { namedPort, podOf } from './ports.ts';
 import { contains, PRIVATE } from './ranges.ts';
-import { followService, nodePortTargets, serviceAt, serviceNamed } from './services.ts';
+import { atEndpoint, followService, nodePortTargets, serviceAt, serviceNamed } from './services.ts';
 
 /** Throws FlowTextError where there is nobody of that name, or the port is none. */
 export function targetsOf(world: World, end: NamedEnd): Targets {
   const { name } = end;
   const protocol = protocolOf(end);
-  if (name.kind === 'service') return followService(world, serviceNamed(world, name), end, protocol);
+  if (name.kind === 'service') return byServiceName(world, name, end, protocol);
+  const short = shortNameOf(world, end);
+  if (short !== undefined) return byServiceName(world, short, end, protocol);
   const dialled = addressesDialled(world, end);
   const service = dialled.map(address => serviceAt(world, address)).find(found => found !== undefined);
   if (service !== undefined) return followService(world, service, end, protocol);
@@ -25,6 +27,20 @@ export function targetsOf(world: World, end: NamedEnd): Targets {
   const targets = placesOf(world, name).map(place => targetAt(place, end, protocol));
   const undecided = maybeService(world, end, targets);
   return { targets, notes: [], ...(undecided !== undefined && { undecided }) };
+}
+
+function byServiceName(world: World, name: ServiceName, end: NamedEnd, protocol: FlowProtocol): Targets {
+  const service = serviceNamed(world, name);
+  if (name.endpoint === undefined) return followService(world, service, end, protocol);
+  // DNS answers with the address of the pod itself, whatever the Service is.
+  const found = followService(world, { ...service, headless: true }, end, protocol);
+  return atEndpoint({ ...found, notes: [] }, service, name.endpoint, end.text);
+}
+
+/** Names of Services that leave out svc.cluster.local, where there is such a Service. */
+export function shortNameOf({ inventory }: World, { name }: NamedEnd): ServiceName | undefined {
+  const short = name.kind === 'domain' ? shortServiceName(name.name) : undefined;
+  return short && inventory.services.has(`${short.namespace}/${short.name}`) ? short : undefined;
 }
 
 /** TCP where there is a port, else ICMP. */

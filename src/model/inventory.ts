@@ -16,6 +16,7 @@ export type InventoryItem =
   | { readonly type: 'workload'; readonly value: Workload }
   | { readonly type: 'service'; readonly value: Service }
   | { readonly type: 'slice'; readonly value: EndpointSlice }
+  | { readonly type: 'slices'; readonly values: readonly EndpointSlice[] }
   | { readonly type: 'podOwner'; readonly pod: PodKey; readonly owner: Owner };
 
 export const NO_INVENTORY: Inventory = inventoryOf([]);
@@ -30,6 +31,7 @@ export function inventoryOf(items: Iterable<InventoryItem>): Inventory {
     if (item.type === 'workload') add(workloads, item.value.id, item.value);
     else if (item.type === 'service') add(services, item.value.key, item.value);
     else if (item.type === 'slice') add(slices, item.value.key, item.value);
+    else if (item.type === 'slices') for (const value of item.values) add(slices, value.key, value);
     else add(podOwners, item.pod, item.owner);
   }
   return { workloads, services, slices, podOwners };

@@ -46,4 +46,6 @@ export interface EndpointSlice {
   readonly family: Family;
   readonly ports: readonly { readonly name: string; readonly protocol: Protocol; readonly port: number }[];
   readonly endpoints: readonly Endpoint[];
+  /** Of an Endpoints object: it counts where no slice says otherwise. */
+  readonly isMirrored?: true;
 }

@@ -31,6 +31,7 @@ FROM and TO are
   shop/web  web              a pod (of the namespace of -n, else default)
   deploy/web  shop/sts/db    the pods of a workload, or of its template where it has none (sts, ds, job, cronjob, rs)
   svc/api:80  10.96.0.7:80   a Service by name or address: each endpoint that would answer is judged
+  api.shop:80  db-0.db.shop.svc:5432  the same, and one pod behind it, as the cluster's DNS has them
   node/worker-1              a node; what has its network is the node, to policy
   10.0.0.7  [fd00::7]:80     an address; internet is all that are public, example.com whatever one it has
   shop/app=web,tier=front    a pod of these labels that is not there yet
@@ -41,7 +42,7 @@ Without a port it is ICMP that is asked about; with a port, TCP unless it says m
 shop/web@6 asks about IPv6 alone. --flows also takes policy-assistant's traffic and probe JSON.
 
 Exit code 0: allowed; 1: denied; 2: trouble, or nobody can say (an address that may be a
-Service's, a Service without endpoints, policies that may not be read).
+Service's, a Service without endpoints, policies that may not or cannot be read).
 
   sluice explain deploy/web svc/api:80 -n shop         of the cluster that kubectl would ask
   sluice explain internet shop/web:443 --manifests k8s/

@@ -3,6 +3,7 @@ import type { InventoryItem } from '../../model/inventory.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { WorkloadKind } from '../../model/workload.ts';
 import { metadataOf, typeOf } from '../report/identity.ts';
+import { decodeEndpoints } from './endpoints.ts';
 import { Field, type Report } from './fields.ts';
 import { controllerOf } from './owner.ts';
 import { decodeEndpointSlice, decodeService } from './services.ts';
@@ -32,6 +33,7 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
   ['batch/v1 CronJob', workload('CronJob')],
   ['v1 Service', service],
   ['discovery.k8s.io/v1 EndpointSlice', slice],
+  ['v1 Endpoints', object => ({ type: 'slices', values: decodeEndpoints(object) })],
   ['v1 Pod', podOwner],
 ]);
 

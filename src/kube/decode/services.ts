@@ -1,5 +1,6 @@
 /** Services and their endpoints, for people who dial them. */
 import { type Address, parseAddress } from '../../model/address.ts';
+import type { PodKey } from '../../model/cluster.ts';
 import type { Endpoint, EndpointSlice, Service, ServicePort } from '../../model/service.ts';
 import type { Field } from './fields.ts';
 import { readLabels, readName, readNamespace } from './metadata.ts';
@@ -37,7 +38,7 @@ function loadBalancerIps(object: Field): readonly Field[] {
 }
 
 /** `None`, and nothing, are no addresses. */
-function addressesOf(fields: readonly Field[]): Address[] {
+export function addressesOf(fields: readonly Field[]): Address[] {
   return fields
     .filter(({ value, isPresent }) => isPresent && value !== '' && value !== 'None')
     .flatMap(field => field.parsed('an IP address', parseAddress) ?? []);
@@ -80,7 +81,7 @@ export function decodeEndpointSlice(object: Field): EndpointSlice | undefined {
   };
 }
 
-function readSlicePort(field: Field): EndpointSlice['ports'][number][] {
+export function readSlicePort(field: Field): EndpointSlice['ports'][number][] {
   const port = field.get('port').integer(1, 65535);
   if (port === undefined) return [];
   return [
@@ -90,11 +91,16 @@ function readSlicePort(field: Field): EndpointSlice['ports'][number][] {
 
 /** Without a word about it an endpoint is ready. */
 function readEndpoint(field: Field, namespace: string): Endpoint {
-  const target = field.get('targetRef');
-  const pod = target.get('kind').value === 'Pod' ? target.get('name').text() : undefined;
+  const pod = endpointPod(field, namespace);
   return {
     addresses: addressesOf(field.get('addresses').items()),
     ready: field.get('conditions').get('ready').boolean() ?? true,
-    ...(pod !== undefined && { pod: `${namespace}/${pod}` as const }),
+    ...(pod && { pod }),
   };
+}
+
+export function endpointPod(endpoint: Field, namespace: string): PodKey | undefined {
+  const target = endpoint.get('targetRef');
+  const name = target.get('kind').value === 'Pod' ? target.get('name').text() : undefined;
+  return name === undefined ? undefined : `${namespace}/${name}`;
 }
