@@ -3,7 +3,6 @@ import { ownAddresses } from '../host/ownaddresses.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
-import type { ToldAsOf } from '../names/toldfacts.ts';
 import { openConntrack } from '../netlink/conntrack/conntrack.ts';
 import type { Connection } from '../nft/conntrack.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -30,7 +29,7 @@ export async function traceCommand(from: string, to: string, options: TraceOptio
   const found = await findExpected('trace', options);
   const ruleset = await readKernel();
   const known = 'missing' in found ? undefined : withTold(found, ruleset);
-  const asked = nameless(from, to, known?.known);
+  const asked = nameless(from, to, known);
   const flow =
     'missing' in found
       ? flowOf(namedPods(ruleset), from, asked.text, `${ONLY_RULES}; ${found.missing}`)
@@ -58,9 +57,9 @@ function withTold(found: Expected, ruleset: Ruleset): Expected {
   return { ...found, cluster: { ...cluster, told: toldInKernel(ruleset, cluster, node) } };
 }
 
-function nameless(from: string, to: string, known: ToldAsOf | undefined): TraceEnd {
+function nameless(from: string, to: string, known: Expected | undefined): TraceEnd {
   try {
-    return traceEnd(from, to, known);
+    return traceEnd(from, to, known?.known, known?.cluster);
   } catch (error) {
     if (!(error instanceof FlowTextError)) throw error;
     throw new CommandError(error.message);

@@ -1,6 +1,8 @@
 /** A name of the DNS as where a trace leads to: the rules know addresses, so it is one that the pod was told. */
-import { parseEnd } from '../ends/endname.ts';
+import { type NamedEnd, parseEnd } from '../ends/endname.ts';
 import { familyOf } from '../model/address.ts';
+import { addressOwners } from '../model/addressowners.ts';
+import type { Cluster } from '../model/cluster.ts';
 import type { ToldAsOf } from '../names/toldfacts.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
 
@@ -11,8 +13,13 @@ export interface TraceEnd {
   readonly note?: string;
 }
 
-/** Throws FlowTextError where the name has none. */
-export function traceEnd(from: string, to: string, known: ToldAsOf | undefined): TraceEnd {
+/** `cluster` is where the agent's pods are. Throws FlowTextError where the name has no address. */
+export function traceEnd(
+  from: string,
+  to: string,
+  known: ToldAsOf | undefined,
+  cluster: Cluster | undefined,
+): TraceEnd {
   const end = parsed(to);
   if (end?.name.kind !== 'domain') return { text: to };
   const { name } = end.name;
@@ -20,8 +27,9 @@ export function traceEnd(from: string, to: string, known: ToldAsOf | undefined):
     throw new FlowTextError(
       `"${to}": rules know addresses, and who was told which name the agent knows: ask without --manifests, or for an address`,
     );
-  const pod = from.replace(/@[46]$/, '');
-  const family = end.family ?? parsed(from)?.family;
+  const source = parsed(from);
+  const pod = podNamed(source, cluster) ?? from.replace(/@[46]$/, '');
+  const family = end.family ?? source?.family;
   const told = [...known.facts.all()].filter(
     fact =>
       fact.pod === pod &&
@@ -38,7 +46,13 @@ export function traceEnd(from: string, to: string, known: ToldAsOf | undefined):
   return { text: host + tail, note: `${name} is ${last.address} to ${pod}${others}` };
 }
 
-function parsed(text: string) {
+/** Who asked DNS is a pod, also where its address is what somebody has. */
+function podNamed(source: NamedEnd | undefined, cluster: Cluster | undefined) {
+  if (source?.name.kind !== 'address' || cluster === undefined) return undefined;
+  return addressOwners(cluster).get(source.name.address)?.key;
+}
+
+function parsed(text: string): NamedEnd | undefined {
   try {
     return parseEnd(text);
   } catch {

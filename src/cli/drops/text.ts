@@ -5,7 +5,7 @@ import pc from '../../terminal/colours.ts';
 import { HANG } from '../../terminal/hang.ts';
 import { versioned } from '../schema.ts';
 
-/** `16:02:11  guest/visitor -> shop/db:5432/TCP  ingress  NetworkPolicy shop/db selects … (3 times)`. */
+/** `16:02:11  guest/visitor -> shop/db:5432/TCP  ingress: NetworkPolicy shop/db selects … (3 times)`. */
 export function denialLine(denial: Denial): string {
   const { atMs, times, cause } = denial;
   const again = times > 1 ? pc.dim(` (${times} times)`) : '';

@@ -36,14 +36,30 @@ function addStatus(sluice: Command, actions: NodeActions): void {
     .action(actions.status);
 }
 
+/** Their list is large, and who wants help loads none of it. */
+export const BENCH_SUITES = [
+  'compile',
+  'memory',
+  'events',
+  'start',
+  'commit',
+  'packets',
+  'denials',
+  'conntrack',
+  'attach',
+  'attached',
+  'policies',
+  'names',
+  'matrix',
+  'explain',
+  'neighbours',
+];
+
 function addBench(sluice: Command, actions: NodeActions): void {
   sluice
     .command('bench')
     .description('measure what rules, events and packets cost here, beside budgets and floors (needs root)')
-    .argument(
-      '[names...]',
-      'suites (compile, memory, events, start, commit, packets, conntrack, attach, matrix, explain), then parts of rows',
-    )
+    .argument('[names...]', `suites (${BENCH_SUITES.join(', ')}), then parts of rows`)
     .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
     .option('--json', 'the same as -o json')
     .option('--verbose', 'say what every design of the packet benchmark took')

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { world } from '../../test/support/questions/world.ts';
+import { address } from '../lab/topology.ts';
+import { ToldFacts } from '../names/toldfacts.ts';
+import { traceEnd } from './traceend.ts';
+
+const { cluster } = world(
+  '{ apiVersion: v1, kind: Pod, metadata: { name: web, namespace: shop }, status: { podIPs: [{ ip: 10.0.0.1 }, { ip: "fd00::1" }] } }',
+);
+const facts = new ToldFacts();
+facts.note([
+  { pod: 'shop/web', name: 'example.org', address: address('192.0.2.7'), toldMs: 1, untilMs: 100 },
+  { pod: 'shop/web', name: 'example.org', address: address('2001:db8::7'), toldMs: 2, untilMs: 100 },
+]);
+const known = { facts, nowMs: 50 };
+
+test.each([
+  ['shop/web', '[2001:db8::7]:443'],
+  ['shop/web@4', '192.0.2.7:443'],
+  ['10.0.0.1', '192.0.2.7:443'],
+  ['fd00::1', '[2001:db8::7]:443'],
+])('traceEnd() from %s takes what its pod was told', (from, text) => {
+  expect(traceEnd(from, 'example.org:443', known, cluster).text).toBe(text);
+});
+
+test('traceEnd() says who was told nothing', () => {
+  expect(() => traceEnd('10.0.0.1', 'example.net:443', known, cluster)).toThrow(
+    'shop/web was told no address of example.net',
+  );
+});
