@@ -71,14 +71,17 @@ export function resolverPorts(hearing: Pick<Hearing, 'ports'> | undefined): numb
 
 /** As programmed rules hear: the resolvers that they believe, and the ports at which they look. */
 export function hearingIn({ tables }: Ruleset, queue: QueueBy): Hearing {
-  const keysOf = (name: string) =>
-    FAMILIES.flatMap(family => [...(tables.get(family)?.sets.get(name)?.elements.keys() ?? [])]);
-  const ports = keysOf(TOLD).flatMap(key => {
-    const [meaning, port] = key.split(' . ').map(Number);
-    return meaning === sourcePort(toBeat(0)) ? [port!] : [];
-  });
-  const resolvers = keysOf(RESOLVERS) as Address[];
-  return { queue, resolvers, ...(ports.length > 0 && { ports }) };
+  const own = FAMILIES.flatMap(family => tables.get(family) ?? []);
+  const resolvers = own.flatMap(({ sets }) => [...(sets.get(RESOLVERS)?.elements.keys() ?? [])]);
+  const ports = own.flatMap(({ chains }) => (chains.get('forward')?.rules ?? []).flatMap(answersFrom));
+  return { queue, resolvers: resolvers as Address[], ...(ports.length > 0 && { ports }) };
+}
+
+/** The port of a rule of `namesOfForward`. */
+function answersFrom({ exprs }: Rule): number[] {
+  const [, compared, last] = exprs;
+  const leads = last?.kind === 'verdict' && last.verdict.kind === 'jump' && last.verdict.chain === REPLIES;
+  return leads && compared?.kind === 'cmp' ? [Number.parseInt(compared.data, 16)] : [];
 }
 
 /** Whether answers wait by these rules, as they were read back. */
