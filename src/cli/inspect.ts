@@ -1,21 +1,13 @@
 import { sleep } from '../async/sleep.ts';
-import { podLinksIn } from '../compiler/attachedpods.ts';
-import { compile } from '../compiler/compile.ts';
-import { denialLimitsIn, withDenialLimits } from '../compiler/denied.ts';
-import { hostPortsIn } from '../compiler/hostports.ts';
 import { withoutGuard } from '../compiler/midstreamguard.ts';
-import { hearingIn } from '../compiler/namespeers.ts';
-import { nodeLinksIn } from '../compiler/podlinks.ts';
-import { unknownPodsIn } from '../compiler/unknownpods.ts';
 import { auditedNote } from '../model/audited.ts';
-import { withNodeLinks } from '../model/cluster.ts';
-import { hostPortKey } from '../model/hostport.ts';
 import { plan } from '../nft/plan/plan.ts';
-import type { QueueBy, Ruleset } from '../nft/ruleset.ts';
+import type { Ruleset } from '../nft/ruleset.ts';
+import { desiredAsProgrammed } from '../readback/desired.ts';
 import { inspectRuleset } from '../readback/inspect.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { type OutputOptions, writeLines, writeNote } from '../terminal/output.ts';
-import { type Expected, findExpected, type NodeOptions } from './findexpected.ts';
+import { findExpected, type NodeOptions } from './findexpected.ts';
 import { onlyAbout } from './inspectfilter.ts';
 import { type Comparison, inspectionLines, inspectionObject } from './inspecttext.ts';
 import { lookAtKernel } from './readkernel.ts';
@@ -54,30 +46,9 @@ async function look(options: InspectOptions, noted = false): Promise<Look> {
   const { ruleset: actual, queue } = await lookAtKernel();
   if ('missing' in expected) return { actual, comparison: expected };
   if (!noted) for (const note of auditedNote(expected.cluster)) writeNote(`note: ${note}`);
-  const difference = plan(actual, desiredBy(expected, actual, queue));
+  const desired = desiredAsProgrammed(actual, { ...expected, queue });
+  const difference = plan(actual, expected.guarded ? desired : withoutGuard(desired));
   return { actual, comparison: { source: expected.source, difference } };
-}
-
-/**
- * Manifests do not say what becomes of unknown pods, who links pods with their node, by which interfaces and which
- * ports of it, which resolvers are heard, nor how many
- * denials are named: that is the agent's to say, and what is programmed is right.
- */
-function desiredBy(
-  { cluster, node, guarded, unknownPods }: Expected,
-  programmed: Ruleset,
-  queue: QueueBy | undefined,
-): Ruleset {
-  const mappings = hostPortsIn(programmed).map(mapping => [hostPortKey(mapping), mapping] as const);
-  const desired = compile(
-    { ...withNodeLinks(cluster, node, nodeLinksIn(programmed)), hostPorts: new Map(mappings) },
-    node,
-    unknownPods ?? unknownPodsIn(programmed),
-    podLinksIn(programmed),
-    queue && hearingIn(programmed, queue),
-  );
-  const limited = withDenialLimits(desired, denialLimitsIn(programmed));
-  return guarded ? limited : withoutGuard(limited);
 }
 
 function isDifferent(comparison: Comparison): boolean {

@@ -3,10 +3,7 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { compile } from '../compiler/compile.ts';
-import { denialLimitsIn, withDenialLimits } from '../compiler/denied.ts';
-import { hearingIn, hears } from '../compiler/namespeers.ts';
-import { nodeLinksIn } from '../compiler/podlinks.ts';
+import { hears } from '../compiler/namespeers.ts';
 import { loadManifests } from '../files/load.ts';
 import { isAlive } from '../lab/alive.ts';
 import { undoAtExit } from '../lab/cleanup.ts';
@@ -16,11 +13,12 @@ import { inNamespace } from '../lab/netns.ts';
 import { installServices } from '../lab/services.ts';
 import { type Topology, topologyOf } from '../lab/topology.ts';
 import type { Address } from '../model/address.ts';
-import { type ClusterState, type PodKey, withNodeLinks } from '../model/cluster.ts';
+import type { ClusterState, PodKey } from '../model/cluster.ts';
 import type { Problem } from '../model/problem.ts';
 import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../nft/kernel.ts';
 import { plan } from '../nft/plan/plan.ts';
+import { desiredAsProgrammed } from '../readback/desired.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { type AgentProcess, agentFailure, startAgent, stopAgent } from './agents.ts';
 import { type Board, boardOf, INTERNET, METADATA } from './board.ts';
@@ -190,8 +188,7 @@ async function openKernels({ nodeNamespace }: Lab, { nodes }: Topology): Promise
 
 async function isInForce(kernel: Kernel, cluster: ClusterState, node: string): Promise<boolean> {
   const { ruleset } = await kernel.dump();
-  const linked = withNodeLinks(cluster, node, nodeLinksIn(ruleset));
-  const hearing = kernel.queue && hearingIn(ruleset, kernel.queue);
-  const desired = compile(linked, node, 'allow', 'others', hearing);
-  return plan(ruleset, withDenialLimits(desired, denialLimitsIn(ruleset))).length === 0;
+  const { queue } = kernel;
+  const rules = { cluster, node, queue, unknownPods: 'allow', podLinks: 'others' } as const;
+  return plan(ruleset, desiredAsProgrammed(ruleset, rules)).length === 0;
 }
