@@ -1,20 +1,12 @@
 /** What of denied connections Prometheus scrapes. */
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { DenialsFacts } from '../health/denialscheck.ts';
+import { addCounter } from './risingcounter.ts';
 import type { AgentView } from './view.ts';
 
 export function addDenials(registry: Registry, { denials }: AgentView): void {
   const counter = (name: string, help: string, count: (facts: DenialsFacts) => number) =>
-    new Counter({
-      name: `sluice_${name}`,
-      help,
-      registers: [registry],
-      async collect() {
-        const facts = await denials.facts();
-        this.reset();
-        this.inc(count(facts));
-      },
-    });
+    addCounter(registry, `sluice_${name}`, help, async () => count(await denials.facts()));
   counter('denied_packets_total', 'Packets that the rules denied.', ({ denied }) => denied);
   counter(
     'denied_packets_named_total',

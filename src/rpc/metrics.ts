@@ -4,6 +4,7 @@ import type { AgentStatus } from '../agent/status.ts';
 import { CHECK_NAMES } from '../health/check.ts';
 import { addDenials } from './denialsmetrics.ts';
 import { addNames, type NamesMeter } from './namesmetrics.ts';
+import { addCounter } from './risingcounter.ts';
 import type { AgentView } from './view.ts';
 
 /** Totals that others count. */
@@ -28,15 +29,7 @@ export function makeMetrics(view: AgentView, others: OtherTotals): Registry {
   const registry = new Registry();
   const status = () => view.keeper.status();
   const counter = (name: string, help: string, total: () => number) =>
-    new Counter({
-      name: `sluice_${name}`,
-      help,
-      registers: [registry],
-      collect() {
-        this.reset();
-        this.inc(total());
-      },
-    });
+    addCounter(registry, `sluice_${name}`, help, total);
   counter('commits_total', 'Batches committed to the kernel.', () => status().totals.commits);
   counter(
     'commit_failures_total',
@@ -182,14 +175,8 @@ function addProcess(registry: Registry): void {
   gauge('process_start_time_seconds', 'Start of the process, since 1970.', () => startedAtMs / 1000);
   gauge('process_resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss());
   gauge('nodejs_heap_size_used_bytes', 'Memory of live objects.', () => process.memoryUsage().heapUsed);
-  new Counter({
-    name: 'process_cpu_seconds_total',
-    help: 'CPU time of the process.',
-    registers: [registry],
-    collect() {
-      const { user, system } = process.cpuUsage();
-      this.reset();
-      this.inc((user + system) / 1e6);
-    },
+  addCounter(registry, 'process_cpu_seconds_total', 'CPU time of the process.', () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
   });
 }

@@ -1,5 +1,6 @@
 /** Metrics of peers by name. Their labels are ours alone: no name, no address and no pod is one. */
 import { Counter, Gauge, type Metric, type Registry } from 'prom-client';
+import { addCounter } from './risingcounter.ts';
 
 /** Of the thread that hears answers now: with the next one its counters begin anew. */
 export interface NamesTotals {
@@ -34,22 +35,21 @@ export function addNames(registry: Registry, { bucketsUs, totals }: NamesMeter):
     return counts === undefined ? 0 : count(counts);
   };
   addAnswers(registry, totals);
-  addCounter(registry, 'evictions', 'Addresses that went because there were too many.', () =>
+  const counter = (name: string, help: string, total: () => number) =>
+    addCounter(registry, `sluice_names_${name}_total`, help, total);
+  counter('evictions', 'Addresses that went because there were too many.', () =>
     of(({ evicted }) => evicted),
   );
-  addCounter(
-    registry,
+  counter(
     'over_budget',
     'Answers that went on unread because their pod or its namespace had more than its share.',
     () => of(({ overBudget }) => overBudget),
   );
-  addCounter(registry, 'untaken', 'Elements that the kernel did not take.', () =>
-    of(({ untaken }) => untaken),
-  );
-  addCounter(registry, 'overruns', 'Times answers went on because nobody read them in time.', () =>
+  counter('untaken', 'Elements that the kernel did not take.', () => of(({ untaken }) => untaken));
+  counter('overruns', 'Times answers went on because nobody read them in time.', () =>
     of(({ overruns }) => overruns),
   );
-  addCounter(registry, 'restarts', 'Threads that ended while they heard answers.', () => totals().restarts);
+  counter('restarts', 'Threads that ended while they heard answers.', () => totals().restarts);
   addGauge(registry, 'addresses', 'Addresses that are allowed by name.', () =>
     of(({ addresses }) => addresses),
   );
@@ -67,18 +67,6 @@ function addAnswers(registry: Registry, totals: () => NamesTotals): void {
       const { learnt = 0, passed = 0, unread = 0 } = totals().counts ?? {};
       this.reset();
       for (const [outcome, count] of Object.entries({ learnt, passed, unread })) this.inc({ outcome }, count);
-    },
-  });
-}
-
-function addCounter(registry: Registry, name: string, help: string, total: () => number): void {
-  new Counter({
-    name: `sluice_names_${name}_total`,
-    help,
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(total());
     },
   });
 }

@@ -1,0 +1,20 @@
+/** A counter of what somebody else counts, for the time of a scrape alone. */
+import { Counter, type Registry } from 'prom-client';
+
+export function addCounter(
+  registry: Registry,
+  name: string,
+  help: string,
+  total: () => number | Promise<number>,
+): void {
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    async collect() {
+      const value = await total();
+      this.reset();
+      this.inc(value);
+    },
+  });
+}
