@@ -8,8 +8,15 @@ export interface EngineFollower extends Pick<Engine, 'note'> {
   flushed(): void;
 }
 
-export function withDenials(engine: Engine, limits: DenialLimits, follower: EngineFollower): Engine {
-  const limited = sameForSame((ruleset: Ruleset) => withDenialLimits(ruleset, limits));
+/** Without limits nothing is handed over. */
+export function withDenials(
+  engine: Engine,
+  limits: DenialLimits | undefined,
+  follower: EngineFollower,
+): Engine {
+  const limited = sameForSame((ruleset: Ruleset) =>
+    limits === undefined ? ruleset : withDenialLimits(ruleset, limits),
+  );
   return {
     cluster: engine.cluster,
     note: event => {

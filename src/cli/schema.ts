@@ -11,6 +11,7 @@ export type SchemaKind =
   | 'Trace'
   | 'Status'
   | 'Denial'
+  | 'SeenFlow'
   | 'Dump'
   | 'Version';
 

@@ -26,6 +26,7 @@ const actions: NodeActions = {
   trace: delegate,
   inspect: delegate,
   drops: delegate,
+  flows: delegate,
   dump: delegate,
   demo: delegate,
   status: delegate,

@@ -42,7 +42,8 @@ export class Denials {
   /** Where nothing is named, nobody needs them. */
   readonly services: KnownServices | undefined;
   readonly #options: DenialsOptions;
-  readonly #view: ModelView;
+  /** What the agent knows, as the reference looks at it. */
+  readonly view: ModelView;
   readonly #recorder: Recorder;
   readonly #sampler = new Sampler();
   readonly #totals = new RunningTotals(() => readCounters(DENIED_CHAIN));
@@ -60,18 +61,18 @@ export class Denials {
     this.#options = options;
     const { node, unknownPods, told } = options;
     const now = () => performance.now();
-    this.#view = new ModelView(new ClusterState(), { node, unknownPods, told, now });
+    this.view = new ModelView(new ClusterState(), { node, unknownPods, told, now });
     this.services = this.#limits && new KnownServices(options.log);
     this.#recorder = new Recorder({
-      view: this.#view,
+      view: this.view,
       ...(this.services && { serviceOf: this.services.of }),
     });
   }
 
   /** The same engine, whose rules hand over what they deny, and whose events are known here too. */
   followed(engine: Engine): Engine {
-    this.#view.follow(engine.cluster);
-    return this.#limits === undefined ? engine : withDenials(engine, this.#limits, this.#view);
+    this.view.follow(engine.cluster);
+    return withDenials(engine, this.#limits, this.view);
   }
 
   /** In the network namespace of this thread. Never throws. */

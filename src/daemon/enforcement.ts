@@ -27,6 +27,7 @@ import type { Kernel } from '../nft/kernel.ts';
 import { NO_LOGS } from '../nft/missingfeature.ts';
 import { Answers } from './answers.ts';
 import { Denials, type DenialsOptions } from './denials.ts';
+import { Flows } from './flows.ts';
 import { type Inherited, readInherited } from './inherited.ts';
 import { readResolvers } from './resolvers.ts';
 
@@ -59,6 +60,7 @@ export interface Enforcement {
   readonly staleConntrack: StaleConntrack;
   readonly answers: Answers;
   readonly denials: Denials;
+  readonly flows: Flows;
   readonly inherited: Inherited;
 }
 
@@ -93,6 +95,7 @@ export async function openEnforcement(
     staleConntrack,
     answers,
     denials,
+    flows: new Flows({ view: denials.view, serviceOf: denials.services?.of, log }),
     inherited,
     ...(liveConnections !== undefined && { liveConnections }),
   };

@@ -22,6 +22,7 @@ export async function viewOf(options: AgentCommandOptions, pipeline: Pipeline): 
     kernel: enforcement.kernelFeatures,
     names: { status: () => enforcement.answers.status(), facts: () => enforcement.answers.latest() },
     denials: enforcement.denials,
+    flows: enforcement.flows,
     openConntrack,
   });
 }

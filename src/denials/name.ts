@@ -26,9 +26,14 @@ export function nameDenial(packet: DeniedPacket, view: ModelView, serviceOf: Ser
   };
 }
 
+/** Where somebody sent what, and where it came. */
+interface Dialling extends Pick<DeniedPacket, 'dialled'> {
+  readonly head: Pick<PacketHead, 'to' | 'port' | 'protocol'>;
+}
+
 /** Where it was translated, with a name or without; where not, what has a name and is no pod's address. */
-function dialledService(
-  { head, dialled }: DeniedPacket,
+export function dialledService(
+  { head, dialled }: Dialling,
   view: ModelView,
   serviceOf: ServiceOf,
 ): DialledService | undefined {

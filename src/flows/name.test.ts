@@ -71,3 +71,17 @@ test('a pod that has just gone is a pod of this node', () => {
   const named = namer(...KNOWN, { type: 'pod', key: 'shop/db' }).name(tcp('10.1.0.1', '9.9.9.9'));
   expect(named).toMatchObject({ from: { pod: 'shop/db', gone: true }, directions: ['egress'] });
 });
+
+test('the Service that was dialled has its name', () => {
+  const state = new ClusterState();
+  const view = new ModelView(state, { node: 'n1', unknownPods: 'deny', now: () => 0 });
+  for (const event of KNOWN) view.note(event);
+  const named = new Namer(view, ({ address, port }) =>
+    address === '10.96.0.1' ? `shop/${port}` : undefined,
+  );
+  const dialled = { address: at('10.96.0.1'), port: 8080 };
+  expect(named.name({ ...tcp('10.2.0.1', '10.1.0.1'), dialled })?.service).toEqual({
+    ...dialled,
+    name: 'shop/8080',
+  });
+});

@@ -1,7 +1,8 @@
 /** New connections by the names of their ends, and whose policy judges them here. */
 import type { DialledService } from '../denials/denial.ts';
 import type { ModelView } from '../denials/modelview.ts';
-import { namedEnd } from '../denials/name.ts';
+import { dialledService, namedEnd } from '../denials/name.ts';
+import type { ServiceOf } from '../denials/servicenames.ts';
 import { type Address, cidrContains, type Family, familyOf } from '../model/address.ts';
 import type { Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
@@ -32,10 +33,13 @@ interface KnownEnd {
 /** Names what is read at once: what it has found out of an address holds for all of that. */
 export class Namer {
   readonly #view: ModelView;
+  readonly #serviceOf: ServiceOf;
   readonly #known = new Map<Address, KnownEnd>();
 
-  constructor(view: ModelView) {
+  /** `serviceOf` names the Service that was dialled, where somebody knows. */
+  constructor(view: ModelView, serviceOf: ServiceOf = () => undefined) {
     this.#view = view;
+    this.#serviceOf = serviceOf;
   }
 
   /** Undefined where neither end is a pod of this node. */
@@ -43,6 +47,11 @@ export class Namer {
     const { protocol, port } = flow;
     const [from, to] = [this.#endOf(flow.from), this.#endOf(flow.to)];
     if (!from.isHere && !to.isHere) return undefined;
+    const service = dialledService(
+      { head: flow, ...(dialled !== undefined && { dialled }) },
+      this.#view,
+      this.#serviceOf,
+    );
     return {
       from: from.end,
       to: to.end,
@@ -50,7 +59,7 @@ export class Namer {
       ...(sourcePort !== undefined && { sourcePort }),
       ...(port !== undefined && { port }),
       ...(icmp !== undefined && { icmp }),
-      ...(dialled !== undefined && { service: dialled }),
+      ...(service !== undefined && { service }),
       directions: directionsOf(from, to),
       family: from.family,
     };

@@ -2,6 +2,7 @@ import type { Agent } from '../agent/agent.ts';
 import { openConnectionsOf } from '../agent/connections/openconnections.ts';
 import type { StatusKeeper } from '../agent/status.ts';
 import { selects } from '../compiler/classes.ts';
+import { type FlowSource, NO_FLOWS } from '../flows/source.ts';
 import { NO_DENIALS } from '../health/denialscheck.ts';
 import type { Host, Ours } from '../health/facts.ts';
 import { type Health, health } from '../health/health.ts';
@@ -37,6 +38,8 @@ export interface AgentParts {
   readonly names?: NamesView;
   /** Default: none is named. */
   readonly denials?: DenialsView;
+  /** Default: nobody tells. */
+  readonly flows?: FlowSource;
 }
 
 export function agentView({
@@ -49,6 +52,7 @@ export function agentView({
   kernel = NOTHING_MISSING,
   names = NOBODY_HEARS,
   denials = NONE_NAMED,
+  flows = NO_FLOWS,
   openConntrack,
 }: AgentParts): AgentView {
   const host = cached(readHost);
@@ -72,6 +76,7 @@ export function agentView({
     starts,
     names,
     denials,
+    flows,
     pod: key => keeper.pod(key),
     policiesOf: key => policiesOf(keeper, key),
     requestResync: () => agent.requestResync(),

@@ -1,12 +1,21 @@
 /** Asks a running agent. */
-import { type Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import {
+  type Client,
+  type ClientReadableStream,
+  credentials,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
 import type { Denial } from '../denials/denial.ts';
+import type { SeenFlow } from '../flows/seenflow.ts';
+import type { FlowsFacts } from '../flows/source.ts';
 import type { DenialsFacts } from '../health/denialscheck.ts';
 import type { Address } from '../model/address.ts';
 import type { ToldFact } from '../names/toldfacts.ts';
 import type {
   DropsRequest,
   DropsResponse,
+  FlowsResponse,
   OpenConnections,
   StateObject,
   StatusResponse,
@@ -25,7 +34,20 @@ export interface AgentClient {
   connections(): Promise<readonly OpenConnections[]>;
   /** Those that are recorded; to `follow` them ends with the agent. */
   drops(follow: boolean): AsyncGenerator<Drops>;
+  /** From now on, until the signal or the agent ends it. */
+  flows(end: AbortSignal): AsyncGenerator<Flows>;
   close(): void;
+}
+
+/** New connections and denied ones, in pieces: the facts first. */
+export interface Flows {
+  readonly facts?: FlowsFacts;
+  readonly flows: readonly SeenFlow[];
+  readonly denials: readonly Denial[];
+  /** The agent did not read them in time. */
+  readonly lost: number;
+  /** Came before it, faster than they were read. */
+  readonly skipped: number;
 }
 
 /** What is denied, in pieces: the facts first. */
@@ -38,6 +60,7 @@ export interface Drops {
 
 interface Calls extends Client {
   Drops(request: DropsRequest, options: { deadline?: number }): AsyncIterable<DropsResponse>;
+  Flows(request: object): ClientReadableStream<FlowsResponse>;
   Status(
     request: object,
     options: { deadline: number },
@@ -68,6 +91,7 @@ export function connectAgent(socket: string): AgentClient {
       (await collect(client.Names({ address }, deadline())).catch(noneWhereUnknown)).map(factOf),
     connections: () => collect(client.Connections({}, deadline())),
     drops: follow => readDrops(client.Drops({ follow }, follow ? {} : deadline())),
+    flows: end => readFlows(client.Flows({}), end),
     close: () => client.close(),
   };
 }
@@ -83,6 +107,31 @@ async function* readDrops(stream: AsyncIterable<DropsResponse>): AsyncGenerator<
   } catch (error) {
     if ((error as ServiceError).code !== status.UNIMPLEMENTED) throw error;
     throw new Error('it is of a version that names no denied connections');
+  }
+}
+
+async function* readFlows(
+  call: ClientReadableStream<FlowsResponse>,
+  end: AbortSignal,
+): AsyncGenerator<Flows> {
+  const cancel = () => call.cancel();
+  end.addEventListener('abort', cancel, { once: true });
+  try {
+    for await (const { facts, flows, denials, lost, skipped } of call as AsyncIterable<FlowsResponse>)
+      yield {
+        ...(facts !== '' && { facts: JSON.parse(facts) as FlowsFacts }),
+        flows: flows === '' ? [] : (JSON.parse(flows) as SeenFlow[]),
+        denials: denials === '' ? [] : (JSON.parse(denials) as Denial[]),
+        lost,
+        skipped,
+      };
+  } catch (error) {
+    if (end.aborted) return;
+    if ((error as ServiceError).code !== status.UNIMPLEMENTED) throw error;
+    throw new Error('it is of a version that tells of no new connections');
+  } finally {
+    end.removeEventListener('abort', cancel);
+    cancel();
   }
 }
 

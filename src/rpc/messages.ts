@@ -49,6 +49,17 @@ export interface DropsResponse {
   readonly skipped: number;
 }
 
+export interface FlowsResponse {
+  /** JSON of FlowsFacts; empty but in the first. */
+  readonly facts: string;
+  /** JSON of SeenFlow[]; empty where there is none. */
+  readonly flows: string;
+  /** JSON of Denial[]; empty where there is none. */
+  readonly denials: string;
+  readonly lost: number;
+  readonly skipped: number;
+}
+
 export interface StateObject {
   readonly type: string;
   readonly key: string;

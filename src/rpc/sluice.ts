@@ -6,9 +6,11 @@ import type { CountedFlow } from '../model/countedflows.ts';
 import { problemText } from '../model/problem.ts';
 import type { ToldFacts } from '../names/toldfacts.ts';
 import { sendDrops } from './drops.ts';
+import { sendFlows } from './flows.ts';
 import type {
   DropsRequest,
   DropsResponse,
+  FlowsResponse,
   OpenConnections,
   StateObject,
   StatusResponse,
@@ -30,6 +32,7 @@ export function sluiceService(view: AgentView): UntypedServiceImplementation {
       void send(call, mapped(replay(view.keeper.cluster), stateObject)),
     Names: (call: ServerWritableStream<NamesRequest, ToldName>) => void sendNames(call, view),
     Drops: (call: ServerWritableStream<DropsRequest, DropsResponse>) => void sendDrops(call, view),
+    Flows: (call: ServerWritableStream<object, FlowsResponse>) => sendFlows(call, view),
     Connections: (call: ServerWritableStream<object, OpenConnections>) => void sendConnections(call, view),
   };
 }

@@ -1,6 +1,7 @@
 /** What every service and the metrics show of the agent. The composition root fills it in. */
 import type { ProgrammedPod, StatusKeeper } from '../agent/status.ts';
 import type { Denial } from '../denials/denial.ts';
+import type { FlowSource } from '../flows/source.ts';
 import type { DenialsFacts } from '../health/denialscheck.ts';
 import type { Health } from '../health/health.ts';
 import type { NamesFacts } from '../health/namescheck.ts';
@@ -46,6 +47,8 @@ export interface AgentView {
   /** What pods of this node are told by DNS. */
   readonly names: NamesView;
   readonly denials: DenialsView;
+  /** New connections, while somebody asks. */
+  readonly flows: FlowSource;
   requestResync(): void;
   /** Of this node's pods, now. */
   openConnections(): Promise<readonly CountedFlow[]>;

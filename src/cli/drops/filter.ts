@@ -1,20 +1,25 @@
 /** Which denials somebody wants to see. */
 import type { Denial, DenialEnd } from '../../denials/denial.ts';
 
-export interface DropFilter {
+export interface EndFilter {
   /** Of one of the ends. */
   readonly namespace?: string;
   /** `web`, `shop/web`: one of the ends; a name alone is of any namespace, or of the one that is asked for. */
   readonly pod?: string;
+}
+
+export interface DropFilter extends EndFilter {
   /** `shop/web`, `web`, `NetworkPolicy shop/web`. */
   readonly policy?: string;
 }
 
-export function isWanted({ from, to, cause }: Denial, { namespace, pod, policy }: DropFilter): boolean {
-  const ends = [from, to];
+export function isWanted({ from, to, cause }: Denial, { policy, ...ends }: DropFilter): boolean {
+  return hasWantedEnd([from, to], ends) && (policy === undefined || isPolicy(cause.policy, policy));
+}
+
+export function hasWantedEnd(ends: readonly DenialEnd[], { namespace, pod }: EndFilter): boolean {
   if (namespace !== undefined && !ends.some(end => end.pod?.startsWith(`${namespace}/`))) return false;
-  if (pod !== undefined && !ends.some(end => isPod(end, pod, namespace))) return false;
-  return policy === undefined || isPolicy(cause.policy, policy);
+  return pod === undefined || ends.some(end => isPod(end, pod, namespace));
 }
 
 function isPod({ pod }: DenialEnd, asked: string, namespace: string | undefined): boolean {

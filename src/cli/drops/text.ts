@@ -6,15 +6,15 @@ import { HANG } from '../../terminal/hang.ts';
 import { versioned } from '../schema.ts';
 
 /** `16:02:11  guest/visitor -> shop/db:5432/TCP  ingress: NetworkPolicy shop/db selects … (3 times)`. */
-export function denialLine(denial: Denial): string {
+export function denialLine(denial: Denial, before = ''): string {
   const { atMs, times, cause } = denial;
   const again = times > 1 ? pc.dim(` (${times} times)`) : '';
   const direction = cause.direction === undefined ? '' : `${cause.direction}: `;
-  return `${timeText(atMs)}  ${pc.bold(connectionText(denial))}  ${HANG}${direction}${cause.reason}${again}`;
+  return `${timeText(atMs)}  ${pc.bold(connectionText(denial))}  ${HANG}${before}${direction}${cause.reason}${again}`;
 }
 
 /** Of the day, where the reader is. */
-function timeText(ms: number): string {
+export function timeText(ms: number): string {
   const date = new Date(ms);
   return [date.getHours(), date.getMinutes(), date.getSeconds()]
     .map(n => String(n).padStart(2, '0'))

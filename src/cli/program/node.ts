@@ -1,7 +1,7 @@
 /** What runs on a node or makes one of its own: status, uninstall, bench, demo. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
-import { output, socket } from './options.ts';
+import { output, seconds, socket } from './options.ts';
 
 export function addNode(sluice: Command, actions: NodeActions): void {
   addDemo(sluice, actions);
@@ -94,12 +94,6 @@ function addUninstall(sluice: Command, actions: NodeActions): void {
     .option('--cni-conf-dir <dir>', "also remove Sluice's list from the runtime's folder of lists")
     .addHelpText('after', UNINSTALL_HELP)
     .action(actions.uninstall);
-}
-
-function seconds(text: string): number {
-  const value = Number(text);
-  if (!(Number.isInteger(value) && value > 0)) throw new InvalidArgumentError('not a number of seconds.');
-  return value;
 }
 
 const UNINSTALL_HELP = `

@@ -7,6 +7,7 @@ export interface NodeActions {
   readonly trace: Action;
   readonly inspect: Action;
   readonly drops: Action;
+  readonly flows: Action;
   readonly dump: Action;
   readonly demo: Action;
   readonly status: Action;

@@ -1,5 +1,5 @@
 /** Options that several commands have. */
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 
 /** The formats that a command has beside text: yaml and json are for programs, and wide shortens nothing. */
 export const output = (...others: readonly string[]) =>
@@ -14,3 +14,9 @@ export const unknownPods = (description: string) =>
   new Option('--unknown-pods <what>', description).choices(['deny', 'allow']);
 
 export const manifests = ['--manifests <dir>', 'folder (or file) of Kubernetes manifests'] as const;
+
+export function seconds(text: string): number {
+  const value = Number(text);
+  if (!(Number.isInteger(value) && value > 0)) throw new InvalidArgumentError('not a number of seconds.');
+  return value;
+}

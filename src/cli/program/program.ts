@@ -6,6 +6,7 @@ import { addAgent } from './agent.ts';
 import { addCheck } from './check.ts';
 import { addDrops } from './drops.ts';
 import { addExplain } from './explain.ts';
+import { addFlows } from './flows.ts';
 import { addNode } from './node.ts';
 import type { NodeActions } from './nodeactions.ts';
 import { addReadback } from './readback.ts';
@@ -25,6 +26,7 @@ export function makeProgram(actions: NodeActions): Command {
   addAgent(sluice, actions);
   addReadback(sluice, actions);
   addDrops(sluice, actions);
+  addFlows(sluice, actions);
   addNode(sluice, actions);
   addAbout(sluice);
   return sluice;

@@ -51,9 +51,9 @@ export function readConnection(
   const reply = find(attributes, CTA.TUPLE_REPLY);
   if (original === undefined || reply === undefined) return undefined;
   const opened = find(original, CTA_TUPLE.IP)!;
-  const from = address(opened, SOURCE);
-  const to = address(find(reply, CTA_TUPLE.IP)!, SOURCE); // after DNAT: who answers
-  const dialled = address(opened, DESTINATION);
+  const from = addressIn(opened, SOURCE);
+  const to = addressIn(find(reply, CTA_TUPLE.IP)!, SOURCE); // after DNAT: who answers
+  const dialled = addressIn(opened, DESTINATION);
   const answering = find(reply, CTA_TUPLE.PROTO)!;
   const protocol = protocolOf(find(answering, CTA_PROTO.NUM)!);
   const port = portOf(find(answering, CTA_PROTO.SRC_PORT));
@@ -81,7 +81,7 @@ function isUnreplied(status: Span | undefined): boolean {
 }
 
 /** The first attribute of a type. */
-function find({ bytes, start, end }: Span, type: number): Span | undefined {
+export function find({ bytes, start, end }: Span, type: number): Span | undefined {
   for (let at = start; at + HEADER <= end; ) {
     const size = bytes[at]! | (bytes[at + 1]! << 8);
     if (size < HEADER || at + size > end) throw new RangeError(`netlink attribute of ${size} bytes at ${at}`);
@@ -95,10 +95,12 @@ function find({ bytes, start, end }: Span, type: number): Span | undefined {
 // The two upper bits are flags.
 const NLA_TYPE_HIGH = 0x3f;
 
-const SOURCE = [CTA_IP.V4_SRC, CTA_IP.V6_SRC] as const;
-const DESTINATION = [CTA_IP.V4_DST, CTA_IP.V6_DST] as const;
+/** Of an address, as `addressIn` wants them. */
+export const SOURCE = [CTA_IP.V4_SRC, CTA_IP.V6_SRC] as const;
+export const DESTINATION = [CTA_IP.V4_DST, CTA_IP.V6_DST] as const;
 
-function address(ip: Span, [v4, v6]: readonly [number, number]): Address {
+/** Of a CTA_TUPLE_IP. */
+export function addressIn(ip: Span, [v4, v6]: readonly [number, number]): Address {
   const { bytes, start, end } = (find(ip, v4) ?? find(ip, v6))!;
   const key = bytes.toString('latin1', start, end);
   const known = texts.get(key);
@@ -113,7 +115,7 @@ function address(ip: Span, [v4, v6]: readonly [number, number]): Address {
 const texts = new Map<string, Address>();
 const MOST_TEXTS = 10_000;
 
-function protocolOf({ bytes, start }: Span): FlowProtocol {
+export function protocolOf({ bytes, start }: Span): FlowProtocol {
   const number = bytes[start]!;
   return NAMES.get(number) ?? number;
 }
@@ -126,7 +128,7 @@ const NAMES = new Map<number, FlowProtocol>([
   [PROTOCOL_NUMBER.icmpv6, 'ICMP'],
 ]);
 
-function portOf(span: Span | undefined): number | undefined {
+export function portOf(span: Span | undefined): number | undefined {
   return span === undefined ? undefined : (span.bytes[span.start]! << 8) | span.bytes[span.start + 1]!;
 }
 

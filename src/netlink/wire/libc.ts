@@ -9,6 +9,7 @@ export const socket = libc.func('int socket(int domain, int type, int protocol)'
 export const setsockopt = libc.func(
   'int setsockopt(int fd, int level, int name, const int *value, uint32_t length)',
 );
+export const getsockopt = libc.func('int getsockopt(int fd, int level, int name, void *value, void *length)');
 export const bind = libc.func('int bind(int fd, const void *address, uint32_t length)');
 export const send = libc.func('int send(int fd, const void *bytes, size_t length, int flags)');
 export const recv = libc.func('int recv(int fd, void *bytes, size_t length, int flags)');
@@ -27,6 +28,8 @@ export const RAW = 3 | 0o2000000;
 export const SOL_SOCKET = 1;
 export const SO_SNDBUF = 7;
 export const SO_RCVBUF = 8;
+/** Linux 4.12. */
+export const SO_MEMINFO = 55;
 export const SO_SNDBUFFORCE = 32;
 export const SO_RCVBUFFORCE = 33;
 export const MSG_DONTWAIT = 0x40;

@@ -9,9 +9,11 @@ import {
   EAGAIN,
   ENOBUFS,
   errno,
+  getsockopt,
   MSG_DONTWAIT,
   RAW,
   recv,
+  SO_MEMINFO,
   SO_RCVBUF,
   SO_RCVBUFFORCE,
   SO_SNDBUF,
@@ -24,6 +26,7 @@ import {
 
 const SOL_NETLINK = 270;
 const NETLINK_CAP_ACK = 10;
+const NETLINK_NO_ENOBUFS = 5;
 const NETLINK_EXT_ACK = 11;
 const NETLINK_GET_STRICT_CHK = 12;
 
@@ -33,6 +36,9 @@ const SEND_BUFFER = 256 << 20;
 const RECEIVE_BUFFER = 8 << 20;
 // The kernel fills up to 32 KB, and a dump in smaller pieces takes many times as long.
 const CHUNK = 64 << 10;
+
+/** SK_MEMINFO_DROPS, the last of nine numbers (`linux/sock_diag.h`). */
+const MEMINFO = { SIZE: 36, DROPS: 32 } as const;
 
 /** No datagram is there. */
 export const NOTHING = 0;
@@ -122,6 +128,22 @@ export class NetlinkSocket {
     // struct sockaddr_nl: family, padding; port, which the kernel chooses; groups.
     const address = Buffer.from(new Uint32Array([AF_NETLINK, 0, groups]).buffer);
     if (bind(this.#fd, address, address.length) < 0) throw new SocketError('bind', errno());
+  }
+
+  /** From now on there is no OVERRUN: what is lost is counted alone, and what comes when there is room again is not. */
+  countLosses(): void {
+    this.#set(SOL_NETLINK, NETLINK_NO_ENOBUFS, 1);
+  }
+
+  /** Datagrams of groups that there was no room for, since the socket was made. */
+  get lost(): number {
+    const [numbers, length] = [
+      Buffer.alloc(MEMINFO.SIZE),
+      Buffer.from(new Uint32Array([MEMINFO.SIZE]).buffer),
+    ];
+    const code = getsockopt(this.#fd, SOL_SOCKET, SO_MEMINFO, addressOf(numbers), addressOf(length));
+    if (code !== 0) throw new SocketError('getsockopt', errno());
+    return numbers.readUInt32LE(MEMINFO.DROPS);
   }
 
   close(): void {

@@ -1,0 +1,72 @@
+/** `sluice flows`: the new connections of this node's pods by name, and among them those that were denied. */
+import type { Flows } from '../../rpc/client.ts';
+import { askAgent } from '../../sources/askagent.ts';
+import { CommandError } from '../../terminal/commanderror.ts';
+import { isData } from '../../terminal/data.ts';
+import { type OutputOptions, writeLines, writeNote } from '../../terminal/output.ts';
+import { plural } from '../../terminal/plural.ts';
+import { type EndFilter, hasWantedEnd } from '../drops/filter.ts';
+import { Printer } from '../drops/printer.ts';
+import { denialLine, denialObject } from '../drops/text.ts';
+import { flowLine, flowObject } from './text.ts';
+
+export interface FlowsOptions extends OutputOptions, EndFilter {
+  readonly socket: string;
+  readonly follow?: boolean;
+  /** In seconds. */
+  readonly for: number;
+}
+
+/** Throws CommandError where no agent answers, or its kernel tells of nothing. */
+export async function flowsCommand(options: FlowsOptions): Promise<void> {
+  const { socket, follow = false } = options;
+  const end = follow ? new AbortController().signal : AbortSignal.timeout(options.for * 1000);
+  const shown = new Shown(options);
+  const why = await askAgent(socket, async agent => {
+    for await (const message of agent.flows(end)) {
+      if (message.facts?.error !== undefined) return message.facts.error;
+      await shown.take(message);
+    }
+    return undefined;
+  });
+  if (why !== undefined) throw new CommandError(`no new connections are known: ${why}`);
+  if (!isData(options.output)) writeLines(shown.summary(options.for));
+}
+
+class Shown {
+  readonly #options: FlowsOptions;
+  readonly #printer: Printer;
+  #flows = 0;
+  #denials = 0;
+  #lost = 0;
+
+  constructor(options: FlowsOptions) {
+    this.#options = options;
+    this.#printer = new Printer(options.output);
+  }
+
+  async take({ flows, denials, lost, skipped }: Pick<Flows, 'flows' | 'denials' | 'lost' | 'skipped'>) {
+    if (lost > 0) writeNote(`${plural(lost, 'new connection')} lost: they came faster than the agent reads`);
+    if (skipped > 0) writeNote(`${plural(skipped, 'connection')} came faster than they were shown`);
+    this.#lost += lost + skipped;
+    for (const flow of flows.filter(({ from, to }) => hasWantedEnd([from, to], this.#options))) {
+      this.#flows++;
+      await this.#printer.print(
+        () => flowLine(flow),
+        () => flowObject(flow),
+      );
+    }
+    for (const denial of denials.filter(({ from, to }) => hasWantedEnd([from, to], this.#options))) {
+      this.#denials++;
+      await this.#printer.print(
+        () => denialLine(denial, 'denied '),
+        () => denialObject(denial),
+      );
+    }
+  }
+
+  summary(seconds: number): string[] {
+    const found = `${plural(this.#flows, 'new connection')} and ${plural(this.#denials, 'denied one')} in ${seconds} s`;
+    return [`${found}; ${this.#lost} lost`];
+  }
+}

@@ -1,0 +1,23 @@
+import { type Command, Option } from 'commander';
+import type { NodeActions } from './nodeactions.ts';
+import { output, seconds, socket } from './options.ts';
+
+export function addFlows(sluice: Command, { flows }: NodeActions): void {
+  sluice
+    .command('flows')
+    .description('show the new connections of this node: who, where to, and those that were denied')
+    .option('-f, --follow', 'until you end it')
+    .addOption(
+      new Option('--for <seconds>', 'how long to look, without --follow').argParser(seconds).default(10),
+    )
+    .option('-n, --namespace <name>', 'only where one end is in this namespace')
+    .option('--pod <name>', 'only where one end is this pod (shop/web, or web)')
+    .addOption(socket("the agent's unix socket"))
+    .addOption(output())
+    .addHelpText('after', HELP)
+    .action(flows);
+}
+
+const HELP = `
+The kernel tells of new connections for as long as somebody asks, and of none before. What comes faster than the agent
+reads is lost, and counted: the last line says how many. See docs/flows.md.`;

@@ -1,0 +1,268 @@
+/** `sluice flows` of a live agent: each new connection once, denied ones among them, and what is lost is counted. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Denial } from '../../src/denials/denial.ts';
+import type { SeenFlow } from '../../src/flows/seenflow.ts';
+import { forgetConnections } from '../../src/lab/conntrack.ts';
+import type { Lab } from '../../src/lab/lab.ts';
+import { inNamespace } from '../../src/lab/netns.ts';
+import { probe } from '../../src/lab/probe/probe.ts';
+import { NewConnections } from '../../src/netlink/conntrack/newconnections.ts';
+import { type AgentClient, connectAgent } from '../../src/rpc/client.ts';
+import { AgentProcess } from '../support/agent/agentprocess.ts';
+import { ALLOWED_PORT, buildSite, DENIED_PORT, HOSTS, NODE } from '../support/packets/site.ts';
+
+let lab: Lab;
+let folder: string;
+const closers: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  lab = await buildSite('flows');
+  folder = mkdtempSync(join(tmpdir(), 'sluice-flows-'));
+  const list = { apiVersion: 'v1', kind: 'List', items: OBJECTS };
+  writeFileSync(join(folder, 'cluster.json'), JSON.stringify(list));
+});
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+afterAll(() => {
+  lab?.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const OBJECTS = [
+  { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } },
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'probe' } },
+  ...Object.entries(HOSTS).map(([name, addresses]) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'probe', labels: { name, 'job-name': `all-${name}` } },
+    spec: { nodeName: NODE, containers: [{ name: 'main', image: 'i' }] },
+    status: { phase: 'Running', podIPs: addresses.map(ip => ({ ip })) },
+  })),
+  {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name: 'firm', namespace: 'probe' },
+    spec: {
+      podSelector: { matchLabels: { name: 't' } },
+      ingress: [
+        {
+          from: [{ podSelector: {} }],
+          ports: [{ port: ALLOWED_PORT }, { protocol: 'UDP', port: ALLOWED_PORT }],
+        },
+      ],
+    },
+  },
+];
+
+async function connected(): Promise<AgentClient> {
+  const socket = join(folder, 'sluice.sock');
+  const words = ['--manifests', join(folder, 'cluster.json'), '--socket', socket, '--denials', '1000'];
+  const agent = new AgentProcess(lab.nodeNamespace(NODE), NODE, words);
+  closers.push(() => agent.kill());
+  await agent.inForce();
+  for (const deadline = Date.now() + 60_000; ; await setTimeout(20)) {
+    const client = connectAgent(socket);
+    try {
+      await client.status();
+      closers.push(() => client.close());
+      return client;
+    } catch (error) {
+      client.close();
+      if (Date.now() > deadline) throw error;
+    }
+  }
+}
+
+interface Seen {
+  readonly flows: SeenFlow[];
+  readonly denials: Denial[];
+  lost: number;
+  end(): Promise<void>;
+}
+
+/** What comes from now on: the kernel tells before this is answered. */
+async function following(client: AgentClient): Promise<Seen> {
+  const ended = new AbortController();
+  const messages = client.flows(ended.signal);
+  const first = await messages.next();
+  expect(first.value?.facts).toMatchObject({ isOpen: true });
+  expect(first.value?.facts?.error).toBeUndefined();
+  const seen: Seen = { flows: [], denials: [], lost: 0, end: async () => ended.abort() };
+  const reading = (async () => {
+    for await (const { flows, denials, lost, skipped } of messages) {
+      seen.flows.push(...flows);
+      seen.denials.push(...denials);
+      seen.lost += lost + skipped;
+    }
+  })();
+  seen.end = async () => {
+    await setTimeout(500);
+    ended.abort();
+    await reading;
+  };
+  return seen;
+}
+
+test('each new connection is told of once with its names, and a denied one as a denial', async () => {
+  const client = await connected();
+  const seen = await following(client);
+  const flows = ([0, 1] as const).flatMap(family =>
+    (['TCP', 'UDP'] as const).flatMap(protocol =>
+      [ALLOWED_PORT, DENIED_PORT].map(port => ({
+        from: HOSTS.x[family],
+        to: HOSTS.t[family],
+        protocol,
+        port,
+      })),
+    ),
+  );
+  forgetConnections(lab.nodeNamespace(NODE));
+  await probe(lab, flows, { quietMs: 200 });
+  await seen.end();
+  const text = ({ from, to, protocol, port }: SeenFlow | Denial) =>
+    `${from.address} ${to.address} ${protocol} ${port}`;
+  const expected = (wanted: number) =>
+    flows
+      .filter(({ port }) => port === wanted)
+      .map(({ from, to, protocol, port }) => `${from} ${to} ${protocol} ${port}`)
+      .sort();
+  expect(seen.flows.map(text).sort()).toEqual(expected(ALLOWED_PORT));
+  expect(
+    seen.denials
+      .filter(({ cause }) => cause.kind === 'policy')
+      .map(text)
+      .sort(),
+  ).toEqual(expected(DENIED_PORT));
+  for (const { from, to, directions } of seen.flows) {
+    expect(from).toMatchObject({ pod: 'probe/x', workload: 'Job probe/all-x' });
+    expect(to).toMatchObject({ pod: 'probe/t', labels: { name: 't' } });
+    expect(directions).toEqual(['egress', 'ingress']);
+  }
+  expect(seen.lost).toBe(0);
+});
+
+test('what was dialled is told beside who answers, and ICMP has a type', async () => {
+  const client = await connected();
+  const nat = `table ip flowsnat { chain pre { type nat hook prerouting priority -100;
+    ip daddr 10.96.0.80 udp dport 53 dnat to ${HOSTS.t[0]}:${ALLOWED_PORT}
+  }
+}
+`;
+  const loaded = inNamespace(lab.nodeNamespace(NODE), () => spawnSync('nft', ['-f', '-'], { input: nat }));
+  expect(loaded.status, String(loaded.stderr)).toBe(0);
+  closers.push(() =>
+    inNamespace(lab.nodeNamespace(NODE), () => spawnSync('nft', ['delete', 'table', 'ip', 'flowsnat'])),
+  );
+  const seen = await following(client);
+  await sent(['10.96.0.80', 53, 1, 1]);
+  await probe(lab, [{ from: HOSTS.t[0], to: HOSTS.x[0], protocol: 'ICMP' }], { quietMs: 100 });
+  await seen.end();
+  expect(seen.flows.find(({ protocol }) => protocol === 'UDP')).toMatchObject({
+    from: { pod: 'probe/x' },
+    to: { pod: 'probe/t' },
+    port: ALLOWED_PORT,
+    service: { address: '10.96.0.80', port: 53 },
+  });
+  expect(seen.flows.find(({ protocol }) => protocol === 'ICMP')).toMatchObject({
+    icmp: { type: 8, code: 0 },
+  });
+});
+
+test('who is gone is told of nothing, and the kernel tells nobody', async () => {
+  const client = await connected();
+  await (await following(client)).end();
+  await setTimeout(100);
+  expect(listeners()).toBe(0);
+  const [first, second] = [await following(client), await following(client)];
+  expect(listeners()).toBe(1);
+  await first.end();
+  expect(listeners()).toBe(1);
+  await probe(lab, [{ from: HOSTS.y[0], to: HOSTS.t[0], protocol: 'UDP', port: ALLOWED_PORT }]);
+  await second.end();
+  expect(second.flows).toHaveLength(1);
+  expect(first.flows).toHaveLength(0);
+});
+
+test('a flood is told of or counted as lost, one by one', async () => {
+  const client = await connected();
+  forgetConnections(lab.nodeNamespace(NODE));
+  const seen = await following(client);
+  const count = 20_000;
+  await sent([HOSTS.t[0], ALLOWED_PORT, count, count]);
+  await setTimeout(2_000);
+  await seen.end();
+  const before = tracked();
+  expect(seen.flows.length + seen.lost).toBeGreaterThanOrEqual(before);
+  expect(new Set(seen.flows.map(({ number }) => number)).size).toBe(seen.flows.length);
+});
+
+test('what the kernel has no room for is counted exactly', async () => {
+  forgetConnections(lab.nodeNamespace(NODE));
+  const small = inNamespace(lab.nodeNamespace(NODE), () => NewConnections.open(32 << 10));
+  const large = inNamespace(lab.nodeNamespace(NODE), () => NewConnections.open(64 << 20));
+  await sent([HOSTS.t[0], ALLOWED_PORT, 2_000, 2_000]);
+  const counts = [small, large].map(socket => {
+    let read = 0;
+    socket.read(
+      () => true,
+      () => read++,
+    );
+    const { lost } = socket;
+    socket.close();
+    return [read, lost] as const;
+  });
+  const [[read, lost], [all, none]] = counts as [[number, number], [number, number]];
+  expect(none).toBe(0);
+  expect(lost).toBeGreaterThan(0);
+  expect(read).toBeGreaterThan(0);
+  expect(read + lost).toBe(all);
+});
+
+/** Sockets of the node that are told of new connections (`/proc/net/netlink`: netfilter is 12, groups a mask). */
+function listeners(): number {
+  const table = inNamespace(lab.nodeNamespace(NODE), () =>
+    spawnSync('cat', ['/proc/self/net/netlink'], { encoding: 'utf8' }),
+  );
+  return table.stdout.split('\n').filter(line => {
+    const [, protocol, , groups] = line.split(/\s+/);
+    return protocol === '12' && (Number.parseInt(groups!, 16) & 1) === 1;
+  }).length;
+}
+
+function tracked(): number {
+  const { stdout } = inNamespace(lab.nodeNamespace(NODE), () =>
+    spawnSync('cat', ['/proc/sys/net/netfilter/nf_conntrack_count'], { encoding: 'utf8' }),
+  );
+  return Number(stdout);
+}
+
+/** From `probe/x`: one datagram each from `sockets` sockets of one address, `count` in all. */
+async function sent(
+  what: readonly [to: string, port: number, sockets: number, count: number],
+): Promise<void> {
+  const sender = inNamespace(lab.namespaceOf(HOSTS.x[0]), () =>
+    spawn(process.execPath, ['-e', SEND, ...what.map(String)], { stdio: 'inherit' }),
+  );
+  await once(sender, 'exit');
+}
+
+/** A source port for each, in turns of two hundred sockets. */
+const SEND = `const dgram = require('node:dgram');
+const [, to, port, , count] = process.argv;
+let done = 0, begun = 0;
+const one = () => {
+  if (begun >= count) return;
+  const socket = dgram.createSocket('udp4');
+  const source = 2000 + begun++;
+  socket.bind(source, () => socket.send('x', Number(port), to, () => { socket.close(); done++; one(); }));
+};
+for (let i = 0; i < 200; i++) one();`;
