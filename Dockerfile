@@ -7,12 +7,14 @@
 ARG BUILD_BASE=node:24-bookworm-slim
 ARG BASE=gcr.io/distroless/cc-debian12
 
-# Nothing of another platform is run here: it is compiled and installed for it (without BuildKit, for this machine's own).
-FROM --platform=${BUILDPLATFORM:-linux/amd64} ${BUILD_BASE} AS build
+# Nothing of another platform is run here: it is compiled and installed for it. Without BuildKit nobody says which platform
+# builds: "linux" is the machine's own, whatever its processor, and the image is for that.
+FROM --platform=${BUILDPLATFORM:-linux} ${BUILD_BASE} AS build
 ARG TARGETARCH
 WORKDIR /build
 RUN here=$(dpkg --print-architecture) && arch=${TARGETARCH:-$here} \
-  && case $arch in amd64) cpu=x64 gnu=x86_64 ;; arm64) cpu=arm64 gnu=aarch64 ;; esac \
+  && case $arch in amd64) cpu=x64 gnu=x86_64 ;; arm64) cpu=arm64 gnu=aarch64 ;; \
+    *) echo "no image for $arch: amd64 and arm64 are what Node.js comes for here" >&2; exit 1 ;; esac \
   && echo "cpu=$cpu CC=$gnu-linux-gnu-gcc" >target \
   && if [ $arch = $here ]; then packages='libcap2-bin gcc libc6-dev'; else packages="libcap2-bin gcc-$(echo $gnu | tr _ -)-linux-gnu libc6-dev-$arch-cross"; fi \
   && { command -v $gnu-linux-gnu-gcc && command -v setcap \
