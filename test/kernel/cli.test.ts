@@ -296,7 +296,38 @@ test('`sluice uninstall` takes the table of attached pods away too, and nobody e
   const uninstall = () => sluiceIn(netns, ['uninstall']).stdout;
   expect(uninstall()).toBe('removed table ip sluice, table inet sluice-pods\n');
   expect(netns.exec('nft', ['list tables'])).toBe('table inet sluice-pods-of-others\n');
+  netns.exec('nft', ['delete table inet sluice-pods-of-others']);
   expect(uninstall()).toBe('nothing to remove\n');
+});
+
+test('`sluice uninstall` takes away what a newer layout has put up, of which this program can read nothing', () => {
+  const newer = [
+    'add table ip sluice; add chain ip sluice layout-99; add chain ip sluice later',
+    'add counter ip sluice hits; add quota ip sluice most over 25 mbytes; add limit ip sluice few rate 400/minute',
+    'add ct helper ip sluice ftp { type "ftp" protocol tcp; }; add synproxy ip sluice proxy mss 1460 wscale 7',
+    'add map ip sluice objects { type ipv4_addr : counter; }; add element ip sluice objects { 10.0.0.1 : "hits" }',
+    'add set ip sluice seen { type ipv4_addr . mark; flags interval, timeout; timeout 5m; counter; }',
+    'add element ip sluice seen { 10.0.0.0/24 . 3 timeout 1m comment "x" }',
+    'add rule ip sluice later jhash ip saddr mod 4 vmap { 0 : drop, 1-2 : accept }',
+    'add chain ip sluice first { type filter hook prerouting priority -1000; }',
+    'add rule ip sluice first numgen inc mod 3 vmap { 0 : drop, 1 : jump later }',
+    'add rule ip sluice first ct count over 3 osf name "Linux" counter name hits quota name "most" limit name "few" drop',
+    'add rule ip sluice first ip saddr . tcp dport { 10.0.0.1-10.0.0.9 . 1-3 } tproxy to :3 notrack',
+    'add chain ip sluice source { type nat hook postrouting priority 100; }; add rule ip sluice source masquerade random',
+    'add table ip6 sluice { flags dormant; }; add table bridge sluice; add table arp sluice',
+    'add table inet sluice; add chain inet sluice in { type filter hook input priority 0; policy drop; }',
+    'add table netdev sluice; add chain netdev sluice in { type filter hook ingress device lo priority 0; }',
+    'add table inet sluice-of-others',
+  ];
+  for (const line of newer) netns.exec('nft', [line]);
+  const { stdout } = sluiceIn(netns, ['uninstall']);
+  expect(
+    stdout
+      .replace(/^removed /, '')
+      .trim()
+      .split(', '),
+  ).toEqual(['ip', 'ip6', 'bridge', 'inet', 'arp', 'netdev'].map(family => `table ${family} sluice`));
+  expect(netns.exec('nft', ['list tables'])).toBe('table inet sluice-of-others\n');
 });
 
 test('`sluice uninstall --after-agent` goes on at the mark of an agent that was removed, and takes it away too', () => {

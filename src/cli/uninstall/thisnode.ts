@@ -3,6 +3,7 @@ import { sleep } from '../../async/sleep.ts';
 import { isMarkedRemoved } from '../../compiler/removedmark.ts';
 import { openNftKernel } from '../../netlink/nftables/nft-kernel.ts';
 import { OLD_POD_TABLE, removeOldPodTable } from '../../netlink/nftables/oldpodtable.ts';
+import { removeTablesOfOtherFamilies } from '../../netlink/nftables/othertables.ts';
 import { NodeLinks } from '../../network/attach/nodelinks.ts';
 import { removeList, removePlugin } from '../../network/cni/plugininstall.ts';
 import type { Kernel } from '../../nft/kernel.ts';
@@ -70,10 +71,11 @@ async function removeLinks(): Promise<string[]> {
   }
 }
 
-/** In one batch; everybody else's tables stay. */
+/** Ours in one batch, whatever a newer layout has in them; everybody else's tables stay. */
 async function removeTables(kernel: Kernel): Promise<string[]> {
   const { ruleset, generation } = await kernel.dump();
   await kernel.commit(plan(ruleset, NOTHING), generation);
-  const removed = [...ruleset.tables.keys()].map(family => `table ${family} sluice`);
+  const others = await removeTablesOfOtherFamilies();
+  const removed = [...ruleset.tables.keys(), ...others].map(family => `table ${family} sluice`);
   return (await removeOldPodTable()) ? [...removed, `table inet ${OLD_POD_TABLE}`] : removed;
 }

@@ -7,7 +7,7 @@ import type { TableFamily } from '../../nft/ruleset.ts';
 import { AttributeWriter, bigEndian, type Memory } from '../wire/attributes.ts';
 import { NLM_F, NLMSG } from '../wire/constants.ts';
 import { beginMessage, endMessage, MESSAGE_HEADER, NFGEN_HEADER } from '../wire/messages.ts';
-import { NFNL_BATCH_GENID, NFPROTO, NFPROTO_INET } from './constants.ts';
+import { ANY_NFPROTO, NFNL_BATCH_GENID, type OtherFamily } from './constants.ts';
 
 // nfgenmsg.res_id of BATCH_BEGIN and BATCH_END: the subsystem.
 const NFTABLES = 10;
@@ -73,11 +73,10 @@ export class Batch {
   message(
     type: number,
     flags: number,
-    family: TableFamily | 'inet',
+    family: TableFamily | OtherFamily,
     content: (to: AttributeWriter) => void,
   ): void {
-    const nfproto = family === 'inet' ? NFPROTO_INET : NFPROTO[family];
-    const start = this.#message(type, flags, nfproto, 0);
+    const start = this.#message(type, flags, ANY_NFPROTO[family], 0);
     content(this.#writer);
     endMessage(this.#writer, start);
   }

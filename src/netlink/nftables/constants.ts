@@ -38,6 +38,11 @@ export const NFPROTO: Readonly<Record<TableFamily, number>> = { ip: 2, ip6: 10, 
 
 /** Tables of both families at once: none of ours is one any more (oldpodtable.ts). */
 export const NFPROTO_INET = 1;
+/** Families that no table of this layout has: NFPROTO_ARP, NFPROTO_NETDEV. */
+const OTHERS = { inet: NFPROTO_INET, arp: 3, netdev: 5 } as const;
+export type OtherFamily = keyof typeof OTHERS;
+export const OTHER_FAMILIES = Object.keys(OTHERS) as OtherFamily[];
+export const ANY_NFPROTO: Readonly<Record<TableFamily | OtherFamily, number>> = { ...NFPROTO, ...OTHERS };
 
 export const TABLE = { NAME: 1, FLAGS: 2, OWNER: 7 } as const;
 /**

@@ -5,17 +5,14 @@
 
 import { EventLoopYield } from '../../async/eventloopyield.ts';
 import { FAMILIES, type Family } from '../../model/address.ts';
-import { KernelError } from '../../nft/kernel.ts';
 import { addressType } from '../../nft/match.ts';
 import type { NftSet } from '../../nft/ruleset.ts';
 import { readAttributes } from '../wire/attributes.ts';
-import { Conversation, untilWhole } from '../wire/conversation.ts';
-import { errnoName } from '../wire/errno.ts';
-import { NetlinkSocket } from '../wire/socket.ts';
-import { Batch } from './batch.ts';
-import { ELEMENTS, MSG, NETLINK_NETFILTER, NFPROTO_INET, TABLE } from './constants.ts';
+import { untilWhole } from '../wire/conversation.ts';
+import { ELEMENTS, MSG, NFPROTO_INET } from './constants.ts';
 import { ElementsReader } from './elements-reader.ts';
-import { Exchange, Gone, type Request } from './exchange.ts';
+import { type Exchange, Gone, type Request } from './exchange.ts';
+import { asking, removeTable } from './othertables.ts';
 
 export const OLD_POD_TABLE = 'sluice-pods';
 
@@ -30,26 +27,7 @@ export function readOldHostPorts(): Promise<ReadonlyMap<Family, NftSet>> {
 
 /** Whether it existed. Throws KernelError. */
 export function removeOldPodTable(): Promise<boolean> {
-  return asking(async exchange => {
-    const batch = new Batch();
-    batch.begin(exchange.nextSequence, 0);
-    batch.message(MSG.DELTABLE, 0, 'inet', to => to.string(TABLE.NAME, OLD_POD_TABLE));
-    batch.end('last');
-    const [error] = exchange.commitSync(batch).errors;
-    if (error === undefined) return true;
-    const code = errnoName(error.errno);
-    if (code === 'ENOENT') return false;
-    throw new KernelError(code, `${code}: delete table inet ${OLD_POD_TABLE}; nothing was changed`);
-  });
-}
-
-async function asking<T>(ask: (exchange: Exchange) => Promise<T>): Promise<T> {
-  const conversation = new Conversation(new NetlinkSocket(NETLINK_NETFILTER));
-  try {
-    return await ask(new Exchange(conversation));
-  } finally {
-    conversation.close();
-  }
+  return removeTable('inet', OLD_POD_TABLE);
 }
 
 function readMap(exchange: Exchange, family: Family): Promise<NftSet> {
