@@ -210,6 +210,7 @@ test('the removal runs before the release goes, by the image of the agent, and m
   const hooks = render('image.tag=v2').filter(isHook);
   expect(hooks.map(key)).toEqual([
     'ServiceAccount sluice-removal',
+    'ConfigMap sluice-removal',
     'Role sluice-removal',
     'RoleBinding sluice-removal',
     'Job sluice-removal',
@@ -219,6 +220,8 @@ test('the removal runs before the release goes, by the image of the agent, and m
   const [container] = find(hooks, 'Job sluice-removal').spec.template.spec.containers;
   expect(container.image).toBe('sluice:v2');
   expect(container.args).toContain('--all-nodes');
+  const { data } = find(hooks, 'ConfigMap sluice-removal') as unknown as { data: Record<string, string> };
+  expect(parse(data['daemonset.yaml']!)).toEqual(find(render('image.tag=v2'), 'DaemonSet sluice'));
   expect(render('removal.enabled=false').filter(isHook)).toEqual([]);
 });
 
@@ -234,10 +237,60 @@ describe('the schema refuses, and says where', () => {
     ['startGate.nriFolder=run/nri', '/startGate/nriFolder'],
     ['socketFolder=/run/sluice/', '/socketFolder'],
     ['tolerations=all', '/tolerations'],
+    ['maxHeapMegabytes=1000000', '/maxHeapMegabytes'],
+    ['nodeSelector.edge=true', "/nodeSelector/edge': got boolean, want string"],
+    [
+      'podLabels.app\\.kubernetes\\.io/name=web',
+      "/podLabels/app.kubernetes.io~1name': value must be 'sluice'",
+    ],
+    ['denials=null', "missing property 'denials'"],
+    ['startGate.mode=null', "at '/startGate': missing property 'mode'"],
   ])('%s', (set, sentence) => {
     const { status, stderr } = helm('template', 'sluice', CHART, '--set', set);
     expect(status).not.toBe(0);
     expect(stderr).toContain(sentence);
+  });
+
+  /** Each would end a line of YAML, or be longer than any object may be. */
+  const HOSTILE = {
+    '/image/repository': ['x\n        stdin: true', '{{ .Release.Name }}', ' x', 'x'.repeat(256), ''],
+    '/imagePullSecrets/0/name': ['x\n', '../x', ''],
+    '/priorityClassName': ['x\n      hostPID: true', 'a: b', 'x'.repeat(254)],
+    '/seccompProfile': ['x\n      y: z', '../../etc/passwd', '/etc/passwd', 'x'.repeat(254)],
+    '/socketFolder': ['/run\n', '/run/x: y', '/a"b', '/', '/x'.repeat(1024)],
+    '/podNetwork/cniBinFolder': ['/opt/{{ 1 }}', 'C:\\cni'],
+    '/dns/servers/0': ['10.0.0.1,--node=x', '10.0.0.1\n- --node=x'],
+    '/monitoring/address': ['0.0.0.0:1\n', '[::]]'],
+    '/monitoring/interval': ['1s\n'],
+    '/image/tag': ['latest\n', 'x'.repeat(129)],
+    '/extraArgs/0': ['x'.repeat(5000)],
+  };
+  const flag = (path: string, value: unknown) =>
+    `${path
+      .slice(1)
+      .replaceAll(/\/(\d+)/g, '[$1]')
+      .replaceAll('/', '.')}=${JSON.stringify(value)}`;
+  const hostile = Object.entries(HOSTILE).flatMap(([path, values]) =>
+    values.map(value => [path, value] as const),
+  );
+
+  test.each(hostile)('%s: %j', (path, value) => {
+    const { status, stderr } = helm('template', 'sluice', CHART, '--set-json', flag(path, value));
+    expect(status).not.toBe(0);
+    expect(stderr).toContain(`at '${path}'`);
+  });
+
+  test('what may be any text stays text: an argument, an annotation, a label', () => {
+    const text = '{{ fail "x" }}\n- --node=x: "$(NODE_NAME)" \u001b[2J # \'';
+    const sets = ['extraArgs[0]', 'podAnnotations.note', 'podLabels.note'].flatMap(path => [
+      '--set-json',
+      `${path}=${JSON.stringify(text)}`,
+    ]);
+    const { status, stdout } = helm('template', 'sluice', CHART, ...sets);
+    expect(status).toBe(0);
+    const { template } = find(documents(stdout), 'DaemonSet sluice').spec;
+    expect(template.spec.containers[0].args.at(-1)).toBe(text);
+    expect(template).toMatchObject({ metadata: { labels: { note: text }, annotations: { note: text } } });
   });
 
   test('every value of values.yaml is in the schema, and the other way round', () => {

@@ -1151,6 +1151,27 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/cli/uninstall/allnodes.test.ts',
   },
   {
+    name: 'uninstall: nodes without a pod of the cleaner count as clean',
+    file: 'src/cli/uninstall/allnodes.ts',
+    find: 'return wanted > pods ?',
+    replace: 'return wanted > pods + 1000 ?',
+    test: 'src/cli/uninstall/allnodes.test.ts',
+  },
+  {
+    name: 'uninstall: what the cleaner is made of goes with the agents, before it is at the API server',
+    file: 'src/cli/uninstall/allnodes.ts',
+    find: 'await cluster.create(parked(cleanerOf(agents)));',
+    replace: 'await cluster.delete(AGENTS); await cluster.create(parked(cleanerOf(agents)));',
+    test: 'src/cli/uninstall/allnodes.test.ts',
+  },
+  {
+    name: 'uninstall: whatever pod has the label is the cleaner',
+    file: 'src/cli/uninstall/allnodes.ts',
+    find: 'return (await cluster.pods(name)).filter(isOwned);',
+    replace: 'return (await cluster.pods(name)).filter(pod => isOwned(pod) || true);',
+    test: 'src/cli/uninstall/allnodes.test.ts',
+  },
+  {
     name: 'uninstall: a mark is believed while an agent owns the tables',
     file: 'src/cli/uninstall/agentend.ts',
     find: "(await owner()) !== 'another' && (await isMarked())",

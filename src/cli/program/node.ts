@@ -1,5 +1,5 @@
 /** What runs on a node or makes one of its own: status, uninstall, bench, demo. */
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
 import { output, seconds, socket } from './options.ts';
 
@@ -71,7 +71,15 @@ function addUninstall(sluice: Command, actions: NodeActions): void {
     .command('uninstall')
     .description('remove what Sluice made on this node, or on all nodes of a cluster with its agents')
     .option('--all-nodes', 'end the agents of the cluster, clean each node, and say which were away')
-    .option('-n, --namespace <name>', "with --all-nodes: the agents' namespace", 'sluice')
+    .addOption(
+      new Option('-n, --namespace <name>', "with --all-nodes: the agents' namespace")
+        .argParser(namespace)
+        .default('sluice'),
+    )
+    .option(
+      '-f, --file <file>',
+      "with --all-nodes: manifests that have the agents' DaemonSet, where the cluster has it no more",
+    )
     .option(
       '--kubeconfig <file>',
       "with --all-nodes: the cluster; without it kubectl's, or the one of this pod",
@@ -96,10 +104,18 @@ function addUninstall(sluice: Command, actions: NodeActions): void {
     .action(actions.uninstall);
 }
 
+/** What the API server takes for one: what it does not is a path of another kind of object. */
+function namespace(text: string): string {
+  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text))
+    throw new InvalidArgumentError('not a name of a namespace.');
+  return text;
+}
+
 const UNINSTALL_HELP = `
 On a node it removes the tables of Sluice, and what attached pods had from it: their interfaces and the node's routes to
 other nodes' pods. No agent may run there. Exit code 1 where something could not be removed, or a node was away.
 
   sluice uninstall                          this node
   sluice uninstall --all-nodes              the cluster of your kubeconfig
-  sluice uninstall --all-nodes -n platform  agents that run in namespace platform`;
+  sluice uninstall --all-nodes -n platform  agents that run in namespace platform
+  sluice uninstall --all-nodes -f daemonset/install.yaml  somebody deleted the agents, and left what they made`;

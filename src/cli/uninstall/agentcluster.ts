@@ -7,6 +7,7 @@ export interface AgentCluster {
   /** Undefined where there is none of this name. */
   daemonSet(name: string): Promise<V1DaemonSet | undefined>;
   create(daemonSet: V1DaemonSet): Promise<void>;
+  replace(daemonSet: V1DaemonSet): Promise<void>;
   /** Answers when its pods are told to end. Harmless where it is gone. */
   delete(name: string): Promise<void>;
   /** The pods that carry a DaemonSet's name as their label. */
@@ -26,13 +27,20 @@ export async function openAgentCluster(
   if (config.getCurrentCluster()?.server === 'http://localhost:8080') throw new CommandError(NO_CLUSTER);
   const apps = config.makeApiClient(AppsV1Api);
   const core = config.makeApiClient(CoreV1Api);
+  const refusal = (what: string, error: unknown) =>
+    new CommandError(`cannot ${what} in namespace ${namespace}: ${reasonOf(error)}`);
+  const orRefusal = async (what: string, request: Promise<unknown>): Promise<void> => {
+    await request.catch(error => {
+      throw refusal(what, error);
+    });
+  };
   /** `fallback` where the object is not there. */
   const unlessMissing = async <T>(what: string, request: Promise<T>, fallback: T): Promise<T> => {
     try {
       return await request;
     } catch (error) {
       if (error instanceof ApiException && error.code === 404) return fallback;
-      throw new CommandError(`cannot ${what} in namespace ${namespace}: ${reasonOf(error)}`);
+      throw refusal(what, error);
     }
   };
   return {
@@ -43,12 +51,12 @@ export async function openAgentCluster(
         undefined,
       ),
     create: async body => {
+      const request = apps.createNamespacedDaemonSet({ namespace, body });
+      await orRefusal(`create DaemonSet ${body.metadata!.name}`, request);
+    },
+    replace: async body => {
       const name = body.metadata!.name!;
-      await unlessMissing<unknown>(
-        `create DaemonSet ${name}`,
-        apps.createNamespacedDaemonSet({ namespace, body }),
-        undefined,
-      );
+      await orRefusal(`change DaemonSet ${name}`, apps.replaceNamespacedDaemonSet({ name, namespace, body }));
     },
     delete: async name => {
       const request = apps.deleteNamespacedDaemonSet({ name, namespace, propagationPolicy: 'Background' });

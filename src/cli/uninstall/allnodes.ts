@@ -1,28 +1,34 @@
 /**
  * Takes Sluice off every node of a cluster, in the order in which nothing is left behind:
  *
- *     agents are told to end ──▶ cleaners start where agents ran ──▶ each node is clean ──▶ cleaners go
+ *     cleaners are parked ──▶ agents are told to end ──▶ cleaners start where agents ran ──▶ nodes are clean ──▶ cleaners go
  *
- * Both at once: a pod takes seconds to end and seconds to start. Each cleaner waits for its agent by what the agent leaves
- * on the node. Before that every agent was told to end, so that no kubelet starts one again which has ended. A node that is away keeps its cleaner waiting, which cleans it when it returns.
+ * Agents end while cleaners start: a pod takes seconds for either, and each cleaner waits for its agent by what the agent
+ * leaves on the node. Before that every agent was told to end, so that no kubelet starts one again which has ended. What
+ * the cleaner is made of goes with the agents, so it is at the API server before: whoever is killed at any point, or finds
+ * no answer, is followed by another who finishes. A node that is away keeps its cleaner waiting, which cleans it when it
+ * returns.
  */
-import type { V1Pod } from '@kubernetes/client-node';
+import type { V1DaemonSet, V1Pod } from '@kubernetes/client-node';
 import { CommandError } from '../../terminal/commanderror.ts';
+import { plural } from '../../terminal/plural.ts';
 import type { AgentCluster } from './agentcluster.ts';
-import { CLEANER, cleanerOf } from './cleaner.ts';
+import { CLEANER, cleanerOf, isParked, parked, released } from './cleaner.ts';
 
 export const AGENTS = 'sluice';
 
 export interface Removal {
   /** Names of nodes, sorted. */
   readonly cleaned: readonly string[];
-  /** Nodes that did not answer in time, with what their pod says. */
+  /** Nodes that did not answer in time, with what their pod says; those without a pod as a number. */
   readonly missing: readonly string[];
 }
 
 export interface RemovalOptions {
   readonly cluster: AgentCluster;
-  /** For each of the two waits, in milliseconds. */
+  /** The agents' DaemonSet, for where the cluster has it no more. */
+  readonly manifest?: V1DaemonSet;
+  /** For each of the waits, in milliseconds. */
   readonly patienceMs: number;
   readonly sleep: (ms: number) => Promise<unknown>;
   readonly now: () => number;
@@ -33,40 +39,65 @@ const POLL_MS = 100;
 /** Throws CommandError where there is nothing to remove, or the API server refuses. */
 export async function removeFromAllNodes(options: RemovalOptions): Promise<Removal> {
   const { cluster } = options;
-  const agents = await cluster.daemonSet(AGENTS);
-  if (agents !== undefined) {
-    const cleaner = cleanerOf(agents); // before the agents go: it is made of their DaemonSet
-    await cluster.delete(CLEANER); // of an earlier version
-    await goneOf(CLEANER, options);
-    await cluster.delete(AGENTS);
-    await polling(options, async () => (await cluster.pods(AGENTS)).every(isToldToEnd));
-    await cluster.create(cleaner);
-  } else if ((await cluster.daemonSet(CLEANER)) === undefined)
-    throw new CommandError(
-      `there is no DaemonSet ${AGENTS} to remove: -n names another namespace, and on a node without an agent "sluice uninstall" removes what is left`,
-    );
-  const removal = removalOf(await cleanedPods(options));
+  const agents = (await cluster.daemonSet(AGENTS)) ?? options.manifest;
+  if (agents !== undefined) await park(agents, cluster);
+  else if ((await cluster.daemonSet(CLEANER)) === undefined) throw new CommandError(NOTHING_TO_REMOVE);
+  await endAgents(options);
+  const removal = removalOf(await cleanedNodes(options));
   if (removal.missing.length > 0) return removal;
   await cluster.delete(CLEANER); // its pods have nothing left to do, and nobody needs to see them go
   return removal;
 }
 
+async function park(agents: V1DaemonSet, cluster: AgentCluster): Promise<void> {
+  await cluster.delete(CLEANER); // of an earlier removal
+  await cluster.create(parked(cleanerOf(agents)));
+}
+
+const NOTHING_TO_REMOVE = `there is no DaemonSet ${AGENTS} to remove: -n names another namespace, -f the manifests that it was made of; on a node without an agent "sluice uninstall" removes what is left`;
+
+async function endAgents(options: RemovalOptions): Promise<void> {
+  const { cluster } = options;
+  await cluster.delete(AGENTS);
+  await polling(options, async () => (await podsOf(AGENTS, cluster)).every(isToldToEnd));
+  const cleaner = await cluster.daemonSet(CLEANER);
+  if (cleaner !== undefined && isParked(cleaner)) await cluster.replace(released(cleaner));
+}
+
 const isToldToEnd = ({ metadata }: V1Pod) => metadata?.deletionTimestamp !== undefined;
 
-/** Until no pod is left, or patience ends. */
-async function goneOf(name: string, options: RemovalOptions): Promise<void> {
-  await polling(options, async () => (await options.cluster.pods(name)).length === 0);
+/** Its own, whatever others have its label: of all DaemonSets of its name, or of one. */
+async function podsOf(name: string, cluster: AgentCluster, uid?: string): Promise<readonly V1Pod[]> {
+  const isOwned = ({ metadata }: V1Pod) =>
+    metadata?.ownerReferences?.some(
+      owner => owner.kind === 'DaemonSet' && owner.name === name && (uid ?? owner.uid) === owner.uid,
+    ) ?? false;
+  return (await cluster.pods(name)).filter(isOwned);
+}
+
+interface Progress {
+  readonly pods: readonly V1Pod[];
+  /** How many pods there are to be; undefined until a controller has answered. */
+  readonly wanted: number | undefined;
 }
 
 /** The cleaner's pods when all are ready, or patience has ended. */
-async function cleanedPods(options: RemovalOptions): Promise<readonly V1Pod[]> {
-  let pods: readonly V1Pod[] = [];
+async function cleanedNodes(options: RemovalOptions): Promise<Progress> {
+  let progress: Progress = { pods: [], wanted: undefined };
   await polling(options, async () => {
-    const wanted = (await options.cluster.daemonSet(CLEANER))?.status?.desiredNumberScheduled ?? 0;
-    pods = await options.cluster.pods(CLEANER);
-    return wanted > 0 && pods.length >= wanted && pods.every(isClean);
+    const cleaner = await options.cluster.daemonSet(CLEANER);
+    const wanted = wantedOf(cleaner);
+    progress = { wanted, pods: await podsOf(CLEANER, options.cluster, cleaner?.metadata?.uid) };
+    return wanted !== undefined && progress.pods.length >= wanted && progress.pods.every(isClean);
   });
-  return pods;
+  return progress;
+}
+
+/** What its status says is of the generation that the controller has seen. */
+function wantedOf(cleaner: V1DaemonSet | undefined): number | undefined {
+  const { metadata, status } = cleaner ?? {};
+  const isSeen = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? Infinity);
+  return isSeen ? status?.desiredNumberScheduled : undefined;
 }
 
 async function polling(
@@ -77,15 +108,25 @@ async function polling(
   while (!(await isDone()) && now() < endMs) await sleep(POLL_MS);
 }
 
-function removalOf(pods: readonly V1Pod[]): Removal {
+function removalOf({ pods, wanted }: Progress): Removal {
   const nodeOf = (pod: V1Pod) => pod.spec?.nodeName ?? pod.metadata?.name ?? 'a node';
   return {
     cleaned: pods.filter(isClean).map(nodeOf).sort(),
-    missing: pods
-      .filter(pod => !isClean(pod))
-      .map(pod => `${nodeOf(pod)} (${stateOf(pod)})`)
-      .sort(),
+    missing: [
+      ...pods
+        .filter(pod => !isClean(pod))
+        .map(pod => `${nodeOf(pod)} (${stateOf(pod)})`)
+        .sort(),
+      ...withoutPod(wanted, pods.length),
+    ],
   };
+}
+
+/** A quota, an admission or a controller that rests may leave nodes without their pod. */
+function withoutPod(wanted: number | undefined, pods: number): string[] {
+  const why = `no pod: "kubectl describe daemonset ${CLEANER}" says why`;
+  if (wanted === undefined) return [`all other nodes (${why})`];
+  return wanted > pods ? [`${plural(wanted - pods, 'node')} (${why})`] : [];
 }
 
 /** Its first container has ended well, and the second runs. */
@@ -93,7 +134,10 @@ function isClean({ status }: V1Pod): boolean {
   return status?.conditions?.some(({ type, status }) => type === 'Initialized' && status === 'True') ?? false;
 }
 
+/** The reason of its first container is the last line that it wrote, where it failed. */
 function stateOf({ status }: V1Pod): string {
-  const { waiting, terminated } = status?.initContainerStatuses?.[0]?.state ?? {};
-  return waiting?.reason ?? terminated?.message ?? terminated?.reason ?? status?.phase ?? 'no answer';
+  const { state, lastState } = status?.initContainerStatuses?.[0] ?? {};
+  const said = (state?.terminated?.message ?? lastState?.terminated?.message)?.trim().split('\n').at(-1);
+  const reason = state?.waiting?.reason ?? state?.terminated?.reason ?? status?.reason;
+  return said || reason || status?.phase || 'no answer';
 }

@@ -8,6 +8,9 @@ export const CLEANER = 'sluice-cleaner';
 /** How both DaemonSets are found: `app.kubernetes.io/name`. */
 export const NAME_LABEL = 'app.kubernetes.io/name';
 
+/** No node has it: a cleaner that is parked runs nowhere. */
+const PARKED = 'sluice-cleaner/waits-for-the-end-of-the-agents';
+
 /** The agent's arguments about the node's CNI folders, which the cleaner must know too. */
 const KEPT_ARGUMENTS = /^--cni-(bin|conf)-dir=/;
 /** A pod is Ready when its node is clean; then it waits to be deleted. */
@@ -26,6 +29,35 @@ export function cleanerOf(agents: V1DaemonSet): V1DaemonSet {
       template: { metadata: { labels }, spec: podSpecOf(spec!) },
     },
   };
+}
+
+/** At the API server, and on no node yet. */
+export function parked(cleaner: V1DaemonSet): V1DaemonSet {
+  return selecting(cleaner, { ...nodeSelectorOf(cleaner), [PARKED]: 'true' });
+}
+
+/** As the API server has it, to be written back: on the nodes of the agents. */
+export function released(cleaner: V1DaemonSet): V1DaemonSet {
+  const { [PARKED]: _, ...nodeSelector } = nodeSelectorOf(cleaner);
+  return selecting(cleaner, nodeSelector);
+}
+
+export function isParked(cleaner: V1DaemonSet): boolean {
+  return PARKED in nodeSelectorOf(cleaner);
+}
+
+function nodeSelectorOf({ spec }: V1DaemonSet): Readonly<Record<string, string>> {
+  return spec!.template.spec!.nodeSelector ?? {};
+}
+
+function selecting(
+  { metadata, spec, ...rest }: V1DaemonSet,
+  nodeSelector: Record<string, string>,
+): V1DaemonSet {
+  // Whatever its status became meanwhile: nobody but who removes Sluice writes the rest.
+  const { resourceVersion: _, ...named } = metadata!;
+  const template = { ...spec!.template, spec: { ...spec!.template.spec!, nodeSelector } };
+  return { ...rest, metadata: named, spec: { ...spec!, template } };
 }
 
 /** In seconds, after it was told to: the kubelet ends it when its time is over. */
@@ -50,6 +82,7 @@ function podSpecOf(agent: V1PodSpec): V1PodSpec {
     ],
     ...(securityContext !== undefined && { securityContext }),
     ...(volumeMounts !== undefined && { volumeMounts }),
+    terminationMessagePolicy: 'FallbackToLogsOnError', // why it failed, for whoever removes
   };
   const wait: V1Container = {
     ...program,

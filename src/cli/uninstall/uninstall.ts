@@ -7,6 +7,8 @@ export interface UninstallOptions {
   readonly allNodes?: boolean;
   readonly namespace: string;
   readonly kubeconfig?: string;
+  /** Manifests that have the agents' DaemonSet, should the cluster have it no more. */
+  readonly file?: string;
   /** In seconds. */
   readonly timeout: number;
   /** Exit with 0 although nodes were away. */
@@ -23,12 +25,15 @@ export async function uninstallCommand(options: UninstallOptions): Promise<void>
     const { uninstallHere } = await import('./thisnode.ts');
     return uninstallHere(options);
   }
-  const [{ openAgentCluster }, { removeFromAllNodes }] = await Promise.all([
+  const [{ openAgentCluster }, { AGENTS, removeFromAllNodes }, { readAgentsManifest }] = await Promise.all([
     import('./agentcluster.ts'),
     import('./allnodes.ts'),
+    import('./agentsmanifest.ts'),
   ]);
+  const { file, namespace, kubeconfig } = options;
   const removal = await removeFromAllNodes({
-    cluster: await openAgentCluster(options.namespace, options.kubeconfig),
+    ...(file !== undefined && { manifest: await readAgentsManifest(file, AGENTS) }),
+    cluster: await openAgentCluster(namespace, kubeconfig),
     patienceMs: options.timeout * 1000,
     sleep,
     now: () => performance.now(),

@@ -1,4 +1,5 @@
 /** The ways to install Sluice on this cluster and to take it off again, as its users have them. */
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ask } from './api.ts';
@@ -14,10 +15,20 @@ export const MANIFESTS = join(ROOT, cni === 'sluice' ? 'daemonset/overlays/pod-n
 
 /** helm, built by test/chart/build.sh. Never throws for an exit code. */
 export function helm(...words: string[]): Promise<Output> {
+  return command(helmProgram(), ...words, ...OF_HELM);
+}
+
+/** For whoever ends it before its time. */
+export const spawnHelm = (...words: string[]): ChildProcess =>
+  spawn(helmProgram(), [...words, ...OF_HELM], { stdio: 'ignore' });
+
+const OF_HELM = ['--kubeconfig', KUBECONFIG, '--namespace', 'sluice'];
+
+function helmProgram(): string {
   const program = process.env.CLUSTER_HELM;
   if (program === undefined || !existsSync(program))
     throw new Error('no CLUSTER_HELM: run this by scripts/e2e');
-  return command(program, ...words, '--kubeconfig', KUBECONFIG, '--namespace', 'sluice');
+  return program;
 }
 
 /** With the chart's own seccomp profile on the nodes: what it does not allow, the agent does not get. */
@@ -55,8 +66,10 @@ async function installBy(...words: string[]): Promise<void> {
   await untilAgentsAreReady();
 }
 
+const UNINSTALL = [MAIN, 'uninstall', '--all-nodes', '--kubeconfig', KUBECONFIG];
 export const uninstallFromAllNodes = (...words: string[]): Promise<Output> =>
-  command(process.execPath, MAIN, 'uninstall', '--all-nodes', '--kubeconfig', KUBECONFIG, ...words);
+  command(process.execPath, ...UNINSTALL, ...words);
+export const spawnUninstall = (): ChildProcess => spawn(process.execPath, UNINSTALL, { stdio: 'ignore' });
 
 /** What `kubectl apply -k` made and `uninstall` leaves to whoever made it. */
 export const deleteManifests = (): Promise<string> =>

@@ -1,0 +1,27 @@
+/** The agents' DaemonSet from the manifests that it was made of, for a cluster that has it no more. */
+import { readFile } from 'node:fs/promises';
+import type { V1DaemonSet } from '@kubernetes/client-node';
+import { parseManifest } from '../../files/parse.ts';
+import { asMap, typeOf } from '../../kube/report/identity.ts';
+import { flattenLists } from '../../kube/watch/list.ts';
+import { CommandError } from '../../terminal/commanderror.ts';
+
+/** YAML or JSON, with whatever else is in it. Throws CommandError. */
+export async function readAgentsManifest(file: string, name: string): Promise<V1DaemonSet> {
+  try {
+    const objects = parseManifest(await readFile(file, 'utf8')).flatMap(({ value }) => flattenLists(value));
+    const found = objects.find(({ object }) => isDaemonSet(object, name))?.object;
+    if (found !== undefined) return found as V1DaemonSet;
+  } catch (error) {
+    throw new CommandError(`cannot read ${file}: ${(error as Error).message}; nothing was changed`);
+  }
+  throw new CommandError(`${file} has no DaemonSet ${name} with a container; nothing was changed`);
+}
+
+/** With all that a cleaner is made of. */
+function isDaemonSet(object: unknown, name: string): boolean {
+  const { metadata, spec } = asMap(object);
+  const { containers } = asMap(asMap(asMap(spec).template).spec);
+  const isNamed = typeOf(object).kind === 'DaemonSet' && asMap(metadata).name === name;
+  return isNamed && Array.isArray(containers) && containers.length > 0;
+}
