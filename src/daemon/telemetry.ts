@@ -1,0 +1,60 @@
+/**
+ * Denied connections as logs of OpenTelemetry, where its own variables name a collector. The library keeps 2,048 of
+ * them at most while the collector is away, and lets the others go.
+ */
+import type { ExportResult } from '@opentelemetry/core';
+import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { BatchLogRecordProcessor, LoggerProvider, type LogRecordExporter } from '@opentelemetry/sdk-logs';
+import type { Denial } from '../denials/denial.ts';
+import { denialRecord } from '../denials/telemetry.ts';
+
+export interface TelemetryOptions {
+  readonly node: string;
+  /** Tells of every denial from now on; the answer ends it. */
+  readonly follow: (follower: (denial: Denial) => void) => () => void;
+  readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+}
+
+/** For as long as it takes to end: pods are given seconds. */
+const END_MS = 2_000;
+
+/** To where the variables say: OTEL_EXPORTER_OTLP_LOGS_ENDPOINT, or OTEL_EXPORTER_OTLP_ENDPOINT; over HTTP, as JSON. */
+export function sendDenials({ node, follow, log }: TelemetryOptions): { close(): Promise<void> } {
+  const exporter = saying(new OTLPLogExporter(), log);
+  const provider = new LoggerProvider({
+    resource: resourceFromAttributes({ 'service.name': 'sluice', 'k8s.node.name': node }),
+    processors: [new BatchLogRecordProcessor({ exporter })],
+  });
+  const logger = provider.getLogger('sluice');
+  const unfollow = follow(denial => logger.emit(denialRecord(denial)));
+  return {
+    close: async () => {
+      unfollow();
+      const late = new Promise<void>(resolve => setTimeout(resolve, END_MS).unref());
+      await Promise.race([provider.shutdown().catch(() => undefined), late]);
+    },
+  };
+}
+
+/** Says when records cannot be sent, and when they can again; not each time. */
+function saying(inner: LogRecordExporter, log: TelemetryOptions['log']): LogRecordExporter {
+  let failure: string | undefined;
+  const note = ({ code, error }: ExportResult) => {
+    const text = code === 0 ? undefined : (error?.message ?? 'no reason given');
+    if (text !== undefined && failure === undefined)
+      log.warn({}, `denied connections do not reach the collector of OpenTelemetry: ${text}`);
+    if (text === undefined && failure !== undefined)
+      log.info({}, 'denied connections reach the collector of OpenTelemetry again');
+    failure = text;
+  };
+  return {
+    export: (records, done) =>
+      inner.export(records, result => {
+        note(result);
+        done(result);
+      }),
+    forceFlush: () => inner.forceFlush(),
+    shutdown: () => inner.shutdown(),
+  };
+}
