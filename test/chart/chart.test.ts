@@ -28,6 +28,10 @@ interface Manifest {
   };
 }
 
+interface Secret {
+  readonly data: Readonly<Record<string, string>>;
+}
+
 interface Volume {
   readonly name: string;
   readonly hostPath: { readonly path: string };
@@ -114,16 +118,82 @@ describe('each value', () => {
   });
 });
 
-test('monitored, metrics are served on the node, and a PodMonitor asks for them there', () => {
-  const objects = render('monitoring.enabled=true', 'monitoring.podMonitor=true', 'metricsPort=9911');
-  const container = find(objects, 'DaemonSet sluice').spec.template.spec.containers[0];
-  expect(container.args).toContain('--metrics-address=0.0.0.0:9911');
-  expect(container).toMatchObject({ ports: [{ name: 'metrics', containerPort: 9911, hostPort: 9911 }] });
-  expect(find(objects, 'PodMonitor sluice').spec).toMatchObject({
-    selector: { matchLabels: { 'app.kubernetes.io/name': 'sluice' } },
-    podMetricsEndpoints: [{ port: 'metrics', interval: '30s' }],
+describe('monitored', () => {
+  const objects = render(
+    ...['enabled', 'podMonitor', 'rules', 'dashboard'].map(each => `monitoring.${each}=true`),
+  );
+  const { containers, volumes } = find(objects, 'DaemonSet sluice').spec.template.spec;
+
+  test('agents serve their metrics over TLS and for a token, and their probes where they did', () => {
+    expect(containers[0].args).toEqual(
+      expect.arrayContaining([
+        '--scrape-address=0.0.0.0:9911',
+        '--scrape-tls-dir=/etc/sluice/tls',
+        '--scrape-token-file=/etc/sluice/token/token',
+      ]),
+    );
+    expect(containers[0].args.join()).not.toContain('--metrics-address');
+    expect(containers[0]).toMatchObject({
+      ports: [{ name: 'metrics', containerPort: 9911, hostPort: 9911 }],
+    });
+    expect(volumes).toContainEqual({
+      name: 'metrics-tls',
+      secret: { secretName: 'sluice-metrics-tls', optional: true },
+    });
   });
-  expect(render('monitoring.podMonitor=true').map(key)).not.toContain('PodMonitor sluice');
+
+  test("certificate and token are the release's own, and no two releases have the same", () => {
+    const secrets = (found: readonly Manifest[]) =>
+      ['metrics-tls', 'metrics-token'].map(
+        name => (find(found, `Secret sluice-${name}`) as unknown as Secret).data,
+      );
+    const [tls, token] = secrets(objects);
+    expect(Object.keys({ ...tls, ...token }).sort()).toEqual(['tls.crt', 'tls.key', 'token']);
+    expect(Buffer.from(token!.token!, 'base64').toString()).toMatch(/^[A-Za-z0-9]{40}$/);
+    expect(secrets(render('monitoring.enabled=true'))).not.toEqual([tls, token]);
+    const given = render('monitoring.enabled=true', 'monitoring.tlsSecret=a', 'monitoring.tokenSecret=b');
+    expect(given.map(({ kind }) => kind)).not.toContain('Secret');
+  });
+
+  test('a PodMonitor asks for them as the agents serve them', () => {
+    expect(find(objects, 'PodMonitor sluice').spec).toMatchObject({
+      selector: { matchLabels: { 'app.kubernetes.io/name': 'sluice' } },
+      podMetricsEndpoints: [
+        {
+          port: 'metrics',
+          scheme: 'https',
+          interval: '30s',
+          tlsConfig: { serverName: 'sluice', ca: { secret: { name: 'sluice-metrics-tls', key: 'tls.crt' } } },
+          authorization: { credentials: { name: 'sluice-metrics-token', key: 'token' } },
+        },
+      ],
+    });
+    const off = render(
+      'monitoring.podMonitor=true',
+      'monitoring.rules=true',
+      'monitoring.dashboard=true',
+    ).map(key);
+    expect(off.filter(name => /Monitor|Rule|ConfigMap|Secret/.test(name))).toEqual([]);
+  });
+
+  test('the overlay for kustomize brings the same', () => {
+    const folder = join(ROOT, 'daemonset/overlays/monitoring');
+    for (const [file, name] of [
+      ['podmonitor', 'PodMonitor sluice'],
+      ['prometheusrule', 'PrometheusRule sluice'],
+      ['dashboard', 'ConfigMap sluice-dashboard'],
+    ]) {
+      const [overlaid] = documents(readFileSync(join(folder, `${file}.yaml`), 'utf8'));
+      const { metadata: _, ...rendered } = find(objects, name!);
+      expect({ ...overlaid, metadata: undefined }).toEqual({ ...rendered, metadata: undefined });
+    }
+    const { patches } = parse(readFileSync(join(folder, 'kustomization.yaml'), 'utf8'));
+    const added = parse(patches[0].patch).map(({ value }: { value: unknown }) => value);
+    expect(added.filter((value: unknown) => typeof value === 'string')).toEqual(
+      containers[0].args.filter(word => word.startsWith('--scrape')),
+    );
+    expect(added).toEqual(expect.arrayContaining(volumes.filter(({ name }) => name.startsWith('metrics'))));
+  });
 });
 
 describe('an agent that is not root', () => {
@@ -234,6 +304,8 @@ describe('the schema refuses, and says where', () => {
     ['metricsPort=70000', '/metricsPort'],
     ['monitoring.address=everywhere', '/monitoring/address'],
     ['monitoring.interval=often', '/monitoring/interval'],
+    ['monitoring.port=0', '/monitoring/port'],
+    ['monitoring.tlsSecret=Not A Name', '/monitoring/tlsSecret'],
     ['startGate.nriFolder=run/nri', '/startGate/nriFolder'],
     ['socketFolder=/run/sluice/', '/socketFolder'],
     ['tolerations=all', '/tolerations'],

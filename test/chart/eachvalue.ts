@@ -13,7 +13,12 @@ export const EACH_VALUE: Readonly<Record<string, unknown>> = {
   metricsPort: 9911,
   'monitoring.enabled': true,
   'monitoring.address': '[::]',
+  'monitoring.port': 9443,
+  'monitoring.tlsSecret': 'our-certificate',
+  'monitoring.tokenSecret': 'our-token',
   'monitoring.podMonitor': true,
+  'monitoring.rules': true,
+  'monitoring.dashboard': true,
   'monitoring.interval': '15s',
   'monitoring.labels': { release: 'prometheus' },
   socketFolder: '/run/elsewhere',
@@ -53,7 +58,12 @@ export const EACH_VALUE: Readonly<Record<string, unknown>> = {
 
 /** What a value means nothing without. */
 const NEEDED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  monitoring: { 'monitoring.enabled': true, 'monitoring.podMonitor': true },
+  monitoring: {
+    'monitoring.enabled': true,
+    'monitoring.podMonitor': true,
+    'monitoring.rules': true,
+    'monitoring.dashboard': true,
+  },
   nonRoot: { 'startGate.mode': 'off' },
   podNetwork: { 'podNetwork.mode': 'attach' },
   updateStrategy: { 'updateStrategy.type': 'OnDelete', 'updateStrategy.rollingUpdate': null },

@@ -48,9 +48,15 @@ true
 {{- if ne .Values.denials.log "sampled" }}
 - --log-denials={{ .Values.denials.log }}
 {{- end }}
-{{- $address := ternary .Values.monitoring.address "127.0.0.1" .Values.monitoring.enabled }}
-{{- if or .Values.monitoring.enabled (ne (int .Values.metricsPort) 9910) }}
-- --metrics-address={{ $address }}:{{ .Values.metricsPort }}
+{{- if ne (int .Values.metricsPort) 9910 }}
+- --metrics-address=127.0.0.1:{{ .Values.metricsPort }}
+{{- end }}
+{{- with .Values.monitoring }}
+{{- if .enabled }}
+- --scrape-address={{ .address }}:{{ .port }}
+- --scrape-tls-dir=/etc/sluice/tls
+- --scrape-token-file=/etc/sluice/token/token
+{{- end }}
 {{- end }}
 {{- if ne .Values.startGate.mode "auto" }}
 - --start-gate={{ .Values.startGate.mode }}
