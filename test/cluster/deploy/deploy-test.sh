@@ -20,6 +20,7 @@ manifests() {
   check "install.yaml is daemonset/ built" diff <(kube kustomize "$here/daemonset") <(sed 1d "$here/daemonset/install.yaml")
   local overlay
   for overlay in "$here"/daemonset/overlays/*; do
+    [ "${overlay##*/}" != monitoring ] || continue # its kinds are the Prometheus operator's: chart.spec.ts brings them
     check "the API server takes $overlay" kube apply --dry-run=server -k "$overlay"
   done
 }

@@ -11,35 +11,35 @@ import { create, remove } from './support/api.ts';
 import { tryKubectl, until } from './support/cluster.ts';
 import { CHART, helm } from './support/installs.ts';
 
-/** Of the Prometheus operator's definition what the API server needs to take an object; its schema is not here. */
-const POD_MONITORS = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'podmonitors.monitoring.coreos.com' },
-  spec: {
-    group: 'monitoring.coreos.com',
-    scope: 'Namespaced',
-    names: { kind: 'PodMonitor', plural: 'podmonitors', singular: 'podmonitor', listKind: 'PodMonitorList' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-};
+/** Of the Prometheus operator's definitions what the API server needs to take an object; their schemas are not here. */
+const DEFINITIONS = ['PodMonitor', 'PrometheusRule'].map(kind => {
+  const singular = kind.toLowerCase();
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${singular}s.monitoring.coreos.com` },
+    spec: {
+      group: 'monitoring.coreos.com',
+      scope: 'Namespaced',
+      names: { kind, plural: `${singular}s`, singular, listKind: `${kind}List` },
+      versions: [{ name: 'v1', served: true, storage: true, schema }],
+    },
+  };
+});
 
 const folder = mkdtempSync(join(tmpdir(), 'chart-'));
 beforeAll(async () => {
-  await create(POD_MONITORS);
-  await until('PodMonitors are served', async () =>
-    (await tryKubectl('get', 'podmonitors.monitoring.coreos.com')).code === 0 ? true : undefined,
-  );
+  for (const definition of DEFINITIONS) {
+    await create(definition);
+    const { name } = definition.metadata;
+    await until(`${name} are served`, async () =>
+      (await tryKubectl('get', name)).code === 0 ? true : undefined,
+    );
+  }
 });
 afterAll(async () => {
-  await remove(POD_MONITORS);
+  for (const definition of DEFINITIONS) await remove(definition);
   rmSync(folder, { recursive: true });
 });
 
