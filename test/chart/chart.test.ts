@@ -173,7 +173,7 @@ describe('monitored', () => {
       'monitoring.rules=true',
       'monitoring.dashboard=true',
     ).map(key);
-    expect(off.filter(name => /Monitor|Rule|ConfigMap|Secret/.test(name))).toEqual([]);
+    expect(off.filter(name => /Monitor|Rule|dashboard|Secret/.test(name))).toEqual([]);
   });
 
   test('the overlay for kustomize brings the same', () => {
