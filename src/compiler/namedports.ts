@@ -2,7 +2,7 @@
  * Egress to named ports: a destination matches if it is a pod among the peers that has the port under that name.
  * Networks and domain names match pods among them; nodes have no container ports (N30, C29).
  */
-import type { Peer } from '../model/policy.ts';
+import { domainPeersOf, type Peer } from '../model/policy.ts';
 import type { NamedPort } from '../model/ports.ts';
 import { addressProtocolPortIn } from '../nft/match.ts';
 import { EVERY_POD } from './broadpeers.ts';
@@ -16,7 +16,7 @@ import {
   textOf,
 } from './labelled.ts';
 import type { NamedPortPeers } from './namedportpeers.ts';
-import { asFewGroups, type DomainPeer, namesMatches } from './peers.ts';
+import { asFewGroups, namesMatches } from './peers.ts';
 
 /** Those of the rules that have named ports. */
 export function namedPeerMatches(rules: readonly SourcedRule[], builder: Builder): PeerMatch[] {
@@ -46,16 +46,13 @@ function memberMatches(rules: readonly RuleOfNames[], builder: Builder): PeerMat
 /** What the pod was told by one of the names, where that is a pod with such a port. */
 function domainMatches(rules: readonly RuleOfNames[], builder: Builder): PeerMatch[] {
   return rules.flatMap(({ label, peers, named }) => {
-    const told = namesMatches(domainsOf(peers, label), builder);
+    const labelled = domainPeersOf(peers).map(peer => ({ label, peer }));
+    const told = namesMatches(labelled, builder);
     if (told.length === 0) return [];
     const set = builder.group({ kind: 'named', peers: [peersOf('any', named)!] });
     const ofPods = addressProtocolPortIn(builder.family, 'daddr', set);
     return told.map(({ match, labels }) => ({ match: [...match, ...ofPods], labels }));
   });
-}
-
-function domainsOf(peers: 'any' | readonly Peer[], label: string): LabelledPeer<DomainPeer>[] {
-  return peers === 'any' ? [] : peers.flatMap(peer => (peer.kind === 'domain' ? [{ label, peer }] : []));
 }
 
 function peersOf(peers: 'any' | readonly Peer[], named: readonly NamedPort[]): NamedPortPeers | undefined {

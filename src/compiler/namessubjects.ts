@@ -1,6 +1,6 @@
 /** Who on this node has rules by name, and the sets that these rules look up. */
 import { hash } from 'node:crypto';
-import type { Policy } from '../model/policy.ts';
+import { domainPeersOf, type Policy } from '../model/policy.ts';
 import { commandOf } from '../names/control.ts';
 import { type NamesPod, type NamesSet, NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
 import type { PodClass } from './classes.ts';
@@ -51,9 +51,7 @@ const known = new WeakMap<Policy, readonly string[]>();
 function patternsOf(policy: Policy): readonly string[] {
   const found =
     known.get(policy) ??
-    (policy.egress ?? []).flatMap(({ peers }) =>
-      peers === 'any' ? [] : peers.flatMap(peer => (peer.kind === 'domain' ? [peer.name] : [])),
-    );
+    (policy.egress ?? []).flatMap(({ peers }) => domainPeersOf(peers)).map(({ name }) => name);
   known.set(policy, found);
   return found;
 }

@@ -1,5 +1,5 @@
 /** The peers of a set of rules, as few look-ups as they can be. */
-import type { Direction, Peer } from '../model/policy.ts';
+import type { Direction, DomainPeer, Peer } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
 import { type AddressField, addressIn, addressPairIn } from '../nft/match.ts';
 import { scopeOf } from './broadpeers.ts';
@@ -33,7 +33,6 @@ export function peerMatchesOf(
 }
 
 type NetworkPeer = Extract<Peer, { kind: 'network' }>;
-export type DomainPeer = Extract<Peer, { kind: 'domain' }>;
 
 interface SortedPeers {
   readonly members: LabelledPeer<MemberPeer>[];

@@ -2,7 +2,7 @@
 import type { Cluster } from '../model/cluster.ts';
 import { isSelectable, namespaceOf } from '../model/cluster.ts';
 import type { Inventory } from '../model/inventory.ts';
-import type { Policy } from '../model/policy.ts';
+import { domainPeersOf, type Policy } from '../model/policy.ts';
 import type { Problem, WarningCode } from '../model/problem.ts';
 import { matchPod } from '../model/selector.ts';
 import type { Service } from '../model/service.ts';
@@ -31,11 +31,7 @@ interface Named {
 
 function namesIn({ egress = [] }: Policy): readonly Named[] {
   return egress.flatMap(({ path, peers }) =>
-    peers === 'any'
-      ? []
-      : peers.flatMap(peer =>
-          peer.kind === 'domain' ? [{ pattern: peer.name, field: `spec.${path}.to` }] : [],
-        ),
+    domainPeersOf(peers).map(({ name }) => ({ pattern: name, field: `spec.${path}.to` })),
   );
 }
 

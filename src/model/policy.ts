@@ -62,6 +62,13 @@ export type Peer =
   | { readonly kind: 'network'; readonly cidr: Cidr; readonly except: readonly Cidr[] }
   | { readonly kind: 'domain'; readonly name: string };
 
+export type DomainPeer = Extract<Peer, { kind: 'domain' }>;
+
+/** Those of a rule's peers that are names of the DNS. */
+export function domainPeersOf(peers: Rule['peers']): readonly DomainPeer[] {
+  return peers === 'any' ? [] : peers.filter(peer => peer.kind === 'domain');
+}
+
 export type PortMatch =
   /** All ports of one protocol. */
   | { readonly kind: 'protocol'; readonly protocol: Protocol }
