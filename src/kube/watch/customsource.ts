@@ -90,7 +90,9 @@ export class CustomSource implements Store {
 
   /** Policies that are younger than the definition's end are those of the next one, whose beginning we have not heard of. */
   #clear(revision?: string): void {
-    this.#feed.publish(this.#objects.clear(revision));
+    const gone = this.#objects.clear(revision);
+    this.#feed.identities.forgetGone(gone);
+    this.#feed.publish(gone);
     this.#feed.reportProblems(this.#policy.kind, this.#objects.problems);
     this.#feed.reportSource({ source: this.#policy.kind, state: 'absent' });
   }

@@ -3,6 +3,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FakeApiServer } from '../../bench/fakeapiserver.ts';
 import { quarantineReporter } from '../../daemon/quarantinereporter.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
+import { ClusterFeed } from './clusterfeed.ts';
+import { Objects } from './objects.ts';
+import { ObjectSource } from './objectsource.ts';
+import type { Change } from './reflector.ts';
+import { NETWORK_POLICIES } from './resource.ts';
 import { type ClusterWatch, watchCluster } from './source.ts';
 
 let server: FakeApiServer;
@@ -60,4 +65,20 @@ test('a policy that was made anew under its name is another object', async () =>
   while (!heard.includes('NetworkPolicy shop/later')) await new Promise(resolve => setTimeout(resolve, 5));
   refuse('EINVAL');
   expect(await events(1)).toMatchObject([{ involvedObject: { uid: '77aa' } }]);
+});
+
+test('a policy has an identity from when it is published until it is gone, and one that cannot be read has none', () => {
+  const feed = new ClusterFeed({ onEvents: () => {}, onSource: () => {}, onProblems: () => {} });
+  const source = new ObjectSource('NetworkPolicy', new Objects(NETWORK_POLICIES), feed);
+  const { kind, apiVersion } = policy('6c2b');
+  const uid = () => feed.identities.complete({ apiVersion, kind, namespace: 'shop', name: 'web' }).uid;
+  const apply = (change: Change) => {
+    source.apply([change]);
+    return uid();
+  };
+  const unreadable = { ...policy('6c2b'), apiVersion: 'networking.k8s.io/v9' };
+  expect(apply({ type: 'upsert', name: 'shop/web', object: unreadable })).toBeUndefined();
+  expect(apply({ type: 'upsert', name: 'shop/web', object: policy('77aa') })).toBe('77aa');
+  expect(apply({ type: 'upsert', name: 'shop/web', object: unreadable })).toBe('6c2b');
+  expect(apply({ type: 'delete', name: 'shop/web', object: {} })).toBeUndefined();
 });

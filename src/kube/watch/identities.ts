@@ -2,6 +2,7 @@
  * Which objects of the server the policies are: what is said of one later by its name alone, that it is in quarantine for
  * one, is said of the very object. `kubectl describe` shows no Event without the object's uid.
  */
+import type { ClusterEvent } from '../../model/cluster.ts';
 import type { ObjectReference } from '../../model/problem.ts';
 
 export class Identities {
@@ -13,8 +14,9 @@ export class Identities {
     else this.#known.set(id, reference);
   }
 
-  delete(id: string): void {
-    this.#known.delete(id);
+  forgetGone(events: readonly ClusterEvent[]): void {
+    for (const { type, key, value } of events)
+      if (type === 'policy' && value === undefined) this.#known.delete(key);
   }
 
   /** As the server knows it, where it is known. */

@@ -32,6 +32,11 @@ export class Objects {
     return this.#revisions.size;
   }
 
+  /** Whether it was published, and has not been taken away since. */
+  has(name: string): boolean {
+    return this.#published.has(name);
+  }
+
   /** Takes an object in as it is now; one that cannot be read stays what it was. */
   upsert(name: string, object: unknown): readonly ClusterEvent[] {
     const revision = revisionOf(object) ?? '';

@@ -43,11 +43,10 @@ export class ObjectSource implements Store {
   }
 
   #apply(change: Change): readonly ClusterEvent[] {
-    if (change.type === 'upsert' && this.#kind.endsWith('Policy'))
-      this.#feed.identities.set(`${this.#kind} ${change.name}`, referenceOf(change.object));
     const events = this.#eventsOf(change);
-    for (const { type, key, value } of events)
-      if (type === 'policy' && value === undefined) this.#feed.identities.delete(key);
+    this.#feed.identities.forgetGone(events);
+    if (change.type === 'upsert' && this.#kind.endsWith('Policy') && this.#objects.has(change.name))
+      this.#feed.identities.set(`${this.#kind} ${change.name}`, referenceOf(change.object));
     return events;
   }
 
