@@ -86,8 +86,7 @@ export class Denials {
   }
 
   close(): void {
-    clearTimeout(this.#timer);
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer); // of both kinds
     this.#before = this.#counts;
     this.#socket?.close();
     this.#socket = undefined;

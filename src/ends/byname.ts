@@ -20,7 +20,7 @@ export function namesNotes(
   cases: readonly Case[],
   known: ToldAsOf | undefined,
 ): readonly string[] {
-  const pods = sources.flatMap(source => podOf(source)?.key ?? []).slice(0, MOST_PODS);
+  const pods = podsAmong(sources);
   const domain = domainOf(name, cases);
   if (domain !== undefined) return [...onlyOnceTold(domain, cases), ...toldUnder(domain, pods, known)];
   return name.kind === 'address' && known !== undefined ? namesOf(name.address, pods, known) : [];
@@ -39,10 +39,14 @@ export function toldOf(
   known: ToldAsOf | undefined,
 ): readonly ToldFact[] {
   if (known === undefined || (name.kind !== 'domain' && name.kind !== 'address')) return [];
-  const pods = sources.flatMap(source => podOf(source)?.key ?? []).slice(0, MOST_PODS);
+  const pods = podsAmong(sources);
   const isMeant = (fact: ToldFact) =>
     name.kind === 'domain' ? fact.name === name.name : fact.address === name.address;
   return pods.flatMap(pod => [...known.facts.of(pod)].filter(fact => isMeant(fact) && fact.untilMs > 0));
+}
+
+function podsAmong(sources: readonly Place[]): readonly PodKey[] {
+  return sources.flatMap(source => podOf(source)?.key ?? []).slice(0, MOST_PODS);
 }
 
 /** Of a name's addresses those are allowed by it that an answer brought. */
