@@ -12,12 +12,16 @@ import { LAYOUT } from '../../src/compiler/layout.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
 import type { Lab } from '../../src/lab/lab.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
-import { Netns } from '../../src/lab/unnamed.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
-import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
-import { layoutEvents, putUp, type RecordedLayout, recordedLayouts } from '../support/agent/layouts.ts';
+import {
+  layoutEvents,
+  putUp,
+  type RecordedLayout,
+  recordedLayouts,
+  rulesetOf,
+} from '../support/agent/layouts.ts';
 import { answers, Telephones } from '../support/agent/live.ts';
 import { withoutSizes } from '../support/oracle/withoutsizes.ts';
 import { arrivals, Prober } from '../support/packets/prober.ts';
@@ -64,20 +68,6 @@ async function clear(): Promise<void> {
   const { ruleset } = await kernel.dump();
   await kernel.commit([...ruleset.tables.keys()].map(family => ({ op: 'delTable', family })));
   kernel.close();
-}
-
-/** What a layout was, as a desired state: that of an agent to which somebody goes back. */
-async function rulesetOf(layout: RecordedLayout): Promise<Ruleset> {
-  const netns = new Netns();
-  const end = netns.run(() => putUp(layout));
-  const kernel = await netns.run(() => openNftKernel());
-  try {
-    return withoutSizes((await kernel.dump()).ruleset);
-  } finally {
-    kernel.close();
-    end();
-    netns.close();
-  }
 }
 
 /** An agent of today, from its start to its first commit; answers what it said. */

@@ -8,10 +8,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import packet, { type Answer, type Packet } from 'dns-packet';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { inNamespace } from '../../../src/lab/netns.ts';
 import { AgentProcess } from '../../support/agent/agentprocess.ts';
+import { ASKED_NAME, forgedAnswer } from '../../support/names/forgedanswer.ts';
 import { type ClientOrders, type ClientReport, SLOW } from '../../support/names/ground.ts';
 import { rawSend } from '../../support/names/rawsend.ts';
 import { ADDRESSES, Ground, type Host } from '../hostile/ground.ts';
@@ -116,16 +116,10 @@ async function visit(names: readonly string[], port = 0): Promise<ClientReport> 
 const isLearnt = (peer: string) => nft('list', 'ruleset').includes(`${ADDRESSES.victim.ip} . ${peer} `);
 
 function forge(from: Host, port: number, address: string): void {
-  const payload = packet.encode({
-    type: 'response',
-    id: 7,
-    flags: 0x180,
-    questions: [{ type: 'A', name: 'n7.t.example' }],
-    answers: [{ type: 'A', name: 'n7.t.example', ttl: 300, data: address } as Answer],
-  } as Packet);
   // To a neighbour directly; to itself by the node.
   const gatewayMac = from === 'victim' ? ground.mac('node', 'cni0') : ground.mac('victim');
-  rawSend({ namespace: ground.path(from), gatewayMac }, RESOLVER.ip, ADDRESSES.victim.ip, port, payload);
+  const way = { namespace: ground.path(from), gatewayMac };
+  rawSend(way, RESOLVER.ip, ADDRESSES.victim.ip, port, forgedAnswer(address));
 }
 
 test('a resolver on the bridge of its pods is heard', async () => {
@@ -137,14 +131,14 @@ test.each([
   ['another pod of the bridge', 'attacker', 4_501, '10.98.79.1'],
   ['the pod itself', 'victim', 4_502, '10.98.79.2'],
 ] as const)('C54: %s, in the resolver’s name, has nothing learnt', async (_, from, port, address) => {
-  await visit(['n7.t.example'], port);
+  await visit([ASKED_NAME], port);
   forge(from, port, address);
   await new Promise(resolve => setTimeout(resolve, 300 * SLOW));
   expect(isLearnt(address)).toBe(false);
 });
 
 test('the same by the resolver’s own port is learnt', async () => {
-  await visit(['n7.t.example'], 4_503);
+  await visit([ASKED_NAME], 4_503);
   forge('friend', 4_503, '10.98.79.3');
   await until(() => isLearnt('10.98.79.3'));
 });

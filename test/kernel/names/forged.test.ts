@@ -1,7 +1,7 @@
 /** Who can have an address learnt that no resolver told: five forgeries, each while a question is open where it matters. */
-import packet, { type Answer, type Packet } from 'dns-packet';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Address } from '../../../src/model/address.ts';
+import { ASKED_NAME, forgedAnswer } from '../../support/names/forgedanswer.ts';
 import { HOSTS, NamesGround, RESOLVER, SLOW } from '../../support/names/ground.ts';
 import { rawSend } from '../../support/names/rawsend.ts';
 
@@ -14,15 +14,6 @@ beforeAll(async () => {
 }, 180_000 * SLOW);
 afterAll(() => ground?.remove());
 
-const answerOf = (address: string) =>
-  packet.encode({
-    type: 'response',
-    id: 7,
-    flags: 0x180,
-    questions: [{ type: 'A', name: 'n7.t.example' }],
-    answers: [{ type: 'A', name: 'n7.t.example', ttl: 300, data: address } as Answer],
-  } as Packet);
-
 const [WEB] = HOSTS.web;
 const [EVIL] = HOSTS.evil;
 const [DNS] = HOSTS.dns;
@@ -30,12 +21,12 @@ const [DNS] = HOSTS.dns;
 /** A question of shop/web, whose connection the node knows from now on. */
 async function openQuestion(port: number, resolver: Address): Promise<void> {
   const answerMs = resolver === EVIL ? 50 : 5_000;
-  const report = await ground.visit({ names: ['n7.t.example'], resolver, port, answerMs });
+  const report = await ground.visit({ names: [ASKED_NAME], resolver, port, answerMs });
   expect(report.unanswered).toBe(resolver === EVIL ? 1 : 0);
 }
 
 function forge(host: 'web' | 'evil', from: Address, port: number, address: string): void {
-  rawSend(ground.wayOf(host), from, WEB, port, answerOf(address));
+  rawSend(ground.wayOf(host), from, WEB, port, forgedAnswer(address));
 }
 
 const settle = () => new Promise(resolve => setTimeout(resolve, 150));
@@ -90,6 +81,6 @@ test.each(FORGERIES.map(([what, attack], i) => [what, attack, `10.98.77.${i + 1}
 
 test('the same answer in the resolver’s name from where the resolver is, to an open question, is learnt', async () => {
   await openQuestion(4_200, RESOLVER.ip);
-  rawSend(ground.wayOf('dns'), DNS, WEB, 4_200, answerOf('10.98.77.99'));
+  rawSend(ground.wayOf('dns'), DNS, WEB, 4_200, forgedAnswer('10.98.77.99'));
   await ground.until(() => ground.isLearnt('10.98.77.99'));
 });

@@ -1,6 +1,6 @@
 /** Answers that are forged on another node: only that node can tell, and its agent does, whatever its own pods' rules. */
-import packet, { type Answer, type Packet } from 'dns-packet';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ASKED_NAME, forgedAnswer } from '../../support/names/forgedanswer.ts';
 import { HOSTS, NamesGround, RESOLVER, SLOW } from '../../support/names/ground.ts';
 import { rawSend } from '../../support/names/rawsend.ts';
 
@@ -13,20 +13,11 @@ beforeAll(async () => {
 }, 180_000 * SLOW);
 afterAll(() => ground?.remove());
 
-const answerOf = (address: string) =>
-  packet.encode({
-    type: 'response',
-    id: 7,
-    flags: 0x180,
-    questions: [{ type: 'A', name: 'n7.t.example' }],
-    answers: [{ type: 'A', name: 'n7.t.example', ttl: 300, data: address } as Answer],
-  } as Packet);
-
 /** An accomplice asks, and evil on the other node answers in the resolver's name, which is there too. */
 async function forge(address: string, port: number): Promise<void> {
-  const { unanswered } = await ground.visit({ names: ['n7.t.example'], port });
+  const { unanswered } = await ground.visit({ names: [ASKED_NAME], port });
   expect(unanswered).toBe(0);
-  rawSend(ground.wayOf('evil'), HOSTS.dns[0], HOSTS.web[0], port, answerOf(address));
+  rawSend(ground.wayOf('evil'), HOSTS.dns[0], HOSTS.web[0], port, forgedAnswer(address));
   await new Promise(resolve => setTimeout(resolve, 300 * SLOW));
 }
 

@@ -6,17 +6,10 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { KernelState } from '../../../src/agent/kernelstate.ts';
 import { inNamespace } from '../../../src/lab/netns.ts';
-import { Netns } from '../../../src/lab/unnamed.ts';
 import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
-import {
-  NAMES_LAYOUT_FOLDER,
-  putUp,
-  type RecordedLayout,
-  recordedLayouts,
-} from '../../support/agent/layouts.ts';
+import { NAMES_LAYOUT_FOLDER, putUp, recordedLayouts, rulesetOf } from '../../support/agent/layouts.ts';
 import { NamesGround, SLOW } from '../../support/names/ground.ts';
-import { withoutSizes } from '../../support/oracle/withoutsizes.ts';
 
 const ROUNDS = 3;
 const LAYOUTS = recordedLayouts(NAMES_LAYOUT_FOLDER).map(
@@ -25,20 +18,6 @@ const LAYOUTS = recordedLayouts(NAMES_LAYOUT_FOLDER).map(
 
 let ground: NamesGround | undefined;
 afterEach(() => ground?.remove());
-
-/** What a layout was, as a desired state. */
-async function rulesetOf(layout: RecordedLayout): Promise<Ruleset> {
-  const netns = new Netns();
-  const end = netns.run(() => putUp(layout));
-  const kernel = await netns.run(() => openNftKernel());
-  try {
-    return withoutSizes((await kernel.dump()).ruleset);
-  } finally {
-    kernel.close();
-    end();
-    netns.close();
-  }
-}
 
 /** An agent of that layout has come, has made its rules, and has ended. */
 async function wentBack(desired: Ruleset): Promise<void> {

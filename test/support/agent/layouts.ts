@@ -4,16 +4,19 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { decodeObject } from '../../../src/kube/decode/decode.ts';
+import { Netns } from '../../../src/lab/unnamed.ts';
 import type { ClusterEvent } from '../../../src/model/cluster.ts';
 import { Batch } from '../../../src/netlink/nftables/batch.ts';
 import { NETLINK_NETFILTER } from '../../../src/netlink/nftables/constants.ts';
 import { BatchEncoder } from '../../../src/netlink/nftables/encode.ts';
+import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import { OWNED } from '../../../src/netlink/nftables/ownership.ts';
 import { readMessages } from '../../../src/netlink/wire/messages.ts';
 import { readReply } from '../../../src/netlink/wire/replies.ts';
 import { NetlinkSocket } from '../../../src/netlink/wire/socket.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
 import type { Chain, Ruleset, Table, TableFamily } from '../../../src/nft/ruleset.ts';
+import { withoutSizes } from '../oracle/withoutsizes.ts';
 
 export const LAYOUT_FOLDER = fileURLToPath(new URL('../../layouts', import.meta.url));
 export const NAMES_LAYOUT_FOLDER = join(LAYOUT_FOLDER, 'names');
@@ -78,6 +81,20 @@ export function putUp({ batches, commit }: RecordedLayout): () => void {
       throw new Error(`the layout of ${commit} was not taken: ${JSON.stringify(reply)}`);
   }
   return () => socket.close();
+}
+
+/** What a layout was, as a desired state: that of an agent to which somebody goes back. */
+export async function rulesetOf(layout: RecordedLayout): Promise<Ruleset> {
+  const netns = new Netns();
+  const end = netns.run(() => putUp(layout));
+  const kernel = await netns.run(() => openNftKernel());
+  try {
+    return withoutSizes((await kernel.dump()).ruleset);
+  } finally {
+    kernel.close();
+    end();
+    netns.close();
+  }
 }
 
 /** A layout that differs from this one in its hooks, its chains and its number, and judges alike. */
