@@ -85,3 +85,10 @@ test('very many sources have twenty lines together, and then one a second', () =
   expect(lines(0)).toBe(20);
   expect(lines(10_000)).toBe(10);
 });
+
+test('where the clock goes back, what had its line before has one again', () => {
+  const sampler = new Sampler();
+  expect(sampler.take(DENIAL, 3_600_000)).toBe(0);
+  expect(sampler.take(DENIAL, 0)).toBe(0);
+  expect(sampler.take(DENIAL, 1)).toBeUndefined();
+});

@@ -1,5 +1,6 @@
 /** Denials as lines of a log: all of them, or of each kind one a minute, of each source few, and of all few at a time. */
-import { type Rate, TokenBucket } from '../model/tokenbucket.ts';
+import { SourceRates } from '../model/sourcerates.ts';
+import type { Rate } from '../model/tokenbucket.ts';
 import { flowText } from '../semantics/flowtext.ts';
 import type { Denial, DenialEnd, DialledService } from './denial.ts';
 
@@ -61,38 +62,25 @@ const MOST_SOURCES = 1_024;
 export class Sampler {
   /** When the kind had its last line. */
   readonly #lines = new Map<string, number>();
-  /** The one that was denied longest ago comes first. */
-  readonly #sources = new Map<string, TokenBucket>();
-  readonly #inAll = new TokenBucket(IN_ALL);
+  readonly #rates = new SourceRates(PER_SOURCE, IN_ALL, MOST_SOURCES);
   #leftOut = 0;
 
   /** How many had none since the last line; undefined where this one has none either. */
   take(denial: Denial, nowMs: number): number | undefined {
     const kind = kindOf(denial);
+    const { from } = denial;
     const last = this.#lines.get(kind);
-    const source = this.#sourceOf(denial);
-    const isKnown = last !== undefined && nowMs - last < AGAIN_MS;
-    if (isKnown || source.level(nowMs) < 1 || this.#inAll.level(nowMs) < 1) {
+    const isKnown = last !== undefined && Math.abs(nowMs - last) < AGAIN_MS;
+    if (isKnown || !this.#rates.take(from.pod ?? from.address, nowMs)) {
       this.#leftOut++;
       return undefined;
     }
-    source.take(nowMs);
-    this.#inAll.take(nowMs);
     this.#lines.delete(kind);
     this.#lines.set(kind, nowMs);
     if (this.#lines.size > MOST_KINDS) this.#lines.delete(this.#lines.keys().next().value!);
     const leftOut = this.#leftOut;
     this.#leftOut = 0;
     return leftOut;
-  }
-
-  #sourceOf({ from }: Denial): TokenBucket {
-    const name = from.pod ?? from.address;
-    const bucket = this.#sources.get(name) ?? new TokenBucket(PER_SOURCE);
-    this.#sources.delete(name);
-    this.#sources.set(name, bucket);
-    if (this.#sources.size > MOST_SOURCES) this.#sources.delete(this.#sources.keys().next().value!);
-    return bucket;
   }
 }
 

@@ -9,7 +9,7 @@ import type { Server } from 'node:https';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Registry } from 'prom-client';
-import { Callers } from './callers.ts';
+import { SourceRates } from '../model/sourcerates.ts';
 import { send } from './http.ts';
 import { HTTP_LIMITS, type HttpLimits, type HttpServer, listen, timeouts } from './listener.ts';
 
@@ -37,6 +37,11 @@ const RENEW_MS = 60_000;
 /** What is shorter can be guessed. */
 const LEAST_TOKEN = 16;
 
+/** How often connections may begin, of which TLS makes each cost a millisecond: a Prometheus keeps its own. */
+const EACH_CALLER = { perSecond: 1, burst: 10 };
+const ALL_CALLERS = { perSecond: 10, burst: 40 };
+const MOST_CALLERS = 256;
+
 /** Rejects where the files cannot be read or the address cannot be had. */
 export async function serveScrape(options: ScrapeOptions): Promise<HttpServer> {
   const { address, tlsDir, tokenFile, metrics, limits = HTTP_LIMITS } = options;
@@ -46,9 +51,9 @@ export async function serveScrape(options: ScrapeOptions): Promise<HttpServer> {
   const server = createServer({ ...timeouts(limits), ...tls }, (request, response) => {
     answer(request, response, tokenFile, metrics).catch(error => fail(error as Error, response, options));
   });
-  const callers = new Callers();
+  const callers = new SourceRates(EACH_CALLER, ALL_CALLERS, MOST_CALLERS);
   const listening = await listen(server, address, limits, ({ remoteAddress = '' }) =>
-    callers.isWelcome(remoteAddress, performance.now()),
+    callers.take(remoteAddress, performance.now()),
   );
   const renewing = keepRenewed(server, pair, options);
   return {

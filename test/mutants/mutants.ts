@@ -345,7 +345,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'scrape: every connection costs a handshake',
-    file: 'src/rpc/callers.ts',
+    file: 'src/model/sourcerates.ts',
     find: 'if (own.level(nowMs) < 1 || this.#all.level(nowMs) < 1) return false;',
     replace: '',
     test: 'src/rpc/scrape.test.ts',
