@@ -70,7 +70,10 @@ export class DesiredState {
     this.#pending.add(eventName(event));
   }
 
-  /** With all that is pending at this moment, and the policies that the batch takes in: both are decided before it first waits. */
+  /**
+   * With all that is pending at this moment, and the policies that the batch takes in: both are decided before it first
+   * waits.
+   */
   async flush(actual: Ruleset, batch: Batch): Promise<Ruleset> {
     if (batch.takesPolicies(actual, this.#intake.isEmpty))
       this.#takeIn(this.#intake.take(this.cluster.policies, this.#timing.now(), batch.isFirst));

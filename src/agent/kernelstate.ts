@@ -84,8 +84,8 @@ export class KernelState {
   }
 
   /**
-   * Makes the actual state equal to the desired one, which `flush` makes when it is known what is there, in one batch. A packet sees the rules from
-   * before it or those from after it. Throws KernelError with the old rules in force.
+   * Makes the actual state equal to the desired one, which `flush` makes when it is known what is there, in one batch.
+   * A packet sees the rules from before it or those from after it. Throws KernelError with the old rules in force.
    */
   async reconcile(flush: Flush, look: Look): Promise<Reconciled> {
     const kernel = await this.open();

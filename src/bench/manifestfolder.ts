@@ -68,7 +68,10 @@ function pod(i: number, workload: number): object {
   };
 }
 
-/** Each about one workload: its peers are another one, a team's front ends, or a network with a hole; every other one has egress. */
+/**
+ * Each about one workload: its peers are another one, a team's front ends, or a network with a hole; every other one
+ * has egress.
+ */
 function policy(i: number, workloads: number, isChanged: boolean): object {
   const workload = i % workloads;
   const port = PORTS[i % PORTS.length]! + (isChanged ? 1 : 0);

@@ -122,8 +122,8 @@ export const SUITES: readonly Suite[] = [
 ];
 
 /**
- * What words mean: names of suites, and beside them their parts, or parts of the names of their rows. Undefined where a word comes
- * without the suite whose rows it could be part of: minutes of measuring would tell that it is of none.
+ * What words mean: names of suites, and beside them their parts, or parts of the names of their rows. Undefined where a
+ * word comes without the suite whose rows it could be part of: minutes of measuring would tell that it is of none.
  */
 export function choose(words: readonly string[]): Choice | undefined {
   const named = SUITES.filter(({ name }) => words.includes(name));

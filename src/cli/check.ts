@@ -16,7 +16,10 @@ export interface CheckOptions extends OutputOptions {
   readonly accept?: readonly string[];
 }
 
-/** `sluice check PATH…`: every problem, by file, object and field. Exit code 1 if there is an error; with --strict also for a warning. */
+/**
+ * `sluice check PATH…`: every problem, by file, object and field. Exit code 1 if there is an error; with --strict also
+ * for a warning.
+ */
 export async function checkCommand(paths: readonly string[], options: CheckOptions): Promise<void> {
   const accepted = (options.accept ?? []).map(parseAccepted);
   for (const path of paths) await requireReadable(path);

@@ -10,7 +10,10 @@ import { readFiles } from '../sources/files.ts';
 import { DEFAULT_SOCKET } from '../sources/options.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 
-/** Where there are no manifests the agent is asked. `node` says as which node of them this one is judged; the agent knows its own. */
+/**
+ * Where there are no manifests the agent is asked. `node` says as which node of them this one is judged; the agent
+ * knows its own.
+ */
 export interface NodeOptions {
   readonly manifests?: readonly string[];
   readonly node?: string;

@@ -1,4 +1,7 @@
-/** What the sources of a question promise: a file that cannot be read is no verdict, and -n is the namespace of what names none. */
+/**
+ * What the sources of a question promise: a file that cannot be read is no verdict, and -n is the namespace of what
+ * names none.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -24,7 +24,10 @@ import { type ExpectedPath, traceLines } from './tracetext.ts';
 
 export type TraceOptions = OutputOptions & NodeOptions;
 
-/** `sluice trace FROM TO[:PORT[/PROTOCOL]]`: what the kernel does now, by a walk through the rules that were read back from it. */
+/**
+ * `sluice trace FROM TO[:PORT[/PROTOCOL]]`: what the kernel does now, by a walk through the rules that were read back
+ * from it.
+ */
 export async function traceCommand(from: string, to: string, options: TraceOptions): Promise<void> {
   const found = await findExpected('trace', options);
   const ruleset = await readKernel();

@@ -156,7 +156,10 @@ export function strayPod(
   return addresses.length === 0 ? undefined : { pod: indexedPod.pod, addresses };
 }
 
-/** The pod maps of one family, and the sets beside them, also of who is denied: a local pod's address leads to the chain of its class. */
+/**
+ * The pod maps of one family, and the sets beside them, also of who is denied: a local pod's address leads to the chain
+ * of its class.
+ */
 export function podMaps(
   placements: readonly Placement[],
   known: readonly IndexedPod[],

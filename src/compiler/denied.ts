@@ -11,8 +11,8 @@
  *     }
  *
  * A source has a limit of its own, and whoever is over it pays one look-up for each further packet: a flood of one
- * address hides nothing that another is denied, and costs the node next to nothing. What switches naming on or off, or sets other
- * limits, is this chain alone. It never lets anything pass, whoever listens.
+ * address hides nothing that another is denied, and costs the node next to nothing. What switches naming on or off, or
+ * sets other limits, is this chain alone. It never lets anything pass, whoever listens.
  */
 import type { Family } from '../model/address.ts';
 import type { Rate } from '../model/tokenbucket.ts';

@@ -1,6 +1,6 @@
 /**
- * What a layout is. Where this test fails, the layout has changed: count LAYOUT up if a release had the one before, record
- * that one (test/layouts/README.md), and write the new shape down here.
+ * What a layout is. Where this test fails, the layout has changed: count LAYOUT up if a release had the one before,
+ * record that one (test/layouts/README.md), and write the new shape down here.
  */
 import { expect, test } from 'vitest';
 import { layoutEvents } from '../../test/support/agent/layouts.ts';

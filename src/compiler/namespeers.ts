@@ -124,7 +124,10 @@ export function forgedPart(network: NodeNetwork): TablePart {
   return { chains: [{ name: REPLIES, rules: forged(network) }], sets: [] };
 }
 
-/** Whoever sends as the pod's resolver from elsewhere is no resolver: a packet that opens a connection is dropped for the same. */
+/**
+ * Whoever sends as the pod's resolver from elsewhere is no resolver: a packet that opens a connection is dropped for
+ * the same.
+ */
 function forged({ links }: NodeNetwork): Rule[] {
   return podLinks(links).map(link => ({
     exprs: [...link, ...noRouteBack(), verdict('drop')],

@@ -122,7 +122,10 @@ export function fromPods(
   };
 }
 
-/** What comes by a link of our own was asked the same before (attachedpods.ts): to ask the routes is most of what all this costs. */
+/**
+ * What comes by a link of our own was asked the same before (attachedpods.ts): to ask the routes is most of what all
+ * this costs.
+ */
 function unlessAsked({ podLinks }: NodeNetwork): Expr[] {
   return podLinks === 'ours' ? interfaceGroupIs('iifgroup', LINK_GROUP, true) : [];
 }
@@ -152,7 +155,10 @@ function forEverybody(family: Family, { podCidrs }: NodeNetwork): Rule[] {
   return [many, ...broadcasts].map(exprs => drop(exprs, 'from a pod to everybody'));
 }
 
-/** N72. To the node itself whatever its address, and to other nodes by those that the cluster knows. A compare is a tenth of a look-up. */
+/**
+ * N72. To the node itself whatever its address, and to other nodes by those that the cluster knows. A compare is a
+ * tenth of a look-up.
+ */
 function tunnels(family: Family, hook: 'forward' | 'input'): Rule[] {
   const end = hook === 'input' ? [] : addressIn(family, 'daddr', SETS.nodes);
   const why = 'from a pod into a tunnel of nodes';

@@ -6,8 +6,8 @@
  *     prerouting ──▶ by whom the port leads to: its hardware address, its addresses ──▶ on
  *         └─────────▶ by the port of a pod otherwise: drop
  *
- * A port that is not known passes as before. A port has its number for itself while the node runs, and is one pod's for as
- * long as it is there: what an agent leaves behind is not wrong for whoever comes next.
+ * A port that is not known passes as before. A port has its number for itself while the node runs, and is one pod's for
+ * as long as it is there: what an agent leaves behind is not wrong for whoever comes next.
  */
 import { type Address, familyOf } from '../model/address.ts';
 import type { PodPort } from '../model/cluster.ts';

@@ -1,7 +1,7 @@
 /**
- * Which of this node's interfaces lead to pods, and which out of the node: read from the kernel, and merged
- * into the agent's own Node as if the API server had reported it. What changes is found within some seconds: a bridge is made with
- * the first pod, and an uplink while a machine boots.
+ * Which of this node's interfaces lead to pods, and which out of the node: read from the kernel, and merged into the
+ * agent's own Node as if the API server had reported it. What changes is found within some seconds: a bridge is made
+ * with the first pod, and an uplink while a machine boots.
  */
 import type { Logger } from 'pino';
 import { Coalescer } from '../async/coalescer.ts';

@@ -16,9 +16,9 @@ export interface Patience {
 }
 
 /**
- * Reads what changed since `known`, and again until no file changed meanwhile and for a while after: a file that is half written, and a folder that
- * is half copied or half deleted, must not be taken for what somebody meant. Files that keep changing are
- * read as they are after `maxWaitMs`, and the next look reads them again.
+ * Reads what changed since `known`, and again until no file changed meanwhile and for a while after: a file that is
+ * half written, and a folder that is half copied or half deleted, must not be taken for what somebody meant. Files that
+ * keep changing are read as they are after `maxWaitMs`, and the next look reads them again.
  */
 export async function readChange(
   root: string,

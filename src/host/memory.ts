@@ -14,9 +14,9 @@ export function keepMemorySmall(): void {
 }
 
 /**
- * Gives back what the start has left behind; V8 would keep it, because it looks for it when the heap has grown. From now
- * on it looks when that is by a quarter. Holds the event loop for
- * as long as it takes to look at the whole heap twice: call it once, when nothing waits.
+ * Gives back what the start has left behind; V8 would keep it, because it looks for it when the heap has grown. From
+ * now on it looks when that is by a quarter. Holds the event loop for as long as it takes to look at the whole heap
+ * twice: call it once, when nothing waits.
  */
 export function giveMemoryBack(): void {
   setFlagsFromString('--heap-growing-percent=25');

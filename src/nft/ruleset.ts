@@ -122,8 +122,8 @@ export type Hex = string;
 
 /**
  * `iif` and `oif` are the indices of the interfaces by which a packet came and goes: 0 where there is none. Their
- * groups (IFLA_GROUP) break the rule off where there is none, and so does `iifkind`, its kind (`veth`), where hardware has
- * none. `pkttype` is whom the frame was for (PACKET_*).
+ * groups (IFLA_GROUP) break the rule off where there is none, and so does `iifkind`, its kind (`veth`), where hardware
+ * has none. `pkttype` is whom the frame was for (PACKET_*).
  */
 export type MetaKey =
   | 'mark'

@@ -96,7 +96,10 @@ function classes(egress?: ElementValue, ingress?: ElementValue): Pick<WalkEnd, '
   return { ...(out !== undefined && { egress: out }), ...(into !== undefined && { ingress: into }) };
 }
 
-/** The pods whose names the rules hold: those that policies select, or all of the node. Good for names and addresses, and no more. */
+/**
+ * The pods whose names the rules hold: those that policies select, or all of the node. Good for names and addresses,
+ * and no more.
+ */
 export function namedPods(ruleset: Ruleset): ClusterState {
   const cluster = new ClusterState();
   for (const family of FAMILIES)

@@ -117,7 +117,10 @@ interface Outcome {
   readonly told?: number;
 }
 
-/** A batch that mistakes the kind of a set, or reads what it has not loaded: bytes that mean nothing, which nothing of ours is to send. */
+/**
+ * A batch that mistakes the kind of a set, or reads what it has not loaded: bytes that mean nothing, which nothing of
+ * ours is to send.
+ */
 const SENSELESS: Outcome = {};
 
 async function outcome(kernel: Kernel, ops: readonly Op[]): Promise<Outcome> {

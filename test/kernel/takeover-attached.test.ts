@@ -1,6 +1,6 @@
 /**
- * Take-over where earlier agents linked the pods of the node: what these needed beside policy stood in a table of its own,
- * `inet sluice-pods`. Its ports of the node lead to the same pods at every moment, and open connections stay open.
+ * Take-over where earlier agents linked the pods of the node: what these needed beside policy stood in a table of its
+ * own, `inet sluice-pods`. Its ports of the node lead to the same pods at every moment, and open connections stay open.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Agent } from '../../src/agent/agent.ts';

@@ -1,8 +1,8 @@
 /**
- * `npm run mutants [-- --write] [WORD…]`: plants one fault at a time into a copy of the tree and runs the test that
- * has to notice. Fails where one goes unnoticed, and where the line that it changes is not there any more. Words
- * pick faults by a part of their name or file; `--write` writes their rows of docs/planted-faults.md; `--trust` leaves out to run
- * the tests without a fault first.
+ * `npm run mutants [-- --write] [WORD…]`: plants one fault at a time into a copy of the tree and runs the test that has
+ * to notice. Fails where one goes unnoticed, and where the line that it changes is not there any more. Words pick
+ * faults by a part of their name or file; `--write` writes their rows of docs/planted-faults.md; `--trust` leaves out
+ * to run the tests without a fault first.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * What is programmed for a policy whose rules cannot be programmed: it isolates what it selects and allows nothing. The rule
- * is that of every part that cannot be read (failclosed.ts): an accept matches nothing, a deny or pass denies.
+ * What is programmed for a policy whose rules cannot be programmed: it isolates what it selects and allows nothing. The
+ * rule is that of every part that cannot be read (failclosed.ts): an accept matches nothing, a deny or pass denies.
  */
 import type { Policy, Rule } from '../../model/policy.ts';
 

@@ -3,11 +3,11 @@
  *
  *     cleaners are parked ──▶ agents are told to end ──▶ cleaners start where agents ran ──▶ nodes are clean ──▶ cleaners go
  *
- * Agents end while cleaners start: a pod takes seconds for either, and each cleaner waits for its agent by what the agent
- * leaves on the node. Before that every agent was told to end, so that no kubelet starts one again which has ended. What
- * the cleaner is made of goes with the agents, so it is at the API server before: whoever is killed at any point, or finds
- * no answer, is followed by another who finishes. A node that is away keeps its cleaner waiting, which cleans it when it
- * returns.
+ * Agents end while cleaners start: a pod takes seconds for either, and each cleaner waits for its agent by what the
+ * agent leaves on the node. Before that every agent was told to end, so that no kubelet starts one again which has
+ * ended. What the cleaner is made of goes with the agents, so it is at the API server before: whoever is killed at any
+ * point, or finds no answer, is followed by another who finishes. A node that is away keeps its cleaner waiting, which
+ * cleans it when it returns.
  */
 import type { V1DaemonSet, V1Pod } from '@kubernetes/client-node';
 import { CommandError } from '../../terminal/commanderror.ts';

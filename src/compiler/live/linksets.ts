@@ -1,4 +1,7 @@
-/** The sets of what is asked of pods' packets, which hold the addresses of all nodes: the same objects as long as none comes or goes. */
+/**
+ * The sets of what is asked of pods' packets, which hold the addresses of all nodes: the same objects as long as none
+ * comes or goes.
+ */
 import type { Family } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { NftSet } from '../../nft/ruleset.ts';

@@ -176,7 +176,10 @@ function residentOf(pod: Pod, owns: (address: Address) => boolean): IndexedPod {
   return { pod, addresses: pod.addresses.every(owns) ? pod.addresses : pod.addresses.filter(owns) };
 }
 
-/** The residents that the first `In` requirement leaves, and those that it may; a pod has one value for a key, so none comes twice. */
+/**
+ * The residents that the first `In` requirement leaves, and those that it may; a pod has one value for a key, so none
+ * comes twice.
+ */
 function* candidates(
   { all, byLabel, partial }: NamespacePods,
   { requirements }: LabelSelector,

@@ -18,7 +18,10 @@ export class LiveStrays {
     return this.#strays.values();
   }
 
-  /** Whether some of these pods have come into the networks in which unknown pods are denied, have changed there, or have left them. */
+  /**
+   * Whether some of these pods have come into the networks in which unknown pods are denied, have changed there, or
+   * have left them.
+   */
   refresh(keys: Iterable<PodKey>, denied: readonly Cidr[]): boolean {
     let changed = false;
     for (const key of keys) {

@@ -1,14 +1,18 @@
 /**
  * Reads a JSON value as its bytes arrive, and keeps of it only what somebody wants. A pod may be 1.5 MB, a page of them
  * 700 MB, and policy depends on a few hundred bytes of each: what is not wanted never comes into memory. What is kept
- * has a limit too; a value beyond it is replaced by a text, which whoever reads the object finds to be none of what it should be.
+ * has a limit too; a value beyond it is replaced by a text, which whoever reads the object finds to be none of what it
+ * should be.
  */
 import { ApiError } from './apierror.ts';
 import { garbled, parsed } from './garbled.ts';
 import { KeptBytes } from './keptbytes.ts';
 import { endOf, MOST_LEVELS, type Whole } from './whole.ts';
 
-/** Which parts of a value are kept: all or none of it, or of a map (and of each map of a list) some keys; `*` is any other key. */
+/**
+ * Which parts of a value are kept: all or none of it, or of a map (and of each map of a list) some keys; `*` is any
+ * other key.
+ */
 export type Shape = 'all' | 'none' | { readonly [key: string]: Shape } | Each;
 
 /** The entries of a list, each handed on as soon as it is whole, and kept no longer. */

@@ -48,8 +48,8 @@ const FIRST =
   'until it is fixed, the policy comes first: what it accepts matches nothing, and what it denies or passes is denied';
 
 /**
- * Of a policy that is not all readable, what denies goes on to deny, wherever it may concern: what is in force depends on the
- * object as it is, and not on whether this agent has seen it before (docs/decisions/0013, N68).
+ * Of a policy that is not all readable, what denies goes on to deny, wherever it may concern: what is in force depends
+ * on the object as it is, and not on whether this agent has seen it before (docs/decisions/0013, N68).
  */
 export function decodeClusterPolicy(object: Field, dialect: Dialect): ClusterEvent | undefined {
   const { kind } = dialect;

@@ -72,7 +72,10 @@ function directionsOf(
   return { ...(types.includes('Ingress') && { ingress }), ...(types.includes('Egress') && { egress }) };
 }
 
-/** Without a spec every pod of the namespace is meant (N5): the API server takes such a policy, and stores it with an empty one. */
+/**
+ * Without a spec every pod of the namespace is meant (N5): the API server takes such a policy, and stores it with an
+ * empty one.
+ */
 function readIdentity(object: Field) {
   const [name, namespace] = [readName(object), readNamespace(object)];
   const spec = object.get('spec');

@@ -7,8 +7,8 @@ import { goneEvent, type Resource } from './resource.ts';
 import { isRolledBack, revisionOf } from './revision.ts';
 
 /**
- * Which objects of one kind were published, and at which revision; of the objects themselves nothing is
- * kept but a digest. While a list is read, what it has not shown yet is only suspected to be gone, and at its end it is known.
+ * Which objects of one kind were published, and at which revision; of the objects themselves nothing is kept but a
+ * digest. While a list is read, what it has not shown yet is only suspected to be gone, and at its end it is known.
  *
  *     upsert/delete ─▶ events       startReplace … upsert … upsert … replaced ─▶ events of what vanished
  */

@@ -1,8 +1,8 @@
 /**
- * How long a watch lasts until the server ends it, as it was asked to, and it is asked anew on the same connection. A watch
- * whose server is gone does not end, whoever else keeps its connection alive, a load balancer for one: that is how it is found dead. All agents
- * together ask a server for no more than a hundred watches a second, each of which it answers from its memory; up to
- * some 180 nodes a watch lasts 15 s at most.
+ * How long a watch lasts until the server ends it, as it was asked to, and it is asked anew on the same connection. A
+ * watch whose server is gone does not end, whoever else keeps its connection alive, a load balancer for one: that is
+ * how it is found dead. All agents together ask a server for no more than a hundred watches a second, each of which it
+ * answers from its memory; up to some 180 nodes a watch lasts 15 s at most.
  */
 
 /** Of each agent: as many as there are resources that it follows. */

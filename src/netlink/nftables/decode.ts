@@ -1,6 +1,6 @@
 /**
- * Messages about our tables -> Ruleset. Reads the answers of a dump and the messages of a batch alike: the layouts are the
- * same. What is not of our making must not make it fail; it becomes something that no plan of ours wants.
+ * Messages about our tables -> Ruleset. Reads the answers of a dump and the messages of a batch alike: the layouts are
+ * the same. What is not of our making must not make it fail; it becomes something that no plan of ours wants.
  */
 import {
   type BaseHook,

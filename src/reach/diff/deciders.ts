@@ -8,7 +8,10 @@ import type { Reach } from '../reach.ts';
 export interface Decided {
   readonly connections: Connections;
   readonly verdict: 'allow' | 'deny';
-  /** `NetworkPolicy shop/db ingress[0]`, `NetworkPolicy shop/db (no ingress rule)`: those that deny, else those that allow; none where no policy does. */
+  /**
+   * `NetworkPolicy shop/db ingress[0]`, `NetworkPolicy shop/db (no ingress rule)`: those that deny, else those that
+   * allow; none where no policy does.
+   */
   readonly by: readonly string[];
 }
 

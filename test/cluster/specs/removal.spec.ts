@@ -1,7 +1,7 @@
 /**
- * Sluice is put on the cluster and taken off it, by each way that there is, while its pods talk: what policy allows loses
- * no packet, what it denies turns once, and afterwards nothing is left. With Sluice as the pods'
- * network (`up --cni sluice`) its removal takes the network of every pod on these nodes, so nothing is asked of pods then.
+ * Sluice is put on the cluster and taken off it, by each way that there is, while its pods talk: what policy allows
+ * loses no packet, what it denies turns once, and afterwards nothing is left. With Sluice as the pods' network (`up
+ * --cni sluice`) its removal takes the network of every pod on these nodes, so nothing is asked of pods then.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,7 @@
 /**
  * 10,000 of everything that a policy may repeat, in both families, and all that a rule may hold beside each other: the
- * kernel takes what is made of it, what is in force says what the reference says, and a neighbour's policy stands beside it.
+ * kernel takes what is made of it, what is in force says what the reference says, and a neighbour's policy stands
+ * beside it.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LARGE_POLICIES, networkPolicy } from '../../../src/bench/largepolicies.ts';

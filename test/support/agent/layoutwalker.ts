@@ -1,6 +1,6 @@
 /**
- * An agent that leads the tables of its network namespace from one layout to the other, again and again, until it is killed.
- * Says "walking" once it has taken them over.
+ * An agent that leads the tables of its network namespace from one layout to the other, again and again, until it is
+ * killed. Says "walking" once it has taken them over.
  */
 import { KernelState } from '../../../src/agent/kernelstate.ts';
 import { compile } from '../../../src/compiler/compile.ts';

@@ -1,6 +1,7 @@
 /**
- * A resolver for the zone of the tests, over UDP and TCP, in whatever network namespace it is started, at the port of its
- * first argument or 53. Of `f2000.t.example` it sends 2,000 answers over UDP, ten a millisecond, each with other addresses.
+ * A resolver for the zone of the tests, over UDP and TCP, in whatever network namespace it is started, at the port of
+ * its first argument or 53. Of `f2000.t.example` it sends 2,000 answers over UDP, ten a millisecond, each with other
+ * addresses.
  */
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
