@@ -95,7 +95,7 @@ export async function openEnforcement(
     staleConntrack,
     answers,
     denials,
-    flows: new Flows({ view: denials.view, serviceOf: denials.services?.of, log }),
+    flows: new Flows({ view: denials.view, serviceOf: denials.services?.of, ownAddresses, log }),
     inherited,
     ...(liveConnections !== undefined && { liveConnections }),
   };

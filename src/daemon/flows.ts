@@ -9,6 +9,7 @@ import { Namer } from '../flows/name.ts';
 import type { SeenFlow } from '../flows/seenflow.ts';
 import type { FlowBatch, FlowSource, FlowsFacts } from '../flows/source.ts';
 import { whyNoConntrackEvents } from '../host/conntrackevents.ts';
+import type { Address } from '../model/address.ts';
 import type { NewConnection } from '../netlink/conntrack/newconnection.ts';
 import { NewConnections } from '../netlink/conntrack/newconnections.ts';
 
@@ -18,6 +19,8 @@ const TURN_MS = 6;
 const LOOK_EVERY = 64;
 /** Of each turn, also where the machine is so busy that its time is over before it has begun. */
 const LEAST_AT_ONCE = 256;
+/** A node with many pods has many interfaces, and they are seldom others. */
+const OWN_MS = 10_000;
 const RETRY_MS = 10_000;
 
 type Follower = (batch: FlowBatch) => void;
@@ -25,6 +28,7 @@ type Follower = (batch: FlowBatch) => void;
 export interface FlowsOptions {
   readonly view: ModelView;
   readonly serviceOf?: ServiceOf | undefined;
+  readonly ownAddresses: () => ReadonlySet<Address>;
   readonly log: Log;
 }
 
@@ -35,6 +39,7 @@ export class Flows implements FlowSource {
   #socket: NewConnections | undefined;
   #timer: NodeJS.Timeout | undefined;
   #error: string | undefined;
+  #own: { readonly atMs: number; readonly addresses: ReadonlySet<Address> } | undefined;
   #seen = 0;
   #others = 0;
   /** Of all sockets, and of this one until the turn before. */
@@ -106,12 +111,20 @@ export class Flows implements FlowSource {
 
   #read(): SeenFlow[] {
     const flows: SeenFlow[] = [];
-    const namer = new Namer(this.#options.view, this.#options.serviceOf);
+    const namer = this.#namer();
     const [atMs, endMs] = [Date.now(), performance.now() + TURN_MS];
     const mayGoOn = (count: number) =>
       count < LEAST_AT_ONCE || count % LOOK_EVERY > 0 || performance.now() < endMs;
     this.#socket?.read(mayGoOn, connection => this.#take(connection, namer, atMs, flows));
     return flows;
+  }
+
+  #namer(): Namer {
+    const { view, serviceOf, ownAddresses } = this.#options;
+    const nowMs = performance.now();
+    if (this.#own === undefined || nowMs - this.#own.atMs > OWN_MS)
+      this.#own = { atMs: nowMs, addresses: ownAddresses() };
+    return new Namer(view, { serviceOf, ownAddresses: this.#own.addresses });
   }
 
   /** A connection that cannot be named keeps no other from its name. */

@@ -72,13 +72,14 @@ test('a pod that has just gone is a pod of this node', () => {
   expect(named).toMatchObject({ from: { pod: 'shop/db', gone: true }, directions: ['egress'] });
 });
 
-test('the Service that was dialled has its name', () => {
+test('the Service that was dialled has its name, and an address of our interfaces is the node', () => {
   const state = new ClusterState();
   const view = new ModelView(state, { node: 'n1', unknownPods: 'deny', now: () => 0 });
   for (const event of KNOWN) view.note(event);
-  const named = new Namer(view, ({ address, port }) =>
-    address === '10.96.0.1' ? `shop/${port}` : undefined,
-  );
+  const named = new Namer(view, {
+    serviceOf: ({ address, port }) => (address === '10.96.0.1' ? `shop/${port}` : undefined),
+    ownAddresses: new Set([at('10.1.0.253')]),
+  });
   const dialled = { address: at('10.96.0.1'), port: 8080 };
   expect(named.name({ ...tcp('10.2.0.1', '10.1.0.1'), dialled })?.service).toEqual({
     ...dialled,

@@ -30,16 +30,24 @@ interface KnownEnd {
   readonly family: Family;
 }
 
+export interface NamerOptions {
+  /** Names the Service that was dialled, where somebody knows. */
+  readonly serviceOf?: ServiceOf | undefined;
+  /** What the interfaces of this node have: of the networks of its pods too. */
+  readonly ownAddresses?: ReadonlySet<Address>;
+}
+
 /** Names what is read at once: what it has found out of an address holds for all of that. */
 export class Namer {
   readonly #view: ModelView;
   readonly #serviceOf: ServiceOf;
+  readonly #ownAddresses: ReadonlySet<Address>;
   readonly #known = new Map<Address, KnownEnd>();
 
-  /** `serviceOf` names the Service that was dialled, where somebody knows. */
-  constructor(view: ModelView, serviceOf: ServiceOf = () => undefined) {
+  constructor(view: ModelView, { serviceOf = () => undefined, ownAddresses = new Set() }: NamerOptions = {}) {
     this.#view = view;
     this.#serviceOf = serviceOf;
+    this.#ownAddresses = ownAddresses;
   }
 
   /** Undefined where neither end is a pod of this node. */
@@ -66,9 +74,14 @@ export class Namer {
   }
 
   #endOf(address: Address): KnownEnd {
-    const known = this.#known.get(address) ?? knownEnd(address, this.#view);
+    const known = this.#known.get(address) ?? this.#find(address);
     this.#known.set(address, known);
     return known;
+  }
+
+  #find(address: Address): KnownEnd {
+    if (!this.#ownAddresses.has(address)) return knownEnd(address, this.#view);
+    return { end: { address, node: this.#view.node }, isHere: false, family: familyOf(address) };
   }
 }
 

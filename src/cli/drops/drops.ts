@@ -2,21 +2,33 @@
 import type { DenialsFacts } from '../../health/denialscheck.ts';
 import { askAgent } from '../../sources/askagent.ts';
 import { isData } from '../../terminal/data.ts';
-import { type OutputOptions, writeLines, writeNote } from '../../terminal/output.ts';
+import { writeLines, writeNote } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
+import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
+import { beOverheard } from '../everynode/overheard.ts';
 import { type DropFilter, isWanted } from './filter.ts';
 import { Printer } from './printer.ts';
 import { missing, summaryLines } from './summary.ts';
 import { denialLine, denialObject } from './text.ts';
 
-export interface DropsOptions extends OutputOptions, DropFilter {
-  readonly socket: string;
-  readonly follow?: boolean;
-}
+export interface DropsOptions extends WhereOptions, DropFilter {}
 
 /** Throws CommandError where no agent answers, or it is too old to know. */
 export async function dropsCommand(options: DropsOptions): Promise<void> {
-  const { socket, follow = false } = options;
+  const { namespace, pod, policy, remote = false } = options;
+  const socket = await socketOf(options);
+  const asked = [
+    ['--namespace', namespace],
+    ['--pod', pod],
+    ['--policy', policy],
+  ] as const;
+  if (socket === undefined) return askCluster('drops', asked, options);
+  if (remote) beOverheard();
+  await askHere(socket, options);
+}
+
+async function askHere(socket: string, options: DropsOptions): Promise<void> {
+  const { follow = false } = options;
   await askAgent(socket, async agent => {
     let facts: DenialsFacts | undefined;
     const printer = new Printer(options.output);

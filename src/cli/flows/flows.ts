@@ -3,23 +3,36 @@ import type { Flows } from '../../rpc/client.ts';
 import { askAgent } from '../../sources/askagent.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData } from '../../terminal/data.ts';
-import { type OutputOptions, writeLines, writeNote } from '../../terminal/output.ts';
+import { writeLines, writeNote } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
 import { type EndFilter, hasWantedEnd } from '../drops/filter.ts';
 import { Printer } from '../drops/printer.ts';
 import { denialLine, denialObject } from '../drops/text.ts';
+import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
+import { beOverheard } from '../everynode/overheard.ts';
 import { flowLine, flowObject } from './text.ts';
 
-export interface FlowsOptions extends OutputOptions, EndFilter {
-  readonly socket: string;
-  readonly follow?: boolean;
+export interface FlowsOptions extends WhereOptions, EndFilter {
   /** In seconds. */
   readonly for: number;
 }
 
 /** Throws CommandError where no agent answers, or its kernel tells of nothing. */
 export async function flowsCommand(options: FlowsOptions): Promise<void> {
-  const { socket, follow = false } = options;
+  const { namespace, pod, follow = false, remote = false } = options;
+  const socket = await socketOf(options);
+  const asked = [
+    ['--namespace', namespace],
+    ['--pod', pod],
+    ['--for', follow ? undefined : options.for],
+  ] as const;
+  if (socket === undefined) return askCluster('flows', asked, options);
+  if (remote) beOverheard();
+  await askHere(socket, options);
+}
+
+async function askHere(socket: string, options: FlowsOptions): Promise<void> {
+  const { follow = false } = options;
   const end = follow ? new AbortController().signal : AbortSignal.timeout(options.for * 1000);
   const shown = new Shown(options);
   const why = await askAgent(socket, async agent => {

@@ -1,16 +1,17 @@
 import type { Command } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
-import { output, socket } from './options.ts';
+import { output, withAgents } from './options.ts';
 
 export function addDrops(sluice: Command, { drops }: NodeActions): void {
-  sluice
-    .command('drops')
-    .description('show the connections that this node denied: who, where to, and which policy')
-    .option('-f, --follow', 'go on with those that come')
-    .option('-n, --namespace <name>', 'only where one end is in this namespace')
-    .option('--pod <name>', 'only where one end is this pod (shop/web, or web)')
-    .option('--policy <name>', 'only what this policy denied (shop/web, or web)')
-    .addOption(socket("the agent's unix socket"))
+  withAgents(
+    sluice
+      .command('drops')
+      .description('show the connections that this node denied: who, where to, and which policy')
+      .option('-f, --follow', 'go on with those that come')
+      .option('-n, --namespace <name>', 'only where one end is in this namespace')
+      .option('--pod <name>', 'only where one end is this pod (shop/web, or web)')
+      .option('--policy <name>', 'only what this policy denied (shop/web, or web)'),
+  )
     .addOption(output())
     .addHelpText('after', HELP)
     .action(drops);
@@ -18,4 +19,7 @@ export function addDrops(sluice: Command, { drops }: NodeActions): void {
 
 const HELP = `
 One line for each connection attempt; what is sent again is counted with it. How many are named is limited, for each
-source and in all (sluice agent --denials): the last line says what was left out. See docs/drops.md.`;
+source and in all (sluice agent --denials): the last line says what was left out. See docs/drops.md.
+
+Where no agent is on this machine, all agents of the cluster are asked, each in its pod, with your own rights: you need to
+list pods and to create pods/exec in their namespace.`;

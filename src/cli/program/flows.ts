@@ -1,18 +1,19 @@
 import { type Command, Option } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
-import { output, seconds, socket } from './options.ts';
+import { output, seconds, withAgents } from './options.ts';
 
 export function addFlows(sluice: Command, { flows }: NodeActions): void {
-  sluice
-    .command('flows')
-    .description('show the new connections of this node: who, where to, and those that were denied')
-    .option('-f, --follow', 'until you end it')
-    .addOption(
-      new Option('--for <seconds>', 'how long to look, without --follow').argParser(seconds).default(10),
-    )
-    .option('-n, --namespace <name>', 'only where one end is in this namespace')
-    .option('--pod <name>', 'only where one end is this pod (shop/web, or web)')
-    .addOption(socket("the agent's unix socket"))
+  withAgents(
+    sluice
+      .command('flows')
+      .description('show the new connections of this node: who, where to, and those that were denied')
+      .option('-f, --follow', 'until you end it')
+      .addOption(
+        new Option('--for <seconds>', 'how long to look, without --follow').argParser(seconds).default(10),
+      )
+      .option('-n, --namespace <name>', 'only where one end is in this namespace')
+      .option('--pod <name>', 'only where one end is this pod (shop/web, or web)'),
+  )
     .addOption(output())
     .addHelpText('after', HELP)
     .action(flows);
@@ -20,4 +21,6 @@ export function addFlows(sluice: Command, { flows }: NodeActions): void {
 
 const HELP = `
 The kernel tells of new connections for as long as somebody asks, and of none before. What comes faster than the agent
-reads is lost, and counted: the last line says how many. See docs/flows.md.`;
+reads is lost, and counted: the last line says how many. See docs/flows.md.
+
+Where no agent is on this machine, all agents of the cluster are asked, as by sluice drops.`;

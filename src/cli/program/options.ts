@@ -1,5 +1,5 @@
 /** Options that several commands have. */
-import { InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 
 /** The formats that a command has beside text: yaml and json are for programs, and wide shortens nothing. */
 export const output = (...others: readonly string[]) =>
@@ -9,6 +9,24 @@ export const output = (...others: readonly string[]) =>
 
 export const socket = (description: string) =>
   new Option('--socket <path>', description).default('/run/sluice/sluice.sock');
+
+/** Who is asked: the agent of this node, or those of a cluster. */
+export function withAgents(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--socket <path>',
+        "the agent's unix socket (default: /run/sluice/sluice.sock, where it is there)",
+      ).conflicts(['kubeconfig', 'context']),
+    )
+    .option(
+      '--kubeconfig <file>',
+      "all agents of this cluster (default: kubectl's own, where no agent is here)",
+    )
+    .option('--context <name>', 'all agents of the cluster of this context')
+    .option('--agents <namespace>', 'the namespace that the agents of a cluster run in', 'sluice')
+    .addOption(new Option('--remote', 'asked by a prompt elsewhere').hideHelp());
+}
 
 export const unknownPods = (description: string) =>
   new Option('--unknown-pods <what>', description).choices(['deny', 'allow']);

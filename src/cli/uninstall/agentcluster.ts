@@ -78,7 +78,7 @@ const NO_CLUSTER =
   'no cluster to remove Sluice from: name one by --kubeconfig or KUBECONFIG; without --all-nodes this node alone is meant';
 
 /** The server's own sentence, where its answer has one. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const body = (error as { body?: unknown }).body;
   try {
     const { message } = (typeof body === 'string' ? JSON.parse(body) : (body ?? {})) as { message?: string };

@@ -1,0 +1,115 @@
+/** The command as people type it, on an API server that speaks exec. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ExecServer, type Session } from '../../../test/support/api/execserver.ts';
+
+let server: ExecServer;
+const children: ChildProcess[] = [];
+
+beforeEach(async () => {
+  server = await new ExecServer().start();
+});
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  server.close();
+});
+
+const PATIENCE = { timeout: 30_000 };
+const MAIN = join(import.meta.dirname, '../main.ts');
+
+function typed(...words: string[]) {
+  const child = spawn(process.execPath, [MAIN, ...words, '--kubeconfig', server.kubeconfig]);
+  children.push(child);
+  const said = { out: '', err: '', code: undefined as number | null | undefined };
+  child.stdout.on('data', data => {
+    said.out += data;
+  });
+  child.stderr.on('data', data => {
+    said.err += data;
+  });
+  child.on('exit', code => {
+    said.code = code;
+  });
+  return { said, child };
+}
+
+async function sessions(count: number): Promise<Session[]> {
+  await vi.waitFor(() => expect(server.sessions.length).toBe(count), PATIENCE);
+  return server.sessions;
+}
+
+function flow(pod: string, at: string): string {
+  const time = `2026-01-01T00:00:0${at}.000Z`;
+  const object = {
+    apiVersion: 'sluice/v1',
+    kind: 'SeenFlow',
+    time,
+    protocol: 'TCP',
+    port: 80,
+    family: 'ipv4',
+  };
+  const ends = { from: { address: '10.0.0.1', pod }, to: { address: '10.0.0.2' }, directions: ['egress'] };
+  return `${JSON.stringify({ ...object, ...ends })}\n`;
+}
+
+test('flows of all nodes at one prompt: in order, with their nodes, without escapes', async () => {
+  const { said } = typed('flows', '--follow', '-n', 'shop');
+  const [first, second] = await sessions(2);
+  expect(first!.words).toEqual([
+    ...['sluice', 'flows', '--output=json', '--remote', '--follow', '--namespace=shop'],
+  ]);
+  first!.say('\n');
+  second!.say('\n');
+  const [begun, ended] = [flow('shop/a\x1b[2J', '2').slice(0, 30), flow('shop/a\x1b[2J', '2').slice(30)];
+  first!.say(begun);
+  first!.say(ended);
+  second!.say(flow('shop/b', '1'));
+  await vi.waitFor(() => expect(said.out.split('\n')).toHaveLength(3), PATIENCE);
+  expect(said.out).not.toContain('\x1b');
+  expect(said.out).toMatch(
+    /n\d {2}shop\/b -> 10\.0\.0\.2:80\/TCP {2}allowed egress\n.*n\d {2}shop\/a\\x1b\[2J -> /,
+  );
+});
+
+test('a node that is cut off is said, is back by itself, and ends with the prompt', async () => {
+  server.nodes = ['n1'];
+  const { said, child } = typed('drops', '--follow', '-o', 'json');
+  const [session] = await sessions(1);
+  session!.say('\n');
+  session!.say('warning\x1b]0;x\x07\n', 'stderr');
+  await vi.waitFor(() => expect(said.err).toContain('node n1: warning\\x1b]0;x\\x07'), PATIENCE);
+  session!.cut();
+  await vi.waitFor(() => expect(said.err).toContain('node n1 is away: the connection was lost'), PATIENCE);
+  const [, again] = await sessions(2);
+  again!.say('\n');
+  await vi.waitFor(() => expect(said.err).toContain('node n1 is back'), PATIENCE);
+  child.kill('SIGINT');
+  await vi.waitFor(() => expect(again!.isClosed).toBe(true), PATIENCE);
+});
+
+test('without --follow it ends when all have told, and says who is too old', async () => {
+  const { said } = typed('drops');
+  const [first, second] = await sessions(2);
+  first!.exit(0);
+  second!.say("error: unknown option '--remote'\n", 'stderr');
+  second!.exit(1);
+  await vi.waitFor(() => expect(said.code).toBe(0), PATIENCE);
+  expect(said.err).toContain('is of a version that cannot be asked from elsewhere');
+});
+
+test.each([
+  ['list', 'the right to list pods in namespace sluice is missing'],
+  ['exec', 'the right to create and get pods/exec in namespace sluice is missing'],
+] as const)(
+  'a caller who may not %s gets nothing, and is told which right is missing',
+  async (right, message) => {
+    server.rights[right] = false;
+    server.rights.get = false;
+    const { said } = typed('drops', '--follow');
+    await vi.waitFor(() => expect(said.code).toBe(2), PATIENCE);
+    expect(said.err).toContain(message);
+    expect(said.out).toBe('');
+  },
+);

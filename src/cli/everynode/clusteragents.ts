@@ -1,0 +1,149 @@
+/** The agents of a cluster by its API server's `exec`, with the caller's own rights: a thin edge over the official client. */
+import { PassThrough } from 'node:stream';
+import type { Exec, KubeConfig, V1Pod, V1Status } from '@kubernetes/client-node';
+import { CommandError } from '../../terminal/commanderror.ts';
+import { reasonOf } from '../uninstall/agentcluster.ts';
+import { type AgentPod, type Agents, type Heard, MissingRight } from './agents.ts';
+import { linesTo } from './lines.ts';
+import { BEAT_MS } from './overheard.ts';
+
+export interface ClusterOptions {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  /** Of the agents. */
+  readonly agents: string;
+}
+
+/** A node that says nothing for so long is away; it would say every other second that it is there. */
+const SILENT_MS = 5 * BEAT_MS;
+/** Also for its first sign of life. */
+const LABEL = 'app.kubernetes.io/name=sluice';
+
+/** Throws CommandError where there is no such cluster. */
+export async function clusterAgents(options: ClusterOptions): Promise<Agents> {
+  const client = await import('@kubernetes/client-node');
+  const config = configOf(new client.KubeConfig(), options);
+  const core = config.makeApiClient(client.CoreV1Api);
+  const reviews = config.makeApiClient(client.AuthorizationV1Api);
+  const namespace = options.agents;
+  const isAllowed = async (verb: string) => {
+    const resourceAttributes = { namespace, verb, resource: 'pods', subresource: 'exec' };
+    const body = {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      spec: { resourceAttributes },
+    };
+    return (await reviews.createSelfSubjectAccessReview({ body })).status?.allowed === true;
+  };
+  return {
+    list: async () => {
+      try {
+        const { items } = await core.listNamespacedPod({ namespace, labelSelector: LABEL });
+        return items.flatMap(agentPod);
+      } catch (error) {
+        if (codeOf(error) === 403) throw new MissingRight(mayNot('list', 'pods', namespace, reasonOf(error)));
+        throw new Error(reasonOf(error));
+      }
+    },
+    run: async (pod, words, heard, end) => {
+      try {
+        return await runIn(new client.Exec(config), namespace, pod, words, heard, end);
+      } catch (error) {
+        const { message } = error as Error;
+        if (!/\b403\b/.test(message)) throw error;
+        throw new MissingRight(mayNot(await missingVerbs(isAllowed), 'pods/exec', namespace, message));
+      }
+    },
+  };
+}
+
+function configOf(config: KubeConfig, { kubeconfig, context }: ClusterOptions): KubeConfig {
+  try {
+    if (kubeconfig === undefined) config.loadFromDefault();
+    else config.loadFromFile(kubeconfig);
+  } catch (error) {
+    throw new CommandError(`the kubeconfig cannot be used: ${(error as Error).message}`);
+  }
+  if (context !== undefined) {
+    if (config.getContextObject(context) === null)
+      throw new CommandError(`the kubeconfig has no context ${context}`);
+    config.setCurrentContext(context);
+  }
+  if (config.getCurrentCluster() === null) throw new CommandError('the kubeconfig names no cluster');
+  return config;
+}
+
+function agentPod({ metadata, spec, status }: V1Pod): AgentPod[] {
+  const [name, node, container] = [metadata?.name, spec?.nodeName, spec?.containers[0]?.name];
+  if (name === undefined || node === undefined || container === undefined) return [];
+  if (metadata?.deletionTimestamp !== undefined) return [];
+  return [{ name, node, container, phase: status?.phase ?? 'unknown' }];
+}
+
+/** Servers of different versions ask for different verbs of who opens a WebSocket. */
+async function missingVerbs(isAllowed: (verb: string) => Promise<boolean>): Promise<string> {
+  const missing: string[] = [];
+  for (const verb of ['create', 'get']) if (!(await isAllowed(verb).catch(() => false))) missing.push(verb);
+  return missing.join(' and ') || 'create';
+}
+
+function mayNot(verb: string, resource: string, namespace: string, reason: string): string {
+  return `you may not ask the agents: the right to ${verb} ${resource} in namespace ${namespace} is missing (${reason})`;
+}
+
+function codeOf(error: unknown): number | undefined {
+  return (error as { code?: number }).code;
+}
+
+async function runIn(
+  exec: Exec,
+  namespace: string,
+  pod: AgentPod,
+  words: readonly string[],
+  heard: Heard,
+  end: AbortSignal,
+): Promise<string | undefined> {
+  const ended = Promise.withResolvers<string | undefined>();
+  // Whoever answers late is not waited for.
+  const silence = setTimeout(() => ended.resolve('it does not answer'), SILENT_MS);
+  const soundHeard = () => {
+    silence.refresh();
+  };
+  const broken = () => ended.resolve('it says what nobody can read');
+  const stdout = linesTo(line => {
+    soundHeard();
+    heard.line(line);
+  }, broken);
+  const stderr = linesTo(line => heard.note(line), broken);
+  // Open for as long as we are: the command ends with it.
+  const stdin = new PassThrough();
+  const connecting = exec.exec(
+    namespace,
+    pod.name,
+    pod.container,
+    [...words],
+    stdout,
+    stderr,
+    stdin,
+    false,
+    status => ended.resolve(endOf(status)),
+  );
+  const stop = () => ended.resolve(undefined);
+  end.addEventListener('abort', stop, { once: true });
+  void connecting.then(
+    socket => socket.on('close', () => ended.resolve('the connection was lost')),
+    ended.reject,
+  );
+  try {
+    return await ended.promise;
+  } finally {
+    clearTimeout(silence);
+    end.removeEventListener('abort', stop);
+    void connecting.then(socket => socket.terminate()).catch(() => undefined);
+  }
+}
+
+/** What the server says of the end of the command. */
+function endOf({ status, message }: V1Status): string | undefined {
+  return status === 'Success' ? undefined : (message ?? 'the command failed');
+}

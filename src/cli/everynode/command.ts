@@ -1,0 +1,66 @@
+/** `sluice drops` and `sluice flows` where no agent is: the same command in the pod of every agent of the cluster. */
+import { agentOrCluster } from '../../sources/agentorcluster.ts';
+import { DEFAULT_SOCKET } from '../../sources/options.ts';
+import pc from '../../terminal/colours.ts';
+import { type OutputOptions, writeNote } from '../../terminal/output.ts';
+import { Printer } from '../drops/printer.ts';
+import type { Report } from './report.ts';
+
+export interface WhereOptions extends OutputOptions {
+  readonly socket?: string;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  /** The namespace of the agents. */
+  readonly agents: string;
+  /** We are asked by a prompt elsewhere. */
+  readonly remote?: boolean;
+  readonly follow?: boolean;
+}
+
+/** The socket of the agent that is meant; undefined where the cluster is. */
+export async function socketOf(options: WhereOptions): Promise<string | undefined> {
+  const asked = await agentOrCluster(options);
+  if (asked === 'cluster') return undefined;
+  return asked?.socket ?? DEFAULT_SOCKET;
+}
+
+/** `words` are options as the agents' own command takes them. Throws CommandError where the cluster cannot be asked. */
+export async function askCluster(
+  command: string,
+  words: readonly (readonly [option: string, value: string | number | undefined])[],
+  options: WhereOptions,
+): Promise<void> {
+  const [{ clusterAgents }, { askEveryNode }] = await Promise.all([
+    import('./clusteragents.ts'),
+    import('./everynode.ts'),
+  ]);
+  const given = words.flatMap(([option, value]) => (value === undefined ? [] : [`${option}=${value}`]));
+  const { follow = false, output } = options;
+  const printer = new Printer(output);
+  await askEveryNode({
+    agents: await clusterAgents(options),
+    words: ['sluice', command, '--output=json', '--remote', ...(follow ? ['--follow'] : []), ...given],
+    follow,
+    print: report => show(report, printer),
+    note: writeNote,
+    end: new AbortController().signal,
+  });
+}
+
+/** A garbled object of one agent keeps nobody from the others. */
+async function show(report: Report, printer: Printer): Promise<void> {
+  try {
+    await printer.print(
+      () => withNode(report),
+      () => report.object,
+    );
+  } catch (error) {
+    if (!(error instanceof TypeError) && !(error instanceof RangeError)) throw error;
+    writeNote(`node ${report.node} told of something that cannot be shown`);
+  }
+}
+
+/** Behind the time. */
+function withNode({ node, line }: Report): string {
+  return line().replace('  ', () => `  ${pc.dim(node)}  `);
+}

@@ -1,0 +1,148 @@
+import { expect, test, vi } from 'vitest';
+import { type AgentPod, type Agents, type Heard, MissingRight } from './agents.ts';
+import { askEveryNode } from './everynode.ts';
+
+/** Agents that a test makes come, go and tell. */
+class Cluster implements Agents {
+  readonly pods = new Map<string, AgentPod>();
+  readonly told = new Map<string, { heard: Heard; end: (why?: string) => void }>();
+  readonly down = new Set<string>();
+  right = true;
+  unreachable = false;
+
+  add(node: string): void {
+    this.pods.set(node, { name: `sluice-${node}`, node, container: 'sluice', phase: 'Running' });
+  }
+
+  async list(): Promise<AgentPod[]> {
+    if (this.unreachable) throw new Error('ECONNREFUSED');
+    return [...this.pods.values()];
+  }
+
+  run({ node }: AgentPod, _: readonly string[], heard: Heard, end: AbortSignal): Promise<string | undefined> {
+    if (!this.right) return Promise.reject(new MissingRight('the right to create pods/exec is missing'));
+    if (this.down.has(node)) return Promise.reject(new Error('no route'));
+    return new Promise(resolve => {
+      end.addEventListener('abort', () => resolve(undefined));
+      this.told.set(node, { heard, end: resolve });
+      heard.line('');
+    });
+  }
+
+  tell(node: string, atMs: number, port = 80): void {
+    this.told.get(node)!.heard.line(flow(atMs, port));
+  }
+}
+
+function flow(atMs: number, port: number): string {
+  const [from, to] = ['10.0.0.1', '10.0.0.2'].map(address => ({ address }));
+  const time = new Date(atMs).toISOString();
+  return JSON.stringify({ kind: 'SeenFlow', time, from, to, protocol: 'TCP', port, directions: ['egress'] });
+}
+
+function asked(cluster: Cluster, follow = true) {
+  const shown: string[] = [];
+  const notes: string[] = [];
+  const end = new AbortController();
+  const over = askEveryNode({
+    agents: cluster,
+    words: [],
+    follow,
+    print: async ({ node, atMs }) => void shown.push(`${node} ${atMs}`),
+    note: text => notes.push(text),
+    end: end.signal,
+    listMs: 20,
+    againMs: 20,
+  });
+  over.catch(() => undefined);
+  return { shown, notes, over, end };
+}
+
+test('what nodes tell is in one order of time, with the node', async () => {
+  const cluster = new Cluster();
+  for (const node of ['n1', 'n2']) cluster.add(node);
+  const { shown, end, over } = asked(cluster);
+  await vi.waitFor(() => expect(cluster.told.size).toBe(2));
+  cluster.tell('n1', 3);
+  cluster.tell('n2', 2);
+  cluster.tell('n1', 4);
+  await vi.waitFor(() => expect(shown).toEqual(['n2 2', 'n1 3', 'n1 4']));
+  end.abort();
+  await over;
+});
+
+test('a node that is away is said once, comes back by itself, and tells nothing twice', async () => {
+  const cluster = new Cluster();
+  for (const node of ['n1', 'n2']) cluster.add(node);
+  const { shown, notes, end, over } = asked(cluster);
+  await vi.waitFor(() => expect(cluster.told.size).toBe(2));
+  cluster.tell('n2', 1);
+  cluster.down.add('n2');
+  cluster.told.get('n2')!.end('the connection was lost');
+  await vi.waitFor(() => expect(notes).toEqual(['node n2 is away: the connection was lost']));
+  await new Promise(resolve => setTimeout(resolve, 100));
+  cluster.tell('n1', 2);
+  cluster.down.delete('n2');
+  await vi.waitFor(() => expect(notes.at(-1)).toBe('node n2 is back'));
+  cluster.tell('n2', 1);
+  cluster.tell('n2', 3);
+  await vi.waitFor(() => expect(shown).toEqual(['n2 1', 'n1 2', 'n2 3']));
+  expect(notes).toHaveLength(2);
+  end.abort();
+  await over;
+});
+
+test('a node that comes later is asked too, also by a new pod, and an API server that is away is said', async () => {
+  const cluster = new Cluster();
+  cluster.add('n1');
+  const { shown, notes, end, over } = asked(cluster);
+  await vi.waitFor(() => expect(cluster.told.size).toBe(1));
+  cluster.unreachable = true;
+  await vi.waitFor(() => expect(notes.at(-1)).toContain('the API server does not answer'));
+  cluster.unreachable = false;
+  cluster.add('n3');
+  await vi.waitFor(() => expect(cluster.told.has('n3')).toBe(true));
+  expect(notes.at(-1)).toBe('the API server answers again');
+  cluster.tell('n3', 5);
+  await vi.waitFor(() => expect(shown).toEqual(['n3 5']));
+  end.abort();
+  await over;
+});
+
+test('a caller without the right is told which one is missing', async () => {
+  const cluster = new Cluster();
+  cluster.add('n1');
+  cluster.right = false;
+  await expect(asked(cluster).over).rejects.toThrow('the right to create pods/exec is missing');
+  await expect(asked(new Cluster()).over).rejects.toThrow('--agents names another');
+});
+
+test('without --follow all that was told is shown in order, and a node that is away is said', async () => {
+  const cluster = new Cluster();
+  for (const node of ['n1', 'n2', 'n3']) cluster.add(node);
+  cluster.down.add('n3');
+  const { shown, notes, over } = asked(cluster, false);
+  await vi.waitFor(() => expect(cluster.told.size).toBe(2));
+  cluster.tell('n1', 9);
+  cluster.told.get('n1')!.end();
+  cluster.tell('n2', 8);
+  cluster.told.get('n2')!.end();
+  await over;
+  expect(shown).toEqual(['n2 8', 'n1 9']);
+  expect(notes).toEqual(['node n3 is away: no route']);
+});
+
+test('what an agent says that is no object is said to be, and hostile notes stay notes', async () => {
+  const cluster = new Cluster();
+  cluster.add('n1');
+  const { notes, end, over } = asked(cluster);
+  await vi.waitFor(() => expect(cluster.told.size).toBe(1));
+  cluster.told.get('n1')!.heard.line('garbage');
+  cluster.told.get('n1')!.heard.note('3 new connections lost');
+  expect(notes).toEqual([
+    'node n1 told of something that is not known here',
+    'node n1: 3 new connections lost',
+  ]);
+  end.abort();
+  await over;
+});

@@ -1,0 +1,72 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Denial } from '../../denials/denial.ts';
+import type { SeenFlow } from '../../flows/seenflow.ts';
+import type { Address } from '../../model/address.ts';
+import { denialLine, denialObject } from '../drops/text.ts';
+import { flowLine, flowObject } from '../flows/text.ts';
+import { reportOf } from './report.ts';
+
+const end = (text: string) => ({ address: text as Address });
+const FLOW: SeenFlow = {
+  number: 1,
+  atMs: 1_700_000_000_000,
+  from: end('10.0.0.1'),
+  to: { ...end('10.0.0.2'), pod: 'shop/db' },
+  protocol: 'TCP',
+  sourcePort: 7,
+  port: 80,
+  directions: ['ingress'],
+  family: 'ip',
+};
+const DENIAL: Denial = {
+  number: 1,
+  atMs: 1_700_000_000_000,
+  lastMs: 1_700_000_001_000,
+  times: 2,
+  from: end('10.0.0.1'),
+  to: end('10.0.0.2'),
+  protocol: 47,
+  service: { address: '10.96.0.1' as Address },
+  cause: { kind: 'policy', direction: 'ingress', reason: 'because' },
+};
+
+test('what an agent prints is the same line and the same object elsewhere, with its node', () => {
+  const [flow, denial] = [flowObject(FLOW), denialObject(DENIAL)];
+  const [seen, denied] = [flow, denial].map(object => reportOf('n1', JSON.stringify(object))!);
+  expect(seen!.line()).toBe(flowLine(FLOW));
+  expect(denied!.line()).toBe(denialLine(DENIAL));
+  expect([seen!.object, denied!.object]).toEqual([
+    { ...flow, node: 'n1' },
+    { ...denial, node: 'n1' },
+  ]);
+  expect([seen!.atMs, denied!.node]).toEqual([FLOW.atMs, 'n1']);
+});
+
+test('what is sent again is known by the same key, and another attempt is not', () => {
+  const keyOf = (denial: Denial) => reportOf('n1', JSON.stringify(denialObject(denial)))!.key;
+  expect(keyOf({ ...DENIAL, times: 9, lastMs: DENIAL.lastMs + 5 })).toBe(keyOf(DENIAL));
+  expect(keyOf({ ...DENIAL, sourcePort: 5 })).not.toBe(keyOf(DENIAL));
+});
+
+test('no line of a garbled agent is more than nothing, or a line that cannot be shown', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.json(), garbled()), line => {
+      const report = reportOf('n1', line);
+      if (report === undefined) return;
+      try {
+        expect(typeof report.line()).toBe('string');
+      } catch (error) {
+        expect(error).toBeInstanceOf(TypeError);
+      }
+    }),
+  );
+});
+
+function garbled() {
+  const kind = fc.constantFrom('Denial', 'SeenFlow', 'Strange');
+  const time = fc.constantFrom('2026-01-01T00:00:00Z', 'never', 7);
+  return fc
+    .record({ kind, time, from: fc.anything(), to: fc.anything() }, { requiredKeys: [] })
+    .map(value => JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? String(each) : each)));
+}

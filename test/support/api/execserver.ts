@@ -1,0 +1,129 @@
+/** An API server that lists pods of agents and speaks exec's WebSocket (v4.channel.k8s.io): as much as a prompt asks. */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+
+const CHANNEL = { stdout: 1, stderr: 2, status: 3 } as const;
+
+/** One command that runs. */
+export class Session {
+  readonly words: readonly string[];
+  readonly pod: string;
+  readonly #socket: Duplex;
+  isClosed = false;
+
+  constructor(url: URL, socket: Duplex) {
+    this.words = url.searchParams.getAll('command');
+    this.pod = url.pathname.split('/')[6]!;
+    this.#socket = socket;
+    for (const event of ['close', 'error', 'end'])
+      socket.on(event, () => {
+        this.isClosed = true;
+      });
+    socket.resume();
+  }
+
+  say(text: string, channel: keyof typeof CHANNEL = 'stdout'): void {
+    this.#socket.write(frame(Buffer.concat([Buffer.from([CHANNEL[channel]]), Buffer.from(text)])));
+  }
+
+  exit(code: number): void {
+    const status = code === 0 ? { status: 'Success' } : { status: 'Failure', message: `exit code ${code}` };
+    this.say(JSON.stringify(status), 'status');
+  }
+
+  cut(): void {
+    this.#socket.destroy();
+  }
+}
+
+/** A binary frame of a server (RFC 6455 5.2). */
+function frame(payload: Buffer): Buffer {
+  const head = payload.length < 126 ? Buffer.from([0x82, payload.length]) : Buffer.from([0x82, 126, 0, 0]);
+  if (payload.length >= 126) head.writeUInt16BE(payload.length, 2);
+  return Buffer.concat([head, payload]);
+}
+
+export class ExecServer {
+  readonly sessions: Session[] = [];
+  readonly rights = { list: true, exec: true, get: true };
+  nodes: readonly string[] = ['n1', 'n2'];
+  readonly #server: Server = createServer((request, response) => {
+    const [code, body] = this.#answer(request);
+    response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  readonly #folder = mkdtempSync(join(tmpdir(), 'sluice-exec-'));
+  readonly kubeconfig = join(this.#folder, 'kubeconfig');
+  readonly #sockets = new Set<Duplex>();
+
+  async start(): Promise<this> {
+    this.#server.on('upgrade', (request, socket) => this.#upgrade(request, socket));
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    const server = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    const named = (kind: string, value: object) => [{ name: 'test', [kind]: value }];
+    writeFileSync(
+      this.kubeconfig,
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Config',
+        'current-context': 'test',
+        clusters: named('cluster', { server, 'insecure-skip-tls-verify': true }),
+        users: named('user', { token: 'secret' }),
+        contexts: named('context', { cluster: 'test', user: 'test' }),
+      }),
+    );
+    return this;
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    this.#server.closeAllConnections();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #answer({ url = '', method }: IncomingMessage): [number, object] {
+    if (url.startsWith('/api/v1/namespaces/sluice/pods?'))
+      return this.rights.list
+        ? [200, { kind: 'PodList', apiVersion: 'v1', items: this.nodes.map(pod) }]
+        : FORBIDDEN;
+    if (method === 'POST' && url.includes('selfsubjectaccessreviews'))
+      return [201, { kind: 'SelfSubjectAccessReview', spec: {}, status: { allowed: this.rights.get } }];
+    return [404, {}];
+  }
+
+  #upgrade({ url = '', headers }: IncomingMessage, socket: Duplex): void {
+    this.#sockets.add(socket);
+    if (!this.rights.exec) {
+      socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
+      return;
+    }
+    const accept = createHash('sha1')
+      .update(`${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+      .digest('base64');
+    const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade'];
+    const own = [`Sec-WebSocket-Accept: ${accept}`, 'Sec-WebSocket-Protocol: v4.channel.k8s.io'];
+    socket.write(`${[...lines, ...own].join('\r\n')}\r\n\r\n`);
+    this.sessions.push(new Session(new URL(url, 'http://here'), socket));
+  }
+}
+
+const FORBIDDEN: [number, object] = [
+  403,
+  { kind: 'Status', status: 'Failure', message: 'pods is forbidden: User "eve" cannot list resource "pods"' },
+];
+
+function pod(node: string): object {
+  const labels = { 'app.kubernetes.io/name': 'sluice' };
+  return {
+    metadata: { name: `sluice-${node}`, namespace: 'sluice', labels },
+    spec: { nodeName: node, containers: [{ name: 'sluice' }] },
+    status: { phase: 'Running' },
+  };
+}
