@@ -27,7 +27,7 @@ import {
 } from '../nft/match.ts';
 import { interfaceGroupIs, noRouteBack } from '../nft/matchinterface.ts';
 import { type BaseHook, type Chain, MEMBER, type NftSet, type Rule, type Ruleset } from '../nft/ruleset.ts';
-import { deny } from './denied.ts';
+import { denyLink } from './denied.ts';
 import { HAIRPINS, HOST_PORTS, hostPortSets } from './hostports.ts';
 import { nameOf } from './names.ts';
 import { rangesOf, rangeText } from './networks.ts';
@@ -81,11 +81,11 @@ const REDIRECT = 137;
 function sourceRules(family: Family): Rule[] {
   const fromPod = interfaceGroupIs('iifgroup', LINK_GROUP);
   const spoofed: Rule = {
-    exprs: [...fromPod, ...noRouteBack(), deny()],
+    exprs: [...fromPod, ...noRouteBack(), denyLink()],
     comment: 'not from an address of its own',
   };
   const misleading = (type: number, comment: string): Rule => ({
-    exprs: [...fromPod, ...icmpTypeIs(family, type), deny()],
+    exprs: [...fromPod, ...icmpTypeIs(family, type), denyLink()],
     comment,
   });
   if (family === 'ip') return [spoofed];

@@ -3,7 +3,7 @@ import type { Cidr, Family } from '../model/address.ts';
 import type { Direction } from '../model/policy.ts';
 import { addressType, addressVmap, CT_STATE, ctStateAny, verdict } from '../nft/match.ts';
 import type { BaseHook, Chain, Elements, NftSet, Rule, SetSpec } from '../nft/ruleset.ts';
-import { deniedChain } from './denied.ts';
+import { deniedChains } from './denied.ts';
 import { layoutChain } from './layout.ts';
 import { guardChain, guardOfNode, guardSet, NODE_CHAIN, toGuard } from './midstreamguard.ts';
 import { type AnswersOfBase, namesOfForward, namesOfOutput } from './namespeers.ts';
@@ -53,7 +53,7 @@ export function baseChains(
     outputChain(family, answers),
     guardChain(family),
     layoutChain(),
-    deniedChain(family),
+    ...deniedChains(family),
     ingressChain(family, denied),
   ];
 }

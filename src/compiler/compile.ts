@@ -19,7 +19,7 @@ import { attachedPods, type TablePart } from './attachedpods.ts';
 import { baseChains, podSets } from './base.ts';
 import { Builder } from './builder.ts';
 import { classOf, type PodClass } from './classes.ts';
-import { deniedSources } from './denied.ts';
+import { deniedSets } from './denied.ts';
 import { groupElements, groupSet } from './group.ts';
 import { type IndexedPod, PodIndex } from './live/podindex.ts';
 import { forgedPart, type Hearing, namesPart, resolverPorts } from './namespeers.ts';
@@ -174,7 +174,7 @@ export function podMaps(
     }
     return podSets(direction, family, elements);
   });
-  return [...maps, ...deniedSources(family)];
+  return [...maps, ...deniedSets(family)];
 }
 
 function addElements(

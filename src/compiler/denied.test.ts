@@ -4,7 +4,15 @@ import { ClusterState } from '../model/cluster.ts';
 import { plan } from '../nft/plan/plan.ts';
 import type { Ruleset, Table } from '../nft/ruleset.ts';
 import { compile } from './compile.ts';
-import { DENIED_CHAIN, type DenialLimits, denialLimitsIn, isDenial, withDenialLimits } from './denied.ts';
+import {
+  DENIED_CHAIN,
+  type DenialLimits,
+  denialLimitsIn,
+  isDenial,
+  isDenialChain,
+  LINK_CHAIN,
+  withDenialLimits,
+} from './denied.ts';
 
 const LOW: DenialLimits = { perSource: { perSecond: 2, burst: 4 }, inAll: { perSecond: 20, burst: 40 } };
 const HIGH: DenialLimits = { perSource: { perSecond: 9, burst: 9 }, inAll: { perSecond: 99, burst: 99 } };
@@ -34,43 +42,71 @@ function verdicts({ chains, sets }: Table): [string, { kind: string }][] {
   ];
 }
 
-test('every denial of both families leads to one chain, and nothing else drops', () => {
+const rulesOf = (table: Table) =>
+  [...table.chains.values()].filter(({ name }) => isDenialChain(name)).flatMap(({ rules }) => rules);
+
+test('every denial of both families leads to a chain of denials, and nothing else drops', () => {
   for (const [family, table] of tables(ruleset())) {
     const all = verdicts(table);
-    expect(all.filter(([, { kind }]) => kind === 'drop').map(([name]) => name)).toEqual([DENIED_CHAIN]);
+    expect(all.filter(([name, { kind }]) => kind === 'drop' && !isDenialChain(name))).toEqual([]);
     expect(all.filter(([, verdict]) => isDenial(verdict as never)).length, family).toBeGreaterThan(10);
-    expect(table.chains.get(DENIED_CHAIN)!.rules.at(-1)!.exprs.at(-1)).toEqual({
-      kind: 'verdict',
-      verdict: { kind: 'drop' },
-    });
+    for (const name of [DENIED_CHAIN, LINK_CHAIN])
+      expect(table.chains.get(name)!.rules.at(-1)!.exprs.at(-1)).toEqual({
+        kind: 'verdict',
+        verdict: { kind: 'drop' },
+      });
   }
 });
 
-test('nothing passes the chain, within the limits or beyond them, whoever listens', () => {
+test('nothing passes the chains, within the limits or beyond them, whoever listens', () => {
   for (const limits of [undefined, LOW])
     for (const [, table] of tables(withDenialLimits(ruleset(), limits))) {
-      const { rules } = table.chains.get(DENIED_CHAIN)!;
-      const verdicts = rules.flatMap(({ exprs }) =>
-        exprs.flatMap(expr => (expr.kind === 'verdict' ? [expr.verdict.kind] : [])),
+      const found = rulesOf(table).flatMap(({ exprs }) =>
+        exprs.flatMap(expr => (expr.kind === 'verdict' ? [expr.verdict] : [])),
       );
-      expect(new Set(verdicts)).toEqual(new Set(['drop']));
-      expect(rules.at(-1)!.exprs.every(({ kind }) => ['counter', 'log', 'verdict'].includes(kind))).toBe(
-        true,
-      );
+      expect(found.length).toBeGreaterThan(3);
+      expect(found.every(isDenial)).toBe(true);
+      for (const { name, rules } of table.chains.values())
+        if (isDenialChain(name))
+          expect(
+            rules.at(-1)!.exprs.every(({ kind }) => ['counter', 'log', 'verdict'].includes(kind)),
+            name,
+          ).toBe(true);
     }
+});
+
+test('who sends from an address that is not its own is limited by its link, and by no address', () => {
+  for (const [, table] of tables(withDenialLimits(ruleset(), LOW))) {
+    const rules = table.chains.get(LINK_CHAIN)!.rules;
+    expect(rules.flatMap(({ exprs }) => exprs).some(({ kind }) => kind === 'payload')).toBe(false);
+    const asked = [...table.chains.values()].flatMap(({ rules }) =>
+      rules.filter(({ exprs }) => exprs.some(expr => expr.kind === 'fib' && expr.flags.includes('saddr'))),
+    );
+    const verdicts = asked.map(({ exprs }) => exprs.at(-1)).filter(expr => expr?.kind === 'verdict');
+    const denials = verdicts.filter(({ verdict }) => isDenial(verdict));
+    expect(denials.length).toBeGreaterThan(1);
+    expect(new Set(denials.map(({ verdict }) => 'chain' in verdict && verdict.chain))).toEqual(
+      new Set([LINK_CHAIN]),
+    );
+  }
 });
 
 test.each([
   ['on', undefined, LOW],
   ['off', LOW, undefined],
   ['to other limits', LOW, HIGH],
-])('to switch naming %s touches the one chain of each family', (_, before, after) => {
-  const rules = ruleset();
-  const ops = plan(withDenialLimits(rules, before), withDenialLimits(rules, after));
-  expect(new Set(ops.map(op => ('chain' in op ? op.chain : op.op)))).toEqual(new Set([DENIED_CHAIN]));
-  expect(new Set(ops.map(({ op }) => op))).toEqual(new Set(['flushChain', 'addRule']));
-  expect(new Set(ops.map(({ family }) => family))).toEqual(new Set(['ip', 'ip6']));
-});
+])(
+  'to switch naming %s touches the chains of denials of each family, and nothing else',
+  (_, before, after) => {
+    const rules = ruleset();
+    const ops = plan(withDenialLimits(rules, before), withDenialLimits(rules, after));
+    expect(new Set(ops.map(op => ('chain' in op ? op.chain : op.op)))).toEqual(
+      new Set([DENIED_CHAIN, LINK_CHAIN]),
+    );
+    expect(new Set(ops.map(({ op }) => op))).toEqual(new Set(['flushChain', 'addRule']));
+    expect(new Set(ops.map(({ family }) => family))).toEqual(new Set(['ip', 'ip6']));
+  },
+);
 
 test('the limits of rules are read back from them', () => {
   for (const limits of [undefined, LOW, HIGH])

@@ -2,30 +2,37 @@
  * Where every denial of a table ends, whichever hook, class or map it comes from:
  *
  *     chain denied {
- *       counter                                                 all of them
- *       ip saddr @denied-silent drop                            who came too often is not handed over for a second
- *       limit rate over 50/second burst 200 packets drop
+ *       counter ip saddr @denied-silent drop                    all of them; who came too often is left out for a second
+ *       limit rate over 50/second burst 200 packets goto denied-over
  *       update @denied-by-source { ip saddr limit rate over 2/second burst 20 packets }
  *           update @denied-silent { ip saddr } drop
  *       counter log prefix "sluice denied " group 4711 snaplen 128 drop
  *     }
+ *     chain denied-over {                                       beyond the limit of all: left out for a moment
+ *       update @denied-silent { ip saddr timeout 200ms } drop
+ *       drop
+ *     }
+ *     chain denied-link { … }                                   the same by interface, of those whose address says nothing
  *
  * A source has a limit of its own, and whoever is over it pays one look-up for each further packet: a flood of one
- * address hides nothing that another is denied, and costs the node next to nothing. What switches naming on or off, or
- * sets other limits, is this chain alone. It never lets anything pass, whoever listens.
+ * address hides nothing that another is denied, and costs the node next to nothing. Who sends from an address that is not
+ * its own is known by its link: of those a limit for each address would be none. What switches naming on or off, or sets
+ * other limits, is these chains alone. They never let anything pass, whoever listens.
  */
 import type { Family } from '../model/address.ts';
 import type { Rate } from '../model/tokenbucket.ts';
-import { addressIn, addressType, limitOver, logTo, updateBySource, verdict } from '../nft/match.ts';
-import type { Chain, Expr, NftSet, Rule, Ruleset, Verdict } from '../nft/ruleset.ts';
+import { addressType, inSet, limitOver, loadLink, loadSource, logTo, update, verdict } from '../nft/match.ts';
+import type { Chain, Expr, FieldType, NftSet, Rule, Ruleset, Verdict } from '../nft/ruleset.ts';
 
 export const DENIED_CHAIN = 'denied';
-const BY_SOURCE = 'denied-by-source';
-const SILENT = 'denied-silent';
+const OVER_CHAIN = 'denied-over';
+/** Of those whose source address says nothing of who sent it. */
+export const LINK_CHAIN = 'denied-link';
 
 /** The group of nfnetlink_log, and what each packet comes under: for `ulogd` and others too (docs/drops.md). */
 export const DENIED_GROUP = 4711;
 export const DENIED_PREFIX = 'sluice denied ';
+export const LINK_PREFIX = 'sluice denied link ';
 
 /** Of a packet: IPv6 with some extension headers, and the ports behind them. */
 export const DENIED_HEAD_BYTES = 128;
@@ -37,9 +44,19 @@ export function deny(): Expr {
   return { kind: 'verdict', verdict: DENY };
 }
 
+/** For a packet that comes by a link at which its source address cannot be, or that is not told by its source. */
+export function denyLink(): Expr {
+  return { kind: 'verdict', verdict: { kind: 'goto', chain: LINK_CHAIN } };
+}
+
 /** Whether what has this verdict is denied. */
 export function isDenial(verdict: Verdict | undefined): boolean {
-  return verdict?.kind === 'drop' || (verdict?.kind === 'goto' && verdict.chain === DENIED_CHAIN);
+  return verdict?.kind === 'drop' || (verdict?.kind === 'goto' && isDenialChain(verdict.chain));
+}
+
+/** Whether all that comes to the chain is denied. */
+export function isDenialChain(name: string): boolean {
+  return name === DENIED_CHAIN || name === LINK_CHAIN || name === OVER_CHAIN;
 }
 
 /** How many denied packets are handed over to be named. */
@@ -49,48 +66,109 @@ export interface DenialLimits {
 }
 
 /** Without limits nothing is handed over. */
-export function deniedChain(family: Family, limits?: DenialLimits): Chain {
-  const counted: Expr = { kind: 'counter' };
-  if (limits === undefined) return { name: DENIED_CHAIN, rules: [{ exprs: [counted, verdict('drop')] }] };
-  const log = logTo({ group: DENIED_GROUP, prefix: DENIED_PREFIX, snaplen: DENIED_HEAD_BYTES });
-  const rules: Rule[] = [
-    { exprs: [counted] },
-    { exprs: [...addressIn(family, 'saddr', SILENT), verdict('drop')] },
-    { exprs: [limitOver(limits.inAll), verdict('drop')] },
-    {
-      exprs: [
-        ...updateBySource(family, { set: BY_SOURCE, over: limits.perSource }),
-        ...updateBySource(family, { set: SILENT }),
-        verdict('drop'),
-      ],
-    },
-    { exprs: [counted, log, verdict('drop')] },
+export function deniedChains(family: Family, limits?: DenialLimits): Chain[] {
+  const over = { name: OVER_CHAIN, rules: silentForAMoment(family) };
+  if (limits === undefined) {
+    const rules: Rule[] = [{ exprs: [COUNTED, verdict('drop')] }];
+    return [{ name: DENIED_CHAIN, rules }, over, { name: LINK_CHAIN, rules }];
+  }
+  return [
+    { name: DENIED_CHAIN, rules: limitedBySource(family, limits) },
+    over,
+    { name: LINK_CHAIN, rules: limitedByLink(limits) },
   ];
-  return { name: DENIED_CHAIN, rules };
+}
+
+const COUNTED: Expr = { kind: 'counter' };
+
+/** The limit of all first: of sources there may be as many as somebody forges, and a limit is cheaper than an element. */
+function limitedBySource(family: Family, { perSource, inAll }: DenialLimits): Rule[] {
+  const key = loadSource(family);
+  return [
+    unlessSilent(key, SOURCES),
+    { exprs: [limitOver(inAll), verdict('goto', OVER_CHAIN)] },
+    unlessOften(key, SOURCES, perSource),
+    handedOver(DENIED_PREFIX),
+  ];
+}
+
+/** The limit of each first: links are few, and a flood of one must come to be silent before it has used up that of all. */
+function limitedByLink({ perSource, inAll }: DenialLimits): Rule[] {
+  const key = loadLink();
+  return [
+    unlessSilent(key, LINKS),
+    unlessOften(key, LINKS, perSource),
+    { exprs: [limitOver(partOf(inAll)), verdict('drop')] },
+    handedOver(LINK_PREFIX),
+  ];
+}
+
+/** `key` says who sent it. */
+function unlessSilent(key: Expr, { silent }: Sets): Rule {
+  return { exprs: [COUNTED, key, inSet(silent), verdict('drop')] };
+}
+
+function unlessOften(key: Expr, { by, silent }: Sets, over: Rate): Rule {
+  return { exprs: [key, update(by, { over }), key, update(silent), verdict('drop')] };
+}
+
+function handedOver(prefix: string): Rule {
+  const log = logTo({ group: DENIED_GROUP, prefix, snaplen: DENIED_HEAD_BYTES });
+  return { exprs: [COUNTED, log, verdict('drop')] };
+}
+
+/** Of the limit of all, for links. */
+const LINKS_PART = 5;
+
+function partOf({ perSecond, burst }: Rate): Rate {
+  return { perSecond: Math.ceil(perSecond / LINKS_PART), burst: Math.ceil(burst / LINKS_PART) };
+}
+
+/** Where there is no room the first of them breaks off. */
+function silentForAMoment(family: Family): Rule[] {
+  const moment = update(SOURCES.silent, { timeoutMs: MOMENT_MS });
+  return [{ exprs: [loadSource(family), moment, verdict('drop')] }, { exprs: [verdict('drop')] }];
 }
 
 /** Who sends nothing for as long has its whole burst again. */
 const FORGOTTEN_MS = 10_000;
 const SILENT_MS = 1_000;
+/** Shorter than the pause in which TCP sends again: whoever is not flooding has another try. */
+const MOMENT_MS = 200;
 const MOST_SOURCES = 4_096;
+const MOST_LINKS = 1_024;
 
-/** They stand whether or not something is handed over, so that switching it is a change of the chain alone. */
-export function deniedSources(family: Family): readonly NftSet[] {
-  return SOURCES[family];
+interface Sets {
+  readonly by: string;
+  readonly silent: string;
 }
 
-const SOURCES: Readonly<Record<Family, readonly NftSet[]>> = { ip: sourcesOf('ip'), ip6: sourcesOf('ip6') };
+const SOURCES: Sets = { by: 'denied-by-source', silent: 'denied-silent' };
+const LINKS: Sets = { by: 'denied-by-link', silent: 'denied-silent-links' };
 
-function sourcesOf(family: Family): NftSet[] {
-  const set = (name: string, timeoutMs: number): NftSet => ({
+/** They stand whether or not something is handed over, so that switching it is a change of chains alone. */
+export function deniedSets(family: Family): readonly NftSet[] {
+  return SETS[family];
+}
+
+const SETS: Readonly<Record<Family, readonly NftSet[]>> = { ip: setsOf('ip'), ip6: setsOf('ip6') };
+
+function setsOf(family: Family): NftSet[] {
+  const set = (name: string, type: FieldType, size: number, timeoutMs: number): NftSet => ({
     name,
-    key: [addressType(family)],
+    key: [type],
     verdicts: false,
     interval: false,
-    dynamic: { size: MOST_SOURCES, timeoutMs },
+    dynamic: { size, timeoutMs },
     elements: new Map(),
   });
-  return [set(BY_SOURCE, FORGOTTEN_MS), set(SILENT, SILENT_MS)];
+  const address = addressType(family);
+  return [
+    set(SOURCES.by, address, MOST_SOURCES, FORGOTTEN_MS),
+    set(SOURCES.silent, address, MOST_SOURCES, SILENT_MS),
+    set(LINKS.by, 'iface_index', MOST_LINKS, FORGOTTEN_MS),
+    set(LINKS.silent, 'iface_index', MOST_LINKS, SILENT_MS),
+  ];
 }
 
 /** The limits of rules that are programmed: nothing but the agent that made them says which they are. */
@@ -113,7 +191,8 @@ export function withDenialLimits(ruleset: Ruleset, limits: DenialLimits | undefi
     tables: new Map(
       [...ruleset.tables].map(([family, table]) => {
         if (family === 'bridge' || !table.chains.has(DENIED_CHAIN)) return [family, table];
-        const chains = new Map(table.chains).set(DENIED_CHAIN, deniedChain(family, limits));
+        const chains = new Map(table.chains);
+        for (const chain of deniedChains(family, limits)) chains.set(chain.name, chain);
         return [family, { ...table, chains }];
       }),
     ),

@@ -45,6 +45,8 @@ function typeText({ key, verdicts, interval, data }: NftSet): string {
 const SHAPE: readonly string[] = [
   'chain advertised',
   'chain denied',
+  'chain denied-link',
+  'chain denied-over',
   'chain eg-#',
   'chain forward: filter hook forward priority 0 policy accept',
   'chain from-#',
@@ -68,7 +70,9 @@ const SHAPE: readonly string[] = [
   'chain prerouting: filter hook prerouting priority -200 policy accept',
   'chain source: filter hook prerouting priority -300 policy accept',
   'chain to-#',
+  'set denied-by-link: iface_index',
   'set denied-by-source: address',
+  'set denied-silent-links: iface_index',
   'set denied-silent: address',
   'set eg-#-ports: inet_proto . inet_service : verdict',
   'set egress-guard: address',

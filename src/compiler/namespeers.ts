@@ -53,6 +53,7 @@ import {
   type Ruleset,
 } from '../nft/ruleset.ts';
 import type { TablePart } from './attachedpods.ts';
+import { denyLink } from './denied.ts';
 import { type NodeNetwork, podLinks } from './podlinks.ts';
 
 /** How answers are heard on this node. */
@@ -130,7 +131,7 @@ export function forgedPart(network: NodeNetwork): TablePart {
  */
 function forged({ links }: NodeNetwork): Rule[] {
   return podLinks(links).map(link => ({
-    exprs: [...link, ...noRouteBack(), verdict('drop')],
+    exprs: [...link, ...noRouteBack(), denyLink()],
     comment: 'answers from an address of somebody else',
   }));
 }

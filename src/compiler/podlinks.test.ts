@@ -34,9 +34,9 @@ test('what comes by links of ours is asked for its way back once, and what comes
   const asking = text.split('\n').filter(line => line.includes('from an address that is not the pod’s'));
   expect(new Set(asking.map(line => line.trim()))).toEqual(
     new Set([
-      'iifgroup != 29548 fib saddr . iif oif missing goto denied comment "from an address that is not the pod’s"',
+      'iifgroup != 29548 fib saddr . iif oif missing goto denied-link comment "from an address that is not the pod’s"',
     ]),
   );
-  expect(text).toContain('iifgroup 29548 fib saddr . iif oif missing goto denied');
+  expect(text).toContain('iifgroup 29548 fib saddr . iif oif missing goto denied-link');
   expect(formatRuleset(compile(clusterWith(), 'n1'))).not.toContain('iifgroup');
 });

@@ -37,7 +37,7 @@ import {
   type Rule,
   type Ruleset,
 } from '../nft/ruleset.ts';
-import { deny } from './denied.ts';
+import { deny, denyLink } from './denied.ts';
 import { podPortsIn } from './podports.ts';
 
 /** What of this node these rules depend on. */
@@ -66,7 +66,7 @@ export function sourceRules(family: Family, network: NodeNetwork, hook: 'forward
     ...network.podCidrs
       .filter(cidr => cidr.family === family)
       .map(cidr => ({
-        exprs: [...addressInNetwork(cidr, 'saddr'), ...noRouteBack(), deny()],
+        exprs: [...addressInNetwork(cidr, 'saddr'), ...noRouteBack(), denyLink()],
         comment: 'as a pod of this node, from elsewhere',
       })),
   ];
@@ -114,7 +114,7 @@ export function fromPods(
     name: FROM_PODS[hook],
     rules: [
       ...(family === 'ip6' ? linkLocal(hook) : []),
-      drop([...unlessAsked(network), ...noRouteBack()], 'from an address that is not the pod’s'),
+      forged([...unlessAsked(network), ...noRouteBack()], 'from an address that is not the pod’s'),
       ...(hook === 'forward' ? forEverybody(family, network) : []),
       ...tunnels(family, hook),
       ...judged,
@@ -132,7 +132,7 @@ function unlessAsked({ podLinks }: NodeNetwork): Expr[] {
 
 /** N69. A listener report (RFC 2710, RFC 3810) is how a pod says which groups it wants: it is for the link alone. */
 function linkLocal(hook: 'forward' | 'input'): Rule[] {
-  const from = drop(addressInNetwork(LINK_LOCAL, 'saddr'), 'from a link-local address');
+  const from = forged(addressInNetwork(LINK_LOCAL, 'saddr'), 'from a link-local address');
   const to = drop(addressInNetwork(LINK_LOCAL, 'daddr'), 'to a link-local address');
   if (hook === 'forward') return [from, to];
   const reports = [...icmpv6TypesAre(130, 132), ...hopsLeft('ip6', 'eq', 1), verdict('accept')];
@@ -192,16 +192,23 @@ export function toNeighbours(): Rule {
 /** RFC 4861: with fewer than 255 hops left it comes from further away, or pretends to be what it is not. */
 export function neighboursChain({ links }: NodeNetwork): Chain {
   const unlessOfPods = [134, 137].flatMap(type =>
-    podLinks(links).map(link => drop([...icmpTypeIs('ip6', type), ...link], 'from a pod that is no router')),
+    podLinks(links).map(link =>
+      forged([...icmpTypeIs('ip6', type), ...link], 'from a pod that is no router'),
+    ),
   );
   return {
     name: NEIGHBOURS,
     rules: [
-      drop(hopsLeft('ip6', 'neq', 255), 'not of this link'),
+      forged(hopsLeft('ip6', 'neq', 255), 'not of this link'),
       ...unlessOfPods,
       { exprs: [verdict('accept')] },
     ],
   };
+}
+
+/** Its source address says nothing of who sent it. */
+function forged(exprs: readonly Expr[], comment: string): Rule {
+  return { exprs: [...exprs, denyLink()], comment };
 }
 
 function drop(exprs: readonly Expr[], comment: string): Rule {

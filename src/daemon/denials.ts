@@ -5,7 +5,14 @@
 import type { Engine } from '../agent/engine.ts';
 import type { Log } from '../agent/log.ts';
 import { withDenials } from '../agent/withdenials.ts';
-import { DENIED_CHAIN, DENIED_GROUP, DENIED_HEAD_BYTES, type DenialLimits } from '../compiler/denied.ts';
+import {
+  DENIED_CHAIN,
+  DENIED_GROUP,
+  DENIED_HEAD_BYTES,
+  type DenialLimits,
+  LINK_CHAIN,
+  LINK_PREFIX,
+} from '../compiler/denied.ts';
 import type { Denial } from '../denials/denial.ts';
 import { connectionText, type LogMode, logFields, Sampler } from '../denials/lines.ts';
 import { ModelView } from '../denials/modelview.ts';
@@ -31,6 +38,12 @@ export interface DenialsOptions {
   readonly log: Log;
 }
 
+/** Denied, and handed over, by source and by link. */
+async function countersOfDenials(): Promise<number[]> {
+  const [denied, link] = [await readCounters(DENIED_CHAIN), await readCounters(LINK_CHAIN)];
+  return [denied, link].flatMap(([all = 0, handed = 0]) => [all, handed]);
+}
+
 const EVERY_MS = 40;
 /** A flood is read in turns, between which everybody else has one. */
 const MOST_AT_ONCE = 64;
@@ -46,7 +59,7 @@ export class Denials {
   readonly view: ModelView;
   readonly #recorder: Recorder;
   readonly #sampler = new Sampler();
-  readonly #totals = new RunningTotals(() => readCounters(DENIED_CHAIN));
+  readonly #totals = new RunningTotals(countersOfDenials);
   readonly #sinceMs = Date.now();
   #socket: LogSocket | undefined;
   /** Of the sockets before. */
@@ -111,7 +124,7 @@ export class Denials {
   /** Counts since the agent started. */
   async facts(): Promise<DenialsFacts> {
     const { limits, isPossible } = this.#options;
-    const [denied = 0, handed = 0] = await this.#totals.read();
+    const [bySource = 0, handed = 0, byLink = 0, handedByLink = 0] = await this.#totals.read();
     const { read, lost, garbled } = this.#counts;
     const error = limits !== undefined && !isPossible ? IMPOSSIBLE : this.#error;
     return {
@@ -119,8 +132,8 @@ export class Denials {
       ...(limits !== undefined && { limits }),
       ...(error !== undefined && { error }),
       ...(this.services && { services: this.services.facts }),
-      denied,
-      handed,
+      denied: bySource + byLink,
+      handed: handed + handedByLink,
       attempts: this.#recorder.journal.total,
       read,
       lost: lost + garbled + this.#recorder.unread + this.#unnamed,
@@ -151,8 +164,9 @@ export class Denials {
   }
 
   /** A packet that cannot be named keeps no other from its name. */
-  #take({ bytes, hook, iif, dialled }: LoggedPacket): void {
-    const packet = { bytes, hook, ...(iif !== undefined && { iif }), ...(dialled && { dialled }) };
+  #take({ bytes, prefix, hook, iif, dialled }: LoggedPacket): void {
+    const isOfLink = prefix === LINK_PREFIX;
+    const packet = { bytes, hook, isOfLink, ...(iif !== undefined && { iif }), ...(dialled && { dialled }) };
     try {
       const denial = this.#recorder.take(packet, Date.now());
       if (denial !== undefined) this.#report(denial);

@@ -17,6 +17,8 @@ import type { PacketHead } from './packethead.ts';
 export interface DeniedPacket {
   readonly head: PacketHead;
   readonly hook: 'prerouting' | 'input' | 'forward' | 'output' | 'postrouting' | undefined;
+  /** The rules say that its source address is not its sender's, or says nothing of it. */
+  readonly isOfLink?: boolean;
   /** The index of the interface by which it came. */
   readonly iif?: number;
   readonly dialled?: { readonly address: Address; readonly port?: number };
@@ -25,6 +27,7 @@ export interface DeniedPacket {
 export function causeOf(packet: DeniedPacket, view: ModelView): Cause {
   return (
     discoveryCause(packet) ??
+    forgedCause(packet) ??
     midStreamCause(packet, view) ??
     linkCause(packet) ??
     policyCause(packet, view) ??
@@ -124,6 +127,14 @@ function linkCause({ head: { from, to }, hook }: DeniedPacket): Cause | undefine
   if (hook === 'forward' && FOR_MANY.some(cidr => cidrContains(cidr, to)))
     return link('from a pod to everybody: policy could not judge who is meant');
   return undefined;
+}
+
+/** The rules asked the routes, which nobody can ask again for the same packet. */
+function forgedCause(packet: DeniedPacket): Cause | undefined {
+  if (!packet.isOfLink) return undefined;
+  const { head, iif } = packet;
+  const by = iif === undefined ? '' : ` (interface ${iif})`;
+  return linkCause(packet) ?? link(`${head.from} is not an address of the pod that sent it${by}`);
 }
 
 /** Where no policy denies it: what the agent knows of its node's links says whether a pod can have sent it. */

@@ -162,9 +162,24 @@ export function limitOver(rate: Rate): Expr {
   return { kind: 'limit', ...rate, over: true };
 }
 
-/** `update @set { ip saddr }`; with `over` goes on where an address sends more often: `limit rate over 5/second …`. */
-export function updateBySource(family: Family, change: Pick<ExprOf<'dynset'>, 'set' | 'over'>): Expr[] {
-  return [loadAddress(family, 'saddr', FIRST), { kind: 'dynset', op: 'update', ...change, sreg: FIRST }];
+/** `ip saddr`, into the register that `inSet` and `update` ask. */
+export function loadSource(family: Family): Expr {
+  return loadAddress(family, 'saddr', FIRST);
+}
+
+/** `meta iif`, likewise. */
+export function loadLink(): Expr {
+  return { kind: 'meta', key: 'iif', dreg: FIRST };
+}
+
+/** `… @set`. */
+export function inSet(set: string): Expr {
+  return { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false };
+}
+
+/** `update @set { … }`; with `over` goes on where a key comes more often: `limit rate over 5/second …`. */
+export function update(set: string, how: Pick<ExprOf<'dynset'>, 'over' | 'timeoutMs'> = {}): Expr {
+  return { kind: 'dynset', op: 'update', set, sreg: FIRST, ...how };
 }
 
 /** `log prefix "…" group 7 snaplen 128`. */

@@ -1,7 +1,7 @@
 /** What is programmed, in the words of pods and policies: read from the rules themselves. */
 
 import { podMap } from '../compiler/base.ts';
-import { DENIED_CHAIN, isDenial } from '../compiler/denied.ts';
+import { isDenial, isDenialChain } from '../compiler/denied.ts';
 import { getOrMake } from '../compiler/live/podindex.ts';
 import { COMMENT_BYTES } from '../compiler/names.ts';
 import { INGRESS_CHAIN } from '../compiler/program.ts';
@@ -62,7 +62,7 @@ function ruleInspections(place: Place, rule: Rule, seen: readonly string[]): Rul
   const condition = conditionOf(place, rule);
   const own = { ...condition, ...(rule.comment !== undefined && { source: rule.comment }) };
   const next = chainOf(verdict);
-  if (next === undefined || next === INGRESS_CHAIN || next === DENIED_CHAIN)
+  if (next === undefined || next === INGRESS_CHAIN || isDenialChain(next))
     return [{ verdict: word(verdict), ...own }];
   const behind = chainRules(place, next, seen).map(inner => ({ ...inner, ...condition }));
   return verdict.kind === 'jump' || rule.comment === undefined

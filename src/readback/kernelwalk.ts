@@ -1,7 +1,7 @@
 /** What the programmed rules do with a flow, in the words of pods: a walk through them, not through the desired state. */
 
 import { podMap } from '../compiler/base.ts';
-import { DENIED_CHAIN } from '../compiler/denied.ts';
+import { isDenialChain } from '../compiler/denied.ts';
 import { classChain } from '../compiler/unknownpods.ts';
 import { type Address, FAMILIES, type Family, familyOf } from '../model/address.ts';
 import { ClusterState, type PodKey } from '../model/cluster.ts';
@@ -50,7 +50,7 @@ export function walkKernel(ruleset: Ruleset, flow: Flow, own: ReadonlySet<Addres
   const around = hook !== 'output' && from.pod !== undefined ? { iifkind: 'veth' } : {};
   const { verdict, hits } = trace(ruleset, family, hook, packet(flow), 'new', around);
   // What is denied was so before it came to its end, by the step that led there.
-  const deciding = hits.filter(({ chain }) => chain !== DENIED_CHAIN);
+  const deciding = hits.filter(({ chain }) => !isDenialChain(chain));
   const steps = deciding.map(hit => stepOf(ruleset, family, hit));
   return { hook, verdict, from, to: endOf(ruleset, flow.to), steps };
 }

@@ -1,7 +1,7 @@
 /** What the chain of denied packets is made of: counters, limits, logs, and a set that packets fill. */
 import { expect } from 'vitest';
 import { MAX_PREFIX_BYTES } from '../../src/nft/limits.ts';
-import { limitOver, logTo, updateBySource, verdict } from '../../src/nft/match.ts';
+import { limitOver, loadSource, logTo, update, verdict } from '../../src/nft/match.ts';
 import { changeDestination } from '../../src/nft/matchanswers.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import type { Expr, Family, SetSpec } from '../../src/nft/ruleset.ts';
@@ -62,7 +62,7 @@ export function denials(promise: PromiseOf): void {
 
   promise('a set is put into with a limit only where packets may change it', async kernel => {
     await kernel.commit([addTable(), addSet(PEERS), addChain('c')]);
-    const rule = addRule('c', updateBySource('ip', { set: 'peers', over: RATE }));
+    const rule = addRule('c', [loadSource('ip'), update('peers', { over: RATE })]);
     await refused(kernel, 'EOPNOTSUPP', [rule], 0);
   });
 
@@ -71,7 +71,7 @@ export function denials(promise: PromiseOf): void {
       addTable(),
       addSet(SOURCES, 64),
       addChain('c'),
-      addRule('c', updateBySource('ip', { set: 'sources', over: RATE })),
+      addRule('c', [loadSource('ip'), update('sources', { over: RATE })]),
     ]);
     await refused(kernel, 'EBUSY', [delSet('sources')], 0);
   });
@@ -98,7 +98,7 @@ function sourcesOf(family: Family): SetSpec {
 function rulesOf(family: Family): Expr[][] {
   return [
     [{ kind: 'counter' }],
-    [...updateBySource(family, { set: 'sources', over: RATE }), verdict('drop')],
+    [loadSource(family), update('sources', { over: RATE }), verdict('drop')],
     [...changeDestination(family, { op: 'update', set: 'sources' })],
     [limitOver({ perSecond: 100, burst: 200 }), verdict('drop')],
     [{ kind: 'limit', perSecond: 3, burst: 1, over: false }, { kind: 'counter' }, LOG, verdict('drop')],

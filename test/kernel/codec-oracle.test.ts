@@ -23,13 +23,14 @@ import {
   hopsLeft,
   icmpTypeIs,
   limitOver,
+  loadSource,
   logTo,
   masquerade,
   neighbourDiscovery,
   protocolIs,
   protocolPortVmap,
   redirectByPort,
-  updateBySource,
+  update,
   verdict,
 } from '../../src/nft/match.ts';
 import {
@@ -396,7 +397,7 @@ function everyMatch(family: Family): Table {
     { exprs: protocolPortVmap(family, 'ports') },
     { exprs: [{ kind: 'counter' }, verdict('drop')] },
     {
-      exprs: [...updateBySource(family, { set: 'sources', over: RATE }), verdict('drop')],
+      exprs: [loadSource(family), update('sources', { over: RATE }), verdict('drop')],
       comment: 'of one',
     },
     { exprs: [limitOver(RATE), verdict('drop')], comment: 'of all' },

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { DENIED_GROUP } from '../../src/compiler/denied.ts';
 import type { Denial } from '../../src/denials/denial.ts';
@@ -12,11 +12,14 @@ import type { DenialsFacts } from '../../src/health/denialscheck.ts';
 import type { Lab } from '../../src/lab/lab.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
+import { address } from '../../src/lab/topology.ts';
 import { LogSocket } from '../../src/netlink/nflog/logsocket.ts';
+import { packet } from '../../src/nft/trace/packet.ts';
 import { type AgentClient, connectAgent } from '../../src/rpc/client.ts';
 import { AgentProcess } from '../support/agent/agentprocess.ts';
 import { arrivals, Prober } from '../support/packets/prober.ts';
 import { ALLOWED_PORT, buildSite, FIRM_FLOWS, HOSTS, NODE } from '../support/packets/site.ts';
+import { RawSocket } from './raw-socket.ts';
 
 let lab: Lab;
 let folder: string;
@@ -162,6 +165,37 @@ test('a flood of one pod hides nothing that another is denied, and is counted', 
   const seconds = (Date.now() - facts.sinceMs) / 1000;
   expect(denials.filter(({ from }) => from.pod === 'probe/x').length).toBeLessThan(40 + 4 * seconds);
   expect(facts).toMatchObject({ lost: 0 });
+}, 120_000);
+
+test('a pod that forges a new address for each packet hides nothing that another is denied', async () => {
+  await agent('--log-denials', 'none');
+  const client = await connected();
+  const forger = inNamespace(lab.namespaceOf(HOSTS.x[0]), () => new RawSocket('ip'));
+  closers.push(() => forger.close());
+  let sent = 0;
+  let isEnough = false;
+  const flood = (async () => {
+    for (; !isEnough; sent++) {
+      const from = address(`198.18.${(sent >> 8) & 255}.${sent & 255}`);
+      forger.send(packet({ from, to: HOSTS.t[0], protocol: 'UDP', port: 1111, sourcePort: 9 }), HOSTS.t[0]);
+      if (sent % 10 === 0) await setImmediate(); // without a pause in which a limit would recover
+    }
+  })();
+  await setTimeout(2_000);
+  const own = { from: HOSTS.y[0], to: HOSTS.t[0], protocol: 'TCP', port: 3_999 } as const;
+  await probe(lab, [own], { quietMs: 2_500 });
+  const { some } = await until(client, 1, ({ from }) => from.pod === 'probe/y');
+  isEnough = true;
+  await flood;
+  expect(some).toHaveLength(1);
+  await setTimeout(1_000); // counts are read twice a second at most
+  const { facts, denials } = await recorded(client);
+  const forged = denials.filter(({ from }) => from.address.startsWith('198.18.'));
+  expect(facts.denied).toBeGreaterThanOrEqual(sent);
+  const seconds = (Date.now() - facts.sinceMs) / 1000;
+  expect(forged.length).toBeGreaterThan(0);
+  expect(forged.length).toBeLessThan(40 + 4 * seconds);
+  expect(new Set(forged.map(({ cause }) => cause.kind))).toEqual(new Set(['link']));
 }, 120_000);
 
 /** UDP to ports in turn, so that each packet is an attempt of its own. */

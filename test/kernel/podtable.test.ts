@@ -98,11 +98,11 @@ test('the networks of 15,000 nodes are one set, replaced as a whole before any r
 test('nft lists what pods need in its own words', () => {
   const text = [list('ip'), list('ip6')].join('\n');
   expect(text).toContain(
-    'iifgroup 29548 fib saddr . iif oif missing goto denied comment "not from an address of its own"',
+    'iifgroup 29548 fib saddr . iif oif missing goto denied-link comment "not from an address of its own"',
   );
   expect(text).toMatch(/fib daddr type local dnat ip to ip protocol \. th dport map @host-ports\b/);
   expect(text).toMatch(/fib daddr type local dnat ip6 to meta l4proto \. th dport map @host-ports\b/);
-  expect(text).toContain('iifgroup 29548 icmpv6 type nd-router-advert goto denied');
+  expect(text).toContain('iifgroup 29548 icmpv6 type nd-router-advert goto denied-link');
   expect(text).toContain('ip saddr 10.79.0.0/24 masquerade');
   expect(text).toContain('ip6 saddr fd79::/64 masquerade');
   expect(text).toMatch(/ip daddr @pod-networks-\w+ return/);

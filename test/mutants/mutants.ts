@@ -173,7 +173,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'names: what pods forge in a known connection leaves their node',
     file: 'src/compiler/namespeers.ts',
-    find: "    exprs: [...link, ...noRouteBack(), verdict('drop')],",
+    find: '    exprs: [...link, ...noRouteBack(), denyLink()],',
     replace: "    exprs: [...link, ...noRouteBack(), verdict('return')],",
     test: 'test/kernel/names/nodes.test.ts',
   },
@@ -854,7 +854,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "attached pods: a pod may send in another's name",
     file: 'src/compiler/attachedpods.ts',
-    find: '...noRouteBack(), deny()',
+    find: '...noRouteBack(), denyLink()',
     replace: "...noRouteBack(), verdict('return')",
     test: 'test/kernel/podtable.test.ts',
   },
@@ -1291,8 +1291,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'denied: what is beyond the limits passes',
     file: 'src/compiler/denied.ts',
-    find: "limitOver(limits.inAll), verdict('drop')",
-    replace: "limitOver(limits.inAll), verdict('accept')",
+    find: "limitOver(partOf(inAll)), verdict('drop')",
+    replace: "limitOver(partOf(inAll)), verdict('accept')",
     test: 'src/compiler/denied.test.ts',
   },
   {

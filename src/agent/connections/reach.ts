@@ -1,6 +1,6 @@
 /** Which local pods' packets come to a chain: those whose element of a pod map leads there, however far it goes on. */
 import { podMap } from '../../compiler/base.ts';
-import { DENIED_CHAIN } from '../../compiler/denied.ts';
+import { isDenialChain } from '../../compiler/denied.ts';
 import { INGRESS_CHAIN } from '../../compiler/program.ts';
 import { classChain } from '../../compiler/unknownpods.ts';
 import type { Address } from '../../model/address.ts';
@@ -83,7 +83,7 @@ function exitsOf(chain: Chain): Exits {
 }
 
 function leadsOn(name: string | undefined): name is string {
-  return name !== undefined && name !== INGRESS_CHAIN && name !== DENIED_CHAIN;
+  return name !== undefined && name !== INGRESS_CHAIN && !isDenialChain(name);
 }
 
 function targetsOf(map: NftSet | undefined): readonly string[] {

@@ -13,13 +13,14 @@ import {
   hopsLeft,
   icmpTypeIs,
   limitOver,
+  loadSource,
   logTo,
   masquerade,
   neighbourDiscovery,
   protocolIs,
   protocolPortVmap,
   redirectByPort,
-  updateBySource,
+  update,
   verdict,
 } from '../match.ts';
 import {
@@ -81,7 +82,7 @@ describe('formatRule()', () => {
     [
       'update @sources { ip saddr limit rate over 5/second burst 20 packets } drop',
       'ip',
-      [...updateBySource('ip', { set: 'sources', over: { perSecond: 5, burst: 20 } }), verdict('drop')],
+      [loadSource('ip'), update('sources', { over: { perSecond: 5, burst: 20 } }), verdict('drop')],
     ],
     [
       'limit rate over 9/second burst 18 packets drop',

@@ -1,5 +1,5 @@
 /** What it takes to name denied packets, beside `sample`, whose chain `rules` it adds to. */
-import { addressType, limitOver, logTo, updateBySource, verdict } from '../match.ts';
+import { addressType, limitOver, loadSource, logTo, update, verdict } from '../match.ts';
 import type { Op } from '../plan/op.ts';
 import type { Expr, Family, SetSpec } from '../ruleset.ts';
 
@@ -23,7 +23,7 @@ export function sampleOfDenials(family: Family): Op[] {
 function rules(family: Family): Expr[][] {
   const rate = { perSecond: 5, burst: 10 };
   return [
-    [...updateBySource(family, { set: 'denied', over: rate }), verdict('drop')],
+    [loadSource(family), update('denied', { over: rate }), verdict('drop')],
     [limitOver(rate), verdict('drop')],
     [logTo({ group: 1, prefix: 'sample', snaplen: 128 }), verdict('drop')],
   ];
