@@ -24,3 +24,15 @@ export function familiesOf({ landscape }: Reach): readonly Family[] {
   const found = new Set([...landscape.owners.keys()].map(familyOf));
   return found.size === 0 ? FAMILIES : FAMILIES.filter(family => found.has(family));
 }
+
+/** Names of nodes that several of these have: policy tells their addresses apart. */
+export function nodesOfSeveral(
+  places: readonly { readonly members: readonly Member[] }[],
+): ReadonlySet<string> {
+  const [once, several] = [new Set<string>(), new Set<string>()];
+  for (const { members } of places) {
+    const names = members.flatMap(member => (member.kind === 'node' ? [member.node.name] : []));
+    for (const name of new Set(names)) (once.has(name) ? several : once).add(name);
+  }
+  return several;
+}

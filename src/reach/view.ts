@@ -1,5 +1,5 @@
 /** A survey in names, for every format that shows it. */
-import type { Family } from '../model/address.ts';
+import type { Address, Family } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { Inventory } from '../model/inventory.ts';
 import type { Labels } from '../model/labels.ts';
@@ -12,15 +12,16 @@ import { type Crowd, crowdOf, workloadOfMember } from './crowd.ts';
 import { isAnybody } from './exposure.ts';
 import type { Line } from './matrix.ts';
 import { INTERNET, networkText } from './networktext.ts';
-import type { Member } from './place.ts';
+import { type Member, nodesOfSeveral } from './place.ts';
 import type { Reach } from './reach.ts';
+import { remembered } from './selected.ts';
 import { type Survey, surveyOf } from './survey.ts';
 
 export interface EndView {
   readonly kind: 'workload' | 'node' | 'network';
   /** What is the same to every policy: `Deployment shop/web`, `node1`, `10.0.0.0/8`, `internet`. */
   readonly members: readonly string[];
-  /** Where only some pods of a workload are meant: `2 of 3 pods`, by the name of the workload. */
+  /** Where only some pods of a workload are meant, or some addresses of a node: `2 of 3 pods`, by its name. */
   readonly parts: ReadonlyMap<string, string>;
   /** Of its workloads, as far as selectors ask. */
   readonly pods: readonly { readonly namespace: string; readonly labels: Labels }[];
@@ -52,9 +53,10 @@ export function viewOf(
   const survey = surveyOf(cluster, crowd.imagined, unknownPods);
   const { reach, matrix, exposures } = survey;
   const sizes = podsOfWorkloads(survey, crowd);
+  const several = nodesOfSeveral(matrix.lines);
   const ends = matrix.lines
     .filter(line => isShown(reach, line))
-    .map(line => endView(reach, crowd, sizes, line));
+    .map(line => endView(reach, crowd, { sizes, several }, line));
   return {
     pool: reach.pool,
     ends: ends.sort(compareEnds),
@@ -84,11 +86,17 @@ function podsOfWorkloads({ matrix }: Survey, crowd: Crowd): Map<string, number> 
   return sizes;
 }
 
-function endView(reach: Reach, crowd: Crowd, sizes: ReadonlyMap<string, number>, line: Line): EndView {
+interface Whole {
+  /** Pods of each workload. */
+  readonly sizes: ReadonlyMap<string, number>;
+  readonly several: ReadonlySet<string>;
+}
+
+function endView(reach: Reach, crowd: Crowd, { sizes, several }: Whole, line: Line): EndView {
   const { kind } = line.members[0]!;
   if (kind === 'network')
     return { kind, members: networkNames(reach, line), parts: NO_PARTS, pods: [], line };
-  if (kind === 'node') return { kind, members: nodeNames(line.members), parts: NO_PARTS, pods: [], line };
+  if (kind === 'node') return { ...nodesView(line, several), line };
   const counts = new Map<string, number>();
   for (const member of line.members) {
     const workload = workloadOfMember(crowd, member)!;
@@ -111,8 +119,18 @@ function podsOfMember({ imagined }: Crowd, member: Member): EndView['pods'] {
 
 const NO_PARTS: ReadonlyMap<string, string> = new Map();
 
-function nodeNames(members: readonly Member[]): string[] {
-  return [...new Set(members.flatMap(member => (member.kind === 'node' ? [member.node.name] : [])))].sort();
+/** A node that has its parts in two lines, as one that has an address of the world too, is named with its addresses. */
+function nodesView({ members }: Line, several: ReadonlySet<string>): Omit<EndView, 'line'> {
+  const found = new Map<string, Address[]>();
+  for (const member of members)
+    if (member.kind === 'node') remembered(found, member.node.name, () => []).push(...member.addresses);
+  const parts = [...found].filter(([name]) => several.has(name));
+  return {
+    kind: 'node',
+    members: [...found.keys()].sort(),
+    parts: new Map(parts.map(([name, addresses]) => [name, addresses.join(', ')])),
+    pods: [],
+  };
 }
 
 function networkNames(reach: Reach, { members }: Line): string[] {
@@ -130,7 +148,7 @@ function compareEnds(a: EndView, b: EndView): number {
   return ORDER[a.kind] - ORDER[b.kind] || internet(a) - internet(b) || (first < second ? -1 : 1);
 }
 
-/** `shop/web` of `Deployment shop/web`. */
+/** `shop/web` of `Deployment shop/web`; what is of no kind is its own name. */
 export function nameOf(member: string): string {
-  return member.slice(member.indexOf(' ') + 1);
+  return member.replace(/^[A-Z][A-Za-z]* /, '');
 }

@@ -3,7 +3,7 @@
  * node with the node of its name, and each region with the same addresses.
  */
 import { workloadOfMember } from '../crowd.ts';
-import type { Ends, Member } from '../place.ts';
+import { type Ends, type Member, nodesOfSeveral } from '../place.ts';
 import { remembered } from '../selected.ts';
 import type { Side } from './side.ts';
 
@@ -15,7 +15,7 @@ export interface Unit {
 }
 
 export type UnitMember =
-  /** `Deployment shop/web`, `node1`. */
+  /** `Deployment shop/web`, `node1`, `node1 (192.0.2.1)` where it has several addresses that policy tells apart. */
   | { readonly kind: 'workload' | 'node'; readonly name: string }
   | { readonly kind: 'network'; readonly regions: Ends };
 
@@ -37,12 +37,13 @@ export function unitsOf(old: Side, now: Side): Unit[] {
 /** By what is the same in both clusters. */
 function partsOf({ places, crowd }: Side): Map<string, Part> {
   const found = new Map<string, Part>();
+  const several = nodesOfSeveral(places);
   for (const { ends, members } of places)
     for (const member of members)
       for (let i = 0; ; i++) {
         const key = `${keyOf(member, crowd.imagined)} ${i}`;
         if (found.has(key)) continue;
-        found.set(key, { ends, member: unitMember(member, workloadOfMember(crowd, member)) });
+        found.set(key, { ends, member: unitMember(member, workloadOfMember(crowd, member), several) });
         break;
       }
   return found;
@@ -61,9 +62,12 @@ function keyOf(member: Member, imagined: Side['crowd']['imagined']): string {
   }
 }
 
-function unitMember(member: Member, workload: string | undefined): UnitMember {
+function unitMember(member: Member, workload: string | undefined, several: ReadonlySet<string>): UnitMember {
   if (member.kind === 'network') return { kind: 'network', regions: member.regions };
-  if (member.kind === 'node') return { kind: 'node', name: member.node.name };
+  if (member.kind === 'node') {
+    const { name } = member.node;
+    return { kind: 'node', name: several.has(name) ? `${name} (${member.addresses.join(', ')})` : name };
+  }
   return { kind: 'workload', name: workload! };
 }
 
