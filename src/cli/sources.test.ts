@@ -55,6 +55,18 @@ test.each([
   expect([said.status, said[stream]]).toEqual([2, expect.stringContaining(text)]);
 });
 
+test('what holds neither pods nor workloads is no comparison, and a matrix says so', () => {
+  writeFileSync(join(folder, 'policy.yaml'), POLICY);
+  const diff = sluice('diff', 'policy.yaml', 'policy.yaml');
+  expect([diff.status, diff.stdout, diff.stderr]).toEqual([2, '', expect.stringContaining('--with PATH')]);
+  expect(sluice('diff', 'policy.yaml', 'policy.yaml', '--with', 'pods.yaml').status).toBe(0);
+  const alone = sluice('matrix', '--manifests', 'policy.yaml');
+  expect(alone.stderr).toContain('there is no pod and no workload in the manifests');
+  const misnamed = sluice('matrix', '--manifests', 'pods.yaml', '-l', 'app=wbe');
+  expect(misnamed.stderr).toContain('no pod and no workload with these labels in the manifests');
+  expect(sluice('matrix', '--manifests', 'pods.yaml', '-l', 'app=web').stderr).toBe('');
+});
+
 test('explain -o json says what it lacks', () => {
   const { stdout } = sluice('explain', 'web', 'db:80', '-o', 'json', ...BOTH);
   expect(JSON.parse(stdout)).toMatchObject({

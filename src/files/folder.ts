@@ -45,19 +45,24 @@ export function isManifest(path: string): boolean {
   return /\.(ya?ml|json)$/i.test(path) && !basename(path).startsWith('.');
 }
 
-/** A file is held in memory several times over while it is read. */
-export const LARGEST_FILE = 16 * 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
 
-/** What a file says, as `read` reads it. */
+/** A file is held in memory several times over while it is read. */
+export const LARGEST_FILE = 16 * MEBIBYTE;
+
+/** What a file says, as `read` reads it; `largest` is in bytes. */
 export async function readManifestFile(
   path: string,
   read: (text: string, file: string) => Manifest = readManifest,
+  largest = LARGEST_FILE,
 ): Promise<Manifest> {
   try {
     const { size } = await stat(path);
-    if (size > LARGEST_FILE)
-      return { problems: [unreadable(path, `has ${mebibytes(size)} MiB, and 16 is the most`)] };
-    return read(await readFile(path, 'utf8'), path);
+    if (size > largest)
+      return {
+        problems: [unreadable(path, `has ${mebibytes(size)} MiB, and ${largest / MEBIBYTE} is the most`)],
+      };
+    return read(textOf(await readFile(path)), path);
   } catch (error) {
     return { problems: [unreadable(path, reasonOf(error))] };
   }
@@ -71,5 +76,14 @@ export function reasonOf(error: unknown): string {
 }
 
 function mebibytes(bytes: number): string {
-  return (bytes / 1024 / 1024).toFixed(1);
+  return (bytes / MEBIBYTE).toFixed(1);
+}
+
+/** In UTF-8, or in UTF-16 where it begins so, as some shells redirect output; kubectl reads both. */
+function textOf(bytes: Buffer): string {
+  const [first, second] = bytes;
+  const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  return isUtf16
+    ? new TextDecoder(first === 0xff ? 'utf-16le' : 'utf-16be').decode(bytes)
+    : bytes.toString('utf8');
 }

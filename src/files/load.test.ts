@@ -57,6 +57,28 @@ describe('loadManifests()', () => {
     ]);
   });
 
+  test('reads UTF-16, as some shells redirect what kubectl prints', async () => {
+    const text = Buffer.from(`\ufeff${namespace('wide')}`, 'utf16le');
+    await writeFile(join(folder, 'le.yaml'), text);
+    await writeFile(
+      join(folder, 'be.json'),
+      Buffer.from(text.toString('utf16le').replace('wide', 'big'), 'utf16le').swap16(),
+    );
+    expect(await names()).toEqual(['big', 'wide']);
+  });
+
+  test('hides policies where a file or a policy cannot be read, whatever the case of its kind', async () => {
+    await write('a.yaml', namespace('a'));
+    expect((await loadManifests(folder)).hidesPolicies).toBe(false);
+    for (const text of [
+      'a: [',
+      'apiVersion: networking.k8s.io/v1\nkind: networkpolicy\nmetadata: { name: a }',
+    ]) {
+      await write('b.yaml', text);
+      expect((await loadManifests(folder)).hidesPolicies, text).toBe(true);
+    }
+  });
+
   test('throws where the path does not exist', async () => {
     await expect(loadManifests(join(folder, 'nothing'))).rejects.toThrow('ENOENT');
   });

@@ -89,7 +89,8 @@ async function readAll(
 
 /** What is wrong with it left nothing to judge by. */
 function isLostPolicy({ event, problems, type: { kind = '' } }: FiledObject): boolean {
-  return (POLICY_KINDS as readonly string[]).includes(kind) && event === undefined && problems.some(isError);
+  const isPolicy = POLICY_KINDS.some(each => each.toLowerCase() === kind.toLowerCase());
+  return isPolicy && event === undefined && problems.some(isError);
 }
 
 /** Nothing was read before, so nothing stays as it was. */
@@ -115,8 +116,11 @@ async function* manifestsOf(
       seen.add(file);
       yield path === '-'
         ? [STDIN, read(await text(process.stdin), STDIN)]
-        : [file, await readManifestFile(file, read)];
+        : [file, await readManifestFile(file, read, LARGEST_READ_ONCE)];
     }
 }
 
 const STDIN = 'standard input';
+
+/** What kubectl prints of the pods of a large cluster; nobody edits it, and it is read once. */
+const LARGEST_READ_ONCE = 256 * 1024 * 1024;

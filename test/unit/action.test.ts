@@ -168,6 +168,24 @@ test.skipIf(!hasGit)('what is wrong with a manifest ends it, and is said', () =>
   expect(run.ran[0]!.output).toContain('bad.yaml:4');
 });
 
+test.skipIf(!hasGit)('one that mends what nobody could read passes, and nothing is compared', () => {
+  write('my policies/bad.yaml', 'a: [');
+  commit('bad');
+  rmSync(join(origin, 'my policies/bad.yaml'));
+  commit('mended');
+  const run = pullRequest();
+  expect(steps(run), JSON.stringify(run.ran)).toEqual(['Check 0', 'Test 0', 'Compare 0']);
+  expect([run.outputs, run.comment]).toEqual([{ changes: '' }, undefined]);
+  expect(run.summary).toContain('Nothing was compared');
+});
+
+test.skipIf(!hasGit)('policies without pods and workloads are not compared, which is said', () => {
+  commit('again');
+  const run = pullRequest({ with: '' });
+  expect(steps(run).at(-1)).toBe('Compare 2');
+  expect(run.ran.at(-1)!.output).toContain('neither side has a pod or a workload');
+});
+
 test.skipIf(!hasGit)('a test that fails ends it', () => {
   write(
     'tests/shop.test.yaml',

@@ -1,6 +1,7 @@
 /** `sluice diff OLD NEW`: the connections that open and close, and which policies do it. */
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { type DiffView, diffOf } from '../../reach/diff/diffview.ts';
+import type { Compared } from '../../reach/diff/side.ts';
 import { DEFAULT_SOCKET } from '../../sources/options.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
@@ -27,6 +28,10 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
   if (options.connections === '-' && [old, now, ...(options.with ?? [])].includes('-'))
     throw new CommandError('standard input (-) can be read only once');
   const sides = await readSides(old, now, options);
+  if (isEmpty(sides.old) && isEmpty(sides.now))
+    throw new CommandError(
+      'neither side has a pod or a workload, so nobody can say what changes: name what both have with --with PATH',
+    );
   const unknownPods = options.unknownPods ?? sides.unknownPods ?? 'allow';
   const view = withProgress('comparing all connections', sides.now.cluster, () =>
     diffOf(sides.old, sides.now, unknownPods),
@@ -38,6 +43,11 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
 }
 
 const AGENT = '@agent';
+
+/** Policies alone open and close nothing. */
+function isEmpty({ cluster, inventory }: Compared): boolean {
+  return cluster.pods.size + inventory.workloads.size === 0;
+}
 
 async function readCuts(
   connections: string,

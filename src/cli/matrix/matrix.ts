@@ -6,8 +6,9 @@ import type { SourceOptions } from '../../sources/options.ts';
 import { readState } from '../../sources/readstate.ts';
 import { isInScope } from '../../sources/scope.ts';
 import type { State } from '../../sources/state.ts';
+import pc from '../../terminal/colours.ts';
 import { isData, writeData } from '../../terminal/data.ts';
-import { writeDocument, writeLines } from '../../terminal/output.ts';
+import { writeDocument, writeLines, writeNote } from '../../terminal/output.ts';
 import { withProgress } from '../../terminal/progress.ts';
 import { terminalWidth } from '../../terminal/wrap.ts';
 import { HIDDEN, lacksOf, noteState } from '../notestate.ts';
@@ -32,8 +33,15 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
   const whole = withProgress('judging all connections', state.cluster, () => viewOf(state, unknownPods));
   const isAsked = ({ pods }: EndView) => pods.some(pod => isInScope(state.scope, pod));
   const view = { ...whole, exposures: exposuresFor(whole, isAsked) };
+  if (!view.ends.some(isAsked)) writeNote(`${pc.yellow('note')}: ${nobodyText(state)}`);
   await write(options.output, view, rowsOf(view, isAsked), state);
   if (state.hidesPolicies) process.exitCode = 2;
+}
+
+function nobodyText({ source, scope: { namespace, selector } }: State): string {
+  const which = selector === undefined ? '' : ' with these labels';
+  const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
+  return `there is no pod and no workload${which}${where} in ${source}: nobody reaches anybody`;
 }
 
 /** What the matrix lacks: also for whoever reads it later, without what was said beside it. */
