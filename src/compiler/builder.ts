@@ -38,7 +38,7 @@ export class Builder {
     this.chains.set(chain.name, chain.rules.every(({ exprs }) => fitsRule(exprs)) ? chain : closed(chain));
   }
 
-  /** All that another builder of the family has made. */
+  /** Has all that another builder of the family has made, too. */
   include({ chains, sets, groups }: Builder): void {
     for (const chain of chains.values()) this.chains.set(chain.name, chain);
     for (const set of sets.values()) this.addSet(set);

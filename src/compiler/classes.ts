@@ -61,6 +61,7 @@ export function portsOn(pod: Pick<Pod, 'ports'>, policies: readonly Policy[], di
   return direction === 'ingress' ? namedPortsOn(pod, policies) : [];
 }
 
-function idOf({ id, unsure }: Policy): string {
+/** Which policy it is, and whether it stands for itself or for what it may say. */
+export function idOf({ id, unsure }: Policy): string {
   return unsure ? `${id} or not` : id;
 }

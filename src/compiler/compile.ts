@@ -17,13 +17,14 @@ import type {
 } from '../nft/ruleset.ts';
 import { attachedPods, type TablePart } from './attachedpods.ts';
 import { baseChains, podSets } from './base.ts';
-import { Builder } from './builder.ts';
+import type { Builder } from './builder.ts';
 import { classOf, type PodClass } from './classes.ts';
 import { deniedSets } from './denied.ts';
 import { groupElements, groupSet } from './group.ts';
 import { type IndexedPod, PodIndex } from './live/podindex.ts';
 import { forgedPart, type Hearing, namesPart, resolverPorts } from './namespeers.ts';
 import { namesSomebody, namesSubjects } from './namessubjects.ts';
+import { ClassBuilder } from './parts.ts';
 import { linkSets, nodeNetworkOf } from './podlinks.ts';
 import { podPortsTable } from './podports.ts';
 import { buildClass, className } from './program.ts';
@@ -55,8 +56,9 @@ export function compile(
   const known = knownPods(cluster, podIndex, node, denied, unknownPods);
   const named = [...cluster.policies.values()].some(namesSomebody);
   const tables = FAMILIES.map((family): [TableFamily, Table] => {
-    const builder = new Builder(family, hearing !== undefined);
+    const builder = new ClassBuilder(family, hearing !== undefined);
     for (const [name, podClass] of classes) buildClass(podClass, name, builder);
+    builder.includeParts();
     const attached = podLinks === 'ours' ? attachedPods(family, cluster, node) : NOTHING;
     const subjects = namesSubjects(placements, builder.groups.values());
     const hears = hearing !== undefined && subjects.pods.length > 0;

@@ -7,13 +7,18 @@ import type { Policy, Rule } from '../model/policy.ts';
 import type { NamedPort, PortRange } from '../model/ports.ts';
 import { getOrMake } from './live/podindex.ts';
 
+const NO_RULES: readonly Rule[] = [];
+
 export type ResolvedPort = readonly [NamedPort, readonly PortRange[]];
 
 /** The named ports of the policies' ingress that mean something, in a stable order. */
 export function namedPortsOn({ ports }: Pick<Pod, 'ports'>, policies: readonly Policy[]): ResolvedPort[] {
+  if (ports.length === 0) return [];
   const named = new Map<string, NamedPort>();
-  for (const { ingress = [] } of policies)
-    for (const [key, port] of thoseOn(ports, namedPortsOf(ingress))) named.set(key, port);
+  for (const { ingress } of policies) {
+    const its = namedPortsOf(ingress ?? NO_RULES);
+    if (its.size > 0) for (const [key, port] of thoseOn(ports, its)) named.set(key, port);
+  }
   return [...named.entries()]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, port]): ResolvedPort => [port, resolvedOn({ ports }, port)]);

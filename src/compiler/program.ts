@@ -5,13 +5,13 @@
 import type { Policy, Rule as PolicyRule, Tier } from '../model/policy.ts';
 import { policyLabel } from '../model/policy.ts';
 import type { Rule, Verdict } from '../nft/ruleset.ts';
-import type { Builder } from './builder.ts';
 import type { PodClass } from './classes.ts';
 import { DENY } from './denied.ts';
 import { type SourcedRule, sourcedRules } from './labelled.ts';
-import { clip, commentOf, nameOf } from './names.ts';
-import { policyChain, preparePolicy, standingAlone } from './policychain.ts';
+import { commentOf, nameOf } from './names.ts';
+import type { ClassBuilder, Part } from './parts.ts';
 import { type Run, runRules } from './run.ts';
+import { type Shares, sharesOf } from './shares.ts';
 
 /** Where an egress-allowed packet goes on; ends in a verdict, so that `goto` it never comes back. */
 export const INGRESS_CHAIN = 'ingress';
@@ -24,7 +24,7 @@ export function className({ direction, policies, key }: PodClass): string {
 }
 
 /** Adds the class's chains, and all that they refer to, to the builder. */
-export function buildClass(podClass: PodClass, name: string, builder: Builder): void {
+export function buildClass(podClass: PodClass, name: string, builder: ClassBuilder): void {
   const [admin, next] = tiersOf(podClass);
   const nextName = `${name}-${next?.tier ?? 'default'}`;
   const passes = admin?.runs.some(({ action }) => action === 'pass') ?? false;
@@ -43,13 +43,23 @@ export function buildClass(podClass: PodClass, name: string, builder: Builder): 
   }
 }
 
-/** Makes ready what the class's large policies need, one after another: `buildClass` finds it made. */
-export function* preparing(podClass: PodClass, builder: Builder): Generator<void> {
-  const chosen = podClass.policies.filter(({ tier }) => tier === 'networkpolicy');
-  for (const policy of standingAlone(chosen, podClass)) {
-    preparePolicy(policy, podClass, allow(podClass), builder);
+/** Makes ready what the class shares with others, one part after another: `buildClass` finds it made. */
+export function* preparing(podClass: PodClass, builder: ClassBuilder): Generator<void> {
+  for (const policies of sharesIn(podClass).parts) {
+    builder.part(policies, podClass, allow(podClass));
     yield;
   }
+}
+
+const known = new WeakMap<PodClass, Shares>();
+
+/** NetworkPolicies only ever allow, so that their order does not matter. In the other tiers it does. */
+function sharesIn(podClass: PodClass): Shares {
+  const { policies, direction } = podClass;
+  const chosen = policies.filter(({ tier }) => tier === 'networkpolicy');
+  const shares = known.get(podClass) ?? sharesOf(chosen, direction);
+  known.set(podClass, shares);
+  return shares;
 }
 
 /** Nothing after a rule without a condition is ever asked: a reader need not look for a case where it is. */
@@ -66,8 +76,8 @@ export const ISOLATED = 'isolated by ';
 interface TierRuns {
   readonly tier: Tier;
   readonly policies: readonly Policy[];
-  /** Those of them that have chains of their own. */
-  readonly alone: ReadonlySet<Policy>;
+  /** What has chains of its own. */
+  readonly parts: Shares['parts'];
   readonly runs: readonly ActionRun[];
 }
 
@@ -82,17 +92,13 @@ function tiersOf(podClass: PodClass): [TierRuns | undefined, TierRuns | undefine
   return [tier('admin'), tier('networkpolicy') ?? tier('baseline')];
 }
 
-const NONE: ReadonlySet<Policy> = new Set();
-
 function runsOf(podClass: PodClass, tier: Tier): TierRuns | undefined {
   const { policies, direction } = podClass;
   const chosen = policies.filter(policy => policy.tier === tier);
   if (chosen.length === 0) return undefined;
-  // NetworkPolicies only ever allow, so that their order does not matter. In the other tiers it does.
-  const alone = tier === 'networkpolicy' ? standingAlone(chosen, podClass) : NONE;
-  const merged = chosen.filter(policy => !alone.has(policy));
+  const { merged, parts } = tier === 'networkpolicy' ? sharesIn(podClass) : { merged: chosen, parts: [] };
   const rules = merged.flatMap(policy => sourcedRules(policy, direction));
-  return { tier, policies: chosen, alone, runs: inRuns(rules) };
+  return { tier, policies: chosen, parts, runs: inRuns(rules) };
 }
 
 function inRuns(rules: readonly SourcedRule[]): ActionRun[] {
@@ -106,21 +112,21 @@ function inRuns(rules: readonly SourcedRule[]): ActionRun[] {
 }
 
 /** The rules of a tier that is asked last: it ends in a verdict. */
-function tierRules(tier: TierRuns, podClass: PodClass, chain: string, builder: Builder): Rule[] {
+function tierRules(tier: TierRuns, podClass: PodClass, chain: string, builder: ClassBuilder): Rule[] {
   const allowed = allow(podClass);
   const rules = actionRules(tier, allowed, podClass, chain, builder); // C9: Baseline's pass is an allow.
   if (tier.tier === 'baseline') return [...rules, plain(allowed)];
   const isolated = `${ISOLATED}${commentOf(tier.policies.map(policyLabel))}`;
   return [
     ...rules,
-    ...[...tier.alone].map(policy => jumpTo(policyChain(policy, podClass, allowed, builder), policy)),
+    ...tier.parts.map(policies => jumpTo(builder.part(policies, podClass, allowed))),
     { ...plain(DENY), comment: isolated.slice(0, 120) },
   ];
 }
 
-function jumpTo(chain: string, policy: Policy): Rule {
-  const verdict = { kind: 'jump', chain } as const;
-  return { exprs: [{ kind: 'verdict', verdict }], comment: clip(policyLabel(policy)) };
+function jumpTo({ name, policies }: Part): Rule {
+  const verdict = { kind: 'jump', chain: name } as const;
+  return { exprs: [{ kind: 'verdict', verdict }], comment: commentOf(policies.map(policyLabel)) };
 }
 
 /**
@@ -134,7 +140,7 @@ function actionRules(
   pass: Verdict,
   podClass: PodClass,
   chain: string,
-  builder: Builder,
+  builder: ClassBuilder,
 ): Rule[] {
   const verdicts: Record<PolicyRule['action'], Verdict> = {
     accept: allow(podClass),

@@ -4,8 +4,9 @@ import type { PodKey } from '../../model/cluster.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import { chainsEqual, setsEqual } from '../../nft/plan/equal.ts';
 import type { Chain, NftSet } from '../../nft/ruleset.ts';
-import { Builder } from '../builder.ts';
+import type { Builder } from '../builder.ts';
 import type { PodClass } from '../classes.ts';
+import { ClassBuilder, type Part, Parts } from '../parts.ts';
 import { buildClass, preparing } from '../program.ts';
 import type { LiveGroups } from './groups.ts';
 import type { Pieces } from './pieces.ts';
@@ -14,7 +15,7 @@ import { getOrMake } from './podindex.ts';
 interface LiveClass {
   podClass: PodClass;
   readonly pods: Set<PodKey>;
-  builders: readonly Builder[];
+  builders: readonly ClassBuilder[];
 }
 
 export class LiveClasses {
@@ -26,6 +27,9 @@ export class LiveClasses {
   };
   readonly #sets: Record<Family, Shared<NftSet>> = { ip: new Shared(setsEqual), ip6: new Shared(setsEqual) };
 
+  readonly #parts = new Parts();
+  /** How many classes use each part. */
+  readonly #uses = new Map<Part, number>();
   readonly #hearsAnswers: boolean;
 
   constructor(groups: LiveGroups, hearsAnswers: boolean) {
@@ -65,18 +69,22 @@ export class LiveClasses {
     return this.#sets[family].values();
   }
 
-  /** The policies of the classes that need a chain or set of that name. */
+  /** The policies of the classes, and of the parts of classes, that need a chain or set of that name. */
   policiesBehind(family: Family, name: string): PolicyId[] {
-    const using = [...this.#classes.values()].filter(({ builders }) =>
-      builders.some(builder => builder.family === family && needs(builder, name)),
-    );
-    return [...new Set(using.flatMap(({ podClass }) => podClass.policies.map(({ id }) => id)))];
+    const needsIt = (builder: Builder) => builder.family === family && needs(builder, name);
+    const classes = [...this.#classes.values()].filter(({ builders }) => builders.some(needsIt));
+    const parts = [...this.#uses.keys()].filter(({ made }) => needsIt(made));
+    const policies = [
+      ...classes.map(({ podClass }) => podClass.policies),
+      ...parts.map(part => part.policies),
+    ];
+    return [...new Set(policies.flat().map(({ id }) => id))];
   }
 
-  *#build(name: string, podClass: PodClass): Pieces<Builder[]> {
-    const builders: Builder[] = [];
+  *#build(name: string, podClass: PodClass): Pieces<ClassBuilder[]> {
+    const builders: ClassBuilder[] = [];
     for (const family of FAMILIES) {
-      const builder = new Builder(family, this.#hearsAnswers);
+      const builder = new ClassBuilder(family, this.#hearsAnswers, this.#parts);
       yield* preparing(podClass, builder);
       buildClass(podClass, name, builder);
       yield;
@@ -86,7 +94,16 @@ export class LiveClasses {
     return builders;
   }
 
-  *#acquire({ family, chains, sets, groups }: Builder): Pieces<void> {
+  *#acquire(builder: ClassBuilder): Pieces<void> {
+    for (const part of builder.shared) {
+      const uses = this.#uses.get(part) ?? 0;
+      this.#uses.set(part, uses + 1);
+      if (uses === 0) yield* this.#acquireOwn(part.made);
+    }
+    yield* this.#acquireOwn(builder);
+  }
+
+  *#acquireOwn({ family, chains, sets, groups }: Builder): Pieces<void> {
     for (const chain of chains.values()) this.#chains[family].acquire(chain);
     for (const set of sets.values()) this.#sets[family].acquire(set);
     for (const group of groups.values()) {
@@ -95,7 +112,22 @@ export class LiveClasses {
     }
   }
 
-  #release({ family, chains, sets, groups }: Builder): void {
+  #release(builder: ClassBuilder): void {
+    this.#releaseOwn(builder);
+    for (const part of builder.shared) {
+      const uses = this.#uses.get(part)! - 1;
+      if (uses > 0) this.#uses.set(part, uses);
+      else this.#end(part);
+    }
+  }
+
+  #end(part: Part): void {
+    this.#uses.delete(part);
+    this.#parts.delete(part);
+    this.#releaseOwn(part.made);
+  }
+
+  #releaseOwn({ family, chains, sets, groups }: Builder): void {
     for (const { name } of chains.values()) this.#chains[family].release(name);
     for (const { name } of sets.values()) this.#sets[family].release(name);
     for (const group of groups.values()) this.#groups.release(group, family);

@@ -1,0 +1,112 @@
+/**
+ * Parts of classes that have a chain of their own: a large policy, or a bundle of small ones (shares.ts). All classes
+ * share it, and it is made once for as long as its policies stay the same: what they say is neither multiplied by the
+ * classes of the pods that they select, nor made again whenever another policy of those pods changes.
+ */
+import type { Family } from '../model/address.ts';
+import { type Policy, policyLabel } from '../model/policy.ts';
+import type { Verdict } from '../nft/ruleset.ts';
+import { Builder } from './builder.ts';
+import { idOf, type PodClass, portsOn } from './classes.ts';
+import { sourcedRules } from './labelled.ts';
+import { getOrMake } from './live/podindex.ts';
+import { nameOf } from './names.ts';
+import { runRules } from './run.ts';
+
+/** The chain gives a verdict to all that one of the policies' rules matches, and returns for all else. */
+export interface Part {
+  /** Of all that it depends on. */
+  readonly key: string;
+  /** The chain's name. */
+  readonly name: string;
+  readonly policies: readonly Policy[];
+  /** The chain, and all that it needs. */
+  readonly made: Builder;
+}
+
+/** Builds classes of one family, with what they share with others. */
+export class ClassBuilder extends Builder {
+  /** Each has chains, sets and groups of its own. */
+  readonly shared = new Set<Part>();
+  readonly #parts: Parts;
+
+  /** `parts` are those that are made already. */
+  constructor(family: Family, hearsAnswers = false, parts = new Parts()) {
+    super(family, hearsAnswers);
+    this.#parts = parts;
+  }
+
+  /** The part of these policies, made unless it is. */
+  part(policies: readonly Policy[], podClass: PodClass, verdict: Verdict): Part {
+    const part = this.#parts.of(policies, podClass, verdict, this);
+    this.shared.add(part);
+    return part;
+  }
+
+  includeParts(): void {
+    for (const { made } of this.shared) this.include(made);
+  }
+}
+
+/** Those that are in use. */
+export class Parts {
+  readonly #parts = new Map<string, Part>();
+
+  of(policies: readonly Policy[], podClass: PodClass, verdict: Verdict, place: Builder): Part {
+    const resolved = portsOn(podClass, policies, podClass.direction);
+    const key = keyOf(policies, podClass, resolved, place);
+    return getOrMake(this.#parts, key, () => {
+      const name = partName(policies, podClass, resolved);
+      return { key, name, policies, made: makePart(name, policies, podClass, verdict, place) };
+    });
+  }
+
+  /** Nobody uses it any more. */
+  delete({ key }: Part): void {
+    this.#parts.delete(key);
+  }
+}
+
+type ResolvedPorts = ReturnType<typeof portsOn>;
+
+/** A policy that was written again is another object. */
+function keyOf(
+  policies: readonly Policy[],
+  { direction }: PodClass,
+  resolved: ResolvedPorts,
+  { family, hearsAnswers }: Builder,
+): string {
+  const ports = resolved.length === 0 ? '' : JSON.stringify(resolved);
+  return `${family} ${direction} ${hearsAnswers} ${policies.map(numberOf).join()} ${ports}`;
+}
+
+const numbers = new WeakMap<Policy, number>();
+let next = 0;
+
+function numberOf(policy: Policy): number {
+  const number = numbers.get(policy) ?? next++;
+  numbers.set(policy, number);
+  return number;
+}
+
+/** The same however its policies are edited. */
+function partName(policies: readonly Policy[], { direction }: PodClass, resolved: ResolvedPorts): string {
+  const prefix = direction === 'ingress' ? 'from' : 'to';
+  const others = policies.length > 1 ? `-and-${policies.length - 1}-more` : '';
+  const definition = JSON.stringify([direction, policies.map(idOf), resolved]);
+  return nameOf(prefix, definition, policyLabel(policies[0]!) + others);
+}
+
+function makePart(
+  name: string,
+  policies: readonly Policy[],
+  podClass: PodClass,
+  verdict: Verdict,
+  { family, hearsAnswers }: Builder,
+): Builder {
+  const builder = new Builder(family, hearsAnswers);
+  const rules = policies.flatMap(policy => sourcedRules(policy, podClass.direction));
+  const run = { verdict, mostCompares: 0, rules };
+  builder.addChain({ name, rules: runRules(run, { podClass, chain: name, builder }) });
+  return builder;
+}
