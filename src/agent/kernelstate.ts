@@ -130,11 +130,13 @@ export class KernelState {
   }
 
   async #commitStages(kernel: Kernel, ops: readonly Op[], expected?: Generation): Promise<Generation> {
-    const [first, second] = stagesOf(ops);
-    const generation = await kernel.commit(first!, expected);
-    if (second === undefined) return generation;
-    this.forget(); // if the second is refused, the first is in force
-    return kernel.commit(second, expected === undefined ? undefined : generation);
+    const [first, ...others] = stagesOf(ops);
+    let generation = await kernel.commit(first!, expected);
+    for (const stage of others) {
+      this.forget(); // if it is refused, those before it are in force
+      generation = await kernel.commit(stage, expected === undefined ? undefined : generation);
+    }
+    return generation;
   }
 
   async #basis(kernel: Kernel, look: Look): Promise<Basis> {

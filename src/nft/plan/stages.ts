@@ -5,11 +5,12 @@
  * and what is put into an interval set is seen only a little after the generation has turned over. Both were measured:
  * of some ten thousand packets that policy always denies one passed while policies changed.
  *
- * So all that is new goes first, in a batch of its own, while no rule and no element in force leads to it; the batch
+ * So all that is new goes first, in batches of its own, while no rule and no element in force leads to it; the batch
  * that makes a difference follows.
  */
 import type { Rule, TableFamily, Verdict } from '../ruleset.ts';
 import type { Op } from './op.ts';
+import { portionsOf } from './portions.ts';
 
 /** `ops` in the batches to commit them in, one after the other; one, as long as nothing new can go ahead. */
 export function stagesOf(ops: readonly Op[]): readonly (readonly Op[])[] {
@@ -18,7 +19,7 @@ export function stagesOf(ops: readonly Op[]): readonly (readonly Op[])[] {
   if (ahead.size === 0) return [ops];
   const isAhead = (op: Op) => op.op === 'addTable' || (isMaking(op) && ahead.has(objectOf(op)));
   const [first, second] = [ops.filter(isAhead), ops.filter(op => !isAhead(op))];
-  return second.length === 0 ? [ops] : [first, second];
+  return second.length === 0 ? portionsOf(ops) : [...portionsOf(first), second];
 }
 
 type Making = Extract<Op, { op: 'addSet' | 'addElements' | 'addChain' | 'addRule' }>;
