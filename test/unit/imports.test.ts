@@ -14,6 +14,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   names: ['model'],
   denials: ['model', 'semantics'],
   flows: ['model', 'denials'],
+  recording: ['model', 'semantics', 'flows', 'denials'],
   ends: ['model', 'names', 'semantics'],
   nft: ['model'],
   compiler: ['model', 'names', 'nft'],
@@ -96,6 +97,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   cli: [
     'async',
     'denials',
+    'recording',
     'ends',
     'flows',
     'sources',
@@ -130,6 +132,7 @@ const PURE_MAY_USE: Record<string, readonly string[]> = {
   names: [],
   ends: [],
   denials: [],
+  recording: [],
   flows: [],
   nft: [],
   compiler: ['node:crypto'],

@@ -1,0 +1,104 @@
+/**
+ * Reads what `recordingLines` wrote, line by line. A file may be cut off, and then says so; it may be forged, and then nothing
+ * of it is believed that policy could not have seen.
+ */
+import type { Namespace, Node, Pod } from '../model/cluster.ts';
+import { readEnd, readFlow, readHeader, readNamespace, readNode, readSilent } from './readparts.ts';
+import type { RecordedEnd, RecordedFlow, Recording, SilentPods } from './recording.ts';
+import { LineError, mapOf, numberOf } from './values.ts';
+
+/** Nobody records more; a file of somebody else's may not fill the memory. */
+const MOST = { flows: 500_000, ends: 1_000_000, others: 200_000 };
+export const LONGEST_LINE = 1_000_000;
+
+/** `line 12: flow.from is no end of the lines before`. */
+export class RecordingError extends Error {
+  override readonly name = 'RecordingError';
+}
+
+export class RecordingReader {
+  #header: Omit<Recording, 'namespaces' | 'nodes' | 'flows' | 'silent'> | undefined;
+  readonly #namespaces = new Map<string, Namespace>();
+  readonly #nodes = new Map<string, Node>();
+  readonly #silent: SilentPods[] = [];
+  readonly #ends: RecordedEnd[] = [];
+  readonly #pods = new Map<string, Pod>();
+  readonly #flows: RecordedFlow[] = [];
+  #line = 0;
+  #isComplete = false;
+
+  /** Throws RecordingError where the line is none of a recording. */
+  add(line: string): void {
+    this.#line++;
+    if (line.trim() === '') return;
+    this.#within(() => {
+      const value = parsed(line);
+      if (this.#isComplete) throw new LineError('stands behind the end of the recording');
+      if (this.#header === undefined) this.#header = readHeader(value);
+      else this.#take(value);
+    });
+  }
+
+  /** Throws RecordingError where there is none. */
+  recording(): Recording {
+    if (this.#header === undefined)
+      throw new RecordingError('is not what `sluice record` writes: it has no first line');
+    return {
+      ...this.#header,
+      namespaces: this.#namespaces,
+      nodes: this.#nodes,
+      flows: this.#flows,
+      silent: this.#silent,
+      ...(!this.#isComplete && { isCut: true }),
+    };
+  }
+
+  #take(value: Readonly<Record<string, unknown>>): void {
+    const [key, ...others] = Object.keys(value);
+    if (key === undefined || others.length > 0) throw new LineError('must have one key');
+    const part = value[key];
+    if (key === 'flow') this.#put(this.#flows, readFlow(part, this.#ends), MOST.flows);
+    else if (key === 'end') this.#put(this.#ends, readEnd(part, this.#pods), MOST.ends);
+    else if (key === 'silent') this.#put(this.#silent, readSilent(part), MOST.others);
+    else if (key === 'namespace') this.#name(this.#namespaces, readNamespace(part));
+    else if (key === 'node') this.#name(this.#nodes, readNode(part));
+    else if (key === 'complete') this.#end(part);
+    else throw new LineError(`${JSON.stringify(key.slice(0, 40))} is no part of a recording`);
+  }
+
+  #end(part: unknown): void {
+    const flows = numberOf(mapOf(part, 'complete').flows, 'complete.flows');
+    if (flows !== this.#flows.length)
+      throw new LineError(`says that there are ${flows} flows, and there are ${this.#flows.length}`);
+    this.#isComplete = true;
+  }
+
+  #put<T>(list: T[], value: T, most: number): void {
+    if (list.length >= most) throw new LineError(`is more than the ${most} that a recording may have`);
+    list.push(value);
+  }
+
+  #name<T extends { readonly name: string }>(map: Map<string, T>, value: T): void {
+    if (map.size >= MOST.others)
+      throw new LineError(`is more than the ${MOST.others} that a recording may have`);
+    map.set(value.name, value);
+  }
+
+  #within(read: () => void): void {
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof LineError)) throw error;
+      throw new RecordingError(`line ${this.#line}: ${error.message}`);
+    }
+  }
+}
+
+function parsed(line: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch {}
+  throw new LineError('is no JSON object');
+}
