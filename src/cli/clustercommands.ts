@@ -58,6 +58,11 @@ function addDiff(sluice: Command): void {
       'say which of these would be cut: what `conntrack -L` prints, FROM TO a line, or @agent for those that are open ' +
         'now on this node (the default where <old> is @agent)',
     )
+    .addOption(
+      new Option('--recorded <file>', 'the same of what `sluice record` wrote; may be given more than once')
+        .argParser(collect)
+        .conflicts('connections'),
+    )
     .option('--kubeconfig <file>', "for @cluster (default: kubectl's own)")
     .option('--context <name>', 'for @cluster: the context of the kubeconfig')
     .option('--socket <path>', 'for @agent: its unix socket (default: /run/sluice/sluice.sock)')

@@ -15,6 +15,7 @@ const actions: NodeActions = {
   trace: async (from, to, options) => (await import('./trace.ts')).traceCommand(from, to, options),
   inspect: async (what, options) => (await import('./inspect.ts')).inspectCommand({ ...options, what }),
   drops: async options => (await import('./drops/drops.ts')).dropsCommand(options),
+  record: async (file, options) => (await import('./recording/record.ts')).recordCommand(file, options),
   flows: async options => (await import('./flows/flows.ts')).flowsCommand(options),
   dump: async options => (await import('./dump.ts')).dumpCommand(options),
   demo: async options => {

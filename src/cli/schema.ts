@@ -5,6 +5,8 @@ export type SchemaKind =
   | 'Explanation'
   | 'Matrix'
   | 'Diff'
+  | 'Replay'
+  | 'Audit'
   | 'TestResult'
   | 'Problem'
   | 'Inspection'

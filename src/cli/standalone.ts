@@ -25,6 +25,7 @@ const actions: NodeActions = {
   agent: delegate,
   trace: delegate,
   inspect: delegate,
+  record: delegate,
   drops: delegate,
   flows: delegate,
   dump: delegate,

@@ -96,3 +96,7 @@ export function flowText({
   const end = ({ address, pod }: RecordedEnd) => `${address} ${pod === undefined ? '' : podText(pod)}`;
   return `${end(from)}\n${end(to)}\n${protocol} ${port} ${viaService ?? ''} ${was} ${names?.join(' ') ?? ''}`;
 }
+
+export function connectionsOf({ flows }: Pick<Recording, 'flows'>): number {
+  return flows.reduce((sum, flow) => sum + countOf(flow), 0);
+}

@@ -8,6 +8,7 @@ import { inspectionObject } from '../../src/cli/inspecttext.ts';
 import { SCHEMA_VERSION } from '../../src/cli/schema.ts';
 import { WARNING_CODES } from '../../src/model/problem.ts';
 import { inspectRuleset } from '../../src/readback/inspect.ts';
+import { RECORDING } from '../../src/recording/write.ts';
 import { files, SRC } from '../support/importgraph.ts';
 import { isOfSchema, SCHEMA, wrongWith } from '../support/questions/schema.ts';
 
@@ -125,7 +126,7 @@ test('diff with a recording', () => {
 });
 
 test('every kind that a command prints is in the schema, and nothing else is', () => {
-  const printedKinds = [...new Set(files.flatMap(kindsIn))].sort();
+  const printedKinds = [...new Set([...files.flatMap(kindsIn), RECORDING.kind])].sort();
   const promised = SCHEMA.oneOf.map(({ $ref }: { $ref: string }) => $ref.split('/').at(-1));
   expect(printedKinds).toEqual(promised.sort());
 });
@@ -141,7 +142,7 @@ test('inspect', () => {
 });
 
 test('the schema knows the version and every kind of warning, and would refuse another word', () => {
-  expect(SCHEMA.$defs.apiVersion.const).toBe(SCHEMA_VERSION);
+  expect([SCHEMA.$defs.apiVersion.const, RECORDING.apiVersion]).toEqual([SCHEMA_VERSION, SCHEMA_VERSION]);
   expect(SCHEMA.$defs.Problem.properties.code.enum).toEqual([...WARNING_CODES]);
   const problem = {
     apiVersion: SCHEMA_VERSION,

@@ -4,6 +4,8 @@ import { addressOwners } from '../../model/addressowners.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { CountedFlow } from '../../model/countedflows.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
+import { recordingJudge } from '../../recording/judge.ts';
+import { countOf, policyFlow, type RecordedEnd, type Recording } from '../../recording/recording.ts';
 import { evaluator } from '../../semantics/evaluate.ts';
 import { flowText } from '../../semantics/flowtext.ts';
 
@@ -46,3 +48,32 @@ export function cutsOf(
   }
   return { isOpenNow, cuts, deniedBefore };
 }
+
+/** Of a recording, each flow with its ends as they were; what was denied then is cut by nobody. */
+export function cutsOfRecording(
+  recording: Recording,
+  old: Cluster,
+  now: Cluster,
+  unknownPods?: UnknownPods,
+): Cuts {
+  const [before, after] = [old, now].map(cluster => recordingJudge(recording, cluster, unknownPods)) as [
+    RecordingJudge,
+    RecordingJudge,
+  ];
+  const nameOf = ({ address, pod }: RecordedEnd) => pod?.key ?? address;
+  const cuts: Cut[] = [];
+  let deniedBefore = 0;
+  for (const flow of recording.flows) {
+    const count = countOf(flow);
+    const { verdict, egress, ingress } = after(flow);
+    if (flow.was === 'deny' || before(flow).verdict === 'deny') deniedBefore += count;
+    else if (verdict === 'deny') {
+      const { reason } = egress.verdict === 'deny' ? egress : ingress;
+      const text = flowText(policyFlow(flow));
+      cuts.push({ from: nameOf(flow.from), to: nameOf(flow.to), flow: text, count, reason });
+    }
+  }
+  return { isOpenNow: false, cuts, deniedBefore };
+}
+
+type RecordingJudge = ReturnType<typeof recordingJudge>;

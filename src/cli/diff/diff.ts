@@ -8,7 +8,8 @@ import { isData, writeData } from '../../terminal/data.ts';
 import { writeDocument, writeLines } from '../../terminal/output.ts';
 import { withProgress } from '../../terminal/progress.ts';
 import { terminalWidth } from '../../terminal/wrap.ts';
-import { type Cuts, cutsOf } from './cuts.ts';
+import { readRecordings } from '../recording/read.ts';
+import { type Cuts, cutsOf, cutsOfRecording } from './cuts.ts';
 import { cutLines, cutMarkdown } from './cutstext.ts';
 import { diffMarkdown } from './markdown.ts';
 import { diffObject } from './object.ts';
@@ -21,6 +22,8 @@ export type DiffOptions = SideOptions & {
   readonly unknownPods?: UnknownPods;
   /** A file of connections, `-`, or `@agent`; where the old side is the agent's, those that are open now. */
   readonly connections?: string;
+  /** What `sluice record` wrote. */
+  readonly recorded?: readonly string[];
 };
 
 /** Exit code 0 where nothing opens or closes, else 1. */
@@ -36,9 +39,8 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
   const view = withProgress('comparing all connections', sides.now.cluster, () =>
     diffOf(sides.old, sides.now, unknownPods),
   );
-  const connections = options.connections ?? (old === AGENT ? AGENT : undefined);
-  const cuts = connections && (await readCuts(connections, sides, options.socket, unknownPods));
-  await write(options.output, view, cuts || undefined);
+  const cuts = await cutsFor(old, sides, options, unknownPods);
+  await write(options.output, view, cuts);
   if (view.changes.length > 0) process.exitCode = 1;
 }
 
@@ -47,6 +49,18 @@ const AGENT = '@agent';
 /** Policies alone open and close nothing. */
 function isEmpty({ cluster, inventory }: Compared): boolean {
   return cluster.pods.size + inventory.workloads.size === 0;
+}
+
+async function cutsFor(
+  old: string,
+  sides: Sides,
+  { recorded, connections, socket, unknownPods }: DiffOptions,
+  known: UnknownPods,
+): Promise<Cuts | undefined> {
+  if (recorded !== undefined)
+    return cutsOfRecording(await readRecordings(recorded), sides.old.cluster, sides.now.cluster, unknownPods);
+  const named = connections ?? (old === AGENT ? AGENT : undefined);
+  return named === undefined ? undefined : readCuts(named, sides, socket, known);
 }
 
 async function readCuts(

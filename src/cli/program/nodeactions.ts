@@ -6,6 +6,7 @@ export interface NodeActions {
   readonly agent: Action;
   readonly trace: Action;
   readonly inspect: Action;
+  readonly record: Action;
   readonly drops: Action;
   readonly flows: Action;
   readonly dump: Action;

@@ -10,6 +10,7 @@ import { addFlows } from './flows.ts';
 import { addNode } from './node.ts';
 import type { NodeActions } from './nodeactions.ts';
 import { addReadback } from './readback.ts';
+import { addRecording } from './recording.ts';
 import { VERSION } from './version.ts';
 
 /** All commands: questions first, which run anywhere, then those of a node. */
@@ -27,6 +28,7 @@ export function makeProgram(actions: NodeActions): Command {
   addReadback(sluice, actions);
   addDrops(sluice, actions);
   addFlows(sluice, actions);
+  addRecording(sluice, actions);
   addNode(sluice, actions);
   addAbout(sluice);
   return sluice;

@@ -1,0 +1,97 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { collect, withSources } from '../sourceoptions.ts';
+import type { NodeActions } from './nodeactions.ts';
+import { output, socket, unknownPods } from './options.ts';
+
+/** What was, and what policies would have made of it. */
+export function addRecording(sluice: Command, actions: NodeActions): void {
+  addRecord(sluice, actions);
+  addReplay(sluice);
+  addAudit(sluice);
+}
+
+function addRecord(sluice: Command, { record }: NodeActions): void {
+  sluice
+    .command('record')
+    .description('write the connections of this node into a file, to be judged by any policies')
+    .argument('<file>', 'where to write it; - for standard output')
+    .addOption(duration('--for <time>', 'how long: 90s, 10m, 24h; SIGINT ends it before').default(60, '1m'))
+    .addOption(socket("the agent's unix socket"))
+    .addHelpText('after', RECORD_HELP)
+    .action(record);
+}
+
+const RECORD_HELP = `
+Who spoke to whom, on which ports, how often, first and last; no payload. Connections that are open when it begins are in it,
+and denied ones. Names and labels of pods are: the file is for its owner alone. See docs/record.md.
+
+  sluice record --for 24h shop.rec
+  sluice replay shop.rec --manifests policies/`;
+
+const OF_POD_NETWORKS =
+  'what becomes of addresses of pod networks that no known pod has (default: as when it was recorded)';
+
+function addReplay(sluice: Command): void {
+  withSources(
+    sluice
+      .command('replay')
+      .description('say which recorded connections policies allow and deny, and by which policy')
+      .argument('<files...>', 'what sluice record wrote; several are one, - for standard input'),
+  )
+    .addOption(unknownPods(OF_POD_NETWORKS))
+    .addOption(output('wide'))
+    .addHelpText('after', REPLAY_HELP)
+    .action(async (files, options) => (await import('../recording/replay.ts')).replayCommand(files, options));
+}
+
+const REPLAY_HELP = `
+Policies, and labels of namespaces, are those of the manifests or the cluster; pods, nodes and addresses are those of the
+recording. Exit code 0: all are allowed; 1: some are denied; 2: trouble, or nobody can say.
+
+  sluice replay shop.rec --manifests policies/
+  sluice replay node-*.rec --kubeconfig ~/.kube/config -o json`;
+
+function addAudit(sluice: Command): void {
+  withSources(
+    sluice
+      .command('audit')
+      .description('say what audited policies would have denied and allowed')
+      .argument('[policies...]', 'shop/db, cnp:platform; without any, all that are audited'),
+  )
+    .addOption(
+      new Option('--recorded <file>', 'of this recording; without one, of what the agent knows').argParser(
+        collect,
+      ),
+    )
+    .addOption(
+      duration('--for <time>', 'without --recorded: look at new connections too, so long').default(0, 'none'),
+    )
+    .addOption(unknownPods(OF_POD_NETWORKS))
+    .addOption(output('wide'))
+    .addHelpText('after', AUDIT_HELP)
+    .action(async (policies, options) =>
+      (await import('../recording/audit.ts')).auditCommand(policies, options),
+    );
+}
+
+const AUDIT_HELP = `
+A policy with the annotation sluice.dev/enforcement: audit is never in force: it protects nothing. Each is judged by itself
+beside those in force, and all together. Without --recorded: connections that are open now and denials that the agent
+remembers. Exit code 0: nothing would have been denied; 1: something would; 2: trouble, or nobody can say.
+
+  sluice audit shop/db
+  sluice audit --recorded shop.rec --manifests policies/`;
+
+function duration(flags: string, description: string): Option {
+  return new Option(flags, description).argParser(parseDuration);
+}
+
+/** In seconds. */
+function parseDuration(text: string): number {
+  const [, number = '', unit = 's'] = /^(\d{1,6})([smhd]?)$/.exec(text) ?? [];
+  const value = Number(number) * { s: 1, m: 60, h: 3_600, d: 86_400 }[(unit || 's') as 's' | 'm' | 'h' | 'd'];
+  // A timer takes no more.
+  if (!(value > 0 && value <= 2_000_000))
+    throw new InvalidArgumentError('not a time such as 90s, 10m or 24h.');
+  return value;
+}

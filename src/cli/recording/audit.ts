@@ -1,0 +1,107 @@
+/** `sluice audit [POLICY…]`: what audited policies would have denied and allowed. */
+import type { Cluster } from '../../model/cluster.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import { type POLICY_KINDS, type PolicyId, policyLabel } from '../../model/policy.ts';
+import { type AuditResult, auditOf } from '../../recording/audits.ts';
+import { connectionsIn, type FlowGroup } from '../../recording/groups.ts';
+import type { Recording } from '../../recording/recording.ts';
+import { DEFAULT_SOCKET, type SourceOptions } from '../../sources/options.ts';
+import { readState } from '../../sources/readstate.ts';
+import pc from '../../terminal/colours.ts';
+import { CommandError } from '../../terminal/commanderror.ts';
+import { isData, writeData } from '../../terminal/data.ts';
+import { type OutputOptions, writeLines } from '../../terminal/output.ts';
+import { plural } from '../../terminal/plural.ts';
+import { HIDDEN, noteState } from '../notestate.ts';
+import { versioned } from '../schema.ts';
+import { collectFromAgent } from './collect.ts';
+import { recordingObject } from './object.ts';
+import { readRecordings } from './read.ts';
+import { groupLines, windowText } from './text.ts';
+
+export type AuditOptions = OutputOptions &
+  SourceOptions & {
+    readonly recorded?: readonly string[];
+    /** In seconds: how long to look, without a recording. */
+    readonly for: number;
+    readonly unknownPods?: UnknownPods;
+  };
+
+/** Exit code 0: nothing would be denied; 1: something would; 2: nobody can say. */
+export async function auditCommand(names: readonly string[], options: AuditOptions): Promise<void> {
+  const state = await readState(options);
+  noteState(state);
+  const ids = idsOf(names, state.cluster, state.scope.defaultNamespace);
+  const recording = await connectionsFor(options);
+  const audit = (policies: readonly PolicyId[]) =>
+    auditOf(recording, state.cluster, policies, options.unknownPods);
+  const results = [...ids.map(id => audit([id])), ...(ids.length > 1 ? [audit(ids)] : [])];
+  const notes = state.hidesPolicies ? [HIDDEN, ...state.notes] : state.notes;
+  if (isData(options.output))
+    await writeData(
+      options.output,
+      results.map(result => versioned('Audit', { recording: recordingObject(recording), ...result, notes })),
+    );
+  else writeLines(results.flatMap(result => auditLines(result, recording, options.output === 'wide')));
+  const denies = results.some(({ wouldDeny }) => wouldDeny.length > 0);
+  process.exitCode = state.hidesPolicies ? 2 : denies ? 1 : 0;
+}
+
+function connectionsFor({
+  recorded,
+  socket = DEFAULT_SOCKET,
+  for: seconds,
+}: AuditOptions): Promise<Recording> {
+  if (recorded !== undefined) return readRecordings(recorded);
+  return collectFromAgent(socket, { seconds });
+}
+
+/** Those that are named, else all. Throws CommandError where one is not audited. */
+function idsOf(names: readonly string[], { audited, policies }: Cluster, namespace: string): PolicyId[] {
+  const known = [...(audited?.values() ?? [])];
+  if (known.length === 0 && names.length === 0)
+    throw new CommandError(
+      'no policy is audited: the annotation sluice.dev/enforcement: audit says which is',
+    );
+  if (names.length === 0) return known.map(({ id }) => id).sort();
+  return names.map(name => {
+    const isMeant = (policy: {
+      readonly id: PolicyId;
+      readonly kind: (typeof POLICY_KINDS)[number];
+      readonly name: string;
+    }) =>
+      [policy.id, policyLabel(policy), policy.name].includes(name) || policy.name === `${namespace}/${name}`;
+    const found = known.find(isMeant);
+    if (found !== undefined) return found.id;
+    const enforced = [...policies.values()].find(isMeant);
+    if (enforced !== undefined)
+      throw new CommandError(
+        `${enforced.id} is enforced, not audited: sluice replay says what it does to a recording`,
+      );
+    throw new CommandError(
+      `there is no policy ${name} that is audited (${known.map(({ id }) => id).join(', ') || 'none is'})`,
+    );
+  });
+}
+
+function auditLines(
+  { policies, wouldDeny, wouldAllow }: AuditResult,
+  recording: Recording,
+  isWide: boolean,
+): string[] {
+  const who = policies.length === 1 ? policies[0]! : `all ${policies.length} together`;
+  return [
+    pc.bold(`${who}: audited, not enforced`),
+    ...part('denied', wouldDeny, recording, isWide),
+    ...part('allowed', wouldAllow, recording, isWide),
+    '',
+  ];
+}
+
+/** `would have denied 14 connections in 24 h on n1:`. */
+function part(what: string, groups: readonly FlowGroup[], recording: Recording, isWide: boolean): string[] {
+  const window = windowText(recording);
+  if (groups.length === 0) return [`  would have ${what} nothing more ${window}`];
+  const count = plural(connectionsIn(groups), 'connection');
+  return [`  would have ${what} ${count} ${window}:`, ...groupLines(groups, '    ', isWide)];
+}

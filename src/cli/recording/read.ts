@@ -1,0 +1,46 @@
+/** Recordings of the command line, as one. */
+import { mergeRecordings } from '../../recording/merge.ts';
+import { LONGEST_LINE, RecordingError, RecordingReader } from '../../recording/read.ts';
+import type { Recording } from '../../recording/recording.ts';
+import pc from '../../terminal/colours.ts';
+import { CommandError } from '../../terminal/commanderror.ts';
+import { writeNote } from '../../terminal/output.ts';
+import { plural } from '../../terminal/plural.ts';
+import { linesOf } from './lines.ts';
+
+/** Says what they lack. Throws CommandError where one cannot be read, or is none. */
+export async function readRecordings(paths: readonly string[]): Promise<Recording> {
+  const recordings: Recording[] = [];
+  for (const path of new Set(paths)) recordings.push(await readRecordingFile(path));
+  const recording = mergeRecordings(recordings);
+  for (const note of lacksOf(recording)) writeNote(`${pc.yellow('note')}: ${note}`);
+  return recording;
+}
+
+async function readRecordingFile(path: string): Promise<Recording> {
+  const reader = new RecordingReader();
+  try {
+    for await (const line of linesOf(path, LONGEST_LINE)) reader.add(line);
+    return reader.recording();
+  } catch (error) {
+    if (!(error instanceof RecordingError)) throw error;
+    throw new CommandError(`${path}: ${error.message}; nothing of the recording is judged`);
+  }
+}
+
+/** What nobody can say, since it is not recorded. */
+export function lacksOf({ lost, leftOut, isCut }: Recording): string[] {
+  const most = [...leftOut].sort(([, a], [, b]) => b - a);
+  const shown = most.slice(0, MOST_NAMED).map(([name, count]) => `${count} of ${name || 'no namespace'}`);
+  const more = most.length > MOST_NAMED ? ` and of ${most.length - MOST_NAMED} more namespaces` : '';
+  const total = most.reduce((sum, [, count]) => sum + count, 0);
+  return [
+    ...(isCut ? ['the recording is cut off: nobody knows what came behind'] : []),
+    ...(lost > 0 ? [`${plural(lost, 'connection')} lost: they came faster than anybody read them`] : []),
+    ...(total > 0
+      ? [`${plural(total, 'connection')} left out, for which there was no room: ${shown.join(', ')}${more}`]
+      : []),
+  ];
+}
+
+const MOST_NAMED = 5;

@@ -1,0 +1,62 @@
+/** `sluice replay RECORDING…`: which recorded connections these policies allow and deny, and by which of them. */
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import { endNamer } from '../../recording/endname.ts';
+import { connectionsIn, type FlowGroup, groupsOf } from '../../recording/groups.ts';
+import { recordingJudge } from '../../recording/judge.ts';
+import type { Recording } from '../../recording/recording.ts';
+import type { SourceOptions } from '../../sources/options.ts';
+import { readState } from '../../sources/readstate.ts';
+import pc from '../../terminal/colours.ts';
+import { isData, writeData } from '../../terminal/data.ts';
+import { type OutputOptions, writeLines } from '../../terminal/output.ts';
+import { plural } from '../../terminal/plural.ts';
+import { HIDDEN, noteState } from '../notestate.ts';
+import { versioned } from '../schema.ts';
+import { recordingObject } from './object.ts';
+import { readRecordings } from './read.ts';
+import { groupLines, windowText } from './text.ts';
+
+export type ReplayOptions = OutputOptions & SourceOptions & { readonly unknownPods?: UnknownPods };
+
+/** Exit code 0: all are allowed; 1: some are denied; 2: nobody can say. */
+export async function replayCommand(paths: readonly string[], options: ReplayOptions): Promise<void> {
+  const state = await readState(options);
+  noteState(state);
+  const recording = await readRecordings(paths);
+  const judge = recordingJudge(recording, state.cluster, options.unknownPods);
+  const judged = recording.flows.map(flow => ({ flow, verdict: judge(flow) }));
+  const groups = groupsOf(judged, endNamer(recording));
+  const notes = state.hidesPolicies ? [HIDDEN, ...state.notes] : state.notes;
+  if (isData(options.output)) await writeData(options.output, [replayObject(recording, groups, notes)]);
+  else writeLines(replayLines(recording, groups, options.output === 'wide'));
+  const isDenied = groups.some(({ verdict }) => verdict === 'deny');
+  process.exitCode = state.hidesPolicies ? 2 : isDenied ? 1 : 0;
+}
+
+function replayObject(
+  recording: Recording,
+  connections: readonly FlowGroup[],
+  notes: readonly string[],
+): object {
+  return versioned('Replay', { recording: recordingObject(recording), connections, notes });
+}
+
+function replayLines(recording: Recording, groups: readonly FlowGroup[], isWide: boolean): string[] {
+  const part = (was: string, verdict: string) =>
+    groups.filter(group => group.was === was && group.verdict === verdict);
+  const cut = part('allow', 'deny');
+  const opened = part('deny', 'allow');
+  const denied = part('deny', 'deny');
+  const allowed = part('allow', 'allow');
+  return [
+    ...section(pc.red('denied, and was allowed:'), cut, isWide),
+    ...section(pc.green('allowed, and was denied:'), opened, isWide),
+    ...section('denied, as it was:', denied, isWide),
+    ...section('allowed, as it was:', isWide ? allowed : [], isWide),
+    `${plural(connectionsIn(groups), 'connection')} recorded ${windowText(recording)}: ${connectionsIn([...allowed, ...opened])} allowed, ${connectionsIn([...cut, ...denied])} denied`,
+  ];
+}
+
+function section(title: string, groups: readonly FlowGroup[], isWide: boolean): string[] {
+  return groups.length === 0 ? [] : [title, ...groupLines(groups, '  ', isWide), ''];
+}

@@ -1,0 +1,37 @@
+/** Recorded connections for people, as lines. */
+
+import { ageText } from '../../health/agentchecks.ts';
+import { targetText } from '../../recording/endname.ts';
+import { connectionsIn, type FlowGroup } from '../../recording/groups.ts';
+import type { Recording } from '../../recording/recording.ts';
+import pc from '../../terminal/colours.ts';
+import { HANG } from '../../terminal/hang.ts';
+import { plural } from '../../terminal/plural.ts';
+
+/** More is for programs. */
+const MOST_LINES = 50;
+
+/** `Deployment shop/web -> shop/db:5432/TCP  14 connections  NetworkPolicy shop/db selects …`. */
+export function groupLines(groups: readonly FlowGroup[], indent: string, isWide: boolean): string[] {
+  const shown = isWide ? groups : groups.slice(0, MOST_LINES);
+  const more = groups.slice(shown.length);
+  return [
+    ...shown.map(group => `${indent}${groupText(group)}  ${HANG}${pc.dim(group.reason)}`),
+    ...(more.length > 0
+      ? [
+          `${indent}… and ${plural(connectionsIn(more), 'connection')} in ${more.length} more lines (-o wide has them all)`,
+        ]
+      : []),
+  ];
+}
+
+function groupText({ from, to, protocol, port, connections }: FlowGroup): string {
+  return `${from} -> ${targetText(to, protocol, port)}  ${plural(connections, 'connection')}`;
+}
+
+/** `in 24 h on n1 and n2`. */
+export function windowText({ fromMs, toMs, recordedOn }: Recording): string {
+  const shown = recordedOn.slice(0, 3).join(', ');
+  const more = recordedOn.length > 3 ? ` and ${recordedOn.length - 3} more nodes` : '';
+  return `in ${ageText(toMs - fromMs)}${shown === '' ? '' : ` on ${shown}${more}`}`;
+}

@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest';
+import { RecordingError, RecordingReader } from './read.ts';
+
+const HEADER = {
+  apiVersion: 'sluice/v1',
+  kind: 'Recording',
+  fromMs: 1,
+  toMs: 2,
+  recordedOn: ['n1'],
+  unknownPods: 'deny',
+  lost: 0,
+  leftOut: [],
+};
+const END = { end: { address: '10.0.0.1', pod: { namespace: 'shop', name: 'web', node: 'n1', labels: {} } } };
+const OTHER = { end: { address: '192.0.2.7' } };
+const FLOW = {
+  from: 0,
+  to: 1,
+  protocol: 'TCP',
+  port: 80,
+  was: 'allow',
+  egress: 1,
+  ingress: 0,
+  firstMs: 1,
+  lastMs: 2,
+};
+
+function read(...lines: unknown[]) {
+  const reader = new RecordingReader();
+  for (const line of lines) reader.add(typeof line === 'string' ? line : JSON.stringify(line));
+  return reader.recording();
+}
+
+test('a whole recording, and one that is cut off between two lines', () => {
+  expect(read(HEADER, END, OTHER, { flow: FLOW }, { complete: { flows: 1 } }).isCut).toBeUndefined();
+  const cut = read(HEADER, END, OTHER, { flow: FLOW });
+  expect([cut.isCut, cut.flows.length]).toEqual([true, 1]);
+});
+
+test.each<[string, unknown[], string]>([
+  ['nothing', [], 'is not what `sluice record` writes: it has no first line'],
+  ['no JSON', ['conntrack v1.4'], 'line 1: is no JSON object'],
+  ['a list', ['[]'], 'line 1: is no JSON object'],
+  ['a dump', [{ kind: 'Dump' }], 'line 1: is not what `sluice record` writes'],
+  [
+    'another version',
+    [{ ...HEADER, apiVersion: 'sluice/v9' }],
+    'line 1: apiVersion is not sluice/v1: another version of sluice wrote it',
+  ],
+  [
+    'a time that is none',
+    [{ ...HEADER, toMs: 1e300 }],
+    'line 1: toMs is no number from 0 to 8640000000000000',
+  ],
+  ['what is no part', [HEADER, { policy: {} }], 'line 2: "policy" is no part of a recording'],
+  ['two parts', [HEADER, { ...END, flow: FLOW }], 'line 2: must have one key'],
+  [
+    'an address that is none',
+    [HEADER, { end: { address: '10.0.0.256' } }],
+    'line 2: end.address is no address',
+  ],
+  [
+    'labels that are none',
+    [HEADER, { end: { ...END.end, pod: { ...END.end.pod, labels: { a: 1 } } } }],
+    'line 2: labels',
+  ],
+  [
+    'an end that is not there',
+    [HEADER, END, { flow: FLOW }],
+    'line 3: flow.to is no end of the lines before',
+  ],
+  [
+    'an end with a name of its own',
+    [HEADER, END, { flow: { ...FLOW, to: 'length' } }],
+    'line 3: flow.to is no end of the lines before',
+  ],
+  [
+    'both families',
+    [HEADER, END, { end: { address: 'fd00::1' } }, { flow: FLOW }],
+    'line 4: flow goes from one address family to the other',
+  ],
+  [
+    'less than nothing',
+    [HEADER, END, OTHER, { flow: { ...FLOW, egress: -1 } }],
+    'line 4: flow.egress is no number',
+  ],
+  [
+    'a protocol that is none',
+    [HEADER, END, OTHER, { flow: { ...FLOW, protocol: 'tcp' } }],
+    'line 4: flow.protocol is none of TCP, UDP, SCTP, ICMP',
+  ],
+  [
+    'a part taken out',
+    [HEADER, END, OTHER, { complete: { flows: 1 } }],
+    'line 4: says that there are 1 flows, and there are 0',
+  ],
+  [
+    'more behind its end',
+    [HEADER, { complete: { flows: 0 } }, END],
+    'line 3: stands behind the end of the recording',
+  ],
+  [
+    'a text that is long',
+    [{ ...HEADER, recordedOn: ['n'.repeat(2_000)] }],
+    'line 1: recordedOn is no text of at most 1000 characters',
+  ],
+])('%s is refused, and the line is named', (_, lines, message) => {
+  expect(() => read(...lines)).toThrow(RecordingError);
+  expect(() => read(...lines)).toThrow(
+    message.startsWith('line 2: labels') ? 'end.pod.labels.a is no text' : message,
+  );
+});
+
+test('names that are properties of every object are names like others', () => {
+  const labels = JSON.parse('{"__proto__":"x","constructor":"y"}');
+  const { flows } = read(HEADER, { end: { ...END.end, pod: { ...END.end.pod, labels } } }, OTHER, {
+    flow: FLOW,
+  });
+  expect(Object.entries(flows[0]!.from.pod!.labels)).toEqual([
+    ['__proto__', 'x'],
+    ['constructor', 'y'],
+  ]);
+});

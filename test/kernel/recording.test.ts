@@ -1,0 +1,186 @@
+/** What was recorded without a policy is judged by one, and once that one is enforced packets fare as was said. */
+import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { forgetConnections } from '../../src/lab/conntrack.ts';
+import type { Lab } from '../../src/lab/lab.ts';
+import { probe } from '../../src/lab/probe/probe.ts';
+import type { Address } from '../../src/model/address.ts';
+import { RecordingReader } from '../../src/recording/read.ts';
+import { AgentProcess } from '../support/agent/agentprocess.ts';
+import { buildSite, HOSTS, NODE } from '../support/packets/site.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+let lab: Lab;
+let folder: string;
+const closers: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  lab = await buildSite('record');
+  folder = mkdtempSync(join(tmpdir(), 'sluice-record-'));
+});
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+afterAll(() => {
+  lab?.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const PODS = [
+  { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } },
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'probe' } },
+  ...Object.entries(HOSTS).map(([name, addresses]) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'probe', labels: { name } },
+    spec: { nodeName: NODE, containers: [{ name: 'main', image: 'i' }] },
+    status: { phase: 'Running', podIPs: addresses.map(ip => ({ ip })) },
+  })),
+];
+
+/** Lets x reach t on one port, and y none; the rest of the pods may open nothing. */
+const policy = (enforcement: 'audit' | 'enforce') => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: { name: 'web', namespace: 'probe', annotations: { 'sluice.dev/enforcement': enforcement } },
+  spec: {
+    podSelector: { matchLabels: { name: 't' } },
+    policyTypes: ['Ingress', 'Egress'],
+    ingress: [
+      {
+        from: [{ podSelector: { matchLabels: { name: 'x' } } }],
+        ports: [{ port: 80 }, { protocol: 'UDP', port: 80 }],
+      },
+    ],
+  },
+});
+
+function manifests(...policies: object[]): string {
+  const file = join(folder, 'manifests', 'cluster.json');
+  spawnSync('mkdir', ['-p', join(folder, 'manifests')]);
+  writeFileSync(
+    `${file}.new`,
+    JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [...PODS, ...policies] }),
+  );
+  renameSync(`${file}.new`, file);
+  return join(folder, 'manifests');
+}
+
+const sluice = (...words: string[]): SpawnSyncReturns<string> =>
+  spawnSync(process.execPath, [MAIN, ...words], { encoding: 'utf8' });
+
+const FLOWS = (['x', 'y', 't'] as const).flatMap(from =>
+  (['t', 'x'] as const)
+    .filter(to => to !== from)
+    .flatMap(to =>
+      ([0, 1] as const).flatMap(family =>
+        ([['TCP', 80], ['UDP', 80], ['TCP', 81], ['ICMP']] as const).map(([protocol, port]) => ({
+          from: HOSTS[from][family],
+          to: HOSTS[to][family],
+          protocol,
+          ...(port !== undefined && { port }),
+        })),
+      ),
+    ),
+);
+const textOf = ({
+  from,
+  to,
+  protocol,
+  port,
+}: {
+  from: Address;
+  to: Address;
+  protocol: string | number;
+  port?: number;
+}) => `${from} ${to} ${protocol} ${port ?? ''}`;
+
+async function outcomes(): Promise<Map<string, string>> {
+  forgetConnections(lab.nodeNamespace(NODE));
+  const found = await probe(lab, FLOWS, { quietMs: 500 });
+  return new Map(FLOWS.map((flow, i) => [textOf(flow), found[i] === 'open' ? 'allow' : 'deny']));
+}
+
+test('run, record, replay, audit, enforce: what replay and audit deny is what packets are denied, and no more', async () => {
+  const path = manifests(policy('audit'));
+  const socket = join(folder, 'sluice.sock');
+  const agent = new AgentProcess(lab.nodeNamespace(NODE), NODE, ['--manifests', path, '--socket', socket]);
+  closers.push(() => agent.kill());
+  await agent.inForce();
+  while (sluice('status', '--socket', socket).stdout === '') await setTimeout(200);
+
+  const file = join(folder, 'probe.rec');
+  const recorder = spawn(process.execPath, [MAIN, 'record', file, '--for', '10m', '--socket', socket]);
+  recorder.stderr.setEncoding('utf8');
+  let said = '';
+  recorder.stderr.on('data', text => {
+    said += text;
+  });
+  await setTimeout(4_000);
+  const before = await outcomes();
+  expect([...before.values()].filter(verdict => verdict === 'deny')).toEqual([]);
+  await setTimeout(1_000);
+  recorder.kill('SIGINT');
+  const [code] = await once(recorder, 'exit');
+  expect([code, said]).toEqual([0, expect.stringMatching(/^recorded \d+ connections in /)]);
+
+  const reader = new RecordingReader();
+  for (const line of readFileSync(file, 'utf8').trimEnd().split('\n')) reader.add(line);
+  const recording = reader.recording();
+  expect(recording.isCut).toBeUndefined();
+  const recorded = new Set(
+    recording.flows.map(({ from, to, protocol, port }) =>
+      textOf({ from: from.address, to: to.address, protocol, ...(port !== undefined && { port }) }),
+    ),
+  );
+  expect([...recorded].sort()).toEqual([...before.keys()].sort());
+
+  // Judged elsewhere, by a file with the policy alone.
+  const enforced = join(folder, 'policy.json');
+  writeFileSync(enforced, JSON.stringify(policy('enforce')));
+  const replay = sluice('replay', file, '--manifests', enforced, '-o', 'json');
+  expect([replay.status, replay.stderr]).toEqual([1, '']);
+  const { connections } = JSON.parse(replay.stdout);
+  const said1 = (verdict: string) =>
+    connections
+      .filter((group: { verdict: string }) => group.verdict === verdict)
+      .map(
+        (group: { from: string; to: string; protocol: string; port?: number }) =>
+          `${group.from} ${group.to} ${group.protocol} ${group.port ?? ''}`,
+      );
+  const audit = sluice('audit', 'probe/web', '--recorded', file, '--socket', socket, '-o', 'json');
+  expect([audit.status, JSON.parse(audit.stdout).policies]).toEqual([1, ['NetworkPolicy probe/web']]);
+
+  manifests(policy('enforce'));
+  await agent.inForce(2);
+  const after = await outcomes();
+  const names = new Map(
+    Object.entries(HOSTS).flatMap(([name, all]) => all.map(at => [at as string, `probe/${name}`])),
+  );
+  const fared = (verdict: string) =>
+    [
+      ...new Set(
+        FLOWS.filter(flow => after.get(textOf(flow)) === verdict).map(
+          ({ from, to, protocol, ...rest }) =>
+            `${names.get(from)} ${names.get(to)} ${protocol} ${'port' in rest ? rest.port : ''}`,
+        ),
+      ),
+    ].sort();
+  expect(said1('deny').sort()).toEqual(fared('deny'));
+  expect(said1('allow').sort()).toEqual(fared('allow'));
+  const { wouldDeny, wouldAllow } = JSON.parse(audit.stdout);
+  const denied = wouldDeny.map(
+    (group: { from: string; to: string; protocol: string; port?: number }) =>
+      `${group.from} ${group.to} ${group.protocol} ${group.port ?? ''}`,
+  );
+  expect([denied.sort(), wouldAllow]).toEqual([fared('deny'), []]);
+  expect(denied.length).toBeGreaterThan(5);
+}, 120_000);

@@ -1,0 +1,138 @@
+/** `sluice replay`, `audit` and `diff --recorded`, of files that are right, cut off, huge and forged. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadManifests } from '../../src/files/load.ts';
+import { recordingLines } from '../../src/recording/write.ts';
+import { parseFlow } from '../../src/semantics/flowtext.ts';
+import { SCHEMA, wrongWith } from '../support/questions/schema.ts';
+import { recordingOf } from '../support/recorded.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const MAIN = join(ROOT, 'src/cli/main.ts');
+const SHOP = join(ROOT, 'examples/shop');
+let folder: string;
+let lines: string[];
+const file = (name: string, text: string) => {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+};
+const sluice = (...words: string[]) =>
+  spawnSync(process.execPath, [MAIN, ...words], { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-recordings-'));
+  const { cluster } = await loadManifests(SHOP);
+  const flows = [
+    'guest/visitor -> shop/web:80',
+    'guest/visitor -> shop/db:5432',
+    'shop/api -> shop/db:5432',
+    '192.0.2.7 -> shop/web:80',
+  ].map(text => parseFlow(cluster, text));
+  lines = [...recordingLines(recordingOf({ ...cluster, policies: new Map() }, 'deny', flows))];
+  file('shop.rec', `${lines.join('\n')}\n`);
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const DENY = {
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: { name: 'closed', namespace: 'shop', annotations: { 'sluice.dev/enforcement': 'audit' } },
+  spec: { podSelector: { matchLabels: { app: 'web' } }, policyTypes: ['Ingress', 'Egress'] },
+};
+
+test('every line is what the schema says', () => {
+  const ofLine = new Ajv2020({ strict: false }).compile({
+    ...SCHEMA,
+    $id: `${SCHEMA.$id}/line`,
+    oneOf: [{ $ref: '#/$defs/RecordingLine' }],
+    required: [],
+  });
+  const [header, ...others] = lines.map(line => JSON.parse(line));
+  expect(wrongWith(header)).toEqual([]);
+  for (const line of others) expect([line, ofLine(line), ofLine.errors]).toEqual([line, true, null]);
+});
+
+test('replay says who decides, by its exit code too', () => {
+  const { status, stdout } = sluice('replay', join(folder, 'shop.rec'), '--manifests', SHOP, '-o', 'json');
+  const object = JSON.parse(stdout);
+  expect([status, wrongWith(object)]).toEqual([1, []]);
+  const found = object.connections.map(
+    ({ from, to, port, was, verdict, policy = '' }: Record<string, string>) =>
+      `${from} ${to} ${port} ${was} ${verdict} ${policy}`,
+  );
+  expect(found).toContainEqual('guest/visitor shop/db 5432 allow deny NetworkPolicy shop/db');
+  expect(found).toContainEqual('shop/api shop/db 5432 allow allow NetworkPolicy shop/db');
+  const text = sluice('replay', join(folder, 'shop.rec'), '--manifests', SHOP).stdout;
+  expect(text).toMatch(/^denied, and was allowed:\n {2}guest\/visitor -> shop\/\w+:\d+\/TCP {2}1 connection/);
+  const open = file('none.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [] }));
+  expect(sluice('replay', join(folder, 'shop.rec'), '--manifests', open).status).toBe(0);
+});
+
+test('audit judges what is audited, by name, and nothing else', () => {
+  const policies = file('closed.json', JSON.stringify(DENY));
+  const words = ['--recorded', join(folder, 'shop.rec'), '--manifests', policies];
+  const { status, stdout } = sluice('audit', 'shop/closed', ...words, '-o', 'json');
+  const object = JSON.parse(stdout);
+  expect([status, wrongWith(object), object.wouldAllow]).toEqual([1, [], []]);
+  expect(object.wouldDeny.map(({ connections }: { connections: number }) => connections)).toEqual([1, 1]);
+  expect(sluice('audit', ...words).stdout).toMatch(
+    /^NetworkPolicy shop\/closed: audited, not enforced\n {2}would have denied 2 connections in .* on n1:\n/,
+  );
+  const enforced = file(
+    'enforced.json',
+    JSON.stringify({ ...DENY, metadata: { name: 'closed', namespace: 'shop' } }),
+  );
+  const refused = sluice(
+    'audit',
+    'shop/closed',
+    '--recorded',
+    join(folder, 'shop.rec'),
+    '--manifests',
+    enforced,
+  );
+  expect([refused.status, refused.stderr]).toEqual([2, expect.stringMatching('is enforced, not audited')]);
+});
+
+test('diff --recorded says which recorded connections a change cuts', () => {
+  const now = file('now.json', JSON.stringify({ ...DENY, metadata: { name: 'web', namespace: 'shop' } }));
+  const words = ['diff', SHOP, now, '--with', SHOP, '--recorded', join(folder, 'shop.rec'), '-o', 'json'];
+  const object = JSON.parse(sluice(...words).stdout);
+  const cut = object.cuts.map(({ from, to }: Record<string, string>) => `${from} ${to}`);
+  expect([wrongWith(object), cut, object.deniedBefore]).toEqual([
+    [],
+    ['guest/visitor shop/web', '192.0.2.7 shop/web'],
+    1,
+  ]);
+});
+
+test('a file that is cut off is judged as far as it goes, and says so', () => {
+  const cut = file('cut.rec', lines.join('\n').slice(0, -60));
+  const { status, stderr } = sluice('replay', cut, '--manifests', SHOP);
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/^note: the recording is cut off/)]);
+});
+
+test.each([
+  [
+    'what is none',
+    'kind: List\n',
+    /none\.rec: line 1: is no JSON object; nothing of the recording is judged/,
+  ],
+  ['one line without an end', 'x'.repeat(3_000_000), /none\.rec: a line has more than 1000000 characters/],
+  ['nothing at all', '', /none\.rec: is not what `sluice record` writes/],
+])('%s is refused with a sentence', (_, text, message) => {
+  const { status, stderr, stdout } = sluice('replay', file('none.rec', text), '--manifests', SHOP);
+  expect([status, stdout, stderr]).toEqual([2, '', expect.stringMatching(message)]);
+});
+
+test('names that somebody forged reach no terminal as they are', () => {
+  const forged = file('forged.rec', `${lines.join('\n').replaceAll('visitor', '\\u001b[2J\\u202evil')}\n`);
+  const { stdout } = sluice('replay', forged, '--manifests', SHOP);
+  expect(stdout).toContain('\\x1b[2J\\u{202e}vil');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what must not be there
+  expect(stdout).not.toMatch(/[\u001b\u202e]/);
+});
