@@ -2,7 +2,18 @@
 export interface BenchRow {
   readonly name: string;
   readonly value: number;
-  readonly unit: 'µs' | 'ms' | 's' | 'ns' | 'MB' | '%' | 'requests' | 'packets' | 'commits' | 'listings';
+  readonly unit:
+    | 'µs'
+    | 'ms'
+    | 's'
+    | 'ns'
+    | 'MB'
+    | '%'
+    | 'requests'
+    | 'packets'
+    | 'connections'
+    | 'commits'
+    | 'listings';
   /** The same work done by a peer, or by the least that can do it, in the same run and unit. */
   readonly floor?: number;
   /** value / floor. */

@@ -66,6 +66,15 @@ export const SUITES: readonly Suite[] = [
     },
   },
   {
+    name: 'flows',
+    needs: ['ip'],
+    what: 'what it costs that new connections are followed, beside conntrack -E',
+    load: async () => {
+      const { benchFlows } = await import('./flows.ts');
+      return () => benchFlows();
+    },
+  },
+  {
     name: 'conntrack',
     what: 'live connections that a change denies',
     load: async () => (await import('./conntrack.ts')).benchConntrack,

@@ -89,6 +89,17 @@ test('a node that is cut off is said, is back by itself, and ends with the promp
   await vi.waitFor(() => expect(again!.isClosed).toBe(true), PATIENCE);
 });
 
+test('a node that stays silent is away, and keeps nobody from the others', async () => {
+  const { said } = typed('flows', '--follow');
+  const [first] = await sessions(2);
+  const beats = setInterval(() => first!.say('\n'), 1_000);
+  first!.say(flow('shop/a', '1'));
+  await vi.waitFor(() => expect(said.out).toContain('shop/a ->'), PATIENCE);
+  await vi.waitFor(() => expect(said.err).toMatch(/node n\d is away: it does not answer/), PATIENCE);
+  clearInterval(beats);
+  expect(said.err.match(/is away/g)).toHaveLength(1);
+});
+
 test('without --follow it ends when all have told, and says who is too old', async () => {
   const { said } = typed('drops');
   const [first, second] = await sessions(2);

@@ -45,6 +45,7 @@ export const BENCH_SUITES = [
   'commit',
   'packets',
   'denials',
+  'flows',
   'conntrack',
   'attach',
   'attached',
