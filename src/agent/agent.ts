@@ -16,7 +16,7 @@ import type { Ruleset } from '../nft/ruleset.ts';
 import { Batch } from './batch.ts';
 import { mayBlame } from './blame.ts';
 import { commitLog } from './commitlog.ts';
-import type { Cause, Committed } from './committed.ts';
+import type { Committed, RoundCause } from './committed.ts';
 import { DesiredState } from './desiredstate.ts';
 import type { Engine } from './engine.ts';
 import { KernelState } from './kernelstate.ts';
@@ -122,7 +122,7 @@ export class Agent {
     }
   }
 
-  async #round(cause: Cause): Promise<void> {
+  async #round(cause: RoundCause): Promise<void> {
     const batch = new Batch(cause === 'start');
     try {
       const committed = await this.#reconcile(cause, batch);
@@ -136,7 +136,7 @@ export class Agent {
     this.#reportQuarantine();
   }
 
-  async #reconcile(cause: Cause, batch: Batch): Promise<Committed> {
+  async #reconcile(cause: RoundCause, batch: Batch): Promise<Committed> {
     const startMs = this.#timing.now();
     const look = this.#scheduler.begin();
     const { ops, desired } = await this.#kernel.reconcile(actual => this.#flush(actual, batch), look);
@@ -171,7 +171,7 @@ export class Agent {
   }
 
   /** Makes ready for another attempt; answers after how many milliseconds. Throws where there is none. */
-  #recover(error: unknown, cause: Cause): number {
+  #recover(error: unknown, cause: RoundCause): number {
     if (!this.#desired.isTrial) this.#observer.failed(error);
     if (this.#leavesOut(error)) return 0;
     this.#desired.interrupted();

@@ -4,10 +4,10 @@ import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 
 /** Why the kernel is compared with the desired state. */
-export type Cause = 'start' | 'change' | 'look';
+export type RoundCause = 'start' | 'change' | 'look';
 
 export interface Committed {
-  readonly cause: Cause;
+  readonly cause: RoundCause;
   /** What the rules were made from. */
   readonly cluster: Cluster;
   /** What is programmed now. */

@@ -1,6 +1,6 @@
 /** When the next round of the loop begins, and why: pure, so that every case is a line of a test. */
 import { type CommitLimits, type Haste, waitMs } from './commitbudget.ts';
-import type { Cause } from './committed.ts';
+import type { RoundCause } from './committed.ts';
 
 /** A change that is to be committed. */
 export interface Waiting {
@@ -14,7 +14,7 @@ export interface Waiting {
 export interface Situation {
   readonly nowMs: number;
   /** The round that failed and is to be tried again, and when. */
-  readonly retry?: { readonly cause: Cause; readonly atMs: number };
+  readonly retry?: { readonly cause: RoundCause; readonly atMs: number };
   readonly waiting: readonly Waiting[];
   /** When the kernel is to be looked at although nothing is pending. */
   readonly lookAtMs: number;
@@ -24,7 +24,7 @@ export interface Situation {
 }
 
 export type Decision =
-  | { readonly kind: 'start'; readonly cause: Cause }
+  | { readonly kind: 'start'; readonly cause: RoundCause }
   | { readonly kind: 'wait'; readonly ms: number };
 
 export function decide(situation: Situation): Decision {
@@ -45,6 +45,6 @@ function budgetMs(
   return waitMs(level, haste, nowMs - sinceMs, limits);
 }
 
-function startOrWait(cause: Cause, ms: number): Decision {
+function startOrWait(cause: RoundCause, ms: number): Decision {
   return ms > 0 ? { kind: 'wait', ms } : { kind: 'start', cause };
 }

@@ -1,12 +1,12 @@
 /** What becomes of a round that failed: pure, so that every case is a line of a test. */
 import { type Backoff, backoffMs } from '../async/backoff.ts';
 import { KernelError } from '../nft/kernel.ts';
-import type { Cause } from './committed.ts';
+import type { RoundCause } from './committed.ts';
 import { isSocketBroken } from './socketbroken.ts';
 
 export interface Failure {
   readonly error: unknown;
-  readonly cause: Cause;
+  readonly cause: RoundCause;
   /** With this one. */
   readonly failuresInARow: number;
   /** The engine in use was made anew, and has not proved itself yet. */

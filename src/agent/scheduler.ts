@@ -5,7 +5,7 @@
 import type { Timing } from '../async/timing.ts';
 import { TokenBucket } from '../model/tokenbucket.ts';
 import { COMMIT_LIMITS } from './commitbudget.ts';
-import type { Cause } from './committed.ts';
+import type { RoundCause } from './committed.ts';
 import { decide, type Situation, type Waiting } from './decision.ts';
 import type { Look } from './kernelstate.ts';
 
@@ -52,7 +52,7 @@ export class Scheduler {
   }
 
   /** Waits for the next round; answers why it begins, or nothing after the signal. */
-  async next(signal: AbortSignal): Promise<Cause | undefined> {
+  async next(signal: AbortSignal): Promise<RoundCause | undefined> {
     while (!signal.aborted) {
       const decision = decide(this.#situation());
       if (decision.kind === 'start') return decision.cause;
@@ -87,7 +87,7 @@ export class Scheduler {
   }
 
   /** A round failed, and is tried again after that time, whatever happens meanwhile. */
-  retry(cause: Cause, afterMs: number): void {
+  retry(cause: RoundCause, afterMs: number): void {
     this.#retry = { cause, atMs: this.#timing.now() + afterMs };
   }
 

@@ -12,7 +12,7 @@ import type { Flow } from '../model/flow.ts';
 import { OLD_POD_TABLE, removeOldPodTable } from '../netlink/nftables/oldpodtable.ts';
 import type { Admission } from '../network/attach/admission.ts';
 import { NamespaceHelper } from '../network/attach/helper.ts';
-import { NodeLinks } from '../network/attach/nodelinks.ts';
+import { NodeInterfaces } from '../network/attach/nodeinterfaces.ts';
 import { PodNetwork } from '../network/attach/podnetwork.ts';
 import type { CniParts } from '../network/cni/cni.ts';
 import { NetworkError } from '../network/error.ts';
@@ -58,7 +58,7 @@ function attaching(
   hostPorts: AgentHostPorts,
   admission: Admission,
 ): PodNetworkParts {
-  const [links, helper] = [new NodeLinks(), new NamespaceHelper()];
+  const [links, helper] = [new NodeInterfaces(), new NamespaceHelper()];
   const forget = (wanted: (flow: Flow) => boolean) => forgetRedirected(needs.staleConntrack, wanted);
   const ports = new HostPorts(hostPorts, () => links.given(), forget);
   const { localPods, agent, status, onNetworkUnavailable, log } = needs;

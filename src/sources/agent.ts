@@ -10,7 +10,7 @@ import type { StateObject } from '../rpc/messages.ts';
 import { askAgent } from './askagent.ts';
 import { readDump } from './dump.ts';
 
-export interface AgentCluster {
+export interface KnownCluster {
   /** With what its pods were told by DNS. */
   readonly cluster: Cluster;
   readonly unknownPods: UnknownPods;
@@ -21,7 +21,7 @@ export interface AgentCluster {
  * `addresses`: of these it is asked what they were, too. Throws CommandError where no agent answers, or it has not read
  * its cluster yet.
  */
-export function readAgent(socket: string, addresses: readonly Address[] = []): Promise<AgentCluster> {
+export function readAgent(socket: string, addresses: readonly Address[] = []): Promise<KnownCluster> {
   return askAgent(socket, async agent => {
     const { denies_unknown_pods, network_namespace, node } = await agent.status();
     const cluster = await clusterOf(agent);
@@ -31,7 +31,7 @@ export function readAgent(socket: string, addresses: readonly Address[] = []): P
   });
 }
 
-export async function readDumped(file: string): Promise<AgentCluster> {
+export async function readDumped(file: string): Promise<KnownCluster> {
   const { at, status, state, names = [] } = await readDump(file);
   const known = knownFrom(names, Date.parse(at));
   return { ...withKnown(clusterFrom(state), known), unknownPods: unknownPodsOf(status.denies_unknown_pods) };

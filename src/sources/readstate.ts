@@ -5,7 +5,7 @@
 import { auditedNote } from '../model/audited.ts';
 import { NO_INVENTORY } from '../model/inventory.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-import { type AgentCluster, readAgent, readDumped } from './agent.ts';
+import { type KnownCluster, readAgent, readDumped } from './agent.ts';
 import { agentOrCluster } from './agentorcluster.ts';
 import { readFiles } from './files.ts';
 import { liveNamespace, readLive } from './live.ts';
@@ -39,7 +39,7 @@ async function fromFiles(options: SourceOptions, paths: readonly string[]): Prom
 
 function fromAgent(
   options: SourceOptions,
-  { cluster, unknownPods, known }: AgentCluster,
+  { cluster, unknownPods, known }: KnownCluster,
   source: string,
 ): State {
   const read = { cluster, unknownPods, known, inventory: NO_INVENTORY, problems: [], notes: [] };

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { inNamespace } from '../../src/lab/netns.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';
-import { NodeLinks } from '../../src/network/attach/nodelinks.ts';
+import { NodeInterfaces } from '../../src/network/attach/nodeinterfaces.ts';
 import { AgentProcess } from '../support/agent/agentprocess.ts';
 import { type Place, PodChurn } from '../support/agent/podchurn.ts';
 import { KniClient } from '../support/pods/kniclient.ts';
@@ -30,7 +30,7 @@ const TRIED = 3;
 
 let folder: string;
 let site: PodSite;
-let links: NodeLinks;
+let links: NodeInterfaces;
 let places: Place[];
 const agents: AgentProcess[] = [];
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-crash-'));
   writeFileSync(join(folder, 'cluster.json'), JSON.stringify(manifests()));
   site = await PodSite.build();
-  links = inNamespace(site.node, () => new NodeLinks());
+  links = inNamespace(site.node, () => new NodeInterfaces());
   places = [];
   for (let index = 0; index < PLACES; index++)
     places.push({

@@ -19,7 +19,7 @@ import { socketAddress } from '../../src/lab/probe/sockaddr.ts';
 import { type Address, cidrText, familyOf, parseAddress, parseCidr } from '../../src/model/address.ts';
 import type { Node } from '../../src/model/cluster.ts';
 import { Attacher } from '../../src/network/attach/attacher.ts';
-import { NodeLinks } from '../../src/network/attach/nodelinks.ts';
+import { NodeInterfaces } from '../../src/network/attach/nodeinterfaces.ts';
 import type { HostPort } from '../../src/network/hostports/hostport.ts';
 import { HostPorts } from '../../src/network/hostports/hostports.ts';
 import { hostPortsOf, PodRules } from '../support/pods/podrules.ts';
@@ -36,7 +36,7 @@ const NODE_ADDRESSES = ['10.70.0.1', 'fd70::1'].map(at);
 const OUTSIDE = ['192.0.2.9', '2001:db8::9'].map(at);
 
 let site: PodSite;
-let links: NodeLinks;
+let links: NodeInterfaces;
 let attacher: Attacher;
 let rules: PodRules;
 let ports: HostPorts;
@@ -45,7 +45,7 @@ beforeEach(async () => {
   site = await PodSite.build();
   for (const address of NODE_ADDRESSES) site.exec(site.node, 'ip', ['address', 'add', address, 'dev', 'lo']);
   site.settle('node', NODE_ADDRESSES);
-  links = inNamespace(site.node, () => new NodeLinks());
+  links = inNamespace(site.node, () => new NodeInterfaces());
   rules = await PodRules.open(site, 'n', [NODE]);
   attacher = new Attacher(links, site.helper);
   ports = new HostPorts(

@@ -7,7 +7,7 @@ import { decodeObject } from '../../kube/decode/decode.ts';
 import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
 import type { KubeObject } from '../fakeapiserver.ts';
 import { clientAddresses, localAddresses } from '../packets/cluster.ts';
-import { type Flow, flowsTo } from '../packets/flows.ts';
+import { flowsTo, type UdpFlow } from '../packets/flows.ts';
 import { NotMeasurable } from '../packets/notmeasurable.ts';
 import { measure } from '../packets/rounds.ts';
 import { INSIDE, OUTSIDE, type Router } from '../packets/router.ts';
@@ -65,7 +65,7 @@ async function router(name: string, testbed: Testbed): Promise<Router> {
   return made;
 }
 
-function flows(): Flow[] {
+function flows(): UdpFlow[] {
   return flowsTo(PORT, FLOWS).map((flow, i) => ({ ...flow, sourcePort: 1000 + (i % PORTS) }));
 }
 

@@ -3,7 +3,7 @@ import { type Address, addressBytes } from '../../model/address.ts';
 import { clientAddresses, localAddresses } from './cluster.ts';
 
 /** One UDP packet's addresses and ports. */
-export interface Flow {
+export interface UdpFlow {
   readonly from: Address;
   readonly to: Address;
   readonly sourcePort: number;
@@ -11,7 +11,7 @@ export interface Flow {
 }
 
 /** From the clients to the local pods, every pair in turn, each flow from a source port of its own. */
-export function flowsTo(port: number, count: number): Flow[] {
+export function flowsTo(port: number, count: number): UdpFlow[] {
   return Array.from({ length: count }, (_, i) => ({
     from: clientAddresses[Math.floor(i / localAddresses.length) % clientAddresses.length]!,
     to: localAddresses[i % localAddresses.length]!,
@@ -23,7 +23,7 @@ export function flowsTo(port: number, count: number): Flow[] {
 const FLOW_SIZE = 16;
 
 /** An array of inject.c's struct flow. */
-export function flowBytes(flows: readonly Flow[]): Buffer {
+export function flowBytes(flows: readonly UdpFlow[]): Buffer {
   const bytes = Buffer.alloc(flows.length * FLOW_SIZE);
   flows.forEach(({ from, to, sourcePort, port }, i) => {
     const flow = bytes.subarray(i * FLOW_SIZE);
@@ -36,7 +36,7 @@ export function flowBytes(flows: readonly Flow[]): Buffer {
   return bytes;
 }
 
-export function replyTo({ from, to, sourcePort, port }: Flow): Flow {
+export function replyTo({ from, to, sourcePort, port }: UdpFlow): UdpFlow {
   return { from: to, to: from, sourcePort: port, port: sourcePort };
 }
 

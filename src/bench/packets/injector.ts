@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { Netns } from '../../lab/unnamed.ts';
-import { type Flow, flowBytes } from './flows.ts';
+import { flowBytes, type UdpFlow } from './flows.ts';
 import { NotMeasurable } from './notmeasurable.ts';
 
 /** Answers the path of the program. */
@@ -24,7 +24,7 @@ export function compileInjector(folder: string): string {
 /** Where flows enter: a device, and its turn of flows, a power of two of them. */
 export interface Entrance {
   readonly device: string;
-  readonly flows: readonly Flow[];
+  readonly flows: readonly UdpFlow[];
 }
 
 type Child = ChildProcessByStdio<Writable, Readable, null>;

@@ -7,7 +7,7 @@ import { Netns } from '../../lab/unnamed.ts';
 import { openNftKernel } from '../../netlink/nftables/nft-kernel.ts';
 import { plan } from '../../nft/plan/plan.ts';
 import type { QueueBy, Ruleset } from '../../nft/ruleset.ts';
-import { type Flow, replyTo } from './flows.ts';
+import { replyTo, type UdpFlow } from './flows.ts';
 import { Injector } from './injector.ts';
 import { NotMeasurable } from './notmeasurable.ts';
 
@@ -20,7 +20,7 @@ export interface RouterOptions {
   /** Begins the names of files that the router may make. */
   readonly files: string;
   /** From clients to pods; a power of two of them. */
-  readonly flows: readonly Flow[];
+  readonly flows: readonly UdpFlow[];
   /** The pods are behind a port of a bridge. */
   readonly bridged?: boolean;
 }

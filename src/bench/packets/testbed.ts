@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { undoAtExit } from '../../lab/cleanup.ts';
 import type { BenchRow } from '../row.ts';
-import type { Flow } from './flows.ts';
+import type { UdpFlow } from './flows.ts';
 import { compileInjector } from './injector.ts';
 import { NotMeasurable } from './notmeasurable.ts';
 import { Router } from './router.ts';
@@ -22,7 +22,7 @@ export class Testbed {
   }
 
   /** A router that nobody has programmed yet; `flows` come to it from outside. Throws NotMeasurable. */
-  async router(name: string, flows: readonly Flow[], bridged = false): Promise<Router> {
+  async router(name: string, flows: readonly UdpFlow[], bridged = false): Promise<Router> {
     this.#program ??= compileInjector(this.#folder);
     const files = join(this.#folder, `router-${this.#routers.length}`);
     const router = await Router.make(name, { program: this.#program, files, flows, bridged });

@@ -4,7 +4,7 @@ import { isMarkedRemoved } from '../../compiler/removedmark.ts';
 import { openNftKernel } from '../../netlink/nftables/nft-kernel.ts';
 import { OLD_POD_TABLE, removeOldPodTable } from '../../netlink/nftables/oldpodtable.ts';
 import { removeTablesOfOtherFamilies } from '../../netlink/nftables/othertables.ts';
-import { NodeLinks } from '../../network/attach/nodelinks.ts';
+import { NodeInterfaces } from '../../network/attach/nodeinterfaces.ts';
 import { removeList, removePlugin } from '../../network/cni/plugininstall.ts';
 import type { Kernel } from '../../nft/kernel.ts';
 import { plan } from '../../nft/plan/plan.ts';
@@ -56,7 +56,7 @@ async function requireNoAgent(kernel: Kernel): Promise<void> {
 
 /** Interfaces of attached pods, whose pods lose their network with them, and the routes to the pods of other nodes. */
 async function removeLinks(): Promise<string[]> {
-  const links = new NodeLinks();
+  const links = new NodeInterfaces();
   try {
     const attachments = await links.attachments();
     for (const { index } of attachments) await links.remove(index);

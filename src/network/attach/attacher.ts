@@ -13,7 +13,7 @@ import { NetworkError } from '../error.ts';
 import { type Attachment, deviceName, isOf, macs, type Owner, podLabel } from './attachment.ts';
 import type { NamespaceHelper, OpenNamespace } from './helper.ts';
 import { allocate, exhaustedText } from './ipam.ts';
-import { isListening, linkOf, type NodeLinks } from './nodelinks.ts';
+import { isListening, linkOf, type NodeInterfaces } from './nodeinterfaces.ts';
 import { nodeSteps, podSteps } from './wiring.ts';
 
 export interface AttachRequest extends Owner {
@@ -45,7 +45,7 @@ const MOST_ATTEMPTS = 10;
 const PATIENCE_MS = 3000;
 
 export class Attacher {
-  readonly #links: NodeLinks;
+  readonly #links: NodeInterfaces;
   readonly #helper: NamespaceHelper;
   readonly #claimed: () => readonly Address[];
   /** Given out at this moment, and not in the kernel yet. */
@@ -53,7 +53,7 @@ export class Attacher {
   readonly #last = new Map<Family, Address>();
 
   /** `claimed` are not to be given out, whatever the kernel holds: they are of pods that are known to live. */
-  constructor(links: NodeLinks, helper: NamespaceHelper, claimed: () => readonly Address[] = () => []) {
+  constructor(links: NodeInterfaces, helper: NamespaceHelper, claimed: () => readonly Address[] = () => []) {
     this.#links = links;
     this.#helper = helper;
     this.#claimed = claimed;

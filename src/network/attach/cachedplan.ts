@@ -5,11 +5,11 @@ import { asNetworkError, NetworkError } from '../error.ts';
 import { nodePlan } from '../routes/nodeplan.ts';
 import type { NodePlan } from './attacher.ts';
 import { exhaustedFamilies, exhaustedText } from './ipam.ts';
-import type { NodeLinks } from './nodelinks.ts';
+import type { NodeInterfaces } from './nodeinterfaces.ts';
 
 export interface CachedPlanOptions {
   readonly node: string;
-  readonly links: NodeLinks;
+  readonly links: NodeInterfaces;
   readonly cluster: () => Cluster;
   readonly now: () => number;
 }

@@ -7,10 +7,10 @@ import type { Admitted } from './admission.ts';
 import { type Attachment, deviceName, type Endpoint, type Owner } from './attachment.ts';
 import { type Garbage, garbageOf, type Suspects, unnamed } from './garbage.ts';
 import type { NetworkLog } from './networklog.ts';
-import type { NodeLinks } from './nodelinks.ts';
+import type { NodeInterfaces } from './nodeinterfaces.ts';
 
 export interface CollectorOptions {
-  readonly links: NodeLinks;
+  readonly links: NodeInterfaces;
   readonly ports: HostPorts;
   readonly admitted: Admitted;
   /** The pods of this node that may have an interface; undefined while the cluster cannot be read. */

@@ -23,7 +23,7 @@ import { Collector } from './collector.ts';
 import type { NamespaceHelper } from './helper.ts';
 import type { NetworkLog } from './networklog.ts';
 import { NetworkUnavailableWatch } from './networkunavailable.ts';
-import type { NodeLinks } from './nodelinks.ts';
+import type { NodeInterfaces } from './nodeinterfaces.ts';
 
 export interface PodRequest extends AttachRequest, PodIdentity {
   readonly hostPorts: readonly HostPort[];
@@ -31,7 +31,7 @@ export interface PodRequest extends AttachRequest, PodIdentity {
 
 export interface PodNetworkOptions {
   readonly node: string;
-  readonly links: NodeLinks;
+  readonly links: NodeInterfaces;
   readonly helper: NamespaceHelper;
   readonly ports: HostPorts;
   readonly admission: Admission;

@@ -3,7 +3,7 @@ import { type Address, parseAddress } from '../../model/address.ts';
 import type { Node } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
 import type { NodePlan } from '../attach/attacher.ts';
-import type { NodeLinks } from '../attach/nodelinks.ts';
+import type { NodeInterfaces } from '../attach/nodeinterfaces.ts';
 import { NetworkError } from '../error.ts';
 
 /** Addresses of the documentation networks: they are everywhere and nowhere, so the way to them is the way out. */
@@ -11,7 +11,11 @@ const OUTSIDE = ['192.0.2.1', '2001:db8::1'].map(text => parseAddress(text)!);
 const DEFAULT_MTU = 1500;
 
 /** Throws NetworkError while the node has no pod CIDR. */
-export async function nodePlan(links: NodeLinks, name: string, node: Node | undefined): Promise<NodePlan> {
+export async function nodePlan(
+  links: NodeInterfaces,
+  name: string,
+  node: Node | undefined,
+): Promise<NodePlan> {
   const podCidrs = podCidrsOf(node);
   if (podCidrs.length === 0)
     throw new NetworkError(
@@ -27,7 +31,7 @@ export async function nodePlan(links: NodeLinks, name: string, node: Node | unde
 }
 
 /** The smallest of the interfaces that lead out: of both families a pod has but one interface. */
-async function uplinkMtu(links: NodeLinks, sources: readonly Address[]): Promise<number> {
+async function uplinkMtu(links: NodeInterfaces, sources: readonly Address[]): Promise<number> {
   const ways = await Promise.all(OUTSIDE.map(address => links.wayTo(address)));
   const own = await links.ownAddresses();
   const indexes = new Set([

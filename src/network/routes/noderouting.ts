@@ -1,20 +1,20 @@
 /** Keeps the node's routes to the pods of other nodes. */
 import type { Node } from '../../model/cluster.ts';
 import type { Route } from '../../netlink/route/rtnetlink.ts';
-import type { NodeLinks } from '../attach/nodelinks.ts';
+import type { NodeInterfaces } from '../attach/nodeinterfaces.ts';
 import { routeStep } from '../attach/wiring.ts';
 import { neighbours, routeChange, wantedRoutes } from './noderoutes.ts';
 import { Ways } from './ways.ts';
 
 export class NodeRouting {
-  readonly #links: NodeLinks;
+  readonly #links: NodeInterfaces;
   readonly #node: string;
   readonly #ways: Ways;
   #unreachable: readonly string[] = [];
   /** What there was when nothing was left to do. */
   #done: { readonly nodes: readonly Node[]; readonly routes: readonly Route[] } | undefined;
 
-  constructor(links: NodeLinks, node: string) {
+  constructor(links: NodeInterfaces, node: string) {
     this.#links = links;
     this.#node = node;
     this.#ways = new Ways(links);

@@ -5,9 +5,9 @@
 import type { Address } from '../../model/address.ts';
 import type { Route } from '../../netlink/route/rtnetlink.ts';
 import { isDeviceName } from '../attach/attachment.ts';
-import type { NodeLinks } from '../attach/nodelinks.ts';
+import type { NodeInterfaces } from '../attach/nodeinterfaces.ts';
 
-type WayTo = Pick<NodeLinks, 'links' | 'ownAddresses' | 'wayTo'>;
+type WayTo = Pick<NodeInterfaces, 'links' | 'ownAddresses' | 'wayTo'>;
 
 const KEPT_MS = 300_000;
 

@@ -1,14 +1,14 @@
 /** A pod network in the namespace of a node, and the rules that its pods need: policy admits every pod at once. */
 import { inNamespace } from '../../../src/lab/netns.ts';
 import type { Cluster, Node } from '../../../src/model/cluster.ts';
-import { NodeLinks } from '../../../src/network/attach/nodelinks.ts';
+import { NodeInterfaces } from '../../../src/network/attach/nodeinterfaces.ts';
 import { PodNetwork, type PodNetworkOptions } from '../../../src/network/attach/podnetwork.ts';
 import { HostPorts } from '../../../src/network/hostports/hostports.ts';
 import { PodRules } from './podrules.ts';
 import type { PodSite } from './podsite.ts';
 
 export interface TestNetwork {
-  readonly links: NodeLinks;
+  readonly links: NodeInterfaces;
   readonly rules: PodRules;
   readonly network: PodNetwork;
   close(): Promise<void>;
@@ -21,7 +21,7 @@ export async function openPodNetwork(
   cluster: () => Cluster,
   rest: Partial<PodNetworkOptions> = {},
 ): Promise<TestNetwork> {
-  const links = inNamespace(site.node, () => new NodeLinks());
+  const links = inNamespace(site.node, () => new NodeInterfaces());
   const rules = await PodRules.open(site, node, cluster().nodes.values());
   const network = new PodNetwork({
     node,

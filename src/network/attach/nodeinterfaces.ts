@@ -22,7 +22,7 @@ import { PROTOCOL } from './wiring.ts';
 /** Kernel calls that wait for others take one of the four threads of the pool each. */
 const CHANGERS = 2;
 
-export class NodeLinks {
+export class NodeInterfaces {
   readonly #reader = new RtnetlinkSocket();
   readonly #changers = Array.from({ length: CHANGERS }, () => new RtnetlinkSocket());
   readonly #watch = new ChangeWatch();
