@@ -1,6 +1,7 @@
 /** What of the cluster is looked at again after which events. */
 import { expect, test } from 'vitest';
 import { nodeEvent, podEvent, policyEvent } from '../../test/support/scenarios/shop.ts';
+import type { Address } from '../model/address.ts';
 import { type ClusterEvent, ClusterState } from '../model/cluster.ts';
 import { ModelView } from './modelview.ts';
 
@@ -25,4 +26,22 @@ test('policies are looked up anew after one has changed, and not because pods co
   expect(found()).toBe(first);
   apply(policyEvent('closed-too', CLOSED));
   expect(found()).toHaveLength(2);
+});
+
+test('a pod that is gone names its address for a minute, and not once another has it', () => {
+  const state = new ClusterState();
+  let nowMs = 0;
+  const view = new ModelView(state, { node: 'n1', unknownPods: 'deny', now: () => nowMs });
+  const address = '10.1.0.1' as Address;
+  const former = () => view.formerOwnerOf(address)?.pod.key;
+  view.note(podEvent('shop/db', 'n1', [address]));
+  expect(former()).toBeUndefined();
+  view.note({ type: 'pod', key: 'shop/db' });
+  nowMs = 60_000;
+  expect(former()).toBe('shop/db');
+  nowMs = 60_001;
+  expect(former()).toBeUndefined();
+  nowMs = 1_000;
+  view.note(podEvent('shop/web', 'n1', [address]));
+  expect(former()).toBeUndefined();
 });
