@@ -31,6 +31,7 @@ beforeAll(async () => {
     'guest/visitor -> shop/db:5432',
     'shop/api -> shop/db:5432',
     '192.0.2.7 -> shop/web:80',
+    'shop/api -> shop/web/ICMP',
   ].map(text => parseFlow(cluster, text));
   lines = [...recordingLines(recordingOf({ ...cluster, policies: new Map() }, 'deny', flows))];
   file('shop.rec', `${lines.join('\n')}\n`);
@@ -79,9 +80,9 @@ test('audit judges what is audited, by name, and nothing else', () => {
   const { status, stdout } = sluice('audit', 'shop/closed', ...words, '-o', 'json');
   const object = JSON.parse(stdout);
   expect([status, wrongWith(object), object.wouldAllow]).toEqual([1, [], []]);
-  expect(object.wouldDeny.map(({ connections }: { connections: number }) => connections)).toEqual([1, 1]);
+  expect(object.wouldDeny.map(({ connections }: { connections: number }) => connections)).toEqual([1, 1, 1]);
   expect(sluice('audit', ...words).stdout).toMatch(
-    /^NetworkPolicy shop\/closed: audited, not enforced\n {2}would have denied 2 connections in .* on n1:\n/,
+    /^NetworkPolicy shop\/closed: audited, not enforced\n {2}would have denied 3 connections in .* on n1:\n/,
   );
   const enforced = file(
     'enforced.json',
@@ -106,7 +107,7 @@ test('diff --recorded says which recorded connections a change cuts', () => {
   expect([wrongWith(object), cut, object.deniedBefore]).toEqual([
     [],
     ['guest/visitor shop/web', '192.0.2.7 shop/web'],
-    1,
+    2,
   ]);
 });
 
@@ -135,4 +136,20 @@ test('names that somebody forged reach no terminal as they are', () => {
   expect(stdout).toContain('\\x1b[2J\\u{202e}vil');
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what must not be there
   expect(stdout).not.toMatch(/[\u001b\u202e]/);
+});
+
+test('suggest writes policies that replay allows, and says what they still deny', () => {
+  const { status, stdout, stderr } = sluice('suggest', '-n', 'shop', '--recorded', join(folder, 'shop.rec'));
+  expect([status, stderr]).toEqual([1, '']);
+  expect(stdout).toMatch(/^# {3}shop\/api -> shop\/web\/ICMP {2}1 connection {2}NetworkPolic/m);
+  expect(stdout).toMatch(/^# The least policies for 5 connections recorded in .* on n1: /);
+  expect(stdout).toContain('# No question to DNS (port 53) is recorded');
+  expect(stdout).not.toContain('pod-template-hash');
+  const replayed = sluice('replay', join(folder, 'shop.rec'), '--manifests', file('suggested.yaml', stdout));
+  expect([replayed.status, replayed.stdout]).toEqual([1, expect.stringMatching(/: 4 allowed, 1 denied\n$/)]);
+  const none = sluice('suggest', '-n', 'nowhere', '--recorded', join(folder, 'shop.rec'));
+  expect([none.status, none.stderr]).toEqual([
+    2,
+    expect.stringMatching('nothing is recorded of pods in namespace nowhere'),
+  ]);
 });

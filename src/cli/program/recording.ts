@@ -8,6 +8,7 @@ export function addRecording(sluice: Command, actions: NodeActions): void {
   addRecord(sluice, actions);
   addReplay(sluice);
   addAudit(sluice);
+  addSuggest(sluice);
 }
 
 function addRecord(sluice: Command, { record }: NodeActions): void {
@@ -81,6 +82,28 @@ remembers. Exit code 0: nothing would have been denied; 1: something would; 2: t
 
   sluice audit shop/db
   sluice audit --recorded shop.rec --manifests policies/`;
+
+function addSuggest(sluice: Command): void {
+  sluice
+    .command('suggest')
+    .description('write the least NetworkPolicies that allow what was recorded of a namespace')
+    .requiredOption('-n, --namespace <name>', 'whose pods to isolate')
+    .addOption(
+      new Option('--recorded <file>', 'what sluice record wrote; may be given more than once')
+        .argParser(collect)
+        .makeOptionMandatory(),
+    )
+    .addHelpText('after', SUGGEST_HELP)
+    .action(async options => (await import('../recording/suggest.ts')).suggestCommand(options));
+}
+
+const SUGGEST_HELP = `
+One policy denies everything; one for the pods of each set of labels allows the peers and ports that they had. Each suggestion
+is judged again, and what it would still deny is a comment above it. Labels of one revision, such as pod-template-hash, are
+never in it. Exit code 0: all that was allowed would be; 1: something would not; 2: trouble.
+
+  sluice suggest -n shop --recorded shop.rec > shop-policies.yaml
+  sluice replay shop.rec --manifests shop-policies.yaml`;
 
 function duration(flags: string, description: string): Option {
   return new Option(flags, description).argParser(parseDuration);
