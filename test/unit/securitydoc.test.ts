@@ -19,15 +19,16 @@ test('every row of the list has a line', () => {
 
 test('every line names a test, and every test that it names is there and tests', () => {
   expect(rows.filter(({ tests }) => tests.length === 0)).toEqual([]);
-  const wrong = rows.flatMap(({ tests }) =>
-    tests.filter(
-      path =>
-        !existsSync(join(ROOT, path)) ||
-        (!/\.yaml$/.test(path) && !/\b(?:test|describe)\b[.(]/.test(readFileSync(join(ROOT, path), 'utf8'))),
-    ),
-  );
-  expect(wrong).toEqual([]);
+  expect(rows.flatMap(({ tests }) => tests.filter(path => !isTest(path)))).toEqual([]);
 });
+
+/** A scenario, a script that prints a line for each promise, or a file of tests. */
+function isTest(path: string): boolean {
+  if (!existsSync(join(ROOT, path))) return false;
+  if (path.endsWith('.yaml')) return true;
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  return path.endsWith('.sh') ? text.includes('"not ok ') : /\b(?:test|describe)\b[.(]/.test(text);
+}
 
 test('every test file that the page names in passing is there', () => {
   const named = [...PAGE.matchAll(/`(test\/[\w/.-]+)`/g)].map(([, path]) => path!);
