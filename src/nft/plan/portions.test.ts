@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type ElementKey, type ElementValue, MEMBER, type SetSpec } from '../ruleset.ts';
 import type { Op } from './op.ts';
-import { portionsOf } from './portions.ts';
+import { PORTION, portionsOf } from './portions.ts';
 import { stagesOf } from './stages.ts';
 
 const spec = (name: string, interval = false): SetSpec => ({
@@ -26,7 +26,7 @@ const counts = (portions: readonly (readonly Op[])[]) =>
 
 test('portionsOf() leaves what is small in one batch', () => {
   const ops = [...put(spec('a'), 10), ...put(spec('b'), 10)];
-  expect(portionsOf(ops)).toEqual([ops]);
+  expect(portionsOf(ops, PORTION)).toEqual([ops]);
 });
 
 test('portionsOf() cuts the elements of a set that one batch has no room for, and loses none', () => {

@@ -26,7 +26,7 @@ const INTERVAL = 4;
  * The same steps in the same order, in batches of which none weighs more, but for interval sets: those are put up as a
  * whole, and no policy has more than 20,000 intervals.
  */
-export function portionsOf(ops: readonly Op[], most = PORTION): readonly (readonly Op[])[] {
+export function portionsOf(ops: readonly Op[], most: number): readonly (readonly Op[])[] {
   const portions: Op[][] = [[]];
   let room = most;
   for (const op of ops.flatMap(op => cut(op, most))) {

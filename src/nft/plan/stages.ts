@@ -10,16 +10,19 @@
  */
 import type { Rule, TableFamily, Verdict } from '../ruleset.ts';
 import type { Op } from './op.ts';
-import { portionsOf } from './portions.ts';
+import { PORTION, portionsOf } from './portions.ts';
 
-/** `ops` in the batches to commit them in, one after the other; one, as long as nothing new can go ahead. */
-export function stagesOf(ops: readonly Op[]): readonly (readonly Op[])[] {
+/**
+ * `ops` in the batches to commit them in, one after the other; one, as long as nothing new can go ahead. What goes ahead is
+ * cut into portions of that weight.
+ */
+export function stagesOf(ops: readonly Op[], portion = PORTION): readonly (readonly Op[])[] {
   if (ops.some(({ op }) => op === 'delTable')) return [ops];
   const ahead = newObjects(ops);
   if (ahead.size === 0) return [ops];
   const isAhead = (op: Op) => op.op === 'addTable' || (isMaking(op) && ahead.has(objectOf(op)));
   const [first, second] = [ops.filter(isAhead), ops.filter(op => !isAhead(op))];
-  return second.length === 0 ? portionsOf(ops) : [...portionsOf(first), second];
+  return second.length === 0 ? portionsOf(ops, portion) : [...portionsOf(first, portion), second];
 }
 
 type Making = Extract<Op, { op: 'addSet' | 'addElements' | 'addChain' | 'addRule' }>;
