@@ -3,13 +3,13 @@ import { withoutGuard } from '../compiler/midstreamguard.ts';
 import { type Engine, sameForSame } from './engine.ts';
 
 export function withoutMidStreamGuard(engine: Engine): Engine {
-  const unguarded = sameForSame(withoutGuard);
+  const withoutIt = sameForSame(withoutGuard);
   return {
     cluster: engine.cluster,
     note: event => engine.note(event),
     policiesBehind: op => engine.policiesBehind(op),
     *flushing() {
-      return unguarded(yield* engine.flushing());
+      return withoutIt(yield* engine.flushing());
     },
   };
 }

@@ -49,14 +49,14 @@ export class PluginConnection {
 
   /** Settles when the plugin lets the pod start. */
   async start(pod: PodSandbox): Promise<void> {
-    await this.#tell(EVENT.runPodSandbox, pod);
+    await this.#send(EVENT.runPodSandbox, pod);
   }
 
   async stop(pod: PodSandbox): Promise<void> {
-    await this.#tell(EVENT.stopPodSandbox, pod);
+    await this.#send(EVENT.stopPodSandbox, pod);
   }
 
-  async #tell(event: number, pod: PodSandbox): Promise<void> {
+  async #send(event: number, pod: PodSandbox): Promise<void> {
     await this.peer.call(PLUGIN, 'StateChange', encode('StateChangeEvent', { event, pod }));
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { Committed } from '../agent/committed.ts';
 import type { NamesKnown } from '../agent/connections/knownnames.ts';
-import { openByName, standingBefore } from '../agent/connections/openbyname.ts';
+import { openByName, programmedBefore } from '../agent/connections/openbyname.ts';
 import type { Log } from '../agent/log.ts';
 import { type Backoff, backoffMs } from '../async/backoff.ts';
 import { settledWithin } from '../async/sleep.ts';
@@ -44,7 +44,7 @@ export class Answers implements NamesKnown {
   #thread: AnswerThread | undefined;
   #subjects = NO_SUBJECTS;
   #conntrack: Conntrack | undefined;
-  /** Whose rules by name stood before this agent, and the rules that they are part of. */
+  /** Whose rules by name a predecessor has programmed, and the rules that they are part of. */
   #before: Before | undefined;
   #starting: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -105,7 +105,7 @@ export class Answers implements NamesKnown {
   /** The rules are in force: whoever they are about is heard from now on. Never waits. */
   committed({ ops, ruleset }: Pick<Committed, 'ops' | 'ruleset'>): void {
     const subjects = this.#options.subjects();
-    this.#before ??= takenOver(standingBefore(subjects, ops, NAMES_PODS), ruleset);
+    this.#before ??= takenOver(programmedBefore(subjects, ops, NAMES_PODS), ruleset);
     const renewed = ops.some(op => op.op === 'addSet' && op.set.dynamic !== undefined);
     if (subjects === this.#subjects && !renewed) return;
     this.#subjects = subjects;
@@ -162,14 +162,14 @@ export class Answers implements NamesKnown {
         { queue: QUEUE_NUMBER, ports: resolverPorts(hearing), lifetimes, recovered },
         {
           told: told => facts.note(told),
-          ending: pairs => void this.#tellInUse(pairs),
+          ending: pairs => void this.#reportInUse(pairs),
           lost: error => this.#lost(error),
         },
       );
       this.#thread = thread;
       thread.configure(this.#subjects, false);
       if (this.#facts === undefined) await this.#takeOverOpen(thread, facts);
-      if (this.#thread !== thread) return; // nobody has said all that stands in the sets
+      if (this.#thread !== thread) return; // nobody has reported all that is in the sets
       this.#facts = facts;
       this.#known.resolve();
       this.#options.log.info({ recovered: recovered.length }, 'peers by name: hearing the answers of DNS');
@@ -181,7 +181,7 @@ export class Answers implements NamesKnown {
   /** What is open from before is no reason not to hear. */
   async #takeOverOpen(thread: AnswerThread, facts: ToldFacts): Promise<void> {
     try {
-      await thread.synced(); // what stands in the sets is known now
+      await thread.synced(); // what is in the sets is known now
       const found = await openByName({
         ...this.#before!,
         conntrack: this.#openConntrack(),
@@ -198,7 +198,7 @@ export class Answers implements NamesKnown {
   }
 
   /** What cannot be read now is asked for again, as long as it has not ended. */
-  async #tellInUse(pairs: readonly Pair[]): Promise<void> {
+  async #reportInUse(pairs: readonly Pair[]): Promise<void> {
     try {
       this.#thread?.inUse(await connectedPairs(this.#openConntrack(), pairs));
     } catch (error) {
@@ -235,16 +235,16 @@ export class Answers implements NamesKnown {
   }
 }
 
-type Before = Pick<Parameters<typeof openByName>[0], 'stood' | 'ruleset'>;
+type Before = Pick<Parameters<typeof openByName>[0], 'inherited' | 'ruleset'>;
 
-const NOTHING_BEFORE: Before = { stood: NO_SUBJECTS, ruleset: { tables: new Map() } };
+const NOTHING_BEFORE: Before = { inherited: NO_SUBJECTS, ruleset: { tables: new Map() } };
 
 /** Rules of a first commit are not held for nobody. */
-function takenOver(stood: Subjects, ruleset: Before['ruleset']): Before {
-  return stood.pods.length === 0 ? NOTHING_BEFORE : { stood, ruleset };
+function takenOver(inherited: Subjects, ruleset: Before['ruleset']): Before {
+  return inherited.pods.length === 0 ? NOTHING_BEFORE : { inherited, ruleset };
 }
 
-/** What stands of sets that are still there, as pairs. */
+/** What is programmed of sets that are still there, as pairs. */
 async function readRecovered(): Promise<Recovered[]> {
   const { readToldElements } = await import('../netlink/nftables/toldelements.ts');
   const sets = await readToldElements();

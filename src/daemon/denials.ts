@@ -172,12 +172,12 @@ export class Denials {
       if (denial !== undefined) this.#report(denial);
     } catch (error) {
       this.#unnamed++;
-      this.#sayFault((error as Error).message);
+      this.#reportFault((error as Error).message);
     }
   }
 
   /** Once, however many packets it is of. */
-  #sayFault(message: string): void {
+  #reportFault(message: string): void {
     if (message === this.#fault) return;
     this.#fault = message;
     this.#options.log.warn({}, `a denied connection was not named: ${message}`);

@@ -122,7 +122,7 @@ export class Stage {
     const cluster = await this.cluster();
     const deadline = Date.now() + SETTLE_MS;
     for (const [node, kernel] of this.#kernels)
-      while (!(await isInForce(kernel, cluster, node))) {
+      while (!(await isProgrammed(kernel, cluster, node))) {
         const failure = this.#agents.map(agentFailure).find(text => text !== undefined);
         if (failure !== undefined) throw new CommandError(failure);
         if (Date.now() > deadline)
@@ -186,7 +186,7 @@ async function openKernels({ nodeNamespace }: Lab, { nodes }: Topology): Promise
   return kernels;
 }
 
-async function isInForce(kernel: Kernel, cluster: ClusterState, node: string): Promise<boolean> {
+async function isProgrammed(kernel: Kernel, cluster: ClusterState, node: string): Promise<boolean> {
   const { ruleset } = await kernel.dump();
   const { queue } = kernel;
   const rules = { cluster, node, queue, unknownPods: 'allow', podLinks: 'others' } as const;

@@ -103,9 +103,9 @@ class Follower {
   async #look(): Promise<void> {
     const change = await readChange(this.#root, this.#known, this.#options);
     if (this.#isClosed) return;
-    if ('unreachable' in change) return this.#tellProblems([change.unreachable]);
+    if ('unreachable' in change) return this.#reportProblems([change.unreachable]);
     this.#take(change);
-    this.#tellProblems([]);
+    this.#reportProblems([]);
   }
 
   #take({ seen, manifests }: Change): void {
@@ -125,7 +125,7 @@ class Follower {
     if (this.#notYetWhole.size === 0) this.whole.resolve();
   }
 
-  #tellProblems(others: readonly Problem[]): void {
+  #reportProblems(others: readonly Problem[]): void {
     const problems = [...others, ...this.#store.problems()];
     const text = JSON.stringify(problems);
     if (text !== this.#toldProblems) this.#listener.onProblems(problems);

@@ -57,12 +57,12 @@ export class AnswerThread {
 
   /** The rules for these are in force; `renewed`: sets of names were made anew, and are empty. */
   configure(subjects: Subjects, renewed: boolean): void {
-    this.#tell({ kind: 'subjects', subjects, renewed });
+    this.#send({ kind: 'subjects', subjects, renewed });
   }
 
   /** Between these there are open connections. */
   inUse(pairs: readonly Pair[]): void {
-    if (!this.#ended) this.#tell({ kind: 'inUse', pairs });
+    if (!this.#ended) this.#send({ kind: 'inUse', pairs });
   }
 
   /** Until all has been reported that was told before this call. */
@@ -71,7 +71,7 @@ export class AnswerThread {
     const id = ++this.#lastSync;
     await new Promise<void>(resolve => {
       this.#waiting.set(id, resolve);
-      this.#tell({ kind: 'sync', id });
+      this.#send({ kind: 'sync', id });
     });
   }
 
@@ -81,11 +81,11 @@ export class AnswerThread {
     this.#ended = true;
     const exited = new Promise(resolve => this.#thread.once('exit', resolve));
     this.#thread.ref();
-    this.#tell({ kind: 'stop' });
+    this.#send({ kind: 'stop' });
     await exited;
   }
 
-  #tell(message: ToThread): void {
+  #send(message: ToThread): void {
     this.#thread.postMessage(message);
     if (this.#wake >= 0) writeSync(this.#wake, ONE);
   }

@@ -12,7 +12,7 @@ export interface HearingOrders {
   /** From which resolvers answer. */
   readonly ports: readonly number[];
   readonly lifetimes: Partial<Lifetimes>;
-  /** Elements that stood in the kernel before. */
+  /** Elements that were in the kernel before. */
   readonly recovered: readonly Recovered[];
 }
 

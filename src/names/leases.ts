@@ -108,7 +108,7 @@ export class Leases {
     });
   }
 
-  /** Elements that stood in the kernel before us, of pods that we know: they end with their leases unless told again. */
+  /** Elements that were in the kernel before us, of pods that we know: they end with their leases unless told again. */
   recover(found: readonly Recovered[], nowMs: number): LeaseChange[] {
     return found.flatMap(({ set: name, pod: address, peer, leftMs }) => {
       const pod = this.#byAddress.get(address);

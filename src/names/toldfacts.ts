@@ -12,9 +12,9 @@ export interface ToldFact {
   /** Milliseconds since 1970; by the latest answer. */
   readonly toldMs: number;
   readonly untilMs: number;
-  /** Who answered; of an element that stood before the agent did nobody knows. */
+  /** Who answered; of an element that is older than the agent nobody knows. */
   readonly from?: Address;
-  /** Of an element that stood before the agent did: nobody knows its name, but one of these patterns means it. */
+  /** Of an element that is older than the agent: nobody knows its name, but one of these patterns means it. */
   readonly oneOf?: readonly string[];
 }
 

@@ -11,7 +11,7 @@ import type { Conntrack } from '../../nft/conntrack.ts';
 import { plan } from '../../nft/plan/plan.ts';
 import type { NamesKnown } from './knownnames.ts';
 import { LiveConnections } from './liveconnections.ts';
-import { openByName, standingBefore } from './openbyname.ts';
+import { openByName, programmedBefore } from './openbyname.ts';
 
 const HEARING = { queue: 'nft', resolvers: ['10.96.0.10' as Address] } as const;
 
@@ -84,7 +84,7 @@ function open(...peers: string[]): Conntrack {
 
 async function adopted(before: readonly string[], after: readonly string[], ...peers: string[]) {
   const [was, is] = [made(...before), made(...after)];
-  const stood = standingBefore(is.subjects, plan(was.ruleset, is.ruleset), NAMES_PODS);
+  const inherited = programmedBefore(is.subjects, plan(was.ruleset, is.ruleset), NAMES_PODS);
   const facts = new ToldFacts();
   facts.note([
     {
@@ -100,7 +100,7 @@ async function adopted(before: readonly string[], after: readonly string[], ...p
     conntrack: open(...peers),
     ruleset: is.ruleset,
     own: new Set(),
-    stood,
+    inherited,
     facts,
     nowMs: 0,
   });

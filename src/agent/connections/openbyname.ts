@@ -13,8 +13,8 @@ import type { Ruleset } from '../../nft/ruleset.ts';
 import { ConnectionChecker } from './connectionchecker.ts';
 import { withKnownNames } from './knownnames.ts';
 
-/** Those of `subjects` whose rules stood before this batch, with the sets that did: of others nothing is taken over. */
-export function standingBefore({ pods, sets }: Subjects, ops: readonly Op[], podSet: string): Subjects {
+/** Those of `subjects` whose rules were programmed before this batch, with the sets that were: of others nothing is taken over. */
+export function programmedBefore({ pods, sets }: Subjects, ops: readonly Op[], podSet: string): Subjects {
   const made = new Set(ops.flatMap(op => (op.op === 'addSet' ? [op.set.name] : [])));
   if (made.has(podSet)) return { pods: [], sets: [] };
   const added = new Set(
@@ -25,8 +25,8 @@ export function standingBefore({ pods, sets }: Subjects, ops: readonly Op[], pod
   return {
     pods: pods.flatMap(pod => {
       const own = pod.sets.filter(name => !made.has(name));
-      const stood = own.length > 0 && pod.addresses.every(address => !added.has(address));
-      return stood ? [{ ...pod, sets: own }] : [];
+      const wasProgrammed = own.length > 0 && pod.addresses.every(address => !added.has(address));
+      return wasProgrammed ? [{ ...pod, sets: own }] : [];
     }),
     sets: sets.filter(({ name }) => !made.has(name)),
   };
@@ -36,8 +36,8 @@ export interface OpenByName {
   readonly conntrack: Conntrack;
   readonly ruleset: Ruleset;
   readonly own: ReadonlySet<Address>;
-  /** As they stood before this agent. */
-  readonly stood: Subjects;
+  /** As a predecessor's tables have them. */
+  readonly inherited: Subjects;
   readonly facts: ToldFacts;
   /** Since 1970: what is found has ended by now. */
   readonly nowMs: number;
@@ -45,17 +45,19 @@ export interface OpenByName {
 
 /** What has to be known for these connections to be allowed: nothing that allows a new one. */
 export async function openByName(known: OpenByName): Promise<ToldFact[]> {
-  const { conntrack, ruleset, own, stood, facts, nowMs } = known;
-  if (stood.pods.length === 0) return [];
-  const owners = new Map(stood.pods.flatMap(pod => pod.addresses.map(address => [address, pod] as const)));
+  const { conntrack, ruleset, own, inherited, facts, nowMs } = known;
+  if (inherited.pods.length === 0) return [];
+  const owners = new Map(
+    inherited.pods.flatMap(pod => pod.addresses.map(address => [address, pod] as const)),
+  );
   const checker = (told: ToldFacts | undefined) =>
-    new ConnectionChecker(withKnownNames(ruleset, { subjects: stood, facts: told }), own);
+    new ConnectionChecker(withKnownNames(ruleset, { subjects: inherited, facts: told }), own);
   const [now, ifTold] = [checker(facts), checker(undefined)];
   const wanted = (flow: Flow) => owners.has(flow.from) && now.denies(flow) && !ifTold.denies(flow);
   const found = new Map<string, ToldFact>();
   await conntrack.read([...owners.keys()], wanted, ({ flow: { from, to } }) => {
     const pod = owners.get(from)!;
-    found.set(`${pod.key} ${to}`, factOf(pod, to, stood, nowMs));
+    found.set(`${pod.key} ${to}`, factOf(pod, to, inherited, nowMs));
   });
   return [...found.values()];
 }

@@ -19,7 +19,7 @@ import { NO_USES, type Use, usesOf } from './uses.ts';
 /** Addresses at an end of all connections that may be denied now. */
 export type AffectedAddresses = 'nobody' | 'everybody' | ReadonlySet<Address>;
 
-/** `before` is what stood before `ops`, or undefined where nobody knows. */
+/** `before` is what was programmed before `ops`, or undefined where nobody knows. */
 export function affectedAddresses(
   before: Ruleset | undefined,
   after: Ruleset,

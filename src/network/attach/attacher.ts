@@ -91,9 +91,9 @@ export class Attacher {
   ): Promise<Attached> {
     const device = deviceName(request);
     const mac = macs(request);
-    const standing = await this.#links.attachment(device);
-    requireSameOwner(standing, request);
-    if (standing === undefined) {
+    const actual = await this.#links.attachment(device);
+    requireSameOwner(actual, request);
+    if (actual === undefined) {
       await this.#links.create({
         name: device,
         mac: mac.node,
@@ -108,7 +108,7 @@ export class Attacher {
         'conflict',
         `${request.interface} of ${request.namespace} is not the other end of ${device}: sandbox ${request.sandbox} of ${request.pod} has another network namespace; detach it first`,
       );
-    const own = standing === undefined ? [] : [...new Set([...before, ...standing.addresses])];
+    const own = actual === undefined ? [] : [...new Set([...before, ...actual.addresses])];
     const addresses = await this.#wireNode(request, plan, node.index, own);
     await socket.change(podSteps({ index: pod.index, nodeMac: node.mac, addresses }));
     await this.#carries(device, socket, request, addresses);
@@ -163,20 +163,18 @@ export class Attacher {
     owner: Owner,
     { podCidrs, sources }: NodePlan,
     index: number,
-    standing: readonly Address[],
+    actual: readonly Address[],
   ): Promise<readonly Address[]> {
     const end = { owner, index, podMac: macs(owner).pod, sources };
     const families = new Set(podCidrs.map(({ family }) => family));
-    if (standing.length >= families.size && families.size > 0) {
-      await this.#links.change(nodeSteps({ ...end, addresses: standing }, 'replace'));
-      return standing;
+    if (actual.length >= families.size && families.size > 0) {
+      await this.#links.change(nodeSteps({ ...end, addresses: actual }, 'replace'));
+      return actual;
     }
     for (let attempt = 1; ; attempt++) {
-      const addresses = await this.#reserve(owner, podCidrs, standing);
+      const addresses = await this.#reserve(owner, podCidrs, actual);
       try {
-        await this.#links.change(
-          nodeSteps({ ...end, addresses }, standing.length > 0 ? 'replace' : 'refuse'),
-        );
+        await this.#links.change(nodeSteps({ ...end, addresses }, actual.length > 0 ? 'replace' : 'refuse'));
         return addresses;
       } catch (error) {
         const taken = error instanceof RtnetlinkError && error.code === 'EEXIST';
@@ -191,9 +189,9 @@ export class Attacher {
   async #reserve(
     { pod }: Owner,
     podCidrs: readonly Cidr[],
-    standing: readonly Address[],
+    actual: readonly Address[],
   ): Promise<readonly Address[]> {
-    const served = new Set(standing.map(familyOf));
+    const served = new Set(actual.map(familyOf));
     const wanted = podCidrs.filter(({ family }) => !served.has(family));
     const taken = await this.#links.taken();
     // From here to the end nothing waits: nobody can choose at the same time.
@@ -208,19 +206,17 @@ export class Attacher {
       this.#reserved.add(address);
       this.#last.set(familyOf(address), address);
     }
-    return [...standing, ...found.addresses].sort(
-      (a, b) => Number(a.includes(':')) - Number(b.includes(':')),
-    );
+    return [...actual, ...found.addresses].sort((a, b) => Number(a.includes(':')) - Number(b.includes(':')));
   }
 }
 
-function requireSameOwner(standing: Attachment | undefined, request: AttachRequest): void {
-  if (standing?.owner === undefined) return;
-  const { owner } = standing;
+function requireSameOwner(actual: Attachment | undefined, request: AttachRequest): void {
+  if (actual?.owner === undefined) return;
+  const { owner } = actual;
   if (isOf(owner, request) && owner.pod === podLabel(request.pod)) return;
   throw new NetworkError(
     'conflict',
-    `${standing.device} belongs to ${owner.interface} of sandbox ${owner.sandbox} of ${owner.pod}`,
+    `${actual.device} belongs to ${owner.interface} of sandbox ${owner.sandbox} of ${owner.pod}`,
   );
 }
 

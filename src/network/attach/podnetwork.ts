@@ -153,12 +153,12 @@ export class PodNetwork {
         `sandbox ${request.sandbox} of ${request.pod} has ${other.interface} already: Sluice gives a pod one interface`,
       );
     const device = deviceName(request);
-    const stood = await this.#options.links.link(device);
+    const before = await this.#options.links.link(device);
     try {
       return await this.#attachUnderRules(request);
     } catch (error) {
       // What cannot be taken away now either is collected.
-      if (stood === undefined) await this.#takeAway(device).catch(() => {});
+      if (before === undefined) await this.#takeAway(device).catch(() => {});
       throw error;
     }
   }
@@ -175,7 +175,7 @@ export class PodNetwork {
     return attached;
   }
 
-  /** Harmless where nothing stands. */
+  /** Harmless where there is nothing. */
   detach(endpoint: Endpoint): Promise<void> {
     return this.#detachSaying(deviceName(endpoint));
   }

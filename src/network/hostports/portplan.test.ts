@@ -32,26 +32,26 @@ test('of two pods that want one port at once, the first gets it; the other keeps
 });
 
 test('a port that a dead pod had is free; a port asked for again stays as it is', () => {
-  const standing = [element(80, A, 'shop/a'), element(81, B, 'shop/b')];
-  const plan = portPlan(standing, new Set([B]), [open('b', B, 81, 80)]);
+  const actual = [element(80, A, 'shop/a'), element(81, B, 'shop/b')];
+  const plan = portPlan(actual, new Set([B]), [open('b', B, 81, 80)]);
   expect(plan).toEqual({
-    remove: [standing[0]],
+    remove: [actual[0]],
     add: [element(80, B, 'shop/b')],
-    dead: [standing[0]],
+    dead: [actual[0]],
     refusals: [undefined],
   });
 });
 
 test('what is closed and opened again in one go is made anew', () => {
-  const standing = [element(80, A, 'shop/a')];
-  const plan = portPlan(standing, undefined, [{ close: [A] }, open('b', A, 80)]);
-  expect([plan.remove, plan.add]).toEqual([standing, [element(80, A, 'shop/b')]]);
+  const actual = [element(80, A, 'shop/a')];
+  const plan = portPlan(actual, undefined, [{ close: [A] }, open('b', A, 80)]);
+  expect([plan.remove, plan.add]).toEqual([actual, [element(80, A, 'shop/b')]]);
 });
 
 test('who gets an address gets none of the ports that led to it', () => {
-  const standing = [element(80, A, 'shop/a'), element(81, A, 'shop/a'), element(82, B, 'shop/b')];
-  const plan = portPlan(standing, new Set([A, B]), [open('c', A, 81)]);
-  expect(plan.remove).toEqual(standing.slice(0, 2));
+  const actual = [element(80, A, 'shop/a'), element(81, A, 'shop/a'), element(82, B, 'shop/b')];
+  const plan = portPlan(actual, new Set([A, B]), [open('c', A, 81)]);
+  expect(plan.remove).toEqual(actual.slice(0, 2));
   expect(plan.add).toEqual([element(81, A, 'shop/c')]);
 });
 
@@ -68,9 +68,9 @@ test('changes made together leave what they leave one after the other', () => {
     );
   const living = 2;
   const alive = new Set(addresses.slice(0, living));
-  const make = (standing: readonly HostPortMapping[], changes: readonly PortChange[]) => {
-    const { remove, add, refusals } = portPlan(standing, alive, changes);
-    const ports = [...standing.filter(one => !remove.includes(one)), ...add];
+  const make = (actual: readonly HostPortMapping[], changes: readonly PortChange[]) => {
+    const { remove, add, refusals } = portPlan(actual, alive, changes);
+    const ports = [...actual.filter(one => !remove.includes(one)), ...add];
     return { ports, refusals: refusals.map(refusal => refusal?.message) };
   };
   const both = fc.tuple(
@@ -79,13 +79,13 @@ test('changes made together leave what they leave one after the other', () => {
   );
   fc.assert(
     fc.property(both, ([earlier, changes]) => {
-      const standing = portPlan([], undefined, earlier).add;
-      let alone = { ports: standing, refusals: [] as (string | undefined)[] };
+      const actual = portPlan([], undefined, earlier).add;
+      let alone = { ports: actual, refusals: [] as (string | undefined)[] };
       for (const change of changes) {
         const { ports, refusals } = make(alone.ports, [change]);
         alone = { ports, refusals: [...alone.refusals, ...refusals] };
       }
-      const together = make(standing, changes);
+      const together = make(actual, changes);
       expect(new Set(together.ports)).toEqual(new Set(alone.ports));
       expect(together.refusals).toEqual(alone.refusals);
     }),

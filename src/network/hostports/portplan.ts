@@ -27,12 +27,12 @@ export interface PortPlan {
 
 /** The changes one after the other. `alive` are the addresses that pods have; undefined: no matter. */
 export function portPlan(
-  standing: readonly HostPortMapping[],
+  actual: readonly HostPortMapping[],
   alive: ReadonlySet<Address> | undefined,
   changes: readonly PortChange[],
 ): PortPlan {
-  const dead = alive === undefined ? [] : standing.filter(({ pod }) => !alive.has(pod));
-  let held = standing.filter(element => !dead.includes(element));
+  const dead = alive === undefined ? [] : actual.filter(({ pod }) => !alive.has(pod));
+  let held = actual.filter(element => !dead.includes(element));
   const refusals = changes.map(({ open, close = [] }) => {
     held = held.filter(({ pod }) => !close.includes(pod));
     const opened = open === undefined ? held : withOpened(held, open);
@@ -41,8 +41,8 @@ export function portPlan(
     return undefined;
   });
   return {
-    remove: standing.filter(element => !held.includes(element)),
-    add: held.filter(element => !standing.includes(element)),
+    remove: actual.filter(element => !held.includes(element)),
+    add: held.filter(element => !actual.includes(element)),
     dead,
     refusals,
   };

@@ -63,8 +63,8 @@ export interface Change {
 }
 
 /** Routes to single addresses are those to our pods: they are not looked at here. */
-export function routeChange(standing: readonly Route[], wanted: readonly Route[]): Change {
-  const networks = standing.filter(({ destination: { family, prefix } }) => prefix < addressBits(family));
+export function routeChange(actual: readonly Route[], wanted: readonly Route[]): Change {
+  const networks = actual.filter(({ destination: { family, prefix } }) => prefix < addressBits(family));
   const [stand, want] = [new Set(networks.map(text)), new Set(wanted.map(text))];
   return {
     add: wanted.filter(route => !stand.has(text(route))),
