@@ -3,14 +3,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { compile } from '../compiler/compile.ts';
 import { watchManifests } from '../files/source.ts';
 import { Netns } from '../lab/unnamed.ts';
 import { ClusterState } from '../model/cluster.ts';
 import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../nft/kernel.ts';
 import { plan } from '../nft/plan/plan.ts';
-import type { Ruleset } from '../nft/ruleset.ts';
+import { desiredAsProgrammed } from '../readback/desired.ts';
 import { builtFolder } from './build.ts';
 import { absolute, type BenchRow, median } from './row.ts';
 
@@ -27,13 +26,13 @@ export async function benchStart(): Promise<BenchRow[]> {
 }
 
 async function startToRules(sluice: string): Promise<number> {
-  const desired = await desiredRules();
+  const cluster = await readShop();
   const netns = new Netns();
   const kernel = await netns.run(() => openNftKernel());
   const startMs = performance.now();
   const agent = netns.run(() => startAgent(sluice));
   try {
-    return (await programmed(kernel, desired, agent)) - startMs;
+    return (await programmed(kernel, cluster, agent)) - startMs;
   } finally {
     agent.kill();
     await once(agent, 'exit');
@@ -48,19 +47,26 @@ function startAgent(sluice: string): ChildProcess {
 }
 
 /** The moment from which the kernel has all of the rules: some commits bring them, of which the last one counts. */
-async function programmed(kernel: Kernel, desired: Ruleset, agent: ChildProcess): Promise<number> {
+async function programmed(kernel: Kernel, cluster: ClusterState, agent: ChildProcess): Promise<number> {
   const deadline = performance.now() + PATIENCE_MS;
   for (let seen = await kernel.generation(); ; ) {
     const generation = await kernel.generation();
     const sinceMs = performance.now();
-    if (generation !== seen && plan((await kernel.dump()).ruleset, desired).length === 0) return sinceMs;
+    if (generation !== seen && (await isInForce(kernel, cluster))) return sinceMs;
     seen = generation;
     if (agent.exitCode !== null || sinceMs > deadline) throw new Error('the agent did not program its rules');
     await setTimeout(1);
   }
 }
 
-async function desiredRules(): Promise<Ruleset> {
+async function isInForce(kernel: Kernel, cluster: ClusterState): Promise<boolean> {
+  const { ruleset } = await kernel.dump();
+  const { queue } = kernel;
+  const rules = { cluster, node: NODE, queue, unknownPods: 'allow', podLinks: 'others' } as const;
+  return ruleset.tables.size > 0 && plan(ruleset, desiredAsProgrammed(ruleset, rules)).length === 0;
+}
+
+async function readShop(): Promise<ClusterState> {
   const state = new ClusterState();
   const source = watchManifests(SHOP, {
     onEvents: events => events.forEach(event => void state.apply(event)),
@@ -68,5 +74,5 @@ async function desiredRules(): Promise<Ruleset> {
   });
   await source.ready;
   await source.close();
-  return compile(state, NODE);
+  return state;
 }
