@@ -80,6 +80,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'nri',
     'rpc',
     'lab',
+    'readback',
   ],
   demo: [
     'async',
