@@ -12,6 +12,7 @@ import {
   isDenial,
   withDenialLimits,
 } from '../compiler/denied.ts';
+import { withRuleCounters } from '../compiler/rulecounters.ts';
 import { LogSocket } from '../netlink/nflog/logsocket.ts';
 import type { Chain, ElementValue, NftSet, Ruleset, Verdict } from '../nft/ruleset.ts';
 import { clientPort, NODE, packetCluster, type Shape } from './packets/cluster.ts';
@@ -47,6 +48,7 @@ const named = (given: DenialLimits) => (ruleset: Ruleset) => withDenialLimits(ru
 const DESIGNS = {
   'let in, plain drop': { port: OPEN, rules: withPlainDrop },
   'let in': { port: OPEN, rules: named(FEW) },
+  'let in, by rules that count': { port: OPEN, rules: ruleset => withRuleCounters(named(FEW)(ruleset)) },
   'denied, plain drop': { port: CLOSED_PORT, rules: withPlainDrop },
   'denied, counted': { port: CLOSED_PORT, rules: ruleset => ruleset },
   'denied, nobody reads': { port: CLOSED_PORT, rules: named(EVERY) },
@@ -96,6 +98,7 @@ function rows(rounds: Rounds, routers: ReadonlyMap<Name, Router>): BenchRow[] {
   const denied = (name: Name, budget: number) => row(name, name, 'denied, plain drop', budget);
   return [
     row('new connection, nothing denied', 'let in', 'let in, plain drop', 10),
+    row('new connection, by rules that count', 'let in, by rules that count', 'let in, plain drop', 10),
     denied('denied, counted', 80),
     denied('denied, handed over', 300),
     denied('denied, above the limit of a source', 80),

@@ -1,10 +1,14 @@
 import { sleep } from '../async/sleep.ts';
 import { withoutGuard } from '../compiler/midstreamguard.ts';
+import { countsRules } from '../compiler/rulecounters.ts';
 import { auditedNote } from '../model/audited.ts';
+import { RuleCountReader } from '../netlink/nftables/rulecounts.ts';
 import { plan } from '../nft/plan/plan.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { desiredAsProgrammed } from '../readback/desired.ts';
 import { inspectRuleset } from '../readback/inspect.ts';
+import type { Inspection } from '../readback/inspection.ts';
+import { withCounts } from '../readback/rulecounts.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { type OutputOptions, writeLines, writeNote } from '../terminal/output.ts';
 import { findExpected, type NodeOptions } from './findexpected.ts';
@@ -26,12 +30,24 @@ const SETTLE_MS = 1000;
 /** `sluice inspect`: what is programmed, by pod and policy, and whether it is what policy demands. */
 export async function inspectCommand(options: InspectOptions): Promise<void> {
   const { actual, comparison } = await settledLook(options);
-  const inspection = onlyAbout(inspectRuleset(actual), options.what);
+  const inspection = onlyAbout(await counted(actual), options.what);
   const { output } = options;
   if (isData(output)) await writeData(output, [inspectionObject(inspection, comparison)]);
   else if (output === 'name') writeLines(inspection.pods.map(({ pod }) => pod));
   else writeLines(inspectionLines(inspection, comparison, output === 'wide'));
   if (isDifferent(comparison)) process.exitCode = 1;
+}
+
+/** With what the rules have matched, where they count. */
+async function counted(actual: Ruleset): Promise<Inspection> {
+  const inspection = inspectRuleset(actual);
+  if (!countsRules(actual)) return inspection;
+  const reader = new RuleCountReader();
+  try {
+    return withCounts(inspection, await reader.all());
+  } finally {
+    reader.close();
+  }
 }
 
 async function settledLook(options: InspectOptions): Promise<Look> {

@@ -103,7 +103,7 @@ function directionLines(name: string, direction: DirectionInspection | undefined
   return direction.rules.map((rule, i) => `  ${(i === 0 ? name : '').padEnd(8)} ${ruleText(rule, most)}`);
 }
 
-function ruleText({ verdict, ports, peers, source, family }: RuleInspection, most: number): string {
+function ruleText({ verdict, ports, peers, source, family, matched }: RuleInspection, most: number): string {
   const isLast = ports === undefined && peers === undefined;
   const condition = isLast
     ? 'everything else'
@@ -113,7 +113,14 @@ function ruleText({ verdict, ports, peers, source, family }: RuleInspection, mos
         .join('  ');
   const colour = { accept: pc.green, drop: pc.red, pass: pc.yellow }[verdict];
   const over = family === undefined ? '' : ` over ${family === 'ip' ? 'IPv4' : 'IPv6'}`;
-  return `${colour(verdict.padEnd(6))}  ${HANG}${condition}${over}  ${pc.dim(source ?? 'no policy decides')}`;
+  return `${colour(verdict.padEnd(6))}  ${HANG}${condition}${over}  ${pc.dim(source ?? 'no policy decides')}${matchedText(matched)}`;
+}
+
+/** Absent where rules do not count. */
+function matchedText(matched: number | undefined): string {
+  if (matched === undefined) return '';
+  const times = matched === 1 ? 'once' : `${matched.toLocaleString('en')} times`;
+  return `  ${matched === 0 ? pc.yellow('never matched') : pc.dim(`matched ${times}`)}`;
 }
 
 /** The first of a long list, for a terminal; JSON has them all. */

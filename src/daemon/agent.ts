@@ -77,6 +77,7 @@ async function close({ source, enforcement, podNetwork, links }: Pipeline, ears:
   enforcement.liveConnections?.close();
   enforcement.staleConntrack.close();
   enforcement.denials.close();
+  enforcement.counts?.close();
   enforcement.flows.close();
   await enforcement.answers.close();
   await ears.close();

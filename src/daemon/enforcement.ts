@@ -30,6 +30,7 @@ import { Denials, type DenialsOptions } from './denials.ts';
 import { Flows } from './flows.ts';
 import { type Inherited, readInherited } from './inherited.ts';
 import { readResolvers } from './resolvers.ts';
+import { RuleCounts } from './rulecounts.ts';
 
 export interface EnforcementOptions {
   readonly node: string;
@@ -39,6 +40,7 @@ export interface EnforcementOptions {
   /** Open connections that policy comes to deny are cut. */
   readonly cutsConnections: boolean;
   readonly dns: DnsOptions;
+  readonly countsRules: boolean;
   readonly denials: Pick<DenialsOptions, 'limits' | 'logs'>;
 }
 
@@ -60,6 +62,8 @@ export interface Enforcement {
   readonly staleConntrack: StaleConntrack;
   readonly answers: Answers;
   readonly denials: Denials;
+  /** Where rules count. */
+  readonly counts?: RuleCounts;
   readonly flows: Flows;
   readonly inherited: Inherited;
 }
@@ -76,14 +80,17 @@ export async function openEnforcement(
   const kernel = await open();
   const inherited = await readInherited(kernel, podLinks);
   const conntrack = () => kernelFeatures.opened(openConntrack());
-  const { engine, answers, denials } = policyOf(options, kernel, conntrack, log);
+  const counts = options.countsRules ? new RuleCounts() : undefined;
+  const { engine, answers, denials } = policyOf(options, kernel, conntrack, counts, log);
   const liveConnections = options.cutsConnections
     ? new LiveConnections({ conntrack: conntrack(), ownAddresses, log, node, names: answers })
     : undefined;
   const [status, barrier] = [new StatusKeeper(node), new CommitBarrier()];
   // Who is heard is known before open connections are judged by it.
   const observers = [answers, ...(liveConnections ? [cutter(liveConnections)] : []), status, barrier];
-  const agent = new Agent({ node, open: startingWith(kernel, open), engine, log, observers });
+  const opening = startingWith(kernel, open);
+  const watching = counts && (async () => counts.watched(await opening()));
+  const agent = new Agent({ node, open: watching ?? opening, engine, log, observers });
   agent.note(hostPortEvents([], inherited.hostPorts));
   const vacant = () => vacantAddresses(agent.cluster, node, localPods);
   const staleConntrack = new StaleConntrack(conntrack(), vacant, log);
@@ -95,6 +102,7 @@ export async function openEnforcement(
     staleConntrack,
     answers,
     denials,
+    ...(counts && { counts }),
     flows: new Flows({ view: denials.view, serviceOf: denials.services?.of, ownAddresses, log }),
     inherited,
     ...(liveConnections !== undefined && { liveConnections }),
@@ -102,7 +110,13 @@ export async function openEnforcement(
 }
 
 /** What makes the rules, and what hears the names that they are about. */
-function policyOf(options: EnforcementOptions, kernel: Kernel, conntrack: () => Conntrack, log: Logger) {
+function policyOf(
+  options: EnforcementOptions,
+  kernel: Kernel,
+  conntrack: () => Conntrack,
+  counts: RuleCounts | undefined,
+  log: Logger,
+) {
   const { node, unknownPods, podLinks, cutsConnections, dns } = options;
   const { queue, missingFeatures } = kernel;
   const { lifetimes } = dns;
@@ -110,7 +124,8 @@ function policyOf(options: EnforcementOptions, kernel: Kernel, conntrack: () => 
   let incremental: Incremental | undefined;
   const engine = () => {
     incremental = new Incremental(node, unknownPods, podLinks, hearing);
-    return denials.followed(cutsConnections ? incremental : withoutMidStreamGuard(incremental));
+    const made = cutsConnections ? incremental : withoutMidStreamGuard(incremental);
+    return denials.followed(counts?.counted(made) ?? made);
   };
   const subjects = () => incremental?.namesSubjects ?? NO_SUBJECTS;
   const answers = new Answers({ hearing, subjects, lifetimes, conntrack, ownAddresses, log });

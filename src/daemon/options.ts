@@ -34,6 +34,8 @@ export interface AgentCommandOptions
   /** Denied packets a second that are named at most; 0: none. */
   readonly denials?: number;
   readonly logDenials?: LogMode;
+  /** The rules of policy count what they match. */
+  readonly countRules?: boolean;
 }
 
 /** Throws CommandError where two options contradict each other. */

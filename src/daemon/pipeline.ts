@@ -75,6 +75,7 @@ async function openAgent(
     podLinks: podLinks(options),
     cutsConnections: cutsConnections(options),
     dns: dnsOptions(options),
+    countsRules: options.countRules ?? false,
     denials: { limits: denialLimits(options), logs: options.logDenials ?? 'sampled' },
   };
   const enforcement = await openEnforcement(how, localPods, log);

@@ -23,6 +23,7 @@ export async function viewOf(options: AgentCommandOptions, pipeline: Pipeline): 
     names: { status: () => enforcement.answers.status(), facts: () => enforcement.answers.latest() },
     denials: enforcement.denials,
     flows: enforcement.flows,
+    counts: enforcement.counts,
     openConntrack,
   });
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { layoutEvents } from '../../test/support/agent/layouts.ts';
 import { compile } from '../compiler/compile.ts';
 import { withDenialLimits } from '../compiler/denied.ts';
+import { withRuleCounters } from '../compiler/rulecounters.ts';
 import type { Address } from '../model/address.ts';
 import { type Cluster, ClusterState, type NodeLinks, withNodeLinks } from '../model/cluster.ts';
 import type { HostPortMapping } from '../model/hostport.ts';
@@ -66,6 +67,14 @@ const CASES: Told[] = (['allow', 'deny'] as const).flatMap(unknownPods =>
     ),
   ),
 );
+
+test('what an agent made whose rules count is what it should be', () => {
+  for (const told of CASES) {
+    const rules = withRuleCounters(programmed(told, clusterOf(told.named)));
+    const rest = { cluster: clusterOf(told.named), node: NODE, queue: 'nft' } as const;
+    expect(plan(rules, desiredAsProgrammed(rules, rest)), JSON.stringify(told)).toEqual([]);
+  }
+});
 
 test.each(CASES)('what an agent made is what it should be, whatever it was told: %j', told => {
   const rules = programmed(told, clusterOf(told.named));

@@ -109,7 +109,9 @@ function runsText(numbers: readonly number[]): string {
 
 /** The condition in words: what nft would write, with sets by what they hold. */
 function conditionOf({ family, table }: Place, rule: Rule): Pick<RuleInspection, 'ports' | 'peers'> {
-  const text = formatRule(family, { exprs: rule.exprs.filter(({ kind }) => kind !== 'verdict') });
+  const text = formatRule(family, {
+    exprs: rule.exprs.filter(({ kind }) => kind !== 'verdict' && kind !== 'counter'),
+  });
   const ports = PORTS.exec(text);
   const peers = text
     .slice(ports?.[0].length ?? 0)

@@ -49,4 +49,6 @@ export interface RuleInspection {
   readonly source?: string;
   /** Where the pod has addresses of both families, and only this one has the rule. */
   readonly family?: Family;
+  /** New connections, or denied packets, that rules from this source have matched on the node since they were written. */
+  readonly matched?: number;
 }

@@ -16,7 +16,7 @@ import { comparePolicies, policyLabel } from '../model/policy.ts';
 import type { CniParts } from '../network/cni/cni.ts';
 import type { Conntrack } from '../nft/conntrack.ts';
 
-import type { AgentView, DenialsView, Identity, NamesView } from './view.ts';
+import type { AgentView, CountsView, DenialsView, Identity, NamesView } from './view.ts';
 
 /** Many may ask at the same time; the node is read at most this often. */
 const FRESH_MS = 500;
@@ -40,6 +40,8 @@ export interface AgentParts {
   readonly denials?: DenialsView;
   /** Default: nobody tells. */
   readonly flows?: FlowSource;
+  /** Default: rules do not count. */
+  readonly counts?: CountsView | undefined;
 }
 
 export function agentView({
@@ -53,6 +55,7 @@ export function agentView({
   names = NOBODY_HEARS,
   denials = NONE_NAMED,
   flows = NO_FLOWS,
+  counts,
   openConntrack,
 }: AgentParts): AgentView {
   const host = cached(readHost);
@@ -82,6 +85,7 @@ export function agentView({
     requestResync: () => agent.requestResync(),
     openConnections: async () =>
       openConntrack === undefined ? [] : openConnectionsOf(openConntrack(), keeper.localAddresses()),
+    ...(counts && { counts }),
     ...(pods && { pods }),
   };
 }

@@ -4,6 +4,7 @@ import type { AgentStatus } from '../agent/status.ts';
 import { CHECK_NAMES } from '../health/check.ts';
 import { addDenials } from './denialsmetrics.ts';
 import { addNames, type NamesMeter } from './namesmetrics.ts';
+import { addPolicies } from './policymetrics.ts';
 import { addCounter } from './risingcounter.ts';
 import type { AgentView } from './view.ts';
 
@@ -52,6 +53,7 @@ export function makeMetrics(view: AgentView, others: OtherTotals): Registry {
   if (others.gate !== undefined) addGate(registry, others.gate);
   if (others.names !== undefined) addNames(registry, others.names);
   addDenials(registry, view);
+  if (view.counts !== undefined) addPolicies(registry, view.counts);
   addGauges(registry, status);
   addHealth(registry, view);
   addProcess(registry);

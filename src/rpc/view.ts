@@ -8,6 +8,7 @@ import type { NamesFacts } from '../health/namescheck.ts';
 import type { PodStarts } from '../health/startchecks.ts';
 import type { PodKey } from '../model/cluster.ts';
 import type { CountedFlow } from '../model/countedflows.ts';
+import type { Direction } from '../model/policy.ts';
 import type { ToldFacts } from '../names/toldfacts.ts';
 import type { CniParts } from '../network/cni/cni.ts';
 
@@ -25,6 +26,22 @@ export interface DenialsView {
   denials(): readonly Denial[];
   /** Tells of every denial from now on; the answer ends it. */
   follow(follower: (denial: Denial) => void): () => void;
+}
+
+/** What the rules of policy have counted, where they count. */
+export interface CountsView {
+  read(): Promise<CountsTotals>;
+}
+
+export interface CountsTotals {
+  values(): Iterable<{
+    readonly direction: Direction;
+    readonly action: 'accept' | 'drop' | 'pass';
+    readonly source: string;
+    readonly packets: number;
+  }>;
+  /** Chains that went before they could be read. */
+  readonly unreadChains: number;
 }
 
 /** What of the agent never changes. */
@@ -49,6 +66,8 @@ export interface AgentView {
   readonly denials: DenialsView;
   /** New connections, while somebody asks. */
   readonly flows: FlowSource;
+  /** Absent where rules do not count. */
+  readonly counts?: CountsView;
   requestResync(): void;
   /** Of this node's pods, now. */
   openConnections(): Promise<readonly CountedFlow[]>;

@@ -1368,8 +1368,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'denials: their limits are not read back from the rules',
     file: 'src/readback/desired.ts',
-    find: 'return withDenialLimits(desired, denialLimitsIn(programmed));',
-    replace: 'return denialLimitsIn(programmed) ? desired : withDenialLimits(desired, undefined);',
+    find: 'const limited = withDenialLimits(desired, denialLimitsIn(programmed));',
+    replace: 'const limited = denialLimitsIn(programmed) ? desired : withDenialLimits(desired, undefined);',
     test: 'src/readback/desired.test.ts',
   },
   {

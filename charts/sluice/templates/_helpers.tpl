@@ -48,6 +48,9 @@ true
 {{- if ne .Values.denials.log "sampled" }}
 - --log-denials={{ .Values.denials.log }}
 {{- end }}
+{{- if .Values.countRules }}
+- --count-rules
+{{- end }}
 {{- if ne (int .Values.metricsPort) 9910 }}
 - --metrics-address=127.0.0.1:{{ .Values.metricsPort }}
 {{- end }}

@@ -117,7 +117,8 @@ function addDenials(command: Command): void {
       )
         .choices(['none', 'sampled', 'all'])
         .default('sampled'),
-    );
+    )
+    .option('--count-rules', 'have the rules of policy count what they match: sluice inspect, and metrics');
 }
 
 function addCni(command: Command): void {

@@ -59,7 +59,7 @@ export const HOOK_NUMBER = { prerouting: 0, input: 1, forward: 2, output: 3, pos
 /** NF_DROP, NF_ACCEPT. */
 export const CHAIN_POLICY = { drop: 0, accept: 1 } as const;
 
-export const RULE = { TABLE: 1, CHAIN: 2, EXPRESSIONS: 4, USERDATA: 7 } as const;
+export const RULE = { TABLE: 1, CHAIN: 2, HANDLE: 3, EXPRESSIONS: 4, USERDATA: 7 } as const;
 
 export const SET = {
   TABLE: 1,

@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import { layoutEvents } from '../../test/support/agent/layouts.ts';
+import { ClusterState } from '../model/cluster.ts';
+import type { Policy } from '../model/policy.ts';
+import { EVERYTHING } from '../model/selector.ts';
+import { plan } from '../nft/plan/plan.ts';
+import type { Rule, Ruleset, Verdict } from '../nft/ruleset.ts';
+import { compile } from './compile.ts';
+import { countsRules, isCounted, withRuleCounters } from './rulecounters.ts';
+
+/** From everybody, so that an element of the map by port decides. */
+const OPEN: Policy = {
+  id: 'NetworkPolicy probe/open',
+  kind: 'NetworkPolicy',
+  name: 'probe/open',
+  tier: 'networkpolicy',
+  order: 0,
+  subject: { namespaces: { kind: 'name', name: 'probe' }, pods: EVERYTHING },
+  ingress: [
+    {
+      path: 'ingress[0]',
+      action: 'accept',
+      peers: 'any',
+      ports: [80, 443].map(port => ({ kind: 'range', protocol: 'TCP', first: port, last: port })),
+    },
+  ],
+};
+
+function ruleset(): Ruleset {
+  const state = new ClusterState();
+  for (const event of layoutEvents()) state.apply(event);
+  state.apply({ type: 'policy', key: OPEN.id, value: OPEN });
+  return compile(state, 'n1', 'deny', 'ours');
+}
+
+const chainsOf = ({ tables }: Ruleset) => [...tables.values()].flatMap(({ chains }) => [...chains.values()]);
+const isCounting = ({ exprs }: Rule) => exprs.some(({ kind }) => kind === 'counter');
+const verdictOf = ({ exprs }: Rule): Verdict | undefined => {
+  const last = exprs.at(-1);
+  return last?.kind === 'verdict' ? last.verdict : undefined;
+};
+
+test('every rule of policy that decides counts, just before it does, and no other rule', () => {
+  const counted = chainsOf(withRuleCounters(ruleset())).filter(({ name }) => isCounted(name));
+  expect(counted.length).toBeGreaterThan(10);
+  for (const rule of counted.flatMap(({ rules }) => rules)) {
+    const decides = !['jump', undefined].includes(verdictOf(rule)?.kind);
+    expect(rule.exprs.at(-2)?.kind === 'counter').toBe(decides);
+    expect(rule.exprs.filter(({ kind }) => kind === 'counter')).toHaveLength(decides ? 1 : 0);
+  }
+  const before = ruleset();
+  for (const [family, { chains }] of withRuleCounters(before).tables)
+    for (const [name, chain] of chains)
+      if (!isCounted(name)) expect(chain).toBe(before.tables.get(family)!.chains.get(name));
+});
+
+test('what an element of a map by port decides is counted by a chain that decides the same', () => {
+  const { tables } = withRuleCounters(ruleset());
+  let seen = 0;
+  for (const [family, { sets, chains }] of tables)
+    for (const set of sets.values()) {
+      if (!/-ports(-\d+)?$|^ranges-/.test(set.name) || !set.verdicts) continue;
+      for (const [key, { verdict, comment }] of set.elements) {
+        expect(verdict?.kind, set.name).toBe('jump');
+        const was = ruleset().tables.get(family)!.sets.get(set.name)!.elements.get(key)!;
+        if (was.verdict!.kind === 'jump') continue;
+        seen++;
+        const [rule, ...others] = chains.get((verdict as { chain: string }).chain)!.rules;
+        expect([others, verdictOf(rule!), rule!.comment]).toEqual([[], was.verdict, comment]);
+        expect(isCounting(rule!)).toBe(true);
+      }
+    }
+  expect(seen).toBeGreaterThan(0);
+});
+
+test('rules that count say so, and what did not change stays the same object', () => {
+  const rules = ruleset();
+  expect([countsRules(rules), countsRules(withRuleCounters(rules))]).toEqual([false, true]);
+  const [one, other] = [withRuleCounters(rules), withRuleCounters(rules)];
+  for (const [family, { chains, sets }] of one.tables) {
+    for (const [name, chain] of chains) expect(other.tables.get(family)!.chains.get(name)).toBe(chain);
+    for (const [name, set] of sets) expect(other.tables.get(family)!.sets.get(name)).toBe(set);
+  }
+  expect(plan(one, other)).toEqual([]);
+});

@@ -1,0 +1,65 @@
+/** Totals of what rules have counted, by policy rule: they only rise, whatever becomes of the rules. Bounded. */
+import { type CountedRule, countedRule, countKey } from '../compiler/countedrule.ts';
+import type { RuleCount } from '../nft/rulecount.ts';
+
+export interface RuleTotal extends CountedRule {
+  packets: number;
+}
+
+/** Rules that are gone are forgotten beyond this. */
+const MOST = 20_000;
+
+export class RuleTotals {
+  /** Of chains that went before they could be read. */
+  unreadChains = 0;
+  readonly #most: number;
+  readonly #totals = new Map<string, RuleTotal>();
+  /** By handle, what was counted when it was read last. */
+  #last = new Map<string, number>();
+
+  constructor(most = MOST) {
+    this.#most = most;
+  }
+
+  values(): Iterable<Readonly<RuleTotal>> {
+    return this.#totals.values();
+  }
+
+  /** Some rules as they are now. */
+  take(counts: readonly RuleCount[]): void {
+    for (const count of counts) this.#take(count, this.#last);
+  }
+
+  /** All rules as they are now: those that are not among them have gone. */
+  takeAll(counts: readonly RuleCount[]): void {
+    const now = new Map<string, number>();
+    const present = new Set<string>();
+    for (const count of counts) {
+      const key = this.#take(count, now);
+      if (key !== undefined) present.add(key);
+    }
+    this.#last = now;
+    if (this.#totals.size > this.#most) this.#forgetGone(present);
+  }
+
+  /** Answers what it is counted as. */
+  #take(count: RuleCount, into: Map<string, number>): string | undefined {
+    const rule = countedRule(count);
+    if (rule === undefined) return undefined;
+    const [key, id] = [countKey(rule), `${count.family} ${count.handle}`];
+    const before = this.#last.get(id) ?? 0;
+    into.set(id, count.packets);
+    const total = this.#totals.get(key) ?? { ...rule, packets: 0 };
+    this.#totals.set(key, total);
+    // A table that was made anew begins its handles anew.
+    total.packets += count.packets >= before ? count.packets - before : count.packets;
+    return key;
+  }
+
+  #forgetGone(present: ReadonlySet<string>): void {
+    for (const key of this.#totals.keys()) {
+      if (this.#totals.size <= this.#most) return;
+      if (!present.has(key)) this.#totals.delete(key);
+    }
+  }
+}

@@ -1,0 +1,103 @@
+/** What the rules of our tables have counted, rule by rule: of all chains, or of some. */
+import { EventLoopYield } from '../../async/eventloopyield.ts';
+import { FAMILIES, type Family } from '../../model/address.ts';
+import type { RuleCount } from '../../nft/rulecount.ts';
+import { TABLE_NAME, type Verdict } from '../../nft/ruleset.ts';
+import { eachAttribute, readAttributes, readString, readU64, type Span } from '../wire/attributes.ts';
+import { Conversation, untilWhole } from '../wire/conversation.ts';
+import type { Message } from '../wire/messages.ts';
+import { NetlinkSocket } from '../wire/socket.ts';
+import { COUNTER, EXPR, LIST_ELEM, MSG, NETLINK_NETFILTER, NFPROTO, RULE, UDATA } from './constants.ts';
+import { Exchange, Gone } from './exchange.ts';
+import { readExpr } from './expressions.ts';
+import { readComment } from './userdata.ts';
+
+export interface ChainOf {
+  readonly family: Family;
+  readonly chain: string;
+}
+
+/** In the network namespace in which it was opened. */
+export class RuleCountReader {
+  readonly #conversation = new Conversation(new NetlinkSocket(NETLINK_NETFILTER));
+  readonly #exchange = new Exchange(this.#conversation);
+
+  /** Throws SocketError, KernelError. */
+  all(): Promise<RuleCount[]> {
+    return this.#inTurn(() => this.#read(FAMILIES.map(family => ({ family }))));
+  }
+
+  /** A chain that is not there has counted nothing. */
+  of(chains: readonly ChainOf[]): Promise<RuleCount[]> {
+    return this.#inTurn(() => this.#read(chains));
+  }
+
+  close(): void {
+    this.#conversation.close();
+  }
+
+  #inTurn(read: () => Promise<RuleCount[]>): Promise<RuleCount[]> {
+    return this.#conversation.inTurn(() => untilWhole(read));
+  }
+
+  async #read(places: readonly Partial<ChainOf>[]): Promise<RuleCount[]> {
+    const slices = new EventLoopYield();
+    const found: RuleCount[] = [];
+    for (const { family, chain } of places as ChainOf[]) await this.#dump(family, chain, found, slices);
+    return found;
+  }
+
+  async #dump(
+    family: Family,
+    chain: string | undefined,
+    found: RuleCount[],
+    slices: EventLoopYield,
+  ): Promise<void> {
+    const request = {
+      type: MSG.GETRULE,
+      nfproto: NFPROTO[family],
+      attributes: (to: { string(type: number, text: string): void }) => {
+        to.string(RULE.TABLE, TABLE_NAME);
+        if (chain !== undefined) to.string(RULE.CHAIN, chain);
+      },
+    };
+    const visit = (message: Message) => {
+      const count = readCount(family, message);
+      // Old kernels do not choose by chain.
+      if (count !== undefined && (chain === undefined || count.chain === chain)) found.push(count);
+    };
+    await this.#exchange.dump(request, slices, visit).catch(error => {
+      if (!(error instanceof Gone)) throw error;
+    });
+  }
+}
+
+/** Undefined where the rule counts nothing, or ends in no verdict. */
+function readCount(family: Family, { attributes }: Message): RuleCount | undefined {
+  const rule = readAttributes(attributes);
+  const [chain, handle, list, userdata] = [RULE.CHAIN, RULE.HANDLE, RULE.EXPRESSIONS, RULE.USERDATA].map(
+    type => rule.get(type),
+  );
+  const { packets, verdict } = list === undefined ? {} : readExprs(list);
+  if (chain === undefined || handle === undefined || packets === undefined || verdict === undefined)
+    return undefined;
+  const comment = (userdata && readComment(userdata, UDATA.RULE_COMMENT)) ?? '';
+  return { family, chain: readString(chain), handle: readU64(handle), comment, verdict, packets };
+}
+
+function readExprs({ bytes, start, end }: Span): { packets?: number; verdict?: Verdict } {
+  const found: { packets?: number; verdict?: Verdict } = {};
+  eachAttribute(bytes, start, end, (type, from, to) => {
+    if (type !== LIST_ELEM) return;
+    const span = { bytes, start: from, end: to };
+    const attributes = readAttributes(span);
+    const [name, data] = [attributes.get(EXPR.NAME), attributes.get(EXPR.DATA)];
+    const kind = name === undefined ? '' : readString(name);
+    const packets = kind === 'counter' && data && readAttributes(data).get(COUNTER.PACKETS);
+    if (packets) found.packets = readU64(packets);
+    if (kind !== 'immediate') return;
+    const expr = readExpr(span);
+    if (expr.kind === 'verdict') found.verdict = expr.verdict;
+  });
+  return found;
+}

@@ -1,0 +1,12 @@
+import type { Family, Verdict } from './ruleset.ts';
+
+/** What a rule of ours has counted since it was written. */
+export interface RuleCount {
+  readonly family: Family;
+  readonly chain: string;
+  /** One in its table, and never used again there. */
+  readonly handle: number;
+  readonly comment: string;
+  readonly verdict: Verdict;
+  readonly packets: number;
+}
