@@ -6,6 +6,7 @@ import type { ConnectionPool } from './connections.ts';
 import type { FamilyEnds } from './familyends.ts';
 import type { Case, Step } from './judge.ts';
 import type { Landscape } from './landscape.ts';
+import { patternsOf } from './nameclasses.ts';
 import type { PeerSets } from './peersets.ts';
 import { hasNames, portsConnections } from './ports.ts';
 import { remembered, type Selected } from './selected.ts';
@@ -38,33 +39,45 @@ export class Cases {
     this.#byPorts = this.#endsByPorts();
   }
 
-  of(policies: readonly Policy[], direction: Direction, subjectPorts: string): Case {
+  /** `told` are the patterns that mean the name under which the subject was told its peer. */
+  of(
+    policies: readonly Policy[],
+    direction: Direction,
+    subjectPorts: string,
+    told: ReadonlySet<string> = UNTOLD,
+  ): Case {
     const affecting = policies.filter(policy => policy[direction] !== undefined);
     return {
-      steps: affecting.flatMap(policy => this.#stepsOf(policy, direction, subjectPorts)),
+      steps: affecting.flatMap(policy => this.#stepsOf(policy, direction, subjectPorts, told)),
       isolatedBy: affecting.filter(({ tier }) => tier === 'networkpolicy').map(({ id }) => id),
     };
   }
 
-  #stepsOf(policy: Policy, direction: Direction, subjectPorts: string): readonly Step[] {
+  #stepsOf(
+    policy: Policy,
+    direction: Direction,
+    subjectPorts: string,
+    told: ReadonlySet<string>,
+  ): readonly Step[] {
     const known = remembered(this.#steps, policy, () => new Map<string, readonly Step[]>());
     const rules = policy[direction]!;
     // Names of an ingress rule mean the subject's ports, those of an egress rule each peer's.
     const ports = direction === 'ingress' && rules.some(rule => hasNames(rule.ports)) ? subjectPorts : '[]';
-    return remembered(known, `${direction}${ports}`, () =>
+    const meant = direction === 'egress' ? patternsOf(policy).filter(pattern => told.has(pattern)) : [];
+    return remembered(known, `${direction}${ports}${meant}`, () =>
       rules.flatMap(rule =>
         direction === 'egress' && hasNames(rule.ports)
-          ? [...this.#byPorts].flatMap(([text, ends]) => this.#ruleSteps(policy, rule, text, ends))
-          : this.#ruleSteps(policy, rule, ports),
+          ? [...this.#byPorts].flatMap(([text, ends]) => this.#ruleSteps(policy, rule, text, told, ends))
+          : this.#ruleSteps(policy, rule, ports, told),
       ),
     );
   }
 
   /** `among` are the peers whose names have the meaning that `ports` gives them. */
-  #ruleSteps(policy: Policy, rule: Rule, ports: string, among?: Bits): Step[] {
+  #ruleSteps(policy: Policy, rule: Rule, ports: string, told: ReadonlySet<string>, among?: Bits): Step[] {
     const { tier, id } = policy;
     const connections = portsConnections(this.#pool, rule.ports, JSON.parse(ports));
-    const { yes, maybe } = within(this.#peers.of(rule.peers), among);
+    const { yes, maybe } = within(this.#peers.of(rule.peers, told), among);
     const step = { tier, policy: id, rule: rule.path, connections };
     const sure = { ...step, action: rule.action, peers: yes };
     // N68: whoever may be meant is denied, and never allowed.
@@ -83,6 +96,8 @@ export class Cases {
     return found;
   }
 }
+
+const UNTOLD: ReadonlySet<string> = new Set();
 
 function within({ yes, maybe }: Selected, among: Bits | undefined): Selected {
   return among === undefined ? { yes, maybe } : { yes: yes.and(among), maybe: maybe.and(among) };

@@ -1,6 +1,6 @@
 /** Who reaches whom over one family: for each pair of ends the exact set of connections that may pass. */
 import type { Address, Family } from '../model/address.ts';
-import { isNodeItself } from '../model/cluster.ts';
+import { isNodeItself, type PodKey } from '../model/cluster.ts';
 import type { Direction, Policy } from '../model/policy.ts';
 import { Cases, policiesByTemplate } from './cases.ts';
 import type { ConnectionPool, Connections } from './connections.ts';
@@ -8,6 +8,7 @@ import type { End } from './end.ts';
 import { type FamilyEnds, familyEndsOf } from './familyends.ts';
 import { allowedOf, type Group, judge } from './judge.ts';
 import type { Landscape } from './landscape.ts';
+import { hasRuleByName, patternsOf } from './nameclasses.ts';
 import { PeerSets } from './peersets.ts';
 import { remembered } from './selected.ts';
 
@@ -26,7 +27,10 @@ export class FamilyReach {
   readonly #cases: Cases;
   readonly #everybody;
   readonly #policies: readonly Policy[][];
+  readonly #told: readonly ReadonlySet<number>[];
   readonly #judgements = new Map<string, Judgement>();
+  /** Of egress to a name: by the index of the end whose policies are asked, with the class of the name. */
+  readonly #byName = new Map<number, Judgement>();
   /** By direction, and the index of the end whose policies are asked. */
   readonly #byEnd: Record<Direction, (Judgement | undefined)[]>;
 
@@ -39,11 +43,15 @@ export class FamilyReach {
     this.#everybody = peers.everybody.yes;
     this.#cases = new Cases(pool, landscape, this.ends, peers);
     this.#policies = policiesByTemplate(landscape);
+    this.#told = this.#toldEnds();
     const judged = (direction: Direction) => this.ends.all.map(end => this.#judge(direction, end));
     this.#byEnd = { egress: judged('egress'), ingress: judged('ingress') };
   }
 
-  /** Between two different pods, or whatever else the ends are; of a pod and its own node, what policy alone says. */
+  /**
+   * Between two different pods, or whatever else the ends are; of a pod and its own node, what policy alone says. `to`
+   * may be an end that is named: to whoever has no rule by such a name it is one without.
+   */
   connections(from: number, to: number): Connections {
     const out = this.allowed('egress', from, to);
     return out === this.#pool.none ? out : this.#pool.and(out, this.allowed('ingress', to, from));
@@ -52,16 +60,26 @@ export class FamilyReach {
   /** What one direction lets pass: `own` is the end that is asked, the source of egress. */
   allowed(direction: Direction, own: number, peer: number): Connections {
     const pool = this.#pool;
-    const judgement = this.#byEnd[direction][own];
-    if (judgement === undefined) return this.ends.all[own]!.isUnknownPod ? pool.none : pool.all;
-    const { isNode } = this.ends.all[peer]!;
-    const allowed = pool.byId(judgement.allowed[peer]!);
-    return direction === 'egress' && isNode ? pool.minus(allowed, pool.tunnels) : allowed;
+    const judgement = this.#judgement(direction, own, peer);
+    if (judgement === undefined)
+      return this.ends.all[this.ends.bare(own)]!.isUnknownPod ? pool.none : pool.all;
+    return this.#allowedBy(judgement, direction, this.ends.bare(peer));
   }
 
   /** Who decides what, where a policy has a say. */
   group(direction: Direction, own: number, peer: number): Group | undefined {
-    return this.#byEnd[direction][own]?.groups.find(({ peers }) => peers.has(peer));
+    const bare = this.ends.bare(peer);
+    return this.#judgement(direction, own, peer)?.groups.find(({ peers }) => peers.has(bare));
+  }
+
+  /** Whether the end is one of pods with a rule by a name of the class: others are told none. */
+  isTold(end: number, nameClass: number): boolean {
+    return this.#told[nameClass]!.has(end);
+  }
+
+  /** The ends of which that is so. */
+  toldOf(nameClass: number): readonly number[] {
+    return [...this.#told[nameClass]!];
   }
 
   /** Between two addresses, with all that policy has no say in. */
@@ -83,21 +101,68 @@ export class FamilyReach {
       direction === 'egress' && nodes.has(peer) ? pool.minus(found, pool.tunnels) : found;
     if (subject === owners.get(peer) && !viaService) return beforeTunnels(pool.all);
     if (direction === 'ingress' && isNodeItself(cluster.nodes.get(subject.node), peer)) return pool.all;
-    return this.allowed(direction, this.ends.at(own), this.ends.at(peer));
+    const end = this.ends.at(own);
+    const told = direction === 'egress' ? this.#patternsTold(end, subject.key, peer) : NOTHING;
+    const judgement = this.#judge(direction, this.ends.all[end]!, told)!;
+    return this.#allowedBy(judgement, direction, this.ends.at(peer));
   }
 
-  #judge(direction: Direction, { template }: End): Judgement | undefined {
+  #allowedBy({ allowed }: Judgement, direction: Direction, peer: number): Connections {
+    const pool = this.#pool;
+    const found = pool.byId(allowed[peer]!);
+    return direction === 'egress' && this.ends.all[peer]!.isNode ? pool.minus(found, pool.tunnels) : found;
+  }
+
+  /** Of the patterns in the policies of a pod those under which it was told an address. */
+  #patternsTold(end: number, pod: PodKey, peer: Address): ReadonlySet<string> {
+    const { told } = this.#landscape.cluster;
+    if (told === undefined) return NOTHING;
+    const patterns = this.#policies[this.ends.all[end]!.template!]!.flatMap(patternsOf);
+    return new Set(patterns.filter(pattern => told.has(pod, peer, pattern)));
+  }
+
+  #judgement(direction: Direction, own: number, peer: number): Judgement | undefined {
+    const end = this.ends.bare(own);
+    const nameClass = direction === 'egress' ? this.ends.nameClassOf(peer) : undefined;
+    if (nameClass === undefined || !this.isTold(end, nameClass)) return this.#byEnd[direction][end];
+    const { meaning } = this.#landscape.names[nameClass]!;
+    return remembered(
+      this.#byName,
+      this.ends.named(end, nameClass),
+      () => this.#judge(direction, this.ends.all[end]!, meaning)!,
+    );
+  }
+
+  /** By class of names, the ends of pods with a rule by such a name. */
+  #toldEnds(): ReadonlySet<number>[] {
+    return this.#landscape.names.map(({ meaning }) => {
+      const templates = this.#policies.map(policies =>
+        policies.some(policy => hasRuleByName(policy, meaning)),
+      );
+      const isTold = ({ template }: End) => template !== undefined && templates[template]!;
+      return new Set(this.ends.all.flatMap((end, i) => (isTold(end) ? [i] : [])));
+    });
+  }
+
+  /** `told` are the patterns that mean the name under which it was told its peer. */
+  #judge(
+    direction: Direction,
+    { template }: End,
+    told: ReadonlySet<string> = NOTHING,
+  ): Judgement | undefined {
     if (template === undefined) return undefined;
     const { portsText } = this.#landscape.templates.all[template]!;
     const policies = this.#policies[template]!.filter(policy => policy[direction] !== undefined);
     const names = policies.map(({ id, unsure }) => `${id}${unsure ? '?' : ''}`);
-    const key = JSON.stringify([direction, direction === 'ingress' && portsText, names]);
+    const key = JSON.stringify([direction, direction === 'ingress' && portsText, names, ...told]);
     return remembered(this.#judgements, key, () => {
-      const groups = judge(this.#pool, this.#cases.of(policies, direction, portsText), this.#everybody);
+      const groups = judge(this.#pool, this.#cases.of(policies, direction, portsText, told), this.#everybody);
       return { groups, allowed: rowOf(this.#pool, groups, this.ends.all.length) };
     });
   }
 }
+
+const NOTHING: ReadonlySet<string> = new Set();
 
 function rowOf(pool: ConnectionPool, groups: readonly Group[], size: number): Uint32Array {
   const row = new Uint32Array(size);

@@ -11,6 +11,11 @@ export interface FamilyEnds {
   readonly regions: Regions;
   /** The index of the end that an address is. */
   at(address: Address): number;
+  /** The end that a pod sees in this one where it was told the address under a name of the class; none of `all`. */
+  named(end: number, nameClass: number): number;
+  /** Of one that is `named`, without and with its class. */
+  bare(end: number): number;
+  nameClassOf(end: number): number | undefined;
   /** Of each region, the addresses that no pod and no node has. */
   readonly outside: readonly number[];
   /** Of the imagined pods, in their order. */
@@ -35,13 +40,16 @@ export function familyEndsOf(family: Family, landscape: Landscape): FamilyEnds {
   for (const address of [...owners.keys(), ...nodes.keys()]) if (familyOf(address) === family) at(address);
   const outside = [...regions.all.keys()].map(ofRegion);
   const home = homeRegion(family, regions, landscape);
+  const ofImagined = imagined.map(template => ofPod(template, home));
+  return { family, all: table.all, regions, at, outside, imagined: ofImagined, ...naming(table.all.length) };
+}
+
+/** Ends with names are numbered beyond those without: as many again for each class, and none of them is kept. */
+function naming(count: number): Pick<FamilyEnds, 'named' | 'bare' | 'nameClassOf'> {
   return {
-    family,
-    all: table.all,
-    regions,
-    at,
-    outside,
-    imagined: imagined.map(template => ofPod(template, home)),
+    named: (end, nameClass) => (nameClass + 1) * count + end,
+    bare: end => end % count,
+    nameClassOf: end => (end < count ? undefined : Math.floor(end / count) - 1),
   };
 }
 

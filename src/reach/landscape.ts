@@ -13,6 +13,7 @@ import type { UnknownPods } from '../model/podcidrs.ts';
 import { comparePolicies, type Policy } from '../model/policy.ts';
 import { matchesLabels } from '../model/selector.ts';
 import { unknownPodFinder } from '../semantics/unknownpods.ts';
+import { type NameClass, nameClassesOf } from './nameclasses.ts';
 import { SelectedTemplates } from './selected.ts';
 import { type PodLike, Templates } from './template.ts';
 import { type Vocabulary, vocabularyOf } from './vocabulary.ts';
@@ -30,6 +31,8 @@ export interface Landscape {
   /** In order of precedence. */
   readonly policies: readonly Policy[];
   readonly vocabulary: Vocabulary;
+  /** Of the policies of all these clusters. */
+  readonly names: readonly NameClass[];
   readonly templates: Templates;
   readonly selected: SelectedTemplates;
   readonly owners: ReadonlyMap<Address, Pod>;
@@ -54,7 +57,8 @@ export function landscapeOf(
   alongside: readonly Cluster[] = [cluster],
 ): Landscape {
   const policies = [...cluster.policies.values()].sort(comparePolicies);
-  const vocabulary = vocabularyOf(alongside.flatMap(each => [...each.policies.values()]));
+  const all = alongside.flatMap(each => [...each.policies.values()]);
+  const vocabulary = vocabularyOf(all);
   const owners = addressOwners(cluster);
   const templates = new Templates(vocabulary);
   const templateOf = new Map<Pod, number>();
@@ -64,7 +68,7 @@ export function landscapeOf(
   const selected = new SelectedTemplates(templates.all);
   const nodes = nodeEnds(cluster, vocabulary);
   const unknownPodOf = unknownPodFinder(cluster, owners, unknownPods);
-  const words = { vocabulary, templates, selected };
+  const words = { vocabulary, names: nameClassesOf(all), templates, selected };
   return {
     cluster,
     unknownPods,

@@ -1,6 +1,7 @@
 /** Who reaches whom: places of equal rows and equal columns are one line of the matrix. */
 import type { Family } from '../model/address.ts';
 import { type Cell, cellKey, cellOf } from './cells.ts';
+import { domainPlaces } from './domains.ts';
 import type { Ends, Member, Place } from './place.ts';
 import { joined, placesOf } from './places.ts';
 import type { Reach } from './reach.ts';
@@ -20,7 +21,7 @@ export interface Matrix {
 
 /** `extra` are places of pods that are not there. */
 export function matrixOf(reach: Reach, extra: readonly Place[] = []): Matrix {
-  const places = joined([...placesOf(reach), ...extra]);
+  const places = joined([...placesOf(reach), ...domainPlaces(reach), ...extra]);
   const texts = vectorTexts(reach, places);
   const lines = new Map<string, { ends: Ends; members: Member[] }>();
   for (const [i, { ends, members }] of places.entries())
@@ -33,7 +34,7 @@ export function matrixOf(reach: Reach, extra: readonly Place[] = []): Matrix {
   };
 }
 
-/** Pods, nodes and networks stay apart even where policy treats them alike. */
+/** Pods, nodes, networks and names stay apart even where policy treats them alike. */
 function kindOf([member]: readonly Member[]): Member['kind'] {
   return member!.kind === 'imagined' ? 'pod' : member!.kind;
 }
@@ -54,10 +55,12 @@ function vectorTexts(reach: Reach, places: readonly Place[]): string[] {
 
 /**
  * What is left of the addresses of each family is the internet, as one line; so are a network of IPv4 and one of IPv6
- * that dual-stack pods cannot tell apart.
+ * that dual-stack pods cannot tell apart, and names at two such networks.
  */
 function pairedNetworks(reach: Reach, lines: readonly Line[]): Line[] {
-  const dual = lines.filter(({ ends }) => ends.ip !== undefined && ends.ip6 !== undefined);
+  const dual = lines.filter(
+    ({ ends, members }) => ends.ip !== undefined && ends.ip6 !== undefined && members[0]!.kind !== 'domain',
+  );
   const keyOf = (line: Line, family: Family) =>
     isInternet(reach, line, family) ? 'internet' : networkKey(reach, line, family, dual);
   const v6 = new Map(lines.filter(isNetworkOf('ip6')).map(line => [keyOf(line, 'ip6'), line]));
@@ -71,10 +74,12 @@ function pairedNetworks(reach: Reach, lines: readonly Line[]): Line[] {
   return paired.filter(line => !used.has(line));
 }
 
+const OUTSIDE: ReadonlySet<Member['kind']> = new Set(['network', 'domain']);
+
 function isNetworkOf(family: Family) {
   const other = family === 'ip' ? 'ip6' : 'ip';
   return ({ ends, members }: Line) =>
-    ends[family] !== undefined && ends[other] === undefined && members[0]!.kind === 'network';
+    ends[family] !== undefined && ends[other] === undefined && OUTSIDE.has(members[0]!.kind);
 }
 
 /** Whether it holds what is left of a family once all networks of policies are taken from it. */
@@ -84,10 +89,9 @@ function isInternet({ families }: Reach, { members }: Line, family: Family): boo
 }
 
 /** Without dual-stack pods there is nothing to compare by. */
-function networkKey({ families }: Reach, { ends }: Line, family: Family, dual: readonly Line[]): string {
-  const reach = families[family];
-  const own = ends[family]!;
-  const peers = dual.map(line => line.ends[family]!);
-  const ids = peers.map(peer => [reach.connections(own, peer).id, reach.connections(peer, own).id]);
-  return ids.length === 0 ? family : String(ids);
+function networkKey(reach: Reach, { ends, members }: Line, family: Family, dual: readonly Line[]): string {
+  const between = (from: Ends, to: Ends) =>
+    cellOf(reach, { [family]: from[family]! }, { [family]: to[family]! })[family]!.id;
+  const ids = dual.map(line => [between(ends, line.ends), between(line.ends, ends)]);
+  return `${members[0]!.kind} ${ids.length === 0 ? family : ids}`;
 }

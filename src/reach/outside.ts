@@ -9,7 +9,16 @@ export function outsideOf(reach: Reach): Place[] {
 }
 
 /** Regions that are the same to every policy, as unknown pods are, are one end. */
-function outsideOfFamily({ families, landscape }: Reach, family: Family): Place[] {
+function outsideOfFamily(reach: Reach, family: Family): Place[] {
+  const { outside } = reach.families[family].ends;
+  return outsideRegions(reach, family).map(region => ({
+    ends: { [family]: outside[region]! },
+    members: [{ kind: 'network', regions: { [family]: region } }],
+  }));
+}
+
+/** By their index. */
+export function outsideRegions({ families, landscape }: Reach, family: Family): number[] {
   const { ends } = families[family];
   const taken = new Map<number, bigint>();
   const known = new Set<Address>([...landscape.owners.keys(), ...landscape.nodes.keys()]);
@@ -18,10 +27,7 @@ function outsideOfFamily({ families, landscape }: Reach, family: Family): Place[
     const region = ends.regions.at(address);
     taken.set(region, (taken.get(region) ?? 0n) + 1n);
   }
-  return ends.regions.all.flatMap((found, region): Place[] => {
-    const size = sizeOf(found);
-    if (size <= (taken.get(region) ?? 0n)) return [];
-    const end = ends.outside[region]!;
-    return [{ ends: { [family]: end }, members: [{ kind: 'network', regions: { [family]: region } }] }];
-  });
+  return ends.regions.all.flatMap((found, region) =>
+    sizeOf(found) <= (taken.get(region) ?? 0n) ? [] : [region],
+  );
 }

@@ -24,9 +24,11 @@ export class PeerSets {
     this.everybody = sure(Bits.full(ends.all.length));
   }
 
-  /** N12: any of the peers; maybe where one may mean it and none does for sure. */
-  of(peers: 'any' | readonly Peer[]): Selected {
+  /** N12: any of the peers; maybe where one may mean it and none does for sure. `told` are patterns that mean the peer. */
+  of(peers: 'any' | readonly Peer[], told: ReadonlySet<string>): Selected {
     if (peers === 'any') return this.everybody;
+    // C41: an address has a name for whom it was told, and whichever end it is.
+    if (peers.some(peer => peer.kind === 'domain' && told.has(peer.name))) return this.everybody;
     const all = peers.map(peer => remembered(this.#known, textOf(peer), () => this.#one(peer)));
     const none = new Bits(this.#ends.all.length);
     const yes = all.reduce((sum, each) => sum.or(each.yes), none);
@@ -43,7 +45,7 @@ export class PeerSets {
         const index = this.#nodes.get(textOf(peer.selector))!;
         return sure(this.#where(({ nodeSelectors }) => nodeSelectors.includes(index)));
       }
-      case 'domain': // C41: no DNS answers are known here.
+      case 'domain': // Of what was not told.
         return sure(this.#where(() => false));
       default:
         return assertNever(peer);

@@ -12,7 +12,15 @@ export type Member =
   | { readonly kind: 'imagined'; readonly index: number }
   | { readonly kind: 'node'; readonly node: Node; readonly addresses: readonly Address[] }
   /** The region of each family. */
-  | { readonly kind: 'network'; readonly regions: Ends };
+  | { readonly kind: 'network'; readonly regions: Ends }
+  | DomainMember;
+
+/** Addresses of these regions, told under a name of the class. */
+export interface DomainMember {
+  readonly kind: 'domain';
+  readonly nameClass: number;
+  readonly regions: Partial<Record<Family, readonly number[]>>;
+}
 
 export interface Place {
   readonly ends: Ends;

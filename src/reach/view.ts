@@ -9,6 +9,7 @@ import { podSelectorText } from '../model/selector.ts';
 import type { Cell } from './cells.ts';
 import type { ConnectionPool } from './connections.ts';
 import { type Crowd, crowdOf, workloadOfMember } from './crowd.ts';
+import { domainTexts } from './domaintext.ts';
 import { isAnybody } from './exposure.ts';
 import type { Line } from './matrix.ts';
 import { INTERNET, networkText } from './networktext.ts';
@@ -18,8 +19,8 @@ import { remembered } from './selected.ts';
 import { type Survey, surveyOf } from './survey.ts';
 
 export interface EndView {
-  readonly kind: 'workload' | 'node' | 'network';
-  /** What is the same to every policy: `Deployment shop/web`, `node1`, `10.0.0.0/8`, `internet`. */
+  readonly kind: 'workload' | 'node' | 'network' | 'domain';
+  /** What is the same to every policy: `Deployment shop/web`, `node1`, `10.0.0.0/8`, `internet`, `*.example.org`. */
   readonly members: readonly string[];
   /** Where only some pods of a workload are meant, or some addresses of a node: `2 of 3 pods`, by its name. */
   readonly parts: ReadonlyMap<string, string>;
@@ -38,7 +39,7 @@ export interface ExposureView {
 
 export interface MatrixView {
   readonly pool: ConnectionPool;
-  /** Workloads by name, then nodes, then networks, the internet last. */
+  /** Workloads by name, then nodes, then networks, the internet last, then names of the DNS. */
   readonly ends: readonly EndView[];
   /** What policy has a say in: at least one of the two is a workload. */
   cell(from: EndView, to: EndView): Cell;
@@ -73,7 +74,7 @@ export function viewOf(
 /** Addresses of pod networks that no known pod has are denied all over, where they are: nobody needs a line for that. */
 function isShown({ families }: Reach, { ends }: Line): boolean {
   return (Object.entries(ends) as [Family, number][]).every(
-    ([family, end]) => !families[family].ends.all[end]!.isUnknownPod,
+    ([family, end]) => !families[family].ends.all[families[family].ends.bare(end)]!.isUnknownPod,
   );
 }
 
@@ -96,6 +97,8 @@ function endView(reach: Reach, crowd: Crowd, { sizes, several }: Whole, line: Li
   const { kind } = line.members[0]!;
   if (kind === 'network')
     return { kind, members: networkNames(reach, line), parts: NO_PARTS, pods: [], line };
+  if (kind === 'domain')
+    return { kind, members: domainTexts(reach, line.members), parts: NO_PARTS, pods: [], line };
   if (kind === 'node') return { ...nodesView(line, several), line };
   const counts = new Map<string, number>();
   for (const member of line.members) {
@@ -140,7 +143,7 @@ function networkNames(reach: Reach, { members }: Line): string[] {
   return [...new Set(names)];
 }
 
-const ORDER = { workload: 0, node: 1, network: 2 } as const;
+const ORDER = { workload: 0, node: 1, network: 2, domain: 3 } as const;
 
 function compareEnds(a: EndView, b: EndView): number {
   const internet = (end: EndView) => Number(end.members.includes(INTERNET));

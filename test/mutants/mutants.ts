@@ -30,6 +30,7 @@ const CONTRACT = 'test/kernel/contract.test.ts';
 const CNI = 'src/network/cni/cni.test.ts';
 const REACH = 'test/property/reach.test.ts';
 const DIFF = 'test/property/diff.test.ts';
+const DOMAINS = 'test/property/domains.test.ts';
 const PLAIN_YAML = 'src/files/plainyaml.test.ts';
 const INSPECT_FILTER = 'src/cli/inspectfilter.test.ts';
 const BY_NAME = 'src/ends/byname.test.ts';
@@ -1125,8 +1126,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'reach: tunnels to nodes are open',
     file: 'src/reach/family.ts',
-    find: "return direction === 'egress' && isNode ? pool.minus(allowed, pool.tunnels) : allowed;",
-    replace: 'return allowed;',
+    find: "return direction === 'egress' && this.ends.all[peer]!.isNode ? pool.minus(found, pool.tunnels) : found;",
+    replace: 'return found;',
     test: REACH,
   },
   {
@@ -1184,6 +1185,41 @@ export const MUTANTS: readonly Mutant[] = [
     find: "...segments('closes', pool.minus(was, is))",
     replace: "...segments('opens', pool.minus(was, is))",
     test: DIFF,
+  },
+  {
+    name: 'matrix: names are listed for pods without a rule by them',
+    file: 'src/reach/cells.ts',
+    find: '(nameClass !== undefined && !reach.isTold(source, nameClass))',
+    replace: 'false',
+    test: DOMAINS,
+  },
+  {
+    name: 'matrix: a wildcard above a narrower name is forgotten',
+    file: 'src/reach/nameclasses.ts',
+    find: 'return [pattern, ...above.filter(wildcard => all.has(wildcard))];',
+    replace: 'return [pattern];',
+    test: DOMAINS,
+  },
+  {
+    name: 'matrix: a name is the same in every network',
+    file: 'src/reach/domains.ts',
+    find: 'remembered(groups, teller(region), () => [])',
+    replace: "remembered(groups, '', () => [])",
+    test: DOMAINS,
+  },
+  {
+    name: 'matrix: what a pod was told counts for nothing',
+    file: 'src/reach/family.ts',
+    find: 'patterns.filter(pattern => told.has(pod, peer, pattern))',
+    replace: 'patterns.filter(() => false)',
+    test: REACH,
+  },
+  {
+    name: 'diff: names of pods that lose their rule are not compared',
+    file: 'src/reach/diff/changes.ts',
+    find: 'hasRuleByName(old, from.old, member) ||',
+    replace: '',
+    test: DOMAINS,
   },
   {
     name: 'diff: a network is another one in the other cluster',

@@ -14,6 +14,7 @@ import { isOfSchema, SCHEMA, wrongWith } from '../support/questions/schema.ts';
 
 const ROOT = join(SRC, '..');
 const QUESTIONS = join(ROOT, 'test/fixtures/questions.yaml');
+const NAMES = join(ROOT, 'examples/user-stories/9-domain-names');
 
 function printed(words: string[], input = ''): { readonly kind: string }[] {
   const main = join(SRC, 'cli/main.ts');
@@ -72,7 +73,9 @@ test('matrix, diff and version', () => {
     ['matrix', '--manifests', shop, '-o', 'json'],
     ['matrix', '--manifests', join(ROOT, 'examples/user-stories/4-tenants'), '-o', 'json'],
     ['matrix', '--manifests', QUESTIONS, '-o', 'json'],
+    ['matrix', '--manifests', NAMES, '-o', 'json'],
     ['diff', shop, QUESTIONS, '-o', 'json'],
+    ['diff', shop, NAMES, '-o', 'json'],
     ['version', '-o', 'json'],
   ])
     for (const object of printed(words)) expect(wrongWith(object)).toEqual([]);

@@ -20,6 +20,7 @@ const SHAPES: Record<EndView['kind'], string> = {
   workload: '',
   node: ', shape=box3d',
   network: ', shape=ellipse',
+  domain: ', shape=note',
 };
 
 function exposureLines({ pool, exposures }: MatrixView, i: number): string[] {

@@ -2,7 +2,7 @@
 import Table from 'cli-table3';
 import { cellText } from '../../reach/connectionstext.ts';
 import type { EndView, MatrixView } from '../../reach/view.ts';
-import { endText, type Row } from './rows.ts';
+import { endText, isJudged, type Row } from './rows.ts';
 
 /** Undefined where it does not fit. */
 export function gridLines(view: MatrixView, rows: readonly Row[], width: number): string[] | undefined {
@@ -24,7 +24,7 @@ export function gridLines(view: MatrixView, rows: readonly Row[], width: number)
 }
 
 function gridCell(view: MatrixView, rows: readonly Row[], from: EndView, to: EndView): string {
-  if (from.kind !== 'workload' && to.kind !== 'workload') return '';
+  if (!isJudged(from, to)) return '';
   const row = rows.find(each => each.from === from && each.to === to);
   return row === undefined ? '-' : cellText(view.pool, row.cell).replaceAll(/; | \| /g, '\n');
 }

@@ -1,7 +1,7 @@
 /** A matrix as one page that needs nothing else: a table that a screen reader can walk, and a mail can carry. */
 import { cellText } from '../../reach/connectionstext.ts';
 import { type EndView, type MatrixView, nameOf } from '../../reach/view.ts';
-import { ALWAYS, endText, memberText, type Row } from './rows.ts';
+import { endText, isJudged, legendOf, memberText, type Row } from './rows.ts';
 
 export function htmlLines(
   view: MatrixView,
@@ -24,7 +24,7 @@ export function htmlLines(
     '</head>',
     '<body>',
     '<h1>Who reaches whom</h1>',
-    `<p>As the network policies of ${escaped(source)} decide. ${escaped(ALWAYS)}</p>`,
+    `<p>As the network policies of ${escaped(source)} decide. ${escaped(legendOf(view))}</p>`,
     ...notes.map(note => `<p role="note"><strong>${escaped(note)}</strong></p>`),
     '<div tabindex="0" role="region" aria-label="Matrix">',
     '<table>',
@@ -33,10 +33,12 @@ export function htmlLines(
     `<tr><th scope="col">from \\ to</th>${shown.map(end => `<th scope="col">${endHtml(end)}</th>`).join('')}</tr>`,
     '</thead>',
     '<tbody>',
-    ...shown.map(
-      from =>
-        `<tr><th scope="row">${endHtml(from)}</th>${shown.map(to => cellHtml(from, to, texts)).join('')}</tr>`,
-    ),
+    ...shown
+      .filter(isSource)
+      .map(
+        from =>
+          `<tr><th scope="row">${endHtml(from)}</th>${shown.map(to => cellHtml(from, to, texts)).join('')}</tr>`,
+      ),
     '</tbody>',
     '</table>',
     '</div>',
@@ -44,6 +46,11 @@ export function htmlLines(
     '</body>',
     '</html>',
   ];
+}
+
+/** Names open no connections. */
+function isSource({ kind }: EndView): boolean {
+  return kind !== 'domain';
 }
 
 const STYLE =
@@ -63,7 +70,7 @@ function cellHtml(
   to: EndView,
   texts: ReadonlyMap<EndView, ReadonlyMap<EndView, string>>,
 ): string {
-  if (from.kind !== 'workload' && to.kind !== 'workload') return '<td class="none">not judged</td>';
+  if (!isJudged(from, to)) return '<td class="none">not judged</td>';
   const text = texts.get(from)?.get(to) ?? 'none';
   const kind = text === 'none' ? 'none' : text.startsWith('all') ? 'all' : 'some';
   return `<td class="${kind}">${escaped(text)}</td>`;

@@ -1,7 +1,7 @@
 /** A matrix for a page of a repository. */
 import { cellText } from '../../reach/connectionstext.ts';
 import { type MatrixView, nameOf } from '../../reach/view.ts';
-import { ALWAYS, endText, listed, type Row } from './rows.ts';
+import { endText, legendOf, listed, type Row } from './rows.ts';
 
 export function markdownLines(
   view: MatrixView,
@@ -15,7 +15,7 @@ export function markdownLines(
     ...rows.map(({ from, to, cell }) => rowOf([endText(from), endText(to), cellText(view.pool, cell)])),
     ...exposureLines(view),
     '',
-    ALWAYS,
+    legendOf(view),
   ];
 }
 

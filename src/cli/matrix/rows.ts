@@ -13,11 +13,16 @@ export interface Row {
 export function rowsOf(view: MatrixView, isAsked: (end: EndView) => boolean): Row[] {
   return view.ends.flatMap(from =>
     view.ends.flatMap((to): Row[] => {
-      if ((from.kind !== 'workload' && to.kind !== 'workload') || !(isAsked(from) || isAsked(to))) return [];
+      if (!isJudged(from, to) || !(isAsked(from) || isAsked(to))) return [];
       const cell = view.cell(from, to);
       return isNone(view, cell) ? [] : [{ from, to, cell }];
     }),
   );
+}
+
+/** What policy has a say in; a name is nobody who opens a connection. */
+export function isJudged(from: EndView, to: EndView): boolean {
+  return from.kind === 'workload' || (to.kind === 'workload' && from.kind !== 'domain');
 }
 
 export function exposuresFor(
@@ -50,10 +55,16 @@ export function listed(names: readonly string[], most: number): string {
 
 export function memberText({ kind, parts }: EndView, member: string): string {
   const part = parts.get(member);
-  const name = kind === 'workload' ? nameOf(member) : kind === 'node' ? `node/${member}` : member;
+  const name = kind === 'workload' ? nameOf(member) : `${PREFIXES[kind]}${member}`;
   return part === undefined ? name : `${name} (${part})`;
 }
 
-/** What is true of every matrix, and stands below each. */
-export const ALWAYS =
-  'Whatever is not listed is denied. A pod always reaches itself, and a node its own pods.';
+const PREFIXES = { node: 'node/', network: '', domain: 'domain ' } as const;
+
+/** What is true of the whole matrix, and stands below it. */
+export function legendOf({ ends }: MatrixView): string {
+  const always = 'Whatever is not listed is denied. A pod always reaches itself, and a node its own pods.';
+  const names =
+    'A domain stands for addresses that a pod was told under such a name, and is listed for pods with a rule by it: to others they are addresses of their networks.';
+  return ends.some(({ kind }) => kind === 'domain') ? `${always} ${names}` : always;
+}

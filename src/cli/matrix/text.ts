@@ -4,7 +4,7 @@ import { type ExposureView, type MatrixView, nameOf } from '../../reach/view.ts'
 import pc from '../../terminal/colours.ts';
 import { beside, wrap } from '../../terminal/wrap.ts';
 import { gridLines } from './grid.ts';
-import { ALWAYS, endText, listed, type Row } from './rows.ts';
+import { endText, legendOf, listed, type Row } from './rows.ts';
 
 /** A grid of more rows is compared cell by cell in vain. */
 const MOST_GRID_ROWS = 400;
@@ -15,7 +15,7 @@ export function matrixLines(view: MatrixView, rows: readonly Row[], width: numbe
     ...(grid ?? blockLines(view, rows, width)),
     ...exposureLines(view, width),
     '',
-    ...wrap(ALWAYS, width).map(pc.dim),
+    ...wrap(legendOf(view), width).map(pc.dim),
   ];
 }
 

@@ -1,10 +1,11 @@
 /** The connections that open and close between two clusters, and which policies decide about them before and after. */
 import { FAMILIES, type Family } from '../../model/address.ts';
 import type { ConnectionPool, Connections } from '../connections.ts';
-import type { Ends } from '../place.ts';
+import type { DomainMember, Ends } from '../place.ts';
 import type { Reach } from '../reach.ts';
 import { remembered } from '../selected.ts';
 import { decidersOf } from './deciders.ts';
+import { domainUnits } from './domainunits.ts';
 import type { Side } from './side.ts';
 import { type Unit, unitsOf } from './units.ts';
 
@@ -24,11 +25,12 @@ type What = Omit<Change, 'from' | 'to'>;
 
 export function changesOf(old: Side, now: Side): Change[] {
   const units = unitsOf(old, now);
+  const destinations = [...units, ...domainUnits(old, now)];
   const pool = now.reach.pool;
   const found = new Map<string, { what: What; rows: Map<Unit, Unit[]> }>();
   for (const from of units)
-    for (const to of units) {
-      if (!isJudged(from, to)) continue;
+    for (const to of destinations) {
+      if (!isJudged(from, to) || !isTold(old, now, from, to)) continue;
       for (const what of whatChanges(pool, old, now, from, to)) {
         const { rows } = remembered(found, textOf(what), () => ({ what, rows: new Map<Unit, Unit[]>() }));
         remembered(rows, from, () => []).push(to);
@@ -41,6 +43,22 @@ export function changesOf(old: Side, now: Side): Change[] {
 
 function isJudged(from: Unit, to: Unit): boolean {
   return from.members[0]!.kind === 'workload' || to.members[0]!.kind === 'workload';
+}
+
+/** A pod without a rule by such a name, before and after, is told none. */
+function isTold(old: Side, now: Side, from: Unit, to: Unit): boolean {
+  return to.members.every(
+    member =>
+      member.kind !== 'domain' ||
+      hasRuleByName(old, from.old, member) ||
+      hasRuleByName(now, from.now, member),
+  );
+}
+
+function hasRuleByName({ reach }: Side, ends: readonly Ends[], { nameClass }: DomainMember): boolean {
+  return FAMILIES.some(family =>
+    ends.some(each => each[family] !== undefined && reach.families[family].isTold(each[family], nameClass)),
+  );
 }
 
 /** Of those that change alike, all with the same destinations together. */

@@ -2,7 +2,9 @@
 import type { Family } from '../../model/address.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { ConnectionPool, Connections } from '../connections.ts';
+import { domainTexts } from '../domaintext.ts';
 import { networkText } from '../networktext.ts';
+import type { DomainMember } from '../place.ts';
 import type { Reach } from '../reach.ts';
 import { changesOf } from './changes.ts';
 import { type Compared, sidesOf } from './side.ts';
@@ -10,7 +12,7 @@ import type { Unit, UnitMember } from './units.ts';
 
 export interface ChangeView {
   readonly kind: 'opens' | 'closes';
-  /** `Deployment shop/web`, `node/node1`, `10.0.0.0/8`, `internet`. */
+  /** `Deployment shop/web`, `node/node1`, `10.0.0.0/8`, `internet`, `domain *.example.org`. */
   readonly from: readonly string[];
   readonly to: readonly string[];
   readonly families: readonly Family[];
@@ -49,11 +51,14 @@ function workloadsOf({ workloadOf, imagined }: ReturnType<typeof sidesOf>[0]['cr
 }
 
 function namesOf(reach: Reach, units: readonly Unit[]): string[] {
-  const names = units.flatMap(({ members }) => members.flatMap(member => memberNames(reach, member)));
-  return [...new Set(names)].sort();
+  const members = units.flatMap(unit => unit.members);
+  const domains = members.filter(member => member.kind === 'domain');
+  const others = members.flatMap(member => (member.kind === 'domain' ? [] : memberNames(reach, member)));
+  const names = domainTexts(reach, domains).map(text => `domain ${text}`);
+  return [...[...new Set(others)].sort(), ...names.sort()];
 }
 
-function memberNames(reach: Reach, member: UnitMember): string[] {
+function memberNames(reach: Reach, member: Exclude<UnitMember, DomainMember>): string[] {
   if (member.kind === 'network') return networkText(reach, member.regions);
   return [member.kind === 'node' ? `node/${member.name}` : member.name];
 }

@@ -3,7 +3,7 @@
  * node with the node of its name, and each region with the same addresses.
  */
 import { workloadOfMember } from '../crowd.ts';
-import { type Ends, type Member, nodesOfSeveral } from '../place.ts';
+import { type DomainMember, type Ends, type Member, nodesOfSeveral } from '../place.ts';
 import { remembered } from '../selected.ts';
 import type { Side } from './side.ts';
 
@@ -17,7 +17,8 @@ export interface Unit {
 export type UnitMember =
   /** `Deployment shop/web`, `node1`, `node1 (192.0.2.1)` where it has several addresses that policy tells apart. */
   | { readonly kind: 'workload' | 'node'; readonly name: string }
-  | { readonly kind: 'network'; readonly regions: Ends };
+  | { readonly kind: 'network'; readonly regions: Ends }
+  | DomainMember;
 
 interface Part {
   readonly member: UnitMember;
@@ -59,6 +60,8 @@ function keyOf(member: Member, imagined: Side['crowd']['imagined']): string {
       return `node ${member.node.name}`;
     case 'network':
       return `network ${member.regions.ip} ${member.regions.ip6}`;
+    case 'domain':
+      throw new Error('names are compared by domainUnits');
   }
 }
 

@@ -1,0 +1,101 @@
+/** Names of the DNS in every format of the matrix, and in a comparison. */
+import { expect, test } from 'vitest';
+import { world } from '../../../test/support/questions/world.ts';
+import { diffOf } from '../../reach/diff/diffview.ts';
+import { viewOf } from '../../reach/view.ts';
+import { diffMarkdown } from '../diff/markdown.ts';
+import { diffObject } from '../diff/object.ts';
+import { diffLines } from '../diff/text.ts';
+import { csvLines } from './csv.ts';
+import { dotLines } from './dot.ts';
+import { htmlLines } from './html.ts';
+import { markdownLines } from './markdown.ts';
+import { matrixObject } from './object.ts';
+import { rowsOf } from './rows.ts';
+import { matrixLines } from './text.ts';
+
+const pod = (name: string, ip: string) =>
+  `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: shop, labels: { app: ${name} } }, spec: { containers: [{ name: c }] }, status: { podIP: ${ip} } }`;
+const policy = (names: readonly string[]) => `apiVersion: policy.networking.k8s.io/v1beta1
+kind: ClusterNetworkPolicy
+metadata: { name: names }
+spec:
+  tier: Admin
+  priority: 1
+  subject: { pods: { namespaceSelector: {}, podSelector: { matchLabels: { app: web } } } }
+  egress:
+  - { name: not-there, action: Deny, to: [{ networks: [198.51.100.0/24] }] }
+  - { name: names, action: Accept, to: [{ domainNames: [${names.map(name => `"${name}"`)}] }], protocols: [{ tcp: { destinationPort: { number: 443 } } }] }
+  - { name: dns, action: Accept, to: [{ networks: [10.96.0.10/32] }] }
+  - { name: inside, action: Accept, to: [{ networks: [192.168.0.0/16] }] }
+  - { name: nowhere, action: Deny, to: [{ networks: [0.0.0.0/0] }] }`;
+const cluster = (...names: string[]) =>
+  world([pod('web', '10.0.0.1'), pod('db', '10.0.0.2'), policy(names)].join('\n---\n'));
+
+function shown(...names: string[]) {
+  const view = viewOf(cluster(...names), 'allow');
+  return { view, rows: rowsOf(view, () => true) };
+}
+
+const { view, rows } = shown('*.example.org', 'a.example.org', 'logs.example');
+const WHERE = 'outside 198.51.100.0/24';
+
+test('a name is a column of its own, in parts where a network is denied before the names', () => {
+  const ends = view.ends.filter(({ kind }) => kind === 'domain').map(({ members }) => members);
+  const all = ['*.example.org', 'a.example.org', 'logs.example'];
+  expect(ends).toContainEqual(all.map(name => `${name} ${WHERE}`));
+  const text = matrixLines(view, rows, 200).join('\n');
+  expect(text).toContain(`domain *.example.org ${WHERE} and 2 more`);
+  expect(text).toContain('A domain stands for addresses that a pod was told under such a name');
+  const toNames = rows.filter(({ to }) => to.kind === 'domain');
+  expect(toNames.map(({ from, to }) => [from.members, to.members.length])).toEqual([[['Pod shop/web'], 3]]);
+});
+
+test('a name is one column where policies say the same of it everywhere, and none where nobody has a rule by it', () => {
+  const simple = policy(['logs.example'])
+    .split('\n')
+    .filter(line => !/not-there|inside|dns/.test(line));
+  const state = world([pod('web', '10.0.0.1'), simple.join('\n')].join('\n---\n'));
+  const { ends } = viewOf(state, 'allow');
+  expect(ends.filter(({ kind }) => kind === 'domain')).toMatchObject([{ members: ['logs.example'] }]);
+  expect(viewOf(world(pod('db', '10.0.0.2')), 'allow').ends.some(({ kind }) => kind === 'domain')).toBe(
+    false,
+  );
+  const nobodys = world([pod('db', '10.0.0.2'), simple.join('\n')].join('\n---\n'));
+  expect(viewOf(nobodys, 'allow').ends.some(({ kind }) => kind === 'domain')).toBe(false);
+});
+
+test('every format of the matrix has the names', () => {
+  const name = /domain \*\.example\.org outside 198.51.100.0/;
+  expect([...csvLines(view, rows)]).toContain(
+    'shop/web,domain *.example.org outside 198.51.100.0/24,TCP 443,',
+  );
+  expect(markdownLines(view, rows).join('\n')).toContain('domain \\*.example.org outside');
+  expect(dotLines(view, rows).join('\n')).toMatch(/label="domain \*\.example\.org outside .*", shape=note/);
+  const html = htmlLines(view, rows, 'a test').join('\n');
+  expect(html).toMatch(new RegExp(`<th scope="col">${name.source}`));
+  expect(html).not.toMatch(new RegExp(`<th scope="row">${name.source}`));
+  expect(matrixObject(view, rows, [])).toMatchObject({
+    ends: expect.arrayContaining([expect.objectContaining({ kind: 'domain' })]),
+  });
+});
+
+test('a comparison names the names that open and close, and no address for them', () => {
+  const diff = diffOf(cluster('a.example.org'), cluster('*.example.net'), 'allow');
+  const text = diffLines(diff, 200).join('\n');
+  const where = 'outside 10.96.0.10/32, 192.168.0.0/16, 198.51.100.0/24';
+  expect(text).toContain(`+ opens  shop/web -> domain *.example.net ${where}: TCP 443 over IPv4`);
+  expect(text).toContain(`- closes shop/web -> domain a.example.org ${where}: TCP 443 over IPv4`);
+  expect(diff.changes).toHaveLength(2);
+  expect(diffMarkdown(diff).join('\n')).toContain('domain \\*.example.net outside');
+  expect(diffObject(diff, undefined)).toMatchObject({
+    changes: [{ to: [`domain *.example.net ${where}`] }, { to: [`domain a.example.org ${where}`] }],
+  });
+});
+
+test('a name that a wildcard means on the other side neither opens nor closes', () => {
+  const { changes } = diffOf(cluster('a.example.org'), cluster('*.example.org'), 'allow');
+  expect(changes.map(({ kind, to }) => `${kind} ${to}`)).toEqual([
+    expect.stringMatching(/^opens domain \*\.example\.org outside /),
+  ]);
+});
