@@ -14,7 +14,7 @@ import { address } from '../lab/topology.ts';
 import { type AgentClient, connectAgent } from '../rpc/client.ts';
 import { builtFolder } from './build.ts';
 import { AgentProcess } from './neighbours/agentprocess.ts';
-import { absolute, type BenchRow } from './row.ts';
+import { absolute, type BenchRow, beyondFloor } from './row.ts';
 
 const NODE = 'n1';
 const [FROM, TO] = [address('10.0.1.1'), address('10.0.1.2')];
@@ -90,13 +90,14 @@ async function rows(lab: Lab, agent: AgentProcess, client: AgentClient): Promise
   peer?.kill();
   await setTimeout(2_000); // What it was told is read, and what is asked from here on is asked by nobody.
   const nobody = await load(lab, agent, PER_SECOND);
+  const idle = await load(lab, agent, 1);
   client.close();
   const at = (load: Load) =>
     `${Math.round(load.sent / load.seconds).toLocaleString('en')} connections a second`;
   return [
     { ...absolute(`agent, ${at(asked)}`, '%', asked.agent, 15), ...(peer && { floor: asked.peer }) },
     absolute('agent, connections lost', 'connections', lost + Math.max(0, asked.sent - told), 0),
-    absolute(`agent, nobody asks, ${at(nobody)}`, '%', nobody.agent, 1),
+    beyondFloor(`agent, nobody asks, ${at(nobody)}, beside none`, '%', nobody.agent, idle.agent, 1),
     absolute(`agent, a flood, ${at(flood)}`, '%', flood.agent, 30),
   ];
 }
