@@ -6,20 +6,40 @@ import { eagerPod, firstAttempts } from './support/eager.ts';
 import { policyIsFollowed } from './support/followed.ts';
 import { apply, type Release, rollOut } from './support/release.ts';
 import { type Shop, shop } from './support/shop.ts';
-import { agents, endpoint } from './support/site.ts';
+import { agents, endpoint, type Outcome, settles } from './support/site.ts';
 import { sluice } from './support/sluice.ts';
 import { uninterrupted } from './support/telephone.ts';
+import { type Expected, undisturbed } from './support/undisturbed.ts';
 
 let place: Shop;
+/** Beside those of the shop: denied at the sender, and within one node. */
+let flows: readonly Expected[];
 beforeAll(async () => {
   place = await shop('upgrade');
+  const { web, db } = place;
   const eager = { podSelector: { matchLabels: { eager: 'yes' } }, policyTypes: ['Egress'] };
   await place.policy('eager', eager);
+  const mayOnlyDb = {
+    podSelector: { matchLabels: { name: 'clerk' } },
+    policyTypes: ['Egress'],
+    egress: [{ to: [{ podSelector: { matchLabels: { name: 'db' } } }] }],
+  };
+  await place.policy('clerk', mayOnlyDb);
+  const clerk = await place.pod('clerk', { node: db.node });
+  const visitor = await place.pod('visitor', { node: db.node });
+  flows = [
+    { from: clerk, to: web, wanted: 'closed' },
+    { from: clerk, to: db, wanted: 'closed' },
+    { from: visitor, to: db, wanted: 'closed' },
+    { from: visitor, to: web, wanted: 'open' },
+  ];
+  for (const { from, to, wanted } of flows)
+    expect(await settles(from, endpoint(to.address), wanted as Outcome)).toBe(wanted);
   return () => rollOut('today'); // whatever became of the specs
 });
 
 const underTraffic = (action: () => Promise<unknown>) =>
-  place.undisturbed(() => uninterrupted(place.web, place.db, action));
+  place.undisturbed(() => undisturbed(flows, () => uninterrupted(place.web, place.db, action)));
 
 const TODAY = LAYOUT;
 const PREVIOUS = LAYOUT - 1;
@@ -88,6 +108,22 @@ test.skipIf(cni === 'sluice')(
       for (const node of others) await replaceAgent(node);
     });
     expect(await layouts()).toEqual(nodes.map(() => TODAY));
+    await policyIsFollowed(place);
+  },
+);
+
+test.skipIf(cni === 'sluice')(
+  'a canary that somebody takes back: its node has the release before again',
+  async () => {
+    const [first] = nodes;
+    await rollOut('previous');
+    await underTraffic(async () => {
+      await apply('today', 'OnDelete');
+      await replaceAgent(first!);
+      await apply('previous', 'OnDelete');
+      await replaceAgent(first!);
+    });
+    expect(await layouts()).toEqual(nodes.map(() => PREVIOUS));
     await policyIsFollowed(place);
   },
 );
