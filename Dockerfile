@@ -35,14 +35,15 @@ RUN node=$PWD/node_modules/.bin/node && thirdparty=$PWD/scripts/thirdparty.ts &&
   && $node $thirdparty sbom <sbom.npm.json >sbom.cdx.json && rm sbom.npm.json package-lock.json \
   && find node_modules -type f \( -name '*.d.ts' -o -name '*.map' -o -name '*.md' \) -delete \
   && find node_modules -type d -empty -delete
+# Whoever built this under a umask of their own, an agent that is not root can read it.
 # Node is the one that package-lock.json names, so that the image runs what the tests ran. The final image has no
 # `env`, which the command's first line asks for.
 RUN mkdir -p /out/usr/local/bin \
   && sed -i '1s|.*|#!/usr/local/bin/node|' dist/cli/sluice.js && chmod 755 dist/cli/sluice.js \
   && mv /out/app/node_modules/node-linux-*/bin/node /out/usr/local/bin/node \
   && rm -r /out/app/node_modules/node-linux-* /out/app/node_modules/.bin \
-  && mv dist/cni/keepcaps /out/usr/local/bin/ && setcap cap_net_admin,cap_net_raw+ep /out/usr/local/bin/keepcaps \
-  && mv dist /out/app/ && ln -s /app/dist/cli/sluice.js /out/usr/local/bin/sluice
+  && mv dist/cni/keepcaps /out/usr/local/bin/ && mv dist /out/app/ && ln -s /app/dist/cli/sluice.js /out/usr/local/bin/sluice \
+  && chmod -R u=rwX,go=rX /out && setcap cap_net_admin,cap_net_raw+ep /out/usr/local/bin/keepcaps
 
 FROM ${BASE}
 COPY --from=build /out /

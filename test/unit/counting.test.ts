@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-const ALL = 'cnp sonobuoy anp own netpol netpol-ipv6 removal-attach chart';
+const ALL = 'cnp sonobuoy anp own netpol netpol-ipv6 removal-attach chart image';
 
 let tree: string;
 
@@ -15,7 +15,8 @@ beforeEach(() => {
   for (const file of ['scripts/lib.sh', 'scripts/suites', '.ci/run'])
     cpSync(join(ROOT, file), join(tree, file));
   mkdirSync(join(tree, 'bin'));
-  mkdirSync(join(tree, 'test/chart'), { recursive: true });
+  for (const folder of ['test/chart', 'test/cluster/image'])
+    mkdirSync(join(tree, folder), { recursive: true });
   command('bin/id', 'echo 0');
 });
 
@@ -33,11 +34,12 @@ function run(path: string, ...words: string[]) {
 }
 
 describe('scripts/suites', () => {
-  /** `e2e`, `cluster` and the chart's in their place; each suite passes ten unless the text says otherwise. */
+  /** `e2e`, `cluster`, the chart's and the image's in their place; each suite passes ten unless the text says otherwise. */
   function suites(e2e: string, words: readonly string[] = [], cluster = '') {
     command('scripts/e2e', `${e2e}\necho "10 passed, 0 failed"`);
     command('scripts/cluster', cluster);
-    command('test/chart/run.sh', 'echo "10 passed, 0 failed"');
+    for (const alone of ['test/chart/run.sh', 'test/cluster/image/twice.sh'])
+      command(alone, 'echo "10 passed, 0 failed"');
     const { status, stderr, lines } = run('scripts/suites', ...words);
     const rows = lines.slice(0, -1).map(line => line.replace(/ +/g, ' ').replace(/ \d+ s$/, ''));
     return { status, stderr, rows: rows.sort(), total: lines.at(-1) };
@@ -51,7 +53,7 @@ describe('scripts/suites', () => {
       rows: ALL.split(' ')
         .sort()
         .map(name => `${name} 10 passed, 0 failed`),
-      total: '80 passed, 0 failed',
+      total: '90 passed, 0 failed',
     });
     expect(suites('', ['own', 'own'])).toMatchObject({ rows: ['own 10 passed, 0 failed'], status: 0 });
   });
@@ -63,13 +65,14 @@ describe('scripts/suites', () => {
         'anp 10 passed, 0 failed',
         'chart 10 passed, 0 failed',
         'cnp 0 passed, 1 failed',
+        'image 10 passed, 0 failed',
         'netpol 0 passed, 1 failed',
         'netpol-ipv6 10 passed, 0 failed',
         'own 10 passed, 0 failed',
         'removal-attach 10 passed, 0 failed',
         'sonobuoy 0 passed, 1 failed',
       ],
-      total: '50 passed, 3 failed',
+      total: '60 passed, 3 failed',
     });
   });
 

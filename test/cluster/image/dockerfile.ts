@@ -33,6 +33,7 @@ const [out, name, context = resolve(import.meta.dirname, '../../..')] = process.
   string,
   string?,
 ];
+process.umask(0o022); // as docker runs commands and makes folders, whoever calls it
 const work = join(dirname(out), 'work');
 mkdirSync(work, { recursive: true });
 sh('mount --make-rprivate / && mount -t tmpfs tmpfs "$1"', work);
