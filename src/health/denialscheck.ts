@@ -45,6 +45,6 @@ export function denials({ limits, error, services, denied, handed, attempts, los
 
 function remedyOf(error: string): string {
   return /another process/.test(error)
-    ? 'end the other reader of the log group (ulogd?), or leave the naming to it by --denials=0'
+    ? 'end the other reader of the log group (ulogd?); where it is to stay, nothing needs to be done: --denials=0 would end its lines too'
     : "see the agent's log";
 }
