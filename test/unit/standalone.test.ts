@@ -1,6 +1,6 @@
 /** The command line as one file: what people without a node run, on the oldest Node that still lives. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -75,6 +75,17 @@ test('the file imports nothing but what Node has, and is small', () => {
   const known = new Set([...builtinModules, ...builtinModules.map(name => `node:${name}`)]);
   expect(imported.filter(name => !known.has(name))).toEqual([]);
   expect(text.length).toBeLessThan(600_000);
+});
+
+test('as kubectl-sluice in the path it is a plugin of kubectl, through links to links', () => {
+  mkdirSync(join(folder, 'bin'));
+  symlinkSync(join(folder, 'sluice'), join(folder, 'linked'));
+  symlinkSync('../linked', join(folder, 'bin/kubectl-sluice'));
+  const plugin = spawnSync('kubectl-sluice', ['check', SHOP], {
+    encoding: 'utf8',
+    env: { ...process.env, PATH: `${join(folder, 'bin')}:${process.env.PATH}` },
+  });
+  expect([plugin.status, plugin.stdout]).toEqual([0, expect.stringMatching(/^ok: /)]);
 });
 
 /** What a Mac has not: the platform's name, native modules, and all that a kernel of Linux shows as files. */

@@ -22,4 +22,10 @@ One line for each connection attempt; what is sent again is counted with it. How
 source and in all (sluice agent --denials): the last line says what was left out. See docs/drops.md.
 
 Where no agent is on this machine, all agents of the cluster are asked, each in its pod, with your own rights: you need to
-list pods and to create pods/exec in their namespace.`;
+list pods and to create pods/exec in their namespace.
+
+Exit code 0, also where nothing was denied; 2: trouble.
+
+  sluice drops                               what this node denied, as far back as its agent knows
+  sluice drops --follow -n shop              of a namespace, as it comes
+  sluice drops --policy shop/db -o json      what one policy denied, for programs`;

@@ -24,6 +24,7 @@ function addDemo(sluice: Command, actions: NodeActions): void {
       ).conflicts(['keep', 'remove']),
     )
     .addOption(new Option('--remove', 'remove what an earlier --keep left').conflicts('keep'))
+    .addHelpText('after', DEMO_HELP)
     .action(actions.demo);
 }
 
@@ -33,6 +34,7 @@ function addStatus(sluice: Command, actions: NodeActions): void {
     .description('say how the running agent and the pod network of its node are; exit code 1 if not ready')
     .addOption(socket("the agent's unix socket"))
     .addOption(output('wide'))
+    .addHelpText('after', STATUS_HELP)
     .action(actions.status);
 }
 
@@ -64,6 +66,7 @@ function addBench(sluice: Command, actions: NodeActions): void {
     .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
     .option('--json', 'the same as -o json')
     .option('--verbose', 'say what every design of the packet benchmark took')
+    .addHelpText('after', BENCH_HELP)
     .action(actions.bench);
 }
 
@@ -112,9 +115,28 @@ function namespace(text: string): string {
   return text;
 }
 
+const DEMO_HELP = `
+Exit code 0: everything was as expected; 2: it was not, or there was trouble.
+
+  sluice demo
+  sluice demo --keep     leaves it running, for edits of its manifests
+  sluice demo --again    tries all once more`;
+
+const STATUS_HELP = `
+Exit code 0: ready; 1: not ready; 2: trouble, as where no agent answers.
+
+  sluice status
+  sluice status -o json | jq .ready`;
+
+const BENCH_HELP = `
+Exit code 0: all budgets are kept; 1: one is missed; 2: trouble, as where nothing was measured.
+
+  sluice bench explain matrix
+  sluice bench packets new -o json           the rows of a suite that have a word in their names`;
+
 const UNINSTALL_HELP = `
 On a node it removes the tables of Sluice, and what attached pods had from it: their interfaces and the node's routes to
-other nodes' pods. No agent may run there. Exit code 1 where something could not be removed, or a node was away.
+other nodes' pods. No agent may run there. Exit code 1 where something could not be removed, or a node was away; 2: trouble.
 
   sluice uninstall                          this node
   sluice uninstall --all-nodes              the cluster of your kubeconfig

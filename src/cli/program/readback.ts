@@ -46,8 +46,16 @@ where no policy could be read; "elsewhere" has the other nodes that judge it, an
   denied elsewhere  this node lets it pass, the node of the other end denies it
   not judged here   neither end is a pod of this node: ask on the node that is named
 
-Exit code 1 where this kernel does not do what policy demands of it, 0 also where no policy could be read.`;
+Exit code 1 where this kernel does not do what policy demands of it, 0 also where no policy could be read; 2: trouble.
+
+  sluice trace guest/visitor shop/db:5432
+  sluice trace 10.244.1.66 [fd00::7]:53/UDP
+  sluice trace shop/web example.com:443      of the addresses that the pod was told the latest`;
 
 const INSPECT_HELP = `
 Exit code 1 where the actual state is not the desired one; 0 where it is, and also where no desired state could be read:
-then the last line is "not compared", and in JSON "equal" is null.`;
+then the last line is "not compared", and in JSON "equal" is null. 2: trouble.
+
+  sluice inspect                             all pods of this node that a policy selects
+  sluice inspect 'NetworkPolicy shop/web'    what is programmed by a policy; shop/web is a pod, shop a namespace
+  sluice inspect --manifests k8s/ --node n1  compared with a folder`;

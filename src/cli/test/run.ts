@@ -100,9 +100,9 @@ function judgeFlow(world: World, { flow, verdict, by }: ExpectedFlow): TestCase 
   }
 }
 
-/** To an address, which is taken for what it is after Services; to a pod, through a Service or over one family. */
+/** To an address, which is taken for what it is after Services; to a pod, through a Service. */
 function isLiteral(flow: string): boolean {
-  return / via service$|@[46]\b|->\s*(\[|\d+(\.\d+){3}|[^/\s]*:[^/\s]*:)/.test(flow);
+  return / via service$|->\s*(\[|\d+(\.\d+){3}|[^/\s]*:[^/\s]*:)/.test(flow);
 }
 
 function wrongFlow(
@@ -134,7 +134,9 @@ function wrongAnswer(
     return `expected ${expected}, got ${wrong.verdict.verdict}${where}: ${reasonOf(wrong)}`;
   }
   if (by === undefined) return undefined;
-  return wrongDecider(walk(found.cluster, found.decisive!.flow, world.unknownPods), expected, by);
+  return found.cases
+    .map(({ flow }) => wrongDecider(walk(found.cluster, flow, world.unknownPods), expected, by))
+    .find(failure => failure !== undefined);
 }
 
 function wrongDecider({ egress, ingress }: Walk, expected: string, by: string): string | undefined {

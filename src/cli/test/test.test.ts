@@ -62,9 +62,23 @@ describe('an expectation fails', () => {
 
   test('and holds where it is over the family that is asked', async () => {
     const { cases } = await runFile(
-      written(`${TWO_PODS}flows: [x/a@4 -> x/b@4:80 allow, x/a@6 -> x/b@6:80 deny]`),
+      written(
+        `${TWO_PODS}flows: [x/a@4 -> x/b@4:80 allow, x/a@6 -> x/b@6:80 deny, x/a -> pod/x/b@6:80 deny]`,
+      ),
     );
-    expect(cases.map(({ failure }) => failure)).toEqual([undefined, undefined]);
+    expect(cases.map(({ failure }) => failure)).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('where one family is denied by something else than it says', async () => {
+    const platform = `
+  - apiVersion: policy.networking.k8s.io/v1alpha2
+    kind: ClusterNetworkPolicy
+    metadata: { name: p }
+    spec: { tier: Admin, priority: 1, subject: { namespaces: {} }, egress: [{ action: Deny, to: [{ networks: [10.0.0.0/8] }] }] }
+`;
+    const flow = 'x/a -> x/b:80 deny by egress ClusterNetworkPolicy p egress[0]';
+    const { cases } = await runFile(written(`${TWO_PODS.trimEnd()}${platform}flows: ['${flow}']`));
+    expect(cases[0]!.failure).toContain('got by nothing there');
   });
 });
 
