@@ -89,8 +89,8 @@ async function readAll(
 
 /** What is wrong with it left nothing to judge by. */
 function isLostPolicy({ event, problems, type: { kind = '' } }: FiledObject): boolean {
-  const isPolicy = POLICY_KINDS.some(each => each.toLowerCase() === kind.toLowerCase());
-  return isPolicy && event === undefined && problems.some(isError);
+  if (event !== undefined || !problems.some(isError)) return false;
+  return POLICY_KINDS.some(each => each.toLowerCase() === kind.toLowerCase());
 }
 
 /** Nothing was read before, so nothing stays as it was. */
