@@ -26,6 +26,8 @@ const RECORD_HELP = `
 Who spoke to whom, on which ports, how often, first and last; no payload. Connections that are open when it begins are in it,
 and denied ones. Names and labels of pods are: the file is for its owner alone. See docs/record.md.
 
+Exit code 0: all was written; 2: trouble.
+
   sluice record --for 24h shop.rec
   sluice replay shop.rec --manifests policies/`;
 
