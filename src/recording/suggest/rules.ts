@@ -31,7 +31,13 @@ export class Rules {
   /** In one order, however the connections came. */
   rules(): RuleObject[] {
     const sorted = [...this.#peers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
-    const byPorts = Map.groupBy(sorted, ({ ports }) => JSON.stringify(portsOf(ports)));
+    const byPorts = new Map<string, typeof sorted>();
+    for (const each of sorted) {
+      const key = JSON.stringify(portsOf(each.ports)); // By hand: Node 20 has nothing that groups.
+      const known = byPorts.get(key);
+      if (known === undefined) byPorts.set(key, [each]);
+      else known.push(each);
+    }
     return [...byPorts.values()].map(peers => ({
       peers: peers.map(({ peer }) => peer),
       ports: portsOf(peers[0]!.ports),
