@@ -76,6 +76,7 @@ async function close({ source, enforcement, podNetwork, links }: Pipeline, ears:
   links.close();
   enforcement.liveConnections?.close();
   enforcement.staleConntrack.close();
+  enforcement.audits.close();
   enforcement.denials.close();
   enforcement.counts?.close();
   enforcement.flows.close();

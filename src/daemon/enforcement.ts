@@ -26,6 +26,7 @@ import type { Conntrack } from '../nft/conntrack.ts';
 import type { Kernel } from '../nft/kernel.ts';
 import { NO_LOGS } from '../nft/missingfeature.ts';
 import { Answers } from './answers.ts';
+import { Audits } from './audits.ts';
 import { Denials, type DenialsOptions } from './denials.ts';
 import { Flows } from './flows.ts';
 import { type Inherited, readInherited } from './inherited.ts';
@@ -65,6 +66,7 @@ export interface Enforcement {
   /** Where rules count. */
   readonly counts?: RuleCounts;
   readonly flows: Flows;
+  readonly audits: Audits;
   readonly inherited: Inherited;
 }
 
@@ -94,6 +96,9 @@ export async function openEnforcement(
   agent.note(hostPortEvents([], inherited.hostPorts));
   const vacant = () => vacantAddresses(agent.cluster, node, localPods);
   const staleConntrack = new StaleConntrack(conntrack(), vacant, log);
+  const flows = new Flows({ view: denials.view, serviceOf: denials.services?.of, ownAddresses, log });
+  const audits = new Audits({ node, view: denials.view, flows, denials, log });
+  agent.observe(audits);
   return {
     agent,
     status,
@@ -103,7 +108,8 @@ export async function openEnforcement(
     answers,
     denials,
     ...(counts && { counts }),
-    flows: new Flows({ view: denials.view, serviceOf: denials.services?.of, ownAddresses, log }),
+    flows,
+    audits,
     inherited,
     ...(liveConnections !== undefined && { liveConnections }),
   };

@@ -51,6 +51,7 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
     isolatedBefore: enforcement.inherited.isolatedPods,
     log,
   });
+  enforcement.audits.reportTo(notice => source.report(notice));
   enforcement.agent.observe(quarantineReporter(notice => source.report(notice)));
   const needs = startNeeds(localPods, links, enforcement, log);
   const gate = new PodGate(starts, { ...needs, onLate: late => source.report(lateNotice(late)) });

@@ -24,6 +24,7 @@ export async function viewOf(options: AgentCommandOptions, pipeline: Pipeline): 
     denials: enforcement.denials,
     flows: enforcement.flows,
     counts: enforcement.counts,
+    audits: enforcement.audits,
     openConntrack,
   });
 }

@@ -16,7 +16,7 @@ import { comparePolicies, policyLabel } from '../model/policy.ts';
 import type { CniParts } from '../network/cni/cni.ts';
 import type { Conntrack } from '../nft/conntrack.ts';
 
-import type { AgentView, CountsView, DenialsView, Identity, NamesView } from './view.ts';
+import type { AgentView, AuditsView, CountsView, DenialsView, Identity, NamesView } from './view.ts';
 
 /** Many may ask at the same time; the node is read at most this often. */
 const FRESH_MS = 500;
@@ -42,6 +42,8 @@ export interface AgentParts {
   readonly flows?: FlowSource;
   /** Default: rules do not count. */
   readonly counts?: CountsView | undefined;
+  /** Default: no policy is audited. */
+  readonly audits?: AuditsView;
 }
 
 export function agentView({
@@ -56,6 +58,7 @@ export function agentView({
   denials = NONE_NAMED,
   flows = NO_FLOWS,
   counts,
+  audits = NONE_AUDITED,
   openConntrack,
 }: AgentParts): AgentView {
   const host = cached(readHost);
@@ -80,6 +83,7 @@ export function agentView({
     names,
     denials,
     flows,
+    audits,
     pod: key => keeper.pod(key),
     policiesOf: key => policiesOf(keeper, key),
     requestResync: () => agent.requestResync(),
@@ -89,6 +93,8 @@ export function agentView({
     ...(pods && { pods }),
   };
 }
+
+const NONE_AUDITED: AuditsView = { totals: [], unjudged: 0 };
 
 const NONE_NAMED: DenialsView = {
   facts: async () => NO_DENIALS,

@@ -2,6 +2,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { AgentStatus } from '../agent/status.ts';
 import { CHECK_NAMES } from '../health/check.ts';
+import { addAudits } from './auditsmetrics.ts';
 import { addDenials } from './denialsmetrics.ts';
 import { addNames, type NamesMeter } from './namesmetrics.ts';
 import { addPolicies } from './policymetrics.ts';
@@ -54,6 +55,7 @@ export function makeMetrics(view: AgentView, others: OtherTotals): Registry {
   if (others.names !== undefined) addNames(registry, others.names);
   addDenials(registry, view);
   if (view.counts !== undefined) addPolicies(registry, view.counts);
+  addAudits(registry, view);
   addGauges(registry, status);
   addHealth(registry, view);
   addProcess(registry);

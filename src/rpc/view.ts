@@ -11,6 +11,7 @@ import type { CountedFlow } from '../model/countedflows.ts';
 import type { Direction } from '../model/policy.ts';
 import type { ToldFacts } from '../names/toldfacts.ts';
 import type { CniParts } from '../network/cni/cni.ts';
+import type { AuditTotal } from '../recording/audittally.ts';
 
 /** Peers by name, as whoever hears answers has them. */
 export interface NamesView {
@@ -44,6 +45,12 @@ export interface CountsTotals {
   readonly unreadChains: number;
 }
 
+/** What audited policies would have made of the connections of this node. */
+export interface AuditsView {
+  readonly totals: readonly AuditTotal[];
+  readonly unjudged: number;
+}
+
 /** What of the agent never changes. */
 export interface Identity {
   /** `net:[4026531840]`. */
@@ -68,6 +75,7 @@ export interface AgentView {
   readonly flows: FlowSource;
   /** Absent where rules do not count. */
   readonly counts?: CountsView;
+  readonly audits: AuditsView;
   requestResync(): void;
   /** Of this node's pods, now. */
   openConnections(): Promise<readonly CountedFlow[]>;

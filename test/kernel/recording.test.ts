@@ -9,12 +9,14 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { forgetConnections } from '../../src/lab/conntrack.ts';
 import type { Lab } from '../../src/lab/lab.ts';
+import { inNamespace } from '../../src/lab/netns.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import type { Address } from '../../src/model/address.ts';
 import { RecordingReader } from '../../src/recording/read.ts';
 import { AgentProcess } from '../support/agent/agentprocess.ts';
 import { buildSite, HOSTS, NODE } from '../support/packets/site.ts';
 
+const METRICS = '127.0.0.1:9911';
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 let lab: Lab;
 let folder: string;
@@ -103,6 +105,21 @@ const textOf = ({
   port?: number;
 }) => `${from} ${to} ${protocol} ${port ?? ''}`;
 
+/** As the agent's metrics have it, of which it is asked inside its network namespace. */
+function auditedConnections(would: string): number {
+  const program = `console.log(await (await fetch('http://${METRICS}/metrics')).text())`;
+  const { stdout } = inNamespace(lab.nodeNamespace(NODE), () =>
+    spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' }),
+  );
+  const line = `sluice_audited_connections{policy="NetworkPolicy probe/web",would="${would}"} `;
+  return Number(
+    stdout
+      .split('\n')
+      .find(each => each.startsWith(line))
+      ?.slice(line.length),
+  );
+}
+
 async function outcomes(): Promise<Map<string, string>> {
   forgetConnections(lab.nodeNamespace(NODE));
   const found = await probe(lab, FLOWS, { quietMs: 500 });
@@ -112,7 +129,14 @@ async function outcomes(): Promise<Map<string, string>> {
 test('run, record, replay, audit, enforce: what replay and audit deny is what packets are denied, and no more', async () => {
   const path = manifests(policy('audit'));
   const socket = join(folder, 'sluice.sock');
-  const agent = new AgentProcess(lab.nodeNamespace(NODE), NODE, ['--manifests', path, '--socket', socket]);
+  const agent = new AgentProcess(lab.nodeNamespace(NODE), NODE, [
+    '--manifests',
+    path,
+    '--socket',
+    socket,
+    '--metrics-address',
+    METRICS,
+  ]);
   closers.push(() => agent.kill());
   await agent.inForce();
   while (sluice('status', '--socket', socket).stdout === '') await setTimeout(200);
@@ -159,6 +183,7 @@ test('run, record, replay, audit, enforce: what replay and audit deny is what pa
   const audit = sluice('audit', 'probe/web', '--recorded', file, '--socket', socket, '-o', 'json');
   expect([audit.status, JSON.parse(audit.stdout).policies]).toEqual([1, ['NetworkPolicy probe/web']]);
 
+  const counted = ['deny', 'allow'].map(auditedConnections);
   manifests(policy('enforce'));
   await agent.inForce(2);
   const after = await outcomes();
@@ -176,6 +201,7 @@ test('run, record, replay, audit, enforce: what replay and audit deny is what pa
     ].sort();
   expect(said1('deny').sort()).toEqual(fared('deny'));
   expect(said1('allow').sort()).toEqual(fared('allow'));
+  expect(counted).toEqual([[...after.values()].filter(verdict => verdict === 'deny').length, 0]);
   const { wouldDeny, wouldAllow } = JSON.parse(audit.stdout);
   const denied = wouldDeny.map(
     (group: { from: string; to: string; protocol: string; port?: number }) =>

@@ -18,7 +18,7 @@ const VERSIONS: Record<PolicyKind, string> = {
   BaselineAdminNetworkPolicy: 'policy.networking.k8s.io/v1alpha1',
 };
 
-function referenceTo(id: PolicyId): ObjectReference {
+export function referenceTo(id: PolicyId): ObjectReference {
   const [kind, name = ''] = id.split(' ') as [PolicyKind, string];
   const namespace = namespaceOfPolicy(id);
   if (namespace === '') return { apiVersion: VERSIONS[kind], kind, name };

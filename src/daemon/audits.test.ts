@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { world } from '../../test/support/questions/world.ts';
+import type { Committed } from '../agent/committed.ts';
+import type { SeenFlow } from '../flows/seenflow.ts';
+import type { FlowBatch } from '../flows/source.ts';
+import type { EventSpec } from '../kube/report/event.ts';
+import { address } from '../lab/topology.ts';
+import { viewOf } from '../semantics/view.ts';
+import { Audits } from './audits.ts';
+
+const POLICY =
+  '{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: db, namespace: shop, annotations: { sluice.dev/enforcement: audit } }, spec: { podSelector: {}, policyTypes: [Ingress] } }';
+const PODS = ['10.0.0.1', '10.0.0.2'].map(
+  (ip, n) =>
+    `{ apiVersion: v1, kind: Pod, metadata: { name: p${n}, namespace: shop }, spec: { nodeName: n1, containers: [{ name: c }] }, status: { podIP: ${ip} } }`,
+);
+const { cluster } = world([...PODS, POLICY].join('\n---\n'));
+const commit = (audited = cluster.audited) =>
+  ({ cluster: { ...cluster, audited }, names: ['NetworkPolicy shop/db'] }) as unknown as Committed;
+const flow: SeenFlow = {
+  number: 1,
+  atMs: 1,
+  from: { address: address('10.0.0.1'), pod: 'shop/p0' },
+  to: { address: address('10.0.0.2'), pod: 'shop/p1' },
+  protocol: 'TCP',
+  port: 80,
+  directions: ['egress', 'ingress'],
+  family: 'ip',
+};
+
+let followers: Set<(batch: FlowBatch) => void>;
+let reported: EventSpec[];
+let audits: Audits;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  followers = new Set();
+  reported = [];
+  const flows = {
+    follow: (follower: (batch: FlowBatch) => void) => {
+      followers.add(follower);
+      return () => followers.delete(follower);
+    },
+  };
+  const denials = { follow: () => () => undefined };
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  audits = new Audits({ node: 'n1', view: viewOf(cluster), flows, denials, log });
+  audits.reportTo(notice => reported.push(notice));
+});
+
+afterEach(() => {
+  audits.close();
+  vi.useRealTimers();
+});
+
+test('while nobody audits, nothing is listened to', () => {
+  audits.committed(commit(new Map()));
+  expect(followers.size).toBe(0);
+  audits.committed(commit());
+  audits.committed(commit());
+  expect(followers.size).toBe(1);
+  audits.committed(commit(new Map()));
+  expect([followers.size, vi.getTimerCount()]).toEqual([0, 0]);
+});
+
+test('the author is told once in six hours, and not of what was told', () => {
+  audits.committed(commit());
+  vi.advanceTimersByTime(60_000);
+  expect(reported).toEqual([]);
+  const see = () => {
+    for (const follower of followers) follower({ flows: [flow], lost: 0 });
+  };
+  see();
+  vi.advanceTimersByTime(60_000);
+  expect(reported).toEqual([
+    {
+      about: { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', namespace: 'shop', name: 'db' },
+      type: 'Normal',
+      reason: 'PolicyAudited',
+      note: 'audited, not enforced: on node n1 would have denied 1 connection: shop/p0 -> shop/p1:80/TCP (1) (in 2 min)',
+    },
+  ]);
+  see();
+  vi.advanceTimersByTime(5 * 3_600_000);
+  expect(reported).toHaveLength(1);
+  vi.advanceTimersByTime(2 * 3_600_000);
+  expect(reported.map(({ note }) => note.slice(0, 70))).toEqual([
+    expect.any(String),
+    'audited, not enforced: on node n1 would have denied 2 connections: sho',
+  ]);
+  vi.advanceTimersByTime(24 * 3_600_000);
+  expect(reported).toHaveLength(2);
+});

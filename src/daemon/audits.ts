@@ -1,0 +1,132 @@
+/**
+ * Audited policies, judged on the connections that this node sees: counted for metrics, and told to their authors now and then.
+ * While nobody audits, nothing is listened to.
+ */
+
+import { referenceTo } from '../agent/changes/quarantineproblem.ts';
+import type { Log } from '../agent/log.ts';
+import type { Observer } from '../agent/observer.ts';
+import type { Denial } from '../denials/denial.ts';
+import { flowOf, type SeenFlow } from '../flows/seenflow.ts';
+import type { FlowSource } from '../flows/source.ts';
+import type { EventSpec } from '../kube/report/event.ts';
+import type { Policy, PolicyId } from '../model/policy.ts';
+import { AuditTally, type AuditTotal, auditText, type Fared } from '../recording/audittally.ts';
+import { targetText } from '../recording/endname.ts';
+import { ofDenial } from '../recording/seen.ts';
+import type { AuditsView } from '../rpc/view.ts';
+import type { View } from '../semantics/view.ts';
+
+/** As events name their objects. */
+const POLICY = /Policy /;
+const LOOK_MS = 60_000;
+/** Each node tells of each policy: a cluster of thousands would else drown its own Events. */
+const TELL_MS = 6 * 3_600_000;
+
+export interface AuditsOptions {
+  readonly node: string;
+  readonly view: View;
+  readonly flows: Pick<FlowSource, 'follow'>;
+  readonly denials: { follow(follower: (denial: Denial) => void): () => void };
+  readonly log: Log;
+  /** Default: the clock's. */
+  readonly now?: () => number;
+}
+
+export class Audits implements Pick<Observer, 'committed'>, AuditsView {
+  readonly #options: AuditsOptions;
+  readonly #now: () => number;
+  readonly #tally: AuditTally;
+  #audited: ReadonlyMap<PolicyId, Policy> | undefined;
+  /** When each was last told, and what. */
+  readonly #told = new Map<PolicyId, { readonly atMs: number; readonly text: string }>();
+  #ends: readonly (() => void)[] = [];
+  #report: (notice: EventSpec) => void = () => undefined;
+
+  constructor(options: AuditsOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.#tally = new AuditTally(options.view);
+  }
+
+  get totals(): readonly AuditTotal[] {
+    return this.#tally.totals;
+  }
+
+  get unjudged(): number {
+    return this.#tally.unjudged;
+  }
+
+  /** Where Events go. */
+  reportTo(report: (notice: EventSpec) => void): void {
+    this.#report = report;
+  }
+
+  readonly committed: Observer['committed'] = ({ cluster: { audited }, names }) => {
+    const isOther = audited !== this.#audited || names.some(name => POLICY.test(name));
+    this.#audited = audited;
+    if (isOther) this.look();
+  };
+
+  /** Takes in which policies are audited, and tells of those of which there is something to tell. */
+  look(): void {
+    const audited = this.#audited ?? new Map<PolicyId, Policy>();
+    this.#tally.follow(audited, this.#now());
+    for (const id of this.#told.keys()) if (!audited.has(id)) this.#told.delete(id);
+    if (audited.size === 0) this.close();
+    else if (this.#ends.length === 0) this.#listen();
+    for (const total of this.#tally.totals) this.#tell(total);
+  }
+
+  close(): void {
+    for (const end of this.#ends) end();
+    this.#ends = [];
+  }
+
+  #listen(): void {
+    const { flows, denials } = this.#options;
+    const timer = setInterval(() => this.look(), LOOK_MS).unref();
+    this.#ends = [
+      flows.follow(batch => this.#tally.note(batch.flows.map(seen))),
+      denials.follow(denial => this.#tally.note(denied(denial))),
+      () => clearInterval(timer),
+    ];
+  }
+
+  #tell(total: AuditTotal): void {
+    const { policy, sinceMs, wouldDeny, wouldAllow } = total;
+    if (wouldDeny + wouldAllow === 0) return;
+    const nowMs = this.#now();
+    const last = this.#told.get(policy);
+    const text = auditText(total);
+    if (last !== undefined && (nowMs - last.atMs < TELL_MS || last.text === text)) return;
+    this.#told.set(policy, { atMs: nowMs, text });
+    const { node, log } = this.#options;
+    const note = `audited, not enforced: on node ${node} ${text} (in ${minutes(nowMs - sinceMs)})`;
+    log.info({ policy, wouldDeny, wouldAllow }, `${policy} is ${note}`);
+    this.#report({ about: referenceTo(policy), type: 'Normal', reason: 'PolicyAudited', note });
+  }
+}
+
+function minutes(ms: number): string {
+  const whole = Math.max(1, Math.round(ms / 60_000));
+  return whole < 120 ? `${whole} min` : `${Math.round(whole / 60)} h`;
+}
+
+function seen(flow: SeenFlow): Fared {
+  return { flow: flowOf(flow), directions: flow.directions, was: 'allow', text: textOf(flow) };
+}
+
+function denied(denial: Denial): Fared[] {
+  const { direction } = denial.cause;
+  // What policy did not deny, no policy could have allowed.
+  if (direction === undefined || ofDenial(denial, new Map()) === undefined) return [];
+  const { from, to, protocol, port } = denial;
+  const flow = { from: from.address, to: to.address, protocol, ...(port !== undefined && { port }) };
+  return [{ flow, directions: [direction], was: 'deny', text: textOf(denial) }];
+}
+
+function textOf({ from, to, protocol, port }: SeenFlow | Denial): string {
+  const name = (end: SeenFlow['from']) => end.workload ?? end.pod ?? end.address;
+  return `${name(from)} -> ${targetText(name(to), protocol, port)}`;
+}
