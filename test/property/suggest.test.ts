@@ -2,9 +2,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeObject } from '../../src/kube/decode/decode.ts';
+import { familyOf } from '../../src/model/address.ts';
 import { isNodeItself, type Pod } from '../../src/model/cluster.ts';
 import type { Policy, PolicyId } from '../../src/model/policy.ts';
 import { recordingJudge } from '../../src/recording/judge.ts';
+import { policyFlow } from '../../src/recording/recording.ts';
 import { stableLabels } from '../../src/recording/stablelabels.ts';
 import { suggestPolicies } from '../../src/recording/suggest/suggest.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
@@ -46,7 +48,13 @@ test('what was recorded is allowed, and what never spoke is denied', () => {
           recording.flows.flatMap(({ from }) => (from.pod ? [sameLabels(from.pod)] : [])),
         );
         const enforced = evaluator({ ...open, policies }, unknownPods);
-        for (const flow of gen(flowsArbitrary, open, 25)) {
+        const others = [...cluster.pods.values()].flatMap(({ addresses }) => addresses);
+        const asOthers = recording.flows.flatMap(flow =>
+          others
+            .filter(at => familyOf(at) === familyOf(flow.from.address))
+            .map(from => ({ ...policyFlow(flow), from })),
+        );
+        for (const flow of [...asOthers, ...gen(flowsArbitrary, open, 25)]) {
           const [from, to] = [view.owners.get(flow.from), view.owners.get(flow.to)];
           if (from === undefined || from === to || from.partial || spoke.has(sameLabels(from))) continue;
           if (from.namespace !== namespace && to?.namespace !== namespace) continue;
