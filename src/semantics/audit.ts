@@ -17,8 +17,13 @@ export function viewWith(view: View, added: readonly Policy[]): View {
     return more.length === 0 ? inForce : [...inForce, ...more].sort(comparePolicies);
   };
   return {
-    cluster: view.cluster,
-    owners: view.owners,
+    // Asked anew each time: a view that follows events may come to another cluster.
+    get cluster() {
+      return view.cluster;
+    },
+    get owners() {
+      return view.owners;
+    },
     unknownPodOf: address => view.unknownPodOf(address),
     nodeWith: address => view.nodeWith(address),
     policiesOn,
