@@ -33,16 +33,17 @@ function wordsOf(sluice: Command): readonly Words[] {
       ...command.options.flatMap(({ short, long }) => [long, short].filter(word => word != null)),
       '--help',
     ],
-    choices: command.options.flatMap(({ short, long, argChoices }) =>
-      argChoices === undefined
-        ? []
-        : [{ names: [short, long].filter(word => word != null), values: argChoices }],
-    ),
+    choices: command.options.flatMap(choicesOf),
   }));
   return [
     { command: '', words: ['--help', '--version', ...commands.map(({ command }) => command)], choices: [] },
     ...commands,
   ];
+}
+
+function choicesOf({ short, long, argChoices }: Command['options'][number]): Words['choices'] {
+  if (argChoices === undefined) return [];
+  return [{ names: [short, long].filter(word => word != null), values: argChoices }];
 }
 
 function bash(all: readonly Words[]): string[] {

@@ -120,10 +120,8 @@ function tableOf(
   const sets = new Map<string, NftSet>(builder.sets);
   for (const set of maps) sets.set(set.name, set);
   for (const named of groups.values()) {
-    sets.set(named.name, {
-      ...groupSet(named, family),
-      elements: groupElements(named.group, family, podIndex),
-    });
+    const elements = groupElements(named.group, family, podIndex);
+    sets.set(named.name, { ...groupSet(named, family), elements });
   }
   const chains = new Map<string, Chain>(builder.chains);
   for (const chain of base) chains.set(chain.name, chain);

@@ -130,18 +130,14 @@ const DNS_PORT = 53;
 /** Where most clusters have it, and a cache of the node. */
 const USUAL = ['kube-system/k8s-app=kube-dns:53/UDP', '169.254.20.10:53/UDP'];
 
+const OF_MANIFESTS = { knowsInventory: true, defaultNamespace: 'default', unknownPods: 'allow' } as const;
+
 /** Whether policy lets somebody ask any of the places where DNS may be. Each is asked for once. */
 function dnsAsker(cluster: Cluster, inventory: Inventory): Asker {
   const services = [...inventory.services.values()].filter(({ ports }) =>
     ports.some(({ port, protocol }) => port === DNS_PORT && protocol === 'UDP'),
   );
-  const world: World = {
-    cluster,
-    inventory,
-    knowsInventory: true,
-    defaultNamespace: 'default',
-    unknownPods: 'allow',
-  };
+  const world: World = { cluster, inventory, ...OF_MANIFESTS };
   const targets = [...services.map(({ key }) => `svc/${key}:53/UDP`), ...USUAL];
   const known = new Map<string, boolean>();
   return from => {

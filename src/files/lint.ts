@@ -115,14 +115,7 @@ function equalPriorities(sorted: readonly Policy[]): readonly Problem[] {
       .find(other => other.tier === policy.tier && other.order === policy.order);
     if (first === undefined) return [];
     const message = `${policy.order} in the ${policy.tier} tier is that of ${first.id} too`;
-    return [
-      warning(
-        'equal-priority',
-        policy.id,
-        'spec.priority',
-        message,
-        'the other goes first, by kind and name',
-      ),
-    ];
+    const effect = 'the other goes first, by kind and name';
+    return [warning('equal-priority', policy.id, 'spec.priority', message, effect)];
   });
 }

@@ -105,13 +105,9 @@ export function foreignEnforcer({ processes, foreignRules }: Host, { podNames }:
     ...podNames.flatMap(pod => enforcingPod(pod) ?? []),
     ...valuesOf(foreignRules),
   ];
-  if (found.length > 0) {
-    return verdict.warn(
-      name,
-      `${[...new Set(found)].join(', ')} may enforce network policy too: a packet must pass both`,
-      "switch the other's network policy off; rules that it left behind go with a reboot",
-    );
-  }
+  const reason = `${[...new Set(found)].join(', ')} may enforce network policy too: a packet must pass both`;
+  const remedy = "switch the other's network policy off; rules that it left behind go with a reboot";
+  if (found.length > 0) return verdict.warn(name, reason, remedy);
   if ('unreadable' in foreignRules) return verdict.unknown(name, foreignRules.unreadable);
   if ('unreadable' in processes)
     return verdict.ok(name, `none found by pod, table or chain name; ${processes.unreadable}`);

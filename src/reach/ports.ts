@@ -15,15 +15,10 @@ export function portsConnections(
   if (ports === 'any') return pool.all;
   const { protocols, ranges } = mergePorts(ports.flatMap(port => numbered(port, destination)));
   const whole = protocols.map(protocol => pool.ports(protocol));
-  const some = PROTOCOLS.map(protocol =>
-    pool.ports(
-      protocol,
-      togglesOf(
-        ranges.filter(range => range.protocol === protocol),
-        1,
-      ),
-    ),
-  );
+  const some = PROTOCOLS.map(protocol => {
+    const own = ranges.filter(range => range.protocol === protocol);
+    return pool.ports(protocol, togglesOf(own, 1));
+  });
   return [...whole, ...some].reduce((sum, each) => pool.or(sum, each), pool.none);
 }
 

@@ -41,12 +41,7 @@ export async function hostilePackets(): Promise<BenchRow[]> {
 
 async function measureAll(testbed: Testbed): Promise<BenchRow[]> {
   const floor = await router('no policy', testbed);
-  const attacked = new Map<string, Router>();
-  for (const attack of ATTACKS) {
-    const made = await router(attack.name, testbed);
-    await made.commit(compile(clusterUnder(attack, made.uplink), NODE));
-    attacked.set(attack.name, made);
-  }
+  const attacked = await attackedRouters(testbed);
   const rows: BenchRow[] = [];
   for (const entrance of [OUTSIDE, INSIDE] as const) {
     const rounds = await measure([floor, ...attacked.values()], PLAN, entrance);
@@ -57,6 +52,16 @@ async function measureAll(testbed: Testbed): Promise<BenchRow[]> {
     }
   }
   return rows;
+}
+
+async function attackedRouters(testbed: Testbed): Promise<Map<string, Router>> {
+  const attacked = new Map<string, Router>();
+  for (const attack of ATTACKS) {
+    const made = await router(attack.name, testbed);
+    await made.commit(compile(clusterUnder(attack, made.uplink), NODE));
+    attacked.set(attack.name, made);
+  }
+  return attacked;
 }
 
 async function router(name: string, testbed: Testbed): Promise<Router> {

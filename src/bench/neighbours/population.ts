@@ -26,13 +26,13 @@ export function population(): KubeObject[] {
     ...Array.from({ length: HOSTILE_PODS }, (_, i) =>
       pod(TENANT, `hostile-${i}`, NODE, parseAddress(`10.1.1.${i + 1}`)!, HOSTILE),
     ),
-    ...Array.from({ length: ELSEWHERE }, (_, i) =>
-      pod(TENANT, `far-${i}`, 'n2', parseAddress(`10.3.${i >> 7}.${1 + (i & 127)}`)!, {
-        app: `peer-${i % 500}`,
-        tier: 'any',
-      }),
-    ),
+    ...Array.from({ length: ELSEWHERE }, (_, i) => farPod(i)),
   ];
+}
+
+function farPod(i: number): KubeObject {
+  const address = parseAddress(`10.3.${i >> 7}.${1 + (i & 127)}`)!;
+  return pod(TENANT, `far-${i}`, 'n2', address, { app: `peer-${i % 500}`, tier: 'any' });
 }
 
 /** The neighbour's default deny. */

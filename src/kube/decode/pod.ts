@@ -83,17 +83,13 @@ export function readPorts(spec: Field): readonly ContainerPort[] {
     .withEffect(effect)
     .items()
     .filter(container => container.get('restartPolicy').value === 'Always');
-  const ports = [...spec.get('containers').withEffect(effect).items(), ...sidecars].flatMap(container =>
+  const containers = spec.get('containers').withEffect(effect);
+  const ports = [...containers.items(), ...sidecars].flatMap(container =>
     container.get('ports').items().flatMap(readPort),
   );
-  if (ports.length > MOST_PORTS) {
-    spec
-      .get('containers')
-      .withEffect(effect)
-      .error(`have ${ports.length} named ports, and ${MOST_PORTS} are the most`);
-    return [];
-  }
-  return ports.slice(); // `flatMap` reserves 16 places
+  if (ports.length <= MOST_PORTS) return ports.slice(); // `flatMap` reserves 16 places
+  containers.error(`have ${ports.length} named ports, and ${MOST_PORTS} are the most`);
+  return [];
 }
 
 function readPort(port: Field): ContainerPort[] {

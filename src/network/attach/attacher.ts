@@ -139,11 +139,8 @@ export class Attacher {
         isListening(socket, name, addresses),
       ]);
       if (node?.running && inside) return;
-      if (performance.now() > deadlineMs)
-        throw new NetworkError(
-          'unavailable',
-          `${pod}: the link between ${device} and ${name} does not come up`,
-        );
+      const message = `${pod}: the link between ${device} and ${name} does not come up`;
+      if (performance.now() > deadlineMs) throw new NetworkError('unavailable', message);
     }
   }
 
