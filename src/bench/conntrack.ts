@@ -135,20 +135,22 @@ function fill(): void {
 /** How long work took, and the longest time between two turns of the event loop that were 1 ms apart. */
 async function watched(work: () => Promise<void>): Promise<Round> {
   let running = true;
-  const watch = (async () => {
-    let [gapMs, turnMs] = [0, 0];
-    while (running) {
-      const [startMs, cpu] = [performance.now(), process.threadCpuUsage()];
-      await setTimeout(1);
-      const { user, system } = process.threadCpuUsage(cpu);
-      gapMs = Math.max(gapMs, performance.now() - startMs - 1);
-      turnMs = Math.max(turnMs, (user + system) / 1000);
-    }
-    return { gapMs, turnMs };
-  })();
+  const gaps = longestGap(() => running);
   const startMs = performance.now();
   await work();
   const tookMs = performance.now() - startMs;
   running = false;
-  return { tookMs, ...(await watch) };
+  return { tookMs, ...(await gaps) };
+}
+
+async function longestGap(isRunning: () => boolean): Promise<Omit<Round, 'tookMs'>> {
+  let [gapMs, turnMs] = [0, 0];
+  while (isRunning()) {
+    const [startMs, cpu] = [performance.now(), process.threadCpuUsage()];
+    await setTimeout(1);
+    const { user, system } = process.threadCpuUsage(cpu);
+    gapMs = Math.max(gapMs, performance.now() - startMs - 1);
+    turnMs = Math.max(turnMs, (user + system) / 1000);
+  }
+  return { gapMs, turnMs };
 }

@@ -154,8 +154,7 @@ function hint({ lab: { names, topology } }: Stage): void {
   const inNode = `ip netns exec ${names.node(node)}`;
   const socket = `--socket ${socketOf(node, HOME)}`;
   const sluice = process.env.npm_command === 'exec' ? './sluice' : 'sluice';
-  heading('Everything stays, and the agents go on. Try:');
-  for (const text of [
+  const suggestions = [
     `${inNode} nft list table ip sluice`,
     `${sluice} status ${socket}`,
     `${sluice} explain shop/api mail.example.com:587 ${socket}`,
@@ -165,6 +164,7 @@ function hint({ lab: { names, topology } }: Stage): void {
     `vi ${MANIFESTS}/policies.yaml; ${sluice} demo --again`,
     `tail -f ${HOME}/${node}.log`,
     `${sluice} demo --remove`,
-  ])
-    line(pc.cyan(text));
+  ];
+  heading('Everything stays, and the agents go on. Try:');
+  for (const text of suggestions) line(pc.cyan(text));
 }

@@ -48,14 +48,18 @@ export function portPlan(
   };
 }
 
-function withOpened(
-  held: readonly HostPortMapping[],
-  { pod, ports, addresses }: NonNullable<PortChange['open']>,
-): HostPortMapping[] | NetworkError {
+type Opened = NonNullable<PortChange['open']>;
+
+function mappingsFor({ pod, ports, addresses }: Opened): HostPortMapping[] {
   const owner = ownerText(pod);
-  const wanted = ports.flatMap(({ protocol, hostPort, podPort }) =>
+  return ports.flatMap(({ protocol, hostPort, podPort }) =>
     addresses.map(address => ({ protocol, hostPort, podPort, pod: address, owner })),
   );
+}
+
+function withOpened(held: readonly HostPortMapping[], opened: Opened): HostPortMapping[] | NetworkError {
+  const { pod, addresses } = opened;
+  const wanted = mappingsFor(opened);
   // Others lead there since somebody had the address before.
   const all = held.filter(
     element => !addresses.includes(element.pod) || wanted.some(one => isSame(one, element)),
