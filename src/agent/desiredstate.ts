@@ -112,7 +112,9 @@ export class DesiredState {
   refused(error: unknown): boolean {
     const reason = error instanceof Error ? error.message : String(error);
     const refusal = { reason, named: this.#behind(error) };
-    const changes = this.#intake.refused(refusal, this.cluster.policies, this.#timing.now());
+    const { policies, audited = [] } = this.cluster;
+    const all = new Map([...policies, ...audited]);
+    const changes = this.#intake.refused(refusal, all, this.#timing.now());
     this.#notePolicies(changes);
     return changes.length > 0;
   }

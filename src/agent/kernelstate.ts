@@ -65,6 +65,8 @@ export class KernelState {
   #known: Known | undefined;
   #ours = false;
   #dumpMs = 0;
+  /** What was committed of attempts that were not finished: whoever follows commits must hear of it too. */
+  #unreported: Op[] = [];
 
   constructor(options: KernelStateOptions) {
     this.#options = options;
@@ -122,7 +124,9 @@ export class KernelState {
         const verified = ops.length === 0 && this.#known?.verified === true;
         const now = isSame ? ruleset : applied(ruleset, desired);
         this.#known = { ruleset: now, desired, generation, verified };
-        return { ops, desired };
+        const committed = this.#unreported;
+        this.#unreported = [];
+        return { ops: committed, desired };
       } catch (error) {
         if (!isStale(error) || attempt === MOST_ATTEMPTS) throw error;
       }
@@ -131,11 +135,19 @@ export class KernelState {
 
   async #commitStages(kernel: Kernel, ops: readonly Op[], expected?: Generation): Promise<Generation> {
     const [first, ...others] = stagesOf(ops);
-    let generation = await kernel.commit(first!, expected);
+    let generation = await this.#commitStage(kernel, first!, expected);
     for (const stage of others) {
       this.forget(); // if it is refused, those before it are in force
-      generation = await kernel.commit(stage, expected === undefined ? undefined : generation);
+      // Nobody else changes tables that have become ours.
+      const isSafe = expected === undefined || (await kernel.owner()) === 'us';
+      generation = await this.#commitStage(kernel, stage, isSafe ? undefined : generation);
     }
+    return generation;
+  }
+
+  async #commitStage(kernel: Kernel, ops: readonly Op[], expected?: Generation): Promise<Generation> {
+    const generation = await kernel.commit(ops, expected);
+    for (const op of ops) this.#unreported.push(op);
     return generation;
   }
 

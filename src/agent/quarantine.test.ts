@@ -180,6 +180,18 @@ test('a policy that is audited is not refused; enforced it isolates, and audited
   expect([site.quarantined, await site.difference()]).toEqual([[], []]);
 });
 
+test('an audited policy beside one that is refused, by nobody knows what, stays audited', async () => {
+  site = new Site({ names: false });
+  populate(site);
+  const audited = { ...policy('a', 'tried'), audited: true } as const;
+  const bad = policy('bb', 'bad', { port: BAD_PORT, app: 'a1' });
+  for (const each of [audited, bad]) site.note(policyEvent(each));
+  site.run();
+  await pass(60_000);
+  expect(site.quarantined).toEqual([bad.id]);
+  expect([...site.agent.cluster.audited!.keys()]).toEqual([audited.id]);
+});
+
 test('the base is committed first and alone, and whatever becomes of policies, it is in force', async () => {
   site = new Site({ isBad: op => op.op === 'addChain' && /^(in|eg|cp)-/.test(op.chain) });
   populate(site);

@@ -1,0 +1,92 @@
+/** Batches that come one after the other: what is reported, and what stands, when something comes between. */
+import { expect, test } from 'vitest';
+import { FakeKernel } from '../nft/fake/fake.ts';
+import { type Kernel, KernelError } from '../nft/kernel.ts';
+import type { Op } from '../nft/plan/op.ts';
+import { plan } from '../nft/plan/plan.ts';
+import { MEMBER, type NftSet, type Ruleset } from '../nft/ruleset.ts';
+import { KernelState } from './kernelstate.ts';
+
+const NETS: NftSet = {
+  name: 'nets',
+  key: ['ipv4_addr'],
+  verdicts: false,
+  interval: true,
+  elements: new Map([['10.0.0.0/8', MEMBER]]),
+};
+const LOOK_UP = [
+  { kind: 'payload', base: 'network', offset: 16, length: 4, dreg: 0 },
+  { kind: 'lookup', set: 'nets', sreg: 0, vmap: false, invert: false },
+] as const;
+const hook = { hook: 'forward', priority: 0, policy: 'accept' } as const;
+const ruleset = (...sets: NftSet[]): Ruleset => ({
+  tables: new Map([
+    [
+      'ip',
+      {
+        sets: new Map(sets.map(set => [set.name, set])),
+        chains: new Map([
+          ['forward', { name: 'forward', hook, rules: sets.length === 0 ? [] : [{ exprs: LOOK_UP }] }],
+        ]),
+      },
+    ],
+    ['ip6', { sets: new Map(), chains: new Map() }],
+  ]),
+});
+
+/** `between` comes before the commit with this number, from 1. */
+async function reconciled(owners: boolean, between: (fake: FakeKernel, commit: number) => void) {
+  const fake = new FakeKernel({ owners });
+  const batches: (readonly Op[])[] = [];
+  const kernel: Kernel = {
+    missingFeatures: [],
+    dump: () => fake.dump(),
+    generation: () => fake.generation(),
+    owner: () => fake.owner(),
+    close: () => fake.close(),
+    commit: async (ops, expected) => {
+      between(fake, batches.length + 1);
+      batches.push(ops);
+      return fake.commit(ops, expected);
+    },
+  };
+  const state = new KernelState({ open: async () => kernel, onDrift: () => undefined, now: () => 0 });
+  await state.reconcile(() => ruleset(), 'cached');
+  const before = batches.length;
+  const outcome = () => state.reconcile(() => ruleset(NETS), 'cached');
+  const { ops } = await outcome().catch(outcome);
+  expect(plan((await fake.dump()).ruleset, ruleset(NETS))).toEqual([]);
+  return {
+    names: ops.map(({ op }) => op),
+    batches: batches.slice(before).map(all => all.map(({ op }) => op)),
+  };
+}
+
+const WHOLE = ['addSet', 'addElements', 'addRule'];
+
+test('what goes ahead and what follows are reported as one', async () => {
+  const { names, batches } = await reconciled(true, () => undefined);
+  expect(batches).toEqual([['addSet', 'addElements'], ['addRule']]);
+  expect(names).toEqual(WHOLE);
+});
+
+test('a neighbour who writes between two batches does not keep the second from tables that are ours', async () => {
+  const { names, batches } = await reconciled(true, (fake, commit) => void (commit === 3 && fake.touch()));
+  expect(batches).toHaveLength(2);
+  expect(names).toEqual(WHOLE);
+});
+
+test("where tables are everybody's it does, and what stood before that is reported all the same", async () => {
+  const { names } = await reconciled(false, (fake, commit) => void (commit === 3 && fake.touch()));
+  expect(names.slice(0, 2)).toEqual(['addSet', 'addElements']);
+  expect(names.at(-1)).toBe('addRule');
+});
+
+test('a refusal between two batches leaves nothing unreported', async () => {
+  let refusals = 0;
+  const { names } = await reconciled(true, (_, commit) => {
+    if (commit === 3 && refusals++ === 0) throw new KernelError('ENOMEM', 'ENOMEM: as the test wants it');
+  });
+  expect(names.slice(0, 2)).toEqual(['addSet', 'addElements']);
+  expect(names.at(-1)).toBe('addRule');
+});
