@@ -16,6 +16,7 @@ import { RuleTotals } from './ruletotals.ts';
 const FRESH_MS = 10_000;
 /** To read one takes 0.1 ms, and whatever tightens waits for it. */
 const MOST_CHAINS = 32;
+const MOST_REMEMBERED = 50_000;
 
 export interface CountReader {
   all(): Promise<RuleCount[]>;
@@ -88,6 +89,8 @@ export class RuleCounts {
     const counts = await this.#reader.of(read).catch(() => undefined);
     this.totals.take(counts ?? []);
     this.totals.unreadChains += counts === undefined ? going.length : going.length - read.length;
+    // Where nobody scrapes, rules that have gone would be remembered for ever.
+    if (this.totals.remembered > MOST_REMEMBERED) void this.read();
   }
 }
 

@@ -21,6 +21,11 @@ export class RuleTotals {
     this.#most = most;
   }
 
+  /** Rules whose counts are remembered: those that have gone are among them until all are read. */
+  get remembered(): number {
+    return this.#last.size;
+  }
+
   values(): Iterable<Readonly<RuleTotal>> {
     return this.#totals.values();
   }
