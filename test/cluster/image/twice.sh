@@ -17,6 +17,8 @@ mkdir -p "$again" "$work/home"
   cd "$here" && git ls-files -z --cached --others --exclude-standard | xargs -0 tar -c --no-recursion | tar -x -m --no-same-permissions -C "$again"
   [ "${1-}" != --arm64 ] || export TARGETARCH=arm64 ARM64_PACKAGES=${SLUICE_VM_CACHE:-/var/cache/sluice/vm}/apt/arm64/cache/archives
   say "building it again, at $again"
+  # What npm asks, and how, is the machine's; the rest of its home is not.
+  export npm_config_userconfig=${npm_config_userconfig:-$HOME/.npmrc} npm_config_cache=${npm_config_cache:-$HOME/.npm}
   HOME=$work/home TZ=Pacific/Kiritimati LC_ALL=C.UTF-8 unshare --mount node "$cluster/image/dockerfile.ts" "$work/again.tar" \
     docker.io/library/sluice:0.1.0 "$again" >&2
 )
