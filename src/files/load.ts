@@ -3,7 +3,7 @@ import { withEnforced } from '../model/audited.ts';
 import { type Cluster, ClusterState } from '../model/cluster.ts';
 import { type Inventory, inventoryOf } from '../model/inventory.ts';
 import { POLICY_KINDS } from '../model/policy.ts';
-import type { Problem } from '../model/problem.ts';
+import { type Problem, problemText } from '../model/problem.ts';
 import { topWorkloads } from '../model/workloadof.ts';
 import { listManifests, readManifestFile } from './folder.ts';
 import { lintCluster } from './lint.ts';
@@ -45,9 +45,15 @@ export async function checkManifests(
   const { cluster, inventory, problems } = loaded;
   const services = objects.flatMap(({ serviceNetworks }) => serviceNetworks);
   const places = new Map(objects.toReversed().map(({ object, placeOf }) => [object, placeOf]));
-  // Whoever audits a policy wants to know beforehand what is wrong with it.
-  const whole = withEnforced(cluster);
-  const found = [...lintCluster(whole, services, topWorkloads(inventory)), ...more(whole, inventory)];
+  const lint = (each: Cluster) => [
+    ...lintCluster(each, services, topWorkloads(inventory)),
+    ...more(each, inventory),
+  ];
+  const now = lint(cluster);
+  // Whoever audits a policy wants to know beforehand what is wrong with it; nor may it hide what is wrong now.
+  const then = (cluster.audited?.size ?? 0) === 0 ? [] : lint(withEnforced(cluster));
+  const known = new Set(now.map(problemText));
+  const found = [...now, ...then.filter(problem => !known.has(problemText(problem)))];
   const warnings = found.map(problem => ({
     ...places.get(problem.object)?.(problem.field),
     ...problem,

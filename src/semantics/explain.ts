@@ -33,10 +33,11 @@ export interface Stop {
   /** `isolates`: a NetworkPolicy without a matching rule. `nothing`: a cluster policy without one. */
   readonly says: 'allow' | 'deny' | 'pass' | 'isolates' | 'nothing';
   /**
-   * decided       its word is the verdict passed        its Pass sent the packet to the next tier same-verdict  it came
-   * too late to decide, or decided along with another, and says the same overridden    without the policies before it,
-   * the verdict would be the other one no-match      no rule of it matches, or an allow of another NetworkPolicy
-   * outweighs its isolation
+   *     decided       its word is the verdict
+   *     passed        its Pass sent the packet to the next tier
+   *     same-verdict  it came too late to decide, or decided along with another, and says the same
+   *     overridden    without the policies before it, the verdict would be the other one
+   *     no-match      no rule of it matches, or an allow of another NetworkPolicy outweighs its isolation
    */
   readonly part: 'decided' | 'passed' | 'same-verdict' | 'overridden' | 'no-match';
   /** Which policy overrode it. */

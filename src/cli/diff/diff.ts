@@ -31,7 +31,7 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
   if (options.connections === '-' && [old, now, ...(options.with ?? [])].includes('-'))
     throw new CommandError('standard input (-) can be read only once');
   const sides = await readSides(old, now, options);
-  if (isEmpty(sides.old) && isEmpty(sides.now))
+  if (options.recorded === undefined && isEmpty(sides.old) && isEmpty(sides.now))
     throw new CommandError(
       'neither side has a pod or a workload, so nobody can say what changes: name what both have with --with PATH',
     );

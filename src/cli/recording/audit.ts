@@ -64,7 +64,7 @@ function idsOf(names: readonly string[], { audited, policies }: Cluster, namespa
       'no policy is audited: the annotation sluice.dev/enforcement: audit says which is',
     );
   if (names.length === 0) return known.map(({ id }) => id).sort();
-  return names.map(name => {
+  const ids = names.map(name => {
     const isMeant = (policy: {
       readonly id: PolicyId;
       readonly kind: (typeof POLICY_KINDS)[number];
@@ -82,6 +82,7 @@ function idsOf(names: readonly string[], { audited, policies }: Cluster, namespa
       `there is no policy ${name} that is audited (${known.map(({ id }) => id).join(', ') || 'none is'})`,
     );
   });
+  return [...new Set(ids)];
 }
 
 function auditLines(

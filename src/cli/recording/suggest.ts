@@ -62,7 +62,7 @@ function comments(
   const lines = [
     `The least policies for ${plural(count, 'connection')} recorded ${windowText(recording)}: what did not happen then is denied.`,
     ...part(
-      'It was allowed, and they deny it (no NetworkPolicy allows ICMP without all ports):',
+      'It was allowed as far as was recorded, and they deny it (ICMP, which no NetworkPolicy allows without all ports; or the node of the other end was not recorded):',
       was('allow'),
     ),
     ...part('It was denied, and still is:', was('deny')),

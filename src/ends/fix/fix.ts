@@ -53,8 +53,12 @@ export function proposeFix(asked: Asked, decode: Decode): Fix | string {
 }
 
 /** Of two of one name the second gets a number, and so does one whose name is taken. */
-function namedApart(objects: readonly PolicyObject[], { policies }: Cluster): PolicyObject[] {
-  const taken = new Set([...policies.values()].map(({ name }) => name.slice(name.indexOf('/') + 1)));
+function namedApart(
+  objects: readonly PolicyObject[],
+  { policies, audited = new Map() }: Cluster,
+): PolicyObject[] {
+  const all: readonly Policy[] = [...policies.values(), ...audited.values()];
+  const taken = new Set(all.map(({ name }) => name.slice(name.indexOf('/') + 1)));
   return objects.map(object => {
     const { name, ...metadata } = object.metadata as { readonly name: string };
     let free = name;

@@ -35,8 +35,9 @@ export function suggestPolicies(recording: Recording, namespace: string): object
       if (own.pod?.namespace !== namespace || own.pod.partial) return;
       ruleOf(own.pod, direction).add(peerOf(peer, namespace, sets), protocol as Protocol, port!);
     };
-    put(flow.to, flow.from, 'ingress');
-    put(flow.from, flow.to, 'egress');
+    // What one node let go the other may have denied: who judged a direction says whether it was allowed.
+    if (flow.ingress > 0) put(flow.to, flow.from, 'ingress');
+    if (flow.egress > 0) put(flow.from, flow.to, 'egress');
   }
   const names = new Set(['default-deny']);
   const sorted = [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
