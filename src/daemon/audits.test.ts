@@ -31,11 +31,13 @@ const flow: SeenFlow = {
 let followers: Set<(batch: FlowBatch) => void>;
 let reported: EventSpec[];
 let audits: Audits;
+let warned: object[];
 
 beforeEach(() => {
   vi.useFakeTimers();
   followers = new Set();
   reported = [];
+  warned = [];
   const flows = {
     follow: (follower: (batch: FlowBatch) => void) => {
       followers.add(follower);
@@ -43,7 +45,7 @@ beforeEach(() => {
     },
   };
   const denials = { follow: () => () => undefined };
-  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  const log = { debug() {}, info() {}, warn: (fields: object) => warned.push(fields), error() {} };
   audits = new Audits({ node: 'n1', view: viewOf(cluster), flows, denials, log });
   audits.reportTo(notice => reported.push(notice));
 });
@@ -90,4 +92,13 @@ test('the author is told once in six hours, and not of what was told', () => {
   ]);
   vi.advanceTimersByTime(24 * 3_600_000);
   expect(reported).toHaveLength(2);
+});
+
+test('the log says once how many audited policies are not judged', () => {
+  const [one] = cluster.audited!.values();
+  const ids = Array.from({ length: 60 }, (_, n) => `NetworkPolicy shop/p${n}` as const);
+  audits.committed(commit());
+  expect(warned).toEqual([]);
+  for (let i = 0; i < 2; i++) audits.committed(commit(new Map(ids.map(id => [id, { ...one!, id }]))));
+  expect(warned).toEqual([{ audited: 60, unjudged: 10 }]);
 });

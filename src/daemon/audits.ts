@@ -41,12 +41,13 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
   /** When each was last told, and what. */
   readonly #told = new Map<PolicyId, { readonly atMs: number; readonly text: string }>();
   #ends: readonly (() => void)[] = [];
+  #hasToldOfMany = false;
   #report: (notice: EventSpec) => void = () => undefined;
 
   constructor(options: AuditsOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
-    this.#tally = new AuditTally(options.view);
+    this.#tally = new AuditTally(options.view, () => performance.now());
   }
 
   get totals(): readonly AuditTotal[] {
@@ -72,6 +73,7 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
   look(): void {
     const audited = this.#audited ?? new Map<PolicyId, Policy>();
     this.#tally.follow(audited, this.#now());
+    this.#tellOfMany(audited.size);
     for (const id of this.#told.keys()) if (!audited.has(id)) this.#told.delete(id);
     if (audited.size === 0) this.close();
     else if (this.#ends.length === 0) this.#listen();
@@ -91,6 +93,15 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
       denials.follow(denial => this.#tally.note(denied(denial))),
       () => clearInterval(timer),
     ];
+  }
+
+  /** Once: whose policies come and go would else fill the log. */
+  #tellOfMany(audited: number): void {
+    const unjudged = audited - this.#tally.totals.length;
+    if (unjudged === 0 || this.#hasToldOfMany) return;
+    this.#hasToldOfMany = true;
+    const many = `${audited} policies are audited, more than the agent judges: ${unjudged} are not judged`;
+    this.#options.log.warn({ audited, unjudged }, `${many}, those of each namespace whose names come last`);
   }
 
   #tell(total: AuditTotal): void {

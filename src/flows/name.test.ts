@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { nodeEvent, podEvent } from '../../test/support/scenarios/shop.ts';
 import { ModelView } from '../denials/modelview.ts';
 import type { Address } from '../model/address.ts';
-import { type ClusterEvent, ClusterState } from '../model/cluster.ts';
+import { type ClusterEvent, ClusterState, type PodKey } from '../model/cluster.ts';
 import { Namer } from './name.ts';
 import { flowOf } from './seenflow.ts';
 
@@ -85,4 +85,19 @@ test('the Service that was dialled has its name, and an address of our interface
     ...dialled,
     name: 'shop/8080',
   });
+});
+
+test('labels of more than 4 KB are left out, and the workload is not', () => {
+  const labels = (count: number) => ({
+    'pod-template-hash': 'x1',
+    ...Object.fromEntries(Array.from({ length: count }, (_, n) => [`l${n}`, 'v'.repeat(63)])),
+  });
+  const labelled = (key: PodKey, address: string, count: number): ClusterEvent => {
+    const event = podEvent(key, 'n1', [address]);
+    return event.type === 'pod' ? { ...event, value: { ...event.value!, labels: labels(count) } } : event;
+  };
+  const pods = [labelled('shop/few-x1-a', '10.1.0.3', 50), labelled('shop/many-x1-a', '10.1.0.4', 60)];
+  const named = namer(...KNOWN, ...pods).name(tcp('10.1.0.3', '10.1.0.4'))!;
+  expect(named.from.labels).toEqual(labels(50));
+  expect(named.to).toEqual({ address: '10.1.0.4', pod: 'shop/many-x1-a', workload: 'Deployment shop/many' });
 });

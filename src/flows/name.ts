@@ -109,6 +109,16 @@ function isOfOurPods(address: Address, view: ModelView): boolean {
 
 function describe(pod: Pod): Pick<FlowEnd, 'workload' | 'labels'> {
   const workload = workloadOf(pod);
-  const isLabelled = Object.keys(pod.labels).length > 0;
-  return { ...(workload !== undefined && { workload }), ...(isLabelled && { labels: pod.labels }) };
+  const tells = Object.keys(pod.labels).length > 0 && isShort(pod);
+  return { ...(workload !== undefined && { workload }), ...(tells && { labels: pod.labels }) };
+}
+
+/** Each flow has the labels of both its ends: those of a pod with hundreds would be more than all else that is told. */
+const LONGEST_LABELS = 4_096;
+const short = new WeakMap<Pod, boolean>();
+
+function isShort(pod: Pod): boolean {
+  const known = short.get(pod) ?? JSON.stringify(pod.labels).length <= LONGEST_LABELS;
+  short.set(pod, known);
+  return known;
 }

@@ -28,7 +28,7 @@ export interface SeenFlow {
 export interface FlowEnd extends DenialEnd {
   /** `Deployment shop/web`, as the labels of its controller have it. */
   readonly workload?: string;
-  /** Of the pod. */
+  /** Of the pod; absent where it has none, or so many that their text is longer than 4 KB. */
   readonly labels?: Labels;
 }
 

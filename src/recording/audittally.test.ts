@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { world } from '../../test/support/questions/world.ts';
 import { address } from '../lab/topology.ts';
+import type { Policy, PolicyId } from '../model/policy.ts';
 import { viewOf } from '../semantics/view.ts';
 import { AuditTally, auditText, type Fared, MOST_AUDITED } from './audittally.ts';
 
@@ -20,7 +21,7 @@ const fared = (from: string, was: Fared['was'] = 'allow'): Fared => ({
 
 test('AuditTally counts what each policy by itself would have denied, and where it begins anew', () => {
   const state = cluster(policy('db', 'db', 'api'), policy('api', 'api', 'db'));
-  const tally = new AuditTally(viewOf(state));
+  const tally = new AuditTally(viewOf(state), () => 0);
   tally.follow(state.audited!, 7);
   tally.note([fared('10.0.0.1'), fared('10.0.0.1'), fared('10.0.0.3'), fared('192.0.2.7')]);
   const counts = () => tally.totals.map(each => [each.policy, each.wouldDeny, each.wouldAllow, each.sinceMs]);
@@ -45,7 +46,7 @@ test('AuditTally counts what each policy by itself would have denied, and where 
 
 test('of denials it counts those that the policy would have allowed', () => {
   const state = cluster(policy('closed', 'db', 'nobody', 'enforce'), policy('db', 'db', 'api'));
-  const tally = new AuditTally(viewOf(state));
+  const tally = new AuditTally(viewOf(state), () => 0);
   tally.follow(state.audited!, 0);
   tally.note([fared('10.0.0.3', 'deny'), fared('10.0.0.1', 'deny'), fared('10.0.0.1')]);
   expect(tally.totals).toEqual([expect.objectContaining({ wouldDeny: 0, wouldAllow: 1 })]);
@@ -54,20 +55,75 @@ test('of denials it counts those that the policy would have allowed', () => {
   );
 });
 
-test('ten thousand policies and a flood are judged within bounds, and the rest is counted', () => {
+const copies = (one: Policy, ids: readonly PolicyId[]) => new Map(ids.map(id => [id, { ...one, id }]));
+
+test('of ten thousand policies of one namespace the others lose no place', () => {
   const state = cluster(policy('db', 'db', 'api'));
   const [, one] = [...state.audited!][0]!;
-  const many = new Map(
-    Array.from({ length: 10_000 }, (_, n) => {
-      const id = `NetworkPolicy shop/p${n}` as const;
-      return [id, { ...one, id }] as const;
-    }),
-  );
-  const tally = new AuditTally(viewOf(state));
-  tally.follow(many, 0);
+  const many = Array.from({ length: 10_000 }, (_, n) => `NetworkPolicy shop/p${n}` as const);
+  const others = ['ClusterNetworkPolicy x', 'NetworkPolicy zoo/a', 'NetworkPolicy zoo/b'] as const;
+  const tally = new AuditTally(viewOf(state), () => 0);
+  tally.follow(copies(one, [...many, ...others]), 0);
   expect(tally.totals).toHaveLength(MOST_AUDITED);
-  tally.note(Array.from({ length: 5_000 }, (_, n) => ({ ...fared('10.0.0.1'), text: `${n}` })));
-  expect([tally.totals[0]!.wouldDeny, tally.totals[0]!.examples.size, tally.unjudged]).toEqual([
-    40, 20, 4_960,
-  ]);
+  expect(tally.totals.map(each => each.policy)).toEqual(expect.arrayContaining([...others]));
+});
+
+/** Each look at the clock finds it further by `stepMs`: each judgement takes that long. */
+function slow(stepMs: number, ids: readonly PolicyId[]) {
+  const state = cluster(policy('db', 'db', 'api'));
+  const clock = { ms: 0, stepMs };
+  const now = () => {
+    clock.ms += clock.stepMs;
+    return clock.ms;
+  };
+  const tally = new AuditTally(viewOf(state), now);
+  tally.follow(copies([...state.audited!.values()][0]!, ids), 0);
+  const denied = () => tally.totals.map(({ wouldDeny }) => wouldDeny);
+  return { clock, tally, denied };
+}
+
+const flood = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({ ...fared('10.0.0.1'), text: `${n}` }));
+
+test('a flood is judged for some 4 ms, what is beyond is counted, and 40 ms later there is time again', () => {
+  const { clock, tally, denied } = slow(0.1, ['NetworkPolicy shop/db']);
+  tally.note(flood(1_500));
+  expect(denied()[0]).toBeGreaterThanOrEqual(39);
+  expect(denied()[0]).toBeLessThanOrEqual(41);
+  expect([tally.unjudged + denied()[0]!, tally.totals[0]!.examples.size]).toEqual([1_500, 20]);
+  clock.ms += 40;
+  tally.note(flood(1_500));
+  expect(denied()[0]).toBeLessThanOrEqual(82);
+  expect(denied()[0]).toBeGreaterThanOrEqual(78);
+});
+
+test('connections that come one by one have no time of their own', () => {
+  const { clock, tally, denied } = slow(1, ['NetworkPolicy shop/db']);
+  for (const each of flood(1_000)) tally.note([each]);
+  const spentMs = denied()[0]!;
+  expect(spentMs).toBeLessThanOrEqual(4 + clock.ms / 10);
+  expect([spentMs > 50, spentMs + tally.unjudged]).toEqual([true, 1_000]);
+});
+
+test('between policies too the time ends, a long judgement is made up for, and the next goes on', () => {
+  const ids = Array.from({ length: 10 }, (_, n) => `NetworkPolicy shop/p${n}` as const);
+  const { clock, tally, denied } = slow(20, ids);
+  tally.note(flood(2));
+  expect([denied().reduce((a, b) => a + b), tally.unjudged]).toEqual([1, 2]);
+  clock.ms += 40;
+  tally.note(flood(2));
+  expect([denied().reduce((a, b) => a + b), tally.unjudged]).toEqual([1, 4]);
+  clock.ms += 120;
+  tally.note(flood(2));
+  expect([denied(), tally.unjudged]).toEqual([[1, 1, 0, 0, 0, 0, 0, 0, 0, 0], 6]);
+});
+
+test('who was stopped for an hour while it judged, judges again ten seconds later', () => {
+  const { clock, tally, denied } = slow(0, ['NetworkPolicy shop/db']);
+  clock.stepMs = 3_600_000;
+  tally.note(flood(1));
+  clock.stepMs = 0;
+  clock.ms += 10_001;
+  tally.note(flood(1));
+  expect([denied(), tally.unjudged]).toEqual([[2], 0]);
 });

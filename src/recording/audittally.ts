@@ -1,15 +1,18 @@
 /** What audited policies would have made of the connections of a node, counted as they come, within bounds. */
 import { enforced } from '../model/audited.ts';
 import type { Flow } from '../model/flow.ts';
-import type { Direction, Policy, PolicyId } from '../model/policy.ts';
+import { type Direction, namespaceOfPolicy, type Policy, type PolicyId } from '../model/policy.ts';
 import { concerns, viewWith } from '../semantics/audit.ts';
 import { judgeDirection } from '../semantics/evaluate.ts';
 import type { View } from '../semantics/view.ts';
 
-/** Those whose names come first are judged: nobody looks at more. */
+/** Of each namespace in turn those whose names come first are judged: nobody looks at more. */
 export const MOST_AUDITED = 50;
-/** Of all policies together, of what was read at once: connections beyond are not judged, and counted. */
-const MOST_AT_ONCE = 2_000;
+/** Of all policies together: connections beyond are not judged, and counted. */
+const JUDGING_MS = 4;
+const OF_EACH_MS = 40;
+/** A process that was stopped in the midst of a judgement does not pay for all of that. */
+const MOST_OWED_MS = 1_000;
 const MOST_EXAMPLES = 20;
 
 export interface AuditTotal {
@@ -42,16 +45,25 @@ export interface Fared {
 
 export class AuditTally {
   readonly #view: View;
+  readonly #now: () => number;
   readonly #counted = new Map<PolicyId, Counted>();
   #unjudged = 0;
+  /** Below zero where one judgement took more than was left: those that come wait until it is made up for. */
+  #leftMs = JUDGING_MS;
+  #atMs: number;
+  /** Who is judged first: who would have been next when the time was over. */
+  #first = 0;
 
-  constructor(view: View) {
+  /** `now`: milliseconds with fractions, of a clock that is never set. */
+  constructor(view: View, now: () => number) {
     this.#view = view;
+    this.#now = now;
+    this.#atMs = now();
   }
 
   /** What is counted of a policy begins anew when the policy changes. */
   follow(audited: ReadonlyMap<PolicyId, Policy>, nowMs: number): void {
-    const chosen = [...audited.keys()].sort().slice(0, MOST_AUDITED);
+    const chosen = chosenOf(audited);
     for (const id of this.#counted.keys()) if (!chosen.includes(id)) this.#counted.delete(id);
     for (const id of chosen) {
       const policy = audited.get(id)!;
@@ -64,15 +76,10 @@ export class AuditTally {
   }
 
   note(batch: readonly Fared[]): void {
-    let judged = 0;
-    for (const fared of batch) {
-      if (judged >= MOST_AT_ONCE) {
-        this.#unjudged++;
-        continue;
-      }
-      judged += this.#counted.size;
-      for (const counted of this.#counted.values()) this.#judge(fared, counted);
-    }
+    this.#earn();
+    const counted = [...this.#counted.values()];
+    const judged = batch.findIndex(fared => !this.#judgeAll(fared, counted));
+    if (judged >= 0) this.#unjudged += batch.length - judged;
   }
 
   get totals(): readonly AuditTotal[] {
@@ -82,6 +89,36 @@ export class AuditTally {
   /** Connections that came faster than they may be judged. */
   get unjudged(): number {
     return this.#unjudged;
+  }
+
+  /** False where the time is over before all have judged it. */
+  #judgeAll(fared: Fared, all: readonly Counted[]): boolean {
+    const first = this.#first;
+    for (let n = 0; n < all.length; n++) {
+      const next = (first + n) % all.length;
+      if (this.#leftMs <= 0) {
+        this.#first = next;
+        return false;
+      }
+      this.#judge(fared, all[next]!);
+      this.#spend();
+    }
+    return true;
+  }
+
+  #earn(): void {
+    const ms = this.#sinceLast() * (JUDGING_MS / OF_EACH_MS);
+    this.#leftMs = Math.min(JUDGING_MS, this.#leftMs + ms);
+  }
+
+  #spend(): void {
+    this.#leftMs = Math.max(-MOST_OWED_MS, this.#leftMs - this.#sinceLast());
+  }
+
+  #sinceLast(): number {
+    const [lastMs, nowMs] = [this.#atMs, this.#now()];
+    this.#atMs = nowMs;
+    return nowMs - lastMs;
   }
 
   #judge({ flow, directions, was, text }: Fared, counted: Counted): void {
@@ -99,6 +136,20 @@ export class AuditTally {
     if (examples.has(text) || examples.size < MOST_EXAMPLES)
       examples.set(text, (examples.get(text) ?? 0) + 1);
   }
+}
+
+/** A namespace with very many takes no place of another's. */
+function chosenOf(audited: ReadonlyMap<PolicyId, Policy>): readonly PolicyId[] {
+  const turns = new Map<string, number>();
+  const turnOf = (id: PolicyId) => {
+    const namespace = namespaceOfPolicy(id);
+    const turn = turns.get(namespace) ?? 0;
+    turns.set(namespace, turn + 1);
+    return turn;
+  };
+  const inTurns = [...audited.keys()].sort().map(id => ({ id, turn: turnOf(id) }));
+  const chosen = inTurns.sort((a, b) => a.turn - b.turn).slice(0, MOST_AUDITED);
+  return chosen.map(({ id }) => id);
 }
 
 /** `would have denied 14 connections: guest/visitor -> shop/db:5432/TCP (12), …`. */

@@ -37,8 +37,8 @@ function site() {
   const view = { flows: joined(followers), denials: joined(deniedTo) };
   sendFlows(...([call, view] as unknown as Parameters<typeof sendFlows>));
   let number = 0;
-  const come = (count: number, lost = 0) => {
-    const flows = Array.from({ length: count }, () => ({ number: ++number }) as SeenFlow);
+  const come = (count: number, lost = 0, more = {}) => {
+    const flows = Array.from({ length: count }, () => ({ number: ++number, ...more }) as SeenFlow);
     for (const follow of followers) follow({ flows, lost });
   };
   return { call, come, followers, deniedTo };
@@ -78,4 +78,28 @@ test('sendFlows() tells of denied connections in between', () => {
   come(1);
   for (const follow of deniedTo) follow({ number: 5 } as Denial);
   expect(call.written.map(({ denials }) => denials)).toEqual(['', '', '[{"number":5}]']);
+});
+
+test('sendFlows() splits what comes at once into messages of less than 1 MB, in order', () => {
+  const { call, come } = site();
+  come(300, 2, { text: 'x'.repeat(20_000) });
+  expect(Math.max(...call.written.map(({ flows }) => flows.length))).toBeLessThan(1 << 20);
+  expect(call.numbers).toEqual(Array.from({ length: 300 }, (_, n) => n + 1));
+  expect(call.written.reduce((sum, { lost }) => sum + lost, 0)).toBe(2);
+});
+
+test('sendFlows() lets no more than 4 MB wait, and counts the rest', () => {
+  const { call, come } = site();
+  call.isSlow = true;
+  for (let i = 0; i < 3; i++) come(1_000, 0, { text: 'x'.repeat(20_000) });
+  const before = call.numbers.length;
+  for (let i = 0; i < 50; i++) call.emit('drain');
+  const text = call.written.slice(2).reduce((sum, { flows }) => sum + flows.length, 0);
+  expect(text).toBeGreaterThan(3 << 20);
+  expect(text).toBeLessThanOrEqual(4 << 20);
+  const skipped = call.written.reduce((sum, message) => sum + message.skipped, 0);
+  expect([before < 20, call.numbers.length + skipped]).toEqual([true, 3_000]);
+  call.isSlow = false;
+  come(1);
+  expect(call.numbers.at(-1)).toBe(3_001);
 });

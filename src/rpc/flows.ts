@@ -1,7 +1,5 @@
 /** New connections on the wire, and denied ones among them: from now on, for as long as somebody reads. */
 import type { ServerWritableStream } from '@grpc/grpc-js';
-import type { Denial } from '../denials/denial.ts';
-import type { FlowBatch } from '../flows/source.ts';
 import type { FlowsResponse } from './messages.ts';
 import type { AgentView } from './view.ts';
 
@@ -9,12 +7,19 @@ type Call = ServerWritableStream<object, FlowsResponse>;
 
 /** Connections that wait for a reader who is slower than they come: what is beyond is counted, and said. */
 const MOST_WAITING = 8_192;
+/** Characters of their JSON: what the API server lets pass has a byte for each. */
+const MOST_WAITING_TEXT = 4 << 20;
+/**
+ * Of one message, unless one connection has more: far from the 4 MB at which gRPC gives up, for a call holds sixteen
+ * messages before it says that it is full.
+ */
+const MOST_MESSAGE_TEXT = 256 << 10;
 
 export function sendFlows(call: Call, { denials, flows }: AgentView): void {
   const reader = new Reader(call);
   const ends = [
-    flows.follow(batch => reader.take(batch)),
-    denials.follow(denial => reader.take({ flows: [], lost: 0 }, [denial])),
+    flows.follow(batch => reader.take('flows', batch.flows, batch.lost)),
+    denials.follow(denial => reader.take('denials', [denial])),
   ];
   const end = () => {
     for (const each of ends) each();
@@ -27,9 +32,31 @@ export function sendFlows(call: Call, { denials, flows }: AgentView): void {
 
 const NOTHING: FlowsResponse = { facts: '', flows: '', denials: '', lost: 0, skipped: 0 };
 
-interface Waiting {
-  readonly message: FlowsResponse;
+interface Part {
+  /** A JSON list. */
+  readonly text: string;
   readonly count: number;
+}
+
+interface Waiting extends Part {
+  readonly message: FlowsResponse;
+}
+
+/** Made as they are taken. */
+function* partsOf(all: readonly object[]): Generator<Part> {
+  let texts: string[] = [];
+  let size = 0;
+  const part = () => ({ text: `[${texts.join(',')}]`, count: texts.length });
+  for (const each of all) {
+    const text = JSON.stringify(each);
+    if (texts.length > 0 && size + text.length > MOST_MESSAGE_TEXT) {
+      yield part();
+      [texts, size] = [[], 0];
+    }
+    texts.push(text);
+    size += text.length + 1;
+  }
+  if (texts.length > 0) yield part();
 }
 
 /** Writes as fast as it is read. */
@@ -37,6 +64,7 @@ class Reader {
   readonly #call: Call;
   #waiting: Waiting[] = [];
   #count = 0;
+  #size = 0;
   #isFull = false;
   #lost = 0;
   #skipped = 0;
@@ -46,18 +74,23 @@ class Reader {
     call.on('drain', () => this.#resume());
   }
 
-  take({ flows, lost }: FlowBatch, denials: readonly Denial[] = []): void {
-    const count = flows.length + denials.length;
+  take(kind: 'flows' | 'denials', all: readonly object[], lost = 0): void {
     this.#lost += lost;
-    if (this.#count + count > MOST_WAITING) {
-      this.#skipped += count;
-      return;
+    let taken = 0;
+    for (const part of partsOf(all)) {
+      if (this.#count + part.count > MOST_WAITING || this.#size + part.text.length > MOST_WAITING_TEXT) break;
+      this.#put(kind, part);
+      taken += part.count;
     }
-    const [flowsJson, denialsJson] = [flows, denials].map(all =>
-      all.length === 0 ? '' : JSON.stringify(all),
-    );
-    this.#waiting.push({ message: this.#counted({ flows: flowsJson!, denials: denialsJson! }), count });
+    this.#skipped += all.length - taken;
+    if (!this.#isFull) this.#resume();
+  }
+
+  #put(kind: 'flows' | 'denials', { text, count }: Part): void {
+    const message = this.#counted({ flows: '', denials: '', [kind]: text });
+    this.#waiting.push({ message, text, count });
     this.#count += count;
+    this.#size += text.length;
     if (!this.#isFull) this.#resume();
   }
 
@@ -71,8 +104,9 @@ class Reader {
   #resume(): void {
     this.#isFull = false;
     while (!this.#isFull && this.#waiting.length > 0) {
-      const { message, count } = this.#waiting.shift()!;
+      const { message, text, count } = this.#waiting.shift()!;
       this.#count -= count;
+      this.#size -= text.length;
       this.#isFull = !this.#call.write(message);
     }
     // Where nothing else comes it is said all the same.

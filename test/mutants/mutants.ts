@@ -1476,7 +1476,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'flows: what a slow reader was not told is not counted',
     file: 'src/rpc/flows.ts',
-    find: 'this.#skipped += count;',
+    find: 'this.#skipped += all.length - taken;',
     replace: '',
     test: 'src/rpc/flows.test.ts',
   },
