@@ -1504,7 +1504,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'every node: who lacks a right is asked to wait',
     file: 'src/cli/everynode/follownode.ts',
-    find: 'if (error instanceof MissingRight) throw error;',
+    find: 'if (error instanceof MissingRight && !this.#wasEverHeard) throw error;',
     replace: '',
     test: 'src/cli/everynode/everynode.test.ts',
   },

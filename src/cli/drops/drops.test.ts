@@ -1,13 +1,16 @@
 /** What `sluice drops` says where a reader would wait, or parse, in vain. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { NO_DENIALS } from '../../health/denialscheck.ts';
+import { type DenialsFacts, NO_DENIALS } from '../../health/denialscheck.ts';
 import { type DropsOptions, dropsCommand } from './drops.ts';
 
+const UNNAMED = { ...NO_DENIALS, error: 'another process is handed the packets' };
+let facts: DenialsFacts = UNNAMED;
 const agent = {
   async *drops() {
-    yield { facts: { ...NO_DENIALS, error: 'another process is handed the packets' }, skipped: 0 };
+    yield { facts, skipped: 0 };
   },
 };
+vi.mock('../everynode/overheard.ts', () => ({ beOverheard: () => undefined }));
 vi.mock('../../sources/askagent.ts', () => ({
   askAgent: (_: string, ask: (asked: typeof agent) => unknown) => ask(agent),
 }));
@@ -15,6 +18,7 @@ vi.mock('../../sources/askagent.ts', () => ({
 let [out, notes] = ['', ''];
 beforeEach(() => {
   [out, notes] = ['', ''];
+  facts = UNNAMED;
   vi.spyOn(process.stdout, 'write').mockImplementation(text => {
     out += text;
     return true;
@@ -40,3 +44,16 @@ test.each([
     expect([out, notes]).toEqual([printed, noted]);
   },
 );
+
+test('dropsCommand() tells a prompt elsewhere in a note what was left out, and nobody else', async () => {
+  const rate = { perSecond: 2, burst: 20 };
+  facts = { ...NO_DENIALS, limits: { perSource: rate, inAll: rate }, denied: 9, handed: 3 };
+  const options = { socket: '/run/sluice.sock', output: 'json', agents: 'sluice' } as const;
+  await dropsCommand(options);
+  expect(notes).toBe('');
+  await dropsCommand({ ...options, remote: true });
+  expect([out, notes]).toEqual([
+    '',
+    '9 packets denied since the agent started, 6 of them beyond the limits and not named\n',
+  ]);
+});

@@ -8,7 +8,7 @@ import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts
 import { beOverheard } from '../everynode/overheard.ts';
 import { type DropFilter, isWanted } from './filter.ts';
 import { Printer } from './printer.ts';
-import { missing, summaryLines } from './summary.ts';
+import { leftOutLines, missing, summaryLines } from './summary.ts';
 import { denialLine, denialObject } from './text.ts';
 
 export interface DropsOptions extends WhereOptions, DropFilter {}
@@ -28,7 +28,7 @@ export async function dropsCommand(options: DropsOptions): Promise<void> {
 }
 
 async function askHere(socket: string, options: DropsOptions): Promise<void> {
-  const { follow = false } = options;
+  const { follow = false, remote = false } = options;
   await askAgent(socket, async agent => {
     let facts: DenialsFacts | undefined;
     const printer = new Printer(options.output);
@@ -45,6 +45,7 @@ async function askHere(socket: string, options: DropsOptions): Promise<void> {
       );
     }
     if (!follow && !isData(options.output)) writeLines(summaryLines(facts, printer.count));
+    if (!follow && remote) for (const line of leftOutLines(facts)) writeNote(line);
   });
 }
 

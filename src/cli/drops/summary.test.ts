@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { NO_DENIALS } from '../../health/denialscheck.ts';
-import { missing, summaryLines } from './summary.ts';
+import { leftOutLines, missing, summaryLines } from './summary.ts';
 
 const limits = { perSource: { perSecond: 2, burst: 20 }, inAll: { perSecond: 50, burst: 200 } };
 const NAMED = { ...NO_DENIALS, limits, denied: 9, handed: 3, attempts: 2 };
@@ -26,4 +26,16 @@ test('the summary says what the limits left out, and which names are missing', (
     'Services have no names: forbidden',
   ]);
   expect(summaryLines({ ...NAMED, error: 'busy' }, 0)).toEqual(['denied connections are not named: busy']);
+});
+
+test.each([
+  [
+    'the limits',
+    { ...NAMED, lost: 1 },
+    ['9 packets denied since the agent started, 6 of them beyond the limits and not named, 1 not read'],
+  ],
+  ['nothing', { ...NAMED, handed: 9 }, []],
+  ['all, which is said elsewhere', { ...NO_DENIALS, denied: 9 }, []],
+])('leftOutLines() says what was left out: by %s', (_, facts, lines) => {
+  expect(leftOutLines(facts)).toEqual(lines);
 });

@@ -5,17 +5,30 @@ import { plural } from '../../terminal/plural.ts';
 /** What is behind the list: how much of what was denied it is. */
 export function summaryLines(facts: DenialsFacts | undefined, shown: number): string[] {
   if (facts === undefined) return [];
-  const { limits, error, denied, handed, attempts, lost } = facts;
+  const { limits, error, denied, attempts } = facts;
   if (error !== undefined) return missing(facts);
-  const many = `${plural(denied, 'packet')} denied since the agent started`;
-  if (limits === undefined) return [`${many}; ${NOT_ASKED}`];
-  const leftOut = denied > handed ? `, ${denied - handed} of them beyond the limits and not named` : '';
-  const unread = lost > 0 ? `, ${lost} not read` : '';
+  if (limits === undefined) return [`${manyText(denied)}; ${NOT_ASKED}`];
   return [
     ...(shown === 0 ? ['no denied connection'] : ['']),
-    `${plural(attempts, 'connection attempt')} named; ${many}${leftOut}${unread}`,
+    `${plural(attempts, 'connection attempt')} named; ${manyText(denied)}${leftOutText(facts)}`,
     ...missing(facts),
   ];
+}
+
+/** What of it no name is of, for a reader elsewhere who has a list of many nodes. */
+export function leftOutLines(facts: DenialsFacts | undefined): string[] {
+  if (facts?.limits === undefined || facts.error !== undefined) return [];
+  const leftOut = leftOutText(facts);
+  return leftOut === '' ? [] : [`${manyText(facts.denied)}${leftOut}`];
+}
+
+function manyText(denied: number): string {
+  return `${plural(denied, 'packet')} denied since the agent started`;
+}
+
+function leftOutText({ denied, handed, lost }: DenialsFacts): string {
+  const leftOut = denied > handed ? `, ${denied - handed} of them beyond the limits and not named` : '';
+  return `${leftOut}${lost > 0 ? `, ${lost} not read` : ''}`;
 }
 
 const NOT_ASKED = 'none is named (sluice agent --denials=0)';

@@ -19,6 +19,7 @@ export interface WhereOptions extends OutputOptions {
 
 /** The socket of the agent that is meant; undefined where the cluster is. */
 export async function socketOf(options: WhereOptions): Promise<string | undefined> {
+  if (options.remote) return options.socket ?? DEFAULT_SOCKET;
   const asked = await agentOrCluster(options);
   if (asked === 'cluster') return undefined;
   return asked?.socket ?? DEFAULT_SOCKET;
@@ -37,18 +38,20 @@ export async function askCluster(
   const given = words.flatMap(([option, value]) => (value === undefined ? [] : [`${option}=${value}`]));
   const { follow = false, output } = options;
   const printer = new Printer(output);
-  await askEveryNode({
+  const unshown = new Set<string>();
+  const isWhole = await askEveryNode({
     agents: await clusterAgents(options),
     words: ['sluice', command, '--output=json', '--remote', ...(follow ? ['--follow'] : []), ...given],
     follow,
-    print: report => show(report, printer),
+    print: report => show(report, printer, unshown),
     note: writeNote,
     end: new AbortController().signal,
   });
+  if (!isWhole) process.exitCode = 2;
 }
 
-/** A garbled object of one agent keeps nobody from the others. */
-async function show(report: Report, printer: Printer): Promise<void> {
+/** A garbled object of one agent keeps nobody from the others, and is said once for its node, which `unshown` then has. */
+async function show(report: Report, printer: Printer, unshown: Set<string>): Promise<void> {
   try {
     await printer.print(
       () => withNode(report),
@@ -56,7 +59,8 @@ async function show(report: Report, printer: Printer): Promise<void> {
     );
   } catch (error) {
     if (!(error instanceof TypeError) && !(error instanceof RangeError)) throw error;
-    writeNote(`node ${report.node} told of something that cannot be shown`);
+    if (!unshown.has(report.node)) writeNote(`node ${report.node} told of something that cannot be shown`);
+    unshown.add(report.node);
   }
 }
 

@@ -29,15 +29,15 @@ class Cluster implements Agents {
     });
   }
 
-  tell(node: string, atMs: number, port = 80): void {
-    this.told.get(node)!.heard.line(flow(atMs, port));
+  tell(node: string, atMs: number, kind = 'Denial'): void {
+    this.told.get(node)!.heard.line(told(atMs, kind));
   }
 }
 
-function flow(atMs: number, port: number): string {
+function told(atMs: number, kind: string): string {
   const [from, to] = ['10.0.0.1', '10.0.0.2'].map(address => ({ address }));
   const time = new Date(atMs).toISOString();
-  return JSON.stringify({ kind: 'SeenFlow', time, from, to, protocol: 'TCP', port, directions: ['egress'] });
+  return JSON.stringify({ kind, time, from, to, protocol: 'TCP', port: 80, directions: ['egress'] });
 }
 
 function asked(cluster: Cluster, follow = true) {
@@ -92,6 +92,36 @@ test('a node that is away is said once, comes back by itself, and tells nothing 
   await over;
 });
 
+test('new connections of one turn that look the same are as many', async () => {
+  const cluster = new Cluster();
+  cluster.add('n1');
+  const { shown, end, over } = asked(cluster);
+  await vi.waitFor(() => expect(cluster.told.size).toBe(1));
+  for (let n = 0; n < 3; n++) cluster.tell('n1', 1, 'SeenFlow');
+  await vi.waitFor(() => expect(shown).toEqual(['n1 1', 'n1 1', 'n1 1']));
+  end.abort();
+  await over;
+});
+
+test('a right that is missing for a while, of a node that was heard, ends nothing', async () => {
+  const cluster = new Cluster();
+  cluster.add('n1');
+  const { shown, notes, end, over } = asked(cluster);
+  await vi.waitFor(() => expect(cluster.told.size).toBe(1));
+  for (const why of ['the connection was lost', 'lost again']) {
+    cluster.right = false;
+    cluster.told.get('n1')!.end(why);
+    await vi.waitFor(() => expect(notes.at(-1)).toBe(`node n1 is away: ${why}`));
+    await new Promise(resolve => setTimeout(resolve, 50));
+    cluster.right = true;
+    await vi.waitFor(() => expect(notes.at(-1)).toBe('node n1 is back'));
+  }
+  cluster.tell('n1', 1);
+  await vi.waitFor(() => expect(shown).toEqual(['n1 1']));
+  end.abort();
+  await over;
+});
+
 test('a node that comes later is asked too, also by a new pod, and an API server that is away is said', async () => {
   const cluster = new Cluster();
   cluster.add('n1');
@@ -127,20 +157,30 @@ test('without --follow all that was told is shown in order, and a node that is a
   cluster.told.get('n1')!.end();
   cluster.tell('n2', 8);
   cluster.told.get('n2')!.end();
-  await over;
+  expect(await over).toBe(false);
   expect(shown).toEqual(['n2 8', 'n1 9']);
   expect(notes).toEqual(['node n3 is away: no route']);
 });
 
-test('what an agent says that is no object is said to be, and hostile notes stay notes', async () => {
+test('without --follow it says that all have told all', async () => {
+  const cluster = new Cluster();
+  cluster.add('n1');
+  const { over } = asked(cluster, false);
+  await vi.waitFor(() => expect(cluster.told.size).toBe(1));
+  cluster.told.get('n1')!.end();
+  expect(await over).toBe(true);
+});
+
+test('what an agent says that is no object is said once, and hostile notes stay notes', async () => {
   const cluster = new Cluster();
   cluster.add('n1');
   const { notes, end, over } = asked(cluster);
   await vi.waitFor(() => expect(cluster.told.size).toBe(1));
-  cluster.told.get('n1')!.heard.line('garbage');
+  for (const line of ['garbage', 'more', '{"kind":"Denial","time":{"toString":1,"valueOf":1}}'])
+    cluster.told.get('n1')!.heard.line(line);
   cluster.told.get('n1')!.heard.note('3 new connections lost');
   expect(notes).toEqual([
-    'node n1 told of something that is not known here',
+    'node n1: said what is no denial and no new connection',
     'node n1: 3 new connections lost',
   ]);
   end.abort();

@@ -29,12 +29,12 @@ const LOOK_MS = 20;
 const START_MS = 5_000;
 const MOST_HELD = 50_000;
 
-/** Throws CommandError where there is no agent, or a right is missing. */
-export async function askEveryNode(options: EveryNodeOptions): Promise<void> {
+/** Whether all nodes have told all. Throws CommandError where there is no agent, or a right is missing. */
+export async function askEveryNode(options: EveryNodeOptions): Promise<boolean> {
   const ended = new AbortController();
   const end = AbortSignal.any([options.end, ended.signal]);
   try {
-    await new EveryNode(options, end).run();
+    return await new EveryNode(options, end).run();
   } catch (error) {
     throw error instanceof MissingRight ? new CommandError(error.message) : error;
   } finally {
@@ -48,7 +48,7 @@ class EveryNode {
   readonly #held: Reorder<Report>;
   readonly #pods = new Map<string, AgentPod>();
   /** By their nodes. */
-  readonly #asked = new Map<string, Promise<void>>();
+  readonly #asked = new Map<string, Promise<boolean>>();
   readonly #unheard = new Set<string>();
   #listFailed = false;
   #right = Promise.withResolvers<never>();
@@ -60,7 +60,7 @@ class EveryNode {
     this.#right.promise.catch(() => undefined);
   }
 
-  async run(): Promise<void> {
+  async run(): Promise<boolean> {
     await this.#begin();
     const { follow } = this.#options;
     const all = follow ? this.#listForever() : Promise.all(this.#asked.values());
@@ -74,7 +74,7 @@ class EveryNode {
       await Promise.race([sleep(LOOK_MS), over.catch(() => undefined)]);
     }
     await this.#printAll(this.#held.rest());
-    await over;
+    return (await over).every(isWhole => isWhole);
   }
 
   async #begin(): Promise<void> {
@@ -88,11 +88,11 @@ class EveryNode {
     this.#take(pods);
   }
 
-  async #listForever(): Promise<void> {
+  async #listForever(): Promise<[]> {
     const { agents, note, listMs = LIST_MS } = this.#options;
     while (!this.#end.aborted) {
       await sleep(listMs, this.#end);
-      if (this.#end.aborted) return;
+      if (this.#end.aborted) break;
       try {
         this.#take(await agents.list());
         if (this.#listFailed) note('the API server answers again');
@@ -102,6 +102,7 @@ class EveryNode {
         this.#listFailed = true;
       }
     }
+    return [];
   }
 
   #take(pods: readonly AgentPod[]): void {
@@ -114,7 +115,7 @@ class EveryNode {
       if (!this.#asked.has(node)) this.#asked.set(node, this.#ask(node));
   }
 
-  #ask(node: string): Promise<void> {
+  #ask(node: string): Promise<boolean> {
     const { agents, words, follow, note, againMs } = this.#options;
     this.#unheard.add(node);
     const following = followNode({

@@ -25,21 +25,22 @@ const AGAIN = { firstMs: 1_000, mostMs: 5_000 };
 const MOST_KNOWN = 4_096;
 const OLD = /unknown (option|command) '(--remote|flows)'/;
 
-/** Throws MissingRight. */
-export async function followNode(options: FollowOptions): Promise<void> {
+/** Whether all that the node had to tell has come. Throws MissingRight, unless the node was heard before. */
+export async function followNode(options: FollowOptions): Promise<boolean> {
   const { end, note, node, onFirst, forever } = options;
   const asking = new Asking(options);
   for (let failures = 1; !end.aborted; failures++) {
     const why = await asking.once();
     if (asking.wasHeard) failures = 1;
     onFirst();
-    if (end.aborted || (why === undefined && !forever)) return;
+    if (end.aborted || (why === undefined && !forever)) return true;
     if (!asking.isAway) note(`node ${node} is away: ${why ?? 'its agent has ended'}`);
     asking.isAway = true;
-    if (!forever) return;
+    if (!forever) return false;
     const { firstMs, mostMs } = AGAIN;
     await sleep(options.againMs ?? backoffMs({ firstMs, mostMs }, failures), end);
   }
+  return true;
 }
 
 class Asking {
@@ -48,7 +49,9 @@ class Asking {
   isAway = false;
   /** In the latest try. */
   wasHeard = false;
+  #wasEverHeard = false;
   #isTooOld = false;
+  #isGarbled = false;
 
   constructor(options: FollowOptions) {
     this.#options = options;
@@ -66,7 +69,8 @@ class Asking {
       const why = await agents.run(asked, words, heard, end);
       return this.#isTooOld ? 'its agent is of a version that cannot be asked from elsewhere' : why;
     } catch (error) {
-      if (error instanceof MissingRight) throw error;
+      // Who was let in before has the right: an API server that starts again may say so for a while.
+      if (error instanceof MissingRight && !this.#wasEverHeard) throw error;
       return (error as Error).message || 'it cannot be reached';
     }
   }
@@ -74,10 +78,17 @@ class Asking {
   #line(text: string): void {
     this.#heard();
     if (text === '') return;
-    const { node, take, note } = this.#options;
+    const { node, take } = this.#options;
     const report = reportOf(node, text);
-    if (report === undefined) note(`node ${node} told of something that is not known here`);
-    else if (!this.#isRepeated(report.key)) take(report);
+    if (report === undefined) this.#garbled();
+    else if (report.key === undefined || !this.#isRepeated(report.key)) take(report);
+  }
+
+  /** Once, however much of it comes. */
+  #garbled(): void {
+    const { node, note } = this.#options;
+    if (!this.#isGarbled) note(`node ${node}: said what is no denial and no new connection`);
+    this.#isGarbled = true;
   }
 
   #note(text: string): void {
@@ -87,6 +98,7 @@ class Asking {
 
   #heard(): void {
     this.wasHeard = true;
+    this.#wasEverHeard = true;
     if (this.isAway) this.#options.note(`node ${this.#options.node} is back`);
     this.isAway = false;
     this.#options.onFirst();

@@ -49,6 +49,27 @@ test('what is sent again is known by the same key, and another attempt is not', 
   expect(keyOf({ ...DENIAL, sourcePort: 5 })).not.toBe(keyOf(DENIAL));
 });
 
+const SHORT = { kind: 'Denial', time: '2026-01-01T00:00:00Z', from: end('10.0.0.1'), to: end('10.0.0.2') };
+
+test.each([
+  ['a time without a text', { time: { toString: 1, valueOf: 1 } }],
+  ['a kind without a text', { kind: { toString: 1 } }],
+  ['a kind that every object has', { kind: 'constructor' }],
+  ['a long time', { time: `${SHORT.time}${' '.repeat(40)}` }],
+  ['a long address', { from: end('1'.repeat(65)) }],
+  ['an end that is nothing', { to: null }],
+  ['a port that is a text', { port: '80' }],
+  ['a long protocol', { protocol: 'T'.repeat(65) }],
+])('%s is no report', (_, fields) => {
+  const lineOf = (more: object) => JSON.stringify({ ...SHORT, protocol: 'TCP', ...more });
+  expect(reportOf('n1', lineOf({}))).toBeDefined();
+  expect(reportOf('n1', lineOf(fields))).toBeUndefined();
+});
+
+test('a new connection has no key: none is told twice', () => {
+  expect(reportOf('n1', JSON.stringify(flowObject(FLOW)))).not.toHaveProperty('key');
+});
+
 test('no line of a garbled agent is more than nothing, or a line that cannot be shown', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json(), garbled()), line => {
@@ -65,8 +86,9 @@ test('no line of a garbled agent is more than nothing, or a line that cannot be 
 
 function garbled() {
   const kind = fc.constantFrom('Denial', 'SeenFlow', 'Strange');
+  const anEnd = fc.oneof(fc.anything(), fc.record({ address: fc.constant('10.0.0.1'), pod: fc.anything() }));
   const time = fc.constantFrom('2026-01-01T00:00:00Z', 'never', 7);
   return fc
-    .record({ kind, time, from: fc.anything(), to: fc.anything() }, { requiredKeys: [] })
+    .record({ kind, time, from: anEnd, to: anEnd, protocol: fc.constant('TCP'), directions: fc.anything() })
     .map(value => JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? String(each) : each)));
 }

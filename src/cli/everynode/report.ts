@@ -8,28 +8,60 @@ import type { Timed } from './reorder.ts';
 /** A denial or a new connection, with the node whose agent told of it. */
 export interface Report extends Timed {
   readonly node: string;
-  /** The same for the same thing, however often it is told. */
-  readonly key: string;
+  /** The same for the same denial, however often it is told; absent of what is never told twice. */
+  readonly key?: string;
   readonly object: object;
   /** For people; throws where the object lacks what its kind has. */
   readonly line: () => string;
 }
 
+const LONGEST_TIME = 40;
+/** IPv6 with a zone is shorter. */
+const LONGEST_ADDRESS = 64;
+
 /** Undefined where the line is nothing that one could show: agents of other versions may tell of more than we know. */
 export function reportOf(node: string, line: string): Report | undefined {
   const object = parsed(line);
-  if (object === undefined) return undefined;
-  const atMs = Date.parse(String(object.time));
-  const text = TEXTS[String(object.kind)];
-  if (text === undefined || Number.isNaN(atMs)) return undefined;
-  const { from, to, sourcePort, port, protocol, kind } = object;
-  const ends = [from, to].map(end => (end as { address?: unknown } | undefined)?.address);
-  const key = JSON.stringify([kind, object.time, ...ends, sourcePort, port, protocol]);
+  if (object === undefined || !isKnown(object)) return undefined;
+  const { from, to, sourcePort, port, protocol, kind, time } = object;
+  const atMs = Date.parse(time);
+  if (Number.isNaN(atMs)) return undefined;
+  const key = JSON.stringify([time, from.address, to.address, sourcePort, port, protocol]);
   const shown = { ...object, node };
-  return { node, atMs, key, object: shown, line: () => text(object, atMs) };
+  return {
+    node,
+    atMs,
+    ...(kind === 'Denial' && { key }),
+    object: shown,
+    line: () => TEXTS[kind](object, atMs),
+  };
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+
+/** What is read of it here; all else may be of any type. */
+type Known = Fields & {
+  readonly kind: keyof typeof TEXTS;
+  readonly time: string;
+  readonly from: { readonly address: string };
+  readonly to: { readonly address: string };
+};
+
+function isKnown(object: Fields): object is Known {
+  const { kind, time, from, to, sourcePort, port, protocol } = object;
+  const addresses = [from, to].map(end => (end as { address?: unknown } | null | undefined)?.address);
+  return (
+    typeof kind === 'string' &&
+    Object.hasOwn(TEXTS, kind) &&
+    isText(time, LONGEST_TIME) &&
+    [...addresses, protocol].every(text => isText(text, LONGEST_ADDRESS)) &&
+    [sourcePort, port].every(number => number === undefined || typeof number === 'number')
+  );
+}
+
+function isText(value: unknown, longest: number): value is string {
+  return typeof value === 'string' && value.length <= longest;
+}
 
 function parsed(line: string): Fields | undefined {
   try {
@@ -40,9 +72,9 @@ function parsed(line: string): Fields | undefined {
   }
 }
 
-const TEXTS: Readonly<Record<string, (object: Fields, atMs: number) => string>> = {
-  Denial: (object, atMs) => denialLine(denialFrom(object, atMs)),
-  SeenFlow: (object, atMs) => flowLine({ ...(object as unknown as SeenFlow), atMs }),
+const TEXTS = {
+  Denial: (object: Fields, atMs: number) => denialLine(denialFrom(object, atMs)),
+  SeenFlow: (object: Fields, atMs: number) => flowLine({ ...(object as unknown as SeenFlow), atMs }),
 };
 
 function denialFrom(object: Fields, atMs: number): Denial {

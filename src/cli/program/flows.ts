@@ -21,11 +21,11 @@ export function addFlows(sluice: Command, { flows }: NodeActions): void {
 
 const HELP = `
 The kernel tells of new connections for as long as somebody asks, and of none before. What comes faster than the agent
-reads is lost, and counted: the last line says how many. See docs/flows.md.
+reads is lost, and counted: the last line says how many, and notes of each node where all are asked. See docs/flows.md.
 
 Where no agent is on this machine, all agents of the cluster are asked, as by sluice drops.
 
-Exit code 0, also where nothing came; 2: trouble.
+Exit code 0, also where nothing came; 2: trouble, also where all are asked, without --follow, and one was away.
 
   sluice flows --for 30                      half a minute of this node
   sluice flows --follow --pod shop/web       of a pod, until you end it`;
