@@ -13,7 +13,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { parse } from 'yaml';
-import { compile } from '../../../src/compiler/compile.ts';
 import { undoAtExit } from '../../../src/lab/cleanup.ts';
 import { buildLab, type Lab, sweepLabs } from '../../../src/lab/lab.ts';
 import { enterNetworkNamespace } from '../../../src/lab/libc.ts';
@@ -24,6 +23,7 @@ import type { Generation, Kernel } from '../../../src/nft/kernel.ts';
 import { opText } from '../../../src/nft/plan/op.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
+import { desiredAsProgrammed } from '../../../src/readback/desired.ts';
 import { connectAgent } from '../../../src/rpc/client.ts';
 import type { StatusResponse } from '../../../src/rpc/messages.ts';
 import { AgentProcess } from '../../support/agent/agentprocess.ts';
@@ -127,8 +127,9 @@ export class Storm {
     return this.#kernel.generation();
   }
 
+  /** Without what packets have put into sets. */
   async standing(): Promise<Ruleset> {
-    return (await this.#kernel.dump()).ruleset;
+    return withoutSizes((await this.#kernel.dump()).ruleset);
   }
 
   /** Cuts the agent off until it has found that it may not read that source; answers what stands. */
@@ -143,14 +144,22 @@ export class Storm {
     return this.standing();
   }
 
-  /** Until what stands on the node is what `compile` makes of what the API server says now. */
+  /** Until what is programmed is what its agent should make of what the API server says now. */
   async calm(withinMs = CALM_MS): Promise<void> {
     for (const deadline = Date.now() + withinMs; ; await setTimeout(100)) {
-      const desired = compile(await readCluster(this.api), NODE);
+      const cluster = await readCluster(this.api);
       const standing = await this.standing();
+      const rules = {
+        cluster,
+        node: NODE,
+        queue: this.#kernel.queue,
+        unknownPods: 'allow',
+        podLinks: 'others',
+      } as const;
+      const desired = desiredAsProgrammed(standing, rules);
       const missing = plan(standing, desired);
       if (missing.length === 0) {
-        deepStrictEqual(withoutSizes(standing), desired);
+        deepStrictEqual(standing, desired);
         return;
       }
       if (Date.now() > deadline) throw new Error(this.#unrest(missing.map(opText)));
