@@ -137,8 +137,8 @@ test('where nobody answers it says so', () => {
     [
       MAIN,
       'diff',
-      join(folder, 'new'),
-      join(folder, 'new'),
+      join(folder, 'manifests'),
+      join(folder, 'manifests'),
       '--connections',
       '@agent',
       '--socket',
