@@ -6,9 +6,7 @@ need_modules
 built=$("$here/test/chart/build.sh")
 prometheus=$("$here/test/chart/prometheus.sh")
 cd "$here"
-results=$(mktemp)
-trap 'rm -f "$results"' EXIT
-status=0
-CHART_BIN=$built PROMETHEUS_BIN=$prometheus vitest run --config test/chart/vitest.config.ts --reporter=default --reporter=json --outputFile.json="$results" </dev/null || status=$?
-count_vitest "$results" || status=1 # the last line
-exit $status
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+export CHART_BIN=$built PROMETHEUS_BIN=$prometheus
+pass_tests "$results/report.json" vitest run --config test/chart/vitest.config.ts # the last line counts

@@ -1,6 +1,6 @@
 /** What CI counts: the scripts themselves, in a tree whose commands are ours. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ let tree: string;
 
 beforeEach(() => {
   tree = mkdtempSync(join(tmpdir(), 'sluice-counting-'));
-  for (const file of ['scripts/lib.sh', 'scripts/suites', '.ci/run'])
+  for (const file of ['scripts/lib.sh', 'scripts/counttests.ts', 'scripts/suites', '.ci/run'])
     cpSync(join(ROOT, file), join(tree, file));
   mkdirSync(join(tree, 'bin'));
   for (const folder of ['test/chart', 'test/cluster/image'])
@@ -137,5 +137,99 @@ describe('.ci/run', () => {
     command('scripts/suites', second);
     const result = run('.ci/run');
     expect([result.status, result.lines.at(-1)]).toEqual([status, total]);
+  });
+});
+
+describe('pass_tests', () => {
+  interface Told {
+    readonly file: string;
+    /** Names of tests, and how each ended; none where the file could not be run. */
+    readonly tests: Readonly<Record<string, string>>;
+  }
+  const passes = (file: string): Told => ({ file, tests: { holds: 'passed' } });
+  const fails = (file: string): Told => ({ file, tests: { holds: 'failed', 'holds too': 'passed' } });
+  const breaks = (file: string): Told => ({ file, tests: {} });
+
+  function report(files: readonly Told[]): string {
+    const testResults = files.map(({ file, tests }) => {
+      const assertionResults = Object.entries(tests).map(([fullName, status]) => ({
+        fullName,
+        status,
+        failureMessages: status === 'failed' ? ['expected 1 to be 2\n    at line 3'] : [],
+      }));
+      const good = assertionResults.length > 0 && assertionResults.every(test => test.status !== 'failed');
+      return {
+        name: join(tree, file),
+        status: good ? 'passed' : 'failed',
+        message: 'no such module',
+        assertionResults,
+      };
+    });
+    return JSON.stringify({ testResults });
+  }
+
+  /** What a vitest comes to that reports this, run after run, and ends as its report does. */
+  function passTests(runs: readonly (readonly Told[])[], chosen = '') {
+    for (const [index, files] of runs.entries()) writeFileSync(join(tree, `run${index}`), report(files));
+    command(
+      'bin/vitest',
+      `echo "$@" >>${tree}/asked
+       n=$(($(wc -l <${tree}/asked) - 1))
+       for word; do case $word in --outputFile.json=*) cp ${tree}/run$n "\${word#*=}" ;; esac; done
+       ! grep -q '"failed"' ${tree}/run$n`,
+    );
+    command(
+      'scripts/passes',
+      `set -euo pipefail\nhere=${tree}\n. ${tree}/scripts/lib.sh\nchosen=(${chosen})\npass_tests ${tree}/report vitest run`,
+    );
+    const { status, lines } = run('scripts/passes');
+    const asked = readFileSync(join(tree, 'asked'), 'utf8').trim().split('\n');
+    return { status, total: lines.at(-1), before: lines.slice(0, -1), asked };
+  }
+
+  test('what passes is run once', () => {
+    const { asked, ...came } = passTests([[passes('a'), passes('b')]], '"b c" -t d');
+    expect(came).toEqual({ status: 0, total: '2 passed, 0 failed', before: [] });
+    expect(asked).toEqual([expect.stringMatching(/^run .*report b c -t d$/)]);
+  });
+
+  test.each([
+    ['a test', fails('b'), 'b: holds: expected 1 to be 2'],
+    ['a file', breaks('b'), 'b: no such module'],
+  ])('%s that fails once is run by itself, and listed', (_, first, listed) => {
+    const { asked, ...came } = passTests([[passes('a'), first], [passes('b')]], 'a b');
+    expect(came).toEqual({
+      status: 0,
+      total: '2 passed, 0 failed',
+      before: [expect.stringMatching(`^unsteady, passed by itself: .*${listed}$`)],
+    });
+    expect(asked[1]).toMatch(new RegExp(`again ${join(tree, 'b')}$`));
+  });
+
+  test('what fails twice has failed, and what failed beside it is listed', () => {
+    const came = passTests([
+      [passes('a'), fails('b'), fails('c')],
+      [fails('b'), passes('c')],
+    ]);
+    expect(came).toMatchObject({ status: 1, total: '3 passed, 1 failed' });
+    expect(came.before).toEqual([expect.stringContaining('c: holds')]);
+  });
+
+  test('more than three files are no chance', () => {
+    const came = passTests([['a', 'b', 'c', 'd'].map(fails)]);
+    expect(came).toMatchObject({ status: 1, total: '4 passed, 4 failed', before: [] });
+    expect(came.asked).toHaveLength(1);
+  });
+
+  test.each([
+    [
+      'skips',
+      [{ file: 'a', tests: { holds: 'passed', waits: 'skipped' } }],
+      0,
+      '1 passed, 0 failed, 1 skipped',
+    ],
+    ['has no test', [], 1, '0 passed, 0 failed'],
+  ])('a run that %s', (_, files, status, total) => {
+    expect(passTests([files])).toMatchObject({ status, total });
   });
 });

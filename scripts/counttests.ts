@@ -1,0 +1,65 @@
+/**
+ * What vitest's JSON reports come to.
+ *   node scripts/counttests.ts failed REPORT           the files in which something failed, a line each
+ *   node scripts/counttests.ts total REPORT [AGAIN]    N passed, N failed; ends with 1 unless all passed, and some did
+ * What was run once more, by itself, counts as it ended then; what failed first is listed as unsteady, with its reason.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+
+interface TestFile {
+  readonly name: string;
+  readonly status: string;
+  readonly message: string;
+  readonly assertionResults: readonly {
+    readonly fullName: string;
+    readonly status: string;
+    readonly failureMessages?: readonly string[];
+  }[];
+}
+
+const [what, ...reports] = process.argv.slice(2);
+const [first = [], again = []] = reports.map(filesOf);
+if (what === 'failed') for (const { name } of first.filter(hasFailed)) console.log(name);
+else if (what === 'total') total();
+else {
+  console.error(`counttests.ts: "${what}" is neither failed nor total`);
+  process.exitCode = 2;
+}
+
+function filesOf(report: string): readonly TestFile[] {
+  return existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')).testResults : [];
+}
+
+/** A file that could not be run has no test that failed. */
+function hasFailed({ status, assertionResults }: TestFile): boolean {
+  return status === 'failed' || assertionResults.some(test => test.status === 'failed');
+}
+
+function failuresOf(file: TestFile): string[] {
+  const failed = file.assertionResults.filter(({ status }) => status === 'failed');
+  if (failed.length > 0)
+    return failed.map(test => `${test.fullName}: ${firstLine(test.failureMessages?.[0])}`);
+  return hasFailed(file) ? [firstLine(file.message)] : [];
+}
+
+function firstLine(text = ''): string {
+  return text.split('\n', 1)[0]!;
+}
+
+function total(): void {
+  const repeated = new Map(again.map(file => [file.name, file]));
+  for (const file of first) {
+    const later = repeated.get(file.name);
+    if (later === undefined || hasFailed(later)) continue;
+    for (const failure of failuresOf(file))
+      console.log(`unsteady, passed by itself: ${relative('.', file.name)}: ${failure}`);
+  }
+  const last = first.map(file => repeated.get(file.name) ?? file);
+  const statuses = last.flatMap(file => file.assertionResults.map(({ status }) => status));
+  const passed = statuses.filter(status => status === 'passed').length;
+  const failed = last.flatMap(failuresOf).length;
+  const skipped = statuses.length - passed - statuses.filter(status => status === 'failed').length;
+  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
+  if (passed === 0 || failed > 0) process.exitCode = 1;
+}
