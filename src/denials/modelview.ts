@@ -20,7 +20,7 @@ import { MultiMap } from '../model/multimap.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { comparePolicies, type Direction, type Policy, type Tier } from '../model/policy.ts';
 import { unknownPodFinder } from '../semantics/unknownpods.ts';
-import { asSeenBy, type Owners, type View } from '../semantics/view.ts';
+import { type Owners, policiesAmong, type View } from '../semantics/view.ts';
 
 /** How long an address that a pod had still names it. */
 const REMEMBERED_MS = 60_000;
@@ -131,10 +131,7 @@ export class ModelView implements View {
 
   #policiesOn(pod: Pod, direction: Direction, tier: Tier): readonly Policy[] {
     this.#ordered ??= [...this.#model.policies.values()].sort(comparePolicies);
-    return this.#ordered
-      .filter(policy => policy.tier === tier && policy[direction] !== undefined)
-      .flatMap(policy => asSeenBy(pod, policy, this.#model))
-      .filter(policy => policy[direction] !== undefined);
+    return policiesAmong(this.#ordered, this.#model, pod, direction, tier);
   }
 
   #notePod(key: PodKey, value: Pod | undefined): void {

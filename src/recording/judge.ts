@@ -3,10 +3,8 @@ import type { Address } from '../model/address.ts';
 import type { Cluster, Pod } from '../model/cluster.ts';
 import { matchesDomainName } from '../model/domainname.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
-import { comparePolicies, type Direction, type Policy, type Tier } from '../model/policy.ts';
 import { evaluatorOf, type FlowVerdict } from '../semantics/evaluate.ts';
-import { unknownPodFinder } from '../semantics/unknownpods.ts';
-import { asSeenBy, type Owners, type View } from '../semantics/view.ts';
+import { type Owners, viewBy } from '../semantics/view.ts';
 import { policyFlow, type RecordedFlow, type Recording } from './recording.ts';
 
 /** Policies, and the namespaces that somebody knows better than the recording: their labels count. */
@@ -26,7 +24,7 @@ export function recordingJudge(
     policies: judging.policies,
     told: { has: (pod, address, pattern) => ends.wasTold(pod, address, pattern) },
   };
-  const judge = evaluatorOf(viewOf(cluster, ends, unknownPods));
+  const judge = evaluatorOf(viewBy(ends, cluster, unknownPods));
   return flow => {
     ends.flow = flow;
     return judge(policyFlow(flow));
@@ -51,42 +49,4 @@ class Ends implements Owners {
     if (from?.pod?.key !== pod || to?.address !== address) return false;
     return names.some(name => name === pattern || matchesDomainName(pattern, name));
   }
-}
-
-function viewOf(cluster: Cluster, owners: Owners, unknownPods: UnknownPods): View {
-  const ordered = [...cluster.policies.values()].sort(comparePolicies);
-  const nodes = new Map(
-    [...cluster.nodes.values()].flatMap(node =>
-      [...node.addresses, ...(node.interfaceAddresses ?? [])].map(address => [address, node] as const),
-    ),
-  );
-  const known = new WeakMap<Pod, Map<string, readonly Policy[]>>();
-  const policiesOn = (pod: Pod, direction: Direction, tier: Tier): readonly Policy[] => {
-    const of = known.get(pod) ?? new Map<string, readonly Policy[]>();
-    known.set(pod, of);
-    const key = `${tier} ${direction}`;
-    const found = of.get(key) ?? affecting(ordered, cluster, pod, direction, tier);
-    of.set(key, found);
-    return found;
-  };
-  return {
-    cluster,
-    owners,
-    nodeWith: address => nodes.get(address),
-    unknownPodOf: unknownPodFinder(cluster, owners, unknownPods),
-    policiesOn,
-  };
-}
-
-function affecting(
-  ordered: readonly Policy[],
-  cluster: Cluster,
-  pod: Pod,
-  direction: Direction,
-  tier: Tier,
-): readonly Policy[] {
-  return ordered
-    .filter(policy => policy.tier === tier)
-    .flatMap(policy => asSeenBy(pod, policy, cluster))
-    .filter(policy => policy[direction] !== undefined);
 }

@@ -4,15 +4,12 @@ import type { Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import { comparePolicies, type Direction, type Policy, type Tier } from '../model/policy.ts';
 import { evaluatorOf, type FlowVerdict } from './evaluate.ts';
-import { asSeenBy, type View } from './view.ts';
+import { asSeenBy, policiesAmong, type View } from './view.ts';
 
 /** The view as it would be with these policies in force too; looks everything else up in `view`, as that changes. */
 export function viewWith(view: View, added: readonly Policy[]): View {
   const policiesOn = (pod: Pod, direction: Direction, tier: Tier): readonly Policy[] => {
-    const more = added
-      .filter(policy => policy.tier === tier)
-      .flatMap(policy => asSeenBy(pod, policy, view.cluster))
-      .filter(policy => policy[direction] !== undefined);
+    const more = policiesAmong(added, view.cluster, pod, direction, tier);
     const inForce = view.policiesOn(pod, direction, tier);
     return more.length === 0 ? inForce : [...inForce, ...more].sort(comparePolicies);
   };

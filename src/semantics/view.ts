@@ -30,20 +30,22 @@ export interface WholeView extends View {
 
 /** As `node` sees it, where one is named: it knows its own pods better than others do. */
 export function viewOf(cluster: Cluster, unknownPods: UnknownPods = 'allow', node?: string): WholeView {
+  const owners = addressOwners(cluster, node);
+  return { ...viewBy(owners, cluster, unknownPods), owners };
+}
+
+/** As somebody sees it who knows of himself who owns an address. */
+export function viewBy(owners: Owners, cluster: Cluster, unknownPods: UnknownPods): View {
   const ordered = [...cluster.policies.values()].sort(comparePolicies);
-  const known = new Map<string, readonly Policy[]>();
+  const known = new WeakMap<Pod, Map<string, readonly Policy[]>>();
   const policiesOn = (pod: Pod, direction: Direction, tier: Tier): readonly Policy[] => {
-    const key = `${tier} ${direction} ${pod.key}`;
-    const found =
-      known.get(key) ??
-      ordered
-        .filter(policy => policy.tier === tier)
-        .flatMap(policy => asSeenBy(pod, policy, cluster))
-        .filter(policy => policy[direction] !== undefined);
-    known.set(key, found);
+    const ofPod = known.get(pod) ?? new Map<string, readonly Policy[]>();
+    known.set(pod, ofPod);
+    const key = `${tier} ${direction}`;
+    const found = ofPod.get(key) ?? policiesAmong(ordered, cluster, pod, direction, tier);
+    ofPod.set(key, found);
     return found;
   };
-  const owners = addressOwners(cluster, node);
   const nodes = new Map(
     [...cluster.nodes.values()].flatMap(each => addressesOfNode(each).map(address => [address, each])),
   );
@@ -54,6 +56,20 @@ export function viewOf(cluster: Cluster, unknownPods: UnknownPods = 'allow', nod
     unknownPodOf: unknownPodFinder(cluster, owners, unknownPods),
     policiesOn,
   };
+}
+
+/** Those of a tier that select the pod and affect the direction, in the order in which they come. */
+export function policiesAmong(
+  policies: readonly Policy[],
+  cluster: Cluster,
+  pod: Pod,
+  direction: Direction,
+  tier: Tier,
+): readonly Policy[] {
+  return policies
+    .filter(policy => policy.tier === tier && policy[direction] !== undefined)
+    .flatMap(policy => asSeenBy(pod, policy, cluster))
+    .filter(policy => policy[direction] !== undefined);
 }
 
 /** A policy that selects the pod, or what is left of one of which nobody knows whether it does (N68). */
