@@ -19,10 +19,23 @@ export interface Engine {
 }
 
 /** The function, which answers the same object for the one that it was given last. */
-export function sameForSame<A extends object, B>(make: (from: A) => B): (from: A) => B {
+function sameForSame<A extends object, B>(make: (from: A) => B): (from: A) => B {
   let last: { readonly from: A; readonly made: B } | undefined;
   return from => {
     if (last?.from !== from) last = { from, made: make(from) };
     return last.made;
+  };
+}
+
+/** The same engine, of whose rules `make` makes others. */
+export function withRules(engine: Engine, make: (ruleset: Ruleset) => Ruleset): Engine {
+  const made = sameForSame(make);
+  return {
+    cluster: engine.cluster,
+    note: event => engine.note(event),
+    policiesBehind: op => engine.policiesBehind(op),
+    *flushing() {
+      return made(yield* engine.flushing());
+    },
   };
 }

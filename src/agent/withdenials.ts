@@ -1,7 +1,6 @@
 /** An engine whose rules hand over what they deny, within limits. */
 import { type DenialLimits, withDenialLimits } from '../compiler/denied.ts';
-import type { Ruleset } from '../nft/ruleset.ts';
-import { type Engine, sameForSame } from './engine.ts';
+import { type Engine, withRules } from './engine.ts';
 
 /** Hears of every event before the engine, and of every state that the engine has made. */
 export interface EngineFollower extends Pick<Engine, 'note'> {
@@ -14,20 +13,19 @@ export function withDenials(
   limits: DenialLimits | undefined,
   follower: EngineFollower,
 ): Engine {
-  const limited = sameForSame((ruleset: Ruleset) =>
+  const limited = withRules(engine, ruleset =>
     limits === undefined ? ruleset : withDenialLimits(ruleset, limits),
   );
   return {
-    cluster: engine.cluster,
+    ...limited,
     note: event => {
       follower.note(event);
-      engine.note(event);
+      limited.note(event);
     },
-    policiesBehind: op => engine.policiesBehind(op),
     *flushing() {
-      const ruleset = yield* engine.flushing();
+      const ruleset = yield* limited.flushing();
       follower.flushed();
-      return limited(ruleset);
+      return ruleset;
     },
   };
 }

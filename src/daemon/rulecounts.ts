@@ -3,8 +3,7 @@
  * its counts are read before it goes. What comes between that and the commit is lost, some tenths of a millisecond; what
  * of many chains at once could not be read is said.
  */
-import type { Engine } from '../agent/engine.ts';
-import { sameForSame } from '../agent/engine.ts';
+import { type Engine, withRules } from '../agent/engine.ts';
 import { isCounted, withRuleCounters } from '../compiler/rulecounters.ts';
 import { type ChainOf, RuleCountReader } from '../netlink/nftables/rulecounts.ts';
 import type { Kernel } from '../nft/kernel.ts';
@@ -36,15 +35,7 @@ export class RuleCounts {
 
   /** The same engine, whose rules count. */
   counted(engine: Engine): Engine {
-    const counted = sameForSame(withRuleCounters);
-    return {
-      cluster: engine.cluster,
-      note: event => engine.note(event),
-      policiesBehind: op => engine.policiesBehind(op),
-      *flushing() {
-        return counted(yield* engine.flushing());
-      },
-    };
+    return withRules(engine, withRuleCounters);
   }
 
   /** The same kernel, which is asked for the counts of what a batch takes away. To count never fails a commit. */
