@@ -17,6 +17,9 @@ export interface ChainOf {
   readonly chain: string;
 }
 
+/** Without a chain: the whole table. */
+type Place = Pick<ChainOf, 'family'> & Partial<ChainOf>;
+
 /** In the network namespace in which it was opened. */
 export class RuleCountReader {
   readonly #conversation = new Conversation(new NetlinkSocket(NETLINK_NETFILTER));
@@ -40,10 +43,10 @@ export class RuleCountReader {
     return this.#conversation.inTurn(() => untilWhole(read));
   }
 
-  async #read(places: readonly Partial<ChainOf>[]): Promise<RuleCount[]> {
+  async #read(places: readonly Place[]): Promise<RuleCount[]> {
     const slices = new EventLoopYield();
     const found: RuleCount[] = [];
-    for (const { family, chain } of places as ChainOf[]) await this.#dump(family, chain, found, slices);
+    for (const { family, chain } of places) await this.#dump(family, chain, found, slices);
     return found;
   }
 
