@@ -19,7 +19,8 @@ export async function readOpenConnections(socket: string): Promise<CountedFlow[]
   return open.flatMap(recordedOf);
 }
 
-function recordedOf({ from, to, protocol, port, via_service, count }: OpenConnections): CountedFlow[] {
+/** None where an address of it cannot be read. */
+export function recordedOf({ from, to, protocol, port, via_service, count }: OpenConnections): CountedFlow[] {
   const ends = [parseAddress(from), parseAddress(to)] as const;
   if (ends[0] === undefined || ends[1] === undefined) return [];
   const number = Number(protocol);

@@ -1,5 +1,4 @@
 /** The connections that an agent tells of, as a recording grows: with its cluster, of which it is asked again as pods come. */
-import { parseAddress } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';
 import type { Cluster, PodKey } from '../../model/cluster.ts';
 import { namesBeside } from '../../recording/named.ts';
@@ -8,8 +7,8 @@ import type { RecordedFlow, Recording } from '../../recording/recording.ts';
 import { ofDenial, ofOpen, ofSeen } from '../../recording/seen.ts';
 import { surroundingsOf } from '../../recording/surroundings.ts';
 import type { AgentClient, Flows } from '../../rpc/client.ts';
-import type { OpenConnections } from '../../rpc/messages.ts';
 import { clusterOf, unknownPodsOf } from '../../sources/agent.ts';
+import { recordedOf } from '../diff/recording.ts';
 
 /** A cluster of 15,000 pods is 10 MB on the wire. */
 const REREAD_MS = 15_000;
@@ -31,10 +30,6 @@ export class Collector {
     this.#agent = agent;
   }
 
-  get connections(): number {
-    return this.#recorder.size;
-  }
-
   /** Those that are open now, and where asked for the denials that the agent remembers. */
   async begin(withDenials: boolean): Promise<void> {
     const { node, denies_unknown_pods } = await this.#agent.status();
@@ -42,10 +37,8 @@ export class Collector {
     this.#unknownPods = unknownPodsOf(denies_unknown_pods);
     await this.#readCluster();
     const owners = addressOwners(this.#cluster, node);
-    for (const open of await this.#agent.connections()) {
-      const flow = openFlow(open);
-      this.#note(flow && ofOpen(flow, owners, node, this.#fromMs));
-    }
+    for (const open of (await this.#agent.connections()).flatMap(recordedOf))
+      this.#note(ofOpen(open, owners, node, this.#fromMs));
     if (!withDenials) return;
     for await (const { denial } of this.#agent.drops(false))
       if (denial !== undefined) this.#note(ofDenial(denial, this.#cluster.pods));
@@ -97,17 +90,3 @@ export class Collector {
 }
 
 const MOST_TOLD = 200_000;
-
-function openFlow({ from, to, protocol, port, via_service, count }: OpenConnections) {
-  const [source, destination] = [parseAddress(from), parseAddress(to)];
-  if (source === undefined || destination === undefined) return undefined;
-  const number = Number(protocol);
-  const flow = {
-    from: source,
-    to: destination,
-    protocol: Number.isNaN(number) ? (protocol as 'TCP') : number,
-    ...(port !== 0 && { port }),
-    ...(via_service && { viaService: true }),
-  };
-  return { flow, count };
-}
