@@ -6,7 +6,7 @@
  *
  * Those that the same rules mean are one class, however many patterns they are written in.
  */
-import type { Policy, Rule } from '../model/policy.ts';
+import { domainPeersOf, type Policy, type Rule } from '../model/policy.ts';
 import { remembered } from './selected.ts';
 
 export interface NameClass {
@@ -42,8 +42,8 @@ export function patternsOf(policy: Policy): readonly string[] {
 
 const PATTERNS = new WeakMap<Policy, readonly string[]>();
 
-export function patternsOfRule({ peers }: Rule): string[] {
-  return peers === 'any' ? [] : peers.flatMap(peer => (peer.kind === 'domain' ? [peer.name] : []));
+function patternsOfRule({ peers }: Rule): string[] {
+  return domainPeersOf(peers).map(({ name }) => name);
 }
 
 /** The numbers of the rules that have each. */
