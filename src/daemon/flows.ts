@@ -93,8 +93,7 @@ export class Flows implements FlowSource {
   }
 
   #close(): void {
-    clearTimeout(this.#timer);
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer); // of both kinds
     this.#socket?.close();
     this.#socket = undefined;
   }

@@ -1,6 +1,7 @@
 /** What the rules of each policy have matched, for Prometheus: with as many labels as somebody can look at. */
 import { Counter, type Registry } from 'prom-client';
 import { COMMENT_BYTES } from '../compiler/names.ts';
+import { addCounter } from './risingcounter.ts';
 import type { CountsView } from './view.ts';
 
 /** Policies with series of their own; what the others matched is counted together. */
@@ -26,16 +27,12 @@ export function addPolicies(registry: Registry, counts: CountsView): void {
           this.inc({ policy: labelOf(policy), direction, action }, packets);
     },
   });
-  new Counter({
-    name: 'sluice_policy_counts_unread_total',
-    help: 'Chains that were replaced before what they had counted could be read.',
-    registers: [registry],
-    async collect() {
-      const { unreadChains } = await counts.read();
-      this.reset();
-      this.inc(unreadChains);
-    },
-  });
+  addCounter(
+    registry,
+    'sluice_policy_counts_unread_total',
+    'Chains that were replaced before what they had counted could be read.',
+    async () => (await counts.read()).unreadChains,
+  );
 }
 
 /**

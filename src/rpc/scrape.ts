@@ -37,7 +37,7 @@ const RENEW_MS = 60_000;
 /** What is shorter can be guessed. */
 const LEAST_TOKEN = 16;
 
-/** How often connections may begin, of which TLS makes each cost a millisecond: a Prometheus keeps its own. */
+/** How often connections may begin, of which TLS makes each cost a millisecond: a Prometheus begins one a scrape. */
 const EACH_CALLER = { perSecond: 1, burst: 10 };
 const ALL_CALLERS = { perSecond: 10, burst: 40 };
 const MOST_CALLERS = 256;

@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { CommandError } from '../../terminal/commanderror.ts';
 
-/** Each line that ended, and whether something came behind the last of them. Throws CommandError where one is longer. */
-export async function* linesOf(path: string, longest: number): AsyncGenerator<string, boolean> {
+/** Each line that ended. Throws CommandError where one is longer. */
+export async function* linesOf(path: string, longest: number): AsyncGenerator<string> {
   const stream = path === '-' ? process.stdin : createReadStream(path);
   const decoder = new StringDecoder('utf8');
   let rest = '';
@@ -20,5 +20,4 @@ export async function* linesOf(path: string, longest: number): AsyncGenerator<st
     if (error instanceof CommandError) throw error;
     throw new CommandError(`cannot read ${path}: ${(error as Error).message}`);
   }
-  return rest !== '';
 }

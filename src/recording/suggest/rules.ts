@@ -24,10 +24,6 @@ export class Rules {
     this.#peers.set(key, known);
   }
 
-  get isEmpty(): boolean {
-    return this.#peers.size === 0;
-  }
-
   /** In one order, however the connections came. */
   rules(): RuleObject[] {
     const sorted = [...this.#peers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
