@@ -1,93 +1,28 @@
 /** `sluice drops` of a live agent: named lines, a flood, and verdicts that stay whatever happens to whoever names them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { DENIED_GROUP } from '../../src/compiler/denied.ts';
 import type { Denial } from '../../src/denials/denial.ts';
 import type { DenialsFacts } from '../../src/health/denialscheck.ts';
-import type { Lab } from '../../src/lab/lab.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { address } from '../../src/lab/topology.ts';
 import { LogSocket } from '../../src/netlink/nflog/logsocket.ts';
 import { packet } from '../../src/nft/trace/packet.ts';
-import { type AgentClient, connectAgent } from '../../src/rpc/client.ts';
-import { AgentProcess } from '../support/agent/agentprocess.ts';
+import type { AgentClient } from '../../src/rpc/client.ts';
+import { AgentSite, siteObjects, sitePolicy } from '../support/packets/agentsite.ts';
 import { arrivals, Prober } from '../support/packets/prober.ts';
-import { ALLOWED_PORT, buildSite, FIRM_FLOWS, HOSTS, NODE } from '../support/packets/site.ts';
+import { ALLOWED_PORT, FIRM_FLOWS, HOSTS, NODE } from '../support/packets/site.ts';
 import { RawSocket } from './raw-socket.ts';
 
-let lab: Lab;
-let folder: string;
-let socket: string;
-const closers: (() => unknown)[] = [];
+const site = new AgentSite('drops');
 
-beforeAll(async () => {
-  lab = await buildSite('drops');
-  folder = mkdtempSync(join(tmpdir(), 'sluice-drops-'));
-  socket = join(folder, 'sluice.sock');
-  writeFileSync(
-    join(folder, 'cluster.json'),
-    JSON.stringify({ apiVersion: 'v1', kind: 'List', items: OBJECTS }),
-  );
+beforeAll(() => {
+  const ports = [{ protocol: 'UDP', port: ALLOWED_PORT }];
+  site.write(...siteObjects(), sitePolicy('firm', { ingress: [{ from: [{ podSelector: {} }], ports }] }));
 });
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
-afterAll(() => {
-  lab?.remove();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const OBJECTS = [
-  { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } },
-  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'probe' } },
-  ...Object.entries(HOSTS).map(([name, addresses]) => ({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace: 'probe', labels: { name } },
-    spec: { nodeName: NODE, containers: [{ name: 'main', image: 'i' }] },
-    status: { phase: 'Running', podIPs: addresses.map(ip => ({ ip })) },
-  })),
-  {
-    apiVersion: 'networking.k8s.io/v1',
-    kind: 'NetworkPolicy',
-    metadata: { name: 'firm', namespace: 'probe' },
-    spec: {
-      podSelector: { matchLabels: { name: 't' } },
-      ingress: [{ from: [{ podSelector: {} }], ports: [{ protocol: 'UDP', port: ALLOWED_PORT }] }],
-    },
-  },
-];
-
-async function agent(...options: string[]): Promise<AgentProcess> {
-  const words = ['--manifests', join(folder, 'cluster.json'), '--socket', socket, ...options];
-  const made = new AgentProcess(lab.nodeNamespace(NODE), NODE, words);
-  closers.push(() => made.kill());
-  await made.inForce();
-  return made;
-}
-
-/** As soon as it serves. */
-async function connected(): Promise<AgentClient> {
-  for (const deadline = Date.now() + 60_000; ; await setTimeout(20)) {
-    const client = connectAgent(socket);
-    try {
-      await client.status();
-      closers.push(() => client.close());
-      return client;
-    } catch (error) {
-      client.close();
-      if (Date.now() > deadline) throw error;
-    }
-  }
-}
 
 async function recorded(client: AgentClient): Promise<{ facts: DenialsFacts; denials: Denial[] }> {
   let facts: DenialsFacts | undefined;
@@ -109,8 +44,8 @@ async function until(client: AgentClient, count: number, of: (denial: Denial) =>
 }
 
 test('each denied attempt is one line that has the names, the policy and the reason', async () => {
-  const running = await agent('--log-denials', 'all');
-  const client = await connected();
+  const running = await site.agent('--log-denials', 'all');
+  const client = await site.client();
   const flows = ([0, 1] as const).flatMap(family =>
     (['TCP', 'UDP', 'SCTP', 'ICMP'] as const).map(protocol => ({
       from: HOSTS.x[family],
@@ -119,7 +54,7 @@ test('each denied attempt is one line that has the names, the policy and the rea
       ...(protocol !== 'ICMP' && { port: 1111 }),
     })),
   );
-  await probe(lab, flows, { quietMs: 100 });
+  await probe(site.lab, flows, { quietMs: 100 });
   const { some } = await until(client, flows.length, ({ cause }) => cause.kind === 'policy');
   expect(some.map(({ from, to, protocol }) => `${from.address} ${to.address} ${protocol}`).sort()).toEqual(
     flows.map(({ from, to, protocol }) => `${from} ${to} ${protocol}`).sort(),
@@ -137,10 +72,10 @@ test('each denied attempt is one line that has the names, the policy and the rea
 });
 
 test('a flood of one pod hides nothing that another is denied, and is counted', async () => {
-  await agent('--log-denials', 'none');
-  const client = await connected();
+  await site.agent('--log-denials', 'none');
+  const client = await site.client();
   const sent = 100_000;
-  const flood = inNamespace(lab.namespaceOf(HOSTS.x[0]), () =>
+  const flood = inNamespace(site.lab.namespaceOf(HOSTS.x[0]), () =>
     spawn(process.execPath, ['-e', FLOOD, HOSTS.t[0], String(sent)], { stdio: 'ignore' }),
   );
   const over = once(flood, 'exit');
@@ -152,7 +87,7 @@ test('a flood of one pod hides nothing that another is denied, and is counted', 
   while (!isOver && tried < 5) {
     const port = 3_000 + tried++;
     // A SYN for which there was no room before any rule is sent again a second later.
-    await probe(lab, [{ from: HOSTS.y[0], to: HOSTS.t[0], protocol: 'TCP', port }], { quietMs: 2_500 });
+    await probe(site.lab, [{ from: HOSTS.y[0], to: HOSTS.t[0], protocol: 'TCP', port }], { quietMs: 2_500 });
     const isOwn = ({ from, port: own }: Denial) => from.pod === 'probe/y' && own === port;
     const got = await until(client, 1, isOwn);
     expect(got.some).toHaveLength(1);
@@ -168,10 +103,10 @@ test('a flood of one pod hides nothing that another is denied, and is counted', 
 }, 120_000);
 
 test('a pod that forges a new address for each packet hides nothing that another is denied', async () => {
-  await agent('--log-denials', 'none');
-  const client = await connected();
-  const forger = inNamespace(lab.namespaceOf(HOSTS.x[0]), () => new RawSocket('ip'));
-  closers.push(() => forger.close());
+  await site.agent('--log-denials', 'none');
+  const client = await site.client();
+  const forger = inNamespace(site.lab.namespaceOf(HOSTS.x[0]), () => new RawSocket('ip'));
+  site.closeAfter(() => forger.close());
   let sent = 0;
   let isEnough = false;
   const flood = (async () => {
@@ -183,7 +118,7 @@ test('a pod that forges a new address for each packet hides nothing that another
   })();
   await setTimeout(2_000);
   const own = { from: HOSTS.y[0], to: HOSTS.t[0], protocol: 'TCP', port: 3_999 } as const;
-  await probe(lab, [own], { quietMs: 2_500 });
+  await probe(site.lab, [own], { quietMs: 2_500 });
   const { some } = await until(client, 1, ({ from }) => from.pod === 'probe/y');
   isEnough = true;
   await flood;
@@ -212,9 +147,9 @@ const more = () => {
 more();`;
 
 test('no verdict changes while agents are killed, start, and name with other limits or not at all', async () => {
-  await (await agent()).kill();
-  const prober = await Prober.start(lab, FIRM_FLOWS);
-  closers.push(() => prober.kill());
+  await (await site.agent()).kill();
+  const prober = await Prober.start(site.lab, FIRM_FLOWS);
+  site.closeAfter(() => prober.kill());
   for (const options of [
     ['--denials', '0'],
     [],
@@ -222,7 +157,7 @@ test('no verdict changes while agents are killed, start, and name with other lim
     ['--denials', '0'],
     ['--denials', '7'],
   ])
-    await (await agent(...options)).kill();
+    await (await site.agent(...options)).kill();
   const trails = await prober.stop();
   for (const [index, { port }] of FIRM_FLOWS.entries()) {
     expect(trails[index]!.sent).toBeGreaterThan(500);
@@ -231,12 +166,12 @@ test('no verdict changes while agents are killed, start, and name with other lim
 }, 120_000);
 
 test('where another process reads the group, a check says so, and nothing else changes', async () => {
-  const other = inNamespace(lab.nodeNamespace(NODE), () =>
+  const other = inNamespace(site.lab.nodeNamespace(NODE), () =>
     LogSocket.open({ group: DENIED_GROUP, copyBytes: 64, atOnce: 1, withinMs: 10 }),
   );
-  closers.push(() => other.close());
-  const running = await agent();
-  const client = await connected();
+  site.closeAfter(() => other.close());
+  const running = await site.agent();
+  const client = await site.client();
   const { checks } = await client.status();
   expect(checks.find(({ name }) => name === 'denials')).toMatchObject({ state: 'warn' });
   expect(running.output).toContain('another process is handed the packets');
@@ -244,7 +179,7 @@ test('where another process reads the group, a check says so, and nothing else c
   let seen = 0;
   // What the tests before have sent may have left nothing of the source's limit.
   await vi.waitFor(async () => {
-    expect(await probe(lab, [flow], { quietMs: 100 })).toEqual(['closed']);
+    expect(await probe(site.lab, [flow], { quietMs: 100 })).toEqual(['closed']);
     other.read(100, () => seen++);
     expect(seen).toBeGreaterThan(0);
   }, 30_000);

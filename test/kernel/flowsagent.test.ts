@@ -1,85 +1,31 @@
 /** `sluice flows` of a live agent: each new connection once, denied ones among them, and what is lost is counted. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Denial } from '../../src/denials/denial.ts';
 import type { SeenFlow } from '../../src/flows/seenflow.ts';
 import { forgetConnections } from '../../src/lab/conntrack.ts';
-import type { Lab } from '../../src/lab/lab.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { NewConnections } from '../../src/netlink/conntrack/newconnections.ts';
-import { type AgentClient, connectAgent } from '../../src/rpc/client.ts';
-import { AgentProcess } from '../support/agent/agentprocess.ts';
-import { ALLOWED_PORT, buildSite, DENIED_PORT, HOSTS, NODE } from '../support/packets/site.ts';
+import type { AgentClient } from '../../src/rpc/client.ts';
+import { AgentSite, siteObjects, sitePolicy } from '../support/packets/agentsite.ts';
+import { ALLOWED_PORT, DENIED_PORT, HOSTS, NODE } from '../support/packets/site.ts';
 
-let lab: Lab;
-let folder: string;
-const closers: (() => unknown)[] = [];
+const site = new AgentSite('flows');
 
-beforeAll(async () => {
-  lab = await buildSite('flows');
-  folder = mkdtempSync(join(tmpdir(), 'sluice-flows-'));
-  const list = { apiVersion: 'v1', kind: 'List', items: OBJECTS };
-  writeFileSync(join(folder, 'cluster.json'), JSON.stringify(list));
+beforeAll(() => {
+  const ports = [{ port: ALLOWED_PORT }, { protocol: 'UDP', port: ALLOWED_PORT }];
+  site.write(
+    ...siteObjects(name => ({ 'job-name': `all-${name}` })),
+    sitePolicy('firm', { ingress: [{ from: [{ podSelector: {} }], ports }] }),
+  );
 });
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
-afterAll(() => {
-  lab?.remove();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const OBJECTS = [
-  { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } },
-  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'probe' } },
-  ...Object.entries(HOSTS).map(([name, addresses]) => ({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace: 'probe', labels: { name, 'job-name': `all-${name}` } },
-    spec: { nodeName: NODE, containers: [{ name: 'main', image: 'i' }] },
-    status: { phase: 'Running', podIPs: addresses.map(ip => ({ ip })) },
-  })),
-  {
-    apiVersion: 'networking.k8s.io/v1',
-    kind: 'NetworkPolicy',
-    metadata: { name: 'firm', namespace: 'probe' },
-    spec: {
-      podSelector: { matchLabels: { name: 't' } },
-      ingress: [
-        {
-          from: [{ podSelector: {} }],
-          ports: [{ port: ALLOWED_PORT }, { protocol: 'UDP', port: ALLOWED_PORT }],
-        },
-      ],
-    },
-  },
-];
 
 async function connected(): Promise<AgentClient> {
-  const socket = join(folder, 'sluice.sock');
-  const words = ['--manifests', join(folder, 'cluster.json'), '--socket', socket, '--denials', '1000'];
-  const agent = new AgentProcess(lab.nodeNamespace(NODE), NODE, words);
-  closers.push(() => agent.kill());
-  await agent.inForce();
-  for (const deadline = Date.now() + 60_000; ; await setTimeout(20)) {
-    const client = connectAgent(socket);
-    try {
-      await client.status();
-      closers.push(() => client.close());
-      return client;
-    } catch (error) {
-      client.close();
-      if (Date.now() > deadline) throw error;
-    }
-  }
+  await site.agent('--denials', '1000');
+  return site.client();
 }
 
 interface Seen {
@@ -125,8 +71,8 @@ test('each new connection is told of once with its names, and a denied one as a 
       })),
     ),
   );
-  forgetConnections(lab.nodeNamespace(NODE));
-  await probe(lab, flows, { quietMs: 200 });
+  forgetConnections(site.lab.nodeNamespace(NODE));
+  await probe(site.lab, flows, { quietMs: 200 });
   await seen.end();
   const text = ({ from, to, protocol, port }: SeenFlow | Denial) =>
     `${from.address} ${to.address} ${protocol} ${port}`;
@@ -157,14 +103,16 @@ test('what was dialled is told beside who answers, and ICMP has a type', async (
   }
 }
 `;
-  const loaded = inNamespace(lab.nodeNamespace(NODE), () => spawnSync('nft', ['-f', '-'], { input: nat }));
+  const loaded = inNamespace(site.lab.nodeNamespace(NODE), () =>
+    spawnSync('nft', ['-f', '-'], { input: nat }),
+  );
   expect(loaded.status, String(loaded.stderr)).toBe(0);
-  closers.push(() =>
-    inNamespace(lab.nodeNamespace(NODE), () => spawnSync('nft', ['delete', 'table', 'ip', 'flowsnat'])),
+  site.closeAfter(() =>
+    inNamespace(site.lab.nodeNamespace(NODE), () => spawnSync('nft', ['delete', 'table', 'ip', 'flowsnat'])),
   );
   const seen = await following(client);
   await sent(['10.96.0.80', 53, 1, 1]);
-  await probe(lab, [{ from: HOSTS.t[0], to: HOSTS.x[0], protocol: 'ICMP' }], { quietMs: 100 });
+  await probe(site.lab, [{ from: HOSTS.t[0], to: HOSTS.x[0], protocol: 'ICMP' }], { quietMs: 100 });
   await seen.end();
   expect(seen.flows.find(({ protocol }) => protocol === 'UDP')).toMatchObject({
     from: { pod: 'probe/x' },
@@ -186,7 +134,7 @@ test('who is gone is told of nothing, and the kernel tells nobody', async () => 
   expect(listeners()).toBe(1);
   await first.end();
   expect(listeners()).toBe(1);
-  await probe(lab, [{ from: HOSTS.y[0], to: HOSTS.t[0], protocol: 'UDP', port: ALLOWED_PORT }]);
+  await probe(site.lab, [{ from: HOSTS.y[0], to: HOSTS.t[0], protocol: 'UDP', port: ALLOWED_PORT }]);
   await second.end();
   expect(second.flows).toHaveLength(1);
   expect(first.flows).toHaveLength(0);
@@ -194,7 +142,7 @@ test('who is gone is told of nothing, and the kernel tells nobody', async () => 
 
 test('a flood is told of or counted as lost, one by one', async () => {
   const client = await connected();
-  forgetConnections(lab.nodeNamespace(NODE));
+  forgetConnections(site.lab.nodeNamespace(NODE));
   const seen = await following(client);
   const count = 20_000;
   await sent([HOSTS.t[0], ALLOWED_PORT, count, count]);
@@ -206,9 +154,9 @@ test('a flood is told of or counted as lost, one by one', async () => {
 });
 
 test('what the kernel has no room for is counted exactly', async () => {
-  forgetConnections(lab.nodeNamespace(NODE));
-  const small = inNamespace(lab.nodeNamespace(NODE), () => NewConnections.open(32 << 10));
-  const large = inNamespace(lab.nodeNamespace(NODE), () => NewConnections.open(64 << 20));
+  forgetConnections(site.lab.nodeNamespace(NODE));
+  const small = inNamespace(site.lab.nodeNamespace(NODE), () => NewConnections.open(32 << 10));
+  const large = inNamespace(site.lab.nodeNamespace(NODE), () => NewConnections.open(64 << 20));
   await sent([HOSTS.t[0], ALLOWED_PORT, 2_000, 2_000]);
   const counts = [small, large].map(socket => {
     let read = 0;
@@ -229,7 +177,7 @@ test('what the kernel has no room for is counted exactly', async () => {
 
 /** Sockets of the node that are told of new connections (`/proc/net/netlink`: netfilter is 12, groups a mask). */
 function listeners(): number {
-  const table = inNamespace(lab.nodeNamespace(NODE), () =>
+  const table = inNamespace(site.lab.nodeNamespace(NODE), () =>
     spawnSync('cat', ['/proc/self/net/netlink'], { encoding: 'utf8' }),
   );
   return table.stdout.split('\n').filter(line => {
@@ -239,7 +187,7 @@ function listeners(): number {
 }
 
 function tracked(): number {
-  const { stdout } = inNamespace(lab.nodeNamespace(NODE), () =>
+  const { stdout } = inNamespace(site.lab.nodeNamespace(NODE), () =>
     spawnSync('cat', ['/proc/sys/net/netfilter/nf_conntrack_count'], { encoding: 'utf8' }),
   );
   return Number(stdout);
@@ -249,7 +197,7 @@ function tracked(): number {
 async function sent(
   what: readonly [to: string, port: number, sockets: number, count: number],
 ): Promise<void> {
-  const sender = inNamespace(lab.namespaceOf(HOSTS.x[0]), () =>
+  const sender = inNamespace(site.lab.namespaceOf(HOSTS.x[0]), () =>
     spawn(process.execPath, ['-e', SEND, ...what.map(String)], { stdio: 'inherit' }),
   );
   await once(sender, 'exit');

@@ -1,80 +1,30 @@
 /** What was recorded without a policy is judged by one, and once that one is enforced packets fare as was said. */
 import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { forgetConnections } from '../../src/lab/conntrack.ts';
-import type { Lab } from '../../src/lab/lab.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import type { Address } from '../../src/model/address.ts';
 import { RecordingReader } from '../../src/recording/read.ts';
-import { AgentProcess } from '../support/agent/agentprocess.ts';
-import { buildSite, HOSTS, NODE } from '../support/packets/site.ts';
+import { AgentSite, siteObjects, sitePolicy } from '../support/packets/agentsite.ts';
+import { HOSTS, NODE } from '../support/packets/site.ts';
 
 const METRICS = '127.0.0.1:9911';
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-let lab: Lab;
-let folder: string;
-const closers: (() => unknown)[] = [];
-
-beforeAll(async () => {
-  lab = await buildSite('record');
-  folder = mkdtempSync(join(tmpdir(), 'sluice-record-'));
-});
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
-afterAll(() => {
-  lab?.remove();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const PODS = [
-  { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } },
-  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'probe' } },
-  ...Object.entries(HOSTS).map(([name, addresses]) => ({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace: 'probe', labels: { name } },
-    spec: { nodeName: NODE, containers: [{ name: 'main', image: 'i' }] },
-    status: { phase: 'Running', podIPs: addresses.map(ip => ({ ip })) },
-  })),
-];
+const site = new AgentSite('record');
 
 /** Lets x reach t on one port, and y none; the rest of the pods may open nothing. */
-const policy = (enforcement: 'audit' | 'enforce') => ({
-  apiVersion: 'networking.k8s.io/v1',
-  kind: 'NetworkPolicy',
-  metadata: { name: 'web', namespace: 'probe', annotations: { 'sluice.dev/enforcement': enforcement } },
-  spec: {
-    podSelector: { matchLabels: { name: 't' } },
-    policyTypes: ['Ingress', 'Egress'],
-    ingress: [
-      {
-        from: [{ podSelector: { matchLabels: { name: 'x' } } }],
-        ports: [{ port: 80 }, { protocol: 'UDP', port: 80 }],
-      },
-    ],
-  },
-});
-
-function manifests(...policies: object[]): string {
-  const file = join(folder, 'manifests', 'cluster.json');
-  spawnSync('mkdir', ['-p', join(folder, 'manifests')]);
-  writeFileSync(
-    `${file}.new`,
-    JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [...PODS, ...policies] }),
-  );
-  renameSync(`${file}.new`, file);
-  return join(folder, 'manifests');
-}
+const policy = (enforcement: 'audit' | 'enforce'): object => {
+  const ports = [{ port: 80 }, { protocol: 'UDP', port: 80 }];
+  const ingress = [{ from: [{ podSelector: { matchLabels: { name: 'x' } } }], ports }];
+  const spec = { policyTypes: ['Ingress', 'Egress'], ingress };
+  return sitePolicy('web', spec, { 'sluice.dev/enforcement': enforcement });
+};
 
 const sluice = (...words: string[]): SpawnSyncReturns<string> =>
   spawnSync(process.execPath, [MAIN, ...words], { encoding: 'utf8' });
@@ -106,42 +56,33 @@ const textOf = ({
 }) => `${from} ${to} ${protocol} ${port ?? ''}`;
 
 /** As the agent's metrics have it, of which it is asked inside its network namespace. */
-function auditedConnections(would: string): number {
+function auditedConnections(): { deny: number; allow: number; unjudged: number } {
   const program = `console.log(await (await fetch('http://${METRICS}/metrics')).text())`;
-  const { stdout } = inNamespace(lab.nodeNamespace(NODE), () =>
+  const { stdout } = inNamespace(site.lab.nodeNamespace(NODE), () =>
     spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' }),
   );
-  const line = `sluice_audited_connections{policy="NetworkPolicy probe/web",would="${would}"} `;
-  return Number(
-    stdout
-      .split('\n')
-      .find(each => each.startsWith(line))
-      ?.slice(line.length),
-  );
+  const lines = stdout.split('\n').map(line => line.split(/ (?=[^ ]*$)/));
+  const [deny, allow, unjudged] = [
+    'sluice_audited_connections{policy="NetworkPolicy probe/web",would="deny"}',
+    'sluice_audited_connections{policy="NetworkPolicy probe/web",would="allow"}',
+    'sluice_audited_connections_unjudged_total',
+  ].map(name => Number(lines.find(([found]) => found === name)?.[1])) as [number, number, number];
+  return { deny, allow, unjudged };
 }
 
 async function outcomes(): Promise<Map<string, string>> {
-  forgetConnections(lab.nodeNamespace(NODE));
-  const found = await probe(lab, FLOWS, { quietMs: 500 });
+  forgetConnections(site.lab.nodeNamespace(NODE));
+  const found = await probe(site.lab, FLOWS, { quietMs: 500 });
   return new Map(FLOWS.map((flow, i) => [textOf(flow), found[i] === 'open' ? 'allow' : 'deny']));
 }
 
 test('run, record, replay, audit, enforce: what replay and audit deny is what packets are denied, and no more', async () => {
-  const path = manifests(policy('audit'));
-  const socket = join(folder, 'sluice.sock');
-  const agent = new AgentProcess(lab.nodeNamespace(NODE), NODE, [
-    '--manifests',
-    path,
-    '--socket',
-    socket,
-    '--metrics-address',
-    METRICS,
-  ]);
-  closers.push(() => agent.kill());
-  await agent.inForce();
-  while (sluice('status', '--socket', socket).stdout === '') await setTimeout(200);
+  site.write(...siteObjects(), policy('audit'));
+  const agent = await site.agent('--metrics-address', METRICS);
+  await site.client();
+  const { socket } = site;
 
-  const file = join(folder, 'probe.rec');
+  const file = join(site.folder, 'probe.rec');
   const recorder = spawn(process.execPath, [MAIN, 'record', file, '--for', '10m', '--socket', socket]);
   recorder.stderr.setEncoding('utf8');
   let said = '';
@@ -168,7 +109,7 @@ test('run, record, replay, audit, enforce: what replay and audit deny is what pa
   expect([...recorded].sort()).toEqual([...before.keys()].sort());
 
   // Judged elsewhere, by a file with the policy alone.
-  const enforced = join(folder, 'policy.json');
+  const enforced = join(site.folder, 'policy.json');
   writeFileSync(enforced, JSON.stringify(policy('enforce')));
   const replay = sluice('replay', file, '--manifests', enforced, '-o', 'json');
   expect([replay.status, replay.stderr]).toEqual([1, '']);
@@ -183,8 +124,8 @@ test('run, record, replay, audit, enforce: what replay and audit deny is what pa
   const audit = sluice('audit', 'probe/web', '--recorded', file, '--socket', socket, '-o', 'json');
   expect([audit.status, JSON.parse(audit.stdout).policies]).toEqual([1, ['NetworkPolicy probe/web']]);
 
-  const counted = ['deny', 'allow'].map(auditedConnections);
-  manifests(policy('enforce'));
+  const counted = auditedConnections();
+  site.write(...siteObjects(), policy('enforce'));
   await agent.inForce(2);
   const after = await outcomes();
   const names = new Map(
@@ -201,7 +142,11 @@ test('run, record, replay, audit, enforce: what replay and audit deny is what pa
     ].sort();
   expect(said1('deny').sort()).toEqual(fared('deny'));
   expect(said1('allow').sort()).toEqual(fared('allow'));
-  expect(counted).toEqual([[...after.values()].filter(verdict => verdict === 'deny').length, 0]);
+  // A machine that is busy leaves some unjudged, and counts them.
+  const denials = [...after.values()].filter(verdict => verdict === 'deny').length;
+  expect(counted.allow).toBe(0);
+  expect(counted.deny).toBeLessThanOrEqual(denials);
+  expect(counted.deny + counted.unjudged).toBeGreaterThanOrEqual(denials);
   const { wouldDeny, wouldAllow } = JSON.parse(audit.stdout);
   const denied = wouldDeny.map(
     (group: { from: string; to: string; protocol: string; port?: number }) =>

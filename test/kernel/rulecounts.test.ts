@@ -1,81 +1,30 @@
 /** Rules that count, of a live agent: to the packet, whatever becomes of the rules, and without a change of any verdict. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { compile } from '../../src/compiler/compile.ts';
 import { withRuleCounters } from '../../src/compiler/rulecounters.ts';
 import { RuleCounts } from '../../src/daemon/rulecounts.ts';
-import type { Lab } from '../../src/lab/lab.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
 import { RuleCountReader } from '../../src/netlink/nftables/rulecounts.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
-import { AgentProcess } from '../support/agent/agentprocess.ts';
-import {
-  ALLOWED_PORT,
-  buildSite,
-  DENIED_PORT,
-  firmEvents,
-  HOSTS,
-  NODE,
-  openIn,
-} from '../support/packets/site.ts';
+import type { AgentProcess } from '../support/agent/agentprocess.ts';
+import { AgentSite, siteObjects, sitePolicy } from '../support/packets/agentsite.ts';
+import { ALLOWED_PORT, DENIED_PORT, firmEvents, HOSTS, NODE, openIn } from '../support/packets/site.ts';
 
-let lab: Lab;
-let folder: string;
-const closers: (() => unknown)[] = [];
+const site = new AgentSite('counts');
 
-beforeAll(async () => {
-  lab = await buildSite('dropscounts');
-  folder = mkdtempSync(join(tmpdir(), 'sluice-counts-'));
-});
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
-afterAll(() => {
-  lab?.remove();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const policy = (name: string, ingress: object[]) => ({
-  apiVersion: 'networking.k8s.io/v1',
-  kind: 'NetworkPolicy',
-  metadata: { name, namespace: 'probe' },
-  spec: { podSelector: { matchLabels: { name: 't' } }, ingress },
-});
 const PODS = [{ from: [{ podSelector: {} }], ports: [{ protocol: 'UDP', port: ALLOWED_PORT }] }];
 const EVERYBODY = [{ ports: [{ protocol: 'UDP', port: ALLOWED_PORT }] }];
 
-function write(...policies: object[]): void {
-  const items = [
-    { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } },
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'probe' } },
-    ...Object.entries(HOSTS).map(([name, addresses]) => ({
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name, namespace: 'probe', labels: { name } },
-      spec: { nodeName: NODE, containers: [{ name: 'main', image: 'i' }] },
-      status: { phase: 'Running', podIPs: addresses.map(ip => ({ ip })) },
-    })),
-    ...policies,
-  ];
-  writeFileSync(join(folder, 'cluster.json'), JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+function write(rules: object[], ...more: object[]): void {
+  site.write(...siteObjects(), sitePolicy('firm', { ingress: rules }), ...more);
 }
 
-async function agent(): Promise<AgentProcess> {
-  const words = ['--manifests', join(folder, 'cluster.json'), '--socket', 'none', '--count-rules'];
-  const made = new AgentProcess(lab.nodeNamespace(NODE), NODE, words);
-  closers.push(() => made.kill());
-  await made.inForce();
-  return made;
-}
+const agent = (): Promise<AgentProcess> => site.agent('--count-rules');
 
 async function counted(): Promise<Record<string, number>> {
-  const counts = inNamespace(lab.nodeNamespace(NODE), () => new RuleCounts(new RuleCountReader()));
+  const counts = inNamespace(site.lab.nodeNamespace(NODE), () => new RuleCounts(new RuleCountReader()));
   try {
     const totals = await counts.read();
     return Object.fromEntries(
@@ -101,9 +50,9 @@ test.each([
   ['of pods', PODS],
   ['of everybody', EVERYBODY],
 ])('each new connection %s is counted once, and each denied packet', async (_, rules) => {
-  write(policy('firm', rules));
+  write(rules);
   await agent();
-  expect(await probe(lab, [...flows(ALLOWED_PORT), ...flows(DENIED_PORT)], { quietMs: 200 })).toEqual([
+  expect(await probe(site.lab, [...flows(ALLOWED_PORT), ...flows(DENIED_PORT)], { quietMs: 200 })).toEqual([
     'open',
     'open',
     'closed',
@@ -115,9 +64,10 @@ test.each([
 });
 
 test('a rule that nothing met has counted nothing, and says so', async () => {
-  write(policy('firm', PODS), policy('idle', [{ from: [{ ipBlock: { cidr: '192.0.2.0/24' } }] }]));
+  const ingress = [{ from: [{ ipBlock: { cidr: '192.0.2.0/24' } }] }];
+  write(PODS, sitePolicy('idle', { ingress }));
   await agent();
-  await probe(lab, flows(ALLOWED_PORT), { quietMs: 200 });
+  await probe(site.lab, flows(ALLOWED_PORT), { quietMs: 200 });
   const counts = await counted();
   expect(counts['ingress accept probe/idle ingress[0]']).toBe(0);
 });
@@ -125,20 +75,20 @@ test('a rule that nothing met has counted nothing, and says so', async () => {
 const ALLOWED = 'ingress accept probe/firm ingress[0]';
 
 test('the kernel goes on counting while agents end and start', async () => {
-  write(policy('firm', PODS));
+  write(PODS);
   const running = await agent();
   const before = (await counted())[ALLOWED]!;
-  await probe(lab, flows(ALLOWED_PORT), { quietMs: 200 });
+  await probe(site.lab, flows(ALLOWED_PORT), { quietMs: 200 });
   await running.kill();
   await agent();
   expect((await counted())[ALLOWED]).toBe(before + 2);
 });
 
 test('totals outlive the rules that were replaced', async () => {
-  const counts = inNamespace(lab.nodeNamespace(NODE), () => new RuleCounts(new RuleCountReader()));
-  closers.push(() => counts.close());
-  const kernel = counts.watched(await openIn(lab));
-  closers.push(() => kernel.close());
+  const counts = inNamespace(site.lab.nodeNamespace(NODE), () => new RuleCounts(new RuleCountReader()));
+  site.closeAfter(() => counts.close());
+  const kernel = counts.watched(await openIn(site.lab));
+  site.closeAfter(() => kernel.close());
   const state = new ClusterState();
   for (const event of firmEvents()) state.apply(event);
   let { ruleset } = await kernel.dump();
@@ -156,7 +106,7 @@ test('totals outlive the rules that were replaced', async () => {
   const before = allowed();
   const firm = [...state.policies.values()][0]!;
   for (const name of ['first', 'second']) {
-    await probe(lab, flows(ALLOWED_PORT), { quietMs: 200 });
+    await probe(site.lab, flows(ALLOWED_PORT), { quietMs: 200 });
     const ingress = firm.ingress!.map(rule => ({ ...rule, name }));
     state.apply({ type: 'policy', key: firm.id, value: { ...firm, ingress } });
     await become();
