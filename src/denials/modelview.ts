@@ -7,20 +7,17 @@
 import type { Address } from '../model/address.ts';
 import { ownsAddressOver } from '../model/addressowners.ts';
 import {
-  addressesOfNode,
   type Cluster,
   type ClusterEvent,
   isSelectable,
-  type Node,
   type Pod,
   type PodKey,
   type Told,
 } from '../model/cluster.ts';
 import { MultiMap } from '../model/multimap.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
-import { comparePolicies, type Direction, type Policy, type Tier } from '../model/policy.ts';
 import { unknownPodFinder } from '../semantics/unknownpods.ts';
-import { type Owners, policiesAmong, type View } from '../semantics/view.ts';
+import { nodeFinder, type Owners, policyFinder, type View } from '../semantics/view.ts';
 
 /** How long an address that a pod had still names it. */
 const REMEMBERED_MS = 60_000;
@@ -47,10 +44,9 @@ export class ModelView implements View {
   readonly #claims = new MultiMap<Address, Pod>();
   readonly #pods = new Map<PodKey, Pod>();
   readonly #former = new Map<Address, FormerPod>();
-  #ordered: readonly Policy[] | undefined;
-  #policies = new WeakMap<Pod, Map<string, readonly Policy[]>>();
-  #nodes: ReadonlyMap<Address, Node> | undefined;
-  #unknown: ((address: Address) => Node | undefined) | undefined;
+  #nodeWith: View['nodeWith'] | undefined;
+  #unknownPodOf: View['unknownPodOf'] | undefined;
+  #policiesOn: View['policiesOn'] | undefined;
   /** Nodes, namespaces or policies have changed since the last flush, and before it since the one before. */
   #changing = false;
   #changed = false;
@@ -108,31 +104,20 @@ export class ModelView implements View {
   }
 
   // The reference takes them off the view: they are functions of their own.
-  readonly nodeWith = (address: Address): Node | undefined => {
-    this.#nodes ??= new Map(
-      [...this.#model.nodes.values()].flatMap(each => addressesOfNode(each).map(own => [own, each])),
-    );
-    return this.#nodes.get(address);
+  readonly nodeWith: View['nodeWith'] = address => {
+    this.#nodeWith ??= nodeFinder(this.#model);
+    return this.#nodeWith(address);
   };
 
-  readonly unknownPodOf = (address: Address): Node | undefined => {
-    this.#unknown ??= unknownPodFinder(this.#model, this.owners, this.#options.unknownPods);
-    return this.#unknown(address);
+  readonly unknownPodOf: View['unknownPodOf'] = address => {
+    this.#unknownPodOf ??= unknownPodFinder(this.#model, this.owners, this.#options.unknownPods);
+    return this.#unknownPodOf(address);
   };
 
-  readonly policiesOn = (pod: Pod, direction: Direction, tier: Tier): readonly Policy[] => {
-    const known = this.#policies.get(pod) ?? new Map<string, readonly Policy[]>();
-    this.#policies.set(pod, known);
-    const key = `${tier} ${direction}`;
-    const found = known.get(key) ?? this.#policiesOn(pod, direction, tier);
-    known.set(key, found);
-    return found;
+  readonly policiesOn: View['policiesOn'] = (pod, direction, tier) => {
+    this.#policiesOn ??= policyFinder(this.#model);
+    return this.#policiesOn(pod, direction, tier);
   };
-
-  #policiesOn(pod: Pod, direction: Direction, tier: Tier): readonly Policy[] {
-    this.#ordered ??= [...this.#model.policies.values()].sort(comparePolicies);
-    return policiesAmong(this.#ordered, this.#model, pod, direction, tier);
-  }
 
   #notePod(key: PodKey, value: Pod | undefined): void {
     const before = this.#pods.get(key);
@@ -159,9 +144,8 @@ export class ModelView implements View {
   /** What is known of nodes and policies is made anew where it may have changed. */
   #forget(): void {
     if (!this.#changing && !this.#changed) return;
-    this.#nodes = undefined;
-    this.#unknown = undefined;
-    this.#ordered = undefined;
-    this.#policies = new WeakMap();
+    this.#nodeWith = undefined;
+    this.#unknownPodOf = undefined;
+    this.#policiesOn = undefined;
   }
 }

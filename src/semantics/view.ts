@@ -36,25 +36,34 @@ export function viewOf(cluster: Cluster, unknownPods: UnknownPods = 'allow', nod
 
 /** As somebody sees it who knows of himself who owns an address. */
 export function viewBy(owners: Owners, cluster: Cluster, unknownPods: UnknownPods): View {
+  return {
+    cluster,
+    owners,
+    nodeWith: nodeFinder(cluster),
+    unknownPodOf: unknownPodFinder(cluster, owners, unknownPods),
+    policiesOn: policyFinder(cluster),
+  };
+}
+
+/** `nodeWith` of a cluster whose nodes stay as they are. */
+export function nodeFinder({ nodes }: Cluster): View['nodeWith'] {
+  const byAddress = new Map(
+    [...nodes.values()].flatMap(each => addressesOfNode(each).map(address => [address, each])),
+  );
+  return address => byAddress.get(address);
+}
+
+/** `policiesOn` of a cluster whose policies and namespaces stay as they are; a pod that changes is another object. */
+export function policyFinder(cluster: Cluster): View['policiesOn'] {
   const ordered = [...cluster.policies.values()].sort(comparePolicies);
   const known = new WeakMap<Pod, Map<string, readonly Policy[]>>();
-  const policiesOn = (pod: Pod, direction: Direction, tier: Tier): readonly Policy[] => {
+  return (pod, direction, tier) => {
     const ofPod = known.get(pod) ?? new Map<string, readonly Policy[]>();
     known.set(pod, ofPod);
     const key = `${tier} ${direction}`;
     const found = ofPod.get(key) ?? policiesAmong(ordered, cluster, pod, direction, tier);
     ofPod.set(key, found);
     return found;
-  };
-  const nodes = new Map(
-    [...cluster.nodes.values()].flatMap(each => addressesOfNode(each).map(address => [address, each])),
-  );
-  return {
-    cluster,
-    owners,
-    nodeWith: address => nodes.get(address),
-    unknownPodOf: unknownPodFinder(cluster, owners, unknownPods),
-    policiesOn,
   };
 }
 

@@ -17,8 +17,8 @@ const INTRODUCTION = `# Planted faults
 
 Each line of this table is one line of the code made wrong on purpose, and the first test that noticed. The faults are
 data (\`test/mutants/mutants.ts\`); \`npm run mutants -- --write\` plants them one at a time into a copy of the tree,
-runs the one test file that should notice, and writes this page (with words, the rows of the faults that they pick). It fails where a fault goes unnoticed, and where the
-line to change has itself changed.
+runs the one test file that should notice, and writes this page (with words, the rows of the faults that they pick). It
+fails where a fault goes unnoticed, and where the line to change has itself changed.
 `;
 
 function cell(text: string): string {

@@ -1383,7 +1383,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'denials: a policy that changed goes on to be the cause',
     file: 'src/denials/modelview.ts',
-    find: '    this.#policies = new WeakMap();\n',
+    find: '    this.#policiesOn = undefined;\n',
     replace: '',
     test: 'test/property/modelview.test.ts',
   },
