@@ -26,12 +26,12 @@ test.each([
   [['matrix', '--kubec'], ['--kubeconfig']],
   [
     ['matrix', '-o', ''],
-    ['text', 'json', 'yaml', 'csv', 'md', 'dot', 'html'],
+    ['text', 'csv', 'md', 'dot', 'html', 'json', 'yaml'],
   ],
   [['matrix', '--output', 'c'], ['csv']],
   [
     ['test', '-o', 'j'],
-    ['json', 'junit'],
+    ['junit', 'json'],
   ],
   [
     ['inspect', '-o', ''],
@@ -48,7 +48,7 @@ test.each([
 
 test('fish and zsh have the same words', () => {
   expect(script('fish')).toContain(
-    "complete -c sluice -n '__fish_seen_subcommand_from matrix' -s o -l output -xa 'text json yaml csv md dot html'",
+    "complete -c sluice -n '__fish_seen_subcommand_from matrix' -s o -l output -xa 'text csv md dot html json yaml'",
   );
-  expect(script('zsh')).toContain("matrix:-o|matrix:--output) words='text json yaml csv md dot html' ;;");
+  expect(script('zsh')).toContain("matrix:-o|matrix:--output) words='text csv md dot html json yaml' ;;");
 });

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { collect } from '../sourceoptions.ts';
 import { output } from './options.ts';
+import { collect } from './sourceoptions.ts';
 
 export function addCheck(sluice: Command): void {
   sluice

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { withSources } from '../sourceoptions.ts';
-import { output, unknownPods } from './options.ts';
+import { output, unknownPodsAsked } from './options.ts';
+import { withSources } from './sourceoptions.ts';
 
 export function addExplain(sluice: Command): void {
   withSources(
@@ -15,11 +15,7 @@ export function addExplain(sluice: Command): void {
       '--flows <file>',
       "many connections, one a line: FROM TO[:PORT[/PROTOCOL]]; '-' reads standard input",
     )
-    .addOption(
-      unknownPods(
-        'what becomes of addresses of pod networks that no known pod has (default: as the agent does)',
-      ),
-    )
+    .addOption(unknownPodsAsked())
     .option('--fix', 'propose the smallest policies that would turn the verdict, and say what else they turn')
     .addOption(output('wide'))
     .addHelpText('after', EXPLAIN_HELP)

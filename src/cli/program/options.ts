@@ -31,6 +31,10 @@ export function withAgents(command: Command): Command {
 export const unknownPods = (description: string) =>
   new Option('--unknown-pods <what>', description).choices(['deny', 'allow']);
 
+/** Of questions: `sluice agent` says what it does itself. */
+export const unknownPodsAsked = () =>
+  unknownPods('what becomes of addresses of pod networks that no known pod has (default: as the agent does)');
+
 export const manifests = ['--manifests <dir>', 'folder (or file) of Kubernetes manifests'] as const;
 
 export function seconds(text: string): number {

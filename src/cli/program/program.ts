@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { writeHelp } from '../../terminal/help.ts';
-import { addClusterCommands } from '../clustercommands.ts';
 import { addAbout } from './about.ts';
 import { addAgent } from './agent.ts';
 import { addCheck } from './check.ts';
+import { addClusterCommands } from './cluster.ts';
 import { addDrops } from './drops.ts';
 import { addExplain } from './explain.ts';
 import { addFlows } from './flows.ts';

@@ -1,8 +1,8 @@
 /** What asks the kernel of a node: trace and inspect. */
 import type { Command } from 'commander';
-import { collect } from '../sourceoptions.ts';
 import type { NodeActions } from './nodeactions.ts';
 import { manifests, output, socket } from './options.ts';
+import { collect } from './sourceoptions.ts';
 
 export function addReadback(sluice: Command, actions: NodeActions): void {
   sluice

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { collect, withSources } from '../sourceoptions.ts';
 import type { NodeActions } from './nodeactions.ts';
 import { output, socket, unknownPods } from './options.ts';
+import { collect, withSources } from './sourceoptions.ts';
 
 /** What was, and what policies would have made of it. */
 export function addRecording(sluice: Command, actions: NodeActions): void {

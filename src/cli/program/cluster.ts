@@ -1,8 +1,7 @@
 /** The commands about a whole cluster: who reaches whom, what a change changes, whether it is as expected. */
 import { type Command, Option } from 'commander';
+import { output, unknownPodsAsked } from './options.ts';
 import { collect, withSources } from './sourceoptions.ts';
-
-const MATRIX_FORMATS = ['text', 'json', 'yaml', 'csv', 'md', 'dot', 'html'];
 
 export function addClusterCommands(sluice: Command): void {
   addMatrix(sluice);
@@ -10,25 +9,16 @@ export function addClusterCommands(sluice: Command): void {
   addTest(sluice);
 }
 
-const unknownPods = () =>
-  new Option(
-    '--unknown-pods <what>',
-    'what becomes of addresses of pod networks that no known pod has (default: as the agent does)',
-  ).choices(['deny', 'allow']);
-
-const output = (formats: readonly string[]) =>
-  new Option('-o, --output <format>', 'output format').choices(formats).default('text');
-
 function addMatrix(sluice: Command): void {
   withSources(
     sluice
       .command('matrix')
       .description('show who reaches whom on which ports, by workload, and what may come'),
   )
-    .addOption(unknownPods())
-    .addOption(output(MATRIX_FORMATS))
+    .addOption(unknownPodsAsked())
+    .addOption(output('csv', 'md', 'dot', 'html'))
     .addHelpText('after', MATRIX_HELP)
-    .action(async options => (await import('./matrix/matrix.ts')).matrixCommand(options));
+    .action(async options => (await import('../matrix/matrix.ts')).matrixCommand(options));
 }
 
 const MATRIX_HELP = `
@@ -66,10 +56,10 @@ function addDiff(sluice: Command): void {
     .option('--kubeconfig <file>', "for @cluster (default: kubectl's own)")
     .option('--context <name>', 'for @cluster: the context of the kubeconfig')
     .option('--socket <path>', 'for @agent: its unix socket (default: /run/sluice/sluice.sock)')
-    .addOption(unknownPods())
-    .addOption(output(['text', 'json', 'yaml', 'md']))
+    .addOption(unknownPodsAsked())
+    .addOption(output('md'))
     .addHelpText('after', DIFF_HELP)
-    .action(async (old, now, options) => (await import('./diff/diff.ts')).diffCommand(old, now, options));
+    .action(async (old, now, options) => (await import('../diff/diff.ts')).diffCommand(old, now, options));
 }
 
 const DIFF_HELP = `
@@ -91,10 +81,10 @@ function addTest(sluice: Command): void {
       .description('say whether connections are allowed and denied as a file expects')
       .argument('<files...>', 'files of expected flows, or folders with *.test.yaml'),
   )
-    .addOption(unknownPods())
-    .addOption(output(['text', 'json', 'yaml', 'junit']))
+    .addOption(unknownPodsAsked())
+    .addOption(output('junit'))
     .addHelpText('after', TEST_HELP)
-    .action(async (files, options) => (await import('./test/test.ts')).testCommand(files, options));
+    .action(async (files, options) => (await import('../test/test.ts')).testCommand(files, options));
 }
 
 const TEST_HELP = `
