@@ -6,6 +6,7 @@ import type { ExportResult } from '@opentelemetry/core';
 import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchLogRecordProcessor, LoggerProvider, type LogRecordExporter } from '@opentelemetry/sdk-logs';
+import { settledWithin } from '../async/sleep.ts';
 import type { Denial } from '../denials/denial.ts';
 import { denialRecord } from '../denials/telemetry.ts';
 
@@ -31,8 +32,7 @@ export function sendDenials({ node, follow, log }: TelemetryOptions): { close():
   return {
     close: async () => {
       unfollow();
-      const late = new Promise<void>(resolve => setTimeout(resolve, END_MS).unref());
-      await Promise.race([provider.shutdown().catch(() => undefined), late]);
+      await settledWithin(END_MS, provider.shutdown());
     },
   };
 }
