@@ -2,9 +2,11 @@
  * The desired state: the engine, what is pending for its next flush, and the policies that wait for their turn. Pods,
  * namespaces and nodes are in the engine as soon as they come; it knows a policy when a batch takes it in.
  */
+
 import { inSlices } from '../async/eventloopyield.ts';
 import type { Timing } from '../async/timing.ts';
 import type { Cluster, ClusterEvent, Pod } from '../model/cluster.ts';
+import { errorText } from '../model/errortext.ts';
 import type { PolicyId } from '../model/policy.ts';
 import { KernelError } from '../nft/kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -110,7 +112,7 @@ export class DesiredState {
 
   /** The batch was refused for what is in it: leaves out who may be to blame; answers whether there is anybody. */
   refused(error: unknown): boolean {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     const refusal = { reason, named: this.#behind(error) };
     const { policies, audited = [] } = this.cluster;
     const all = new Map([...policies, ...audited]);

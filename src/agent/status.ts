@@ -1,4 +1,5 @@
 /** What the agent knows of itself: made by watching it, read by health, metrics and `sluice status`. */
+
 import type { Address } from '../model/address.ts';
 import {
   type Cluster,
@@ -8,6 +9,7 @@ import {
   type Pod,
   type PodKey,
 } from '../model/cluster.ts';
+import { errorText } from '../model/errortext.ts';
 import type { Problem } from '../model/problem.ts';
 import type { Quarantined } from './changes/quarantine.ts';
 import { quarantineProblem } from './changes/quarantineproblem.ts';
@@ -229,7 +231,7 @@ export class StatusKeeper implements Observer {
   failed(error: unknown): void {
     this.#totals.failures++;
     this.#failuresInARow++;
-    this.#lastError = error instanceof Error ? error.message : String(error);
+    this.#lastError = errorText(error);
   }
 
   drifted(): void {

@@ -45,12 +45,3 @@ export function labelsOf(labelled: readonly { readonly label: string }[]): strin
 export function distinctBy<T>(values: readonly T[], keyOf: (value: T) => string): T[] {
   return [...new Map(values.map(value => [keyOf(value), value])).values()];
 }
-
-const texts = new WeakMap<object, string>();
-
-/** The same for objects that mean the same; made once for each object. */
-export function textOf(object: object): string {
-  const text = texts.get(object) ?? JSON.stringify(object);
-  texts.set(object, text);
-  return text;
-}

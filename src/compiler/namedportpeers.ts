@@ -1,4 +1,5 @@
 /** Who a named port of egress leads to: pods that have a container port of the name, under their own numbers (N30). */
+
 import {
   type Address,
   type AddressRange,
@@ -8,11 +9,12 @@ import {
   familyOf,
 } from '../model/address.ts';
 import type { ContainerPort, Namespace, Pod } from '../model/cluster.ts';
+import type { NetworkPeer } from '../model/policy.ts';
 import type { NamedPort } from '../model/ports.ts';
 import { type PodSelector, podSelectorText, selectsPod } from '../model/selector.ts';
 import type { ElementKey } from '../nft/ruleset.ts';
 import type { IndexedPod } from './live/podindex.ts';
-import { holds, type NetworkPeer, rangesOf } from './networks.ts';
+import { holds, rangesOf } from './networks.ts';
 
 /** The pods that a selector selects, and those whose addresses lie in the networks: each port of them by name. */
 export interface NamedPortPeers {

@@ -2,6 +2,7 @@
  * Egress to named ports: a destination matches if it is a pod among the peers that has the port under that name.
  * Networks and domain names match pods among them; nodes have no container ports (N30, C29).
  */
+import { contentText } from '../model/contenttext.ts';
 import { domainPeersOf, type Peer } from '../model/policy.ts';
 import type { NamedPort } from '../model/ports.ts';
 import { addressProtocolPortIn } from '../nft/match.ts';
@@ -13,7 +14,6 @@ import {
   type LabelledPeers,
   type PeerMatch,
   type SourcedRule,
-  textOf,
 } from './labelled.ts';
 import type { NamedPortPeers } from './namedportpeers.ts';
 import { asFewGroups, namesMatches } from './peers.ts';
@@ -56,11 +56,11 @@ function domainMatches(rules: readonly RuleOfNames[], builder: Builder): PeerMat
 }
 
 function peersOf(peers: 'any' | readonly Peer[], named: readonly NamedPort[]): NamedPortPeers | undefined {
-  const found = peers === 'any' ? [] : distinctBy(peers, textOf);
+  const found = peers === 'any' ? [] : distinctBy(peers, contentText);
   const selectors = found.flatMap(peer => (peer.kind === 'pods' ? [peer.selector] : []));
   const networks = found.filter(peer => peer.kind === 'network');
   if (peers !== 'any' && selectors.length + networks.length === 0) return undefined;
-  const ports = distinctBy(named, textOf).map(({ name, protocol }) => ({
+  const ports = distinctBy(named, contentText).map(({ name, protocol }) => ({
     name,
     ...(protocol !== undefined && { protocol }),
   }));

@@ -1,11 +1,14 @@
 /** Networks as expressions: a few compares, or one look-up in an interval set. */
+
 import type { Cidr } from '../model/address.ts';
+import { contentText } from '../model/contenttext.ts';
+import type { NetworkPeer } from '../model/policy.ts';
 import { type AddressField, addressIn, addressInNetwork, addressType } from '../nft/match.ts';
 import { type Expr, MEMBER } from '../nft/ruleset.ts';
 import type { Builder } from './builder.ts';
-import { type LabelledPeer, labelsOf, type PeerMatch, textOf } from './labelled.ts';
+import { type LabelledPeer, labelsOf, type PeerMatch } from './labelled.ts';
 import { getOrMake } from './live/podindex.ts';
-import { type NetworkPeer, rangesOf, rangeText } from './networks.ts';
+import { rangesOf, rangeText } from './networks.ts';
 
 // Up to 25 compares are cheaper than a look-up in any interval set (measured); no rule of that many is too long for
 // the kernel (compiler/sizes.test.ts).
@@ -18,7 +21,7 @@ export function networkMatches(
   builder: Builder,
 ): PeerMatch[] {
   const distinct = new Map<string, LabelledPeer<NetworkPeer>[]>();
-  for (const entry of networks) getOrMake(distinct, textOf(entry.peer), () => []).push(entry);
+  for (const entry of networks) getOrMake(distinct, contentText(entry.peer), () => []).push(entry);
   const peers = [...distinct.values()];
   const compares = peers.reduce((sum, [entry]) => sum + 1 + entry!.peer.except.length, 0);
   if (compares > MOST_COMPARES) return setMatch(networks, peers, field, builder);

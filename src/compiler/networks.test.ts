@@ -8,7 +8,8 @@ import {
   cidrContains,
   parseCidr,
 } from '../model/address.ts';
-import { holds, type NetworkPeer, rangesOf, rangeText } from './networks.ts';
+import type { NetworkPeer } from '../model/policy.ts';
+import { holds, rangesOf, rangeText } from './networks.ts';
 
 function network(cidr: string, ...except: readonly string[]): NetworkPeer {
   return { kind: 'network', cidr: parseCidr(cidr)!, except: except.map(text => parseCidr(text)!) };

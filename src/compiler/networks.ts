@@ -1,4 +1,5 @@
 /** Networks with holes, as disjoint ranges: what an interval set can hold. */
+
 import {
   type AddressRange,
   addressBits,
@@ -7,10 +8,8 @@ import {
   cidrText,
   networkOf,
 } from '../model/address.ts';
-import type { Peer } from '../model/policy.ts';
+import type { NetworkPeer } from '../model/policy.ts';
 import { mergeRanges } from '../model/ranges.ts';
-
-export type NetworkPeer = Extract<Peer, { kind: 'network' }>;
 
 /** The union of the peers, each without its exceptions (N20), as ranges in order that neither meet nor touch. */
 export function rangesOf(peers: readonly NetworkPeer[]): AddressRange[] {

@@ -1,11 +1,12 @@
 /** The peers of a set of rules, as few look-ups as they can be. */
-import type { Direction, DomainPeer, Peer } from '../model/policy.ts';
+import { contentText } from '../model/contenttext.ts';
+import type { Direction, DomainPeer, NetworkPeer } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
 import { type AddressField, addressIn, addressPairIn } from '../nft/match.ts';
 import { scopeOf } from './broadpeers.ts';
 import type { Builder } from './builder.ts';
 import type { MemberPeer } from './group.ts';
-import { type LabelledPeer, type LabelledPeers, type PeerMatch, textOf } from './labelled.ts';
+import type { LabelledPeer, LabelledPeers, PeerMatch } from './labelled.ts';
 import { getOrMake } from './live/podindex.ts';
 import { networkMatches } from './networkmatches.ts';
 
@@ -31,8 +32,6 @@ export function peerMatchesOf(
     ...namesMatches(names, builder),
   ];
 }
-
-type NetworkPeer = Extract<Peer, { kind: 'network' }>;
 
 interface SortedPeers {
   readonly members: LabelledPeer<MemberPeer>[];
@@ -97,7 +96,7 @@ export function asFewGroups<P extends object>(
   makeSet: (peers: readonly P[]) => string,
 ): { set: string; labels: string[] }[] {
   const distinct = new Map<string, LabelledPeer<P>[]>();
-  for (const entry of entries) getOrMake(distinct, textOf(entry.peer), () => []).push(entry);
+  for (const entry of entries) getOrMake(distinct, contentText(entry.peer), () => []).push(entry);
   // In the order of their meaning, so that a union has one name whatever the order of its policies.
   const groups = [...distinct.entries()].sort(byText).map(([, group]) => group);
   const merged = groups.length > MOST_GROUPS ? [groups.flat()] : groups;
@@ -109,7 +108,7 @@ export function asFewGroups<P extends object>(
 
 /** Each distinct peer once, by what it means. */
 function inOrderOfText<P extends object>(entries: readonly LabelledPeer<P>[]): LabelledPeer<P>[] {
-  const distinct = new Map(entries.map(entry => [textOf(entry.peer), entry]));
+  const distinct = new Map(entries.map(entry => [contentText(entry.peer), entry]));
   return [...distinct.entries()].sort(byText).map(([, entry]) => entry);
 }
 

@@ -1,4 +1,5 @@
 import { type Document, isNode, LineCounter, parseAllDocuments, Schema, type Tags } from 'yaml';
+import { errorText } from '../model/errortext.ts';
 import { parsePlain } from './plainyaml.ts';
 
 /** One document of a file. */
@@ -53,7 +54,7 @@ function orError<T>(read: () => T): T | ParseError {
 
 /** The parser gives up by throwing where aliases would take all memory. */
 function reason(error: unknown): string {
-  return inWords(error instanceof Error ? error.message : String(error));
+  return inWords(errorText(error));
 }
 
 // YAML 1.1, where `yes` is true and 010 is eight; but creationTimestamp stays text, and so does 22:22.

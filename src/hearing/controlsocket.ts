@@ -4,8 +4,18 @@
  */
 import { type Address, addressBytes, familyOf } from '../model/address.ts';
 import { CONTROL_MARK, type Command, destinationPort, sourcePort } from '../names/control.ts';
-import { close, EPERM, errno, RAW, SOL_SOCKET, setsockopt, socket } from '../netlink/wire/libc.ts';
-import { AF_INET, AF_INET6, check, type Fixed, fixed, sendto } from './libc.ts';
+import {
+  AF_INET,
+  AF_INET6,
+  close,
+  EPERM,
+  errno,
+  RAW,
+  SOL_SOCKET,
+  setsockopt,
+  socket,
+} from '../netlink/wire/libc.ts';
+import { check, type Fixed, fixed, sendto } from './libc.ts';
 
 const IPPROTO_RAW = 255;
 const IPPROTO_IPV6 = 41;

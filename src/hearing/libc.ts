@@ -8,9 +8,6 @@ export const sendto = libc.func(
 export const poll = libc.func('int poll(void *fds, unsigned long count, int timeoutMs)');
 export const eventfd = libc.func('int eventfd(unsigned int count, int flags)');
 
-export const AF_INET = 2;
-export const AF_INET6 = 10;
-
 /** Throws an Error that names the call and the errno. */
 export function check(call: string, result: number): number {
   if (result < 0) throw new Error(`${call}: ${errnoName(errno())}`);

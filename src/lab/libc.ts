@@ -1,8 +1,9 @@
 /** The C library's socket calls, and `setns`. Every failure is an Error with the errno's name as its code. */
-import { constants } from 'node:os';
 import koffi from 'koffi';
+import { errnoName } from '../netlink/wire/errno.ts';
+import { libc } from '../netlink/wire/libc.ts';
 
-const libc = koffi.load(null); // The symbols of this process: glibc and musl alike.
+export { AF_INET, AF_INET6, AF_NETLINK } from '../netlink/wire/libc.ts';
 
 const raw = {
   setns: libc.func('int setns(int fd, int nstype)'),
@@ -26,9 +27,6 @@ const raw = {
 };
 
 // linux/socket.h, asm-generic/socket.h, linux/sched.h: the same numbers on x86-64 and arm64.
-export const AF_INET = 2;
-export const AF_INET6 = 10;
-export const AF_NETLINK = 16;
 export const SOCK_STREAM = 1;
 export const SOCK_DGRAM = 2;
 export const SOCK_RAW = 3;
@@ -155,15 +153,4 @@ function check(call: string, result: number): number {
 
 function lastError(call: string): SystemError {
   return new SystemError(call, koffi.errno());
-}
-
-// EWOULDBLOCK is EAGAIN by another name.
-const ERRNO_NAMES = new Map(
-  Object.entries(constants.errno)
-    .filter(([name]) => name !== 'EWOULDBLOCK')
-    .map(([name, number]) => [number, name]),
-);
-
-function errnoName(errno: number): string {
-  return ERRNO_NAMES.get(errno) ?? `errno ${errno}`;
 }

@@ -14,6 +14,9 @@ export type Action = 'accept' | 'deny' | 'pass';
 
 export type Protocol = 'TCP' | 'UDP' | 'SCTP';
 
+/** Those that have ports. */
+export const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP'];
+
 export type PolicyKind =
   | 'NetworkPolicy'
   | 'ClusterNetworkPolicy'
@@ -62,6 +65,7 @@ export type Peer =
   | { readonly kind: 'network'; readonly cidr: Cidr; readonly except: readonly Cidr[] }
   | { readonly kind: 'domain'; readonly name: string };
 
+export type NetworkPeer = Extract<Peer, { kind: 'network' }>;
 export type DomainPeer = Extract<Peer, { kind: 'domain' }>;
 
 /** Those of a rule's peers that are names of the DNS. */

@@ -19,7 +19,6 @@ export interface Connections extends PortSets {
 
 export type ConnectionSets = Omit<Connections, 'id'>;
 
-export const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP'];
 export const ICMP = 256;
 const EVERY_PORT: Toggles = [1, 65_536];
 const EVERY_OTHER: Toggles = [0, ICMP + 1];

@@ -1,7 +1,8 @@
 /** Sets of connections in words: `TCP 80,443; UDP 53`, `all but TCP 22`. */
+import { PROTOCOLS } from '../model/policy.ts';
 import type { Cell } from './cells.ts';
 import type { ConnectionPool, Connections } from './connections.ts';
-import { ICMP, PROTOCOLS } from './connections.ts';
+import { ICMP } from './connections.ts';
 import { combine, DIFFERENCE, rangesOf, type Toggles } from './toggles.ts';
 
 /** The shorter of what is in it and what is not. */

@@ -1,12 +1,13 @@
 /** Which ends of a family each peer of a rule means. */
+
 import { assertNever } from '../model/assert.ts';
-import type { Peer } from '../model/policy.ts';
+import { contentText } from '../model/contenttext.ts';
+import type { NetworkPeer, Peer } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
 import { Bits } from './bits.ts';
 import type { FamilyEnds } from './familyends.ts';
 import type { Landscape } from './landscape.ts';
 import { remembered, type Selected } from './selected.ts';
-import { type NetworkPeer, textOf } from './vocabulary.ts';
 
 export class PeerSets {
   readonly #landscape: Landscape;
@@ -29,7 +30,7 @@ export class PeerSets {
     if (peers === 'any') return this.everybody;
     // C41: an address has a name for whom it was told, and whichever end it is.
     if (peers.some(peer => peer.kind === 'domain' && told.has(peer.name))) return this.everybody;
-    const all = peers.map(peer => remembered(this.#known, textOf(peer), () => this.#one(peer)));
+    const all = peers.map(peer => remembered(this.#known, contentText(peer), () => this.#one(peer)));
     const none = new Bits(this.#ends.all.length);
     const yes = all.reduce((sum, each) => sum.or(each.yes), none);
     return { yes, maybe: all.reduce((sum, each) => sum.or(each.maybe), none).minus(yes) };
@@ -42,7 +43,7 @@ export class PeerSets {
       case 'network':
         return sure(this.#network(peer));
       case 'nodes': {
-        const index = this.#nodes.get(textOf(peer.selector))!;
+        const index = this.#nodes.get(contentText(peer.selector))!;
         return sure(this.#where(({ nodeSelectors }) => nodeSelectors.includes(index)));
       }
       case 'domain': // Of what was not told.
@@ -60,7 +61,7 @@ export class PeerSets {
   }
 
   #network(peer: NetworkPeer): Bits {
-    const index = this.#networks.get(textOf(peer))!;
+    const index = this.#networks.get(contentText(peer))!;
     const regions = this.#ends.regions.all;
     return this.#where(({ region }) => regions[region]!.networks.has(index));
   }

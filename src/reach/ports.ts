@@ -1,9 +1,9 @@
 /** The connections that the ports of a rule mean. */
 import { assertNever } from '../model/assert.ts';
 import type { ContainerPort } from '../model/cluster.ts';
-import type { PortMatch } from '../model/policy.ts';
+import { type PortMatch, PROTOCOLS } from '../model/policy.ts';
 import { mergePorts, type NamedPort, type NumberedPort } from '../model/ports.ts';
-import { type ConnectionPool, type Connections, PROTOCOLS } from './connections.ts';
+import type { ConnectionPool, Connections } from './connections.ts';
 import { togglesOf } from './toggles.ts';
 
 /** `destination` has the container ports that names mean (N29, N30). */

@@ -2,7 +2,9 @@
  * Pods that nobody has made yet: for each selector of a rule's peer that selects no pod of the cluster, one with just
  * the labels that it asks for, in a namespace with just the labels that it asks for.
  */
+
 import { type Cluster, NAMESPACE_NAME_LABEL, type Namespace } from '../model/cluster.ts';
+import { contentText } from '../model/contenttext.ts';
 import type { LabelSelector, Labels, Requirement } from '../model/labels.ts';
 import type { Policy } from '../model/policy.ts';
 import {
@@ -13,7 +15,6 @@ import {
   type PodSelector,
 } from '../model/selector.ts';
 import type { ImaginedPod } from './landscape.ts';
-import { textOf } from './vocabulary.ts';
 
 export interface Representative extends ImaginedPod {
   /** Whom it stands for. */
@@ -28,8 +29,8 @@ export function representativesOf(
   cluster: Cluster,
   isPresent: (selector: PodSelector) => boolean,
 ): Representative[] {
-  const selectors = new Map(peerSelectors(cluster.policies.values()).map(each => [textOf(each), each]));
-  selectors.delete(textOf(ANYBODY));
+  const selectors = new Map(peerSelectors(cluster.policies.values()).map(each => [contentText(each), each]));
+  selectors.delete(contentText(ANYBODY));
   const missing = [...selectors.values()].filter(selector => !isPresent(selector));
   return [ANYBODY, ...missing].flatMap(selector => {
     const namespace = namespaceFor(cluster, selector.namespaces);

@@ -1,4 +1,5 @@
 /** Which templates a selector selects: each selector is asked once, however many policies write it. */
+import { contentText } from '../model/contenttext.ts';
 import type { LabelSelector } from '../model/labels.ts';
 import {
   type Match,
@@ -9,7 +10,6 @@ import {
 } from '../model/selector.ts';
 import { Bits } from './bits.ts';
 import type { Template } from './template.ts';
-import { textOf } from './vocabulary.ts';
 
 /** `maybe` holds those of which nobody can say (N68), and none of `yes`. */
 export interface Selected {
@@ -29,13 +29,13 @@ export class SelectedTemplates {
 
   of(selector: PodSelector): Selected {
     const { namespaces, pods } = selector;
-    return remembered(this.#known, `${textOf(namespaces)}${textOf(pods)}`, () =>
+    return remembered(this.#known, `${contentText(namespaces)}${contentText(pods)}`, () =>
       both(this.#inNamespaces(namespaces), this.#withLabels(pods)),
     );
   }
 
   #inNamespaces(selector: NamespaceSelector): Selected {
-    return remembered(this.#byNamespaces, textOf(selector), () => {
+    return remembered(this.#byNamespaces, contentText(selector), () => {
       const asked = new Map<string, Match>();
       return this.#each(({ namespace }) =>
         namespace.name === ''
@@ -46,7 +46,7 @@ export class SelectedTemplates {
   }
 
   #withLabels(selector: LabelSelector): Selected {
-    return remembered(this.#byLabels, textOf(selector), () =>
+    return remembered(this.#byLabels, contentText(selector), () =>
       this.#each(template => matchLabels(selector, template)),
     );
   }

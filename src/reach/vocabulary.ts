@@ -1,15 +1,14 @@
 /** By what the policies of a cluster tell pods, nodes and addresses apart: whatever else they have does not matter. */
+import { contentText } from '../model/contenttext.ts';
 import type { LabelSelector } from '../model/labels.ts';
-import type { Peer, Policy, Rule } from '../model/policy.ts';
+import type { NetworkPeer, Policy, Rule } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
-
-export type NetworkPeer = Extract<Peer, { kind: 'network' }>;
 
 export interface Vocabulary {
   /** Keys of pod labels. */
   readonly labelKeys: ReadonlySet<string>;
   readonly portNames: ReadonlySet<string>;
-  /** Each by its text, as `textOf` makes it, in the order of their indexes. */
+  /** Each by its text, as `contentText` makes it, in the order of their indexes. */
   readonly networks: ReadonlyMap<string, NetworkPeer>;
   readonly nodes: ReadonlyMap<string, LabelSelector>;
 }
@@ -40,20 +39,11 @@ function addRule(words: Words, { peers, ports }: Rule): void {
   if (peers === 'any') return;
   for (const peer of peers) {
     if (peer.kind === 'pods') addKeys(words.labelKeys, peer.selector);
-    else if (peer.kind === 'network') words.networks.set(textOf(peer), peer);
-    else if (peer.kind === 'nodes') words.nodes.set(textOf(peer.selector), peer.selector);
+    else if (peer.kind === 'network') words.networks.set(contentText(peer), peer);
+    else if (peer.kind === 'nodes') words.nodes.set(contentText(peer.selector), peer.selector);
   }
 }
 
 function addKeys(keys: Set<string>, { pods }: PodSelector): void {
   for (const { key } of pods.requirements) keys.add(key);
 }
-
-/** Selectors and peers are asked about many times, and many are written alike. */
-export function textOf(part: object): string {
-  const known = TEXTS.get(part) ?? JSON.stringify(part);
-  TEXTS.set(part, known);
-  return known;
-}
-
-const TEXTS = new WeakMap<object, string>();

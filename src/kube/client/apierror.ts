@@ -26,10 +26,6 @@ export function isNotUnderstood(error: unknown): boolean {
   return error instanceof ApiError && (error.code === 422 || error.code === 400);
 }
 
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** What a metav1.Status says. */
 export function statusError(status: unknown): ApiError {
   const { code, reason, message } = asMap(status);

@@ -1,9 +1,10 @@
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
+import { errorText } from '../../model/errortext.ts';
 import type { Access, LoadAccess } from './access.ts';
 import type { Api, Creator, Patcher, Query } from './api.ts';
-import { ApiError, reasonOf, statusError } from './apierror.ts';
+import { ApiError, statusError } from './apierror.ts';
 
 // `import` would read all that the module exports, and to read its WebSocket loads undici: 10 MB (measured).
 const require = createRequire(import.meta.url);
@@ -96,7 +97,7 @@ export class ApiServer implements Api, Creator, Patcher {
       access => ({ access, agent: makeAgent(access) }),
       cause => {
         this.#session = undefined;
-        throw new ApiError('unreachable', reasonOf(cause), { cause });
+        throw new ApiError('unreachable', errorText(cause), { cause });
       },
     );
     return this.#session;
@@ -140,7 +141,7 @@ export class ApiServer implements Api, Creator, Patcher {
       request.on('socket', socket => watchSocket(socket, connectMs));
       request.on('timeout', () => request.destroy(new Error(`no answer within ${answerMs / 1000} s`)));
       request.on('error', cause =>
-        reject(new ApiError('unreachable', `${access.server}: ${reasonOf(cause)}`, { cause })),
+        reject(new ApiError('unreachable', `${access.server}: ${errorText(cause)}`, { cause })),
       );
       request.on('response', response => {
         request.removeAllListeners('timeout');
@@ -201,7 +202,7 @@ async function* bodyOf(response: IncomingMessage, path: string): AsyncGenerator<
   try {
     yield* response;
   } catch (cause) {
-    throw new ApiError('cut', `${path}: the connection was cut: ${reasonOf(cause)}`, { cause });
+    throw new ApiError('cut', `${path}: the connection was cut: ${errorText(cause)}`, { cause });
   }
 }
 

@@ -1,8 +1,7 @@
-import type { PortMatch } from '../../model/policy.ts';
+import { type PortMatch, PROTOCOLS } from '../../model/policy.ts';
 import type { Dialect } from './clusterpolicy.ts';
 import type { Field } from './fields.ts';
 import { readNamedPort } from './namedport.ts';
-import { PROTOCOLS } from './protocol.ts';
 
 /** What AdminNetworkPolicy and BaselineAdminNetworkPolicy have in common. */
 export const ADMIN_DIALECT: Pick<Dialect, 'portsKey' | 'readPort' | 'needsNamespaceSelector' | 'most'> = {

@@ -2,7 +2,16 @@ import { type Cidr, cidrContains, parseCidr } from '../../model/address.ts';
 import { BUDGET, excessOf } from '../../model/budget.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import { failClosed } from '../../model/failclosed.ts';
-import type { DecodedRule, Direction, Peer, Policy, PortMatch, Rule, Unknown } from '../../model/policy.ts';
+import {
+  type DecodedRule,
+  type Direction,
+  type Peer,
+  type Policy,
+  type PortMatch,
+  PROTOCOLS,
+  type Rule,
+  type Unknown,
+} from '../../model/policy.ts';
 import { EVERY_NAMESPACE, type PodSelector } from '../../model/selector.ts';
 import { asMap } from '../report/identity.ts';
 import { readEnforcement } from './enforcement.ts';
@@ -10,7 +19,6 @@ import { describe, type Field, UNKNOWN } from './fields.ts';
 import { readLabelSelector, readSubjectSelector } from './labelselector.ts';
 import { checkKeys, readName, readNamespace } from './metadata.ts';
 import { isPortName } from './names.ts';
-import { PROTOCOLS } from './protocol.ts';
 import { sizeProblem } from './size.ts';
 
 const NOT_APPLIED = 'the policy is not applied; if it was good before, its last good version stays in force';

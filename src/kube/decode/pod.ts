@@ -1,8 +1,8 @@
 import { type Address, parseAddress } from '../../model/address.ts';
 import type { ClusterEvent, ContainerPort } from '../../model/cluster.ts';
+import { PROTOCOLS } from '../../model/policy.ts';
 import type { Field } from './fields.ts';
 import { readLabelled, readName, readNamespace } from './metadata.ts';
-import { PROTOCOLS } from './protocol.ts';
 
 /** A pod has hundreds of fields: only those that policy depends on are read and checked. */
 export function decodePod(object: Field): ClusterEvent | undefined {

@@ -1,10 +1,11 @@
 /** Services and their endpoints, for people who dial them. */
+
 import { type Address, parseAddress } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
+import { PROTOCOLS } from '../../model/policy.ts';
 import type { Endpoint, EndpointSlice, Service, ServicePort } from '../../model/service.ts';
 import type { Field } from './fields.ts';
 import { readLabels, readName, readNamespace } from './metadata.ts';
-import { PROTOCOLS } from './protocol.ts';
 
 const TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'] as const;
 

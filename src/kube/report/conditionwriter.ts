@@ -2,11 +2,12 @@
  * Keeps one condition of a node as it should be. What the server does not take is tried again, each time later; what
  * has changed meanwhile goes out at once, and the older word never.
  */
+
 import { aborted } from '../../async/aborted.ts';
 import { type Backoff, backoffMs, jitteredMs } from '../../async/backoff.ts';
 import type { Timing } from '../../async/timing.ts';
+import { errorText } from '../../model/errortext.ts';
 import type { Patcher } from '../client/api.ts';
-import { reasonOf } from '../client/apierror.ts';
 import { conditionPatch, nodeStatusPath, type Unavailable } from './nodecondition.ts';
 
 export interface ConditionWriterOptions {
@@ -70,7 +71,7 @@ export class ConditionWriter {
       this.#failures = 0;
       return true;
     } catch (error) {
-      if (!signal.aborted && ++this.#failures === 1) onTrouble(reasonOf(error));
+      if (!signal.aborted && ++this.#failures === 1) onTrouble(errorText(error));
       return false;
     }
   }

@@ -3,10 +3,12 @@
  * say at the same moment. What the server does not take is tried again, each time later, and given up in the end:
  * Events are a courtesy, and nothing waits for them.
  */
+
 import { backoffMs, jitteredMs } from '../../async/backoff.ts';
 import type { Timing } from '../../async/timing.ts';
+import { errorText } from '../../model/errortext.ts';
 import type { Creator } from '../client/api.ts';
-import { ApiError, type ApiErrorCode, reasonOf } from '../client/apierror.ts';
+import { ApiError, type ApiErrorCode } from '../client/apierror.ts';
 import { type EventSpec, eventName, eventObject, eventPath } from './event.ts';
 
 export interface EventRecorderOptions {
@@ -111,6 +113,6 @@ export class EventRecorder {
     const code = error instanceof ApiError ? error.code : 'garbled';
     if (this.#troubles.has(code)) return;
     this.#troubles.add(code);
-    this.#options.onTrouble(reasonOf(error));
+    this.#options.onTrouble(errorText(error));
   }
 }

@@ -1,4 +1,4 @@
-import { reasonOf } from '../client/apierror.ts';
+import { errorText } from '../../model/errortext.ts';
 import type { SourceStatus } from './clusterfeed.ts';
 
 /** Makes of every cut and return the few that are worth a word: a cut that the next try mends is none. */
@@ -28,6 +28,6 @@ export class WatchHealth {
 
   #lost(reason: unknown): void {
     this.#isLost = true;
-    this.#report({ source: this.#source, state: 'lost', reason: reasonOf(reason) });
+    this.#report({ source: this.#source, state: 'lost', reason: errorText(reason) });
   }
 }

@@ -1,4 +1,5 @@
 /** A step that has no bytes: it never reaches the kernel, and is refused as the kernel refuses what is wrong. */
+import { errorText } from '../../model/errortext.ts';
 import { KernelError } from '../../nft/kernel.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import { refusedText } from '../../nft/plan/refusedtext.ts';
@@ -10,7 +11,7 @@ import { writeElement } from './elements.ts';
 export function unencodable(error: unknown, op: Op): KernelError {
   const code = error instanceof RangeError ? 'ERANGE' : 'EINVAL';
   const key = firstUnencodable(op);
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = errorText(error);
   const message = `${code}: ${refusedText(op, key)}: ${reason}; nothing was changed`;
   return new KernelError(code, message, { op, key, cause: error });
 }

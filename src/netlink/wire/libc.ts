@@ -22,6 +22,8 @@ export const errno = (): number => koffi.errno();
 export const addressOf = (bytes: Buffer) => koffi.address(bytes);
 
 // bits/socket.h and asm-generic/socket.h: the same numbers on x86-64 and arm64.
+export const AF_INET = 2;
+export const AF_INET6 = 10;
 export const AF_NETLINK = 16;
 /** SOCK_RAW | SOCK_CLOEXEC. */
 export const RAW = 3 | 0o2000000;

@@ -1,7 +1,7 @@
 /** Ports of the node that lead to a pod, on all of the node's addresses. */
 
 import { parseAddress } from '../../model/address.ts';
-import type { Protocol } from '../../model/policy.ts';
+import { PROTOCOLS, type Protocol } from '../../model/policy.ts';
 import { invalid, shown } from '../attach/request.ts';
 import { NetworkError } from '../error.ts';
 
@@ -23,7 +23,6 @@ export function hostPorts(mappings: readonly PortMapping[]): HostPort[] {
   return mappings.filter(({ hostPort }) => hostPort !== 0).map(hostPortOf);
 }
 
-const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP'];
 const EVERYWHERE = new Set(['', '0.0.0.0', '::']);
 
 function hostPortOf(mapping: PortMapping, index: number): HostPort {

@@ -1,3 +1,0 @@
-import type { Protocol } from '../../model/policy.ts';
-
-export const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP'];
