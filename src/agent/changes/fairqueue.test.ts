@@ -176,6 +176,21 @@ describe('FairQueue', () => {
     expect(haste(10_000)).toBe('none');
   });
 
+  test('takes no policy that is audited for one that tightens, and leaves its namespace the whole ration', () => {
+    const desk = new Desk();
+    for (let n = 0; n < 3 * RATION.burst; n++) {
+      desk.note({ ...policy('a/audited', 10 + (n % 2)), audited: true });
+      expect(desk.queue.waiting(0)?.haste).toBe('none');
+      desk.commit(0);
+      desk.inForce.clear(); // an audited policy never is
+    }
+    for (let n = 0; n < RATION.burst; n++) {
+      desk.note(policy(`a/${n}`));
+      expect(desk.queue.waiting(0)?.haste).toBe('tightening');
+      desk.commit(0);
+    }
+  });
+
   test('takes a new policy with the pod that starts in its namespace, out of turn', () => {
     const desk = new Desk();
     desk.note(policy('a/x', LARGE));

@@ -193,9 +193,13 @@ function isLate({ sinceMs }: Pending, nowMs: number): boolean {
   return nowMs - sinceMs > FAIRNESS.patienceMs;
 }
 
-/** As far as a glance tells: a policy that is new isolates, one that became smaller allows less. */
+/**
+ * As far as a glance tells: a policy that is new isolates, one that became smaller allows less. One that is audited
+ * isolates nobody, however new it is.
+ */
 function tightens({ before, value }: Pending): boolean {
-  return value !== undefined && (before === undefined || weightOf(value) < weightOf(before));
+  if (value === undefined || value.audited) return false;
+  return before === undefined || weightOf(value) < weightOf(before);
 }
 
 /** The first in any case. */
