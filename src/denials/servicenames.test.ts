@@ -57,3 +57,19 @@ test('what is kept is bounded, of one Service and of all, and it is known that t
   names.put(service('evil/c', ['10.96.0.7'], ['192.0.2.3'], many));
   expect([names.isFull, names.size]).toEqual([true, 3]);
 });
+
+test('there are more than are kept for as long as there are', () => {
+  const names = new ServiceNames(2);
+  for (const [at, name] of ['a', 'b', 'c', 'd'].entries())
+    names.put(service(`shop/${name}`, [`10.96.0.${at}`], [], []));
+  expect([names.isFull, names.size, [...names.keys()]]).toEqual([
+    true,
+    2,
+    ['shop/a', 'shop/b', 'shop/c', 'shop/d'],
+  ]);
+  names.delete('shop/c');
+  names.delete('shop/a');
+  expect(names.isFull).toBe(true);
+  names.put(service('shop/d', ['10.96.0.3'], [], []));
+  expect([names.isFull, named(names, '10.96.0.3', 80)]).toEqual([false, 'shop/d']);
+});

@@ -28,7 +28,8 @@ export class ServiceNames {
   readonly #keys = new Map<ServiceKey, readonly string[]>();
   readonly #claims = new Map<string, ServiceKey | ReadonlySet<ServiceKey>>();
   #count = 0;
-  #isFull = false;
+  /** Those that there was no room for, until they go or come again. */
+  readonly #unnamed = new Set<ServiceKey>();
 
   constructor(most = MOST_IN_ALL) {
     this.#most = most;
@@ -38,20 +39,21 @@ export class ServiceNames {
     return this.#keys.size;
   }
 
-  /** There were more than are kept: some have no name. */
+  /** There are more than are kept: some have no name. */
   get isFull(): boolean {
-    return this.#isFull;
+    return this.#unnamed.size > 0;
   }
 
+  /** Of all that were put and are not deleted, named or not. */
   keys(): Iterable<ServiceKey> {
-    return this.#keys.keys();
+    return [...this.#keys.keys(), ...this.#unnamed];
   }
 
   put(service: Service): void {
     this.delete(service.key);
     const keys = keysOf(service);
     if (this.#count + keys.length > this.#most) {
-      this.#isFull = true;
+      this.#unnamed.add(service.key);
       return;
     }
     this.#count += keys.length;
@@ -60,6 +62,7 @@ export class ServiceNames {
   }
 
   delete(service: ServiceKey): void {
+    this.#unnamed.delete(service);
     const keys = this.#keys.get(service);
     if (keys === undefined) return;
     this.#count -= keys.length;
