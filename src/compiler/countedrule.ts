@@ -38,7 +38,7 @@ function directionOf(chain: string, comment: string, verdict: Verdict): Directio
   const known = PREFIXES[chain.slice(0, chain.indexOf('-'))];
   if (known !== undefined) return known;
   if (verdict.kind === 'accept') return 'ingress';
-  return / egress\[/.test(comment) ? 'egress' : / ingress\[/.test(comment) ? 'ingress' : 'egress';
+  return /^\S+ ingress\[/.test(comment) ? 'ingress' : 'egress';
 }
 
 /** Egress that is allowed goes on to `ingress`; what goes on elsewhere is for the next tier. */

@@ -29,6 +29,20 @@ test('commentOf() names as many sources as fit, each once, and counts the others
   expect(commentOf(['x'.repeat(500), 'y']).length).toBeLessThanOrEqual(120);
 });
 
+test.each(['ingress[0]', 'egress[123]', 'ingress[7] a rule that has a name ingress[8]'])(
+  'commentOf() names the rule of a policy whose name is too long: %s',
+  rule => {
+    const name = `${'n'.repeat(63)}/${'p'.repeat(253)}`;
+    const [path] = rule.split(' ');
+    for (const others of [[], ['shop/web ingress[0]'], Array.from({ length: 2000 }, (_, i) => `shop/${i}`)]) {
+      const comment = commentOf([`${name} ${rule}`, ...others]);
+      expect(comment).toMatch(/^n{63}\/p+ /);
+      expect(comment.split(' ')[1]).toBe(path);
+      expect(comment).toHaveLength(120);
+    }
+  },
+);
+
 test('clip() leaves nothing that would end a comment', () => {
   expect(clip('a"b\nc\u00e9')).toBe('a_b_c_');
 });

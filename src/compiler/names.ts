@@ -49,9 +49,19 @@ export function commentOf(sources: readonly string[]): string {
   let shown = 1;
   while (shown < unique.length && text.length + unique[shown]!.length + 2 <= room)
     text += `, ${unique[shown++]}`;
-  if (shown < unique.length) return `${clip(text, room)} and ${unique.length - shown} more`;
-  return clip(text);
+  if (shown < unique.length) return `${clipSource(text, room)} and ${unique.length - shown} more`;
+  return clipSource(text);
 }
+
+/** `shop/web ingress[0] dns`: the name gives way, never which of its rules it is, by which its direction is told. */
+function clipSource(source: string, bytes = COMMENT_BYTES): string {
+  if (source.length <= bytes) return clip(source);
+  const [, name = source, path = ''] = SOURCE.exec(source) ?? [];
+  return clip(`${name.slice(0, bytes - path.length)}${source.slice(name.length)}`, bytes);
+}
+
+/** A policy, and the path of its rule. */
+const SOURCE = /^(\S+)( (?:ingress|egress)\[\d+\])/;
 
 /** Kubernetes names and paths are ASCII; what is not, or would end the comment's quotes, becomes `_`. */
 export function clip(text: string, bytes = COMMENT_BYTES): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nameOf } from '../compiler/names.ts';
+import { commentOf, nameOf } from '../compiler/names.ts';
 import type { RuleCount } from '../nft/rulecount.ts';
 import { RuleTotals } from './ruletotals.ts';
 
@@ -58,6 +58,17 @@ test('what a rule does, and of which direction it is, is told by its verdict and
     'ingress drop cnp:a ingress[2]: 4',
   ]);
 });
+
+test.each(['ingress', 'egress'] as const)(
+  '%s of a policy with the longest name is told as such',
+  direction => {
+    const totals = new RuleTotals();
+    const comment = commentOf([`${'n'.repeat(63)}/${'p'.repeat(253)} ${direction}[0]`]);
+    const verdict = { kind: 'goto', chain: 'denied' } as const;
+    totals.takeAll([count(1, 1, { chain: nameOf('count', 'x'), verdict, comment })]);
+    expect([...totals.values()].map(total => total.direction)).toEqual([direction]);
+  },
+);
 
 test('a table that was made anew counts from zero, and its handles begin anew', () => {
   const totals = new RuleTotals();
