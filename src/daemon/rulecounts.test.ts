@@ -64,3 +64,36 @@ test('of very many chains that go at once some are read, and the rest is said', 
   await kernel.commit(chains.map(flush));
   expect([asked[0]!.length, counts.totals.unreadChains]).toEqual([32, 68]);
 });
+
+test('a commit does not wait for a scrape, and what both read is counted once, whichever is done first', async () => {
+  for (const [of, all] of [
+    [7, 5],
+    [5, 7],
+  ] as const)
+    for (const scrapeIsFirst of [true, false]) {
+      const scrape = Promise.withResolvers<RuleCount[]>();
+      const some = Promise.withResolvers<RuleCount[]>();
+      const reader = { all: () => scrape.promise, of: () => some.promise, close: () => undefined };
+      const counts = new RuleCounts(reader);
+      const kernel = counts.watched(new FakeKernel());
+      await kernel.commit(SETUP);
+      const reading = counts.read();
+      const commit = kernel.commit([flush(CHAIN)]);
+      const finish = {
+        scrape: async () => {
+          scrape.resolve([{ ...COUNT, packets: all }]);
+          await reading;
+        },
+        commit: async () => {
+          some.resolve([{ ...COUNT, packets: of }]);
+          await commit;
+        },
+      };
+      await finish[scrapeIsFirst ? 'scrape' : 'commit']();
+      await finish[scrapeIsFirst ? 'commit' : 'scrape']();
+      expect(
+        [...counts.totals.values()].map(({ packets }) => packets),
+        `${of} ${all} ${scrapeIsFirst}`,
+      ).toEqual([7]);
+    }
+});

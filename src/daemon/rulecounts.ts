@@ -9,7 +9,7 @@ import { type ChainOf, RuleCountReader } from '../netlink/nftables/rulecounts.ts
 import type { Kernel } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { RuleCount } from '../nft/rulecount.ts';
-import { RuleTotals } from './ruletotals.ts';
+import { RuleTotals, ruleIdOf } from './ruletotals.ts';
 
 /** A scrape reads all of our rules: some microseconds for each. */
 const FRESH_MS = 10_000;
@@ -28,6 +28,8 @@ export class RuleCounts {
   readonly #reader: CountReader;
   #readMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
+  /** What was read of some chains while all are being read, in which those may be older. */
+  #meanwhile: RuleCount[] = [];
 
   constructor(reader: CountReader = new RuleCountReader()) {
     this.#reader = reader;
@@ -71,18 +73,31 @@ export class RuleCounts {
 
   async #readAll(): Promise<void> {
     this.#readMs = performance.now();
+    this.#meanwhile = [];
     const counts = await this.#reader.all().catch(() => undefined);
-    if (counts !== undefined) this.totals.takeAll(counts);
+    if (counts !== undefined) this.totals.takeAll(latest(counts, this.#meanwhile));
   }
 
   async #readBefore(going: readonly ChainOf[]): Promise<void> {
     const read = going.slice(0, MOST_CHAINS);
     const counts = await this.#reader.of(read).catch(() => undefined);
     this.totals.take(counts ?? []);
+    if (this.#reading !== undefined) this.#meanwhile.push(...(counts ?? []));
     this.totals.unreadChains += counts === undefined ? going.length : going.length - read.length;
     // Where nobody scrapes, rules that have gone would be remembered for ever.
     if (this.totals.remembered > MOST_REMEMBERED) void this.read();
   }
+}
+
+/** Each rule's as it was read last: a count never falls. */
+function latest(counts: readonly RuleCount[], others: readonly RuleCount[]): readonly RuleCount[] {
+  if (others.length === 0) return counts;
+  const byRule = new Map<string, RuleCount>();
+  for (const count of [...counts, ...others]) {
+    const rule = ruleIdOf(count);
+    if (count.packets >= (byRule.get(rule)?.packets ?? 0)) byRule.set(rule, count);
+  }
+  return [...byRule.values()];
 }
 
 function goingIn(ops: readonly Op[]): ChainOf[] {

@@ -4,6 +4,8 @@ import type { RuleCount } from '../nft/rulecount.ts';
 
 export interface RuleTotal extends CountedRule {
   packets: number;
+  /** Some rule that counts for it was there when rules were read last. */
+  isInForce: boolean;
 }
 
 /** Rules that are gone are forgotten beyond this. */
@@ -30,9 +32,10 @@ export class RuleTotals {
     return this.#totals.values();
   }
 
-  /** Some rules as they are now. */
+  /** Some rules as they are now, or were before all were read: a count that is known to be higher is newer. */
   take(counts: readonly RuleCount[]): void {
-    for (const count of counts) this.#take(count, this.#last);
+    for (const count of counts)
+      if (count.packets >= (this.#last.get(ruleIdOf(count)) ?? 0)) this.#take(count, this.#last);
   }
 
   /** All rules as they are now: those that are not among them have gone. */
@@ -44,6 +47,7 @@ export class RuleTotals {
       if (key !== undefined) present.add(key);
     }
     this.#last = now;
+    for (const [key, total] of this.#totals) total.isInForce = present.has(key);
     if (this.#totals.size > this.#most) this.#forgetGone(present);
   }
 
@@ -51,11 +55,12 @@ export class RuleTotals {
   #take(count: RuleCount, into: Map<string, number>): string | undefined {
     const rule = countedRule(count);
     if (rule === undefined) return undefined;
-    const [key, id] = [countKey(rule), `${count.family} ${count.handle}`];
+    const [key, id] = [countKey(rule), ruleIdOf(count)];
     const before = this.#last.get(id) ?? 0;
     into.set(id, count.packets);
-    const total = this.#totals.get(key) ?? { ...rule, packets: 0 };
+    const total = this.#totals.get(key) ?? { ...rule, packets: 0, isInForce: true };
     this.#totals.set(key, total);
+    total.isInForce = true;
     // A table that was made anew begins its handles anew.
     total.packets += count.packets >= before ? count.packets - before : count.packets;
     return key;
@@ -67,4 +72,9 @@ export class RuleTotals {
       if (!present.has(key)) this.#totals.delete(key);
     }
   }
+}
+
+/** One rule of the kernel. */
+export function ruleIdOf({ family, handle }: RuleCount): string {
+  return `${family} ${handle}`;
 }

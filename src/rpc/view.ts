@@ -34,13 +34,18 @@ export interface CountsView {
   read(): Promise<CountsTotals>;
 }
 
+/** What rules of the same policies that do the same have matched. */
+export interface CountedTotal {
+  readonly direction: Direction;
+  readonly action: 'accept' | 'drop' | 'pass';
+  readonly source: string;
+  readonly packets: number;
+  /** As of the last time that all rules were read. */
+  readonly isInForce: boolean;
+}
+
 export interface CountsTotals {
-  values(): Iterable<{
-    readonly direction: Direction;
-    readonly action: 'accept' | 'drop' | 'pass';
-    readonly source: string;
-    readonly packets: number;
-  }>;
+  values(): Iterable<CountedTotal>;
   /** Chains that went before they could be read. */
   readonly unreadChains: number;
 }

@@ -11,6 +11,7 @@ import { plan } from '../../src/nft/plan/plan.ts';
 import type { AgentProcess } from '../support/agent/agentprocess.ts';
 import { AgentSite, siteObjects, sitePolicy } from '../support/packets/agentsite.ts';
 import { ALLOWED_PORT, DENIED_PORT, firmEvents, HOSTS, NODE, openIn } from '../support/packets/site.ts';
+import { Netns } from './netns.ts';
 
 const site = new AgentSite('counts');
 
@@ -113,4 +114,23 @@ test('totals outlive the rules that were replaced', async () => {
   }
   expect(allowed()).toBe(before + 4);
   expect(counts.totals.unreadChains).toBe(0);
+});
+
+test('who asks for some chains does not wait for who reads all rules', async () => {
+  const chains = Array.from(
+    { length: 2_000 },
+    (_, i) => `chain from-${i} { ${'counter accept; '.repeat(10)} };`,
+  );
+  const netns = new Netns();
+  site.closeAfter(() => netns.close());
+  netns.exec('nft', ['-f', '-'], `table ip6 sluice { ${chains.join('\n')} }`);
+  const reader = netns.run(() => new RuleCountReader());
+  site.closeAfter(() => reader.close());
+  const done: string[] = [];
+  const all = reader.all().then(counts => done.push(`all ${counts.length}`));
+  const some = reader
+    .of([{ family: 'ip6', chain: 'from-7' }])
+    .then(counts => done.push(`some ${counts.length}`));
+  await Promise.all([all, some]);
+  expect(done).toEqual(['some 10', 'all 20000']);
 });

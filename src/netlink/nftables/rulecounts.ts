@@ -20,59 +20,72 @@ export interface ChainOf {
 /** Without a chain: the whole table. */
 type Place = Pick<ChainOf, 'family'> & Partial<ChainOf>;
 
-/** In the network namespace in which it was opened. */
+/**
+ * In the network namespace in which it was opened. Who asks for some chains waits for nobody who reads all rules: a
+ * commit waits for the former.
+ */
 export class RuleCountReader {
-  readonly #conversation = new Conversation(new NetlinkSocket(NETLINK_NETFILTER));
-  readonly #exchange = new Exchange(this.#conversation);
+  readonly #all = openLine();
+  readonly #some = openLine();
 
   /** Throws SocketError, KernelError. */
   all(): Promise<RuleCount[]> {
-    return this.#inTurn(() => this.#read(FAMILIES.map(family => ({ family }))));
+    const places = FAMILIES.map(family => ({ family }));
+    return this.#all.inTurn(exchange => untilWhole(() => readRuleCounts(exchange, places)));
   }
 
-  /** A chain that is not there has counted nothing. */
+  /** A chain that is not there has counted nothing. Where somebody else commits all the time it throws Interrupted. */
   of(chains: readonly ChainOf[]): Promise<RuleCount[]> {
-    return this.#inTurn(() => this.#read(chains));
+    return this.#some.inTurn(exchange => untilWhole(() => readRuleCounts(exchange, chains), SOME_ATTEMPTS));
   }
 
   close(): void {
-    this.#conversation.close();
+    this.#all.close();
+    this.#some.close();
   }
+}
 
-  #inTurn(read: () => Promise<RuleCount[]>): Promise<RuleCount[]> {
-    return this.#conversation.inTurn(() => untilWhole(read));
-  }
+const SOME_ATTEMPTS = 3;
 
-  async #read(places: readonly Place[]): Promise<RuleCount[]> {
-    const slices = new EventLoopYield();
-    const found: RuleCount[] = [];
-    for (const { family, chain } of places) await this.#dump(family, chain, found, slices);
-    return found;
-  }
+function openLine() {
+  const conversation = new Conversation(new NetlinkSocket(NETLINK_NETFILTER));
+  const exchange = new Exchange(conversation);
+  return {
+    inTurn: <T>(work: (exchange: Exchange) => Promise<T>) => conversation.inTurn(() => work(exchange)),
+    close: () => conversation.close(),
+  };
+}
 
-  async #dump(
-    family: Family,
-    chain: string | undefined,
-    found: RuleCount[],
-    slices: EventLoopYield,
-  ): Promise<void> {
-    const request = {
-      type: MSG.GETRULE,
-      nfproto: NFPROTO[family],
-      attributes: (to: { string(type: number, text: string): void }) => {
-        to.string(RULE.TABLE, TABLE_NAME);
-        if (chain !== undefined) to.string(RULE.CHAIN, chain);
-      },
-    };
-    const visit = (message: Message) => {
-      const count = readCount(family, message);
-      // Old kernels do not choose by chain.
-      if (count !== undefined && (chain === undefined || count.chain === chain)) found.push(count);
-    };
-    await this.#exchange.dump(request, slices, visit).catch(error => {
-      if (!(error instanceof Gone)) throw error;
-    });
-  }
+/** Of whole tables, and of chains. A chain that is not there has counted nothing. Throws SocketError, Interrupted. */
+export async function readRuleCounts(exchange: Exchange, places: readonly Place[]): Promise<RuleCount[]> {
+  const slices = new EventLoopYield();
+  const found: RuleCount[] = [];
+  for (const place of places) await dump(exchange, place, found, slices);
+  return found;
+}
+
+async function dump(
+  exchange: Exchange,
+  { family, chain }: Place,
+  found: RuleCount[],
+  slices: EventLoopYield,
+): Promise<void> {
+  const request = {
+    type: MSG.GETRULE,
+    nfproto: NFPROTO[family],
+    attributes: (to: { string(type: number, text: string): void }) => {
+      to.string(RULE.TABLE, TABLE_NAME);
+      if (chain !== undefined) to.string(RULE.CHAIN, chain);
+    },
+  };
+  const visit = (message: Message) => {
+    const count = readCount(family, message);
+    // Old kernels do not choose by chain.
+    if (count !== undefined && (chain === undefined || count.chain === chain)) found.push(count);
+  };
+  await exchange.dump(request, slices, visit).catch(error => {
+    if (!(error instanceof Gone)) throw error;
+  });
 }
 
 /** Undefined where the rule counts nothing, or ends in no verdict. */
