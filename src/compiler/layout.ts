@@ -22,6 +22,11 @@ export function layoutChain(): Chain {
   return { name: `layout-${LAYOUT}`, rules: [] };
 }
 
+/** Whether a chain of this name says of what layout its table is: the sign of a table of ours, in families to come too. */
+export function isLayout(chain: string): boolean {
+  return NAME.test(chain);
+}
+
 export interface LayoutChange {
   readonly from: number;
   readonly to: number;

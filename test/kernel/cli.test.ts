@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StatusKeeper } from '../../src/agent/status.ts';
 import { nodeReader } from '../../src/daemon/readnode.ts';
 import { loadManifests } from '../../src/files/load.ts';
@@ -314,9 +314,11 @@ test('`sluice uninstall` takes away what a newer layout has put up, of which thi
     'add rule ip sluice first ct count over 3 osf name "Linux" counter name hits quota name "most" limit name "few" drop',
     'add rule ip sluice first ip saddr . tcp dport { 10.0.0.1-10.0.0.9 . 1-3 } tproxy to :3 notrack',
     'add chain ip sluice source { type nat hook postrouting priority 100; }; add rule ip sluice source masquerade random',
-    'add table ip6 sluice { flags dormant; }; add table bridge sluice; add table arp sluice',
+    'add table ip6 sluice { flags dormant; }; add table bridge sluice',
+    'add table arp sluice; add chain arp sluice layout-99',
     'add table inet sluice; add chain inet sluice in { type filter hook input priority 0; policy drop; }',
     'add table netdev sluice; add chain netdev sluice in { type filter hook ingress device lo priority 0; }',
+    'add chain inet sluice layout-99; add chain netdev sluice layout-99',
     'add table inet sluice-of-others',
   ];
   for (const line of newer) netns.exec('nft', [line]);
@@ -328,6 +330,33 @@ test('`sluice uninstall` takes away what a newer layout has put up, of which thi
       .split(', '),
   ).toEqual(['ip', 'ip6', 'bridge', 'inet', 'arp', 'netdev'].map(family => `table ${family} sluice`));
   expect(netns.exec('nft', ['list tables'])).toBe('table inet sluice-of-others\n');
+});
+
+test('`sluice uninstall` leaves tables of the same name that others made in families of theirs', () => {
+  const foreign = ['inet', 'arp', 'netdev'].map(family => `table ${family} sluice`);
+  for (const table of foreign)
+    netns.exec('nft', [`add ${table}; add chain ${table.slice(6)} layout-of-mine`]);
+  expect(sluiceIn(netns, ['uninstall']).stdout).toBe('nothing to remove\n');
+  expect(netns.exec('nft', ['list tables']).trim().split('\n').sort()).toEqual(foreign.toSorted());
+  for (const table of foreign) netns.exec('nft', [`delete ${table}`]);
+});
+
+test('`sluice uninstall` removes what it may where a table of a newer layout has an owner, and says which', async () => {
+  for (const family of ['inet', 'netdev'])
+    netns.exec('nft', [`add table ${family} sluice; add chain ${family} sluice layout-99`]);
+  netns.exec('nft', ['add table ip sluice; add table inet sluice-pods']);
+  const owner = netns.run(() => spawn('nft', ['-i'], { stdio: ['pipe', 'pipe', 'inherit'] }));
+  const list = () => netns.exec('nft', ['list tables']);
+  owner.stdin.write('add table arp sluice { flags owner; }; add chain arp sluice layout-99\n');
+  await vi.waitFor(() => expect(list()).toContain('arp'), 30_000);
+  const { status, stdout, stderr } = sluiceIn(netns, ['uninstall']);
+  expect(stdout).toBe(
+    'removed table ip sluice, table inet sluice, table netdev sluice, table inet sluice-pods\n',
+  );
+  expect([status, stderr]).toEqual([expect.any(Number), expect.stringContaining('table arp sluice')]);
+  expect([status === 0, list()]).toEqual([false, 'table arp sluice\n']);
+  owner.stdin.end();
+  await vi.waitFor(() => expect(list()).toBe(''), 30_000);
 });
 
 test('`sluice uninstall --after-agent` goes on at the mark of an agent that was removed, and takes it away too', () => {

@@ -1,14 +1,15 @@
 /** Takes off this node what Sluice made on it: tables, interfaces of attached pods, routes, files of the CNI plugin. */
 import { sleep } from '../../async/sleep.ts';
+import { isLayout } from '../../compiler/layout.ts';
 import { isMarkedRemoved } from '../../compiler/removedmark.ts';
 import { openNftKernel } from '../../netlink/nftables/nft-kernel.ts';
-import { OLD_POD_TABLE, removeOldPodTable } from '../../netlink/nftables/oldpodtable.ts';
-import { removeTablesOfOtherFamilies } from '../../netlink/nftables/othertables.ts';
+import { OLD_POD_TABLE } from '../../netlink/nftables/oldpodtable.ts';
+import { type RemovedTables, removeOtherTables } from '../../netlink/nftables/othertables.ts';
 import { NodeInterfaces } from '../../network/attach/nodeinterfaces.ts';
 import { removeList, removePlugin } from '../../network/cni/plugininstall.ts';
-import type { Kernel } from '../../nft/kernel.ts';
+import type { Kernel, KernelError } from '../../nft/kernel.ts';
 import { plan } from '../../nft/plan/plan.ts';
-import type { Ruleset } from '../../nft/ruleset.ts';
+import { type Ruleset, TABLE_NAME } from '../../nft/ruleset.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { writeLine } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
@@ -41,12 +42,22 @@ export async function uninstallHere(options: UninstallHereOptions): Promise<void
         : []),
       ...(cniBinDir !== undefined && (await removePlugin(cniBinDir)) ? [`sluice-cni in ${cniBinDir}`] : []),
       ...(await removeLinks()),
-      ...(await removeTables(kernel)),
     ];
-    writeLine(removed.length === 0 ? 'nothing to remove' : `removed ${removed.join(', ')}`);
+    const tables = await removeTables(kernel);
+    const all = [...removed, ...tables.removed.map(table => `table ${table}`)];
+    if (all.length > 0) writeLine(`removed ${all.join(', ')}`);
+    if (tables.refused.length > 0) throw notRemoved(tables.refused);
+    if (all.length === 0) writeLine('nothing to remove');
   } finally {
     kernel.close();
   }
+}
+
+/** A table of ours with an owner: an agent of another layout that is not told to end. */
+function notRemoved(refused: readonly KernelError[]): CommandError {
+  return new CommandError(
+    `not removed: ${refused.map(({ message }) => message).join(', ')}; stop who owns it, and run this again`,
+  );
 }
 
 async function requireNoAgent(kernel: Kernel): Promise<void> {
@@ -72,10 +83,10 @@ async function removeLinks(): Promise<string[]> {
 }
 
 /** Ours in one batch, whatever a newer layout has in them; everybody else's tables stay. */
-async function removeTables(kernel: Kernel): Promise<string[]> {
+async function removeTables(kernel: Kernel): Promise<RemovedTables> {
   const { ruleset, generation } = await kernel.dump();
   await kernel.commit(plan(ruleset, NOTHING), generation);
-  const others = await removeTablesOfOtherFamilies();
-  const removed = [...ruleset.tables.keys(), ...others].map(family => `table ${family} sluice`);
-  return (await removeOldPodTable()) ? [...removed, `table inet ${OLD_POD_TABLE}`] : removed;
+  const others = await removeOtherTables(isLayout, [['inet', OLD_POD_TABLE]]);
+  const own = [...ruleset.tables.keys()].map(family => `${family} ${TABLE_NAME}`);
+  return { ...others, removed: [...own, ...others.removed] };
 }
