@@ -1,6 +1,6 @@
 /** Several recordings as one: of several nodes at a time, or of one node at several times. */
 import { Recorder } from './recorder.ts';
-import type { Recording } from './recording.ts';
+import { countOf, flowText, type RecordedFlow, type Recording } from './recording.ts';
 
 /** Labels of namespaces and nodes are those of the latest. Throws RangeError where there is none. */
 export function mergeRecordings(recordings: readonly Recording[]): Recording {
@@ -23,8 +23,29 @@ export function mergeRecordings(recordings: readonly Recording[]): Recording {
     leftOut,
     namespaces: new Map(ordered.flatMap(({ namespaces }) => [...namespaces])),
     nodes: new Map(ordered.flatMap(({ nodes }) => [...nodes])),
-    flows: recorder.flows(),
+    flows: settled(recorder.flows()),
     silent: ordered.flatMap(({ silent }) => silent),
     ...(ordered.some(({ isCut }) => isCut) && { isCut: true }),
   };
+}
+
+/**
+ * What the node of who opens it let go, and the node of who answers denied, is one connection, and was denied: it is counted
+ * where the denial is.
+ *
+ *     allow  egress 15  ingress 10         allow  egress 10  ingress 10
+ *     deny   egress  0  ingress  5    ->   deny   egress  5  ingress  5
+ */
+function settled(flows: readonly RecordedFlow[]): RecordedFlow[] {
+  const denials = new Map(flows.filter(({ was }) => was === 'deny').map(flow => [flowText(flow), flow]));
+  const moved = new Map<RecordedFlow, number>();
+  for (const flow of flows) {
+    const denial = flow.was === 'allow' ? denials.get(flowText({ ...flow, was: 'deny' })) : undefined;
+    if (denial === undefined) continue;
+    const count = Math.max(0, Math.min(denial.ingress, flow.egress - flow.ingress));
+    moved.set(flow, -count).set(denial, count);
+  }
+  return flows
+    .map(flow => ({ ...flow, egress: flow.egress + (moved.get(flow) ?? 0) }))
+    .filter(flow => countOf(flow) > 0);
 }
