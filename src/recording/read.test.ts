@@ -37,6 +37,24 @@ test('a whole recording, and one that is cut off between two lines', () => {
   expect([cut.isCut, cut.flows.length]).toEqual([true, 1]);
 });
 
+test('no more of it is kept than a recording may have', () => {
+  const lines = [HEADER, END, OTHER, { flow: FLOW }, { complete: { flows: 1 } }].map(line =>
+    JSON.stringify(line),
+  );
+  const length = lines.join('').length;
+  const readMost = (most: number) => {
+    const reader = new RecordingReader(most);
+    for (const line of lines) reader.add(line);
+    const { isCut = false, flows } = reader.recording();
+    return [isCut, flows.length];
+  };
+  expect([length, length - 1, length - 25].map(readMost)).toEqual([
+    [false, 1],
+    [true, 1],
+    [true, 0],
+  ]);
+});
+
 test.each<[string, unknown[], string]>([
   ['nothing', [], 'is not what `sluice record` writes: it has no first line'],
   ['no JSON', ['conntrack v1.4'], 'line 1: is no JSON object'],

@@ -8,7 +8,7 @@ import type { RecordedEnd, RecordedFlow, Recording, SilentPods } from './recordi
 import { LineError, mapOf, numberOf } from './values.ts';
 
 /** Nobody records more; a file of somebody else's may not fill the memory. */
-const MOST = { flows: 500_000, ends: 1_000_000, others: 200_000 };
+const MOST = { flows: 500_000, ends: 1_000_000, others: 200_000, characters: 400_000_000 };
 export const LONGEST_LINE = 1_000_000;
 
 /** `line 12: flow.from is no end of the lines before`. */
@@ -25,12 +25,20 @@ export class RecordingReader {
   readonly #pods = new Map<string, Pod>();
   readonly #flows: RecordedFlow[] = [];
   #line = 0;
+  #characters = 0;
   #isComplete = false;
+  readonly #mostCharacters: number;
 
-  /** Throws RecordingError where the line is none of a recording. */
+  constructor(mostCharacters = MOST.characters) {
+    this.#mostCharacters = mostCharacters;
+  }
+
+  /** Lines beyond the most characters are not read: the recording is cut off. Throws RecordingError where the line is none. */
   add(line: string): void {
     this.#line++;
-    if (line.trim() === '') return;
+    this.#characters += line.length;
+    // Pods of one tenant with labels without measure take the recording's end, and not all of it.
+    if (line.trim() === '' || this.#characters > this.#mostCharacters) return;
     this.#within(() => {
       const value = parsed(line);
       if (this.#isComplete) throw new LineError('stands behind the end of the recording');
