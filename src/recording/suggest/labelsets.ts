@@ -13,35 +13,77 @@ export function labelText(labels: Labels): string {
   return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+/** The sets of one namespace. */
+interface OfNamespace {
+  readonly sets: Map<string, Labels>;
+  /** Those that have a label, by its key and value. */
+  readonly having: Map<string, Labels[]>;
+  /** Of the sets that were asked about. */
+  readonly selectors: Map<string, SelectorObject>;
+}
+
 export class LabelSets {
-  readonly #sets = new Map<string, Map<string, Labels>>();
+  readonly #namespaces = new Map<string, OfNamespace>();
 
   /** Of all pods that the recording knows, silent ones too. */
   constructor({ flows, silent }: Pick<Recording, 'flows' | 'silent'>) {
-    for (const { namespace, labels } of silent) this.#add(namespace, labels);
+    for (const { namespace, labels } of silent) add(this.#of(namespace), labels);
     for (const { from, to } of flows)
       for (const { pod } of [from, to])
-        if (pod !== undefined) this.#add(pod.namespace, stableLabels(pod.labels));
+        if (pod !== undefined) add(this.#of(pod.namespace), stableLabels(pod.labels));
   }
 
   /** Labels that another set has beside all of these must not be there: else the selector would mean that one too. */
   selector(namespace: string, labels: Labels): SelectorObject {
-    const missing = new Set<string>();
-    for (const other of this.#sets.get(namespace)?.values() ?? []) {
-      if (!Object.entries(labels).every(([key, value]) => Object.hasOwn(other, key) && other[key] === value))
-        continue;
-      const more = Object.keys(other).filter(key => !Object.hasOwn(labels, key));
-      if (more.length > 0 && !more.some(key => missing.has(key))) missing.add(more.sort()[0]!);
-    }
-    const matchExpressions = [...missing].sort().map(key => ({ key, operator: 'DoesNotExist' }) as const);
-    return {
-      ...(Object.keys(labels).length > 0 && { matchLabels: labels }),
-      ...(matchExpressions.length > 0 && { matchExpressions }),
-    };
+    const of = this.#of(namespace);
+    const text = labelText(labels);
+    const known = of.selectors.get(text) ?? selectorAmong(candidates(of, labels), labels);
+    of.selectors.set(text, known);
+    return known;
   }
 
-  #add(namespace: string, labels: Labels): void {
-    const sets = this.#sets.get(namespace) ?? new Map<string, Labels>();
-    this.#sets.set(namespace, sets.set(labelText(labels), labels));
+  #of(namespace: string): OfNamespace {
+    const known = this.#namespaces.get(namespace);
+    if (known !== undefined) return known;
+    const of: OfNamespace = { sets: new Map(), having: new Map(), selectors: new Map() };
+    this.#namespaces.set(namespace, of);
+    return of;
   }
+}
+
+function add({ sets, having }: OfNamespace, labels: Labels): void {
+  const text = labelText(labels);
+  if (sets.has(text)) return;
+  sets.set(text, labels);
+  for (const pair of pairsOf(labels)) {
+    const known = having.get(pair);
+    if (known === undefined) having.set(pair, [labels]);
+    else known.push(labels);
+  }
+}
+
+/** Some of the sets, among them all that have these labels: those with the one that fewest have. */
+function candidates({ sets, having }: OfNamespace, labels: Labels): Iterable<Labels> {
+  const lists = pairsOf(labels).map(pair => having.get(pair) ?? []);
+  if (lists.length === 0) return sets.values();
+  return lists.reduce((fewest, each) => (each.length < fewest.length ? each : fewest));
+}
+
+function pairsOf(labels: Labels): string[] {
+  return Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+}
+
+function selectorAmong(others: Iterable<Labels>, labels: Labels): SelectorObject {
+  const own = Object.entries(labels);
+  const missing = new Set<string>();
+  for (const other of others) {
+    if (!own.every(([key, value]) => Object.hasOwn(other, key) && other[key] === value)) continue;
+    const more = Object.keys(other).filter(key => !Object.hasOwn(labels, key));
+    if (more.length > 0 && !more.some(key => missing.has(key))) missing.add(more.sort()[0]!);
+  }
+  const matchExpressions = [...missing].sort().map(key => ({ key, operator: 'DoesNotExist' }) as const);
+  return {
+    ...(own.length > 0 && { matchLabels: labels }),
+    ...(matchExpressions.length > 0 && { matchExpressions }),
+  };
 }

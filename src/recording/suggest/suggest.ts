@@ -39,7 +39,7 @@ export function suggestPolicies(recording: Recording, namespace: string): object
     if (flow.ingress > 0) put(flow.to, flow.from, 'ingress');
     if (flow.egress > 0) put(flow.from, flow.to, 'egress');
   }
-  const names = new Set(['default-deny']);
+  const names = new Map([['default-deny', 1]]);
   const sorted = [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
   return [
     policy(namespace, 'default-deny', {}, [], []),
@@ -104,17 +104,17 @@ function policy(
 
 const NAMING = ['app.kubernetes.io/name', 'app', 'k8s-app', 'name'];
 
-/** `allow-web`; of several that would have one name, each but the first has a number. */
-function nameFor(labels: Labels, taken: Set<string>): string {
+/** `allow-web`; of several that would have one name, each but the first has a number. `taken`: with the last number of each. */
+function nameFor(labels: Labels, taken: Map<string, number>): string {
   const label = NAMING.map(key => (Object.hasOwn(labels, key) ? labels[key]! : '')).find(
     value => value !== '',
   );
   const word = (label ?? Object.values(labels)[0] ?? 'unlabelled').toLowerCase().replace(/[^a-z0-9]+/g, '-');
   const base = `allow-${word.replace(/^-+|-+$/g, '').slice(0, 200) || 'pods'}`;
-  for (let n = 1; ; n++) {
+  for (let n = taken.get(base) ?? 1; ; n++) {
     const name = n === 1 ? base : `${base}-${n}`;
     if (taken.has(name)) continue;
-    taken.add(name);
+    taken.set(name, 1).set(base, n);
     return name;
   }
 }
