@@ -1,5 +1,5 @@
 /** `sluice record FILE`: the connections of this node's pods, for a while. */
-import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import type { Recording } from '../../recording/recording.ts';
 import { connectionsOf } from '../../recording/recording.ts';
 import { recordingLines } from '../../recording/write.ts';
@@ -20,6 +20,7 @@ export interface RecordOptions {
 export async function recordCommand(file: string, options: RecordOptions): Promise<void> {
   const end = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
+  if (file !== '-') checkWritable(file);
   const recording = await collectFromAgent(options.socket, {
     seconds: options.for,
     signal: end.signal,
@@ -39,9 +40,29 @@ function summary(recording: Recording): string[] {
   ];
 }
 
+/** A day's recording that cannot be written at its end is lost. Throws CommandError. */
+function checkWritable(file: string): void {
+  const part = partOf(file);
+  try {
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a folder');
+    closeSync(openSync(part, 'wx', 0o600));
+    unlinkSync(part);
+  } catch (error) {
+    throw cannotWrite(file, error as Error);
+  }
+}
+
+function partOf(file: string): string {
+  return `${file}.${process.pid}.part`;
+}
+
+function cannotWrite(file: string, { message }: Error): CommandError {
+  return new CommandError(`cannot write ${file}: ${message}`);
+}
+
 /** Whoever reads the file meanwhile reads a whole one, and so does whoever comes after a crash. */
 function writeRecording(file: string, recording: Recording): void {
-  const part = `${file}.${process.pid}.part`;
+  const part = partOf(file);
   try {
     const descriptor = openSync(part, 'wx', 0o600);
     try {
@@ -52,6 +73,6 @@ function writeRecording(file: string, recording: Recording): void {
     }
     renameSync(part, file);
   } catch (error) {
-    throw new CommandError(`cannot write ${file}: ${(error as Error).message}`);
+    throw cannotWrite(file, error as Error);
   }
 }
