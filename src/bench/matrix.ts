@@ -1,5 +1,5 @@
 /** Who reaches whom in large folders of manifests, and what changes between two. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,11 +64,12 @@ function cost(...folders: readonly string[]): Cost {
   };
 }
 
-/** np-guard's analyzer over the same folder, where it is installed as `netpolicy`. */
+/** np-guard's analyzer over the same folder, where SLUICE_NETPOL_ANALYZER names its program. */
 function besideAnalyzer(folder: string, seconds: number): BenchRow[] {
+  const program = process.env.SLUICE_NETPOL_ANALYZER;
+  if (program === undefined) return [];
   const startMs = performance.now();
-  const { error, status } = spawnSync('netpolicy', ['list', '--dirpath', folder, '-q'], { stdio: 'ignore' });
-  if (error !== undefined || status !== 0) return [];
+  execFileSync(program, ['list', '--dirpath', folder, '-q'], { stdio: 'ignore' });
   const theirs = (performance.now() - startMs) / 1000;
   return [
     againstFloor('matrix of the same folder, beside np-guard netpol-analyzer', 's', seconds, theirs, 1),
