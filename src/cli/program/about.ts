@@ -7,12 +7,25 @@ export function addAbout(sluice: Command): void {
     .command('version')
     .description('show the version of the program, of Node.js, and of the JSON that it prints')
     .addOption(output())
+    .addHelpText('after', VERSION_HELP)
     .action(async options => (await import('../version.ts')).versionCommand(options));
 
   sluice
     .command('completion')
     .description('print a script that completes commands and options: bash, zsh or fish')
     .argument('<shell>', 'bash, zsh or fish')
-    .addHelpText('after', '\n  source <(sluice completion bash)')
+    .addHelpText('after', COMPLETION_HELP)
     .action(async shell => (await import('../completion.ts')).completionCommand(sluice, shell));
 }
+
+const VERSION_HELP = `
+Exit code 0; 2: trouble.
+
+  sluice version
+  sluice version -o json | jq -r .schema`;
+
+const COMPLETION_HELP = `
+Exit code 0; 2: trouble, as with a shell that is not known.
+
+  source <(sluice completion bash)
+  sluice completion fish > ~/.config/fish/completions/sluice.fish`;

@@ -18,8 +18,15 @@ export function addAgent(sluice: Command, { agent }: NodeActions): void {
     addStarts,
   ])
     add(command);
-  command.action(agent);
+  command.addHelpText('after', HELP).action(agent);
 }
+
+const HELP = `
+It runs until it is told to end (SIGTERM, SIGINT), and leaves its rules in force. Exit code 0: it was told to; 2: trouble,
+as where the kernel lacks what it needs.
+
+  sluice agent --node worker-1 --kubeconfig agent.kubeconfig
+  sluice agent --node n1 --manifests k8s/            a folder, and every change of it`;
 
 function addSource(command: Command): void {
   command

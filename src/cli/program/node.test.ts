@@ -8,17 +8,14 @@ test('the help of bench names every suite', () => {
   expect(BENCH_SUITES).toEqual(SUITES.map(({ name }) => name));
 });
 
-/** Of the program itself there is nothing to answer, and the agent goes on until it is told to end. */
-const WITHOUT_CODES = ['agent', 'version', 'completion'];
-
 test.each(
   makeProgram({} as NodeActions)
-    .commands.filter(command => !WITHOUT_CODES.includes(command.name()))
+    .commands.flatMap(command => [command, ...command.commands])
     .map(command => [command.name(), command] as const),
 )('%s --help says its exit codes, and has an example', (name, command) => {
   let help = '';
   command.configureOutput({ writeOut: text => (help += text) }).outputHelp();
   expect(help).toMatch(/Exit code [01]\b/);
   expect(help).toMatch(/\b2(:| where| for)/);
-  expect(help).toMatch(new RegExp(`^  (.*\\| )?sluice ${name}\\b`, 'm'));
+  expect(help).toMatch(new RegExp(`^  (.*(\\| |<\\())?sluice (inspect )?${name}\\b`, 'm'));
 });

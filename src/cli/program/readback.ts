@@ -36,8 +36,15 @@ export function addReadback(sluice: Command, actions: NodeActions): void {
     .command('dump')
     .description('state of the agent and of the kernel as one line of JSON: for a bug report')
     .addOption(socket("the running agent's unix socket"))
+    .addHelpText('after', DUMP_HELP)
     .action((_, command) => actions.dump(command.optsWithGlobals()));
 }
+
+const DUMP_HELP = `
+Exit code 0; 2: trouble, as where neither an agent nor the kernel answers.
+
+  sluice inspect dump > bug-report.json
+  sluice explain guest/visitor shop/db:5432 --dump bug-report.json`;
 
 const TRACE_HELP = `
 Each end is judged on the node of its pod. The first word says what becomes of the connection ("outcome" in JSON, null
