@@ -10,7 +10,12 @@ export const HIDDEN = 'not all policies could be read: what follows is what the 
 
 const MOST_PROBLEMS = 20;
 
-/** The same for whoever reads the answer later, without what was said beside it. */
+/** What an answer of verdicts lacks, for whoever reads it later, without what was said beside it. */
+export function notesOf(state: State): readonly string[] {
+  return state.hidesPolicies ? [HIDDEN, ...lacksOf(state)] : lacksOf(state);
+}
+
+/** The same where each verdict says by itself that policies are hidden. */
 export function lacksOf({ problems, notes }: State): readonly string[] {
   const errors = problems.filter(({ severity }) => severity === 'error').map(problemText);
   const more = errors.length - MOST_PROBLEMS;

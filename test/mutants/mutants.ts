@@ -1587,4 +1587,32 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'more.sort();',
     test: 'src/recording/suggest/labelsets.test.ts',
   },
+  {
+    name: 'suggest: of the sets that have a label only the first is looked at',
+    file: 'src/recording/suggest/labelsets.ts',
+    find: 'else known.push(labels);',
+    replace: '',
+    test: 'src/recording/suggest/labelsets.test.ts',
+  },
+  {
+    name: 'recording: what one node let go and the other denied counts twice',
+    file: 'src/recording/merge.ts',
+    find: 'moved.set(flow, -count).set(denial, count);',
+    replace: 'moved.set(denial, count);',
+    test: 'src/recording/merge.test.ts',
+  },
+  {
+    name: 'recording: a file may fill the memory',
+    file: 'src/recording/read.ts',
+    find: ' || this.#characters > this.#mostCharacters',
+    replace: '',
+    test: 'src/recording/read.test.ts',
+  },
+  {
+    name: 'diff: -n leaves nothing out',
+    file: 'src/reach/diff/changes.ts',
+    find: 'if (!isAsked(from) && !isAsked(to)) continue;',
+    replace: 'isAsked(from);',
+    test: 'src/reach/diff/diffview.test.ts',
+  },
 ];

@@ -62,7 +62,7 @@ test('changesOf() names each connection that opens or closes, with a policy that
   process.stdout.write(`    ${JSON.stringify(tally)}\n`);
   expect(tally.opened).toBeGreaterThan(4_000);
   expect(tally.closed).toBeGreaterThan(4_000);
-}, 900_000);
+});
 
 const compared = (cluster: Cluster) => ({ cluster, inventory: NO_INVENTORY });
 

@@ -1,6 +1,6 @@
 /** `sluice replay`, `audit` and `diff --recorded`, of files that are right, cut off, huge and forged. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -109,6 +109,61 @@ test('diff --recorded says which recorded connections a change cuts', () => {
     ['guest/visitor shop/web', '192.0.2.7 shop/web'],
     2,
   ]);
+});
+
+test('what is wrong with the policies is in the JSON of every answer', () => {
+  const { metadata, ...rest } = DENY;
+  const unreadable = {
+    ...rest,
+    metadata: { name: 'bad', namespace: 'shop' },
+    spec: { podSelector: { matchLabels: 1 } },
+  };
+  const items = [{ ...rest, metadata }, unreadable];
+  const bad = file('bad.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  const recording = join(folder, 'shop.rec');
+  const tests = file(
+    'bad.test.yaml',
+    JSON.stringify({
+      title: 't',
+      manifests: ['bad.json', SHOP],
+      flows: ['guest/visitor -> shop/web:80 allow'],
+    }),
+  );
+  for (const words of [
+    ['replay', recording, '--manifests', bad],
+    ['audit', '--recorded', recording, '--manifests', bad],
+    ['diff', SHOP, bad, '--with', SHOP, '--recorded', recording],
+    ['matrix', '--manifests', bad, '--manifests', SHOP],
+    ['explain', 'guest/visitor', 'shop/web:80', '--manifests', bad, '--manifests', SHOP],
+    ['test', tests],
+  ]) {
+    const object = JSON.parse(sluice(...words, '-o', 'json').stdout);
+    expect([words, wrongWith(object)]).toEqual([words, []]);
+    expect([words, object.notes.join('\n')]).toEqual([
+      words,
+      expect.stringMatching(/NetworkPolicy shop\/bad.*spec\.podSelector\.matchLabels/),
+    ]);
+  }
+  const markdown = sluice('diff', SHOP, bad, '--with', SHOP, '-o', 'md').stdout;
+  expect(markdown).toMatch(/^> .*NetworkPolicy shop\/bad/m);
+});
+
+test('the comparison says what its recording lacks', () => {
+  const cut = file('half.rec', lines.join('\n').slice(0, -60));
+  const words = ['diff', SHOP, SHOP, '--recorded', cut, '-o', 'json'];
+  expect(JSON.parse(sluice(...words).stdout).notes).toContainEqual(
+    expect.stringMatching('the recording is cut off'),
+  );
+});
+
+test('record looks at once whether it can write its file, and leaves nothing there', () => {
+  for (const target of [join(folder, 'nowhere', 'a.rec'), folder]) {
+    const { status, stderr } = sluice('record', target, '--for', '1d', '--socket', join(folder, 'no.sock'));
+    expect([status, stderr]).toEqual([2, expect.stringMatching(/^sluice: cannot write .*: /)]);
+  }
+  const { stderr } = sluice('record', join(folder, 'new.rec'), '--socket', join(folder, 'no.sock'));
+  expect(stderr).toMatch('no agent');
+  expect(readdirSync(folder).filter(name => name.startsWith('new.rec'))).toEqual([]);
 });
 
 test('a file that is cut off is judged as far as it goes, and says so', () => {

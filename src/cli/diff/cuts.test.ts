@@ -32,6 +32,7 @@ test('cutsOf() names what was allowed and is denied, and counts what nobody allo
       },
     ],
     deniedBefore: 2,
+    notes: [],
   });
   expect(cutLines(cuts, 200).slice(0, 3)).toEqual([
     '',

@@ -8,6 +8,7 @@ import { recordingJudge } from '../../recording/judge.ts';
 import { countOf, policyFlow, type RecordedEnd, type Recording } from '../../recording/recording.ts';
 import { evaluator } from '../../semantics/evaluate.ts';
 import { flowText } from '../../semantics/flowtext.ts';
+import { lacksOf } from '../recording/read.ts';
 
 export interface Cuts {
   /** Open now, by the node's agent; else read from a file. */
@@ -15,6 +16,8 @@ export interface Cuts {
   readonly cuts: readonly Cut[];
   /** Connections that the old policies deny already, as far as anybody can say here: a name's are known to the node alone. */
   readonly deniedBefore: number;
+  /** What the recording lacks. */
+  readonly notes: readonly string[];
 }
 
 export interface Cut {
@@ -46,7 +49,7 @@ export function cutsOf(
       cuts.push({ from: nameOf(flow.from), to: nameOf(flow.to), flow: flowText(flow), count, reason });
     }
   }
-  return { isOpenNow, cuts, deniedBefore };
+  return { isOpenNow, cuts, deniedBefore, notes: [] };
 }
 
 /** Of a recording, each flow with its ends as they were; what was denied then is cut by nobody. */
@@ -73,7 +76,7 @@ export function cutsOfRecording(
       cuts.push({ from: nameOf(flow.from), to: nameOf(flow.to), flow: text, count, reason });
     }
   }
-  return { isOpenNow: false, cuts, deniedBefore };
+  return { isOpenNow: false, cuts, deniedBefore, notes: lacksOf(recording) };
 }
 
 type RecordingJudge = ReturnType<typeof recordingJudge>;

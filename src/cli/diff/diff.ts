@@ -3,11 +3,15 @@ import type { UnknownPods } from '../../model/podcidrs.ts';
 import { type DiffView, diffOf } from '../../reach/diff/diffview.ts';
 import type { Compared } from '../../reach/diff/side.ts';
 import { DEFAULT_SOCKET } from '../../sources/options.ts';
+import { isInScope, scopeOf } from '../../sources/scope.ts';
+import type { Scope } from '../../sources/state.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { writeDocument, writeLines } from '../../terminal/output.ts';
 import { withProgress } from '../../terminal/progress.ts';
 import { terminalWidth } from '../../terminal/wrap.ts';
+import { noteMarkdown } from '../matrix/markdown.ts';
+import { connectionsAbout, recordingAbout } from '../recording/about.ts';
 import { readRecordings } from '../recording/read.ts';
 import { type Cuts, cutsOf, cutsOfRecording } from './cuts.ts';
 import { cutLines, cutMarkdown } from './cutstext.ts';
@@ -30,6 +34,7 @@ export type DiffOptions = SideOptions & {
 export async function diffCommand(old: string, now: string, options: DiffOptions): Promise<void> {
   if (options.connections === '-' && [old, now, ...(options.with ?? [])].includes('-'))
     throw new CommandError('standard input (-) can be read only once');
+  const scope = scopeOf(options);
   const sides = await readSides(old, now, options);
   if (options.recorded === undefined && isEmpty(sides.old) && isEmpty(sides.now))
     throw new CommandError(
@@ -37,10 +42,10 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
     );
   const unknownPods = options.unknownPods ?? sides.unknownPods ?? 'allow';
   const view = withProgress('comparing all connections', sides.now.cluster, () =>
-    diffOf(sides.old, sides.now, unknownPods),
+    diffOf(sides.old, sides.now, unknownPods, pod => isInScope(scope, pod)),
   );
-  const cuts = await cutsFor(old, sides, options, unknownPods);
-  await write(options.output, view, cuts);
+  const cuts = await cutsFor(old, sides, options, unknownPods, scope);
+  await write(options.output, view, cuts, [...sides.notes, ...(cuts?.notes ?? [])]);
   if (view.changes.length > 0) process.exitCode = 1;
 }
 
@@ -56,11 +61,14 @@ async function cutsFor(
   sides: Sides,
   { recorded, connections, socket, unknownPods }: DiffOptions,
   known: UnknownPods,
+  scope: Scope,
 ): Promise<Cuts | undefined> {
-  if (recorded !== undefined)
-    return cutsOfRecording(await readRecordings(recorded), sides.old.cluster, sides.now.cluster, unknownPods);
+  if (recorded !== undefined) {
+    const recording = recordingAbout(scope, await readRecordings(recorded));
+    return cutsOfRecording(recording, sides.old.cluster, sides.now.cluster, unknownPods);
+  }
   const named = connections ?? (old === AGENT ? AGENT : undefined);
-  return named === undefined ? undefined : readCuts(named, sides, socket, known);
+  return named === undefined ? undefined : readCuts(named, sides, socket, known, scope);
 }
 
 async function readCuts(
@@ -68,16 +76,24 @@ async function readCuts(
   { old, now }: Sides,
   socket: string | undefined,
   unknownPods: UnknownPods,
+  scope: Scope,
 ): Promise<Cuts> {
   const isOpenNow = connections === AGENT;
   const recorded = isOpenNow
     ? await readOpenConnections(socket ?? DEFAULT_SOCKET)
     : await readRecording(connections, old.cluster);
-  return cutsOf(recorded, isOpenNow, old.cluster, now.cluster, unknownPods);
+  const asked = connectionsAbout(scope, old.cluster, recorded);
+  return cutsOf(asked, isOpenNow, old.cluster, now.cluster, unknownPods);
 }
 
-async function write(format: DiffOptions['output'], view: DiffView, cuts: Cuts | undefined): Promise<void> {
-  if (isData(format)) await writeData(format, [diffObject(view, cuts)]);
-  else if (format === 'md') writeDocument([...diffMarkdown(view), ...cutMarkdown(cuts)]);
+async function write(
+  format: DiffOptions['output'],
+  view: DiffView,
+  cuts: Cuts | undefined,
+  notes: readonly string[],
+): Promise<void> {
+  if (isData(format)) await writeData(format, [diffObject(view, cuts, notes)]);
+  else if (format === 'md')
+    writeDocument([...noteMarkdown(notes), ...diffMarkdown(view), ...cutMarkdown(cuts)]);
   else writeLines([...diffLines(view, terminalWidth()), ...cutLines(cuts, terminalWidth())]);
 }

@@ -4,7 +4,11 @@ import type { DiffView } from '../../reach/diff/diffview.ts';
 import { versioned } from '../schema.ts';
 import type { Cuts } from './cuts.ts';
 
-export function diffObject({ pool, changes, added, removed }: DiffView, cuts: Cuts | undefined): object {
+export function diffObject(
+  { pool, changes, added, removed }: DiffView,
+  cuts: Cuts | undefined,
+  notes: readonly string[],
+): object {
   return versioned('Diff', {
     changes: changes.map(({ kind, from, to, families, connections, before, after }) => ({
       kind,
@@ -18,5 +22,6 @@ export function diffObject({ pool, changes, added, removed }: DiffView, cuts: Cu
     added,
     removed,
     ...(cuts && { cuts: cuts.cuts, deniedBefore: cuts.deniedBefore }),
+    notes,
   });
 }

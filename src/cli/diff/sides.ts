@@ -2,27 +2,28 @@
 import { replay } from '../../agent/replay.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
-import { type Problem, problemText } from '../../model/problem.ts';
+import { problemText } from '../../model/problem.ts';
 import type { Compared } from '../../reach/diff/side.ts';
 import { DEFAULT_SOCKET, type SourceOptions } from '../../sources/options.ts';
 import { readState } from '../../sources/readstate.ts';
 import type { State } from '../../sources/state.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { noteState } from '../notestate.ts';
+import { noteState, notesOf } from '../notestate.ts';
 
-export interface SideOptions {
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly socket?: string;
+export type SideOptions = Pick<
+  SourceOptions,
+  'kubeconfig' | 'context' | 'socket' | 'namespace' | 'allNamespaces' | 'selector'
+> & {
   /** What both sides have, unless they have their own object of the name. */
   readonly with?: readonly string[];
-}
+};
 
 export interface Sides {
   readonly old: Compared;
   readonly now: Compared;
   readonly unknownPods: State['unknownPods'];
-  readonly problems: readonly Problem[];
+  /** What a comparison lacks, of either side or of what both have. */
+  readonly notes: readonly string[];
 }
 
 /** Throws CommandError where one of them cannot be read, or is said to be standard input twice. */
@@ -36,8 +37,8 @@ export async function readSides(oldName: string, newName: string, options: SideO
   const base = (options.with ?? []).map(name => states.get(name)!);
   const side = (name: string) => layered([states.get(name)!, ...base]);
   const unknownPods = [...states.values()].find(state => state.unknownPods !== undefined)?.unknownPods;
-  const problems = [...states.values()].flatMap(state => state.problems);
-  return { old: side(oldName), now: side(newName), unknownPods, problems };
+  const notes = [...new Set([...states.values()].flatMap(notesOf))];
+  return { old: side(oldName), now: side(newName), unknownPods, notes };
 }
 
 async function readSide(name: string, options: SideOptions): Promise<State> {
@@ -55,10 +56,11 @@ function problemsText({ problems }: State): string {
   return first === undefined ? '' : `: ${problemText(first)}`;
 }
 
-function sourceOf(name: string, { kubeconfig, context, socket }: SideOptions): SourceOptions {
-  if (name === '@agent') return { socket: socket ?? DEFAULT_SOCKET };
-  if (name !== '@cluster') return { manifests: [name] };
-  return { ...(kubeconfig && { kubeconfig }), ...(context && { context }) };
+function sourceOf(name: string, { kubeconfig, context, socket, namespace }: SideOptions): SourceOptions {
+  const common = namespace === undefined ? {} : { namespace };
+  if (name === '@agent') return { ...common, socket: socket ?? DEFAULT_SOCKET };
+  if (name !== '@cluster') return { ...common, manifests: [name] };
+  return { ...common, ...(kubeconfig && { kubeconfig }), ...(context && { context }) };
 }
 
 /** Of objects of one name the first counts. */

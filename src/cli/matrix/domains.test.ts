@@ -88,7 +88,7 @@ test('a comparison names the names that open and close, and no address for them'
   expect(text).toContain(`- closes shop/web -> domain a.example.org ${where}: TCP 443 over IPv4`);
   expect(diff.changes).toHaveLength(2);
   expect(diffMarkdown(diff).join('\n')).toContain('domain \\*.example.net outside');
-  expect(diffObject(diff, undefined)).toMatchObject({
+  expect(diffObject(diff, undefined, [])).toMatchObject({
     changes: [{ to: [`domain *.example.net ${where}`] }, { to: [`domain a.example.org ${where}`] }],
   });
 });

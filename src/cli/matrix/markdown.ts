@@ -9,7 +9,7 @@ export function markdownLines(
   notes: readonly string[] = [],
 ): string[] {
   return [
-    ...notes.flatMap(note => [`> ${escaped(note)}`, '']),
+    ...noteMarkdown(notes),
     '| from | to | connections |',
     '|---|---|---|',
     ...rows.map(({ from, to, cell }) => rowOf([endText(from), endText(to), cellText(view.pool, cell)])),
@@ -17,6 +17,10 @@ export function markdownLines(
     '',
     legendOf(view),
   ];
+}
+
+export function noteMarkdown(notes: readonly string[]): string[] {
+  return notes.flatMap(note => [`> ${escaped(note)}`, '']);
 }
 
 function exposureLines({ pool, exposures }: MatrixView): string[] {

@@ -11,7 +11,7 @@ import { isData, writeData } from '../../terminal/data.ts';
 import { writeDocument, writeLines, writeNote } from '../../terminal/output.ts';
 import { withProgress } from '../../terminal/progress.ts';
 import { terminalWidth } from '../../terminal/wrap.ts';
-import { HIDDEN, lacksOf, noteState } from '../notestate.ts';
+import { noteState, notesOf } from '../notestate.ts';
 import { csvLines } from './csv.ts';
 import { dotLines } from './dot.ts';
 import { htmlLines } from './html.ts';
@@ -42,11 +42,6 @@ function nobodyText({ source, scope: { namespace, selector } }: State): string {
   const which = selector === undefined ? '' : ' with these labels';
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
   return `there is no pod and no workload${which}${where} in ${source}: nobody reaches anybody`;
-}
-
-/** What the matrix lacks: also for whoever reads it later, without what was said beside it. */
-function notesOf(state: State): readonly string[] {
-  return state.hidesPolicies ? [HIDDEN, ...lacksOf(state)] : lacksOf(state);
 }
 
 async function write(

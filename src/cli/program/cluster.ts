@@ -1,7 +1,7 @@
 /** The commands about a whole cluster: who reaches whom, what a change changes, whether it is as expected. */
 import { type Command, Option } from 'commander';
 import { output, unknownPodsAsked } from './options.ts';
-import { collect, withSources } from './sourceoptions.ts';
+import { collect, withScope, withSources } from './sourceoptions.ts';
 
 export function addClusterCommands(sluice: Command): void {
   addMatrix(sluice);
@@ -32,11 +32,13 @@ Exit code 0; 2: trouble, or there are policies that you may not read, and nobody
   sluice matrix -n shop -o html > shop.html`;
 
 function addDiff(sluice: Command): void {
-  sluice
-    .command('diff')
-    .description('say which connections open and close between two clusters, and which policies do it')
-    .argument('<old>', 'a folder or file of manifests, - for standard input, @cluster or @agent')
-    .argument('<new>', 'the same, as it will be')
+  withScope(
+    sluice
+      .command('diff')
+      .description('say which connections open and close between two clusters, and which policies do it')
+      .argument('<old>', 'a folder or file of manifests, - for standard input, @cluster or @agent')
+      .argument('<new>', 'the same, as it will be'),
+  )
     .addOption(
       new Option(
         '--with <path>',
@@ -64,7 +66,8 @@ function addDiff(sluice: Command): void {
 
 const DIFF_HELP = `
 Exact, over all ports, protocols and addresses, IPv4 and IPv6. Pods are compared with themselves; where a workload has
-other pods now, what some of them may do counts.
+other pods now, what some of them may do counts. With -n or -l: what changes for the workloads of that namespace, or of
+those labels.
 
 Exit code 0 where no connection opens or closes, 1 where one does, 2 where that cannot be said.
 

@@ -8,6 +8,10 @@ export function collect(path: string, before: readonly string[] = []): readonly 
 
 /** `sources/options.ts` says what comes of them. */
 export function withSources(command: Command): Command {
+  return withScope(withClusters(command));
+}
+
+function withClusters(command: Command): Command {
   return command
     .addOption(
       new Option(
@@ -28,7 +32,12 @@ export function withSources(command: Command): Command {
         '--socket <path>',
         "the running agent's unix socket (default: /run/sluice/sluice.sock, where it is there)",
       ).conflicts(['manifests', 'kubeconfig', 'context']),
-    )
+    );
+}
+
+/** What an answer is about. */
+export function withScope(command: Command): Command {
+  return command
     .option(
       '-n, --namespace <name>',
       'the namespace of names and manifests that say none, and that lists are about',

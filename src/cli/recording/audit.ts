@@ -12,8 +12,9 @@ import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
-import { HIDDEN, noteState } from '../notestate.ts';
+import { noteState, notesOf } from '../notestate.ts';
 import { versioned } from '../schema.ts';
+import { recordingAbout } from './about.ts';
 import { collectFromAgent } from './collect.ts';
 import { recordingObject } from './object.ts';
 import { readRecordings } from './read.ts';
@@ -32,11 +33,11 @@ export async function auditCommand(names: readonly string[], options: AuditOptio
   const state = await readState(options);
   noteState(state);
   const ids = idsOf(names, state.cluster, state.scope.defaultNamespace);
-  const recording = await connectionsFor(options);
+  const recording = recordingAbout(state.scope, await connectionsFor(options));
   const audit = (policies: readonly PolicyId[]) =>
     auditOf(recording, state.cluster, policies, options.unknownPods);
   const results = [...ids.map(id => audit([id])), ...(ids.length > 1 ? [audit(ids)] : [])];
-  const notes = state.hidesPolicies ? [HIDDEN, ...state.notes] : state.notes;
+  const notes = notesOf(state);
   if (isData(options.output))
     await writeData(
       options.output,

@@ -10,8 +10,9 @@ import pc from '../../terminal/colours.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
-import { HIDDEN, noteState } from '../notestate.ts';
+import { noteState, notesOf } from '../notestate.ts';
 import { versioned } from '../schema.ts';
+import { recordingAbout } from './about.ts';
 import { recordingObject } from './object.ts';
 import { readRecordings } from './read.ts';
 import { groupLines, windowText } from './text.ts';
@@ -22,12 +23,12 @@ export type ReplayOptions = OutputOptions & SourceOptions & { readonly unknownPo
 export async function replayCommand(paths: readonly string[], options: ReplayOptions): Promise<void> {
   const state = await readState(options);
   noteState(state);
-  const recording = await readRecordings(paths);
+  const recording = recordingAbout(state.scope, await readRecordings(paths));
   const judge = recordingJudge(recording, state.cluster, options.unknownPods);
   const judged = recording.flows.map(flow => ({ flow, verdict: judge(flow) }));
   const groups = groupsOf(judged, endNamer(recording));
-  const notes = state.hidesPolicies ? [HIDDEN, ...state.notes] : state.notes;
-  if (isData(options.output)) await writeData(options.output, [replayObject(recording, groups, notes)]);
+  if (isData(options.output))
+    await writeData(options.output, [replayObject(recording, groups, notesOf(state))]);
   else writeLines(replayLines(recording, groups, options.output === 'wide'));
   const isDenied = groups.some(({ verdict }) => verdict === 'deny');
   process.exitCode = state.hidesPolicies ? 2 : isDenied ? 1 : 0;

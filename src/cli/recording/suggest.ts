@@ -62,10 +62,10 @@ function comments(
   const lines = [
     `The least policies for ${plural(count, 'connection')} recorded ${windowText(recording)}: what did not happen then is denied.`,
     ...part(
-      'It was allowed as far as was recorded, and they deny it (ICMP, which no NetworkPolicy allows without all ports; or the node of the other end was not recorded):',
+      'They deny what was allowed as far as was recorded (ICMP, which no NetworkPolicy allows without all ports; or the node of the other end was not recorded):',
       was('allow'),
     ),
-    ...part('It was denied, and still is:', was('deny')),
+    ...part('They deny what was denied then, too:', was('deny')),
     ...withoutDns(own),
   ];
   // A comment has no second line to hang over.

@@ -30,10 +30,12 @@ export interface TestResult {
   readonly file: string;
   readonly title: string;
   readonly cases: readonly TestCase[];
+  /** What the verdicts lack. */
+  readonly notes: readonly string[];
 }
 
-/** `base` is what the paths of the file and of the command line hold. */
-export function runTestFile(test: TestFile, base: World): TestResult {
+/** `base` is what the paths of the file and of the command line hold; `notes` are what it lacks. */
+export function runTestFile(test: TestFile, base: World, notes: readonly string[] = []): TestResult {
   const cluster = new ClusterState();
   for (const event of replay(base.cluster)) cluster.apply(event);
   const items = test.objects.flatMap(object => decodeInventory(object).item ?? []);
@@ -47,7 +49,7 @@ export function runTestFile(test: TestFile, base: World): TestResult {
   applyAll(test, cluster, test.objects);
   const world = { ...base, cluster, inventory, unknownPods: test.unknownPods ?? base.unknownPods };
   const cases = test.steps.flatMap(step => runStep(test, step, cluster, world));
-  return { file: test.file, title: test.title, cases };
+  return { file: test.file, title: test.title, cases, notes };
 }
 
 function runStep(test: TestFile, step: TestStep, cluster: ClusterState, world: World): TestCase[] {

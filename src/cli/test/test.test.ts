@@ -109,7 +109,7 @@ test('junitLines() counts, and escapes what somebody wrote', () => {
     { step: '<1>', flow: 'a -> c', expected: 'deny' as const, failure: 'got "allow" & more\u0007' },
     { flow: 'a -> d', expected: 'deny' as const, failure: 'there is no pod', isError: true as const },
   ];
-  expect(junitLines([{ file: 't.yaml', title: 'T', cases }])).toEqual([
+  expect(junitLines([{ file: 't.yaml', title: 'T', cases, notes: [] }])).toEqual([
     '<?xml version="1.0" encoding="UTF-8"?>',
     '<testsuites name="sluice test" tests="3" failures="1" errors="1">',
     '  <testsuite name="T" file="t.yaml" tests="3" failures="1" errors="1">',

@@ -12,7 +12,7 @@ import { writeDocument, writeLines } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
 import { terminalWidth, wrap } from '../../terminal/wrap.ts';
 import { worldOf } from '../asked.ts';
-import { noteState } from '../notestate.ts';
+import { noteState, notesOf } from '../notestate.ts';
 import { versioned } from '../schema.ts';
 import { readTestFile, type TestFile } from './file.ts';
 import { junitLines } from './junit.ts';
@@ -51,7 +51,7 @@ async function filesOf(paths: readonly string[]): Promise<string[]> {
 async function runFile(test: TestFile, options: TestOptions): Promise<TestResult> {
   const state = await stateFor(test, options);
   noteState(state);
-  const result = runTestFile(test, worldOf(state, options.unknownPods));
+  const result = runTestFile(test, worldOf(state, options.unknownPods), notesOf(state));
   return state.hidesPolicies ? withoutVerdicts(result) : result;
 }
 

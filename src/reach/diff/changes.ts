@@ -23,7 +23,8 @@ export interface Change {
 /** What one pair of units has in common with others. */
 type What = Omit<Change, 'from' | 'to'>;
 
-export function changesOf(old: Side, now: Side): Change[] {
+/** Those of which `isAsked` says so of an end. */
+export function changesOf(old: Side, now: Side, isAsked: (unit: Unit) => boolean = () => true): Change[] {
   const units = unitsOf(old, now);
   const destinations = [...units, ...domainUnits(old, now)];
   const pool = now.reach.pool;
@@ -31,6 +32,7 @@ export function changesOf(old: Side, now: Side): Change[] {
   for (const from of units)
     for (const to of destinations) {
       if (!isJudged(from, to) || !isTold(old, now, from, to)) continue;
+      if (!isAsked(from) && !isAsked(to)) continue;
       for (const what of whatChanges(pool, old, now, from, to)) {
         const { rows } = remembered(found, textOf(what), () => ({ what, rows: new Map<Unit, Unit[]>() }));
         remembered(rows, from, () => []).push(to);

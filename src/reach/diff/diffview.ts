@@ -1,7 +1,9 @@
 /** What changes between two clusters, in names. */
 import type { Family } from '../../model/address.ts';
+import type { Labels } from '../../model/labels.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { ConnectionPool, Connections } from '../connections.ts';
+import type { Crowd } from '../crowd.ts';
 import { domainTexts } from '../domaintext.ts';
 import { networkText } from '../networktext.ts';
 import type { DomainMember } from '../place.ts';
@@ -21,6 +23,8 @@ export interface ChangeView {
   readonly after: readonly string[];
 }
 
+export type IsMeant = (pod: { readonly namespace: string; readonly labels: Labels }) => boolean;
+
 export interface DiffView {
   readonly pool: ConnectionPool;
   /** What opens first, by name. */
@@ -30,9 +34,18 @@ export interface DiffView {
   readonly removed: readonly string[];
 }
 
-export function diffOf(old: Compared, now: Compared, unknownPods: UnknownPods): DiffView {
+/** What the workloads have to do with that `isMeant` says so of, in either cluster. */
+export function diffOf(
+  old: Compared,
+  now: Compared,
+  unknownPods: UnknownPods,
+  isMeant: IsMeant = () => true,
+): DiffView {
   const [before, after] = sidesOf(old, now, unknownPods);
-  const changes = changesOf(before, after).map(({ from, to, ...what }) => ({
+  const meant = new Set([before, after].flatMap(({ crowd }) => [...workloadsOf(crowd, isMeant)]));
+  const isAsked = ({ members }: Unit) =>
+    members.some(member => member.kind === 'workload' && meant.has(member.name));
+  const changes = changesOf(before, after, isAsked).map(({ from, to, ...what }) => ({
     ...what,
     from: namesOf(after.reach, from),
     to: namesOf(after.reach, to),
@@ -41,13 +54,17 @@ export function diffOf(old: Compared, now: Compared, unknownPods: UnknownPods): 
   return {
     pool: after.reach.pool,
     changes: changes.sort(compareChanges),
-    added: [...others!].filter(name => !names!.has(name)).sort(),
-    removed: [...names!].filter(name => !others!.has(name)).sort(),
+    added: [...others!].filter(name => meant.has(name) && !names!.has(name)).sort(),
+    removed: [...names!].filter(name => meant.has(name) && !others!.has(name)).sort(),
   };
 }
 
-function workloadsOf({ workloadOf, imagined }: ReturnType<typeof sidesOf>[0]['crowd']): Set<string> {
-  return new Set([...workloadOf.values(), ...imagined.map(({ workload }) => workload)]);
+function workloadsOf({ workloadOf, imagined }: Crowd, isMeant: IsMeant = () => true): Set<string> {
+  const pods = [...workloadOf].flatMap(([pod, workload]) => (isMeant(pod) ? workload : []));
+  const others = imagined.flatMap(({ workload, namespace, labels }) =>
+    isMeant({ namespace: namespace.name, labels }) ? workload : [],
+  );
+  return new Set([...pods, ...others]);
 }
 
 function namesOf(reach: Reach, units: readonly Unit[]): string[] {

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { world } from '../../../test/support/questions/world.ts';
+import { diffOf, type IsMeant } from './diffview.ts';
+
+const pod = (namespace: string, name: string, ip: string) =>
+  `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: ${namespace}, labels: { app: ${name} } }, spec: { containers: [{ name: c }] }, status: { podIP: ${ip} } }`;
+const closed = (namespace: string) =>
+  `{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: closed, namespace: ${namespace} }, spec: { podSelector: {}, policyTypes: [Ingress] } }`;
+const PODS = [pod('shop', 'web', '10.0.0.1'), pod('shop', 'db', '10.0.0.2'), pod('ops', 'cron', '10.0.1.1')];
+
+/** Both namespaces are closed, and one gets a new pod. */
+const changes = (isMeant?: IsMeant) =>
+  diffOf(
+    world(PODS.join('\n---\n')),
+    world([...PODS, pod('ops', 'new', '10.0.1.2'), closed('shop'), closed('ops')].join('\n---\n')),
+    'allow',
+    isMeant,
+  );
+const ends = ({ changes }: ReturnType<typeof diffOf>) =>
+  changes.flatMap(({ from, to }) => [...from, ...to]).map(name => name.replace(/^\w+ /, ''));
+
+test('of some workloads it says what changes for them, from and to others too', () => {
+  const all = changes();
+  expect(ends(all)).toEqual(expect.arrayContaining(['shop/web', 'shop/db', 'ops/cron', 'internet']));
+  expect(all.added).toEqual(['Pod ops/new']);
+  const web = changes(({ labels }) => labels.app === 'web');
+  expect(web.changes.length).toBeGreaterThan(0);
+  expect(web.changes.length).toBeLessThan(all.changes.length);
+  for (const { from, to } of web.changes) expect([...from, ...to]).toContain('Pod shop/web');
+  expect(web.added).toEqual([]);
+  expect(changes(({ namespace }) => namespace === 'ops').added).toEqual(['Pod ops/new']);
+  expect(changes(() => false)).toMatchObject({ changes: [], added: [], removed: [] });
+});
