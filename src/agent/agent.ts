@@ -13,7 +13,7 @@ import type { Cluster, ClusterEvent } from '../model/cluster.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
-import { Batch } from './batch.ts';
+import { RoundBatch } from './batch.ts';
 import { mayBlame } from './blame.ts';
 import { commitLog } from './commitlog.ts';
 import type { Committed, RoundCause } from './committed.ts';
@@ -123,7 +123,7 @@ export class Agent {
   }
 
   async #round(cause: RoundCause): Promise<void> {
-    const batch = new Batch(cause === 'start');
+    const batch = new RoundBatch(cause === 'start');
     try {
       const committed = await this.#reconcile(cause, batch);
       this.#scheduler.done(committed.ops.length > 0, this.#kernel.lookIntervalMs);
@@ -136,7 +136,7 @@ export class Agent {
     this.#reportQuarantine();
   }
 
-  async #reconcile(cause: RoundCause, batch: Batch): Promise<Committed> {
+  async #reconcile(cause: RoundCause, batch: RoundBatch): Promise<Committed> {
     const startMs = this.#timing.now();
     const look = this.#scheduler.begin();
     const { ops, desired } = await this.#kernel.reconcile(actual => this.#flush(actual, batch), look);
@@ -155,7 +155,7 @@ export class Agent {
     };
   }
 
-  #flush(actual: Ruleset, batch: Batch): Promise<Ruleset> {
+  #flush(actual: Ruleset, batch: RoundBatch): Promise<Ruleset> {
     const flushing = this.#desired.flush(actual, batch);
     // What is noted from here on is for the next batch.
     this.#scheduler.taken();

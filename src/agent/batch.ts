@@ -1,7 +1,7 @@
 import type { Ruleset } from '../nft/ruleset.ts';
 
 /** What one round takes in: policies once, however often its batch is made anew because others write meanwhile. */
-export class Batch {
+export class RoundBatch {
   /** Of the agent: nobody is to wait for anybody's turn. */
   readonly isFirst: boolean;
   /** Hooks and unknown pods alone: on a fresh kernel they come first, whatever becomes of policies. */

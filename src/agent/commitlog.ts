@@ -57,7 +57,7 @@ function startText(ops: readonly Op[]): string {
 }
 
 /** `Pod shop/web (gone)`. */
-export function eventName({ type, key, value }: ClusterEvent): string {
+export function eventText({ type, key, value }: ClusterEvent): string {
   const noun = { pod: 'Pod ', namespace: 'Namespace ', node: 'Node ', policy: '', hostPort: 'host port ' }[
     type
   ];

@@ -1,16 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { COMMIT_LIMITS, type Haste } from './commitbudget.ts';
-import { type Decision, decide, type Situation, type Waiting } from './decision.ts';
+import { decide, type RoundDecision, type Situation, type WaitingChange } from './decision.ts';
 
 const IDLE: Situation = { nowMs: 1000, waiting: [], lookAtMs: 2000, level: 5, limits: COMMIT_LIMITS };
 
-const since = (sinceMs: number, haste: Haste = 'none', atMs = sinceMs): Waiting => ({ atMs, sinceMs, haste });
+const since = (sinceMs: number, haste: Haste = 'none', atMs = sinceMs): WaitingChange => ({
+  atMs,
+  sinceMs,
+  haste,
+});
 
-const start = (cause: 'start' | 'change' | 'look'): Decision => ({ kind: 'start', cause });
-const wait = (ms: number): Decision => ({ kind: 'wait', ms });
+const start = (cause: 'start' | 'change' | 'look'): RoundDecision => ({ kind: 'start', cause });
+const wait = (ms: number): RoundDecision => ({ kind: 'wait', ms });
 
 describe('decide()', () => {
-  test.each<[string, Partial<Situation>, Decision]>([
+  test.each<[string, Partial<Situation>, RoundDecision]>([
     ['waits for the next look where nothing is pending', {}, wait(1000)],
     ['looks when it is time', { lookAtMs: 1000 }, start('look')],
     ['looks at once where a dump was asked for', { lookAtMs: Number.NEGATIVE_INFINITY }, start('look')],

@@ -3,7 +3,7 @@ import { type CommitLimits, type Haste, waitMs } from './commitbudget.ts';
 import type { RoundCause } from './committed.ts';
 
 /** A change that is to be committed. */
-export interface Waiting {
+export interface WaitingChange {
   /** From when on it may go, as far as it depends on others of its kind. */
   readonly atMs: number;
   /** Since when it has been able to. */
@@ -15,7 +15,7 @@ export interface Situation {
   readonly nowMs: number;
   /** The round that failed and is to be tried again, and when. */
   readonly retry?: { readonly cause: RoundCause; readonly atMs: number };
-  readonly waiting: readonly Waiting[];
+  readonly waiting: readonly WaitingChange[];
   /** When the kernel is to be looked at although nothing is pending. */
   readonly lookAtMs: number;
   /** Of the budget of commits. */
@@ -23,11 +23,11 @@ export interface Situation {
   readonly limits: CommitLimits;
 }
 
-export type Decision =
+export type RoundDecision =
   | { readonly kind: 'start'; readonly cause: RoundCause }
   | { readonly kind: 'wait'; readonly ms: number };
 
-export function decide(situation: Situation): Decision {
+export function decide(situation: Situation): RoundDecision {
   const { nowMs, retry, lookAtMs, waiting } = situation;
   if (retry !== undefined) return startOrWait(retry.cause, retry.atMs - nowMs);
   const ready = waiting.filter(({ atMs }) => atMs <= nowMs);
@@ -40,11 +40,11 @@ export function decide(situation: Situation): Decision {
 
 function budgetMs(
   { nowMs, level, limits }: Situation,
-  { sinceMs, haste }: Pick<Waiting, 'sinceMs' | 'haste'>,
+  { sinceMs, haste }: Pick<WaitingChange, 'sinceMs' | 'haste'>,
 ): number {
   return waitMs(level, haste, nowMs - sinceMs, limits);
 }
 
-function startOrWait(cause: RoundCause, ms: number): Decision {
+function startOrWait(cause: RoundCause, ms: number): RoundDecision {
   return ms > 0 ? { kind: 'wait', ms } : { kind: 'start', cause };
 }

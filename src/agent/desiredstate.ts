@@ -10,12 +10,12 @@ import { errorText } from '../model/errortext.ts';
 import type { PolicyId } from '../model/policy.ts';
 import { KernelError } from '../nft/kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
-import type { Batch } from './batch.ts';
+import type { RoundBatch } from './batch.ts';
 import type { PolicyChange } from './changes/change.ts';
 import { PolicyIntake } from './changes/intake.ts';
 import type { Quarantined } from './changes/quarantine.ts';
-import { eventName } from './commitlog.ts';
-import type { Waiting } from './decision.ts';
+import { eventText } from './commitlog.ts';
+import type { WaitingChange } from './decision.ts';
 import type { Engine } from './engine.ts';
 import { replay } from './replay.ts';
 
@@ -52,7 +52,7 @@ export class DesiredState {
   }
 
   /** When policies may be taken in, and with how much haste; nothing where none wait. */
-  get waiting(): Waiting | undefined {
+  get waiting(): WaitingChange | undefined {
     return this.#intake.waiting(this.#timing.now());
   }
 
@@ -69,14 +69,14 @@ export class DesiredState {
     if (event.type === 'pod' && startsHere(this.cluster.pods.get(event.key), event.value, this.#node))
       this.#intake.podStarted(event.value!.namespace);
     this.#engine.note(event);
-    this.#pending.add(eventName(event));
+    this.#pending.add(eventText(event));
   }
 
   /**
    * With all that is pending at this moment, and the policies that the batch takes in: both are decided before it first
    * waits.
    */
-  async flush(actual: Ruleset, batch: Batch): Promise<Ruleset> {
+  async flush(actual: Ruleset, batch: RoundBatch): Promise<Ruleset> {
     if (batch.takesPolicies(actual, this.#intake.isEmpty))
       this.#takeIn(this.#intake.take(this.cluster.policies, this.#timing.now(), batch.isFirst));
     for (const name of this.#pending) this.#taken.add(name);
@@ -86,7 +86,7 @@ export class DesiredState {
 
   #takeIn(changes: readonly PolicyChange[]): void {
     this.#notePolicies(changes);
-    for (const change of changes) this.#taken.add(eventName(eventOf(change)));
+    for (const change of changes) this.#taken.add(eventText(eventOf(change)));
   }
 
   /** What was flushed last is in the kernel; making and committing it took that time. */

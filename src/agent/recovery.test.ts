@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { KernelError } from '../nft/kernel.ts';
-import { type Failure, type Recovery, recoveryFrom } from './recovery.ts';
+import { type Recovery, type RoundFailure, recoveryFrom } from './recovery.ts';
 
 const refused = (code: string) => new KernelError(code, `${code}: as the test wants it`);
 
-const FIRST: Failure = {
+const FIRST: RoundFailure = {
   error: refused('EINVAL'),
   cause: 'change',
   failuresInARow: 1,
@@ -14,7 +14,7 @@ const FIRST: Failure = {
 const RETRY = { kind: 'retry', afterMs: 100, reopenSocket: false, renewEngine: false } as const;
 
 describe('recoveryFrom()', () => {
-  test.each<[string, Partial<Failure>, Recovery]>([
+  test.each<[string, Partial<RoundFailure>, Recovery]>([
     ['tries again what the kernel refused', {}, RETRY],
     [
       'doubts the engine and the socket with the second failure',

@@ -4,7 +4,7 @@ import { KernelError } from '../nft/kernel.ts';
 import type { RoundCause } from './committed.ts';
 import { isSocketBroken } from './socketbroken.ts';
 
-export interface Failure {
+export interface RoundFailure {
   readonly error: unknown;
   readonly cause: RoundCause;
   /** With this one. */
@@ -33,7 +33,7 @@ const RETRY: Backoff = { firstMs: 100, mostMs: 5_000 };
 /** Which failure in a row casts doubt on the engine, and on the socket. */
 const SUSPICIOUS = 2;
 
-export function recoveryFrom({ error, cause, failuresInARow, ...state }: Failure): Recovery {
+export function recoveryFrom({ error, cause, failuresInARow, ...state }: RoundFailure): Recovery {
   if (!(error instanceof KernelError))
     return state.engineUnproven ? { kind: 'give up' } : { kind: 'start from scratch' };
   if (cause === 'start' && error.code === 'EPERM')

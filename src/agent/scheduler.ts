@@ -6,7 +6,7 @@ import type { Timing } from '../async/timing.ts';
 import { TokenBucket } from '../model/tokenbucket.ts';
 import { COMMIT_LIMITS } from './commitbudget.ts';
 import type { RoundCause } from './committed.ts';
-import { decide, type Situation, type Waiting } from './decision.ts';
+import { decide, type Situation, type WaitingChange } from './decision.ts';
 import type { Look } from './kernelstate.ts';
 
 const NOBODY = () => {};
@@ -17,7 +17,7 @@ export class Scheduler {
   readonly #bucket = new TokenBucket(COMMIT_LIMITS);
   #retry: Situation['retry'];
   #pendingSinceMs: number | undefined;
-  #deferred: Waiting | undefined;
+  #deferred: WaitingChange | undefined;
   #urgent = false;
   #dumpRequested = false;
   #lookAtMs = 0;
@@ -40,7 +40,7 @@ export class Scheduler {
   }
 
   /** What waits for its turn, if anything does. */
-  defer(waiting: Waiting | undefined): void {
+  defer(waiting: WaitingChange | undefined): void {
     this.#deferred = waiting;
     this.#wake();
   }
@@ -107,7 +107,7 @@ export class Scheduler {
     };
   }
 
-  get #pending(): Waiting | undefined {
+  get #pending(): WaitingChange | undefined {
     const sinceMs = this.#pendingSinceMs;
     if (sinceMs === undefined) return undefined;
     return { atMs: sinceMs, sinceMs, haste: this.#urgent ? 'urgent' : 'none' };

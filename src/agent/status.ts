@@ -42,7 +42,7 @@ export interface AgentStatus {
   readonly quarantined: readonly Quarantined[];
   /** Sources that cannot be read at present. */
   readonly lostSources: readonly string[];
-  readonly objects: Objects;
+  readonly objects: ObjectCounts;
   readonly totals: Totals;
 }
 
@@ -53,7 +53,7 @@ export interface CommitRecord {
   readonly names: readonly string[];
 }
 
-export interface Objects {
+export interface ObjectCounts {
   readonly namespaces: number;
   readonly nodes: number;
   readonly pods: number;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rowsOf } from './attach.ts';
+import { attachRows } from './attach.ts';
 
 const WAYS = ['KNI', 'sluice-cni', 'ptp + host-local + portmap'].map(name => ({ name }));
 
@@ -9,7 +9,7 @@ test('K13: an attach by KNI and one by sluice-cni may take half as long as the C
     [4, 6, 8],
     [10, 10, 10],
   ];
-  const rows = rowsOf(WAYS, 'alone', times, 50);
+  const rows = attachRows(WAYS, 'alone', times, 50);
   expect(rows.map(({ value, floor, ratio, budget, ok }) => [value, floor, ratio, budget, ok])).toEqual([
     [5, 10, 0.5, 0.5, true],
     [6, 10, 0.6, 0.5, false],
@@ -18,7 +18,7 @@ test('K13: an attach by KNI and one by sluice-cni may take half as long as the C
 });
 
 test('where there are no plugins to compare with, the time itself is judged', () => {
-  const [row] = rowsOf(
+  const [row] = attachRows(
     WAYS.slice(0, 2),
     'alone',
     [

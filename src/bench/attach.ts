@@ -54,7 +54,7 @@ export async function benchAttach(): Promise<BenchRow[]> {
       [`${BURST} at once`, await measure(ways, BURSTS, BURST, namespace)],
     ];
     for (const [what, times] of sets)
-      for (const percent of [50, 99]) rows.push(...rowsOf(ways, what, times, percent));
+      for (const percent of [50, 99]) rows.push(...attachRows(ways, what, times, percent));
     return rows;
   } finally {
     agent.kill();
@@ -93,7 +93,7 @@ let nextPod = 0;
 const PODS = 4 * (ALONE + BURSTS * BURST);
 
 /** Of the first two ways, beside the third where there is one. */
-export function rowsOf(
+export function attachRows(
   ways: readonly Pick<Way, 'name'>[],
   what: string,
   times: readonly number[][],

@@ -66,7 +66,7 @@ function benchPod(i: number, namespace: string): Pod {
     name,
     labels: { app: `app-${Math.floor(i / NAMESPACES) % APPS}`, pod: name },
     node: `node-${Math.floor(i / PODS_PER_NODE)}`,
-    addresses: addressesOf(i),
+    addresses: benchAddresses(i),
     hostNetwork: false,
     finished: false,
     createdAt: '2026-01-01T00:00:00Z',
@@ -74,7 +74,7 @@ function benchPod(i: number, namespace: string): Pod {
   };
 }
 
-export function addressesOf(i: number): Pod['addresses'] {
+export function benchAddresses(i: number): Pod['addresses'] {
   return [
     addressFromInt('ip', (10n << 24n) + BigInt(i + 1)),
     addressFromInt('ip6', (0xfdn << 120n) + BigInt(i + 1)),

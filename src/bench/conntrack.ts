@@ -10,7 +10,7 @@ import { type Address, parseAddress } from '../model/address.ts';
 import type { ClusterEvent, PodKey } from '../model/cluster.ts';
 import { openConntrack } from '../netlink/conntrack/conntrack.ts';
 import { absolute, type BenchRow, median } from './row.ts';
-import { podEvent, policyEvent } from './shop.ts';
+import { shopPod, shopPolicy } from './shop.ts';
 import { track } from './trackedconnection.ts';
 
 const CONNECTIONS = 100_000;
@@ -95,10 +95,10 @@ function expectCut({ counts }: LiveConnections, count: number): void {
 /** Servers on this node; one client that stays allowed, and one guest that does not. */
 function pods(): ClusterEvent[] {
   const servers = Array.from({ length: SERVERS }, (_, i) =>
-    podEvent(`shop/server-${i}`, 'n1', [serverAddress(i)], { app: 'server' }),
+    shopPod(`shop/server-${i}`, 'n1', [serverAddress(i)], { app: 'server' }),
   );
   const others = (['client', 'guest'] as const).map((app, i) =>
-    podEvent(`shop/${app}` satisfies PodKey, 'n2', [CLIENTS[i]!], { app }),
+    shopPod(`shop/${app}` satisfies PodKey, 'n2', [CLIENTS[i]!], { app }),
   );
   return [...servers, ...others];
 }
@@ -110,7 +110,7 @@ function serverAddress(i: number): Address {
 }
 
 function allow(...apps: string[]): ClusterEvent {
-  return policyEvent('server', {
+  return shopPolicy('server', {
     podSelector: { matchLabels: { app: 'server' } },
     policyTypes: ['Ingress'],
     ingress: [

@@ -14,8 +14,9 @@ import {
 } from '../compiler/denied.ts';
 import { withRuleCounters } from '../compiler/rulecounters.ts';
 import { LogSocket } from '../netlink/nflog/logsocket.ts';
-import type { Chain, ElementValue, NftSet, Ruleset, Verdict } from '../nft/ruleset.ts';
-import { clientPort, NODE, packetCluster, type Shape } from './packets/cluster.ts';
+import type { Chain, ElementValue, NftSet, NftVerdict, Ruleset } from '../nft/ruleset.ts';
+import { NODE } from './cluster.ts';
+import { clientPort, type PolicyShape, packetCluster } from './packets/cluster.ts';
 import { flowsTo } from './packets/flows.ts';
 import { NotMeasurable } from './packets/notmeasurable.ts';
 import { logRounds, measure, type Rounds } from './packets/rounds.ts';
@@ -25,7 +26,7 @@ import { absolute, type BenchRow } from './row.ts';
 
 const PLAN = { rounds: 41, packets: 16_384, seconds: 50 };
 const FLOWS = 16_384;
-const SHAPE: Shape = { classes: 10, policies: 10 };
+const SHAPE: PolicyShape = { classes: 10, policies: 10 };
 const CLOSED_PORT = 1;
 
 const EVERY: DenialLimits = limits(100_000_000);
@@ -187,6 +188,6 @@ function plainSet(set: NftSet): NftSet {
   return { ...set, elements: new Map([...set.elements].map(([key, value]) => [key, plain(value)])) };
 }
 
-function plainVerdict(verdict: Verdict): Verdict {
+function plainVerdict(verdict: NftVerdict): NftVerdict {
   return isDenial(verdict) ? { kind: 'drop' } : verdict;
 }

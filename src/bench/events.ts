@@ -3,8 +3,8 @@ import type { ClusterEvent, Pod } from '../model/cluster.ts';
 import type { Policy } from '../model/policy.ts';
 import { EVERYTHING } from '../model/selector.ts';
 import {
-  addressesOf,
   BIG,
+  benchAddresses,
   benchCluster,
   NODE,
   namespaceEvent,
@@ -115,7 +115,7 @@ function podEvents(cluster: readonly ClusterEvent[], count: number): ClusterEven
 }
 
 function podLife(pod: Pod, address: number): ClusterEvent[] {
-  const back: Pod = { ...pod, addresses: addressesOf(address) };
+  const back: Pod = { ...pod, addresses: benchAddresses(address) };
   return [
     { type: 'pod', key: pod.key },
     podEvent(back),

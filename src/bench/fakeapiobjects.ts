@@ -11,7 +11,7 @@ export interface KubeObject {
   readonly [key: string]: unknown;
 }
 
-export interface Request {
+export interface FakeRequest {
   readonly method: string;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export function keyOf({ kind, metadata: { name, namespace } }: KubeObject): stri
 }
 
 /** Policies are stored once and shown in the version that is asked for. */
-export function asServed(object: KubeObject, { path }: Request): KubeObject {
+export function asServed(object: KubeObject, { path }: FakeRequest): KubeObject {
   const version = CUSTOM_PATH.exec(path)?.[1];
   return version === undefined ? object : { ...object, apiVersion: `policy.networking.k8s.io/${version}` };
 }

@@ -12,25 +12,25 @@ import {
   bookmark,
   CUSTOM_PATH,
   EVENTS_PATH,
+  type FakeRequest,
   type KubeObject,
   NODE_STATUS_PATH,
   PLURALS,
-  type Request,
   servedVersions,
   status,
   typeOfList,
 } from './fakeapiobjects.ts';
-import { type Backup, type Entry, FakeStorage } from './fakestorage.ts';
+import { type Backup, FakeStorage, type StoredChange } from './fakestorage.ts';
 
 export type { Fault } from './fakeapibody.ts';
-export type { KubeObject, Request } from './fakeapiobjects.ts';
+export type { FakeRequest, KubeObject } from './fakeapiobjects.ts';
 
 interface NodeStatus {
   readonly conditions: readonly { readonly type: string }[];
 }
 
 interface Watcher {
-  readonly request: Request;
+  readonly request: FakeRequest;
   readonly from: number;
   readonly send: (event: { type: string; object: unknown }) => void;
   readonly end: () => void;
@@ -46,8 +46,8 @@ export class FakeApiServer {
   canStream = true;
   token = 'good';
   /** Asked before every answer. */
-  fault: (request: Request) => Fault | undefined = () => undefined;
-  readonly requests: Request[] = [];
+  fault: (request: FakeRequest) => Fault | undefined = () => undefined;
+  readonly requests: FakeRequest[] = [];
   /** Events that were created, by path and name. */
   readonly events = new Map<string, KubeObject>();
   readonly #storage = new FakeStorage();
@@ -141,7 +141,7 @@ export class FakeApiServer {
     this.#pages.clear();
   }
 
-  #publish({ revision, type, object }: Entry): void {
+  #publish({ revision, type, object }: StoredChange): void {
     for (const watcher of this.#watchers)
       if (revision > watcher.from && this.#selects(watcher.request, object))
         watcher.send({ type, object: asServed(object, watcher.request) });
@@ -173,7 +173,7 @@ export class FakeApiServer {
     else if (fault?.type !== 'silent') this.#serve(incoming, request, response, fault);
   }
 
-  #serve(incoming: IncomingMessage, request: Request, response: ServerResponse, fault?: Fault): void {
+  #serve(incoming: IncomingMessage, request: FakeRequest, response: ServerResponse, fault?: Fault): void {
     const body = new Body(response, fault);
     if (incoming.headers.authorization !== `Bearer ${this.token}`) refuse(response, 401);
     else if (request.method === 'PATCH') void this.#patch(incoming, request, response);
@@ -184,7 +184,7 @@ export class FakeApiServer {
   }
 
   /** Conditions of nodes and nothing else, by a strategic merge: those of other types stay. */
-  async #patch(incoming: IncomingMessage, { path }: Request, response: ServerResponse): Promise<void> {
+  async #patch(incoming: IncomingMessage, { path }: FakeRequest, response: ServerResponse): Promise<void> {
     const body = await text(incoming);
     const isMerge = incoming.headers['content-type'] === 'application/strategic-merge-patch+json';
     const node = this.#storage.get(`Node ${NODE_STATUS_PATH.exec(path)?.[1]}`);
@@ -197,7 +197,7 @@ export class FakeApiServer {
   }
 
   /** Events and nothing else; of two with one name the second is refused. */
-  async #create(incoming: IncomingMessage, { path }: Request, response: ServerResponse): Promise<void> {
+  async #create(incoming: IncomingMessage, { path }: FakeRequest, response: ServerResponse): Promise<void> {
     const body = await text(incoming);
     const isJson = incoming.headers['content-type'] === 'application/json';
     const [, namespace] = EVENTS_PATH.exec(path) ?? [];
@@ -218,21 +218,21 @@ export class FakeApiServer {
     return definition !== undefined && servedVersions(definition).includes(version);
   }
 
-  #selects({ path, query }: Request, object: KubeObject): boolean {
+  #selects({ path, query }: FakeRequest, object: KubeObject): boolean {
     const plural = PLURALS[object.kind]!;
     const isHere = path === plural || path.endsWith(`/${plural}`);
     const only = query.fieldSelector?.replace('metadata.name=', '');
     return isHere && (only === undefined || only === object.metadata.name);
   }
 
-  #list(request: Request, response: ServerResponse, body: Body): void {
+  #list(request: FakeRequest, response: ServerResponse, body: Body): void {
     const { limit = '0', continue: token } = request.query;
     const page = token === undefined ? this.#snapshot(request) : this.#pages.get(token);
     if (page === undefined) refuse(response, 410);
     else this.#page(request, page, Number(limit), body);
   }
 
-  #page(request: Request, page: Page, limit: number, body: Body): void {
+  #page(request: FakeRequest, page: Page, limit: number, body: Body): void {
     const size = limit || page.items.length;
     const rest = page.items.slice(size);
     const next = rest.length > 0 ? `${page.revision}-${this.#pages.size}-${this.requests.length}` : undefined;
@@ -244,12 +244,12 @@ export class FakeApiServer {
     body.end();
   }
 
-  #snapshot(request: Request) {
+  #snapshot(request: FakeRequest) {
     const items = this.objects.filter(object => this.#selects(request, object));
     return { revision: this.#storage.revision, items };
   }
 
-  #watch(request: Request, response: ServerResponse, body: Body): void {
+  #watch(request: FakeRequest, response: ServerResponse, body: Body): void {
     const { sendInitialEvents, resourceVersion, timeoutSeconds = '1800' } = request.query;
     const from = Number(resourceVersion ?? 0);
     const isList = sendInitialEvents === 'true';
@@ -283,7 +283,7 @@ export class FakeApiServer {
     this.#watchers.delete(watcher);
   }
 
-  #stream(request: Request, send: Watcher['send']): void {
+  #stream(request: FakeRequest, send: Watcher['send']): void {
     const { items, revision } = this.#snapshot(request);
     for (const object of items) send({ type: 'ADDED', object: asServed(object, request) });
     const annotations = { 'k8s.io/initial-events-end': 'true' };
@@ -291,7 +291,7 @@ export class FakeApiServer {
   }
 
   /** A revision of the future shows nothing until it has come, as the server's watch cache does it. */
-  #replay(request: Request, from: number, send: Watcher['send']): void {
+  #replay(request: FakeRequest, from: number, send: Watcher['send']): void {
     for (const { type, object } of this.#storage.since(from))
       if (this.#selects(request, object)) send({ type, object: asServed(object, request) });
   }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { decode, EVENT, encode, type Messages, NRI_PACKAGE, type PodSandbox } from '../nri/messages.ts';
 import { PLUGIN_SERVICE, RUNTIME_SERVICE } from '../nri/multiplex.ts';
-import { Peer } from '../nri/peer.ts';
+import { TtrpcPeer } from '../nri/peer.ts';
 
 const PLUGIN = `${NRI_PACKAGE}.Plugin`;
 
@@ -16,7 +16,7 @@ export function sandbox(key: string, ips: readonly string[], more: Partial<PodSa
 /** One plugin's connection. */
 export class PluginConnection {
   readonly socket: Socket;
-  readonly peer: Peer;
+  readonly peer: TtrpcPeer;
   /** What the plugin registered as. */
   readonly registered: Promise<Messages['RegisterPluginRequest']>;
 
@@ -24,7 +24,7 @@ export class PluginConnection {
     this.socket = socket;
     const { promise, resolve } = Promise.withResolvers<Messages['RegisterPluginRequest']>();
     this.registered = promise;
-    this.peer = new Peer({
+    this.peer = new TtrpcPeer({
       socket,
       serves: RUNTIME_SERVICE,
       calls: PLUGIN_SERVICE,

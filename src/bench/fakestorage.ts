@@ -1,7 +1,7 @@
 /** What the API server in memory has stored: objects, and a history that can be compacted and rolled back. */
 import { type KubeObject, keyOf } from './fakeapiobjects.ts';
 
-export interface Entry {
+export interface StoredChange {
   readonly revision: number;
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly object: KubeObject;
@@ -9,7 +9,7 @@ export interface Entry {
 
 export interface Backup {
   readonly objects: ReadonlyMap<string, KubeObject>;
-  readonly history: readonly Entry[];
+  readonly history: readonly StoredChange[];
   readonly revision: number;
 }
 
@@ -17,7 +17,7 @@ const FIRST_REVISION = 1000;
 
 export class FakeStorage {
   #objects = new Map<string, KubeObject>();
-  #history: Entry[] = [];
+  #history: StoredChange[] = [];
   #revision = FIRST_REVISION;
   #compacted = FIRST_REVISION;
 
@@ -34,11 +34,11 @@ export class FakeStorage {
     return this.#objects.get(key);
   }
 
-  put(object: KubeObject): Entry {
+  put(object: KubeObject): StoredChange {
     return this.#record(this.#objects.has(keyOf(object)) ? 'MODIFIED' : 'ADDED', object);
   }
 
-  delete(object: KubeObject): Entry {
+  delete(object: KubeObject): StoredChange {
     return this.#record('DELETED', object);
   }
 
@@ -47,7 +47,7 @@ export class FakeStorage {
     return revision >= this.#compacted;
   }
 
-  since(revision: number): readonly Entry[] {
+  since(revision: number): readonly StoredChange[] {
     return this.#history.filter(entry => entry.revision > revision);
   }
 
@@ -67,7 +67,7 @@ export class FakeStorage {
     this.#compacted = Math.min(this.#compacted, revision);
   }
 
-  #record(type: Entry['type'], object: KubeObject): Entry {
+  #record(type: StoredChange['type'], object: KubeObject): StoredChange {
     const revision = ++this.#revision;
     const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
     if (type === 'DELETED') this.#objects.delete(keyOf(object));

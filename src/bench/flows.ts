@@ -13,7 +13,7 @@ import { inNamespace } from '../lab/netns.ts';
 import { address } from '../lab/topology.ts';
 import { type AgentClient, connectAgent } from '../rpc/client.ts';
 import { builtFolder } from './build.ts';
-import { AgentProcess } from './neighbours/agentprocess.ts';
+import { BenchAgent } from './neighbours/agentprocess.ts';
 import { absolute, type BenchRow, beyondFloor } from './row.ts';
 
 const NODE = 'n1';
@@ -34,7 +34,7 @@ export async function benchFlows(): Promise<BenchRow[]> {
   writeFileSync(join(folder, 'cluster.json'), JSON.stringify(LIST));
   const node = { run: <T>(work: () => T): T => inNamespace(lab.nodeNamespace(NODE), work) };
   const source = ['--node', NODE, '--manifests', join(folder, 'cluster.json'), '--socket', socket];
-  const agent = new AgentProcess(dist, node, source);
+  const agent = new BenchAgent(dist, node, source);
   try {
     await agent.programmed();
     return await rows(lab, agent, await connected(socket));
@@ -78,7 +78,7 @@ async function connected(socket: string): Promise<AgentClient> {
   }
 }
 
-async function rows(lab: Lab, agent: AgentProcess, client: AgentClient): Promise<BenchRow[]> {
+async function rows(lab: Lab, agent: BenchAgent, client: AgentClient): Promise<BenchRow[]> {
   const reader = new Reader(client);
   await reader.started;
   const peer = conntrackEvents(lab);
@@ -110,7 +110,7 @@ interface Load {
   readonly peer: number;
 }
 
-async function load(lab: Lab, agent: AgentProcess, perSecond: number, peer?: ChildProcess): Promise<Load> {
+async function load(lab: Lab, agent: BenchAgent, perSecond: number, peer?: ChildProcess): Promise<Load> {
   const [atMs, before, beforePeer] = [performance.now(), agent.cpuUs(), cpuUs(peer)];
   const rate = Number.isFinite(perSecond) ? perSecond : 0;
   const sender = inNamespace(lab.namespaceOf(FROM), () =>

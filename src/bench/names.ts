@@ -12,7 +12,7 @@ import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import { builtFolder } from './build.ts';
 import { establishedBeside } from './names/established.ts';
 import { flood, type Visited, visit } from './names/load.ts';
-import { Site } from './names/site.ts';
+import { NamesSite } from './names/site.ts';
 import { onTestbed } from './packets/testbed.ts';
 import { absolute, type BenchRow, beyondFloor, percentile } from './row.ts';
 
@@ -32,7 +32,7 @@ const REST_MS = 3_000;
 
 export async function benchNames(): Promise<BenchRow[]> {
   const dist = builtFolder();
-  const site = await Site.open(dist);
+  const site = await NamesSite.open(dist);
   try {
     // What is learnt before the memory is weighed would not be in it.
     const rows = [...(await firstPackets(site)), await memory(site), ...(await costs(site))];
@@ -42,7 +42,7 @@ export async function benchNames(): Promise<BenchRow[]> {
   }
 }
 
-async function firstPackets(site: Site): Promise<BenchRow[]> {
+async function firstPackets(site: NamesSite): Promise<BenchRow[]> {
   const [held, free]: [Visited[], Visited[]] = [[], []];
   for (let block = 0; block < BLOCKS; block++) {
     held.push(await visit(site, 'named', block * BLOCK, BLOCK));
@@ -67,7 +67,7 @@ async function firstPackets(site: Site): Promise<BenchRow[]> {
 }
 
 /** 64 questions are open at a time. Before, as many are answered as it takes until the agent is compiled. */
-async function costs(site: Site): Promise<BenchRow[]> {
+async function costs(site: NamesSite): Promise<BenchRow[]> {
   for (let round = 0; round < WARM_ROUNDS; round++) await flood(site, 0, ANSWERS, LIST_RATE);
   const kernel = await site.inNode(() => openNftKernel());
   const before = await kernel.generation();
@@ -83,7 +83,7 @@ async function costs(site: Site): Promise<BenchRow[]> {
 }
 
 /** The agent's, all threads. */
-async function cpuOf(site: Site, rate: number): Promise<number> {
+async function cpuOf(site: NamesSite, rate: number): Promise<number> {
   const [cpuUs, queued] = [site.agent.cpuUs(), site.queued()];
   const { answered } = await flood(site, 0, ANSWERS, rate);
   const waited = site.queued() - queued;
@@ -92,7 +92,7 @@ async function cpuOf(site: Site, rate: number): Promise<number> {
 }
 
 /** Names and addresses of which none is another's. */
-async function memory(site: Site): Promise<BenchRow> {
+async function memory(site: NamesSite): Promise<BenchRow> {
   await setTimeout(REST_MS);
   const before = site.agent.residentMb();
   await flood(site, 0, ADDRESSES, LEARN_RATE);
@@ -102,7 +102,7 @@ async function memory(site: Site): Promise<BenchRow> {
 }
 
 /** All addresses stand, and more come. */
-async function listings(site: Site): Promise<BenchRow> {
+async function listings(site: NamesSite): Promise<BenchRow> {
   const seconds = 20;
   const flooding = flood(site, 0, LIST_RATE * seconds, LIST_RATE);
   await setTimeout(500);
@@ -119,7 +119,7 @@ async function listings(site: Site): Promise<BenchRow> {
   );
 }
 
-async function lists(site: Site): Promise<boolean> {
+async function lists(site: NamesSite): Promise<boolean> {
   const child = site.inNode(() =>
     spawn('nft', ['list', 'ruleset'], { stdio: 'ignore', timeout: LISTING_MS }),
   );

@@ -4,7 +4,7 @@ import { address } from '../lab/topology.ts';
 import type { ClusterEvent, Node, Pod, PodKey } from '../model/cluster.ts';
 import type { Problem } from '../model/problem.ts';
 
-export function podEvent(key: PodKey, node: string, addresses: readonly string[], labels = {}): ClusterEvent {
+export function shopPod(key: PodKey, node: string, addresses: readonly string[], labels = {}): ClusterEvent {
   const [namespace, name] = key.split('/') as [string, string];
   const value: Pod = {
     key,
@@ -27,7 +27,7 @@ export function nodeEvent(name: string, addresses: readonly string[]): ClusterEv
 }
 
 /** A NetworkPolicy of namespace shop. */
-export function policyEvent(name: string, spec: object): ClusterEvent {
+export function shopPolicy(name: string, spec: object): ClusterEvent {
   const object = {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',

@@ -134,7 +134,7 @@ export const SUITES: readonly Suite[] = [
  * What words mean: names of suites, and beside them their parts, or parts of the names of their rows. Undefined where a
  * word comes without the suite whose rows it could be part of: minutes of measuring would tell that it is of none.
  */
-export function choose(words: readonly string[]): Choice | undefined {
+export function choose(words: readonly string[]): SuiteChoice | undefined {
   const named = SUITES.filter(({ name }) => words.includes(name));
   const others = words.filter(word => !named.some(({ name }) => name === word));
   if (named.length === 0 && others.length > 0) return undefined;
@@ -147,7 +147,7 @@ export function choose(words: readonly string[]): Choice | undefined {
   };
 }
 
-export interface Choice {
+export interface SuiteChoice {
   readonly suites: readonly Suite[];
   readonly isPartWanted: (part: string) => boolean;
   readonly isWanted: (row: BenchRow) => boolean;

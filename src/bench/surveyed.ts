@@ -1,14 +1,14 @@
 /** In a process of its own: reads folders, says who reaches whom in the first or what changes to the second, and its cost. */
 import { loadManifests } from '../files/load.ts';
 import { diffOf } from '../reach/diff/diffview.ts';
-import { viewOf } from '../reach/view.ts';
+import { matrixViewOf } from '../reach/view.ts';
 
 const [old, now] = process.argv.slice(2);
 const before = await loadManifests(old!);
 const readMs = cpuMs();
 const found =
   now === undefined
-    ? viewOf(before, 'allow').ends.length
+    ? matrixViewOf(before, 'allow').ends.length
     : diffOf(before, await loadManifests(now), 'allow').changes.length;
 const { maxRSS } = process.resourceUsage();
 process.stdout.write(JSON.stringify({ ms: cpuMs(), readMs, mb: maxRSS / 1024, found }));

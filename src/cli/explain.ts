@@ -2,7 +2,7 @@ import type { Question } from '../ends/answer.ts';
 import type { NamedEnd } from '../ends/endname.ts';
 import { parseEnd, shortServiceName } from '../ends/endname.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
-import type { SourceOptions, Wanted } from '../sources/options.ts';
+import type { QuestionNeeds, SourceOptions } from '../sources/options.ts';
 import { readState } from '../sources/readstate.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
@@ -70,7 +70,7 @@ function withoutVerdict<T extends object>(asked: T): T {
 const MOST_ADDRESSES = 20;
 
 /** What the ends need to be looked up in: a question about two pods needs no right to list Services. */
-function wantedBy(questions: readonly (Question | Unreadable)[]): Wanted {
+function wantedBy(questions: readonly (Question | Unreadable)[]): QuestionNeeds {
   const ends = questions.flatMap(question => ('line' in question ? [] : endsOf(question)));
   const names = ends.map(({ name }) => name);
   return {

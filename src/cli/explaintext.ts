@@ -1,7 +1,7 @@
 /** The answers of `sluice explain` for people, as lines. */
 
 import type { Answer, Difference, Verdict } from '../ends/answer.ts';
-import { type Group, groupsOf } from '../ends/groups.ts';
+import { type CaseGroup, groupsOf } from '../ends/groups.ts';
 import { type Case, withNames } from '../ends/judge.ts';
 import type { Family } from '../model/address.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
@@ -88,13 +88,13 @@ function differenceLines(answer: Answer, most: number): string[] {
 /** Where nothing else but addresses and families tells two verdicts apart, a line says of which ones it is. */
 const isOfAddress = (difference: Difference) => difference === 'address' || difference === 'family';
 
-function groupLine(group: Group, width: number, withAddresses: boolean): string {
+function groupLine(group: CaseGroup, width: number, withAddresses: boolean): string {
   const { verdict, families, addresses } = group;
   const where = addresses === undefined || !withAddresses ? '' : `  ${addresses}`;
   return `  ${verdictWord(verdict)}  ${endsText(group).padEnd(width)}  ${HANG}${familiesText(families)}${where}`;
 }
 
-function endsText({ from, to, port, viaNode }: Group): string {
+function endsText({ from, to, port, viaNode }: CaseGroup): string {
   return `${from} -> ${to}${port === undefined ? '' : `:${port}`}${viaNode === undefined ? '' : ` through ${viaNode}`}`;
 }
 

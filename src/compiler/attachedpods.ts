@@ -26,11 +26,18 @@ import {
   verdict,
 } from '../nft/match.ts';
 import { interfaceGroupIs, noRouteBack } from '../nft/matchinterface.ts';
-import { type BaseHook, type Chain, MEMBER, type NftSet, type Rule, type Ruleset } from '../nft/ruleset.ts';
+import {
+  type BaseHook,
+  type Chain,
+  MEMBER,
+  type NftRule,
+  type NftSet,
+  type Ruleset,
+} from '../nft/ruleset.ts';
 import { denyLink } from './denied.ts';
 import { HAIRPINS, HOST_PORTS, hostPortSets } from './hostports.ts';
-import { nameOf } from './names.ts';
-import { rangesOf, rangeText } from './networks.ts';
+import { hashedName } from './names.ts';
+import { peerRanges, rangeText } from './networks.ts';
 
 /** What one of our tables holds of something. */
 export interface TablePart {
@@ -71,20 +78,20 @@ const RAW = -300;
 const BEHIND_DNAT = -99;
 const SOURCE_NAT = 100;
 
-function natChain(name: string, hook: BaseHook['hook'], priority: number, rules: readonly Rule[]): Chain {
+function natChain(name: string, hook: BaseHook['hook'], priority: number, rules: readonly NftRule[]): Chain {
   return { name, hook: { type: 'nat', hook, priority, policy: 'accept' }, rules };
 }
 
 const ROUTER_ADVERTISEMENT = 134;
 const REDIRECT = 137;
 
-function sourceRules(family: Family): Rule[] {
+function sourceRules(family: Family): NftRule[] {
   const fromPod = interfaceGroupIs('iifgroup', LINK_GROUP);
-  const spoofed: Rule = {
+  const spoofed: NftRule = {
     exprs: [...fromPod, ...noRouteBack(), denyLink()],
     comment: 'not from an address of its own',
   };
-  const misleading = (type: number, comment: string): Rule => ({
+  const misleading = (type: number, comment: string): NftRule => ({
     exprs: [...fromPod, ...icmpTypeIs(family, type), denyLink()],
     comment,
   });
@@ -96,13 +103,13 @@ function sourceRules(family: Family): Rule[] {
   ];
 }
 
-function toPod(family: Family): Rule {
+function toPod(family: Family): NftRule {
   return { exprs: [...addressTypeIs('daddr', 'local'), ...redirectByPort(family, HOST_PORTS)] };
 }
 
 const LOOPBACK = parseCidr('127.0.0.0/8')!;
 
-function fromLoopback(family: Family): Rule[] {
+function fromLoopback(family: Family): NftRule[] {
   if (family === 'ip6') return [];
   return [
     { exprs: [...addressInNetwork(LOOPBACK, 'daddr'), verdict('return')], comment: 'loopback stays here' },
@@ -114,7 +121,7 @@ export function leavingPart(family: Family, { nodes }: Cluster, node: string): T
   const ofFamily = (cidrs: readonly Cidr[]) => cidrs.filter(cidr => cidr.family === family);
   const own = ofFamily(podCidrsOf(nodes.get(node)));
   const networks = podNetworks(family, ofFamily([...nodes.values()].flatMap(podCidrsOf)));
-  const rules: Rule[] = [
+  const rules: NftRule[] = [
     { exprs: [...addressPairIn(family, HAIRPINS), masquerade()], comment: 'a pod by its own host port' },
     {
       exprs: [...interfaceGroupIs('oifgroup', LINK_GROUP), verdict('return')],
@@ -134,11 +141,11 @@ export function leavingPart(family: Family, { nodes }: Cluster, node: string): T
 
 /** One set, named by what it holds: it is never changed, but replaced. None where no node has a network. */
 function podNetworks(family: Family, cidrs: readonly Cidr[]): NftSet[] {
-  const ranges = rangesOf(cidrs.map(cidr => ({ kind: 'network', cidr, except: [] }))).map(rangeText);
+  const ranges = peerRanges(cidrs.map(cidr => ({ kind: 'network', cidr, except: [] }))).map(rangeText);
   if (ranges.length === 0) return [];
   return [
     {
-      name: nameOf('pod-networks', ranges.join()),
+      name: hashedName('pod-networks', ranges.join()),
       key: [addressType(family)],
       verdicts: false,
       interval: true,

@@ -2,7 +2,7 @@
 import type { Cidr, Family } from '../model/address.ts';
 import type { Direction } from '../model/policy.ts';
 import { addressType, addressVmap, CT_STATE, ctStateAny, verdict } from '../nft/match.ts';
-import type { BaseHook, Chain, Elements, NftSet, Rule, SetSpec } from '../nft/ruleset.ts';
+import type { BaseHook, Chain, Elements, NftRule, NftSet, SetSpec } from '../nft/ruleset.ts';
 import { deniedChains } from './denied.ts';
 import { layoutChain } from './layout.ts';
 import { guardChain, guardOfNode, guardSet, NODE_CHAIN, toGuard } from './midstreamguard.ts';
@@ -62,7 +62,7 @@ function forwardChain(
   family: Family,
   network: NodeNetwork,
   answers: AnswersOfBase | undefined,
-  judged: readonly Rule[],
+  judged: readonly NftRule[],
 ): Chain {
   const rules = [
     ...(answers === undefined ? [] : namesOfForward(answers)),
@@ -86,7 +86,7 @@ function ingressChain(family: Family, denied: readonly Cidr[]): Chain {
 }
 
 /** What policy has to say of the hook. */
-function forwardRules(family: Family, denied: readonly Cidr[]): Rule[] {
+function forwardRules(family: Family, denied: readonly Cidr[]): NftRule[] {
   return [
     toEgress(family),
     ...unknownRules(family, denied, 'forward', 'saddr'),
@@ -96,15 +96,15 @@ function forwardRules(family: Family, denied: readonly Cidr[]): Rule[] {
 }
 
 /** A pod's packets to its own node (C32, 4.2). Packets of the node to its pods never come here: they stay open. */
-function inputRules(family: Family, denied: readonly Cidr[]): Rule[] {
+function inputRules(family: Family, denied: readonly Cidr[]): NftRule[] {
   return [toEgress(family), ...unknownRules(family, denied, 'input', 'saddr')];
 }
 
-function toEgress(family: Family): Rule {
+function toEgress(family: Family): NftRule {
   return { exprs: addressVmap(family, 'saddr', MAPS.egress) };
 }
 
-function toIngress(family: Family): Rule {
+function toIngress(family: Family): NftRule {
   return { exprs: addressVmap(family, 'daddr', MAPS.ingress) };
 }
 
@@ -113,8 +113,8 @@ function hook(name: BaseHook['hook']): BaseHook {
 }
 
 /** N38, N39: replies and related errors of an allowed connection; N63: neighbour discovery. */
-function always(family: Family): Rule[] {
-  const replies: Rule = {
+function always(family: Family): NftRule[] {
+  const replies: NftRule = {
     exprs: [...ctStateAny(CT_STATE.established | CT_STATE.related), verdict('accept')],
   };
   return family === 'ip' ? [replies] : [replies, toNeighbours()];

@@ -13,7 +13,7 @@ export const EVERY_POD: PodSelector = { namespaces: EVERY_NAMESPACE, pods: EVERY
  * Of whom a selector only says who is not meant: all pods, or all of one namespace. Undefined where it says who is:
  * then they are as few as it says.
  */
-export function scopeOf({ namespaces, pods, among }: PodSelector): PodSelector | undefined {
+export function broadScope({ namespaces, pods, among }: PodSelector): PodSelector | undefined {
   if (among === 'unsure') return undefined; // of whom there are few, or none
   const ofNamespaces = namespaces.kind === 'name' ? [] : namespaces.selector.requirements;
   const requirements = [...ofNamespaces, ...pods.requirements];

@@ -1,14 +1,14 @@
 /** Collects what the classes of one family need in the kernel; what two of them share is there once. */
 import type { Family } from '../model/address.ts';
 import { fitsRule } from '../nft/limits.ts';
-import type { Chain, NftSet, Rule, SetSpec } from '../nft/ruleset.ts';
+import type { Chain, NftRule, NftSet, SetSpec } from '../nft/ruleset.ts';
 import type { PodClass } from './classes.ts';
 import { deny } from './denied.ts';
 import type { Group, NamedGroup } from './group.ts';
-import { nameOf } from './names.ts';
+import { hashedName } from './names.ts';
 
 /** Where rules are made: for which pods, in which chain, with what else they need. */
-export interface Place {
+export interface RulePlace {
   readonly podClass: PodClass;
   readonly chain: string;
   readonly builder: Builder;
@@ -16,7 +16,7 @@ export interface Place {
 
 /** A rule that the kernel refuses would take everybody's with it: nobody makes one, and if somebody did, it denies. */
 function closed({ name }: Chain): Chain {
-  const drop: Rule = { exprs: [deny()], comment: 'a rule is too long for the kernel' };
+  const drop: NftRule = { exprs: [deny()], comment: 'a rule is too long for the kernel' };
   return { name, rules: [drop] };
 }
 
@@ -57,29 +57,29 @@ export class Builder {
   }
 
   /** The name of the chain with these rules. */
-  sharedChain(prefix: string, rules: readonly Rule[]): string {
-    const name = nameOf(prefix, JSON.stringify([this.family, rules]));
+  sharedChain(prefix: string, rules: readonly NftRule[]): string {
+    const name = hashedName(prefix, JSON.stringify([this.family, rules]));
     this.addChain({ name, rules });
     return name;
   }
 
   /** The name of the set of networks with these elements. */
   networkSet(set: Omit<SetSpec, 'name'> & Pick<NftSet, 'elements'>): string {
-    const name = nameOf('nets', JSON.stringify([this.family, ...set.elements.keys()]));
+    const name = hashedName('nets', JSON.stringify([this.family, ...set.elements.keys()]));
     this.addSet({ ...set, name });
     return name;
   }
 
   /** The name of the interval map with these elements. */
   intervalMap(prefix: string, { key, elements }: Pick<NftSet, 'key' | 'elements'>): string {
-    const name = nameOf(prefix, JSON.stringify([this.family, ...elements]));
+    const name = hashedName(prefix, JSON.stringify([this.family, ...elements]));
     this.addSet({ name, key, verdicts: true, interval: true, elements });
     return name;
   }
 
   /** The name of the set that holds the group's members. */
   group(group: Group): string {
-    const name = nameOf(group.kind, JSON.stringify(group));
+    const name = hashedName(group.kind, JSON.stringify(group));
     this.groups.set(name, { name, group });
     return name;
   }

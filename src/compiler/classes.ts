@@ -33,12 +33,12 @@ export function classOf(
 ): PodClass | undefined {
   const chosen = policies.flatMap(policy => {
     if (policy[direction] === undefined) return [];
-    return memberOf(policy, selects(policy, pod, namespace)) ?? [];
+    return memberOf(policy, subjectSelects(policy, pod, namespace)) ?? [];
   });
   return chosen.length === 0 ? undefined : makeClass(pod, direction, chosen);
 }
 
-export function selects({ subject }: Policy, pod: Pod, namespace: Namespace): Match {
+export function subjectSelects({ subject }: Policy, pod: Pod, namespace: Namespace): Match {
   return matchPod(subject, pod, namespace);
 }
 

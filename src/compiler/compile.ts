@@ -10,10 +10,10 @@ import type {
   ElementKey,
   ElementValue,
   NftSet,
+  NftVerdict,
   Ruleset,
   Table,
   TableFamily,
-  Verdict,
 } from '../nft/ruleset.ts';
 import { attachedPods, type TablePart } from './attachedpods.ts';
 import { baseChains, podSets } from './base.ts';
@@ -181,7 +181,7 @@ function addElements(
   elements: Map<ElementKey, ElementValue>,
   { addresses, pod }: IndexedPod,
   family: Family,
-  verdict: Verdict,
+  verdict: NftVerdict,
 ): void {
   for (const address of addresses) {
     if (familyOf(address) === family) elements.set(address, { verdict, comment: pod.key.slice(0, 120) });

@@ -1,7 +1,7 @@
 /** What a rule that counts is in the words of policies: of which policy rule, in which direction, and what it does. */
 import type { Direction } from '../model/policy.ts';
 import type { RuleCount } from '../nft/rulecount.ts';
-import type { Verdict } from '../nft/ruleset.ts';
+import type { NftVerdict } from '../nft/ruleset.ts';
 import { isDenial } from './denied.ts';
 import { INGRESS_CHAIN } from './program.ts';
 import { isCounted } from './rulecounters.ts';
@@ -34,7 +34,7 @@ const PREFIXES: Readonly<Record<string, Direction>> = {
 };
 
 /** A chain that counts for the elements of a map is of both directions: its rule says which it is about. */
-function directionOf(chain: string, comment: string, verdict: Verdict): Direction | undefined {
+function directionOf(chain: string, comment: string, verdict: NftVerdict): Direction | undefined {
   const known = PREFIXES[chain.slice(0, chain.indexOf('-'))];
   if (known !== undefined) return known;
   if (verdict.kind === 'accept') return 'ingress';
@@ -42,7 +42,7 @@ function directionOf(chain: string, comment: string, verdict: Verdict): Directio
 }
 
 /** Egress that is allowed goes on to `ingress`; what goes on elsewhere is for the next tier. */
-function actionOf(verdict: Verdict): CountedAction {
+function actionOf(verdict: NftVerdict): CountedAction {
   if (isDenial(verdict)) return 'drop';
   return verdict.kind === 'goto' && verdict.chain !== INGRESS_CHAIN ? 'pass' : 'accept';
 }

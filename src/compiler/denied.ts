@@ -22,7 +22,7 @@
 import type { Family } from '../model/address.ts';
 import type { Rate } from '../model/tokenbucket.ts';
 import { addressType, inSet, limitOver, loadLink, loadSource, logTo, update, verdict } from '../nft/match.ts';
-import type { Chain, Expr, FieldType, NftSet, Rule, Ruleset, Verdict } from '../nft/ruleset.ts';
+import type { Chain, Expr, FieldType, NftRule, NftSet, NftVerdict, Ruleset } from '../nft/ruleset.ts';
 
 export const DENIED_CHAIN = 'denied';
 const OVER_CHAIN = 'denied-over';
@@ -38,7 +38,7 @@ export const LINK_PREFIX = 'sluice denied link ';
 export const DENIED_HEAD_BYTES = 128;
 
 /** What a denial leads to. */
-export const DENY: Verdict = { kind: 'goto', chain: DENIED_CHAIN };
+export const DENY: NftVerdict = { kind: 'goto', chain: DENIED_CHAIN };
 
 export function deny(): Expr {
   return { kind: 'verdict', verdict: DENY };
@@ -50,7 +50,7 @@ export function denyLink(): Expr {
 }
 
 /** Whether what has this verdict is denied. */
-export function isDenial(verdict: Verdict | undefined): boolean {
+export function isDenial(verdict: NftVerdict | undefined): boolean {
   return verdict?.kind === 'drop' || (verdict?.kind === 'goto' && isDenialChain(verdict.chain));
 }
 
@@ -69,7 +69,7 @@ export interface DenialLimits {
 export function deniedChains(family: Family, limits?: DenialLimits): Chain[] {
   const over = { name: OVER_CHAIN, rules: silentForAMoment(family) };
   if (limits === undefined) {
-    const rules: Rule[] = [{ exprs: [COUNTED, verdict('drop')] }];
+    const rules: NftRule[] = [{ exprs: [COUNTED, verdict('drop')] }];
     return [{ name: DENIED_CHAIN, rules }, over, { name: LINK_CHAIN, rules }];
   }
   return [
@@ -82,7 +82,7 @@ export function deniedChains(family: Family, limits?: DenialLimits): Chain[] {
 const COUNTED: Expr = { kind: 'counter' };
 
 /** The limit of all first: of sources there may be as many as somebody forges, and a limit is cheaper than an element. */
-function limitedBySource(family: Family, { perSource, inAll }: DenialLimits): Rule[] {
+function limitedBySource(family: Family, { perSource, inAll }: DenialLimits): NftRule[] {
   const key = loadSource(family);
   return [
     unlessSilent(key, SOURCES),
@@ -93,7 +93,7 @@ function limitedBySource(family: Family, { perSource, inAll }: DenialLimits): Ru
 }
 
 /** The limit of each first: links are few, and a flood of one must come to be silent before it has used up that of all. */
-function limitedByLink({ perSource, inAll }: DenialLimits): Rule[] {
+function limitedByLink({ perSource, inAll }: DenialLimits): NftRule[] {
   const key = loadLink();
   return [
     unlessSilent(key, LINKS),
@@ -104,15 +104,15 @@ function limitedByLink({ perSource, inAll }: DenialLimits): Rule[] {
 }
 
 /** `key` says who sent it. */
-function unlessSilent(key: Expr, { silent }: Sets): Rule {
+function unlessSilent(key: Expr, { silent }: Sets): NftRule {
   return { exprs: [COUNTED, key, inSet(silent), verdict('drop')] };
 }
 
-function unlessOften(key: Expr, { by, silent }: Sets, over: Rate): Rule {
+function unlessOften(key: Expr, { by, silent }: Sets, over: Rate): NftRule {
   return { exprs: [key, update(by, { over }), key, update(silent), verdict('drop')] };
 }
 
-function handedOver(prefix: string): Rule {
+function handedOver(prefix: string): NftRule {
   const log = logTo({ group: DENIED_GROUP, prefix, snaplen: DENIED_HEAD_BYTES });
   return { exprs: [COUNTED, log, verdict('drop')] };
 }
@@ -125,7 +125,7 @@ function partOf({ perSecond, burst }: Rate): Rate {
 }
 
 /** Where there is no room the first of them breaks off. */
-function silentForAMoment(family: Family): Rule[] {
+function silentForAMoment(family: Family): NftRule[] {
   const moment = update(SOURCES.silent, { timeoutMs: MOMENT_MS });
   return [{ exprs: [loadSource(family), moment, verdict('drop')] }, { exprs: [verdict('drop')] }];
 }

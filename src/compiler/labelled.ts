@@ -38,7 +38,7 @@ export interface PeerMatch {
   readonly labels: readonly string[];
 }
 
-export function labelsOf(labelled: readonly { readonly label: string }[]): string[] {
+export function labelsAmong(labelled: readonly { readonly label: string }[]): string[] {
   return labelled.map(({ label }) => label);
 }
 

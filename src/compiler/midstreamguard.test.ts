@@ -1,6 +1,6 @@
 /** Which packets the guard drops, walked through the rules of a node. */
 import { describe, expect, test } from 'vitest';
-import { nodeEvent, podEvent, policyEvent } from '../../test/support/scenarios/shop.ts';
+import { nodeEvent, shopPod, shopPolicy } from '../../test/support/scenarios/shop.ts';
 import { type Address, familyOf, parseAddress } from '../model/address.ts';
 import { type ClusterEvent, ClusterState } from '../model/cluster.ts';
 import { plan } from '../nft/plan/plan.ts';
@@ -15,7 +15,7 @@ const at = (text: string): Address => parseAddress(text)!;
 const [server, client, stranger] = [at('10.1.0.1'), at('10.1.0.2'), at('10.9.0.1')];
 
 const allowAll = (app: string, direction: 'Ingress' | 'Egress') =>
-  policyEvent(`${app}-${direction}`.toLowerCase(), {
+  shopPolicy(`${app}-${direction}`.toLowerCase(), {
     podSelector: { matchLabels: { app } },
     policyTypes: [direction],
     [direction.toLowerCase()]: [{}],
@@ -25,8 +25,8 @@ function rulesOf(...policies: ClusterEvent[]): Ruleset {
   const state = new ClusterState();
   const cast = [
     nodeEvent('n1', ['172.18.0.1']),
-    podEvent('shop/server', 'n1', ['10.1.0.1', 'fd01::1']),
-    podEvent('shop/client', 'n1', ['10.1.0.2', 'fd01::2']),
+    shopPod('shop/server', 'n1', ['10.1.0.1', 'fd01::1']),
+    shopPod('shop/client', 'n1', ['10.1.0.2', 'fd01::2']),
   ];
   for (const event of [...cast, ...policies]) state.apply(event);
   return compile(state, 'n1');

@@ -16,8 +16,8 @@ import type {
   Elements,
   ElementValue,
   Family,
+  NftRule,
   NftSet,
-  Rule,
   Ruleset,
   Table,
 } from '../nft/ruleset.ts';
@@ -47,12 +47,12 @@ function membersOf(elements: Elements): Elements {
 }
 
 /** New connections pay this much: a look at the flags. */
-export function toGuard(family: Family): Rule {
+export function toGuard(family: Family): NftRule {
   return { exprs: [...notOpeningTcp(family), verdict('jump', GUARD_CHAIN)] };
 }
 
 export function guardChain(family: Family): Chain {
-  const drop = (field: 'saddr' | 'daddr', direction: Direction, comment: string): Rule => ({
+  const drop = (field: 'saddr' | 'daddr', direction: Direction, comment: string): NftRule => ({
     exprs: [...ctStateAny(CT_STATE.new), ...addressIn(family, field, SETS[direction]), deny()],
     comment,
   });
@@ -66,7 +66,7 @@ export function guardChain(family: Family): Chain {
 }
 
 /** What a node's own server sends to a pod that may not have connected to it. Node to pod is open otherwise (N43). */
-export function guardOfNode(family: Family): Rule {
+export function guardOfNode(family: Family): NftRule {
   return {
     exprs: [
       ...ctStateAny(CT_STATE.new),
@@ -106,7 +106,7 @@ function baseWithoutGuard(chain: Chain): Chain {
   return known;
 }
 
-function leadsToGuard({ exprs }: Rule): boolean {
+function leadsToGuard({ exprs }: NftRule): boolean {
   return exprs.some(
     expr => expr.kind === 'verdict' && expr.verdict.kind === 'jump' && expr.verdict.chain === GUARD_CHAIN,
   );

@@ -14,7 +14,7 @@ import type { NamedPort } from '../model/ports.ts';
 import { type PodSelector, podSelectorText, selectsPod } from '../model/selector.ts';
 import type { ElementKey } from '../nft/ruleset.ts';
 import type { IndexedPod } from './live/podindex.ts';
-import { holds, rangesOf } from './networks.ts';
+import { holds, peerRanges } from './networks.ts';
 
 /** The pods that a selector selects, and those whose addresses lie in the networks: each port of them by name. */
 export interface NamedPortPeers {
@@ -66,7 +66,7 @@ function prepared(peer: NamedPortPeers): Prepared {
   const known = PREPARED.get(peer);
   if (known !== undefined) return known;
   const [ip, ip6] = FAMILIES.map(family =>
-    rangesOf(peer.networks.filter(({ cidr }) => cidr.family === family)),
+    peerRanges(peer.networks.filter(({ cidr }) => cidr.family === family)),
   );
   const protocols = new Map<string, Set<NamedPort['protocol']>>();
   for (const { name, protocol } of peer.ports)

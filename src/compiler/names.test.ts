@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
-import { clip, commentOf, nameOf } from './names.ts';
+import { clip, commentOf, hashedName } from './names.ts';
 
 test('nameOf() gives a definition the same name whenever it is asked', () => {
-  expect(nameOf('in', 'a', 'shop/web')).toBe(nameOf('in', 'a', 'shop/web'));
-  expect(nameOf('in', 'a', 'shop/web')).toMatch(/^in-[0-9A-HJKMNP-TV-Z]{26}-shop\/web$/);
+  expect(hashedName('in', 'a', 'shop/web')).toBe(hashedName('in', 'a', 'shop/web'));
+  expect(hashedName('in', 'a', 'shop/web')).toMatch(/^in-[0-9A-HJKMNP-TV-Z]{26}-shop\/web$/);
 });
 
 test('nameOf() has more of the hash than anybody can search for a pair of', () => {
   const [a, b] = PAIR;
-  const [nameOfA, nameOfB] = [nameOf('peers', a), nameOf('peers', b)];
+  const [nameOfA, nameOfB] = [hashedName('peers', a), hashedName('peers', b)];
   expect(nameOfA.slice(0, 'peers-'.length + 8)).toBe(nameOfB.slice(0, 'peers-'.length + 8));
   expect(nameOfA).not.toBe(nameOfB);
 });
 
 test('nameOf() writes an identifier that nft can read, and the kernel takes', () => {
-  expect(nameOf('in', 'x', 'cnp:a b"c')).toMatch(/^in-\w{26}-cnp_a_b_c$/);
-  expect(nameOf('in', 'x', 'x'.repeat(1000)).length).toBeLessThan(128);
+  expect(hashedName('in', 'x', 'cnp:a b"c')).toMatch(/^in-\w{26}-cnp_a_b_c$/);
+  expect(hashedName('in', 'x', 'x'.repeat(1000)).length).toBeLessThan(128);
 });
 
 test('commentOf() names as many sources as fit, each once, and counts the others', () => {

@@ -10,7 +10,7 @@ const DIGITS = 26;
 const READABLE_LENGTH = 72;
 
 /** `prefix-HASH` or `prefix-HASH-readable`: the same definition always has the same name, and no two have one. */
-export function nameOf(prefix: string, definition: string, readable = ''): string {
+export function hashedName(prefix: string, definition: string, readable = ''): string {
   return join(prefix, hashText(definition), readable);
 }
 

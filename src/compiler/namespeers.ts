@@ -13,8 +13,8 @@ import { type Address, FAMILIES, type Family, familyOf } from '../model/address.
 import {
   CONTROL_MARK,
   type Command,
+  commandDestination,
   DNS_PORT,
-  destinationPort,
   MOST_ANSWERS,
   QUEUE_NUMBER,
   SWITCH_MS,
@@ -47,14 +47,14 @@ import {
   type ElementValue,
   type Expr,
   MEMBER,
+  type NftRule,
   type NftSet,
   type QueueBy,
-  type Rule,
   type Ruleset,
 } from '../nft/ruleset.ts';
 import type { TablePart } from './attachedpods.ts';
 import { denyLink } from './denied.ts';
-import { type NodeNetwork, podLinks } from './podlinks.ts';
+import { type NodeNetwork, podLinkMatches } from './podlinks.ts';
 
 /** How answers are heard on this node. */
 export interface Hearing {
@@ -79,7 +79,7 @@ export function hearingIn({ tables }: Ruleset, queue: QueueBy): Hearing {
 }
 
 /** The port of a rule of `namesOfForward`. */
-function answersFrom({ exprs }: Rule): number[] {
+function answersFrom({ exprs }: NftRule): number[] {
   const [, compared, last] = exprs;
   const leads = last?.kind === 'verdict' && last.verdict.kind === 'jump' && last.verdict.chain === REPLIES;
   return leads && compared?.kind === 'cmp' ? [Number.parseInt(compared.data, 16)] : [];
@@ -111,12 +111,12 @@ export interface AnswersOfBase {
 }
 
 /** Ahead of what accepts replies: a compare for each port, for packets of open connections too. */
-export function namesOfForward({ ports }: AnswersOfBase): Rule[] {
+export function namesOfForward({ ports }: AnswersOfBase): NftRule[] {
   return ports.map(port => ({ exprs: [...sourcePortIs(port), verdict('jump', REPLIES)] }));
 }
 
 /** Of a resolver on the node itself. */
-export function namesOfOutput({ ports, hears }: AnswersOfBase): Rule[] {
+export function namesOfOutput({ ports, hears }: AnswersOfBase): NftRule[] {
   return hears ? ports.map(port => ({ exprs: [...sourcePortIs(port), verdict('jump', LOCAL)] })) : [];
 }
 
@@ -129,8 +129,8 @@ export function forgedPart(network: NodeNetwork): TablePart {
  * Whoever sends as the pod's resolver from elsewhere is no resolver: a packet that opens a connection is dropped for
  * the same.
  */
-function forged({ links }: NodeNetwork): Rule[] {
-  return podLinks(links).map(link => ({
+function forged({ links }: NodeNetwork): NftRule[] {
+  return podLinkMatches(links).map(link => ({
     exprs: [...link, ...noRouteBack(), denyLink()],
     comment: 'answers from an address of somebody else',
   }));
@@ -165,7 +165,7 @@ export function namesPart(
 }
 
 /** No `drop` behind the look-up: what no rule took comes out again, and so its sender knows. */
-function toldRules(): Rule[] {
+function toldRules(): NftRule[] {
   return [{ exprs: [...markIsNot(CONTROL_MARK), verdict('return')] }, { exprs: portsVmap(TOLD) }];
 }
 
@@ -182,12 +182,12 @@ function chainsOf(set: NamesSet, family: Family): Chain[] {
   ];
 }
 
-function notOurs(family: Family): Rule {
+function notOurs(family: Family): NftRule {
   return { exprs: [...addressIn(family, 'daddr', NAMES_PODS, true), verdict('return')] };
 }
 
 /** C54: it answers a question that was asked of one of the resolvers, whatever that was translated to. */
-function trusted(family: Family): Rule[] {
+function trusted(family: Family): NftRule[] {
   return (['udp', 'tcp'] as const).map(protocol => ({
     exprs: [
       ...l4ProtocolIs(protocol),
@@ -200,12 +200,12 @@ function trusted(family: Family): Rule[] {
 }
 
 /** A node-local cache has its questions and answers left out of conntrack; here it is the node itself that sends. */
-function untracked(family: Family): Rule {
+function untracked(family: Family): NftRule {
   const exprs = [...ctStateAny(CT_STATE.untracked), ...addressIn(family, 'saddr', RESOLVERS)];
   return { exprs: [...exprs, verdict('goto', WAIT)] };
 }
 
-function waitRules(family: Family, { queue }: Hearing): Rule[] {
+function waitRules(family: Family, { queue }: Hearing): NftRule[] {
   const busy = changeDestination(family, { op: 'update', set: BUSY, over: MOST_ANSWERS });
   return [
     { exprs: [...sourcePortIn(ALIVE, true), verdict('return')] },
@@ -253,5 +253,5 @@ function commands(sets: readonly NamesSet[], hearing: Hearing): Map<ElementKey, 
 }
 
 function keyOf(command: Command): ElementKey {
-  return `${sourcePort(command)} . ${destinationPort(command)}`;
+  return `${sourcePort(command)} . ${commandDestination(command)}`;
 }

@@ -6,9 +6,9 @@ import type { NetworkPeer } from '../model/policy.ts';
 import { type AddressField, addressIn, addressInNetwork, addressType } from '../nft/match.ts';
 import { type Expr, MEMBER } from '../nft/ruleset.ts';
 import type { Builder } from './builder.ts';
-import { type LabelledPeer, labelsOf, type PeerMatch } from './labelled.ts';
+import { type LabelledPeer, labelsAmong, type PeerMatch } from './labelled.ts';
 import { getOrMake } from './live/podindex.ts';
-import { rangesOf, rangeText } from './networks.ts';
+import { peerRanges, rangeText } from './networks.ts';
 
 // Up to 25 compares are cheaper than a look-up in any interval set (measured); no rule of that many is too long for
 // the kernel (compiler/sizes.test.ts).
@@ -25,7 +25,7 @@ export function networkMatches(
   const peers = [...distinct.values()];
   const compares = peers.reduce((sum, [entry]) => sum + 1 + entry!.peer.except.length, 0);
   if (compares > MOST_COMPARES) return setMatch(networks, peers, field, builder);
-  return peers.map(entries => ({ match: compare(entries[0]!.peer, field), labels: labelsOf(entries) }));
+  return peers.map(entries => ({ match: compare(entries[0]!.peer, field), labels: labelsAmong(entries) }));
 }
 
 function setMatch(
@@ -34,7 +34,7 @@ function setMatch(
   field: AddressField,
   builder: Builder,
 ): PeerMatch[] {
-  const ranges = rangesOf(distinct.map(([entry]) => entry!.peer));
+  const ranges = peerRanges(distinct.map(([entry]) => entry!.peer));
   if (ranges.length === 0) return [];
   const set = builder.networkSet({
     key: [addressType(builder.family)],
@@ -42,7 +42,7 @@ function setMatch(
     interval: true,
     elements: new Map(ranges.map(range => [rangeText(range), MEMBER])),
   });
-  return [{ match: addressIn(builder.family, field, set), labels: labelsOf(networks) }];
+  return [{ match: addressIn(builder.family, field, set), labels: labelsAmong(networks) }];
 }
 
 /** `ip daddr 10.0.0.0/8 ip daddr != 10.1.0.0/16`. */

@@ -9,7 +9,7 @@ import {
   parseCidr,
 } from '../model/address.ts';
 import type { NetworkPeer } from '../model/policy.ts';
-import { holds, rangesOf, rangeText } from './networks.ts';
+import { holds, peerRanges, rangeText } from './networks.ts';
 
 function network(cidr: string, ...except: readonly string[]): NetworkPeer {
   return { kind: 'network', cidr: parseCidr(cidr)!, except: except.map(text => parseCidr(text)!) };
@@ -37,7 +37,7 @@ describe('rangesOf()', () => {
   test('holds an address where a network does and none of its exceptions', () => {
     fc.assert(
       fc.property(peersArbitrary, peers => {
-        const ranges = rangesOf(peers);
+        const ranges = peerRanges(peers);
         for (const address of EVERYBODY) {
           const value = addressToInt(address);
           const held = ranges.some(({ first, last }) => first <= value && value <= last);
@@ -55,7 +55,7 @@ describe('rangesOf()', () => {
   test('is in order, and no range meets or touches the next', () => {
     fc.assert(
       fc.property(peersArbitrary, peers => {
-        const ranges = rangesOf(peers);
+        const ranges = peerRanges(peers);
         ranges.slice(1).forEach((range, i) => {
           expect(range.first).toBeGreaterThan(ranges[i]!.last + 1n);
         });
@@ -75,6 +75,6 @@ describe('rangeText()', () => {
     [[network('fd00::/8', 'fd00::/16')], ['fd01::-fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff']],
     [[network('10.0.0.0/8', '10.0.0.0/8')], []],
   ])('%j is %j', (peers, texts) => {
-    expect(rangesOf(peers).map(rangeText)).toEqual(texts);
+    expect(peerRanges(peers).map(rangeText)).toEqual(texts);
   });
 });

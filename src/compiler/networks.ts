@@ -12,7 +12,7 @@ import type { NetworkPeer } from '../model/policy.ts';
 import { mergeRanges } from '../model/ranges.ts';
 
 /** The union of the peers, each without its exceptions (N20), as ranges in order that neither meet nor touch. */
-export function rangesOf(peers: readonly NetworkPeer[]): AddressRange[] {
+export function peerRanges(peers: readonly NetworkPeer[]): AddressRange[] {
   return mergeRanges(peers.flatMap(withoutExceptions));
 }
 
@@ -30,7 +30,7 @@ function withoutExceptions({ cidr, except }: NetworkPeer): AddressRange[] {
   return [...left, { family, first: next, last }];
 }
 
-/** Whether one of these ranges, which `rangesOf` made of peers of one family, holds the address. */
+/** Whether one of these ranges, which `peerRanges` made of peers of one family, holds the address. */
 export function holds(ranges: readonly AddressRange[], address: bigint): boolean {
   let [low, high] = [0, ranges.length];
   while (low < high) {

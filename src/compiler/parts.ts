@@ -5,12 +5,12 @@
  */
 import type { Family } from '../model/address.ts';
 import { type Policy, policyLabel } from '../model/policy.ts';
-import type { Verdict } from '../nft/ruleset.ts';
+import type { NftVerdict } from '../nft/ruleset.ts';
 import { Builder } from './builder.ts';
 import { idOf, type PodClass, portsOn } from './classes.ts';
 import { sourcedRules } from './labelled.ts';
 import { getOrMake } from './live/podindex.ts';
-import { nameOf } from './names.ts';
+import { hashedName } from './names.ts';
 import { runRules } from './run.ts';
 
 /** The chain gives a verdict to all that one of the policies' rules matches, and returns for all else. */
@@ -37,7 +37,7 @@ export class ClassBuilder extends Builder {
   }
 
   /** The part of these policies, made unless it is. */
-  part(policies: readonly Policy[], podClass: PodClass, verdict: Verdict): Part {
+  part(policies: readonly Policy[], podClass: PodClass, verdict: NftVerdict): Part {
     const part = this.#parts.of(policies, podClass, verdict, this);
     this.shared.add(part);
     return part;
@@ -52,7 +52,7 @@ export class ClassBuilder extends Builder {
 export class Parts {
   readonly #parts = new Map<string, Part>();
 
-  of(policies: readonly Policy[], podClass: PodClass, verdict: Verdict, place: Builder): Part {
+  of(policies: readonly Policy[], podClass: PodClass, verdict: NftVerdict, place: Builder): Part {
     const resolved = portsOn(podClass, policies, podClass.direction);
     const key = keyOf(policies, podClass, resolved, place);
     return getOrMake(this.#parts, key, () => {
@@ -94,14 +94,14 @@ function partName(policies: readonly Policy[], { direction }: PodClass, resolved
   const prefix = direction === 'ingress' ? 'from' : 'to';
   const others = policies.length > 1 ? `-and-${policies.length - 1}-more` : '';
   const definition = JSON.stringify([direction, policies.map(idOf), resolved]);
-  return nameOf(prefix, definition, policyLabel(policies[0]!) + others);
+  return hashedName(prefix, definition, policyLabel(policies[0]!) + others);
 }
 
 function makePart(
   name: string,
   policies: readonly Policy[],
   podClass: PodClass,
-  verdict: Verdict,
+  verdict: NftVerdict,
   { family, hearsAnswers }: Builder,
 ): Builder {
   const builder = new Builder(family, hearsAnswers);

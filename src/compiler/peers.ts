@@ -3,7 +3,7 @@ import { contentText } from '../model/contenttext.ts';
 import type { Direction, DomainPeer, NetworkPeer } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
 import { type AddressField, addressIn, addressPairIn } from '../nft/match.ts';
-import { scopeOf } from './broadpeers.ts';
+import { broadScope } from './broadpeers.ts';
 import type { Builder } from './builder.ts';
 import type { MemberPeer } from './group.ts';
 import type { LabelledPeer, LabelledPeers, PeerMatch } from './labelled.ts';
@@ -47,7 +47,7 @@ function sorted(peerLists: readonly LabelledPeers[], { family }: Builder): Sorte
     for (const peer of peers === 'any' ? [] : peers) {
       if (peer.kind === 'network') {
         if (peer.cidr.family === family) found.networks.push({ label, peer });
-      } else if (peer.kind === 'pods' && scopeOf(peer.selector) !== undefined)
+      } else if (peer.kind === 'pods' && broadScope(peer.selector) !== undefined)
         found.broad.push({ label, peer: peer.selector });
       else if (peer.kind === 'domain') found.names.push({ label, peer });
       else found.members.push({ label, peer });
@@ -75,7 +75,7 @@ function broadMatches(
 ): PeerMatch[] {
   const scopes = new Map<string, { scope: PodSelector; entries: LabelledPeer<PodSelector>[] }>();
   for (const entry of broad) {
-    const scope = scopeOf(entry.peer)!;
+    const scope = broadScope(entry.peer)!;
     getOrMake(scopes, JSON.stringify(scope), () => ({ scope, entries: [] })).entries.push(entry);
   }
   return [...scopes.values()].map(({ scope, entries }) => {

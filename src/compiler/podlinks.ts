@@ -33,8 +33,8 @@ import {
   type Elements,
   type Expr,
   MEMBER,
+  type NftRule,
   type NftSet,
-  type Rule,
   type Ruleset,
 } from '../nft/ruleset.ts';
 import { deny, denyLink } from './denied.ts';
@@ -60,9 +60,9 @@ export const NODE_ADDRESSES = 'node-addresses';
 const SETS = { ports: 'tunnel-ports', nodes: NODE_ADDRESSES } as const;
 
 /** Leads what comes from pods to the chain of the hook, and drops what says that it does and comes by another link. */
-export function sourceRules(family: Family, network: NodeNetwork, hook: 'forward' | 'input'): Rule[] {
+export function sourceRules(family: Family, network: NodeNetwork, hook: 'forward' | 'input'): NftRule[] {
   return [
-    ...podLinks(network.links).map(link => ({ exprs: [...link, verdict('goto', FROM_PODS[hook])] })),
+    ...podLinkMatches(network.links).map(link => ({ exprs: [...link, verdict('goto', FROM_PODS[hook])] })),
     ...network.podCidrs
       .filter(cidr => cidr.family === family)
       .map(cidr => ({
@@ -73,7 +73,7 @@ export function sourceRules(family: Family, network: NodeNetwork, hook: 'forward
 }
 
 /** One match for each kind of link that leads to pods. */
-export function podLinks({ uplinks, podBridges }: NodeNetwork['links']): Expr[][] {
+export function podLinkMatches({ uplinks, podBridges }: NodeNetwork['links']): Expr[][] {
   const veth = [...uplinks.flatMap(index => interfaceIs('iif', index, true)), ...interfaceKindIs('veth')];
   return [veth, ...podBridges.map(index => interfaceIs('iif', index))];
 }
@@ -88,13 +88,13 @@ export function nodeLinksIn(ruleset: Ruleset): NodeLinks {
   return { uplinks: indices('neq'), podBridges: indices('eq'), ...(podPorts && { podPorts }) };
 }
 
-function leadsFromPods({ exprs }: Rule): boolean {
+function leadsFromPods({ exprs }: NftRule): boolean {
   const last = exprs.at(-1);
   return last?.kind === 'verdict' && last.verdict.kind === 'goto' && last.verdict.chain === FROM_PODS.forward;
 }
 
 /** The interfaces that a rule asks for by their index. */
-function indicesOf({ exprs }: Rule, op: 'eq' | 'neq'): number[] {
+function indicesOf({ exprs }: NftRule, op: 'eq' | 'neq'): number[] {
   return exprs.flatMap((expr, at) => {
     const compared = exprs[at + 1];
     const isIndex =
@@ -108,7 +108,7 @@ export function fromPods(
   family: Family,
   network: NodeNetwork,
   hook: 'forward' | 'input',
-  judged: readonly Rule[],
+  judged: readonly NftRule[],
 ): Chain {
   return {
     name: FROM_PODS[hook],
@@ -131,7 +131,7 @@ function unlessAsked({ podLinks }: NodeNetwork): Expr[] {
 }
 
 /** N69. A listener report (RFC 2710, RFC 3810) is how a pod says which groups it wants: it is for the link alone. */
-function linkLocal(hook: 'forward' | 'input'): Rule[] {
+function linkLocal(hook: 'forward' | 'input'): NftRule[] {
   const from = forged(addressInNetwork(LINK_LOCAL, 'saddr'), 'from a link-local address');
   const to = drop(addressInNetwork(LINK_LOCAL, 'daddr'), 'to a link-local address');
   if (hook === 'forward') return [from, to];
@@ -145,7 +145,7 @@ const [LINK_LOCAL, MULTICAST, BROADCAST_AND_MULTICAST] = ['fe80::/10', 'ff00::/8
 ) as [Cidr, Cidr, Cidr];
 
 /** N71: on a bridge a pod's broadcast would reach all others, whatever their policies. */
-function forEverybody(family: Family, { podCidrs }: NodeNetwork): Rule[] {
+function forEverybody(family: Family, { podCidrs }: NodeNetwork): NftRule[] {
   const broadcasts = podCidrs
     .filter(cidr => cidr.family === 'ip' && family === 'ip' && cidr.prefix < 31)
     .map(cidr =>
@@ -159,7 +159,7 @@ function forEverybody(family: Family, { podCidrs }: NodeNetwork): Rule[] {
  * N72. To the node itself whatever its address, and to other nodes by those that the cluster knows. A compare is a
  * tenth of a look-up.
  */
-function tunnels(family: Family, hook: 'forward' | 'input'): Rule[] {
+function tunnels(family: Family, hook: 'forward' | 'input'): NftRule[] {
   const end = hook === 'input' ? [] : addressIn(family, 'daddr', SETS.nodes);
   const why = 'from a pod into a tunnel of nodes';
   return [
@@ -185,14 +185,14 @@ function members(keys: readonly (string | number)[]): Elements {
 }
 
 /** N63: neighbour discovery is never asked for by policy, and never leaves its link. */
-export function toNeighbours(): Rule {
+export function toNeighbours(): NftRule {
   return { exprs: [...neighbourDiscovery(), verdict('goto', NEIGHBOURS)], comment: 'neighbour discovery' };
 }
 
 /** RFC 4861: with fewer than 255 hops left it comes from further away, or pretends to be what it is not. */
 export function neighboursChain({ links }: NodeNetwork): Chain {
   const unlessOfPods = [134, 137].flatMap(type =>
-    podLinks(links).map(link =>
+    podLinkMatches(links).map(link =>
       forged([...icmpTypeIs('ip6', type), ...link], 'from a pod that is no router'),
     ),
   );
@@ -207,10 +207,10 @@ export function neighboursChain({ links }: NodeNetwork): Chain {
 }
 
 /** Its source address says nothing of who sent it. */
-function forged(exprs: readonly Expr[], comment: string): Rule {
+function forged(exprs: readonly Expr[], comment: string): NftRule {
   return { exprs: [...exprs, denyLink()], comment };
 }
 
-function drop(exprs: readonly Expr[], comment: string): Rule {
+function drop(exprs: readonly Expr[], comment: string): NftRule {
   return { exprs: [...exprs, deny()], comment };
 }

@@ -20,8 +20,8 @@ import {
   type Elements,
   type FieldType,
   MEMBER,
+  type NftRule,
   type NftSet,
-  type Rule,
   type Ruleset,
   type Table,
 } from '../nft/ruleset.ts';
@@ -90,11 +90,11 @@ function hook(name: BaseHook['hook']): BaseHook {
 }
 
 /** First, because it is most of what pods send. */
-function ofIp(): Rule {
+function ofIp(): NftRule {
   return { exprs: [...etherTypeIs('ip'), ...senderIn('ip', 'ip saddr', SETS.senders), verdict('accept')] };
 }
 
-function toPort(): Rule {
+function toPort(): NftRule {
   return { exprs: [...interfaceIn('iif', SETS.ports), verdict('goto', CHAINS.port)] };
 }
 

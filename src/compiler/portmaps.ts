@@ -3,21 +3,21 @@ import type { Protocol } from '../model/policy.ts';
 import type { PortRange } from '../model/ports.ts';
 import { countSegments, MOST_SEGMENTS, segmentsOf } from '../model/segments.ts';
 import { destinationPortVmap, protocolIs, protocolPortVmap } from '../nft/match.ts';
-import type { ElementKey, ElementValue, Rule, Verdict } from '../nft/ruleset.ts';
-import type { Place } from './builder.ts';
-import { type LabelledPeers, labelsOf } from './labelled.ts';
+import type { ElementKey, ElementValue, NftRule, NftVerdict } from '../nft/ruleset.ts';
+import type { RulePlace } from './builder.ts';
+import { type LabelledPeers, labelsAmong } from './labelled.ts';
 import { getOrMake } from './live/podindex.ts';
 import { commentOf } from './names.ts';
 import { l4, type PortGroup } from './portgroups.ts';
 
-type VerdictOf = (peerLists: readonly LabelledPeers[]) => Verdict | undefined;
+type VerdictOf = (peerLists: readonly LabelledPeers[]) => NftVerdict | undefined;
 
 /** `ip protocol . th dport vmap @…-ports`: only tcp, udp and sctp are in it, so ICMP never matches by accident. */
 export function exactPortMap(
   groups: readonly PortGroup<PortRange>[],
-  { chain, builder }: Place,
+  { chain, builder }: RulePlace,
   verdictOf: VerdictOf,
-): Rule[] {
+): NftRule[] {
   const elements = new Map<ElementKey, ElementValue>();
   const elementOf = valuesBy(verdictOf);
   for (const { ports, peerLists } of groups) {
@@ -33,9 +33,9 @@ export function exactPortMap(
 /** `ip protocol tcp th dport vmap @…`, one for each protocol; undefined where too many ranges overlap. */
 export function portRangeMaps(
   groups: readonly PortGroup<PortRange>[],
-  place: Place,
+  place: RulePlace,
   verdictOf: VerdictOf,
-): Rule[] | undefined {
+): NftRule[] | undefined {
   const byProtocol = new Map<Protocol, PortGroup<PortRange>[]>();
   for (const group of groups) getOrMake(byProtocol, group.ports.protocol, () => []).push(group);
   for (const ofProtocol of byProtocol.values())
@@ -46,9 +46,9 @@ export function portRangeMaps(
 function portRangeMap(
   protocol: Protocol,
   groups: readonly PortGroup<PortRange>[],
-  { builder }: Place,
+  { builder }: RulePlace,
   verdictOf: VerdictOf,
-): Rule[] {
+): NftRule[] {
   const elements = new Map<ElementKey, ElementValue>();
   const elementOf = valuesBy(verdictOf);
   for (const { first, last, covers } of segmentsOf(groups)) {
@@ -77,7 +77,7 @@ function valuesBy(verdictOf: VerdictOf): (peerLists: readonly LabelledPeers[]) =
     const key = peerLists.map(numberOf).join();
     if (values.has(key)) return values.get(key);
     const verdict = verdictOf(peerLists);
-    const value = verdict && { verdict, comment: commentOf(labelsOf(peerLists)) };
+    const value = verdict && { verdict, comment: commentOf(labelsAmong(peerLists)) };
     values.set(key, value);
     return value;
   };

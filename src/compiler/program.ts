@@ -4,11 +4,11 @@
  */
 import type { Policy, Rule as PolicyRule, Tier } from '../model/policy.ts';
 import { policyLabel } from '../model/policy.ts';
-import type { Rule, Verdict } from '../nft/ruleset.ts';
+import type { NftRule, NftVerdict } from '../nft/ruleset.ts';
 import type { PodClass } from './classes.ts';
 import { DENY } from './denied.ts';
 import { type SourcedRule, sourcedRules } from './labelled.ts';
-import { commentOf, nameOf } from './names.ts';
+import { commentOf, hashedName } from './names.ts';
 import type { ClassBuilder, Part } from './parts.ts';
 import { type Run, runRules } from './run.ts';
 import { type Shares, sharesOf } from './shares.ts';
@@ -20,7 +20,7 @@ export const INGRESS_CHAIN = 'ingress';
 export function className({ direction, policies, key }: PodClass): string {
   const first = policies.find(({ tier }) => tier === 'networkpolicy') ?? policies[0]!;
   const others = policies.length > 1 ? `-and-${policies.length - 1}-more` : '';
-  return nameOf(direction === 'ingress' ? 'in' : 'eg', key, policyLabel(first) + others);
+  return hashedName(direction === 'ingress' ? 'in' : 'eg', key, policyLabel(first) + others);
 }
 
 /** Adds the class's chains, and all that they refer to, to the builder. */
@@ -34,9 +34,9 @@ export function buildClass(podClass: PodClass, name: string, builder: ClassBuild
   }
   builder.addChain({ name, rules: untilDecided(mainRules()) });
 
-  function mainRules(): Rule[] {
+  function mainRules(): NftRule[] {
     const allowed = allow(podClass);
-    const passVerdict: Verdict = next === undefined ? allowed : { kind: 'goto', chain: nextName };
+    const passVerdict: NftVerdict = next === undefined ? allowed : { kind: 'goto', chain: nextName };
     const adminRules = admin === undefined ? [] : actionRules(admin, passVerdict, podClass, name, builder);
     if (next === undefined) return [...adminRules, plain(allowed)];
     return [...adminRules, ...(passes ? [plain(passVerdict)] : tierRules(next, podClass, name, builder))];
@@ -63,7 +63,7 @@ function sharesIn(podClass: PodClass): Shares {
 }
 
 /** Nothing after a rule without a condition is ever asked: a reader need not look for a case where it is. */
-function untilDecided(rules: readonly Rule[]): readonly Rule[] {
+function untilDecided(rules: readonly NftRule[]): readonly NftRule[] {
   const decides = rules.findIndex(
     ({ exprs: [first] }) => first?.kind === 'verdict' && first.verdict.kind !== 'jump',
   );
@@ -112,7 +112,7 @@ function inRuns(rules: readonly SourcedRule[]): ActionRun[] {
 }
 
 /** The rules of a tier that is asked last: it ends in a verdict. */
-function tierRules(tier: TierRuns, podClass: PodClass, chain: string, builder: ClassBuilder): Rule[] {
+function tierRules(tier: TierRuns, podClass: PodClass, chain: string, builder: ClassBuilder): NftRule[] {
   const allowed = allow(podClass);
   const rules = actionRules(tier, allowed, podClass, chain, builder); // C9: Baseline's pass is an allow.
   if (tier.tier === 'baseline') return [...rules, plain(allowed)];
@@ -124,7 +124,7 @@ function tierRules(tier: TierRuns, podClass: PodClass, chain: string, builder: C
   ];
 }
 
-function jumpTo({ name, policies }: Part): Rule {
+function jumpTo({ name, policies }: Part): NftRule {
   const verdict = { kind: 'jump', chain: name } as const;
   return { exprs: [{ kind: 'verdict', verdict }], comment: commentOf(policies.map(policyLabel)) };
 }
@@ -137,12 +137,12 @@ const MOST_COMPARES: Record<Tier, number> = { admin: 4, networkpolicy: 0, baseli
 
 function actionRules(
   tier: TierRuns,
-  pass: Verdict,
+  pass: NftVerdict,
   podClass: PodClass,
   chain: string,
   builder: ClassBuilder,
-): Rule[] {
-  const verdicts: Record<PolicyRule['action'], Verdict> = {
+): NftRule[] {
+  const verdicts: Record<PolicyRule['action'], NftVerdict> = {
     accept: allow(podClass),
     deny: DENY,
     pass,
@@ -155,10 +155,10 @@ function actionRules(
 }
 
 /** What an allowed packet of the direction does next. */
-function allow({ direction }: PodClass): Verdict {
+function allow({ direction }: PodClass): NftVerdict {
   return direction === 'ingress' ? { kind: 'accept' } : { kind: 'goto', chain: INGRESS_CHAIN };
 }
 
-function plain(verdict: Verdict): Rule {
+function plain(verdict: NftVerdict): NftRule {
   return { exprs: [{ kind: 'verdict', verdict }] };
 }

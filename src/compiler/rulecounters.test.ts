@@ -4,7 +4,7 @@ import { ClusterState } from '../model/cluster.ts';
 import type { Policy } from '../model/policy.ts';
 import { EVERYTHING } from '../model/selector.ts';
 import { plan } from '../nft/plan/plan.ts';
-import type { Rule, Ruleset, Verdict } from '../nft/ruleset.ts';
+import type { NftRule, NftVerdict, Ruleset } from '../nft/ruleset.ts';
 import { compile } from './compile.ts';
 import { countsRules, isCounted, withRuleCounters } from './rulecounters.ts';
 
@@ -34,8 +34,8 @@ function ruleset(): Ruleset {
 }
 
 const chainsOf = ({ tables }: Ruleset) => [...tables.values()].flatMap(({ chains }) => [...chains.values()]);
-const isCounting = ({ exprs }: Rule) => exprs.some(({ kind }) => kind === 'counter');
-const verdictOf = ({ exprs }: Rule): Verdict | undefined => {
+const isCounting = ({ exprs }: NftRule) => exprs.some(({ kind }) => kind === 'counter');
+const verdictOf = ({ exprs }: NftRule): NftVerdict | undefined => {
   const last = exprs.at(-1);
   return last?.kind === 'verdict' ? last.verdict : undefined;
 };

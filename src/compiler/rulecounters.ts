@@ -12,13 +12,13 @@ import type {
   Chain,
   ElementKey,
   ElementValue,
+  NftRule,
   NftSet,
-  Rule,
+  NftVerdict,
   Ruleset,
   Table,
-  Verdict,
 } from '../nft/ruleset.ts';
-import { nameOf } from './names.ts';
+import { hashedName } from './names.ts';
 
 const COUNTER = { kind: 'counter' } as const;
 const COUNTING = 'count';
@@ -48,7 +48,7 @@ export function countsRules({ tables }: Ruleset): boolean {
   );
 }
 
-function hasCounter({ exprs }: Rule): boolean {
+function hasCounter({ exprs }: NftRule): boolean {
   return exprs.some(({ kind }) => kind === 'counter');
 }
 
@@ -75,14 +75,14 @@ function countedChain(chain: Chain): Chain {
   return made;
 }
 
-function countedRule(rule: Rule): Rule {
+function countedRule(rule: NftRule): NftRule {
   const last = rule.exprs.at(-1);
   if (last?.kind !== 'verdict' || !decides(last.verdict)) return rule;
   return { ...rule, exprs: [...rule.exprs.slice(0, -1), COUNTER, last] };
 }
 
 /** A jump comes back where nothing behind it decides. */
-function decides({ kind }: Verdict): boolean {
+function decides({ kind }: NftVerdict): boolean {
   return kind !== 'jump' && kind !== 'return';
 }
 
@@ -109,8 +109,8 @@ function countedMap(set: NftSet): CountedMap {
 function countedElement(value: ElementValue, counting: Map<string, Chain>): ElementValue {
   const { verdict, comment } = value;
   if (verdict === undefined || !decides(verdict)) return value;
-  const name = nameOf(COUNTING, JSON.stringify([verdict, comment ?? '']));
-  const rule: Rule = {
+  const name = hashedName(COUNTING, JSON.stringify([verdict, comment ?? '']));
+  const rule: NftRule = {
     exprs: [COUNTER, { kind: 'verdict', verdict }],
     ...(comment !== undefined && { comment }),
   };

@@ -3,10 +3,10 @@
  * matter. It becomes one look-up by port, and one for each group of peers that is allowed on any port.
  */
 import { destinationPort, protocolIs } from '../nft/match.ts';
-import type { Expr, Rule, Verdict } from '../nft/ruleset.ts';
-import type { Builder, Place } from './builder.ts';
+import type { Expr, NftRule, NftVerdict } from '../nft/ruleset.ts';
+import type { Builder, RulePlace } from './builder.ts';
 import type { PodClass } from './classes.ts';
-import { type LabelledPeers, labelsOf, type PeerMatch, type SourcedRule } from './labelled.ts';
+import { type LabelledPeers, labelsAmong, type PeerMatch, type SourcedRule } from './labelled.ts';
 import { namedPeerMatches } from './namedports.ts';
 import { commentOf } from './names.ts';
 import { peerMatchesOf } from './peers.ts';
@@ -16,7 +16,7 @@ import { lookedUpTogether, type NumberedRule, numberedRules } from './rulesofrun
 
 export interface Run {
   /** What happens to a packet that a rule of the run matches. */
-  readonly verdict: Verdict;
+  readonly verdict: NftVerdict;
   /** Up to so many single ports are compared one by one; more are looked up in a map. */
   readonly mostCompares: number;
   readonly rules: readonly SourcedRule[];
@@ -26,17 +26,17 @@ export interface Run {
 const MOST_RANGES = 9;
 
 /** Kernel rules that give the run's verdict to what its rules match, and let everything else fall through. */
-export function runRules(run: Run, place: Place): Rule[] {
+export function runRules(run: Run, place: RulePlace): NftRule[] {
   const rules = numberedRules(run.rules, place.podClass);
   const unconditional = rules.filter(({ ports, peers }) => ports === 'any' && peers === 'any');
-  if (unconditional.length > 0) return [ruleOf([], run.verdict, labelsOf(unconditional))];
+  if (unconditional.length > 0) return [ruleOf([], run.verdict, labelsAmong(unconditional))];
   return [
     ...lookedUpTogether(rules).flatMap(together => rulesByPort(together, run, place)),
     ...namedPortRules(run, place),
   ];
 }
 
-function rulesByPort(rules: readonly NumberedRule[], run: Run, place: Place): Rule[] {
+function rulesByPort(rules: readonly NumberedRule[], run: Run, place: RulePlace): NftRule[] {
   const groups = portGroupsOf(rules);
   const exact = groups.filter(isExact);
   const ranges = groups.filter(isRange);
@@ -55,8 +55,8 @@ function rulesByPort(rules: readonly NumberedRule[], run: Run, place: Place): Ru
 function verdictFor(
   peerLists: readonly LabelledPeers[],
   run: Run,
-  { podClass, builder }: Place,
-): Verdict | undefined {
+  { podClass, builder }: RulePlace,
+): NftVerdict | undefined {
   if (peerLists.some(({ peers }) => peers === 'any')) return run.verdict;
   const peerMatches = peerMatchesOf(peerLists, podClass.direction, builder);
   if (peerMatches.length === 0) return undefined;
@@ -70,16 +70,16 @@ function peerChain(peerMatches: PeerMatch[], run: Run, { direction }: PodClass, 
 }
 
 /** All ports of a protocol, a wide range, or any port at all. */
-function portRules({ ports, peerLists }: PortGroup, run: Run, { podClass, builder }: Place): Rule[] {
+function portRules({ ports, peerLists }: PortGroup, run: Run, { podClass, builder }: RulePlace): NftRule[] {
   const match = portMatch(ports, builder);
   if (peerLists.some(({ peers }) => peers === 'any'))
-    return [ruleOf(match, run.verdict, labelsOf(peerLists))];
+    return [ruleOf(match, run.verdict, labelsAmong(peerLists))];
   const peerMatches = peerMatchesOf(peerLists, podClass.direction, builder);
   if (peerMatches.length <= 1 || match.length === 0) {
     return peerMatches.map(({ match: peer, labels }) => ruleOf([...match, ...peer], run.verdict, labels));
   }
   const chain = peerChain(peerMatches, run, podClass, builder);
-  return [ruleOf(match, { kind: 'jump', chain }, labelsOf(peerLists))];
+  return [ruleOf(match, { kind: 'jump', chain }, labelsAmong(peerLists))];
 }
 
 /** The port before the protocol: a packet to another port is sent on after one compare. */
@@ -90,11 +90,11 @@ function portMatch(ports: PortGroup['ports'], { family }: Builder): Expr[] {
 }
 
 /** Egress: the destination pod says what the name means, so its address and port are looked up together (N30). */
-function namedPortRules(run: Run, { podClass, builder }: Place): Rule[] {
+function namedPortRules(run: Run, { podClass, builder }: RulePlace): NftRule[] {
   if (podClass.direction === 'ingress') return [];
   return namedPeerMatches(run.rules, builder).map(({ match, labels }) => ruleOf(match, run.verdict, labels));
 }
 
-function ruleOf(match: readonly Expr[], verdict: Verdict, labels: readonly string[]): Rule {
+function ruleOf(match: readonly Expr[], verdict: NftVerdict, labels: readonly string[]): NftRule {
   return { exprs: [...match, { kind: 'verdict', verdict }], comment: commentOf(labels) };
 }

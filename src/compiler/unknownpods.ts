@@ -12,7 +12,7 @@ import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
 import type { Direction } from '../model/policy.ts';
 import { type AddressField, addressInNetwork } from '../nft/match.ts';
 import { isForwarded, notFromLoopback } from '../nft/matchinterface.ts';
-import type { ElementValue, Expr, Rule, Ruleset, Verdict } from '../nft/ruleset.ts';
+import type { ElementValue, Expr, NftRule, NftVerdict, Ruleset } from '../nft/ruleset.ts';
 import { deny } from './denied.ts';
 import { INGRESS_CHAIN } from './program.ts';
 
@@ -22,7 +22,7 @@ export function deniedNetworks({ nodes }: Cluster, node: string, unknownPods: Un
 }
 
 /** What an element of a pod map says of a known pod that no policy affects in the direction. */
-export const OPEN: Record<Direction, Verdict> = {
+export const OPEN: Record<Direction, NftVerdict> = {
   egress: { kind: 'goto', chain: INGRESS_CHAIN },
   ingress: { kind: 'accept' },
 };
@@ -46,7 +46,7 @@ export function unknownRules(
   networks: readonly Cidr[],
   place: Place,
   field: AddressField,
-): Rule[] {
+): NftRule[] {
   const also: Record<Place, Expr[]> = {
     forward: [],
     input: notFromLoopback(),
@@ -75,7 +75,7 @@ export function unknownPodsIn({ tables }: Ruleset): UnknownPods {
 
 /** The same without what denies unknown pods; everything about pods that are known stays. */
 export function allowingUnknownPods({ tables }: Ruleset): Ruleset {
-  const denies = ({ comment }: Rule) => comment === COMMENTS.saddr || comment === COMMENTS.daddr;
+  const denies = ({ comment }: NftRule) => comment === COMMENTS.saddr || comment === COMMENTS.daddr;
   return {
     tables: new Map(
       [...tables].map(([family, table]) => [

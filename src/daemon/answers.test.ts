@@ -4,7 +4,7 @@ import type { AnswerThreadEvents } from '../hearing/answerthread.ts';
 import type { Address } from '../model/address.ts';
 import type { Subjects } from '../names/subjects.ts';
 import type { Conntrack } from '../nft/conntrack.ts';
-import { Answers } from './answers.ts';
+import { DnsAnswers } from './answers.ts';
 
 const threads: AnswerThreadEvents[] = [];
 
@@ -40,7 +40,7 @@ function site(subjects = () => SUBJECTS) {
   /** Whoever reads what is open waits for it. */
   const read = { until: Promise.resolve() };
   const conntrack = { read: () => read.until, close: () => {} } as unknown as Conntrack;
-  const answers = new Answers({
+  const answers = new DnsAnswers({
     hearing: { queue: 'nft', resolvers: [] },
     subjects,
     lifetimes: {},

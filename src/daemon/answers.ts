@@ -37,7 +37,7 @@ export interface AnswersOptions {
   readonly log: Log;
 }
 
-export class Answers implements NamesKnown {
+export class DnsAnswers implements NamesKnown {
   readonly #options: AnswersOptions;
   #facts: ToldFacts | undefined;
   readonly #known = Promise.withResolvers<void>();

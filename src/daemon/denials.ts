@@ -16,7 +16,7 @@ import {
 import type { Denial } from '../denials/denial.ts';
 import { connectionText, type LogMode, logFields, Sampler } from '../denials/lines.ts';
 import { ModelView } from '../denials/modelview.ts';
-import { Recorder } from '../denials/recorder.ts';
+import { DenialRecorder } from '../denials/recorder.ts';
 import type { DenialsFacts } from '../health/denialscheck.ts';
 import { ClusterState, type Told } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
@@ -57,7 +57,7 @@ export class Denials {
   readonly #options: DenialsOptions;
   /** What the agent knows, as the reference looks at it. */
   readonly view: ModelView;
-  readonly #recorder: Recorder;
+  readonly #recorder: DenialRecorder;
   readonly #sampler = new Sampler();
   readonly #totals = new RunningTotals(countersOfDenials);
   readonly #sinceMs = Date.now();
@@ -76,7 +76,7 @@ export class Denials {
     const now = () => performance.now();
     this.view = new ModelView(new ClusterState(), { node, unknownPods, told, now });
     this.services = this.#limits && new KnownServices(options.log);
-    this.#recorder = new Recorder({
+    this.#recorder = new DenialRecorder({
       view: this.view,
       ...(this.services && { serviceOf: this.services.of }),
     });

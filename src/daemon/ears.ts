@@ -47,7 +47,10 @@ async function serveWhenProgrammed(
   await programmedOrLate(pipeline.enforcement.status, closed);
   if (closed.aborted) return undefined;
   // Loaded now, and not before there are rules.
-  const [{ viewOf }, { serve }] = await Promise.all([import('./view.ts'), import('./serve.ts')]);
+  const [{ openAgentView: viewOf }, { serve }] = await Promise.all([
+    import('./view.ts'),
+    import('./serve.ts'),
+  ]);
   return serve(options, await viewOf(options, pipeline), totalsOf(pipeline), log);
 }
 

@@ -25,10 +25,10 @@ import type { LocalPods } from '../network/sandboxes/localpods.ts';
 import type { Conntrack } from '../nft/conntrack.ts';
 import type { Kernel } from '../nft/kernel.ts';
 import { NO_LOGS } from '../nft/missingfeature.ts';
-import { Answers } from './answers.ts';
+import { DnsAnswers } from './answers.ts';
 import { Audits } from './audits.ts';
 import { Denials, type DenialsOptions } from './denials.ts';
-import { Flows } from './flows.ts';
+import { FlowReader } from './flows.ts';
 import { type Inherited, readInherited } from './inherited.ts';
 import { readResolvers } from './resolvers.ts';
 import { RuleCounts } from './rulecounts.ts';
@@ -61,11 +61,11 @@ export interface Enforcement {
   readonly kernelFeatures: KernelFeatures;
   readonly liveConnections?: LiveConnections;
   readonly staleConntrack: StaleConntrack;
-  readonly answers: Answers;
+  readonly answers: DnsAnswers;
   readonly denials: Denials;
   /** Where rules count. */
   readonly counts?: RuleCounts;
-  readonly flows: Flows;
+  readonly flows: FlowReader;
   readonly audits: Audits;
   readonly inherited: Inherited;
 }
@@ -96,7 +96,7 @@ export async function openEnforcement(
   agent.note(hostPortEvents([], inherited.hostPorts));
   const vacant = () => vacantAddresses(agent.cluster, node, localPods);
   const staleConntrack = new StaleConntrack(conntrack(), vacant, log);
-  const flows = new Flows({ view: denials.view, serviceOf: denials.services?.of, ownAddresses, log });
+  const flows = new FlowReader({ view: denials.view, serviceOf: denials.services?.of, ownAddresses, log });
   const audits = new Audits({ node, view: denials.view, flows, denials, log });
   agent.observe(audits);
   return {
@@ -134,7 +134,7 @@ function policyOf(
     return denials.followed(counts?.counted(made) ?? made);
   };
   const subjects = () => incremental?.namesSubjects ?? NO_SUBJECTS;
-  const answers = new Answers({ hearing, subjects, lifetimes, conntrack, ownAddresses, log });
+  const answers = new DnsAnswers({ hearing, subjects, lifetimes, conntrack, ownAddresses, log });
   const told = () => answers.facts?.asOf(Date.now());
   const isPossible = !missingFeatures.includes(NO_LOGS);
   const denials = new Denials({ ...options.denials, isPossible, node, unknownPods, told, log });

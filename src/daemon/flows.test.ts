@@ -1,12 +1,12 @@
 /** What faults of the socket, of naming and of whoever follows do to new connections and their counts. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { nodeEvent, podEvent } from '../../test/support/scenarios/shop.ts';
+import { nodeEvent, shopPod } from '../../test/support/scenarios/shop.ts';
 import { ModelView } from '../denials/modelview.ts';
 import type { FlowBatch } from '../flows/source.ts';
 import type { Address } from '../model/address.ts';
 import { type ClusterEvent, ClusterState } from '../model/cluster.ts';
 import type { NewConnection } from '../netlink/conntrack/newconnection.ts';
-import { Flows } from './flows.ts';
+import { FlowReader } from './flows.ts';
 
 class Socket {
   lost = 0;
@@ -52,13 +52,13 @@ const connection = (port: number, from = OURS): NewConnection => ({
 function site() {
   const warnings: string[] = [];
   const view = new ModelView(new ClusterState(), { node: 'n1', unknownPods: 'allow', now: () => 0 });
-  const events: ClusterEvent[] = [nodeEvent('n1', ['172.18.0.1']), podEvent('shop/db', 'n1', [OURS])];
+  const events: ClusterEvent[] = [nodeEvent('n1', ['172.18.0.1']), shopPod('shop/db', 'n1', [OURS])];
   for (const event of events) view.note(event);
   const log = { warn: (_: object, text: string) => void warnings.push(text) };
-  const flows = new Flows({
+  const flows = new FlowReader({
     view,
     ownAddresses: () => new Set(),
-    log: log as unknown as ConstructorParameters<typeof Flows>[0]['log'],
+    log: log as unknown as ConstructorParameters<typeof FlowReader>[0]['log'],
   });
   const batches: FlowBatch[] = [];
   return { flows, view, warnings, batches, follow: () => flows.follow(batch => batches.push(batch)) };

@@ -32,7 +32,7 @@ export interface FlowsOptions {
   readonly log: Log;
 }
 
-export class Flows implements FlowSource {
+export class FlowReader implements FlowSource {
   readonly #options: FlowsOptions;
   readonly #log: Log;
   readonly #followers = new Set<Follower>();

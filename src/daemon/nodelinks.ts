@@ -17,7 +17,7 @@ import {
   readRoute,
 } from '../netlink/route/rtnetlink-read.ts';
 import { RtnetlinkSocket } from '../netlink/route/rtnetlink-socket.ts';
-import { podPortsOf, readPorts } from './podports.ts';
+import { podPortsOf, readBridgePorts } from './podports.ts';
 
 const EVERY_MS = 5_000;
 
@@ -139,7 +139,7 @@ export async function readNodeLinks(
   const waysToPods = await devicesTo(socket, toPods);
   const links = nodeLinksOf({ interfaces, addresses, podCidrs, own, waysOut, waysToPods });
   if (links.podBridges.length === 0) return links;
-  const ports = await readPorts(socket, interfaces, links.podBridges);
+  const ports = await readBridgePorts(socket, interfaces, links.podBridges);
   const ownAddresses = new Set(addresses.map(({ address }) => address));
   const facts = { ports, podCidrs, podAddresses: new Set(podAddresses), ownAddresses, before };
   return { ...links, podPorts: podPortsOf(facts) };

@@ -9,8 +9,8 @@ import { CommandError } from '../terminal/commanderror.ts';
 import type { CniInstallOptions } from './cniinstall.ts';
 import type { DnsOptions } from './enforcement.ts';
 import type { ServeOptions } from './serve.ts';
-import type { SourceOptions } from './source.ts';
-import type { StartGateOptions } from './startgate.ts';
+import type { AgentSourceOptions } from './source.ts';
+import type { StartGateCommandOptions } from './startgate.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
@@ -21,9 +21,9 @@ export interface LogOptions {
 }
 
 export interface AgentCommandOptions
-  extends SourceOptions,
+  extends AgentSourceOptions,
     ServeOptions,
-    StartGateOptions,
+    StartGateCommandOptions,
     CniInstallOptions,
     LogOptions {
   readonly liveConnections?: 'cut' | 'keep';
@@ -57,7 +57,7 @@ export function attaches({ podNetwork = 'none' }: Pick<AgentCommandOptions, 'pod
 }
 
 /** Who links this node's pods with it. */
-export function podLinks({ podNetwork }: Pick<AgentCommandOptions, 'podNetwork'>): PodLinks {
+export function podLinksOf({ podNetwork }: Pick<AgentCommandOptions, 'podNetwork'>): PodLinks {
   return podNetwork === 'attach' ? 'ours' : 'others';
 }
 

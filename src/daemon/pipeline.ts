@@ -20,11 +20,11 @@ import {
   cutsConnections,
   denialLimits,
   dnsOptions,
-  podLinks,
+  podLinksOf,
 } from './options.ts';
 import type { PodNetworkNeeds, PodNetworkParts } from './podnetwork.ts';
 import { quarantineReporter } from './quarantinereporter.ts';
-import { loadSource, networkCondition } from './source.ts';
+import { loadAgentSource, networkCondition } from './source.ts';
 import { lateNotice, PodGate, type Starts, startsOf } from './startgate.ts';
 
 export interface Pipeline {
@@ -38,7 +38,7 @@ export interface Pipeline {
 export async function openPipeline(options: AgentCommandOptions, log: Logger): Promise<Pipeline> {
   const starts = startsOf(options);
   const localPods = new LocalPods(options.node);
-  const loading = loadSource(options); // while the kernel is asked what it can do
+  const loading = loadAgentSource(options); // while the kernel is asked what it can do
   const enforcement = await openAgent(options, starts, localPods, log);
   const links = openLinks(options.node, enforcement, log);
   // Where nobody but the source knows of pods, its word is taken as it is.
@@ -73,7 +73,7 @@ async function openAgent(
   const how = {
     node,
     unknownPods,
-    podLinks: podLinks(options),
+    podLinks: podLinksOf(options),
     cutsConnections: cutsConnections(options),
     dns: dnsOptions(options),
     countsRules: options.countRules ?? false,

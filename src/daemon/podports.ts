@@ -75,7 +75,7 @@ function holdersOf(ports: readonly PortFacts[], before: readonly PodPort[]): Map
 }
 
 /** What is behind each port of these bridges. A port whose other end cannot be read, or is gone, is left out. */
-export async function readPorts(
+export async function readBridgePorts(
   socket: RtnetlinkSocket,
   interfaces: readonly Link[],
   bridges: readonly number[],

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { nameOf } from '../compiler/names.ts';
+import { hashedName } from '../compiler/names.ts';
 import { FakeKernel } from '../nft/fake/fake.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { RuleCount } from '../nft/rulecount.ts';
 import { RuleCounts } from './rulecounts.ts';
 
-const CHAIN = nameOf('from', 'x');
+const CHAIN = hashedName('from', 'x');
 const COUNT: RuleCount = {
   family: 'ip',
   chain: CHAIN,
@@ -56,7 +56,7 @@ test('what cannot be read holds up no commit, and is said', async () => {
 
 test('of very many chains that go at once some are read, and the rest is said', async () => {
   const { counts, asked, kernel } = site(async () => []);
-  const chains = Array.from({ length: 100 }, (_, i) => nameOf('from', `${i}`));
+  const chains = Array.from({ length: 100 }, (_, i) => hashedName('from', `${i}`));
   await kernel.commit([
     { op: 'addTable', family: 'ip' },
     ...chains.map((chain): Op => ({ op: 'addChain', family: 'ip', chain })),

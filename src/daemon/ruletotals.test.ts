@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { commentOf, nameOf } from '../compiler/names.ts';
+import { commentOf, hashedName } from '../compiler/names.ts';
 import type { RuleCount } from '../nft/rulecount.ts';
 import { RuleTotals } from './ruletotals.ts';
 
 const count = (handle: number, packets: number, more: Partial<RuleCount> = {}): RuleCount => ({
   family: 'ip',
-  chain: nameOf('from', 'x'),
+  chain: hashedName('from', 'x'),
   handle,
   comment: 'shop/web ingress[0]',
   verdict: { kind: 'accept' },
@@ -29,13 +29,17 @@ test('totals go on when a chain is made anew, whose counts were read before it w
 
 test('the same rule of a policy is one total: of both families, of every port and class', () => {
   const totals = new RuleTotals();
-  totals.takeAll([count(1, 1), count(1, 2, { family: 'ip6' }), count(2, 4, { chain: nameOf('count', 'y') })]);
+  totals.takeAll([
+    count(1, 1),
+    count(1, 2, { family: 'ip6' }),
+    count(2, 4, { chain: hashedName('count', 'y') }),
+  ]);
   expect(sums(totals)).toEqual(['ingress accept shop/web ingress[0]: 7']);
 });
 
 test('what a rule does, and of which direction it is, is told by its verdict and its chain', () => {
   const totals = new RuleTotals();
-  const eg = nameOf('eg', 'x', 'shop/web');
+  const eg = hashedName('eg', 'x', 'shop/web');
   totals.takeAll([
     count(1, 1, { chain: eg, verdict: { kind: 'goto', chain: 'ingress' } }),
     count(2, 2, { chain: eg, verdict: { kind: 'goto', chain: 'denied' }, comment: 'isolated by shop/web' }),
@@ -45,7 +49,7 @@ test('what a rule does, and of which direction it is, is told by its verdict and
       comment: 'cnp:a egress[1]',
     }),
     count(4, 4, {
-      chain: nameOf('count', 'x'),
+      chain: hashedName('count', 'x'),
       verdict: { kind: 'goto', chain: 'denied' },
       comment: 'cnp:a ingress[2]',
     }),
@@ -65,7 +69,7 @@ test.each(['ingress', 'egress'] as const)(
     const totals = new RuleTotals();
     const comment = commentOf([`${'n'.repeat(63)}/${'p'.repeat(253)} ${direction}[0]`]);
     const verdict = { kind: 'goto', chain: 'denied' } as const;
-    totals.takeAll([count(1, 1, { chain: nameOf('count', 'x'), verdict, comment })]);
+    totals.takeAll([count(1, 1, { chain: hashedName('count', 'x'), verdict, comment })]);
     expect([...totals.values()].map(total => total.direction)).toEqual([direction]);
   },
 );

@@ -3,7 +3,7 @@ import type { Unavailable } from '../kube/report/nodecondition.ts';
 import type { NetworkError } from '../network/error.ts';
 import type { AgentSource, SourceNeeds } from './agentsource.ts';
 
-export interface SourceOptions {
+export interface AgentSourceOptions {
   readonly node: string;
   readonly manifests?: string;
   readonly kubeconfig?: string;
@@ -12,7 +12,11 @@ export interface SourceOptions {
 export type OpenSource = (needs: SourceNeeds) => Promise<AgentSource>;
 
 /** Loads the one that is wanted: of the other an agent needs nothing, and its start would wait for it. */
-export async function loadSource({ node, manifests, kubeconfig }: SourceOptions): Promise<OpenSource> {
+export async function loadAgentSource({
+  node,
+  manifests,
+  kubeconfig,
+}: AgentSourceOptions): Promise<OpenSource> {
   if (manifests === undefined) {
     const { openApiServer } = await import('./apiserversource.ts');
     return needs => openApiServer(node, kubeconfig, needs);

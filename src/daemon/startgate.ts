@@ -10,10 +10,10 @@ import type { PodStarts } from '../health/startchecks.ts';
 import type { EventSpec } from '../kube/report/event.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { LocalPods } from '../network/sandboxes/localpods.ts';
-import type { StaleConntrack } from '../network/sandboxes/staleconntrack.ts';
+import type { ConntrackFlusher } from '../network/sandboxes/staleconntrack.ts';
 import type { GateState, LateStart, StartGate } from '../network/sandboxes/startgate.ts';
 
-export interface StartGateOptions {
+export interface StartGateCommandOptions {
   readonly node: string;
   readonly manifests?: string;
   readonly podNetwork?: 'attach' | 'chained' | 'none';
@@ -42,7 +42,7 @@ interface GateOff {
 const DEFAULT_SOCKET = '/var/run/nri/nri.sock';
 const DEFAULT_TIMEOUT_MS = 1500;
 
-export function startsOf(options: StartGateOptions): Starts {
+export function startsOf(options: StartGateCommandOptions): Starts {
   const { nriSocket = DEFAULT_SOCKET, startGateTimeout: timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const gate = gateOf(options, nriSocket);
   const [unknownPods, why]: [UnknownPods, string] =
@@ -53,7 +53,7 @@ export function startsOf(options: StartGateOptions): Starts {
 }
 
 /** Where the agent knows of a pod before it starts, nothing that it does not know is one. */
-function defaultOf(gated: boolean, podNetwork: StartGateOptions['podNetwork']): [UnknownPods, string] {
+function defaultOf(gated: boolean, podNetwork: StartGateCommandOptions['podNetwork']): [UnknownPods, string] {
   if (gated) return ['deny', 'the start gate is on'];
   if (podNetwork === 'attach') return ['deny', 'the agent itself attaches pods'];
   if (podNetwork === 'chained') return ['deny', 'the CNI plugin announces every pod before it starts'];
@@ -61,7 +61,7 @@ function defaultOf(gated: boolean, podNetwork: StartGateOptions['podNetwork']): 
 }
 
 /** A folder of manifests has nothing to do with the pods that a runtime on this machine may run. */
-function gateOf(options: StartGateOptions, nriSocket: string): Starts['gate'] {
+function gateOf(options: StartGateCommandOptions, nriSocket: string): Starts['gate'] {
   const { startGate = 'auto', manifests, podNetwork = 'none' } = options;
   if (startGate === 'nri') return { on: true };
   if (startGate === 'off') return { on: false, why: '--start-gate=off', missed: false };
@@ -83,7 +83,7 @@ export interface GateNeeds {
   readonly localPods: LocalPods;
   readonly agent: Pick<Agent, 'note'>;
   readonly barrier: Pick<CommitBarrier, 'programmed'>;
-  readonly staleConntrack: StaleConntrack;
+  readonly staleConntrack: ConntrackFlusher;
   readonly onLate: (late: LateStart) => void;
   readonly log: Logger;
 }

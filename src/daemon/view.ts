@@ -7,7 +7,7 @@ import { type AgentCommandOptions, cutsConnections } from './options.ts';
 import type { Pipeline } from './pipeline.ts';
 import { nodeReader } from './readnode.ts';
 
-export async function viewOf(options: AgentCommandOptions, pipeline: Pipeline): Promise<AgentView> {
+export async function openAgentView(options: AgentCommandOptions, pipeline: Pipeline): Promise<AgentView> {
   const { enforcement, gate, podNetwork } = pipeline;
   return agentView({
     identity: {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { inNamespace } from '../lab/netns.ts';
 import type { Address } from '../model/address.ts';
 
-export interface AgentProcess {
+export interface DemoAgent {
   readonly node: string;
   readonly pid: number;
   readonly log: string;
@@ -13,7 +13,7 @@ export interface AgentProcess {
 }
 
 /** Two network namespaces, one file system: each agent has a socket of its own. */
-export const socketOf = (node: string, folder: string) => join(folder, `${node}.sock`);
+export const demoSocket = (node: string, folder: string) => join(folder, `${node}.sock`);
 
 export function startAgent(
   node: string,
@@ -21,12 +21,12 @@ export function startAgent(
   manifests: string,
   home: string,
   resolvers: readonly Address[],
-): AgentProcess {
+): DemoAgent {
   const log = join(home, `${node}.log`);
   const output = openSync(log, 'w');
   const names = resolvers.length === 0 ? [] : ['--dns-servers', resolvers.join()];
   const from = ['--manifests', manifests, '--log-format', 'json', ...names];
-  const at = ['--socket', socketOf(node, home), '--metrics-address', 'none'];
+  const at = ['--socket', demoSocket(node, home), '--metrics-address', 'none'];
   const command = [process.argv[1]!, 'agent', '--node', node, ...from, ...at];
   // A session of its own: Ctrl-C in our terminal is for us, and with --keep it outlives us.
   const options = { detached: true, stdio: ['ignore', output, output] as const };
@@ -39,11 +39,7 @@ export function startAgent(
 }
 
 /** Why an agent has ended, in the words of its log, or undefined while it runs. */
-export function agentFailure({
-  node,
-  log,
-  child: { exitCode, signalCode },
-}: AgentProcess): string | undefined {
+export function agentFailure({ node, log, child: { exitCode, signalCode } }: DemoAgent): string | undefined {
   if (exitCode === null && signalCode === null) return undefined;
   const last = readFileSync(log, 'utf8').trim().split('\n').slice(-5).join('\n');
   return `the agent of ${node} ended with ${signalCode ?? `exit code ${exitCode}`}:\n${last}`;

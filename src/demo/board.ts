@@ -28,8 +28,8 @@ export interface Column extends Party {
   readonly service?: KubeService;
 }
 
-export const PROTOCOLS = ['TCP', 'UDP', 'SCTP', 'ICMP'] as const;
-export type BoardProtocol = (typeof PROTOCOLS)[number];
+export const BOARD_PROTOCOLS = ['TCP', 'UDP', 'SCTP', 'ICMP'] as const;
+export type BoardProtocol = (typeof BOARD_PROTOCOLS)[number];
 
 /** One flow of one cell. */
 export interface Try {
@@ -41,11 +41,11 @@ export interface Try {
   readonly expected: FlowVerdict;
 }
 
-export const INTERNET: Party = party('the internet', '198.51.100.7', '2001:db8:1::7');
+export const INTERNET_PARTY: Party = party('the internet', '198.51.100.7', '2001:db8:1::7');
 export const METADATA: Party = party('metadata service', '169.254.169.254', 'fd00:ec2::254');
 
 export function boardOf(cluster: Cluster, services: readonly KubeService[]): Board {
-  const rows = [...podParties(cluster), ...nodeParties(cluster).slice(0, 1), INTERNET];
+  const rows = [...podParties(cluster), ...nodeParties(cluster).slice(0, 1), INTERNET_PARTY];
   const columns = columnsOf(cluster, services);
   const evaluate = evaluator(cluster);
   const tries = rows.flatMap(row =>
@@ -82,7 +82,7 @@ function columnsOf(cluster: Cluster, services: readonly KubeService[]): Column[]
     ...pod('kube-system/coredns', 53, 'dns'),
     ...pod('guest/visitor', 8000, 'guest'),
     { ...METADATA, heading: ['meta', 'data', ':80'], port: 80 },
-    { ...INTERNET, heading: ['inter', 'net', ':443'], port: 443 },
+    { ...INTERNET_PARTY, heading: ['inter', 'net', ':443'], port: 443 },
   ];
 }
 
@@ -102,7 +102,7 @@ function probesOf(cluster: Cluster, row: Party, column: Column): Probe[] {
   if (column.service !== undefined)
     return isPod(cluster, row) ? serviceProbes(row, column, column.service) : [];
   if (row.label === column.label || (!isPod(cluster, row) && !isPod(cluster, column))) return [];
-  return PROTOCOLS.flatMap(protocol =>
+  return BOARD_PROTOCOLS.flatMap(protocol =>
     families(row, column).map(([from, to]) => ({
       from,
       to,

@@ -7,7 +7,7 @@ import { policyLabel } from '../model/policy.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { noteProblems } from '../terminal/problems.ts';
-import { socketOf } from './agents.ts';
+import { demoSocket } from './agents.ts';
 import type { Try } from './board.ts';
 import { showByName, type Tried } from './byname.ts';
 import { EDITS, type Edit } from './edits.ts';
@@ -152,7 +152,7 @@ function judge(boards: readonly Outcomes[], beside: Tried = NO_MORE): void {
 function hint({ lab: { names, topology } }: Stage): void {
   const node = topology.nodes[0]!.name;
   const inNode = `ip netns exec ${names.node(node)}`;
-  const socket = `--socket ${socketOf(node, HOME)}`;
+  const socket = `--socket ${demoSocket(node, HOME)}`;
   const sluice = process.env.npm_command === 'exec' ? './sluice' : 'sluice';
   const suggestions = [
     `${inNode} nft list table ip sluice`,

@@ -1,12 +1,12 @@
 /** What the packets of a board did. */
 import type { Lab } from '../lab/lab.ts';
-import { type Outcome, probe } from '../lab/probe/probe.ts';
+import { type ProbeOutcome, probe } from '../lab/probe/probe.ts';
 import type { Board, Try } from './board.ts';
 
 export interface Outcomes {
   readonly board: Board;
   /** In the order of the board's tries. */
-  readonly observed: readonly Outcome[];
+  readonly observed: readonly ProbeOutcome[];
 }
 
 const QUIET_MS = 250;
@@ -33,7 +33,7 @@ export async function observe(lab: Lab, board: Board): Promise<Outcomes> {
 
 export interface Wrong {
   readonly try: Try;
-  readonly observed: Outcome;
+  readonly observed: ProbeOutcome;
 }
 
 /** Where packets did not do what policy says. */
@@ -43,7 +43,7 @@ export function wrongOnes({ board, observed }: Outcomes): Wrong[] {
   );
 }
 
-export function isRight({ expected }: Try, observed: Outcome): boolean {
+export function isRight({ expected }: Try, observed: ProbeOutcome): boolean {
   return (expected.verdict === 'allow') === (observed === 'open');
 }
 

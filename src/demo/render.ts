@@ -5,9 +5,16 @@
  *     4···     TCP passes over IPv4 only
  */
 
-import type { Outcome } from '../lab/probe/probe.ts';
+import type { ProbeOutcome } from '../lab/probe/probe.ts';
 import pc, { type Colours } from '../terminal/colours.ts';
-import { type Board, type BoardProtocol, type Column, type Party, PROTOCOLS, type Try } from './board.ts';
+import {
+  BOARD_PROTOCOLS,
+  type Board,
+  type BoardProtocol,
+  type Column,
+  type Party,
+  type Try,
+} from './board.ts';
 import { isRight, type Outcomes, type Wrong } from './outcome.ts';
 
 /** Explains the letters. */
@@ -41,7 +48,7 @@ function headings({ columns }: Board, width: number, colors: Colours): string[] 
 
 interface Seen {
   readonly try: Try;
-  readonly observed: Outcome;
+  readonly observed: ProbeOutcome;
 }
 
 function cellsOf({ board, observed }: Outcomes): (row: Party, column: Column) => Seen[] {
@@ -53,7 +60,7 @@ const CELL = 5; // Four letters and the mark of a change.
 
 function cellText(seen: readonly Seen[], changed: ReadonlySet<Try>, colors: Colours): string {
   if (seen.length === 0) return ` ${colors.dim('-')}${' '.repeat(CELL - 1)}`;
-  const letters = PROTOCOLS.map(protocol => letterText(seen, protocol, changed, colors));
+  const letters = BOARD_PROTOCOLS.map(protocol => letterText(seen, protocol, changed, colors));
   const mark = seen.some(({ try: one }) => changed.has(one)) ? colors.yellow('*') : ' ';
   return ` ${letters.join('')}${mark}`;
 }

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { parseAllDocuments } from 'yaml';
 import { listManifests } from '../files/folder.ts';
-import type { Service } from '../lab/services.ts';
+import type { LabService } from '../lab/services.ts';
 import { address } from '../lab/topology.ts';
 import { type Address, familyOf } from '../model/address.ts';
 import type { Cluster, Pod } from '../model/cluster.ts';
@@ -13,7 +13,7 @@ export interface KubeService {
   readonly key: string;
   readonly front: readonly Address[];
   readonly port: number;
-  readonly protocol: Service['protocol'];
+  readonly protocol: LabService['protocol'];
   readonly backend: readonly Address[];
   readonly targetPort: number;
 }
@@ -29,7 +29,7 @@ export async function readServices(folder: string, cluster: Cluster): Promise<Ku
 }
 
 /** What the lab's nodes translate. */
-export function translations(services: readonly KubeService[]): Service[] {
+export function translations(services: readonly KubeService[]): LabService[] {
   return services.flatMap(({ front, port, protocol, backend, targetPort }) =>
     front.flatMap(at =>
       backend
@@ -45,7 +45,11 @@ interface Manifest {
   readonly spec: {
     readonly selector: Readonly<Record<string, string>>;
     readonly clusterIPs: readonly string[];
-    readonly ports: readonly { port: number; targetPort: number | string; protocol: Service['protocol'] }[];
+    readonly ports: readonly {
+      port: number;
+      targetPort: number | string;
+      protocol: LabService['protocol'];
+    }[];
   };
 }
 

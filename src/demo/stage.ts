@@ -20,12 +20,12 @@ import type { Kernel } from '../nft/kernel.ts';
 import { plan } from '../nft/plan/plan.ts';
 import { desiredAsProgrammed } from '../readback/desired.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-import { type AgentProcess, agentFailure, startAgent, stopAgent } from './agents.ts';
-import { type Board, boardOf, INTERNET, METADATA } from './board.ts';
+import { agentFailure, type DemoAgent, startAgent, stopAgent } from './agents.ts';
+import { type Board, boardOf, INTERNET_PARTY, METADATA } from './board.ts';
 import { digestOf } from './digest.ts';
 import { MAIL_HOSTS } from './mailhosts.ts';
 import { type KubeService, readServices, translations } from './service.ts';
-import { forgetState, readState, writeState } from './state.ts';
+import { forgetState, readDemoState, writeState } from './state.ts';
 
 /** Everything of the demo is found, and removed, by these two names. */
 export const PREFIX = 'sluice-demo';
@@ -33,7 +33,7 @@ export const HOME = '/run/sluice-demo';
 export const MANIFESTS = join(HOME, 'manifests');
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/shop', import.meta.url));
-const OUTSIDE: readonly Address[] = [...INTERNET.addresses, ...METADATA.addresses, ...MAIL_HOSTS];
+const OUTSIDE: readonly Address[] = [...INTERNET_PARTY.addresses, ...METADATA.addresses, ...MAIL_HOSTS];
 /** The pod that answers names. */
 const RESOLVER: PodKey = 'kube-system/coredns';
 
@@ -41,7 +41,7 @@ export class Stage {
   readonly lab: Lab;
   readonly #services: readonly KubeService[];
   readonly #kernels: ReadonlyMap<string, Kernel>;
-  #agents: readonly AgentProcess[] = [];
+  #agents: readonly DemoAgent[] = [];
 
   private constructor(lab: Lab, services: readonly KubeService[], kernels: ReadonlyMap<string, Kernel>) {
     this.lab = lab;
@@ -65,7 +65,7 @@ export class Stage {
 
   /** The one that an earlier demo left running. */
   static async attach(): Promise<Stage> {
-    if (readState() === undefined)
+    if (readDemoState() === undefined)
       throw new CommandError('no demo is running: `sluice demo --keep` leaves one');
     if (!existsSync(MANIFESTS))
       throw new CommandError(
@@ -153,7 +153,7 @@ let callOffRemoval = () => {};
 /** Takes away everything that a demo made, this one or an earlier. Answers whether there was anything. */
 export function removeStage(): boolean {
   callOffRemoval();
-  const state = readState();
+  const state = readDemoState();
   for (const pid of state?.agents ?? []) stopAgent(pid, MANIFESTS);
   removeNamespaces(PREFIX);
   forgetState();
@@ -166,7 +166,7 @@ export function removeStage(): boolean {
  * Answers where to, or undefined where there was nothing to save.
  */
 export function saveEdits(): string | undefined {
-  const written = readState()?.manifests;
+  const written = readDemoState()?.manifests;
   if (written === undefined || !existsSync(MANIFESTS) || digestOf(MANIFESTS) === written) return undefined;
   const aside = mkdtempSync(`${HOME}-edited-`);
   cpSync(MANIFESTS, aside, { recursive: true });
@@ -175,7 +175,7 @@ export function saveEdits(): string | undefined {
 
 /** The demo process that is running now, beside this one. */
 export function runningDemo(): number | undefined {
-  const demo = readState()?.demo;
+  const demo = readDemoState()?.demo;
   return demo !== undefined && demo !== process.pid && isAlive(demo) ? demo : undefined;
 }
 

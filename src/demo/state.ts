@@ -12,7 +12,7 @@ export interface DemoState {
 }
 
 /** What an earlier or a running demo wrote down, if anything. */
-export function readState(): DemoState | undefined {
+export function readDemoState(): DemoState | undefined {
   try {
     return JSON.parse(readFileSync(STATE, 'utf8')) as DemoState;
   } catch {

@@ -43,7 +43,7 @@ const UNEXPLAINED: Cause = {
 };
 
 /** As policy sees it: behind any translation. */
-export function flowOf({ head, dialled }: DeniedPacket): Flow {
+export function deniedFlow({ head, dialled }: DeniedPacket): Flow {
   const { from, to, protocol, port } = head;
   return {
     from,
@@ -154,7 +154,7 @@ function otherLinkCause({ head: { from }, hook, iif }: DeniedPacket, view: Model
 
 /** Each direction is enforced on the node of its pod: what another node denies was not denied here. */
 function policyCause(packet: DeniedPacket, view: ModelView): Cause | undefined {
-  const flow = flowOf(packet);
+  const flow = deniedFlow(packet);
   const asked: readonly Direction[] =
     packet.hook === 'input' ? ['egress'] : packet.hook === 'output' ? [] : ['egress', 'ingress'];
   for (const direction of asked) {

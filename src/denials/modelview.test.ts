@@ -1,6 +1,6 @@
 /** What of the cluster is looked at again after which events. */
 import { expect, test } from 'vitest';
-import { nodeEvent, podEvent, policyEvent } from '../../test/support/scenarios/shop.ts';
+import { nodeEvent, shopPod, shopPolicy } from '../../test/support/scenarios/shop.ts';
 import type { Address } from '../model/address.ts';
 import { type ClusterEvent, ClusterState } from '../model/cluster.ts';
 import { ModelView } from './modelview.ts';
@@ -15,16 +15,16 @@ test('policies are looked up anew after one has changed, and not because pods co
     state.apply(event);
   };
   apply(nodeEvent('n1', ['172.18.0.1']));
-  apply(podEvent('shop/db', 'n1', ['10.1.0.1']));
-  apply(policyEvent('closed', CLOSED));
+  apply(shopPod('shop/db', 'n1', ['10.1.0.1']));
+  apply(shopPolicy('closed', CLOSED));
   const found = () => view.policiesOn(state.pods.get('shop/db')!, 'ingress', 'networkpolicy');
   const first = found();
   expect(first).toHaveLength(1);
-  apply(podEvent('shop/web', 'n1', ['10.1.0.2']));
+  apply(shopPod('shop/web', 'n1', ['10.1.0.2']));
   apply({ type: 'pod', key: 'shop/web' });
   apply({ type: 'hostPort', key: 'none' });
   expect(found()).toBe(first);
-  apply(policyEvent('closed-too', CLOSED));
+  apply(shopPolicy('closed-too', CLOSED));
   expect(found()).toHaveLength(2);
 });
 
@@ -34,7 +34,7 @@ test('a pod that is gone names its address for a minute, and not once another ha
   const view = new ModelView(state, { node: 'n1', unknownPods: 'deny', now: () => nowMs });
   const address = '10.1.0.1' as Address;
   const former = () => view.formerOwnerOf(address)?.pod.key;
-  view.note(podEvent('shop/db', 'n1', [address]));
+  view.note(shopPod('shop/db', 'n1', [address]));
   expect(former()).toBeUndefined();
   view.note({ type: 'pod', key: 'shop/db' });
   nowMs = 60_000;
@@ -42,6 +42,6 @@ test('a pod that is gone names its address for a minute, and not once another ha
   nowMs = 60_001;
   expect(former()).toBeUndefined();
   nowMs = 1_000;
-  view.note(podEvent('shop/web', 'n1', [address]));
+  view.note(shopPod('shop/web', 'n1', [address]));
   expect(former()).toBeUndefined();
 });

@@ -15,7 +15,7 @@ export interface RecorderOptions {
   readonly serviceOf?: ServiceOf;
 }
 
-export class Recorder {
+export class DenialRecorder {
   readonly journal = new Journal();
   readonly #options: RecorderOptions;
   #unread = 0;

@@ -4,7 +4,7 @@ import { decisiveDirection, reasonOf } from './answer.ts';
 import type { Case } from './judge.ts';
 import { rangesText } from './ranges.ts';
 
-export interface Group {
+export interface CaseGroup {
   readonly from: string;
   readonly to: string;
   readonly port?: number;
@@ -17,7 +17,7 @@ export interface Group {
 }
 
 /** Denials first. */
-export function groupsOf(cases: readonly Case[]): readonly Group[] {
+export function groupsOf(cases: readonly Case[]): readonly CaseGroup[] {
   const groups = new Map<string, Case[]>();
   for (const each of cases) {
     const { from, to, viaNode, verdict } = each;
@@ -34,7 +34,7 @@ export function groupsOf(cases: readonly Case[]): readonly Group[] {
   ];
 }
 
-function groupOf(cases: readonly Case[]): Group {
+function groupOf(cases: readonly Case[]): CaseGroup {
   const { from, to, viaNode, verdict } = cases[0]!;
   const ranges = cases.flatMap(({ fromRange, toRange }) => fromRange ?? toRange ?? []);
   return {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Change, readChange } from './change.ts';
+import { type FolderChange, readChange } from './change.ts';
 
 let folder: string;
 let file: string;
@@ -33,7 +33,7 @@ test('readChange() waits no longer than it was told to, and the next look reads 
       await sleep(2);
     }
   })();
-  const first = (await readChange(folder, undefined, { settleMs: 40, maxWaitMs: 100 })) as Change;
+  const first = (await readChange(folder, undefined, { settleMs: 40, maxWaitMs: 100 })) as FolderChange;
   isWriting = false;
   await writing;
   expect(kinds(first)).toEqual(['A']);
@@ -42,15 +42,15 @@ test('readChange() waits no longer than it was told to, and the next look reads 
 
 test('readChange() reads no file that is as it was', async () => {
   const patience = { settleMs: 1, maxWaitMs: 100 };
-  const first = (await readChange(folder, undefined, patience)) as Change;
+  const first = (await readChange(folder, undefined, patience)) as FolderChange;
   await writeFile(join(folder, 'b.yaml'), 'kind: B\napiVersion: v1\n');
-  const second = (await readChange(folder, first.seen, patience)) as Change;
+  const second = (await readChange(folder, first.seen, patience)) as FolderChange;
   expect([...second.manifests.keys()]).toEqual([join(folder, 'b.yaml')]);
   expect(kinds(await readChange(folder, second.seen, patience))).toEqual([]);
 });
 
 function kinds(change: Awaited<ReturnType<typeof readChange>>): (string | undefined)[] {
-  return [...(change as Change).manifests.values()].flatMap(({ objects }) =>
+  return [...(change as FolderChange).manifests.values()].flatMap(({ objects }) =>
     objects!.map(({ kind }) => kind),
   );
 }

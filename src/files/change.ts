@@ -1,16 +1,16 @@
 import { sleep } from '../async/sleep.ts';
 import type { Problem } from '../model/problem.ts';
-import { readManifestFile, reasonOf } from './folder.ts';
+import { readFailure, readManifestFile } from './folder.ts';
 import type { Manifest } from './manifest.ts';
-import { isSameSnapshot, type Snapshot, takeSnapshot } from './snapshot.ts';
+import { type FolderSnapshot, isSameSnapshot, takeSnapshot } from './snapshot.ts';
 
 /** What is in a folder now, and what those of its files say that are not as they were. */
-export interface Change {
-  readonly seen: Snapshot;
+export interface FolderChange {
+  readonly seen: FolderSnapshot;
   readonly manifests: ReadonlyMap<string, Manifest>;
 }
 
-export interface Patience {
+export interface SettleTimes {
   readonly settleMs: number;
   readonly maxWaitMs: number;
 }
@@ -22,9 +22,9 @@ export interface Patience {
  */
 export async function readChange(
   root: string,
-  known: Snapshot | undefined,
-  { settleMs, maxWaitMs }: Patience,
-): Promise<Change | { readonly unreachable: Problem }> {
+  known: FolderSnapshot | undefined,
+  { settleMs, maxWaitMs }: SettleTimes,
+): Promise<FolderChange | { readonly unreachable: Problem }> {
   const deadline = performance.now() + maxWaitMs;
   try {
     for (;;) {
@@ -40,7 +40,10 @@ export async function readChange(
   }
 }
 
-async function readChanged(seen: Snapshot, known: Snapshot | undefined): Promise<Map<string, Manifest>> {
+async function readChanged(
+  seen: FolderSnapshot,
+  known: FolderSnapshot | undefined,
+): Promise<Map<string, Manifest>> {
   const manifests = new Map<string, Manifest>();
   for (const [file, signature] of seen)
     if (known?.get(file) !== signature) manifests.set(file, await readManifestFile(file));
@@ -49,5 +52,5 @@ async function readChanged(seen: Snapshot, known: Snapshot | undefined): Promise
 
 function unreachable(root: string, error: unknown): Problem {
   const effect = 'everything that was read from it stays as it was until it returns';
-  return { severity: 'error', file: root, message: reasonOf(error), effect };
+  return { severity: 'error', file: root, message: readFailure(error), effect };
 }

@@ -64,12 +64,12 @@ export async function readManifestFile(
       };
     return read(textOf(await readFile(path)), path);
   } catch (error) {
-    return { problems: [unreadable(path, reasonOf(error))] };
+    return { problems: [unreadable(path, readFailure(error))] };
   }
 }
 
 /** Why the file system refused, in words. */
-export function reasonOf(error: unknown): string {
+export function readFailure(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return 'does not exist';
   return code === 'EACCES' ? 'may not be read by this user' : `cannot be read: ${message}`;

@@ -1,7 +1,7 @@
 import { type Decoded, decodeObject } from '../kube/decode/decode.ts';
 import { type DecodedItem, decodeInventory } from '../kube/decode/inventory.ts';
 import { serviceNetworks } from '../kube/decode/service.ts';
-import { asMap, nameOf, type ObjectType, typeOf } from '../kube/report/identity.ts';
+import { asMap, type ObjectType, objectKey, typeOf } from '../kube/report/identity.ts';
 import { flattenLists } from '../kube/watch/list.ts';
 import type { Cidr } from '../model/address.ts';
 import { type Problem, problemNote } from '../model/problem.ts';
@@ -90,7 +90,7 @@ function decodeDocument(document: ParsedDocument, file: string, namespace?: stri
       inventory,
       deeper,
       type: typeOf(object),
-      name: nameOf(object) ?? '',
+      name: objectKey(object) ?? '',
     };
     return { ...decoded, problems, ...rest };
   });

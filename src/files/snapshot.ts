@@ -2,10 +2,10 @@ import { stat } from 'node:fs/promises';
 import { listManifests } from './folder.ts';
 
 /** The manifests under a path, each with a text that changes whenever the file may have. */
-export type Snapshot = ReadonlyMap<string, string>;
+export type FolderSnapshot = ReadonlyMap<string, string>;
 
 /** Throws where the path itself cannot be read: a folder that vanished is not a folder without files. */
-export async function takeSnapshot(root: string): Promise<Snapshot> {
+export async function takeSnapshot(root: string): Promise<FolderSnapshot> {
   const files = await listManifests(root);
   return new Map(await Promise.all(files.map(async file => [file, await signature(file)] as const)));
 }
@@ -18,6 +18,6 @@ async function signature(file: string): Promise<string> {
   return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
 }
 
-export function isSameSnapshot(a: Snapshot, b: Snapshot): boolean {
+export function isSameSnapshot(a: FolderSnapshot, b: FolderSnapshot): boolean {
   return a.size === b.size && [...a].every(([file, signature]) => b.get(file) === signature);
 }

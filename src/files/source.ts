@@ -1,9 +1,9 @@
 import { watch } from 'chokidar';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Problem } from '../model/problem.ts';
-import { type Change, readChange } from './change.ts';
+import { type FolderChange, readChange } from './change.ts';
 import { isWhole } from './manifest.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { FolderSnapshot } from './snapshot.ts';
 import { ManifestStore } from './store.ts';
 
 export interface ManifestListener {
@@ -63,7 +63,7 @@ class Follower {
   readonly #store = new ManifestStore();
   /** Files that could not be read whole at the first look, nor since. */
   readonly #notYetWhole = new Set<string>();
-  #known: Snapshot | undefined;
+  #known: FolderSnapshot | undefined;
   #toldProblems = '[]';
   #isClosed = false;
   #wake = Promise.withResolvers<void>();
@@ -108,7 +108,7 @@ class Follower {
     this.#reportProblems([]);
   }
 
-  #take({ seen, manifests }: Change): void {
+  #take({ seen, manifests }: FolderChange): void {
     for (const [file, manifest] of manifests) this.#store.put(file, manifest);
     for (const file of this.#store.files)
       if (!seen.has(file) && !isWithin(file, seen)) this.#store.delete(file);
@@ -134,7 +134,7 @@ class Follower {
 }
 
 /** Whether the file is in a folder that cannot be read now: those are seen under their own names. */
-function isWithin(file: string, seen: Snapshot): boolean {
+function isWithin(file: string, seen: FolderSnapshot): boolean {
   for (let end = file.lastIndexOf('/'); end > 0; end = file.lastIndexOf('/', end - 1))
     if (seen.has(file.slice(0, end))) return true;
   return false;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nodeEvent, podEvent } from '../../test/support/scenarios/shop.ts';
+import { nodeEvent, shopPod } from '../../test/support/scenarios/shop.ts';
 import { ModelView } from '../denials/modelview.ts';
 import type { Address } from '../model/address.ts';
 import { type ClusterEvent, ClusterState, type PodKey } from '../model/cluster.ts';
@@ -25,9 +25,9 @@ function withPodCidrs(event: ClusterEvent, podCidrs: readonly string[]): Cluster
 const KNOWN = [
   withPodCidrs(nodeEvent('n1', ['172.18.0.1', '10.1.0.254']), ['10.1.0.0/24', 'fd00:1::/64']),
   nodeEvent('n2', ['172.18.0.2']),
-  podEvent('shop/db', 'n1', ['10.1.0.1', 'fd00:1::1']),
-  podEvent('shop/web', 'n1', ['10.1.0.2']),
-  podEvent('far/away', 'n2', ['10.2.0.1']),
+  shopPod('shop/db', 'n1', ['10.1.0.1', 'fd00:1::1']),
+  shopPod('shop/web', 'n1', ['10.1.0.2']),
+  shopPod('far/away', 'n2', ['10.2.0.1']),
 ];
 
 const tcp = (from: string, to: string) =>
@@ -93,7 +93,7 @@ test('labels of more than 4 KB are left out, and the workload is not', () => {
     ...Object.fromEntries(Array.from({ length: count }, (_, n) => [`l${n}`, 'v'.repeat(63)])),
   });
   const labelled = (key: PodKey, address: string, count: number): ClusterEvent => {
-    const event = podEvent(key, 'n1', [address]);
+    const event = shopPod(key, 'n1', [address]);
     return event.type === 'pod' ? { ...event, value: { ...event.value!, labels: labels(count) } } : event;
   };
   const pods = [labelled('shop/few-x1-a', '10.1.0.3', 50), labelled('shop/many-x1-a', '10.1.0.4', 60)];

@@ -9,7 +9,7 @@ import type { Flow } from '../model/flow.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import type { Direction } from '../model/policy.ts';
 import type { FlowEnd, SeenFlow } from './seenflow.ts';
-import { workloadOf } from './workload.ts';
+import { workloadByLabels } from './workload.ts';
 
 /** A new connection as the kernel tells of it. */
 export interface TrackedFlow {
@@ -108,7 +108,7 @@ function isOfOurPods(address: Address, view: ModelView): boolean {
 }
 
 function describe(pod: Pod): Pick<FlowEnd, 'workload' | 'labels'> {
-  const workload = workloadOf(pod);
+  const workload = workloadByLabels(pod);
   const tells = Object.keys(pod.labels).length > 0 && isShort(pod);
   return { ...(workload !== undefined && { workload }), ...(tells && { labels: pod.labels }) };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Labels } from '../model/labels.ts';
-import { workloadOf } from './workload.ts';
+import { workloadByLabels } from './workload.ts';
 
 const HASH = { 'pod-template-hash': '7d4b9c6f5' };
 const REVISION = { 'controller-revision-hash': '6c8f' };
@@ -19,5 +19,5 @@ test.each<[string, Labels, string | undefined]>([
   ['agent', REVISION, undefined],
   ['x', { 'job-name': '' }, undefined],
 ])('the workload of %s by its labels', (name, labels, expected) => {
-  expect(workloadOf({ namespace: 'shop', name, labels })).toBe(expected);
+  expect(workloadByLabels({ namespace: 'shop', name, labels })).toBe(expected);
 });

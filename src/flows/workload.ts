@@ -6,7 +6,7 @@ import type { Pod } from '../model/cluster.ts';
 import { type WorkloadId, type WorkloadKind, workloadId } from '../model/workload.ts';
 
 /** Undefined where no controller's label is there, or the pod's name is not made as that controller makes it. */
-export function workloadOf(pod: Pick<Pod, 'namespace' | 'name' | 'labels'>): WorkloadId | undefined {
+export function workloadByLabels(pod: Pick<Pod, 'namespace' | 'name' | 'labels'>): WorkloadId | undefined {
   for (const find of FINDERS) {
     const found = find(pod);
     if (found !== undefined) return workloadId(found.kind, pod.namespace, found.name);

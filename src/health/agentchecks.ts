@@ -1,5 +1,5 @@
 /** Checks of the agent itself: does it hear the cluster, and does the kernel hold what it heard? */
-import { type Check, verdict } from './check.ts';
+import { type Check, finding } from './check.ts';
 
 /** The slice of the agent's status that is judged. Times are milliseconds since 1970. */
 export interface Work {
@@ -22,15 +22,15 @@ const SLOW_MS = 5_000;
 const QUIET_MS = 10 * 60_000;
 
 export function sourcesSynced({ synced, lostSources, equalAtMs }: Work): Check {
-  if (synced) return verdict.ok('sources-synced', 'every source has been read whole');
+  if (synced) return finding.ok('sources-synced', 'every source has been read whole');
   if (lostSources.length > 0 && equalAtMs !== undefined) {
-    return verdict.fail(
+    return finding.fail(
       'sources-synced',
       `${lostSources.join(', ')} cannot be read: what is known is in force, and what is not known allows nothing`,
       "see the agent's log for the reason",
     );
   }
-  return verdict.fail(
+  return finding.fail(
     'sources-synced',
     'a source has not been read whole yet; the rules in force stay as they are',
     "see the agent's log for the source that cannot be read",
@@ -39,29 +39,29 @@ export function sourcesSynced({ synced, lostSources, equalAtMs }: Work): Check {
 
 export function kernelEqualsDesired({ equalAtMs, lagMs }: Work, nowMs: number): Check {
   const name = 'kernel-equals-desired';
-  if (equalAtMs === undefined) return verdict.unknown(name, 'the kernel has not been compared yet');
+  if (equalAtMs === undefined) return finding.unknown(name, 'the kernel has not been compared yet');
   const age = nowMs - equalAtMs;
   if (age > STALE_MS) {
-    return verdict.fail(
+    return finding.fail(
       name,
       `the kernel was last known to be right ${ageText(age)} ago`,
       "see the agent's log for the reason; restarting the agent changes no verdict",
     );
   }
   if (lagMs > SLOW_MS) {
-    return verdict.warn(
+    return finding.warn(
       name,
       `a change has been waiting for ${ageText(lagMs)} to come into the kernel`,
       'see whether the node is short of CPU, or another program changes nftables all the time',
     );
   }
-  return verdict.ok(name, `the kernel holds what policy says, as of ${ageText(age)} ago`);
+  return finding.ok(name, `the kernel holds what policy says, as of ${ageText(age)} ago`);
 }
 
 export function lastCommit({ failuresInARow, lastError, commits, equalAtMs }: Work, nowMs: number): Check {
   const name = 'last-commit';
   if (failuresInARow > 0) {
-    return verdict.fail(
+    return finding.fail(
       name,
       `${failuresInARow} failed in a row: ${lastError ?? 'no reason given'}`,
       'the rules in force stay; nftables of this kernel must take the batch that the log names',
@@ -69,19 +69,19 @@ export function lastCommit({ failuresInARow, lastError, commits, equalAtMs }: Wo
   }
   const last = commits[0];
   if (last !== undefined) {
-    return verdict.ok(name, `${last.operations} operations, ${ageText(nowMs - last.atMs)} ago`);
+    return finding.ok(name, `${last.operations} operations, ${ageText(nowMs - last.atMs)} ago`);
   }
-  if (equalAtMs === undefined) return verdict.unknown(name, 'nothing has been committed yet');
-  return verdict.ok(name, 'none was needed: the actual state was right');
+  if (equalAtMs === undefined) return finding.unknown(name, 'nothing has been committed yet');
+  return finding.ok(name, 'none was needed: the actual state was right');
 }
 
 /** A warning and no failure: a tenant whose policy is refused must not keep others' pods from the node. */
 export function policiesProgrammed({ quarantined }: Work): Check {
   const name = 'policies-programmed';
   const [first] = quarantined;
-  if (first === undefined) return verdict.ok(name, 'the kernel takes the rules of every policy');
+  if (first === undefined) return finding.ok(name, 'the kernel takes the rules of every policy');
   const more = quarantined.length === 1 ? '' : ` and ${quarantined.length - 1} more`;
-  return verdict.warn(
+  return finding.warn(
     name,
     `the kernel refuses the rules of ${first.id}${more}: ${first.reason}`,
     'change the policy; its Event says what is in force instead, and all other policies are programmed',
@@ -92,16 +92,16 @@ export function policiesProgrammed({ quarantined }: Work): Check {
 export function lastEvent({ lastEventAtMs, lostSources }: Work, nowMs: number): Check {
   const name = 'last-event';
   if (lostSources.length > 0) {
-    return verdict.warn(
+    return finding.warn(
       name,
       `${lostSources.join(', ')} cannot be read; what was last known stays in force`,
       "see the agent's log for the reason",
     );
   }
-  if (lastEventAtMs === undefined) return verdict.unknown(name, 'no event has come yet');
+  if (lastEventAtMs === undefined) return finding.unknown(name, 'no event has come yet');
   const age = nowMs - lastEventAtMs;
-  if (age <= QUIET_MS) return verdict.ok(name, `${ageText(age)} ago`);
-  return verdict.warn(
+  if (age <= QUIET_MS) return finding.ok(name, `${ageText(age)} ago`);
+  return finding.warn(
     name,
     `the last event came ${ageText(age)} ago`,
     'nothing to do if the cluster is quiet; else see whether the source still answers',

@@ -1,16 +1,16 @@
 /** Checks of what leads packets past the rules, or lets them say that they are somebody else's. */
 import { FAMILIES } from '../model/address.ts';
-import { type Check, verdict } from './check.ts';
+import { type Check, finding } from './check.ts';
 import type { Host, Ours } from './facts.ts';
 import { carriesPods } from './hostchecks.ts';
 
 /** IPVS takes a packet for a Service in the input hook, and sends it on where no forward hook sees it. */
 export function ipvs({ virtualServices }: Host): Check {
   const name = 'ipvs';
-  if ('unreadable' in virtualServices) return verdict.unknown(name, virtualServices.unreadable);
+  if ('unreadable' in virtualServices) return finding.unknown(name, virtualServices.unreadable);
   const count = virtualServices.value;
-  if (count === 0) return verdict.ok(name, 'no virtual service of IPVS on this node');
-  return verdict.fail(
+  if (count === 0) return finding.ok(name, 'no virtual service of IPVS on this node');
+  return finding.fail(
     name,
     `IPVS has ${count} virtual services: what pods send to Services is judged neither by the address nor by the port of the pod that gets it`,
     'run kube-proxy in mode nftables or iptables, and clear what it left behind (ipvsadm --clear)',
@@ -19,9 +19,9 @@ export function ipvs({ virtualServices }: Host): Check {
 
 export function flowtables({ flowtables }: Host): Check {
   const name = 'flowtables';
-  if ('unreadable' in flowtables) return verdict.unknown(name, flowtables.unreadable);
-  if (flowtables.value.length === 0) return verdict.ok(name, 'nobody offloads connections');
-  return verdict.warn(
+  if ('unreadable' in flowtables) return finding.unknown(name, flowtables.unreadable);
+  if (flowtables.value.length === 0) return finding.ok(name, 'nobody offloads connections');
+  return finding.warn(
     name,
     `${flowtables.value.join(', ')} may offload connections: one that is open passes no rule any more, so that a policy that comes to deny it cuts it late or never`,
     'leave connections of pods out of the flowtable, or remove it',
@@ -31,13 +31,13 @@ export function flowtables({ flowtables }: Host): Check {
 /** kube-proxy asks for it, and drops what it would let in; others who ask may not. */
 export function routeLocalnet({ localnet, foreignChains }: Host): Check {
   const name = 'route-localnet';
-  if ('unreadable' in localnet) return verdict.unknown(name, localnet.unreadable);
+  if ('unreadable' in localnet) return finding.unknown(name, localnet.unreadable);
   const interfaces = localnet.value;
-  if (interfaces.length === 0) return verdict.ok(name, 'packets to 127.0.0.0/8 stay where they are');
+  if (interfaces.length === 0) return finding.ok(name, 'packets to 127.0.0.0/8 stay where they are');
   const where = `net.ipv4.conf.{${interfaces.join(',')}}.route_localnet is 1`;
   if ('value' in foreignChains && foreignChains.value.includes(KUBE_FIREWALL))
-    return verdict.ok(name, `${where}, and kube-proxy drops what comes from elsewhere`);
-  return verdict.warn(
+    return finding.ok(name, `${where}, and kube-proxy drops what comes from elsewhere`);
+  return finding.warn(
     name,
     `${where}: a pod that may send to its node reaches what listens on 127.0.0.1 there`,
     'switch it off, with kube-proxy by --iptables-localhost-nodeports=false, or drop what comes for 127.0.0.0/8 by other interfaces than lo',
@@ -49,16 +49,16 @@ export const KUBE_FIREWALL = 'KUBE-FIREWALL';
 /** What a bridge carries passes by its ports: where we know which pod is behind which, each sends as itself. */
 export function podSources({ bridges }: Host, ours: Ours): Check {
   const name = 'pod-sources';
-  if ('unreadable' in bridges) return verdict.unknown(name, bridges.unreadable);
+  if ('unreadable' in bridges) return finding.unknown(name, bridges.unreadable);
   const shared = bridges.value.filter(bridge => FAMILIES.some(family => carriesPods(bridge, family, ours)));
   if (shared.length === 0)
-    return verdict.ok(name, 'no bridge carries pods: each sends as itself or not at all');
+    return finding.ok(name, 'no bridge carries pods: each sends as itself or not at all');
   const bridge = `bridge ${shared.map(bridge => bridge.name).join(', ')}`;
   const { withoutPort } = ours;
   if (withoutPort?.length === 0)
-    return verdict.ok(name, `each pod on ${bridge} sends as itself or not at all`);
+    return finding.ok(name, `each pod on ${bridge} sends as itself or not at all`);
   const who = withoutPort === undefined ? 'pods' : `${listed(withoutPort)}, behind no port that is known,`;
-  return verdict.warn(
+  return finding.warn(
     name,
     `${who} on ${bridge} can send as one another by IPv6 or with the capability NET_RAW, and with that also frames with a VLAN tag, which pass no rule`,
     'use a network plugin that gives each pod a link of its own (--pod-network=attach, ptp, kindnet, Calico), or one whose bridge has a veth of each pod as its port; or take NET_RAW from pods',

@@ -52,7 +52,7 @@ export function whyNotReady(checks: readonly Check[]): Check[] {
 }
 
 /** What every check is made with: the state is the name of the function. */
-export const verdict = {
+export const finding = {
   ok: (name: CheckName, reason: string): Check => ({ name, state: 'ok', reason, remedy: '' }),
   warn: (name: CheckName, reason: string, remedy: string): Check => ({ name, state: 'warn', reason, remedy }),
   fail: (name: CheckName, reason: string, remedy: string): Check => ({ name, state: 'fail', reason, remedy }),

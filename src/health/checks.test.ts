@@ -11,7 +11,7 @@ import {
 } from './agentchecks.ts';
 import { nodeRoutes, podAddresses } from './attachchecks.ts';
 import { flowtables, ipvs, podSources, routeLocalnet } from './bypasschecks.ts';
-import { CHECK_NAMES, type CheckState, isReady, verdict, whyNotReady } from './check.ts';
+import { CHECK_NAMES, type CheckState, finding, isReady, whyNotReady } from './check.ts';
 import { denials, NO_DENIALS } from './denialscheck.ts';
 import { enforcingChain } from './enforcers.ts';
 import type { Host, Ours } from './facts.ts';
@@ -487,10 +487,10 @@ describe('health()', () => {
 });
 
 test('isReady() needs the essential checks to be ok, and the others not to fail', () => {
-  expect(isReady([verdict.unknown('last-commit', '')])).toBe(false);
-  expect(isReady([verdict.warn('kernel-equals-desired', '', '')])).toBe(false);
-  expect(isReady([verdict.unknown('conntrack-fill', '')])).toBe(true);
-  expect(whyNotReady([verdict.fail('ip-forward', 'off', '')]).map(({ name }) => name)).toEqual([
+  expect(isReady([finding.unknown('last-commit', '')])).toBe(false);
+  expect(isReady([finding.warn('kernel-equals-desired', '', '')])).toBe(false);
+  expect(isReady([finding.unknown('conntrack-fill', '')])).toBe(true);
+  expect(whyNotReady([finding.fail('ip-forward', 'off', '')]).map(({ name }) => name)).toEqual([
     'ip-forward',
   ]);
 });

@@ -1,6 +1,6 @@
 /** The check of denied connections: are they named? */
 import type { Rate } from '../model/tokenbucket.ts';
-import { type Check, verdict } from './check.ts';
+import { type Check, finding } from './check.ts';
 
 /** Services by whose names denials are told. */
 export interface ServicesFacts {
@@ -34,13 +34,13 @@ const NAME = 'denials';
 /** A warning at most: what is denied is denied. */
 export function denials({ limits, error, services, denied, handed, attempts, lost }: DenialsFacts): Check {
   if (error !== undefined)
-    return verdict.warn(NAME, `denied connections are counted, and not named: ${error}`, remedyOf(error));
+    return finding.warn(NAME, `denied connections are counted, and not named: ${error}`, remedyOf(error));
   if (limits === undefined)
-    return verdict.ok(NAME, 'denied connections are counted, and not named, as the agent was asked');
+    return finding.ok(NAME, 'denied connections are counted, and not named, as the agent was asked');
   const missed = lost === 0 ? '' : `; ${lost} were not read`;
   const text = `${attempts} denied connections were named, of ${denied} packets that were denied ${handed} within the limits${missed}`;
   const unnamed = services?.problem === undefined ? '' : `; Services have no names: ${services.problem}`;
-  return verdict.ok(NAME, text + unnamed);
+  return finding.ok(NAME, text + unnamed);
 }
 
 function remedyOf(error: string): string {

@@ -41,11 +41,11 @@ export interface Ours {
   /** Pods behind no port of a bridge that we know; absent where ports are not known. */
   readonly withoutPort?: readonly string[];
   /** Absent where another plugin attaches the pods. */
-  readonly attached?: Attached;
+  readonly attached?: AttachFacts;
 }
 
 /** What keeps us from attaching pods. */
-export interface Attached {
+export interface AttachFacts {
   /** Why no further pod gets an address; absent while one does. */
   readonly refuses?: string;
   /** Pod networks of other nodes that nothing of ours leads to: `10.0.2.0/24 of node two`. */

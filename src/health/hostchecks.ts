@@ -1,6 +1,6 @@
 /** Checks of the node around us: does pod traffic flow, and does it pass where our rules are? */
 import { type Cidr, cidrContains, cidrText, FAMILIES, type Family, familyOf } from '../model/address.ts';
-import { type Check, verdict } from './check.ts';
+import { type Check, finding } from './check.ts';
 import { enforcingPod, enforcingProcess } from './enforcers.ts';
 import type { Bridge, Host, Ours, Reading } from './facts.ts';
 
@@ -20,24 +20,24 @@ export function forwarding(family: Family, { forwarding }: Host, ours: Ours): Ch
   const reading = forwarding[family];
   const families = podFamilies(ours);
   if (families.size > 0 && !families.has(family)) {
-    return verdict.ok(name, `no pod of this node has an ${FAMILY_NAME[family]} address`);
+    return finding.ok(name, `no pod of this node has an ${FAMILY_NAME[family]} address`);
   }
-  if ('unreadable' in reading) return verdict.unknown(name, reading.unreadable);
-  if (reading.value) return verdict.ok(name, `${FORWARD_SYSCTL[family]} is 1`);
+  if ('unreadable' in reading) return finding.unknown(name, reading.unreadable);
+  if (reading.value) return finding.ok(name, `${FORWARD_SYSCTL[family]} is 1`);
   const reason = `${FORWARD_SYSCTL[family]} is 0: the node forwards no packet of a pod`;
   const remedy = `sysctl -w ${FORWARD_SYSCTL[family]}=1`;
   // Which families the pods have is not known yet, and IPv6 is off on many a node that needs none.
-  if (families.size === 0 && family === 'ip6') return verdict.warn(name, reason, remedy);
-  return verdict.fail(name, reason, remedy);
+  if (families.size === 0 && family === 'ip6') return finding.warn(name, reason, remedy);
+  return finding.fail(name, reason, remedy);
 }
 
 /** Frames between two ports of a bridge pass no IP hook unless a sysctl says so: rules would not see them. */
 export function bridgeTrafficSeen({ bridges, bridgeCalls }: Host, ours: Ours): Check {
   const name = 'bridge-traffic-seen';
-  if ('unreadable' in bridges) return verdict.unknown(name, bridges.unreadable);
-  if (bridges.value.length === 0) return verdict.ok(name, 'no bridge on this node');
+  if ('unreadable' in bridges) return finding.unknown(name, bridges.unreadable);
+  if (bridges.value.length === 0) return finding.ok(name, 'no bridge on this node');
   if (ours.podCidrs.length === 0) {
-    return verdict.unknown(
+    return finding.unknown(
       name,
       `the node has no pod CIDR, so none of its bridges (${names(bridges.value)}) is known to be one of pods`,
     );
@@ -54,43 +54,43 @@ export function bridgeTrafficSeen({ bridges, bridgeCalls }: Host, ours: Ours): C
     else if (!reading.value) blind.push(BRIDGE_SYSCTL[family]);
   }
   if (blind.length > 0) {
-    return verdict.fail(
+    return finding.fail(
       name,
       `pods are on bridge ${names([...carrying])} while ${blind.join(' and ')} is off: traffic between pods of this node passes no rule`,
       `modprobe br_netfilter; ${blind.map(sysctl => `sysctl -w ${sysctl}=1`).join('; ')}`,
     );
   }
-  if (unread.length > 0) return verdict.unknown(name, unread.join('; '));
-  if (carrying.size === 0) return verdict.ok(name, 'no bridge has an address in the pod CIDR');
-  return verdict.ok(name, `traffic over bridge ${names([...carrying])} passes nftables`);
+  if (unread.length > 0) return finding.unknown(name, unread.join('; '));
+  if (carrying.size === 0) return finding.ok(name, 'no bridge has an address in the pod CIDR');
+  return finding.ok(name, `traffic over bridge ${names([...carrying])} passes nftables`);
 }
 
 export function conntrackFill({ conntrack }: Host): Check {
   const name = 'conntrack-fill';
-  if ('unreadable' in conntrack) return verdict.unknown(name, conntrack.unreadable);
+  if ('unreadable' in conntrack) return finding.unknown(name, conntrack.unreadable);
   const { count, max } = conntrack.value;
-  if (max <= 0) return verdict.unknown(name, `the table's limit reads as ${max}`);
+  if (max <= 0) return finding.unknown(name, `the table's limit reads as ${max}`);
   const reason = `${count} of ${max} entries (${Math.floor((count / max) * 100)} %)`;
   const remedy = 'raise net.netfilter.nf_conntrack_max, or find who opens so many connections';
   if (count >= max * FILL.fail)
-    return verdict.fail(name, `${reason}: new connections are dropped soon`, remedy);
-  if (count >= max * FILL.warn) return verdict.warn(name, reason, remedy);
-  return verdict.ok(name, reason);
+    return finding.fail(name, `${reason}: new connections are dropped soon`, remedy);
+  if (count >= max * FILL.warn) return finding.warn(name, reason, remedy);
+  return finding.ok(name, reason);
 }
 
 /** A node without pods may have no route yet, so a missing one is a warning. */
 export function podCidrRoute({ routes }: Host, { podCidrs }: Ours): Check {
   const name = 'pod-cidr-route';
-  if (podCidrs.length === 0) return verdict.unknown(name, 'the node has no pod CIDR');
+  if (podCidrs.length === 0) return finding.unknown(name, 'the node has no pod CIDR');
   const missing: Cidr[] = [];
   for (const cidr of podCidrs) {
     const reading = routes[cidr.family];
-    if ('unreadable' in reading) return verdict.unknown(name, reading.unreadable);
+    if ('unreadable' in reading) return finding.unknown(name, reading.unreadable);
     if (!reading.value.some(route => isWithin(route, cidr))) missing.push(cidr);
   }
   const are = podCidrs.length === 1 ? 'is' : 'are';
-  if (missing.length === 0) return verdict.ok(name, `${podCidrs.map(cidrText).join(' and ')} ${are} routed`);
-  return verdict.warn(
+  if (missing.length === 0) return finding.ok(name, `${podCidrs.map(cidrText).join(' and ')} ${are} routed`);
+  return finding.warn(
     name,
     `no route leads into ${missing.map(cidrText).join(' and ')}`,
     'the network plugin makes it, at the latest with the first pod: see whether it runs',
@@ -107,11 +107,11 @@ export function foreignEnforcer({ processes, foreignRules }: Host, { podNames }:
   ];
   const reason = `${[...new Set(found)].join(', ')} may enforce network policy too: a packet must pass both`;
   const remedy = "switch the other's network policy off; rules that it left behind go with a reboot";
-  if (found.length > 0) return verdict.warn(name, reason, remedy);
-  if ('unreadable' in foreignRules) return verdict.unknown(name, foreignRules.unreadable);
+  if (found.length > 0) return finding.warn(name, reason, remedy);
+  if ('unreadable' in foreignRules) return finding.unknown(name, foreignRules.unreadable);
   if ('unreadable' in processes)
-    return verdict.ok(name, `none found by pod, table or chain name; ${processes.unreadable}`);
-  return verdict.ok(name, 'none found by process, pod, table or chain name');
+    return finding.ok(name, `none found by pod, table or chain name; ${processes.unreadable}`);
+  return finding.ok(name, 'none found by process, pod, table or chain name');
 }
 
 function valuesOf(reading: Reading<readonly string[]>): readonly string[] {

@@ -1,5 +1,5 @@
 /** The check of what this node's kernel can do. */
-import { type Check, verdict } from './check.ts';
+import { type Check, finding } from './check.ts';
 
 /** What is known of the kernel. */
 export interface KernelFacts {
@@ -20,10 +20,10 @@ export const NOTHING_MISSING: KernelFacts = { release: '', missingFeatures: [] }
 export function kernelFeatures({ release, missingFeatures }: KernelFacts): Check {
   const name = 'kernel-features';
   const kernel = `Linux ${release}`.trim();
-  if (missingFeatures.length === 0) return verdict.ok(name, `${kernel} has all that Sluice makes use of`);
+  if (missingFeatures.length === 0) return finding.ok(name, `${kernel} has all that Sluice makes use of`);
   const list = missingFeatures.map(({ lacks, since, instead }) => `${lacks}, since ${since}: ${instead}`);
   const reason = `${kernel} has no ${list.join('; no ')}`;
   const grave = missingFeatures.find(({ matters }) => matters);
-  if (grave === undefined) return verdict.ok(name, reason);
-  return verdict.warn(name, reason, `have Linux ${grave.since} or newer on this node`);
+  if (grave === undefined) return finding.ok(name, reason);
+  return finding.warn(name, reason, `have Linux ${grave.since} or newer on this node`);
 }

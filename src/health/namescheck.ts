@@ -1,6 +1,6 @@
 /** The check of peers by name: are the answers of DNS heard that the node's pods get? */
 import { ageText } from './agentchecks.ts';
-import { type Check, verdict } from './check.ts';
+import { type Check, finding } from './check.ts';
 
 export interface NamesFacts {
   /** Pods of this node that have rules by name. */
@@ -36,9 +36,9 @@ const NOTHING = 'rules by domain name match nothing';
 /** A warning at most: names only ever allow, and everything else is in force. */
 export function names(facts: NamesFacts): Check {
   const { pods, canWait, counts } = facts;
-  if (pods === 0 && canWait) return verdict.ok(NAME, 'no pod of this node has a rule by domain name');
+  if (pods === 0 && canWait) return finding.ok(NAME, 'no pod of this node has a rule by domain name');
   const wrong = cannotHear(facts) ?? doesNotHear(facts);
-  return wrong === undefined ? heard(facts, counts!) : verdict.warn(NAME, ...wrong);
+  return wrong === undefined ? heard(facts, counts!) : finding.warn(NAME, ...wrong);
 }
 
 type Wrong = readonly [reason: string, remedy: string];
@@ -81,8 +81,8 @@ function heard({ pods, resolvers, most }: NamesFacts, counts: NonNullable<NamesF
     [overruns, 'times answers went on because they were not read in time'],
   ] as const;
   const what = beside.filter(([count]) => count > 0).map(([count, words]) => `; ${count} ${words}`);
-  if (most === 0 || addresses < most) return verdict.ok(NAME, text + what.join(''));
-  return verdict.warn(
+  if (most === 0 || addresses < most) return finding.ok(NAME, text + what.join(''));
+  return finding.warn(
     NAME,
     `${text}, which is the limit: who was told longest ago goes for each that comes, of the pod with most${what.join('')}`,
     'narrow the wildcards of domainNames: sluice inspect shows which pod was told so many',

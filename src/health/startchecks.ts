@@ -1,6 +1,6 @@
 /** Checks of what protects a pod from its start to its first packet. */
 import { cidrText } from '../model/address.ts';
-import { type Check, verdict } from './check.ts';
+import { type Check, finding } from './check.ts';
 import type { Ours } from './facts.ts';
 
 /** What becomes of pods that start. */
@@ -33,15 +33,15 @@ export function startGate({ gate, unknownPods }: PodStarts): Check {
       : 'the first packets of a pod may pass before its rules are in force';
   switch (gate.kind) {
     case 'off':
-      return verdict.ok(name, `off (${gate.why}): ${meanwhile}`);
+      return finding.ok(name, `off (${gate.why}): ${meanwhile}`);
     case 'missed':
-      return verdict.warn(
+      return finding.warn(
         name,
         `off (${gate.why}): ${meanwhile}`,
         'have the runtime offer NRI and restart the agent, or pass --start-gate=off to accept this',
       );
     case 'lost':
-      return verdict.warn(
+      return finding.warn(
         name,
         `not connected to the runtime (${gate.why}): ${meanwhile}`,
         'see whether the container runtime runs, has NRI on, and its socket is mounted',
@@ -49,21 +49,21 @@ export function startGate({ gate, unknownPods }: PodStarts): Check {
     case 'connected': {
       const { runtime, inTime, late } = gate;
       const reason = `${runtime} waits for the rules of each pod: ${inTime} started with them, ${late} without`;
-      return verdict.ok(name, reason);
+      return finding.ok(name, reason);
     }
   }
 }
 
 export function unknownPods({ unknownPods, why }: PodStarts, { podCidrs }: Ours): Check {
   const name = 'unknown-pods';
-  if (unknownPods === 'allow') return verdict.ok(name, `unknown pod addresses: allowed (${why})`);
+  if (unknownPods === 'allow') return finding.ok(name, `unknown pod addresses: allowed (${why})`);
   if (podCidrs.length === 0) {
-    return verdict.warn(
+    return finding.warn(
       name,
       'unknown pod addresses should be denied, but the node has no pod CIDR to know them by',
       'have the cluster give pod CIDRs to its nodes (kube-controller-manager --allocate-node-cidrs)',
     );
   }
   const where = podCidrs.map(cidrText).join(' and ');
-  return verdict.ok(name, `unknown pod addresses: denied in ${where} (${why})`);
+  return finding.ok(name, `unknown pod addresses: denied in ${where} (${why})`);
 }

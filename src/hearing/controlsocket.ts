@@ -3,7 +3,7 @@
  * packet drops it, and its sender sees that as EPERM: then the element stands.
  */
 import { type Address, addressBytes, familyOf } from '../model/address.ts';
-import { CONTROL_MARK, type Command, destinationPort, sourcePort } from '../names/control.ts';
+import { CONTROL_MARK, type Command, commandDestination, sourcePort } from '../names/control.ts';
 import {
   AF_INET,
   AF_INET6,
@@ -52,7 +52,7 @@ export class ControlSocket {
     packet.bytes.set(addressBytes(peer), way.source);
     packet.bytes.set(addressBytes(pod), way.destination);
     packet.bytes.writeUInt16BE(sourcePort(command), way.ports);
-    packet.bytes.writeUInt16BE(destinationPort(command), way.ports + 2);
+    packet.bytes.writeUInt16BE(commandDestination(command), way.ports + 2);
     target.bytes.set(addressBytes(pod), way.targetAddress);
     const sent = sendto(way.fd, packet.at, packet.bytes.length, 0, target.at, target.bytes.length);
     return sent < 0 && errno() === EPERM;

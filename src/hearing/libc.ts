@@ -1,6 +1,6 @@
 /** What the answer thread calls of libc beside sockets. */
 import { errnoName } from '../netlink/wire/errno.ts';
-import { addressOf, errno, libc } from '../netlink/wire/libc.ts';
+import { errno, libc, pointerTo } from '../netlink/wire/libc.ts';
 
 export const sendto = libc.func(
   'int sendto(int fd, const void *bytes, size_t length, int flags, const void *to, uint32_t toLength)',
@@ -22,5 +22,5 @@ export interface Fixed {
 
 export function fixed(size: number): Fixed {
   const bytes = Buffer.alloc(size);
-  return { bytes, at: addressOf(bytes) };
+  return { bytes, at: pointerTo(bytes) };
 }

@@ -6,25 +6,25 @@ import { execFileSync } from 'node:child_process';
 import { type Address, FAMILIES, type Family, familyOf } from '../model/address.ts';
 import type { Lab } from './lab.ts';
 import { inNamespace } from './netns.ts';
-import type { Endpoint } from './probe/attempt.ts';
-import type { Host } from './topology.ts';
+import type { ProbeEndpoint } from './probe/attempt.ts';
+import type { LabHost } from './topology.ts';
 
-export interface Service {
+export interface LabService {
   /** Its cluster address and port; nobody has that address. */
-  readonly front: Endpoint;
+  readonly front: ProbeEndpoint;
   readonly protocol: 'TCP' | 'UDP' | 'SCTP';
-  readonly back: Endpoint;
+  readonly back: ProbeEndpoint;
 }
 
 /** Replaces all services of a laboratory, in every node. */
-export function installServices(lab: Lab, services: readonly Service[]): void {
+export function installServices(lab: Lab, services: readonly LabService[]): void {
   for (const node of lab.topology.nodes) {
     const input = FAMILIES.map(family => tableText(family, node, services)).join('\n');
     inNamespace(lab.nodeNamespace(node.name), () => execFileSync('nft', ['-f', '-'], { input }));
   }
 }
 
-function tableText(family: Family, node: Host, services: readonly Service[]): string {
+function tableText(family: Family, node: LabHost, services: readonly LabService[]): string {
   const ours = services.filter(({ back }) => familyOf(back.address) === family);
   return `table ${family} lab-services
 delete table ${family} lab-services
@@ -40,17 +40,17 @@ table ${family} lab-services {
 }`;
 }
 
-function translation({ front, protocol, back }: Service): string {
+function translation({ front, protocol, back }: LabService): string {
   const family = familyOf(front.address);
   return `${family} daddr ${front.address} ${protocol.toLowerCase()} dport ${front.port} dnat to ${hostPort(back)}`;
 }
 
 // A pod that reaches itself would drop packets from its own address: they get the node's, behind the policy.
-function hairpin(family: Family, node: Host, pod: Address): string[] {
+function hairpin(family: Family, node: LabHost, pod: Address): string[] {
   const own = node.addresses.find(address => familyOf(address) === family);
   return own === undefined ? [] : [`${family} saddr ${pod} ${family} daddr ${pod} snat to ${own}`];
 }
 
-function hostPort({ address, port }: Endpoint): string {
+function hostPort({ address, port }: ProbeEndpoint): string {
   return familyOf(address) === 'ip' ? `${address}:${port}` : `[${address}]:${port}`;
 }

@@ -3,12 +3,12 @@ import { type Address, parseAddress } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import type { Cluster } from '../model/cluster.ts';
 
-export interface Host {
+export interface LabHost {
   readonly name: string;
   readonly addresses: readonly Address[];
 }
 
-export interface PodHost extends Host {
+export interface PodHost extends LabHost {
   readonly node: string;
 }
 
@@ -18,7 +18,7 @@ export interface PodHost extends Host {
  *     pod ───┘
  */
 export interface Topology {
-  readonly nodes: readonly Host[];
+  readonly nodes: readonly LabHost[];
   readonly pods: readonly PodHost[];
   readonly outside: readonly Address[];
 }
@@ -36,7 +36,7 @@ export function topologyKey(topology: Topology): string {
   return JSON.stringify(topology);
 }
 
-function nodeHosts(cluster: Cluster): Host[] {
+function nodeHosts(cluster: Cluster): LabHost[] {
   const names = new Set([...cluster.nodes.keys(), ...[...cluster.pods.values()].map(pod => pod.node)]);
   return [...names]
     .filter(name => name !== '')

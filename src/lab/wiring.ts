@@ -6,7 +6,7 @@
  * address plan, and addresses may be anything.
  */
 import { type Address, addressBits, familyOf } from '../model/address.ts';
-import type { Host, PodHost, Topology } from './topology.ts';
+import type { LabHost, PodHost, Topology } from './topology.ts';
 
 export interface Wiring {
   /** Network namespaces to make. */
@@ -100,7 +100,7 @@ function podLinks({ pods }: Topology, names: NamespaceNames): Link[] {
 }
 
 // An interface name has at most 15 characters and no slash; the number keeps shortened names apart.
-function portName(index: number, { name }: Host): string {
+function portName(index: number, { name }: LabHost): string {
   return `${index}-${name.replace('/', '-')}`.slice(0, 15);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nodeEvent, podEvent } from '../../test/support/scenarios/shop.ts';
+import { nodeEvent, shopPod } from '../../test/support/scenarios/shop.ts';
 import type { Address } from './address.ts';
 import { addressOwners, contestedAddresses, ownerOf } from './addressowners.ts';
 import { type ClusterEvent, ClusterState, type Pod, type PodKey } from './cluster.ts';
@@ -19,7 +19,7 @@ function cluster(networks: 'known' | 'unknown', ...pods: ClusterEvent[]): Cluste
 }
 
 function pod(key: PodKey, node: string, createdAt: string): ClusterEvent {
-  const { value } = podEvent(key, node, [AT]) as { value: Pod };
+  const { value } = shopPod(key, node, [AT]) as { value: Pod };
   return { type: 'pod', key, value: { ...value, createdAt } };
 }
 

@@ -1,7 +1,7 @@
 /** What people name their programs by, beside the cluster that policy sees. */
 import type { PodKey } from './cluster.ts';
 import type { EndpointSlice, Service, ServiceKey } from './service.ts';
-import type { Owner, Workload, WorkloadId } from './workload.ts';
+import type { Controller, Workload, WorkloadId } from './workload.ts';
 
 export interface Inventory {
   readonly workloads: ReadonlyMap<WorkloadId, Workload>;
@@ -9,7 +9,7 @@ export interface Inventory {
   /** By the key of the slice. */
   readonly slices: ReadonlyMap<string, EndpointSlice>;
   /** What controls each pod that something controls. */
-  readonly podOwners: ReadonlyMap<PodKey, Owner>;
+  readonly podOwners: ReadonlyMap<PodKey, Controller>;
 }
 
 export type InventoryItem =
@@ -17,7 +17,7 @@ export type InventoryItem =
   | { readonly type: 'service'; readonly value: Service }
   | { readonly type: 'slice'; readonly value: EndpointSlice }
   | { readonly type: 'slices'; readonly values: readonly EndpointSlice[] }
-  | { readonly type: 'podOwner'; readonly pod: PodKey; readonly owner: Owner };
+  | { readonly type: 'podOwner'; readonly pod: PodKey; readonly owner: Controller };
 
 export const NO_INVENTORY: Inventory = inventoryOf([]);
 
@@ -26,7 +26,7 @@ export function inventoryOf(items: Iterable<InventoryItem>): Inventory {
   const workloads = new Map<WorkloadId, Workload>();
   const services = new Map<ServiceKey, Service>();
   const slices = new Map<string, EndpointSlice>();
-  const podOwners = new Map<PodKey, Owner>();
+  const podOwners = new Map<PodKey, Controller>();
   for (const item of items) {
     if (item.type === 'workload') add(workloads, item.value.id, item.value);
     else if (item.type === 'service') add(services, item.value.key, item.value);

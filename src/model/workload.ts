@@ -18,7 +18,7 @@ export type WorkloadKind = (typeof WORKLOAD_KINDS)[number];
 export type WorkloadId = `${WorkloadKind} ${string}/${string}`;
 
 /** The object that controls another one: the one of its ownerReferences that says so. */
-export interface Owner {
+export interface Controller {
   readonly kind: string;
   readonly name: string;
 }
@@ -35,7 +35,7 @@ export interface Workload extends Labelled {
   /** The pods that it should have; absent where it makes one when its time comes, or one for each node. */
   readonly replicas?: number;
   /** The Deployment of a ReplicaSet, the CronJob of a Job. */
-  readonly owner?: Owner;
+  readonly owner?: Controller;
 }
 
 export function workloadId(kind: WorkloadKind, namespace: string, name: string): WorkloadId {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Pod } from './cluster.ts';
 import { inventoryOf, NO_INVENTORY } from './inventory.ts';
-import type { Owner, Workload } from './workload.ts';
+import type { Controller, Workload } from './workload.ts';
 import { podsByWorkload, topWorkloads, workloadOf } from './workloadof.ts';
 
 const pod = (name: string, labels = {}): Pod => ({
@@ -16,7 +16,7 @@ const pod = (name: string, labels = {}): Pod => ({
   createdAt: '',
   ports: [],
 });
-const workload = (kind: Workload['kind'], name: string, owner?: Owner): Workload => ({
+const workload = (kind: Workload['kind'], name: string, owner?: Controller): Workload => ({
   id: `${kind} shop/${name}`,
   kind,
   namespace: 'shop',

@@ -31,7 +31,7 @@ export const MOST_ANSWERS = { perSecond: 1_000, burst: 2_000 } as const;
 export const SET_SIZE = 65_536;
 
 export const sourcePort = (command: Command): number => command >>> 16;
-export const destinationPort = (command: Command): number => command & 0xffff;
+export const commandDestination = (command: Command): number => command & 0xffff;
 
 /** The commands of a set: even to learn, one more to forget. Above all others. */
 export function commandOf(digest: number): Command {

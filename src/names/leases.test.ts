@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Address } from '../model/address.ts';
 import { Leases } from './leases.ts';
 import { LIFETIMES, NAMES_LIMITS } from './limits.ts';
-import type { Answer } from './message.ts';
+import type { DnsAnswer } from './message.ts';
 import type { LeaseChange, NamesPod, NamesSet } from './subjects.ts';
 
 const WEB: NamesPod = { key: 'shop/web', addresses: ['10.1.0.1', 'fd00::1'] as Address[], sets: ['names-A'] };
@@ -12,7 +12,7 @@ const A: NamesSet = { name: 'names-A', patterns: ['www.example.org', '*.cdn.exam
 const B: NamesSet = { name: 'names-B', patterns: ['*.example.org'], command: 4 };
 const SUBJECTS = { pods: [WEB, DB], sets: [A, B] };
 
-function answer(names: string | string[], addresses: string[], ttlSeconds = 300): Answer {
+function answer(names: string | string[], addresses: string[], ttlSeconds = 300): DnsAnswer {
   return {
     names: [names].flat(),
     addresses: addresses.map(address => ({ address: address as Address, ttlSeconds })),

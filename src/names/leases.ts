@@ -9,8 +9,8 @@
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import type { Lease } from './leasetable.ts';
-import { endOf, LIFETIMES, type Lifetimes, NAMES_LIMITS, type NamesLimits } from './limits.ts';
-import type { Answer } from './message.ts';
+import { LIFETIMES, type Lifetimes, leaseEnd, NAMES_LIMITS, type NamesLimits } from './limits.ts';
+import type { DnsAnswer } from './message.ts';
 import { PodLeases } from './podleases.ts';
 import type { LeaseChange, NamesPod, NamesSet, Subjects } from './subjects.ts';
 import { richest } from './tenants.ts';
@@ -91,13 +91,13 @@ export class Leases {
   }
 
   /** What an answer to the pod with this address told it (C41, C42). */
-  told(podAddress: Address, { names, addresses }: Answer, nowMs: number, sender?: Address): LeaseChange[] {
+  told(podAddress: Address, { names, addresses }: DnsAnswer, nowMs: number, sender?: Address): LeaseChange[] {
     const pod = this.#byAddress.get(podAddress);
     if (pod === undefined) return [];
     const from = sender && this.#known(sender);
     const meant = names.map(name => ({ name, sets: pod.setsOf(name) })).filter(({ sets }) => sets.length > 0);
     return addresses.flatMap(({ address, ttlSeconds }) => {
-      const untilMs = endOf(ttlSeconds, nowMs, this.#lifetimes);
+      const untilMs = leaseEnd(ttlSeconds, nowMs, this.#lifetimes);
       return meant.flatMap(({ name, sets }) =>
         this.#put(
           pod,

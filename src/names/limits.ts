@@ -28,6 +28,6 @@ export interface NamesLimits {
 export const NAMES_LIMITS: NamesLimits = { perName: 1_000, perPod: 4_096, perNode: 32_768 };
 
 /** When an address ends that is told now (C41). */
-export function endOf(ttlSeconds: number, nowMs: number, { graceMs, floorMs, capMs }: Lifetimes): number {
+export function leaseEnd(ttlSeconds: number, nowMs: number, { graceMs, floorMs, capMs }: Lifetimes): number {
   return nowMs + Math.min(Math.max(ttlSeconds * 1_000 + graceMs, floorMs), capMs);
 }

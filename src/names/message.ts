@@ -4,10 +4,10 @@
  */
 import { type Address, addressFromBytes } from '../model/address.ts';
 import { isLearnable } from './learnable.ts';
-import { readName } from './name.ts';
+import { readDomainName } from './name.ts';
 import { MOST_RECORDS, type Records, readRecords, TYPE } from './records.ts';
 
-export interface Answer {
+export interface DnsAnswer {
   /** The name asked for, and every alias on the way to the addresses (C42). */
   readonly names: readonly string[];
   readonly addresses: readonly ToldAddress[];
@@ -29,7 +29,7 @@ const TRUNCATED = 0x0200;
 const CLASS_IN = 1;
 
 /** Undefined where it is no answer to one question for addresses, or cannot be read: nothing is learnt from it. */
-export function readAnswer(message: Uint8Array): Answer | undefined {
+export function readAnswer(message: Uint8Array): DnsAnswer | undefined {
   if (message.length < HEADER) return undefined;
   const header = new DataView(message.buffer, message.byteOffset, HEADER);
   const flags = header.getUint16(2);
@@ -48,7 +48,7 @@ export function mostRecordsOf(message: Uint8Array): number {
 }
 
 function readQuestion(message: Uint8Array) {
-  const asked = readName(message, HEADER);
+  const asked = readDomainName(message, HEADER);
   if (asked === undefined || asked.end + 4 > message.length) return undefined;
   const view = new DataView(message.buffer, message.byteOffset + asked.end, 4);
   const type = view.getUint16(0);
@@ -57,7 +57,7 @@ function readQuestion(message: Uint8Array) {
 }
 
 /** The order of the records is nobody's promise: the way is followed, and what is off it does not count. */
-function answerFrom(question: string, { aliases, addresses }: Records): Answer {
+function answerFrom(question: string, { aliases, addresses }: Records): DnsAnswer {
   const names = [question];
   let owner = question;
   let leastTtl = Number.POSITIVE_INFINITY;

@@ -17,7 +17,7 @@ export interface ReadName {
  * Undefined where the bytes are no name, or one that no policy could mean: a label with a dot in it would pass for two.
  * Pointers lead back only, so that there are no loops.
  */
-export function readName(message: Uint8Array, start: number): ReadName | undefined {
+export function readDomainName(message: Uint8Array, start: number): ReadName | undefined {
   const labels: string[] = [];
   let end = -1;
   let left = MOST_BYTES;

@@ -1,5 +1,5 @@
 /** The answer section of a DNS response, as far as addresses and aliases go. */
-import { readName } from './name.ts';
+import { readDomainName } from './name.ts';
 
 export const TYPE = { A: 1, CNAME: 5, AAAA: 28 } as const;
 const CLASS_IN = 1;
@@ -53,7 +53,7 @@ export function readRecords(
 
 /** Where the next one begins. */
 function readRecord(message: Uint8Array, start: number, type: number, found: Found): number | undefined {
-  const owner = readName(message, start);
+  const owner = readDomainName(message, start);
   if (owner === undefined || owner.end + 10 > message.length) return undefined;
   const view = new DataView(message.buffer, message.byteOffset + owner.end, 10);
   const [recordType, recordClass, length] = [view.getUint16(0), view.getUint16(2), view.getUint16(8)];
@@ -62,7 +62,7 @@ function readRecord(message: Uint8Array, start: number, type: number, found: Fou
   if (recordClass !== CLASS_IN) return data + length;
   const ttlSeconds = ttlOf(view.getUint32(4));
   if (recordType === TYPE.CNAME) {
-    const target = readName(message, data);
+    const target = readDomainName(message, data);
     if (target === undefined || target.end !== data + length) return undefined;
     if (!found.aliases.has(owner.name)) found.aliases.set(owner.name, { target: target.name, ttlSeconds });
   } else if (recordType === type) {

@@ -7,13 +7,13 @@ import { AnswerStream } from './stream.ts';
 const MOST_OF_POD = 16;
 const MOST_PODS = 256;
 
-export type Segment = Transport & { readonly tcp: NonNullable<Transport['tcp']> };
+export type TcpSegment = Transport & { readonly tcp: NonNullable<Transport['tcp']> };
 
 export class AnswerStreams {
   readonly #pods = new Map<Address, Map<string, AnswerStream>>();
 
   /** The messages that a segment completes; none of a connection whose beginning was not seen. */
-  take(segment: Segment): Uint8Array[] {
+  take(segment: TcpSegment): Uint8Array[] {
     const { tcp, payload, to } = segment;
     if (tcp.syn) return this.#begin(segment);
     const streams = this.#pods.get(to);
@@ -25,7 +25,7 @@ export class AnswerStreams {
     return messages ?? [];
   }
 
-  #begin(segment: Segment): [] {
+  #begin(segment: TcpSegment): [] {
     const streams = this.#pods.get(segment.to) ?? new Map<string, AnswerStream>();
     if (this.#pods.size >= MOST_PODS && !this.#pods.has(segment.to)) return [];
     this.#pods.set(segment.to, streams);
@@ -36,6 +36,6 @@ export class AnswerStreams {
   }
 }
 
-function keyOf({ from, port }: Segment): string {
+function keyOf({ from, port }: TcpSegment): string {
   return `${from} ${port}`;
 }

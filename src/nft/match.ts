@@ -1,7 +1,7 @@
 /** Builders for the expressions that our rules are made of. One builder, one nft match; each uses registers afresh. */
 import { addressBits, addressBytes, type Cidr } from '../model/address.ts';
 import type { Rate } from '../model/tokenbucket.ts';
-import type { CmpOp, Expr, Family, FieldType, Hex, Register, Verdict } from './ruleset.ts';
+import type { CmpOp, Expr, Family, FieldType, Hex, NftVerdict, Register } from './ruleset.ts';
 
 export type L4Protocol = 'tcp' | 'udp' | 'sctp';
 
@@ -240,8 +240,8 @@ export function neighbourDiscovery(): Expr[] {
 
 export function verdict(kind: 'accept' | 'drop' | 'return'): Expr;
 export function verdict(kind: 'jump' | 'goto', chain: string): Expr;
-export function verdict(kind: Verdict['kind'], chain?: string): Expr {
-  return { kind: 'verdict', verdict: (chain === undefined ? { kind } : { kind, chain }) as Verdict };
+export function verdict(kind: NftVerdict['kind'], chain?: string): Expr {
+  return { kind: 'verdict', verdict: (chain === undefined ? { kind } : { kind, chain }) as NftVerdict };
 }
 
 // Offsets of the addresses in the fixed IPv4 and IPv6 headers.

@@ -1,4 +1,4 @@
-import type { Family, Verdict } from './ruleset.ts';
+import type { Family, NftVerdict } from './ruleset.ts';
 
 /** What a rule of ours has counted since it was written. */
 export interface RuleCount {
@@ -7,6 +7,6 @@ export interface RuleCount {
   /** One in its table, and never used again there. */
   readonly handle: number;
   readonly comment: string;
-  readonly verdict: Verdict;
+  readonly verdict: NftVerdict;
   readonly packets: number;
 }

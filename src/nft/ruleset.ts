@@ -64,7 +64,7 @@ export interface DynamicSet {
 export type ElementKey = string;
 
 export interface ElementValue {
-  readonly verdict?: Verdict;
+  readonly verdict?: NftVerdict;
   /** The text of the set's data fields, written like a key. */
   readonly data?: ElementKey;
   /** At most 120 bytes. */
@@ -101,16 +101,16 @@ export interface Chain {
   readonly name: string;
   /** Only base chains have one. */
   readonly hook?: BaseHook;
-  readonly rules: readonly Rule[];
+  readonly rules: readonly NftRule[];
 }
 
-export interface Rule {
+export interface NftRule {
   readonly exprs: readonly Expr[];
   /** Which policy rule it came from. At most 120 bytes. */
   readonly comment?: string;
 }
 
-export type Verdict =
+export type NftVerdict =
   | { readonly kind: 'accept' | 'drop' | 'return' }
   | { readonly kind: 'jump' | 'goto'; readonly chain: string };
 
@@ -236,6 +236,6 @@ export type Expr =
    * the target of xtables, where the kernel has no other.
    */
   | { readonly kind: 'queue'; readonly number: number; readonly by: QueueBy }
-  | { readonly kind: 'verdict'; readonly verdict: Verdict }
+  | { readonly kind: 'verdict'; readonly verdict: NftVerdict }
   /** Only ever read back: an expression that is not ours. No rule of ours equals a rule that holds one. */
   | { readonly kind: 'unknown'; readonly name: string };

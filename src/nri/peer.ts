@@ -8,11 +8,11 @@
 import type { Duplex } from 'node:stream';
 import { decode, encode, type Status } from './messages.ts';
 import { encodeFrames, FrameReader } from './multiplex.ts';
-import { encodeMessage, type Message, MessageReader, REQUEST, RESPONSE } from './ttrpc.ts';
+import { encodeMessage, MessageReader, REQUEST, RESPONSE, type TtrpcMessage } from './ttrpc.ts';
 import { WireError } from './wireerror.ts';
 
 /** gRPC's codes, which ttrpc uses. */
-export const CODE = { invalidArgument: 3, unimplemented: 12, internal: 13 } as const;
+export const TTRPC_CODE = { invalidArgument: 3, unimplemented: 12, internal: 13 } as const;
 
 /** The other end's refusal of a call; thrown by a handler, ours of its call. */
 export class RpcError extends Error {
@@ -44,7 +44,7 @@ interface Pending {
 /** More requests at a time than any runtime has: it sends one after the other. */
 const MOST_AT_ONCE = 64;
 
-export class Peer {
+export class TtrpcPeer {
   /** Settled when the connection has ended, with the reason. Never rejects. */
   readonly ended: Promise<string>;
   readonly #options: PeerOptions;
@@ -109,7 +109,7 @@ export class Peer {
     if (connection === calls) for (const message of this.#answered.read(payload)) this.#response(message);
   }
 
-  #request({ type, stream, data }: Message): void {
+  #request({ type, stream, data }: TtrpcMessage): void {
     if (type !== REQUEST) throw new WireError('a response where requests are sent');
     if (this.#serving >= MOST_AT_ONCE) throw new WireError(`more than ${MOST_AT_ONCE} requests at a time`);
     const { service, method, payload } = decode('Request', data);
@@ -130,7 +130,7 @@ export class Peer {
     }
   }
 
-  #response({ type, stream, data }: Message): void {
+  #response({ type, stream, data }: TtrpcMessage): void {
     if (type !== RESPONSE) throw new WireError('a request where responses are sent');
     const pending = this.#pending.get(stream);
     if (pending === undefined)
@@ -141,7 +141,7 @@ export class Peer {
     else pending.reject(new RpcError(status.code, status.message));
   }
 
-  #send(connection: number, message: Message): void {
+  #send(connection: number, message: TtrpcMessage): void {
     if (this.#reason === undefined)
       this.#options.socket.write(encodeFrames(connection, encodeMessage(message)));
   }
@@ -152,8 +152,8 @@ function statusOf(error: Error): Status {
     error instanceof RpcError
       ? error.code
       : error instanceof WireError
-        ? CODE.invalidArgument
-        : CODE.internal;
+        ? TTRPC_CODE.invalidArgument
+        : TTRPC_CODE.internal;
   return { code, message: error.message.slice(0, LONGEST_REASON) };
 }
 

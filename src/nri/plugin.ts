@@ -8,7 +8,7 @@
 import type { Duplex } from 'node:stream';
 import { decode, EVENT, encode, NRI_PACKAGE, type PodSandbox } from './messages.ts';
 import { PLUGIN_SERVICE, RUNTIME_SERVICE } from './multiplex.ts';
-import { CODE, Peer, RpcError } from './peer.ts';
+import { RpcError, TTRPC_CODE, TtrpcPeer } from './peer.ts';
 
 export interface Runtime {
   readonly name: string;
@@ -38,7 +38,7 @@ export async function runPlugin(
   handlers: PluginHandlers,
   signal: AbortSignal,
 ): Promise<string> {
-  const peer = new Peer({
+  const peer = new TtrpcPeer({
     socket,
     serves: PLUGIN_SERVICE,
     calls: RUNTIME_SERVICE,
@@ -68,7 +68,8 @@ class Service {
   }
 
   readonly serve = async (service: string, method: string, payload: Uint8Array): Promise<Buffer> => {
-    if (service !== `${NRI_PACKAGE}.Plugin`) throw new RpcError(CODE.unimplemented, `no service ${service}`);
+    if (service !== `${NRI_PACKAGE}.Plugin`)
+      throw new RpcError(TTRPC_CODE.unimplemented, `no service ${service}`);
     switch (method) {
       case 'Configure':
         return this.#configure(payload);
@@ -79,7 +80,7 @@ class Service {
       case 'Shutdown':
         return encode('Empty', {});
       default:
-        throw new RpcError(CODE.unimplemented, `no method ${method}`);
+        throw new RpcError(TTRPC_CODE.unimplemented, `no method ${method}`);
     }
   };
 

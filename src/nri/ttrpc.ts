@@ -14,14 +14,14 @@ export const RESPONSE = 2;
 const HEADER = 10;
 const LONGEST_DATA = 4 << 20;
 
-export interface Message {
+export interface TtrpcMessage {
   readonly stream: number;
   readonly type: typeof REQUEST | typeof RESPONSE;
   readonly data: Buffer;
 }
 
 /** Throws RangeError where the other end would refuse it for its length. */
-export function encodeMessage({ stream, type, data }: Message): Buffer {
+export function encodeMessage({ stream, type, data }: TtrpcMessage): Buffer {
   if (data.length > LONGEST_DATA) {
     throw new RangeError(`a message of ${data.length} bytes; ttrpc's longest has ${LONGEST_DATA}`);
   }
@@ -36,9 +36,9 @@ export class MessageReader {
   readonly #bytes = new ByteQueue();
 
   /** The messages that the bytes complete. Throws WireError. */
-  read(chunk: Buffer): Message[] {
+  read(chunk: Buffer): TtrpcMessage[] {
     this.#bytes.push(chunk);
-    const messages: Message[] = [];
+    const messages: TtrpcMessage[] = [];
     while (this.#bytes.length >= HEADER) {
       const header = this.#bytes.peek(HEADER);
       const [length, stream, type] = [header.readUInt32BE(0), header.readUInt32BE(4), header.readUInt8(8)];

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decode, EVENT, encode } from './messages.ts';
 import { encodeFrames, FrameReader, LONGEST_FRAME } from './multiplex.ts';
-import { encodeMessage, type Message, MessageReader, REQUEST, RESPONSE } from './ttrpc.ts';
+import { encodeMessage, MessageReader, REQUEST, RESPONSE, type TtrpcMessage } from './ttrpc.ts';
 import { WireError } from './wireerror.ts';
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
@@ -60,7 +60,7 @@ test('messages come out as they went in, whatever the pieces and the frames that
         frames.flatMap(frame => [encodeFrames(1, frame), encodeFrames(7, Buffer.from('x'))]),
       );
       const [outer, inner] = [new FrameReader(), new MessageReader()];
-      const got: Message[] = [];
+      const got: TtrpcMessage[] = [];
       for (const piece of pieces(trunk, cuts)) {
         for (const { connection, payload } of outer.read(piece)) {
           if (connection === 1) got.push(...inner.read(payload));

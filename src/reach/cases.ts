@@ -4,7 +4,7 @@ import type { Direction, Policy, Rule } from '../model/policy.ts';
 import { Bits } from './bits.ts';
 import type { ConnectionPool } from './connections.ts';
 import type { FamilyEnds } from './familyends.ts';
-import type { Case, Step } from './judge.ts';
+import type { DirectionRules, JudgedRule } from './judge.ts';
 import type { Landscape } from './landscape.ts';
 import { patternsOf } from './nameclasses.ts';
 import type { PeerSets } from './peersets.ts';
@@ -27,7 +27,7 @@ export class Cases {
   readonly #landscape: Landscape;
   readonly #ends: FamilyEnds;
   readonly #peers: PeerSets;
-  readonly #steps = new Map<Policy, Map<string, readonly Step[]>>();
+  readonly #steps = new Map<Policy, Map<string, readonly JudgedRule[]>>();
   /** The ends that declare the same ports, by the text of these. */
   readonly #byPorts: ReadonlyMap<string, Bits>;
 
@@ -45,7 +45,7 @@ export class Cases {
     direction: Direction,
     subjectPorts: string,
     told: ReadonlySet<string> = UNTOLD,
-  ): Case {
+  ): DirectionRules {
     const affecting = policies.filter(policy => policy[direction] !== undefined);
     return {
       steps: affecting.flatMap(policy => this.#stepsOf(policy, direction, subjectPorts, told)),
@@ -58,8 +58,8 @@ export class Cases {
     direction: Direction,
     subjectPorts: string,
     told: ReadonlySet<string>,
-  ): readonly Step[] {
-    const known = remembered(this.#steps, policy, () => new Map<string, readonly Step[]>());
+  ): readonly JudgedRule[] {
+    const known = remembered(this.#steps, policy, () => new Map<string, readonly JudgedRule[]>());
     const rules = policy[direction]!;
     // Names of an ingress rule mean the subject's ports, those of an egress rule each peer's.
     const ports = direction === 'ingress' && rules.some(rule => hasNames(rule.ports)) ? subjectPorts : '[]';
@@ -74,7 +74,13 @@ export class Cases {
   }
 
   /** `among` are the peers whose names have the meaning that `ports` gives them. */
-  #ruleSteps(policy: Policy, rule: Rule, ports: string, told: ReadonlySet<string>, among?: Bits): Step[] {
+  #ruleSteps(
+    policy: Policy,
+    rule: Rule,
+    ports: string,
+    told: ReadonlySet<string>,
+    among?: Bits,
+  ): JudgedRule[] {
     const { tier, id } = policy;
     const connections = portsConnections(this.#pool, rule.ports, JSON.parse(ports));
     const { yes, maybe } = within(this.#peers.of(rule.peers, told), among);

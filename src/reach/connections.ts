@@ -5,7 +5,15 @@
 import type { Flow } from '../model/flow.ts';
 import type { Protocol } from '../model/policy.ts';
 import { TUNNEL_PORTS, TUNNEL_PROTOCOLS } from '../model/tunnels.ts';
-import { combine, contains, DIFFERENCE, INTERSECTION, type Toggles, togglesOf, UNION } from './toggles.ts';
+import {
+  combine,
+  DIFFERENCE,
+  INTERSECTION,
+  type Toggles,
+  togglesContain,
+  togglesOf,
+  UNION,
+} from './toggles.ts';
 
 /** Destination ports, 1 to 65535. */
 export type PortSets = Readonly<Record<Protocol, Toggles>>;
@@ -96,9 +104,9 @@ export class ConnectionPool {
 
 /** Whether a flow's protocol and port are in the set. */
 export function includesFlow(connections: ConnectionSets, { protocol, port }: Flow): boolean {
-  if (protocol === 'ICMP') return contains(connections.other, ICMP);
-  if (typeof protocol === 'number') return contains(connections.other, protocol);
-  return port !== undefined && contains(connections[protocol], port);
+  if (protocol === 'ICMP') return togglesContain(connections.other, ICMP);
+  if (typeof protocol === 'number') return togglesContain(connections.other, protocol);
+  return port !== undefined && togglesContain(connections[protocol], port);
 }
 
 function singles(values: readonly number[]): Toggles {

@@ -3,7 +3,7 @@ import { PROTOCOLS } from '../model/policy.ts';
 import type { Cell } from './cells.ts';
 import type { ConnectionPool, Connections } from './connections.ts';
 import { ICMP } from './connections.ts';
-import { combine, DIFFERENCE, rangesOf, type Toggles } from './toggles.ts';
+import { combine, DIFFERENCE, type Toggles, toggleRanges } from './toggles.ts';
 
 /** The shorter of what is in it and what is not. */
 export function connectionsText(pool: ConnectionPool, connections: Connections): string {
@@ -28,7 +28,7 @@ function listText(pool: ConnectionPool, connections: Connections): string {
     if (ports.length === 0) return [];
     return ports === pool.all[protocol] || `${ports}` === `${pool.all[protocol]}`
       ? [`all ${protocol}`]
-      : [`${protocol} ${rangesText(ports)}`];
+      : [`${protocol} ${portRangesText(ports)}`];
   });
   return [...withPorts, ...otherTexts(pool, connections.other)].join('; ');
 }
@@ -37,11 +37,11 @@ function otherTexts(pool: ConnectionPool, other: Toggles): string[] {
   if (`${other}` === `${pool.all.other}`) return ['ICMP and other protocols'];
   const numbers = combine(other, [ICMP, ICMP + 1], DIFFERENCE);
   const icmp = numbers.length === other.length && `${numbers}` === `${other}` ? [] : ['ICMP'];
-  return [...icmp, ...(numbers.length === 0 ? [] : [`protocols ${rangesText(numbers)}`])];
+  return [...icmp, ...(numbers.length === 0 ? [] : [`protocols ${portRangesText(numbers)}`])];
 }
 
-export function rangesText(toggles: Toggles): string {
-  return rangesOf(toggles, 1)
+export function portRangesText(toggles: Toggles): string {
+  return toggleRanges(toggles, 1)
     .map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`))
     .join(',');
 }
@@ -72,7 +72,7 @@ export function connectionsObject(pool: ConnectionPool, connections: Connections
 }
 
 function pairs(toggles: Toggles): [number, number][] {
-  return rangesOf(toggles, 1).map(({ first, last }) => [first, last]);
+  return toggleRanges(toggles, 1).map(({ first, last }) => [first, last]);
 }
 
 /** Of both families in one breath, where they are the same. */

@@ -5,7 +5,7 @@
 import { type Family, parseCidr } from '../model/address.ts';
 import type { FamilyEnds } from './familyends.ts';
 import { outsideRegions } from './outside.ts';
-import { familiesOf, type Place } from './place.ts';
+import { familiesOf, type ReachPlace } from './place.ts';
 import type { Reach } from './reach.ts';
 import { networkAddresses, type Region } from './regions.ts';
 import { remembered } from './selected.ts';
@@ -18,7 +18,7 @@ export type Teller = (region: number) => string;
  * Each class of names that a pod here has a rule by, as one place: what it opens beside what is open at the address
  * anyway. Networks of which policies say otherwise, as where they deny before the names, are places of their own.
  */
-export function domainPlaces(reach: Reach): Place[] {
+export function domainPlaces(reach: Reach): ReachPlace[] {
   return reach.landscape.names.flatMap((_, nameClass) => {
     const groups = familiesOf(reach).flatMap(family => {
       const found = matrixGroups(reach, family, nameClass);
@@ -38,7 +38,7 @@ function matrixGroups(reach: Reach, family: Family, nameClass: number): number[]
   const bare = (source: number, region: number) => of.connections(source, ends.outside[region]!);
   const named = (source: number, region: number) =>
     of.connections(source, ends.named(ends.outside[region]!, nameClass));
-  const [main = [], ...others] = groupsOf([reach], family, region =>
+  const [main = [], ...others] = regionGroups([reach], family, region =>
     sources.map(source => named(source, region).id).join(),
   );
   const isSum = (region: number) =>
@@ -48,7 +48,7 @@ function matrixGroups(reach: Reach, family: Family, nameClass: number): number[]
 }
 
 /** Groups of regions of which the same is told, first the one of the internet. */
-export function groupsOf(reaches: readonly Reach[], family: Family, teller: Teller): number[][] {
+export function regionGroups(reaches: readonly Reach[], family: Family, teller: Teller): number[][] {
   const groups = new Map<string, number[]>();
   const { largest } = reaches[0]!.families[family].ends.regions;
   const [first, ...others] = reaches.map(reach => toldRegions(reach, family));
@@ -65,8 +65,8 @@ export function placesOfClass(
   { families }: Reach,
   nameClass: number,
   groups: ReadonlyMap<Family, readonly number[][]>,
-): Place[] {
-  const part = (family: Family, regions: readonly number[]): Place => {
+): ReachPlace[] {
+  const part = (family: Family, regions: readonly number[]): ReachPlace => {
     const { ends } = families[family];
     return {
       ends: { [family]: ends.named(ends.outside[regions[0]!]!, nameClass) },
@@ -78,7 +78,7 @@ export function placesOfClass(
   return first.length === 0 ? [] : [together(first), ...others];
 }
 
-function together(parts: readonly Place[]): Place {
+function together(parts: readonly ReachPlace[]): ReachPlace {
   return {
     ends: Object.assign({}, ...parts.map(({ ends }) => ends)),
     members: parts.flatMap(({ members }) => members),

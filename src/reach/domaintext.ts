@@ -1,7 +1,7 @@
 /** Names of the DNS as ends in words: by their patterns, and where policies say otherwise of some networks, by those too. */
 import type { Family } from '../model/address.ts';
 import { toldRegions } from './domains.ts';
-import { INTERNET, networkText } from './networktext.ts';
+import { INTERNET_TEXT, networkText } from './networktext.ts';
 import { type DomainMember, familiesOf, type Member } from './place.ts';
 import type { Reach } from './reach.ts';
 import { remembered } from './selected.ts';
@@ -25,7 +25,7 @@ function whereText(reach: Reach, all: readonly string[], found: ReadonlySet<stri
   const missing = all.filter(region => !found.has(region));
   if (missing.length === 0) return '';
   const others = namesOf(reach, missing);
-  return others.includes(INTERNET)
+  return others.includes(INTERNET_TEXT)
     ? ` in ${listed(namesOf(reach, [...found]))}`
     : ` outside ${listed(others)}`;
 }

@@ -3,7 +3,7 @@ import { FAMILIES } from '../model/address.ts';
 import type { Direction } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
 import { type Cell, cellOf } from './cells.ts';
-import type { Ends, Member, Place } from './place.ts';
+import type { Ends, Member, ReachPlace } from './place.ts';
 import type { Reach } from './reach.ts';
 import { ANYBODY, type Representative } from './representatives.ts';
 import { remembered } from './selected.ts';
@@ -20,8 +20,8 @@ export interface Exposure {
 /** Each representative with its place; the first one is anybody. Those that get no more than anybody are left out. */
 export function exposuresOf(
   reach: Reach,
-  places: readonly Place[],
-  representatives: readonly (readonly [Representative, Place])[],
+  places: readonly ReachPlace[],
+  representatives: readonly (readonly [Representative, ReachPlace])[],
 ): Exposure[] {
   const found = new Map<string, Exposure & { members: Member[] }>();
   for (const direction of ['ingress', 'egress'] as const)

@@ -6,7 +6,7 @@ import { Cases, policiesByTemplate } from './cases.ts';
 import type { ConnectionPool, Connections } from './connections.ts';
 import type { End } from './end.ts';
 import { type FamilyEnds, familyEndsOf } from './familyends.ts';
-import { allowedOf, type Group, judge } from './judge.ts';
+import { allowedOf, type JudgedPeers, judgePeers } from './judge.ts';
 import type { Landscape } from './landscape.ts';
 import { hasRuleByName, patternsOf } from './nameclasses.ts';
 import { PeerSets } from './peersets.ts';
@@ -14,7 +14,7 @@ import { remembered } from './selected.ts';
 
 /** What the policies on one subject say, by the index of the peer. */
 interface Judgement {
-  readonly groups: readonly Group[];
+  readonly groups: readonly JudgedPeers[];
   /** Ids of the connections that are allowed. */
   readonly allowed: Uint32Array;
 }
@@ -67,7 +67,7 @@ export class FamilyReach {
   }
 
   /** Who decides what, where a policy has a say. */
-  group(direction: Direction, own: number, peer: number): Group | undefined {
+  group(direction: Direction, own: number, peer: number): JudgedPeers | undefined {
     const bare = this.ends.bare(peer);
     return this.#judgement(direction, own, peer)?.groups.find(({ peers }) => peers.has(bare));
   }
@@ -156,7 +156,11 @@ export class FamilyReach {
     const names = policies.map(({ id, unsure }) => `${id}${unsure ? '?' : ''}`);
     const key = JSON.stringify([direction, direction === 'ingress' && portsText, names, ...told]);
     return remembered(this.#judgements, key, () => {
-      const groups = judge(this.#pool, this.#cases.of(policies, direction, portsText, told), this.#everybody);
+      const groups = judgePeers(
+        this.#pool,
+        this.#cases.of(policies, direction, portsText, told),
+        this.#everybody,
+      );
       return { groups, allowed: rowOf(this.#pool, groups, this.ends.all.length) };
     });
   }
@@ -164,7 +168,7 @@ export class FamilyReach {
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-function rowOf(pool: ConnectionPool, groups: readonly Group[], size: number): Uint32Array {
+function rowOf(pool: ConnectionPool, groups: readonly JudgedPeers[], size: number): Uint32Array {
   const row = new Uint32Array(size);
   for (const group of groups) {
     const { id } = allowedOf(pool, group);

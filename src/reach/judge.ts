@@ -9,7 +9,7 @@ import type { Bits } from './bits.ts';
 import type { ConnectionPool, Connections } from './connections.ts';
 
 /** A rule, for the peers and connections that it means. */
-export interface Step {
+export interface JudgedRule {
   readonly tier: Tier;
   readonly policy: PolicyId;
   readonly rule: string;
@@ -19,9 +19,9 @@ export interface Step {
 }
 
 /** Of one subject and direction. */
-export interface Case {
+export interface DirectionRules {
   /** In order of precedence within each tier. */
-  readonly steps: readonly Step[];
+  readonly steps: readonly JudgedRule[];
   /** The NetworkPolicies that isolate the subject in this direction. */
   readonly isolatedBy: readonly PolicyId[];
 }
@@ -38,25 +38,29 @@ export interface Decision {
 export const UNDECIDED: Decision = { verdict: 'allow', tier: 'default', policies: [] };
 
 /** The connections of a group that one rule decides, or that no rule does. */
-export interface Part {
+export interface DecidedConnections {
   readonly connections: Connections;
   readonly decision: Decision;
 }
 
-export interface Group {
+export interface JudgedPeers {
   readonly peers: Bits;
   /** Together all connections, and none twice. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly DecidedConnections[];
 }
 
-interface Open extends Group {
+interface Open extends JudgedPeers {
   /** What nothing has decided yet. */
   readonly open: Connections;
   /** What a Pass has led past the rest of the tier. */
   readonly passed: Connections;
 }
 
-export function judge(pool: ConnectionPool, { steps, isolatedBy }: Case, everybody: Bits): readonly Group[] {
+export function judgePeers(
+  pool: ConnectionPool,
+  { steps, isolatedBy }: DirectionRules,
+  everybody: Bits,
+): readonly JudgedPeers[] {
   const tier = (name: Tier) => steps.filter(step => step.tier === name);
   const start: Open = { peers: everybody, open: pool.all, passed: pool.none, parts: [] };
   const afterAdmin = leaveTier(pool, walk(pool, [start], tier('admin')));
@@ -69,12 +73,12 @@ export function judge(pool: ConnectionPool, { steps, isolatedBy }: Case, everybo
   return walk(pool, afterAdmin, tier('networkpolicy')).map(group => ending(group, denied));
 }
 
-function walk(pool: ConnectionPool, groups: readonly Open[], steps: readonly Step[]): readonly Open[] {
+function walk(pool: ConnectionPool, groups: readonly Open[], steps: readonly JudgedRule[]): readonly Open[] {
   return steps.reduce((all, step) => all.flatMap(group => decide(pool, group, step)), groups);
 }
 
 /** The group, or the two that a step makes of it. */
-function decide(pool: ConnectionPool, group: Open, step: Step): readonly Open[] {
+function decide(pool: ConnectionPool, group: Open, step: JudgedRule): readonly Open[] {
   const hit = pool.and(group.open, step.connections);
   if (hit === pool.none || !group.peers.meets(step.peers)) return [group];
   const inside = decided(pool, { ...group, peers: group.peers.and(step.peers) }, step, hit);
@@ -82,7 +86,7 @@ function decide(pool: ConnectionPool, group: Open, step: Step): readonly Open[] 
   return outside.isEmpty() ? [inside] : [inside, { ...group, peers: outside }];
 }
 
-function decided(pool: ConnectionPool, group: Open, step: Step, hit: Connections): Open {
+function decided(pool: ConnectionPool, group: Open, step: JudgedRule, hit: Connections): Open {
   const open = pool.minus(group.open, hit);
   if (step.action === 'pass') return { ...group, open, passed: pool.or(group.passed, hit) };
   const { tier, policy, rule, action } = step;
@@ -96,11 +100,11 @@ function leaveTier(pool: ConnectionPool, groups: readonly Open[]): readonly Open
   return groups.map(group => ({ ...group, open: pool.or(group.open, group.passed), passed: pool.none }));
 }
 
-function ending({ peers, open, parts }: Open, decision: Decision): Group {
+function ending({ peers, open, parts }: Open, decision: Decision): JudgedPeers {
   return { peers, parts: [...parts, { connections: open, decision }] };
 }
 
-export function allowedOf(pool: ConnectionPool, { parts }: Group): Connections {
+export function allowedOf(pool: ConnectionPool, { parts }: JudgedPeers): Connections {
   const allowed = parts.filter(({ decision }) => decision.verdict === 'allow');
   return allowed.reduce((sum, { connections }) => pool.or(sum, connections), pool.none);
 }

@@ -40,12 +40,12 @@ export interface Landscape {
   readonly templateOf: ReadonlyMap<Pod, number>;
   /** Of the imagined pods, in their order. */
   readonly imagined: readonly number[];
-  readonly nodes: ReadonlyMap<Address, NodeEnd>;
+  readonly nodes: ReadonlyMap<Address, NodeSelection>;
   /** The node in whose pod network an address is that no known pod has, where such are denied. */
   unknownPodOf(address: Address): Node | undefined;
 }
 
-export interface NodeEnd {
+export interface NodeSelection {
   /** The node selectors that mean it, by their index in the vocabulary (C31: by status.addresses alone). */
   readonly nodeSelectors: readonly number[];
 }
@@ -84,7 +84,7 @@ export function landscapeOf(
 }
 
 /** By address; of one that several nodes have, the selectors of all mean it. */
-function nodeEnds({ nodes }: Cluster, vocabulary: Vocabulary): Map<Address, NodeEnd> {
+function nodeEnds({ nodes }: Cluster, vocabulary: Vocabulary): Map<Address, NodeSelection> {
   const selectors = [...vocabulary.nodes.values()];
   const meant = new Map<Address, Set<number>>();
   for (const node of nodes.values()) {

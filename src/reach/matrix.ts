@@ -2,26 +2,26 @@
 import type { Family } from '../model/address.ts';
 import { type Cell, cellKey, cellOf } from './cells.ts';
 import { domainPlaces } from './domains.ts';
-import type { Ends, Member, Place } from './place.ts';
-import { joined, placesOf } from './places.ts';
+import type { Ends, Member, ReachPlace } from './place.ts';
+import { joined, reachPlaces } from './places.ts';
 import type { Reach } from './reach.ts';
 import { remembered } from './selected.ts';
 import { textOfWords } from './words.ts';
 
-export interface Line {
+export interface MatrixLine {
   /** Any of its places stands for all. */
   readonly ends: Ends;
   readonly members: readonly Member[];
 }
 
 export interface Matrix {
-  readonly lines: readonly Line[];
-  cell(from: Line, to: Line): Cell;
+  readonly lines: readonly MatrixLine[];
+  cell(from: MatrixLine, to: MatrixLine): Cell;
 }
 
 /** `extra` are places of pods that are not there. */
-export function matrixOf(reach: Reach, extra: readonly Place[] = []): Matrix {
-  const places = joined([...placesOf(reach), ...domainPlaces(reach), ...extra]);
+export function matrixOf(reach: Reach, extra: readonly ReachPlace[] = []): Matrix {
+  const places = joined([...reachPlaces(reach), ...domainPlaces(reach), ...extra]);
   const texts = vectorTexts(reach, places);
   const lines = new Map<string, { ends: Ends; members: Member[] }>();
   for (const [i, { ends, members }] of places.entries())
@@ -40,7 +40,7 @@ function kindOf([member]: readonly Member[]): Member['kind'] {
 }
 
 /** Of each place its row and its column; that of no other is the same. */
-function vectorTexts(reach: Reach, places: readonly Place[]): string[] {
+function vectorTexts(reach: Reach, places: readonly ReachPlace[]): string[] {
   const known = new Map<number, number>();
   const rows = places.map(from =>
     Uint32Array.from(places, to => {
@@ -57,14 +57,14 @@ function vectorTexts(reach: Reach, places: readonly Place[]): string[] {
  * What is left of the addresses of each family is the internet, as one line; so are a network of IPv4 and one of IPv6
  * that dual-stack pods cannot tell apart, and names at two such networks.
  */
-function pairedNetworks(reach: Reach, lines: readonly Line[]): Line[] {
+function pairedNetworks(reach: Reach, lines: readonly MatrixLine[]): MatrixLine[] {
   const dual = lines.filter(
     ({ ends, members }) => ends.ip !== undefined && ends.ip6 !== undefined && members[0]!.kind !== 'domain',
   );
-  const keyOf = (line: Line, family: Family) =>
+  const keyOf = (line: MatrixLine, family: Family) =>
     isInternet(reach, line, family) ? 'internet' : networkKey(reach, line, family, dual);
   const v6 = new Map(lines.filter(isNetworkOf('ip6')).map(line => [keyOf(line, 'ip6'), line]));
-  const used = new Set<Line>();
+  const used = new Set<MatrixLine>();
   const paired = lines.map(line => {
     const other = isNetworkOf('ip')(line) ? v6.get(keyOf(line, 'ip')) : undefined;
     if (other === undefined || used.has(other)) return line;
@@ -78,18 +78,23 @@ const OUTSIDE: ReadonlySet<Member['kind']> = new Set(['network', 'domain']);
 
 function isNetworkOf(family: Family) {
   const other = family === 'ip' ? 'ip6' : 'ip';
-  return ({ ends, members }: Line) =>
+  return ({ ends, members }: MatrixLine) =>
     ends[family] !== undefined && ends[other] === undefined && OUTSIDE.has(members[0]!.kind);
 }
 
 /** Whether it holds what is left of a family once all networks of policies are taken from it. */
-function isInternet({ families }: Reach, { members }: Line, family: Family): boolean {
+function isInternet({ families }: Reach, { members }: MatrixLine, family: Family): boolean {
   const { largest } = families[family].ends.regions;
   return members.some(member => member.kind === 'network' && member.regions[family] === largest);
 }
 
 /** Without dual-stack pods there is nothing to compare by. */
-function networkKey(reach: Reach, { ends, members }: Line, family: Family, dual: readonly Line[]): string {
+function networkKey(
+  reach: Reach,
+  { ends, members }: MatrixLine,
+  family: Family,
+  dual: readonly MatrixLine[],
+): string {
   const between = (from: Ends, to: Ends) =>
     cellOf(reach, { [family]: from[family]! }, { [family]: to[family]! })[family]!.id;
   const ids = dual.map(line => [between(ends, line.ends), between(line.ends, ends)]);

@@ -4,14 +4,14 @@ import { cidrsOf } from '../model/ranges.ts';
 import type { Ends } from './place.ts';
 import type { Reach } from './reach.ts';
 
-export const INTERNET = 'internet';
+export const INTERNET_TEXT = 'internet';
 
 /** `10.0.0.0/8`, `internet`; of the regions of a place, each once. */
 export function networkText({ families }: Reach, regions: Ends): string[] {
   const names = (Object.entries(regions) as [Family, number][]).flatMap(([family, region]) => {
     const { all, largest } = families[family].ends.regions;
     return region === largest
-      ? [INTERNET]
+      ? [INTERNET_TEXT]
       : all[region]!.addresses.flatMap(range => cidrsOf({ family, ...range }).map(cidrText));
   });
   return [...new Set(names)];

@@ -1,15 +1,15 @@
 /** The networks outside: the regions that hold more than the addresses of known pods and nodes. */
 import { type Address, type Family, familyOf } from '../model/address.ts';
-import { familiesOf, type Place } from './place.ts';
+import { familiesOf, type ReachPlace } from './place.ts';
 import type { Reach } from './reach.ts';
-import { sizeOf } from './regions.ts';
+import { addressCount } from './regions.ts';
 
-export function outsideOf(reach: Reach): Place[] {
+export function outsideOf(reach: Reach): ReachPlace[] {
   return familiesOf(reach).flatMap(family => outsideOfFamily(reach, family));
 }
 
 /** Regions that are the same to every policy, as unknown pods are, are one end. */
-function outsideOfFamily(reach: Reach, family: Family): Place[] {
+function outsideOfFamily(reach: Reach, family: Family): ReachPlace[] {
   const { outside } = reach.families[family].ends;
   return outsideRegions(reach, family).map(region => ({
     ends: { [family]: outside[region]! },
@@ -28,6 +28,6 @@ export function outsideRegions({ families, landscape }: Reach, family: Family): 
     taken.set(region, (taken.get(region) ?? 0n) + 1n);
   }
   return ends.regions.all.flatMap((found, region) =>
-    sizeOf(found) <= (taken.get(region) ?? 0n) ? [] : [region],
+    addressCount(found) <= (taken.get(region) ?? 0n) ? [] : [region],
   );
 }

@@ -22,7 +22,7 @@ export interface DomainMember {
   readonly regions: Partial<Record<Family, readonly number[]>>;
 }
 
-export interface Place {
+export interface ReachPlace {
   readonly ends: Ends;
   readonly members: readonly Member[];
 }

@@ -2,24 +2,24 @@
 import { type Address, type Family, familyOf } from '../model/address.ts';
 import { isSelectable, type Pod } from '../model/cluster.ts';
 import { outsideOf } from './outside.ts';
-import { type Ends, familiesOf, type Member, type Place } from './place.ts';
+import { type Ends, familiesOf, type Member, type ReachPlace } from './place.ts';
 import type { Reach } from './reach.ts';
 import { remembered } from './selected.ts';
 
 /** All of them but what is imagined. */
-export function placesOf(reach: Reach): Place[] {
+export function reachPlaces(reach: Reach): ReachPlace[] {
   const { cluster, owners } = reach.landscape;
   const owned = ({ addresses }: Pod, pod: Pod) => addresses.filter(address => owners.get(address) === pod);
   const pods = [...cluster.pods.values()].filter(isSelectable);
   return joined([
     ...pods.flatMap(pod =>
-      byPairs(owned(pod, pod)).map((addresses): Place => {
+      byPairs(owned(pod, pod)).map((addresses): ReachPlace => {
         const member = { kind: 'pod', pod, addresses } as const;
         return { ends: endsOf(reach, addresses), members: [member] };
       }),
     ),
     ...[...cluster.nodes.values()].flatMap(node =>
-      byPairs(node.addresses.filter(address => !owners.has(address))).map((addresses): Place => {
+      byPairs(node.addresses.filter(address => !owners.has(address))).map((addresses): ReachPlace => {
         const member = { kind: 'node', node, addresses } as const;
         return { ends: endsOf(reach, addresses), members: [member] };
       }),
@@ -29,7 +29,7 @@ export function placesOf(reach: Reach): Place[] {
 }
 
 /** Each imagined pod by itself, over the families that the cluster's pods have. */
-export function imaginedPlaces(reach: Reach): Place[] {
+export function imaginedPlaces(reach: Reach): ReachPlace[] {
   const families = familiesOf(reach);
   return reach.landscape.imagined.map((_, index) => ({
     ends: Object.fromEntries(
@@ -54,7 +54,7 @@ function endsOf({ families }: Reach, addresses: readonly Address[]): Ends {
   );
 }
 
-export function joined(places: readonly Place[]): Place[] {
+export function joined(places: readonly ReachPlace[]): ReachPlace[] {
   const found = new Map<string, { ends: Ends; members: Member[] }>();
   for (const { ends, members } of places)
     remembered(found, `${ends.ip}/${ends.ip6}`, () => ({ ends, members: [] })).members.push(...members);

@@ -98,10 +98,10 @@ function lastNotAfter(starts: readonly bigint[], address: bigint): number {
 }
 
 function largestOf(regions: readonly Region[]): number {
-  const sizes = regions.map(sizeOf);
+  const sizes = regions.map(addressCount);
   return sizes.reduce((best, size, i) => (size > sizes[best]! ? i : best), 0);
 }
 
-export function sizeOf({ addresses }: Region): bigint {
+export function addressCount({ addresses }: Region): bigint {
   return addresses.reduce((sum, { first, last }) => sum + last - first + 1n, 0n);
 }

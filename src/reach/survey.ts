@@ -5,8 +5,8 @@ import type { ConnectionPool } from './connections.ts';
 import { type Exposure, exposuresOf } from './exposure.ts';
 import { type ImaginedPod, landscapeOf } from './landscape.ts';
 import { type Matrix, matrixOf } from './matrix.ts';
-import type { Place } from './place.ts';
-import { imaginedPlaces, joined, placesOf } from './places.ts';
+import type { ReachPlace } from './place.ts';
+import { imaginedPlaces, joined, reachPlaces } from './places.ts';
 import { type Reach, reachOf } from './reach.ts';
 import { representativesOf } from './representatives.ts';
 
@@ -30,7 +30,7 @@ export function surveyOf(
   const places = imaginedPlaces(reach);
   const absent = places.slice(0, templates.length);
   const others = places.slice(templates.length);
-  const pods = joined([...placesOf(reach), ...absent]).filter(isOfPods);
+  const pods = joined([...reachPlaces(reach), ...absent]).filter(isOfPods);
   return {
     reach,
     matrix: matrixOf(reach, absent),
@@ -42,6 +42,6 @@ export function surveyOf(
   };
 }
 
-function isOfPods({ members }: Place): boolean {
+function isOfPods({ members }: ReachPlace): boolean {
   return members.some(({ kind }) => kind === 'pod' || kind === 'imagined');
 }

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   combine,
-  contains,
   DIFFERENCE,
   INTERSECTION,
-  rangesOf,
   type Toggles,
+  toggleRanges,
+  togglesContain,
   togglesOf,
   UNION,
 } from './toggles.ts';
@@ -17,7 +17,7 @@ const ranges = fc.array(
 );
 
 function members(toggles: Toggles): number[] {
-  return Array.from({ length: MOST + 2 }, (_, i) => i).filter(i => contains(toggles, i));
+  return Array.from({ length: MOST + 2 }, (_, i) => i).filter(i => togglesContain(toggles, i));
 }
 
 test('togglesOf() holds what any of its ranges holds', () => {
@@ -26,7 +26,7 @@ test('togglesOf() holds what any of its ranges holds', () => {
       const inAny = (i: number) => given.some(({ first, last }) => first <= i && i <= last);
       const toggles = togglesOf(given, 1);
       expect(members(toggles)).toEqual(Array.from({ length: MOST + 1 }, (_, i) => i).filter(inAny));
-      expect(togglesOf(rangesOf(toggles, 1), 1)).toEqual(toggles);
+      expect(togglesOf(toggleRanges(toggles, 1), 1)).toEqual(toggles);
     }),
   );
 });

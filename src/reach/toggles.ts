@@ -50,14 +50,14 @@ function byFirst<N extends number | bigint>(a: Range<N>, b: Range<N>): number {
 }
 
 /** Both ends included. */
-export function rangesOf<N extends number | bigint>(toggles: Toggles<N>, one: N): Range<N>[] {
+export function toggleRanges<N extends number | bigint>(toggles: Toggles<N>, one: N): Range<N>[] {
   const ranges: Range<N>[] = [];
   for (let i = 0; i + 1 < toggles.length; i += 2)
     ranges.push({ first: toggles[i]!, last: plus(toggles[i + 1]!, -one as N) });
   return ranges;
 }
 
-export function contains(toggles: Toggles, value: number): boolean {
+export function togglesContain(toggles: Toggles, value: number): boolean {
   const places = toggles.findIndex(at => at > value);
   return (places === -1 ? toggles.length : places) % 2 === 1;
 }

@@ -11,8 +11,8 @@ import type { ConnectionPool } from './connections.ts';
 import { type Crowd, crowdOf, workloadOfMember } from './crowd.ts';
 import { domainTexts } from './domaintext.ts';
 import { isAnybody } from './exposure.ts';
-import type { Line } from './matrix.ts';
-import { INTERNET, networkText } from './networktext.ts';
+import type { MatrixLine } from './matrix.ts';
+import { INTERNET_TEXT, networkText } from './networktext.ts';
 import { type Member, nodesOfSeveral } from './place.ts';
 import type { Reach } from './reach.ts';
 import { remembered } from './selected.ts';
@@ -26,7 +26,7 @@ export interface EndView {
   readonly parts: ReadonlyMap<string, string>;
   /** Of its workloads, as far as selectors ask. */
   readonly pods: readonly { readonly namespace: string; readonly labels: Labels }[];
-  readonly line: Line;
+  readonly line: MatrixLine;
 }
 
 export interface ExposureView {
@@ -46,7 +46,7 @@ export interface MatrixView {
   readonly exposures: readonly ExposureView[];
 }
 
-export function viewOf(
+export function matrixViewOf(
   { cluster, inventory }: { readonly cluster: Cluster; readonly inventory: Inventory },
   unknownPods: UnknownPods,
 ): MatrixView {
@@ -72,7 +72,7 @@ export function viewOf(
 }
 
 /** Addresses of pod networks that no known pod has are denied all over, where they are: nobody needs a line for that. */
-function isShown({ families }: Reach, { ends }: Line): boolean {
+function isShown({ families }: Reach, { ends }: MatrixLine): boolean {
   return (Object.entries(ends) as [Family, number][]).every(
     ([family, end]) => !families[family].ends.all[families[family].ends.bare(end)]!.isUnknownPod,
   );
@@ -93,7 +93,7 @@ interface Whole {
   readonly several: ReadonlySet<string>;
 }
 
-function endView(reach: Reach, crowd: Crowd, { sizes, several }: Whole, line: Line): EndView {
+function endView(reach: Reach, crowd: Crowd, { sizes, several }: Whole, line: MatrixLine): EndView {
   const { kind } = line.members[0]!;
   if (kind === 'network')
     return { kind, members: networkNames(reach, line), parts: NO_PARTS, pods: [], line };
@@ -123,7 +123,7 @@ function podsOfMember({ imagined }: Crowd, member: Member): EndView['pods'] {
 const NO_PARTS: ReadonlyMap<string, string> = new Map();
 
 /** A node that has its parts in two lines, as one that has an address of the world too, is named with its addresses. */
-function nodesView({ members }: Line, several: ReadonlySet<string>): Omit<EndView, 'line'> {
+function nodesView({ members }: MatrixLine, several: ReadonlySet<string>): Omit<EndView, 'line'> {
   const found = new Map<string, Address[]>();
   for (const member of members)
     if (member.kind === 'node') remembered(found, member.node.name, () => []).push(...member.addresses);
@@ -136,7 +136,7 @@ function nodesView({ members }: Line, several: ReadonlySet<string>): Omit<EndVie
   };
 }
 
-function networkNames(reach: Reach, { members }: Line): string[] {
+function networkNames(reach: Reach, { members }: MatrixLine): string[] {
   const names = members.flatMap(member =>
     member.kind === 'network' ? networkText(reach, member.regions) : [],
   );
@@ -146,12 +146,12 @@ function networkNames(reach: Reach, { members }: Line): string[] {
 const ORDER = { workload: 0, node: 1, network: 2, domain: 3 } as const;
 
 function compareEnds(a: EndView, b: EndView): number {
-  const internet = (end: EndView) => Number(end.members.includes(INTERNET));
-  const [first = '', second = ''] = [nameOf(a.members[0]!), nameOf(b.members[0]!)];
+  const internet = (end: EndView) => Number(end.members.includes(INTERNET_TEXT));
+  const [first = '', second = ''] = [memberName(a.members[0]!), memberName(b.members[0]!)];
   return ORDER[a.kind] - ORDER[b.kind] || internet(a) - internet(b) || (first < second ? -1 : 1);
 }
 
 /** `shop/web` of `Deployment shop/web`; what is of no kind is its own name. */
-export function nameOf(member: string): string {
+export function memberName(member: string): string {
   return member.replace(/^[A-Z][A-Za-z]* /, '');
 }

@@ -8,10 +8,10 @@ import { INGRESS_CHAIN } from '../compiler/program.ts';
 import { classChain, unknownPodsIn } from '../compiler/unknownpods.ts';
 import { FAMILIES, type Family } from '../model/address.ts';
 import { formatRule } from '../nft/format/format.ts';
-import type { Chain, ElementKey, Rule, Ruleset, Table, Verdict } from '../nft/ruleset.ts';
+import type { Chain, ElementKey, NftRule, NftVerdict, Ruleset, Table } from '../nft/ruleset.ts';
 import { newReadings, podInspection, type Readings } from './families.ts';
 import type { Inspection, RuleInspection } from './inspection.ts';
-import { withNames } from './namesread.ts';
+import { withToldNames } from './namesread.ts';
 
 export function inspectRuleset(ruleset: Ruleset): Inspection {
   const pods = new Map<string, Readings>();
@@ -30,7 +30,7 @@ export function inspectRuleset(ruleset: Ruleset): Inspection {
   }
   return {
     installed: ruleset.tables.size > 0,
-    pods: withNames(ruleset, [...pods].map(podInspection)).sort((a, b) => (a.pod < b.pod ? -1 : 1)),
+    pods: withToldNames(ruleset, [...pods].map(podInspection)).sort((a, b) => (a.pod < b.pod ? -1 : 1)),
     unknownPods: unknownPodsIn(ruleset),
     totals: totalsOf([...ruleset.tables.values()]),
   };
@@ -54,7 +54,7 @@ function chainRules(place: Place, name: string, seen: readonly string[] = []): R
   return (chain?.rules ?? []).flatMap(rule => ruleInspections(place, rule, [...seen, name]));
 }
 
-function ruleInspections(place: Place, rule: Rule, seen: readonly string[]): RuleInspection[] {
+function ruleInspections(place: Place, rule: NftRule, seen: readonly string[]): RuleInspection[] {
   const map = rule.exprs.find(expr => expr.kind === 'lookup' && expr.vmap);
   if (map?.kind === 'lookup') return mapRules(place, map.set, seen);
   const verdict = rule.exprs.find(expr => expr.kind === 'verdict')?.verdict;
@@ -75,7 +75,10 @@ function mapRules({ family, table }: Place, name: string, seen: readonly string[
   const found = new Map<string, { rule: RuleInspection; ports: ElementKey[] }>();
   for (const [key, { verdict, comment }] of table.sets.get(name)?.elements ?? []) {
     if (verdict === undefined) continue;
-    const direct: Rule = { exprs: [{ kind: 'verdict', verdict }], ...(comment !== undefined && { comment }) };
+    const direct: NftRule = {
+      exprs: [{ kind: 'verdict', verdict }],
+      ...(comment !== undefined && { comment }),
+    };
     for (const rule of ruleInspections({ family, table }, direct, seen)) {
       const entry = found.get(JSON.stringify(rule)) ?? { rule, ports: [] };
       entry.ports.push(key);
@@ -108,7 +111,7 @@ function runsText(numbers: readonly number[]): string {
 }
 
 /** The condition in words: what nft would write, with sets by what they hold. */
-function conditionOf({ family, table }: Place, rule: Rule): Pick<RuleInspection, 'ports' | 'peers'> {
+function conditionOf({ family, table }: Place, rule: NftRule): Pick<RuleInspection, 'ports' | 'peers'> {
   const text = formatRule(family, {
     exprs: rule.exprs.filter(({ kind }) => kind !== 'verdict' && kind !== 'counter'),
   });
@@ -128,12 +131,12 @@ function conditionOf({ family, table }: Place, rule: Rule): Pick<RuleInspection,
 // `th dport 1000-2000 ip protocol tcp`, `meta l4proto udp`.
 const PORTS = /^(?:th dport ([\d-]+) )?(?:ip protocol|meta l4proto) (\w+)/;
 
-function chainOf(verdict: Verdict | undefined): string | undefined {
+function chainOf(verdict: NftVerdict | undefined): string | undefined {
   return verdict !== undefined && 'chain' in verdict ? verdict.chain : undefined;
 }
 
 /** A packet that egress allows goes on to `ingress`: for this direction it is accepted. */
-function word(verdict: Verdict): RuleInspection['verdict'] {
+function word(verdict: NftVerdict): RuleInspection['verdict'] {
   return isDenial(verdict) ? 'drop' : 'accept';
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nodeEvent, podEvent, policyEvent } from '../../test/support/scenarios/shop.ts';
+import { nodeEvent, shopPod, shopPolicy } from '../../test/support/scenarios/shop.ts';
 import { compile } from '../compiler/compile.ts';
 import { parseAddress } from '../model/address.ts';
 import { ClusterState } from '../model/cluster.ts';
@@ -10,15 +10,15 @@ const cluster = new ClusterState();
 for (const event of [
   nodeEvent('n1', ['172.18.0.1']),
   nodeEvent('n2', ['172.18.0.2']),
-  podEvent('shop/db', 'n1', ['10.1.0.1', 'fd01::1']),
-  podEvent('shop/api', 'n1', ['10.1.0.2']),
-  podEvent('shop/web', 'n2', ['10.2.0.1', 'fd02::1']),
-  policyEvent('db', {
+  shopPod('shop/db', 'n1', ['10.1.0.1', 'fd01::1']),
+  shopPod('shop/api', 'n1', ['10.1.0.2']),
+  shopPod('shop/web', 'n2', ['10.2.0.1', 'fd02::1']),
+  shopPolicy('db', {
     podSelector: { matchLabels: { app: 'db' } },
     policyTypes: ['Ingress'],
     ingress: [{ from: [{ podSelector: { matchLabels: { app: 'api' } } }], ports: [{ port: 5432 }] }],
   }),
-  policyEvent('web', { podSelector: { matchLabels: { app: 'web' } }, policyTypes: ['Egress'] }),
+  shopPolicy('web', { podSelector: { matchLabels: { app: 'web' } }, policyTypes: ['Egress'] }),
 ])
   cluster.apply(event);
 

@@ -5,7 +5,7 @@ import type { NamesInspection, PodInspection } from './inspection.ts';
 /** Of a pod and a set; there may be a thousand of each name. */
 const MOST_ADDRESSES = 100;
 
-export function withNames(ruleset: Ruleset, pods: readonly PodInspection[]): PodInspection[] {
+export function withToldNames(ruleset: Ruleset, pods: readonly PodInspection[]): PodInspection[] {
   const sets = namesSets(ruleset);
   if (sets.length === 0) return [...pods];
   const told = new Map(sets.map(set => [set, byPod(set)]));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { podEvent } from '../../test/support/scenarios/shop.ts';
+import { shopPod } from '../../test/support/scenarios/shop.ts';
 import { type Address, parseAddress } from '../model/address.ts';
 import { ClusterState } from '../model/cluster.ts';
 import { parseFlowPieces } from '../semantics/flowtext.ts';
@@ -9,8 +9,8 @@ const cluster = new ClusterState();
 const addresses = ['172.18.0.1', '10.1.0.1', 'fd18::1'].map(text => parseAddress(text) as Address);
 const podCidrs = ['10.1.0.0/24', 'fd01::/64'];
 cluster.apply({ type: 'node', key: 'n1', value: { name: 'n1', labels: {}, addresses, podCidrs } });
-cluster.apply(podEvent('shop/web', 'n1', ['10.1.0.2', 'fd01::2']));
-const proxy = podEvent('kube-system/proxy', 'n1', ['172.18.0.1', 'fd18::1']);
+cluster.apply(shopPod('shop/web', 'n1', ['10.1.0.2', 'fd01::2']));
+const proxy = shopPod('kube-system/proxy', 'n1', ['172.18.0.1', 'fd18::1']);
 if (proxy.type === 'pod') cluster.apply({ ...proxy, value: { ...proxy.value!, hostNetwork: true } });
 
 test.each([

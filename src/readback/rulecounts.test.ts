@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nameOf } from '../compiler/names.ts';
+import { hashedName } from '../compiler/names.ts';
 import type { RuleCount } from '../nft/rulecount.ts';
 import type { Inspection } from './inspection.ts';
 import { withCounts } from './rulecounts.ts';
@@ -18,7 +18,7 @@ const INSPECTION: Inspection = {
 };
 const count = (comment: string, packets: number, more: Partial<RuleCount> = {}): RuleCount => ({
   family: 'ip',
-  chain: nameOf('from', 'x'),
+  chain: hashedName('from', 'x'),
   handle: 1,
   comment,
   verdict: { kind: 'accept' },
@@ -33,11 +33,11 @@ test('each rule of an inspection has what it has matched, in both families and o
     count('shop/web ingress[1]', 0),
     count('isolated by shop/web', 3, {
       verdict: { kind: 'goto', chain: 'denied' },
-      chain: nameOf('in', 'x'),
+      chain: hashedName('in', 'x'),
     }),
     count('isolated by shop/web', 9, {
       verdict: { kind: 'goto', chain: 'denied' },
-      chain: nameOf('eg', 'x'),
+      chain: hashedName('eg', 'x'),
     }),
     count('shop/web ingress[0]', 9, { chain: 'forward' }),
   ];

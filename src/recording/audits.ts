@@ -4,7 +4,7 @@ import type { Cluster } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { PolicyId } from '../model/policy.ts';
 import { endNamer } from './endname.ts';
-import { type FlowGroup, groupsOf, type Judged } from './groups.ts';
+import { type FlowGroup, flowGroups, type JudgedFlow } from './groups.ts';
 import { recordingJudge } from './judge.ts';
 import type { Recording } from './recording.ts';
 
@@ -22,7 +22,7 @@ export function auditOf(
 ): AuditResult {
   const now = recordingJudge(recording, cluster, unknownPods);
   const enforced = recordingJudge(recording, withEnforced(cluster, policies), unknownPods);
-  const changed: Record<'allow' | 'deny', Judged[]> = { allow: [], deny: [] };
+  const changed: Record<'allow' | 'deny', JudgedFlow[]> = { allow: [], deny: [] };
   for (const flow of recording.flows) {
     const [before, verdict] = [now(flow).verdict, enforced(flow)];
     if (before !== verdict.verdict) changed[verdict.verdict].push({ flow, verdict });
@@ -30,7 +30,7 @@ export function auditOf(
   const nameOf = endNamer(recording);
   return {
     policies,
-    wouldDeny: groupsOf(changed.deny, nameOf),
-    wouldAllow: groupsOf(changed.allow, nameOf),
+    wouldDeny: flowGroups(changed.deny, nameOf),
+    wouldAllow: flowGroups(changed.allow, nameOf),
   };
 }

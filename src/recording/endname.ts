@@ -1,5 +1,5 @@
 /** What people call a recorded end: its workload, its pod, the node that has the address, or the address. */
-import { workloadOf } from '../flows/workload.ts';
+import { workloadByLabels } from '../flows/workload.ts';
 import { type Address, familyOf } from '../model/address.ts';
 import { addressesOfNode } from '../model/cluster.ts';
 import type { RecordedEnd, Recording } from './recording.ts';
@@ -9,7 +9,7 @@ export function endNamer({ nodes }: Pick<Recording, 'nodes'>): (end: RecordedEnd
   for (const node of nodes.values())
     for (const address of addressesOfNode(node)) names.set(address, `node/${node.name}`);
   return ({ address, pod }) =>
-    pod === undefined ? (names.get(address) ?? address) : (workloadOf(pod) ?? pod.key);
+    pod === undefined ? (names.get(address) ?? address) : (workloadByLabels(pod) ?? pod.key);
 }
 
 /** `shop/db:5432/TCP`, `[fd00::1]:53/UDP`, `192.0.2.7/ICMP`. */

@@ -4,7 +4,7 @@ import type { PolicyId } from '../model/policy.ts';
 import type { DirectionVerdict, FlowVerdict } from '../semantics/evaluate.ts';
 import { countOf, type RecordedEnd, type RecordedFlow } from './recording.ts';
 
-export interface Judged {
+export interface JudgedFlow {
   readonly flow: RecordedFlow;
   readonly verdict: FlowVerdict;
 }
@@ -28,7 +28,7 @@ export interface FlowGroup {
 }
 
 /** Those with most connections first. */
-export function groupsOf(judged: Iterable<Judged>, nameOf: (end: RecordedEnd) => string): FlowGroup[] {
+export function flowGroups(judged: Iterable<JudgedFlow>, nameOf: (end: RecordedEnd) => string): FlowGroup[] {
   const groups = new Map<string, FlowGroup>();
   for (const each of judged) {
     const group = groupOf(each, nameOf);
@@ -40,7 +40,7 @@ export function groupsOf(judged: Iterable<Judged>, nameOf: (end: RecordedEnd) =>
   return [...groups.values()].sort((a, b) => b.connections - a.connections);
 }
 
-function groupOf({ flow, verdict }: Judged, nameOf: (end: RecordedEnd) => string): FlowGroup {
+function groupOf({ flow, verdict }: JudgedFlow, nameOf: (end: RecordedEnd) => string): FlowGroup {
   const { protocol, port, was, firstMs, lastMs } = flow;
   const { policy, rule, reason } = decisive(verdict);
   return {

@@ -1,6 +1,6 @@
 /** Several recordings as one: of several nodes at a time, or of one node at several times. */
 import { Recorder } from './recorder.ts';
-import { countOf, flowText, type RecordedFlow, type Recording } from './recording.ts';
+import { countOf, type RecordedFlow, type Recording, recordedFlowKey } from './recording.ts';
 
 /** Labels of namespaces and nodes are those of the latest. Throws RangeError where there is none. */
 export function mergeRecordings(recordings: readonly Recording[]): Recording {
@@ -37,10 +37,12 @@ export function mergeRecordings(recordings: readonly Recording[]): Recording {
  *     deny   egress  0  ingress  5    ->   deny   egress  5  ingress  5
  */
 function settled(flows: readonly RecordedFlow[]): RecordedFlow[] {
-  const denials = new Map(flows.filter(({ was }) => was === 'deny').map(flow => [flowText(flow), flow]));
+  const denials = new Map(
+    flows.filter(({ was }) => was === 'deny').map(flow => [recordedFlowKey(flow), flow]),
+  );
   const moved = new Map<RecordedFlow, number>();
   for (const flow of flows) {
-    const denial = flow.was === 'allow' ? denials.get(flowText({ ...flow, was: 'deny' })) : undefined;
+    const denial = flow.was === 'allow' ? denials.get(recordedFlowKey({ ...flow, was: 'deny' })) : undefined;
     if (denial === undefined) continue;
     const count = Math.max(0, Math.min(denial.ingress, flow.egress - flow.ingress));
     moved.set(flow, -count).set(denial, count);

@@ -3,7 +3,7 @@
  * of it is believed that policy could not have seen.
  */
 import type { Namespace, Node, Pod } from '../model/cluster.ts';
-import { readEnd, readFlow, readHeader, readNamespace, readNode, readSilent } from './readparts.ts';
+import { readEnd, readFlow, readHeader, readNamespacePart, readNode, readSilent } from './readparts.ts';
 import type { RecordedEnd, RecordedFlow, Recording, SilentPods } from './recording.ts';
 import { LineError, mapOf, numberOf } from './values.ts';
 
@@ -68,7 +68,7 @@ export class RecordingReader {
     if (key === 'flow') this.#put(this.#flows, readFlow(part, this.#ends), MOST.flows);
     else if (key === 'end') this.#put(this.#ends, readEnd(part, this.#pods), MOST.ends);
     else if (key === 'silent') this.#put(this.#silent, readSilent(part), MOST.others);
-    else if (key === 'namespace') this.#name(this.#namespaces, readNamespace(part));
+    else if (key === 'namespace') this.#name(this.#namespaces, readNamespacePart(part));
     else if (key === 'node') this.#name(this.#nodes, readNode(part));
     else if (key === 'complete') this.#end(part);
     else throw new LineError(`${JSON.stringify(key.slice(0, 40))} is no part of a recording`);

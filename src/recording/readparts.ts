@@ -47,7 +47,7 @@ export function readHeader(value: Values): Omit<Recording, 'namespaces' | 'nodes
 /** The last that a Date can say. */
 const LATEST_MS = 8.64e15;
 
-export function readNamespace(part: unknown): Namespace {
+export function readNamespacePart(part: unknown): Namespace {
   const value = mapOf(part, 'namespace');
   return {
     name: textOf(value.name, 'namespace.name'),

@@ -9,7 +9,7 @@
  * What has no place is counted.
  */
 import { namespaceOfPod } from '../model/cluster.ts';
-import { countOf, flowText, type RecordedFlow } from './recording.ts';
+import { countOf, type RecordedFlow, recordedFlowKey } from './recording.ts';
 
 export interface RecorderLimits {
   readonly flows: number;
@@ -61,7 +61,7 @@ export class Recorder {
   /** Counts of `flow` are added to those that are known of it. */
   note(flow: RecordedFlow): void {
     const charged = chargedTo(flow);
-    const key = flowText(flow);
+    const key = recordedFlowKey(flow);
     const known = this.#namespaces.get(charged.namespace)?.flows.get(key);
     if (known !== undefined) add(known, flow);
     else if (this.#makeRoom(charged)) this.#put(key, flow, charged);

@@ -84,7 +84,7 @@ export function podText(pod: Pod): string {
 }
 
 /** Of two flows the same where they are one. */
-export function flowText({
+export function recordedFlowKey({
   from,
   to,
   protocol,

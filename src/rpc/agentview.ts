@@ -1,7 +1,7 @@
 import type { Agent } from '../agent/agent.ts';
 import { openConnectionsOf } from '../agent/connections/openconnections.ts';
 import type { StatusKeeper } from '../agent/status.ts';
-import { selects } from '../compiler/classes.ts';
+import { subjectSelects } from '../compiler/classes.ts';
 import { type FlowSource, NO_FLOWS } from '../flows/source.ts';
 import { NO_DENIALS } from '../health/denialscheck.ts';
 import type { Host, Ours } from '../health/facts.ts';
@@ -144,6 +144,8 @@ function policiesOf({ cluster }: StatusKeeper, key: PodKey): string[] {
   const pod = cluster.pods.get(key);
   if (pod === undefined || pod.hostNetwork || pod.finished) return [];
   const namespace = namespaceOf(cluster, pod.namespace);
-  const chosen = [...cluster.policies.values()].filter(policy => selects(policy, pod, namespace) !== 'no');
+  const chosen = [...cluster.policies.values()].filter(
+    policy => subjectSelects(policy, pod, namespace) !== 'no',
+  );
   return chosen.sort(comparePolicies).map(policyLabel);
 }

@@ -35,12 +35,12 @@ export interface AgentClient {
   /** Those that are recorded; to `follow` them ends with the agent. */
   drops(follow: boolean): AsyncGenerator<Drops>;
   /** From now on, until the signal or the agent ends it. */
-  flows(end: AbortSignal): AsyncGenerator<Flows>;
+  flows(end: AbortSignal): AsyncGenerator<FlowsMessage>;
   close(): void;
 }
 
 /** New connections and denied ones, in pieces: the facts first. */
-export interface Flows {
+export interface FlowsMessage {
   readonly facts?: FlowsFacts;
   readonly flows: readonly SeenFlow[];
   readonly denials: readonly Denial[];
@@ -113,7 +113,7 @@ async function* readDrops(stream: AsyncIterable<DropsResponse>): AsyncGenerator<
 async function* readFlows(
   call: ClientReadableStream<FlowsResponse>,
   end: AbortSignal,
-): AsyncGenerator<Flows> {
+): AsyncGenerator<FlowsMessage> {
   const cancel = () => call.cancel();
   end.addEventListener('abort', cancel, { once: true });
   try {

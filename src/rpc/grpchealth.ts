@@ -1,6 +1,6 @@
 /** grpc.health.v1.Health: serving means that the node's pod network is ready. */
 import { type ServerWritableStream, status, type UntypedServiceImplementation } from '@grpc/grpc-js';
-import { Refusal, unary } from './unary.ts';
+import { CallRefusal, unary } from './unary.ts';
 import type { AgentView } from './view.ts';
 
 interface Request {
@@ -15,7 +15,7 @@ const SERVICES = new Set(['', 'kni.KNI', 'sluice.v1.Sluice']);
 export function healthService(view: AgentView, pollMs: number): UntypedServiceImplementation {
   return {
     Check: unary(async ({ service }: Request) => {
-      if (!SERVICES.has(service)) throw new Refusal(status.NOT_FOUND, `no service "${service}" here`);
+      if (!SERVICES.has(service)) throw new CallRefusal(status.NOT_FOUND, `no service "${service}" here`);
       return { status: await servingOf(view) };
     }),
     Watch: (call: ServerWritableStream<Request, { status: Serving }>) => watch(call, view, pollMs),

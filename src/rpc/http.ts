@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { Registry } from 'prom-client';
 import type { Check } from '../health/check.ts';
-import { HTTP_LIMITS, type HttpLimits, type HttpServer, listen, timeouts } from './listener.ts';
+import { HTTP_LIMITS, type HttpLimits, type HttpServer, listenHttp, timeouts } from './listener.ts';
 import type { AgentView } from './view.ts';
 
 // `import` would read all that the module exports, and to read its WebSocket loads undici: 10 MB (measured).
@@ -23,10 +23,10 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServer> {
     try {
       await answer(request.url ?? '/', response, view, metrics);
     } catch (error) {
-      if (!response.headersSent) send(response, 500, `${(error as Error).message}\n`);
+      if (!response.headersSent) sendText(response, 500, `${(error as Error).message}\n`);
     }
   });
-  return listen(server, address, limits);
+  return listenHttp(server, address, limits);
 }
 
 async function answer(
@@ -37,15 +37,15 @@ async function answer(
 ): Promise<void> {
   switch (url.split('?')[0]) {
     case '/livez': // Whoever answers here has an event loop that turns.
-      return send(response, 200, 'ok\n');
+      return sendText(response, 200, 'ok\n');
     case '/readyz': {
       const { ready, checks } = await view.health();
-      return send(response, ready ? 200 : 503, `${checks.map(checkLine).join('\n')}\n`);
+      return sendText(response, ready ? 200 : 503, `${checks.map(checkLine).join('\n')}\n`);
     }
     case '/metrics':
-      return send(response, 200, await metrics.metrics(), metrics.contentType);
+      return sendText(response, 200, await metrics.metrics(), metrics.contentType);
     default:
-      return send(response, 404, 'here are /livez, /readyz and /metrics\n');
+      return sendText(response, 404, 'here are /livez, /readyz and /metrics\n');
   }
 }
 
@@ -53,7 +53,7 @@ function checkLine({ name, state, reason, remedy }: Check): string {
   return `${state.padEnd(7)} ${name}: ${reason}${remedy === '' ? '' : `; ${remedy}`}`;
 }
 
-export function send(
+export function sendText(
   response: ServerResponse,
   status: number,
   text: string,

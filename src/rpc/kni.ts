@@ -6,7 +6,7 @@ import { type Check, whyNotReady } from '../health/check.ts';
 import { familyOf } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import { attachCalls, INTERFACE, interfacesOf } from './kniattach.ts';
-import { Refusal, unary } from './unary.ts';
+import { CallRefusal, unary } from './unary.ts';
 import type { AgentView } from './view.ts';
 
 export const NETWORK_NAME = 'pods';
@@ -64,11 +64,11 @@ function reasonText({ name, reason, remedy }: Check): string {
 
 async function queryPodNetwork(view: AgentView, { name, namespace }: PodRequest) {
   if (name === '' || namespace === '') {
-    throw new Refusal(status.INVALID_ARGUMENT, 'name and namespace of the pod are both needed');
+    throw new CallRefusal(status.INVALID_ARGUMENT, 'name and namespace of the pod are both needed');
   }
   const key: PodKey = `${namespace}/${name}`;
   const found = view.pod(key);
-  if (found === undefined) throw new Refusal(status.NOT_FOUND, `no pod ${key} is known on this node`);
+  if (found === undefined) throw new CallRefusal(status.NOT_FOUND, `no pod ${key} is known on this node`);
   const { pod, sinceMs } = found;
   const extradata: Record<string, string> = {
     policies: view.policiesOf(key).join(','),
@@ -90,7 +90,7 @@ async function setupNodeNetwork(view: AgentView) {
   const askedMs = Date.now();
   view.requestResync();
   while ((view.keeper.status().readAtMs ?? 0) < askedMs) {
-    if (Date.now() - askedMs > REPAIR.patienceMs) throw new Refusal(status.UNAVAILABLE, whyNot(view));
+    if (Date.now() - askedMs > REPAIR.patienceMs) throw new CallRefusal(status.UNAVAILABLE, whyNot(view));
     await sleep(REPAIR.pollMs);
   }
   return {};
@@ -104,7 +104,7 @@ function whyNot({ keeper }: AgentView): string {
 
 function notHere(what: string) {
   return unary(() => {
-    throw new Refusal(
+    throw new CallRefusal(
       status.UNIMPLEMENTED,
       `Sluice ${what} here: it enforces policy on the pods that a network plugin attaches (--pod-network=attach makes it attach them)`,
     );

@@ -10,7 +10,7 @@ import type { PodNetwork } from '../network/attach/podnetwork.ts';
 import { requireInterfaceName, requirePod, requireSandbox } from '../network/attach/request.ts';
 import { NetworkError, type NetworkErrorCode } from '../network/error.ts';
 import { hostPorts } from '../network/hostports/hostport.ts';
-import { Refusal } from './unary.ts';
+import { CallRefusal } from './unary.ts';
 
 /** The name of a pod's interface where `extradata.interface` gives no other. */
 export const INTERFACE = 'eth0';
@@ -156,6 +156,6 @@ async function answering<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof NetworkError ? new Refusal(CODES[error.code], error.message) : error;
+    throw error instanceof NetworkError ? new CallRefusal(CODES[error.code], error.message) : error;
   }
 }

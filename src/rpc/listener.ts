@@ -20,7 +20,7 @@ export interface HttpServer {
 }
 
 /** `address`: `127.0.0.1:9910`, `[::1]:9910`; port 0 takes any. */
-export async function listen(
+export async function listenHttp(
   server: Server,
   address: string,
   limits: HttpLimits,

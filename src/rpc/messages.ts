@@ -1,5 +1,5 @@
 /** The messages of sluice.proto as proto-loader makes them. Times are milliseconds since 1970, 0 where there is none. */
-import type { Objects, Totals } from '../agent/status.ts';
+import type { ObjectCounts, Totals } from '../agent/status.ts';
 import type { Check } from '../health/check.ts';
 
 export interface StatusResponse {
@@ -19,7 +19,7 @@ export interface StatusResponse {
     readonly names: readonly string[];
   }[];
   readonly problems: readonly { readonly severity: string; readonly object: string; readonly text: string }[];
-  readonly objects: Objects;
+  readonly objects: ObjectCounts;
   readonly totals: Totals;
   /** `net:[4026531840]`. */
   readonly network_namespace: string;

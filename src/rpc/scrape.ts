@@ -10,8 +10,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Registry } from 'prom-client';
 import { SourceRates } from '../model/sourcerates.ts';
-import { send } from './http.ts';
-import { HTTP_LIMITS, type HttpLimits, type HttpServer, listen, timeouts } from './listener.ts';
+import { sendText } from './http.ts';
+import { HTTP_LIMITS, type HttpLimits, type HttpServer, listenHttp, timeouts } from './listener.ts';
 
 // As in http.ts.
 const { createServer }: typeof import('node:https') = createRequire(import.meta.url)('node:https');
@@ -52,7 +52,7 @@ export async function serveScrape(options: ScrapeOptions): Promise<HttpServer> {
     answer(request, response, tokenFile, metrics).catch(error => fail(error as Error, response, options));
   });
   const callers = new SourceRates(EACH_CALLER, ALL_CALLERS, MOST_CALLERS);
-  const listening = await listen(server, address, limits, ({ remoteAddress = '' }) =>
+  const listening = await listenHttp(server, address, limits, ({ remoteAddress = '' }) =>
     callers.take(remoteAddress, performance.now()),
   );
   const renewing = keepRenewed(server, pair, options);
@@ -73,16 +73,16 @@ async function answer(
 ): Promise<void> {
   if (!isEqual(authorization, `Bearer ${await readToken(tokenFile)}`)) {
     response.setHeader('www-authenticate', 'Bearer');
-    return send(response, 401, "the agent's metrics are for who has its token\n");
+    return sendText(response, 401, "the agent's metrics are for who has its token\n");
   }
-  if (url.split('?')[0] !== '/metrics') return send(response, 404, 'here is /metrics\n');
-  return send(response, 200, await metrics.metrics(), metrics.contentType);
+  if (url.split('?')[0] !== '/metrics') return sendText(response, 404, 'here is /metrics\n');
+  return sendText(response, 200, await metrics.metrics(), metrics.contentType);
 }
 
 /** What is wrong here is for the log: callers learn nothing of files. */
 function fail(error: Error, response: ServerResponse, { address, log }: ScrapeOptions): void {
   log.error({}, `no metrics for a scrape on ${address}: ${error.message}`);
-  if (!response.headersSent) send(response, 500, 'the log of the agent says why there are no metrics\n');
+  if (!response.headersSent) sendText(response, 500, 'the log of the agent says why there are no metrics\n');
 }
 
 /** In a time that says nothing of the token. */

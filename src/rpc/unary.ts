@@ -2,7 +2,7 @@ import type { handleUnaryCall, ServiceError } from '@grpc/grpc-js';
 import { Metadata, status } from '@grpc/grpc-js';
 
 /** Why a call is refused, for the caller to read. */
-export class Refusal extends Error {
+export class CallRefusal extends Error {
   override readonly name = 'Refusal';
   readonly code: status;
 
@@ -28,6 +28,6 @@ export function unary<Request, Response>(
 
 export function refusalOf(error: unknown): ServiceError {
   const { code, message } =
-    error instanceof Refusal ? error : new Refusal(status.INTERNAL, (error as Error).message);
+    error instanceof CallRefusal ? error : new CallRefusal(status.INTERNAL, (error as Error).message);
   return Object.assign(new Error(message), { code, details: message, metadata: new Metadata() });
 }

@@ -143,7 +143,12 @@ function judgeNetworkPolicy(view: View, packet: Packet): DirectionVerdict | unde
   if (isolating.length === 0) return undefined;
   const match = firstMatch(view, tier, packet);
   if (match === undefined)
-    return { verdict: 'deny', tier, policy: isolating[0]!.id, reason: because.isolated(isolating, packet) };
+    return {
+      verdict: 'deny',
+      tier,
+      policy: isolating[0]!.id,
+      reason: because.isolatedReason(isolating, packet),
+    };
   const { policy, rule } = match;
   return {
     verdict: 'allow',

@@ -53,7 +53,7 @@ function ruleName(policy: Policy, rule: Rule): string {
 }
 
 /** `NetworkPolicies shop/a and shop/b select shop/web, and none allows ingress from shop/api on TCP 80`. */
-export function isolated(policies: readonly Policy[], packet: Packet): string {
+export function isolatedReason(policies: readonly Policy[], packet: Packet): string {
   const names = policies.map(policy => policy.name);
   const { subject, direction, peer, peerPod, flow } = packet;
   const end = `${direction} ${direction === 'ingress' ? 'from' : 'to'} ${peerPod?.key ?? peer}`;

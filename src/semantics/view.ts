@@ -88,12 +88,12 @@ export function asSeenBy(pod: Pod, policy: Policy, cluster: Cluster): readonly P
   return [match === 'yes' ? policy : whereUnsure(policy)];
 }
 
-export interface Match {
+export interface MatchingRule {
   readonly policy: Policy;
   readonly rule: Rule;
 }
 
-export function firstMatch(view: View, tier: Tier, packet: Packet): Match | undefined {
+export function firstMatch(view: View, tier: Tier, packet: Packet): MatchingRule | undefined {
   for (const policy of view.policiesOn(packet.subject, packet.direction, tier)) {
     const rule = firstMatchingRule(view.cluster, policy, packet);
     if (rule !== undefined) return { policy, rule };

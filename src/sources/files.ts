@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { reasonOf } from '../files/folder.ts';
+import { readFailure } from '../files/folder.ts';
 import { type LoadedCluster, loadManifests } from '../files/load.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { plural } from '../terminal/plural.ts';
@@ -23,6 +23,6 @@ export async function readFiles(paths: readonly string[], namespace?: string): P
 export async function requireReadable(path: string): Promise<void> {
   if (path === '-') return;
   await stat(path).catch(error => {
-    throw new CommandError(`cannot read ${path}: it ${reasonOf(error)}`);
+    throw new CommandError(`cannot read ${path}: it ${readFailure(error)}`);
   });
 }

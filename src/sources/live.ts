@@ -6,7 +6,7 @@ import { ApiServer } from '../kube/client/apiserver.ts';
 import { inClusterAccess } from '../kube/client/incluster.ts';
 import { kubeconfigAccess, kubeconfigNamespace } from '../kube/client/kubeconfig.ts';
 import { lackText } from '../kube/once/lack.ts';
-import { listOnce, type Wanted } from '../kube/once/listonce.ts';
+import { type ListedKinds, listOnce } from '../kube/once/listonce.ts';
 import { ClusterState } from '../model/cluster.ts';
 import { inventoryOf } from '../model/inventory.ts';
 import { CommandError } from '../terminal/commanderror.ts';
@@ -26,7 +26,7 @@ export async function liveNamespace(kubeconfig?: string, context?: string): Prom
 
 /** Throws CommandError where the server cannot be asked. */
 export async function readLive(
-  wanted: Wanted,
+  wanted: ListedKinds,
   kubeconfig: string | undefined,
   context: string | undefined,
 ): Promise<LiveState> {
@@ -45,7 +45,7 @@ function isInCluster(kubeconfig: string | undefined, context: string | undefined
   return inClusterAccess(process.env) !== undefined;
 }
 
-export async function readApi(api: Api, wanted: Wanted): Promise<LiveState> {
+export async function readApi(api: Api, wanted: ListedKinds): Promise<LiveState> {
   const progress = startProgress();
   try {
     const read = await listOnce(

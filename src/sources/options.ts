@@ -18,7 +18,7 @@ export interface SourceOptions {
 }
 
 /** What a question needs beside what policy sees: without it nobody asks for it, and nobody misses the right. */
-export interface Wanted {
+export interface QuestionNeeds {
   readonly workloads?: boolean;
   readonly services?: boolean;
   /** Namespaces that it is about, for callers who may not list the whole cluster. */

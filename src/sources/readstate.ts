@@ -9,17 +9,17 @@ import { type KnownCluster, readAgent, readDumped } from './agent.ts';
 import { agentOrCluster } from './agentorcluster.ts';
 import { readFiles } from './files.ts';
 import { liveNamespace, readLive } from './live.ts';
-import { DEFAULT_SOCKET, type SourceOptions, type Wanted } from './options.ts';
+import { DEFAULT_SOCKET, type QuestionNeeds, type SourceOptions } from './options.ts';
 import { scopeOf } from './scope.ts';
 import type { State } from './state.ts';
 
 /** Throws CommandError where there is nothing to read. */
-export async function readState(options: SourceOptions, wanted: Wanted = {}): Promise<State> {
+export async function readState(options: SourceOptions, wanted: QuestionNeeds = {}): Promise<State> {
   const state = await readSource(options, wanted);
   return { ...state, notes: [...state.notes, ...auditedNote(state.cluster)] };
 }
 
-async function readSource(options: SourceOptions, wanted: Wanted): Promise<State> {
+async function readSource(options: SourceOptions, wanted: QuestionNeeds): Promise<State> {
   const { manifests, dump } = options;
   if (manifests !== undefined && manifests.length > 0) return fromFiles(options, manifests);
   if (dump !== undefined) return fromAgent(options, await readDumped(dump), `the agent's cluster in ${dump}`);
@@ -46,7 +46,7 @@ function fromAgent(
   return { ...read, hidesPolicies: false, knowsInventory: false, source, scope: scopeOf(options) };
 }
 
-async function fromLive(options: SourceOptions, wanted: Wanted): Promise<State> {
+async function fromLive(options: SourceOptions, wanted: QuestionNeeds): Promise<State> {
   const { kubeconfig, context } = options;
   const scope = scopeOf(options, await liveNamespace(kubeconfig, context));
   const { workloads = false, services = false, namespaces = [] } = wanted;

@@ -26,7 +26,7 @@ import {
   packetTypeIs,
 } from '../../src/nft/matchinterface.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
-import type { Expr, Rule, SetSpec, Verdict } from '../../src/nft/ruleset.ts';
+import type { Expr, NftRule, NftVerdict, SetSpec } from '../../src/nft/ruleset.ts';
 import { MEMBER } from '../../src/nft/ruleset.ts';
 import { denials } from './denials.ts';
 import { limits } from './limits.ts';
@@ -176,7 +176,7 @@ function chainsAndRules(promise: PromiseOf): void {
   });
 
   promise('rules keep their order, expressions and comments', async kernel => {
-    const rules: Rule[] = [
+    const rules: NftRule[] = [
       { exprs: ctStateAny(6).concat(verdict('accept')), comment: 'established' },
       ...EVERY_EXPRESSION.map(exprs => ({ exprs })),
       { exprs: [verdict('drop')], comment: 'x'.repeat(120) },
@@ -391,7 +391,7 @@ function sets(promise: PromiseOf): void {
 
 function elements(promise: PromiseOf): void {
   promise('elements keep key, verdict and comment', async kernel => {
-    const verdicts: Verdict[] = [
+    const verdicts: NftVerdict[] = [
       { kind: 'accept' },
       { kind: 'drop' },
       { kind: 'return' },
@@ -438,7 +438,7 @@ function elements(promise: PromiseOf): void {
   promise(
     'an element that stands with the same verdict is passed over, and keeps its comment',
     async kernel => {
-      const verdict: Verdict = { kind: 'accept' };
+      const verdict: NftVerdict = { kind: 'accept' };
       await kernel.commit([addTable(), addSet(PEERS), addSet(PODS)]);
       await kernel.commit([
         addElements(PEERS, [['10.0.0.1', { comment: 'old' }]]),

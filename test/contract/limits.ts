@@ -9,7 +9,7 @@ import {
 } from '../../src/nft/limits.ts';
 import { limitOver, logTo, verdict } from '../../src/nft/match.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
-import type { Expr, Rule, SetSpec } from '../../src/nft/ruleset.ts';
+import type { Expr, NftRule, SetSpec } from '../../src/nft/ruleset.ts';
 import {
   addChain,
   addElements,
@@ -144,7 +144,7 @@ function comments(promise: PromiseOf): void {
   const longest = 'c'.repeat(MAX_COMMENT_BYTES);
 
   promise('comments may have 127 bytes', async kernel => {
-    const rule: Rule = { exprs: [verdict('drop')], comment: longest };
+    const rule: NftRule = { exprs: [verdict('drop')], comment: longest };
     await kernel.commit([
       addTable(),
       addChain('c'),
@@ -160,7 +160,7 @@ function comments(promise: PromiseOf): void {
 
   for (const comment of [`${longest}c`, 'ü'.repeat(64), 'c'.repeat(70_000)])
     promise(`a comment of ${Buffer.byteLength(comment)} bytes is refused with ERANGE`, async kernel => {
-      const rule: Rule = { exprs: [verdict('drop')], comment };
+      const rule: NftRule = { exprs: [verdict('drop')], comment };
       await kernel.commit([addTable(), addChain('c'), addSet(PEERS)]);
       await refused(kernel, 'ERANGE', [{ op: 'addRule', family: 'ip', chain: 'c', rule }], 0);
       await refused(kernel, 'ERANGE', [addSet({ ...PEERS, name: 'other', comment })], 0);

@@ -10,8 +10,8 @@ import {
   type Expr,
   type Family,
   MEMBER,
+  type NftRule,
   type NftSet,
-  type Rule,
   type Ruleset,
   type SetSpec,
 } from '../../src/nft/ruleset.ts';
@@ -100,7 +100,7 @@ export const set = (spec: SetSpec, elements: readonly Entry[] = []): NftSet => (
   ...spec,
   elements: new Map(elements),
 });
-export const chain = (name: string, ...rules: Rule[]): Chain => ({ name, rules });
+export const chain = (name: string, ...rules: NftRule[]): Chain => ({ name, rules });
 
 export type TableText = { sets: readonly NftSet[]; chains: readonly Chain[] };
 

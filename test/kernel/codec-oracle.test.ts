@@ -50,8 +50,8 @@ import {
   type Expr,
   type Family,
   MEMBER,
+  type NftRule,
   type NftSet,
-  type Rule,
   type Ruleset,
   type Table,
 } from '../../src/nft/ruleset.ts';
@@ -389,9 +389,9 @@ function everyMatch(family: Family): Table {
     verdict('jump', 'other'),
     verdict('goto', 'other'),
   ];
-  const rules: Rule[] = [
+  const rules: NftRule[] = [
     ...matches.map(
-      (exprs, i): Rule => ({ exprs: [...exprs, verdicts[i % verdicts.length]!], comment: `rule ${i}` }),
+      (exprs, i): NftRule => ({ exprs: [...exprs, verdicts[i % verdicts.length]!], comment: `rule ${i}` }),
     ),
     { exprs: addressVmap(family, 'saddr', 'pods') },
     { exprs: protocolPortVmap(family, 'ports') },

@@ -26,15 +26,15 @@ import type { Kernel } from '../../src/nft/kernel.ts';
 import { NO_CONNECTION_FILTER } from '../../src/nft/missingfeature.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import { answers, reaches, Telephones, until } from '../support/agent/live.ts';
-import { nodeEvent, podEvent, policyEvent } from '../support/scenarios/shop.ts';
+import { nodeEvent, shopPod, shopPolicy } from '../support/scenarios/shop.ts';
 
 const CAST: readonly ClusterEvent[] = [
   nodeEvent('n1', ['172.18.0.1', 'fd18::1']),
   nodeEvent('n2', ['172.18.0.2', 'fd18::2']),
-  podEvent('shop/web', 'n1', ['10.1.0.1', 'fd01::1']),
-  podEvent('shop/api', 'n1', ['10.1.0.2', 'fd01::2']),
-  podEvent('shop/db', 'n1', ['10.1.0.3', 'fd01::3']),
-  podEvent('shop/far', 'n2', ['10.2.0.1', 'fd02::1']),
+  shopPod('shop/web', 'n1', ['10.1.0.1', 'fd01::1']),
+  shopPod('shop/api', 'n1', ['10.1.0.2', 'fd01::2']),
+  shopPod('shop/db', 'n1', ['10.1.0.3', 'fd01::3']),
+  shopPod('shop/far', 'n2', ['10.2.0.1', 'fd02::1']),
 ];
 const [web, api, db, far, node] = ['10.1.0.1', '10.1.0.2', '10.1.0.3', '10.2.0.1', '172.18.0.1'].map(
   address,
@@ -44,7 +44,7 @@ const from = (...apps: string[]) => apps.map(app => ({ podSelector: { matchLabel
 
 /** Who may come in to the database. */
 const dbIngress = (...apps: string[]) =>
-  policyEvent('db', {
+  shopPolicy('db', {
     podSelector: { matchLabels: { app: 'db' } },
     policyTypes: ['Ingress'],
     ingress: apps.length === 0 ? [] : [{ from: from(...apps) }],
@@ -52,7 +52,7 @@ const dbIngress = (...apps: string[]) =>
 
 /** Whom a pod may call. */
 const egress = (app: string, ...to: string[]) =>
-  policyEvent(app, {
+  shopPolicy(app, {
     podSelector: { matchLabels: { app } },
     policyTypes: ['Egress'],
     egress: to.length === 0 ? [] : [{ to: from(...to) }],
@@ -527,14 +527,14 @@ describe('the agent', () => {
     await secondLook();
     const { looks } = agent.live!.counts;
     await agent.change(dbIngress('web', 'far'));
-    await agent.change(podEvent('shop/web2', 'n2', ['10.2.0.9'], { app: 'web' }));
+    await agent.change(shopPod('shop/web2', 'n2', ['10.2.0.9'], { app: 'web' }));
     await agent.change({ type: 'policy', key: 'NetworkPolicy shop/db' });
     await secondLook();
     expect(agent.live!.counts.looks).toBe(looks);
   });
 
   test('cuts what nobody has answered yet, so that an answer comes to nothing', async () => {
-    const closed = policyEvent('web', {
+    const closed = shopPolicy('web', {
       podSelector: { matchLabels: { app: 'web' } },
       policyTypes: ['Ingress'],
     });
@@ -609,7 +609,7 @@ describe('the agent', () => {
   test('follows a pod that loses the label that let it in', async () => {
     await start('cut', dbIngress('web'));
     const call = await phones.tcp({ from: web, to: db, port: 5432 });
-    await agent.change(podEvent('shop/web', 'n1', ['10.1.0.1', 'fd01::1'], { app: 'stranger' }));
+    await agent.change(shopPod('shop/web', 'n1', ['10.1.0.1', 'fd01::1'], { app: 'stranger' }));
     expect(await answers(call)).toBe(false);
   });
 
@@ -617,9 +617,9 @@ describe('the agent', () => {
     await start('cut', dbIngress('web', 'crowd'));
     const call = await phones.tcp({ from: web, to: db, port: 5432 });
     const crowd = Array.from({ length: 300 }, (_, i) =>
-      podEvent(`shop/crowd-${i}`, 'n2', [`10.2.${1 + (i >> 7)}.${1 + (i & 127)}`], { app: 'web' }),
+      shopPod(`shop/crowd-${i}`, 'n2', [`10.2.${1 + (i >> 7)}.${1 + (i & 127)}`], { app: 'web' }),
     );
-    await agent.change(...crowd, podEvent('shop/web', 'n1', ['10.1.0.1', 'fd01::1'], { app: 'stranger' }));
+    await agent.change(...crowd, shopPod('shop/web', 'n1', ['10.1.0.1', 'fd01::1'], { app: 'stranger' }));
     expect(await answers(call)).toBe(false);
   });
 

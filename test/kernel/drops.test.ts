@@ -13,7 +13,7 @@ import {
 } from '../../src/compiler/denied.ts';
 import type { Denial } from '../../src/denials/denial.ts';
 import { ModelView } from '../../src/denials/modelview.ts';
-import { Recorder } from '../../src/denials/recorder.ts';
+import { DenialRecorder } from '../../src/denials/recorder.ts';
 import { forgetConnections } from '../../src/lab/conntrack.ts';
 import { buildLab, type Lab } from '../../src/lab/lab.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
@@ -69,7 +69,7 @@ async function check({ cluster, expectations }: Moment): Promise<void> {
     cluster,
   );
   const views = await programmed(here, cluster);
-  const recorders = new Map([...views].map(([node, view]) => [node, new Recorder({ view })]));
+  const recorders = new Map([...views].map(([node, view]) => [node, new DenialRecorder({ view })]));
   for (const { name } of here.lab.topology.nodes) forgetConnections(here.lab.nodeNamespace(name));
   for (const socket of here.sockets.values()) socket.read(10_000, () => undefined);
   await probe(

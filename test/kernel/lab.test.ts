@@ -7,7 +7,7 @@ import { forgetConnections } from '../../src/lab/conntrack.ts';
 import { buildLab, type Lab, sweepLabs } from '../../src/lab/lab.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
 import type { Probe } from '../../src/lab/probe/attempt.ts';
-import { type Outcome, probe } from '../../src/lab/probe/probe.ts';
+import { type ProbeOutcome, probe } from '../../src/lab/probe/probe.ts';
 import { installServices } from '../../src/lab/services.ts';
 import { address, type Topology } from '../../src/lab/topology.ts';
 
@@ -220,7 +220,7 @@ test('sweepLabs() removes what a killed process left, and spares the living', as
   expect(existsSync(lab.namespaceOf(p0![0]!))).toBe(true);
 });
 
-function closedOf(flows: readonly Probe[], outcomes: readonly Outcome[]): Probe[] {
+function closedOf(flows: readonly Probe[], outcomes: readonly ProbeOutcome[]): Probe[] {
   return flows.filter((_, index) => outcomes[index] === 'closed');
 }
 

@@ -8,7 +8,7 @@ import { buildLab, type Lab } from '../../src/lab/lab.ts';
 import type { Probe } from '../../src/lab/probe/attempt.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { speaksSctp } from '../../src/lab/probe/sctp.ts';
-import { installServices, type Service } from '../../src/lab/services.ts';
+import { installServices, type LabService } from '../../src/lab/services.ts';
 import { address, type Topology, topologyKey, topologyOf } from '../../src/lab/topology.ts';
 import { familyOf } from '../../src/model/address.ts';
 import type { Flow } from '../../src/model/flow.ts';
@@ -141,12 +141,12 @@ function probeOf(flow: Flow): Probe {
 }
 
 /** A pod that reaches itself through a Service needs one. */
-function hairpinOf({ from, to, protocol, port, viaService }: Flow): Service | undefined {
+function hairpinOf({ from, to, protocol, port, viaService }: Flow): LabService | undefined {
   if (!viaService || from !== to || port === undefined) return undefined;
   const front = address(familyOf(to) === 'ip' ? '198.18.0.1' : '2001:2::1');
   return {
     front: { address: front, port },
-    protocol: protocol as Service['protocol'],
+    protocol: protocol as LabService['protocol'],
     back: { address: to, port },
   };
 }

@@ -1454,7 +1454,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'fake: what a look-up gives is never there to be read',
     file: 'src/nft/fake/registers.ts',
-    find: 'return expr.dreg === undefined ? undefined : { at: expr.dreg, bytes: fieldsBytes(set!.data ?? []) };',
+    find: 'return expr.dreg === undefined ? undefined : { at: expr.dreg, bytes: registerBytes(set!.data ?? []) };',
     replace: 'return undefined;',
     test: 'src/nft/fake/fake.test.ts',
   },

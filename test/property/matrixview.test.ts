@@ -9,7 +9,7 @@ import type { Cluster } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import { NO_INVENTORY } from '../../src/model/inventory.ts';
 import { podCidrsOf, type UnknownPods } from '../../src/model/podcidrs.ts';
-import { viewOf } from '../../src/reach/view.ts';
+import { matrixViewOf } from '../../src/reach/view.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
@@ -42,7 +42,7 @@ test('matrix -o json has each connection that evaluate allows, and no other', ()
   const tally = { asked: 0, allowed: 0 };
   fc.assert(
     fc.property(untoldClusterArbitrary, fc.constantFrom('allow', 'deny'), (cluster, unknownPods) => {
-      const view = viewOf({ cluster, inventory: NO_INVENTORY }, unknownPods);
+      const view = matrixViewOf({ cluster, inventory: NO_INVENTORY }, unknownPods);
       const rows = rowsOf(view, () => true);
       const printed = JSON.parse(JSON.stringify(matrixObject(view, rows, []))) as Printed;
       const evaluate = evaluator(cluster, unknownPods);

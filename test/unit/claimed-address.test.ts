@@ -8,15 +8,15 @@ import { plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import { packet } from '../../src/nft/trace/packet.ts';
 import { trace } from '../../src/nft/trace/trace.ts';
-import { nodeEvent, podEvent, policyEvent } from '../support/scenarios/shop.ts';
+import { nodeEvent, shopPod, shopPolicy } from '../support/scenarios/shop.ts';
 
 const [db, web, stranger] = ['10.1.0.1', '10.2.0.1', '10.2.0.9'].map(address) as [never, never, never];
 
 const CAST = [
   nodeEvent('n1', ['172.18.0.1']),
-  podEvent('shop/db', 'n1', ['10.1.0.1']),
-  podEvent('shop/web', 'n2', ['10.2.0.1']),
-  policyEvent('db', {
+  shopPod('shop/db', 'n1', ['10.1.0.1']),
+  shopPod('shop/web', 'n2', ['10.2.0.1']),
+  shopPolicy('db', {
     podSelector: { matchLabels: { app: 'db' } },
     policyTypes: ['Ingress'],
     ingress: [{ from: [{ podSelector: { matchLabels: { app: 'web' } } }] }],
@@ -25,7 +25,7 @@ const CAST = [
 
 /** Younger than everybody. */
 function claim(ip: string): ClusterEvent {
-  const { value } = podEvent('shop/liar', 'n2', [ip], { app: 'web' }) as { value: Pod };
+  const { value } = shopPod('shop/liar', 'n2', [ip], { app: 'web' }) as { value: Pod };
   return { type: 'pod', key: 'shop/liar', value: { ...value, createdAt: '2030-01-01T00:00:00Z' } };
 }
 
@@ -44,14 +44,14 @@ test('a claim of its address leaves the isolation of a local pod in force', () =
 
 test('a claim of the address of a local pod makes it no peer of another', () => {
   const engine = new Incremental('n1');
-  const local = podEvent('shop/api', 'n1', ['10.1.0.2']);
+  const local = shopPod('shop/api', 'n1', ['10.1.0.2']);
   for (const event of [...CAST, local, claim('10.1.0.2')]) engine.note(event);
   expect(verdict(engine.flush(), address('10.1.0.2') as never)).toBe('drop');
 });
 
 test('a claim of an address of another node comes to nothing once that node has its network', () => {
   const engine = new Incremental('n1');
-  const owner = podEvent('shop/other', 'n3', ['10.3.0.1']);
+  const owner = shopPod('shop/other', 'n3', ['10.3.0.1']);
   for (const event of [...CAST, owner, claim('10.3.0.1')]) engine.note(event);
   engine.flush();
   const { value } = nodeEvent('n3', []) as Extract<ClusterEvent, { type: 'node' }>;

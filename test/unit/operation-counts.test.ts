@@ -1,7 +1,7 @@
 /** Every event costs what it changes and nothing else, whatever the size of the cluster: counted, not timed. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
-  addressesOf,
+  benchAddresses,
   benchCluster,
   NODE,
   namespaceEvent,
@@ -78,7 +78,7 @@ describe.each(SIZES)('with $pods pods and $policies policies', size => {
   });
 
   test('a pod with another address costs one element less and one more for each group', () => {
-    const moved = { ...remote, addresses: addressesOf(900_000) };
+    const moved = { ...remote, addresses: benchAddresses(900_000) };
     const ops = follower.follow(podEvent(moved));
     const after = holders(follower.standing, moved);
     expect(sorted(steps(ops))).toEqual(sorted([...after, ...after]));
@@ -90,7 +90,7 @@ describe.each(SIZES)('with $pods pods and $policies policies', size => {
       ...local,
       key: `${local.namespace}/joins`,
       name: 'joins',
-      addresses: addressesOf(900_001),
+      addresses: benchAddresses(900_001),
     };
     const ops = follower.follow(podEvent(joining));
     const after = holders(follower.standing, joining);
@@ -151,7 +151,7 @@ describe('with 60 pods of different labels on this node', () => {
       name,
       labels: { name },
       node: NODE,
-      addresses: addressesOf(800_000 + n),
+      addresses: benchAddresses(800_000 + n),
       ports: [port],
     };
   });
@@ -207,7 +207,7 @@ function elsewhere(): Pod {
     namespace: 'elsewhere',
     labels: {},
     node: 'node-1',
-    addresses: addressesOf(900_002),
+    addresses: benchAddresses(900_002),
   };
 }
 

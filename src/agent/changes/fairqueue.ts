@@ -8,7 +8,7 @@
  * its previous version, so that every batch is what `compile` makes of a cluster that once was, or could have been.
  */
 import { namespaceOfPolicy, type Policy, type PolicyId } from '../../model/policy.ts';
-import type { Waiting } from '../decision.ts';
+import type { WaitingChange } from '../decision.ts';
 import type { PolicyChange } from './change.ts';
 import { HastyChanges } from './hasty.ts';
 import { weightOf } from './weight.ts';
@@ -74,7 +74,7 @@ export class FairQueue {
   }
 
   /** What there is to take, and from when on; nothing where nothing waits. */
-  waiting(nowMs: number): Waiting | undefined {
+  waiting(nowMs: number): WaitingChange | undefined {
     const [oldest] = this.#pending.values();
     if (oldest === undefined) return undefined;
     // What is noted again keeps its place.

@@ -7,13 +7,13 @@
  *                └─ released ─ quarantine ─▶ fallbacks ─▶ next batch
  */
 import type { Policy, PolicyId } from '../../model/policy.ts';
-import type { Waiting } from '../decision.ts';
+import type { WaitingChange } from '../decision.ts';
 import type { PolicyChange } from './change.ts';
 import { FairQueue } from './fairqueue.ts';
 import { Quarantine, type Quarantined } from './quarantine.ts';
 
 /** What a refusal says of its cause. */
-export interface Refusal {
+export interface RefusalCause {
   readonly reason: string;
   /** Policies behind the object that the kernel named; none where it named none. */
   readonly named: readonly PolicyId[];
@@ -52,7 +52,7 @@ export class PolicyIntake {
   }
 
   /** What there is for a batch to take; nothing where nothing waits. */
-  waiting(nowMs: number): Waiting | undefined {
+  waiting(nowMs: number): WaitingChange | undefined {
     const [queued, atMs] = [this.#queue.waiting(nowMs), this.#quarantine.readyAtMs(nowMs)];
     if (atMs === undefined || (queued !== undefined && queued.atMs <= atMs)) return queued;
     return { atMs, sinceMs: atMs, haste: 'none' };
@@ -93,7 +93,7 @@ export class PolicyIntake {
    * nobody is left.
    */
   refused(
-    { reason, named }: Refusal,
+    { reason, named }: RefusalCause,
     policies: ReadonlyMap<PolicyId, Policy>,
     nowMs: number,
   ): readonly PolicyChange[] {

@@ -1,6 +1,6 @@
 /** What attached pods need beside policy denies no open connection: none is looked at when it changes. */
 import { expect, test } from 'vitest';
-import { nodeEvent, podEvent, policyEvent } from '../../../test/support/scenarios/shop.ts';
+import { nodeEvent, shopPod, shopPolicy } from '../../../test/support/scenarios/shop.ts';
 import { Incremental } from '../../compiler/live/incremental.ts';
 import type { Address } from '../../model/address.ts';
 import type { ClusterEvent, Node } from '../../model/cluster.ts';
@@ -29,8 +29,8 @@ test.each<[string, ClusterEvent[], ClusterEvent[]]>([
   ['a node that goes', [other('10.2.0.0/24')], [{ type: 'node', key: 'n2' }]],
 ])('nobody is affected by %s', (_, earlier, later) => {
   const engine = new Incremental('n1', 'allow', 'ours');
-  const isolated = policyEvent('db', { podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
-  const cast = [nodeEvent('n1', ['172.18.0.1']), podEvent('shop/db', 'n1', ['10.1.0.1']), isolated];
+  const isolated = shopPolicy('db', { podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
+  const cast = [nodeEvent('n1', ['172.18.0.1']), shopPod('shop/db', 'n1', ['10.1.0.1']), isolated];
   for (const event of [...cast, ...earlier]) engine.note(event);
   const before = engine.flush();
   for (const event of later) engine.note(event);

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { podEvent, policyEvent } from '../../../test/support/scenarios/shop.ts';
+import { shopPod, shopPolicy } from '../../../test/support/scenarios/shop.ts';
 import { Incremental } from '../../compiler/live/incremental.ts';
 import { type Address, addressFromInt } from '../../model/address.ts';
 import { type ClusterEvent, ClusterState, type PodKey } from '../../model/cluster.ts';
@@ -51,7 +51,7 @@ function eventsOf({ place, first, count, role }: Crowd): ClusterEvent[] {
   return Array.from({ length: count }, (_, i) => {
     const key: PodKey = `shop/${place}-${first + i}`;
     if (role === 'gone') return { type: 'pod', key };
-    return podEvent(key, NODE[place], [addressOf(place, first + i)], { app: role });
+    return shopPod(key, NODE[place], [addressOf(place, first + i)], { app: role });
   });
 }
 
@@ -62,7 +62,7 @@ function changeEvents(change: Change): ClusterEvent[] {
   const ports = Array.from({ length: change.ports }, (_, i) => ({ port: FIRST_PORT + 2 * i }));
   const rule = { from, ...(ports.length > 0 && { ports }) };
   const spec = { podSelector: { matchLabels: { app: 'api' } }, policyTypes: ['Ingress'], ingress: [rule] };
-  return [policyEvent(change.name, spec)];
+  return [shopPolicy(change.name, spec)];
 }
 
 const crowd: fc.Arbitrary<Change> = fc.record({

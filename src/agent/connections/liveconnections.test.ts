@@ -1,6 +1,6 @@
 /** Which connections are looked at and cut, on a table in memory. */
 import { expect, test, vi } from 'vitest';
-import { nodeEvent, podEvent, policyEvent } from '../../../test/support/scenarios/shop.ts';
+import { nodeEvent, shopPod, shopPolicy } from '../../../test/support/scenarios/shop.ts';
 import { Incremental } from '../../compiler/live/incremental.ts';
 import { type Address, parseAddress } from '../../model/address.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
@@ -17,13 +17,13 @@ const [db, web, api, node, gateway] = ['10.1.0.1', '10.2.0.1', '10.2.0.2', '172.
 
 const CAST = [
   nodeEvent('n1', [node]),
-  podEvent('shop/db', 'n1', [db, 'fd01::1']),
-  podEvent('shop/web', 'n2', [web, 'fd02::1']),
-  podEvent('shop/api', 'n2', [api]),
+  shopPod('shop/db', 'n1', [db, 'fd01::1']),
+  shopPod('shop/web', 'n2', [web, 'fd02::1']),
+  shopPod('shop/api', 'n2', [api]),
 ];
 
 const ingress = (...apps: string[]) =>
-  policyEvent('db', {
+  shopPolicy('db', {
     podSelector: { matchLabels: { app: 'db' } },
     policyTypes: ['Ingress'],
     ingress: [{ from: apps.map(app => ({ podSelector: { matchLabels: { app } } })) }],
@@ -178,7 +178,7 @@ test('what was on its way while the rules changed is cut by a second look', asyn
 
 test('a look at many rests as long as it took before the next, and few addresses end the rest', async () => {
   const crowd = Array.from({ length: 6 }, (_, i) =>
-    podEvent(`shop/db-${i}`, 'n1', [`10.1.1.${i}`], { app: 'db' }),
+    shopPod(`shop/db-${i}`, 'n1', [`10.1.1.${i}`], { app: 'db' }),
   );
   const site = await siteWith(...crowd, ingress('web', 'api'));
   vi.useFakeTimers();

@@ -1,10 +1,10 @@
 /** Whether rules that changed allow at least what they allowed before. Where that is not sure, the answer is no. */
 import { isDenial } from '../../compiler/denied.ts';
 import { INGRESS_CHAIN } from '../../compiler/program.ts';
-import type { ElementValue, Rule, Table, Verdict } from '../../nft/ruleset.ts';
+import type { ElementValue, NftRule, NftVerdict, Table } from '../../nft/ruleset.ts';
 
 /** Whether rules became others only by rules that allow and came, and rules that deny and went. */
-export function loosens(before: readonly Rule[], after: readonly Rule[]): boolean {
+export function loosens(before: readonly NftRule[], after: readonly NftRule[]): boolean {
   let next = 0;
   for (const rule of after) {
     while (next < before.length && !sameRule(before[next]!, rule) && denies(before[next]!)) next++;
@@ -27,25 +27,25 @@ export function loosensAt(
 }
 
 /** The verdict at the end of a rule; none where it looks one up. */
-export function verdictOf({ exprs }: Rule): Verdict | undefined {
+export function verdictOf({ exprs }: NftRule): NftVerdict | undefined {
   const last = exprs.at(-1);
   return last?.kind === 'verdict' ? last.verdict : undefined;
 }
 
-export function allows(verdict: Verdict | undefined): boolean {
+export function allows(verdict: NftVerdict | undefined): boolean {
   return verdict?.kind === 'accept' || (verdict?.kind === 'goto' && verdict.chain === INGRESS_CHAIN);
 }
 
-function denies(rule: Rule): boolean {
+function denies(rule: NftRule): boolean {
   return isDenial(verdictOf(rule));
 }
 
-function sameRule(a: Rule, b: Rule): boolean {
+function sameRule(a: NftRule, b: NftRule): boolean {
   return a === b || JSON.stringify(a.exprs) === JSON.stringify(b.exprs);
 }
 
 /** No verdict is a jump to nothing: the packet goes on either way. */
-function jumpedTo(verdict: Verdict | undefined, table: Table): readonly Rule[] | undefined {
+function jumpedTo(verdict: NftVerdict | undefined, table: Table): readonly NftRule[] | undefined {
   if (verdict === undefined) return [];
   return verdict.kind === 'jump' ? table.chains.get(verdict.chain)?.rules : undefined;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nodeEvent, podEvent, policyEvent } from '../../../test/support/scenarios/shop.ts';
+import { nodeEvent, shopPod, shopPolicy } from '../../../test/support/scenarios/shop.ts';
 import { compile } from '../../compiler/compile.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import { addressVmap, verdict } from '../../nft/match.ts';
@@ -10,9 +10,9 @@ function tableWith(...chains: readonly Chain[]): Table {
   const state = new ClusterState();
   for (const event of [
     nodeEvent('n1', ['172.18.0.1']),
-    podEvent('shop/db', 'n1', ['10.1.0.1']),
-    podEvent('shop/web', 'n1', ['10.1.0.2']),
-    policyEvent('db', { podSelector: { matchLabels: { app: 'db' } }, policyTypes: ['Ingress', 'Egress'] }),
+    shopPod('shop/db', 'n1', ['10.1.0.1']),
+    shopPod('shop/web', 'n1', ['10.1.0.2']),
+    shopPolicy('db', { podSelector: { matchLabels: { app: 'db' } }, policyTypes: ['Ingress', 'Egress'] }),
   ])
     state.apply(event);
   const table = compile(state, 'n1').tables.get('ip')!;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { flowsArbitrary } from '../../../test/support/arbitrary/cluster.ts';
 import { historyArbitrary, type Step } from '../../../test/support/arbitrary/events.ts';
-import { nodeEvent, podEvent, policyEvent } from '../../../test/support/scenarios/shop.ts';
+import { nodeEvent, shopPod, shopPolicy } from '../../../test/support/scenarios/shop.ts';
 import { Incremental } from '../../compiler/live/incremental.ts';
 import { familyOf } from '../../model/address.ts';
 import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
@@ -15,13 +15,13 @@ import { trace } from '../../nft/trace/trace.ts';
 import { type AffectedAddresses, affectedAddresses, merge } from './tightening.ts';
 
 const allow = (...apps: string[]) =>
-  policyEvent('db', {
+  shopPolicy('db', {
     podSelector: { matchLabels: { app: 'db' } },
     policyTypes: ['Ingress'],
     ingress: [{ from: apps.map(app => ({ podSelector: { matchLabels: { app } } })) }],
   });
 const allowPort = (port: number, ...apps: string[]) =>
-  policyEvent('db', {
+  shopPolicy('db', {
     podSelector: { matchLabels: { app: 'db' } },
     policyTypes: ['Ingress'],
     ingress: [{ from: apps.map(app => ({ podSelector: { matchLabels: { app } } })), ports: [{ port }] }],
@@ -29,9 +29,9 @@ const allowPort = (port: number, ...apps: string[]) =>
 
 const CAST = [
   nodeEvent('n1', ['172.18.0.1']),
-  podEvent('shop/db', 'n1', ['10.1.0.1']),
-  podEvent('shop/web', 'n2', ['10.2.0.1']),
-  podEvent('shop/api', 'n2', ['10.2.0.2']),
+  shopPod('shop/db', 'n1', ['10.1.0.1']),
+  shopPod('shop/web', 'n2', ['10.2.0.1']),
+  shopPod('shop/api', 'n2', ['10.2.0.2']),
 ];
 
 /** What the last of some changes concerns. */
@@ -61,11 +61,11 @@ describe('nobody is concerned by', () => {
     [
       'a pod that comes to match a rule that allows',
       [allow('web')],
-      [podEvent('shop/web-2', 'n2', ['10.2.0.9'], { app: 'web' })],
+      [shopPod('shop/web-2', 'n2', ['10.2.0.9'], { app: 'web' })],
     ],
     ['a pod of this node that goes', [allow('web')], [gone('shop/db')]],
     ['a policy that goes', [allow('web')], [{ type: 'policy', key: 'NetworkPolicy shop/db' }]],
-    ['a pod that no policy has to do with', [allow('web')], [podEvent('shop/other', 'n2', ['10.2.0.8'])]],
+    ['a pod that no policy has to do with', [allow('web')], [shopPod('shop/other', 'n2', ['10.2.0.8'])]],
   ])('%s', (_, before, after) => {
     expect(concern(before, after)).toBe('nobody');
   });
@@ -77,13 +77,13 @@ describe('only one address is concerned by', () => {
     [
       'a pod that loses the label that let it in',
       [allow('web')],
-      [podEvent('shop/web', 'n2', ['10.2.0.1'], { app: 'x' })],
+      [shopPod('shop/web', 'n2', ['10.2.0.1'], { app: 'x' })],
       '10.2.0.1',
     ],
     [
       'a pod that comes to be selected',
       [allow('web')],
-      [podEvent('shop/db-2', 'n1', ['10.1.0.7'], { app: 'db' })],
+      [shopPod('shop/db-2', 'n1', ['10.1.0.7'], { app: 'db' })],
       '10.1.0.7',
     ],
     ['the first policy of a pod', [], [allow('web')], '10.1.0.1'],
@@ -93,8 +93,8 @@ describe('only one address is concerned by', () => {
 });
 
 test('a peer that a rule allows no more concerns the pods of that rule, and nobody of another class', () => {
-  const other = policyEvent('api', { podSelector: { matchLabels: { app: 'web' } } });
-  const elsewhere = podEvent('shop/web-1', 'n1', ['10.1.0.8'], { app: 'web' });
+  const other = shopPolicy('api', { podSelector: { matchLabels: { app: 'web' } } });
+  const elsewhere = shopPod('shop/web-1', 'n1', ['10.1.0.8'], { app: 'web' });
   const db = new Set(['10.1.0.1']);
   expect(concern([elsewhere, other, allow('web', 'api')], [allow('web')])).toEqual(db);
   expect(concern([elsewhere, other, allowPort(80, 'web', 'api')], [allowPort(80, 'web')])).toEqual(db);

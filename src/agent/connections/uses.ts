@@ -1,6 +1,6 @@
 /** What the members of sets are in for: the rules that look them up and judge open connections. */
 import { isDenial } from '../../compiler/denied.ts';
-import type { Chain, Family, Rule, Table } from '../../nft/ruleset.ts';
+import type { Chain, Family, NftRule, Table } from '../../nft/ruleset.ts';
 import { allows, verdictOf } from './loosens.ts';
 import { judgingChains } from './reach.ts';
 
@@ -48,7 +48,7 @@ function usesIn(chain: Chain): ReadonlyMap<string, Use> {
   return uses;
 }
 
-function useIn(rule: Rule): Use {
+function useIn(rule: NftRule): Use {
   const verdict = verdictOf(rule);
   if (allows(verdict)) return 'allow';
   return isDenial(verdict) ? 'deny' : 'both';

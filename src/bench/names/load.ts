@@ -1,6 +1,6 @@
 /** Pods that ask: one name after another with a connection to each, or as many as they can. */
 import { FREE, NAMED, SERVICE } from './manifests.ts';
-import type { Site } from './site.ts';
+import type { NamesSite } from './site.ts';
 
 export interface Visited {
   readonly answered: number;
@@ -12,7 +12,7 @@ export interface Visited {
 
 /** `named`: a pod with a rule by name, whose answers wait; `free`: the same questions, and nobody waits. */
 export async function visit(
-  site: Site,
+  site: NamesSite,
   host: 'named' | 'free',
   first: number,
   count: number,
@@ -29,7 +29,7 @@ export interface Flooded {
 }
 
 /** Each of the pods with a rule by name has one question open at a time. `rate` is of all of them; 0: what they can. */
-export async function flood(site: Site, first: number, count: number, rate = 0): Promise<Flooded> {
+export async function flood(site: NamesSite, first: number, count: number, rate = 0): Promise<Flooded> {
   const sources = NAMED.map(([v4]) => v4);
   const args = [SERVICE, String(first), String(count), String(rate), ...sources];
   const [answered = 0, tookUs = 0] = (await site.tell('named', 'flood', ...args))

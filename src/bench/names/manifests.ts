@@ -1,8 +1,8 @@
 /** The cluster of the benchmark of names, as manifests: pods with a rule by name, and one that no policy selects. */
 import type { Address } from '../../model/address.ts';
 
-export const NODE = 'n1';
-export const NODE_ADDRESSES = ['172.18.0.11', 'fd00:18::11'] as Address[];
+export const NAMES_NODE = 'n1';
+export const NAMES_NODE_ADDRESSES = ['172.18.0.11', 'fd00:18::11'] as Address[];
 /** As pods ask it, and as it is. */
 export const SERVICE = '10.96.0.10' as Address;
 export const RESOLVER = '10.1.1.53' as Address;
@@ -20,7 +20,7 @@ export const NAMED: readonly (readonly [Address, Address])[] = Array.from({ leng
   `fd00:1::${(i + 1).toString(16)}` as Address,
 ]);
 
-export function manifests(): string {
+export function namesManifests(): string {
   const pods = NAMED.map((addresses, i) => podText(`named-${i}`, 'named', addresses));
   return [CLUSTER, ...pods, podText('free', 'free', FREE)].join('---\n');
 }
@@ -29,7 +29,7 @@ function podText(name: string, app: string, [v4, v6]: readonly Address[]): strin
   return `apiVersion: v1
 kind: Pod
 metadata: { name: ${name}, namespace: shop, labels: { app: ${app} } }
-spec: { nodeName: ${NODE}, containers: [{ name: c, image: c }] }
+spec: { nodeName: ${NAMES_NODE}, containers: [{ name: c, image: c }] }
 status: { phase: Running, podIP: ${v4}, podIPs: [{ ip: ${v4} }, { ip: '${v6}' }] }
 `;
 }
@@ -40,8 +40,8 @@ metadata: { name: shop, labels: { kubernetes.io/metadata.name: shop } }
 ---
 apiVersion: v1
 kind: Node
-metadata: { name: ${NODE} }
-status: { addresses: [{ type: InternalIP, address: ${NODE_ADDRESSES[0]} }, { type: InternalIP, address: '${NODE_ADDRESSES[1]}' }] }
+metadata: { name: ${NAMES_NODE} }
+status: { addresses: [{ type: InternalIP, address: ${NAMES_NODE_ADDRESSES[0]} }, { type: InternalIP, address: '${NAMES_NODE_ADDRESSES[1]}' }] }
 ---
 apiVersion: policy.networking.k8s.io/v1alpha2
 kind: ClusterNetworkPolicy

@@ -10,8 +10,18 @@ import { buildLab, type Lab } from '../../lab/lab.ts';
 import { inNamespace } from '../../lab/netns.ts';
 import { installServices } from '../../lab/services.ts';
 import type { Address } from '../../model/address.ts';
-import { AgentProcess } from '../neighbours/agentprocess.ts';
-import { FREE, manifests, NAMED, NODE, NODE_ADDRESSES, RESOLVER, SERVICE, WEB, ZONE } from './manifests.ts';
+import { BenchAgent } from '../neighbours/agentprocess.ts';
+import {
+  FREE,
+  NAMED,
+  NAMES_NODE,
+  NAMES_NODE_ADDRESSES,
+  namesManifests,
+  RESOLVER,
+  SERVICE,
+  WEB,
+  ZONE,
+} from './manifests.ts';
 
 const HOSTS = {
   named: NAMED.flat(),
@@ -23,22 +33,22 @@ export type HostName = keyof typeof HOSTS;
 
 const PATIENCE_MS = 20_000;
 
-export class Site {
+export class NamesSite {
   readonly lab: Lab;
   readonly #folder: string;
   readonly #children: ChildProcess[] = [];
   readonly #forget = undoAtExit(() => this.#clean());
-  #agent: AgentProcess | undefined;
+  #agent: BenchAgent | undefined;
 
   private constructor(lab: Lab) {
     this.lab = lab;
     this.#folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   }
 
-  static async open(dist: string): Promise<Site> {
-    const pods = Object.entries(HOSTS).map(([name, addresses]) => ({ name, node: NODE, addresses }));
-    const nodes = [{ name: NODE, addresses: NODE_ADDRESSES }];
-    const site = new Site(await buildLab({ nodes, pods, outside: [] }));
+  static async open(dist: string): Promise<NamesSite> {
+    const pods = Object.entries(HOSTS).map(([name, addresses]) => ({ name, node: NAMES_NODE, addresses }));
+    const nodes = [{ name: NAMES_NODE, addresses: NAMES_NODE_ADDRESSES }];
+    const site = new NamesSite(await buildLab({ nodes, pods, outside: [] }));
     try {
       await site.#prepare(dist);
       return site;
@@ -48,12 +58,12 @@ export class Site {
     }
   }
 
-  get agent(): AgentProcess {
+  get agent(): BenchAgent {
     return this.#agent!;
   }
 
   get nodePath(): string {
-    return this.lab.nodeNamespace(NODE);
+    return this.lab.nodeNamespace(NAMES_NODE);
   }
 
   /** What a role of names.c says before it ends. */
@@ -93,9 +103,9 @@ export class Site {
     await this.#start('dns', 'resolver');
     await this.#start('web', 'web');
     mkdirSync(join(this.#folder, 'm'));
-    writeFileSync(join(this.#folder, 'm', 'cluster.yaml'), manifests());
-    const options = ['--node', NODE, '--manifests', join(this.#folder, 'm'), '--dns-servers', SERVICE];
-    this.#agent = new AgentProcess(dist, { run: work => this.inNode(work) }, options);
+    writeFileSync(join(this.#folder, 'm', 'cluster.yaml'), namesManifests());
+    const options = ['--node', NAMES_NODE, '--manifests', join(this.#folder, 'm'), '--dns-servers', SERVICE];
+    this.#agent = new BenchAgent(dist, { run: work => this.inNode(work) }, options);
     await this.#agent.programmed();
     await this.#hearing();
   }

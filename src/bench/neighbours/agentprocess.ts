@@ -9,7 +9,7 @@ import type { Netns } from '../../lab/unnamed.ts';
 
 const START_PATIENCE_MS = 60_000;
 
-export class AgentProcess {
+export class BenchAgent {
   readonly #child: ChildProcess;
   #output = '';
 

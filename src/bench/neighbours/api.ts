@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Netns } from '../../lab/unnamed.ts';
 import { kubeconfigOf } from '../kubeconfig.ts';
-import type { Command, Done } from './apiprocess.ts';
+import type { ApiCommand, Done } from './apiprocess.ts';
 
-export class Api {
+export class ApiProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<never>;
 
@@ -20,7 +20,7 @@ export class Api {
   }
 
   /** One at a time. Answers the moment at which the server began with it. */
-  async tell(command: Command): Promise<bigint> {
+  async tell(command: ApiCommand): Promise<bigint> {
     return BigInt((await this.#ask(command)).atNs);
   }
 
@@ -35,7 +35,7 @@ export class Api {
     await once(this.#child, 'exit');
   }
 
-  async #ask(command: Command): Promise<Done> {
+  async #ask(command: ApiCommand): Promise<Done> {
     const answer = once(this.#child, 'message') as Promise<[Done]>;
     this.#child.send(command);
     return (await Promise.race([answer, this.#ended]))[0];

@@ -6,7 +6,7 @@ import { FakeApiServer, type KubeObject } from '../fakeapiserver.ts';
 import { ATTACKS, type Attack } from './attacks.ts';
 import { population } from './population.ts';
 
-export type Command =
+export type ApiCommand =
   | { readonly do: 'put'; readonly object: KubeObject }
   | { readonly do: 'delete'; readonly kind: string; readonly name: string }
   | { readonly do: 'attack'; readonly name: string }
@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   const address = (await server.access()).server;
   const tenant = new Tenant(server);
   process.on('disconnect', () => process.exit());
-  process.on('message', (command: Command) => {
+  process.on('message', (command: ApiCommand) => {
     const atNs = String(process.hrtime.bigint());
     if (command.do === 'put') server.put(command.object);
     else if (command.do === 'delete') server.delete(command.kind, command.name);

@@ -4,7 +4,7 @@ import { parseAddress } from '../../model/address.ts';
 import { track } from '../trackedconnection.ts';
 import type { Attack } from './attacks.ts';
 import { HOSTILE_ADDRESS } from './population.ts';
-import { type Sample, Site } from './site.ts';
+import { NeighboursSite, type Sample } from './site.ts';
 
 export interface Duel {
   readonly peace: readonly Sample[];
@@ -22,7 +22,7 @@ const TURN_MS = 15_000;
 const SETTLE_MS = 1000;
 
 export async function duel(dist: string, attack: Attack): Promise<Duel> {
-  const site = await Site.open(dist, attack);
+  const site = await NeighboursSite.open(dist, attack);
   try {
     await samples(site); // warm
     await site.agent.longestTurnMs();
@@ -45,19 +45,19 @@ export async function duel(dist: string, attack: Attack): Promise<Duel> {
   }
 }
 
-async function begin(site: Site, { name, oneWayPackets, starts }: Attack): Promise<void> {
+async function begin(site: NeighboursSite, { name, oneWayPackets, starts }: Attack): Promise<void> {
   if (oneWayPackets !== undefined) sendOneWay(site, oneWayPackets);
   if (starts !== undefined) site.runtime!.begin(starts);
   await site.api.tell({ do: 'attack', name });
   await setTimeout(SETTLE_MS);
 }
 
-async function end(site: Site): Promise<void> {
+async function end(site: NeighboursSite): Promise<void> {
   await site.api.tell({ do: 'peace' });
   await site.runtime?.end();
 }
 
-async function samples(site: Site): Promise<Sample[]> {
+async function samples(site: NeighboursSite): Promise<Sample[]> {
   const taken: Sample[] = [];
   for (const endMs = performance.now() + TURN_MS; taken.length < PER_TURN && performance.now() < endMs; ) {
     taken.push(await site.deny());
@@ -66,7 +66,7 @@ async function samples(site: Site): Promise<Sample[]> {
   return taken;
 }
 
-function sendOneWay({ netns }: Site, count: number): void {
+function sendOneWay({ netns }: NeighboursSite, count: number): void {
   const connections = Array.from({ length: count }, (_, i) => ({
     from: HOSTILE_ADDRESS,
     sourcePort: 1024 + (i % 50_000),

@@ -15,7 +15,7 @@ import { Testbed } from '../packets/testbed.ts';
 import { throwAwayAccepted } from '../packets/throwaway.ts';
 import { absolute, type BenchRow } from '../row.ts';
 import { ATTACKS, type Attack, HOSTILE, TENANT } from './attacks.ts';
-import { NODE, pod, population } from './population.ts';
+import { NEIGHBOURS_NODE, pod, population } from './population.ts';
 
 const BUDGET_NS = 2000;
 const PLAN = { rounds: 21, packets: 8192, seconds: 30 };
@@ -58,7 +58,7 @@ async function attackedRouters(testbed: Testbed): Promise<Map<string, Router>> {
   const attacked = new Map<string, Router>();
   for (const attack of ATTACKS) {
     const made = await router(attack.name, testbed);
-    await made.commit(compile(clusterUnder(attack, made.uplink), NODE));
+    await made.commit(compile(clusterUnder(attack, made.uplink), NEIGHBOURS_NODE));
     attacked.set(attack.name, made);
   }
   return attacked;
@@ -77,7 +77,7 @@ function flows(): UdpFlow[] {
 /** Beside the attack's policy stands one that lets the clients in, and out to them; they come by the uplink. */
 function clusterUnder({ policy }: Attack, uplink: number): ClusterState {
   const state = new ClusterState();
-  const local = localAddresses.map((ip, i) => pod(TENANT, `local-${i}`, NODE, ip, HOSTILE));
+  const local = localAddresses.map((ip, i) => pod(TENANT, `local-${i}`, NEIGHBOURS_NODE, ip, HOSTILE));
   const clients = clientAddresses.map((ip, i) => pod(CLIENTS, `client-${i}`, 'n2', ip, {}));
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: CLIENTS, labels: LABELS } };
   const objects = [...population(), namespace, ...local, ...clients, ofUdp(policy(0)), LET_THROUGH];
@@ -86,8 +86,8 @@ function clusterUnder({ policy }: Attack, uplink: number): ClusterState {
     if (event === undefined) throw new Error(`${object.kind} ${object.metadata.name} cannot be decoded`);
     state.apply(event);
   }
-  const node = { ...state.nodes.get(NODE)!, links: { uplinks: [uplink], podBridges: [] } };
-  state.apply({ type: 'node', key: NODE, value: node });
+  const node = { ...state.nodes.get(NEIGHBOURS_NODE)!, links: { uplinks: [uplink], podBridges: [] } };
+  state.apply({ type: 'node', key: NEIGHBOURS_NODE, value: node });
   return state;
 }
 

@@ -3,7 +3,7 @@ import { type Address, parseAddress } from '../../model/address.ts';
 import type { KubeObject } from '../fakeapiserver.ts';
 import { HOSTILE, TENANT } from './attacks.ts';
 
-export const NODE = 'n1';
+export const NEIGHBOURS_NODE = 'n1';
 export const NEIGHBOUR = 'neighbour';
 
 const ELSEWHERE = 3000;
@@ -17,14 +17,14 @@ export const HOSTILE_ADDRESS = parseAddress('10.1.1.1')!;
 
 export function population(): KubeObject[] {
   return [
-    node(NODE),
+    node(NEIGHBOURS_NODE),
     node('n2'),
     namespace(NEIGHBOUR),
     namespace(TENANT),
-    pod(NEIGHBOUR, 'db', NODE, SERVER, { app: 'db' }),
+    pod(NEIGHBOUR, 'db', NEIGHBOURS_NODE, SERVER, { app: 'db' }),
     pod(NEIGHBOUR, 'web', 'n2', CLIENT, { app: 'web' }),
     ...Array.from({ length: HOSTILE_PODS }, (_, i) =>
-      pod(TENANT, `hostile-${i}`, NODE, parseAddress(`10.1.1.${i + 1}`)!, HOSTILE),
+      pod(TENANT, `hostile-${i}`, NEIGHBOURS_NODE, parseAddress(`10.1.1.${i + 1}`)!, HOSTILE),
     ),
     ...Array.from({ length: ELSEWHERE }, (_, i) => farPod(i)),
   ];
@@ -36,7 +36,7 @@ function farPod(i: number): KubeObject {
 }
 
 /** The neighbour's default deny. */
-export const DENY: KubeObject = {
+export const DEFAULT_DENY: KubeObject = {
   apiVersion: 'networking.k8s.io/v1',
   kind: 'NetworkPolicy',
   metadata: { name: 'deny', namespace: NEIGHBOUR },

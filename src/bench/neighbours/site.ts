@@ -7,12 +7,12 @@ import { Netns } from '../../lab/unnamed.ts';
 import { openConntrack } from '../../netlink/conntrack/conntrack.ts';
 import type { Connection, Conntrack } from '../../nft/conntrack.ts';
 import { track } from '../trackedconnection.ts';
-import { AgentProcess } from './agentprocess.ts';
-import { Api } from './api.ts';
+import { BenchAgent } from './agentprocess.ts';
+import { ApiProcess } from './api.ts';
 import type { Attack } from './attacks.ts';
 import { ElementProbe } from './elementprobe.ts';
-import { CLIENT, DENY, NEIGHBOUR, NODE, SERVER } from './population.ts';
-import { Starts } from './starts.ts';
+import { CLIENT, DEFAULT_DENY, NEIGHBOUR, NEIGHBOURS_NODE, SERVER } from './population.ts';
+import { PodStartLoad } from './starts.ts';
 
 /** What one default deny of the neighbour took, from the API server on. */
 export interface Sample {
@@ -26,31 +26,37 @@ const PATIENCE_MS = 10_000;
 const POLL_MS = 1;
 const PORT = 5432;
 
-export class Site {
+export class NeighboursSite {
   readonly netns: Netns;
-  readonly api: Api;
-  readonly agent: AgentProcess;
-  readonly runtime: Starts | undefined;
+  readonly api: ApiProcess;
+  readonly agent: BenchAgent;
+  readonly runtime: PodStartLoad | undefined;
   readonly #folder: string;
   readonly #probe: ElementProbe;
   readonly #conntrack: Conntrack;
   #sourcePort = 20_000;
 
   /** With a runtime that tells the agent of pods before they start, where they are to be started. */
-  static async open(dist: string, { starts }: Pick<Attack, 'starts'>): Promise<Site> {
+  static async open(dist: string, { starts }: Pick<Attack, 'starts'>): Promise<NeighboursSite> {
     const netns = new Netns();
     netns.exec('ip', ['link', 'set', 'lo', 'up']);
-    const api = new Api(dist, netns);
+    const api = new ApiProcess(dist, netns);
     const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
     writeFileSync(join(folder, 'kubeconfig'), await api.kubeconfig());
-    const runtime = starts === undefined ? undefined : await Starts.listen(join(folder, 'nri.sock'));
-    const site = new Site(dist, netns, api, folder, runtime);
+    const runtime = starts === undefined ? undefined : await PodStartLoad.listen(join(folder, 'nri.sock'));
+    const site = new NeighboursSite(dist, netns, api, folder, runtime);
     await runtime?.takeIn();
     await site.agent.programmed();
     return site;
   }
 
-  private constructor(dist: string, netns: Netns, api: Api, folder: string, runtime: Starts | undefined) {
+  private constructor(
+    dist: string,
+    netns: Netns,
+    api: ApiProcess,
+    folder: string,
+    runtime: PodStartLoad | undefined,
+  ) {
     this.netns = netns;
     this.api = api;
     this.#folder = folder;
@@ -61,20 +67,20 @@ export class Site {
       runtime === undefined
         ? ['--start-gate', 'off']
         : ['--start-gate', 'nri', '--nri-socket', join(folder, 'nri.sock'), '--unknown-pods', 'allow'];
-    const source = ['--node', NODE, '--kubeconfig', join(folder, 'kubeconfig')];
-    this.agent = new AgentProcess(dist, netns, [...source, ...gate]);
+    const source = ['--node', NEIGHBOURS_NODE, '--kubeconfig', join(folder, 'kubeconfig')];
+    this.agent = new BenchAgent(dist, netns, [...source, ...gate]);
   }
 
   /** The neighbour denies everything, and takes it back. */
   async deny(): Promise<Sample> {
     const connection = await this.#connect();
-    const startNs = await this.api.tell({ do: 'put', object: DENY });
+    const startNs = await this.api.tell({ do: 'put', object: DEFAULT_DENY });
     const toKernelMs = await this.#until(startNs, () => this.#isDenied());
     const toCutMs = await this.#until(startNs, async () => !(await this.#conntrack.has(connection)));
     const endNs = await this.api.tell({
       do: 'delete',
-      kind: DENY.kind,
-      name: `${NEIGHBOUR}/${DENY.metadata.name}`,
+      kind: DEFAULT_DENY.kind,
+      name: `${NEIGHBOUR}/${DEFAULT_DENY.metadata.name}`,
     });
     await this.#until(endNs, () => !this.#isDenied());
     return { toKernelMs, toCutMs };

@@ -6,14 +6,14 @@ import { NEIGHBOUR, SERVER } from './population.ts';
 
 const PAUSE_MS = 500;
 
-export class Starts {
+export class PodStartLoad {
   readonly #runtime: FakeRuntime;
   #plugin: PluginConnection | undefined;
   #stop: AbortController | undefined;
   #running: Promise<void> | undefined;
 
-  static async listen(path: string): Promise<Starts> {
-    return new Starts(await FakeRuntime.listen(path));
+  static async listen(path: string): Promise<PodStartLoad> {
+    return new PodStartLoad(await FakeRuntime.listen(path));
   }
 
   private constructor(runtime: FakeRuntime) {

@@ -4,8 +4,9 @@
  */
 import { compile } from '../../compiler/compile.ts';
 import type { Cluster } from '../../model/cluster.ts';
+import { NODE } from '../cluster.ts';
 import { absolute, type BenchRow } from '../row.ts';
-import { clientPort, localAddresses, NODE, packetCluster, type Shape } from './cluster.ts';
+import { clientPort, localAddresses, type PolicyShape, packetCluster } from './cluster.ts';
 import { flowsTo } from './flows.ts';
 import { logRounds, measure } from './rounds.ts';
 import { INSIDE, type Router, SENDER } from './router.ts';
@@ -15,7 +16,7 @@ import { checkAccepted, throwAwayAccepted } from './throwaway.ts';
 const PLAN = { rounds: 101, packets: 16_384, seconds: 20 };
 const FLOWS = 16_384;
 /** Its pods may send what they like: all that differs is the bridge. */
-const SHAPE: Shape = { classes: 10, policies: 0 };
+const SHAPE: PolicyShape = { classes: 10, policies: 0 };
 const BUDGET_NS = 150;
 
 export async function bridgedPackets(testbed: Testbed): Promise<BenchRow[]> {

@@ -10,8 +10,9 @@ import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Policy, PortMatch, Rule } from '../../model/policy.ts';
 import type { PodSelector } from '../../model/selector.ts';
 import { EVERY_NAMESPACE, EVERYTHING } from '../../model/selector.ts';
+import { NODE } from '../cluster.ts';
 
-export interface Shape {
+export interface PolicyShape {
   readonly classes: number;
   /** On each local pod, in both directions. */
   readonly policies: number;
@@ -25,7 +26,6 @@ export interface Shape {
   readonly unknownPods?: UnknownPods;
 }
 
-export const NODE = 'node-0';
 const LOCAL_PODS = 100;
 const PODS_PER_SELECTOR = 10;
 const SELECTORS = 999; // Besides the clients'.
@@ -36,7 +36,7 @@ export const clientAddresses = addresses(0x0a020001n, PODS_PER_SELECTOR);
 const strangerAddresses = addresses(0x0a010001n, SELECTORS * PODS_PER_SELECTOR);
 
 /** `links` are those of the node; clients come by its uplinks. */
-export function packetCluster(shape: Shape, links: Partial<NodeLinks> = {}): ClusterState {
+export function packetCluster(shape: PolicyShape, links: Partial<NodeLinks> = {}): ClusterState {
   const state = new ClusterState();
   const node = {
     name: NODE,
@@ -61,14 +61,14 @@ export function packetCluster(shape: Shape, links: Partial<NodeLinks> = {}): Clu
 }
 
 /** The port of the policy that lets clients in. */
-export function clientPort(shape: Shape): number {
+export function clientPort(shape: PolicyShape): number {
   return portOf(Math.max(0, shape.policies - 1), shape);
 }
 
 // After the others in the alphabet, so that its set is the last one to be asked.
 const CLIENT_GROUP = 'the-clients';
 
-function policiesOf(shape: Shape): Policy[] {
+function policiesOf(shape: PolicyShape): Policy[] {
   const policies: Policy[] = shape.runs === undefined ? [] : [adminPolicy(shape, shape.runs)];
   for (let c = 0; c < shape.classes; c++) {
     for (let i = 0; i < shape.policies; i++) policies.push(networkPolicy(c, i, shape));
@@ -76,7 +76,7 @@ function policiesOf(shape: Shape): Policy[] {
   return policies;
 }
 
-function networkPolicy(podClass: number, i: number, shape: Shape): Policy {
+function networkPolicy(podClass: number, i: number, shape: PolicyShape): Policy {
   const namespace = `local-${podClass}`;
   const group = i === shape.policies - 1 ? CLIENT_GROUP : `stranger-${scattered(podClass, i)}`;
   const rule = (path: string) => ruleOf(path, 'accept', group, exactly(portOf(i, shape)));
@@ -92,7 +92,7 @@ function networkPolicy(podClass: number, i: number, shape: Shape): Policy {
   };
 }
 
-function adminPolicy(shape: Shape, runs: number): Policy {
+function adminPolicy(shape: PolicyShape, runs: number): Policy {
   const ports = shape.runPorts === 'clients' ? exactly(clientPort(shape)) : 'any';
   const rules = (direction: string) =>
     Array.from({ length: runs }, (_, i) =>
@@ -124,7 +124,7 @@ function scattered(podClass: number, i: number): number {
   return ((Math.imul(i + 1, 0x9e3779b1) ^ Math.imul(podClass + 1, 0x85ebca6b)) >>> 0) % SELECTORS;
 }
 
-function portOf(i: number, { ports = PORTS.length }: Shape): number {
+function portOf(i: number, { ports = PORTS.length }: PolicyShape): number {
   return PORTS[i % ports]!;
 }
 

@@ -4,8 +4,9 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { compile } from '../../compiler/compile.ts';
+import { NODE } from '../cluster.ts';
 import { absolute, type BenchRow } from '../row.ts';
-import { clientPort, NODE, packetCluster } from './cluster.ts';
+import { clientPort, packetCluster } from './cluster.ts';
 import { flowsTo } from './flows.ts';
 import { logRounds, measure } from './rounds.ts';
 import { INSIDE, OUTSIDE, type Router } from './router.ts';

@@ -4,8 +4,9 @@
  * first of its connection. The floor is the same router, conntrack on, without our tables.
  */
 import { compile } from '../../compiler/compile.ts';
+import { NODE } from '../cluster.ts';
 import { absolute, againstFloor, type BenchRow } from '../row.ts';
-import { clientPort, NODE, packetCluster, type Shape } from './cluster.ts';
+import { clientPort, type PolicyShape, packetCluster } from './cluster.ts';
 import { flowsTo } from './flows.ts';
 import { logRounds, measure } from './rounds.ts';
 import type { Router } from './router.ts';
@@ -15,9 +16,9 @@ import { checkAccepted, throwAwayAccepted } from './throwaway.ts';
 const PLAN = { rounds: 41, packets: 16_384, seconds: 50 };
 const FLOWS = 16_384;
 
-const policies = (count: number): Shape => ({ classes: 10, policies: count });
-const runs = (count: number): Shape => ({ classes: 100, policies: 100, runs: count });
-const portRuns = (count: number): Shape => ({ ...runs(count), runPorts: 'clients' });
+const policies = (count: number): PolicyShape => ({ classes: 10, policies: count });
+const runs = (count: number): PolicyShape => ({ classes: 100, policies: 100, runs: count });
+const portRuns = (count: number): PolicyShape => ({ ...runs(count), runPorts: 'clients' });
 
 /** Two runs are only logged: they show that the cost is a straight line. */
 const DESIGNS = {
@@ -35,7 +36,7 @@ const DESIGNS = {
   '9 runs': runs(9),
   '1 run on the port': portRuns(1),
   '9 runs on the port': portRuns(9),
-} satisfies Record<string, Shape>;
+} satisfies Record<string, PolicyShape>;
 
 type Design = keyof typeof DESIGNS;
 
@@ -74,14 +75,14 @@ function rows(added: (design: Design) => number, floor: number): BenchRow[] {
 }
 
 async function programmed(name: Design, testbed: Testbed): Promise<Router> {
-  const shape: Shape = DESIGNS[name];
+  const shape: PolicyShape = DESIGNS[name];
   const made = await router(name, shape, testbed);
   const cluster = packetCluster(shape, { uplinks: [made.uplink] });
   await made.commit(compile(cluster, NODE, shape.unknownPods));
   return made;
 }
 
-async function router(name: string, shape: Shape, testbed: Testbed): Promise<Router> {
+async function router(name: string, shape: PolicyShape, testbed: Testbed): Promise<Router> {
   const made = await testbed.router(name, flowsTo(clientPort(shape), FLOWS));
   throwAwayAccepted(made);
   return made;

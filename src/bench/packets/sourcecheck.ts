@@ -1,6 +1,6 @@
 /** The rules without what is asked of who sends: the floor of the source check. */
 import { FROM_PODS } from '../../compiler/podlinks.ts';
-import type { Chain, Rule, Ruleset } from '../../nft/ruleset.ts';
+import type { Chain, NftRule, Ruleset } from '../../nft/ruleset.ts';
 
 export function withoutSourceCheck({ tables }: Ruleset): Ruleset {
   return {
@@ -18,7 +18,7 @@ function unchecked(chain: Chain): Chain {
 }
 
 /** It leads to the chain of what comes from pods, or asks the routes. */
-function isCheck({ exprs }: Rule): boolean {
+function isCheck({ exprs }: NftRule): boolean {
   const chains: readonly string[] = Object.values(FROM_PODS);
   return exprs.some(
     expr =>

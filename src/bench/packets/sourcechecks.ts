@@ -3,8 +3,9 @@
  * that few routers take very many turns. Two of them are the same, to show what a difference is worth.
  */
 import { compile } from '../../compiler/compile.ts';
+import { NODE } from '../cluster.ts';
 import { absolute, type BenchRow } from '../row.ts';
-import { clientPort, NODE, packetCluster, type Shape } from './cluster.ts';
+import { clientPort, type PolicyShape, packetCluster } from './cluster.ts';
 import { flowsTo } from './flows.ts';
 import { logRounds, measure } from './rounds.ts';
 import type { Router } from './router.ts';
@@ -14,7 +15,7 @@ import { checkAccepted, throwAwayAccepted } from './throwaway.ts';
 
 const PLAN = { rounds: 601, packets: 4096, seconds: 40 };
 const FLOWS = 4096;
-const SHAPE: Shape = { classes: 10, policies: 1 };
+const SHAPE: PolicyShape = { classes: 10, policies: 1 };
 
 /** By which link clients come is what the check depends on, and whether a bridge leads to pods. */
 const DESIGNS = ['unchecked', 'unchecked again', 'from elsewhere', 'beside a bridge', 'from a pod'] as const;

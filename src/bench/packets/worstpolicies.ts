@@ -5,8 +5,9 @@
 import { compile } from '../../compiler/compile.ts';
 import { decodeObject } from '../../kube/decode/decode.ts';
 import type { Policy } from '../../model/policy.ts';
+import { NODE } from '../cluster.ts';
 import { absolute, type BenchRow } from '../row.ts';
-import { NODE, packetCluster } from './cluster.ts';
+import { packetCluster } from './cluster.ts';
 import { flowsTo } from './flows.ts';
 import { logRounds, measure } from './rounds.ts';
 import type { Router } from './router.ts';

@@ -2,12 +2,12 @@
 import type { ConnectionPool } from '../../reach/connections.ts';
 import { connectionsText } from '../../reach/connectionstext.ts';
 import type { ChangeView } from '../../reach/diff/diffview.ts';
-import { nameOf } from '../../reach/view.ts';
+import { memberName } from '../../reach/view.ts';
 import { listed } from '../matrix/rows.ts';
 
 /** `shop/web, shop/api and 3 more`. */
 export function endsText(members: readonly string[], most = 4): string {
-  return listed(members.map(nameOf), most);
+  return listed(members.map(memberName), most);
 }
 
 /** `TCP 80`, `TCP 80 over IPv6`. */

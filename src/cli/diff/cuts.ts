@@ -8,7 +8,7 @@ import { recordingJudge } from '../../recording/judge.ts';
 import { countOf, policyFlow, type RecordedEnd, type Recording } from '../../recording/recording.ts';
 import { evaluator } from '../../semantics/evaluate.ts';
 import { flowText } from '../../semantics/flowtext.ts';
-import { lacksOf } from '../recording/read.ts';
+import { recordingLacks } from '../recording/read.ts';
 
 export interface Cuts {
   /** Open now, by the node's agent; else read from a file. */
@@ -76,7 +76,7 @@ export function cutsOfRecording(
       cuts.push({ from: nameOf(flow.from), to: nameOf(flow.to), flow: text, count, reason });
     }
   }
-  return { isOpenNow: false, cuts, deniedBefore, notes: lacksOf(recording) };
+  return { isOpenNow: false, cuts, deniedBefore, notes: recordingLacks(recording) };
 }
 
 type RecordingJudge = ReturnType<typeof recordingJudge>;

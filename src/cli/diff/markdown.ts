@@ -1,6 +1,6 @@
 /** A comparison as the comment of a pull request. */
 import type { DiffView } from '../../reach/diff/diffview.ts';
-import { nameOf } from '../../reach/view.ts';
+import { memberName } from '../../reach/view.ts';
 import { escaped, rowOf } from '../matrix/markdown.ts';
 import { listed } from '../matrix/rows.ts';
 import { afterText, beforeText, endsText, whatText } from './changetext.ts';
@@ -12,7 +12,7 @@ const MOST_ROWS = 200;
 export function diffMarkdown(view: DiffView): string[] {
   const { pool, changes, added, removed } = view;
   const names = (what: string, all: readonly string[]) =>
-    all.length === 0 ? [] : ['', `${what}: ${escaped(listed(all.map(nameOf), 20))}`];
+    all.length === 0 ? [] : ['', `${what}: ${escaped(listed(all.map(memberName), 20))}`];
   const workloads = [...names('New workloads', added), ...names('Workloads that are gone', removed)];
   if (changes.length === 0) return ['**No connection opens or closes.**', ...workloads];
   return [

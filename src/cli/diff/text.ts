@@ -1,5 +1,5 @@
 import type { DiffView } from '../../reach/diff/diffview.ts';
-import { nameOf } from '../../reach/view.ts';
+import { memberName } from '../../reach/view.ts';
 import pc from '../../terminal/colours.ts';
 import { plural } from '../../terminal/plural.ts';
 import { wrap } from '../../terminal/wrap.ts';
@@ -28,7 +28,7 @@ export function diffLines(view: DiffView, width: number): string[] {
 
 function workloadLines({ added, removed }: DiffView, width: number): string[] {
   const line = (what: string, names: readonly string[]) =>
-    names.length === 0 ? [] : wrap(`${what}: ${listed(names.map(nameOf), 8)}`, width, 2);
+    names.length === 0 ? [] : wrap(`${what}: ${listed(names.map(memberName), 8)}`, width, 2);
   return [...line('new workloads', added), ...line('workloads that are gone', removed)];
 }
 

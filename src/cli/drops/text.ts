@@ -10,11 +10,11 @@ export function denialLine(denial: Denial, before = ''): string {
   const { atMs, times, cause } = denial;
   const again = times > 1 ? pc.dim(` (${times} times)`) : '';
   const direction = cause.direction === undefined ? '' : `${cause.direction}: `;
-  return `${timeText(atMs)}  ${pc.bold(connectionText(denial))}  ${HANG}${before}${direction}${cause.reason}${again}`;
+  return `${clockText(atMs)}  ${pc.bold(connectionText(denial))}  ${HANG}${before}${direction}${cause.reason}${again}`;
 }
 
 /** Of the day, where the reader is. */
-export function timeText(ms: number): string {
+export function clockText(ms: number): string {
   const date = new Date(ms);
   return [date.getHours(), date.getMinutes(), date.getSeconds()]
     .map(n => String(n).padStart(2, '0'))

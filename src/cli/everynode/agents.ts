@@ -7,7 +7,7 @@ export interface AgentPod {
   readonly phase: string;
 }
 
-export interface Heard {
+export interface AgentOutput {
   /** A line of its standard output, without its end. */
   line(text: string): void;
   /** A line of its standard error. */
@@ -21,7 +21,12 @@ export interface Agents {
    * Runs until the command, the connection or the signal ends. Answers why it ended, and nothing where it ended well.
    * Throws MissingRight, and Error where it could not be run.
    */
-  run(pod: AgentPod, words: readonly string[], heard: Heard, end: AbortSignal): Promise<string | undefined>;
+  run(
+    pod: AgentPod,
+    words: readonly string[],
+    heard: AgentOutput,
+    end: AbortSignal,
+  ): Promise<string | undefined>;
 }
 
 /** What the caller may not do, in a sentence. */

@@ -2,12 +2,12 @@
 import { PassThrough } from 'node:stream';
 import type { Exec, KubeConfig, V1Pod, V1Status } from '@kubernetes/client-node';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { reasonOf } from '../uninstall/agentcluster.ts';
-import { type AgentPod, type Agents, type Heard, MissingRight } from './agents.ts';
+import { serverMessage } from '../uninstall/agentcluster.ts';
+import { type AgentOutput, type AgentPod, type Agents, MissingRight } from './agents.ts';
 import { linesTo } from './lines.ts';
 import { BEAT_MS } from './overheard.ts';
 
-export interface ClusterOptions {
+export interface AgentsOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
   /** Of the agents. */
@@ -20,7 +20,7 @@ const SILENT_MS = 5 * BEAT_MS;
 const LABEL = 'app.kubernetes.io/name=sluice';
 
 /** Throws CommandError where there is no such cluster. */
-export async function clusterAgents(options: ClusterOptions): Promise<Agents> {
+export async function clusterAgents(options: AgentsOptions): Promise<Agents> {
   const client = await import('@kubernetes/client-node');
   const config = configOf(new client.KubeConfig(), options);
   const core = config.makeApiClient(client.CoreV1Api);
@@ -41,8 +41,9 @@ export async function clusterAgents(options: ClusterOptions): Promise<Agents> {
         const { items } = await core.listNamespacedPod({ namespace, labelSelector: LABEL });
         return items.flatMap(agentPod);
       } catch (error) {
-        if (codeOf(error) === 403) throw new MissingRight(mayNot('list', 'pods', namespace, reasonOf(error)));
-        throw new Error(reasonOf(error));
+        if (codeOf(error) === 403)
+          throw new MissingRight(mayNot('list', 'pods', namespace, serverMessage(error)));
+        throw new Error(serverMessage(error));
       }
     },
     run: async (pod, words, heard, end) => {
@@ -57,7 +58,7 @@ export async function clusterAgents(options: ClusterOptions): Promise<Agents> {
   };
 }
 
-function configOf(config: KubeConfig, { kubeconfig, context }: ClusterOptions): KubeConfig {
+function configOf(config: KubeConfig, { kubeconfig, context }: AgentsOptions): KubeConfig {
   try {
     if (kubeconfig === undefined) config.loadFromDefault();
     else config.loadFromFile(kubeconfig);
@@ -100,7 +101,7 @@ async function runIn(
   namespace: string,
   pod: AgentPod,
   words: readonly string[],
-  heard: Heard,
+  heard: AgentOutput,
   end: AbortSignal,
 ): Promise<string | undefined> {
   const ended = Promise.withResolvers<string | undefined>();

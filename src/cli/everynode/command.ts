@@ -4,7 +4,7 @@ import { DEFAULT_SOCKET } from '../../sources/options.ts';
 import pc from '../../terminal/colours.ts';
 import { type OutputOptions, writeNote } from '../../terminal/output.ts';
 import { Printer } from '../drops/printer.ts';
-import type { Report } from './report.ts';
+import type { NodeReport } from './report.ts';
 
 export interface WhereOptions extends OutputOptions {
   readonly socket?: string;
@@ -51,7 +51,7 @@ export async function askCluster(
 }
 
 /** A garbled object of one agent keeps nobody from the others, and is said once for its node, which `unshown` then has. */
-async function show(report: Report, printer: Printer, unshown: Set<string>): Promise<void> {
+async function show(report: NodeReport, printer: Printer, unshown: Set<string>): Promise<void> {
   try {
     await printer.print(
       () => withNode(report),
@@ -65,6 +65,6 @@ async function show(report: Report, printer: Printer, unshown: Set<string>): Pro
 }
 
 /** Behind the time. */
-function withNode({ node, line }: Report): string {
+function withNode({ node, line }: NodeReport): string {
   return line().replace('  ', () => `  ${pc.dim(node)}  `);
 }

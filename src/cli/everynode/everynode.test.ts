@@ -1,11 +1,11 @@
 import { expect, test, vi } from 'vitest';
-import { type AgentPod, type Agents, type Heard, MissingRight } from './agents.ts';
+import { type AgentOutput, type AgentPod, type Agents, MissingRight } from './agents.ts';
 import { askEveryNode } from './everynode.ts';
 
 /** Agents that a test makes come, go and tell. */
 class Cluster implements Agents {
   readonly pods = new Map<string, AgentPod>();
-  readonly told = new Map<string, { heard: Heard; end: (why?: string) => void }>();
+  readonly told = new Map<string, { heard: AgentOutput; end: (why?: string) => void }>();
   readonly down = new Set<string>();
   right = true;
   unreachable = false;
@@ -19,7 +19,12 @@ class Cluster implements Agents {
     return [...this.pods.values()];
   }
 
-  run({ node }: AgentPod, _: readonly string[], heard: Heard, end: AbortSignal): Promise<string | undefined> {
+  run(
+    { node }: AgentPod,
+    _: readonly string[],
+    heard: AgentOutput,
+    end: AbortSignal,
+  ): Promise<string | undefined> {
     if (!this.right) return Promise.reject(new MissingRight('the right to create pods/exec is missing'));
     if (this.down.has(node)) return Promise.reject(new Error('no route'));
     return new Promise(resolve => {

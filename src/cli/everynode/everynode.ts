@@ -7,14 +7,14 @@ import { CommandError } from '../../terminal/commanderror.ts';
 import { type AgentPod, type Agents, MissingRight } from './agents.ts';
 import { followNode } from './follownode.ts';
 import { Reorder } from './reorder.ts';
-import type { Report } from './report.ts';
+import type { NodeReport } from './report.ts';
 
 export interface EveryNodeOptions {
   readonly agents: Agents;
   /** The command that each is asked by. */
   readonly words: readonly string[];
   readonly follow: boolean;
-  readonly print: (report: Report) => Promise<void>;
+  readonly print: (report: NodeReport) => Promise<void>;
   readonly note: (text: string) => void;
   readonly end: AbortSignal;
   readonly listMs?: number;
@@ -45,7 +45,7 @@ export async function askEveryNode(options: EveryNodeOptions): Promise<boolean> 
 class EveryNode {
   readonly #options: EveryNodeOptions;
   readonly #end: AbortSignal;
-  readonly #held: Reorder<Report>;
+  readonly #held: Reorder<NodeReport>;
   readonly #pods = new Map<string, AgentPod>();
   /** By their nodes. */
   readonly #asked = new Map<string, Promise<boolean>>();
@@ -139,7 +139,7 @@ class EveryNode {
     if (this.#unheard.size === 0) this.#held.begin();
   }
 
-  async #printAll(reports: readonly Report[]): Promise<void> {
+  async #printAll(reports: readonly NodeReport[]): Promise<void> {
     for (const report of reports) await this.#options.print(report);
   }
 }

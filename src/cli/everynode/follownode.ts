@@ -2,7 +2,7 @@
 import { backoffMs } from '../../async/backoff.ts';
 import { sleep } from '../../async/sleep.ts';
 import { type AgentPod, type Agents, MissingRight } from './agents.ts';
-import { type Report, reportOf } from './report.ts';
+import { type NodeReport, reportOf } from './report.ts';
 
 export interface FollowOptions {
   readonly agents: Pick<Agents, 'run'>;
@@ -12,7 +12,7 @@ export interface FollowOptions {
   readonly words: readonly string[];
   /** Until the signal: where the command ends by itself, it is run again. */
   readonly forever: boolean;
-  readonly take: (report: Report) => void;
+  readonly take: (report: NodeReport) => void;
   readonly note: (text: string) => void;
   /** It has answered, or is away. */
   readonly onFirst: () => void;

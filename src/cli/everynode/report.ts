@@ -6,7 +6,7 @@ import { flowLine } from '../flows/text.ts';
 import type { Timed } from './reorder.ts';
 
 /** A denial or a new connection, with the node whose agent told of it. */
-export interface Report extends Timed {
+export interface NodeReport extends Timed {
   readonly node: string;
   /** The same for the same denial, however often it is told; absent of what is never told twice. */
   readonly key?: string;
@@ -20,7 +20,7 @@ const LONGEST_TIME = 40;
 const LONGEST_ADDRESS = 64;
 
 /** Undefined where the line is nothing that one could show: agents of other versions may tell of more than we know. */
-export function reportOf(node: string, line: string): Report | undefined {
+export function reportOf(node: string, line: string): NodeReport | undefined {
   const object = parsed(line);
   if (object === undefined || !isKnown(object)) return undefined;
   const { from, to, sourcePort, port, protocol, kind, time } = object;

@@ -1,5 +1,5 @@
 /** `sluice flows`: the new connections of this node's pods by name, and among them those that were denied. */
-import type { Flows } from '../../rpc/client.ts';
+import type { FlowsMessage } from '../../rpc/client.ts';
 import { askAgent } from '../../sources/askagent.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData } from '../../terminal/data.ts';
@@ -12,13 +12,13 @@ import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts
 import { beOverheard } from '../everynode/overheard.ts';
 import { flowLine, flowObject } from './text.ts';
 
-export interface FlowsOptions extends WhereOptions, EndFilter {
+export interface FlowsCommandOptions extends WhereOptions, EndFilter {
   /** In seconds. */
   readonly for: number;
 }
 
 /** Throws CommandError where no agent answers, or its kernel tells of nothing. */
-export async function flowsCommand(options: FlowsOptions): Promise<void> {
+export async function flowsCommand(options: FlowsCommandOptions): Promise<void> {
   const { namespace, pod, follow = false, remote = false } = options;
   const socket = await socketOf(options);
   const asked = [
@@ -31,7 +31,7 @@ export async function flowsCommand(options: FlowsOptions): Promise<void> {
   await askHere(socket, options);
 }
 
-async function askHere(socket: string, options: FlowsOptions): Promise<void> {
+async function askHere(socket: string, options: FlowsCommandOptions): Promise<void> {
   const { follow = false } = options;
   const end = follow ? new AbortController().signal : AbortSignal.timeout(options.for * 1000);
   const shown = new Shown(options);
@@ -47,18 +47,23 @@ async function askHere(socket: string, options: FlowsOptions): Promise<void> {
 }
 
 class Shown {
-  readonly #options: FlowsOptions;
+  readonly #options: FlowsCommandOptions;
   readonly #printer: Printer;
   #flows = 0;
   #denials = 0;
   #lost = 0;
 
-  constructor(options: FlowsOptions) {
+  constructor(options: FlowsCommandOptions) {
     this.#options = options;
     this.#printer = new Printer(options.output);
   }
 
-  async take({ flows, denials, lost, skipped }: Pick<Flows, 'flows' | 'denials' | 'lost' | 'skipped'>) {
+  async take({
+    flows,
+    denials,
+    lost,
+    skipped,
+  }: Pick<FlowsMessage, 'flows' | 'denials' | 'lost' | 'skipped'>) {
     if (lost > 0) writeNote(`${plural(lost, 'new connection')} lost: they came faster than the agent reads`);
     if (skipped > 0) writeNote(`${plural(skipped, 'connection')} came faster than they were shown`);
     this.#lost += lost + skipped;

@@ -1,6 +1,6 @@
 /** A matrix as comma-separated values (RFC 4180): a line for each pair of members, for a spreadsheet to sort. */
 import { connectionsText } from '../../reach/connectionstext.ts';
-import { type EndView, type MatrixView, nameOf } from '../../reach/view.ts';
+import { type EndView, type MatrixView, memberName } from '../../reach/view.ts';
 import { memberText, type Row } from './rows.ts';
 
 export function* csvLines(view: MatrixView, rows: readonly Row[]): Generator<string> {
@@ -11,7 +11,7 @@ export function* csvLines(view: MatrixView, rows: readonly Row[]): Generator<str
     for (const source of membersOf(from))
       for (const destination of membersOf(to)) yield lineOf([source, destination, ...text(cell)]);
   for (const { direction, members, whom, cell } of view.exposures)
-    for (const member of members.map(nameOf))
+    for (const member of members.map(memberName))
       yield lineOf([...(direction === 'ingress' ? [whom, member] : [member, whom]), ...text(cell)]);
 }
 

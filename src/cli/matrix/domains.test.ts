@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { world } from '../../../test/support/questions/world.ts';
 import { diffOf } from '../../reach/diff/diffview.ts';
-import { viewOf } from '../../reach/view.ts';
+import { matrixViewOf } from '../../reach/view.ts';
 import { diffMarkdown } from '../diff/markdown.ts';
 import { diffObject } from '../diff/object.ts';
 import { diffLines } from '../diff/text.ts';
@@ -33,7 +33,7 @@ const cluster = (...names: string[]) =>
   world([pod('web', '10.0.0.1'), pod('db', '10.0.0.2'), policy(names)].join('\n---\n'));
 
 function shown(...names: string[]) {
-  const view = viewOf(cluster(...names), 'allow');
+  const view = matrixViewOf(cluster(...names), 'allow');
   return { view, rows: rowsOf(view, () => true) };
 }
 
@@ -56,13 +56,13 @@ test('a name is one column where policies say the same of it everywhere, and non
     .split('\n')
     .filter(line => !/not-there|inside|dns/.test(line));
   const state = world([pod('web', '10.0.0.1'), simple.join('\n')].join('\n---\n'));
-  const { ends } = viewOf(state, 'allow');
+  const { ends } = matrixViewOf(state, 'allow');
   expect(ends.filter(({ kind }) => kind === 'domain')).toMatchObject([{ members: ['logs.example'] }]);
-  expect(viewOf(world(pod('db', '10.0.0.2')), 'allow').ends.some(({ kind }) => kind === 'domain')).toBe(
+  expect(matrixViewOf(world(pod('db', '10.0.0.2')), 'allow').ends.some(({ kind }) => kind === 'domain')).toBe(
     false,
   );
   const nobodys = world([pod('db', '10.0.0.2'), simple.join('\n')].join('\n---\n'));
-  expect(viewOf(nobodys, 'allow').ends.some(({ kind }) => kind === 'domain')).toBe(false);
+  expect(matrixViewOf(nobodys, 'allow').ends.some(({ kind }) => kind === 'domain')).toBe(false);
 });
 
 test('every format of the matrix has the names', () => {

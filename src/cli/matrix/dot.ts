@@ -1,6 +1,6 @@
 /** A matrix as a graph for Graphviz: an arrow for each connection, dashed to what is not there yet. */
 import { cellText } from '../../reach/connectionstext.ts';
-import { type EndView, type MatrixView, nameOf } from '../../reach/view.ts';
+import { type EndView, type MatrixView, memberName } from '../../reach/view.ts';
 import { endText, listed, type Row } from './rows.ts';
 
 export function dotLines(view: MatrixView, rows: readonly Row[]): string[] {
@@ -28,7 +28,7 @@ function exposureLines({ pool, exposures }: MatrixView, i: number): string[] {
   const [own, other] = [`open${i}`, `absent${i}`];
   const ends = direction === 'ingress' ? [other, own] : [own, other];
   return [
-    `  ${own} [label=${quoted(listed(members.map(nameOf), 8))}];`,
+    `  ${own} [label=${quoted(listed(members.map(memberName), 8))}];`,
     `  ${other} [label=${quoted(whom)}, style=dashed];`,
     arrow(ends[0]!, ends[1]!, cellText(pool, cell), ', style=dashed'),
   ];

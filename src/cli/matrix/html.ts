@@ -1,6 +1,6 @@
 /** A matrix as one page that needs nothing else: a table that a screen reader can walk, and a mail can carry. */
 import { cellText } from '../../reach/connectionstext.ts';
-import { type EndView, type MatrixView, nameOf } from '../../reach/view.ts';
+import { type EndView, type MatrixView, memberName } from '../../reach/view.ts';
 import { endText, isJudged, legendOf, memberText, type Row } from './rows.ts';
 
 export function htmlLines(
@@ -84,7 +84,7 @@ function exposureHtml({ pool, exposures }: MatrixView): string[] {
     '<thead><tr><th scope="col">from</th><th scope="col">to</th><th scope="col">connections</th></tr></thead>',
     '<tbody>',
     ...exposures.map(({ direction, members, whom, cell }) => {
-      const names = members.map(nameOf).join(', ');
+      const names = members.map(memberName).join(', ');
       const ends = direction === 'ingress' ? [whom, names] : [names, whom];
       return `<tr>${[...ends, cellText(pool, cell)].map(text => `<td>${escaped(text)}</td>`).join('')}</tr>`;
     }),

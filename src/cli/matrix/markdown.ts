@@ -1,6 +1,6 @@
 /** A matrix for a page of a repository. */
 import { cellText } from '../../reach/connectionstext.ts';
-import { type MatrixView, nameOf } from '../../reach/view.ts';
+import { type MatrixView, memberName } from '../../reach/view.ts';
 import { endText, legendOf, listed, type Row } from './rows.ts';
 
 export function markdownLines(
@@ -26,7 +26,7 @@ export function noteMarkdown(notes: readonly string[]): string[] {
 function exposureLines({ pool, exposures }: MatrixView): string[] {
   if (exposures.length === 0) return [];
   const lines = exposures.map(({ direction, members, whom, cell }) => {
-    const names = listed(members.map(nameOf), 4);
+    const names = listed(members.map(memberName), 4);
     return rowOf([...(direction === 'ingress' ? [whom, names] : [names, whom]), cellText(pool, cell)]);
   });
   return [

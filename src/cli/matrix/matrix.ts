@@ -1,7 +1,7 @@
 /** `sluice matrix`: who reaches whom on which ports, by workload. */
 import { assertNever } from '../../model/assert.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
-import { type EndView, type MatrixView, viewOf } from '../../reach/view.ts';
+import { type EndView, type MatrixView, matrixViewOf } from '../../reach/view.ts';
 import type { SourceOptions } from '../../sources/options.ts';
 import { readState } from '../../sources/readstate.ts';
 import { isInScope } from '../../sources/scope.ts';
@@ -30,7 +30,9 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
   const state = await readState(options, { workloads: true });
   noteState(state);
   const unknownPods = options.unknownPods ?? state.unknownPods ?? 'allow';
-  const whole = withProgress('judging all connections', state.cluster, () => viewOf(state, unknownPods));
+  const whole = withProgress('judging all connections', state.cluster, () =>
+    matrixViewOf(state, unknownPods),
+  );
   const isAsked = ({ pods }: EndView) => pods.some(pod => isInScope(state.scope, pod));
   const view = { ...whole, exposures: exposuresFor(whole, isAsked) };
   if (!view.ends.some(isAsked)) writeNote(`${pc.yellow('note')}: ${nobodyText(state)}`);

@@ -1,7 +1,7 @@
 /** What every format shows of a matrix: the connections that there are, and whom they are between. */
 import { FAMILIES } from '../../model/address.ts';
 import type { Cell } from '../../reach/cells.ts';
-import { type EndView, type ExposureView, type MatrixView, nameOf } from '../../reach/view.ts';
+import { type EndView, type ExposureView, type MatrixView, memberName } from '../../reach/view.ts';
 
 export interface Row {
   readonly from: EndView;
@@ -55,7 +55,7 @@ export function listed(names: readonly string[], most: number): string {
 
 export function memberText({ kind, parts }: EndView, member: string): string {
   const part = parts.get(member);
-  const name = kind === 'workload' ? nameOf(member) : `${PREFIXES[kind]}${member}`;
+  const name = kind === 'workload' ? memberName(member) : `${PREFIXES[kind]}${member}`;
   return part === undefined ? name : `${name} (${part})`;
 }
 

@@ -1,6 +1,6 @@
 /** A matrix at a terminal: as a grid where it fits the width, else a block of lines for each end that reaches others. */
 import { cellText } from '../../reach/connectionstext.ts';
-import { type ExposureView, type MatrixView, nameOf } from '../../reach/view.ts';
+import { type ExposureView, type MatrixView, memberName } from '../../reach/view.ts';
 import pc from '../../terminal/colours.ts';
 import { beside, wrap } from '../../terminal/wrap.ts';
 import { gridLines } from './grid.ts';
@@ -45,7 +45,7 @@ function rowLines(view: MatrixView, { to, cell }: Row, column: number, width: nu
 function exposureLines({ pool, exposures }: MatrixView, width: number): string[] {
   if (exposures.length === 0) return [];
   const line = ({ direction, members, whom, cell }: ExposureView) => {
-    const [names, text] = [listed(members.map(nameOf), 4), cellText(pool, cell)];
+    const [names, text] = [listed(members.map(memberName), 4), cellText(pool, cell)];
     const words = direction === 'ingress' ? `${names} <- ${whom}: ${text}` : `${names} -> ${whom}: ${text}`;
     return wrap(`  ${words}`, width, 6);
   };

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Address, parseAddress } from '../../model/address.ts';
 import type { NodeActions } from './nodeactions.ts';
-import { manifests, socket, unknownPods } from './options.ts';
+import { manifestsOption, socketOption, unknownPodsOption } from './options.ts';
 
 export function addAgent(sluice: Command, { agent }: NodeActions): void {
   const command = sluice
@@ -41,7 +41,7 @@ function addSource(command: Command): void {
         'the cluster to follow; in a pod it is the one that runs it',
       ).conflicts('manifests'),
     )
-    .option(manifests[0], `${manifests[1]} to follow instead of a cluster`);
+    .option(manifestsOption[0], `${manifestsOption[1]} to follow instead of a cluster`);
 }
 
 function addListening(command: Command): void {
@@ -52,7 +52,7 @@ function addListening(command: Command): void {
         .choices(['debug', 'info', 'warn', 'error'])
         .default('info'),
     )
-    .addOption(socket('unix socket to serve KNI, health and status on; none for no socket'))
+    .addOption(socketOption('unix socket to serve KNI, health and status on; none for no socket'))
     .option(
       '--metrics-address <host:port>',
       'where to serve /livez, /readyz and /metrics; none for nowhere',
@@ -154,7 +154,7 @@ function addStarts(command: Command): void {
         .default(1500),
     )
     .addOption(
-      unknownPods(
+      unknownPodsOption(
         'what becomes of addresses of the pod network that no known pod has (default: deny with the gate)',
       ),
     );

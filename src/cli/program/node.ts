@@ -1,7 +1,7 @@
 /** What runs on a node or makes one of its own: status, uninstall, bench, demo. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
-import { output, seconds, socket } from './options.ts';
+import { output, seconds, socketOption } from './options.ts';
 
 export function addNode(sluice: Command, actions: NodeActions): void {
   addDemo(sluice, actions);
@@ -32,7 +32,7 @@ function addStatus(sluice: Command, actions: NodeActions): void {
   sluice
     .command('status')
     .description('say how the running agent and the pod network of its node are; exit code 1 if not ready')
-    .addOption(socket("the agent's unix socket"))
+    .addOption(socketOption("the agent's unix socket"))
     .addOption(output('wide'))
     .addHelpText('after', STATUS_HELP)
     .action(actions.status);

@@ -7,7 +7,7 @@ export const output = (...others: readonly string[]) =>
     .choices(['text', ...others, 'json', 'yaml'])
     .default('text');
 
-export const socket = (description: string) =>
+export const socketOption = (description: string) =>
   new Option('--socket <path>', description).default('/run/sluice/sluice.sock');
 
 /** Who is asked: the agent of this node, or those of a cluster. */
@@ -28,14 +28,16 @@ export function withAgents(command: Command): Command {
     .addOption(new Option('--remote', 'asked by a prompt elsewhere').hideHelp());
 }
 
-export const unknownPods = (description: string) =>
+export const unknownPodsOption = (description: string) =>
   new Option('--unknown-pods <what>', description).choices(['deny', 'allow']);
 
 /** Of questions: `sluice agent` says what it does itself. */
 export const unknownPodsAsked = () =>
-  unknownPods('what becomes of addresses of pod networks that no known pod has (default: as the agent does)');
+  unknownPodsOption(
+    'what becomes of addresses of pod networks that no known pod has (default: as the agent does)',
+  );
 
-export const manifests = ['--manifests <dir>', 'folder (or file) of Kubernetes manifests'] as const;
+export const manifestsOption = ['--manifests <dir>', 'folder (or file) of Kubernetes manifests'] as const;
 
 export function seconds(text: string): number {
   const value = Number(text);

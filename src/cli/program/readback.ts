@@ -1,7 +1,7 @@
 /** What asks the kernel of a node: trace and inspect. */
 import type { Command } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
-import { manifests, output, socket } from './options.ts';
+import { manifestsOption, output, socketOption } from './options.ts';
 import { collect } from './sourceoptions.ts';
 
 export function addReadback(sluice: Command, actions: NodeActions): void {
@@ -10,9 +10,13 @@ export function addReadback(sluice: Command, actions: NodeActions): void {
     .description('say what the kernel of this network namespace does with a connection, rule by rule')
     .argument('<from>', 'namespace/pod or an address')
     .argument('<to>', 'namespace/pod or an address, then [:port[/protocol]]')
-    .option(manifests[0], `${manifests[1]}: ask them whether policy agrees, not the running agent`, collect)
+    .option(
+      manifestsOption[0],
+      `${manifestsOption[1]}: ask them whether policy agrees, not the running agent`,
+      collect,
+    )
     .option('--node <name>', 'which node of the manifests this is')
-    .addOption(socket("the running agent's unix socket"))
+    .addOption(socketOption("the running agent's unix socket"))
     .addOption(output())
     .addHelpText('after', TRACE_HELP)
     .action(actions.trace);
@@ -22,12 +26,12 @@ export function addReadback(sluice: Command, actions: NodeActions): void {
     .description('show what is programmed in this network namespace, by pod and policy')
     .argument('[what]', 'only this pod (shop/web), namespace (shop) or policy (NetworkPolicy shop/web)')
     .option(
-      manifests[0],
-      `${manifests[1]}: compare the kernel with them, not with the running agent`,
+      manifestsOption[0],
+      `${manifestsOption[1]}: compare the kernel with them, not with the running agent`,
       collect,
     )
     .option('--node <name>', 'which node of the manifests this is')
-    .addOption(socket("the running agent's unix socket"))
+    .addOption(socketOption("the running agent's unix socket"))
     .addOption(output('wide', 'name'))
     .addHelpText('after', INSPECT_HELP)
     .action(actions.inspect);
@@ -35,7 +39,7 @@ export function addReadback(sluice: Command, actions: NodeActions): void {
   inspect
     .command('dump')
     .description('state of the agent and of the kernel as one line of JSON: for a bug report')
-    .addOption(socket("the running agent's unix socket"))
+    .addOption(socketOption("the running agent's unix socket"))
     .addHelpText('after', DUMP_HELP)
     .action((_, command) => actions.dump(command.optsWithGlobals()));
 }

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
-import { output, socket, unknownPods } from './options.ts';
+import { output, socketOption, unknownPodsOption } from './options.ts';
 import { collect, withSources } from './sourceoptions.ts';
 
 /** What was, and what policies would have made of it. */
@@ -17,7 +17,7 @@ function addRecord(sluice: Command, { record }: NodeActions): void {
     .description('write the connections of this node into a file, to be judged by any policies')
     .argument('<file>', 'where to write it; - for standard output')
     .addOption(duration('--for <time>', 'how long: 90s, 10m, 24h; SIGINT ends it before').default(60, '1m'))
-    .addOption(socket("the agent's unix socket"))
+    .addOption(socketOption("the agent's unix socket"))
     .addHelpText('after', RECORD_HELP)
     .action(record);
 }
@@ -41,7 +41,7 @@ function addReplay(sluice: Command): void {
       .description('say which recorded connections policies allow and deny, and by which policy')
       .argument('<files...>', 'what sluice record wrote; several are one, - for standard input'),
   )
-    .addOption(unknownPods(OF_POD_NETWORKS))
+    .addOption(unknownPodsOption(OF_POD_NETWORKS))
     .addOption(output('wide'))
     .addHelpText('after', REPLAY_HELP)
     .action(async (files, options) => (await import('../recording/replay.ts')).replayCommand(files, options));
@@ -69,7 +69,7 @@ function addAudit(sluice: Command): void {
     .addOption(
       duration('--for <time>', 'without --recorded: look at new connections too, so long').default(0, 'none'),
     )
-    .addOption(unknownPods(OF_POD_NETWORKS))
+    .addOption(unknownPodsOption(OF_POD_NETWORKS))
     .addOption(output('wide'))
     .addHelpText('after', AUDIT_HELP)
     .action(async (policies, options) =>

@@ -1,7 +1,7 @@
 /** A recording of what the agent of this node knows, and of what it sees while somebody waits. */
 import type { Recording } from '../../recording/recording.ts';
 import { askAgent } from '../../sources/askagent.ts';
-import { Collector } from './collector.ts';
+import { RecordingCollector } from './collector.ts';
 
 export interface CollectOptions {
   /** 0: what is known now. */
@@ -17,7 +17,7 @@ const PROGRESS_MS = 60_000;
 export function collectFromAgent(socket: string, options: CollectOptions): Promise<Recording> {
   return askAgent(socket, async agent => {
     const { seconds, signal, onProgress } = options;
-    const collector = new Collector(agent);
+    const collector = new RecordingCollector(agent);
     await collector.begin(seconds === 0);
     const ends = [AbortSignal.timeout(seconds * 1_000), ...(signal === undefined ? [] : [signal])];
     let toldMs = Date.now();

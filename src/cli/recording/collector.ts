@@ -6,14 +6,14 @@ import { Recorder } from '../../recording/recorder.ts';
 import type { RecordedFlow, Recording } from '../../recording/recording.ts';
 import { ofDenial, ofOpen, ofSeen } from '../../recording/seen.ts';
 import { surroundingsOf } from '../../recording/surroundings.ts';
-import type { AgentClient, Flows } from '../../rpc/client.ts';
+import type { AgentClient, FlowsMessage } from '../../rpc/client.ts';
 import { clusterOf, unknownPodsOf } from '../../sources/agent.ts';
 import { recordedOf } from '../diff/recording.ts';
 
 /** A cluster of 15,000 pods is 10 MB on the wire. */
 const REREAD_MS = 15_000;
 
-export class Collector {
+export class RecordingCollector {
   readonly #agent: AgentClient;
   readonly #recorder = new Recorder();
   /** By pod and address, under which names it was told. */
@@ -44,7 +44,7 @@ export class Collector {
       if (denial !== undefined) this.#note(ofDenial(denial, this.#cluster.pods));
   }
 
-  async take({ flows, denials, lost, skipped }: Flows): Promise<void> {
+  async take({ flows, denials, lost, skipped }: FlowsMessage): Promise<void> {
     this.#lost += lost + skipped;
     const pods = [...flows, ...denials].flatMap(({ from, to }) => [from.pod, to.pod]);
     if (pods.some(key => key !== undefined && !this.#cluster.pods.has(key))) this.#isStale = true;

@@ -13,7 +13,7 @@ export async function readRecordings(paths: readonly string[]): Promise<Recordin
   const recordings: Recording[] = [];
   for (const path of new Set(paths)) recordings.push(await readRecordingFile(path));
   const recording = mergeRecordings(recordings);
-  for (const note of lacksOf(recording)) writeNote(`${pc.yellow('note')}: ${note}`);
+  for (const note of recordingLacks(recording)) writeNote(`${pc.yellow('note')}: ${note}`);
   return recording;
 }
 
@@ -29,7 +29,7 @@ async function readRecordingFile(path: string): Promise<Recording> {
 }
 
 /** What nobody can say, since it is not recorded. */
-export function lacksOf({ lost, leftOut, isCut }: Recording): string[] {
+export function recordingLacks({ lost, leftOut, isCut }: Recording): string[] {
   const most = [...leftOut].sort(([, a], [, b]) => b - a);
   const shown = most.slice(0, MOST_NAMED).map(([name, count]) => `${count} of ${name || 'no namespace'}`);
   const more = most.length > MOST_NAMED ? ` and of ${most.length - MOST_NAMED} more namespaces` : '';

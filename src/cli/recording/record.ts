@@ -7,7 +7,7 @@ import { CommandError } from '../../terminal/commanderror.ts';
 import { writeDocument, writeNote } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
 import { collectFromAgent } from './collect.ts';
-import { lacksOf } from './read.ts';
+import { recordingLacks } from './read.ts';
 import { windowText } from './text.ts';
 
 export interface RecordOptions {
@@ -36,7 +36,7 @@ function summary(recording: Recording): string[] {
   const count = plural(connectionsOf(recording), 'connection');
   return [
     `recorded ${count} ${windowText(recording)}, as ${plural(flows.length, 'flow')}`,
-    ...lacksOf(recording),
+    ...recordingLacks(recording),
   ];
 }
 

@@ -1,7 +1,7 @@
 /** `sluice replay RECORDING…`: which recorded connections these policies allow and deny, and by which of them. */
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { endNamer } from '../../recording/endname.ts';
-import { connectionsIn, type FlowGroup, groupsOf } from '../../recording/groups.ts';
+import { connectionsIn, type FlowGroup, flowGroups } from '../../recording/groups.ts';
 import { recordingJudge } from '../../recording/judge.ts';
 import type { Recording } from '../../recording/recording.ts';
 import type { SourceOptions } from '../../sources/options.ts';
@@ -26,7 +26,7 @@ export async function replayCommand(paths: readonly string[], options: ReplayOpt
   const recording = recordingAbout(state.scope, await readRecordings(paths));
   const judge = recordingJudge(recording, state.cluster, options.unknownPods);
   const judged = recording.flows.map(flow => ({ flow, verdict: judge(flow) }));
-  const groups = groupsOf(judged, endNamer(recording));
+  const groups = flowGroups(judged, endNamer(recording));
   if (isData(options.output))
     await writeData(options.output, [replayObject(recording, groups, notesOf(state))]);
   else writeLines(replayLines(recording, groups, options.output === 'wide'));

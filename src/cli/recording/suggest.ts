@@ -2,7 +2,7 @@
 import { decodeObject } from '../../kube/decode/decode.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import { endNamer } from '../../recording/endname.ts';
-import { connectionsIn, type FlowGroup, groupsOf } from '../../recording/groups.ts';
+import { connectionsIn, type FlowGroup, flowGroups } from '../../recording/groups.ts';
 import { recordingJudge } from '../../recording/judge.ts';
 import type { RecordedFlow, Recording } from '../../recording/recording.ts';
 import { suggestPolicies } from '../../recording/suggest/suggest.ts';
@@ -46,7 +46,7 @@ function stillDenied(
   const policies = new Map<PolicyId, Policy>(decoded.map(policy => [policy.id, policy]));
   const judge = recordingJudge(recording, { policies });
   const judged = own.map(flow => ({ flow, verdict: judge(flow) }));
-  return groupsOf(
+  return flowGroups(
     judged.filter(({ verdict }) => verdict.verdict === 'deny'),
     endNamer(recording),
   );

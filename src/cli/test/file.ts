@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import type { Matrix } from './pairs.ts';
+import type { ExpectedMatrix } from './pairs.ts';
 
 export interface TestFile {
   readonly file: string;
@@ -25,7 +25,7 @@ export interface TestStep {
   /** `NetworkPolicy shop/web`. */
   readonly delete: readonly string[];
   readonly flows: readonly ExpectedFlow[];
-  readonly matrices: readonly Matrix[];
+  readonly matrices: readonly ExpectedMatrix[];
 }
 
 export interface ExpectedFlow {
@@ -128,11 +128,11 @@ function expectedFlow(file: string, given: unknown): ExpectedFlow {
   return { flow, verdict, ...(by !== undefined && { by: String(by) }) };
 }
 
-function matrixOf(file: string, given: unknown): Matrix {
+function matrixOf(file: string, given: unknown): ExpectedMatrix {
   const fields = mapOf(file, 'matrix', given);
   onlyKeys(file, 'a matrix', fields, ['port', 'protocol', 'family', 'deny']);
   if (typeof fields.port !== 'number') throw new CommandError(`${file}: a matrix has no port`);
-  return { ...fields, deny: listOf(file, 'deny', fields.deny).map(String) } as unknown as Matrix;
+  return { ...fields, deny: listOf(file, 'deny', fields.deny).map(String) } as unknown as ExpectedMatrix;
 }
 
 function mapOf(file: string, what: string, value: unknown): Fields {

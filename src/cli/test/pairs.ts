@@ -13,7 +13,7 @@ export interface PairExpectation {
   readonly flow: Flow;
 }
 
-export interface Matrix {
+export interface ExpectedMatrix {
   readonly port: number;
   readonly protocol?: Protocol;
   /** Only one address family; both where it is left out. */
@@ -23,7 +23,7 @@ export interface Matrix {
 }
 
 /** One expectation for each pair of pods and each family that both have; none from a pod to itself. */
-export function expandMatrix(cluster: Cluster, matrix: Matrix): PairExpectation[] {
+export function expandMatrix(cluster: Cluster, matrix: ExpectedMatrix): PairExpectation[] {
   const pods = [...cluster.pods.values()].filter(pod => isSelectable(pod) && pod.addresses.length > 0);
   const closed = matrix.deny.map(pattern => compilePattern(pattern, pods));
   return pods.flatMap(from =>
@@ -36,7 +36,7 @@ export function expandMatrix(cluster: Cluster, matrix: Matrix): PairExpectation[
   );
 }
 
-function pairOf(from: Pod, to: Pod, matrix: Matrix, verdict: 'allow' | 'deny'): PairExpectation[] {
+function pairOf(from: Pod, to: Pod, matrix: ExpectedMatrix, verdict: 'allow' | 'deny'): PairExpectation[] {
   const { port, protocol = 'TCP', family } = matrix;
   const wanted = family && (family === 4 ? 'ip' : 'ip6');
   return from.addresses

@@ -28,7 +28,7 @@ export async function openAgentCluster(
   const apps = config.makeApiClient(AppsV1Api);
   const core = config.makeApiClient(CoreV1Api);
   const refusal = (what: string, error: unknown) =>
-    new CommandError(`cannot ${what} in namespace ${namespace}: ${reasonOf(error)}`);
+    new CommandError(`cannot ${what} in namespace ${namespace}: ${serverMessage(error)}`);
   const orRefusal = async (what: string, request: Promise<unknown>): Promise<void> => {
     await request.catch(error => {
       throw refusal(what, error);
@@ -78,7 +78,7 @@ const NO_CLUSTER =
   'no cluster to remove Sluice from: name one by --kubeconfig or KUBECONFIG; without --all-nodes this node alone is meant';
 
 /** The server's own sentence, where its answer has one. */
-export function reasonOf(error: unknown): string {
+export function serverMessage(error: unknown): string {
   const body = (error as { body?: unknown }).body;
   try {
     const { message } = (typeof body === 'string' ? JSON.parse(body) : (body ?? {})) as { message?: string };

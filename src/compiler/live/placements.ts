@@ -7,7 +7,7 @@ import { className } from '../program.ts';
 import type { LiveClasses } from './classes.ts';
 import type { Pieces } from './pieces.ts';
 import type { IndexedPod } from './podindex.ts';
-import { type PolicyChange, PolicyMoves } from './policymoves.ts';
+import { type PolicyMove, PolicyMoves } from './policymoves.ts';
 import { SelectorIndex } from './selectorindex.ts';
 
 const DIRECTIONS = ['egress', 'ingress'] as const;
@@ -34,7 +34,7 @@ export class LivePlacements {
     return new PolicyMoves([...ids].map(id => this.#changePolicy(id)));
   }
 
-  #changePolicy(id: PolicyId): PolicyChange {
+  #changePolicy(id: PolicyId): PolicyMove {
     const [before, after] = [this.#policies.get(id), this.#cluster.policies.get(id)];
     if (before !== undefined) {
       this.#subjects.delete(before.subject, before);

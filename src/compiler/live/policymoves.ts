@@ -5,10 +5,10 @@
  */
 import type { Namespace, Pod } from '../../model/cluster.ts';
 import { comparePolicies, type Direction, type Policy, type PolicyId } from '../../model/policy.ts';
-import { makeClass, memberOf, type PodClass, portsOn, selects } from '../classes.ts';
+import { makeClass, memberOf, type PodClass, portsOn, subjectSelects } from '../classes.ts';
 import { getOrMake } from './podindex.ts';
 
-export interface PolicyChange {
+export interface PolicyMove {
   readonly id: PolicyId;
   readonly before: Policy | undefined;
   readonly after: Policy | undefined;
@@ -16,17 +16,17 @@ export interface PolicyChange {
 
 /** A change that is about a pod, with what the policy is to it now: itself, closed where nobody knows, or nothing. */
 interface Move {
-  readonly change: PolicyChange;
+  readonly change: PolicyMove;
   readonly member: Policy | undefined;
 }
 
 export class PolicyMoves {
-  readonly #changes: readonly PolicyChange[];
+  readonly #changes: readonly PolicyMove[];
   readonly #ids: ReadonlySet<PolicyId>;
   /** By the class that a pod leaves, and what is told of the pod's moves. */
   readonly #made = new Map<PodClass | Direction, Map<string, PodClass | undefined>>();
 
-  constructor(changes: readonly PolicyChange[]) {
+  constructor(changes: readonly PolicyMove[]) {
     this.#changes = changes;
     this.#ids = new Set(changes.map(({ id }) => id));
   }
@@ -34,10 +34,10 @@ export class PolicyMoves {
   /** The changes that are about the pod; none where it stays where it is. */
   of(pod: Pod, namespace: Namespace): readonly Move[] {
     const isAbout = (policy: Policy | undefined) =>
-      policy !== undefined && selects(policy, pod, namespace) !== 'no';
+      policy !== undefined && subjectSelects(policy, pod, namespace) !== 'no';
     return this.#changes.flatMap((change): Move[] => {
       const { before, after } = change;
-      const member = isAbout(after) ? memberOf(after!, selects(after!, pod, namespace)) : undefined;
+      const member = isAbout(after) ? memberOf(after!, subjectSelects(after!, pod, namespace)) : undefined;
       return member !== undefined || isAbout(before) ? [{ change, member }] : [];
     });
   }

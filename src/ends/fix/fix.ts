@@ -10,8 +10,8 @@ import { type Flip, flipsOf } from './flips.ts';
 import {
   type ClusterChoice,
   clusterPolicy,
-  networkPolicy,
   type PolicyObject,
+  proposedNetworkPolicy,
   selectorAmong,
 } from './proposal.ts';
 
@@ -28,7 +28,7 @@ export interface Fix {
 /** What a source of objects makes of one; undefined where it would refuse it. */
 export type Decode = (object: PolicyObject) => Policy | undefined;
 
-export interface Asked {
+export interface FixQuestion {
   readonly cluster: Cluster;
   readonly unknownPods: UnknownPods;
   /** Those that the question means: all of them are to turn. */
@@ -36,7 +36,7 @@ export interface Asked {
 }
 
 /** The other verdict for all of the flows; a sentence where there is no policy that gives just it. */
-export function proposeFix(asked: Asked, decode: Decode): Fix | string {
+export function proposeFix(asked: FixQuestion, decode: Decode): Fix | string {
   const { cluster, unknownPods, flows } = asked;
   const view = viewOf(cluster, unknownPods);
   const evaluate = evaluatorOf(view);
@@ -69,7 +69,7 @@ function namedApart(
 }
 
 function judged(
-  { cluster, unknownPods, flows }: Asked,
+  { cluster, unknownPods, flows }: FixQuestion,
   before: View,
   verdict: 'allow' | 'deny',
   objects: readonly PolicyObject[],
@@ -128,7 +128,8 @@ function allowance(
   const { tier, policy } = verdict[direction];
   if (typeof packet === 'string' || tier === 'default')
     return `no policy decides this: ${verdict[direction].reason}`;
-  if (tier === 'networkpolicy') return networkPolicy(packet, nameFor('allow', packet), selectorsIn(view));
+  if (tier === 'networkpolicy')
+    return proposedNetworkPolicy(packet, nameFor('allow', packet), selectorsIn(view));
   return byClusterPolicy(view, packet, 'Allow', policy);
 }
 

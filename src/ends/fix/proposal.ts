@@ -44,7 +44,7 @@ function hasAll({ labels }: Pod, wanted: Labels): boolean {
 }
 
 /** One more rule for pods that are isolated already: it opens, and closes nothing. */
-export function networkPolicy(packet: Packet, name: string, selectorOf: SelectorOf): PolicyObject {
+export function proposedNetworkPolicy(packet: Packet, name: string, selectorOf: SelectorOf): PolicyObject {
   const { subject, direction } = packet;
   const isIngress = direction === 'ingress';
   const rule = {

@@ -1,7 +1,7 @@
 /** As whom a kubeconfig's user goes to the API server: by certificate, token, password or plugin. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { runPlugin } from './execplugin.ts';
+import { runExecPlugin } from './execplugin.ts';
 import { type Entry, type Fields, isText } from './kubeconfigfile.ts';
 
 export interface Credentials {
@@ -12,13 +12,13 @@ export interface Credentials {
 
 export async function credentialsOf(user: Entry | undefined, cluster: Entry): Promise<Credentials> {
   if (user === undefined) return { headers: {} };
-  const cert = await textOf(user, 'client-certificate');
-  const key = await textOf(user, 'client-key');
+  const cert = await readCredential(user, 'client-certificate');
+  const key = await readCredential(user, 'client-key');
   const own = { ...(cert && { cert }), ...(key && { key }) };
   const { exec } = user.value;
   const headers = await headersOf(user);
   if (exec === undefined || exec === null || Object.keys(headers).length > 0) return { ...own, headers };
-  const { token, ...pair } = await runPlugin({ ...user, value: exec as Fields }, cluster);
+  const { token, ...pair } = await runExecPlugin({ ...user, value: exec as Fields }, cluster);
   return { ...own, ...pair, headers: token === undefined ? {} : bearer(token) };
 }
 
@@ -50,7 +50,7 @@ function base64(text: string): string {
 }
 
 /** A field that stands there itself (`…-data`, in base64), or the file that it names. */
-export async function textOf({ value, folder }: Entry, field: string): Promise<string | undefined> {
+export async function readCredential({ value, folder }: Entry, field: string): Promise<string | undefined> {
   const data = value[`${field}-data`];
   if (isText(data)) return Buffer.from(data, 'base64').toString();
   const file = value[field];

@@ -12,7 +12,7 @@ export interface PluginCredentials {
 }
 
 /** Runs what the user's `exec` names, and reads the ExecCredential that it prints. Throws an Error of one sentence. */
-export async function runPlugin(plugin: Entry, cluster: Entry): Promise<PluginCredentials> {
+export async function runExecPlugin(plugin: Entry, cluster: Entry): Promise<PluginCredentials> {
   const { command, args, env } = plugin.value;
   if (!isText(command)) throw new Error('its user has an exec plugin without a command');
   const list = Array.isArray(args) ? args.map(String) : [];

@@ -1,6 +1,6 @@
 /** Access by a kubeconfig, with what one may hold: contexts, certificates, tokens, passwords, exec plugins. */
 import type { Access, LoadAccess } from './access.ts';
-import { credentialsOf, textOf } from './credentials.ts';
+import { credentialsOf, readCredential } from './credentials.ts';
 import { type Chosen, isText, readKubeconfig } from './kubeconfigfile.ts';
 
 /** Reads `file`, or where KUBECONFIG and the home folder lead; the context that is named, else the current one. */
@@ -29,7 +29,7 @@ async function toAccess({ context, cluster, user }: Chosen): Promise<Access> {
     'proxy-url': proxy,
   } = cluster.value;
   if (!isText(server)) throw new Error(`the cluster of context ${context} has no server`);
-  const ca = await textOf(cluster, 'certificate-authority');
+  const ca = await readCredential(cluster, 'certificate-authority');
   return {
     server: server.replace(/\/+$/, ''),
     ...(ca && { ca }),

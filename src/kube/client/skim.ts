@@ -7,7 +7,7 @@
 import { ApiError } from './apierror.ts';
 import { garbled, parsed } from './garbled.ts';
 import { KeptBytes } from './keptbytes.ts';
-import { endOf, MOST_LEVELS, type Whole } from './whole.ts';
+import { MOST_LEVELS, valueEnd, type Whole } from './whole.ts';
 
 /**
  * Which parts of a value are kept: all or none of it, or of a map (and of each map of a list) some keys; `*` is any
@@ -164,7 +164,7 @@ export class Skimmer {
 
   /** As far as the value goes in this chunk. */
   #takeWhole(whole: Whole, chunk: Uint8Array, position: number): number {
-    const end = endOf(whole, chunk, position);
+    const end = valueEnd(whole, chunk, position);
     if (whole.isKept) {
       this.#kept.append(chunk, position, end.at);
       if (this.#kept.length - whole.start > this.#limitAt(this.#frames.length)) this.#refuse(whole);

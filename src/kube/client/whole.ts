@@ -18,7 +18,7 @@ export interface Whole {
 }
 
 /** Where the value ends in this chunk: behind its last byte, or behind the chunk's. */
-export function endOf(whole: Whole, chunk: Uint8Array, position: number): { at: number; isLast: boolean } {
+export function valueEnd(whole: Whole, chunk: Uint8Array, position: number): { at: number; isLast: boolean } {
   let { depth, inText, isEscaped, hasBegun } = whole;
   for (let at = position; at < chunk.length; at++) {
     const byte = chunk[at]!;

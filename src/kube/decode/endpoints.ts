@@ -3,7 +3,7 @@ import { FAMILIES, familyOf } from '../../model/address.ts';
 import type { Endpoint, EndpointSlice } from '../../model/service.ts';
 import type { Field } from './fields.ts';
 import { readName, readNamespace } from './metadata.ts';
-import { addressesOf, endpointPod, readSlicePort } from './services.ts';
+import { endpointPod, readSlicePort, serviceAddresses } from './services.ts';
 
 /** A slice for each subset and family. */
 export function decodeEndpoints(object: Field): readonly EndpointSlice[] {
@@ -35,6 +35,6 @@ export function decodeEndpoints(object: Field): readonly EndpointSlice[] {
 function endpointsIn(list: Field, namespace: string, ready: boolean): Endpoint[] {
   return list.items().map(field => {
     const pod = endpointPod(field, namespace);
-    return { addresses: addressesOf([field.get('ip')]), ready, ...(pod && { pod }) };
+    return { addresses: serviceAddresses([field.get('ip')]), ready, ...(pod && { pod }) };
   });
 }

@@ -24,8 +24,8 @@ export function decodeService(object: Field): Service | undefined {
     namespace,
     name,
     type: spec.get('type').oneOf(TYPES) ?? 'ClusterIP',
-    clusterIps: addressesOf(clusterIps),
-    externalIps: addressesOf([...spec.get('externalIPs').items(), ...loadBalancerIps(object)]),
+    clusterIps: serviceAddresses(clusterIps),
+    externalIps: serviceAddresses([...spec.get('externalIPs').items(), ...loadBalancerIps(object)]),
     headless: clusterIps[0]?.value === 'None',
     ...(externalName && { externalName }),
     ...(selector.keys().length > 0 && { selector: Object.fromEntries(selector.textEntries()) }),
@@ -39,7 +39,7 @@ function loadBalancerIps(object: Field): readonly Field[] {
 }
 
 /** `None`, and nothing, are no addresses. */
-export function addressesOf(fields: readonly Field[]): Address[] {
+export function serviceAddresses(fields: readonly Field[]): Address[] {
   return fields
     .filter(({ value, isPresent }) => isPresent && value !== '' && value !== 'None')
     .flatMap(field => field.parsed('an IP address', parseAddress) ?? []);
@@ -94,7 +94,7 @@ export function readSlicePort(field: Field): EndpointSlice['ports'][number][] {
 function readEndpoint(field: Field, namespace: string): Endpoint {
   const pod = endpointPod(field, namespace);
   return {
-    addresses: addressesOf(field.get('addresses').items()),
+    addresses: serviceAddresses(field.get('addresses').items()),
     ready: field.get('conditions').get('ready').boolean() ?? true,
     ...(pod && { pod }),
   };

@@ -64,7 +64,7 @@ export const WORKLOADS: readonly Resource[] = [
   },
 ];
 
-export const SERVICES: readonly Resource[] = [
+export const SERVICE_RESOURCES: readonly Resource[] = [
   {
     kind: 'Service',
     apiVersion: 'v1',
@@ -85,7 +85,7 @@ export const SERVICES: readonly Resource[] = [
 ];
 
 /** The same resource, of one namespace. */
-export function inNamespace(resource: Resource, namespace: string): Resource {
+export function namespacedResource(resource: Resource, namespace: string): Resource {
   const slash = resource.path.lastIndexOf('/');
   const path = `${resource.path.slice(0, slash)}/namespaces/${namespace}${resource.path.slice(slash)}`;
   return { ...resource, path };

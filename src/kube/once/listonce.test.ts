@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AskedApi } from '../../../test/support/api/askedapi.ts';
 import { lackText } from './lack.ts';
-import { listOnce, type Wanted } from './listonce.ts';
+import { type ListedKinds, listOnce } from './listonce.ts';
 
 const metadata = { name: 'web', namespace: 'shop' };
 const OBJECTS = [
@@ -28,7 +28,7 @@ const OBJECTS = [
   { apiVersion: 'v1', kind: 'Service', metadata, spec: { clusterIP: '10.96.0.1' } },
 ];
 
-const ALL: Wanted = { workloads: true, services: true, namespaces: ['shop'] };
+const ALL: ListedKinds = { workloads: true, services: true, namespaces: ['shop'] };
 const read = (api: AskedApi, wanted = ALL) => listOnce(api, wanted, () => {}, new AbortController().signal);
 
 test('listOnce() reads what policy sees, and what people name it by', async () => {

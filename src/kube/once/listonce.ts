@@ -9,11 +9,17 @@ import { decodeInventory } from '../decode/inventory.ts';
 import { asMap } from '../report/identity.ts';
 import { listPages } from '../watch/listpages.ts';
 import { NAMESPACES, NETWORK_POLICIES, NODES, type Resource } from '../watch/resource.ts';
-import { inNamespace, PODS_AND_OWNERS, pluralOf, SERVICES, WORKLOADS } from './askedresources.ts';
+import {
+  namespacedResource,
+  PODS_AND_OWNERS,
+  pluralOf,
+  SERVICE_RESOURCES,
+  WORKLOADS,
+} from './askedresources.ts';
 import { customResources } from './customresources.ts';
 import { type Lack, lackOf } from './lack.ts';
 
-export interface Wanted {
+export interface ListedKinds {
   readonly workloads: boolean;
   readonly services: boolean;
   /** Where to look when the whole cluster may not be listed. */
@@ -28,13 +34,13 @@ export interface ReadOnce {
 }
 
 /** Hears how many objects of a kind were read so far. */
-export type Progress = (resource: string, count: number) => void;
+export type ListProgress = (resource: string, count: number) => void;
 
 /** Throws ApiError where the server cannot be reached, or does not know the caller. */
 export async function listOnce(
   api: Api,
-  wanted: Wanted,
-  progress: Progress,
+  wanted: ListedKinds,
+  progress: ListProgress,
   signal: AbortSignal,
 ): Promise<ReadOnce> {
   const custom = await customResources(api, signal);
@@ -42,7 +48,7 @@ export async function listOnce(
     ...FOR_POLICY,
     ...custom.resources,
     ...(wanted.workloads ? WORKLOADS : []),
-    ...(wanted.services ? SERVICES : []),
+    ...(wanted.services ? SERVICE_RESOURCES : []),
   ];
   const read = await Promise.all(
     resources.map(resource => readResource(api, resource, wanted.namespaces, progress, signal)),
@@ -62,7 +68,7 @@ async function readResource(
   api: Api,
   resource: Resource,
   namespaces: readonly string[],
-  progress: Progress,
+  progress: ListProgress,
   signal: AbortSignal,
 ): Promise<ReadOnce> {
   const all = await tryList(api, resource, progress, signal);
@@ -71,7 +77,7 @@ async function readResource(
   const read: Listed[] = [];
   const readable: string[] = [];
   for (const namespace of places) {
-    const listed = await tryList(api, inNamespace(resource, namespace), progress, signal);
+    const listed = await tryList(api, namespacedResource(resource, namespace), progress, signal);
     if (isRefusal(listed)) continue;
     read.push(listed);
     readable.push(namespace);
@@ -102,7 +108,7 @@ function isRefusal(listed: Listed | Refused): listed is Refused {
 async function tryList(
   api: Api,
   resource: Resource,
-  progress: Progress,
+  progress: ListProgress,
   signal: AbortSignal,
 ): Promise<Listed | Refused> {
   try {
@@ -119,7 +125,12 @@ function shortReason({ message }: ApiError): string {
   return /is forbidden: (.*)$/.exec(message)?.[1] ?? message;
 }
 
-async function list(api: Api, resource: Resource, progress: Progress, signal: AbortSignal): Promise<Listed> {
+async function list(
+  api: Api,
+  resource: Resource,
+  progress: ListProgress,
+  signal: AbortSignal,
+): Promise<Listed> {
   const events: ClusterEvent[] = [];
   const items: InventoryItem[] = [];
   const problems: Problem[] = [];

@@ -8,7 +8,7 @@ import {
   apiNetworkPolicy,
   apiPod,
 } from '../../../test/support/api/objects.ts';
-import { FakeApiServer, type KubeObject, type Request } from '../../../test/support/api/server.ts';
+import { FakeApiServer, type FakeRequest, type KubeObject } from '../../../test/support/api/server.ts';
 import { ApiError } from '../client/apierror.ts';
 import { type EventSpec, eventName } from './event.ts';
 import { EventRecorder } from './eventrecorder.ts';
@@ -42,7 +42,7 @@ function policy(generation: number, spec: object = BAD_RULE): KubeObject {
   return { ...object, metadata: { ...object.metadata, uid: '6c2b', generation } };
 }
 
-const isPost = ({ method }: Request) => method === 'POST';
+const isPost = ({ method }: FakeRequest) => method === 'POST';
 const posts = () => server.requests.filter(isPost).length;
 const messages = () => [...server.events.values()].map(({ message }) => message);
 

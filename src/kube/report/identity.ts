@@ -37,7 +37,7 @@ function shown(value: unknown): string | undefined {
 }
 
 /** `shop/web`, or `node-1` for what lives in no namespace: how the API server tells its objects apart. */
-export function nameOf(object: unknown): string | undefined {
+export function objectKey(object: unknown): string | undefined {
   const { name, namespace } = asMap(asMap(object).metadata);
   if (!isText(name)) return undefined;
   return isText(namespace) ? `${namespace}/${name}` : name;

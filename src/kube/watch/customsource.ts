@@ -4,7 +4,7 @@ import type { ClusterFeed } from './clusterfeed.ts';
 import { Objects } from './objects.ts';
 import { ObjectSource } from './objectsource.ts';
 
-import { type Change, Reflector, type Store } from './reflector.ts';
+import { Reflector, type Store, type WatchChange } from './reflector.ts';
 import { type CustomPolicy, customResource, definitionOf } from './resource.ts';
 import { revisionOf } from './revision.ts';
 import { type Served, servedVersion, versionProblem } from './served.ts';
@@ -60,7 +60,7 @@ export class CustomSource implements Store {
     this.#isListed = false;
   }
 
-  apply(changes: readonly Change[]): void {
+  apply(changes: readonly WatchChange[]): void {
     for (const change of changes) this.#apply(change);
   }
 
@@ -70,7 +70,7 @@ export class CustomSource implements Store {
       this.#serve({ type: 'version', version: this.#policy.versions[0]! });
   }
 
-  #apply(change: Change): void {
+  #apply(change: WatchChange): void {
     if (change.type === 'upsert') this.#isListed = true;
     if (change.type === 'replaced' && this.#isListed) return;
     const served = servedVersion(change.type === 'upsert' ? change.object : undefined, this.#policy);

@@ -6,7 +6,7 @@ import type { ClusterEvent } from '../../model/cluster.ts';
 import { ClusterFeed } from './clusterfeed.ts';
 import { Objects } from './objects.ts';
 import { ObjectSource } from './objectsource.ts';
-import type { Change } from './reflector.ts';
+import type { WatchChange } from './reflector.ts';
 import { NETWORK_POLICIES } from './resource.ts';
 import { type ClusterWatch, watchCluster } from './source.ts';
 
@@ -72,7 +72,7 @@ test('a policy has an identity from when it is published until it is gone, and o
   const source = new ObjectSource('NetworkPolicy', new Objects(NETWORK_POLICIES), feed);
   const { kind, apiVersion } = policy('6c2b');
   const uid = () => feed.identities.complete({ apiVersion, kind, namespace: 'shop', name: 'web' }).uid;
-  const apply = (change: Change) => {
+  const apply = (change: WatchChange) => {
     source.apply([change]);
     return uid();
   };

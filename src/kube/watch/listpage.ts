@@ -2,7 +2,7 @@ import type { Api, Query } from '../client/api.ts';
 import { ApiError } from '../client/apierror.ts';
 import { Skimmer } from '../client/skim.ts';
 import { shapeOf } from '../decode/shapes.ts';
-import { asMap, nameOf } from '../report/identity.ts';
+import { asMap, objectKey } from '../report/identity.ts';
 import { type Resource, selection } from './resource.ts';
 import { revisionOf } from './revision.ts';
 
@@ -65,7 +65,7 @@ function endOfList(list: Readonly<Record<string, unknown>>, { apiVersion, kind, 
 
 /** The items of a list do not say what they are. */
 function listed(item: unknown, { apiVersion, kind, path }: Resource): ListedObject {
-  const name = nameOf(item);
+  const name = objectKey(item);
   if (name === undefined) throw new ApiError('garbled', `${path}: an object of the list has no name`);
   return { name, object: { ...asMap(item), apiVersion, kind } };
 }

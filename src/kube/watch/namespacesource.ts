@@ -2,7 +2,7 @@ import { asMap } from '../report/identity.ts';
 import type { ClusterFeed } from './clusterfeed.ts';
 import { Objects } from './objects.ts';
 import { ObjectSource } from './objectsource.ts';
-import type { Change } from './reflector.ts';
+import type { WatchChange } from './reflector.ts';
 import { NAMESPACES } from './resource.ts';
 
 /** Namespaces, whose end decides how long their policies stay. */
@@ -14,7 +14,7 @@ export class NamespaceSource extends ObjectSource {
     this.#feed = feed;
   }
 
-  override apply(changes: readonly Change[]): void {
+  override apply(changes: readonly WatchChange[]): void {
     for (const change of changes)
       if (change.type === 'upsert') this.#feed.hold.setActive(change.name, !isTerminating(change.object));
     super.apply(changes);

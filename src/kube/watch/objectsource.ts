@@ -2,7 +2,7 @@ import type { ClusterEvent } from '../../model/cluster.ts';
 import { referenceOf } from '../report/identity.ts';
 import type { ClusterFeed } from './clusterfeed.ts';
 import type { Objects } from './objects.ts';
-import type { Change, Store } from './reflector.ts';
+import type { Store, WatchChange } from './reflector.ts';
 import { WatchHealth } from './watchhealth.ts';
 
 /** The store of one resource: publishes its changes as events. */
@@ -32,7 +32,7 @@ export class ObjectSource implements Store {
     this.#objects.startReplace();
   }
 
-  apply(changes: readonly Change[]): void {
+  apply(changes: readonly WatchChange[]): void {
     this.#feed.publish(changes.flatMap(change => this.#apply(change)));
     this.#feed.reportProblems(this.#kind, this.#objects.problems);
     if (changes.some(({ type }) => type === 'replaced')) this.#synced.resolve();
@@ -42,7 +42,7 @@ export class ObjectSource implements Store {
     this.#health.set(isWatching, reason);
   }
 
-  #apply(change: Change): readonly ClusterEvent[] {
+  #apply(change: WatchChange): readonly ClusterEvent[] {
     const events = this.#eventsOf(change);
     this.#feed.identities.forgetGone(events);
     if (change.type === 'upsert' && this.#kind.endsWith('Policy') && this.#objects.has(change.name))
@@ -50,7 +50,7 @@ export class ObjectSource implements Store {
     return events;
   }
 
-  #eventsOf(change: Change): readonly ClusterEvent[] {
+  #eventsOf(change: WatchChange): readonly ClusterEvent[] {
     switch (change.type) {
       case 'upsert':
         return this.#objects.upsert(change.name, change.object);

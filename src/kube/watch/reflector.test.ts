@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Api, Query } from '../client/api.ts';
 import { ApiError } from '../client/apierror.ts';
-import { type Change, Reflector } from './reflector.ts';
+import { Reflector, type WatchChange } from './reflector.ts';
 import { NODES } from './resource.ts';
 
 type Line = Readonly<Record<string, unknown>>;
@@ -57,7 +57,7 @@ async function play(...answers: readonly Answer[]): Promise<Told> {
   }
   const store = {
     startReplace: (rolledBack: boolean) => void changes.push(rolledBack ? 'list anew' : 'list'),
-    apply: (all: readonly Change[]) =>
+    apply: (all: readonly WatchChange[]) =>
       void changes.push(
         ...all.map(change => (change.type === 'replaced' ? 'replaced' : `${change.type} ${change.name}`)),
       ),

@@ -25,7 +25,7 @@ import { isRolledBack } from './revision.ts';
 import { parseWatchEvent, type WatchEvent } from './watchevent.ts';
 import { byLot, LONGEST_S } from './watchlength.ts';
 
-export type Change =
+export type WatchChange =
   | { readonly type: 'upsert' | 'delete'; readonly name: string; readonly object: unknown }
   /** The list that began is whole: what it did not show is deleted. */
   | { readonly type: 'replaced' };
@@ -35,7 +35,7 @@ export interface Store {
   /** A list begins. After `rolledBack`, an object may differ although its revision is the same. */
   startReplace(rolledBack: boolean): void;
   /** All changes that came in one piece. */
-  apply(changes: readonly Change[]): void;
+  apply(changes: readonly WatchChange[]): void;
   /** Changes arrive again, or no longer; with a reason where a try to get them back has failed. */
   setHealth(isWatching: boolean, reason?: unknown): void;
 }
@@ -207,7 +207,7 @@ function isEndOfList(event: WatchEvent): boolean {
   return event.type === 'bookmark' && event.endsList;
 }
 
-function toChange(event: WatchEvent): readonly Change[] {
+function toChange(event: WatchEvent): readonly WatchChange[] {
   if (event.type !== 'bookmark') return [event];
   return event.endsList ? [{ type: 'replaced' }] : [];
 }

@@ -3,7 +3,7 @@ import type { Service, ServiceKey } from '../../model/service.ts';
 import type { Api } from '../client/api.ts';
 import { decodeInventory } from '../decode/inventory.ts';
 import type { SourceStatus } from './clusterfeed.ts';
-import { type Change, Reflector, type Store } from './reflector.ts';
+import { Reflector, type Store, type WatchChange } from './reflector.ts';
 import { SERVICES } from './resource.ts';
 import { WatchHealth } from './watchhealth.ts';
 
@@ -35,7 +35,7 @@ export class ServiceSource implements Store {
     this.#unseen = new Set(this.#listener.keys());
   }
 
-  apply(changes: readonly Change[]): void {
+  apply(changes: readonly WatchChange[]): void {
     for (const change of changes) this.#apply(change);
   }
 
@@ -43,7 +43,7 @@ export class ServiceSource implements Store {
     this.#health.set(isWatching, reason);
   }
 
-  #apply(change: Change): void {
+  #apply(change: WatchChange): void {
     if (change.type === 'replaced') {
       for (const key of this.#unseen) this.#listener.delete(key);
       this.#unseen.clear();

@@ -9,7 +9,7 @@ import {
   apiNode,
   apiPod,
 } from '../../../test/support/api/objects.ts';
-import { FakeApiServer, type Fault, type Request } from '../../../test/support/api/server.ts';
+import { FakeApiServer, type FakeRequest, type Fault } from '../../../test/support/api/server.ts';
 
 let server: FakeApiServer;
 const followed: FollowedCluster[] = [];
@@ -46,12 +46,12 @@ async function same(cluster: FollowedCluster): Promise<void> {
 }
 
 /** The fault for requests whose path ends so, until it returns undefined. */
-function faultFor(plural: string, fault: (request: Request) => Fault | undefined): void {
+function faultFor(plural: string, fault: (request: FakeRequest) => Fault | undefined): void {
   server.fault = request => (request.path.endsWith(`/${plural}`) ? fault(request) : undefined);
 }
 
-const isWatch = ({ query }: Request) => query.watch === 'true';
-const isResumed = ({ query }: Request) => query.watch === 'true' && query.resourceVersion !== undefined;
+const isWatch = ({ query }: FakeRequest) => query.watch === 'true';
+const isResumed = ({ query }: FakeRequest) => query.watch === 'true' && query.resourceVersion !== undefined;
 
 describe.each([
   ['streaming lists', true],

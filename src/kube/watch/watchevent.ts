@@ -1,5 +1,5 @@
 import { ApiError, statusError } from '../client/apierror.ts';
-import { asMap, nameOf } from '../report/identity.ts';
+import { asMap, objectKey } from '../report/identity.ts';
 import { revisionOf } from './revision.ts';
 
 /** One line of a watch (apimachinery's metav1.WatchEvent). */
@@ -19,7 +19,7 @@ export function parseWatchEvent(value: unknown): WatchEvent {
   const revision = revisionOf(object);
   if (revision === undefined) throw garbled(value);
   if (type === 'BOOKMARK') return { type: 'bookmark', revision, endsList: endsList(object) };
-  const name = nameOf(object);
+  const name = objectKey(object);
   const change = typeof type === 'string' ? CHANGES[type] : undefined;
   if (name === undefined || change === undefined) throw garbled(value);
   return { type: change, name, object, revision };

@@ -1,7 +1,7 @@
 import type { Address } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
 
-export interface Endpoint {
+export interface ProbeEndpoint {
   readonly address: Address;
   readonly port: number;
 }
@@ -9,7 +9,7 @@ export interface Endpoint {
 /** A flow to try with real packets. */
 export interface Probe extends Flow {
   /** Where the packet is sent, if not to where the flow ends: a Service that is translated on the way. */
-  readonly via?: Endpoint;
+  readonly via?: ProbeEndpoint;
 }
 
 /** A probe under way. */

@@ -13,7 +13,7 @@ import { sctpDialogue, speaksSctp } from './sctp.ts';
 import { tryStream } from './stream.ts';
 import { tryUdp } from './udp.ts';
 
-export type Outcome = 'open' | 'closed';
+export type ProbeOutcome = 'open' | 'closed';
 
 export interface ProbeOptions {
   /** A flow is closed when it is still unanswered and nothing at all has arrived for this long. Default: 300. */
@@ -25,8 +25,8 @@ export async function probe(
   hosts: { namespaceOf(address: Address): string },
   probes: readonly Probe[],
   { quietMs = 300 }: ProbeOptions = {},
-): Promise<Outcome[]> {
-  const outcomes: Outcome[] = probes.map(() => 'closed');
+): Promise<ProbeOutcome[]> {
+  const outcomes: ProbeOutcome[] = probes.map(() => 'closed');
   for (let first = 0; first < probes.length; first += AT_ONCE)
     await runRound(hosts, probes.slice(first, first + AT_ONCE), quietMs, index => {
       outcomes[first + index] = 'open';

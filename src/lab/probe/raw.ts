@@ -13,10 +13,10 @@ export interface Dialogue {
   /** The IP protocol number. */
   readonly protocol: number;
   question(attempt: Attempt): Uint8Array;
-  read(payload: Buffer): Heard | undefined;
+  read(payload: Buffer): HeardPacket | undefined;
 }
 
-export type Heard =
+export type HeardPacket =
   /** A question, and what to answer. */
   | { readonly kind: 'question'; readonly answer: Uint8Array }
   /** The answer to the attempt with this id. */

@@ -4,7 +4,7 @@ import { PROTOCOL_NUMBER } from '../../nft/match.ts';
 import { AF_INET, close, SOCK_STREAM, SystemError, socket } from '../libc.ts';
 import { target } from './attempt.ts';
 import { crc32c } from './checksum.ts';
-import type { Dialogue, Heard } from './raw.ts';
+import type { Dialogue, HeardPacket } from './raw.ts';
 import { nextPort } from './sourceport.ts';
 
 const INIT = 1;
@@ -37,7 +37,7 @@ export function sctpDialogue(): Dialogue {
   };
 }
 
-function read(payload: Buffer): Heard | undefined {
+function read(payload: Buffer): HeardPacket | undefined {
   if (payload.length < HEADER + CHUNK) return undefined;
   const [source, destination] = [payload.readUInt16BE(0), payload.readUInt16BE(2)];
   const initiateTag = payload.readUInt32BE(HEADER + 4);

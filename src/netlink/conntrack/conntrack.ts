@@ -10,8 +10,8 @@ import type { Message } from '../wire/messages.ts';
 import { readReply } from '../wire/replies.ts';
 import { NetlinkSocket } from '../wire/socket.ts';
 import {
-  type Choice,
   CT_MSG,
+  type DumpFilter,
   readConnection,
   writeDump,
   writeHandleMessage,
@@ -82,13 +82,13 @@ class KernelConntrack implements Conntrack {
   }
 
   /** The dumps that together hold what is asked for; the kernel chooses by IPv4 addresses only, if at all. */
-  #choicesFor(about: readonly Address[]): Choice[] {
+  #choicesFor(about: readonly Address[]): DumpFilter[] {
     const ofIpv4 = about.filter(address => familyOf(address) === 'ip');
-    const family: Choice[] = ofIpv4.length < about.length ? ['ip6'] : [];
+    const family: DumpFilter[] = ofIpv4.length < about.length ? ['ip6'] : [];
     if (ofIpv4.length === 0) return family;
     if (ofIpv4.length > MOST_FILTERED || this.#mustReadAll()) return family.length > 0 ? ['all'] : ['ip'];
     const roles = ['opens', 'answers'] as const;
-    return [...ofIpv4.flatMap(address => roles.map((role): Choice => ({ address, role }))), ...family];
+    return [...ofIpv4.flatMap(address => roles.map((role): DumpFilter => ({ address, role }))), ...family];
   }
 
   #mustReadAll(): boolean {
@@ -108,7 +108,7 @@ class KernelConntrack implements Conntrack {
    * Both the question and every piece of the answer are waited for on another thread: while it looks for what it
    * was asked for, the kernel holds whoever reads.
    */
-  #dump(choice: Choice, wanted: Wanted, visit: Visit): Promise<void> {
+  #dump(choice: DumpFilter, wanted: Wanted, visit: Visit): Promise<void> {
     const write: Write = (to, sequence) => writeDump(to, sequence, choice);
     return this.#conversation.dump(write, message => visitIf(message, wanted, visit), 'thread');
   }

@@ -51,9 +51,9 @@ export function readConnection(
   const reply = find(attributes, CTA.TUPLE_REPLY);
   if (original === undefined || reply === undefined) return undefined;
   const opened = find(original, CTA_TUPLE.IP)!;
-  const from = addressIn(opened, SOURCE);
-  const to = addressIn(find(reply, CTA_TUPLE.IP)!, SOURCE); // after DNAT: who answers
-  const dialled = addressIn(opened, DESTINATION);
+  const from = tupleAddress(opened, SOURCE);
+  const to = tupleAddress(find(reply, CTA_TUPLE.IP)!, SOURCE); // after DNAT: who answers
+  const dialled = tupleAddress(opened, DESTINATION);
   const answering = find(reply, CTA_TUPLE.PROTO)!;
   const protocol = protocolOf(find(answering, CTA_PROTO.NUM)!);
   const port = portOf(find(answering, CTA_PROTO.SRC_PORT));
@@ -95,12 +95,12 @@ export function find({ bytes, start, end }: Span, type: number): Span | undefine
 // The two upper bits are flags.
 const NLA_TYPE_HIGH = 0x3f;
 
-/** Of an address, as `addressIn` wants them. */
+/** Of an address, as `tupleAddress` wants them. */
 export const SOURCE = [CTA_IP.V4_SRC, CTA_IP.V6_SRC] as const;
 export const DESTINATION = [CTA_IP.V4_DST, CTA_IP.V6_DST] as const;
 
 /** Of a CTA_TUPLE_IP. */
-export function addressIn(ip: Span, [v4, v6]: readonly [number, number]): Address {
+export function tupleAddress(ip: Span, [v4, v6]: readonly [number, number]): Address {
   const { bytes, start, end } = (find(ip, v4) ?? find(ip, v6))!;
   const key = bytes.toString('latin1', start, end);
   const known = texts.get(key);
@@ -169,27 +169,27 @@ export function writeHandleMessage(
  * An end of connections, as policy sees them: who opens them, or who answers. Of IPv4: by an IPv6 address the kernel
  * dumps those that do not have it (ctnetlink_filter_match_tuple, up to 6.18 at least).
  */
-export interface End {
+export interface ConnectionEnd {
   readonly address: Address;
   readonly role: 'opens' | 'answers';
 }
 
 /** What to dump: all connections, those of a family, or those with such an end. */
-export type Choice = 'all' | Family | End;
+export type DumpFilter = 'all' | Family | ConnectionEnd;
 
 /** Kernels before 5.8 ignore a choice of an end. */
-export function writeDump(to: AttributeWriter, sequence: number, choice: Choice): void {
+export function writeDump(to: AttributeWriter, sequence: number, choice: DumpFilter): void {
   const start = beginMessage(to, CT_MSG.GET, NLM_F.REQUEST | NLM_F.DUMP, sequence, nfprotoOf(choice));
   if (typeof choice === 'object') writeFilter(to, choice);
   endMessage(to, start);
 }
 
-function nfprotoOf(choice: Choice): number {
+function nfprotoOf(choice: DumpFilter): number {
   if (choice === 'all') return 0;
   return NFPROTO[typeof choice === 'object' ? familyOf(choice.address) : choice];
 }
 
-function writeFilter(to: AttributeWriter, { address: source, role }: End): void {
+function writeFilter(to: AttributeWriter, { address: source, role }: ConnectionEnd): void {
   if (familyOf(source) === 'ip6') throw new TypeError('kernels choose wrongly by IPv6 addresses');
   const [tuple, flags] =
     role === 'opens' ? [CTA.TUPLE_ORIG, CTA_FILTER.ORIG_FLAGS] : [CTA.TUPLE_REPLY, CTA_FILTER.REPLY_FLAGS];

@@ -3,7 +3,6 @@ import type { Address } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { Message } from '../wire/messages.ts';
 import {
-  addressIn,
   CT_MSG,
   CTA,
   CTA_PROTO,
@@ -13,6 +12,7 @@ import {
   portOf,
   protocolOf,
   SOURCE,
+  tupleAddress,
 } from './ctnetlink.ts';
 
 export interface NewConnection {
@@ -34,11 +34,11 @@ export function readNewConnection({ type, attributes }: Message): NewConnection 
   if (original === undefined || reply === undefined) return undefined;
   const [opened, answered] = [find(original, CTA_TUPLE.IP)!, find(reply, CTA_TUPLE.IP)!];
   const [sent, answering] = [find(original, CTA_TUPLE.PROTO)!, find(reply, CTA_TUPLE.PROTO)!];
-  const [to, port] = [addressIn(answered, SOURCE), portOf(find(answering, CTA_PROTO.SRC_PORT))];
-  const [address, dialledPort] = [addressIn(opened, DESTINATION), portOf(find(sent, CTA_PROTO.DST_PORT))];
+  const [to, port] = [tupleAddress(answered, SOURCE), portOf(find(answering, CTA_PROTO.SRC_PORT))];
+  const [address, dialledPort] = [tupleAddress(opened, DESTINATION), portOf(find(sent, CTA_PROTO.DST_PORT))];
   const sourcePort = portOf(find(sent, CTA_PROTO.SRC_PORT));
   const protocol = protocolOf(find(sent, CTA_PROTO.NUM)!);
-  const from = addressIn(opened, SOURCE);
+  const from = tupleAddress(opened, SOURCE);
   const viaService = address !== to;
   return {
     flow: { from, to, protocol, ...(port !== undefined && { port }), ...(viaService && { viaService }) },

@@ -82,10 +82,10 @@ export interface LoggedPacket {
   /** From the IP header on. Of the moment: what is read next is in the same place. */
   readonly bytes: Uint8Array;
   /** What its sender has dialled, before any translation. */
-  readonly dialled?: Dialled;
+  readonly dialled?: OriginalDestination;
 }
 
-export interface Dialled {
+export interface OriginalDestination {
   readonly address: Address;
   readonly port?: number;
 }
@@ -114,7 +114,7 @@ export function readLogged({ type, attributes }: Message): LoggedPacket | undefi
 
 const NOTHING = new Uint8Array(0);
 
-function readDialled(connection: Span): Dialled | undefined {
+function readDialled(connection: Span): OriginalDestination | undefined {
   const original = readAttributes(connection).get(CTA.TUPLE_ORIG);
   const tuple = original && readAttributes(original);
   const [ip, proto] = [tuple?.get(CTA_TUPLE.IP), tuple?.get(CTA_TUPLE.PROTO)];

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { KernelError } from '../../nft/kernel.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import { MEMBER } from '../../nft/ruleset.ts';
-import { type Attempt, adoption, type Circumstances, firstAttempt, outcomeOf } from './attempt.ts';
-import type { Answers } from './exchange.ts';
+import { adoption, attemptOutcome, type Circumstances, type CommitAttempt, firstAttempt } from './attempt.ts';
+import type { BatchAnswers } from './exchange.ts';
 
 const TABLE = { family: 'ip', flags: 6 } as const;
 const NOW: Circumstances = {
@@ -13,8 +13,8 @@ const NOW: Circumstances = {
   ack: 'end',
   tableFlags: 6,
 };
-const ACCEPTED: Answers = { acknowledged: true, errors: [], generation: undefined, overrun: false };
-const SILENCE: Answers = { ...ACCEPTED, acknowledged: false };
+const ACCEPTED: BatchAnswers = { acknowledged: true, errors: [], generation: undefined, overrun: false };
+const SILENCE: BatchAnswers = { ...ACCEPTED, acknowledged: false };
 
 const PEERS = { name: 'peers', key: ['ipv4_addr'], verdicts: false, interval: false } as const;
 const ADD: Op = { op: 'addElements', family: 'ip', set: PEERS, elements: [['10.0.0.1', MEMBER]] };
@@ -23,8 +23,8 @@ const FLUSH: Op = { op: 'flushChain', family: 'ip', chain: 'c' };
 const CHAIN: Op = { op: 'addChain', family: 'ip', chain: 'c' };
 
 const refused = (code: string) => new KernelError(code, `${code}: no`);
-const again = (attempt: Attempt, code: string, circumstances = NOW): Attempt => {
-  const outcome = outcomeOf(attempt, SILENCE, refused(code), circumstances);
+const again = (attempt: CommitAttempt, code: string, circumstances = NOW): CommitAttempt => {
+  const outcome = attemptOutcome(attempt, SILENCE, refused(code), circumstances);
   if (outcome.kind !== 'again') throw new Error(`${code} is not tried again: ${outcome.kind}`);
   return outcome.attempt;
 };
@@ -52,7 +52,8 @@ describe('the first attempt', () => {
 });
 
 describe('an accepted batch', () => {
-  const outcome = (attempt: Attempt, answers = ACCEPTED) => outcomeOf(attempt, answers, undefined, NOW);
+  const outcome = (attempt: CommitAttempt, answers = ACCEPTED) =>
+    attemptOutcome(attempt, answers, undefined, NOW);
 
   test('made the generation behind the one that it was locked to', () => {
     expect(outcome(firstAttempt([CHAIN], 5, NOW))).toEqual({ kind: 'made', generation: 6 });
@@ -81,11 +82,11 @@ describe('a refused batch', () => {
     for (let n = 1; n <= 3; n++) attempt = again(attempt, 'ERESTART');
     expect(attempt).toMatchObject({ expected: 0, echo: true, tables: [TABLE], number: 4 });
     for (let n = 4; n < 100; n++) attempt = again(attempt, 'ERESTART');
-    expect(outcomeOf(attempt, SILENCE, refused('ERESTART'), NOW)).toMatchObject({ kind: 'failed' });
+    expect(attemptOutcome(attempt, SILENCE, refused('ERESTART'), NOW)).toMatchObject({ kind: 'failed' });
   });
 
   test('is not locked anew where the caller expects a generation', () => {
-    expect(outcomeOf(firstAttempt([CHAIN], 7, NOW), SILENCE, refused('ERESTART'), NOW)).toMatchObject({
+    expect(attemptOutcome(firstAttempt([CHAIN], 7, NOW), SILENCE, refused('ERESTART'), NOW)).toMatchObject({
       kind: 'failed',
       error: { code: 'ERESTART' },
     });
@@ -94,12 +95,12 @@ describe('a refused batch', () => {
   test('of new elements is sent once more with an echo, where elements stand', () => {
     const next = again(firstAttempt([ADD], undefined, NOW), 'EEXIST');
     expect(next).toMatchObject({ additions: 'any', echo: true, tables: [TABLE] });
-    expect(outcomeOf(next, SILENCE, refused('EEXIST'), NOW)).toMatchObject({ kind: 'failed' });
+    expect(attemptOutcome(next, SILENCE, refused('EEXIST'), NOW)).toMatchObject({ kind: 'failed' });
   });
 
   test.each(['ENOENT', 'EBUSY', 'EINVAL', 'EPERM', 'ENFILE'])('with %s is refused for good', code => {
     const error = refused(code);
-    expect(outcomeOf(firstAttempt([CHAIN], undefined, NOW), SILENCE, error, NOW)).toEqual({
+    expect(attemptOutcome(firstAttempt([CHAIN], undefined, NOW), SILENCE, error, NOW)).toEqual({
       kind: 'failed',
       error,
     });
@@ -107,8 +108,8 @@ describe('a refused batch', () => {
 });
 
 describe('a batch whose answer was lost', () => {
-  const fate = (answers: Answers, generation: number) =>
-    outcomeOf(firstAttempt([CHAIN], 7, NOW), answers, undefined, { ...NOW, generation });
+  const fate = (answers: BatchAnswers, generation: number) =>
+    attemptOutcome(firstAttempt([CHAIN], 7, NOW), answers, undefined, { ...NOW, generation });
 
   test('changed nothing where the generation is as before', () => {
     expect(fate({ ...SILENCE, overrun: true }, 7)).toMatchObject({

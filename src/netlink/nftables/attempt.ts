@@ -7,14 +7,14 @@ import { type Generation, KernelError } from '../../nft/kernel.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import type { AckOn } from './batch.ts';
 import type { Draft, ExistingTable } from './encode.ts';
-import type { Answers } from './exchange.ts';
+import type { BatchAnswers } from './exchange.ts';
 
 const ATTEMPTS = 100;
 const LOCKED_ATTEMPTS = 3;
 const NO_LOCK = 0;
 
 /** A batch to be sent. */
-export interface Attempt extends Draft {
+export interface CommitAttempt extends Draft {
   /** Whether the caller expects a generation; else the lock is ours, and may be taken anew. */
   readonly expecting: boolean;
   /** The generation before ours. */
@@ -33,11 +33,11 @@ export interface Circumstances {
   readonly tableFlags: number;
 }
 
-export type Outcome =
+export type AttemptOutcome =
   | { readonly kind: 'made'; readonly generation: Generation }
   /** All of it was so already. */
   | { readonly kind: 'unchanged' }
-  | { readonly kind: 'again'; readonly attempt: Attempt }
+  | { readonly kind: 'again'; readonly attempt: CommitAttempt }
   | { readonly kind: 'failed'; readonly error: KernelError };
 
 /**
@@ -48,7 +48,7 @@ export function adoption(
   tables: readonly ExistingTable[],
   expected: Generation | undefined,
   circumstances: Circumstances,
-): Attempt {
+): CommitAttempt {
   return { ...plainAttempt([], expected, circumstances), tables };
 }
 
@@ -56,18 +56,18 @@ export function firstAttempt(
   ops: readonly Op[],
   expected: Generation | undefined,
   circumstances: Circumstances,
-): Attempt {
+): CommitAttempt {
   const attempt = plainAttempt(ops, expected, circumstances);
   return mayChangeNothing(ops) ? (echoing(attempt, circumstances.existing) ?? attempt) : attempt;
 }
 
 /** `refusal` is what the kernel refused the batch for, if it did; `circumstances` are those after the answer. */
-export function outcomeOf(
-  attempt: Attempt,
-  answers: Answers,
+export function attemptOutcome(
+  attempt: CommitAttempt,
+  answers: BatchAnswers,
   refusal: KernelError | undefined,
   circumstances: Circumstances,
-): Outcome {
+): AttemptOutcome {
   if (refusal === undefined && answers.acknowledged) return acceptedAs(attempt, answers);
   const error = refusal ?? lost(attempt, answers, circumstances.generation);
   const next = nextAttempt(attempt, error.code, circumstances);
@@ -83,7 +83,7 @@ function plainAttempt(
   ops: readonly Op[],
   expected: Generation | undefined,
   { generation, nextSequence, ack, tableFlags }: Circumstances,
-): Attempt {
+): CommitAttempt {
   const before = expected ?? generation;
   return {
     ops,
@@ -102,13 +102,13 @@ function plainAttempt(
 }
 
 /** An echo has our generation, and the lock the one before: even if somebody else's follows at once. */
-function acceptedAs({ echo, before }: Attempt, { generation }: Answers): Outcome {
+function acceptedAs({ echo, before }: CommitAttempt, { generation }: BatchAnswers): AttemptOutcome {
   if (echo && generation === undefined) return { kind: 'unchanged' };
   return { kind: 'made', generation: generation ?? after(before) };
 }
 
 /** ENOBUFS says that answers were lost, not what became of the batch; the generation does. */
-function lost({ ops, before }: Attempt, { overrun }: Answers, now: Generation): KernelError {
+function lost({ ops, before }: CommitAttempt, { overrun }: BatchAnswers, now: Generation): KernelError {
   const code = overrun ? 'ENOBUFS' : 'EIO';
   const fate = now === before ? 'nothing was changed' : 'it may be in force: read the tables again';
   return new KernelError(code, `${code}: a batch of ${ops.length} changes: the answer was lost; ${fate}`);
@@ -116,10 +116,10 @@ function lost({ ops, before }: Attempt, { overrun }: Answers, now: Generation): 
 
 /** Undefined where another attempt is of no use. */
 function nextAttempt(
-  attempt: Attempt,
+  attempt: CommitAttempt,
   code: string,
   { generation, nextSequence, existing }: Circumstances,
-): Attempt | undefined {
+): CommitAttempt | undefined {
   const numbered = { ...attempt, firstSequence: nextSequence, number: attempt.number + 1 };
   // An element exists, perhaps with the same verdict: then it is not known beforehand whether there is a change.
   if (code === 'EEXIST' && attempt.additions === 'new')
@@ -132,7 +132,7 @@ function nextAttempt(
 }
 
 /** The attempt with an echo; undefined where no table of ours exists to ask for it. */
-function echoing(attempt: Attempt, existing: readonly ExistingTable[]): Attempt | undefined {
+function echoing(attempt: CommitAttempt, existing: readonly ExistingTable[]): CommitAttempt | undefined {
   const tables = attempt.tables.length > 0 ? attempt.tables : existing.slice(0, 1);
   return tables.length === 0 ? undefined : { ...attempt, tables, echo: true };
 }

@@ -14,11 +14,11 @@ import {
   type FieldType,
   MEMBER,
   type MetaKey,
+  type NftRule,
   type NftSet,
-  type Rule,
+  type NftVerdict,
   type Ruleset,
   type SetSpec,
-  type Verdict,
 } from '../../nft/ruleset.ts';
 import { eachAttribute } from '../wire/attributes.ts';
 import { NLMSG } from '../wire/constants.ts';
@@ -85,7 +85,7 @@ const hex = fc
   .chain(bytes)
   .map(value => Buffer.from(value).toString('hex'));
 
-const verdict: fc.Arbitrary<Verdict> = fc.oneof(
+const verdict: fc.Arbitrary<NftVerdict> = fc.oneof(
   fc.record({ kind: fc.constantFrom('accept' as const, 'drop' as const, 'return' as const) }),
   fc.record({ kind: fc.constantFrom('jump' as const, 'goto' as const), chain: name }),
 );
@@ -182,7 +182,7 @@ const expr: fc.Arbitrary<Expr> = fc.oneof(
 const withComment = <T extends object>(value: T, text: string | undefined): T =>
   text === undefined ? value : { ...value, comment: text };
 
-const rule: fc.Arbitrary<Rule> = fc
+const rule: fc.Arbitrary<NftRule> = fc
   .tuple(fc.array(expr, { maxLength: 6 }), maybeComment)
   .map(([exprs, text]) => withComment({ exprs }, text));
 

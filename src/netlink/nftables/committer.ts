@@ -3,10 +3,17 @@
 import { EventLoopYield } from '../../async/eventloopyield.ts';
 import { type Generation, KernelError } from '../../nft/kernel.ts';
 import type { Op } from '../../nft/plan/op.ts';
-import { type Attempt, adoption, after, type Circumstances, firstAttempt, outcomeOf } from './attempt.ts';
+import {
+  adoption,
+  after,
+  attemptOutcome,
+  type Circumstances,
+  type CommitAttempt,
+  firstAttempt,
+} from './attempt.ts';
 import { type AckOn, Batch } from './batch.ts';
 import { BatchEncoder } from './encode.ts';
-import type { Answers, Exchange } from './exchange.ts';
+import type { BatchAnswers, Exchange } from './exchange.ts';
 import type { ForeignWriters } from './foreignwriters.ts';
 import type { Ownership } from './ownership.ts';
 import { PreparedBatches } from './prepared.ts';
@@ -16,7 +23,7 @@ import { isSmall } from './small.ts';
 /** What came of an attempt. */
 interface Sent {
   readonly batch: Batch;
-  readonly answers: Answers;
+  readonly answers: BatchAnswers;
 }
 
 export class Committer {
@@ -74,24 +81,30 @@ export class Committer {
   }
 
   /** The batches to send, one by one, each after the answer to the one before. Throws KernelError. */
-  *#attempts(ops: readonly Op[], expected: Generation | undefined): Generator<Attempt, Generation, Sent> {
+  *#attempts(
+    ops: readonly Op[],
+    expected: Generation | undefined,
+  ): Generator<CommitAttempt, Generation, Sent> {
     const tables = this.#ownership.adoptable(ops);
     if (tables.length === 0) return yield* this.#changes(ops, expected);
     const generation = yield* this.#untilDone(adoption(tables, expected, this.#circumstances()));
     return yield* this.#changes(ops, expected === undefined ? undefined : generation);
   }
 
-  *#changes(ops: readonly Op[], expected: Generation | undefined): Generator<Attempt, Generation, Sent> {
+  *#changes(
+    ops: readonly Op[],
+    expected: Generation | undefined,
+  ): Generator<CommitAttempt, Generation, Sent> {
     if (ops.length === 0) return this.#unchanged(expected);
     return yield* this.#untilDone(firstAttempt(ops, expected, this.#circumstances()));
   }
 
-  *#untilDone(first: Attempt): Generator<Attempt, Generation, Sent> {
+  *#untilDone(first: CommitAttempt): Generator<CommitAttempt, Generation, Sent> {
     for (let attempt = first; ; ) {
       const { batch, answers } = yield attempt;
       if (!isAccepted(answers)) this.#writers.look();
       const refused = answers.errors.length > 0 ? refusal(answers.errors, batch, attempt) : undefined;
-      const outcome = outcomeOf(attempt, answers, refused, this.#circumstances());
+      const outcome = attemptOutcome(attempt, answers, refused, this.#circumstances());
       if (outcome.kind === 'failed') throw outcome.error;
       if (outcome.kind === 'again') attempt = outcome.attempt;
       else {
@@ -101,12 +114,12 @@ export class Committer {
     }
   }
 
-  #sendSync(attempt: Attempt): Sent {
+  #sendSync(attempt: CommitAttempt): Sent {
     const batch = this.#prepared.encode(attempt);
     return { batch, answers: this.#exchange.commitSync(batch) };
   }
 
-  async #send(attempt: Attempt): Promise<Sent> {
+  async #send(attempt: CommitAttempt): Promise<Sent> {
     const slices = new EventLoopYield();
     const encoder = new BatchEncoder(this.#batch, attempt);
     while (encoder.encode()) if (slices.over) await slices.rest();
@@ -135,6 +148,6 @@ export class Committer {
   }
 }
 
-function isAccepted({ acknowledged, errors }: Answers): boolean {
+function isAccepted({ acknowledged, errors }: BatchAnswers): boolean {
   return acknowledged && errors.length === 0;
 }

@@ -5,8 +5,8 @@
 import {
   type BaseHook,
   type Chain,
+  type NftRule,
   type NftSet,
-  type Rule,
   type Ruleset,
   TABLE_NAME,
   type Table,
@@ -42,7 +42,7 @@ interface TableDraft {
   readonly chains: Map<string, ChainDraft>;
 }
 
-type ChainDraft = Omit<Chain, 'rules'> & { readonly rules: Rule[] };
+type ChainDraft = Omit<Chain, 'rules'> & { readonly rules: NftRule[] };
 
 const FAMILY_OF = new Map(Object.entries(NFPROTO).map(([family, number]) => [number, family as TableFamily]));
 const HOOKS = Object.keys(HOOK_NUMBER) as BaseHook['hook'][]; // by number
@@ -167,7 +167,7 @@ function readHook(attributes: Attributes): BaseHook | undefined {
   };
 }
 
-function readRule(attributes: Attributes): Rule {
+function readRule(attributes: Attributes): NftRule {
   const exprs = [];
   const list = attributes.get(RULE.EXPRESSIONS);
   if (list !== undefined) for (const element of elementsOf(list)) exprs.push(readExpr(element));

@@ -9,7 +9,7 @@ import {
 import { type AttributeWriter, align, attributeHeader, nestHeader } from '../wire/attributes.ts';
 import { CATCHALL, DATA, ELEMENT, ELEMENT_F, LIST_ELEM, UDATA } from './constants.ts';
 import { quadWord } from './fields.ts';
-import { type Interval, parseInterval } from './intervals.ts';
+import { type IntervalBytes, intervalBytes } from './intervals.ts';
 import { keyLength, writeKey } from './keys.ts';
 import { writeComment } from './userdata.ts';
 import { writeVerdict } from './verdicts.ts';
@@ -49,7 +49,7 @@ export function writeElement(
   value: ElementValue | undefined,
 ): void {
   if (key === CATCHALL) writeCatchAll(to, set, value);
-  else if (set.interval) writeInterval(to, set, parseInterval(onlyField(set), key), value);
+  else if (set.interval) writeInterval(to, set, intervalBytes(onlyField(set), key), value);
   // Nearly all elements are plain members: their length is known before they are written.
   else if (value === undefined || isMember(value)) writeMember(to, set.key, key);
   else writeWithValue(to, set, key, value);
@@ -130,7 +130,7 @@ function writeData(to: AttributeWriter, { name, data: fields = [] }: SetSpec, te
 function writeInterval(
   to: AttributeWriter,
   set: SetSpec,
-  { first, end }: Interval,
+  { first, end }: IntervalBytes,
   value: ElementValue | undefined,
 ): void {
   to.nest(LIST_ELEM, () => {

@@ -3,7 +3,7 @@
 import type { EventLoopYield } from '../../async/eventloopyield.ts';
 import { type AttributeWriter, readAttributes, readU32 } from '../wire/attributes.ts';
 import { NLM_F } from '../wire/constants.ts';
-import type { Conversation, Line, Write } from '../wire/conversation.ts';
+import type { Conversation, ConversationSocket, Write } from '../wire/conversation.ts';
 import { Interrupted } from '../wire/dumpreader.ts';
 import { errnoName } from '../wire/errno.ts';
 import { beginMessage, endMessage, type Message, readMessages } from '../wire/messages.ts';
@@ -19,7 +19,7 @@ export interface Request {
 }
 
 /** What came back to a batch. */
-export interface Answers {
+export interface BatchAnswers {
   readonly acknowledged: boolean;
   readonly errors: Reply[];
   /** The generation of a batch that asked for an echo, if it made one. */
@@ -33,7 +33,7 @@ export class Gone extends Interrupted {}
 
 export class Exchange {
   readonly #conversation: Conversation;
-  readonly #line: Line;
+  readonly #line: ConversationSocket;
 
   constructor(conversation: Conversation) {
     this.#conversation = conversation;
@@ -46,13 +46,13 @@ export class Exchange {
   }
 
   /** Sends a batch whose first message has `nextSequence`, without holding the event loop. */
-  async commit(batch: Batch): Promise<Answers> {
+  async commit(batch: Batch): Promise<BatchAnswers> {
     await this.#conversation.send(batch.buffer, batch.length, batch.messages);
     return this.#answers(batch);
   }
 
   /** The same, on the event loop. */
-  commitSync(batch: Batch): Answers {
+  commitSync(batch: Batch): BatchAnswers {
     this.#conversation.sendSync(batch.memory, batch.length, batch.messages);
     return this.#answers(batch);
   }
@@ -85,11 +85,11 @@ export class Exchange {
   }
 
   /** What was answered is all there when the send is done, and an acknowledgement is the last of it. */
-  #answers(batch: Batch): Answers {
+  #answers(batch: Batch): BatchAnswers {
     const line = this.#line;
     let length = line.receive();
     if (length > 0 && isAcknowledgement(line.words, batch.acknowledged)) return ACCEPTED;
-    const answers: Answers = { acknowledged: false, errors: [], generation: undefined, overrun: false };
+    const answers: BatchAnswers = { acknowledged: false, errors: [], generation: undefined, overrun: false };
     for (; length !== NOTHING; length = line.receive()) {
       if (length === OVERRUN) answers.overrun = true;
       else if (isAcknowledgement(line.words, batch.acknowledged)) return { ...answers, acknowledged: true };
@@ -98,15 +98,15 @@ export class Exchange {
     return answers;
   }
 
-  #note(answers: Answers, batch: Batch, length: number): void {
+  #note(answers: BatchAnswers, batch: Batch, length: number): void {
     for (const message of readMessages(this.#line.received, length))
       if (batch.holds(message.sequence)) note(answers, message); // else left over from before
   }
 }
 
-const ACCEPTED: Answers = { acknowledged: true, errors: [], generation: undefined, overrun: false };
+const ACCEPTED: BatchAnswers = { acknowledged: true, errors: [], generation: undefined, overrun: false };
 
-function note(answers: Answers, message: Message): void {
+function note(answers: BatchAnswers, message: Message): void {
   const reply = readReply(message);
   if (reply !== undefined && reply.errno !== 0) answers.errors.push(reply);
   if (message.type === MSG.NEWGEN)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { intervalText, parseInterval } from './intervals.ts';
+import { intervalBytes, intervalText } from './intervals.ts';
 
 test.each([
   ['ipv4_addr', '10.0.0.0/8', '0a000000', '0b000000'],
@@ -16,7 +16,7 @@ test.each([
   ['inet_service', '1024-2047', '0400', '0800'],
   ['inet_service', '65535', 'ffff', undefined],
 ] as const)('%s %s is its first value and the value behind its last', (type, text, first, end) => {
-  const interval = parseInterval(type, text);
+  const interval = intervalBytes(type, text);
   if (first !== undefined) expect(Buffer.from(interval.first).toString('hex')).toBe(first);
   expect(interval.end && Buffer.from(interval.end).toString('hex')).toBe(end);
   const canonical = text === '255.255.255.254-255.255.255.255' ? '255.255.255.254/31' : text;
@@ -29,5 +29,5 @@ test.each([
   ['ipv4_addr', '10.0.0.0/x'],
   ['inet_service', '90-80'],
 ] as const)('%s %s is refused', (type, text) => {
-  expect(() => parseInterval(type, text)).toThrow(RangeError);
+  expect(() => intervalBytes(type, text)).toThrow(RangeError);
 });

@@ -5,14 +5,14 @@
 import type { ElementKey, FieldType } from '../../nft/ruleset.ts';
 import { FIELD_LENGTH, readField, writeField } from './fields.ts';
 
-export interface Interval {
+export interface IntervalBytes {
   readonly first: Uint8Array;
   /** Behind the last value; undefined where there is nothing behind it. */
   readonly end: Uint8Array | undefined;
 }
 
 /** `10.0.0.0/8`, `10.0.0.0-10.0.0.9`, `80`, `80-90`. */
-export function parseInterval(type: FieldType, text: ElementKey): Interval {
+export function intervalBytes(type: FieldType, text: ElementKey): IntervalBytes {
   const slash = text.indexOf('/');
   const dash = text.indexOf('-');
   const first = fieldBytes(
@@ -26,7 +26,7 @@ export function parseInterval(type: FieldType, text: ElementKey): Interval {
 }
 
 /** The canonical text: of addresses a network wherever the interval is one, of ports and protocols never. */
-export function intervalText(type: FieldType, { first, end }: Interval): ElementKey {
+export function intervalText(type: FieldType, { first, end }: IntervalBytes): ElementKey {
   const last = before(end ?? new Uint8Array(first.length));
   const prefix = type === 'ipv4_addr' || type === 'ipv6_addr' ? networkPrefix(first, last) : undefined;
   if (prefix !== undefined) return `${readField(type, first, 0)}/${prefix}`;

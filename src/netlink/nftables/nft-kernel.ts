@@ -15,7 +15,7 @@ import { Exchange } from './exchange.ts';
 import { ForeignWriters } from './foreignwriters.ts';
 import { readOwner } from './owner.ts';
 import { OWNED, Ownership, readTableFlags, type TableFlagsByFamily } from './ownership.ts';
-import { type Abilities, acknowledgesEnd, probe, unusable } from './probe.ts';
+import { type Abilities, acknowledgesEnd, probeKernel, unusable } from './probe.ts';
 import { readRuleset } from './read-ruleset.ts';
 
 export interface NftKernelOptions {
@@ -54,7 +54,10 @@ export async function openNftKernel({
 async function ask(exchange: Exchange, podLinks: PodLinks): Promise<Omit<Found, 'quietMs'>> {
   const acksEnd = await acknowledgesEnd(exchange);
   const tables = readTableFlags(exchange);
-  const { missingFeatures, queue } = await probe(exchange, { existing: new Set(tables.keys()), podLinks });
+  const { missingFeatures, queue } = await probeKernel(exchange, {
+    existing: new Set(tables.keys()),
+    podLinks,
+  });
   return { missingFeatures: [...(acksEnd ? [] : [NO_ACK_AT_END]), ...missingFeatures], queue, tables };
 }
 

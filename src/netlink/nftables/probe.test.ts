@@ -6,8 +6,8 @@ import { NLM_F, NLMSG } from '../wire/constants.ts';
 import { type Message, readMessages } from '../wire/messages.ts';
 import type { Batch } from './batch.ts';
 import { MSG, TABLE } from './constants.ts';
-import type { Answers } from './exchange.ts';
-import { acknowledgesEnd, OLDEST_TESTED, probe } from './probe.ts';
+import type { BatchAnswers } from './exchange.ts';
+import { acknowledgesEnd, OLDEST_TESTED, probeKernel } from './probe.ts';
 import type { Asking } from './trial.ts';
 
 const EEXIST = 17;
@@ -30,7 +30,7 @@ class Kernel implements Asking {
     this.#refuses = refuses;
   }
 
-  async commit(batch: Batch): Promise<Answers> {
+  async commit(batch: Batch): Promise<BatchAnswers> {
     this.asked++;
     const messages = [...readMessages(batch.buffer, batch.length)];
     const end = messages.find(({ type }) => type === NLMSG.BATCH_END);
@@ -55,7 +55,7 @@ const EPERM = 1;
 const NFPROTO = { ip: 2, bridge: 7, ip6: 10 };
 
 const ask = (kernel: Kernel, existing: readonly TableFamily[] = []) =>
-  probe(kernel, { existing: new Set(existing), podLinks: 'others' });
+  probeKernel(kernel, { existing: new Set(existing), podLinks: 'others' });
 
 /** Refuses what is sent about tables of a family. */
 const refusing =

@@ -46,7 +46,7 @@ export async function acknowledgesEnd(exchange: Asking): Promise<boolean> {
 }
 
 /** Throws KernelError, of one sentence, where this kernel does not take what our rules are made of. */
-export async function probe(exchange: Asking, { existing, podLinks }: Known): Promise<Abilities> {
+export async function probeKernel(exchange: Asking, { existing, podLinks }: Known): Promise<Abilities> {
   const missing = FAMILIES.filter(family => !existing.has(family));
   const ours = sample(missing, podLinks === 'ours');
   const ops = [...ours, ...(existing.has('bridge') ? [] : sampleOfBridges())];

@@ -2,7 +2,7 @@
 import { EventLoopYield } from '../../async/eventloopyield.ts';
 import { FAMILIES, type Family } from '../../model/address.ts';
 import type { RuleCount } from '../../nft/rulecount.ts';
-import { TABLE_NAME, type Verdict } from '../../nft/ruleset.ts';
+import { type NftVerdict, TABLE_NAME } from '../../nft/ruleset.ts';
 import { eachAttribute, readAttributes, readString, readU64, type Span } from '../wire/attributes.ts';
 import { Conversation, untilWhole } from '../wire/conversation.ts';
 import type { Message } from '../wire/messages.ts';
@@ -101,8 +101,8 @@ function readCount(family: Family, { attributes }: Message): RuleCount | undefin
   return { family, chain: readString(chain), handle: readU64(handle), comment, verdict, packets };
 }
 
-function readExprs({ bytes, start, end }: Span): { packets?: number; verdict?: Verdict } {
-  const found: { packets?: number; verdict?: Verdict } = {};
+function readExprs({ bytes, start, end }: Span): { packets?: number; verdict?: NftVerdict } {
+  const found: { packets?: number; verdict?: NftVerdict } = {};
   eachAttribute(bytes, start, end, (type, from, to) => {
     if (type !== LIST_ELEM) return;
     const span = { bytes, start: from, end: to };

@@ -13,7 +13,7 @@ import type { Exchange } from './exchange.ts';
 export type Asking = Pick<Exchange, 'nextSequence' | 'commit'>;
 
 /** Writes messages that no operation of ours makes. */
-export type Question = (batch: Batch) => void;
+export type TrialMessages = (batch: Batch) => void;
 
 /** The steps of the batch are the operations, and behind them the questions. */
 export interface Trial {
@@ -25,7 +25,7 @@ export interface Trial {
 export async function tryOut(
   exchange: Asking,
   ops: readonly Op[],
-  questions: readonly Question[],
+  questions: readonly TrialMessages[],
 ): Promise<Trial> {
   const batch = new Batch();
   writeOps(batch, ops, exchange.nextSequence);

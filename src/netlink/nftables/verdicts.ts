@@ -1,13 +1,13 @@
 /** A verdict as NFTA_DATA_VERDICT: in the elements of a verdict map, and in the `immediate` of a rule. */
-import type { Verdict } from '../../nft/ruleset.ts';
+import type { NftVerdict } from '../../nft/ruleset.ts';
 import { type AttributeWriter, readAttributes, readString, readU32, type Span } from '../wire/attributes.ts';
 import { DATA, VERDICT, VERDICT_CODE } from './constants.ts';
 
 const KIND_OF_CODE = new Map(
-  Object.entries(VERDICT_CODE).map(([kind, code]) => [code as number, kind as Verdict['kind']]),
+  Object.entries(VERDICT_CODE).map(([kind, code]) => [code as number, kind as NftVerdict['kind']]),
 );
 
-export function writeVerdict(to: AttributeWriter, attribute: number, verdict: Verdict): void {
+export function writeVerdict(to: AttributeWriter, attribute: number, verdict: NftVerdict): void {
   to.nest(attribute, () =>
     to.nest(DATA.VERDICT, () => {
       to.u32(VERDICT.CODE, VERDICT_CODE[verdict.kind]);
@@ -17,7 +17,7 @@ export function writeVerdict(to: AttributeWriter, attribute: number, verdict: Ve
 }
 
 /** Undefined for a verdict that is not ours, such as `continue` or `queue`. */
-export function readVerdict(data: Span): Verdict | undefined {
+export function readVerdict(data: Span): NftVerdict | undefined {
   const verdict = readAttributes(data).get(DATA.VERDICT);
   if (verdict === undefined) return undefined;
   const attributes = readAttributes(verdict);

@@ -22,10 +22,10 @@ export interface Link {
   /** The index of the bridge or bond that it is a port of. */
   readonly master?: number;
   /** The other end of a pair, where it is in another network namespace. */
-  readonly peer?: Peer;
+  readonly peer?: VethPeer;
 }
 
-export interface Peer {
+export interface VethPeer {
   readonly namespace: NamespaceId;
   /** Over there. */
   readonly index: number;
@@ -62,7 +62,7 @@ export function readLink({ payload }: Message): Link {
   };
 }
 
-function peerOf(namespace: Span | undefined, index: Span | undefined): Peer | undefined {
+function peerOf(namespace: Span | undefined, index: Span | undefined): VethPeer | undefined {
   if (namespace === undefined || index === undefined) return undefined;
   return { namespace: hostU32(namespace), index: hostU32(index) };
 }

@@ -22,7 +22,7 @@ export class RtnetlinkError extends Error {
 }
 
 /** One message to be, and what it does: for the error about it. */
-export interface Step {
+export interface RouteStep {
   readonly what: string;
   readonly write: Write;
 }
@@ -42,18 +42,18 @@ export class RtnetlinkSocket {
    * Sends all steps at once, up to some thousands: a process that is killed has sent all of them or none. Every step
    * is tried; throws RtnetlinkError for the first that was refused.
    */
-  change(steps: readonly Step[]): Promise<void> {
+  change(steps: readonly RouteStep[]): Promise<void> {
     return this.#conversation.inTurn(() => this.#change(steps));
   }
 
   /** The one object that is asked for; undefined where there is none. */
-  async get<T>(step: Step, read: (message: Message) => T | undefined): Promise<T | undefined> {
+  async get<T>(step: RouteStep, read: (message: Message) => T | undefined): Promise<T | undefined> {
     return (await this.getEach([step], read))[0];
   }
 
   /** The same of several in one send. `read` must keep nothing of the message. */
   getEach<T>(
-    steps: readonly Step[],
+    steps: readonly RouteStep[],
     read: (message: Message, index: number) => T | undefined,
   ): Promise<(T | undefined)[]> {
     return this.#conversation.inTurn(async () => {
@@ -74,7 +74,7 @@ export class RtnetlinkSocket {
    * All objects that are asked for, read at one moment. `read` must keep nothing of the message. The kernel makes
    * what is `locked` under the lock that every change of an interface takes, so another thread waits for it.
    */
-  dump<T>(step: Step, read: (message: Message) => T | undefined, how?: 'locked'): Promise<T[]> {
+  dump<T>(step: RouteStep, read: (message: Message) => T | undefined, how?: 'locked'): Promise<T[]> {
     const waits = how === 'locked' ? 'thread' : 'event loop';
     return this.#conversation.inTurn(() => untilWhole(() => this.#dump(step, read, waits)));
   }
@@ -83,7 +83,7 @@ export class RtnetlinkSocket {
     this.#conversation.close();
   }
 
-  async #change(steps: readonly Step[]): Promise<void> {
+  async #change(steps: readonly RouteStep[]): Promise<void> {
     let refused: RtnetlinkError | undefined;
     for (let start = 0; start < steps.length; start += MOST_STEPS) {
       const found = await this.#refusal(steps.slice(start, start + MOST_STEPS), start);
@@ -93,7 +93,7 @@ export class RtnetlinkSocket {
   }
 
   /** Of the first that was refused; `start` is the number of the first step. */
-  async #refusal(steps: readonly Step[], start: number): Promise<RtnetlinkError | undefined> {
+  async #refusal(steps: readonly RouteStep[], start: number): Promise<RtnetlinkError | undefined> {
     let refused: RtnetlinkError | undefined;
     await this.#ask(steps, (message, index) => {
       const reply = readReply(message);
@@ -105,7 +105,7 @@ export class RtnetlinkSocket {
   }
 
   async #dump<T>(
-    { what, write }: Step,
+    { what, write }: RouteStep,
     read: (message: Message) => T | undefined,
     waits: Waits,
   ): Promise<T[]> {
@@ -125,7 +125,7 @@ export class RtnetlinkSocket {
     }
   }
 
-  async #ask(steps: readonly Step[], visit: (message: Message, index: number) => void): Promise<void> {
+  async #ask(steps: readonly RouteStep[], visit: (message: Message, index: number) => void): Promise<void> {
     try {
       await this.#conversation.ask(
         steps.map(({ write }) => write),

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AttributeWriter } from './attributes.ts';
 import { NLM_F, NLMSG } from './constants.ts';
-import { Conversation, type Line, untilWhole, type Waits, type Write } from './conversation.ts';
+import { Conversation, type ConversationSocket, untilWhole, type Waits, type Write } from './conversation.ts';
 import { Interrupted } from './dumpreader.ts';
 import { beginMessage, endMessage, type Message } from './messages.ts';
 import { readReply } from './replies.ts';
@@ -24,7 +24,7 @@ interface Said {
 type Script = (first: number) => readonly ('lost' | readonly Said[])[];
 
 /** A kernel that says what it is told to, and nothing more. */
-class ScriptedLine implements Line {
+class ScriptedLine implements ConversationSocket {
   readonly received = Buffer.alloc(4096);
   readonly words = new Uint32Array(this.received.buffer, this.received.byteOffset, 1024);
   readonly #scripts: Script[];

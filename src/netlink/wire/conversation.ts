@@ -15,7 +15,7 @@ import { type Message, readMessages } from './messages.ts';
 import { type NetlinkSocket, NOTHING, OVERRUN, SocketError } from './socket.ts';
 
 /** What a conversation is held over. */
-export type Line = Pick<
+export type ConversationSocket = Pick<
   NetlinkSocket,
   'received' | 'words' | 'send' | 'sendAsync' | 'receive' | 'receiveAsync' | 'close'
 >;
@@ -37,7 +37,7 @@ const ENOBUFS = 105;
 
 export class Conversation {
   /** For those who send what they have written, and read the answers, by themselves: `send`. */
-  readonly line: Line;
+  readonly line: ConversationSocket;
   readonly #writer = new AttributeWriter();
   #next = 0;
   /** Ends with what was last asked for. */
@@ -45,7 +45,7 @@ export class Conversation {
   #waiting = 0;
   #closed = false;
 
-  constructor(line: Line) {
+  constructor(line: ConversationSocket) {
     this.line = line;
   }
 

@@ -19,7 +19,7 @@ export const close = libc.func('int close(int fd)');
 export const errno = (): number => koffi.errno();
 
 /** Of a buffer, for as long as it is held: what was given as an address keeps nothing alive. */
-export const addressOf = (bytes: Buffer) => koffi.address(bytes);
+export const pointerTo = (bytes: Buffer) => koffi.address(bytes);
 
 // bits/socket.h and asm-generic/socket.h: the same numbers on x86-64 and arm64.
 export const AF_INET = 2;

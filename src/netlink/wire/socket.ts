@@ -3,7 +3,6 @@ import type { Memory } from './attributes.ts';
 import { errnoName } from './errno.ts';
 import {
   AF_NETLINK,
-  addressOf,
   bind,
   close,
   EAGAIN,
@@ -11,6 +10,7 @@ import {
   errno,
   getsockopt,
   MSG_DONTWAIT,
+  pointerTo,
   RAW,
   recv,
   SO_MEMINFO,
@@ -62,7 +62,7 @@ export class NetlinkSocket {
   /** The same bytes. */
   readonly words = new Uint32Array(this.received.buffer, this.received.byteOffset, CHUNK / 4);
   // What koffi is given as an address costs it less than half of what a Buffer does, and every commit is two calls.
-  readonly #receivedAt = addressOf(this.received);
+  readonly #receivedAt = pointerTo(this.received);
 
   /** `fd` is a netlink socket that somebody made in another namespace: it is ours from here on. */
   constructor(protocol: number, fd?: number) {
@@ -79,7 +79,7 @@ export class NetlinkSocket {
 
   /** Sends the first `length` bytes. Holds the event loop until the kernel has done all that they ask for. */
   send(memory: Memory, length: number): void {
-    memory.address ??= addressOf(memory.bytes);
+    memory.address ??= pointerTo(memory.bytes);
     if (send(this.#fd, memory.address, length, 0) < 0) throw new SocketError('send', errno());
   }
 
@@ -141,7 +141,7 @@ export class NetlinkSocket {
       Buffer.alloc(MEMINFO.SIZE),
       Buffer.from(new Uint32Array([MEMINFO.SIZE]).buffer),
     ];
-    const code = getsockopt(this.#fd, SOL_SOCKET, SO_MEMINFO, addressOf(numbers), addressOf(length));
+    const code = getsockopt(this.#fd, SOL_SOCKET, SO_MEMINFO, pointerTo(numbers), pointerTo(length));
     if (code !== 0) throw new SocketError('getsockopt', errno());
     return numbers.readUInt32LE(MEMINFO.DROPS);
   }

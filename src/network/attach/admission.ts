@@ -4,7 +4,7 @@ import type { PodKey } from '../../model/cluster.ts';
 import type { Labels } from '../../model/selector.ts';
 import type { DeviceName } from '../../netlink/route/rtnetlink.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
-import { type Attachment, deviceName, type Endpoint, type Owner, podLabel } from './attachment.ts';
+import { type Attachment, deviceName, type LinkOwner, type PodLink, podLabel } from './attachment.ts';
 
 /** How policy admits pods that come and go. */
 export interface Admission {
@@ -20,13 +20,13 @@ export interface Admission {
 }
 
 /** Whose interface it is, and what else the runtime reports of the pod. */
-export interface PodIdentity extends Owner {
+export interface PodIdentity extends LinkOwner {
   readonly labels?: Labels;
   readonly uid?: string;
 }
 
 /** A sandbox as policy hears of it: by the name of the node's end. */
-export function sandboxOf(
+export function attachedSandbox(
   { pod, uid = '', labels, ...endpoint }: PodIdentity,
   addresses: readonly Address[],
   id = deviceName(endpoint),
@@ -37,7 +37,7 @@ export function sandboxOf(
 
 export interface Admittance {
   /** The sandbox may be cut, as in an alias. */
-  readonly owner: Owner;
+  readonly owner: LinkOwner;
   readonly addresses: readonly Address[];
 }
 
@@ -51,7 +51,7 @@ export class Admitted {
   }
 
   async admit(identity: PodIdentity, addresses: readonly Address[]): Promise<void> {
-    const sandbox = sandboxOf(identity, addresses);
+    const sandbox = attachedSandbox(identity, addresses);
     this.#sandboxes.set(sandbox.id, { owner: identity, addresses });
     await this.#admission.admit(sandbox);
   }
@@ -63,7 +63,7 @@ export class Admitted {
       if (written === undefined || addresses.length === 0) continue;
       const owner = { ...written, pod: keys.get(written.pod) ?? written.pod };
       this.#sandboxes.set(device, { owner, addresses });
-      this.#admission.adopt(sandboxOf(owner, addresses, device));
+      this.#admission.adopt(attachedSandbox(owner, addresses, device));
     }
   }
 
@@ -78,7 +78,7 @@ export class Admitted {
   }
 
   /** The other interface that the sandbox has already. */
-  otherThan({ sandbox, interface: name }: Endpoint): Owner | undefined {
+  otherThan({ sandbox, interface: name }: PodLink): LinkOwner | undefined {
     const found = [...this.#sandboxes].find(
       ([device, { owner }]) =>
         owner.interface !== name &&

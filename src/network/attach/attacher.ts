@@ -10,13 +10,13 @@ import type { Mac } from '../../model/mac.ts';
 import { LINK_GROUP } from '../../model/podlinks.ts';
 import { RtnetlinkError, RtnetlinkSocket } from '../../netlink/route/rtnetlink-socket.ts';
 import { NetworkError } from '../error.ts';
-import { type Attachment, deviceName, isOf, macs, type Owner, podLabel } from './attachment.ts';
+import { type Attachment, deviceName, isOf, type LinkOwner, macs, podLabel } from './attachment.ts';
 import type { NamespaceHelper, OpenNamespace } from './helper.ts';
 import { allocate, exhaustedText } from './ipam.ts';
 import { isListening, linkOf, type NodeInterfaces } from './nodeinterfaces.ts';
 import { nodeSteps, podSteps } from './wiring.ts';
 
-export interface AttachRequest extends Owner {
+export interface AttachRequest extends LinkOwner {
   /** Path of the pod's network namespace. */
   readonly namespace: string;
 }
@@ -146,7 +146,7 @@ export class Attacher {
 
   /** Makes the node's end right again, where somebody took of it. */
   async repair(
-    owner: Owner,
+    owner: LinkOwner,
     { sources }: NodePlan,
     index: number,
     addresses: readonly Address[],
@@ -157,7 +157,7 @@ export class Attacher {
 
   /** Gives the pod its addresses, those that it has already or new ones. */
   async #wireNode(
-    owner: Owner,
+    owner: LinkOwner,
     { podCidrs, sources }: NodePlan,
     index: number,
     actual: readonly Address[],
@@ -184,7 +184,7 @@ export class Attacher {
 
   /** One address for each family that has none yet. */
   async #reserve(
-    { pod }: Owner,
+    { pod }: LinkOwner,
     podCidrs: readonly Cidr[],
     actual: readonly Address[],
   ): Promise<readonly Address[]> {

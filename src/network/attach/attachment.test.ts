@@ -1,7 +1,16 @@
 import { expect, test } from 'vitest';
 import type { PodKey } from '../../model/cluster.ts';
 import { MAX_ALIAS } from '../../netlink/route/rtnetlink.ts';
-import { aliasOf, deviceName, isDeviceName, isOf, macs, ownerOf, podLabel, podMac } from './attachment.ts';
+import {
+  aliasOf,
+  deviceName,
+  isDeviceName,
+  isOf,
+  macs,
+  ownerInAlias,
+  podLabel,
+  podMac,
+} from './attachment.ts';
 
 const WEB = { pod: 'shop/web-0' as PodKey, interface: 'eth0', sandbox: '6f3c'.repeat(16) };
 
@@ -26,7 +35,7 @@ test('both ends have addresses that are local and no multicast, each known from 
 
 test('ownerOf() reads what aliasOf() wrote', () => {
   expect(aliasOf(WEB)).toBe(`shop/web-0 eth0 ${WEB.sandbox}`);
-  expect(ownerOf(aliasOf(WEB))).toEqual(WEB);
+  expect(ownerInAlias(aliasOf(WEB))).toEqual(WEB);
 });
 
 test('an alias never outgrows the kernel, and says which pod and interface in any case', () => {
@@ -34,7 +43,7 @@ test('an alias never outgrows the kernel, and says which pod and interface in an
   const owner = { pod: long, interface: 'fifteen-letters', sandbox: 's'.repeat(128) };
   const alias = aliasOf(owner);
   expect(alias.length).toBe(MAX_ALIAS);
-  const read = ownerOf(alias)!;
+  const read = ownerInAlias(alias)!;
   expect(read.pod).toBe(podLabel(long));
   expect(isOf(read, owner)).toBe(true);
   expect(isOf(read, { ...owner, sandbox: 't'.repeat(128) })).toBe(false);
@@ -43,5 +52,5 @@ test('an alias never outgrows the kernel, and says which pod and interface in an
 
 test.each([undefined, '', 'uplink', 'shop/web', 'shop/web eth0', 'a/b/c eth0 x', 'shop/web eth0 x y'])(
   'ownerOf(%j) is nobody',
-  alias => expect(ownerOf(alias)).toBeUndefined(),
+  alias => expect(ownerInAlias(alias)).toBeUndefined(),
 );

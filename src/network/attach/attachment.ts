@@ -9,14 +9,14 @@ import type { Mac } from '../../model/mac.ts';
 import { type DeviceName, MAX_ALIAS } from '../../netlink/route/rtnetlink.ts';
 
 /** An interface of a sandbox: what the runtime calls it. */
-export interface Endpoint {
+export interface PodLink {
   /** The runtime's id of the sandbox. */
   readonly sandbox: string;
   /** Name of the interface inside the pod. */
   readonly interface: string;
 }
 
-export interface Owner extends Endpoint {
+export interface LinkOwner extends PodLink {
   readonly pod: PodKey;
 }
 
@@ -26,13 +26,13 @@ export interface Attachment {
   readonly index: number;
   readonly mac: Mac;
   /** Whose it is; absent where an alias of ours cannot be read: it is half made, or somebody changed it. */
-  readonly owner?: Owner;
+  readonly owner?: LinkOwner;
   /** In order of families. Empty where it is half made. */
   readonly addresses: readonly Address[];
 }
 
 /** `sl0a1b2c3d4e5f6`: fifteen characters, the most that the kernel allows; 52 bits of SHA-256. */
-export function deviceName(endpoint: Endpoint): DeviceName {
+export function deviceName(endpoint: PodLink): DeviceName {
   return PREFIX + digest(endpoint).subarray(0, 7).toString('hex').slice(0, 13);
 }
 
@@ -44,7 +44,7 @@ export function isDeviceName(name: DeviceName): boolean {
 }
 
 /** The two ends' link-layer addresses, locally administered: made from the endpoint, so that both ends know both. */
-export function macs(endpoint: Endpoint): { readonly node: Mac; readonly pod: Mac } {
+export function macs(endpoint: PodLink): { readonly node: Mac; readonly pod: Mac } {
   const hash = digest(endpoint);
   return { node: macOf(0x02, hash, 8), pod: macOf(0x06, hash, 8) };
 }
@@ -60,7 +60,7 @@ function macOf(first: number, hash: Buffer, from: number): Mac {
     .replace(/(..)(?=.)/g, '$1:');
 }
 
-function digest({ sandbox, interface: name }: Endpoint): Buffer {
+function digest({ sandbox, interface: name }: PodLink): Buffer {
   return createHash('sha256').update(`${sandbox}\0${name}`).digest();
 }
 
@@ -68,12 +68,12 @@ function digest({ sandbox, interface: name }: Endpoint): Buffer {
  * `shop/web-0 eth0 6f3c…`, at most 254 bytes: the sandbox's id is cut where there is no room, since the device's name
  * says the same; of a pod whose names are longer than anybody's, the end gives way to a digest.
  */
-export function aliasOf({ pod, interface: name, sandbox }: Owner): string {
+export function aliasOf({ pod, interface: name, sandbox }: LinkOwner): string {
   return `${podLabel(pod)} ${name} ${sandbox}`.slice(0, MAX_ALIAS);
 }
 
 /** Undefined for what we did not write. `pod` is a `podLabel`, and `sandbox` may be cut. */
-export function ownerOf(alias: string | undefined): Owner | undefined {
+export function ownerInAlias(alias: string | undefined): LinkOwner | undefined {
   const found = /^([^ /]+\/[^ /]+) ([^ /]+) ([^ ]*)$/.exec(alias ?? '');
   if (found === null) return undefined;
   return { pod: found[1] as PodKey, interface: found[2]!, sandbox: found[3]! };
@@ -89,6 +89,6 @@ export function podLabel(key: PodKey): PodKey {
 const MAX_POD = 200;
 
 /** Whether it is the same interface of the same sandbox. */
-export function isOf(owner: Owner, endpoint: Endpoint): boolean {
+export function isOf(owner: LinkOwner, endpoint: PodLink): boolean {
   return owner.interface === endpoint.interface && endpoint.sandbox.startsWith(owner.sandbox);
 }

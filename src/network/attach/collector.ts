@@ -4,7 +4,7 @@ import type { PodKey } from '../../model/cluster.ts';
 import type { DeviceName } from '../../netlink/route/rtnetlink.ts';
 import type { HostPorts } from '../hostports/hostports.ts';
 import type { Admitted } from './admission.ts';
-import { type Attachment, deviceName, type Endpoint, type Owner } from './attachment.ts';
+import { type Attachment, deviceName, type LinkOwner, type PodLink } from './attachment.ts';
 import { type Garbage, garbageOf, type Suspects, unnamed } from './garbage.ts';
 import type { NetworkLog } from './networklog.ts';
 import type { NodeInterfaces } from './nodeinterfaces.ts';
@@ -20,7 +20,7 @@ export interface CollectorOptions {
   /** Runs when nobody else works on the device. */
   readonly alone: (device: DeviceName, work: () => Promise<void>) => Promise<void>;
   readonly detach: (device: DeviceName) => Promise<unknown>;
-  readonly repair: (attachment: Attachment, owner: Owner, addresses: readonly Address[]) => Promise<void>;
+  readonly repair: (attachment: Attachment, owner: LinkOwner, addresses: readonly Address[]) => Promise<void>;
   readonly now: () => number;
   readonly log: NetworkLog;
 }
@@ -47,7 +47,7 @@ export class Collector {
   }
 
   /** Takes away what the runtime does not name. */
-  async collectAllBut(valid: readonly Endpoint[]): Promise<void> {
+  async collectAllBut(valid: readonly PodLink[]): Promise<void> {
     const attachments = await this.#options.links.attachments();
     await this.#take(unnamed(attachments, new Set(valid.map(deviceName)), this.#options.busy()));
   }

@@ -14,8 +14,8 @@ import {
   writeNewVeth,
 } from '../../netlink/route/rtnetlink.ts';
 import { type Link, readDeviceAddress, readLink, readRoute } from '../../netlink/route/rtnetlink-read.ts';
-import { RtnetlinkError, RtnetlinkSocket, type Step } from '../../netlink/route/rtnetlink-socket.ts';
-import { type Attachment, isDeviceName, ownerOf } from './attachment.ts';
+import { type RouteStep, RtnetlinkError, RtnetlinkSocket } from '../../netlink/route/rtnetlink-socket.ts';
+import { type Attachment, isDeviceName, ownerInAlias } from './attachment.ts';
 import { RouteTable } from './routetable.ts';
 import { PROTOCOL } from './wiring.ts';
 
@@ -106,7 +106,7 @@ export class NodeInterfaces {
     });
   }
 
-  change(steps: readonly Step[]): Promise<void> {
+  change(steps: readonly RouteStep[]): Promise<void> {
     this.#turn++;
     return this.#changers[this.#turn % CHANGERS]!.change(steps);
   }
@@ -115,7 +115,7 @@ export class NodeInterfaces {
     for (const socket of [this.#reader, ...this.#changers, this.#watch]) socket.close();
   }
 
-  async #removeIfThere(step: Step): Promise<boolean> {
+  async #removeIfThere(step: RouteStep): Promise<boolean> {
     try {
       await this.change([step]);
       return true;
@@ -150,7 +150,7 @@ export function linkOf(socket: RtnetlinkSocket, device: DeviceName): Promise<Lin
   return socket.get(linkStep(device), readLink);
 }
 
-function linkStep(device: DeviceName): Step {
+function linkStep(device: DeviceName): RouteStep {
   return {
     what: `look for ${device}`,
     write: (to, sequence) => writeGetLink(to, sequence, device),
@@ -162,7 +162,7 @@ export function wayTo(socket: RtnetlinkSocket, address: Address): Promise<Route 
   return socket.get(wayStep(address), readRoute);
 }
 
-function wayStep(address: Address): Step {
+function wayStep(address: Address): RouteStep {
   return {
     what: `ask the way to ${address}`,
     write: (to, sequence) => writeGetRouteTo(to, sequence, address),
@@ -182,7 +182,7 @@ export async function isListening(
 }
 
 function attachmentOf({ name, index, mac, alias }: Link, routes: readonly Route[]): Attachment {
-  const owner = ownerOf(alias);
+  const owner = ownerInAlias(alias);
   const addresses = routes
     .filter(route => route.device === index && isPodRoute(route))
     .map(({ destination }) => destination.base);

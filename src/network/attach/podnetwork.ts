@@ -17,7 +17,7 @@ import type { HostPorts } from '../hostports/hostports.ts';
 import { NodeRouting } from '../routes/noderouting.ts';
 import { type Admission, Admitted, type PodIdentity } from './admission.ts';
 import { type Attached, Attacher, type AttachRequest, type NodePlan } from './attacher.ts';
-import { type Attachment, deviceName, type Endpoint, type Owner, podLabel } from './attachment.ts';
+import { type Attachment, deviceName, type LinkOwner, type PodLink, podLabel } from './attachment.ts';
 import { CachedPlan } from './cachedplan.ts';
 import { Collector } from './collector.ts';
 import type { NamespaceHelper } from './helper.ts';
@@ -176,7 +176,7 @@ export class PodNetwork {
   }
 
   /** Harmless where there is nothing. */
-  detach(endpoint: Endpoint): Promise<void> {
+  detach(endpoint: PodLink): Promise<void> {
     return this.#detachSaying(deviceName(endpoint));
   }
 
@@ -200,7 +200,7 @@ export class PodNetwork {
   }
 
   /** Throws NetworkError where an interface of a sandbox is not as it was made. */
-  async check(endpoint: Endpoint): Promise<Attachment> {
+  async check(endpoint: PodLink): Promise<Attachment> {
     const found = await this.#options.links.attachment(deviceName(endpoint));
     const given = this.#admitted.of(deviceName(endpoint))?.addresses ?? [];
     const lost = given.some(address => !found?.addresses.includes(address));
@@ -218,7 +218,7 @@ export class PodNetwork {
   }
 
   /** Takes away what the runtime does not name. */
-  collectAllBut(valid: readonly Endpoint[]): Promise<void> {
+  collectAllBut(valid: readonly PodLink[]): Promise<void> {
     return this.#collector.collectAllBut(valid);
   }
 
@@ -264,7 +264,7 @@ export class PodNetwork {
   }
 
   /** Gives an interface back what somebody took of it. */
-  #repair({ device, index }: Attachment, owner: Owner, addresses: readonly Address[]): Promise<void> {
+  #repair({ device, index }: Attachment, owner: LinkOwner, addresses: readonly Address[]): Promise<void> {
     return this.#changing(device, async () =>
       this.#attacher.repair(owner, await this.plan(), index, addresses),
     );

@@ -26,8 +26,8 @@ import {
   writeNewRoute,
   writeSetLink,
 } from '../../netlink/route/rtnetlink.ts';
-import type { Step } from '../../netlink/route/rtnetlink-socket.ts';
-import { aliasOf, type Owner } from './attachment.ts';
+import type { RouteStep } from '../../netlink/route/rtnetlink-socket.ts';
+import { aliasOf, type LinkOwner } from './attachment.ts';
 
 /** rtm_protocol of every route that we make: `ip route show proto 115`. */
 export const PROTOCOL = 115;
@@ -40,7 +40,7 @@ export const GATEWAYS: Readonly<Record<Family, Address>> = {
 const LOOPBACK = 1;
 
 export interface NodeEnd {
-  readonly owner: Owner;
+  readonly owner: LinkOwner;
   readonly index: number;
   readonly podMac: Mac;
   readonly addresses: readonly Address[];
@@ -49,7 +49,7 @@ export interface NodeEnd {
 }
 
 /** The routes record that the addresses are given out: with `refuse` no two pods can get the same one. */
-export function nodeSteps(end: NodeEnd, existing: Existing): Step[] {
+export function nodeSteps(end: NodeEnd, existing: Existing): RouteStep[] {
   const { owner, index, podMac, addresses } = end;
   return [
     {
@@ -78,7 +78,7 @@ export interface PodEnd {
   readonly addresses: readonly Address[];
 }
 
-export function podSteps({ index, nodeMac, addresses }: PodEnd): Step[] {
+export function podSteps({ index, nodeMac, addresses }: PodEnd): RouteStep[] {
   return [
     {
       what: "raise the pod's loopback",
@@ -96,7 +96,7 @@ export function podSteps({ index, nodeMac, addresses }: PodEnd): Step[] {
         {
           what: `give the pod ${address}`,
           write: (to, sequence) => writeNewAddress(to, sequence, index, address),
-        } satisfies Step,
+        } satisfies RouteStep,
         neighbourStep(index, gateway, nodeMac),
         routeStep(route, 'replace'),
       ];
@@ -104,7 +104,7 @@ export function podSteps({ index, nodeMac, addresses }: PodEnd): Step[] {
   ];
 }
 
-export function routeStep(route: Route, existing: Existing): Step {
+export function routeStep(route: Route, existing: Existing): RouteStep {
   const { base, prefix } = route.destination;
   return {
     what: `route ${base}/${prefix}`,
@@ -112,7 +112,7 @@ export function routeStep(route: Route, existing: Existing): Step {
   };
 }
 
-function neighbourStep(device: number, address: Address, mac: Mac): Step {
+function neighbourStep(device: number, address: Address, mac: Mac): RouteStep {
   return {
     what: `say who ${address} is`,
     write: (to, sequence) => writeNeighbour(to, sequence, { device, address, mac }),

@@ -3,7 +3,7 @@
  * another plugin it only takes the pod's addresses from that plugin's result, and answers when the rules are in force.
  */
 import { addressBits, familyOf } from '../../model/address.ts';
-import { type Admission, sandboxOf } from '../attach/admission.ts';
+import { type Admission, attachedSandbox } from '../attach/admission.ts';
 import type { Attached } from '../attach/attacher.ts';
 import { deviceName } from '../attach/attachment.ts';
 import { namespacePath } from '../attach/namespacepath.ts';
@@ -13,19 +13,19 @@ import { GATEWAYS } from '../attach/wiring.ts';
 import { NetworkError, type NetworkErrorCode } from '../error.ts';
 import { hostPorts } from '../hostports/hostport.ts';
 import {
-  addressesOf,
+  CNI_CODE,
   CniError,
   type CniRequest,
-  CODE,
   type Config,
   endpointOf,
   inConfig,
   of,
   type PreviousResult,
   parseConfig,
-  podOf,
   portMappingsOf,
   previousResultOf,
+  requestedPod,
+  sandboxAddresses,
   uidOf,
   VERSIONS,
 } from './cnirequest.ts';
@@ -51,11 +51,11 @@ export interface NetworkUnavailable {
 
 /** What is wrong with a request itself is in its environment, but for what `CniError` says. */
 const CODES: Record<NetworkErrorCode, number> = {
-  invalid: CODE.environment,
-  unsupported: CODE.unsupported,
-  conflict: CODE.conflict,
-  exhausted: CODE.tryAgainLater,
-  unavailable: CODE.tryAgainLater,
+  invalid: CNI_CODE.environment,
+  unsupported: CNI_CODE.unsupported,
+  conflict: CNI_CODE.conflict,
+  exhausted: CNI_CODE.tryAgainLater,
+  unavailable: CNI_CODE.tryAgainLater,
 };
 /** Checks that fail only where pods that run already are cut off as well. */
 const CUTS_OFF: ReadonlySet<string> = new Set(['ip-forward', 'ip6-forward', 'conntrack-fill']);
@@ -80,7 +80,7 @@ export async function answerCni(
 function errorResult(error: Error): { code: number; msg: string } {
   const msg = error.message;
   if (error instanceof CniError) return { code: error.code, msg };
-  return { code: error instanceof NetworkError ? CODES[error.code] : CODE.internal, msg };
+  return { code: error instanceof NetworkError ? CODES[error.code] : CNI_CODE.internal, msg };
 }
 
 async function perform(
@@ -102,12 +102,12 @@ async function perform(
       await collect(required(parts), config);
       return undefined;
     case 'STATUS':
-      required(parts, CODE.notAvailable);
+      required(parts, CNI_CODE.notAvailable);
       requireReady(await unavailable());
       return undefined;
     default:
       throw new CniError(
-        CODE.environment,
+        CNI_CODE.environment,
         `CNI_COMMAND "${shown(request.command)}" is none of ADD, DEL, CHECK, GC, STATUS, VERSION`,
       );
   }
@@ -123,7 +123,7 @@ async function attach(parts: CniParts | undefined, request: CniRequest, config: 
   const namespace = of('CNI_NETNS', () => namespacePath(request.netns));
   const attached = await network.attach({
     ...endpointOf(request),
-    pod: podOf(request),
+    pod: requestedPod(request),
     uid: uidOf(request),
     namespace,
     hostPorts: inConfig(() => hostPorts(portMappingsOf(config))),
@@ -155,8 +155,8 @@ async function addChained(
   request: CniRequest,
   result: PreviousResult,
 ): Promise<object> {
-  const owner = { ...endpointOf(request), pod: podOf(request), uid: uidOf(request) };
-  await admission.admit(sandboxOf(owner, addressesOf(result)));
+  const owner = { ...endpointOf(request), pod: requestedPod(request), uid: uidOf(request) };
+  await admission.admit(attachedSandbox(owner, sandboxAddresses(result)));
   return result;
 }
 
@@ -170,7 +170,7 @@ async function remove(parts: CniParts | undefined, request: CniRequest) {
 async function check({ network }: CniParts, request: CniRequest, result: PreviousResult | undefined) {
   if (network === undefined) return;
   const { addresses, device } = await network.check(endpointOf(request));
-  const earlier = result === undefined ? addresses : addressesOf(result);
+  const earlier = result === undefined ? addresses : sandboxAddresses(result);
   if (earlier.join() !== addresses.join())
     throw new NetworkError('conflict', `${device} has ${addresses.join(', ')}, not ${earlier.join(', ')}`);
 }
@@ -192,8 +192,8 @@ async function collect({ network }: CniParts, config: Config): Promise<void> {
 function requireReady(unavailable: readonly NetworkUnavailable[]): void {
   if (unavailable.length === 0) return;
   const code = unavailable.some(({ name }) => CUTS_OFF.has(name))
-    ? CODE.limitedConnectivity
-    : CODE.notAvailable;
+    ? CNI_CODE.limitedConnectivity
+    : CNI_CODE.notAvailable;
   throw new CniError(code, unavailable.map(({ name, reason }) => `${name}: ${reason}`).join('; '));
 }
 
@@ -201,12 +201,12 @@ function requireNetwork(parts: CniParts | undefined): PodNetwork {
   const { network } = required(parts);
   if (network !== undefined) return network;
   throw new CniError(
-    CODE.config,
+    CNI_CODE.config,
     'sluice-cni is the first plugin of its list, and the agent attaches no pods: start it with --pod-network=attach, or put another plugin first',
   );
 }
 
-function required(parts: CniParts | undefined, code: number = CODE.config): CniParts {
+function required(parts: CniParts | undefined, code: number = CNI_CODE.config): CniParts {
   if (parts !== undefined) return parts;
   throw new CniError(code, 'the agent runs without --pod-network, so it does nothing for a CNI plugin');
 }

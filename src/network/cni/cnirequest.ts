@@ -4,7 +4,7 @@
  */
 import { type Address, parseAddress } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
-import type { Endpoint } from '../attach/attachment.ts';
+import type { PodLink } from '../attach/attachment.ts';
 import { invalid, requireInterfaceName, requirePod, requireSandbox, shown } from '../attach/request.ts';
 import { NetworkError } from '../error.ts';
 import type { PortMapping } from '../hostports/hostport.ts';
@@ -35,7 +35,7 @@ export interface PreviousResult {
 }
 
 /** The specification's error codes, and two of ours. */
-export const CODE = {
+export const CNI_CODE = {
   incompatibleVersion: 1,
   unsupported: 2,
   environment: 4,
@@ -64,25 +64,25 @@ export class CniError extends Error {
 
 export function parseConfig(text: string): Config {
   if (text.length > LARGEST_CONFIG)
-    throw new CniError(CODE.unreadable, `the configuration has ${text.length} characters`);
+    throw new CniError(CNI_CODE.unreadable, `the configuration has ${text.length} characters`);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new CniError(CODE.unreadable, `the configuration is no JSON: ${(error as Error).message}`);
+    throw new CniError(CNI_CODE.unreadable, `the configuration is no JSON: ${(error as Error).message}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new CniError(CODE.unreadable, 'the configuration is no JSON object');
+    throw new CniError(CNI_CODE.unreadable, 'the configuration is no JSON object');
   const config: Config = { cniVersion: VERSIONS.at(-1)!, ...value };
   if (!VERSIONS.includes(config.cniVersion))
     throw new CniError(
-      CODE.incompatibleVersion,
+      CNI_CODE.incompatibleVersion,
       `cniVersion ${shown(String(config.cniVersion))} is not spoken here: ${VERSIONS.join(' and ')} are`,
     );
   return config;
 }
 
-export function endpointOf({ container_id, ifname }: CniRequest): Endpoint {
+export function endpointOf({ container_id, ifname }: CniRequest): PodLink {
   return {
     sandbox: of('CNI_CONTAINERID', () => requireSandbox(container_id)),
     interface: of('CNI_IFNAME', () => requireInterfaceName(ifname)),
@@ -90,7 +90,7 @@ export function endpointOf({ container_id, ifname }: CniRequest): Endpoint {
 }
 
 /** CNI_ARGS: `K8S_POD_NAMESPACE=shop;K8S_POD_NAME=web-0;…`. */
-export function podOf({ args }: CniRequest): PodKey {
+export function requestedPod({ args }: CniRequest): PodKey {
   const values = argumentsIn(args);
   return of('CNI_ARGS', () =>
     requirePod(values.get('K8S_POD_NAMESPACE') ?? '', values.get('K8S_POD_NAME') ?? ''),
@@ -108,11 +108,11 @@ function argumentsIn(args: string): Map<string, string> {
 
 /** The specification wants the variable's name in the message. */
 export function of<T>(variable: string, read: () => T): T {
-  return reading(CODE.environment, `${variable}: `, read);
+  return reading(CNI_CODE.environment, `${variable}: `, read);
 }
 
 export function inConfig<T>(read: () => T): T {
-  return reading(CODE.config, '', read);
+  return reading(CNI_CODE.config, '', read);
 }
 
 function reading<T>(code: number, prefix: string, read: () => T): T {
@@ -148,14 +148,14 @@ export function previousResultOf({ prevResult }: Config): PreviousResult | undef
   if (prevResult === undefined || prevResult === null) return undefined;
   if (typeof prevResult !== 'object' || Array.isArray(prevResult))
     throw new CniError(
-      CODE.config,
+      CNI_CODE.config,
       `prevResult ${shown(JSON.stringify(prevResult))} is no JSON object; nothing was done`,
     );
   return prevResult;
 }
 
 /** Those inside the sandbox, where the result shows which those are. */
-export function addressesOf(result: PreviousResult): Address[] {
+export function sandboxAddresses(result: PreviousResult): Address[] {
   return inConfig(() => {
     const { ips = [], interfaces = [] } = result;
     const inside = ips.filter(ip => {

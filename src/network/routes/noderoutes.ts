@@ -11,7 +11,7 @@ import { PROTOCOL } from '../attach/wiring.ts';
 /** Behind every route that somebody made by hand or another program: ours are for want of a better one. */
 const LAST_RESORT = 0xffff;
 
-export interface Wanted {
+export interface DesiredRoutes {
   readonly routes: readonly Route[];
   /** Pod networks that no neighbour leads to, with their node. */
   readonly unreachable: readonly string[];
@@ -25,7 +25,7 @@ export function wantedRoutes(
   nodes: readonly Node[],
   own: string,
   wayTo: ReadonlyMap<Address, Route | undefined>,
-): Wanted {
+): DesiredRoutes {
   const routes: Route[] = [];
   const unreachable: string[] = [];
   const routed = new Set<string>();
@@ -57,13 +57,13 @@ export function neighbours(nodes: readonly Node[], own: string): Address[] {
   return nodes.filter(({ name }) => name !== own).flatMap(({ addresses }) => addresses);
 }
 
-export interface Change {
+export interface RouteChange {
   readonly add: readonly Route[];
   readonly remove: readonly Route[];
 }
 
 /** Routes to single addresses are those to our pods: they are not looked at here. */
-export function routeChange(actual: readonly Route[], wanted: readonly Route[]): Change {
+export function routeChange(actual: readonly Route[], wanted: readonly Route[]): RouteChange {
   const networks = actual.filter(({ destination: { family, prefix } }) => prefix < addressBits(family));
   const [stand, want] = [new Set(networks.map(text)), new Set(wanted.map(text))];
   return {

@@ -1,7 +1,7 @@
 /** Whoever had an address before its pod: what was open to them is accepted before any rule is asked. */
 import type { Address } from '../../model/address.ts';
 
-export interface StaleConntrack {
+export interface ConntrackFlusher {
   /** Nobody has these addresses any more. Never waits. */
   released(addresses: readonly Address[]): void;
   /** Perhaps nobody reported who has left: looks at all addresses that no pod has. Never waits. */

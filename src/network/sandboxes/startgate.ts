@@ -15,7 +15,7 @@ import type { PodSandbox } from '../../nri/messages.ts';
 import { type PluginHandlers, type Runtime, runPlugin } from '../../nri/plugin.ts';
 import type { LocalPods } from './localpods.ts';
 import { type Sandbox, sandboxOf } from './sandbox.ts';
-import type { StaleConntrack } from './staleconntrack.ts';
+import type { ConntrackFlusher } from './staleconntrack.ts';
 
 /** A pod that started before its rules were in force. */
 export interface LateStart {
@@ -37,7 +37,7 @@ export interface StartGateOptions {
   readonly note: (events: readonly ClusterEvent[], urgent: boolean) => void;
   /** Settles when the kernel holds what was noted. */
   readonly programmed: () => Promise<void>;
-  readonly staleConntrack: StaleConntrack;
+  readonly staleConntrack: ConntrackFlusher;
   /** How long a pod waits at most. */
   readonly timeoutMs: number;
   /** Whether a pod without rules is closed. */

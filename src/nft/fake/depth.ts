@@ -1,7 +1,7 @@
 /** nft_table_validate: from a base chain on, at most fifteen jumps and gotos lead on; a circle has no end. */
 import { MAX_CHAIN_DEPTH } from '../limits.ts';
 import { targetOf } from '../plan/equal.ts';
-import type { Chain, Elements, Rule } from '../ruleset.ts';
+import type { Chain, Elements, NftRule } from '../ruleset.ts';
 import { Refusal } from './refusal.ts';
 
 export type FakeSets = ReadonlyMap<string, { readonly verdicts: boolean; readonly elements: Elements }>;
@@ -13,17 +13,17 @@ export function refuseDeepJumps(chains: ReadonlyMap<string, Chain>, sets: FakeSe
     if (level >= MAX_CHAIN_DEPTH) throw new Refusal('EMLINK', 'chains jump in a circle, or deeper than 16');
     if ((deepest.get(chain) ?? -1) >= level) return;
     deepest.set(chain, level);
-    for (const target of targetsOf(chain, sets)) visit(chains.get(target)!, level + 1);
+    for (const target of chainTargets(chain, sets)) visit(chains.get(target)!, level + 1);
   };
   for (const chain of chains.values()) if (chain.hook !== undefined) visit(chain, 0);
 }
 
 /** The chains that a chain leads to. */
-export function targetsOf({ rules }: Chain, sets: FakeSets): Set<string> {
+export function chainTargets({ rules }: Chain, sets: FakeSets): Set<string> {
   return new Set(rules.flatMap(rule => ruleTargets(rule, sets)));
 }
 
-function ruleTargets({ exprs }: Rule, sets: FakeSets): string[] {
+function ruleTargets({ exprs }: NftRule, sets: FakeSets): string[] {
   return exprs.flatMap(expr => {
     if (expr.kind === 'verdict') return defined([targetOf(expr.verdict)]);
     if (expr.kind !== 'lookup') return [];

@@ -5,7 +5,7 @@
 import { areCanonicalFields, isCanonicalKey } from '../element-key.ts';
 import { MAX_COMMENT_BYTES, MAX_KEY_FIELDS, MAX_SET_SIZE } from '../limits.ts';
 import type { Op } from '../plan/op.ts';
-import type { ElementKey, ElementValue, Rule, SetSpec } from '../ruleset.ts';
+import type { ElementKey, ElementValue, NftRule, SetSpec } from '../ruleset.ts';
 import { ofElement, Refusal } from './refusal.ts';
 
 type OpOf<Name extends Op['op']> = Extract<Op, { op: Name }>;
@@ -32,7 +32,7 @@ function checkSet({ set, size }: OpOf<'addSet'>): void {
   if (set.key.length > MAX_KEY_FIELDS) throw new Refusal('ERANGE', `a key of ${set.key.length} fields`);
 }
 
-function checkRule({ exprs, comment }: Rule): void {
+function checkRule({ exprs, comment }: NftRule): void {
   checkComment(comment);
   for (const expr of exprs)
     if (expr.kind === 'unknown')

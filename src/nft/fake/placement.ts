@@ -3,7 +3,7 @@
  * (nft_nat_validate, nft_masq_validate, nft_fib_validate), and at base chains as they are made (nft_chain_parse_hook).
  */
 import type { BaseHook, Chain, Expr } from '../ruleset.ts';
-import { type FakeSets, targetsOf } from './depth.ts';
+import { chainTargets, type FakeSets } from './depth.ts';
 import { Refusal } from './refusal.ts';
 
 type Hook = BaseHook['hook'];
@@ -38,7 +38,7 @@ export function refuseMisplaced(chains: ReadonlyMap<string, Chain>, sets: FakeSe
 
 function reachable(base: Chain, chains: ReadonlyMap<string, Chain>, sets: FakeSets): Set<Chain> {
   const found = new Set([base]);
-  for (const chain of found) for (const target of targetsOf(chain, sets)) found.add(chains.get(target)!);
+  for (const chain of found) for (const target of chainTargets(chain, sets)) found.add(chains.get(target)!);
   return found;
 }
 

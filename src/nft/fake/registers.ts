@@ -19,7 +19,7 @@ export const FIELD_BYTES: Readonly<Record<FieldType, number>> = {
 };
 
 /** As many registers' worth, padded. */
-export function fieldsBytes(fields: readonly FieldType[]): number {
+export function registerBytes(fields: readonly FieldType[]): number {
   return fields.reduce((sum, type) => sum + FIELD_BYTES[type], 0);
 }
 
@@ -59,7 +59,7 @@ function read(expr: Expr, set: SetSpec | undefined): Span[] {
       return [{ at: expr.sreg, bytes: expr.data.length / 2 }];
     case 'lookup':
     case 'dynset':
-      return [{ at: expr.sreg, bytes: fieldsBytes(set!.key) }];
+      return [{ at: expr.sreg, bytes: registerBytes(set!.key) }];
     case 'nat':
       return [
         { at: expr.address, bytes: ADDRESS_BYTES[expr.family] },
@@ -83,7 +83,7 @@ function written(expr: Expr, set: SetSpec | undefined): Span | undefined {
     case 'bitwise':
       return { at: expr.dreg, bytes: expr.mask.length / 2 };
     case 'lookup':
-      return expr.dreg === undefined ? undefined : { at: expr.dreg, bytes: fieldsBytes(set!.data ?? []) };
+      return expr.dreg === undefined ? undefined : { at: expr.dreg, bytes: registerBytes(set!.data ?? []) };
     default:
       return undefined;
   }

@@ -8,9 +8,9 @@ import {
   ruleBytes,
 } from '../limits.ts';
 import type { Op } from '../plan/op.ts';
-import type { Expr, Rule, SetSpec } from '../ruleset.ts';
+import type { Expr, NftRule, SetSpec } from '../ruleset.ts';
 import { Refusal } from './refusal.ts';
-import { fieldsBytes } from './registers.ts';
+import { registerBytes } from './registers.ts';
 
 /** What is looked at before anything that the step names. */
 export function refuseLargeStep(op: Op): void {
@@ -35,7 +35,7 @@ export function refuseLargeStep(op: Op): void {
 }
 
 /** What is looked at once the chain is found, and before anything that the expressions name. */
-export function refuseLargeRule({ exprs }: Rule): void {
+export function refuseLargeRule({ exprs }: NftRule): void {
   if (exprs.length > MAX_EXPRESSIONS) throw new Refusal('EINVAL', `a rule of ${exprs.length} expressions`);
   const bytes = ruleBytes(exprs);
   if (bytes > MAX_RULE_BYTES) throw new Refusal('EFBIG', `a rule of ${bytes} bytes`);
@@ -57,6 +57,6 @@ export function refuseLimit({ perSecond }: { readonly perSecond: number }): void
 }
 
 function refuseLargeKey({ key }: SetSpec): void {
-  const bytes = fieldsBytes(key);
+  const bytes = registerBytes(key);
   if (bytes > MAX_KEY_BYTES) throw new Refusal('EINVAL', `a key of ${bytes} bytes`);
 }

@@ -2,7 +2,7 @@
 import { assertNever } from '../../model/assert.ts';
 import { targetOf } from '../plan/equal.ts';
 import type { Op } from '../plan/op.ts';
-import type { Chain, ElementValue, Expr, NftSet, Rule, SetSpec, Table, Verdict } from '../ruleset.ts';
+import type { Chain, ElementValue, Expr, NftRule, NftSet, NftVerdict, SetSpec, Table } from '../ruleset.ts';
 import { refuseDeepJumps } from './depth.ts';
 import { refuseFib, refuseHook, refuseMisplaced } from './placement.ts';
 import { ofElement, Refusal } from './refusal.ts';
@@ -162,24 +162,24 @@ export class FakeTable {
     this.#setUses.add(name);
   }
 
-  #checkTarget(verdict: Verdict | undefined): void {
+  #checkTarget(verdict: NftVerdict | undefined): void {
     const target = targetOf(verdict);
     if (target === undefined) return;
     if (this.#chain(target).hook !== undefined)
       throw new Refusal('EOPNOTSUPP', `${target} is a base chain: nothing can jump to it`);
   }
 
-  #hold(verdict: Verdict | undefined): void {
+  #hold(verdict: NftVerdict | undefined): void {
     const target = targetOf(verdict);
     if (target !== undefined) this.#chainUses.add(target);
   }
 
-  #release(verdict: Verdict | undefined): void {
+  #release(verdict: NftVerdict | undefined): void {
     const target = targetOf(verdict);
     if (target !== undefined) this.#chainUses.delete(target);
   }
 
-  #releaseRule({ exprs }: Rule): void {
+  #releaseRule({ exprs }: NftRule): void {
     for (const expr of exprs) {
       if (expr.kind === 'lookup' || expr.kind === 'dynset') this.#setUses.delete(expr.set);
       if (expr.kind === 'verdict') this.#release(expr.verdict);

@@ -6,7 +6,7 @@ import { ETHER_TYPE } from '../matchframe.ts';
 import { PACKET_TYPE } from '../matchinterface.ts';
 import type { CtKey, Expr, Hex, MetaKey, TableFamily } from '../ruleset.ts';
 
-export interface Field {
+export interface FormattedField {
   /** `ip saddr`, `th dport`. */
   readonly text: string;
   /** In its register. */
@@ -14,7 +14,7 @@ export interface Field {
   readonly value: (data: Hex) => string;
 }
 
-export function metaField(key: MetaKey): Field {
+export function metaField(key: MetaKey): FormattedField {
   switch (key) {
     case 'mark':
       return {
@@ -43,7 +43,7 @@ export function metaField(key: MetaKey): Field {
   }
 }
 
-export function ctField(key: CtKey): Field {
+export function ctField(key: CtKey): FormattedField {
   switch (key) {
     case 'state':
       return { text: 'ct state', bytes: 4, value: stateText };
@@ -70,7 +70,7 @@ function kindText(data: Hex): string {
 }
 
 /** `fib saddr . iif oif`. */
-export function fibField({ result, flags }: Expr & { kind: 'fib' }): Field {
+export function fibField({ result, flags }: Expr & { kind: 'fib' }): FormattedField {
   const text = `fib ${flags.join(' . ')} ${result === 'type' ? 'type' : 'oif'}`;
   switch (result) {
     case 'exists':
@@ -91,7 +91,7 @@ export function payloadField(
   family: TableFamily,
   { base, offset, length }: Expr & { kind: 'payload' },
   protocol: string | undefined,
-): Field {
+): FormattedField {
   const place = `${base}+${offset}:${length}`;
   const ofFrame = family === 'bridge' ? FRAME[place] : undefined;
   if (ofFrame !== undefined) return { bytes: length, ...ofFrame };
@@ -114,7 +114,7 @@ export function payloadField(
 const HEADER = { link: 'll', network: 'nh', transport: 'th' } as const;
 
 /** In a table of bridges, of the types that are asked for there. */
-const FRAME: Readonly<Record<string, Omit<Field, 'bytes'>>> = {
+const FRAME: Readonly<Record<string, Omit<FormattedField, 'bytes'>>> = {
   'link+0:6': { text: 'ether daddr', value: hardwareText },
   'link+6:6': { text: 'ether saddr', value: hardwareText },
   'link+12:2': { text: 'ether type', value: data => ETHER_TYPE_NAME.get(data) ?? `0x${data}` },
@@ -145,7 +145,7 @@ const HOPS: Readonly<Record<string, string>> = {
 const PORTS: Readonly<Record<string, string>> = { 'transport+0:2': 'sport', 'transport+2:2': 'dport' };
 
 /** The length of the prefix that a mask leaves of an address; undefined where it is none. */
-export function addressPrefix(field: Field, mask: Hex): number | undefined {
+export function addressPrefix(field: FormattedField, mask: Hex): number | undefined {
   if (field.value !== addressText) return undefined;
   const bits = bytesOf(mask).reduce((text, byte) => text + byte.toString(2).padStart(8, '0'), '');
   return /^1*0*$/.test(bits) ? bits.lastIndexOf('1') + 1 : undefined;

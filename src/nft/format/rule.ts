@@ -6,16 +6,16 @@
  */
 
 import type { Rate } from '../../model/tokenbucket.ts';
-import type { Expr, Hex, Register, Rule, TableFamily, Verdict } from '../ruleset.ts';
-import { addressPrefix, ctField, type Field, fibField, metaField, payloadField } from './field.ts';
+import type { Expr, Hex, NftRule, NftVerdict, Register, TableFamily } from '../ruleset.ts';
+import { addressPrefix, ctField, type FormattedField, fibField, metaField, payloadField } from './field.ts';
 import { timeText } from './time.ts';
 
-export function formatRule(family: TableFamily, { exprs, comment }: Rule): string {
+export function formatRule(family: TableFamily, { exprs, comment }: NftRule): string {
   const words = new RuleWords(family).of(exprs);
   return [...words, ...(comment === undefined ? [] : [`comment ${quote(comment)}`])].join(' ');
 }
 
-export function formatVerdict(verdict: Verdict): string {
+export function formatVerdict(verdict: NftVerdict): string {
   return 'chain' in verdict ? `${verdict.kind} ${verdict.chain}` : verdict.kind;
 }
 
@@ -25,7 +25,7 @@ export function quote(text: string): string {
 }
 
 /** What a register holds: a field of the packet, and the mask that was laid over it. */
-interface Loaded extends Field {
+interface Loaded extends FormattedField {
   readonly mask?: Hex;
 }
 

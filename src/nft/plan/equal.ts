@@ -8,10 +8,10 @@ import type {
   ElementValue,
   Expr,
   FieldType,
+  NftRule,
   NftSet,
-  Rule,
+  NftVerdict,
   SetSpec,
-  Verdict,
 } from '../ruleset.ts';
 
 /** The room that is reserved is no difference. */
@@ -61,11 +61,11 @@ export function hooksEqual({ hook: a }: Chain, { hook: b }: Chain): boolean {
   return a?.type === b?.type && a?.hook === b?.hook && a?.priority === b?.priority && a?.policy === b?.policy;
 }
 
-export function rulesEqual(a: readonly Rule[], b: readonly Rule[]): boolean {
+export function rulesEqual(a: readonly NftRule[], b: readonly NftRule[]): boolean {
   return listsEqual(a, b, ruleEqual);
 }
 
-function ruleEqual(a: Rule, b: Rule): boolean {
+function ruleEqual(a: NftRule, b: NftRule): boolean {
   return a === b || (a.comment === b.comment && listsEqual(a.exprs, b.exprs, exprEqual));
 }
 
@@ -144,12 +144,12 @@ function dynsetsEqual(a: Expr & { kind: 'dynset' }, b: Expr & { kind: 'dynset' }
   );
 }
 
-export function verdictsEqual(a: Verdict | undefined, b: Verdict | undefined): boolean {
+export function verdictsEqual(a: NftVerdict | undefined, b: NftVerdict | undefined): boolean {
   return a === b || (a?.kind === b?.kind && targetOf(a) === targetOf(b));
 }
 
 /** The chain that a verdict leads to. */
-export function targetOf(verdict: Verdict | undefined): string | undefined {
+export function targetOf(verdict: NftVerdict | undefined): string | undefined {
   return verdict !== undefined && 'chain' in verdict ? verdict.chain : undefined;
 }
 

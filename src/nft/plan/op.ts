@@ -1,5 +1,5 @@
 /** One step of a batch. The kernel takes a batch whole or not at all. */
-import type { BaseHook, ElementKey, ElementValue, Rule, SetSpec, TableFamily } from '../ruleset.ts';
+import type { BaseHook, ElementKey, ElementValue, NftRule, SetSpec, TableFamily } from '../ruleset.ts';
 
 export type Op =
   | { readonly op: 'addTable'; readonly family: TableFamily }
@@ -17,7 +17,7 @@ export type Op =
   /** Takes away all rules of a chain. */
   | { readonly op: 'flushChain'; readonly family: TableFamily; readonly chain: string }
   /** Appends. */
-  | { readonly op: 'addRule'; readonly family: TableFamily; readonly chain: string; readonly rule: Rule }
+  | { readonly op: 'addRule'; readonly family: TableFamily; readonly chain: string; readonly rule: NftRule }
   | {
       readonly op: 'addElements';
       readonly family: TableFamily;

@@ -4,7 +4,7 @@ import { rulesetArbitrary, rulesetsArbitrary } from '../../../test/support/arbit
 import { NOTHING, walkThrough } from '../../../test/support/oracle/transitions.ts';
 import { FakeKernel } from '../fake/fake.ts';
 import { addressIn, addressVmap, verdict } from '../match.ts';
-import { type Chain, type Elements, MEMBER, type NftSet, type Rule, type Ruleset } from '../ruleset.ts';
+import { type Chain, type Elements, MEMBER, type NftRule, type NftSet, type Ruleset } from '../ruleset.ts';
 import { type Op, opText } from './op.ts';
 import { applied, plan } from './plan.ts';
 
@@ -81,7 +81,7 @@ describe('plan()', () => {
   });
 
   it('refills a chain whose rules differ, also by a comment alone', () => {
-    const commented: Rule = { exprs: [verdict('drop')], comment: 'isolated' };
+    const commented: NftRule = { exprs: [verdict('drop')], comment: 'isolated' };
     const changed = ruleset([map(JUMP), peers(['10.0.0.1', '10.0.0.2'])], [forward(), inWeb(commented)]);
     expect(texts(web(), changed)).toEqual([
       'flush chain ip sluice in-web',
@@ -196,7 +196,7 @@ function forward(priority = 0): Chain {
   return { name: 'forward', hook, rules: [{ exprs: addressVmap('ip', 'daddr', 'pods') }] };
 }
 
-function inWeb(last: Rule = { exprs: [verdict('drop')] }): Chain {
+function inWeb(last: NftRule = { exprs: [verdict('drop')] }): Chain {
   return {
     name: 'in-web',
     rules: [{ exprs: [...addressIn('ip', 'saddr', 'peers'), verdict('accept')] }, last],

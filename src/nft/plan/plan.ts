@@ -19,8 +19,8 @@ import {
   type ElementKey,
   type Elements,
   type ElementValue,
+  type NftRule,
   type NftSet,
-  type Rule,
   type Ruleset,
   type SetSpec,
   TABLE_FAMILIES,
@@ -175,7 +175,7 @@ function addChain(family: TableFamily, { name, hook }: Chain): Op {
     : { op: 'addChain', family, chain: name, hook };
 }
 
-function addRule(family: TableFamily, chain: string, rule: Rule): Op {
+function addRule(family: TableFamily, chain: string, rule: NftRule): Op {
   return { op: 'addRule', family, chain, rule };
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import { MEMBER, type Rule, type SetSpec } from '../ruleset.ts';
+import { MEMBER, type NftRule, type SetSpec } from '../ruleset.ts';
 import type { Op } from './op.ts';
 import { stagesOf } from './stages.ts';
 
@@ -19,21 +19,24 @@ const fill: Op = { op: 'addRule', family: 'ip', chain: 'in', rule: { exprs: [] }
 const remove = (name: string): Op => ({ op: 'delSet', family: 'ip', set: name });
 
 const chain = (name: string): Op => ({ op: 'addChain', family: 'ip', chain: name });
-const rule = (name: string, ...exprs: Rule['exprs']): Op => ({
+const rule = (name: string, ...exprs: NftRule['exprs']): Op => ({
   op: 'addRule',
   family: 'ip',
   chain: name,
   rule: { exprs },
 });
-const lookUp = (set: string): Rule['exprs'][number] => ({
+const lookUp = (set: string): NftRule['exprs'][number] => ({
   kind: 'lookup',
   set,
   sreg: 0,
   vmap: false,
   invert: false,
 });
-const to = (chain: string): Rule['exprs'][number] => ({ kind: 'verdict', verdict: { kind: 'jump', chain } });
-const drop: Rule['exprs'][number] = { kind: 'verdict', verdict: { kind: 'drop' } };
+const to = (chain: string): NftRule['exprs'][number] => ({
+  kind: 'verdict',
+  verdict: { kind: 'jump', chain },
+});
+const drop: NftRule['exprs'][number] = { kind: 'verdict', verdict: { kind: 'drop' } };
 const POD_MAP: SetSpec = { name: 'ingress-pods', key: ['ipv4_addr'], verdicts: true, interval: false };
 const lead = (chain: string): Op => ({
   op: 'addElements',

@@ -8,7 +8,7 @@
  * So all that is new goes first, in batches of its own, while no rule and no element in force leads to it; the batch
  * that makes a difference follows.
  */
-import type { Rule, TableFamily, Verdict } from '../ruleset.ts';
+import type { NftRule, NftVerdict, TableFamily } from '../ruleset.ts';
 import type { Op } from './op.ts';
 import { PORTION, portionsOf } from './portions.ts';
 
@@ -75,14 +75,14 @@ function usedBy(op: Making): string[] {
   return [...chains].map(chain => keyOf(op.family, 'chain', chain));
 }
 
-function usedByRule(family: TableFamily, { exprs }: Rule): string[] {
+function usedByRule(family: TableFamily, { exprs }: NftRule): string[] {
   return exprs.flatMap(expr => {
     if ('set' in expr) return [keyOf(family, 'set', expr.set)];
     return expr.kind === 'verdict' ? chainOf(expr.verdict).map(chain => keyOf(family, 'chain', chain)) : [];
   });
 }
 
-function chainOf(verdict: Verdict | undefined): string[] {
+function chainOf(verdict: NftVerdict | undefined): string[] {
   return verdict !== undefined && 'chain' in verdict ? [verdict.chain] : [];
 }
 

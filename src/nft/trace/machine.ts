@@ -11,16 +11,16 @@ import type {
   Family,
   Hex,
   MetaKey,
+  NftVerdict,
   Register,
   Table,
-  Verdict,
 } from '../ruleset.ts';
 import { fieldsBytes, fieldsLength, findElement } from './lookup.ts';
 
 export type CtState = keyof typeof CT_STATE;
 
 export interface VerdictHit {
-  readonly verdict: Verdict;
+  readonly verdict: NftVerdict;
   readonly element?: { readonly set: string; readonly key: ElementKey; readonly comment?: string };
   readonly translation?: Translation;
 }
@@ -242,7 +242,7 @@ export class Machine {
   }
 }
 
-const ACCEPT: Verdict = { kind: 'accept' };
+const ACCEPT: NftVerdict = { kind: 'accept' };
 
 // Of the addresses in the fixed IPv4 and IPv6 headers.
 const ADDRESS_OFFSET = { ip: { saddr: 12, daddr: 16 }, ip6: { saddr: 8, daddr: 24 } } as const;

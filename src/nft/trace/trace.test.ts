@@ -21,20 +21,20 @@ import {
   type Family,
   type FieldType,
   MEMBER,
+  type NftRule,
   type NftSet,
-  type Rule,
   type Ruleset,
 } from '../ruleset.ts';
 import { type PacketFields, packet } from './packet.ts';
 import { type Hit, type Trace, trace } from './trace.ts';
 
 const [ACCEPT, DROP, RETURN] = [verdict('accept'), verdict('drop'), verdict('return')];
-const rule = (...exprs: Expr[]): Rule => ({ exprs });
+const rule = (...exprs: Expr[]): NftRule => ({ exprs });
 const jump = (chain: string) => rule(verdict('jump', chain));
 const goto = (chain: string) => rule(verdict('goto', chain));
 
 describe('trace() walks chains: ', () => {
-  const cases: [string, string, Record<string, Rule[]>][] = [
+  const cases: [string, string, Record<string, NftRule[]>][] = [
     ['the end of the base chain is its policy', 'policy', { base: [] }],
     ['a return from the base chain is its policy', 'base:0 policy', { base: [rule(RETURN), rule(DROP)] }],
     ['a jump comes back behind itself', 'base:0 base:1 drop', { base: [jump('a'), rule(DROP)], a: [] }],
@@ -102,7 +102,7 @@ describe('trace() walks chains: ', () => {
   });
 
   it('base chains of one hook go by priority; an accept ends one of them, a drop all', () => {
-    const base = (name: string, priority: number, ...rules: Rule[]): Chain => ({
+    const base = (name: string, priority: number, ...rules: NftRule[]): Chain => ({
       name,
       hook: { hook: 'forward', priority, policy: 'accept' },
       rules,
@@ -263,7 +263,7 @@ function payload(base: 'network' | 'transport', offset: number, length: number):
   return { kind: 'payload', base, offset, length, dreg: 0 };
 }
 
-function base(...rules: Rule[]): Chain {
+function base(...rules: NftRule[]): Chain {
   return { name: 'base', ...HOOKED, rules };
 }
 

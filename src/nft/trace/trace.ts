@@ -1,6 +1,6 @@
 /** Walks a packet through a ruleset as the kernel does (nft_do_chain), and records which rules decided. */
 
-import type { BaseHook, Chain, ElementKey, Family, Rule, Ruleset, Table, Verdict } from '../ruleset.ts';
+import type { BaseHook, Chain, ElementKey, Family, NftRule, NftVerdict, Ruleset, Table } from '../ruleset.ts';
 import { type CtState, Machine, type Surroundings, type Translation } from './machine.ts';
 
 export interface Trace {
@@ -14,7 +14,7 @@ export interface Hit {
   /** Index in the chain. */
   readonly rule: number;
   readonly comment?: string;
-  readonly verdict?: Verdict;
+  readonly verdict?: NftVerdict;
   /** Of a rule that translated the connection. */
   readonly translation?: Translation;
   /** Whose verdict it was, if the rule looked it up in a map. */
@@ -125,7 +125,12 @@ function firstVerdict(chain: Chain, next: number, machine: Machine, hits: Hit[])
 }
 
 /** Undefined where an expression breaks the rule off. */
-function execute(chain: string, rule: number, { exprs, comment }: Rule, machine: Machine): Hit | undefined {
+function execute(
+  chain: string,
+  rule: number,
+  { exprs, comment }: NftRule,
+  machine: Machine,
+): Hit | undefined {
   const place = { chain, rule, ...(comment !== undefined && { comment }) };
   for (const expr of exprs) {
     const result = machine.evaluate(expr);

@@ -2,7 +2,7 @@
 import type { Family } from '../../model/address.ts';
 import type { Direction } from '../../model/policy.ts';
 import type { Connections } from '../connections.ts';
-import { type Decision, type Part, UNDECIDED } from '../judge.ts';
+import { type DecidedConnections, type Decision, UNDECIDED } from '../judge.ts';
 import type { Reach } from '../reach.ts';
 
 export interface Decided {
@@ -31,7 +31,10 @@ export function decidersOf(
     ),
   );
 
-  function partsWithin(parts: readonly Part[] | undefined, within: Connections): Part[] {
+  function partsWithin(
+    parts: readonly DecidedConnections[] | undefined,
+    within: Connections,
+  ): DecidedConnections[] {
     if (parts === undefined) return [{ connections: within, decision: UNDECIDED }];
     return parts.flatMap(({ connections: own, decision }) => {
       const both = pool.and(own, within);

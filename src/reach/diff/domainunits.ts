@@ -4,9 +4,9 @@
  */
 import type { Family } from '../../model/address.ts';
 import { workloadOfMember } from '../crowd.ts';
-import { groupsOf, placesOfClass, type Teller } from '../domains.ts';
-import type { Group } from '../judge.ts';
-import { familiesOf, type Place } from '../place.ts';
+import { placesOfClass, regionGroups, type Teller } from '../domains.ts';
+import type { JudgedPeers } from '../judge.ts';
+import { familiesOf, type ReachPlace } from '../place.ts';
 import { remembered } from '../selected.ts';
 import type { Side } from './side.ts';
 import type { Unit } from './units.ts';
@@ -20,7 +20,7 @@ export function domainUnits(old: Side, now: Side): Unit[] {
       familiesOf(now.reach).map(family => {
         const tellers = sides.map(side => tellerOf(side, family, nameClass, told));
         const teller: Teller = region => tellers.map(tell => tell(region)).join('|');
-        return [family, groupsOf([old.reach, now.reach], family, teller)] as const;
+        return [family, regionGroups([old.reach, now.reach], family, teller)] as const;
       }),
     );
     const [before, after] = sides.map(({ reach }) => placesOfClass(reach, nameClass, groups));
@@ -31,7 +31,7 @@ export function domainUnits(old: Side, now: Side): Unit[] {
 /** Of one side the workloads with a rule by such a name. */
 function toldWorkloads(side: Side, nameClass: number): string[] {
   const { reach, crowd, places } = side;
-  const isTold = ({ ends }: Place) =>
+  const isTold = ({ ends }: ReachPlace) =>
     (Object.entries(ends) as [Family, number][]).some(([family, end]) =>
       reach.families[family].isTold(end, nameClass),
     );
@@ -48,10 +48,10 @@ function tellerOf(
   workloads: ReadonlySet<string>,
 ): Teller {
   const { ends } = reach.families[family];
-  const isMeant = ({ members }: Place) =>
+  const isMeant = ({ members }: ReachPlace) =>
     members.some(each => workloads.has(workloadOfMember(crowd, each) ?? ''));
   const sources = new Set(places.filter(isMeant).flatMap(place => place.ends[family] ?? []));
-  const numbers = new Map<Group | undefined, number>();
+  const numbers = new Map<JudgedPeers | undefined, number>();
   const numberOf = (source: number, end: number) => {
     const group = reach.families[family].group('egress', source, end);
     return remembered(numbers, group, () => numbers.size);
@@ -62,7 +62,7 @@ function tellerOf(
   };
 }
 
-function unitOf(before: Place, after: Place): Unit {
+function unitOf(before: ReachPlace, after: ReachPlace): Unit {
   const members = after.members.flatMap(member => (member.kind === 'domain' ? [member] : []));
   return { old: [before.ends], now: [after.ends], members };
 }

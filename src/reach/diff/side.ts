@@ -4,15 +4,15 @@ import type { Inventory } from '../../model/inventory.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { ConnectionPool } from '../connections.ts';
 import { type Crowd, crowdOf } from '../crowd.ts';
-import type { Place } from '../place.ts';
-import { imaginedPlaces, placesOf } from '../places.ts';
+import type { ReachPlace } from '../place.ts';
+import { imaginedPlaces, reachPlaces } from '../places.ts';
 import { type Reach, reachOf } from '../reach.ts';
 
 export interface Side {
   readonly reach: Reach;
   readonly crowd: Crowd;
   /** Of each member its own. */
-  readonly places: readonly Place[];
+  readonly places: readonly ReachPlace[];
 }
 
 export interface Compared {
@@ -26,7 +26,7 @@ export function sidesOf(old: Compared, now: Compared, unknownPods: UnknownPods):
   const side = ({ cluster, inventory }: Compared): Side => {
     const crowd = crowdOf(cluster, inventory);
     const reach = reachOf(cluster, { unknownPods, imagined: crowd.imagined, pool, alongside });
-    return { reach, crowd, places: [...placesOf(reach), ...imaginedPlaces(reach)] };
+    return { reach, crowd, places: [...reachPlaces(reach), ...imaginedPlaces(reach)] };
   };
   return [side(old), side(now)];
 }

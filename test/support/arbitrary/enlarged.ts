@@ -1,6 +1,6 @@
 /** A step as it is, but larger: around the limits of src/nft/limits.ts, on both sides. */
 import type { Op } from '../../../src/nft/plan/op.ts';
-import type { Expr, Rule } from '../../../src/nft/ruleset.ts';
+import type { Expr, NftRule } from '../../../src/nft/ruleset.ts';
 
 /** With `size` expressions, or bytes of comment or of name; at least one. */
 export function enlarged(op: Op, size: number, what: 'text' | 'content'): Op {
@@ -24,7 +24,7 @@ export function enlarged(op: Op, size: number, what: 'text' | 'content'): Op {
 }
 
 /** What it loads, its last condition again and again, and then the verdict. */
-function longRule(rule: Rule, size: number): Rule {
+function longRule(rule: NftRule, size: number): NftRule {
   const verdicts = rule.exprs.filter(({ kind }) => kind === 'verdict');
   const conditions = rule.exprs.filter(({ kind }) => kind !== 'verdict');
   const last = conditions.at(-1);

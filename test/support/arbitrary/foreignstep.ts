@@ -6,9 +6,9 @@ import {
   type ElementKey,
   MEMBER,
   type NftSet,
+  type NftVerdict,
   type Ruleset,
   type SetSpec,
-  type Verdict,
 } from '../../../src/nft/ruleset.ts';
 import { elementKey } from './rulesets.ts';
 
@@ -18,7 +18,7 @@ export interface Pick {
   readonly chain: number;
   readonly target: number;
   readonly set: number;
-  readonly verdict: Verdict['kind'];
+  readonly verdict: NftVerdict['kind'];
   readonly lookup: boolean;
   readonly vmap: boolean;
   readonly invert: boolean;
@@ -101,7 +101,7 @@ function specOf({ elements: _, size: __, ...spec }: NftSet): SetSpec {
   return spec;
 }
 
-function verdictOf({ verdict: kind }: Pick, chain: string): Verdict {
+function verdictOf({ verdict: kind }: Pick, chain: string): NftVerdict {
   return kind === 'jump' || kind === 'goto' ? { kind, chain } : { kind };
 }
 

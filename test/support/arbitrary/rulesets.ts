@@ -15,12 +15,12 @@ import {
   type Expr,
   type FieldType,
   MEMBER,
+  type NftRule,
   type NftSet,
-  type Rule,
+  type NftVerdict,
   type Ruleset,
   type SetSpec,
   type Table,
-  type Verdict,
 } from '../../../src/nft/ruleset.ts';
 
 export function rulesetArbitrary(): fc.Arbitrary<Ruleset> {
@@ -124,7 +124,7 @@ function translation(family: Family): fc.Arbitrary<Translation> {
   const redirect = {
     exprs: [...match.addressTypeIs('daddr', 'local'), ...match.redirectByPort(family, map.name)],
   };
-  const leaving: Rule[] = [
+  const leaving: NftRule[] = [
     { exprs: [...match.addressPairIn(family, pairs.name), match.masquerade()] },
     { exprs: [...way.interfaceGroupIs('oifgroup', 7), match.verdict('return')] },
     { exprs: [match.masquerade()], comment: 'the rest' },
@@ -146,7 +146,7 @@ function translation(family: Family): fc.Arbitrary<Translation> {
   }));
 }
 
-function natChain(name: string, hook: BaseHook['hook'], priority: number, rules: readonly Rule[]): Chain {
+function natChain(name: string, hook: BaseHook['hook'], priority: number, rules: readonly NftRule[]): Chain {
   return { name, hook: { type: 'nat', hook, priority, policy: 'accept' }, rules };
 }
 
@@ -264,11 +264,11 @@ function intervalKey(type: FieldType, index: number): ElementKey {
   return [`${base(0)}/${all}`, `${base(1)}-${base(6)}`, `${base(1)}/${one}`][index % 3]!;
 }
 
-function verdict(targets: readonly string[]): fc.Arbitrary<Verdict> {
-  const end = fc.constantFrom<Verdict>({ kind: 'accept' }, { kind: 'drop' }, { kind: 'return' });
+function verdict(targets: readonly string[]): fc.Arbitrary<NftVerdict> {
+  const end = fc.constantFrom<NftVerdict>({ kind: 'accept' }, { kind: 'drop' }, { kind: 'return' });
   if (targets.length === 0) return end;
   const lead = fc.record({ kind: fc.constantFrom('jump', 'goto'), chain: fc.constantFrom(...targets) });
-  return fc.oneof({ arbitrary: end, weight: 1 }, { arbitrary: lead as fc.Arbitrary<Verdict>, weight: 2 });
+  return fc.oneof({ arbitrary: end, weight: 1 }, { arbitrary: lead as fc.Arbitrary<NftVerdict>, weight: 2 });
 }
 
 function chain(
@@ -290,7 +290,7 @@ const hook: fc.Arbitrary<BaseHook> = fc.record({
   policy: fc.constantFrom('accept', 'drop'),
 });
 
-function rule(family: Family, targets: readonly string[], specs: readonly SetSpec[]): fc.Arbitrary<Rule> {
+function rule(family: Family, targets: readonly string[], specs: readonly SetSpec[]): fc.Arbitrary<NftRule> {
   const member = specs.filter(({ verdicts }) => !verdicts).map(spec => lookup(family, spec));
   const maps = specs.filter(({ verdicts }) => verdicts).map(spec => lookup(family, spec));
   const end = verdict(targets).map((verdict): Expr[] => [{ kind: 'verdict', verdict }]);

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
-import { expandMatrix, type Matrix } from '../../../src/cli/test/pairs.ts';
+import { type ExpectedMatrix, expandMatrix } from '../../../src/cli/test/pairs.ts';
 import { decodeObject } from '../../../src/kube/decode/decode.ts';
 import { type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
@@ -33,7 +33,7 @@ export interface ScenarioStep {
   /** What happens before the flows; of the first step also all manifests. */
   readonly events: readonly ClusterEvent[];
   readonly flows: readonly FlowLine[];
-  readonly matrices: readonly Matrix[];
+  readonly matrices: readonly ExpectedMatrix[];
 }
 
 export interface FlowLine {
@@ -120,7 +120,7 @@ interface StepFile {
   readonly apply?: readonly unknown[];
   readonly delete?: readonly string[];
   readonly flows?: readonly FlowLine[];
-  readonly matrix?: Matrix | readonly Matrix[];
+  readonly matrix?: ExpectedMatrix | readonly ExpectedMatrix[];
 }
 
 function loadScenario(file: string): Scenario {
