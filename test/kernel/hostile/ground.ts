@@ -8,7 +8,7 @@
  * the families that are asked for, and in any case the link-local ones that the kernel gives.
  */
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { compile } from '../../../src/compiler/compile.ts';
 import { decodeObject } from '../../../src/kube/decode/decode.ts';
 import { ipBatch } from '../../../src/lab/ip.ts';
@@ -70,6 +70,7 @@ export class Ground {
 
   static async build({ network, families = ['ip', 'ip6'] }: GroundOptions): Promise<Ground> {
     const ground = new Ground(network);
+    if (network === 'bridge') seeBridgedPackets();
     try {
       await ground.#wire(families);
       ground.#kernel = await inNamespace(ground.path('node'), () => openNftKernel());
@@ -168,6 +169,11 @@ export class Ground {
       for (const [key, value] of settings) writeFileSync(`/proc/sys/net/${key}`, value);
     });
   }
+}
+
+/** As nodes whose pods share a bridge have it (docs/install.md): where it is a module, nobody loads it with the bridge. */
+function seeBridgedPackets(): void {
+  if (!existsSync('/proc/sys/net/bridge')) execFileSync('modprobe', ['br_netfilter']);
 }
 
 const OUTSIDE = [

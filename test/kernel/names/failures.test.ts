@@ -105,6 +105,25 @@ describe('with a resolver in a pod and one on the node', () => {
     expect(ground.elements().filter(element => !before.includes(element))).toEqual([]);
   });
 
+  test(
+    'an agent whose main thread is held hears all the same',
+    async () => {
+      await ground.agent!.kill('SIGTERM');
+      const program = new URL('../../support/names/heldthread.ts', import.meta.url);
+      Object.assign(process.env, { NODE_OPTIONS: `--import ${program}`, HELD_MS: 15_000 * SLOW });
+      const started = ground.startAgent();
+      for (const name of ['NODE_OPTIONS', 'HELD_MS']) delete process.env[name];
+      await started;
+      await ground.hearing();
+      process.kill(ground.agent!.pid, 'SIGUSR2');
+      await ground.until(() => ground.agent!.output.includes('held'));
+      await pause(3_000); // longer than the switch lasts without a beat
+      expect(await ground.visit({ names: names(181) })).toMatchObject(WHOLE);
+      expect(ground.agent!.output).not.toContain('free again');
+    },
+    120_000 * SLOW,
+  );
+
   test('a table that is taken away is made again, with what had been told', async () => {
     expect(await ground.visit({ names: ['n171.t.example'] })).toMatchObject(WHOLE);
     try {

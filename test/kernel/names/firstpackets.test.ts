@@ -1,4 +1,5 @@
 /** Peers by name with real packets: the agent as it is run, a resolver behind a Service, connections at once. */
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { NamesGround, RESOLVER, SLOW } from '../../support/names/ground.ts';
 
@@ -36,6 +37,19 @@ test(
   },
   300_000 * SLOW,
 );
+
+test('A and AAAA asked for at once, from one port: the first packet to each address passes', () => {
+  const names = fresh(801, 20);
+  const program = fileURLToPath(new URL('../../support/names/twins.ts', import.meta.url));
+  const before = ground.repeatedFirstPackets('web');
+  const words = [program, RESOLVER.ip, String(PATIENCE_MS), ...names];
+  const reached = ground
+    .exec(ground.pathOf('web'), process.execPath, ...words)
+    .trim()
+    .split('\n');
+  expect(reached).toHaveLength(2 * names.length);
+  expect(ground.repeatedFirstPackets('web')).toBe(before);
+});
 
 test('C40: a name that no rule has is answered, and stays denied', async () => {
   const { connected, unanswered } = await ground.visit({

@@ -1,14 +1,20 @@
-/** Who can have an address learnt that no resolver told: five forgeries, each while a question is open where it matters. */
+/** Who can have an address learnt that no resolver told: nobody, also while a question is open. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Address } from '../../../src/model/address.ts';
 import { ASKED_NAME, forgedAnswer } from '../../support/names/forgedanswer.ts';
-import { HOSTS, NamesGround, RESOLVER, SLOW } from '../../support/names/ground.ts';
+import { HOSTS, NamesGround, policyText, RESOLVER, SLOW } from '../../support/names/ground.ts';
 import { rawSend } from '../../support/names/rawsend.ts';
 
 let ground: NamesGround;
 beforeAll(async () => {
   ground = await NamesGround.build();
   ground.writeManifests('*.t.example');
+  // The resolver has a rule by name too: it is told nothing by who asks it.
+  const ofResolver = policyText(['*.t.example']).replace('app: web', 'app: dns');
+  ground.write(
+    'resolver.yaml',
+    ofResolver.replace('name: logs', 'name: resolver').replace('priority: 10', 'priority: 11'),
+  );
   await ground.startAgent();
   await ground.hearing();
 }, 180_000 * SLOW);
@@ -67,6 +73,10 @@ const FORGERIES: [what: string, attack: (address: string, port: number) => Promi
       await openQuestion(port, EVIL);
       forge('evil', EVIL, port, address);
     },
+  ],
+  [
+    'a question to the resolver that says it is an answer',
+    async address => rawSend(ground.wayOf('evil'), EVIL, RESOLVER.ip, 53, forgedAnswer(address)),
   ],
 ];
 

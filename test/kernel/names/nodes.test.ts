@@ -1,23 +1,31 @@
 /** Answers that are forged on another node: only that node can tell, and its agent does, whatever its own pods' rules. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Address } from '../../../src/model/address.ts';
 import { ASKED_NAME, forgedAnswer } from '../../support/names/forgedanswer.ts';
-import { HOSTS, NamesGround, RESOLVER, SLOW } from '../../support/names/ground.ts';
+import { HOSTS, NamesGround, policyText, RESOLVER, SLOW } from '../../support/names/ground.ts';
 import { rawSend } from '../../support/names/rawsend.ts';
 
 let ground: NamesGround;
 beforeAll(async () => {
   ground = await NamesGround.build(53, 2);
   ground.writeManifests('*.t.example');
-  await ground.startAgent();
+  ground.write('policy.yaml', policyText(['*.t.example']).replace(HOSTS.evil[0], HOSTS.target[0]));
+  await ground.start('target', 'resolver.ts');
+  await ground.startAgent('--dns-servers', [...Object.values(RESOLVER), HOSTS.target[0]].join());
   await ground.hearing();
 }, 180_000 * SLOW);
 afterAll(() => ground?.remove());
 
-/** An accomplice asks, and evil on the other node answers in the resolver's name, which is there too. */
-async function forge(address: string, port: number): Promise<void> {
-  const { unanswered } = await ground.visit({ names: [ASKED_NAME], port });
+/** An accomplice asks, and evil on the other node answers in the resolver's name: by default of the one that is there too. */
+async function forge(
+  address: string,
+  port: number,
+  resolver: Address = RESOLVER.ip,
+  as: Address = HOSTS.dns[0],
+): Promise<void> {
+  const { unanswered } = await ground.visit({ names: [ASKED_NAME], port, resolver });
   expect(unanswered).toBe(0);
-  rawSend(ground.wayOf('evil'), HOSTS.dns[0], HOSTS.web[0], port, forgedAnswer(address));
+  rawSend(ground.wayOf('evil'), as, HOSTS.web[0], port, forgedAnswer(address));
   await new Promise(resolve => setTimeout(resolve, 300 * SLOW));
 }
 
@@ -30,6 +38,13 @@ test('a resolver on another node is heard', async () => {
 test('C54: an answer forged on a node without Sluice is learnt: this node cannot tell', async () => {
   await forge('10.98.78.1', 4_301);
   expect(ground.isLearnt('10.98.78.1')).toBe(true);
+});
+
+test('C54: an answer that comes from another node in the name of a resolver of this one is not learnt', async () => {
+  const [local] = HOSTS.target;
+  expect(await ground.visit({ names: ['n31.t.example'], resolver: local })).toMatchObject({ failed: [] });
+  await forge('10.98.78.3', 4_303, local, local);
+  expect(ground.isLearnt('10.98.78.3')).toBe(false);
 });
 
 test('C54: an answer forged on a node with Sluice does not leave it, though no pod there has a rule by name', async () => {

@@ -2,10 +2,12 @@
 import { afterEach, expect, test } from 'vitest';
 import { compile } from '../../../src/compiler/compile.ts';
 import type { Hearing } from '../../../src/compiler/namespeers.ts';
+import { ControlSocket } from '../../../src/hearing/controlsocket.ts';
 import { type Address, FAMILIES } from '../../../src/model/address.ts';
 import { type Cluster, ClusterState, type Pod } from '../../../src/model/cluster.ts';
 import type { Policy } from '../../../src/model/policy.ts';
 import { EVERYTHING } from '../../../src/model/selector.ts';
+import { type Command, toForget } from '../../../src/names/control.ts';
 import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import { FakeKernel } from '../../../src/nft/fake/fake.ts';
 import { formatRuleset } from '../../../src/nft/format/format.ts';
@@ -157,3 +159,30 @@ test('the elements of a dynamic set are nobody’s drift, and are read with what
   expect(plan(ruleset, desired)).toEqual([]);
   for (const family of FAMILIES) expect(ruleset.tables.has(family)).toBe(true);
 });
+
+test('a control packet is an element once it was sent; of one that no rule takes its sender knows', async () => {
+  const netns = namespace();
+  netns.exec('ip', ['link', 'set', 'lo', 'up']);
+  netns.exec('ip', ['route', 'add', '10.1.0.0/24', 'dev', 'lo']);
+  const kernel = await kernelIn(netns);
+  const desired = unqueued(rulesetOf({ queue: 'nft', resolvers }, 'www.example.org'));
+  await kernel.commit(plan((await kernel.dump()).ruleset, desired));
+  const learn = learnCommand(desired);
+  const socket = await netns.run(() => new ControlSocket());
+  opened.unshift(socket);
+  const told = (command: Command) => socket.tell(command, '10.1.0.1' as Address, '192.0.2.1' as Address);
+  const stands = () => netns.exec('nft', ['list', 'ruleset']).includes('10.1.0.1 . 192.0.2.1 ');
+  expect([told(learn), stands()]).toEqual([true, true]);
+  expect([told(toForget(learn)), stands()]).toEqual([true, false]);
+  expect([told(learn + 8), stands()]).toEqual([false, false]);
+});
+
+/** Of the only set of names. */
+function learnCommand({ tables }: Ruleset): Command {
+  for (const [key, value] of tables.get('ip')!.sets.get('names-told')!.elements)
+    if (JSON.stringify(value).includes('learn-names')) {
+      const [source, destination] = key.split(' . ').map(Number) as [number, number];
+      return source * 2 ** 16 + destination;
+    }
+  throw new Error('nothing is to be learnt');
+}

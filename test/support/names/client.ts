@@ -3,15 +3,15 @@
  * one argument of JSON; it writes what came of it as one line of JSON.
  */
 import { createSocket } from 'node:dgram';
-import { readFileSync } from 'node:fs';
 import { connect, isIP } from 'node:net';
 import packet from 'dns-packet';
 import type { ClientOrders, ClientReport } from './ground.ts';
+import { repeatedFirstPackets } from './repeated.ts';
 
 const { resolver, names, type, byTcp, attempts, patienceMs, port, answerMs, rounds, pauseMs } = JSON.parse(
   process.argv[2]!,
 ) as ClientOrders;
-const before = synRetransmissions();
+const before = repeatedFirstPackets();
 const report: ClientReport = {
   asked: 0,
   unanswered: 0,
@@ -26,7 +26,7 @@ for (const name of names) {
   await visit(name);
   if (pauseMs > 0) await new Promise(resolve => setTimeout(resolve, pauseMs));
 }
-report.lost = synRetransmissions() - before;
+report.lost = repeatedFirstPackets() - before;
 process.stdout.write(`${JSON.stringify(report)}\n`);
 process.exit(0);
 
@@ -116,12 +116,4 @@ function askTcp(name: string): Promise<Buffer | undefined> {
       done(received.subarray(2));
     });
   });
-}
-
-/** First packets of connections that were sent again, in this network namespace: no clock is asked. */
-function synRetransmissions(): number {
-  const [names = '', values = ''] = readFileSync('/proc/self/net/netstat', 'utf8')
-    .split('\n')
-    .filter(line => line.startsWith('TcpExt:'));
-  return Number(values.split(' ')[names.split(' ').indexOf('TCPSynRetrans')]);
 }

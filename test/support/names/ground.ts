@@ -12,6 +12,7 @@ import { address } from '../../../src/lab/topology.ts';
 import type { Address } from '../../../src/model/address.ts';
 import { AgentProcess } from '../agent/agentprocess.ts';
 import type { Way } from './rawsend.ts';
+import { repeatedFirstPackets } from './repeated.ts';
 
 export interface ClientOrders {
   readonly resolver: string;
@@ -249,6 +250,11 @@ export class NamesGround {
         isListening() &&
         this.exec(this.nodePath, 'nft', 'list', 'set', 'ip', 'sluice', 'names-alive').includes('elements'),
     );
+  }
+
+  /** Of connections that the host opened. */
+  repeatedFirstPackets(host: keyof typeof HOSTS): number {
+    return inNamespace(this.pathOf(host), repeatedFirstPackets);
   }
 
   /** `10.1.0.10 . 10.98.0.7`, of every set of names. */
