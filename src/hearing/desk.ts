@@ -3,10 +3,11 @@ import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import { BEAT_INTERVAL_MS, type Command, toBeat, toEnd, toForget } from '../names/control.ts';
 import { Leases, type Recovered } from '../names/leases.ts';
-import { LIFETIMES } from '../names/limits.ts';
+import { LIFETIMES, NAMES_LIMITS, periodMs } from '../names/limits.ts';
 import { AnswerListener } from '../names/listener.ts';
 import type { Transport } from '../names/packet.ts';
 import { type LeaseChange, NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
+import type { ToldFact } from '../names/toldfacts.ts';
 import { Turns } from '../names/turns.ts';
 import { WorkBudget } from '../names/workbudget.ts';
 import { ControlSocket } from './controlsocket.ts';
@@ -37,9 +38,8 @@ interface WaitingAnswer {
   readonly sinceMs: number;
 }
 
-/** Milliseconds since 1970, as they were when the process started: the same in every thread, and never back. */
-const { timeOrigin } = performance;
-const now = () => timeOrigin + performance.now();
+/** Whole milliseconds since the thread began. */
+const now = () => Math.floor(performance.now());
 
 export class AnswerDesk {
   readonly #queue: QueueSocket;
@@ -49,7 +49,7 @@ export class AnswerDesk {
   readonly #turns = new Turns<WaitingAnswer>();
   readonly #budget = new WorkBudget();
   readonly #ports: readonly number[];
-  readonly #askMs: number;
+  readonly #periodMs: number;
   readonly #post: (message: FromThread) => void;
   readonly #startMs = now();
   #recovered: readonly Recovered[];
@@ -70,11 +70,11 @@ export class AnswerDesk {
   constructor(queue: QueueSocket, orders: HearingOrders, post: (message: FromThread) => void) {
     const lifetimes = { ...LIFETIMES, ...orders.lifetimes };
     this.#queue = queue;
-    this.#leases = new Leases(lifetimes);
+    this.#leases = new Leases(lifetimes, NAMES_LIMITS, performance.timeOrigin);
     this.#listener = new AnswerListener(this.#leases);
     this.#recovered = orders.recovered;
     this.#ports = orders.ports;
-    this.#askMs = lifetimes.floorMs / 4;
+    this.#periodMs = periodMs(lifetimes);
     this.#post = post;
   }
 
@@ -95,7 +95,7 @@ export class AnswerDesk {
     const nowMs = now();
     if (nowMs - this.#beatMs >= BEAT_INTERVAL_MS) this.#beat(nowMs);
     if (nowMs - this.#tickMs >= TICK_MS) this.#tick(nowMs);
-    if (nowMs - this.#askedMs >= this.#askMs) this.#ask(nowMs);
+    if (nowMs - this.#askedMs >= this.#periodMs) this.#ask(nowMs);
     if (nowMs - this.#reportMs >= REPORT_MS) this.#report(nowMs);
   }
 
@@ -104,7 +104,7 @@ export class AnswerDesk {
     const packet = this.#listener.read(new Uint8Array(bytes));
     const pod = packet && this.#leases.podAt(packet.to);
     if (packet !== undefined && pod !== undefined) {
-      const sinceMs = now();
+      const sinceMs = performance.now();
       const isAllowed = this.#budget.allows(pod, sinceMs);
       if (isAllowed && this.#turns.put(pod, { id, packet, size: bytes.length, sinceMs })) return;
       this.#overBudget++;
@@ -121,7 +121,7 @@ export class AnswerDesk {
       this.#apply(changes);
     } finally {
       this.#queue.accept(id);
-      this.#waited((now() - sinceMs) * 1_000);
+      this.#waited((performance.now() - sinceMs) * 1_000);
     }
   }
 
@@ -132,7 +132,7 @@ export class AnswerDesk {
         this.#configure(message.subjects, message.renewed);
         return true;
       case 'sync':
-        this.#post({ kind: 'facts', facts: this.#leases.takeNews(), synced: message.id });
+        this.#say(this.#leases.takeAllNews(), message.id);
         return true;
       case 'inUse':
         this.#leases.inUse(message.pairs, now());
@@ -187,11 +187,12 @@ export class AnswerDesk {
     return taken.includes(true);
   }
 
-  /** Who knows the node's connections says which of these are in use. */
+  /** Who knows the node's connections says which of these are in use; and knows what is not about to end. */
   #ask(nowMs: number): void {
     this.#askedMs = nowMs;
-    const pairs = this.#leases.ending(nowMs + 2 * this.#askMs);
+    const pairs = this.#leases.ending(nowMs + 2 * this.#periodMs);
     if (pairs.length > 0) this.#post({ kind: 'ending', pairs });
+    this.#say(this.#leases.takeAllNews());
   }
 
   #waited(us: number): void {
@@ -216,12 +217,16 @@ export class AnswerDesk {
 
   #report(nowMs: number): void {
     this.#reportMs = nowMs;
-    const facts = this.#leases.takeNews();
-    if (facts.length > 0) this.#post({ kind: 'facts', facts });
+    this.#say(this.#leases.takeNews());
     const counts = this.#counts();
     const text = JSON.stringify(counts);
     if (text !== this.#reported) this.#post({ kind: 'counts', counts });
     this.#reported = text;
+  }
+
+  #say(facts: readonly ToldFact[], synced?: number): void {
+    if (facts.length > 0 || synced !== undefined)
+      this.#post({ kind: 'facts', facts, ...(synced !== undefined && { synced }) });
   }
 
   #counts(): HearingCounts {

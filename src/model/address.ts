@@ -85,7 +85,8 @@ function quadBytes(address: string): Uint8Array {
 }
 
 export function addressFromBytes(bytes: Uint8Array): Address {
-  if (bytes.length === 4) return bytes.join('.') as Address;
+  // Joined at once: a text that grows is kept as its parts.
+  if (bytes.length === 4) return [bytes[0], bytes[1], bytes[2], bytes[3]].join('.') as Address;
   return new ipaddr.IPv6(Array.from(bytes)).toRFC5952String() as Address;
 }
 

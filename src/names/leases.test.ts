@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Address } from '../model/address.ts';
 import { Leases } from './leases.ts';
-import { LIFETIMES, NAMES_LIMITS } from './limits.ts';
+import { LIFETIMES, NAMES_LIMITS, periodMs } from './limits.ts';
 import type { DnsAnswer } from './message.ts';
 import type { LeaseChange, NamesPod, NamesSet } from './subjects.ts';
 
@@ -202,6 +202,40 @@ describe('Leases', () => {
     }
     expect(new Set(renewed)).toEqual(new Set(['learn names-A 10.1.0.1 . 192.0.2.1']));
     expect(renewed.length).toBeGreaterThan(2);
+  });
+
+  it('says at once what is new or about to end, and what was prolonged with all news', () => {
+    const { told, leases } = opened();
+    const tell = (ttl: number, nowMs: number) =>
+      told('10.1.0.1', 'www.example.org', ['192.0.2.1'], ttl, nowMs);
+    tell(300, 0);
+    expect(leases.takeNews()).toMatchObject([{ untilMs: 310_000 }]);
+    tell(300, 1_000);
+    expect(leases.takeNews()).toEqual([]);
+    expect(leases.takeAllNews()).toMatchObject([{ toldMs: 1_000, untilMs: 311_000 }]);
+    expect(leases.takeAllNews()).toEqual([]);
+    tell(0, 260_000);
+    expect(leases.takeNews()).toMatchObject([{ toldMs: 260_000, untilMs: 380_000 }]);
+  });
+
+  it('says a later end before the one that was said is over', () => {
+    const step = fc.record({ afterMs: fc.nat(150_000), ttl: fc.constantFrom(0, 120, 1_000) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), fc.nat(30_000), (steps, firstMs) => {
+        const { told, tick, leases } = opened();
+        let [nowMs, allMs, saidMs] = [firstMs, 0, 0];
+        for (const { afterMs, ttl } of steps) {
+          told('10.1.0.1', 'www.example.org', ['192.0.2.1'], ttl, nowMs);
+          for (const endMs = nowMs + afterMs; nowMs < endMs; nowMs += 1_000) {
+            tick(nowMs);
+            const isAll = nowMs - allMs >= periodMs(LIFETIMES);
+            if (isAll) allMs = nowMs;
+            for (const { untilMs } of isAll ? leases.takeAllNews() : leases.takeNews()) saidMs = untilMs;
+            if (leases.size > 0) expect(saidMs).toBeGreaterThan(nowMs);
+          }
+        }
+      }),
+    );
   });
 
   it('holds in the kernel just what has not ended, whatever happens in whatever order', () => {

@@ -1,6 +1,7 @@
 /**
  * The book of a node: which pod was told which addresses under which names, until when. It says what has to be done in
- * the kernel's sets and does nothing itself; time is passed in, in milliseconds of any clock that does not go back.
+ * the kernel's sets and does nothing itself; time is passed in, in milliseconds of any clock that does not go back:
+ * whole ones since a thread began are small numbers, which V8 keeps without a box for each.
  *
  *     told(answer)         ─▶ learn         renewed while the end is later than the kernel's lease
  *     tick()               ─▶ learn, forget
@@ -8,8 +9,9 @@
  */
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
-import type { Lease } from './leasetable.ts';
-import { LIFETIMES, type Lifetimes, leaseEnd, NAMES_LIMITS, type NamesLimits } from './limits.ts';
+import { KnownTexts } from './knowntexts.ts';
+import { type Lease, newLease, type Telling } from './leasetable.ts';
+import { LIFETIMES, type Lifetimes, leaseEnd, NAMES_LIMITS, type NamesLimits, periodMs } from './limits.ts';
 import type { DnsAnswer } from './message.ts';
 import { PodLeases } from './podleases.ts';
 import type { LeaseChange, NamesPod, NamesSet, Subjects } from './subjects.ts';
@@ -33,17 +35,20 @@ export interface Pair {
 export class Leases {
   readonly #lifetimes: Lifetimes;
   readonly #limits: NamesLimits;
+  readonly #zeroMs: number;
   readonly #pods = new Map<PodKey, PodLeases>();
   #byAddress = new Map<Address, PodLeases>();
   #size = 0;
   #evicted = 0;
-  /** Leases that came or were prolonged since they were last asked for. */
-  readonly #news = new Map<Lease, PodLeases>();
-  readonly #senders = new Map<Address, Address>();
+  /** Leases that came, or went on when they were about to end, since they were last asked for. */
+  readonly #news = new Map<PodLeases, Lease[]>();
+  readonly #senders = new KnownTexts<Address>();
 
-  constructor(lifetimes: Lifetimes = LIFETIMES, limits: NamesLimits = NAMES_LIMITS) {
+  /** `zeroMs` is the zero of the clock, in milliseconds since 1970. */
+  constructor(lifetimes: Lifetimes = LIFETIMES, limits: NamesLimits = NAMES_LIMITS, zeroMs = 0) {
     this.#lifetimes = lifetimes;
     this.#limits = limits;
+    this.#zeroMs = zeroMs;
   }
 
   /** How many leases went because there were too many. */
@@ -51,11 +56,25 @@ export class Leases {
     return this.#evicted;
   }
 
-  /** What pods were told since this was last asked. */
+  /**
+   * What pods were told since this was last asked; not what was prolonged and had long to go. Whoever takes all news in
+   * every `periodMs` takes nothing for ended that is not.
+   */
   takeNews(): ToldFact[] {
-    const facts = [...this.#news].map(([lease, pod]) => factOf(lease, pod));
+    const facts = [...this.#news].flatMap(([pod, leases]) =>
+      leases.map(lease => {
+        lease.isUnsaid = false;
+        return factOf(lease, pod, this.#zeroMs);
+      }),
+    );
     this.#news.clear();
     return facts;
+  }
+
+  takeAllNews(): ToldFact[] {
+    for (const pod of this.#pods.values())
+      for (const lease of pod.leases()) if (lease.isUnsaid) this.#noteNew(pod, lease);
+    return this.takeNews();
   }
 
   get size(): number {
@@ -94,17 +113,16 @@ export class Leases {
   told(podAddress: Address, { names, addresses }: DnsAnswer, nowMs: number, sender?: Address): LeaseChange[] {
     const pod = this.#byAddress.get(podAddress);
     if (pod === undefined) return [];
-    const from = sender && this.#known(sender);
+    const from = sender && this.#senders.of(sender);
     const meant = names.map(name => ({ name, sets: pod.setsOf(name) })).filter(({ sets }) => sets.length > 0);
     return addresses.flatMap(({ address, ttlSeconds }) => {
-      const untilMs = leaseEnd(ttlSeconds, nowMs, this.#lifetimes);
-      return meant.flatMap(({ name, sets }) =>
-        this.#put(
-          pod,
-          { name, address, sets, untilMs, toldMs: nowMs, from, kernelUntilMs: 0, ...APART },
-          nowMs,
-        ),
-      );
+      const telling = { untilMs: leaseEnd(ttlSeconds, nowMs, this.#lifetimes), toldMs: nowMs, from };
+      return meant.flatMap(({ name, sets }) => {
+        const known = pod.find(name, address);
+        return known === undefined
+          ? this.#put(pod, newLease(name, address, sets, telling), nowMs)
+          : this.#renew(pod, known, telling, nowMs);
+      });
     });
   }
 
@@ -115,9 +133,10 @@ export class Leases {
       const set = pod?.setNamed(name);
       if (pod === undefined || set === undefined) return [];
       const untilMs = nowMs + Math.min(leftMs, this.#lifetimes.leaseMs);
-      const times = { untilMs, toldMs: nowMs, kernelUntilMs: untilMs };
-      const lease = { name: `@${name} ${peer}`, address: peer, sets: [set], ...times, ...APART };
-      return this.#enter(pod, { ...lease, recovered: true });
+      const telling = { untilMs, toldMs: nowMs, from: undefined };
+      const lease = newLease(`@${name} ${peer}`, peer, [set], telling);
+      if (pod.find(lease.name, peer) !== undefined) return [];
+      return this.#enter(pod, { ...lease, kernelUntilMs: untilMs, recovered: true });
     });
   }
 
@@ -145,7 +164,7 @@ export class Leases {
       if (pod !== undefined) used.set(pod, (used.get(pod) ?? new Set()).add(peer));
     }
     for (const [pod, peers] of used)
-      for (const lease of pod.prolong(peers, untilMs)) this.#news.set(lease, pod);
+      for (const lease of pod.prolong(peers, untilMs)) this.#noteNew(pod, lease);
   }
 
   /** All that stands, for sets that are empty. */
@@ -155,15 +174,22 @@ export class Leases {
     );
   }
 
-  /** The same few answer all the time: one text of each is kept. */
-  #known(sender: Address): Address {
-    const known = this.#senders.get(sender);
-    if (known === undefined && this.#senders.size < MOST_SENDERS) this.#senders.set(sender, sender);
-    return known ?? sender;
+  #noteNew(pod: PodLeases, lease: Lease): void {
+    const leases = this.#news.get(pod);
+    if (leases === undefined) this.#news.set(pod, [lease]);
+    else leases.push(lease);
   }
 
   #isDue({ untilMs, kernelUntilMs }: Lease, nowMs: number): boolean {
     return untilMs > kernelUntilMs && kernelUntilMs - nowMs < this.#lifetimes.leaseMs / 2;
+  }
+
+  /** In place: most answers tell what is known, and a node has many of them. */
+  #renew(pod: PodLeases, lease: Lease, telling: Telling, nowMs: number): LeaseChange[] {
+    if (lease.untilMs - nowMs < 2 * periodMs(this.#lifetimes)) this.#noteNew(pod, lease);
+    else lease.isUnsaid = true;
+    pod.renew(lease, telling);
+    return this.#learn(pod, lease, nowMs);
   }
 
   #put(pod: PodLeases, lease: Lease, nowMs: number): LeaseChange[] {
@@ -172,12 +198,11 @@ export class Leases {
   }
 
   #enter(pod: PodLeases, lease: Lease): LeaseChange[] {
-    this.#news.set(lease, pod);
-    const wanted = pod.size + (pod.has(lease) ? 0 : 1);
-    this.#size -= pod.size;
+    this.#noteNew(pod, lease);
+    const before = pod.size;
     const evicted = pod.put(lease, this.#limits);
-    this.#size += pod.size;
-    this.#evicted += wanted - pod.size;
+    this.#size += pod.size - before;
+    this.#evicted += before + 1 - pod.size;
     return [...evicted, ...this.#makeRoom()];
   }
 
@@ -227,16 +252,13 @@ export class Leases {
   }
 }
 
-/** In no table yet. */
-const APART = { older: undefined, newer: undefined };
-
-const MOST_SENDERS = 64;
-
 function factOf(
   { name, address, toldMs, untilMs, from, sets, recovered }: Lease,
   { pod }: PodLeases,
+  zeroMs: number,
 ): ToldFact {
-  const fact = { pod: pod.key, address, name, toldMs, untilMs, ...(from && { from }) };
+  const times = { toldMs: zeroMs + toldMs, untilMs: zeroMs + untilMs };
+  const fact = { pod: pod.key, address, name, ...times, ...(from && { from }) };
   return recovered ? { ...fact, oneOf: sets.flatMap(({ patterns }) => patterns) } : fact;
 }
 

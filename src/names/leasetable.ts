@@ -14,14 +14,41 @@ export interface Lease {
   untilMs: number;
   toldMs: number;
   /** Who answered, as the packet said; of one that was read back nobody knows. */
-  readonly from?: Address | undefined;
+  from?: Address | undefined;
   /** When the kernel takes it out by itself. */
   kernelUntilMs: number;
+  /** It lasts longer than the agent was told, and that is not urgent. */
+  isUnsaid: boolean;
   /** Its place in the table, which alone sets it. */
   older: Lease | undefined;
   newer: Lease | undefined;
   /** Read back from the kernel: of which of the set's names it is, nobody knows any more. */
   readonly recovered?: true;
+}
+
+/** What an answer says of an address. */
+export type Telling = Pick<Lease, 'untilMs' | 'toldMs' | 'from'>;
+
+/** In no table yet, and in no set. */
+export function newLease(
+  name: string,
+  address: Address,
+  sets: readonly NamesSet[],
+  { untilMs, toldMs, from }: Telling,
+): Lease {
+  // All at once, so that none of it lies outside of the object.
+  return {
+    name,
+    address,
+    sets,
+    untilMs,
+    toldMs,
+    from,
+    kernelUntilMs: 0,
+    isUnsaid: false,
+    older: undefined,
+    newer: undefined,
+  };
 }
 
 /** By address, in the order of the chain. */
@@ -37,7 +64,7 @@ export class LeaseTable {
     return this.#size;
   }
 
-  find({ name, address }: Pick<Lease, 'name' | 'address'>): Lease | undefined {
+  find(name: string, address: Address): Lease | undefined {
     const found = this.#names.get(name);
     if (found instanceof Map) return found.get(address);
     return found?.address === address ? found : undefined;
@@ -60,13 +87,9 @@ export class LeaseTable {
     for (let at = this.#oldest; at !== undefined; at = at.newer) yield at;
   }
 
-  /** One that is there under this name and address has to be deleted first. */
+  /** None is there under this name and address. */
   add(lease: Lease): void {
-    lease.older = this.#newest;
-    lease.newer = undefined;
-    if (this.#newest === undefined) this.#oldest = lease;
-    else this.#newest.newer = lease;
-    this.#newest = lease;
+    this.#append(lease);
     this.#size++;
     const others = this.#names.get(lease.name);
     if (others === undefined) this.#names.set(lease.name, lease);
@@ -74,16 +97,39 @@ export class LeaseTable {
     else this.#names.set(lease.name, new Map([others, lease].map(each => [each.address, each])));
   }
 
+  /** A lease of this table is the newest from now on. */
+  renew(lease: Lease): void {
+    if (lease !== this.#newest) {
+      this.#unlink(lease);
+      this.#append(lease);
+    }
+    const others = this.#names.get(lease.name);
+    if (!(others instanceof Map)) return;
+    others.delete(lease.address);
+    others.set(lease.address, lease);
+  }
+
   /** A lease of this table. */
   delete(lease: Lease): void {
-    const { name, address, older, newer } = lease;
+    this.#unlink(lease);
+    this.#size--;
+    const others = this.#names.get(lease.name);
+    if (others instanceof Map) others.delete(lease.address);
+    if (!(others instanceof Map) || others.size === 0) this.#names.delete(lease.name);
+  }
+
+  #append(lease: Lease): void {
+    lease.older = this.#newest;
+    lease.newer = undefined;
+    if (this.#newest === undefined) this.#oldest = lease;
+    else this.#newest.newer = lease;
+    this.#newest = lease;
+  }
+
+  #unlink({ older, newer }: Lease): void {
     if (older === undefined) this.#oldest = newer;
     else older.newer = newer;
     if (newer === undefined) this.#newest = older;
     else newer.older = older;
-    this.#size--;
-    const others = this.#names.get(name);
-    if (others instanceof Map) others.delete(address);
-    if (!(others instanceof Map) || others.size === 0) this.#names.delete(name);
   }
 }

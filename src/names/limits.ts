@@ -17,6 +17,11 @@ export const LIFETIMES: Lifetimes = {
   leaseMs: 600_000,
 };
 
+/** How often a node looks at what is about to end: an address lasts four times as long, at least. */
+export function periodMs({ floorMs }: Lifetimes): number {
+  return floorMs / 4;
+}
+
 export interface NamesLimits {
   /** Addresses of one name for one pod. */
   readonly perName: number;

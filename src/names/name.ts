@@ -18,13 +18,13 @@ export interface ReadName {
  * Pointers lead back only, so that there are no loops.
  */
 export function readDomainName(message: Uint8Array, start: number): ReadName | undefined {
-  const labels: string[] = [];
+  const codes: number[] = [];
   let end = -1;
   let left = MOST_BYTES;
   for (let at = start, before = start; ; ) {
     const length = message[at];
     if (length === undefined) return undefined;
-    if (length === 0) return { name: labels.join('.'), end: end < 0 ? at + 1 : end };
+    if (length === 0) return { name: String.fromCharCode(...codes), end: end < 0 ? at + 1 : end };
     if ((length & POINTER) === POINTER) {
       if (end < 0) end = at + 2;
       at = pointedTo(message, at);
@@ -33,9 +33,9 @@ export function readDomainName(message: Uint8Array, start: number): ReadName | u
       continue;
     }
     left -= length + 1;
-    const label = length > MOST_LABEL || left < 1 ? undefined : readLabel(message, at + 1, length);
-    if (label === undefined) return undefined;
-    labels.push(label);
+    if (length > MOST_LABEL || left < 1) return undefined;
+    if (codes.length > 0) codes.push(DOT);
+    if (!readLabel(message, at + 1, length, codes)) return undefined;
     at += length + 1;
   }
 }
@@ -46,13 +46,13 @@ function pointedTo(message: Uint8Array, at: number): number {
   return low === undefined ? message.length : ((message[at]! & ~POINTER) << 8) | low;
 }
 
-function readLabel(message: Uint8Array, start: number, length: number): string | undefined {
-  if (start + length > message.length) return undefined;
-  let text = '';
+/** Appends its letters; answers whether it could be read. */
+function readLabel(message: Uint8Array, start: number, length: number, codes: number[]): boolean {
+  if (start + length > message.length) return false;
   for (let at = start; at < start + length; at++) {
     const code = message[at]!;
-    if (code === DOT || code <= 0x20 || code >= 0x7f) return undefined;
-    text += String.fromCharCode(code >= 0x41 && code <= 0x5a ? code + 32 : code);
+    if (code === DOT || code <= 0x20 || code >= 0x7f) return false;
+    codes.push(code >= 0x41 && code <= 0x5a ? code + 32 : code);
   }
-  return text;
+  return true;
 }

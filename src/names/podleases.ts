@@ -5,7 +5,7 @@
 import { type Address, familyOf } from '../model/address.ts';
 import { namespaceOfPod } from '../model/cluster.ts';
 import { DomainNameIndex } from '../model/domainname.ts';
-import { type Lease, LeaseTable } from './leasetable.ts';
+import { type Lease, LeaseTable, type Telling } from './leasetable.ts';
 import type { NamesLimits } from './limits.ts';
 import type { LeaseChange, NamesPod, NamesSet } from './subjects.ts';
 
@@ -32,8 +32,8 @@ export class PodLeases {
     return this.#leases.size;
   }
 
-  has(lease: Lease): boolean {
-    return this.#leases.find(lease) !== undefined;
+  find(name: string, address: Address): Lease | undefined {
+    return this.#leases.find(name, address);
   }
 
   setNamed(name: string): NamesSet | undefined {
@@ -60,11 +60,16 @@ export class PodLeases {
     return known;
   }
 
-  /** The later end counts. Answers what went for it: the limits of a name and of a pod take who was told longest ago. */
+  /** One of its own was told again: the later end counts. */
+  renew(lease: Lease, { untilMs, toldMs, from }: Telling): void {
+    lease.untilMs = Math.max(lease.untilMs, untilMs);
+    lease.toldMs = toldMs;
+    lease.from = from;
+    this.#leases.renew(lease);
+  }
+
+  /** One that it does not have. Answers what went for it: the limits of a name and of a pod take who was told longest ago. */
   put(lease: Lease, { perName, perPod }: NamesLimits): LeaseChange[] {
-    const before = this.#leases.find(lease);
-    if (before !== undefined) lease.untilMs = Math.max(lease.untilMs, before.untilMs);
-    if (before !== undefined) this.#drop(before);
     this.#leases.add(lease);
     for (const set of lease.sets) this.#hold(set, lease.address, 1);
     if (this.#leases.countOf(lease.name) > perName) return this.end(this.#leases.oldestOf(lease.name)!);

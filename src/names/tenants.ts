@@ -14,8 +14,12 @@ export function richest<T extends Holding>(holdings: Iterable<T>): T | undefined
   const namespaces = new Map<string, { sum: number; largest: T }>();
   for (const holding of holdings) {
     const known = namespaces.get(holding.namespace);
-    const largest = known === undefined || holding.size > known.largest.size ? holding : known.largest;
-    namespaces.set(holding.namespace, { sum: (known?.sum ?? 0) + holding.size, largest });
+    if (known === undefined) {
+      namespaces.set(holding.namespace, { sum: holding.size, largest: holding });
+      continue;
+    }
+    known.sum += holding.size;
+    if (holding.size > known.largest.size) known.largest = holding;
   }
   let most: { sum: number; largest: T } | undefined;
   for (const each of namespaces.values()) if (most === undefined || each.sum > most.sum) most = each;

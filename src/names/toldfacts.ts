@@ -2,6 +2,7 @@
 import type { Address } from '../model/address.ts';
 import { namespaceOfPod, type PodKey, type Told } from '../model/cluster.ts';
 import { matchesDomainName } from '../model/domainname.ts';
+import { KnownTexts } from './knowntexts.ts';
 import { richest } from './tenants.ts';
 
 /** A pod was told an address under a name. */
@@ -60,8 +61,7 @@ class PodFacts {
   put(fact: ToldFact, { perPod, perAddress }: ToldLimits): void {
     const before = this.of(fact.address);
     const others = before.filter(({ name }) => name !== fact.name);
-    // Many facts come from another thread, each with a text of its own for one pod.
-    const facts = [...others, { ...fact, pod: this.pod }].slice(-perAddress);
+    const facts = [...others, fact].slice(-perAddress);
     this.size += facts.length - before.length;
     this.#addresses.delete(fact.address);
     this.#addresses.set(fact.address, facts.length === 1 ? facts[0]! : facts);
@@ -87,6 +87,7 @@ function listOf(facts: ToldFact | readonly ToldFact[] | undefined): readonly Tol
 export class ToldFacts {
   readonly #limits: ToldLimits;
   readonly #pods = new Map<PodKey, PodFacts>();
+  readonly #senders = new KnownTexts<Address>();
   #size = 0;
 
   constructor(limits: ToldLimits = LIMITS) {
@@ -98,7 +99,7 @@ export class ToldFacts {
       const known = this.#pods.get(fact.pod) ?? new PodFacts(fact.pod);
       this.#pods.set(fact.pod, known);
       this.#size -= known.size;
-      known.put(fact, this.#limits);
+      known.put(this.#kept(fact, known.pod), this.#limits);
       this.#size += known.size;
       if (this.#size > this.#limits.perNode) this.#makeRoom();
     }
@@ -134,6 +135,13 @@ export class ToldFacts {
     for (const fact of this.#pods.get(pod)?.of(address) ?? [])
       if (fact.untilMs > nowMs && means(pattern, fact)) return true;
     return false;
+  }
+
+  /** From another thread each comes with texts of its own for one pod and one resolver, and larger than it need be. */
+  #kept({ address, name, toldMs, untilMs, from, oneOf }: ToldFact, pod: PodKey): ToldFact {
+    if (oneOf !== undefined) return { pod, address, name, toldMs, untilMs, oneOf };
+    if (from === undefined) return { pod, address, name, toldMs, untilMs };
+    return { pod, address, name, toldMs, untilMs, from: this.#senders.of(from) };
   }
 
   #makeRoom(): void {
