@@ -68,7 +68,7 @@ export class NeighboursSite {
         ? ['--start-gate', 'off']
         : ['--start-gate', 'nri', '--nri-socket', join(folder, 'nri.sock'), '--unknown-pods', 'allow'];
     const source = ['--node', NEIGHBOURS_NODE, '--kubeconfig', join(folder, 'kubeconfig')];
-    this.agent = new BenchAgent(dist, netns, [...source, ...gate]);
+    this.agent = new BenchAgent(dist, netns, [...source, ...gate], 'timed');
   }
 
   /** The neighbour denies everything, and takes it back. */
