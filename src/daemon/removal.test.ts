@@ -1,9 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { compile } from '../compiler/compile.ts';
 import { allowingUnknownPods, unknownPodsIn } from '../compiler/unknownpods.ts';
 import { ApiError } from '../kube/client/apierror.ts';
 import { ClusterState } from '../model/cluster.ts';
-import { isRemoved, unlessForbidden } from './removal.ts';
+import { isRemoved } from './removal.ts';
 
 const STANDS = { metadata: { name: 'sluice' } };
 const GOING = { metadata: { name: 'sluice', deletionTimestamp: '2026-01-01T00:00:00Z' } };
@@ -36,43 +36,6 @@ test.each([
   ['nobody may be asked, for the ServiceAccount is gone', { daemonSet: new ApiError(401, 'no') }, true],
 ])('isRemoved() where %s', async (_, answers, removed) => {
   expect(await asked(answers)).toBe(removed);
-});
-
-describe('unlessForbidden()', () => {
-  const forbidding = (times: number, then: () => boolean) => {
-    let asked = 0;
-    return async () => {
-      if (asked++ < times) throw new ApiError(403, 'forbidden');
-      return then();
-    };
-  };
-
-  test('asks again until the server has forgotten the token', async () => {
-    expect(
-      await unlessForbidden(
-        forbidding(3, () => true),
-        60_000,
-        1,
-      ),
-    ).toBe(true);
-  });
-
-  test('gives up on a right that is lacking for good', async () => {
-    await expect(
-      unlessForbidden(
-        forbidding(Number.POSITIVE_INFINITY, () => true),
-        0,
-        1,
-      ),
-    ).rejects.toThrow('forbidden');
-  });
-
-  test('does not ask again what failed otherwise', async () => {
-    const failing = async () => {
-      throw new ApiError('unreachable', 'gone');
-    };
-    await expect(unlessForbidden(failing, 60_000, 60_000)).rejects.toThrow('gone');
-  });
 });
 
 test.each([403, 500, 'unreachable', 'cut'] as const)('isRemoved() guesses nothing from %s', async code => {

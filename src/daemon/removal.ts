@@ -6,13 +6,13 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { Logger } from 'pino';
-import { sleep } from '../async/sleep.ts';
 import { markedRemoved } from '../compiler/removedmark.ts';
 import { allowingUnknownPods, unknownPodsIn } from '../compiler/unknownpods.ts';
 import type { Api, Query } from '../kube/client/api.ts';
 import { ApiError } from '../kube/client/apierror.ts';
 import { ApiServer } from '../kube/client/apiserver.ts';
 import { inClusterAccess } from '../kube/client/incluster.ts';
+import { unlessForbidden } from '../kube/client/unlessforbidden.ts';
 import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import { plan } from '../nft/plan/plan.ts';
 
@@ -42,19 +42,6 @@ export async function leaveOpenWhereRemoved(log: Logger): Promise<void> {
     log.warn({}, `unknown pods stay as they are: ${(error as Error).message}`);
   } finally {
     await api.close();
-  }
-}
-
-/** Asks again while the answer is 403, for so many milliseconds; throws what `ask` throws last. */
-export async function unlessForbidden<T>(ask: () => Promise<T>, forMs: number, everyMs: number): Promise<T> {
-  const endMs = performance.now() + forMs;
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!(error instanceof ApiError && error.code === 403) || performance.now() > endMs) throw error;
-    }
-    await sleep(everyMs);
   }
 }
 

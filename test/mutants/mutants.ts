@@ -1222,6 +1222,20 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/cli/uninstall/allnodes.test.ts',
   },
   {
+    name: 'uninstall: rights that the API server has not heard of yet are taken for lacking',
+    file: 'src/cli/uninstall/agentcluster.ts',
+    find: 'unlessForbidden(ask, NEW_RIGHTS_MS, RETRY_MS)',
+    replace: 'unlessForbidden(ask, -1, RETRY_MS)',
+    test: 'src/cli/uninstall/agentcluster.test.ts',
+  },
+  {
+    name: 'uninstall: a DaemonSet that is gone already cannot be deleted',
+    file: 'src/cli/uninstall/agentcluster.ts',
+    find: 'unlessMissing(request));',
+    replace: 'request);',
+    test: 'src/cli/uninstall/agentcluster.test.ts',
+  },
+  {
     name: 'uninstall: a mark is believed while an agent owns the tables',
     file: 'src/cli/uninstall/agentend.ts',
     find: "(await owner()) !== 'another' && (await isMarked())",

@@ -2,7 +2,6 @@
 import { PassThrough } from 'node:stream';
 import type { Exec, KubeConfig, V1Pod, V1Status } from '@kubernetes/client-node';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { serverMessage } from '../uninstall/agentcluster.ts';
 import { type AgentOutput, type AgentPod, type Agents, MissingRight } from './agents.ts';
 import { linesTo } from './lines.ts';
 import { BEAT_MS } from './overheard.ts';
@@ -90,6 +89,18 @@ async function missingVerbs(isAllowed: (verb: string) => Promise<boolean>): Prom
 
 function mayNot(verb: string, resource: string, namespace: string, reason: string): string {
   return `you may not ask the agents: the right to ${verb} ${resource} in namespace ${namespace} is missing (${reason})`;
+}
+
+/** The server's own sentence, where its answer has one. */
+function serverMessage(error: unknown): string {
+  const body = (error as { body?: unknown }).body;
+  try {
+    const { message } = (typeof body === 'string' ? JSON.parse(body) : (body ?? {})) as { message?: string };
+    if (message !== undefined) return message;
+  } catch {
+    // No JSON: the error says what it can.
+  }
+  return (error as Error).message.split('\n')[0]!;
 }
 
 function codeOf(error: unknown): number | undefined {

@@ -1,8 +1,18 @@
-/** What removing the agents of a cluster asks of its API server: a thin edge over the official client. */
+/**
+ * What removing the agents of a cluster asks of its API server. By the agent's own client: to load the official one takes
+ * a second of a processor (docs/decisions/0007), for which `helm uninstall` would wait.
+ */
+import { text } from 'node:stream/consumers';
 import type { V1DaemonSet, V1Pod } from '@kubernetes/client-node';
+import { ApiError } from '../../kube/client/apierror.ts';
+import { ApiServer } from '../../kube/client/apiserver.ts';
+import { findAccess } from '../../kube/client/findaccess.ts';
+import { unlessForbidden } from '../../kube/client/unlessforbidden.ts';
+import { asMap, asMaps } from '../../kube/report/identity.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { NAME_LABEL } from './cleaner.ts';
 
+/** Each throws CommandError where the server refuses or does not answer. Dates are text, as the server wrote them. */
 export interface AgentCluster {
   /** Undefined where there is none of this name. */
   daemonSet(name: string): Promise<V1DaemonSet | undefined>;
@@ -14,77 +24,81 @@ export interface AgentCluster {
   pods(name: string): Promise<readonly V1Pod[]>;
 }
 
-/** By a kubeconfig, as kubectl finds one, or by the ServiceAccount of the pod that this runs in. */
+export interface OpenAgentCluster extends AgentCluster {
+  /** Ends its connections. */
+  close(): Promise<void>;
+}
+
+/** By a kubeconfig, as kubectl finds one, or by the ServiceAccount of the pod that this runs in. Throws CommandError. */
 export async function openAgentCluster(
   namespace: string,
   kubeconfig: string | undefined,
-): Promise<AgentCluster> {
-  const { ApiException, AppsV1Api, CoreV1Api, KubeConfig } = await import('@kubernetes/client-node');
-  const config = new KubeConfig();
-  if (kubeconfig === undefined) config.loadFromDefault();
-  else config.loadFromFile(kubeconfig);
-  // Without any configuration the client falls back to this.
-  if (config.getCurrentCluster()?.server === 'http://localhost:8080') throw new CommandError(NO_CLUSTER);
-  const apps = config.makeApiClient(AppsV1Api);
-  const core = config.makeApiClient(CoreV1Api);
-  const refusal = (what: string, error: unknown) =>
-    new CommandError(`cannot ${what} in namespace ${namespace}: ${serverMessage(error)}`);
-  const orRefusal = async (what: string, request: Promise<unknown>): Promise<void> => {
-    await request.catch(error => {
-      throw refusal(what, error);
-    });
-  };
-  /** `fallback` where the object is not there. */
-  const unlessMissing = async <T>(what: string, request: Promise<T>, fallback: T): Promise<T> => {
-    try {
-      return await request;
-    } catch (error) {
-      if (error instanceof ApiException && error.code === 404) return fallback;
-      throw refusal(what, error);
-    }
-  };
-  return {
-    daemonSet: name =>
-      unlessMissing<V1DaemonSet | undefined>(
-        `read DaemonSet ${name}`,
-        apps.readNamespacedDaemonSet({ name, namespace }),
-        undefined,
-      ),
-    create: async body => {
-      const request = apps.createNamespacedDaemonSet({ namespace, body });
-      await orRefusal(`create DaemonSet ${body.metadata!.name}`, request);
-    },
-    replace: async body => {
-      const name = body.metadata!.name!;
-      await orRefusal(`change DaemonSet ${name}`, apps.replaceNamespacedDaemonSet({ name, namespace, body }));
-    },
-    delete: async name => {
-      const request = apps.deleteNamespacedDaemonSet({ name, namespace, propagationPolicy: 'Background' });
-      await unlessMissing<unknown>(`delete DaemonSet ${name}`, request, undefined);
-    },
-    pods: async name => {
-      const labelSelector = `${NAME_LABEL}=${name}`;
-      const { items } = await unlessMissing(
-        `list pods of ${name}`,
-        core.listNamespacedPod({ namespace, labelSelector }),
-        { items: [] },
-      );
-      return items;
-    },
-  };
+): Promise<OpenAgentCluster> {
+  const load = await findAccess(kubeconfig, process.env);
+  if (load === undefined) throw new CommandError(NO_CLUSTER);
+  await load().catch(error => {
+    throw new CommandError((error as Error).message);
+  });
+  return agentClusterOf(new ApiServer(load), namespace);
 }
 
 const NO_CLUSTER =
   'no cluster to remove Sluice from: name one by --kubeconfig or KUBECONFIG; without --all-nodes this node alone is meant';
 
-/** The server's own sentence, where its answer has one. */
-export function serverMessage(error: unknown): string {
-  const body = (error as { body?: unknown }).body;
+/** Rights that were given a moment ago, as those of a release's hook are, reach an API server a little later. */
+const NEW_RIGHTS_MS = 3_000;
+const RETRY_MS = 200;
+
+export function agentClusterOf(api: ApiServer, namespace: string): OpenAgentCluster {
+  const daemonSets = `/apis/apps/v1/namespaces/${namespace}/daemonsets`;
+  const { signal } = new AbortController(); // each request has an end of its own
+  const read = async (path: string, query = {}) =>
+    JSON.parse(await text(await api.get(path, query, signal))) as unknown;
+  const inWords = async <T>(what: string, request: Promise<T>): Promise<T> => {
+    try {
+      return await request;
+    } catch (error) {
+      throw new CommandError(`cannot ${what} in namespace ${namespace}: ${sentenceOf(error)}`);
+    }
+  };
+  return {
+    daemonSet: name => {
+      const ask = () => unlessMissing(read(`${daemonSets}/${name}`));
+      const answer = unlessForbidden(ask, NEW_RIGHTS_MS, RETRY_MS) as Promise<V1DaemonSet | undefined>;
+      return inWords(`read DaemonSet ${name}`, answer);
+    },
+    create: daemonSet => {
+      const what = `create DaemonSet ${daemonSet.metadata!.name}`;
+      return inWords(what, api.create(daemonSets, daemonSet, signal));
+    },
+    replace: daemonSet => {
+      const name = daemonSet.metadata!.name!;
+      return inWords(`change DaemonSet ${name}`, api.replace(`${daemonSets}/${name}`, daemonSet, signal));
+    },
+    delete: name => {
+      const request = api.remove(`${daemonSets}/${name}`, { propagationPolicy: 'Background' }, signal);
+      return inWords(`delete DaemonSet ${name}`, unlessMissing(request));
+    },
+    pods: async name => {
+      const query = { labelSelector: `${NAME_LABEL}=${name}` };
+      const list = await inWords(`list pods of ${name}`, read(`/api/v1/namespaces/${namespace}/pods`, query));
+      return asMaps(asMap(list).items) as readonly V1Pod[];
+    },
+    close: () => api.close(),
+  };
+}
+
+/** Undefined where the object is not there. */
+async function unlessMissing<T>(request: Promise<T>): Promise<T | undefined> {
   try {
-    const { message } = (typeof body === 'string' ? JSON.parse(body) : (body ?? {})) as { message?: string };
-    if (message !== undefined) return message;
-  } catch {
-    // No JSON: the error says what it can.
+    return await request;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 404) return undefined;
+    throw error;
   }
-  return (error as Error).message.split('\n')[0]!;
+}
+
+/** The server's own, where its answer has one. */
+function sentenceOf(error: unknown): string {
+  return (error instanceof ApiError ? error.sentence : undefined) ?? (error as Error).message;
 }

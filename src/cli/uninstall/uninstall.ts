@@ -31,13 +31,15 @@ export async function uninstallCommand(options: UninstallOptions): Promise<void>
     import('./agentsmanifest.ts'),
   ]);
   const { file, namespace, kubeconfig } = options;
+  const manifest = file === undefined ? undefined : await readAgentsManifest(file, AGENTS);
+  const cluster = await openAgentCluster(namespace, kubeconfig);
   const removal = await removeFromAllNodes({
-    ...(file !== undefined && { manifest: await readAgentsManifest(file, AGENTS) }),
-    cluster: await openAgentCluster(namespace, kubeconfig),
+    ...(manifest !== undefined && { manifest }),
+    cluster,
     patienceMs: options.timeout * 1000,
     sleep,
     now: () => performance.now(),
-  });
+  }).finally(() => cluster.close());
   for (const line of removalLines(removal, options)) writeLine(line);
   if (removal.missing.length > 0 && options.ignoreAbsent !== true) process.exitCode = 1;
 }

@@ -16,4 +16,12 @@ export interface Patcher {
   patch(path: string, change: object, signal: AbortSignal): Promise<void>;
 }
 
+/** Whoever may write over objects and remove them. */
+export interface Editor {
+  /** PUTs one object as JSON. Throws ApiError, 404 where there is none, and whatever aborts the signal. */
+  replace(path: string, object: object, signal: AbortSignal): Promise<void>;
+  /** DELETEs one object. Throws ApiError, 404 where there is none, and whatever aborts the signal. */
+  remove(path: string, query: Query, signal: AbortSignal): Promise<void>;
+}
+
 export type Query = Readonly<Record<string, string>>;

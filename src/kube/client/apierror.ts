@@ -8,12 +8,21 @@ export class ApiError extends Error {
   readonly code: ApiErrorCode;
   /** How long the server asks to be left alone; usually 0. */
   readonly retryAfterMs: number;
+  /** The server's own sentence, without what was asked; undefined where its answer has none. */
+  readonly sentence: string | undefined;
 
-  constructor(code: ApiErrorCode, message: string, options: { retryAfterMs?: number; cause?: unknown } = {}) {
+  constructor(code: ApiErrorCode, message: string, options: ApiErrorOptions = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : {});
     this.code = code;
     this.retryAfterMs = options.retryAfterMs ?? 0;
+    this.sentence = options.sentence;
   }
+}
+
+interface ApiErrorOptions {
+  readonly retryAfterMs?: number;
+  readonly sentence?: string | undefined;
+  readonly cause?: unknown;
 }
 
 /** 410: the revision, or the rest of a list, is older than what the server still remembers. */
@@ -33,5 +42,6 @@ export function statusError(status: unknown): ApiError {
   return new ApiError(
     typeof code === 'number' ? code : 'garbled',
     `${words}: ${message ?? 'no reason given'}`,
+    { sentence: typeof message === 'string' ? message : undefined },
   );
 }

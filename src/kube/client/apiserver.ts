@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { errorText } from '../../model/errortext.ts';
 import type { Access, LoadAccess } from './access.ts';
-import type { Api, Creator, Patcher, Query } from './api.ts';
+import type { Api, Creator, Editor, Patcher, Query } from './api.ts';
 import { ApiError, statusError } from './apierror.ts';
 
 // `import` would read all that the module exports, and to read its WebSocket loads undici: 10 MB (measured).
@@ -39,9 +39,9 @@ interface Session {
 }
 
 interface Change {
-  readonly method: 'POST' | 'PATCH';
-  readonly type: string;
-  readonly body: string;
+  readonly method: 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+  readonly type?: string;
+  readonly body?: string;
 }
 
 interface Question {
@@ -53,7 +53,7 @@ interface Question {
 }
 
 /** The API server over HTTP/1.1: a connection for each watch, so that one that stalls holds up no other. */
-export class ApiServer implements Api, Creator, Patcher {
+export class ApiServer implements Api, Creator, Patcher, Editor {
   readonly #load: LoadAccess;
   readonly #patience: Patience;
   #session: Promise<Session> | undefined;
@@ -68,22 +68,26 @@ export class ApiServer implements Api, Creator, Patcher {
   }
 
   create(path: string, object: object, signal: AbortSignal): Promise<void> {
-    return this.#change(
-      path,
-      { method: 'POST', type: 'application/json', body: JSON.stringify(object) },
-      signal,
-    );
+    return this.#change({ path, query: {}, signal, change: { method: 'POST', ...asJson(object) } });
   }
 
   patch(path: string, change: object, signal: AbortSignal): Promise<void> {
-    const type = 'application/strategic-merge-patch+json';
-    return this.#change(path, { method: 'PATCH', type, body: JSON.stringify(change) }, signal);
+    const merge = { ...asJson(change), type: 'application/strategic-merge-patch+json' };
+    return this.#change({ path, query: {}, signal, change: { method: 'PATCH', ...merge } });
   }
 
-  async #change(path: string, change: Change, signal: AbortSignal): Promise<void> {
-    const answer = await this.#ask({ path, query: {}, signal, change });
+  replace(path: string, object: object, signal: AbortSignal): Promise<void> {
+    return this.#change({ path, query: {}, signal, change: { method: 'PUT', ...asJson(object) } });
+  }
+
+  remove(path: string, query: Query, signal: AbortSignal): Promise<void> {
+    return this.#change({ path, query, signal, change: { method: 'DELETE' } });
+  }
+
+  async #change(question: Question): Promise<void> {
+    const answer = await this.#ask(question);
     // Read to its end, so that the connection can be used again.
-    for await (const _ of bodyOf(answer, path));
+    for await (const _ of bodyOf(answer, question.path));
   }
 
   /** Idle connections would keep the process. */
@@ -129,7 +133,7 @@ export class ApiServer implements Api, Creator, Patcher {
   #answer({ access, agent }: Session, { path, query, signal, change }: Question) {
     const { connectMs, answerMs, silenceMs, overdueMs } = this.#patience;
     const url = `${access.server}${path}?${new URLSearchParams(query)}`;
-    const { method, type, body } = { method: 'GET', ...change };
+    const { method, type, body }: Partial<Change> = change ?? {};
     const headers = {
       accept: 'application/json',
       'user-agent': 'sluice',
@@ -137,7 +141,7 @@ export class ApiServer implements Api, Creator, Patcher {
       ...access.headers,
     };
     return new Promise<IncomingMessage>((resolve, reject) => {
-      const request = send(url, { method, agent, headers, signal, timeout: answerMs });
+      const request = send(url, { method: method ?? 'GET', agent, headers, signal, timeout: answerMs });
       request.on('socket', socket => watchSocket(socket, connectMs));
       request.on('timeout', () => request.destroy(new Error(`no answer within ${answerMs / 1000} s`)));
       request.on('error', cause =>
@@ -152,6 +156,10 @@ export class ApiServer implements Api, Creator, Patcher {
       request.end(body);
     });
   }
+}
+
+function asJson(object: object): Pick<Change, 'type' | 'body'> {
+  return { type: 'application/json', body: JSON.stringify(object) };
 }
 
 /** A watch that does not end when the server was asked to end it has nobody at its other end who could. */
@@ -212,21 +220,25 @@ async function refusal(response: IncomingMessage, path: string): Promise<ApiErro
   const code = response.statusCode ?? 0;
   const seconds = Number(response.headers['retry-after'] ?? 0);
   const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : 0;
-  const text = await shortText(response);
-  return new ApiError(code, `${path}: ${code} ${response.statusMessage}${text}`, { retryAfterMs });
+  const said = await statusOf(response);
+  const words = said === undefined ? '' : `: ${said.message}`;
+  return new ApiError(code, `${path}: ${code} ${response.statusMessage}${words}`, {
+    retryAfterMs,
+    sentence: said?.sentence,
+  });
 }
 
-/** The server's own words: `: pods is forbidden: User "x" cannot list resource "pods"`. */
-async function shortText(response: IncomingMessage): Promise<string> {
+/** In the server's own words: `pods is forbidden: User "x" cannot list resource "pods"`. */
+async function statusOf(response: IncomingMessage): Promise<ApiError | undefined> {
   let text = '';
   try {
     for await (const chunk of response) {
       text += chunk;
       if (text.length > LONGEST_REFUSAL) break;
     }
-    return `: ${statusError(JSON.parse(text)).message}`;
+    return statusError(JSON.parse(text));
   } catch {
-    return '';
+    return undefined;
   }
 }
 
