@@ -28,6 +28,11 @@ interface Manifest {
   };
 }
 
+interface RemovalPod {
+  readonly metadata: { readonly labels: object };
+  readonly spec: { readonly containers: readonly [Container] };
+}
+
 interface Secret {
   readonly data: Readonly<Record<string, string>>;
 }
@@ -283,11 +288,20 @@ test('the removal runs before the release goes, by the image of the agent, and m
     'ConfigMap sluice-removal',
     'Role sluice-removal',
     'RoleBinding sluice-removal',
-    'Job sluice-removal',
+    'Pod sluice-removal',
   ]);
   for (const { metadata } of hooks)
     expect(metadata.annotations).toHaveProperty(['helm.sh/hook'], 'pre-delete');
-  const [container] = find(hooks, 'Job sluice-removal').spec.template.spec.containers;
+  const { metadata, spec } = find(hooks, 'Pod sluice-removal') as unknown as RemovalPod;
+  expect(
+    metadata.labels,
+    'not the label by which the DaemonSet of the agents takes pods for its own',
+  ).toEqual({
+    'app.kubernetes.io/name': 'sluice-removal',
+  });
+  // Another removal deletes it, and makes its own at once.
+  expect(spec).toMatchObject({ restartPolicy: 'Never', terminationGracePeriodSeconds: 0 });
+  const [container] = spec.containers;
   expect(container.image).toBe('sluice:v2');
   expect(container.args).toContain('--all-nodes');
   const { data } = find(hooks, 'ConfigMap sluice-removal') as unknown as { data: Record<string, string> };
@@ -315,12 +329,29 @@ describe('the schema refuses, and says where', () => {
       'podLabels.app\\.kubernetes\\.io/name=web',
       "/podLabels/app.kubernetes.io~1name': value must be 'sluice'",
     ],
+    ['countRules=maybe', "/countRules': got string, want boolean"],
+    ['logLevel=loud', "/logLevel': value must be one of 'debug', 'info', 'warn', 'error'"],
+    ['logFormat=xml', "/logFormat': value must be one of 'json', 'pretty'"],
+    ['denials.perSecond=-1', "/denials/perSecond': minimum: got -1, want 0"],
+    ['denials.log=some', "/denials/log': value must be one of 'none', 'sampled', 'all'"],
+    ['monitoring.rules=yes', "/monitoring/rules': got string, want boolean"],
+    ['removal.timeoutSeconds=0', "/removal/timeoutSeconds': minimum: got 0, want 1"],
     ['denials=null', "missing property 'denials'"],
     ['startGate.mode=null', "at '/startGate': missing property 'mode'"],
   ])('%s', (set, sentence) => {
     const { status, stderr } = helm('template', 'sluice', CHART, '--set', set);
     expect(status).not.toBe(0);
     expect(stderr).toContain(sentence);
+  });
+
+  test('or what is taken away leaves the agent its arguments', () => {
+    const { args } = agent();
+    for (const path of Object.keys(EACH_VALUE)) {
+      const { status, stdout } = helm('template', 'sluice', CHART, '--set', `${path}=null`);
+      if (status !== 0) continue;
+      const daemonSet = find(documents(stdout), 'DaemonSet sluice');
+      expect(daemonSet.spec.template.spec.containers[0].args, path).toEqual(args);
+    }
   });
 
   /** Each would end a line of YAML, or be longer than any object may be. */
