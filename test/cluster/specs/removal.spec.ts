@@ -8,9 +8,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, test } from 'vitest';
-import { bin, cni, kubectl, nodes, type Output, sleep, state, until, within } from './support/cluster.ts';
+import { bin, cni, kubectl, nodes, sleep, state, until, within } from './support/cluster.ts';
 import {
   deleteManifests,
+  expectClean,
+  expectUninstalledByHelm,
   helm,
   installByHelm,
   installByKustomize,
@@ -18,6 +20,7 @@ import {
   leftAtServer,
   leftOn,
   MANIFESTS,
+  removalSaying,
   uninstallByHelm,
   uninstallFromAllNodes,
   untilAgentsHaveEnded,
@@ -68,11 +71,6 @@ async function expectNewPodsAreLetIn(place: Shop): Promise<void> {
   }
 }
 
-function expectClean({ code, stdout, stderr }: Output): void {
-  expect(`${stdout}${stderr}`).toMatch(new RegExp(`^${nodes.length} nodes clean: ${nodes.join(', ')}\n`));
-  expect(code).toBe(0);
-}
-
 /** And for a second afterwards. Pods whose network comes and goes with Sluice are not asked. */
 async function underTraffic(place: Shop, denied: Wanted, action: () => Promise<unknown>): Promise<void> {
   if (attaches) return void (await action());
@@ -98,9 +96,7 @@ async function removedByCommand(): Promise<void> {
 }
 
 async function removedByHelm(): Promise<void> {
-  const { code, stderr } = await uninstallByHelm();
-  expect(stderr).toBe('');
-  expect(code).toBe(0);
+  expectUninstalledByHelm(await uninstallByHelm());
 }
 
 describe('nothing of it is left on any node, and no new pod is cut off', () => {
@@ -147,10 +143,9 @@ test('a node that was away is named, and cleaned when it returns', async () => {
   await installByKustomize();
   await within('node2', 'pkill', '-STOP', '-x', 'kubelet');
   try {
-    const { code, stdout } = await uninstallFromAllNodes('--timeout=8');
-    expect(stdout).toMatch(
-      /^1 node clean: node1\nnot clean yet: node2 \(Pending\)\nDaemonSet sluice-cleaner stays /,
-    );
+    const named = /^1 node clean: node1\nnot clean yet: node2 \(Pending\)\nDaemonSet sluice-cleaner stays /;
+    const { code, stdout } = await removalSaying(named);
+    expect(stdout).toMatch(named);
     expect(code).toBe(1);
     expect(await leftOn('node2')).not.toEqual([]);
   } finally {

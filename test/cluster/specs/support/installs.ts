@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import { ask } from './api.ts';
 import { cni, command, kubectl, nodes, type Output, state, until, within } from './cluster.ts';
 import { agents } from './site.ts';
@@ -66,10 +67,30 @@ async function installBy(...words: string[]): Promise<void> {
   await untilAgentsAreReady();
 }
 
+const CLEAN = `${nodes.length} nodes clean: ${nodes.join(', ')}`;
+
+/** It has ended well, and said of all nodes that they are clean, in one line of its log. */
+export function expectUninstalledByHelm({ code, stderr }: Output): void {
+  expect(stderr.trim().split('\n')).toEqual([expect.stringContaining(CLEAN)]);
+  expect(code).toBe(0);
+}
+
+export function expectClean({ code, stdout, stderr }: Output): void {
+  expect(`${stdout}${stderr}`).toMatch(new RegExp(`^${CLEAN}\n`));
+  expect(code).toBe(0);
+}
+
 const UNINSTALL = [MAIN, 'uninstall', '--all-nodes', '--kubeconfig', KUBECONFIG];
 export const uninstallFromAllNodes = (...words: string[]): Promise<Output> =>
   command(process.execPath, ...UNINSTALL, ...words);
 export const spawnUninstall = (): ChildProcess => spawn(process.execPath, UNINSTALL, { stdio: 'ignore' });
+
+/** Of a removal that gives up: with more patience, where a busy machine has not come to what is expected of it. */
+export async function removalSaying(expected: RegExp, patience = [8, 30, 60]): Promise<Output> {
+  const [seconds, ...more] = patience;
+  const output = await uninstallFromAllNodes(`--timeout=${seconds}`);
+  return expected.test(output.stdout) || more.length === 0 ? output : removalSaying(expected, more);
+}
 
 /** What `kubectl apply -k` made and `uninstall` leaves to whoever made it. */
 export const deleteManifests = (): Promise<string> =>

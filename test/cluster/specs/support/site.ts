@@ -158,7 +158,7 @@ export async function settles(
   to: string,
   wanted: Outcome,
   protocol = 'tcp',
-  ms = 5_000,
+  ms = 30_000,
 ): Promise<Outcome> {
   const deadline = performance.now() + ms;
   while ((await connection(from, to, protocol)) !== wanted && performance.now() < deadline);

@@ -13,7 +13,7 @@ interface Line {
 }
 
 const INTERVAL_MS = 5;
-const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 30_000;
 const QUESTION = 'GET /hostname HTTP/1.1\r\nHost: pod\r\n\r\n';
 
 async function tcp({ address, port }: Call): Promise<Line> {
