@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseDockerfile } from '../cluster/image/dockerfile-parse.ts';
+import { whyFailed } from '../cluster/image/registry.ts';
 
 describe('parseDockerfile()', () => {
   test('puts arguments into FROM, joins continued lines and leaves comments out', () => {
@@ -58,5 +59,22 @@ describe('parseDockerfile()', () => {
     const instructions = parseDockerfile(text, ['TARGETARCH']);
     const last = instructions.slice(instructions.findLastIndex(({ verb }) => verb === 'FROM'));
     expect(last.map(({ verb }) => verb)).toEqual(['FROM', 'COPY', 'WORKDIR', 'ENTRYPOINT']);
+  });
+});
+
+describe('whyFailed()', () => {
+  const install = 'mkdir app && npm ci --ignore-scripts';
+
+  test('says what npm may lack to ask its registry', () => {
+    expect(whyFailed(install, {})).toMatch(
+      /the registry of this machine's npmrc; NODE_EXTRA_CA_CERTS is not set/,
+    );
+    expect(whyFailed(install, { NODE_EXTRA_CA_CERTS: '/ca.pem' })).toMatch(
+      /NODE_EXTRA_CA_CERTS is \/ca\.pem$/,
+    );
+  });
+
+  test('says nothing of commands that ask none', () => {
+    expect(whyFailed('npm run compile', {})).toBeUndefined();
   });
 });

@@ -9,11 +9,12 @@
  * namespace, and ends with it. With TARGETARCH=arm64 it is built for that platform, as docker does by the same file,
  * and the libraries are those of the packages in ARM64_PACKAGES.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Instruction, parseDockerfile } from './dockerfile-parse.ts';
+import { PATIENCE, whyFailed } from './registry.ts';
 
 /** `root` holds what the stage's own instructions made: the upper layer over its base. */
 interface Stage {
@@ -113,9 +114,14 @@ function run({ root, workdir }: Stage, command: string): void {
     'cd root && mount --rbind /dev dev && mount --rbind /proc proc && mount -t tmpfs tmpfs tmp',
     'exec chroot . sh -ec "cd $2 && $3"',
   ].join('\n');
-  execFileSync('unshare', ['--mount', 'sh', '-ec', script, 'sh', overlay, workdir, command], {
+  const { status } = spawnSync('unshare', ['--mount', 'sh', '-ec', script, 'sh', overlay, workdir, command], {
     stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...PATIENCE, ...process.env },
   });
+  if (status === 0) return;
+  const why = whyFailed(command, process.env);
+  process.stderr.write(`RUN ended with ${status}${why === undefined ? '' : `: ${why}`}\n`);
+  process.exit(1);
 }
 
 /** As "docker save" writes it. */

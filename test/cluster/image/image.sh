@@ -17,7 +17,7 @@ build() {
 
 today() { # today NAME: of a file, before its key
   image=$cache/$1-$(key Dockerfile package.json package-lock.json tsconfig.json tsconfig.build.json rolldown.agent.mjs src \
-    scripts/thirdparty.ts test/cluster/image/dockerfile.ts test/cluster/image/dockerfile-parse.ts).tar
+    scripts/thirdparty.ts test/cluster/image/{dockerfile,dockerfile-parse,registry}.ts).tar
   [ -e "$image" ] || build sluice:0.1.0 "$image"
 }
 
