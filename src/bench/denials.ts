@@ -49,7 +49,10 @@ const named = (given: DenialLimits) => (ruleset: Ruleset) => withDenialLimits(ru
 const DESIGNS = {
   'let in, plain drop': { port: OPEN, rules: withPlainDrop },
   'let in': { port: OPEN, rules: named(FEW) },
-  'let in, by rules that count': { port: OPEN, rules: ruleset => withRuleCounters(named(FEW)(ruleset)) },
+  'let in, by rules that count': {
+    port: OPEN,
+    rules: ruleset => withRuleCounters(named(FEW)(ruleset), 'times and last'),
+  },
   'denied, plain drop': { port: CLOSED_PORT, rules: withPlainDrop },
   'denied, counted': { port: CLOSED_PORT, rules: ruleset => ruleset },
   'denied, nobody reads': { port: CLOSED_PORT, rules: named(EVERY) },

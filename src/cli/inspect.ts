@@ -1,6 +1,6 @@
 import { sleep } from '../async/sleep.ts';
 import { withoutGuard } from '../compiler/midstreamguard.ts';
-import { countsRules } from '../compiler/rulecounters.ts';
+import { ruleCountersIn } from '../compiler/rulecounters.ts';
 import { auditedNote } from '../model/audited.ts';
 import { RuleCountReader } from '../netlink/nftables/rulecounts.ts';
 import { plan } from '../nft/plan/plan.ts';
@@ -41,7 +41,7 @@ export async function inspectCommand(options: InspectOptions): Promise<void> {
 /** With what the rules have matched, where they count. */
 async function counted(actual: Ruleset): Promise<Inspection> {
   const inspection = inspectRuleset(actual);
-  if (!countsRules(actual)) return inspection;
+  if (ruleCountersIn(actual) === undefined) return inspection;
   const reader = new RuleCountReader();
   try {
     return withCounts(inspection, await reader.all());

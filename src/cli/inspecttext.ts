@@ -103,7 +103,8 @@ function directionLines(name: string, direction: DirectionInspection | undefined
   return direction.rules.map((rule, i) => `  ${(i === 0 ? name : '').padEnd(8)} ${ruleText(rule, most)}`);
 }
 
-function ruleText({ verdict, ports, peers, source, family, matched }: RuleInspection, most: number): string {
+function ruleText(rule: RuleInspection, most: number): string {
+  const { verdict, ports, peers, source, family } = rule;
   const isLast = ports === undefined && peers === undefined;
   const condition = isLast
     ? 'everything else'
@@ -113,14 +114,16 @@ function ruleText({ verdict, ports, peers, source, family, matched }: RuleInspec
         .join('  ');
   const colour = { accept: pc.green, drop: pc.red, pass: pc.yellow }[verdict];
   const over = family === undefined ? '' : ` over ${family === 'ip' ? 'IPv4' : 'IPv6'}`;
-  return `${colour(verdict.padEnd(6))}  ${HANG}${condition}${over}  ${pc.dim(source ?? 'no policy decides')}${matchedText(matched)}`;
+  return `${colour(verdict.padEnd(6))}  ${HANG}${condition}${over}  ${pc.dim(source ?? 'no policy decides')}${matchedText(rule)}`;
 }
 
 /** Absent where rules do not count. */
-function matchedText(matched: number | undefined): string {
+function matchedText({ matched, lastMatchedMsAgo: msAgo }: RuleInspection): string {
   if (matched === undefined) return '';
+  if (matched === 0) return `  ${pc.yellow('never matched')}`;
   const times = matched === 1 ? 'once' : `${matched.toLocaleString('en')} times`;
-  return `  ${matched === 0 ? pc.yellow('never matched') : pc.dim(`matched ${times}`)}`;
+  const last = msAgo === undefined ? '' : `, ${matched === 1 ? '' : 'last '}${ageText(msAgo)} ago`;
+  return `  ${pc.dim(`matched ${times}${last}`)}`;
 }
 
 /** The first of a long list, for a terminal; JSON has them all. */

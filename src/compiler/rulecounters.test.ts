@@ -6,7 +6,7 @@ import { EVERYTHING } from '../model/selector.ts';
 import { plan } from '../nft/plan/plan.ts';
 import type { NftRule, NftVerdict, Ruleset } from '../nft/ruleset.ts';
 import { compile } from './compile.ts';
-import { countsRules, isCounted, withRuleCounters } from './rulecounters.ts';
+import { isCounted, ruleCountersIn, withRuleCounters } from './rulecounters.ts';
 
 /** From everybody, so that an element of the map by port decides. */
 const OPEN: Policy = {
@@ -40,22 +40,29 @@ const verdictOf = ({ exprs }: NftRule): NftVerdict | undefined => {
   return last?.kind === 'verdict' ? last.verdict : undefined;
 };
 
-test('every rule of policy that decides counts, just before it does, and no other rule', () => {
-  const counted = chainsOf(withRuleCounters(ruleset())).filter(({ name }) => isCounted(name));
-  expect(counted.length).toBeGreaterThan(10);
-  for (const rule of counted.flatMap(({ rules }) => rules)) {
-    const decides = !['jump', undefined].includes(verdictOf(rule)?.kind);
-    expect(rule.exprs.at(-2)?.kind === 'counter').toBe(decides);
-    expect(rule.exprs.filter(({ kind }) => kind === 'counter')).toHaveLength(decides ? 1 : 0);
-  }
-  const before = ruleset();
-  for (const [family, { chains }] of withRuleCounters(before).tables)
-    for (const [name, chain] of chains)
-      if (!isCounted(name)) expect(chain).toBe(before.tables.get(family)!.chains.get(name));
-});
+test.each([
+  ['times', ['counter']],
+  ['times and last', ['counter', 'last']],
+] as const)(
+  'every rule of policy that decides keeps %s, just before it does, and no other rule',
+  (kept, by) => {
+    const counted = chainsOf(withRuleCounters(ruleset(), kept)).filter(({ name }) => isCounted(name));
+    expect(counted.length).toBeGreaterThan(10);
+    for (const { exprs } of counted.flatMap(({ rules }) => rules)) {
+      const decides = !['jump', undefined].includes(verdictOf({ exprs })?.kind);
+      const kinds = exprs.map(({ kind }) => kind).filter(kind => kind === 'counter' || kind === 'last');
+      expect(kinds).toEqual(decides ? by : []);
+      if (decides) expect(exprs.slice(-1 - by.length, -1).map(({ kind }) => kind)).toEqual(by);
+    }
+    const before = ruleset();
+    for (const [family, { chains }] of withRuleCounters(before, kept).tables)
+      for (const [name, chain] of chains)
+        if (!isCounted(name)) expect(chain).toBe(before.tables.get(family)!.chains.get(name));
+  },
+);
 
 test('what an element of a map by port decides is counted by a chain that decides the same', () => {
-  const { tables } = withRuleCounters(ruleset());
+  const { tables } = withRuleCounters(ruleset(), 'times');
   let seen = 0;
   for (const [family, { sets, chains }] of tables)
     for (const set of sets.values()) {
@@ -73,10 +80,12 @@ test('what an element of a map by port decides is counted by a chain that decide
   expect(seen).toBeGreaterThan(0);
 });
 
-test('rules that count say so, and what did not change stays the same object', () => {
+test('rules that count say what they keep, and what did not change stays the same object', () => {
   const rules = ruleset();
-  expect([countsRules(rules), countsRules(withRuleCounters(rules))]).toEqual([false, true]);
-  const [one, other] = [withRuleCounters(rules), withRuleCounters(rules)];
+  expect(ruleCountersIn(rules)).toBeUndefined();
+  for (const kept of ['times', 'times and last'] as const)
+    expect(ruleCountersIn(withRuleCounters(rules, kept))).toBe(kept);
+  const [one, other] = [withRuleCounters(rules, 'times'), withRuleCounters(rules, 'times')];
   for (const [family, { chains, sets }] of one.tables) {
     for (const [name, chain] of chains) expect(other.tables.get(family)!.chains.get(name)).toBe(chain);
     for (const [name, set] of sets) expect(other.tables.get(family)!.sets.get(name)).toBe(set);

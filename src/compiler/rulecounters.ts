@@ -1,10 +1,11 @@
 /**
  * Counters of policy: of the rules of classes each that decides counts the packets that it decides, new connections and
- * what is denied, before the verdict is given. What is known already never comes to these rules.
+ * what is denied, before the verdict is given, and remembers when the last of them came. What is known already never
+ * comes to these rules.
  *
- *     chain from-…  { ip saddr @peers-… counter accept comment "shop/web ingress[0]" }
+ *     chain from-…  { ip saddr @peers-… counter last accept comment "shop/web ingress[0]" }
  *     map in-…-ports { tcp . 80 : jump count-… }      an element decides for everybody: elements cannot count
- *     chain count-… { counter accept comment "shop/web ingress[1]" }
+ *     chain count-… { counter last accept comment "shop/web ingress[1]" }
  *
  * An engine's rules are changed, and not what compiles them: the names of chains stay what they are without counters.
  */
@@ -12,6 +13,7 @@ import type {
   Chain,
   ElementKey,
   ElementValue,
+  Expr,
   NftRule,
   NftSet,
   NftVerdict,
@@ -20,7 +22,14 @@ import type {
 } from '../nft/ruleset.ts';
 import { hashedName } from './names.ts';
 
-const COUNTER = { kind: 'counter' } as const;
+/** What rules keep of the packets that they decide: how many, and, where the kernel can say so, when the last one came. */
+export type Kept = 'times' | 'times and last';
+
+const KEPT_BY: Readonly<Record<Kept, readonly Expr[]>> = {
+  times: [{ kind: 'counter' }],
+  'times and last': [{ kind: 'counter' }, { kind: 'last' }],
+};
+
 const COUNTING = 'count';
 /** Chains of classes, of their tiers, of their peers and of large policies; and what counts for elements. */
 const OF_POLICY = /^(in|eg|from|to|count)-[0-9A-HJKMNP-TV-Z]{26}/;
@@ -33,52 +42,50 @@ export function isCounted(chain: string): boolean {
 }
 
 /** The same rules, which count. What did not change stays the same object. */
-export function withRuleCounters({ tables }: Ruleset): Ruleset {
+export function withRuleCounters({ tables }: Ruleset, kept: Kept): Ruleset {
   return {
     tables: new Map(
-      [...tables].map(([family, table]) => [family, family === 'bridge' ? table : countedTable(table)]),
+      [...tables].map(([family, table]) => [family, family === 'bridge' ? table : countedTable(table, kept)]),
     ),
   };
 }
 
-/** Whether rules that are programmed count. */
-export function countsRules({ tables }: Ruleset): boolean {
-  return [...tables.values()].some(({ chains }) =>
-    [...chains.values()].some(({ name, rules }) => isCounted(name) && rules.some(hasCounter)),
-  );
+/** What rules that are programmed keep; undefined where they do not count. */
+export function ruleCountersIn({ tables }: Ruleset): Kept | undefined {
+  const kinds = new Set<Expr['kind']>();
+  for (const { chains } of tables.values())
+    for (const { name, rules } of chains.values())
+      if (isCounted(name)) for (const { exprs } of rules) for (const { kind } of exprs) kinds.add(kind);
+  return kinds.has('last') ? 'times and last' : kinds.has('counter') ? 'times' : undefined;
 }
 
-function hasCounter({ exprs }: NftRule): boolean {
-  return exprs.some(({ kind }) => kind === 'counter');
-}
-
-function countedTable({ chains, sets }: Table): Table {
+function countedTable({ chains, sets }: Table, kept: Kept): Table {
   const counted = new Map<string, Chain>();
-  for (const chain of chains.values()) counted.set(chain.name, countedChain(chain));
+  for (const chain of chains.values()) counted.set(chain.name, countedChain(chain, kept));
   const maps = new Map<string, NftSet>();
   for (const set of sets.values()) {
-    const { map, counting } = countedMap(set);
+    const { map, counting } = countedMap(set, kept);
     maps.set(map.name, map);
     for (const chain of counting) counted.set(chain.name, chain);
   }
   return { chains: counted, sets: maps };
 }
 
-const chainsBefore = new WeakMap<Chain, Chain>();
+const chainsBefore = { times: new WeakMap<Chain, Chain>(), 'times and last': new WeakMap<Chain, Chain>() };
 
-function countedChain(chain: Chain): Chain {
+function countedChain(chain: Chain, kept: Kept): Chain {
   if (!isCounted(chain.name)) return chain;
-  const known = chainsBefore.get(chain);
+  const known = chainsBefore[kept].get(chain);
   if (known !== undefined) return known;
-  const made = { ...chain, rules: chain.rules.map(countedRule) };
-  chainsBefore.set(chain, made);
+  const made = { ...chain, rules: chain.rules.map(rule => countedRule(rule, kept)) };
+  chainsBefore[kept].set(chain, made);
   return made;
 }
 
-function countedRule(rule: NftRule): NftRule {
-  const last = rule.exprs.at(-1);
-  if (last?.kind !== 'verdict' || !decides(last.verdict)) return rule;
-  return { ...rule, exprs: [...rule.exprs.slice(0, -1), COUNTER, last] };
+function countedRule(rule: NftRule, kept: Kept): NftRule {
+  const end = rule.exprs.at(-1);
+  if (end?.kind !== 'verdict' || !decides(end.verdict)) return rule;
+  return { ...rule, exprs: [...rule.exprs.slice(0, -1), ...KEPT_BY[kept], end] };
 }
 
 /** A jump comes back where nothing behind it decides. */
@@ -92,26 +99,29 @@ interface CountedMap {
   readonly counting: readonly Chain[];
 }
 
-const mapsBefore = new WeakMap<NftSet, CountedMap>();
+const mapsBefore = {
+  times: new WeakMap<NftSet, CountedMap>(),
+  'times and last': new WeakMap<NftSet, CountedMap>(),
+};
 
-function countedMap(set: NftSet): CountedMap {
+function countedMap(set: NftSet, kept: Kept): CountedMap {
   if (!set.verdicts || !PORT_MAPS.test(set.name)) return { map: set, counting: [] };
-  const known = mapsBefore.get(set);
+  const known = mapsBefore[kept].get(set);
   if (known !== undefined) return known;
   const counting = new Map<string, Chain>();
   const elements = new Map<ElementKey, ElementValue>();
-  for (const [key, value] of set.elements) elements.set(key, countedElement(value, counting));
+  for (const [key, value] of set.elements) elements.set(key, countedElement(value, kept, counting));
   const made = { map: counting.size === 0 ? set : { ...set, elements }, counting: [...counting.values()] };
-  mapsBefore.set(set, made);
+  mapsBefore[kept].set(set, made);
   return made;
 }
 
-function countedElement(value: ElementValue, counting: Map<string, Chain>): ElementValue {
+function countedElement(value: ElementValue, kept: Kept, counting: Map<string, Chain>): ElementValue {
   const { verdict, comment } = value;
   if (verdict === undefined || !decides(verdict)) return value;
   const name = hashedName(COUNTING, JSON.stringify([verdict, comment ?? '']));
   const rule: NftRule = {
-    exprs: [COUNTER, { kind: 'verdict', verdict }],
+    exprs: [...KEPT_BY[kept], { kind: 'verdict', verdict }],
     ...(comment !== undefined && { comment }),
   };
   counting.set(name, { name, rules: [rule] });

@@ -24,7 +24,7 @@ import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
 import type { LocalPods } from '../network/sandboxes/localpods.ts';
 import type { Conntrack } from '../nft/conntrack.ts';
 import type { Kernel } from '../nft/kernel.ts';
-import { NO_LOGS } from '../nft/missingfeature.ts';
+import { NO_LAST, NO_LOGS } from '../nft/missingfeature.ts';
 import { DnsAnswers } from './answers.ts';
 import { Audits } from './audits.ts';
 import { Denials, type DenialsOptions } from './denials.ts';
@@ -126,12 +126,13 @@ function policyOf(
   const { node, unknownPods, podLinks, cutsConnections, dns } = options;
   const { queue, missingFeatures } = kernel;
   const { lifetimes } = dns;
+  const kept = missingFeatures.includes(NO_LAST) ? 'times' : 'times and last';
   const hearing = queue && { queue, resolvers: readResolvers(dns.servers), ports: dns.ports };
   let incremental: Incremental | undefined;
   const engine = () => {
     incremental = new Incremental(node, unknownPods, podLinks, hearing);
     const made = cutsConnections ? incremental : withoutMidStreamGuard(incremental);
-    return denials.followed(counts?.counted(made) ?? made);
+    return denials.followed(counts?.counted(made, kept) ?? made);
   };
   const subjects = () => incremental?.namesSubjects ?? NO_SUBJECTS;
   const answers = new DnsAnswers({ hearing, subjects, lifetimes, conntrack, ownAddresses, log });

@@ -4,7 +4,7 @@
  * of many chains at once could not be read is said.
  */
 import { type Engine, withRules } from '../agent/engine.ts';
-import { isCounted, withRuleCounters } from '../compiler/rulecounters.ts';
+import { isCounted, type Kept, withRuleCounters } from '../compiler/rulecounters.ts';
 import { type ChainOf, RuleCountReader } from '../netlink/nftables/rulecounts.ts';
 import type { Kernel } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
@@ -36,8 +36,8 @@ export class RuleCounts {
   }
 
   /** The same engine, whose rules count. */
-  counted(engine: Engine): Engine {
-    return withRules(engine, withRuleCounters);
+  counted(engine: Engine, kept: Kept): Engine {
+    return withRules(engine, ruleset => withRuleCounters(ruleset, kept));
   }
 
   /** The same kernel, which is asked for the counts of what a batch takes away. To count never fails a commit. */

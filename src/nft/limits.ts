@@ -77,7 +77,7 @@ function exprBytes(expr: Expr): number {
     case 'cmp':
       return cmpBytes(expr);
     default:
-      return SMALL; // meta, ct, fib, payload, nat, masq, counter
+      return SMALL; // meta, ct, fib, payload, nat, masq, counter, last
   }
 }
 

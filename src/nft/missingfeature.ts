@@ -40,6 +40,13 @@ export const NO_LOGS: MissingFeature = {
   matters: true,
 };
 
+export const NO_LAST: MissingFeature = {
+  lacks: 'when a rule was met last (the expression "last", NFTA_LAST_MSECS)',
+  since: '5.14',
+  instead: 'with --count-rules, sluice inspect shows how often rules have matched, and not when',
+  matters: false,
+};
+
 export const NO_CONNECTION_FILTER: MissingFeature = {
   lacks: 'a choice of connections by address (CTA_FILTER)',
   since: '5.8',

@@ -9,4 +9,6 @@ export interface RuleCount {
   readonly comment: string;
   readonly verdict: NftVerdict;
   readonly packets: number;
+  /** How long before it was read a packet came last; absent where none has, or rules do not remember. */
+  readonly lastMsAgo?: number;
 }

@@ -204,6 +204,8 @@ export type Expr =
   /** The connection leaves by an address of its outgoing interface, and the packet is accepted. */
   | { readonly kind: 'masq' }
   | { readonly kind: 'counter' }
+  /** Remembers when a packet came here last. Kernels since 5.14 have it. */
+  | { readonly kind: 'last' }
   /** Hands the first bytes of the packet to whoever listens at the group of nfnetlink_log, under a prefix; goes on either way. */
   | {
       readonly kind: 'log';

@@ -68,13 +68,16 @@ const CASES: Told[] = (['allow', 'deny'] as const).flatMap(unknownPods =>
   ),
 );
 
-test('what an agent made whose rules count is what it should be', () => {
-  for (const told of CASES) {
-    const rules = withRuleCounters(programmed(told, clusterOf(told.named)));
-    const rest = { cluster: clusterOf(told.named), node: NODE, queue: 'nft' } as const;
-    expect(plan(rules, desiredAsProgrammed(rules, rest)), JSON.stringify(told)).toEqual([]);
-  }
-});
+test.each(['times', 'times and last'] as const)(
+  'what an agent made whose rules keep %s is what it should be',
+  kept => {
+    for (const told of CASES) {
+      const rules = withRuleCounters(programmed(told, clusterOf(told.named)), kept);
+      const rest = { cluster: clusterOf(told.named), node: NODE, queue: 'nft' } as const;
+      expect(plan(rules, desiredAsProgrammed(rules, rest)), JSON.stringify(told)).toEqual([]);
+    }
+  },
+);
 
 test.each(CASES)('what an agent made is what it should be, whatever it was told: %j', told => {
   const rules = programmed(told, clusterOf(told.named));

@@ -9,7 +9,7 @@ import { denialLimitsIn, withDenialLimits } from '../compiler/denied.ts';
 import { hostPortsIn } from '../compiler/hostports.ts';
 import { hearingIn } from '../compiler/namespeers.ts';
 import { nodeLinksIn } from '../compiler/podlinks.ts';
-import { countsRules, withRuleCounters } from '../compiler/rulecounters.ts';
+import { ruleCountersIn, withRuleCounters } from '../compiler/rulecounters.ts';
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
 import { type Cluster, withNodeLinks } from '../model/cluster.ts';
 import { hostPortKey } from '../model/hostport.ts';
@@ -38,5 +38,6 @@ export function desiredAsProgrammed(programmed: Ruleset, rules: NodeRules): Rule
     queue && hearingIn(programmed, queue),
   );
   const limited = withDenialLimits(desired, denialLimitsIn(programmed));
-  return countsRules(programmed) ? withRuleCounters(limited) : limited;
+  const kept = ruleCountersIn(programmed);
+  return kept === undefined ? limited : withRuleCounters(limited, kept);
 }

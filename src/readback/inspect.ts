@@ -8,7 +8,7 @@ import { INGRESS_CHAIN } from '../compiler/program.ts';
 import { classChain, unknownPodsIn } from '../compiler/unknownpods.ts';
 import { FAMILIES, type Family } from '../model/address.ts';
 import { formatRule } from '../nft/format/format.ts';
-import type { Chain, ElementKey, NftRule, NftVerdict, Ruleset, Table } from '../nft/ruleset.ts';
+import type { Chain, ElementKey, Expr, NftRule, NftVerdict, Ruleset, Table } from '../nft/ruleset.ts';
 import { newReadings, podInspection, type Readings } from './families.ts';
 import type { Inspection, RuleInspection } from './inspection.ts';
 import { withToldNames } from './namesread.ts';
@@ -110,10 +110,13 @@ function runsText(numbers: readonly number[]): string {
   return runs.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`)).join(', ');
 }
 
+/** What of a rule is no condition. */
+const BESIDE_CONDITION: ReadonlySet<Expr['kind']> = new Set(['verdict', 'counter', 'last']);
+
 /** The condition in words: what nft would write, with sets by what they hold. */
 function conditionOf({ family, table }: Place, rule: NftRule): Pick<RuleInspection, 'ports' | 'peers'> {
   const text = formatRule(family, {
-    exprs: rule.exprs.filter(({ kind }) => kind !== 'verdict' && kind !== 'counter'),
+    exprs: rule.exprs.filter(({ kind }) => !BESIDE_CONDITION.has(kind)),
   });
   const ports = PORTS.exec(text);
   const peers = text

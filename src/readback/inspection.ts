@@ -51,4 +51,6 @@ export interface RuleInspection {
   readonly family?: Family;
   /** New connections, or denied packets, that rules from this source have matched on the node since they were written. */
   readonly matched?: number;
+  /** How long before it was read that was last; absent where it never was, or where the kernel does not remember. */
+  readonly lastMatchedMsAgo?: number;
 }

@@ -26,6 +26,19 @@ const count = (comment: string, packets: number, more: Partial<RuleCount> = {}):
   ...more,
 });
 
+test('a rule was matched last when the latest of its packets came, and not at all where none did', () => {
+  const counts = [
+    count('shop/web ingress[0]', 5, { lastMsAgo: 90_000 }),
+    count('shop/web ingress[0]', 7, { family: 'ip6', lastMsAgo: 3_000 }),
+    count('shop/web ingress[0]', 0, { handle: 2 }),
+    count('shop/web ingress[1]', 0),
+  ];
+  const [first, second] = withCounts(INSPECTION, counts).pods[0]!.ingress!.rules;
+  expect(first).toMatchObject({ matched: 12, lastMatchedMsAgo: 3_000 });
+  expect(second).toMatchObject({ matched: 0 });
+  expect(second).not.toHaveProperty('lastMatchedMsAgo');
+});
+
 test('each rule of an inspection has what it has matched, in both families and on every port together', () => {
   const counts = [
     count('shop/web ingress[0]', 5),

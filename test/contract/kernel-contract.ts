@@ -25,6 +25,7 @@ import {
   noRouteBack,
   packetTypeIs,
 } from '../../src/nft/matchinterface.ts';
+import { NO_LAST } from '../../src/nft/missingfeature.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import type { Expr, NftRule, NftVerdict, SetSpec } from '../../src/nft/ruleset.ts';
 import { MEMBER } from '../../src/nft/ruleset.ts';
@@ -173,6 +174,13 @@ function chainsAndRules(promise: PromiseOf): void {
     expect((await standing(kernel)).tables.get('ip')!.chains).toEqual(
       new Map(hooks.map(hook => [hook.hook, { name: hook.hook, hook, rules: [] }])),
     );
+  });
+
+  promise('a rule that remembers when it was met last comes back as it went in', async kernel => {
+    if (kernel.missingFeatures.includes(NO_LAST)) return; // before Linux 5.14
+    const rule: NftRule = { exprs: [{ kind: 'counter' }, { kind: 'last' }, verdict('accept')] };
+    await kernel.commit([addTable(), addChain('c'), addRule('c', rule.exprs)]);
+    expect((await standing(kernel)).tables.get('ip')!.chains.get('c')!.rules).toEqual([rule]);
   });
 
   promise('rules keep their order, expressions and comments', async kernel => {

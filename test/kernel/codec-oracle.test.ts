@@ -103,6 +103,15 @@ test('every match that we build lists as nft would have made it', async () => {
   await judged({ tables: new Map((['ip', 'ip6'] as const).map(family => [family, everyMatch(family)])) });
 });
 
+// nft 1.0.6 reads and lists no `last`; its library does.
+test('a rule that remembers when it was met last is one to nft', async () => {
+  const netns = namespace();
+  const rule: NftRule = { exprs: [{ kind: 'counter' }, { kind: 'last' }, verdict('accept')] };
+  const rules = { tables: new Map([['ip', table([], [{ name: 'every', rules: [rule] }])] as const]) };
+  await (await kernelIn(netns)).commit(opsFor(rules));
+  expect(netns.exec('nft', ['--debug=netlink', 'list', 'ruleset'])).toContain('[ last never ]');
+});
+
 test('random rulesets list as nft would have made them', async () => {
   let rules = 0;
   await fc.assert(

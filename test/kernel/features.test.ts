@@ -11,6 +11,7 @@ import {
   type MissingFeature,
   NO_ACK_AT_END,
   NO_CONNECTION_FILTER,
+  NO_LAST,
   NO_OWNERS,
 } from '../../src/nft/missingfeature.ts';
 import { AgentProcess } from '../support/agent/agentprocess.ts';
@@ -43,11 +44,11 @@ function isOlder(version: string): boolean {
 }
 
 const lackedBy = (...all: MissingFeature[]) => all.filter(({ since }) => isOlder(since));
-const lacked = lackedBy(NO_ACK_AT_END, NO_OWNERS, NO_CONNECTION_FILTER);
+const lacked = lackedBy(NO_ACK_AT_END, NO_OWNERS, NO_LAST, NO_CONNECTION_FILTER);
 
 test(`Linux ${release()} is found to lack what its version lacks, and nothing else`, async () => {
   const kernel = await netns.run(() => openNftKernel());
-  expect(kernel.missingFeatures).toEqual(lackedBy(NO_ACK_AT_END, NO_OWNERS));
+  expect(kernel.missingFeatures).toEqual(lackedBy(NO_ACK_AT_END, NO_OWNERS, NO_LAST));
   expect(await kernel.owner()).toBe(isOlder(NO_OWNERS.since) ? 'everybody' : 'nobody');
   kernel.close();
   const conntrack = netns.run(() => openConntrack());

@@ -73,6 +73,24 @@ test('a rule that nothing met has counted nothing, and says so', async () => {
   expect(counts['ingress accept probe/idle ingress[0]']).toBe(0);
 });
 
+test('a rule remembers when its last packet came, and one that nothing met has none', async () => {
+  const ingress = [{ from: [{ ipBlock: { cidr: '192.0.2.0/24' } }] }];
+  write(PODS, sitePolicy('idle', { ingress }));
+  await agent();
+  const sentMs = performance.now();
+  await probe(site.lab, flows(ALLOWED_PORT), { quietMs: 200 });
+  const reader = inNamespace(site.lab.nodeNamespace(NODE), () => new RuleCountReader());
+  site.closeAfter(() => reader.close());
+  const counts = (await reader.all()).filter(({ verdict }) => verdict.kind === 'accept');
+  const passedMs = performance.now() - sentMs;
+  const of = (comment: string) => counts.filter(count => count.comment === comment);
+  expect(of('probe/idle ingress[0]').map(({ lastMsAgo }) => lastMsAgo)).toEqual([undefined]);
+  const met = of('probe/firm ingress[0]').filter(({ packets }) => packets > 0);
+  expect(met).toHaveLength(2); // of each family
+  // The kernel's clock for it ticks a few times in a hundredth of a second.
+  for (const { lastMsAgo } of met) expect(lastMsAgo).toBeLessThanOrEqual(passedMs + 50);
+});
+
 const ALLOWED = 'ingress accept probe/firm ingress[0]';
 
 test('the kernel goes on counting while agents end and start', async () => {
@@ -94,7 +112,7 @@ test('totals outlive the rules that were replaced', async () => {
   for (const event of firmEvents()) state.apply(event);
   let { ruleset } = await kernel.dump();
   const become = async () => {
-    const desired = withRuleCounters(compile(state, NODE));
+    const desired = withRuleCounters(compile(state, NODE), 'times and last');
     await kernel.commit(plan(ruleset, desired));
     ruleset = desired;
   };

@@ -157,6 +157,7 @@ const expr: fc.Arbitrary<Expr> = fc.oneof(
   }),
   fc.constant({ kind: 'masq' as const }),
   fc.constant({ kind: 'counter' as const }),
+  fc.constant({ kind: 'last' as const }),
   fc.record({
     kind: fc.constant('log' as const),
     group: fc.nat(65535),

@@ -127,6 +127,7 @@ export const DYNSET = { SET_NAME: 1, OP: 3, SREG_KEY: 4, TIMEOUT: 6, EXPR: 7 } a
 export const LIMIT = { RATE: 1, UNIT: 2, BURST: 3, TYPE: 4, FLAGS: 5 } as const;
 export const LOG = { GROUP: 1, PREFIX: 2, SNAPLEN: 3 } as const;
 export const COUNTER = { BYTES: 1, PACKETS: 2 } as const;
+export const LAST = { SET: 1, MSECS: 2 } as const;
 export const QUEUE = { NUM: 1, TOTAL: 2, FLAGS: 3 } as const;
 /** NFT_QUEUE_FLAG_BYPASS, NFQ_FLAG_BYPASS: the packet goes on where nobody listens. */
 export const QUEUE_BYPASS = 1;

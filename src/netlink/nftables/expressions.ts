@@ -132,6 +132,7 @@ function writeData(to: AttributeWriter, expr: Expr): void {
       break;
     case 'masq':
     case 'counter':
+    case 'last':
       break;
     case 'verdict':
       to.u32(IMMEDIATE.DREG, REG_VERDICT);
@@ -182,7 +183,8 @@ function readKnown(name: string, data: Attributes): Expr | undefined {
     case 'masq':
       return data.size === 0 ? { kind: 'masq' } : undefined;
     case 'counter':
-      return { kind: 'counter' };
+    case 'last':
+      return { kind: name };
     case 'dynset':
       return readDynset(data, readRegister(data, DYNSET.SREG_KEY));
     case 'queue':

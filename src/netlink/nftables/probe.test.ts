@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NO_BRIDGE_TABLES, NO_LOGS, NO_OWNERS } from '../../nft/missingfeature.ts';
+import { NO_BRIDGE_TABLES, NO_LAST, NO_LOGS, NO_OWNERS } from '../../nft/missingfeature.ts';
 import type { TableFamily } from '../../nft/ruleset.ts';
 import { readAttributes, readString, readU32 } from '../wire/attributes.ts';
 import { NLM_F, NLMSG } from '../wire/constants.ts';
@@ -95,11 +95,14 @@ describe('probe()', () => {
     expect(await ask(kernel)).toEqual({ missingFeatures: [NO_BRIDGE_TABLES], queue: 'nft' });
   });
 
-  test('finds that packets cannot be handed over', async () => {
+  test.each([
+    ['packets cannot be handed over', 'log', NO_LOGS],
+    ['rules do not remember when they were met', 'last', NO_LAST],
+  ])('finds that %s', async (_, what, feature) => {
     const kernel = new Kernel({}, ({ type, attributes }) =>
-      type === MSG.NEWRULE && nameOf(attributes) === 'sluice-probe-log' ? EOPNOTSUPP : 0,
+      type === MSG.NEWRULE && nameOf(attributes) === `sluice-probe-${what}` ? EOPNOTSUPP : 0,
     );
-    expect(await ask(kernel)).toEqual({ missingFeatures: [NO_LOGS], queue: 'nft' });
+    expect(await ask(kernel)).toEqual({ missingFeatures: [feature], queue: 'nft' });
   });
 
   test.each([

@@ -3,7 +3,13 @@ import { release } from 'node:os';
 import { FAMILIES } from '../../model/address.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
 import { KernelError } from '../../nft/kernel.ts';
-import { type MissingFeature, NO_BRIDGE_TABLES, NO_LOGS, NO_OWNERS } from '../../nft/missingfeature.ts';
+import {
+  type MissingFeature,
+  NO_BRIDGE_TABLES,
+  NO_LAST,
+  NO_LOGS,
+  NO_OWNERS,
+} from '../../nft/missingfeature.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import { QUEUE_FORMS, type QueueBy, TABLE_NAME, type TableFamily } from '../../nft/ruleset.ts';
 import { sample, sampleOfBridges } from '../../nft/trace/sample.ts';
@@ -14,6 +20,7 @@ import { Batch } from './batch.ts';
 import { MSG, TABLE } from './constants.ts';
 import { writeLogRules } from './logprobe.ts';
 import { OWNED } from './ownership.ts';
+import { writeProbeRules } from './proberule.ts';
 import { writeQueueRules } from './queueprobe.ts';
 import { refusal } from './refusal.ts';
 import { type Asking, type Trial, tryOut } from './trial.ts';
@@ -55,15 +62,18 @@ export async function probeKernel(exchange: Asking, { existing, podLinks }: Know
     writeOwnedTable,
     batch => writeQueueRules(batch, native),
     writeLogRules,
+    batch => writeProbeRules(batch, 'last', [{ kind: 'last' }]),
   ]);
   refuseIfUnfit(trial, ops, ours.length, podLinks);
-  const [owners, queue, logs] = [ops.length, ops.length + 1, ops.length + 2];
+  const owners = ops.length;
+  const [queue, logs, last] = [owners + 1, owners + 2, owners + 3];
   const hasOwners = trial.errorsOf(owners, queue).length === 0;
   return {
     missingFeatures: [
       ...(hasOwners ? [] : [NO_OWNERS]),
       ...(isTaken(trial.errorsOf(ours.length, owners)) ? [] : [NO_BRIDGE_TABLES]),
-      ...(trial.errorsOf(logs, logs + 1).length === 0 ? [] : [NO_LOGS]),
+      ...(trial.errorsOf(logs, last).length === 0 ? [] : [NO_LOGS]),
+      ...(trial.errorsOf(last, last + 1).length === 0 ? [] : [NO_LAST]),
     ],
     queue: trial.errorsOf(queue, logs).length === 0 ? native : await otherQueue(exchange),
   };

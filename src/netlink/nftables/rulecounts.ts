@@ -3,11 +3,18 @@ import { EventLoopYield } from '../../async/eventloopyield.ts';
 import { FAMILIES, type Family } from '../../model/address.ts';
 import type { RuleCount } from '../../nft/rulecount.ts';
 import { type NftVerdict, TABLE_NAME } from '../../nft/ruleset.ts';
-import { eachAttribute, readAttributes, readString, readU64, type Span } from '../wire/attributes.ts';
+import {
+  eachAttribute,
+  readAttributes,
+  readString,
+  readU32,
+  readU64,
+  type Span,
+} from '../wire/attributes.ts';
 import { Conversation, untilWhole } from '../wire/conversation.ts';
 import type { Message } from '../wire/messages.ts';
 import { NetlinkSocket } from '../wire/socket.ts';
-import { COUNTER, EXPR, LIST_ELEM, MSG, NETLINK_NETFILTER, NFPROTO, RULE, UDATA } from './constants.ts';
+import { COUNTER, EXPR, LAST, LIST_ELEM, MSG, NETLINK_NETFILTER, NFPROTO, RULE, UDATA } from './constants.ts';
 import { Exchange, Gone } from './exchange.ts';
 import { readExpr } from './expressions.ts';
 import { readComment } from './userdata.ts';
@@ -94,26 +101,41 @@ function readCount(family: Family, { attributes }: Message): RuleCount | undefin
   const [chain, handle, list, userdata] = [RULE.CHAIN, RULE.HANDLE, RULE.EXPRESSIONS, RULE.USERDATA].map(
     type => rule.get(type),
   );
-  const { packets, verdict } = list === undefined ? {} : readExprs(list);
+  const { packets, lastMsAgo, verdict } = list === undefined ? {} : readExprs(list);
   if (chain === undefined || handle === undefined || packets === undefined || verdict === undefined)
     return undefined;
   const comment = (userdata && readComment(userdata, UDATA.RULE_COMMENT)) ?? '';
-  return { family, chain: readString(chain), handle: readU64(handle), comment, verdict, packets };
+  const count = { family, chain: readString(chain), handle: readU64(handle), comment, verdict, packets };
+  return lastMsAgo === undefined ? count : { ...count, lastMsAgo };
 }
 
-function readExprs({ bytes, start, end }: Span): { packets?: number; verdict?: NftVerdict } {
-  const found: { packets?: number; verdict?: NftVerdict } = {};
+interface Found {
+  packets?: number;
+  lastMsAgo?: number;
+  verdict?: NftVerdict;
+}
+
+function readExprs({ bytes, start, end }: Span): Found {
+  const found: Found = {};
   eachAttribute(bytes, start, end, (type, from, to) => {
-    if (type !== LIST_ELEM) return;
-    const span = { bytes, start: from, end: to };
-    const attributes = readAttributes(span);
-    const [name, data] = [attributes.get(EXPR.NAME), attributes.get(EXPR.DATA)];
-    const kind = name === undefined ? '' : readString(name);
-    const packets = kind === 'counter' && data && readAttributes(data).get(COUNTER.PACKETS);
-    if (packets) found.packets = readU64(packets);
-    if (kind !== 'immediate') return;
-    const expr = readExpr(span);
-    if (expr.kind === 'verdict') found.verdict = expr.verdict;
+    if (type === LIST_ELEM) readInto(found, { bytes, start: from, end: to });
   });
   return found;
+}
+
+function readInto(found: Found, span: Span): void {
+  const attributes = readAttributes(span);
+  const [name, data] = [attributes.get(EXPR.NAME), attributes.get(EXPR.DATA)];
+  const kind = name === undefined ? '' : readString(name);
+  const state = data && (kind === 'counter' || kind === 'last') ? readAttributes(data) : undefined;
+  if (kind === 'counter') {
+    const packets = state?.get(COUNTER.PACKETS);
+    if (packets !== undefined) found.packets = readU64(packets);
+  } else if (kind === 'last') {
+    const [set, ms] = [state?.get(LAST.SET), state?.get(LAST.MSECS)];
+    if (set !== undefined && ms !== undefined && readU32(set) !== 0) found.lastMsAgo = readU64(ms);
+  } else if (kind === 'immediate') {
+    const expr = readExpr(span);
+    if (expr.kind === 'verdict') found.verdict = expr.verdict;
+  }
 }

@@ -95,6 +95,7 @@ describe('formatRule()', () => {
       [logTo({ group: 60, prefix: 'denied: ', snaplen: 128 }), verdict('drop')],
     ],
     ['counter goto in-K3Q7-shop/web', 'ip', [{ kind: 'counter' }, verdict('goto', 'in-K3Q7-shop/web')]],
+    ['counter last accept', 'ip', [{ kind: 'counter' }, { kind: 'last' }, ACCEPT]],
     ['meta nfproto ipv4 drop', 'ip', [...nfproto('02'), verdict('drop')]],
     [
       'th dport != 80',

@@ -71,7 +71,8 @@ class RuleWords {
       case 'masq':
         return this.#write('masquerade');
       case 'counter':
-        return this.#write('counter');
+      case 'last':
+        return this.#write(expr.kind);
       case 'dynset':
         return this.#change(expr);
       case 'log':

@@ -115,9 +115,9 @@ function exprEqual(a: Expr, b: Expr): boolean {
         a.port === b.port
       );
     case 'masq':
-      return b.kind === 'masq';
     case 'counter':
-      return b.kind === 'counter';
+    case 'last':
+      return b.kind === a.kind;
     case 'dynset':
       return b.kind === 'dynset' && dynsetsEqual(a, b);
     case 'log':

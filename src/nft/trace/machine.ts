@@ -122,6 +122,7 @@ export class Machine {
       case 'masq':
         return { verdict: ACCEPT, translation: { kind: 'masquerade' } };
       case 'counter':
+      case 'last':
       case 'log':
         return 'continue';
       case 'verdict':

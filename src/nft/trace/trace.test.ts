@@ -83,7 +83,7 @@ describe('trace() walks chains: ', () => {
     [
       'a rule without a verdict is passed through',
       'base:0 base:1 drop',
-      { base: [rule({ kind: 'counter' }), rule(DROP)] },
+      { base: [rule({ kind: 'counter' }, { kind: 'last' }), rule(DROP)] },
     ],
   ];
   it.each(cases)('%s', (_, expected, chains) => {

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import type { Inspection, RuleInspection } from '../readback/inspection.ts';
+import { inspectionLines } from './inspecttext.ts';
+
+function lineOf(counted: Pick<RuleInspection, 'matched' | 'lastMatchedMsAgo'>): string {
+  const rules: RuleInspection[] = [{ verdict: 'accept', source: 'shop/web ingress[0]', ...counted }];
+  const inspection: Inspection = {
+    installed: true,
+    pods: [{ pod: 'shop/web', addresses: ['10.0.0.1'], ingress: { chain: 'in-x', rules } }],
+    unknownPods: 'allow',
+    totals: { chains: 1, sets: 0, elements: 0 },
+  };
+  return inspectionLines(inspection, { missing: 'a test' }).find(line => line.includes('ingress[0]'))!;
+}
+
+test.each([
+  ['nothing where rules do not count', {}, 'shop/web ingress[0]'],
+  ['that nothing ever met it', { matched: 0 }, 'never matched'],
+  [
+    'how often and when last',
+    { matched: 12_031, lastMatchedMsAgo: 3_100 },
+    'matched 12,031 times, last 3 s ago',
+  ],
+  ['when the only one came', { matched: 1, lastMatchedMsAgo: 180_000 }, 'matched once, 3 min ago'],
+  ['how often alone, where the kernel does not remember when', { matched: 14 }, 'matched 14 times'],
+])('a rule says %s', (_, counted, said) => {
+  expect(lineOf(counted).endsWith(said)).toBe(true);
+});
