@@ -11,8 +11,9 @@ import { setTimeout } from 'node:timers/promises';
 import { buildLab, type Lab } from '../lab/lab.ts';
 import { inNamespace } from '../lab/netns.ts';
 import { address } from '../lab/topology.ts';
-import { type AgentClient, connectAgent } from '../rpc/client.ts';
+import type { AgentClient } from '../rpc/client.ts';
 import { builtFolder } from './build.ts';
+import { connectedAgent } from './connectedagent.ts';
 import { BenchAgent } from './neighbours/agentprocess.ts';
 import { absolute, type BenchRow, beyondFloor } from './row.ts';
 
@@ -37,7 +38,7 @@ export async function benchFlows(): Promise<BenchRow[]> {
   const agent = new BenchAgent(dist, node, source);
   try {
     await agent.programmed();
-    return await rows(lab, agent, await connected(socket));
+    return await rows(lab, agent, await connectedAgent(socket));
   } finally {
     await agent.end();
     lab.remove();
@@ -64,19 +65,6 @@ const LIST = {
     })),
   ],
 };
-
-async function connected(socket: string): Promise<AgentClient> {
-  for (const deadline = Date.now() + 30_000; ; await setTimeout(50)) {
-    const client = connectAgent(socket);
-    try {
-      await client.status();
-      return client;
-    } catch (error) {
-      client.close();
-      if (Date.now() > deadline) throw error;
-    }
-  }
-}
 
 async function rows(lab: Lab, agent: BenchAgent, client: AgentClient): Promise<BenchRow[]> {
   const reader = new Reader(client);

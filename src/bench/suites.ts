@@ -59,10 +59,15 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'denials',
     needs: ['cc', 'ip', 'nft'],
-    what: 'what it costs that denied connections are counted and named',
+    what: 'what it costs that denied connections are counted and named, packet by packet and in a flood',
+    parts: ['packet', 'flood'],
     load: async () => {
       const { benchDenials } = await import('./denials.ts');
-      return () => benchDenials();
+      const { benchDenialFlood } = await import('./denialflood.ts');
+      return async isWanted => [
+        ...(isWanted('packet') ? await benchDenials() : []),
+        ...(isWanted('flood') ? await benchDenialFlood() : []),
+      ];
     },
   },
   {
