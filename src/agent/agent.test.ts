@@ -61,6 +61,10 @@ class PodsEngine implements Engine {
     return [];
   }
 
+  isBehind(): boolean {
+    return false;
+  }
+
   *flushing(): Generator<void, Ruleset> {
     if (PodsEngine.broken-- > 0) throw new TypeError('a class without a chain');
     return rulesetOf(...[...this.cluster.pods.values()].flatMap(({ addresses }) => addresses));

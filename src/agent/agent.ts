@@ -129,6 +129,7 @@ export class Agent {
       this.#scheduler.done(committed.ops.length > 0, this.#kernel.lookIntervalMs);
       if (batch.isBase) this.#scheduler.retry('start', 0);
       else this.#committed(committed);
+      if (this.#desired.isBehind) this.#scheduler.noted(false);
     } catch (error) {
       this.#scheduler.retry(cause, this.#recover(error, cause));
     }

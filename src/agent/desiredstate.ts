@@ -84,6 +84,11 @@ export class DesiredState {
     return inSlices(this.#engine.flushing());
   }
 
+  /** Some of what is noted waits for the next flush. */
+  get isBehind(): boolean {
+    return this.#engine.isBehind();
+  }
+
   #takeIn(changes: readonly PolicyChange[]): void {
     this.#notePolicies(changes);
     for (const change of changes) this.#taken.add(eventText(eventOf(change)));

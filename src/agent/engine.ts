@@ -14,6 +14,8 @@ export interface Engine {
    * flush. What did not change since the last one is the same object as then.
    */
   flushing(): Generator<void, Ruleset>;
+  /** Some of what was noted has been left for the next flush, so that this one did not take too long. */
+  isBehind(): boolean;
   /** The policies that the object of this step was made from; empty where it belongs to none in particular. */
   policiesBehind(op: Op): readonly PolicyId[];
 }
@@ -33,6 +35,7 @@ export function withRules(engine: Engine, make: (ruleset: Ruleset) => Ruleset): 
   return {
     cluster: engine.cluster,
     note: event => engine.note(event),
+    isBehind: () => engine.isBehind(),
     policiesBehind: op => engine.policiesBehind(op),
     *flushing() {
       return made(yield* engine.flushing());

@@ -101,6 +101,18 @@ export function podSelectorsOf(group: Group): readonly PodSelector[] {
   }
 }
 
+/** All that the group asks of labels: a pod of which each of these says what it said is a member as before. */
+export function askedSelectorsOf(group: Group): readonly PodSelector[] {
+  switch (group.kind) {
+    case 'others':
+      return [group.scope, ...group.selectors];
+    case 'named':
+      return group.peers.flatMap(({ selectors }) => selectors);
+    default:
+      return podSelectorsOf(group);
+  }
+}
+
 /** The nodes that the group holds are those that one of these selects. */
 export function nodeSelectorsOf(group: Group): readonly LabelSelector[] {
   if (group.kind !== 'peers') return [];

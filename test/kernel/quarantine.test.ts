@@ -56,6 +56,10 @@ class CarelessEngine implements Engine {
     return this.#incremental.policiesBehind(op);
   }
 
+  isBehind(): boolean {
+    return this.#incremental.isBehind();
+  }
+
   *flushing(): Generator<void, Ruleset> {
     const { tables } = yield* this.#incremental.flushing();
     return { tables: new Map([...tables].map(([key, table]) => [key, withOversized(table)])) };

@@ -4,14 +4,14 @@ import type { Cluster } from '../../model/cluster.ts';
 import type { Chain, NftSet } from '../../nft/ruleset.ts';
 import { attachChains, leavingPart, type TablePart } from '../attachedpods.ts';
 import { hostPortSets } from '../hostports.ts';
+import { TextByName } from './textbyname.ts';
 
 type ByFamily<T> = Readonly<Record<Family, T>>;
 
 export class LiveAttachedPods {
   readonly #cluster: Cluster;
   readonly #node: string;
-  /** By node, its pod networks as text. */
-  readonly #networks = new Map<string, string>();
+  readonly #networks = new TextByName();
   readonly #fixed: ByFamily<readonly Chain[]> = byFamily(attachChains);
   #leaving: ByFamily<TablePart>;
   #ports: ByFamily<readonly NftSet[]>;
@@ -43,11 +43,7 @@ export class LiveAttachedPods {
   }
 
   #noteNetworks(name: string): boolean {
-    const text = this.#cluster.nodes.get(name)?.podCidrs.join() ?? '';
-    if ((this.#networks.get(name) ?? '') === text) return false;
-    if (text === '') this.#networks.delete(name);
-    else this.#networks.set(name, text);
-    return true;
+    return this.#networks.note(name, this.#cluster.nodes.get(name)?.podCidrs.join() ?? '');
   }
 
   #makeLeaving(): ByFamily<TablePart> {

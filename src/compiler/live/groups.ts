@@ -1,10 +1,19 @@
 /** The peer groups that are in use, kept equal to the cluster one pod and one node at a time. */
 import { type Address, type Family, familyOf } from '../../model/address.ts';
-import { type Cluster, type Namespace, namespaceOf, type Pod, type PodKey } from '../../model/cluster.ts';
+import { type Cluster, type ContainerPort, namespaceOf, type PodKey } from '../../model/cluster.ts';
 import { matchesLabels } from '../../model/selector.ts';
 import { MemberHistory } from '../../nft/plan/history.ts';
 import type { ElementKey, NftSet, SetSpec } from '../../nft/ruleset.ts';
-import { type Group, groupSet, type NamedGroup, nodeSelectorsOf, podKeys, podSelectorsOf } from '../group.ts';
+import {
+  askedSelectorsOf,
+  type Group,
+  groupSet,
+  type NamedGroup,
+  nodeSelectorsOf,
+  podKeys,
+  podSelectorsOf,
+} from '../group.ts';
+import { type LabelledPod, MentionIndex } from './mentionindex.ts';
 import type { Pieces } from './pieces.ts';
 import { getOrMake, type IndexedPod, type PodIndex } from './podindex.ts';
 import { SelectorIndex } from './selectorindex.ts';
@@ -24,16 +33,15 @@ interface LiveGroup {
 /** Sets that grow by one member each may all need a larger table for it. */
 const GROUPS_OF_A_PIECE = 64;
 const NO_KEYS: readonly ElementKey[] = [];
-interface KnownPod {
-  readonly pod: Pod;
-  readonly namespace: Namespace;
-}
+
+interface KnownPod extends IndexedPod, LabelledPod {}
 
 export class LiveGroups {
   readonly #cluster: Cluster;
   readonly #podIndex: PodIndex;
   readonly #groups = new Map<string, LiveGroup>();
   readonly #byPodSelector = new SelectorIndex<LiveGroup>();
+  readonly #byMention = new MentionIndex<LiveGroup>();
   readonly #withNodes = new Set<LiveGroup>();
   /** Each pod as the groups know it: what its labels were tells which groups it may be a member of. */
   readonly #known = new Map<PodKey, KnownPod>();
@@ -55,24 +63,33 @@ export class LiveGroups {
     if (live.uses.ip + live.uses.ip6 === 0) this.#end(live);
   }
 
-  /** Call when the pod's labels, namespace, addresses or ports may have changed. */
-  *refreshPod(key: PodKey): Pieces<void> {
-    const before = this.#known.get(key);
-    const indexedPod = this.#podIndex.indexedPod(key);
-    const now = indexedPod && this.#knownPod(indexedPod);
-    const groups = new Set([...this.#candidates(before), ...this.#candidates(now)]);
-    let done = 0;
-    for (const live of groups) {
-      const keys = now === undefined ? NO_KEYS : podKeys(live.named.group, indexedPod!, now.namespace);
+  /**
+   * Call when the pod's labels, namespace, addresses or ports may have changed. Answers how many groups it may have
+   * joined or left.
+   */
+  *refreshPod(key: PodKey): Pieces<number> {
+    const [before, now] = [this.#known.get(key), this.#knownPod(key)];
+    let asked = 0;
+    for (const live of this.#touchedBy(before, now)) {
+      const keys = now === undefined ? NO_KEYS : podKeys(live.named.group, now, now.namespace);
       this.#put(live, key, keys);
-      if (++done % GROUPS_OF_A_PIECE === 0) yield;
+      if (++asked % GROUPS_OF_A_PIECE === 0) yield;
     }
     if (now === undefined) this.#known.delete(key);
     else this.#known.set(key, now);
+    return asked;
   }
 
-  #knownPod({ pod }: IndexedPod): KnownPod {
-    return { pod, namespace: namespaceOf(this.#cluster, pod.namespace) };
+  #knownPod(key: PodKey): KnownPod | undefined {
+    const indexedPod = this.#podIndex.indexedPod(key);
+    return indexedPod && { ...indexedPod, namespace: namespaceOf(this.#cluster, indexedPod.pod.namespace) };
+  }
+
+  /** A pod that has other labels, and is what it was else, touches what mentions them. */
+  #touchedBy(before: KnownPod | undefined, now: KnownPod | undefined): Set<LiveGroup> {
+    const mentioned =
+      before && now && differByLabelsAlone(before, now) && this.#byMention.touchedBy(before, now);
+    return mentioned || new Set([...this.#candidates(before), ...this.#candidates(now)]);
   }
 
   #candidates(known: KnownPod | undefined): Iterable<LiveGroup> {
@@ -100,6 +117,7 @@ export class LiveGroups {
     const sets = { ip: new LiveSet(groupSet(named, 'ip')), ip6: new LiveSet(groupSet(named, 'ip6')) };
     const live: LiveGroup = { named, uses: { ip: 0, ip6: 0 }, members: new Map(), sets };
     for (const selector of podSelectorsOf(named.group)) this.#byPodSelector.add(selector, live);
+    for (const selector of askedSelectorsOf(named.group)) this.#byMention.add(selector, live);
     if (nodeSelectorsOf(named.group).length > 0) this.#withNodes.add(live);
     for (const indexedPod of this.#podsOf(named.group))
       this.#put(live, indexedPod.pod.key, this.#keysOfSelected(named.group, indexedPod));
@@ -122,6 +140,7 @@ export class LiveGroups {
 
   #end(live: LiveGroup): void {
     for (const selector of podSelectorsOf(live.named.group)) this.#byPodSelector.delete(selector, live);
+    for (const selector of askedSelectorsOf(live.named.group)) this.#byMention.delete(selector, live);
     this.#withNodes.delete(live);
     this.#groups.delete(live.named.name);
   }
@@ -143,6 +162,21 @@ export class LiveGroups {
     const selected = nodeSelectorsOf(group).some(selector => matchesLabels(selector, node.labels));
     return selected ? [...node.addresses] : [];
   }
+}
+
+function differByLabelsAlone(a: KnownPod, b: KnownPod): boolean {
+  return (
+    equalLists(a.addresses, b.addresses, (x, y) => x === y) &&
+    equalLists(a.pod.ports, b.pod.ports, equalPorts)
+  );
+}
+
+function equalPorts(a: ContainerPort, b: ContainerPort): boolean {
+  return a.name === b.name && a.protocol === b.protocol && a.port === b.port;
+}
+
+function equalLists<T>(a: readonly T[], b: readonly T[], equal: (a: T, b: T) => boolean): boolean {
+  return a === b || (a.length === b.length && a.every((one, i) => equal(one, b[i]!)));
 }
 
 /** A group's set of one family. A key begins with its address, so that it tells its family. */

@@ -33,6 +33,7 @@ import { LiveAttachedPods } from './attachedpods.ts';
 import { LiveClasses } from './classes.ts';
 import { LiveGroups } from './groups.ts';
 import { LiveLinkSets } from './linksets.ts';
+import { LivePods } from './livepods.ts';
 import { LiveNames } from './names.ts';
 import { type Pieces, wholeOf } from './pieces.ts';
 import { LivePlacements } from './placements.ts';
@@ -49,6 +50,7 @@ export class Incremental {
   readonly #node: string;
   readonly #podIndex: PodIndex;
   readonly #groups: LiveGroups;
+  readonly #livePods: LivePods;
   readonly #classes: LiveClasses;
   readonly #placements: LivePlacements;
   readonly #unknownPods: UnknownPods;
@@ -68,6 +70,7 @@ export class Incremental {
   readonly #names: LiveNames;
   #marked = emptyMarks();
   #isFlushing = false;
+  #isBehind = false;
   /** Noted during a flush. */
   #late: ClusterEvent[] = [];
   #flushed: Ruleset | undefined;
@@ -89,6 +92,7 @@ export class Incremental {
     this.#podIndex = new PodIndex(this.#state, node);
     this.#strays = new LiveStrays(this.#podIndex, node);
     this.#groups = new LiveGroups(this.#state, this.#podIndex);
+    this.#livePods = new LivePods(this.#state, this.#podIndex, this.#groups, node);
     this.#names = new LiveNames(hearing);
     this.#classes = new LiveClasses(this.#groups, hearing !== undefined);
     this.#placements = new LivePlacements(this.#state, this.#classes);
@@ -117,12 +121,20 @@ export class Incremental {
     return name === undefined || op.family === 'bridge' ? [] : this.#classes.policiesBehind(op.family, name);
   }
 
-  /** The same object where nothing has happened since. */
+  /** Of all that was noted; the same object where nothing has happened since. */
   flush(): Ruleset {
-    return wholeOf(this.flushing());
+    for (;;) {
+      const flushed = wholeOf(this.flushing());
+      if (!this.isBehind()) return flushed;
+    }
   }
 
-  /** The same in pieces of some milliseconds at most. One at a time, and each to its end. */
+  /** Changes of pods have been left for the next flush: for this one they are as if nothing had been said yet. */
+  isBehind(): boolean {
+    return this.#isBehind;
+  }
+
+  /** In pieces of some milliseconds at most. One at a time, and each to its end. */
   *flushing(): Pieces<Ruleset> {
     if (this.#flushed !== undefined && isNothing(this.#marked)) return this.#flushed;
     this.#flushed = undefined; // until the flush has come to its end
@@ -130,7 +142,7 @@ export class Incremental {
     try {
       const marked = this.#marked;
       this.#marked = emptyMarks();
-      yield* this.#takeIn(marked, yield* this.#index(marked));
+      yield* this.#takeIn(marked);
     } finally {
       this.#isFlushing = false;
       const late = this.#late;
@@ -141,21 +153,10 @@ export class Incremental {
     return this.#flushed;
   }
 
-  /** Takes in where pods are; answers those of which anything may have changed. */
-  *#index(marked: Marks): Pieces<Set<PodKey>> {
-    const pods = new Set<PodKey>();
-    for (const key of marked.pod) {
-      for (const other of this.#podIndex.update(key, this.#state.pods.get(key))) pods.add(other);
-      yield;
-    }
-    if (marked.node.size > 0) for (const key of this.#podIndex.updateNodes()) pods.add(key);
-    for (const name of marked.namespace)
-      for (const { pod } of this.#podIndex.inNamespace(name)) pods.add(pod.key);
-    return pods;
-  }
-
-  *#takeIn(marked: Marks, pods: ReadonlySet<PodKey>): Pieces<void> {
-    yield* this.#refreshGroups(marked, pods);
+  *#takeIn(marked: Marks): Pieces<void> {
+    const { changed: pods, left } = yield* this.#livePods.take(marked);
+    for (const key of left) this.#marked.pod.add(key);
+    this.#isBehind = left.length > 0;
     const renewed = marked.node.has(this.#node) && this.#renewBases();
     if (marked.node.has(this.#node)) this.#renewBridge();
     this.#linkSets.refreshNodes(marked.node);
@@ -169,17 +170,6 @@ export class Incremental {
     if (moved || strayed) this.#podMaps = this.#makePodMaps();
     const flipped = this.#names.refreshPolicies(marked.policy, this.#state);
     if (moved || flipped || renewed) this.#followNames(flipped || renewed);
-  }
-
-  *#refreshGroups(marked: Marks, pods: Iterable<PodKey>): Pieces<void> {
-    for (const key of pods) {
-      yield* this.#groups.refreshPod(key);
-      yield;
-    }
-    for (const name of marked.node) {
-      this.#groups.refreshNode(name);
-      yield;
-    }
   }
 
   /** Answers whether any pod was put anywhere. */

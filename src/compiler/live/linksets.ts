@@ -6,11 +6,11 @@ import type { Family } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { NftSet } from '../../nft/ruleset.ts';
 import { linkSets } from '../podlinks.ts';
+import { TextByName } from './textbyname.ts';
 
 export class LiveLinkSets {
   readonly #cluster: Cluster;
-  /** By node, its addresses as text. */
-  readonly #addresses = new Map<string, string>();
+  readonly #addresses = new TextByName();
   #sets: Record<Family, readonly NftSet[]> = { ip: linkSets('ip', []), ip6: linkSets('ip6', []) };
 
   constructor(cluster: Cluster) {
@@ -30,10 +30,6 @@ export class LiveLinkSets {
   }
 
   #noteAddresses(name: string): boolean {
-    const text = this.#cluster.nodes.get(name)?.addresses.join() ?? '';
-    if (text === (this.#addresses.get(name) ?? '')) return false;
-    if (text === '') this.#addresses.delete(name);
-    else this.#addresses.set(name, text);
-    return true;
+    return this.#addresses.note(name, this.#cluster.nodes.get(name)?.addresses.join() ?? '');
   }
 }

@@ -1,6 +1,6 @@
 /** The cluster, indexed so that a selector finds its pods without a look at all of them. */
 import type { Address } from '../../model/address.ts';
-import { addressOwners, ownsAddressOver } from '../../model/addressowners.ts';
+import { addressOwners, ownsAddressOver, type Standpoint } from '../../model/addressowners.ts';
 import {
   type Cluster,
   isSelectable,
@@ -19,6 +19,7 @@ import {
   type PodSelector,
   selectsPod,
 } from '../../model/selector.ts';
+import { TextByName } from './textbyname.ts';
 
 /** A selectable pod and those of its addresses that no other pod owns by now (N49). */
 export interface IndexedPod {
@@ -42,8 +43,9 @@ export class PodIndex {
   readonly #nodes = new Map<string, Set<IndexedPod>>();
   /** Everyone who reports an address. */
   readonly #claims = new MultiMap<Address, Pod>();
-  /** Those that more than one has reported at a time. */
-  readonly #shared = new Set<Address>();
+  /** Whose those are that more than one reports. */
+  readonly #owners = new Map<Address, Pod>();
+  readonly #networks = new TextByName();
   readonly #node: string;
 
   /** As `node` sees who owns which address. */
@@ -53,7 +55,10 @@ export class PodIndex {
     const owners = addressOwners(cluster, node);
     for (const pod of cluster.pods.values()) {
       if (!isSelectable(pod)) continue;
-      for (const address of pod.addresses) this.#claim(address, pod);
+      for (const address of pod.addresses) {
+        this.#claims.add(address, pod);
+        if (this.#isShared(address)) this.#owners.set(address, owners.get(address)!);
+      }
       this.#enter(residentOf(pod, address => owners.get(address) === pod));
     }
   }
@@ -63,29 +68,33 @@ export class PodIndex {
     const before = this.#residents.get(key)?.pod;
     const after = now !== undefined && isSelectable(now) ? now : undefined;
     const changed = new Set<PodKey>([key]);
-    for (const address of before?.addresses ?? []) {
-      this.#claims.delete(address, before!);
-      for (const { key: other } of this.#claims.get(address)) changed.add(other);
-    }
-    for (const address of after?.addresses ?? []) {
-      for (const { key: other } of this.#claims.get(address)) changed.add(other);
-      this.#claim(address, after!);
-    }
+    for (const address of new Set([...(before?.addresses ?? []), ...(after?.addresses ?? [])]))
+      for (const { key: other } of this.#reclaim(address, before, after)) changed.add(other);
     this.#leave(key);
     if (after !== undefined) this.#enter(this.#indexedPod(after));
     for (const other of changed) if (other !== key) this.#renew(other);
     return changed;
   }
 
-  /** Takes in which networks the nodes have now; answers the pods that may own other addresses by it. */
-  updateNodes(): Set<PodKey> {
+  /** Takes in which networks these nodes have now; answers the pods that own other addresses by it. */
+  updateNodes(names: Iterable<string>): Set<PodKey> {
     const changed = new Set<PodKey>();
-    for (const address of this.#shared) {
-      const claims = [...this.#claims.get(address)];
-      if (claims.length < 2) this.#shared.delete(address);
-      else for (const { key } of claims) changed.add(key);
+    if (!this.#haveOtherNetworks(names)) return changed;
+    for (const [address, before] of this.#owners) {
+      const owner = this.#best(address, this.#claims.get(address))!;
+      if (owner === before) continue;
+      this.#owners.set(address, owner);
+      changed.add(before.key).add(owner.key);
     }
     for (const key of changed) this.#renew(key);
+    return changed;
+  }
+
+  /** Nodes say the same all day. */
+  #haveOtherNetworks(names: Iterable<string>): boolean {
+    let changed = false;
+    for (const name of names)
+      changed = this.#networks.note(name, this.#cluster.nodes.get(name)?.podCidrs.join() ?? '') || changed;
     return changed;
   }
 
@@ -122,18 +131,55 @@ export class PodIndex {
     for (const node of this.#cluster.nodes.values()) if (matchesLabels(selector, node.labels)) yield node;
   }
 
-  #claim(address: Address, pod: Pod): void {
-    for (const _ of this.#claims.get(address)) this.#shared.add(address);
-    this.#claims.add(address, pod);
+  /**
+   * The pod that was `before` is `after` now, of which either may report the address. Answers who owned it and who does, where they are two.
+   * Whoever owns it is asked about whoever comes, and not all who report it: they may be ten thousand.
+   */
+  #reclaim(address: Address, before: Pod | undefined, after: Pod | undefined): readonly Pod[] {
+    const owner = this.#ownerOf(address);
+    const came = after?.addresses.includes(address) ? after : undefined;
+    if (before !== undefined) this.#claims.delete(address, before);
+    if (came !== undefined) this.#claims.add(address, came);
+    const stays = owner === before ? this.#successor(address, before, came) : owner;
+    const now =
+      stays === undefined
+        ? this.#best(address, this.#claims.get(address))
+        : this.#best(address, came === undefined ? [stays] : [stays, came]);
+    if (now !== undefined && this.#isShared(address)) this.#owners.set(address, now);
+    else this.#owners.delete(address);
+    return owner?.key === now?.key ? [] : [owner, now].filter(pod => pod !== undefined);
+  }
+
+  /** Where the owner says no less for itself than before, it is the owner. */
+  #successor(address: Address, before: Pod | undefined, came: Pod | undefined): Pod | undefined {
+    if (before === undefined || came === undefined) return undefined;
+    return ownsAddressOver(before, came, address, this.#standpoint) ? undefined : came;
+  }
+
+  #best(address: Address, pods: Iterable<Pod>): Pod | undefined {
+    let best: Pod | undefined;
+    for (const pod of pods)
+      if (best === undefined || ownsAddressOver(pod, best, address, this.#standpoint)) best = pod;
+    return best;
+  }
+
+  get #standpoint(): Standpoint {
+    return { nodes: this.#cluster.nodes, node: this.#node };
+  }
+
+  #ownerOf(address: Address): Pod | undefined {
+    const [first] = this.#claims.get(address);
+    return this.#owners.get(address) ?? first;
+  }
+
+  #isShared(address: Address): boolean {
+    const claims = this.#claims.get(address)[Symbol.iterator]();
+    claims.next();
+    return !claims.next().done;
   }
 
   #indexedPod(pod: Pod): IndexedPod {
-    const standpoint = { nodes: this.#cluster.nodes, node: this.#node };
-    const owns = (address: Address) =>
-      [...this.#claims.get(address)].every(
-        other => other === pod || ownsAddressOver(pod, other, address, standpoint),
-      );
-    return residentOf(pod, owns);
+    return residentOf(pod, address => this.#ownerOf(address) === pod);
   }
 
   #renew(key: PodKey): void {

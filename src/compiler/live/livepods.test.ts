@@ -1,0 +1,174 @@
+/** Thousands of pods that are relabelled beside hundreds of selectors that mention their labels. */
+import { describe, expect, test } from 'vitest';
+import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../../test/support/agent/tenants.ts';
+import { parseAddress } from '../../model/address.ts';
+import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
+import { ClusterState } from '../../model/cluster.ts';
+import type { Rule } from '../../model/policy.ts';
+import type { Labels, Operator } from '../../model/selector.ts';
+import { plan } from '../../nft/plan/plan.ts';
+import type { Ruleset } from '../../nft/ruleset.ts';
+import { compile } from '../compile.ts';
+import { Incremental } from './incremental.ts';
+import { MOST_ASKED } from './livepods.ts';
+import { wholeOf } from './pieces.ts';
+
+const NODE = 'n1';
+const SELECTORS = 240;
+const PODS = 400;
+
+function pod(namespace: string, n: number, labels: Labels, node = 'n2'): ClusterEvent {
+  const addresses = [parseAddress(`10.${namespace.length}.${n >> 8}.${n & 255}`)!];
+  return podEvent(tenantPod(namespace, n, { labels, node, addresses }));
+}
+
+/** Each rule is about another port, so that each selector is a set of its own. */
+function rule(n: number, operator: Operator, values: readonly string[]): Rule {
+  const requirements = [{ key: 'app', operator, values }];
+  const namespaces = { kind: 'name', name: 'tenant' } as const;
+  return {
+    path: `ingress[${n}]`,
+    action: 'accept',
+    peers: [{ kind: 'pods', selector: { namespaces, pods: { requirements } } }],
+    ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + n, last: 1000 + n }],
+  };
+}
+
+const rules = (operator: Operator) =>
+  Array.from({ length: SELECTORS }, (_, n) => rule(n, operator, ['red', `x${n}`]));
+
+const namespaces = ['tenant', 'neighbour'].map(
+  (name): ClusterEvent => ({
+    type: 'namespace',
+    key: name,
+    value: { name, labels: {} },
+  }),
+);
+
+/** The neighbour's policy lets in its own pods of one label. */
+function neighbourPolicy(): ClusterEvent {
+  const [peers] = [{ ...rule(0, 'In', ['web']), peers: [selectorIn('neighbour')] }];
+  return policyEvent(ingressPolicy('neighbour/allow', [peers!]));
+}
+
+function selectorIn(name: string) {
+  const pods = { requirements: [{ key: 'app', operator: 'In' as const, values: ['web'] }] };
+  return { kind: 'pods' as const, selector: { namespaces: { kind: 'name' as const, name }, pods } };
+}
+
+function cluster(operator: Operator): ClusterEvent[] {
+  return [
+    ...namespaces,
+    ...Array.from({ length: PODS }, (_, n) => pod('tenant', n, { app: 'blue' })),
+    pod('tenant', PODS, { app: 'blue' }, NODE),
+    pod('neighbour', 1, {}, NODE),
+    pod('neighbour', 2, { app: 'db' }),
+    policyEvent(ingressPolicy('tenant/many', rules(operator))),
+    neighbourPolicy(),
+  ];
+}
+
+/** Of this node's pods and of others the labels change. */
+const relabelled = (app: string) => [
+  ...Array.from({ length: PODS }, (_, n) => pod('tenant', n, { app })),
+  pod('tenant', PODS, { app }, NODE),
+  pod('neighbour', 2, { app: 'web' }),
+];
+
+function engineOf(events: readonly ClusterEvent[]): Incremental {
+  const engine = new Incremental(NODE);
+  for (const event of events) engine.note(event);
+  return engine;
+}
+
+function compiled(events: readonly ClusterEvent[]): Ruleset {
+  const state = new ClusterState();
+  for (const event of events) state.apply(event);
+  return compile(state, NODE);
+}
+
+function elementsOf(before: Ruleset, now: Ruleset): number {
+  const counts = plan(before, now).map(op =>
+    op.op === 'addElements' ? op.elements.length : op.op === 'delElements' ? op.keys.length : 0,
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+describe.each<Operator>(['In', 'NotIn'])('%s', operator => {
+  test('a flush takes some of the pods, whoever has few goes first, and in the end all are in', () => {
+    const first = cluster(operator);
+    const engine = engineOf(first);
+    let before = engine.flush();
+    for (const event of relabelled('red')) engine.note(event);
+    const flushed = wholeOf(engine.flushing());
+    const sets = [...flushed.tables.get('ip')!.sets.values()];
+    const holders = (address: string) =>
+      sets.filter(({ name, elements }) => /^(peers|others)/.test(name) && elements.has(address));
+    expect(holders('10.9.0.2').length).toBe(1); // the neighbour’s
+    expect(holders(`10.6.${PODS >> 8}.${PODS & 255}`).length).toBeGreaterThanOrEqual(SELECTORS); // of this node
+    const isTaken = ({ key }: ClusterEvent) => {
+      const address = [...engine.cluster.pods.get(key as PodKey)!.addresses][0]!;
+      const count = holders(address).length;
+      return count > (operator === 'NotIn' && key.startsWith('tenant/') ? 1 : 0); // one set is of all pods
+    };
+    const taken = relabelled('red').filter(isTaken);
+    expect(taken.length).toBeLessThan(PODS / 2);
+    expect(plan(compiled([...first, ...taken]), flushed)).toEqual([]); // as if nothing had been said of the others
+    const steps = [elementsOf(before, flushed)];
+    before = flushed;
+    while (engine.isBehind()) {
+      const next = wholeOf(engine.flushing());
+      steps.push(elementsOf(before, next));
+      before = next;
+    }
+    expect(Math.max(...steps)).toBeLessThanOrEqual(MOST_ASKED + 3 * SELECTORS);
+    expect(steps.length).toBeGreaterThan((PODS * SELECTORS) / MOST_ASKED - 1);
+    expect(plan(compiled([...first, ...relabelled('red')]), before)).toEqual([]);
+  });
+
+  test('what no selector mentions touches nothing, and is in the next flush', () => {
+    const first = cluster(operator);
+    const engine = engineOf(first);
+    const before = engine.flush();
+    const others = Array.from({ length: PODS }, (_, n) =>
+      pod('tenant', n, { app: `green-${n}`, extra: 'yes' }),
+    );
+    for (const event of others) engine.note(event);
+    const now = wholeOf(engine.flushing());
+    expect(engine.isBehind()).toBe(false);
+    expect(plan(before, now)).toEqual([]);
+  });
+});
+
+test('a pod that changes again while it waits, goes, or gives its address away is as it is at last', () => {
+  const first = cluster('In');
+  const engine = engineOf(first);
+  engine.flush();
+  const history: ClusterEvent[] = [];
+  const note = (events: readonly ClusterEvent[]) => {
+    for (const event of events) engine.note(event);
+    history.push(...events);
+    wholeOf(engine.flushing());
+    expect(engine.isBehind()).toBe(true);
+  };
+  note(relabelled('red'));
+  const gone: ClusterEvent[] = [PODS - 1, PODS - 2].map(n => ({
+    type: 'pod',
+    key: `tenant/p${n}` as PodKey,
+  }));
+  note([...relabelled('x1').slice(300), ...gone]);
+  note([
+    ...relabelled('red').slice(50, 300),
+    movedTo('neighbour', 3, PODS - 1),
+    movedTo('tenant', 900, PODS - 2),
+  ]);
+  expect(plan(compiled([...first, ...history]), engine.flush())).toEqual([]);
+});
+
+/** Another pod with the address of the `n`th of the tenant. */
+function movedTo(namespace: string, name: number, n: number): ClusterEvent {
+  const addresses = [parseAddress(`10.6.${n >> 8}.${n & 255}`)!];
+  return podEvent(
+    tenantPod(namespace, name, { labels: { app: 'web' }, node: 'n2', addresses, createdAt: 'z' }),
+  );
+}
