@@ -71,8 +71,12 @@ export function contestedAddresses(cluster: Cluster, node?: string): ContestedAd
   const others = new Map<Address, Pod[]>();
   for (const pod of cluster.pods.values()) {
     if (!isSelectable(pod)) continue;
-    for (const address of pod.addresses)
-      if (owners.get(address)!.node !== pod.node) others.set(address, [...(others.get(address) ?? []), pod]);
+    for (const address of pod.addresses) {
+      if (owners.get(address)!.node === pod.node) continue;
+      const known = others.get(address);
+      if (known === undefined) others.set(address, [pod]);
+      else known.push(pod);
+    }
   }
   return [...others].map(([address, pods]) => ({ address, pods: [owners.get(address)!, ...pods] }));
 }

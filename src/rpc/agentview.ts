@@ -134,9 +134,14 @@ function withoutPort({ nodes, pods }: Cluster, node: string): Pick<Ours, 'withou
   return { withoutPort: outside.map(({ key }) => key) };
 }
 
+/** A node may have thousands of pods report one address. */
+const MOST_NAMED = 5;
+
 function contestedText({ address, pods: [owner, ...others] }: ContestedAddress): string {
   const text = ({ key, node }: Pod) => `${key} on ${node || 'no node'}`;
-  return `${address}: ${text(owner!)}, and not ${others.map(text).join(' or ')}`;
+  const rest = others.length - MOST_NAMED;
+  const named = others.slice(0, MOST_NAMED).map(text).join(' or ');
+  return `${address}: ${text(owner!)}, and not ${named}${rest > 0 ? ` or ${rest} more` : ''}`;
 }
 
 /** In order of precedence within their tiers. */
