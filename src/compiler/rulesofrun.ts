@@ -1,5 +1,5 @@
 /** The rules of a run as they are looked up: with their ports as numbers, each once. */
-
+import type { Family } from '../model/address.ts';
 import { countPairs, hasManyPairs, MOST_PAIRS } from '../model/pairs.ts';
 import type { Peer, PortMatch } from '../model/policy.ts';
 import { countPorts, type MergedPorts, mergePorts, type NumberedPort } from '../model/ports.ts';
@@ -13,14 +13,23 @@ export interface NumberedRule {
   readonly ports: 'any' | MergedPorts;
 }
 
-/** Without those that match nothing. */
-export function numberedRules(rules: readonly SourcedRule[], podClass: PodClass): NumberedRule[] {
+/** Without those that match nothing of the family. */
+export function numberedRules(
+  rules: readonly SourcedRule[],
+  podClass: PodClass,
+  family: Family,
+): NumberedRule[] {
   return rules.flatMap(({ rule: { peers, ports }, label }): NumberedRule[] => {
-    if (peers !== 'any' && peers.length === 0) return [];
+    if (peers !== 'any' && peers.every(peer => isOfOther(family, peer))) return [];
     if (ports === 'any') return [{ label, peers, ports }];
     const merged = mergePorts(ports.flatMap(port => numbersOf(port, podClass)));
     return countPorts(merged) === 0 ? [] : [{ label, peers, ports: merged }];
   });
+}
+
+/** Whoever names a thousand networks has them of one family: the other one is to cost a look at each. */
+function isOfOther(family: Family, peer: Peer): boolean {
+  return peer.kind === 'network' && peer.cidr.family !== family;
 }
 
 /** Named ports of a destination that we know (ingress) become numbers. */

@@ -27,7 +27,7 @@ const MOST_RANGES = 9;
 
 /** Kernel rules that give the run's verdict to what its rules match, and let everything else fall through. */
 export function runRules(run: Run, place: RulePlace): NftRule[] {
-  const rules = numberedRules(run.rules, place.podClass);
+  const rules = numberedRules(run.rules, place.podClass, place.builder.family);
   const unconditional = rules.filter(({ ports, peers }) => ports === 'any' && peers === 'any');
   if (unconditional.length > 0) return [ruleOf([], run.verdict, labelsAmong(unconditional))];
   return [
