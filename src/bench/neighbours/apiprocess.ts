@@ -4,7 +4,7 @@
  */
 import { FakeApiServer, type KubeObject } from '../fakeapiserver.ts';
 import { ATTACKS, type Attack } from './attacks.ts';
-import { population } from './population.ts';
+import { population, TENANT } from './population.ts';
 
 export type ApiCommand =
   | { readonly do: 'put'; readonly object: KubeObject }
@@ -43,15 +43,18 @@ async function main(): Promise<void> {
 class Tenant {
   readonly #server: FakeApiServer;
   #timer: NodeJS.Timeout | undefined;
+  /** By name, those that it has. */
+  readonly #policies = new Set<string>();
   #edit = 0;
 
   constructor(server: FakeApiServer) {
     this.#server = server;
   }
 
-  attack({ policy }: Pick<Attack, 'policy'>): void {
+  attack({ policy, besides }: Pick<Attack, 'policy' | 'besides'>): void {
     const edit = () => {
-      this.#server.put(policy(this.#edit++));
+      for (const object of [policy(this.#edit), ...(besides?.(this.#edit) ?? [])]) this.#put(object);
+      this.#edit++;
       if (this.#edit % REMEMBERED === 0) this.#server.compact();
     };
     edit();
@@ -60,8 +63,13 @@ class Tenant {
 
   rest(): void {
     clearInterval(this.#timer);
-    if (this.#server.has('NetworkPolicy', 'tenant/hostile'))
-      this.#server.delete('NetworkPolicy', 'tenant/hostile');
+    for (const name of this.#policies) this.#server.delete('NetworkPolicy', `${TENANT}/${name}`);
+    this.#policies.clear();
+  }
+
+  #put(object: KubeObject): void {
+    this.#server.put(object);
+    if (object.kind === 'NetworkPolicy') this.#policies.add(object.metadata.name);
   }
 }
 

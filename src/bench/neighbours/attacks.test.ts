@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { decodeObject } from '../../kube/decode/decode.ts';
-import { ATTACKS } from './attacks.ts';
+import { ATTACKS, type Attack } from './attacks.ts';
 
 test.each(ATTACKS.filter(({ name }) => name.startsWith('most-')))(
   'the policy of $name is within its budget, whatever its edit: else it would not be compiled',
@@ -9,6 +9,14 @@ test.each(ATTACKS.filter(({ name }) => name.startsWith('most-')))(
       const { event, problems } = decodeObject(policy(edit));
       expect([event?.type, problems]).toEqual(['policy', []]);
     }
+  },
+);
+
+test.each(ATTACKS.filter(({ name }) => /^(relabels|values|named-ports|namespaces)$/.test(name)))(
+  'so is that of $name, and what is written beside it can be read',
+  (attack: Attack) => {
+    const objects = [0, 1, 2].flatMap(edit => [attack.policy(edit), ...(attack.besides?.(edit) ?? [])]);
+    expect(objects.flatMap(object => decodeObject(object).problems)).toEqual([]);
   },
 );
 

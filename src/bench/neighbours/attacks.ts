@@ -1,6 +1,14 @@
 /** What a hostile tenant does with the API: valid policies of its own namespace, each as costly as it can be. */
 import { BUDGET } from '../../model/budget.ts';
 import type { KubeObject } from '../fakeapiserver.ts';
+import {
+  annotatedPods,
+  changingNodes,
+  podsOfOneAddress,
+  relabelledNamespaces,
+  relabelledPods,
+} from './besides.ts';
+import { HOSTILE, TENANT } from './population.ts';
 
 export interface Attack {
   readonly name: string;
@@ -8,17 +16,18 @@ export interface Attack {
   readonly what: string;
   /** The policy as it is after the n-th edit. */
   readonly policy: (edit: number) => KubeObject;
+  /** What else is written with the n-th edit, by the tenant or by whoever is no better. */
+  readonly besides?: (edit: number) => readonly KubeObject[];
   /** Connections that the tenant has its own pods leave without an answer. */
   readonly oneWayPackets?: number;
   /** Pods that it starts one after the other, again and again. */
   readonly starts?: number;
 }
 
-export const TENANT = 'tenant';
-/** Of the tenant's pods on the node that is attacked. */
-export const HOSTILE = { app: 'hostile' };
-
 const EDITS = 'edits ten times a second';
+
+/** As many selectors as a namespace may have, nearly. */
+const RELABELS = { policies: 4, selectors: 240 };
 
 const { entries, rules: mostRules, selectors, ranges } = BUDGET.namespaced;
 /** Of what a NetworkPolicy may hold, as its budget counts it. */
@@ -74,6 +83,47 @@ export const ATTACKS = [
     what: `${EDITS} of ${MOST.ranges} port ranges`,
     policy: edit => ingress([{ ports: Array.from({ length: MOST.ranges }, (_, i) => range(i, edit)) }]),
   },
+  // Not what a policy says, but what it is said of.
+  {
+    name: 'relabels',
+    what: `2,000 pods a second are relabelled beside ${RELABELS.policies * RELABELS.selectors} selectors that mention the label`,
+    policy: edit => selecting('hostile', edit),
+    besides: edit => [morePolicies()[edit % (RELABELS.policies - 1)]!, ...relabelledPods(edit)],
+  },
+  {
+    name: 'one-address',
+    what: '2,000 pods a second report one address, until 3,000 do',
+    policy: edit => ingress(rules(100, edit)),
+    besides: podsOfOneAddress,
+  },
+  {
+    name: 'values',
+    what: `${EDITS} of a selector of 4,900 values over 3,000 pods`,
+    policy: edit => ingress([{ from: [{ podSelector: { matchExpressions: [manyValues(edit)] } }] }]),
+  },
+  {
+    name: 'named-ports',
+    what: `${EDITS} of 2,300 named ports of 2,300 networks`,
+    policy: edit => egress([namedPortsOfNetworks(2300, edit)]),
+  },
+  {
+    name: 'namespaces',
+    what: `500 namespaces are relabelled a second beside ${MOST.selectors} selectors of namespaces`,
+    policy: edit => ingress(namespaceRules(MOST.selectors, edit)),
+    besides: relabelledNamespaces,
+  },
+  {
+    name: 'nodes',
+    what: '500 Nodes a second are relabelled and change addresses',
+    policy: edit => ingress(rules(100, edit)),
+    besides: changingNodes,
+  },
+  {
+    name: 'annotations',
+    what: '10 pods a second are written with annotations of 250 KB',
+    policy: edit => ingress(rules(1, edit)),
+    besides: annotatedPods,
+  },
   {
     name: 'starts',
     what: '110 pods that start one after the other, again and again',
@@ -95,8 +145,8 @@ function egress(rules: readonly object[]): KubeObject {
   return policy({ podSelector: { matchLabels: HOSTILE }, policyTypes: ['Egress'], egress: rules });
 }
 
-function policy(spec: object): KubeObject {
-  const metadata = { name: 'hostile', namespace: TENANT };
+function policy(spec: object, name = 'hostile'): KubeObject {
+  const metadata = { name, namespace: TENANT };
   return { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata, spec };
 }
 
@@ -129,4 +179,40 @@ function allBut(i: number, edit: number): object {
 function range(i: number, edit: number): object {
   const first = 1 + 4 * i;
   return { protocol: 'TCP', port: first, endPort: first + 1 + (i === 0 ? edit % 2 : 0) };
+}
+
+/** All of them mention one label, so that a pod that gets or loses it joins or leaves each. */
+function selecting(name: string, edit: number): KubeObject {
+  const rule = (i: number) => {
+    const values = ['red', `${name}-${i}`];
+    const from = [{ podSelector: { matchExpressions: [{ key: 'tier', operator: 'NotIn', values }] } }];
+    return { from, ports: [{ protocol: 'TCP', port: 1000 + i + (i === 0 ? edit % 2 : 0) }] };
+  };
+  const ingress = Array.from({ length: RELABELS.selectors }, (_, i) => rule(i));
+  return policy({ podSelector: { matchLabels: HOSTILE }, policyTypes: ['Ingress'], ingress }, name);
+}
+
+function morePolicies(): KubeObject[] {
+  return Array.from({ length: RELABELS.policies - 1 }, (_, i) => selecting(`hostile-${i}`, 0));
+}
+
+function manyValues(edit: number): object {
+  const values = Array.from({ length: 4900 }, (_, i) => `peer-${i === 0 ? edit % 2 : i}`);
+  return { key: 'app', operator: 'In', values };
+}
+
+function namedPortsOfNetworks(count: number, edit: number): object {
+  const to = networkRules(count, 0).flatMap(({ to }: { to?: object[] }) => to ?? []);
+  const ports = Array.from({ length: count }, (_, i) => ({
+    protocol: 'TCP',
+    port: `n${i}-${i === 0 ? edit % 2 : 0}`,
+  }));
+  return { to, ports };
+}
+
+function namespaceRules(count: number, edit: number): object[] {
+  return Array.from({ length: count }, (_, i) => ({
+    from: [{ namespaceSelector: { matchLabels: { team: `t${i}` } } }],
+    ports: [{ protocol: 'TCP', port: 1000 + i + (i === 0 ? edit % 2 : 0) }],
+  }));
 }

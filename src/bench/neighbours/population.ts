@@ -1,12 +1,15 @@
 /** The cluster of the benchmark: a hostile tenant's pods and a neighbour's on one node, and thousands elsewhere. */
 import { type Address, parseAddress } from '../../model/address.ts';
 import type { KubeObject } from '../fakeapiserver.ts';
-import { HOSTILE, TENANT } from './attacks.ts';
 
 export const NEIGHBOURS_NODE = 'n1';
 export const NEIGHBOUR = 'neighbour';
+export const TENANT = 'tenant';
+/** Of the tenant's pods on the node that is attacked. */
+export const HOSTILE = { app: 'hostile' };
 
-const ELSEWHERE = 3000;
+/** Pods of the tenant on other nodes. */
+export const ELSEWHERE = 3000;
 const HOSTILE_PODS = 20;
 
 /** The neighbour's server on this node, and its client elsewhere. */
@@ -30,9 +33,9 @@ export function population(): KubeObject[] {
   ];
 }
 
-function farPod(i: number): KubeObject {
-  const address = parseAddress(`10.3.${i >> 7}.${1 + (i & 127)}`)!;
-  return pod(TENANT, `far-${i}`, 'n2', address, { app: `peer-${i % 500}`, tier: 'any' });
+/** The tenant's i-th elsewhere. */
+export function farPod(i: number, labels: object = { app: `peer-${i % 500}`, tier: 'any' }): KubeObject {
+  return pod(TENANT, `far-${i}`, 'n2', parseAddress(`10.3.${i >> 7}.${1 + (i & 127)}`)!, labels);
 }
 
 /** The neighbour's default deny. */

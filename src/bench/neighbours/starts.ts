@@ -1,8 +1,7 @@
 /** A runtime whose tenant starts very many pods, again and again; each waits for its rules. */
 import { setTimeout } from 'node:timers/promises';
 import { FakeRuntime, type PluginConnection, sandbox } from '../fakeruntime.ts';
-import { TENANT } from './attacks.ts';
-import { NEIGHBOUR, SERVER } from './population.ts';
+import { NEIGHBOUR, SERVER, TENANT } from './population.ts';
 
 const PAUSE_MS = 500;
 
