@@ -64,7 +64,7 @@ test('a port lets its pod send, by its own hardware address, from its addresses 
 
     	chain input {
     		type filter hook input priority -200; policy accept;
-    		ether daddr & ff:ff:ff:ff:ff:f0 == 01:80:c2:00:00:00 iif @pod-ports drop comment "from a pod to the bridge itself"
+    		meta pkttype multicast ether daddr & ff:ff:ff:ff:ff:f0 == 01:80:c2:00:00:00 iif @pod-ports drop comment "from a pod to the bridge itself"
     	}
 
     	chain from-pod-port {

@@ -13,7 +13,7 @@ import { type Address, familyOf } from '../model/address.ts';
 import type { PodPort } from '../model/cluster.ts';
 import { icmpTypeIs, verdict } from '../nft/match.ts';
 import { etherTypeIs, forBridgeItself, senderIn } from '../nft/matchframe.ts';
-import { interfaceIn } from '../nft/matchinterface.ts';
+import { interfaceIn, packetTypeIs } from '../nft/matchinterface.ts';
 import {
   type BaseHook,
   type Chain,
@@ -45,7 +45,13 @@ const CHAINS_OF_PORTS: readonly Chain[] = [
     hook: hook('input'),
     rules: [
       {
-        exprs: [...forBridgeItself(), ...interfaceIn('iif', SETS.ports), verdict('drop')],
+        // Whatever a pod sends by its bridge to the node comes here too, and goes on after one byte.
+        exprs: [
+          ...packetTypeIs('multicast'),
+          ...forBridgeItself(),
+          ...interfaceIn('iif', SETS.ports),
+          verdict('drop'),
+        ],
         comment: 'from a pod to the bridge itself',
       },
     ],
