@@ -20,6 +20,8 @@ const OPEN_BY_NAME = 'src/agent/connections/openbyname.test.ts';
 const NETWORKS = 'src/compiler/networks.test.ts';
 const SIZES = 'test/property/sizes.test.ts';
 const COMPILER_SIZES = 'src/compiler/sizes.test.ts';
+const SHARES = 'src/compiler/shares.test.ts';
+const PORTIONS = 'src/nft/plan/portions.test.ts';
 const INCREMENTAL = 'test/property/incremental.test.ts';
 const NETWORK_POLICY = 'src/kube/decode/networkpolicy.test.ts';
 const CLUSTER_POLICY = 'src/kube/decode/clusterpolicy.test.ts';
@@ -482,7 +484,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'compile: a rule without peers matches everybody',
     file: 'src/compiler/rulesofrun.ts',
-    find: "if (peers !== 'any' && peers.length === 0) return [];",
+    find: "if (peers !== 'any' && peers.every(peer => isOfOther(family, peer))) return [];",
     replace: "if (peers !== 'any' && peers.length === 0) return [{ label, peers: 'any', ports: 'any' }];",
     test: TRACED,
   },
@@ -499,6 +501,90 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'const MOST_COMPARES = 25;',
     replace: 'const MOST_COMPARES = 60;',
     test: COMPILER_SIZES,
+  },
+  {
+    name: 'shares: a bundle has no end',
+    file: 'src/compiler/shares.ts',
+    find: 'if (sumOf(sorted) <= BUNDLE) return [sorted];',
+    replace: 'if (sumOf(sorted) > 0) return [sorted];',
+    test: SHARES,
+  },
+  {
+    name: 'shares: bundles are halves, so that another policy moves those of all others',
+    file: 'src/compiler/shares.ts',
+    find: 'const middle = sorted.findIndex(({ policy }) => (digit(placeOf(policy)) & bit) !== 0);',
+    replace: 'const middle = sorted.length >> 1;',
+    test: SHARES,
+  },
+  {
+    name: 'shares: policies of several subjects are in one bundle',
+    file: 'src/compiler/shares.ts',
+    find: 'digitsOf(JSON.stringify(policy.subject)).slice(0, 8) + digitsOf(policy.id)',
+    replace: 'digitsOf(policy.id)',
+    test: SHARES,
+  },
+  {
+    name: 'shares: what is in a bundle is merged too',
+    file: 'src/compiler/shares.ts',
+    find: 'merged: small.filter(one => merged.has(one)).map(',
+    replace: 'merged: small.map(',
+    test: SHARES,
+  },
+  {
+    name: 'pods in turns: a flush takes all pods, however many groups they are in',
+    file: 'src/compiler/live/livepods.ts',
+    find: 'if (asked >= MOST_ASKED) break;',
+    replace: '',
+    test: 'src/compiler/live/livepods.test.ts',
+  },
+  {
+    name: 'pods in turns: what a flush has left is never taken up',
+    file: 'src/agent/agent.ts',
+    find: 'if (this.#desired.isBehind) this.#scheduler.noted(false);',
+    replace: '',
+    test: 'src/agent/fairness.test.ts',
+  },
+  {
+    name: 'pods in turns: a label that a pod has lost touches no selector',
+    file: 'src/compiler/live/mentionindex.ts',
+    find: 'if (was !== undefined) yield',
+    replace: 'if (was === is) yield',
+    test: 'src/compiler/live/mentionindex.test.ts',
+  },
+  {
+    name: 'addresses: whoever owned one goes on to, whatever it says now',
+    file: 'src/compiler/live/podindex.ts',
+    find: 'owner === before ? this.#successor(address, before, came) : owner',
+    replace: 'owner === before ? came : owner',
+    test: 'src/compiler/live/podindex.test.ts',
+  },
+  {
+    name: 'portions: the last elements of a set that is cut are lost',
+    file: 'src/nft/plan/portions.ts',
+    find: 'Math.ceil(op.elements.length / most)',
+    replace: 'Math.floor(op.elements.length / most)',
+    test: PORTIONS,
+  },
+  {
+    name: 'portions: an interval set is cut',
+    file: 'src/nft/plan/portions.ts',
+    find: "op.op !== 'addElements' || op.set.interval || op.elements.length",
+    replace: "op.op !== 'addElements' || op.elements.length",
+    test: PORTIONS,
+  },
+  {
+    name: 'portions: a batch never fills',
+    file: 'src/nft/plan/portions.ts',
+    find: '    room -= weight;\n',
+    replace: '',
+    test: PORTIONS,
+  },
+  {
+    name: 'portions: the batch that makes a difference is cut',
+    file: 'src/nft/plan/stages.ts',
+    find: '[...portionsOf(first, portion), second]',
+    replace: 'portionsOf([...first, ...second], portion)',
+    test: PORTIONS,
   },
   {
     name: 'compile: of ranges that overlap only the first counts',
@@ -595,9 +681,9 @@ export const MUTANTS: readonly Mutant[] = [
   // Incremental
   {
     name: 'incremental: a namespace’s new labels do not concern its pods',
-    file: 'src/compiler/live/incremental.ts',
-    find: 'for (const { pod } of this.#podIndex.inNamespace(name)) pods.add(pod.key);',
-    replace: 'for (const { pod } of this.#podIndex.inNamespace(name)) pods.has(pod.key);',
+    file: 'src/compiler/live/livepods.ts',
+    find: 'for (const { pod } of this.#podIndex.inNamespace(name)) others.add(pod.key);',
+    replace: 'for (const { pod } of this.#podIndex.inNamespace(name)) others.has(pod.key);',
     test: INCREMENTAL,
   },
   {
@@ -630,7 +716,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'incremental: a new node joins no group',
-    file: 'src/compiler/live/incremental.ts',
+    file: 'src/compiler/live/livepods.ts',
     find: 'this.#groups.refreshNode(name);',
     replace: '',
     test: INCREMENTAL,
@@ -973,8 +1059,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'attached pods: a node that says what it said before is taken for another',
-    file: 'src/compiler/live/attachedpods.ts',
-    find: "if ((this.#networks.get(name) ?? '') === text) return false;",
+    file: 'src/compiler/live/textbyname.ts',
+    find: "if ((this.#texts.get(name) ?? '') === text) return false;",
     replace: '',
     test: 'src/compiler/attachedpods.test.ts',
   },
