@@ -43,18 +43,7 @@ const CHAINS_OF_PORTS: readonly Chain[] = [
   {
     name: 'input',
     hook: hook('input'),
-    rules: [
-      {
-        // Whatever a pod sends by its bridge to the node comes here too, and goes on after one byte.
-        exprs: [
-          ...packetTypeIs('multicast'),
-          ...forBridgeItself(),
-          ...interfaceIn('iif', SETS.ports),
-          verdict('drop'),
-        ],
-        comment: 'from a pod to the bridge itself',
-      },
-    ],
+    rules: [fromPodToBridge()],
   },
   {
     name: CHAINS.port,
@@ -90,6 +79,15 @@ const CHAINS_OF_PORTS: readonly Chain[] = [
     ],
   },
 ];
+
+/** Whatever a pod sends by its bridge to the node comes here too: it goes on after one byte that the kernel has at hand. */
+function fromPodToBridge(): NftRule {
+  const forBridge = [...packetTypeIs('multicast'), ...forBridgeItself()];
+  return {
+    exprs: [...forBridge, ...interfaceIn('iif', SETS.ports), verdict('drop')],
+    comment: 'from a pod to the bridge itself',
+  };
+}
 
 function hook(name: BaseHook['hook']): BaseHook {
   return { hook: name, priority: BRIDGE_FILTER, policy: 'accept' };
