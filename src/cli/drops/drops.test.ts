@@ -1,16 +1,24 @@
 /** What `sluice drops` says where a reader would wait, or parse, in vain. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Denial } from '../../denials/denial.ts';
 import { type DenialsFacts, NO_DENIALS } from '../../health/denialscheck.ts';
+import type { Address } from '../../model/address.ts';
 import { type DropsOptions, dropsCommand } from './drops.ts';
 
 const UNNAMED = { ...NO_DENIALS, error: 'another process is handed the packets' };
 let facts: DenialsFacts = UNNAMED;
+/** Recorded, and what comes. */
+let [recorded, live]: [Denial[], Denial[]] = [[], []];
 const agent = {
-  async *drops() {
+  async *drops(follow: boolean) {
     yield { facts, skipped: 0 };
+    for (const denial of follow ? [...recorded, ...live] : recorded) yield { denial, skipped: 0 };
   },
 };
-vi.mock('../everynode/overheard.ts', () => ({ beOverheard: () => undefined }));
+vi.mock('../everynode/overheard.ts', () => ({
+  beOverheard: () => undefined,
+  beat: () => process.stdout.write('BEAT\n'),
+}));
 vi.mock('../../sources/askagent.ts', () => ({
   askAgent: (_: string, ask: (asked: typeof agent) => unknown) => ask(agent),
 }));
@@ -18,6 +26,7 @@ vi.mock('../../sources/askagent.ts', () => ({
 let [out, notes] = ['', ''];
 beforeEach(() => {
   [out, notes] = ['', ''];
+  [recorded, live] = [[], []];
   facts = UNNAMED;
   vi.spyOn(process.stdout, 'write').mockImplementation(text => {
     out += text;
@@ -53,7 +62,21 @@ test('dropsCommand() tells a prompt elsewhere in a note what was left out, and n
   expect(notes).toBe('');
   await dropsCommand({ ...options, remote: true });
   expect([out, notes]).toEqual([
-    '',
+    'BEAT\n',
     '9 packets denied since the agent started, 6 of them beyond the limits and not named\n',
   ]);
+});
+
+const numbered = (number: number): Denial => ({
+  number,
+  ...{ atMs: number, lastMs: number, times: 1, protocol: 'TCP', port: number },
+  ...{ from: { address: '10.0.0.1' as Address }, to: { address: '10.0.0.2' as Address } },
+  cause: { kind: 'policy', direction: 'ingress', reason: 'because' },
+});
+
+test('dropsCommand() tells a prompt elsewhere when all that was recorded is told, and nothing twice', async () => {
+  [recorded, live] = [[numbered(1), numbered(2)], [numbered(3)]];
+  await dropsCommand({ socket: '/s', output: 'json', agents: 'sluice', remote: true, follow: true });
+  const lines = out.trimEnd().split('\n');
+  expect(lines.map(line => (line === 'BEAT' ? line : JSON.parse(line).port))).toEqual([1, 2, 'BEAT', 3]);
 });

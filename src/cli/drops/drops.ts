@@ -1,17 +1,18 @@
 /** `sluice drops`: what the rules of this node denied, by name. */
 import type { DenialsFacts } from '../../health/denialscheck.ts';
+import type { AgentClient, Drops } from '../../rpc/client.ts';
 import { askAgent } from '../../sources/askagent.ts';
 import { isData } from '../../terminal/data.ts';
-import { writeLines, writeNote } from '../../terminal/output.ts';
+import { type OutputOptions, writeLines, writeNote } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
 import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
-import { beOverheard } from '../everynode/overheard.ts';
+import { beat, beOverheard } from '../everynode/overheard.ts';
 import { type DropFilter, isWanted } from './filter.ts';
 import { Printer } from './printer.ts';
 import { leftOutLines, missing, summaryLines } from './summary.ts';
 import { denialLine, denialObject } from './text.ts';
 
-export interface DropsOptions extends WhereOptions, DropFilter {}
+export interface DropsOptions extends WhereOptions, OutputOptions, DropFilter {}
 
 /** Throws CommandError where no agent answers, or it is too old to know. */
 export async function dropsCommand(options: DropsOptions): Promise<void> {
@@ -32,7 +33,7 @@ async function askHere(socket: string, options: DropsOptions): Promise<void> {
   await askAgent(socket, async agent => {
     let facts: DenialsFacts | undefined;
     const printer = new Printer(options.output);
-    for await (const message of agent.drops(follow)) {
+    for await (const message of dropsOf(agent, follow, remote ? beat : undefined)) {
       if (facts === undefined) warn(message.facts, options);
       facts ??= message.facts;
       if (message.skipped > 0)
@@ -47,6 +48,23 @@ async function askHere(socket: string, options: DropsOptions): Promise<void> {
     if (!follow && !isData(options.output)) writeLines(summaryLines(facts, printer.count));
     if (!follow && remote) for (const line of leftOutLines(facts)) writeNote(line);
   });
+}
+
+/** Those that are recorded, and then those that come. */
+async function* dropsOf(
+  agent: AgentClient,
+  follow: boolean,
+  onRecorded: (() => void) | undefined,
+): AsyncGenerator<Drops> {
+  let last = 0;
+  for await (const message of agent.drops(false)) {
+    last = message.denial?.number ?? last;
+    yield message;
+  }
+  onRecorded?.();
+  if (!follow) return;
+  for await (const message of agent.drops(true))
+    if ((message.denial?.number ?? last + 1) > last) yield message;
 }
 
 /** What is missing, at once where nothing comes behind the list: on standard error, so that data stays data. */

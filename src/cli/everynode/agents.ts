@@ -14,6 +14,13 @@ export interface AgentOutput {
   note(text: string): void;
 }
 
+export interface Until {
+  /** At once. */
+  readonly end: AbortSignal;
+  /** The command is told to end, and may tell what it has left. */
+  readonly finish?: AbortSignal;
+}
+
 export interface Agents {
   /** Throws MissingRight, and Error where nobody answers. */
   list(): Promise<readonly AgentPod[]>;
@@ -21,12 +28,7 @@ export interface Agents {
    * Runs until the command, the connection or the signal ends. Answers why it ended, and nothing where it ended well.
    * Throws MissingRight, and Error where it could not be run.
    */
-  run(
-    pod: AgentPod,
-    words: readonly string[],
-    heard: AgentOutput,
-    end: AbortSignal,
-  ): Promise<string | undefined>;
+  run(pod: AgentPod, words: readonly string[], heard: AgentOutput, until: Until): Promise<string | undefined>;
 }
 
 /** What the caller may not do, in a sentence. */

@@ -2,9 +2,9 @@
 import { PassThrough } from 'node:stream';
 import type { Exec, KubeConfig, V1Pod, V1Status } from '@kubernetes/client-node';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { type AgentOutput, type AgentPod, type Agents, MissingRight } from './agents.ts';
+import { type AgentOutput, type AgentPod, type Agents, MissingRight, type Until } from './agents.ts';
 import { linesTo } from './lines.ts';
-import { BEAT_MS } from './overheard.ts';
+import { BEAT_MS, FINISH } from './overheard.ts';
 
 export interface AgentsOptions {
   readonly kubeconfig?: string;
@@ -45,9 +45,9 @@ export async function clusterAgents(options: AgentsOptions): Promise<Agents> {
         throw new Error(serverMessage(error));
       }
     },
-    run: async (pod, words, heard, end) => {
+    run: async (pod, words, heard, until) => {
       try {
-        return await runIn(new client.Exec(config), namespace, pod, words, heard, end);
+        return await runIn(new client.Exec(config), namespace, pod, words, heard, until);
       } catch (error) {
         const { message } = error as Error;
         if (!/\b403\b/.test(message)) throw error;
@@ -113,7 +113,7 @@ async function runIn(
   pod: AgentPod,
   words: readonly string[],
   heard: AgentOutput,
-  end: AbortSignal,
+  { end, finish }: Until,
 ): Promise<string | undefined> {
   const ended = Promise.withResolvers<string | undefined>();
   // Whoever answers late is not waited for.
@@ -129,6 +129,9 @@ async function runIn(
   const stderr = linesTo(line => heard.note(line), broken);
   // Open for as long as we are: the command ends with it.
   const stdin = new PassThrough();
+  const endSoon = () => void stdin.write(FINISH);
+  finish?.addEventListener('abort', endSoon, { once: true });
+  if (finish?.aborted) endSoon();
   const connecting = exec.exec(
     namespace,
     pod.name,
@@ -151,6 +154,7 @@ async function runIn(
   } finally {
     clearTimeout(silence);
     end.removeEventListener('abort', stop);
+    finish?.removeEventListener('abort', endSoon);
     void connecting.then(socket => socket.terminate()).catch(() => undefined);
   }
 }

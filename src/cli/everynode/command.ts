@@ -1,4 +1,4 @@
-/** `sluice drops` and `sluice flows` where no agent is: the same command in the pod of every agent of the cluster. */
+/** `sluice drops`, `flows` and `record` where no agent is: the same command in the pod of every agent of the cluster. */
 import { agentOrCluster } from '../../sources/agentorcluster.ts';
 import { DEFAULT_SOCKET } from '../../sources/options.ts';
 import pc from '../../terminal/colours.ts';
@@ -6,7 +6,7 @@ import { type OutputOptions, writeNote } from '../../terminal/output.ts';
 import { Printer } from '../drops/printer.ts';
 import type { NodeReport } from './report.ts';
 
-export interface WhereOptions extends OutputOptions {
+export interface WhereOptions {
   readonly socket?: string;
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -29,7 +29,7 @@ export async function socketOf(options: WhereOptions): Promise<string | undefine
 export async function askCluster(
   command: string,
   words: readonly (readonly [option: string, value: string | number | undefined])[],
-  options: WhereOptions,
+  options: WhereOptions & OutputOptions,
 ): Promise<void> {
   const [{ clusterAgents }, { askEveryNode }] = await Promise.all([
     import('./clusteragents.ts'),

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { type AgentOutput, type AgentPod, type Agents, MissingRight } from './agents.ts';
+import { type AgentOutput, type AgentPod, type Agents, MissingRight, type Until } from './agents.ts';
 import { askEveryNode } from './everynode.ts';
 
 /** Agents that a test makes come, go and tell. */
@@ -8,6 +8,10 @@ class Cluster implements Agents {
   readonly told = new Map<string, { heard: AgentOutput; end: (why?: string) => void }>();
   readonly down = new Set<string>();
   right = true;
+  /** Of these the caller may not run anything. */
+  readonly forbidden = new Set<string>();
+  /** A first sign of life, behind all that is recorded. */
+  beats = true;
   unreachable = false;
 
   add(node: string): void {
@@ -23,14 +27,15 @@ class Cluster implements Agents {
     { node }: AgentPod,
     _: readonly string[],
     heard: AgentOutput,
-    end: AbortSignal,
+    { end }: Until,
   ): Promise<string | undefined> {
-    if (!this.right) return Promise.reject(new MissingRight('the right to create pods/exec is missing'));
+    if (!this.right || this.forbidden.has(node))
+      return Promise.reject(new MissingRight('the right to create pods/exec is missing'));
     if (this.down.has(node)) return Promise.reject(new Error('no route'));
     return new Promise(resolve => {
       end.addEventListener('abort', () => resolve(undefined));
       this.told.set(node, { heard, end: resolve });
-      heard.line('');
+      if (this.beats) heard.line('');
     });
   }
 
@@ -187,6 +192,62 @@ test('what an agent says that is no object is said once, and hostile notes stay 
   expect(notes).toEqual([
     'node n1: said what is no denial and no new connection',
     'node n1: 3 new connections lost',
+  ]);
+  end.abort();
+  await over;
+});
+
+test('what nodes have recorded goes before what comes, whoever tells of it first', async () => {
+  const cluster = new Cluster();
+  cluster.beats = false;
+  for (const node of ['n1', 'n2']) cluster.add(node);
+  const { shown, end, over } = asked(cluster);
+  await vi.waitFor(() => expect(cluster.told.size).toBe(2));
+  cluster.tell('n1', 2);
+  cluster.told.get('n1')!.heard.line('');
+  cluster.tell('n1', 9);
+  cluster.tell('n2', 3);
+  // Longer than lines are held for once all have told what they have recorded.
+  await new Promise(resolve => setTimeout(resolve, 200));
+  expect(shown).toEqual([]);
+  cluster.tell('n2', 1);
+  cluster.told.get('n2')!.heard.line('');
+  await vi.waitFor(() => expect(shown).toEqual(['n2 1', 'n1 2', 'n2 3', 'n1 9']));
+  end.abort();
+  await over;
+});
+
+test('a node that comes later and lets nobody in is away, and ends nothing', async () => {
+  const cluster = new Cluster();
+  cluster.add('n1');
+  const { shown, notes, end, over } = asked(cluster);
+  await vi.waitFor(() => expect(cluster.told.size).toBe(1));
+  cluster.forbidden.add('n2');
+  cluster.add('n2');
+  await vi.waitFor(() =>
+    expect(notes).toEqual(['node n2 is away: the right to create pods/exec is missing']),
+  );
+  cluster.tell('n1', 1);
+  await vi.waitFor(() => expect(shown).toEqual(['n1 1']));
+  cluster.forbidden.clear();
+  await vi.waitFor(() => expect(notes.at(-1)).toBe('node n2 is back'));
+  end.abort();
+  await over;
+});
+
+test('an agent that was too old and is replaced is not called too old any more', async () => {
+  const cluster = new Cluster();
+  cluster.add('n1');
+  const { notes, end, over } = asked(cluster);
+  await vi.waitFor(() => expect(cluster.told.size).toBe(1));
+  cluster.told.get('n1')!.heard.note("error: unknown option '--remote'");
+  cluster.told.get('n1')!.end('exit code 1');
+  await vi.waitFor(() => expect(notes.at(-1)).toBe('node n1 is back'));
+  cluster.told.get('n1')!.end('the connection was lost');
+  await vi.waitFor(() => expect(notes.filter(note => note.includes('is away'))).toHaveLength(2));
+  expect(notes.filter(note => note.includes('is away'))).toEqual([
+    'node n1 is away: its agent is of a version that cannot be asked from elsewhere',
+    'node n1 is away: the connection was lost',
   ]);
   end.abort();
   await over;

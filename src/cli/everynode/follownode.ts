@@ -2,7 +2,7 @@
 import { backoffMs } from '../../async/backoff.ts';
 import { sleep } from '../../async/sleep.ts';
 import { type AgentPod, type Agents, MissingRight } from './agents.ts';
-import { type NodeReport, reportOf } from './report.ts';
+import { NodeNotes } from './nodenotes.ts';
 
 export interface FollowOptions {
   readonly agents: Pick<Agents, 'run'>;
@@ -10,104 +10,106 @@ export interface FollowOptions {
   /** The pod of its agent, as it was last listed. */
   readonly pod: () => AgentPod | undefined;
   readonly words: readonly string[];
-  /** Until the signal: where the command ends by itself, it is run again. */
+  /** Until a signal: where the command ends by itself, it is run again. */
   readonly forever: boolean;
-  readonly take: (report: NodeReport) => void;
+  /** A line with something in it. Answers what is wrong with it, where it is nothing that such an agent says. */
+  readonly take: (line: string) => string | undefined;
   readonly note: (text: string) => void;
-  /** It has answered, or is away. */
+  /** It has told all that it knew before, or is away. */
   readonly onFirst: () => void;
+  /** It is away, for the first time or again. */
+  readonly onAway?: () => void;
+  /** Whether any node was heard: then the caller has the right. */
+  readonly isLetIn: { value: boolean };
+  /** The commands are asked to end, and to tell what they have left. */
+  readonly finish?: AbortSignal;
   readonly end: AbortSignal;
   readonly againMs?: number;
 }
 
 const AGAIN = { firstMs: 1_000, mostMs: 5_000 };
-/** Things that an agent would tell again when it is asked again. */
-const MOST_KNOWN = 4_096;
-const OLD = /unknown (option|command) '(--remote|flows)'/;
+const OLD = /unknown (option|command) '(--remote|flows|record)'/;
 
-/** Whether all that the node had to tell has come. Throws MissingRight, unless the node was heard before. */
+/** Whether all that the node had to tell has come. Throws MissingRight, unless a node was heard before. */
 export async function followNode(options: FollowOptions): Promise<boolean> {
-  const { end, note, node, onFirst, forever } = options;
+  const { end, finish, onFirst, forever } = options;
   const asking = new Asking(options);
+  const isLast = () => !forever || finish?.aborted === true;
   for (let failures = 1; !end.aborted; failures++) {
     const why = await asking.once();
     if (asking.wasHeard) failures = 1;
     onFirst();
-    if (end.aborted || (why === undefined && !forever)) return true;
-    if (!asking.isAway) note(`node ${node} is away: ${why ?? 'its agent has ended'}`);
-    asking.isAway = true;
-    if (!forever) return false;
+    if (end.aborted || (why === undefined && isLast())) return true;
+    asking.away(why ?? 'its agent has ended');
+    if (isLast()) return false;
     const { firstMs, mostMs } = AGAIN;
-    await sleep(options.againMs ?? backoffMs({ firstMs, mostMs }, failures), end);
+    const stop = finish === undefined ? end : AbortSignal.any([end, finish]);
+    await sleep(options.againMs ?? backoffMs({ firstMs, mostMs }, failures), stop);
+    if (finish?.aborted) return false;
   }
   return true;
 }
 
 class Asking {
   readonly #options: FollowOptions;
-  readonly #known = new Set<string>();
-  isAway = false;
+  readonly #notes: NodeNotes;
   /** In the latest try. */
   wasHeard = false;
-  #wasEverHeard = false;
+  #isAway = false;
   #isTooOld = false;
   #isGarbled = false;
 
   constructor(options: FollowOptions) {
     this.#options = options;
+    this.#notes = new NodeNotes(options.node, options.note);
   }
 
   /** Why it ended; undefined where it ended well. */
   async once(): Promise<string | undefined> {
-    const { agents, pod, words, end } = this.#options;
+    const { agents, pod, words, end, finish, isLetIn } = this.#options;
     this.wasHeard = false;
+    this.#isTooOld = false;
     const asked = pod();
     if (asked === undefined) return 'it has no agent any more';
     if (asked.phase !== 'Running') return `its agent is ${asked.phase}`;
     const heard = { line: (text: string) => this.#line(text), note: (text: string) => this.#note(text) };
     try {
-      const why = await agents.run(asked, words, heard, end);
+      const why = await agents.run(asked, words, heard, { end, ...(finish && { finish }) });
       return this.#isTooOld ? 'its agent is of a version that cannot be asked from elsewhere' : why;
     } catch (error) {
-      // Who was let in before has the right: an API server that starts again may say so for a while.
-      if (error instanceof MissingRight && !this.#wasEverHeard) throw error;
+      // Who was let in has the right: an API server or a node that starts may say otherwise for a while.
+      if (error instanceof MissingRight && !isLetIn.value) throw error;
       return (error as Error).message || 'it cannot be reached';
     }
   }
 
-  #line(text: string): void {
-    this.#heard();
-    if (text === '') return;
-    const { node, take } = this.#options;
-    const report = reportOf(node, text);
-    if (report === undefined) this.#garbled();
-    else if (report.key === undefined || !this.#isRepeated(report.key)) take(report);
+  away(why: string): void {
+    const { node, note, onAway } = this.#options;
+    if (this.#isAway) return;
+    this.#isAway = true;
+    note(`node ${node} is away: ${why}`);
+    onAway?.();
   }
 
-  /** Once, however much of it comes. */
-  #garbled(): void {
-    const { node, note } = this.#options;
-    if (!this.#isGarbled) note(`node ${node}: said what is no denial and no new connection`);
-    this.#isGarbled = true;
+  #line(text: string): void {
+    const { node, take, note, onFirst } = this.#options;
+    this.#heard();
+    if (text === '') onFirst();
+    const fault = text === '' ? undefined : take(text);
+    if (fault !== undefined && !this.#isGarbled) note(`node ${node}: ${fault}`);
+    if (fault !== undefined) this.#isGarbled = true;
   }
 
   #note(text: string): void {
     if (OLD.test(text)) this.#isTooOld = true;
-    else if (text !== '') this.#options.note(`node ${this.#options.node}: ${text}`);
+    else if (text !== '') this.#notes.take(text, performance.now());
   }
 
   #heard(): void {
+    const { node, note, isLetIn } = this.#options;
     this.wasHeard = true;
-    this.#wasEverHeard = true;
-    if (this.isAway) this.#options.note(`node ${this.#options.node} is back`);
-    this.isAway = false;
-    this.#options.onFirst();
-  }
-
-  #isRepeated(key: string): boolean {
-    if (this.#known.has(key)) return true;
-    this.#known.add(key);
-    if (this.#known.size > MOST_KNOWN) this.#known.delete(this.#known.values().next().value!);
-    return false;
+    isLetIn.value = true;
+    if (this.#isAway) note(`node ${node} is back`);
+    this.#isAway = false;
   }
 }

@@ -3,16 +3,17 @@ import type { FlowsMessage } from '../../rpc/client.ts';
 import { askAgent } from '../../sources/askagent.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData } from '../../terminal/data.ts';
-import { writeLines, writeNote } from '../../terminal/output.ts';
+import { type OutputOptions, writeLines } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
 import { type EndFilter, hasWantedEnd } from '../drops/filter.ts';
 import { Printer } from '../drops/printer.ts';
 import { denialLine, denialObject } from '../drops/text.ts';
 import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
-import { beOverheard } from '../everynode/overheard.ts';
+import { beat, beOverheard } from '../everynode/overheard.ts';
+import { LostNotes } from './lostnotes.ts';
 import { flowLine, flowObject } from './text.ts';
 
-export interface FlowsCommandOptions extends WhereOptions, EndFilter {
+export interface FlowsCommandOptions extends WhereOptions, OutputOptions, EndFilter {
   /** In seconds. */
   readonly for: number;
 }
@@ -27,7 +28,10 @@ export async function flowsCommand(options: FlowsCommandOptions): Promise<void> 
     ['--for', follow ? undefined : options.for],
   ] as const;
   if (socket === undefined) return askCluster('flows', asked, options);
-  if (remote) beOverheard();
+  if (remote) {
+    beOverheard();
+    beat();
+  }
   await askHere(socket, options);
 }
 
@@ -42,6 +46,7 @@ async function askHere(socket: string, options: FlowsCommandOptions): Promise<vo
     }
     return undefined;
   });
+  shown.end();
   if (why !== undefined) throw new CommandError(`no new connections are known: ${why}`);
   if (!isData(options.output)) writeLines(shown.summary(options.for));
 }
@@ -49,6 +54,7 @@ async function askHere(socket: string, options: FlowsCommandOptions): Promise<vo
 class Shown {
   readonly #options: FlowsCommandOptions;
   readonly #printer: Printer;
+  readonly #notes = new LostNotes();
   #flows = 0;
   #denials = 0;
   #lost = 0;
@@ -64,8 +70,7 @@ class Shown {
     lost,
     skipped,
   }: Pick<FlowsMessage, 'flows' | 'denials' | 'lost' | 'skipped'>) {
-    if (lost > 0) writeNote(`${plural(lost, 'new connection')} lost: they came faster than the agent reads`);
-    if (skipped > 0) writeNote(`${plural(skipped, 'connection')} came faster than they were shown`);
+    this.#notes.take(lost, skipped);
     this.#lost += lost + skipped;
     for (const flow of flows.filter(({ from, to }) => hasWantedEnd([from, to], this.#options))) {
       this.#flows++;
@@ -81,6 +86,10 @@ class Shown {
         () => denialObject(denial),
       );
     }
+  }
+
+  end(): void {
+    this.#notes.say();
   }
 
   summary(seconds: number): string[] {
