@@ -13,7 +13,7 @@ import type { EventSpec } from '../kube/report/event.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
 import { AuditTally, type AuditTotal, auditText, type Fared } from '../recording/audittally.ts';
 import { targetText } from '../recording/endname.ts';
-import { ofDenial } from '../recording/seen.ts';
+import { isOfPolicy } from '../recording/seen.ts';
 import type { AuditsView } from '../rpc/view.ts';
 import type { View } from '../semantics/view.ts';
 
@@ -130,8 +130,7 @@ function seen(flow: SeenFlow): Fared {
 
 function denied(denial: Denial): Fared[] {
   const { direction } = denial.cause;
-  // What policy did not deny, no policy could have allowed.
-  if (direction === undefined || ofDenial(denial, new Map()) === undefined) return [];
+  if (direction === undefined || !isOfPolicy(denial)) return [];
   const { from, to, protocol, port } = denial;
   const flow = { from: from.address, to: to.address, protocol, ...(port !== undefined && { port }) };
   return [{ flow, directions: [direction], was: 'deny', text: textOf(denial) }];

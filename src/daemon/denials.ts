@@ -18,7 +18,7 @@ import { connectionText, type LogMode, logFields, Sampler } from '../denials/lin
 import { ModelView } from '../denials/modelview.ts';
 import { DenialRecorder } from '../denials/recorder.ts';
 import type { DenialsFacts } from '../health/denialscheck.ts';
-import { ClusterState, type Told } from '../model/cluster.ts';
+import { ClusterState, type ToldNames } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { type LogCounts, LogSocket } from '../netlink/nflog/logsocket.ts';
 import type { LoggedPacket } from '../netlink/nflog/messages.ts';
@@ -34,7 +34,7 @@ export interface DenialsOptions {
   /** Whether this kernel can hand packets over. */
   readonly isPossible: boolean;
   readonly logs: LogMode;
-  readonly told: () => Told | undefined;
+  readonly told: () => ToldNames | undefined;
   readonly log: Log;
 }
 

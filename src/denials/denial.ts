@@ -3,6 +3,7 @@ import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import type { FlowProtocol } from '../model/flow.ts';
 import type { Direction, PolicyId, Tier } from '../model/policy.ts';
+import type { PodFacts } from './podfacts.ts';
 
 export interface Denial {
   /** Rises with each, as long as the agent lives. */
@@ -19,13 +20,16 @@ export interface Denial {
   readonly port?: number;
   /** Where the sender sent it, if that was translated to where it was denied. */
   readonly service?: DialledService;
+  /** Names, or patterns of names, under which DNS had told the pod `from` of the address `to`. */
+  readonly names?: readonly string[];
   readonly icmp?: { readonly type: number; readonly code: number };
   /** The packet that an ICMP error is about: `10.0.0.1 -> 10.0.0.2:80/TCP`. */
   readonly about?: string;
   readonly cause: Cause;
 }
 
-export interface DenialEnd {
+/** With what the pod was then. */
+export interface DenialEnd extends PodFacts {
   readonly address: Address;
   readonly pod?: PodKey;
   readonly node?: string;

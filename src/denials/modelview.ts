@@ -12,7 +12,7 @@ import {
   isSelectable,
   type Pod,
   type PodKey,
-  type Told,
+  type ToldNames,
 } from '../model/cluster.ts';
 import { MultiMap } from '../model/multimap.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
@@ -33,7 +33,7 @@ export interface ModelViewOptions {
   readonly unknownPods: UnknownPods;
   /** Milliseconds, of a clock that never jumps. */
   readonly now: () => number;
-  readonly told?: () => Told | undefined;
+  readonly told?: () => ToldNames | undefined;
 }
 
 export class ModelView implements View {
@@ -60,6 +60,11 @@ export class ModelView implements View {
   get cluster(): Cluster {
     const told = this.#options.told?.();
     return told === undefined ? this.#model : { ...this.#model, told };
+  }
+
+  /** Under which a pod was told an address by DNS. */
+  namesTold(pod: PodKey, address: Address): readonly string[] {
+    return this.#options.told?.()?.namesOf(pod, address) ?? [];
   }
 
   /** Another model of the same cluster takes the place of the one before. */

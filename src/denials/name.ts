@@ -5,6 +5,7 @@ import { causeOf, type DeniedPacket } from './cause.ts';
 import type { Denial, DenialEnd, DialledService } from './denial.ts';
 import type { ModelView } from './modelview.ts';
 import type { PacketHead } from './packethead.ts';
+import { podFacts } from './podfacts.ts';
 import type { ServiceOf } from './servicenames.ts';
 
 /** All of a denial that the packet says. */
@@ -13,9 +14,10 @@ export type NamedDenial = Omit<Denial, 'number' | 'atMs' | 'lastMs' | 'times'>;
 export function nameDenial(packet: DeniedPacket, view: ModelView, serviceOf: ServiceOf): NamedDenial {
   const { from, to, protocol, sourcePort, port, icmp } = packet.head;
   const service = dialledService(packet, view, serviceOf);
+  const ends = { from: namedEnd(from, view), to: namedEnd(to, view) };
   return {
-    from: namedEnd(from, view),
-    to: namedEnd(to, view),
+    ...ends,
+    ...toldNames(ends, view),
     protocol,
     ...(sourcePort !== undefined && { sourcePort }),
     ...(port !== undefined && { port }),
@@ -49,11 +51,18 @@ export function dialledService(
 /** Who has the address, or had it until a moment ago. */
 export function namedEnd(address: Address, view: ModelView): DenialEnd {
   const pod = view.ownerOf(address);
-  if (pod !== undefined) return { address, pod: pod.key };
+  if (pod !== undefined) return { address, pod: pod.key, ...podFacts(pod) };
   const former = view.formerOwnerOf(address);
-  if (former !== undefined) return { address, pod: former.pod.key, gone: true };
+  if (former !== undefined) return { address, pod: former.pod.key, gone: true, ...podFacts(former.pod) };
   const node = view.nodeWith(address);
   return node === undefined ? { address } : { address, node: node.name };
+}
+
+/** What policies by name went by. */
+export function toldNames({ from, to }: Pick<Denial, 'from' | 'to'>, view: ModelView): Pick<Denial, 'names'> {
+  if (from.pod === undefined) return {};
+  const names = view.namesTold(from.pod, to.address);
+  return names.length === 0 ? {} : { names };
 }
 
 function aboutText({ from, to, protocol, port }: PacketHead): string {

@@ -99,5 +99,10 @@ test('labels of more than 4 KB are left out, and the workload is not', () => {
   const pods = [labelled('shop/few-x1-a', '10.1.0.3', 50), labelled('shop/many-x1-a', '10.1.0.4', 60)];
   const named = namer(...KNOWN, ...pods).name(tcp('10.1.0.3', '10.1.0.4'))!;
   expect(named.from.labels).toEqual(labels(50));
-  expect(named.to).toEqual({ address: '10.1.0.4', pod: 'shop/many-x1-a', workload: 'Deployment shop/many' });
+  expect(named.to).toEqual({
+    address: '10.1.0.4',
+    pod: 'shop/many-x1-a',
+    workload: 'Deployment shop/many',
+    nodeName: 'n1',
+  });
 });

@@ -1,10 +1,9 @@
 /** New connections by the names of their ends, and whose policy judges them here. */
 import type { DialledService } from '../denials/denial.ts';
 import type { ModelView } from '../denials/modelview.ts';
-import { dialledService, namedEnd } from '../denials/name.ts';
+import { dialledService, namedEnd, toldNames } from '../denials/name.ts';
 import type { ServiceOf } from '../denials/servicenames.ts';
 import { type Address, cidrContains, type Family, familyOf } from '../model/address.ts';
-import type { Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import type { Direction } from '../model/policy.ts';
@@ -68,6 +67,7 @@ export class Namer {
       ...(port !== undefined && { port }),
       ...(icmp !== undefined && { icmp }),
       ...(service !== undefined && { service }),
+      ...toldNames({ from: from.end, to: to.end }, this.#view),
       directions: directionsOf(from, to),
       family: from.family,
     };
@@ -96,7 +96,8 @@ const INGRESS: readonly Direction[] = ['ingress'];
 
 function knownEnd(address: Address, view: ModelView): KnownEnd {
   const pod = view.ownerOf(address) ?? view.formerOwnerOf(address)?.pod;
-  const end = { ...namedEnd(address, view), ...(pod !== undefined && describe(pod)) };
+  const workload = pod && workloadByLabels(pod);
+  const end = { ...namedEnd(address, view), ...(workload !== undefined && { workload }) };
   const isHere = pod === undefined ? isOfOurPods(address, view) : pod.node === view.node;
   return { end, isHere, family: familyOf(address) };
 }
@@ -105,20 +106,4 @@ function knownEnd(address: Address, view: ModelView): KnownEnd {
 function isOfOurPods(address: Address, view: ModelView): boolean {
   const own = podCidrsOf(view.cluster.nodes.get(view.node));
   return view.nodeWith(address) === undefined && own.some(cidr => cidrContains(cidr, address));
-}
-
-function describe(pod: Pod): Pick<FlowEnd, 'workload' | 'labels'> {
-  const workload = workloadByLabels(pod);
-  const tells = Object.keys(pod.labels).length > 0 && isShort(pod);
-  return { ...(workload !== undefined && { workload }), ...(tells && { labels: pod.labels }) };
-}
-
-/** Each flow has the labels of both its ends: those of a pod with hundreds would be more than all else that is told. */
-const LONGEST_LABELS = 4_096;
-const short = new WeakMap<Pod, boolean>();
-
-function isShort(pod: Pod): boolean {
-  const known = short.get(pod) ?? JSON.stringify(pod.labels).length <= LONGEST_LABELS;
-  short.set(pod, known);
-  return known;
 }

@@ -2,7 +2,6 @@
 import type { DenialEnd, DialledService } from '../denials/denial.ts';
 import type { Family } from '../model/address.ts';
 import type { Flow, FlowProtocol } from '../model/flow.ts';
-import type { Labels } from '../model/labels.ts';
 import type { Direction } from '../model/policy.ts';
 
 export interface SeenFlow {
@@ -20,6 +19,8 @@ export interface SeenFlow {
   readonly icmp?: { readonly type: number; readonly code: number };
   /** Where the sender sent it, if that was translated. */
   readonly service?: DialledService;
+  /** Names, or patterns of names, under which DNS had told the pod `from` of the address `to`. */
+  readonly names?: readonly string[];
   /** Those that this node judges: egress of its pod `from`, ingress of its pod `to`. */
   readonly directions: readonly Direction[];
   readonly family: Family;
@@ -28,8 +29,6 @@ export interface SeenFlow {
 export interface FlowEnd extends DenialEnd {
   /** `Deployment shop/web`, as the labels of its controller have it. */
   readonly workload?: string;
-  /** Of the pod; absent where it has none, or so many that their text is longer than 4 KB. */
-  readonly labels?: Labels;
 }
 
 /** As policy sees it. */

@@ -77,6 +77,12 @@ export interface Told {
   has(pod: PodKey, address: Address, pattern: string): boolean;
 }
 
+/** The same by those who can list it. */
+export interface ToldNames extends Told {
+  /** In one order; of very many the first. Patterns where nobody knows the name. */
+  namesOf(pod: PodKey, address: Address): readonly string[];
+}
+
 /** The state that policy is evaluated and compiled from. */
 export interface Cluster {
   readonly namespaces: ReadonlyMap<string, Namespace>;

@@ -1,6 +1,6 @@
 /** What pods were told, as the agent's own thread knows it: for verdicts, for open connections, for people. */
 import type { Address } from '../model/address.ts';
-import { namespaceOfPod, type PodKey, type Told } from '../model/cluster.ts';
+import { namespaceOfPod, type PodKey, type ToldNames } from '../model/cluster.ts';
 import { matchesDomainName } from '../model/domainname.ts';
 import { KnownTexts } from './knowntexts.ts';
 import { richest } from './tenants.ts';
@@ -122,8 +122,11 @@ export class ToldFacts {
   }
 
   /** Of those that had not ended at this time. */
-  asOf(nowMs: number): Told {
-    return { has: (pod, address, pattern) => this.#has(pod, address, pattern, nowMs) };
+  asOf(nowMs: number): ToldNames {
+    return {
+      has: (pod, address, pattern) => this.#has(pod, address, pattern, nowMs),
+      namesOf: (pod, address) => this.#namesOf(pod, address, nowMs),
+    };
   }
 
   /** Whether the pod was ever told the address under a name that one of the patterns means. */
@@ -144,11 +147,24 @@ export class ToldFacts {
     return { pod, address, name, toldMs, untilMs, from: this.#senders.of(from) };
   }
 
+  #namesOf(pod: PodKey, address: Address, nowMs: number): readonly string[] {
+    const facts = this.#pods.get(pod)?.of(address) ?? [];
+    return namesIn(facts.filter(({ untilMs }) => untilMs > nowMs));
+  }
+
   #makeRoom(): void {
     richest(this.#pods.values())!.dropOldest();
     this.#size--;
   }
 }
+
+/** Of one pod and address. */
+export function namesIn(facts: readonly ToldFact[]): readonly string[] {
+  const names = new Set(facts.flatMap(({ name, oneOf }) => oneOf ?? [name]));
+  return [...names].sort().slice(0, MOST_NAMES);
+}
+
+const MOST_NAMES = 20;
 
 function means(pattern: string, { name, oneOf }: ToldFact): boolean {
   return oneOf?.includes(pattern) ?? matchesDomainName(pattern, name);

@@ -1,32 +1,90 @@
 /** Several recordings as one: of several nodes at a time, or of one node at several times. */
+import type { Namespace, Node } from '../model/cluster.ts';
 import { Recorder } from './recorder.ts';
-import { countOf, type RecordedFlow, type Recording, recordedFlowKey } from './recording.ts';
+import {
+  countOf,
+  type RecordedFlow,
+  type Recording,
+  recordedFlowKey,
+  type SilentPods,
+  sum,
+} from './recording.ts';
 
-/** Labels of namespaces and nodes are those of the latest. Throws RangeError where there is none. */
+/** Throws RangeError where there is none. */
 export function mergeRecordings(recordings: readonly Recording[]): Recording {
-  const ordered = [...recordings].sort((a, b) => a.toMs - b.toMs);
-  const latest = ordered.at(-1);
-  if (latest === undefined) throw new RangeError('no recording to merge');
-  if (ordered.length === 1) return latest;
-  const recorder = new Recorder();
-  for (const { flows } of ordered) for (const flow of flows) recorder.note(flow);
-  const leftOut = new Map(recorder.leftOut);
-  for (const recording of ordered)
-    for (const [namespace, count] of recording.leftOut)
-      leftOut.set(namespace, (leftOut.get(namespace) ?? 0) + count);
-  return {
-    fromMs: Math.min(...ordered.map(({ fromMs }) => fromMs)),
-    toMs: latest.toMs,
-    recordedOn: [...new Set(ordered.flatMap(({ recordedOn }) => recordedOn))].sort(),
-    unknownPods: ordered.some(({ unknownPods }) => unknownPods === 'deny') ? 'deny' : 'allow',
-    lost: ordered.reduce((sum, { lost }) => sum + lost, 0),
-    leftOut,
-    namespaces: new Map(ordered.flatMap(({ namespaces }) => [...namespaces])),
-    nodes: new Map(ordered.flatMap(({ nodes }) => [...nodes])),
-    flows: settled(recorder.flows()),
-    silent: ordered.flatMap(({ silent }) => silent),
-    ...(ordered.some(({ isCut }) => isCut) && { isCut: true }),
-  };
+  if (recordings.length === 1) return recordings[0]!;
+  const merged = new MergedRecording();
+  for (const recording of [...recordings].sort((a, b) => a.toMs - b.toMs)) merged.add(recording);
+  return merged.recording();
+}
+
+/** Of each kind, however many recordings there are: nobody reads a file that has more. */
+const MOST_OBJECTS = 100_000;
+
+/** Grows as recordings come, within the limits of one. Labels of namespaces and nodes are those of the latest that came. */
+export class MergedRecording {
+  readonly #recorder = new Recorder();
+  readonly #namespaces = new Map<string, Namespace>();
+  readonly #nodes = new Map<string, Node>();
+  readonly #silent = new Map<string, SilentPods>();
+  readonly #recordedOn = new Set<string>();
+  readonly #missedOn = new Set<string>();
+  #fromMs = Number.POSITIVE_INFINITY;
+  #toMs = 0;
+  #unknownPods: Recording['unknownPods'] = 'allow';
+  #lost = 0;
+  #isCut = false;
+
+  add(recording: Recording): void {
+    this.#fromMs = Math.min(this.#fromMs, recording.fromMs);
+    this.#toMs = Math.max(this.#toMs, recording.toMs);
+    for (const flow of recording.flows) this.#recorder.note(flow);
+    for (const [namespace, count] of recording.leftOut) this.#recorder.leaveOut(namespace, count);
+    put(this.#namespaces, recording.namespaces);
+    put(this.#nodes, recording.nodes);
+    put(
+      this.#silent,
+      recording.silent.map(each => [JSON.stringify(each), each]),
+    );
+    for (const node of recording.recordedOn) this.#recordedOn.add(node);
+    for (const node of recording.missedOn ?? []) this.#missedOn.add(node);
+    if (recording.unknownPods === 'deny') this.#unknownPods = 'deny';
+    this.#lost = sum(this.#lost, recording.lost);
+    if (recording.isCut) this.#isCut = true;
+  }
+
+  /** Of the node a part is missing. */
+  miss(node: string): void {
+    this.#missedOn.add(node);
+  }
+
+  /** Whether anything was added. */
+  get isBegun(): boolean {
+    return this.#recordedOn.size > 0;
+  }
+
+  /** Throws RangeError where nothing was added. */
+  recording(): Recording {
+    if (!this.isBegun) throw new RangeError('no recording to merge');
+    return {
+      fromMs: this.#fromMs,
+      toMs: this.#toMs,
+      recordedOn: [...this.#recordedOn].sort(),
+      ...(this.#missedOn.size > 0 && { missedOn: [...this.#missedOn].sort() }),
+      unknownPods: this.#unknownPods,
+      lost: this.#lost,
+      leftOut: this.#recorder.leftOut,
+      namespaces: this.#namespaces,
+      nodes: this.#nodes,
+      flows: settled(this.#recorder.flows()),
+      silent: [...this.#silent.values()],
+      ...(this.#isCut && { isCut: true }),
+    };
+  }
+}
+
+function put<T>(map: Map<string, T>, objects: Iterable<readonly [string, T]>): void {
+  for (const [name, object] of objects) if (map.has(name) || map.size < MOST_OBJECTS) map.set(name, object);
 }
 
 /**

@@ -47,6 +47,11 @@ export class RecordingReader {
     });
   }
 
+  /** Nothing may stand behind. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
   /** Throws RecordingError where there is none. */
   recording(): Recording {
     if (this.#header === undefined)

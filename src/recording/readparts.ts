@@ -33,17 +33,20 @@ export function readHeader(value: Values): Omit<Recording, 'namespaces' | 'nodes
     fromMs: numberOf(value.fromMs, 'fromMs', LATEST_MS),
     toMs: numberOf(value.toMs, 'toMs', LATEST_MS),
     recordedOn: textsOf(value.recordedOn, 'recordedOn'),
+    ...(value.missedOn !== undefined && { missedOn: textsOf(value.missedOn, 'missedOn') }),
     unknownPods: wordOf(value.unknownPods, ['deny', 'allow'], 'unknownPods'),
     lost: numberOf(value.lost, 'lost'),
     leftOut: new Map(
       leftOut.map(({ namespace, connections }) => [
-        textOf(namespace, 'leftOut.namespace'),
+        textOf(namespace, 'leftOut.namespace', LONGEST_NAME),
         numberOf(connections, 'leftOut.connections'),
       ]),
     ),
   };
 }
 
+/** Of a namespace, as Kubernetes has it: a line that has a thousand is no longer than a line may be. */
+const LONGEST_NAME = 63;
 /** The last that a Date can say. */
 const LATEST_MS = 8.64e15;
 

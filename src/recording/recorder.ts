@@ -9,7 +9,7 @@
  * What has no place is counted.
  */
 import { namespaceOfPod } from '../model/cluster.ts';
-import { countOf, type RecordedFlow, recordedFlowKey } from './recording.ts';
+import { countOf, type RecordedFlow, recordedFlowKey, sum } from './recording.ts';
 
 export interface RecorderLimits {
   readonly flows: number;
@@ -65,7 +65,7 @@ export class Recorder {
     const known = this.#namespaces.get(charged.namespace)?.flows.get(key);
     if (known !== undefined) add(known, flow);
     else if (this.#makeRoom(charged)) this.#put(key, flow, charged);
-    else this.#leaveOut(charged.namespace, countOf(flow));
+    else this.leaveOut(charged.namespace, countOf(flow));
   }
 
   flows(): RecordedFlow[] {
@@ -77,6 +77,12 @@ export class Recorder {
       firstMs,
       lastMs,
     }));
+  }
+
+  /** Of very many namespaces, those that come late are counted together. */
+  leaveOut(namespace: string, count: number): void {
+    const key = this.#leftOut.has(namespace) || this.#leftOut.size < MOST_NAMED ? namespace : '';
+    this.#leftOut.set(key, sum(this.#leftOut.get(key) ?? 0, count));
   }
 
   #makeRoom({ namespace, pod }: Charged): boolean {
@@ -95,7 +101,7 @@ export class Recorder {
     );
     const [key, counted] = flows.entries().next().value!;
     this.#drop(namespace, key, counted);
-    this.#leaveOut(namespace, countOf(counted));
+    this.leaveOut(namespace, countOf(counted));
   }
 
   #put(key: string, flow: RecordedFlow, charged: Charged): void {
@@ -117,12 +123,6 @@ export class Recorder {
     if (flows.size === 0) this.#namespaces.delete(namespace);
     this.#size--;
   }
-
-  /** Of very many namespaces, those that come late are counted together. */
-  #leaveOut(namespace: string, count: number): void {
-    const key = this.#leftOut.has(namespace) || this.#leftOut.size < MOST_NAMED ? namespace : '';
-    this.#leftOut.set(key, (this.#leftOut.get(key) ?? 0) + count);
-  }
 }
 
 const MOST_NAMED = 1_000;
@@ -135,8 +135,8 @@ function chargedTo({ from, to }: RecordedFlow): Charged {
 }
 
 function add(known: Counted, { egress, ingress, firstMs, lastMs }: RecordedFlow): void {
-  known.egress += egress;
-  known.ingress += ingress;
+  known.egress = sum(known.egress, egress);
+  known.ingress = sum(known.ingress, ingress);
   known.firstMs = Math.min(known.firstMs, firstMs);
   known.lastMs = Math.max(known.lastMs, lastMs);
 }

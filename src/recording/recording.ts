@@ -42,6 +42,8 @@ export interface Recording {
   readonly toMs: number;
   /** Whose agents told. */
   readonly recordedOn: readonly string[];
+  /** Of these nodes a part is missing: their agents were away for a while. */
+  readonly missedOn?: readonly string[];
   readonly unknownPods: UnknownPods;
   /** New connections of which nobody knows more. */
   readonly lost: number;
@@ -58,6 +60,11 @@ export interface Recording {
 /** How many connections it stands for: two nodes may have seen the same ones. */
 export function countOf({ egress, ingress }: Pick<RecordedFlow, 'egress' | 'ingress'>): number {
   return Math.max(egress, ingress);
+}
+
+/** As far as a number can count: what others say may be as large. */
+export function sum(a: number, b: number): number {
+  return Math.min(a + b, Number.MAX_SAFE_INTEGER);
 }
 
 /** As policy sees it. */
@@ -98,5 +105,5 @@ export function recordedFlowKey({
 }
 
 export function connectionsOf({ flows }: Pick<Recording, 'flows'>): number {
-  return flows.reduce((sum, flow) => sum + countOf(flow), 0);
+  return flows.reduce((count, flow) => sum(count, countOf(flow)), 0);
 }

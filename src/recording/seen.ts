@@ -1,31 +1,35 @@
 /** What an agent tells of, as a recording has it. */
 import type { Denial, DenialEnd } from '../denials/denial.ts';
-import type { FlowEnd, SeenFlow } from '../flows/seenflow.ts';
-import { namespaceOfPod, type Pod, type PodKey } from '../model/cluster.ts';
+import type { SeenFlow } from '../flows/seenflow.ts';
+import type { Pod } from '../model/cluster.ts';
 import type { CountedFlow } from '../model/countedflows.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Direction } from '../model/policy.ts';
 import type { Owners } from '../semantics/view.ts';
 import type { RecordedEnd, RecordedFlow } from './recording.ts';
 
-/** Pods by their names, as far as somebody knows them. */
-export type Pods = Pick<ReadonlyMap<PodKey, Pod>, 'get'>;
+/** Who an end was. */
+export type PodOf = (end: DenialEnd) => Pod | undefined;
 
-export function ofSeen({ from, to, service, directions, atMs, ...rest }: SeenFlow, pods: Pods): RecordedFlow {
+export function ofSeen(
+  { from, to, service, directions, atMs, ...rest }: SeenFlow,
+  podOf: PodOf,
+): RecordedFlow {
   const viaService = service !== undefined && service.address !== to.address;
-  return counted(
-    { from: endOf(from, pods), to: endOf(to, pods), ...rest, viaService },
-    'allow',
-    directions,
-    atMs,
-  );
+  const ends = { from: endOf(from, podOf), to: endOf(to, podOf) };
+  return counted({ ...ends, ...rest, viaService }, 'allow', directions, atMs);
 }
 
 /** Undefined where it was not policy that denied it: no policy could allow it. */
-export function ofDenial({ from, to, cause, atMs, ...rest }: Denial, pods: Pods): RecordedFlow | undefined {
-  const { kind, direction } = cause;
-  if (direction === undefined || (kind !== 'policy' && kind !== 'unknown-pod')) return undefined;
-  return counted({ from: endOf(from, pods), to: endOf(to, pods), ...rest }, 'deny', [direction], atMs);
+export function ofDenial({ from, to, atMs, ...rest }: Denial, podOf: PodOf): RecordedFlow | undefined {
+  if (!isOfPolicy(rest)) return undefined;
+  const ends = { from: endOf(from, podOf), to: endOf(to, podOf) };
+  return counted({ ...ends, ...rest }, 'deny', [rest.cause.direction!], atMs);
+}
+
+/** Whether policy denied it: what it did not, no policy could have allowed. */
+export function isOfPolicy({ cause: { kind, direction } }: Pick<Denial, 'cause'>): boolean {
+  return direction !== undefined && (kind === 'policy' || kind === 'unknown-pod');
 }
 
 /** Open when the recording began; undefined where neither end is a pod of the node. */
@@ -49,10 +53,10 @@ export function ofOpen(
 }
 
 type Ends = Pick<RecordedFlow, 'from' | 'to'>;
-type What = Ends & Pick<Flow, 'protocol' | 'port' | 'viaService'>;
+type What = Ends & Pick<Flow, 'protocol' | 'port' | 'viaService'> & Pick<SeenFlow, 'names'>;
 
 function counted(
-  { from, to, protocol, port, viaService }: What,
+  { from, to, protocol, port, viaService, names }: What,
   was: RecordedFlow['was'],
   directions: readonly Direction[],
   atMs: number,
@@ -66,6 +70,7 @@ function counted(
     ...(port !== undefined && { port }),
     // It makes a difference to a pod that reaches itself, and to nobody else (N61).
     ...(viaService && isItself && { viaService }),
+    ...(names !== undefined && { names }),
     was,
     egress: directions.includes('egress') ? count : 0,
     ingress: directions.includes('ingress') ? count : 0,
@@ -74,24 +79,7 @@ function counted(
   };
 }
 
-function endOf(end: FlowEnd | DenialEnd, pods: Pods): RecordedEnd {
-  if (end.pod === undefined) return { address: end.address };
-  return { address: end.address, pod: pods.get(end.pod) ?? podToldOf(end.pod, end) };
-}
-
-/** A pod of which nobody knows more than was told. */
-function podToldOf(key: PodKey, { labels }: FlowEnd): Pod {
-  return {
-    key,
-    namespace: namespaceOfPod(key),
-    name: key.slice(key.indexOf('/') + 1),
-    node: '',
-    labels: labels ?? {},
-    ...(labels === undefined && { partial: true }),
-    addresses: [],
-    hostNetwork: false,
-    finished: false,
-    createdAt: '',
-    ports: [],
-  };
+function endOf(end: DenialEnd, podOf: PodOf): RecordedEnd {
+  const pod = podOf(end);
+  return { address: end.address, ...(pod && { pod }) };
 }

@@ -13,9 +13,9 @@ export function mapOf(value: unknown, what: string): Values {
   throw new LineError(`${what} is no map`);
 }
 
-export function textOf(value: unknown, what: string): string {
-  if (typeof value === 'string' && value.length <= LONGEST_TEXT) return value;
-  throw new LineError(`${what} is no text of at most ${LONGEST_TEXT} characters`);
+export function textOf(value: unknown, what: string, longest = LONGEST_TEXT): string {
+  if (typeof value === 'string' && value.length <= longest) return value;
+  throw new LineError(`${what} is no text of at most ${longest} characters`);
 }
 
 export function listOf(value: unknown, what: string): readonly unknown[] {

@@ -26,12 +26,13 @@ export function* recordingLines(recording: Recording): Generator<string> {
   if (!recording.isCut) yield JSON.stringify({ complete: { flows: recording.flows.length } });
 }
 
-function headerOf({ fromMs, toMs, recordedOn, unknownPods, lost, leftOut }: Recording): object {
+function headerOf({ fromMs, toMs, recordedOn, missedOn, unknownPods, lost, leftOut }: Recording): object {
   return {
     ...RECORDING,
     fromMs,
     toMs,
     recordedOn,
+    ...(missedOn && { missedOn }),
     unknownPods,
     lost,
     leftOut: [...leftOut].map(([namespace, connections]) => ({ namespace, connections })),

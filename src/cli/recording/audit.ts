@@ -4,6 +4,7 @@ import type { UnknownPods } from '../../model/podcidrs.ts';
 import { type POLICY_KINDS, type PolicyId, policyLabel } from '../../model/policy.ts';
 import { type AuditResult, auditOf } from '../../recording/audits.ts';
 import { connectionsIn, type FlowGroup } from '../../recording/groups.ts';
+import { MergedRecording } from '../../recording/merge.ts';
 import type { Recording } from '../../recording/recording.ts';
 import { DEFAULT_SOCKET, type SourceOptions } from '../../sources/options.ts';
 import { readState } from '../../sources/readstate.ts';
@@ -48,13 +49,18 @@ export async function auditCommand(names: readonly string[], options: AuditOptio
   process.exitCode = state.hidesPolicies ? 2 : denies ? 1 : 0;
 }
 
-function connectionsFor({
+async function connectionsFor({
   recorded,
   socket = DEFAULT_SOCKET,
   for: seconds,
 }: AuditOptions): Promise<Recording> {
   if (recorded !== undefined) return readRecordings(recorded);
-  return collectFromAgent(socket, { seconds });
+  const merged = new MergedRecording();
+  await collectFromAgent(socket, {
+    ...(seconds > 0 && { end: AbortSignal.timeout(seconds * 1_000) }),
+    take: part => merged.add(part),
+  });
+  return merged.recording();
 }
 
 /** Those that are named, else all. Throws CommandError where one is not audited. */

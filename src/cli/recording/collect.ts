@@ -1,33 +1,55 @@
-/** A recording of what the agent of this node knows, and of what it sees while somebody waits. */
+/** A recording of what the agent of this node knows, and of what it sees while somebody waits, in parts. */
+import { sleep } from '../../async/sleep.ts';
 import type { Recording } from '../../recording/recording.ts';
+import type { AgentClient } from '../../rpc/client.ts';
 import { askAgent } from '../../sources/askagent.ts';
 import { RecordingCollector } from './collector.ts';
 
 export interface CollectOptions {
-  /** 0: what is known now. */
-  readonly seconds: number;
-  readonly signal?: AbortSignal;
-  /** Hears of it from time to time while it grows. */
-  readonly onProgress?: (recording: Recording) => void;
+  /** Absent: only what is known now. */
+  readonly end?: AbortSignal;
+  /** Hears of each part: now and then, and at the end. */
+  readonly take: (part: Recording) => void;
 }
 
-const PROGRESS_MS = 60_000;
+const PART_MS = 60_000;
 
 /** Throws CommandError where no agent answers, or its kernel tells of no connections. */
-export function collectFromAgent(socket: string, options: CollectOptions): Promise<Recording> {
+export function collectFromAgent(socket: string, { end, take }: CollectOptions): Promise<void> {
   return askAgent(socket, async agent => {
-    const { seconds, signal, onProgress } = options;
     const collector = new RecordingCollector(agent);
-    await collector.begin(seconds === 0);
-    const ends = [AbortSignal.timeout(seconds * 1_000), ...(signal === undefined ? [] : [signal])];
-    let toldMs = Date.now();
-    for await (const message of seconds === 0 ? [] : agent.flows(AbortSignal.any(ends))) {
-      if (message.facts?.error !== undefined) throw new Error(message.facts.error);
-      await collector.take(message);
-      if (onProgress === undefined || Date.now() - toldMs < PROGRESS_MS) continue;
-      toldMs = Date.now();
-      onProgress(await collector.recording());
-    }
-    return collector.recording();
+    const tell = async () => take(await collector.part());
+    await collector.begin(end === undefined);
+    if (end !== undefined) await follow(agent, collector, end, tell);
+    await tell();
   });
+}
+
+async function follow(
+  agent: AgentClient,
+  collector: RecordingCollector,
+  end: AbortSignal,
+  tell: () => Promise<void>,
+): Promise<void> {
+  const over = new AbortController();
+  const until = AbortSignal.any([end, over.signal]);
+  const telling = tellEvery(PART_MS, tell, until);
+  telling.catch(() => over.abort());
+  try {
+    for await (const message of agent.flows(until)) {
+      if (message.facts?.error !== undefined) throw new Error(message.facts.error);
+      collector.take(message);
+    }
+  } finally {
+    over.abort();
+  }
+  await telling;
+}
+
+async function tellEvery(everyMs: number, tell: () => Promise<void>, until: AbortSignal): Promise<void> {
+  await sleep(everyMs, until);
+  while (!until.aborted) {
+    await tell();
+    await sleep(everyMs, until);
+  }
 }

@@ -1,30 +1,26 @@
-/** The connections that an agent tells of, as a recording grows: with its cluster, of which it is asked again as pods come. */
+/** The connections that an agent tells of, as a recording grows: its ends are what they were when they were told of. */
 import { addressOwners } from '../../model/addressowners.ts';
-import type { Cluster, PodKey } from '../../model/cluster.ts';
-import { namesBeside } from '../../recording/named.ts';
+import type { Cluster } from '../../model/cluster.ts';
+import { namesIn, type ToldFact } from '../../names/toldfacts.ts';
 import { Recorder } from '../../recording/recorder.ts';
 import type { RecordedFlow, Recording } from '../../recording/recording.ts';
-import { ofDenial, ofOpen, ofSeen } from '../../recording/seen.ts';
+import { ofDenial, ofOpen, ofSeen, type PodOf } from '../../recording/seen.ts';
 import { surroundingsOf } from '../../recording/surroundings.ts';
+import { ToldPods } from '../../recording/toldpods.ts';
 import type { AgentClient, FlowsMessage } from '../../rpc/client.ts';
 import { clusterOf, unknownPodsOf } from '../../sources/agent.ts';
 import { recordedOf } from '../diff/recording.ts';
 
-/** A cluster of 15,000 pods is 10 MB on the wire. */
-const REREAD_MS = 15_000;
-
 export class RecordingCollector {
   readonly #agent: AgentClient;
-  readonly #recorder = new Recorder();
-  /** By pod and address, under which names it was told. */
-  readonly #names = new Map<string, Set<string>>();
-  readonly #fromMs = Date.now();
+  readonly #pods = new ToldPods();
+  readonly #podOf: PodOf = end => this.#pods.of(end, this.#cluster.pods);
+  #recorder = new Recorder();
+  #fromMs = Date.now();
   #cluster!: Cluster;
   #node = '';
   #unknownPods: Recording['unknownPods'] = 'allow';
-  #readMs = 0;
   #lost = 0;
-  #isStale = false;
 
   constructor(agent: AgentClient) {
     this.#agent = agent;
@@ -35,58 +31,49 @@ export class RecordingCollector {
     const { node, denies_unknown_pods } = await this.#agent.status();
     this.#node = node;
     this.#unknownPods = unknownPodsOf(denies_unknown_pods);
-    await this.#readCluster();
-    const owners = addressOwners(this.#cluster, node);
-    for (const open of (await this.#agent.connections()).flatMap(recordedOf))
-      this.#note(ofOpen(open, owners, node, this.#fromMs));
+    this.#cluster = await clusterOf(this.#agent);
+    await this.#noteOpen();
     if (!withDenials) return;
     for await (const { denial } of this.#agent.drops(false))
-      if (denial !== undefined) this.#note(ofDenial(denial, this.#cluster.pods));
+      if (denial !== undefined) this.#note(ofDenial(denial, this.#podOf));
   }
 
-  async take({ flows, denials, lost, skipped }: FlowsMessage): Promise<void> {
+  take({ flows, denials, lost, skipped }: FlowsMessage): void {
     this.#lost += lost + skipped;
-    const pods = [...flows, ...denials].flatMap(({ from, to }) => [from.pod, to.pod]);
-    if (pods.some(key => key !== undefined && !this.#cluster.pods.has(key))) this.#isStale = true;
-    if (this.#isStale && Date.now() - this.#readMs > REREAD_MS) await this.#readCluster();
-    for (const flow of flows) this.#note(ofSeen(flow, this.#cluster.pods));
-    for (const denial of denials) this.#note(ofDenial(denial, this.#cluster.pods));
+    for (const flow of flows) this.#note(ofSeen(flow, this.#podOf));
+    for (const denial of denials) this.#note(ofDenial(denial, this.#podOf));
   }
 
-  /** As far as it has come. */
-  async recording(): Promise<Recording> {
-    await this.#readCluster();
-    const flows = namesBeside(this.#recorder.flows(), this.#names);
+  /** What there was since the part before. */
+  async part(): Promise<Recording> {
+    this.#cluster = await clusterOf(this.#agent);
+    const [recorder, lost, fromMs, toMs] = [this.#recorder, this.#lost, this.#fromMs, Date.now()];
+    [this.#recorder, this.#lost, this.#fromMs] = [new Recorder(), 0, toMs];
+    const flows = recorder.flows();
     return {
-      fromMs: Math.min(this.#fromMs, ...flows.map(({ firstMs }) => firstMs)),
-      toMs: Date.now(),
+      fromMs: flows.reduce((earliest, { firstMs }) => Math.min(earliest, firstMs), fromMs),
+      toMs,
       recordedOn: [this.#node],
       unknownPods: this.#unknownPods,
-      lost: this.#lost,
-      leftOut: this.#recorder.leftOut,
+      lost,
+      leftOut: recorder.leftOut,
       flows,
       ...surroundingsOf(this.#cluster, flows),
     };
   }
 
+  /** With the names that hold now: nobody tells any more under which they were opened. */
+  async #noteOpen(): Promise<void> {
+    const told = Map.groupBy(await this.#agent.names(), ({ pod, address }: ToldFact) => `${pod} ${address}`);
+    const owners = addressOwners(this.#cluster, this.#node);
+    for (const open of (await this.#agent.connections()).flatMap(recordedOf)) {
+      const flow = ofOpen(open, owners, this.#node, this.#fromMs);
+      const facts = told.get(`${flow?.from.pod?.key} ${flow?.to.address}`);
+      this.#note(flow && facts ? { ...flow, names: namesIn(facts) } : flow);
+    }
+  }
+
   #note(flow: RecordedFlow | undefined): void {
     if (flow !== undefined) this.#recorder.note(flow);
   }
-
-  async #readCluster(): Promise<void> {
-    this.#cluster = await clusterOf(this.#agent);
-    this.#readMs = Date.now();
-    this.#isStale = false;
-    for (const { pod, address, name, oneOf } of await this.#agent.names())
-      for (const each of oneOf ?? [name]) this.#told(pod, address, each);
-  }
-
-  #told(pod: PodKey, address: string, name: string): void {
-    const key = `${pod} ${address}`;
-    const names = this.#names.get(key) ?? new Set();
-    if (names.size === 0 && this.#names.size >= MOST_TOLD) return;
-    this.#names.set(key, names.add(name));
-  }
 }
-
-const MOST_TOLD = 200_000;

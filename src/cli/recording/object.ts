@@ -1,7 +1,8 @@
 /** Recordings and their connections for programs. */
 import type { Recording } from '../../recording/recording.ts';
 
-export function recordingObject({ fromMs, toMs, recordedOn, lost, leftOut, isCut }: Recording): object {
+export function recordingObject(recording: Recording): object {
+  const { fromMs, toMs, recordedOn, missedOn = [], lost, leftOut, isCut } = recording;
   const left = [...leftOut].map(([namespace, connections]) => ({ namespace, connections }));
-  return { fromMs, toMs, recordedOn, lost, leftOut: left, isCut: isCut ?? false };
+  return { fromMs, toMs, recordedOn, missedOn, lost, leftOut: left, isCut: isCut ?? false };
 }

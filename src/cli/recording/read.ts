@@ -7,6 +7,7 @@ import { CommandError } from '../../terminal/commanderror.ts';
 import { writeNote } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
 import { linesOf } from './lines.ts';
+import { nodesText } from './text.ts';
 
 /** Says what they lack. Throws CommandError where one cannot be read, or is none. */
 export async function readRecordings(paths: readonly string[]): Promise<Recording> {
@@ -29,13 +30,16 @@ async function readRecordingFile(path: string): Promise<Recording> {
 }
 
 /** What nobody can say, since it is not recorded. */
-export function recordingLacks({ lost, leftOut, isCut }: Recording): string[] {
+export function recordingLacks({ missedOn = [], lost, leftOut, isCut }: Recording): string[] {
   const most = [...leftOut].sort(([, a], [, b]) => b - a);
   const shown = most.slice(0, MOST_NAMED).map(([name, count]) => `${count} of ${name || 'no namespace'}`);
   const more = most.length > MOST_NAMED ? ` and of ${most.length - MOST_NAMED} more namespaces` : '';
   const total = most.reduce((sum, [, count]) => sum + count, 0);
   return [
     ...(isCut ? ['the recording is cut off: nobody knows what came behind'] : []),
+    ...(missedOn.length > 0
+      ? [`a part is missing of what ${nodesText(missedOn)} saw: the agent was away for a while`]
+      : []),
     ...(lost > 0 ? [`${plural(lost, 'connection')} lost: they came faster than anybody read them`] : []),
     ...(total > 0
       ? [`${plural(total, 'connection')} left out, for which there was no room: ${shown.join(', ')}${more}`]

@@ -29,9 +29,13 @@ function groupText({ from, to, protocol, port, connections }: FlowGroup): string
   return `${from} -> ${targetText(to, protocol, port)}  ${plural(connections, 'connection')}`;
 }
 
-/** `in 24 h on n1 and n2`. */
+/** `in 24 h on n1, n2`. */
 export function windowText({ fromMs, toMs, recordedOn }: Recording): string {
-  const shown = recordedOn.slice(0, 3).join(', ');
-  const more = recordedOn.length > 3 ? ` and ${recordedOn.length - 3} more nodes` : '';
-  return `in ${ageText(toMs - fromMs)}${shown === '' ? '' : ` on ${shown}${more}`}`;
+  return `in ${ageText(toMs - fromMs)}${recordedOn.length === 0 ? '' : ` on ${nodesText(recordedOn)}`}`;
+}
+
+/** `n1, n2, n3 and 4 more nodes`. */
+export function nodesText(nodes: readonly string[]): string {
+  const shown = nodes.slice(0, 3).join(', ');
+  return nodes.length > 3 ? `${shown} and ${nodes.length - 3} more nodes` : shown;
 }

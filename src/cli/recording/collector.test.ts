@@ -1,0 +1,158 @@
+/** A recording judges connections by what their ends were when they were made, whatever was looked up before or later. */
+import { beforeEach, expect, test, vi } from 'vitest';
+import { nodeEvent, shopPod, shopPolicy } from '../../../test/support/scenarios/shop.ts';
+import { ModelView } from '../../denials/modelview.ts';
+import { nameDenial } from '../../denials/name.ts';
+import { Namer } from '../../flows/name.ts';
+import { address } from '../../lab/topology.ts';
+import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
+import type { Policy, PolicyId } from '../../model/policy.ts';
+import { ToldFacts } from '../../names/toldfacts.ts';
+import { recordingJudge } from '../../recording/judge.ts';
+import type { Recording } from '../../recording/recording.ts';
+import type { AgentClient, FlowsMessage } from '../../rpc/client.ts';
+import type { StatusResponse } from '../../rpc/messages.ts';
+import { RecordingCollector } from './collector.ts';
+
+const [WEB, DB, OUTSIDE] = ['10.1.0.1', '10.1.0.2', '192.0.2.7'] as const;
+let state: ClusterState;
+let view: ModelView;
+let facts: ToldFacts;
+let number: number;
+
+beforeEach(() => {
+  [state, facts, number] = [new ClusterState(), new ToldFacts(), 0];
+  const told = () => facts.asOf(Date.now());
+  view = new ModelView(state, { node: 'n1', unknownPods: 'deny', now: () => 0, told });
+  happens(nodeEvent('n1', ['172.18.0.1']), shopPod('shop/db', 'n1', [DB]));
+});
+
+function happens(...events: ClusterEvent[]): void {
+  for (const event of events) {
+    view.note(event);
+    state.apply(event);
+  }
+}
+
+/** The same cluster, and the names that hold now. */
+const agent = {
+  status: async () => ({ node: 'n1', denies_unknown_pods: true, equal_at_ms: 1 }) as StatusResponse,
+  state: async () => [
+    ...[...state.nodes].map(([key, value]) => ({ type: 'node', key, json: JSON.stringify(value) })),
+    ...[...state.pods].map(([key, value]) => ({ type: 'pod', key, json: JSON.stringify(value) })),
+  ],
+  names: async () => [],
+  connections: async () => [],
+} as Partial<AgentClient> as AgentClient;
+
+/** As the agent tells of it, over the wire. */
+function connects(from: string, to: string, port: number): FlowsMessage {
+  const flow = { from: address(from), to: address(to), protocol: 'TCP', port } as const;
+  const seen = { number: ++number, atMs: Date.now(), ...new Namer(view).name({ flow })! };
+  return JSON.parse(JSON.stringify({ flows: [seen], denials: [], lost: 0, skipped: 0 }));
+}
+
+async function collector(): Promise<RecordingCollector> {
+  const made = new RecordingCollector(agent);
+  await made.begin(false);
+  return made;
+}
+
+function verdicts(recording: Recording, ...events: ClusterEvent[]): string[] {
+  const policies = new Map(events.map(({ value }) => [(value as Policy).id as PolicyId, value as Policy]));
+  const judge = recordingJudge(recording, { policies });
+  return recording.flows.map(flow => judge(flow).verdict);
+}
+
+const allowDb = (spec: object) =>
+  shopPolicy('db', { podSelector: { matchLabels: { app: 'db' } }, policyTypes: ['Ingress'], ...spec });
+
+test('a pod that lived between two looks is judged by its labels', async () => {
+  const recorder = await collector();
+  happens(shopPod('shop/web', 'n1', [WEB], { role: 'batch' }));
+  const told = connects(WEB, DB, 80);
+  happens({ type: 'pod', key: 'shop/web' });
+  recorder.take(told);
+  const recording = await recorder.part();
+  expect(recording.flows[0]!.from.pod).toMatchObject({ key: 'shop/web', node: 'n1' });
+  const from = (role: string) => [{ from: [{ podSelector: { matchLabels: { role } } }] }];
+  expect(verdicts(recording, allowDb({ ingress: from('batch') }))).toEqual(['allow']);
+  expect(verdicts(recording, allowDb({ ingress: from('web') }))).toEqual(['deny']);
+});
+
+test('labels and named ports that changed later count as they were', async () => {
+  const web = (role: string) => shopPod('shop/web', 'n1', [WEB], { role });
+  const db = (port: number): ClusterEvent => {
+    const event = shopPod('shop/db', 'n1', [DB]);
+    const ports = [{ name: 'sql', protocol: 'TCP', port }] as const;
+    return event.type === 'pod' ? { ...event, value: { ...event.value!, ports } } : event;
+  };
+  happens(web('front'), db(5432));
+  const recorder = await collector();
+  const told = connects(WEB, DB, 5432);
+  happens(web('back'), db(1));
+  recorder.take(told);
+  recorder.take(connects(WEB, DB, 1));
+  const recording = await recorder.part();
+  const rule = (role: string) => ({
+    ingress: [{ from: [{ podSelector: { matchLabels: { role } } }], ports: [{ port: 'sql' }] }],
+  });
+  expect(verdicts(recording, allowDb(rule('front')))).toEqual(['allow', 'deny']);
+  expect(verdicts(recording, allowDb(rule('back')))).toEqual(['deny', 'allow']);
+});
+
+test('what was denied has its ends as they were, too', async () => {
+  const recorder = await collector();
+  happens(shopPod('shop/web', 'n1', [WEB], { role: 'batch' }), allowDb({ ingress: [] }));
+  const head = { from: address(WEB), to: address(DB), protocol: 'TCP', port: 80 } as const;
+  const packet = { head: { ...head, fragment: false }, hook: 'forward', isOfLink: false } as const;
+  const times = { number: 1, atMs: 1, lastMs: 1, times: 1 };
+  const denial = { ...times, ...nameDenial(packet as never, view, () => undefined) };
+  happens({ type: 'pod', key: 'shop/web' });
+  recorder.take({ flows: [], denials: [denial], lost: 0, skipped: 0 });
+  const recording = await recorder.part();
+  expect(recording.flows.map(({ was, from }) => [was, from.pod?.labels])).toEqual([
+    ['deny', { app: 'web', role: 'batch' }],
+  ]);
+});
+
+test('names that DNS had told, and that hold no more when somebody looks, are in it', async () => {
+  happens(shopPod('shop/web', 'n1', [WEB]));
+  const recorder = await collector();
+  const nowMs = Date.now();
+  const fact = { pod: 'shop/web', address: address(OUTSIDE), toldMs: nowMs } as const;
+  facts.note([
+    { ...fact, name: 'b.example', untilMs: nowMs + 60_000 },
+    { ...fact, name: 'a.example', untilMs: nowMs + 60_000 },
+    { ...fact, name: 'old.example', untilMs: nowMs - 1 },
+  ]);
+  const told = connects(WEB, OUTSIDE, 443);
+  facts.retainOnly(new Set());
+  recorder.take(told);
+  recorder.take(connects(WEB, OUTSIDE, 443));
+  const { flows } = await recorder.part();
+  expect(flows.map(({ names }) => names)).toEqual([['a.example', 'b.example'], undefined]);
+});
+
+test('each part has what came since the one before, and what was lost', async () => {
+  vi.useFakeTimers({ now: 5_000 });
+  happens(shopPod('shop/web', 'n1', [WEB]));
+  const recorder = await collector();
+  recorder.take({ ...connects(WEB, DB, 80), lost: 2, skipped: 1 });
+  vi.setSystemTime(6_000);
+  const first = await recorder.part();
+  recorder.take(connects(WEB, DB, 81));
+  vi.setSystemTime(7_000);
+  const second = await recorder.part();
+  vi.useRealTimers();
+  const shown = ({ fromMs, toMs, lost, flows }: Recording) => [
+    fromMs,
+    toMs,
+    lost,
+    flows.map(({ port }) => port),
+  ];
+  expect([first, second].map(shown)).toEqual([
+    [5_000, 6_000, 3, [80]],
+    [6_000, 7_000, 0, [81]],
+  ]);
+});
