@@ -1645,17 +1645,31 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'every node: what a node has recorded is told again when it is back',
-    file: 'src/cli/everynode/follownode.ts',
-    find: 'if (this.#known.has(key)) return true;',
+    file: 'src/cli/everynode/everynode.ts',
+    find: 'if (keys.has(key)) return true;',
     replace: '',
     test: 'src/cli/everynode/everynode.test.ts',
   },
   {
     name: 'every node: who lacks a right is asked to wait',
     file: 'src/cli/everynode/follownode.ts',
-    find: 'if (error instanceof MissingRight && !this.#wasEverHeard) throw error;',
+    find: 'if (error instanceof MissingRight && !isLetIn.value) throw error;',
     replace: '',
     test: 'src/cli/everynode/everynode.test.ts',
+  },
+  {
+    name: 'every node: what comes goes before what others have recorded',
+    file: 'src/cli/everynode/follownode.ts',
+    find: "if (text === '') onFirst();",
+    replace: 'onFirst();',
+    test: 'src/cli/everynode/everynode.test.ts',
+  },
+  {
+    name: 'every node: an agent fills the terminal with its notes',
+    file: 'src/cli/everynode/nodenotes.ts',
+    find: 'this.#rate.take(nowMs);',
+    replace: '',
+    test: 'src/cli/everynode/nodenotes.test.ts',
   },
 
   // Audited policies, recordings
@@ -1721,6 +1735,27 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'return names.some(',
     replace: 'return !names.some(',
     test: 'test/property/recording.test.ts',
+  },
+  {
+    name: 'recording: a pod is judged by what it has become',
+    file: 'src/recording/toldpods.ts',
+    find: 'end.labels === undefined ? latest.get(end.pod) : undefined',
+    replace: 'latest.get(end.pod)',
+    test: 'src/cli/recording/collector.test.ts',
+  },
+  {
+    name: 'recording: a node that was away is not missed',
+    file: 'src/cli/recording/cluster.ts',
+    find: 'onAway: node => parts.miss(node),',
+    replace: '',
+    test: 'src/cli/recording/cluster.test.ts',
+  },
+  {
+    name: 'recording: a node tells in the name of another',
+    file: 'src/cli/recording/cluster.ts',
+    find: 'recordedOn: [node], ',
+    replace: '',
+    test: 'src/cli/recording/cluster.test.ts',
   },
   {
     name: 'recording: a part that was taken out is not missed',

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
-import { output, socketOption, unknownPodsOption } from './options.ts';
+import { output, unknownPodsOption, withAgents } from './options.ts';
 import { collect, withSources } from './sourceoptions.ts';
 
 /** What was, and what policies would have made of it. */
@@ -12,12 +12,17 @@ export function addRecording(sluice: Command, actions: NodeActions): void {
 }
 
 function addRecord(sluice: Command, { record }: NodeActions): void {
-  sluice
-    .command('record')
-    .description('write the connections of this node into a file, to be judged by any policies')
-    .argument('<file>', 'where to write it; - for standard output')
-    .addOption(duration('--for <time>', 'how long: 90s, 10m, 24h; SIGINT ends it before').default(60, '1m'))
-    .addOption(socketOption("the agent's unix socket"))
+  withAgents(
+    sluice
+      .command('record')
+      .description(
+        'write the connections of this node, or of a whole cluster, into a file, to be judged by any policies',
+      )
+      .argument('<file>', 'where to write it; - for standard output')
+      .addOption(
+        duration('--for <time>', 'how long: 90s, 10m, 24h; SIGINT ends it before').default(60, '1m'),
+      ),
+  )
     .addHelpText('after', RECORD_HELP)
     .action(record);
 }
@@ -26,9 +31,12 @@ const RECORD_HELP = `
 Who spoke to whom, on which ports, how often, first and last; no payload. Connections that are open when it begins are in it,
 and denied ones. Names and labels of pods are: the file is for its owner alone. See docs/record.md.
 
-Exit code 0: all was written; 2: trouble.
+Where no agent is on this machine, all agents of the cluster record, as sluice drops asks them, and the file is of all nodes.
+
+Exit code 0: all was written; 2: trouble, also where all record and one was away for a while.
 
   sluice record --for 24h shop.rec
+  sluice record --for 24h shop.rec --kubeconfig ~/.kube/config
   sluice replay shop.rec --manifests policies/`;
 
 const OF_POD_NETWORKS =

@@ -1,6 +1,7 @@
 /** The connections that an agent tells of, as a recording grows: its ends are what they were when they were told of. */
 import { addressOwners } from '../../model/addressowners.ts';
 import type { Cluster } from '../../model/cluster.ts';
+import { MultiMap } from '../../model/multimap.ts';
 import { namesIn, type ToldFact } from '../../names/toldfacts.ts';
 import { Recorder } from '../../recording/recorder.ts';
 import type { RecordedFlow, Recording } from '../../recording/recording.ts';
@@ -64,12 +65,13 @@ export class RecordingCollector {
 
   /** With the names that hold now: nobody tells any more under which they were opened. */
   async #noteOpen(): Promise<void> {
-    const told = Map.groupBy(await this.#agent.names(), ({ pod, address }: ToldFact) => `${pod} ${address}`);
+    const told = new MultiMap<string, ToldFact>();
+    for (const fact of await this.#agent.names()) told.add(`${fact.pod} ${fact.address}`, fact);
     const owners = addressOwners(this.#cluster, this.#node);
     for (const open of (await this.#agent.connections()).flatMap(recordedOf)) {
       const flow = ofOpen(open, owners, this.#node, this.#fromMs);
-      const facts = told.get(`${flow?.from.pod?.key} ${flow?.to.address}`);
-      this.#note(flow && facts ? { ...flow, names: namesIn(facts) } : flow);
+      const names = namesIn([...told.get(`${flow?.from.pod?.key} ${flow?.to.address}`)]);
+      this.#note(flow && names.length > 0 ? { ...flow, names } : flow);
     }
   }
 

@@ -1,34 +1,89 @@
-/** `sluice record FILE`: the connections of this node's pods, for a while. */
-import { closeSync, fsyncSync, openSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
-import type { Recording } from '../../recording/recording.ts';
-import { connectionsOf } from '../../recording/recording.ts';
-import { recordingLines } from '../../recording/write.ts';
+/** `sluice record FILE`: the connections of this node's pods for a while, or those of all nodes. */
+import { MergedRecording } from '../../recording/merge.ts';
+import { connectionsOf, type Recording } from '../../recording/recording.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { writeDocument, writeNote } from '../../terminal/output.ts';
+import { writeNote } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
+import { socketOf, type WhereOptions } from '../everynode/command.ts';
+import { beat, beOverheard } from '../everynode/overheard.ts';
 import { collectFromAgent } from './collect.ts';
 import { recordingLacks } from './read.ts';
+import { checkWritable, writeRecording } from './recordingfile.ts';
 import { windowText } from './text.ts';
 
-export interface RecordOptions {
-  readonly socket: string;
+export interface RecordOptions extends WhereOptions {
   /** In seconds. */
   readonly for: number;
 }
 
-/** The file is whole at any time: what there was is written once a minute, and at the end, which SIGINT brings too. */
+const WRITE_MS = 60_000;
+
+/** What there was is written once a minute, and at the end, which SIGINT brings too. */
 export async function recordCommand(file: string, options: RecordOptions): Promise<void> {
-  const end = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
-  if (file !== '-') checkWritable(file);
-  const recording = await collectFromAgent(options.socket, {
-    seconds: options.for,
-    signal: end.signal,
-    ...(file !== '-' && { onProgress: soFar => writeRecording(file, soFar) }),
-  });
-  if (file === '-') writeDocument(recordingLines(recording));
-  else writeRecording(file, recording);
+  const socket = await socketOf(options);
+  if (options.remote) return recordForPrompt(socket!);
+  checkWritable(file);
+  const merged = new MergedRecording();
+  const isWhole = await whileWriting(file, merged, failed =>
+    record(socket, merged, AbortSignal.any([endOf(options.for), failed]), options),
+  );
+  if (!merged.isBegun) throw new CommandError('no agent told of anything: nothing is recorded');
+  const recording = merged.recording();
+  writeRecording(file, recording);
   for (const line of summary(recording)) writeNote(line);
+  if (!isWhole) process.exitCode = 2;
+}
+
+/** The signal of the time, or of the user. */
+function endOf(seconds: number): AbortSignal {
+  const asked = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => asked.abort());
+  return AbortSignal.any([AbortSignal.timeout(seconds * 1_000), asked.signal]);
+}
+
+/** Whether all nodes that were asked have told all. */
+async function record(
+  socket: string | undefined,
+  merged: MergedRecording,
+  end: AbortSignal,
+  options: RecordOptions,
+): Promise<boolean> {
+  if (socket === undefined) {
+    const { recordCluster } = await import('./cluster.ts');
+    return recordCluster(merged, end, options);
+  }
+  await collectFromAgent(socket, { end, take: part => merged.add(part) });
+  return true;
+}
+
+/** In the pod of an agent: each part is a recording of its own. */
+async function recordForPrompt(socket: string): Promise<void> {
+  const end = new AbortController();
+  beOverheard(() => end.abort());
+  beat();
+  await collectFromAgent(socket, { end: end.signal, take: part => writeRecording('-', part) });
+}
+
+/** The work ends where the file cannot be written. */
+async function whileWriting<T>(
+  file: string,
+  merged: MergedRecording,
+  work: (failed: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const failed = new AbortController();
+  const timer = setInterval(() => {
+    try {
+      if (file !== '-' && merged.isBegun) writeRecording(file, merged.recording());
+    } catch (error) {
+      failed.abort(error);
+    }
+  }, WRITE_MS);
+  try {
+    return await work(failed.signal);
+  } finally {
+    clearInterval(timer);
+    failed.signal.throwIfAborted();
+  }
 }
 
 function summary(recording: Recording): string[] {
@@ -38,41 +93,4 @@ function summary(recording: Recording): string[] {
     `recorded ${count} ${windowText(recording)}, as ${plural(flows.length, 'flow')}`,
     ...recordingLacks(recording),
   ];
-}
-
-/** A day's recording that cannot be written at its end is lost. Throws CommandError. */
-function checkWritable(file: string): void {
-  const part = partOf(file);
-  try {
-    if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a folder');
-    closeSync(openSync(part, 'wx', 0o600));
-    unlinkSync(part);
-  } catch (error) {
-    throw cannotWrite(file, error as Error);
-  }
-}
-
-function partOf(file: string): string {
-  return `${file}.${process.pid}.part`;
-}
-
-function cannotWrite(file: string, { message }: Error): CommandError {
-  return new CommandError(`cannot write ${file}: ${message}`);
-}
-
-/** Whoever reads the file meanwhile reads a whole one, and so does whoever comes after a crash. */
-function writeRecording(file: string, recording: Recording): void {
-  const part = partOf(file);
-  try {
-    const descriptor = openSync(part, 'wx', 0o600);
-    try {
-      for (const line of recordingLines(recording)) writeFileSync(descriptor, `${line}\n`);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-    renameSync(part, file);
-  } catch (error) {
-    throw cannotWrite(file, error as Error);
-  }
 }

@@ -16,6 +16,8 @@ export class Session {
   readonly pod: string;
   readonly #socket: Duplex;
   isClosed = false;
+  /** What was written to its standard input. */
+  input = '';
 
   constructor(url: URL, socket: Duplex) {
     this.words = url.searchParams.getAll('command');
@@ -25,7 +27,12 @@ export class Session {
       socket.on(event, () => {
         this.isClosed = true;
       });
-    socket.resume();
+    let waiting = Buffer.alloc(0);
+    socket.on('data', (data: Buffer) => {
+      const { texts, rest } = inputs(Buffer.concat([waiting, data]));
+      waiting = rest;
+      this.input += texts.join('');
+    });
   }
 
   say(text: string, channel: keyof typeof CHANNEL = 'stdout'): void {
@@ -40,6 +47,20 @@ export class Session {
   cut(): void {
     this.#socket.destroy();
   }
+}
+
+/** Whole frames of a client, masked and short; the rest waits for more. */
+function inputs(bytes: Buffer): { readonly texts: string[]; readonly rest: Buffer<ArrayBuffer> } {
+  const texts: string[] = [];
+  let rest = Buffer.from(bytes);
+  while (rest.length >= 6 && rest.length >= 6 + (rest[1]! & 0x7f)) {
+    const [mask, payload] = [rest.subarray(2, 6), rest.subarray(6, 6 + (rest[1]! & 0x7f))];
+    const plain = payload.map((byte, at) => byte ^ mask[at % 4]!);
+    const isInput = (rest[0]! & 0x0f) === 2 && plain[0] === 0;
+    if (isInput) texts.push(Buffer.from(plain.subarray(1)).toString());
+    rest = rest.subarray(6 + payload.length);
+  }
+  return { texts, rest };
 }
 
 /** A binary frame of a server (RFC 6455 5.2). */

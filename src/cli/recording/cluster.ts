@@ -1,0 +1,90 @@
+/** What the agents of all nodes record, as one: each tells in parts, so that a node that goes away leaves what it had. */
+import type { MergedRecording } from '../../recording/merge.ts';
+import { LONGEST_LINE, RecordingError, RecordingReader } from '../../recording/read.ts';
+import { writeNote } from '../../terminal/output.ts';
+import { clusterAgents } from '../everynode/clusteragents.ts';
+import type { WhereOptions } from '../everynode/command.ts';
+import { askNodes } from '../everynode/nodes.ts';
+
+/** How long nodes may take to tell what they have left. */
+const LAST_MS = 30_000;
+const WORDS = ['sluice', 'record', '-', '--remote'];
+
+/** Until `finish`. Whether every node has told all. Throws CommandError where the cluster cannot be asked. */
+export async function recordCluster(
+  merged: MergedRecording,
+  finish: AbortSignal,
+  options: WhereOptions,
+): Promise<boolean> {
+  const end = new AbortController();
+  finish.addEventListener('abort', () => setTimeout(() => end.abort(), LAST_MS).unref(), { once: true });
+  const parts = new NodeParts(merged);
+  const isWhole = await askNodes({
+    agents: await clusterAgents(options),
+    words: WORDS,
+    forever: true,
+    take: (node, line) => parts.take(node, line),
+    onAway: node => parts.miss(node),
+    note: writeNote,
+    finish,
+    end: end.signal,
+  });
+  parts.end();
+  return isWhole && !parts.hasMissed;
+}
+
+/** Characters that no terminal may show take six when they are written. */
+const LONGEST = LONGEST_LINE / 6;
+
+/** What nodes tell, line by line, each a recording behind the other. */
+export class NodeParts {
+  readonly #merged: MergedRecording;
+  readonly #fromMs = Date.now();
+  readonly #begun = new Map<string, RecordingReader>();
+  #hasMissed = false;
+
+  constructor(merged: MergedRecording) {
+    this.#merged = merged;
+  }
+
+  get hasMissed(): boolean {
+    return this.#hasMissed;
+  }
+
+  /** What is wrong with the line: then the part that it is of is not taken. */
+  take(node: string, line: string): string | undefined {
+    try {
+      this.#add(node, line);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof RecordingError)) throw error;
+      this.#begun.delete(node);
+      this.miss(node);
+      return `said what is no recording (${error.message})`;
+    }
+  }
+
+  /** A part of what the node saw will not come. */
+  miss(node: string): void {
+    this.#hasMissed = true;
+    this.#begun.delete(node);
+    this.#merged.miss(node);
+  }
+
+  /** Nothing comes any more. */
+  end(): void {
+    for (const node of [...this.#begun.keys()]) this.miss(node);
+  }
+
+  #add(node: string, line: string): void {
+    if (line.length > LONGEST) throw new RecordingError(`a line of ${line.length} characters`);
+    const reader = this.#begun.get(node) ?? new RecordingReader();
+    this.#begun.set(node, reader);
+    reader.add(line);
+    if (!reader.isComplete) return;
+    this.#begun.delete(node);
+    // Whatever it says: this node told it, and no clock but ours says when.
+    const told = { recordedOn: [node], missedOn: [], fromMs: this.#fromMs, toMs: Date.now() };
+    this.#merged.add({ ...reader.recording(), ...told });
+  }
+}
