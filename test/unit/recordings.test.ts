@@ -185,12 +185,28 @@ test.each([
   expect([status, stdout, stderr]).toEqual([2, '', expect.stringMatching(message)]);
 });
 
-test('names that somebody forged reach no terminal as they are', () => {
-  const forged = file('forged.rec', `${lines.join('\n').replaceAll('visitor', '\\u001b[2J\\u202evil')}\n`);
-  const { stdout } = sluice('replay', forged, '--manifests', SHOP);
-  expect(stdout).toContain('\\x1b[2J\\u{202e}vil');
+test.each([
+  ['replay', 'text'],
+  ['replay', 'json'],
+  ['replay', 'yaml'],
+  ['audit', 'text'],
+  ['audit', 'json'],
+  ['diff', 'text'],
+  ['suggest', ''],
+])('names that somebody forged reach no terminal as they are: %s %s', (command, output) => {
+  const forged = `${lines.join('\n').replaceAll('visitor', '\\u001b[2J\\u202e\\u009bvil')}\n`;
+  const recording = file('forged.rec', forged);
+  const audited = file('audited.json', JSON.stringify(DENY));
+  const words = {
+    replay: ['replay', recording, '--manifests', audited, '--manifests', SHOP],
+    audit: ['audit', '--recorded', recording, '--manifests', audited],
+    diff: ['diff', SHOP, audited, '--with', SHOP, '--recorded', recording],
+    suggest: ['suggest', '-n', 'shop', '--recorded', recording],
+  }[command]!;
+  const { stdout, stderr } = sluice(...words, ...(output === '' ? [] : ['-o', output]));
+  if (command !== 'diff') expect(stdout).toMatch(/(\\x1b|\\u001b|\\e)\[2J/);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what must not be there
-  expect(stdout).not.toMatch(/[\u001b\u202e]/);
+  expect(stdout + stderr).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/);
 });
 
 test('suggest writes policies that replay allows, and says what they still deny', () => {
