@@ -28,8 +28,16 @@ const DEFINITIONS = ['PodMonitor', 'PrometheusRule'].map(kind => {
   };
 });
 
+/** A dry run makes none, and the API server takes no pod whose ServiceAccount is not there. */
+const REMOVER = {
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: { name: 'sluice-removal', namespace: 'sluice' },
+};
+
 const folder = mkdtempSync(join(tmpdir(), 'chart-'));
 beforeAll(async () => {
+  await create(REMOVER);
   for (const definition of DEFINITIONS) {
     await create(definition);
     const { name } = definition.metadata;
@@ -39,7 +47,7 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  for (const definition of DEFINITIONS) await remove(definition);
+  for (const object of [REMOVER, ...DEFINITIONS]) await remove(object);
   rmSync(folder, { recursive: true });
 });
 
