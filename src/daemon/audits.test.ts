@@ -5,6 +5,7 @@ import type { SeenFlow } from '../flows/seenflow.ts';
 import type { FlowBatch } from '../flows/source.ts';
 import type { EventSpec } from '../kube/report/event.ts';
 import { address } from '../lab/topology.ts';
+import type { PolicyId } from '../model/policy.ts';
 import { viewOf } from '../semantics/view.ts';
 import { Audits } from './audits.ts';
 
@@ -101,4 +102,23 @@ test('the log says once how many audited policies are not judged', () => {
   expect(warned).toEqual([]);
   for (let i = 0; i < 2; i++) audits.committed(commit(new Map(ids.map(id => [id, { ...one!, id }]))));
   expect(warned).toEqual([{ audited: 60, unjudged: 10 }]);
+});
+
+test('policies that are audited and no more, by the hundred, leave others their Events', () => {
+  const [one] = cluster.audited!.values();
+  const tell = (id: PolicyId) => {
+    const audited = new Map([[id, { ...one!, id }]]);
+    audits.committed(commit(audited));
+    for (const follower of followers) follower({ flows: [flow], lost: 0 });
+    vi.advanceTimersByTime(100);
+    audits.committed(commit(audited));
+    audits.committed(commit(new Map()));
+  };
+  for (let i = 0; i < 3; i++) tell('NetworkPolicy shop/db');
+  expect(reported).toHaveLength(1); // as if it had been audited all the time
+  for (let i = 0; i < 500; i++) tell(`NetworkPolicy shop/p${i}`);
+  expect(reported.length).toBeLessThan(60);
+  const before = reported.length;
+  tell('NetworkPolicy guest/db');
+  expect(reported.slice(before).map(({ about }) => about)).toMatchObject([{ namespace: 'guest' }]);
 });

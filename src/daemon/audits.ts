@@ -10,7 +10,9 @@ import type { Denial } from '../denials/denial.ts';
 import { flowOf, type SeenFlow } from '../flows/seenflow.ts';
 import type { FlowSource } from '../flows/source.ts';
 import type { EventSpec } from '../kube/report/event.ts';
-import type { Policy, PolicyId } from '../model/policy.ts';
+import { namespaceOfPolicy, type Policy, type PolicyId } from '../model/policy.ts';
+import { SourceRates } from '../model/sourcerates.ts';
+import type { Rate } from '../model/tokenbucket.ts';
 import { AuditTally, type AuditTotal, auditText, type Fared } from '../recording/audittally.ts';
 import { targetText } from '../recording/endname.ts';
 import { isOfPolicy } from '../recording/seen.ts';
@@ -22,6 +24,11 @@ const POLICY = /Policy /;
 const LOOK_MS = 60_000;
 /** Each node tells of each policy: a cluster of thousands would else drown its own Events. */
 const TELL_MS = 6 * 3_600_000;
+/** Events of all kinds wait in one line: whose audited policies come and go leaves room in it for others. */
+const OF_NAMESPACE: Rate = { burst: 50, perSecond: 1 / 60 };
+const OF_ALL: Rate = { burst: 200, perSecond: 1 };
+const MOST_NAMESPACES = 1_000;
+const MOST_TOLD = 10_000;
 
 export interface AuditsOptions {
   readonly node: string;
@@ -33,13 +40,19 @@ export interface AuditsOptions {
   readonly now?: () => number;
 }
 
+interface Told {
+  readonly atMs: number;
+  readonly text: string;
+}
+
 export class Audits implements Pick<Observer, 'committed'>, AuditsView {
   readonly #options: AuditsOptions;
   readonly #now: () => number;
   readonly #tally: AuditTally;
   #audited: ReadonlyMap<PolicyId, Policy> | undefined;
-  /** When each was last told, and what. */
-  readonly #told = new Map<PolicyId, { readonly atMs: number; readonly text: string }>();
+  readonly #rates = new SourceRates(OF_NAMESPACE, OF_ALL, MOST_NAMESPACES);
+  /** When each was last told, and what, the latest last: also of one that is audited no more, and may be again. */
+  readonly #told = new Map<PolicyId, Told>();
   #ends: readonly (() => void)[] = [];
   #hasToldOfMany = false;
   #report: (notice: EventSpec) => void = () => undefined;
@@ -74,7 +87,6 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
     const audited = this.#audited ?? new Map<PolicyId, Policy>();
     this.#tally.follow(audited, this.#now());
     this.#tellOfMany(audited.size);
-    for (const id of this.#told.keys()) if (!audited.has(id)) this.#told.delete(id);
     if (audited.size === 0) this.close();
     else if (this.#ends.length === 0) this.#listen();
     for (const total of this.#tally.totals) this.#tell(total);
@@ -111,11 +123,18 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
     const last = this.#told.get(policy);
     const text = auditText(total);
     if (last !== undefined && (nowMs - last.atMs < TELL_MS || last.text === text)) return;
-    this.#told.set(policy, { atMs: nowMs, text });
+    if (!this.#rates.take(namespaceOfPolicy(policy), nowMs)) return;
+    this.#remember(policy, { atMs: nowMs, text });
     const { node, log } = this.#options;
     const note = `audited, not enforced: on node ${node} ${text} (in ${minutes(nowMs - sinceMs)})`;
     log.info({ policy, wouldDeny, wouldAllow }, `${policy} is ${note}`);
     this.#report({ about: referenceTo(policy), type: 'Normal', reason: 'PolicyAudited', note });
+  }
+
+  #remember(policy: PolicyId, told: Told): void {
+    this.#told.delete(policy);
+    this.#told.set(policy, told);
+    if (this.#told.size > MOST_TOLD) this.#told.delete(this.#told.keys().next().value!);
   }
 }
 
