@@ -38,7 +38,7 @@ export function baseChains(
   network: NodeNetwork = nodeNetworkOf(undefined),
   answers?: AnswersOfBase,
 ): Chain[] {
-  const forward = forwardRules(family, denied);
+  const forward = [toGuard(family), ...forwardRules(family, denied)];
   const input = inputRules(family, denied);
   return [
     forwardChain(family, network, answers, forward),
@@ -67,7 +67,6 @@ function forwardChain(
   const rules = [
     ...(answers === undefined ? [] : namesOfForward(answers)),
     ...always(family),
-    toGuard(family),
     ...sourceRules(family, network, 'forward'),
     ...judged,
   ];

@@ -46,7 +46,10 @@ function membersOf(elements: Elements): Elements {
   );
 }
 
-/** New connections pay this much: a look at the flags. */
+/**
+ * New connections pay this much: a look at the flags. It comes behind the question who sends: what is denied here is
+ * limited by its source.
+ */
 export function toGuard(family: Family): NftRule {
   return { exprs: [...notOpeningTcp(family), verdict('jump', GUARD_CHAIN)] };
 }
@@ -91,19 +94,19 @@ function withoutMidStreamGuard({ chains, sets }: Table): Table {
   const others = [...chains.values()].filter(({ name }) => name !== GUARD_CHAIN && name !== NODE_CHAIN);
   return {
     chains: new Map(
-      others.map(chain => [chain.name, chain.hook === undefined ? chain : baseWithoutGuard(chain)]),
+      others.map(chain => [chain.name, chain.rules.some(leadsToGuard) ? unguarded(chain) : chain]),
     ),
     sets: new Map([...sets].filter(([name]) => !isGuard(name))),
   };
 }
 
-const bases = new WeakMap<Chain, Chain>();
+const known = new WeakMap<Chain, Chain>();
 
-/** One object for each base chain, so that what did not change stays the same. */
-function baseWithoutGuard(chain: Chain): Chain {
-  const known = bases.get(chain) ?? { ...chain, rules: chain.rules.filter(rule => !leadsToGuard(rule)) };
-  bases.set(chain, known);
-  return known;
+/** One object for each chain, so that what did not change stays the same. */
+function unguarded(chain: Chain): Chain {
+  const made = known.get(chain) ?? { ...chain, rules: chain.rules.filter(rule => !leadsToGuard(rule)) };
+  known.set(chain, made);
+  return made;
 }
 
 function leadsToGuard({ exprs }: NftRule): boolean {

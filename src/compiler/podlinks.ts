@@ -18,6 +18,7 @@ import {
   addressIn,
   addressInNetwork,
   addressType,
+  destinationPort,
   destinationPortIn,
   hopsLeft,
   icmpTypeIs,
@@ -113,9 +114,9 @@ export function fromPods(
   return {
     name: FROM_PODS[hook],
     rules: [
-      ...(family === 'ip6' ? linkLocal(hook) : []),
+      ...withoutAddress(family, hook),
       forged([...unlessAsked(network), ...noRouteBack()], 'from an address that is not the pod’s'),
-      ...(hook === 'forward' ? forEverybody(family, network) : []),
+      ...(hook === 'forward' ? [...toLinkLocal(family), ...forEverybody(family, network)] : []),
       ...tunnels(family, hook),
       ...judged,
     ],
@@ -130,19 +131,56 @@ function unlessAsked({ podLinks }: NodeNetwork): Expr[] {
   return podLinks === 'ours' ? interfaceGroupIs('iifgroup', LINK_GROUP, true) : [];
 }
 
-/** N69. A listener report (RFC 2710, RFC 3810) is how a pod says which groups it wants: it is for the link alone. */
-function linkLocal(hook: 'forward' | 'input'): NftRule[] {
-  const from = forged(addressInNetwork(LINK_LOCAL, 'saddr'), 'from a link-local address');
-  const to = drop(addressInNetwork(LINK_LOCAL, 'daddr'), 'to a link-local address');
-  if (hook === 'forward') return [from, to];
-  const reports = [...icmpv6TypesAre(130, 132), ...hopsLeft('ip6', 'eq', 1), verdict('accept')];
-  const reports2 = [...icmpTypeIs('ip6', 143), ...hopsLeft('ip6', 'eq', 1), verdict('accept')];
-  return [{ exprs: reports }, { exprs: reports2, comment: 'which groups the sender wants' }, from];
+/** N69. What the kernel's question for the way back lets through, or cannot ask. */
+function withoutAddress(family: Family, hook: 'forward' | 'input'): NftRule[] {
+  const linkLocal =
+    family === 'ip' ? [] : [forged(addressInNetwork(LINK_LOCAL, 'saddr'), 'from a link-local address')];
+  if (hook === 'forward') return linkLocal; // nothing is routed that comes from no address
+  const none = forged(addressInNetwork(UNSPECIFIED[family], 'saddr'), 'from no address');
+  return [...(family === 'ip' ? [asksForAddress()] : listenerReports()), ...linkLocal, none];
+}
+
+/** DHCP. By IPv6 it is asked for by a link-local address. */
+function asksForAddress(): NftRule {
+  const from = addressInNetwork(UNSPECIFIED.ip, 'saddr');
+  return {
+    exprs: [...from, ...protocolIs('ip', 'udp'), ...destinationPort(67, 67), verdict('accept')],
+    comment: 'which address the sender may have',
+  };
+}
+
+/**
+ * A listener report (RFC 2710, RFC 3810) is how a pod says which groups it wants: to a group, from an address of the
+ * link, or from none while it has none. The queries that it answers are a router's.
+ */
+function listenerReports(): NftRule[] {
+  const types = [icmpv6TypesAre(131, 132), icmpTypeIs('ip6', 143)];
+  return [LINK_LOCAL, UNSPECIFIED.ip6].flatMap(from =>
+    types.map(type => ({
+      exprs: [
+        ...type,
+        ...hopsLeft('ip6', 'eq', 1),
+        ...addressInNetwork(from, 'saddr'),
+        ...addressInNetwork(MULTICAST, 'daddr'),
+        verdict('accept'),
+      ],
+      comment: 'which groups the sender wants',
+    })),
+  );
+}
+
+/** N69. Behind the question who sends it: these are limited by the sender's address. */
+function toLinkLocal(family: Family): NftRule[] {
+  return family === 'ip' ? [] : [drop(addressInNetwork(LINK_LOCAL, 'daddr'), 'to a link-local address')];
 }
 
 const [LINK_LOCAL, MULTICAST, BROADCAST_AND_MULTICAST] = ['fe80::/10', 'ff00::/8', '224.0.0.0/3'].map(
   text => parseCidr(text)!,
 ) as [Cidr, Cidr, Cidr];
+const UNSPECIFIED: Readonly<Record<Family, Cidr>> = {
+  ip: parseCidr('0.0.0.0/32')!,
+  ip6: parseCidr('::/128')!,
+};
 
 /** N71: on a bridge a pod's broadcast would reach all others, whatever their policies. */
 function forEverybody(family: Family, { podCidrs }: NodeNetwork): NftRule[] {

@@ -1,8 +1,10 @@
 /** IPv6 link-local addresses belong to no pod that policy knows: nothing but neighbour discovery comes from them (N69). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Family } from '../../../src/model/address.ts';
+import { address } from '../../../src/lab/topology.ts';
+import type { Address, Family } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
+import { withHops, withIcmp } from './craft.ts';
 import { ADDRESSES, Ground, NETWORKS } from './ground.ts';
 
 const CLUSTERS: readonly (readonly [string, readonly Family[]])[] = [
@@ -34,6 +36,44 @@ describe.each(
   test.each(['TCP', 'UDP'] as const)('%s does not reach the node', async protocol => {
     const attack = { from: 'attacker', to: 'node', packets: [toNode('attacker', protocol)] } as const;
     expect(await arrives(ground, attack)).toBe(false);
+  });
+
+  const ALL_NODES = address('ff02::1');
+  const TO_GROUP = '33:33:00:00:00:01';
+  const icmp = (from: Address, to: Address, type: number) => {
+    const plain = packet({ from, to, protocol: 58 });
+    return withHops(withIcmp(plain, [type, 0, 0, 0, 0, 0, 0, 0, ...Buffer.from('all that is kept here')]), 1);
+  };
+
+  test.each([131, 132, 143])('a listener report (%i) is for a group, and of the link', async type => {
+    const own = ground.linkLocal('attacker');
+    const node = ground.linkLocal('node', ground.port('attacker'));
+    const reaches = (from: Address, to: Address, mac?: string) =>
+      arrives(ground, {
+        from: 'attacker',
+        to: 'node',
+        packets: [icmp(from, to, type)],
+        ...(mac !== undefined && { mac }),
+      });
+    expect(await reaches(own, ALL_NODES, TO_GROUP), 'an honest one').toBe(true);
+    expect(await reaches(address('::'), ALL_NODES, TO_GROUP), 'while it has no address').toBe(true);
+    expect(await reaches(own, node), 'to the node alone').toBe(false);
+    for (const from of [ADDRESSES.attacker.ip6, ADDRESSES.outside.ip6, ADDRESSES.friend.ip6])
+      for (const to of [ADDRESSES.node.ip6, node])
+        expect(await reaches(from, to), `${from} ${to}`).toBe(false);
+    expect(await reaches(ADDRESSES.outside.ip6, ALL_NODES, TO_GROUP), 'as somebody else').toBe(false);
+  });
+
+  test('a pod asks nobody which groups they want: that is a router’s', async () => {
+    for (const from of [ground.linkLocal('attacker'), ADDRESSES.attacker.ip6, address('::')]) {
+      const attack = {
+        from: 'attacker',
+        to: 'node',
+        packets: [icmp(from, ALL_NODES, 130)],
+        mac: TO_GROUP,
+      } as const;
+      expect(await arrives(ground, attack), from).toBe(false);
+    }
   });
 
   if (network === 'bridge')

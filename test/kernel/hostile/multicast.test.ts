@@ -41,13 +41,18 @@ describe.each(NETWORKS)('%s', network => {
     });
 
     test('a pod that may send nothing does not reach the node by it', async () => {
-      const attack = {
-        from: 'attacker',
-        to: 'node',
-        packets: [datagram('attacker')],
-        mac: groupMac,
-      } as const;
-      expect(await arrives(ground, attack)).toBe(false);
+      const reaches = (packets: Uint8Array[]) =>
+        arrives(ground, { from: 'attacker', to: 'node', packets, mac: groupMac });
+      expect(await reaches([datagram('attacker')])).toBe(false);
+      // From no address, as who has none yet (N69).
+      const none = address(family === 'ip' ? '0.0.0.0' : '::');
+      for (const protocol of ['UDP', 'ICMP', 2] as const) {
+        const port = protocol === 'UDP' ? { port: 5353 } : {};
+        expect(
+          await reaches([packet({ from: none, to: address(group), protocol, ...port })]),
+          `${protocol}`,
+        ).toBe(false);
+      }
     });
   });
 });
