@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { layoutEvents } from '../../test/support/agent/layouts.ts';
 import { ClusterState } from '../model/cluster.ts';
+import { formatRuleset } from '../nft/format/format.ts';
 import { plan } from '../nft/plan/plan.ts';
-import type { Ruleset, Table } from '../nft/ruleset.ts';
+import type { Expr, Ruleset, Table } from '../nft/ruleset.ts';
 import { compile } from './compile.ts';
 import {
   DENIED_CHAIN,
@@ -10,6 +11,7 @@ import {
   denialLimitsIn,
   isDenial,
   isDenialChain,
+  LIMITED_CHAIN,
   LINK_CHAIN,
   withDenialLimits,
 } from './denied.ts';
@@ -42,6 +44,8 @@ function verdicts({ chains, sets }: Table): [string, { kind: string }][] {
   ];
 }
 
+const isOver = (expr: Expr) => expr.kind === 'dynset' && expr.over !== undefined;
+
 const rulesOf = (table: Table) =>
   [...table.chains.values()].filter(({ name }) => isDenialChain(name)).flatMap(({ rules }) => rules);
 
@@ -50,7 +54,7 @@ test('every denial of both families leads to a chain of denials, and nothing els
     const all = verdicts(table);
     expect(all.filter(([name, { kind }]) => kind === 'drop' && !isDenialChain(name))).toEqual([]);
     expect(all.filter(([, verdict]) => isDenial(verdict as never)).length, family).toBeGreaterThan(10);
-    for (const name of [DENIED_CHAIN, LINK_CHAIN])
+    for (const name of [DENIED_CHAIN, LIMITED_CHAIN, LINK_CHAIN])
       expect(table.chains.get(name)!.rules.at(-1)!.exprs.at(-1)).toEqual({
         kind: 'verdict',
         verdict: { kind: 'drop' },
@@ -91,6 +95,34 @@ test('who sends from an address that is not its own is limited by its link, and 
   }
 });
 
+test('whoever is over the limit of its source is handed over in no case, however full the sets are', () => {
+  for (const [, { chains }] of tables(withDenialLimits(ruleset(), LOW))) {
+    const { exprs } = chains.get(LIMITED_CHAIN)!.rules.find(({ exprs }) => exprs.some(isOver))!;
+    // Nothing that a full set breaks off stands between the limit and the end.
+    const [last] = exprs.slice(exprs.findIndex(isOver) + 1);
+    if (last?.kind !== 'verdict' || last.verdict.kind !== 'goto') throw new Error('no end');
+    const often = chains.get(last.verdict.chain)!;
+    expect(often.rules.at(-1)!.exprs).toEqual([{ kind: 'verdict', verdict: { kind: 'drop' } }]);
+    expect(often.rules.flatMap(({ exprs }) => exprs).some(({ kind }) => kind === 'log')).toBe(false);
+  }
+});
+
+test('who is outside of the node has half of the limit, and the pods of the node all of it', () => {
+  const state = new ClusterState();
+  for (const event of layoutEvents()) state.apply(event);
+  const links = { uplinks: [2], podBridges: [5] };
+  state.apply({ type: 'node', key: 'n1', value: { ...state.nodes.get('n1')!, links } });
+  const text = formatRuleset(withDenialLimits(compile(state, 'n1'), LOW));
+  expect(text.split('\n').map(line => line.trim())).toEqual(
+    expect.arrayContaining([
+      'iif != 2 meta iifkind "veth" goto denied-limited',
+      'iif 5 goto denied-limited',
+      'limit rate over 10/second burst 20 packets goto denied-over',
+      'limit rate over 20/second burst 40 packets goto denied-over',
+    ]),
+  );
+});
+
 test.each([
   ['on', undefined, LOW],
   ['off', LOW, undefined],
@@ -101,7 +133,7 @@ test.each([
     const rules = ruleset();
     const ops = plan(withDenialLimits(rules, before), withDenialLimits(rules, after));
     expect(new Set(ops.map(op => ('chain' in op ? op.chain : op.op)))).toEqual(
-      new Set([DENIED_CHAIN, LINK_CHAIN]),
+      new Set([DENIED_CHAIN, LIMITED_CHAIN, LINK_CHAIN]),
     );
     expect(new Set(ops.map(({ op }) => op))).toEqual(new Set(['flushChain', 'addRule']));
     expect(new Set(ops.map(({ family }) => family))).toEqual(new Set(['ip', 'ip6']));

@@ -3,29 +3,36 @@
  *
  *     chain denied {
  *       counter ip saddr @denied-silent drop                    all of them; who came too often is left out for a second
+ *       iifkind "veth" goto denied-limited                      pods of this node
+ *       limit rate over 25/second burst 100 packets goto denied-over    all others
+ *       goto denied-limited
+ *     }
+ *     chain denied-limited {
  *       limit rate over 50/second burst 200 packets goto denied-over
- *       update @denied-by-source { ip saddr limit rate over 2/second burst 20 packets }
- *           update @denied-silent { ip saddr } drop
+ *       update @denied-by-source { ip saddr limit rate over 2/second burst 20 packets } goto denied-often
  *       counter log prefix "sluice denied " group 4711 snaplen 128 drop
  *     }
- *     chain denied-over {                                       beyond the limit of all: left out for a moment
- *       update @denied-silent { ip saddr timeout 200ms } drop
- *       drop
- *     }
+ *     chain denied-often { update @denied-silent { ip saddr } drop; drop }                   its source: left out for a second
+ *     chain denied-over  { update @denied-silent { ip saddr timeout 200ms } drop; drop }     all: for a moment
  *     chain denied-link { … }                                   the same by interface, of those whose address says nothing
  *
  * A source has a limit of its own, and whoever is over it pays one look-up for each further packet: a flood of one
  * address hides nothing that another is denied, and costs the node next to nothing. Who sends from an address that is not
- * its own is known by its link: of those a limit for each address would be none. What switches naming on or off, or sets
- * other limits, is these chains alone. They never let anything pass, whoever listens.
+ * its own is known by its link: of those a limit for each address would be none. Addresses from outside of the node say
+ * what they like: all of them together have half of the limit, and the pods of this node keep the other. What switches
+ * naming on or off, or sets other limits, is these chains alone. They never let anything pass, whoever listens.
  */
 import type { Family } from '../model/address.ts';
 import type { Rate } from '../model/tokenbucket.ts';
 import { addressType, inSet, limitOver, loadLink, loadSource, logTo, update, verdict } from '../nft/match.ts';
 import type { Chain, Expr, FieldType, NftRule, NftSet, NftVerdict, Ruleset } from '../nft/ruleset.ts';
+import { nodeLinksIn, podLinkMatches } from './linkmatches.ts';
 
 export const DENIED_CHAIN = 'denied';
 const OVER_CHAIN = 'denied-over';
+const OFTEN_CHAIN = 'denied-often';
+/** Of a source that may be believed, or has its share. */
+export const LIMITED_CHAIN = 'denied-limited';
 /** Of those whose source address says nothing of who sent it. */
 export const LINK_CHAIN = 'denied-link';
 
@@ -56,8 +63,16 @@ export function isDenial(verdict: NftVerdict | undefined): boolean {
 
 /** Whether all that comes to the chain is denied. */
 export function isDenialChain(name: string): boolean {
-  return name === DENIED_CHAIN || name === LINK_CHAIN || name === OVER_CHAIN;
+  return CHAINS.has(name);
 }
+
+const CHAINS: ReadonlySet<string> = new Set([
+  DENIED_CHAIN,
+  LIMITED_CHAIN,
+  OFTEN_CHAIN,
+  OVER_CHAIN,
+  LINK_CHAIN,
+]);
 
 /** How many denied packets are handed over to be named. */
 export interface DenialLimits {
@@ -65,29 +80,50 @@ export interface DenialLimits {
   readonly inAll: Rate;
 }
 
-/** Without limits nothing is handed over. */
-export function deniedChains(family: Family, limits?: DenialLimits): Chain[] {
-  const over = { name: OVER_CHAIN, rules: silentForAMoment(family) };
+/** Without limits nothing is handed over. `fromPods` are the matches of the links of this node's pods. */
+export function deniedChains(
+  family: Family,
+  limits?: DenialLimits,
+  fromPods: readonly (readonly Expr[])[] = [],
+): Chain[] {
+  const silent = [
+    { name: OFTEN_CHAIN, rules: silentFor(family) },
+    { name: OVER_CHAIN, rules: silentFor(family, MOMENT_MS) },
+  ];
   if (limits === undefined) {
     const rules: NftRule[] = [{ exprs: [COUNTED, verdict('drop')] }];
-    return [{ name: DENIED_CHAIN, rules }, over, { name: LINK_CHAIN, rules }];
+    return [DENIED_CHAIN, LIMITED_CHAIN, LINK_CHAIN].map((name): Chain => ({ name, rules })).concat(silent);
   }
   return [
-    { name: DENIED_CHAIN, rules: limitedBySource(family, limits) },
-    over,
+    { name: DENIED_CHAIN, rules: shared(family, limits, fromPods) },
+    { name: LIMITED_CHAIN, rules: limitedBySource(family, limits) },
+    ...silent,
     { name: LINK_CHAIN, rules: limitedByLink(limits) },
   ];
 }
 
 const COUNTED: Expr = { kind: 'counter' };
 
-/** The limit of all first: of sources there may be as many as somebody forges, and a limit is cheaper than an element. */
-function limitedBySource(family: Family, { perSource, inAll }: DenialLimits): NftRule[] {
-  const key = loadSource(family);
+/** Of whoever is outside of the node an address says little: there may be as many as somebody forges. */
+function shared(family: Family, { inAll }: DenialLimits, fromPods: readonly (readonly Expr[])[]): NftRule[] {
+  const onwards = verdict('goto', LIMITED_CHAIN);
   return [
-    unlessSilent(key, SOURCES),
+    { exprs: [COUNTED, loadSource(family), inSet(SOURCES.silent), verdict('drop')] },
+    ...fromPods.map(link => ({ exprs: [...link, onwards] })),
+    { exprs: [limitOver(partOf(inAll, OUTSIDE_PART)), verdict('goto', OVER_CHAIN)] },
+    { exprs: [onwards] },
+  ];
+}
+
+/**
+ * The limit of all first: of sources there may be many, and a limit is cheaper than an element. That a source is over its
+ * own has to be said by a rule that ends there: one that broke off where the silent have no more room would hand it over.
+ */
+function limitedBySource(family: Family, { perSource, inAll }: DenialLimits): NftRule[] {
+  const often = update(SOURCES.by, { over: perSource });
+  return [
     { exprs: [limitOver(inAll), verdict('goto', OVER_CHAIN)] },
-    unlessOften(key, SOURCES, perSource),
+    { exprs: [loadSource(family), often, verdict('goto', OFTEN_CHAIN)] },
     handedOver(DENIED_PREFIX),
   ];
 }
@@ -95,21 +131,13 @@ function limitedBySource(family: Family, { perSource, inAll }: DenialLimits): Nf
 /** The limit of each first: links are few, and a flood of one must come to be silent before it has used up that of all. */
 function limitedByLink({ perSource, inAll }: DenialLimits): NftRule[] {
   const key = loadLink();
+  const often = [key, update(LINKS.by, { over: perSource }), key, update(LINKS.silent)];
   return [
-    unlessSilent(key, LINKS),
-    unlessOften(key, LINKS, perSource),
-    { exprs: [limitOver(partOf(inAll)), verdict('drop')] },
+    { exprs: [COUNTED, key, inSet(LINKS.silent), verdict('drop')] },
+    { exprs: [...often, verdict('drop')] },
+    { exprs: [limitOver(partOf(inAll, LINKS_PART)), verdict('drop')] },
     handedOver(LINK_PREFIX),
   ];
-}
-
-/** `key` says who sent it. */
-function unlessSilent(key: Expr, { silent }: Sets): NftRule {
-  return { exprs: [COUNTED, key, inSet(silent), verdict('drop')] };
-}
-
-function unlessOften(key: Expr, { by, silent }: Sets, over: Rate): NftRule {
-  return { exprs: [key, update(by, { over }), key, update(silent), verdict('drop')] };
 }
 
 function handedOver(prefix: string): NftRule {
@@ -117,17 +145,18 @@ function handedOver(prefix: string): NftRule {
   return { exprs: [COUNTED, log, verdict('drop')] };
 }
 
-/** Of the limit of all, for links. */
+/** Of the limit of all, for links, and for all who are outside of the node. */
 const LINKS_PART = 5;
+const OUTSIDE_PART = 2;
 
-function partOf({ perSecond, burst }: Rate): Rate {
-  return { perSecond: Math.ceil(perSecond / LINKS_PART), burst: Math.ceil(burst / LINKS_PART) };
+function partOf({ perSecond, burst }: Rate, part: number): Rate {
+  return { perSecond: Math.ceil(perSecond / part), burst: Math.ceil(burst / part) };
 }
 
-/** Where there is no room the first of them breaks off. */
-function silentForAMoment(family: Family): NftRule[] {
-  const moment = update(SOURCES.silent, { timeoutMs: MOMENT_MS });
-  return [{ exprs: [loadSource(family), moment, verdict('drop')] }, { exprs: [verdict('drop')] }];
+/** As long as the set says, where no time is given. Where there is no room the first of them breaks off. */
+function silentFor(family: Family, timeoutMs?: number): NftRule[] {
+  const silence = update(SOURCES.silent, timeoutMs === undefined ? {} : { timeoutMs });
+  return [{ exprs: [loadSource(family), silence, verdict('drop')] }, { exprs: [verdict('drop')] }];
 }
 
 /** Who sends nothing for as long has its whole burst again. */
@@ -176,7 +205,7 @@ export function denialLimitsIn({ tables }: Ruleset): DenialLimits | undefined {
   const exprs =
     tables
       .get('ip')
-      ?.chains.get(DENIED_CHAIN)
+      ?.chains.get(LIMITED_CHAIN)
       ?.rules.flatMap(rule => rule.exprs) ?? [];
   const inAll = exprs.find(expr => expr.kind === 'limit');
   const [perSource] = exprs.flatMap(expr => (expr.kind === 'dynset' ? (expr.over ?? []) : []));
@@ -187,12 +216,13 @@ export function denialLimitsIn({ tables }: Ruleset): DenialLimits | undefined {
 /** The same rules, which hand over what they deny within these limits. */
 export function withDenialLimits(ruleset: Ruleset, limits: DenialLimits | undefined): Ruleset {
   if (limits === undefined) return ruleset;
+  const fromPods = podLinkMatches(nodeLinksIn(ruleset));
   return {
     tables: new Map(
       [...ruleset.tables].map(([family, table]) => {
         if (family === 'bridge' || !table.chains.has(DENIED_CHAIN)) return [family, table];
         const chains = new Map(table.chains);
-        for (const chain of deniedChains(family, limits)) chains.set(chain.name, chain);
+        for (const chain of deniedChains(family, limits, fromPods)) chains.set(chain.name, chain);
         return [family, { ...table, chains }];
       }),
     ),

@@ -45,7 +45,9 @@ function typeText({ key, verdicts, interval, data }: NftSet): string {
 const SHAPE: readonly string[] = [
   'chain advertised',
   'chain denied',
+  'chain denied-limited',
   'chain denied-link',
+  'chain denied-often',
   'chain denied-over',
   'chain eg-#',
   'chain forward: filter hook forward priority 0 policy accept',

@@ -54,7 +54,8 @@ import {
 } from '../nft/ruleset.ts';
 import type { TablePart } from './attachedpods.ts';
 import { denyLink } from './denied.ts';
-import { type NodeNetwork, podLinkMatches } from './podlinks.ts';
+import { podLinkMatches } from './linkmatches.ts';
+import type { NodeNetwork } from './podlinks.ts';
 
 /** How answers are heard on this node. */
 export interface Hearing {

@@ -3,7 +3,7 @@ import { ClusterState, type NodeLinks, withNodeLinks } from '../model/cluster.ts
 import { formatRuleset } from '../nft/format/format.ts';
 import { plan } from '../nft/plan/plan.ts';
 import { compile } from './compile.ts';
-import { nodeLinksIn } from './podlinks.ts';
+import { nodeLinksIn } from './linkmatches.ts';
 
 function clusterWith(links?: NodeLinks): ClusterState {
   const state = new ClusterState();

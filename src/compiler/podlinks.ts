@@ -28,18 +28,10 @@ import {
   protocolNumberIs,
   verdict,
 } from '../nft/match.ts';
-import { interfaceGroupIs, interfaceIs, interfaceKindIs, noRouteBack } from '../nft/matchinterface.ts';
-import {
-  type Chain,
-  type Elements,
-  type Expr,
-  MEMBER,
-  type NftRule,
-  type NftSet,
-  type Ruleset,
-} from '../nft/ruleset.ts';
+import { interfaceGroupIs, noRouteBack } from '../nft/matchinterface.ts';
+import { type Chain, type Elements, type Expr, MEMBER, type NftRule, type NftSet } from '../nft/ruleset.ts';
 import { deny, denyLink } from './denied.ts';
-import { podPortsIn } from './podports.ts';
+import { FROM_PODS, podLinkMatches } from './linkmatches.ts';
 
 /** What of this node these rules depend on. */
 export interface NodeNetwork {
@@ -54,7 +46,6 @@ export function nodeNetworkOf(node: Node | undefined, podLinks: PodLinks = 'othe
   return { podCidrs: podCidrsOf(node), links: { uplinks, podBridges }, podLinks };
 }
 
-export const FROM_PODS = { forward: 'from-pods', input: 'from-pods-to-node' } as const;
 const NEIGHBOURS = 'neighbours';
 /** The set of all nodes' addresses. */
 export const NODE_ADDRESSES = 'node-addresses';
@@ -71,37 +62,6 @@ export function sourceRules(family: Family, network: NodeNetwork, hook: 'forward
         comment: 'as a pod of this node, from elsewhere',
       })),
   ];
-}
-
-/** One match for each kind of link that leads to pods. */
-export function podLinkMatches({ uplinks, podBridges }: NodeNetwork['links']): Expr[][] {
-  const veth = [...uplinks.flatMap(index => interfaceIs('iif', index, true)), ...interfaceKindIs('veth')];
-  return [veth, ...podBridges.map(index => interfaceIs('iif', index))];
-}
-
-/** The links that rules which are programmed tell apart: what manifests cannot say, and only the node's agent knows. */
-export function nodeLinksIn(ruleset: Ruleset): NodeLinks {
-  const rules = [...ruleset.tables.values()].flatMap(({ chains }) => chains.get('forward')?.rules ?? []);
-  const indices = (op: 'eq' | 'neq') => [
-    ...new Set(rules.filter(leadsFromPods).flatMap(rule => indicesOf(rule, op))),
-  ];
-  const podPorts = podPortsIn(ruleset);
-  return { uplinks: indices('neq'), podBridges: indices('eq'), ...(podPorts && { podPorts }) };
-}
-
-function leadsFromPods({ exprs }: NftRule): boolean {
-  const last = exprs.at(-1);
-  return last?.kind === 'verdict' && last.verdict.kind === 'goto' && last.verdict.chain === FROM_PODS.forward;
-}
-
-/** The interfaces that a rule asks for by their index. */
-function indicesOf({ exprs }: NftRule, op: 'eq' | 'neq'): number[] {
-  return exprs.flatMap((expr, at) => {
-    const compared = exprs[at + 1];
-    const isIndex =
-      expr.kind === 'meta' && expr.key === 'iif' && compared?.kind === 'cmp' && compared.op === op;
-    return isIndex ? [Buffer.from(compared.data, 'hex').readUInt32LE()] : [];
-  });
 }
 
 /** `judged` are the rules that policy makes of the hook. */

@@ -10,6 +10,7 @@ import {
   DENIED_GROUP,
   DENIED_HEAD_BYTES,
   type DenialLimits,
+  LIMITED_CHAIN,
   LINK_CHAIN,
   LINK_PREFIX,
 } from '../compiler/denied.ts';
@@ -40,8 +41,10 @@ export interface DenialsOptions {
 
 /** Denied, and handed over, by source and by link. */
 async function countersOfDenials(): Promise<number[]> {
-  const [denied, link] = [await readCounters(DENIED_CHAIN), await readCounters(LINK_CHAIN)];
-  return [denied, link].flatMap(([all = 0, handed = 0]) => [all, handed]);
+  const [all = 0] = await readCounters(DENIED_CHAIN);
+  const [handed = 0] = await readCounters(LIMITED_CHAIN);
+  const [byLink = 0, handedByLink = 0] = await readCounters(LINK_CHAIN);
+  return [all, handed, byLink, handedByLink];
 }
 
 const EVERY_MS = 40;

@@ -1,5 +1,5 @@
 /** The rules without what is asked of who sends: the floor of the source check. */
-import { FROM_PODS } from '../../compiler/podlinks.ts';
+import { FROM_PODS } from '../../compiler/linkmatches.ts';
 import type { Chain, NftRule, Ruleset } from '../../nft/ruleset.ts';
 
 export function withoutSourceCheck({ tables }: Ruleset): Ruleset {

@@ -10,6 +10,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { compile } from '../../../src/compiler/compile.ts';
+import { type DenialLimits, withDenialLimits } from '../../../src/compiler/denied.ts';
 import { decodeObject } from '../../../src/kube/decode/decode.ts';
 import { ipBatch } from '../../../src/lab/ip.ts';
 import { removeNamespaces } from '../../../src/lab/lab.ts';
@@ -48,6 +49,8 @@ export interface GroundOptions {
   readonly network: Network;
   /** Of the pods. Default: both. */
   readonly families?: readonly Family[];
+  /** Of denied packets that are handed over. Default: none is. */
+  readonly denials?: DenialLimits;
 }
 
 /** What `ip -j addr` says of an interface. */
@@ -62,14 +65,16 @@ let built = 0;
 export class Ground {
   readonly network: Network;
   readonly #prefix = `sluice-lab-${process.pid}-hostile${built++}`;
+  readonly #denials: DenialLimits | undefined;
   #kernel: Kernel | undefined;
 
-  private constructor(network: Network) {
+  private constructor(network: Network, denials: DenialLimits | undefined) {
     this.network = network;
+    this.#denials = denials;
   }
 
-  static async build({ network, families = ['ip', 'ip6'] }: GroundOptions): Promise<Ground> {
-    const ground = new Ground(network);
+  static async build({ network, families = ['ip', 'ip6'], denials }: GroundOptions): Promise<Ground> {
+    const ground = new Ground(network, denials);
     if (network === 'bridge') seeBridgedPackets();
     try {
       await ground.#wire(families);
@@ -122,7 +127,14 @@ export class Ground {
     for (const object of [...CLUSTER, ...more]) cluster.apply(decodeObject(object).event!);
     const seen = await withOwnLinks(cluster, 'n1', this.path('node'));
     const { ruleset, generation } = await this.#kernel!.dump();
-    await this.#kernel!.commit(plan(ruleset, compile(seen, 'n1')), generation);
+    const rules = withDenialLimits(compile(seen, 'n1'), this.#denials);
+    await this.#kernel!.commit(plan(ruleset, rules), generation);
+  }
+
+  /** The tables stay, and whoever likes changes them. */
+  async endAgent(): Promise<void> {
+    this.#kernel?.close();
+    this.#kernel = undefined;
   }
 
   /** As on a kernel that has no tables of bridges. */

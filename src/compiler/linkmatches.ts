@@ -1,0 +1,39 @@
+/** By which links pods of this node send, as rules ask for them: made, and read back. */
+import type { NodeLinks } from '../model/cluster.ts';
+import { interfaceIs, interfaceKindIs } from '../nft/matchinterface.ts';
+import type { Expr, NftRule, Ruleset } from '../nft/ruleset.ts';
+import { podPortsIn } from './podports.ts';
+
+/** The chains of what comes by such a link. */
+export const FROM_PODS = { forward: 'from-pods', input: 'from-pods-to-node' } as const;
+
+/** One match for each kind of link that leads to pods. */
+export function podLinkMatches({ uplinks, podBridges }: Omit<NodeLinks, 'podPorts'>): Expr[][] {
+  const veth = [...uplinks.flatMap(index => interfaceIs('iif', index, true)), ...interfaceKindIs('veth')];
+  return [veth, ...podBridges.map(index => interfaceIs('iif', index))];
+}
+
+/** The links that rules which are programmed tell apart: what manifests cannot say, and only the node's agent knows. */
+export function nodeLinksIn(ruleset: Ruleset): NodeLinks {
+  const rules = [...ruleset.tables.values()].flatMap(({ chains }) => chains.get('forward')?.rules ?? []);
+  const indices = (op: 'eq' | 'neq') => [
+    ...new Set(rules.filter(leadsFromPods).flatMap(rule => indicesOf(rule, op))),
+  ];
+  const podPorts = podPortsIn(ruleset);
+  return { uplinks: indices('neq'), podBridges: indices('eq'), ...(podPorts && { podPorts }) };
+}
+
+function leadsFromPods({ exprs }: NftRule): boolean {
+  const last = exprs.at(-1);
+  return last?.kind === 'verdict' && last.verdict.kind === 'goto' && last.verdict.chain === FROM_PODS.forward;
+}
+
+/** The interfaces that a rule asks for by their index. */
+function indicesOf({ exprs }: NftRule, op: 'eq' | 'neq'): number[] {
+  return exprs.flatMap((expr, at) => {
+    const compared = exprs[at + 1];
+    const isIndex =
+      expr.kind === 'meta' && expr.key === 'iif' && compared?.kind === 'cmp' && compared.op === op;
+    return isIndex ? [Buffer.from(compared.data, 'hex').readUInt32LE()] : [];
+  });
+}
