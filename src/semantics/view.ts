@@ -7,6 +7,7 @@ import { whereUnsure } from '../model/failclosed.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { comparePolicies, type Direction, type Policy, type Rule, type Tier } from '../model/policy.ts';
 import { matchRule, type Packet, selects } from './match.ts';
+import { policyIndex } from './policyindex.ts';
 import { unknownPodFinder } from './unknownpods.ts';
 
 /** Who owns an address. */
@@ -55,16 +56,22 @@ export function nodeFinder({ nodes }: Cluster): View['nodeWith'] {
 
 /** `policiesOn` of a cluster whose policies and namespaces stay as they are; a pod that changes is another object. */
 export function policyFinder(cluster: Cluster): View['policiesOn'] {
-  const ordered = [...cluster.policies.values()].sort(comparePolicies);
-  const known = new WeakMap<Pod, Map<string, readonly Policy[]>>();
+  const candidates = policyIndex([...cluster.policies.values()].sort(comparePolicies));
+  const known = new WeakMap<Pod, PoliciesOfPod>();
   return (pod, direction, tier) => {
-    const ofPod = known.get(pod) ?? new Map<string, readonly Policy[]>();
+    const ofPod = known.get(pod) ?? { candidates: candidates(pod), found: new Map() };
     known.set(pod, ofPod);
     const key = `${tier} ${direction}`;
-    const found = ofPod.get(key) ?? policiesAmong(ordered, cluster, pod, direction, tier);
-    ofPod.set(key, found);
+    const found = ofPod.found.get(key) ?? policiesAmong(ofPod.candidates, cluster, pod, direction, tier);
+    ofPod.found.set(key, found);
     return found;
   };
+}
+
+interface PoliciesOfPod {
+  readonly candidates: readonly Policy[];
+  /** By tier and direction. */
+  readonly found: Map<string, readonly Policy[]>;
 }
 
 /** Those of a tier that select the pod and affect the direction, in the order in which they come. */

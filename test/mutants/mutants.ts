@@ -1877,6 +1877,20 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/recording/read.test.ts',
   },
   {
+    name: 'the policies of a pod: a label of several values is looked up by its first',
+    file: 'src/semantics/policyindex.ts',
+    find: 'values.map(value => textOf(',
+    replace: 'values.slice(0, 1).map(value => textOf(',
+    test: 'src/semantics/policyindex.test.ts',
+  },
+  {
+    name: 'the policies of a pod: of one whose labels nobody knows none is asked',
+    file: 'src/semantics/policyindex.ts',
+    find: 'if (pod.partial) return policies;',
+    replace: 'if (pod.partial) return [];',
+    test: 'src/semantics/policyindex.test.ts',
+  },
+  {
     name: 'diff: -n leaves nothing out',
     file: 'src/reach/diff/changes.ts',
     find: 'if (!isAsked(from) && !isAsked(to)) continue;',

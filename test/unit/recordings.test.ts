@@ -214,6 +214,9 @@ test('suggest writes policies that replay allows, and says what they still deny'
   expect([status, stderr]).toEqual([1, '']);
   expect(stdout).toMatch(/^# {3}shop\/api -> shop\/web\/ICMP {2}1 connection {2}NetworkPolic/m);
   expect(stdout).toMatch(/^# The least policies for 5 connections recorded in .* on n1: /);
+  expect(stdout).toMatch(
+    /^# They deny what was allowed, as far as was recorded \(no NetworkPolicy allows ICMP without all ports\): 1 connection$/m,
+  );
   expect(stdout).toContain('# No question to DNS (port 53) is recorded');
   expect(stdout).not.toContain('pod-template-hash');
   const replayed = sluice('replay', join(folder, 'shop.rec'), '--manifests', file('suggested.yaml', stdout));

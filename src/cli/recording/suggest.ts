@@ -1,10 +1,11 @@
 /** `sluice suggest -n NAMESPACE --recorded FILE`: the least policies that allow what was recorded of a namespace. */
 import { decodeObject } from '../../kube/decode/decode.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
+import { problemText } from '../../model/problem.ts';
 import { endNamer } from '../../recording/endname.ts';
-import { connectionsIn, type FlowGroup, flowGroups } from '../../recording/groups.ts';
+import { connectionsIn, flowGroups, type JudgedFlow } from '../../recording/groups.ts';
 import { recordingJudge } from '../../recording/judge.ts';
-import type { RecordedFlow, Recording } from '../../recording/recording.ts';
+import { countOf, type RecordedFlow, type Recording } from '../../recording/recording.ts';
 import { suggestPolicies } from '../../recording/suggest/suggest.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { HANG } from '../../terminal/hang.ts';
@@ -26,10 +27,16 @@ export async function suggestCommand({ namespace, recorded }: SuggestOptions): P
   if (own.length === 0)
     throw new CommandError(`nothing is recorded of pods in namespace ${namespace}: no policy is the least`);
   const objects = suggestPolicies(recording, namespace);
-  const denied = stillDenied(recording, own, objects);
-  writeDocument(comments(recording, own, denied));
+  const decoded = objects.map(object => decodeObject(object));
+  const denied = stillDenied(
+    recording,
+    own,
+    decoded.map(({ event }) => event?.value as Policy),
+  );
+  const problems = decoded.flatMap(each => each.problems.map(problemText));
+  writeDocument(comments(recording, own, [...problems, ...deniedLines(recording, denied)]));
   for (const object of objects) writeUnwrapped(`---\n${yamlText(object)}`);
-  process.exitCode = denied.some(({ was }) => was === 'allow') ? 1 : 0;
+  process.exitCode = denied.some(({ flow }) => flow.was === 'allow') ? 1 : 0;
 }
 
 function isAbout({ from, to }: RecordedFlow, namespace: string): boolean {
@@ -40,41 +47,54 @@ function isAbout({ from, to }: RecordedFlow, namespace: string): boolean {
 function stillDenied(
   recording: Recording,
   own: readonly RecordedFlow[],
-  objects: readonly object[],
-): FlowGroup[] {
-  const decoded = objects.map(object => decodeObject(object).event?.value as Policy);
-  const policies = new Map<PolicyId, Policy>(decoded.map(policy => [policy.id, policy]));
-  const judge = recordingJudge(recording, { policies });
-  const judged = own.map(flow => ({ flow, verdict: judge(flow) }));
-  return flowGroups(
-    judged.filter(({ verdict }) => verdict.verdict === 'deny'),
-    endNamer(recording),
-  );
+  policies: readonly Policy[],
+): JudgedFlow[] {
+  const byId = new Map<PolicyId, Policy>(policies.map(policy => [policy.id, policy]));
+  const judge = recordingJudge(recording, { policies: byId });
+  return own
+    .map(flow => ({ flow, verdict: judge(flow) }))
+    .filter(({ verdict }) => verdict.verdict === 'deny');
 }
 
-function comments(
-  recording: Recording,
-  own: readonly RecordedFlow[],
-  denied: readonly FlowGroup[],
-): string[] {
-  const was = (verdict: 'allow' | 'deny') => denied.filter(group => group.was === verdict);
-  const count = own.reduce((sum, { egress, ingress }) => sum + Math.max(egress, ingress), 0);
+function comments(recording: Recording, own: readonly RecordedFlow[], wrong: readonly string[]): string[] {
+  const count = own.reduce((sum, flow) => sum + countOf(flow), 0);
   const lines = [
     `The least policies for ${plural(count, 'connection')} recorded ${windowText(recording)}: what did not happen then is denied.`,
-    ...part(
-      'They deny what was allowed as far as was recorded (ICMP, which no NetworkPolicy allows without all ports; or the node of the other end was not recorded):',
-      was('allow'),
-    ),
-    ...part('They deny what was denied then, too:', was('deny')),
+    ...wrong,
     ...withoutDns(own),
   ];
   // A comment has no second line to hang over.
   return lines.map(line => `# ${line.replaceAll(HANG, '')}`);
 }
 
-function part(title: string, groups: readonly FlowGroup[]): string[] {
-  if (groups.length === 0) return [];
-  return [`${title} ${plural(connectionsIn(groups), 'connection')}`, ...groupLines(groups, '  ', false)];
+function deniedLines(recording: Recording, denied: readonly JudgedFlow[]): string[] {
+  const nameOf = endNamer(recording);
+  const part = (was: 'allow' | 'deny', title: string) => {
+    const groups = flowGroups(
+      denied.filter(({ flow }) => flow.was === was),
+      nameOf,
+    );
+    if (groups.length === 0) return [];
+    return [`${title}: ${plural(connectionsIn(groups), 'connection')}`, ...groupLines(groups, '  ', false)];
+  };
+  const allowed = denied.flatMap(({ flow }) => (flow.was === 'allow' ? flow : []));
+  return [
+    ...part('allow', `They deny what was allowed, as far as was recorded${whyText(allowed)}`),
+    ...part('deny', 'They deny what was denied then, too'),
+  ];
+}
+
+/** What the policies that decide do not say. */
+function whyText(denied: readonly RecordedFlow[]): string {
+  const hasNoPort = denied.some(({ port = 0 }) => port === 0);
+  const hasOneNode = denied.some(
+    ({ from, to, egress, ingress }) => from.pod && to.pod && (egress === 0 || ingress === 0),
+  );
+  const whys = [
+    ...(hasNoPort ? ['no NetworkPolicy allows ICMP without all ports'] : []),
+    ...(hasOneNode ? ['of some the node of one end was not recorded'] : []),
+  ];
+  return whys.length === 0 ? '' : ` (${whys.join('; ')})`;
 }
 
 /** A look at DNS is over in a moment: a recording of what is open has none. */
