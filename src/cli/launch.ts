@@ -10,7 +10,7 @@ export function launch(node: string, args: readonly string[]): void {
   const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   child.on('error', error => {
     process.stderr.write(`sluice: cannot start ${node}: ${error.message}\n`);
-    process.exitCode = 1;
+    process.exitCode = 2;
   });
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? (signal === null ? 1 : 128 + constants.signals[signal]);

@@ -67,6 +67,23 @@ test('what holds neither pods nor workloads is no comparison, and a matrix says 
   expect(sluice('matrix', '--manifests', 'pods.yaml', '-l', 'app=web').stderr).toBe('');
 });
 
+test('a reader that has enough changes no answer', () => {
+  const words = ['explain', 'web', 'db:80', '--manifests', 'pods.yaml'];
+  const denied = ['explain', 'db', 'web:80', '--manifests', 'pods.yaml'];
+  const unread = (...asked: string[]) => {
+    const script = '"$@" | true; exit "$PIPESTATUS"';
+    const main = join(import.meta.dirname, 'main.ts');
+    const { status, stderr } = spawnSync('bash', ['-c', script, 'bash', process.execPath, main, ...asked], {
+      encoding: 'utf8',
+      cwd: folder,
+    });
+    return [status, stderr];
+  };
+  expect(unread(...words)).toEqual([sluice(...words).status, '']);
+  expect(unread(...denied)).toEqual([1, '']);
+  expect(unread('matrix', ...BOTH)[0]).toBe(2);
+});
+
 test('explain -o json says what it lacks', () => {
   const { stdout } = sluice('explain', 'web', 'db:80', '-o', 'json', ...BOTH);
   expect(JSON.parse(stdout)).toMatchObject({

@@ -3,10 +3,10 @@ import { type Command, CommanderError } from 'commander';
 import { CommandError } from '../../terminal/commanderror.ts';
 
 export async function run(program: Command): Promise<void> {
-  // A reader that had enough (`sluice … | head`) is no error.
+  // A reader that had enough (`sluice … | head`) is no error, and changes no answer: the exit code is set once all is written.
   process.stdout.on('error', error => {
-    if ((error as NodeJS.ErrnoException).code === 'EPIPE') process.exit(0);
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+    setImmediate(() => process.exit());
   });
   await program.parseAsync().catch(report);
 }
