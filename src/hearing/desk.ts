@@ -1,4 +1,5 @@
 /** What the answer thread does in each of its turns. Its clock does not go back. */
+import { giveMemoryBack } from '../host/memory.ts';
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import { BEAT_INTERVAL_MS, type Command, toBeat, toEnd, toForget } from '../names/control.ts';
@@ -29,6 +30,8 @@ const FETCH_EVERY = 8;
 const MOST_FETCHED = 256;
 const TICK_MS = 1_000;
 const REPORT_MS = 100;
+/** Addresses; some megabytes. */
+const MANY_NEW = 8_192;
 
 /** An answer that waits, in memory of our own: the socket's is used again. */
 interface WaitingAnswer {
@@ -66,6 +69,9 @@ export class AnswerDesk {
   #reportMs = 0;
   #askedMs = 0;
   #reported = '';
+  /** Addresses, when memory was given back last or fewer; and packets at the last tick. */
+  #sizeBefore = 0;
+  #seenBefore = 0;
 
   constructor(queue: QueueSocket, orders: HearingOrders, post: (message: FromThread) => void) {
     const lifetimes = { ...LIFETIMES, ...orders.lifetimes };
@@ -205,6 +211,19 @@ export class AnswerDesk {
     this.#tickMs = nowMs;
     if (this.#subjects.pods.length > 0) this.#turnCount++;
     this.#apply(this.#leases.tick(nowMs));
+    this.#giveBack();
+  }
+
+  /** What came with many new addresses is given back in a quiet moment: V8 would keep as much again for the next. */
+  #giveBack(): void {
+    const { size } = this.#leases;
+    const { seen } = this.#listener.counts;
+    if (size - this.#sizeBefore >= MANY_NEW && seen === this.#seenBefore) {
+      giveMemoryBack();
+      this.#sizeBefore = size;
+    }
+    this.#sizeBefore = Math.min(this.#sizeBefore, size);
+    this.#seenBefore = seen;
   }
 
   #apply(changes: readonly LeaseChange[]): void {

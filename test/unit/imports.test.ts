@@ -23,10 +23,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   kube: ['async', 'model'],
   files: ['async', 'model', 'kube'],
   netlink: ['async', 'model', 'nft'],
-  hearing: ['model', 'names', 'netlink'],
   nri: ['async'],
   health: ['model'],
   host: ['model', 'health'],
+  hearing: ['model', 'names', 'netlink', 'host'],
   network: ['async', 'model', 'netlink', 'nri'],
   rpc: [
     'async',
