@@ -1,10 +1,14 @@
 /** `sluice drops` and `sluice flows` of the whole cluster, as somebody types them who is on none of its nodes. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeAll, expect, test } from 'vitest';
+import { RecordingReader } from '../../../src/recording/read.ts';
 import { command, kubectl, server, state, until } from './support/cluster.ts';
-import { MAIN, Sender, typed } from './support/prompt.ts';
+import { ADMIN, MAIN, Sender, typed } from './support/prompt.ts';
 import { type Shop, shop } from './support/shop.ts';
 import { agents, connection, endpoint } from './support/site.ts';
 
@@ -71,6 +75,39 @@ test('a node whose agent is replaced is said to be away, comes back by itself, a
   await until('it tells on', isTold);
   const keys = drops.told.map(({ object }) => `${object.time} ${object.port}`);
   expect(new Set(keys).size).toBe(keys.length);
+});
+
+test('all nodes record into one file, until somebody ends it, and leave no process behind', async () => {
+  const { db, web, stranger, namespace } = place;
+  const file = join(tmpdir(), `sluice-all-${process.pid}.rec`);
+  closers.push(() => rmSync(file, { force: true }));
+  const child = spawn(process.execPath, [MAIN, 'record', file, '--for', '1h', ...ADMIN]);
+  closers.push(() => child.kill('SIGKILL'));
+  const ended = once(child, 'exit');
+  await until('both nodes are asked', async () => (remotes().length === 2 ? true : undefined));
+  const sender = await Sender.start(stranger.pid);
+  closers.push(() => sender.kill());
+  // They have to find their agents yet.
+  for (let port = 22_000; port < 22_015; port++) {
+    await connection(web, endpoint(db.address));
+    await sender.send(db.address, port);
+    await setTimeout(300);
+  }
+  child.kill('SIGINT');
+  expect(await ended).toEqual([0, null]);
+  const reader = new RecordingReader();
+  for (const line of readFileSync(file, 'utf8').trimEnd().split('\n')) reader.add(line);
+  const { flows, recordedOn, missedOn } = reader.recording();
+  expect([recordedOn, missedOn]).toEqual([[db.node, web.node].sort(), undefined]);
+  const between = (from: string, was: string) =>
+    flows.filter(
+      flow => flow.from.pod?.key === `${namespace}/${from}` && flow.to.pod?.name === 'db' && flow.was === was,
+    );
+  const [opened] = between('web', 'allow');
+  expect(Math.min(opened!.egress, opened!.ingress)).toBeGreaterThan(0);
+  expect(between('stranger', 'deny').length).toBeGreaterThan(0);
+  expect(between('stranger', 'deny')[0]!.from.pod).toMatchObject({ labels: { name: 'stranger' } });
+  await until('no process is left', async () => (remotes().length === 0 ? true : undefined), 10_000);
 });
 
 test('who lacks a right gets nothing, and is told which one', async () => {
