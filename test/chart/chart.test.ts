@@ -1,6 +1,7 @@
 /** The Helm chart, rendered by helm itself: what its values come to, and that it says what daemonset/ says. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
@@ -422,6 +423,29 @@ test('actionlint finds nothing wrong in the workflows', () => {
   });
   expect(stdout + stderr).toBe('');
   expect(status).toBe(0);
+});
+
+test('actionlint takes the Action as docs/test.md uses it, and knows its inputs', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-action-'));
+  mkdirSync(join(folder, '.git'));
+  mkdirSync(join(folder, '.github/workflows'), { recursive: true });
+  cpSync(join(ROOT, 'action.yml'), join(folder, 'action.yml'));
+  const lines = readFileSync(join(ROOT, 'docs/test.md'), 'utf8').split('\n');
+  const from = lines.findIndex(line => line.includes('permissions: { contents: read'));
+  const job = lines.slice(from).filter(line => line.startsWith('    '));
+  const lint = (text: string) => {
+    const head = 'on: pull_request\njobs:\n  policies:\n    runs-on: ubuntu-latest\n';
+    writeFileSync(
+      join(folder, '.github/workflows/pr.yaml'),
+      head + text.replace('OWNER/sluice@COMMIT', './'),
+    );
+    return spawnSync(join(BIN, 'actionlint'), ['-no-color'], { cwd: folder, encoding: 'utf8' });
+  };
+  const right = lint(job.join('\n'));
+  const wrong = lint(job.join('\n').replace('tests: tests', 'tset: tests'));
+  rmSync(folder, { recursive: true });
+  expect([right.stdout, right.status]).toEqual(['', 0]);
+  expect(wrong.stdout).toContain('input "tset" is not defined in action "Sluice"');
 });
 
 test('every place that names the version names the same', () => {

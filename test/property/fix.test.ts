@@ -84,7 +84,8 @@ test('a proposal turns the connection, and beside it what it says and nothing el
     }),
     { numRuns: RUNS },
   );
-  // A generator or a proposer that gives up proves nothing.
-  expect(COUNTS.allow).toBeGreaterThan(0.25 * RUNS * FLOWS);
+  process.stdout.write(`    ${JSON.stringify(COUNTS)}\n`);
+  // A generator or a proposer that gives up proves nothing: 1,000 of 3,600 are proposals for what is denied.
+  expect(COUNTS.allow).toBeGreaterThan((1_000 / 3_600) * RUNS * FLOWS);
   expect(COUNTS.deny).toBeGreaterThan(0.05 * RUNS * FLOWS);
 });
