@@ -19,7 +19,15 @@ export interface Outcome {
 }
 
 const ROOT = join(import.meta.dirname, '../..');
-const COPIED = ['src', 'test', 'examples', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
+const COPIED = [
+  'src',
+  'test',
+  'examples',
+  'docs/schema',
+  'package.json',
+  'tsconfig.json',
+  'vitest.config.ts',
+];
 const LONGEST_MS = 600_000;
 const PAGE = join(ROOT, 'docs/planted-faults.md');
 
