@@ -1565,6 +1565,20 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'test/kernel/cli.test.ts',
   },
   {
+    name: 'last matched: rules do not remember',
+    file: 'src/compiler/rulecounters.ts',
+    find: "[{ kind: 'counter' }, { kind: 'last' }],",
+    replace: "[{ kind: 'counter' }],",
+    test: 'src/compiler/rulecounters.test.ts',
+  },
+  {
+    name: 'last matched: the rule that was met longest ago is told of',
+    file: 'src/readback/rulecounts.ts',
+    find: 'return Math.min(one, other);',
+    replace: 'return Math.max(one, other);',
+    test: 'src/readback/rulecounts.test.ts',
+  },
+  {
     name: 'denials: a SYN that is sent again is another attempt',
     file: 'src/denials/journal.ts',
     find: 'const SAME_ATTEMPT_MS = 70_000;',
