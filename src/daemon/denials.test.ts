@@ -88,6 +88,21 @@ test('a fault of naming leaves other packets their names, and the socket open', 
   denials.close();
 });
 
+test('packets that come fast are read in fewer turns, and the next few at once again', async () => {
+  const { denials } = site();
+  const waiting = sockets[0]!.waiting;
+  const readAfter = async (ms: number, ...ports: number[]) => {
+    waiting.push(...ports.map(handed));
+    await vi.advanceTimersByTimeAsync(ms);
+    return (await denials.facts()).read;
+  };
+  expect(await readAfter(40, 1, 2, 3)).toBe(3);
+  expect(await readAfter(120, 4)).toBe(3);
+  expect(await readAfter(40)).toBe(4);
+  expect(await readAfter(40, 5)).toBe(5);
+  denials.close();
+});
+
 test('counts go on when the socket is opened anew', async () => {
   const { denials } = site();
   sockets[0]!.waiting.push(handed(1), handed(2));
