@@ -1,7 +1,7 @@
 /**
  * A flood of denied packets, as many as the budget is about: what it costs the agent, and whether what another pod is
  * denied meanwhile still has its line in time. One pod floods from its own address; and many addresses from outside at
- * once, so that the agent is handed all that the limit of all lets through.
+ * once, so that the agent is handed all that the limit of those outside lets through.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
