@@ -79,7 +79,7 @@ function planContent(family: TableFamily, actual: Table, desired: Table): Op[] {
     ...chains.remove.map(({ name }): Op => ({ op: 'delChain', family, chain: name })),
     ...chains.make.map(chain => addChain(family, chain)),
     ...sets.make.map((set): Op => ({ op: 'addSet', family, set: specOf(set), size: sizeOf(set) })),
-    ...sets.make.flatMap(set => addElements(family, { actual: NO_ELEMENTS, desired: set })),
+    ...sets.make.flatMap(set => allElements(family, set)),
     ...sets.change.flatMap(change => addElements(family, change)),
     ...chains.fill.flatMap(({ name, rules }) => rules.map(rule => addRule(family, name, rule))),
   ];
@@ -89,8 +89,6 @@ interface SetChange {
   readonly actual: Pick<NftSet, 'elements'>;
   readonly desired: NftSet;
 }
-
-const NO_ELEMENTS: Pick<NftSet, 'elements'> = { elements: new Map() };
 
 interface SetDifference {
   readonly remove: NftSet[];
@@ -189,6 +187,12 @@ function delElements(family: TableFamily, { actual, desired }: SetChange): Op[] 
 function addElements(family: TableFamily, { actual, desired }: SetChange): Op[] {
   const elements = missingFrom(actual.elements, desired.elements, relation(actual, desired));
   return elements.length === 0 ? [] : [{ op: 'addElements', family, set: specOf(desired), elements }];
+}
+
+/** Of a set that is made: hundreds of thousands, in one turn of the loop. */
+function allElements(family: TableFamily, set: NftSet): Op[] {
+  const elements = [...set.elements];
+  return elements.length === 0 ? [] : [{ op: 'addElements', family, set: specOf(set), elements }];
 }
 
 /** The keys in which the two may differ, where that is known. */
