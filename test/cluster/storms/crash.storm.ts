@@ -29,7 +29,7 @@ test(`${CRASHES} agents are killed at any moment of a storm, and the last one br
     // Some before they have read the cluster, some in the middle of a commit.
     await setTimeout(5000 * random());
     await agent.kill();
-    expect((await storm.standing()).tables.size).toBe(2);
+    expect((await storm.programmed()).tables.size).toBe(2);
     agent = storm.startAgent();
   }
   await agent.inForce();

@@ -1,10 +1,10 @@
 /** The API server is away, is killed, and comes back with an older state. */
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Churn } from './churn.ts';
+import { beginBlown } from './blown.ts';
+import type { Churn } from './churn.ts';
 import { networkPolicy } from './objects.ts';
-import { seed } from './seed.ts';
-import { Storm } from './storm.ts';
+import type { Storm } from './storm.ts';
 
 const OUTAGE_MS = Number(process.env.OUTAGE_S ?? 60) * 1000;
 const LOOK_EVERY_MS = 1000;
@@ -13,22 +13,16 @@ let storm: Storm;
 let churn: Churn;
 
 beforeAll(async () => {
-  storm = await Storm.begin();
-  churn = new Churn(storm.api, seed);
-  await storm.startAgent().inForce();
-  await churn.begin();
-  await churn.blow(60);
-  await storm.calm();
-  await storm.startProbing();
+  ({ storm, churn } = await beginBlown());
 });
 
 afterAll(() => storm?.end());
 
 test(`the rules stay while the API server is away for ${OUTAGE_MS / 1000} s, and follow when it is back`, async () => {
-  const before = await storm.standing();
+  const before = await storm.programmed();
   await storm.plane.server.stop();
   for (const end = Date.now() + OUTAGE_MS; Date.now() < end; await setTimeout(LOOK_EVERY_MS))
-    expect(await storm.standing()).toEqual(before);
+    expect(await storm.programmed()).toEqual(before);
   const status = await storm.status();
   expect(status?.checks.find(({ name }) => name === 'last-event')?.reason).toContain('cannot be read');
   await storm.plane.begin();

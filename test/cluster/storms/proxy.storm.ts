@@ -42,7 +42,7 @@ test('an agent that can never read a whole list writes nothing', async () => {
   storm.saboteur.fate = () => ({ kind: 'cut', bytes: 5000 });
   const agent = storm.startAgent();
   await until('the agent has tried', async () => storm.saboteur.connections > 30, PATIENCE_MS);
-  expect((await storm.standing()).tables.size).toBe(0);
+  expect((await storm.programmed()).tables.size).toBe(0);
   expect(agent.output).not.toContain('rules in force');
   storm.saboteur.fate = () => ({ kind: 'whole' });
   await agent.inForce();
@@ -76,11 +76,11 @@ test('while every list ends before its end, nothing is believed to be gone', asy
   });
   await storm.api.apply(policy);
   await storm.calm();
-  const before = await storm.standing();
+  const before = await storm.programmed();
   storm.saboteur.fate = () => ({ kind: 'end', bytes: 4500 });
   storm.saboteur.cutAll();
   await setTimeout(10_000);
-  expect(await storm.standing()).toEqual(before);
+  expect(await storm.programmed()).toEqual(before);
   storm.saboteur.fate = () => ({ kind: 'whole' });
   await storm.api.remove(policy);
   await storm.calm();

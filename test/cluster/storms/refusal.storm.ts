@@ -2,22 +2,16 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Manifest } from './api.ts';
-import { Churn } from './churn.ts';
+import { beginBlown } from './blown.ts';
+import type { Churn } from './churn.ts';
 import { networkPolicy } from './objects.ts';
-import { seed } from './seed.ts';
-import { Storm } from './storm.ts';
+import type { Storm } from './storm.ts';
 
 let storm: Storm;
 let churn: Churn;
 
 beforeAll(async () => {
-  storm = await Storm.begin();
-  churn = new Churn(storm.api, seed);
-  await storm.startAgent().inForce();
-  await churn.begin();
-  await churn.blow(60);
-  await storm.calm();
-  await storm.startProbing();
+  ({ storm, churn } = await beginBlown());
 });
 
 afterAll(() => storm?.end());
@@ -27,7 +21,7 @@ test('a token that is refused leaves the rules, and a good one in the file is ta
   await storm.api.remove(ACCOUNT);
   const before = await storm.refused('Pod');
   await churn.blow(30);
-  expect(await storm.standing()).toEqual(before);
+  expect(await storm.programmed()).toEqual(before);
   await storm.api.apply(ACCOUNT);
   storm.token = await storm.newToken();
   await storm.calm();
@@ -42,7 +36,7 @@ test('a resource that may not be read leaves the rules that come of it, while ot
   const unread = networkPolicy('blue/unread', { podSelector: {} });
   await storm.api.apply(unread);
   await setTimeout(2000);
-  expect(JSON.stringify([...(await storm.standing()).tables])).not.toContain('unread');
+  expect(JSON.stringify([...(await storm.programmed()).tables])).not.toContain('unread');
   await storm.api.merge(role, { rules: role.rules });
   await storm.calm();
 });

@@ -128,11 +128,11 @@ export class Storm {
   }
 
   /** Without what packets have put into sets. */
-  async standing(): Promise<Ruleset> {
+  async programmed(): Promise<Ruleset> {
     return withoutSizes((await this.#kernel.dump()).ruleset);
   }
 
-  /** Cuts the agent off until it has found that it may not read that source; answers what stands. */
+  /** Cuts the agent off until it has found that it may not read that source; answers what is programmed. */
   async refused(source: string): Promise<Ruleset> {
     // For some seconds the server may remember that it was good.
     const isTold = async () => {
@@ -141,14 +141,14 @@ export class Storm {
       return (await this.#lostSources()).includes(source);
     };
     await until(`the agent says that it cannot read ${source}`, isTold);
-    return this.standing();
+    return this.programmed();
   }
 
   /** Until what is programmed is what its agent should make of what the API server says now. */
   async calm(withinMs = CALM_MS): Promise<void> {
     for (const deadline = Date.now() + withinMs; ; await setTimeout(100)) {
       const cluster = await readCluster(this.api);
-      const standing = await this.standing();
+      const programmed = await this.programmed();
       const rules = {
         cluster,
         node: NODE,
@@ -156,10 +156,10 @@ export class Storm {
         unknownPods: 'allow',
         podLinks: 'others',
       } as const;
-      const desired = desiredAsProgrammed(standing, rules);
-      const missing = plan(standing, desired);
+      const desired = desiredAsProgrammed(programmed, rules);
+      const missing = plan(programmed, desired);
       if (missing.length === 0) {
-        deepStrictEqual(standing, desired);
+        deepStrictEqual(programmed, desired);
         return;
       }
       if (Date.now() > deadline) throw new Error(this.#unrest(missing.map(opText)));
