@@ -6,6 +6,7 @@ import { changeDestination } from '../../src/nft/matchanswers.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import type { Expr, Family, SetSpec } from '../../src/nft/ruleset.ts';
 import {
+  actualState,
   addChain,
   addRule,
   addSet,
@@ -14,7 +15,6 @@ import {
   PEERS,
   type PromiseOf,
   refused,
-  standing,
 } from './steps.ts';
 
 const SOURCES: SetSpec = {
@@ -37,7 +37,7 @@ export function denials(promise: PromiseOf): void {
         addChain('c', family),
         ...rules.map((exprs): Op => ({ op: 'addRule', family, chain: 'c', rule: { exprs } })),
       ]);
-      const { sets, chains } = (await standing(kernel)).tables.get(family)!;
+      const { sets, chains } = (await actualState(kernel)).tables.get(family)!;
       expect(chains.get('c')!.rules).toEqual(rules.map(exprs => ({ exprs })));
       expect(sets.get('sources')!.dynamic).toEqual(SOURCES.dynamic);
     });

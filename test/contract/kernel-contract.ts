@@ -33,6 +33,7 @@ import { denials } from './denials.ts';
 import { limits } from './limits.ts';
 import { naming } from './naming.ts';
 import {
+  actualState,
   addChain,
   addElements,
   addRule,
@@ -60,7 +61,6 @@ import {
   refused,
   ruleset,
   set,
-  standing,
 } from './steps.ts';
 import { translation } from './translation.ts';
 
@@ -119,12 +119,12 @@ function tables(promise: PromiseOf): void {
 
   promise('addTable makes an empty table in its family only', async kernel => {
     await kernel.commit([addTable('ip6')]);
-    expect(await standing(kernel)).toEqual(ruleset({ ip6: { sets: [], chains: [] } }));
+    expect(await actualState(kernel)).toEqual(ruleset({ ip6: { sets: [], chains: [] } }));
   });
 
   promise('one batch reaches both families', async kernel => {
     await kernel.commit([addTable('ip'), addTable('ip6'), addChain('c', 'ip'), addSet(PEERS6, 8, 'ip6')]);
-    expect(await standing(kernel)).toEqual(
+    expect(await actualState(kernel)).toEqual(
       ruleset({ ip: { sets: [], chains: [chain('c')] }, ip6: { sets: [set(PEERS6)], chains: [] } }),
     );
   });
@@ -137,7 +137,7 @@ function tables(promise: PromiseOf): void {
   promise('delTable takes everything in it, and nothing of the other family', async kernel => {
     await kernel.commit([addTable('ip6'), addChain('c', 'ip6'), ...everything()]);
     await kernel.commit([{ op: 'delTable', family: 'ip' }]);
-    expect(await standing(kernel)).toEqual(ruleset({ ip6: { sets: [], chains: [chain('c')] } }));
+    expect(await actualState(kernel)).toEqual(ruleset({ ip6: { sets: [], chains: [chain('c')] } }));
   });
 
   promise('delTable of a table that does not exist is refused with ENOENT', async kernel => {
@@ -147,7 +147,7 @@ function tables(promise: PromiseOf): void {
   promise('a table may be deleted and made anew in one batch', async kernel => {
     await kernel.commit(everything());
     await kernel.commit([{ op: 'delTable', family: 'ip' }, addTable(), addChain('new')]);
-    expect(await standing(kernel)).toEqual(ruleset({ ip: { sets: [], chains: [chain('new')] } }));
+    expect(await actualState(kernel)).toEqual(ruleset({ ip: { sets: [], chains: [chain('new')] } }));
   });
 
   promise('anything in a table that does not exist is refused with ENOENT', async kernel => {
@@ -171,7 +171,7 @@ function chainsAndRules(promise: PromiseOf): void {
       addTable(),
       ...hooks.map((hook): Op => ({ op: 'addChain', family: 'ip', chain: hook.hook, hook })),
     ]);
-    expect((await standing(kernel)).tables.get('ip')!.chains).toEqual(
+    expect((await actualState(kernel)).tables.get('ip')!.chains).toEqual(
       new Map(hooks.map(hook => [hook.hook, { name: hook.hook, hook, rules: [] }])),
     );
   });
@@ -180,7 +180,7 @@ function chainsAndRules(promise: PromiseOf): void {
     if (kernel.missingFeatures.includes(NO_LAST)) return; // before Linux 5.14
     const rule: NftRule = { exprs: [{ kind: 'counter' }, { kind: 'last' }, verdict('accept')] };
     await kernel.commit([addTable(), addChain('c'), addRule('c', rule.exprs)]);
-    expect((await standing(kernel)).tables.get('ip')!.chains.get('c')!.rules).toEqual([rule]);
+    expect((await actualState(kernel)).tables.get('ip')!.chains.get('c')!.rules).toEqual([rule]);
   });
 
   promise('rules keep their order, expressions and comments', async kernel => {
@@ -201,7 +201,7 @@ function chainsAndRules(promise: PromiseOf): void {
       addChain('c'),
       ...rules.map((rule): Op => ({ op: 'addRule', family: 'ip', chain: 'c', rule })),
     ]);
-    expect((await standing(kernel)).tables.get('ip')!.chains.get('c')!.rules).toEqual(rules);
+    expect((await actualState(kernel)).tables.get('ip')!.chains.get('c')!.rules).toEqual(rules);
   });
 
   promise('addChain of a chain that stands is refused with EEXIST', async kernel => {
@@ -212,7 +212,7 @@ function chainsAndRules(promise: PromiseOf): void {
   promise('delChain takes its rules with it', async kernel => {
     await kernel.commit([addTable(), addChain('b'), addChain('a'), addRule('a', [verdict('jump', 'b')])]);
     await kernel.commit([delChain('a'), delChain('b')]);
-    expect(await standing(kernel)).toEqual(ruleset({ ip: { sets: [], chains: [] } }));
+    expect(await actualState(kernel)).toEqual(ruleset({ ip: { sets: [], chains: [] } }));
   });
 
   promise(
@@ -225,11 +225,11 @@ function chainsAndRules(promise: PromiseOf): void {
         addRule('c', [verdict('accept')]),
       ]);
       await kernel.commit([flushChain('c'), addRule('c', [verdict('return')])]);
-      expect((await standing(kernel)).tables.get('ip')!.chains.get('c')!.rules).toEqual([
+      expect((await actualState(kernel)).tables.get('ip')!.chains.get('c')!.rules).toEqual([
         { exprs: [verdict('return')] },
       ]);
       await kernel.commit([flushChain('c')]);
-      expect((await standing(kernel)).tables.get('ip')!.chains.get('c')!.rules).toEqual([]);
+      expect((await actualState(kernel)).tables.get('ip')!.chains.get('c')!.rules).toEqual([]);
     },
   );
 
@@ -323,7 +323,7 @@ function chainsAndRules(promise: PromiseOf): void {
       addChain('c'),
       addRule('c', addressVmap('ip', 'daddr', map.name)),
     ]);
-    expect(await standing(kernel)).toEqual(
+    expect(await actualState(kernel)).toEqual(
       ruleset({
         ip: {
           sets: [set(map, [jump])],
@@ -351,7 +351,7 @@ function sets(promise: PromiseOf): void {
       { name: 'commented', key: ['ipv6_addr'], verdicts: true, interval: false, comment: 'c'.repeat(120) },
     ];
     await kernel.commit([addTable(), ...specs.map(spec => addSet(spec, 64))]);
-    expect(await standing(kernel)).toEqual(
+    expect(await actualState(kernel)).toEqual(
       ruleset({ ip: { sets: specs.map(spec => set(spec)), chains: [] } }),
     );
   });
@@ -370,7 +370,7 @@ function sets(promise: PromiseOf): void {
     const jump: Entry = ['10.0.0.1', { verdict: { kind: 'jump', chain: 'c' } }];
     await kernel.commit([addTable(), addChain('c'), addSet(PODS), addElements(PODS, [jump])]);
     await kernel.commit([delSet('pods'), delChain('c')]);
-    expect(await standing(kernel)).toEqual(ruleset({ ip: { sets: [], chains: [] } }));
+    expect(await actualState(kernel)).toEqual(ruleset({ ip: { sets: [], chains: [] } }));
   });
 
   promise('a set that a rule looks up is refused with EBUSY until the rule is gone', async kernel => {
@@ -438,7 +438,7 @@ function elements(promise: PromiseOf): void {
       '1:2:3:4:5:6:7:8',
     ];
     await kernel.commit([addTable('ip6'), addSet(PEERS6, 16, 'ip6'), addElements(PEERS6, keys, 'ip6')]);
-    expect((await standing(kernel)).tables.get('ip6')!.sets.get('peers6')!.elements).toEqual(
+    expect((await actualState(kernel)).tables.get('ip6')!.sets.get('peers6')!.elements).toEqual(
       members(...keys),
     );
   });
@@ -509,7 +509,7 @@ function elements(promise: PromiseOf): void {
   promise('a batch of 100,000 elements goes in, comes back and goes out whole', async kernel => {
     const keys = Array.from({ length: 100_000 }, (_, i) => `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`);
     await kernel.commit([addTable(), addSet(PEERS, 131_072), addElements(PEERS, keys)]);
-    const { elements } = (await standing(kernel)).tables.get('ip')!.sets.get('peers')!;
+    const { elements } = (await actualState(kernel)).tables.get('ip')!.sets.get('peers')!;
     expect(elements.size).toBe(keys.length);
     expect(keys.filter(key => elements.get(key) !== MEMBER)).toEqual([]);
     await kernel.commit([delElements(PEERS, keys.slice(1))]);
@@ -567,7 +567,7 @@ function intervals(promise: PromiseOf): void {
       addElements(RANGES, ports),
       addElements(NETS6, nets6, 'ip6'),
     ]);
-    const { tables } = await standing(kernel);
+    const { tables } = await actualState(kernel);
     expect(tables.get('ip')!.sets.get('nets')!.elements).toEqual(
       members(...nets).set('11.1.1.1/32', { comment: 'one' }),
     );
@@ -611,7 +611,7 @@ function intervals(promise: PromiseOf): void {
         addRule('c', addressIn('ip', 'saddr', 'nets-2')),
         delSet('nets'),
       ]);
-      expect(await standing(kernel)).toEqual(
+      expect(await actualState(kernel)).toEqual(
         ruleset({
           ip: {
             sets: [set(next, [['10.0.0.0/9', MEMBER]])],
@@ -644,7 +644,7 @@ function batches(promise: PromiseOf): void {
     await kernel.commit([addTable()]);
     await refused(kernel, 'ENOENT', [addChain('a'), delChain('b')], 1);
     await kernel.commit([addChain('a')]);
-    expect(await standing(kernel)).toEqual(ruleset({ ip: { sets: [], chains: [chain('a')] } }));
+    expect(await actualState(kernel)).toEqual(ruleset({ ip: { sets: [], chains: [chain('a')] } }));
   });
 
   promise('an error names its object', async kernel => {

@@ -119,7 +119,7 @@ export function ruleset(tables: Partial<Record<Family, TableText>>): Ruleset {
 }
 
 /** What a kernel holds, sizes aside. */
-export async function standing(kernel: Kernel): Promise<Ruleset> {
+export async function actualState(kernel: Kernel): Promise<Ruleset> {
   const { ruleset } = await kernel.dump();
   return {
     tables: new Map(

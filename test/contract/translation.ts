@@ -13,6 +13,7 @@ import { interfaceGroupIs, noRouteBack } from '../../src/nft/matchinterface.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import { type BaseHook, type Expr, type FibFlag, MEMBER, type SetSpec } from '../../src/nft/ruleset.ts';
 import {
+  actualState,
   addChain,
   addElements,
   addRule,
@@ -30,7 +31,6 @@ import {
   refused,
   ruleset,
   set,
-  standing,
 } from './steps.ts';
 
 /** Maps to data, and what may stand at some hooks only. */
@@ -65,7 +65,7 @@ export function translation(promise: PromiseOf): void {
         ...rules.map(exprs => addRule(name, exprs)),
       ]),
     ]);
-    expect(await standing(kernel)).toEqual(
+    expect(await actualState(kernel)).toEqual(
       ruleset({
         ip: {
           sets: [set(HOST_PORTS, [entry]), set(PAIRS, [['10.0.0.5 . 10.0.0.5', MEMBER]])],
@@ -97,7 +97,7 @@ export function translation(promise: PromiseOf): void {
       addChain('c', 'ip6'),
       ...rules.map((exprs): Op => ({ op: 'addRule', family: 'ip6', chain: 'c', rule: { exprs } })),
     ]);
-    const { sets, chains } = (await standing(kernel)).tables.get('ip6')!;
+    const { sets, chains } = (await actualState(kernel)).tables.get('ip6')!;
     expect(sets.get(map.name)).toEqual(set(map, [six]));
     expect(chains.get('c')!.rules).toEqual(rules.map(exprs => ({ exprs })));
   });
