@@ -8,21 +8,10 @@ import { serveHttp } from '../../src/rpc/http.ts';
 import { type HttpServer, parseListenAddress } from '../../src/rpc/listener.ts';
 import { makeMetrics } from '../../src/rpc/metrics.ts';
 import type { NamesTotals } from '../../src/rpc/namesmetrics.ts';
+import { HEALTHY_HOST } from '../support/agent/healthyhost.ts';
 
 const IDENTITY = { networkNamespace: 'net:[1]', cutsConnections: true };
-const HOST: Host = {
-  forwarding: { ip: { value: true }, ip6: { value: true } },
-  bridges: { value: [] },
-  bridgeCalls: { ip: { value: true }, ip6: { value: true } },
-  conntrack: { value: { count: 1, max: 100 } },
-  routes: { ip: { value: [] }, ip6: { value: [] } },
-  processes: { value: [] },
-  foreignRules: { unreadable: 'hidden' },
-  foreignChains: { value: [] },
-  flowtables: { value: [] },
-  virtualServices: { value: 0 },
-  localnet: { value: [] },
-};
+const HOST: Host = { ...HEALTHY_HOST, foreignRules: { unreadable: 'hidden' } };
 const EVENT: ClusterEvent = { type: 'namespace', key: 'shop', value: { name: 'shop', labels: {} } };
 
 const NAMES: NamesTotals = {

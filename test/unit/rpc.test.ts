@@ -8,7 +8,6 @@ import { Client, credentials, makeGenericClientConstructor } from '@grpc/grpc-js
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StatusKeeper } from '../../src/agent/status.ts';
 import { CHECK_NAMES } from '../../src/health/check.ts';
-import type { Host } from '../../src/health/facts.ts';
 import { NO_NAMES } from '../../src/health/namescheck.ts';
 import { type Address, parseAddress } from '../../src/model/address.ts';
 import { ClusterState, type Pod } from '../../src/model/cluster.ts';
@@ -19,21 +18,9 @@ import { agentView } from '../../src/rpc/agentview.ts';
 import { connectAgent } from '../../src/rpc/client.ts';
 import { type RpcServer, serveRpc } from '../../src/rpc/server.ts';
 import { SocketInUse } from '../../src/rpc/socketfile.ts';
+import { HEALTHY_HOST } from '../support/agent/healthyhost.ts';
 
 const IDENTITY = { networkNamespace: 'net:[1]', cutsConnections: true };
-const HEALTHY: Host = {
-  forwarding: { ip: { value: true }, ip6: { value: true } },
-  bridges: { value: [] },
-  bridgeCalls: { ip: { value: true }, ip6: { value: true } },
-  conntrack: { value: { count: 1, max: 100 } },
-  routes: { ip: { value: [] }, ip6: { value: [] } },
-  processes: { value: [] },
-  foreignRules: { value: [] },
-  foreignChains: { value: [] },
-  flowtables: { value: [] },
-  virtualServices: { value: 0 },
-  localnet: { value: [] },
-};
 const POD: Pod = {
   key: 'shop/web',
   namespace: 'shop',
@@ -59,7 +46,7 @@ const POLICY: Policy = {
 let folder: string;
 let socket: string;
 let server: RpcServer | undefined;
-let host: Host;
+let host: typeof HEALTHY_HOST;
 let resyncs: number;
 let facts: ToldFacts | undefined;
 let keeper: StatusKeeper;
@@ -67,7 +54,7 @@ let keeper: StatusKeeper;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-rpc-'));
   socket = join(folder, 'sluice.sock');
-  host = HEALTHY;
+  host = HEALTHY_HOST;
   resyncs = 0;
   facts = undefined;
   keeper = new StatusKeeper('one');
@@ -192,7 +179,7 @@ describe('kni.KNI by its wire alone', () => {
 
   test('QueryNodeNetworks says why the network is not ready, and what to do', async () => {
     inForce();
-    host = { ...HEALTHY, forwarding: { ip: { value: false }, ip6: { value: true } } };
+    host = { ...HEALTHY_HOST, forwarding: { ip: { value: false }, ip6: { value: true } } };
     await serve();
     const [network] = all(decode(await call('/kni.KNI/QueryNodeNetworks', Buffer.alloc(0))), 1);
     const fields = decode(network!);
