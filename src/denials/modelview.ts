@@ -104,7 +104,7 @@ export class ModelView implements View {
   /** Who had the address until a moment ago, and nobody has it since. */
   formerOwnerOf(address: Address): FormerPod | undefined {
     const former = this.#former.get(address);
-    if (former === undefined || this.#claims.has(address)) return undefined;
+    if (former === undefined) return undefined;
     return this.#options.now() - former.goneMs > REMEMBERED_MS ? undefined : former;
   }
 
