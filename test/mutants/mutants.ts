@@ -354,6 +354,34 @@ export const MUTANTS: readonly Mutant[] = [
 
   // What people read, and whoever calls
   {
+    name: 'semantics: what selects a pod in one direction selects it in the other',
+    file: 'src/semantics/view.ts',
+    find: 'const key = ',
+    replace: 'const key = tier; // ',
+    test: SCENARIOS,
+  },
+  {
+    name: 'semantics: each tier is asked of the policies of all',
+    file: 'src/semantics/view.ts',
+    find: 'policy.tier === tier && policy[direction]',
+    replace: 'policy[direction]',
+    test: SCENARIOS,
+  },
+  {
+    name: 'semantics: a policy that may select a pod allows it what it would',
+    file: 'src/semantics/view.ts',
+    find: "return [match === 'yes' ? policy : whereUnsure(policy)];",
+    replace: 'return [policy];',
+    test: SCENARIOS,
+  },
+  {
+    name: 'semantics: a node is known by the first of its addresses',
+    file: 'src/semantics/view.ts',
+    find: 'addressesOfNode(each).map(address => [address, each])',
+    replace: 'addressesOfNode(each).slice(0, 1).map(address => [address, each])',
+    test: SCENARIOS,
+  },
+  {
     name: 'terminal: what a cluster wrote reaches the terminal as it is',
     file: 'src/terminal/colours.ts',
     find: 'return printable(line).replaceAll(',
@@ -1635,6 +1663,27 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'test/property/modelview.test.ts',
   },
   {
+    name: 'denials: who left an address is named although another has it',
+    file: 'src/denials/modelview.ts',
+    find: '    this.#claims.add(address, pod);\n    this.#former.delete(address);\n',
+    replace: '    this.#claims.add(address, pod);\n',
+    test: 'src/denials/modelview.test.ts',
+  },
+  {
+    name: 'denials: a fault of naming is a fault of the socket',
+    file: 'src/daemon/denials.ts',
+    find: 'this.#reportFault((error as Error).message);',
+    replace: 'throw error;',
+    test: 'src/daemon/denials.test.ts',
+  },
+  {
+    name: 'denials: counts begin anew with the socket',
+    file: 'src/daemon/denials.ts',
+    find: '    this.#before = this.#counts;\n',
+    replace: '',
+    test: 'src/daemon/denials.test.ts',
+  },
+  {
     name: 'denials: a node port names its Service at any address',
     file: 'src/denials/servicenames.ts',
     find: '(isOfNode ? this.#only(at) : undefined)',
@@ -1768,6 +1817,36 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'this.#rate.take(nowMs);',
     replace: '',
     test: 'src/cli/everynode/nodenotes.test.ts',
+  },
+
+  // Rules that count, and engines of other rules
+  {
+    name: 'engine: rules that are made of others stay what they were first',
+    file: 'src/agent/engine.ts',
+    find: 'if (last?.from !== from) last',
+    replace: 'if (last === undefined) last',
+    test: 'src/agent/engine.test.ts',
+  },
+  {
+    name: 'engine: rules that did not change are made anew',
+    file: 'src/agent/engine.ts',
+    find: 'if (last?.from !== from) last',
+    replace: 'last',
+    test: 'src/agent/engine.test.ts',
+  },
+  {
+    name: 'counts: bytes are taken for packets',
+    file: 'src/netlink/nftables/rulecounts.ts',
+    find: 'get(COUNTER.PACKETS)',
+    replace: 'get(COUNTER.BYTES)',
+    test: 'test/kernel/rulecounts.test.ts',
+  },
+  {
+    name: 'counts: a table that was made anew takes away what there was',
+    file: 'src/daemon/ruletotals.ts',
+    find: 'count.packets >= before ? count.packets - before : count.packets',
+    replace: 'count.packets - before',
+    test: 'src/daemon/ruletotals.test.ts',
   },
 
   // Audited policies, recordings
