@@ -18,6 +18,7 @@ import type {
 import { attachedPods, type TablePart } from './attachedpods.ts';
 import { baseChains, podSets } from './base.ts';
 import type { Builder } from './builder.ts';
+import { BundledClasses } from './bundled.ts';
 import { classOf, type PodClass } from './classes.ts';
 import { deniedSets } from './denied.ts';
 import { groupElements, groupSet } from './group.ts';
@@ -27,7 +28,8 @@ import { namesSomebody, namesSubjects } from './namessubjects.ts';
 import { ClassBuilder } from './parts.ts';
 import { linkSets, nodeNetworkOf } from './podlinks.ts';
 import { podPortsTable } from './podports.ts';
-import { buildClass, className } from './program.ts';
+import { buildClass, className, sharesIn } from './program.ts';
+import type { Shares } from './shares.ts';
 import { deniedNetworks, OPEN } from './unknownpods.ts';
 
 /** A local pod in one of its two classes. */
@@ -51,13 +53,14 @@ export function compile(
 ): Ruleset {
   const podIndex = new PodIndex(cluster, node);
   const { classes, placements } = classify(cluster, podIndex, node);
+  const shares = sharesOfAll(classes);
   const denied = deniedNetworks(cluster, node, unknownPods);
   const network = nodeNetworkOf(cluster.nodes.get(node), podLinks);
   const known = knownPods(cluster, podIndex, node, denied, unknownPods);
   const named = [...cluster.policies.values()].some(namesSomebody);
   const tables = FAMILIES.map((family): [TableFamily, Table] => {
     const builder = new ClassBuilder(family, hearing !== undefined);
-    for (const [name, podClass] of classes) buildClass(podClass, name, builder);
+    for (const [name, podClass] of classes) buildClass(podClass, shares.get(name)!, name, builder);
     builder.includeParts();
     const attached = podLinks === 'ours' ? attachedPods(family, cluster, node) : NOTHING;
     const subjects = namesSubjects(placements, builder.groups.values());
@@ -93,6 +96,12 @@ function classify(cluster: Cluster, podIndex: PodIndex, node: string) {
   }
   // In one order whatever the order of the pods, so that shared names come out the same.
   return { classes: new Map([...classes].sort(([a], [b]) => (a < b ? -1 : 1))), placements };
+}
+
+function sharesOfAll(classes: ReadonlyMap<string, PodClass>): Map<string, Shares> {
+  const bundled = new BundledClasses();
+  for (const [name, podClass] of classes) bundled.set(name, podClass);
+  return new Map([...classes].map(([name, podClass]) => [name, sharesIn(podClass, bundled.has(name))]));
 }
 
 /** The policies that can select pods of a namespace, in order of precedence. */

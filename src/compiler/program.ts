@@ -23,9 +23,9 @@ export function className({ direction, policies, key }: PodClass): string {
   return hashedName(direction === 'ingress' ? 'in' : 'eg', key, policyLabel(first) + others);
 }
 
-/** Adds the class's chains, and all that they refer to, to the builder. */
-export function buildClass(podClass: PodClass, name: string, builder: ClassBuilder): void {
-  const [admin, next] = tiersOf(podClass);
+/** Adds the class's chains, and all that they refer to, to the builder. `shares` is what its NetworkPolicies share. */
+export function buildClass(podClass: PodClass, shares: Shares, name: string, builder: ClassBuilder): void {
+  const [admin, next] = tiersOf(podClass, shares);
   const nextName = `${name}-${next?.tier ?? 'default'}`;
   const passes = admin?.runs.some(({ action }) => action === 'pass') ?? false;
   if (passes && next !== undefined) {
@@ -44,22 +44,17 @@ export function buildClass(podClass: PodClass, name: string, builder: ClassBuild
 }
 
 /** Makes ready what the class shares with others, one part after another: `buildClass` finds it made. */
-export function* preparing(podClass: PodClass, builder: ClassBuilder): Generator<void> {
-  for (const policies of sharesIn(podClass).parts) {
+export function* preparing(podClass: PodClass, { parts }: Shares, builder: ClassBuilder): Generator<void> {
+  for (const policies of parts) {
     builder.part(policies, podClass, allow(podClass));
     yield;
   }
 }
 
-const known = new WeakMap<PodClass, Shares>();
-
 /** NetworkPolicies only ever allow, so that their order does not matter. In the other tiers it does. */
-function sharesIn(podClass: PodClass): Shares {
-  const { policies, direction } = podClass;
+export function sharesIn({ policies, direction }: PodClass, isBundled: boolean): Shares {
   const chosen = policies.filter(({ tier }) => tier === 'networkpolicy');
-  const shares = known.get(podClass) ?? sharesOf(chosen, direction);
-  known.set(podClass, shares);
-  return shares;
+  return sharesOf(chosen, direction, isBundled);
 }
 
 /** Nothing after a rule without a condition is ever asked: a reader need not look for a case where it is. */
@@ -87,16 +82,15 @@ interface ActionRun {
 }
 
 /** The Admin tier, and the one tier that is asked after it (C5, C7, C8). */
-function tiersOf(podClass: PodClass): [TierRuns | undefined, TierRuns | undefined] {
-  const tier = (tier: Tier) => runsOf(podClass, tier);
+function tiersOf(podClass: PodClass, shares: Shares): [TierRuns | undefined, TierRuns | undefined] {
+  const tier = (tier: Tier) => runsOf(podClass, tier, tier === 'networkpolicy' ? shares : undefined);
   return [tier('admin'), tier('networkpolicy') ?? tier('baseline')];
 }
 
-function runsOf(podClass: PodClass, tier: Tier): TierRuns | undefined {
-  const { policies, direction } = podClass;
+function runsOf({ policies, direction }: PodClass, tier: Tier, shares?: Shares): TierRuns | undefined {
   const chosen = policies.filter(policy => policy.tier === tier);
   if (chosen.length === 0) return undefined;
-  const { merged, parts } = tier === 'networkpolicy' ? sharesIn(podClass) : { merged: chosen, parts: [] };
+  const { merged, parts } = shares ?? { merged: chosen, parts: [] };
   const rules = merged.flatMap(policy => sourcedRules(policy, direction));
   return { tier, policies: chosen, parts, runs: inRuns(rules) };
 }

@@ -22,24 +22,24 @@ const names = (parts: readonly (readonly Policy[])[]) =>
 
 test('sharesOf() merges what is small together, in its order', () => {
   const policies = many(20, 4);
-  expect(sharesOf(policies, 'ingress')).toEqual({ merged: policies, parts: [] });
-  expect(sharesOf(policies, 'egress')).toEqual({ merged: policies, parts: [] });
+  expect(sharesOf(policies, 'ingress', false)).toEqual({ merged: policies, parts: [] });
+  expect(sharesOf(policies, 'egress', false)).toEqual({ merged: policies, parts: [] });
 });
 
 test('sharesOf() leaves a large policy by itself, and merges the small ones beside it', () => {
   const [large, small] = [policy('large', 100), policy('small', 3)];
-  expect(sharesOf([large, small], 'ingress')).toEqual({ merged: [small], parts: [[large]] });
+  expect(sharesOf([large, small], 'ingress', false)).toEqual({ merged: [small], parts: [[large]] });
 });
 
 test('sharesOf() gives each policy one place', () => {
   const policies = many(500, 4);
-  const { merged, parts } = sharesOf(policies, 'ingress');
+  const { merged, parts } = sharesOf(policies, 'ingress', true);
   expect(new Set([...merged, ...parts.flat()])).toEqual(new Set(policies));
   expect(merged.length + parts.flat().length).toBe(policies.length);
 });
 
 test('sharesOf() makes few parts, each of a size that is soon compiled', () => {
-  const { merged, parts } = sharesOf(many(2_000, 4), 'ingress'); // 24,000 entries
+  const { merged, parts } = sharesOf(many(2_000, 4), 'ingress', true); // 24,000 entries
   expect(merged.length).toBeLessThan(22);
   expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(86);
   expect(parts.length).toBeLessThan(48);
@@ -47,19 +47,24 @@ test('sharesOf() makes few parts, each of a size that is soon compiled', () => {
 
 test('sharesOf() leaves all parts but one as they are where a policy comes, goes or grows', () => {
   const policies = many(600, 4);
-  const before = new Set(names(sharesOf(policies, 'ingress').parts));
+  const before = new Set(names(sharesOf(policies, 'ingress', true).parts));
   for (let i = 0; i < 20; i++) {
-    const after = names(sharesOf([...policies, policy(`another-${i}`, 4)], 'ingress').parts);
+    const after = names(sharesOf([...policies, policy(`another-${i}`, 4)], 'ingress', true).parts);
     expect(after.filter(name => !before.has(name)).length).toBeLessThanOrEqual(2); // one, or one cut in two
     const grown = policies.with(i, policy(`p${i}`, 5));
-    expect(names(sharesOf(grown, 'ingress').parts).filter(name => !before.has(name)).length).toBeLessThan(3);
+    expect(
+      names(sharesOf(grown, 'ingress', true).parts).filter(name => !before.has(name)).length,
+    ).toBeLessThan(3);
   }
 });
 
 test('sharesOf() has policies of one subject in parts that other subjects leave alone', () => {
   const everybody = many(400, 4);
   const [one, other] = ['a', 'b'].map(app => policy(`of-${app}`, 4, { app }));
-  const [a, b] = [sharesOf([...everybody, one!], 'ingress'), sharesOf([...everybody, other!], 'ingress')];
+  const [a, b] = [
+    sharesOf([...everybody, one!], 'ingress', true),
+    sharesOf([...everybody, other!], 'ingress', true),
+  ];
   expect(names(a.parts)).toEqual(names(b.parts));
   expect([a.merged, b.merged]).toEqual([[one], [other]]);
 });

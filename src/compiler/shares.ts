@@ -2,10 +2,11 @@
  * What of a class is compiled for it alone, and what once for all classes that have it: in a namespace whose pods are in
  * many classes, the rules of its policies are not multiplied by them.
  *
- *     all small policies together no more than one large one ─▶ merged: into few look-ups, in the class's own chain
- *     else in bundles, by subject and name ──┬─ the least of them ─▶ merged
- *                                            └─ the others ────────▶ a part each
- *     a large policy ───────────────────────────────────────────────▶ a part by itself
+ *     all small policies together ────────────────────────────────▶ merged: into few look-ups, in the class's own chain
+ *     where an edit would make too much again (bundled.ts):
+ *     in bundles, by subject and name ──┬─ the least of them ─────▶ merged
+ *                                       └─ the others ────────────▶ a part each
+ *     a large policy ─────────────────────────────────────────────▶ a part by itself
  *
  * A bundle is what has one prefix of a hash: another policy that comes, goes or grows changes the bundle that it is in,
  * and no other. Policies of one subject are in all classes that one of them is in, so that the subject is hashed first.
@@ -25,12 +26,24 @@ export interface Shares {
   readonly parts: readonly (readonly Policy[])[];
 }
 
+/** Whether it is merged or bundled with others in this direction. */
+export function isSmallPolicy(policy: Policy, direction: Direction): boolean {
+  return entriesOf(policy, direction) <= LARGE;
+}
+
+function entriesOf(policy: Policy, direction: Direction): number {
+  return countEntriesOf(policy[direction] ?? []);
+}
+
 /** Of policies of one tier of which no rule comes before another. */
-export function sharesOf(policies: readonly Policy[], direction: Direction): Shares {
-  const weighed = policies.map(policy => ({ policy, entries: countEntriesOf(policy[direction] ?? []) }));
-  const small = weighed.filter(({ entries }) => entries <= LARGE);
-  const large = weighed.filter(({ entries }) => entries > LARGE).map(({ policy }) => [policy]);
-  if (sumOf(small) <= LARGE) return { merged: small.map(({ policy }) => policy), parts: large };
+export function sharesOf(policies: readonly Policy[], direction: Direction, isBundled: boolean): Shares {
+  const merged = policies.filter(policy => isSmallPolicy(policy, direction));
+  const large = policies.filter(policy => !isSmallPolicy(policy, direction)).map(policy => [policy]);
+  return isBundled ? bundled(merged, large, direction) : { merged, parts: large };
+}
+
+function bundled(policies: readonly Policy[], large: Shares['parts'], direction: Direction): Shares {
+  const small = policies.map(policy => ({ policy, entries: entriesOf(policy, direction) }));
   const bundles = bundlesOf(small);
   const least = new Set(leastOf(bundles));
   const merged = new Set(bundles.filter(bundle => least.has(bundle)).flat());

@@ -5,9 +5,10 @@ import type { PolicyId } from '../../model/policy.ts';
 import { chainsEqual, setsEqual } from '../../nft/plan/equal.ts';
 import type { Chain, NftSet } from '../../nft/ruleset.ts';
 import type { Builder } from '../builder.ts';
+import { BundledClasses } from '../bundled.ts';
 import type { PodClass } from '../classes.ts';
 import { ClassBuilder, type Part, Parts } from '../parts.ts';
-import { buildClass, preparing } from '../program.ts';
+import { buildClass, preparing, sharesIn } from '../program.ts';
 import type { LiveGroups } from './groups.ts';
 import type { Pieces } from './pieces.ts';
 import { getOrMake } from './podindex.ts';
@@ -16,6 +17,8 @@ interface LiveClass {
   podClass: PodClass;
   readonly pods: Set<PodKey>;
   builders: readonly ClassBuilder[];
+  /** As it was built. */
+  isBundled: boolean;
 }
 
 export class LiveClasses {
@@ -27,6 +30,7 @@ export class LiveClasses {
   };
   readonly #sets: Record<Family, Shared<NftSet>> = { ip: new Shared(setsEqual), ip6: new Shared(setsEqual) };
 
+  readonly #bundled = new BundledClasses();
   readonly #parts = new Parts();
   /** How many classes use each part. */
   readonly #uses = new Map<Part, number>();
@@ -42,15 +46,20 @@ export class LiveClasses {
     const live = getOrMake(
       this.#classes,
       name,
-      (): LiveClass => ({ podClass, pods: new Set(), builders: [] }),
+      (): LiveClass => ({ podClass, pods: new Set(), builders: [], isBundled: false }),
     );
     live.pods.add(pod);
     if (live.builders.length > 0 && samePolicies(live.podClass, podClass)) return live.podClass;
-    const before = live.builders;
     live.podClass = podClass;
-    live.builders = yield* this.#build(name, podClass);
-    for (const builder of before) this.#release(builder);
+    this.#bundled.set(name, podClass);
+    yield* this.#rebuild(name, live);
     return podClass;
+  }
+
+  /** Builds the classes again that are in bundles by what others of their namespace have become, or no longer are. */
+  *settle(): Pieces<void> {
+    for (const [name, live] of this.#classes)
+      if (live.isBundled !== this.#bundled.has(name)) yield* this.#rebuild(name, live);
   }
 
   leave(name: string, pod: PodKey): void {
@@ -58,6 +67,7 @@ export class LiveClasses {
     live.pods.delete(pod);
     if (live.pods.size > 0) return;
     this.#classes.delete(name);
+    this.#bundled.delete(name);
     for (const builder of live.builders) this.#release(builder);
   }
 
@@ -81,12 +91,20 @@ export class LiveClasses {
     return [...new Set(policies.flat().map(({ id }) => id))];
   }
 
-  *#build(name: string, podClass: PodClass): Pieces<ClassBuilder[]> {
+  *#rebuild(name: string, live: LiveClass): Pieces<void> {
+    const before = live.builders;
+    live.isBundled = this.#bundled.has(name);
+    live.builders = yield* this.#build(name, live);
+    for (const builder of before) this.#release(builder);
+  }
+
+  *#build(name: string, { podClass, isBundled }: LiveClass): Pieces<ClassBuilder[]> {
     const builders: ClassBuilder[] = [];
+    const shares = sharesIn(podClass, isBundled);
     for (const family of FAMILIES) {
       const builder = new ClassBuilder(family, this.#hearsAnswers, this.#parts);
-      yield* preparing(podClass, builder);
-      buildClass(podClass, name, builder);
+      yield* preparing(podClass, shares, builder);
+      buildClass(podClass, shares, name, builder);
       yield;
       yield* this.#acquire(builder);
       builders.push(builder);

@@ -8,7 +8,6 @@
  * A flush may be done in pieces, between which others use the event loop. It is about the cluster as it was when it
  * began: what is noted meanwhile waits for its end.
  */
-
 import { type Cidr, FAMILIES, type Family } from '../../model/address.ts';
 import {
   type Cluster,
@@ -177,6 +176,7 @@ export class Incremental {
     const moves = this.#placements.changePolicies(policies);
     for (const key of local) yield* this.#place(key);
     const moved = policies.size > 0 && (yield* this.#move(moves, local));
+    yield* this.#classes.settle();
     return moved || local.size > 0;
   }
 

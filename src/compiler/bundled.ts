@@ -1,0 +1,62 @@
+/**
+ * Which classes have their small policies in bundles (shares.ts): those of which one edit would make too much again.
+ * What is merged is looked up once, however much it is; what is in bundles costs a packet a look-up for each of them.
+ */
+import { countEntriesOf } from '../model/policysize.ts';
+import type { PodClass } from './classes.ts';
+import { isSmallPolicy } from './shares.ts';
+
+/** In entries: of one class, which is made in one piece, some 15 ms; and of all classes of a namespace together, some 50. */
+const MOST_OF_CLASS = 6_000;
+const MOST_OF_NAMESPACE = 20_000;
+
+interface Share {
+  /** The namespace, and the direction. */
+  readonly place: string;
+  readonly entries: number;
+}
+
+/** Classes by name. */
+export class BundledClasses {
+  readonly #classes = new Map<string, Share>();
+  /** Entries. */
+  readonly #places = new Map<string, number>();
+
+  /** In place of what the class was. */
+  set(name: string, podClass: PodClass): void {
+    this.delete(name);
+    const share = shareOf(podClass);
+    if (share === undefined) return;
+    this.#classes.set(name, share);
+    this.#places.set(share.place, (this.#places.get(share.place) ?? 0) + share.entries);
+  }
+
+  delete(name: string): void {
+    const share = this.#classes.get(name);
+    if (share === undefined) return;
+    this.#classes.delete(name);
+    const left = this.#places.get(share.place)! - share.entries;
+    if (left > 0) this.#places.set(share.place, left);
+    else this.#places.delete(share.place);
+  }
+
+  has(name: string): boolean {
+    const share = this.#classes.get(name);
+    if (share === undefined) return false;
+    return share.entries > MOST_OF_CLASS || this.#places.get(share.place)! > MOST_OF_NAMESPACE;
+  }
+}
+
+/** NetworkPolicies are of the namespace of the pods that they select. */
+function shareOf({ policies, direction }: PodClass): Share | undefined {
+  let namespace: string | undefined;
+  let entries = 0;
+  for (const policy of policies) {
+    const { tier, subject } = policy;
+    if (tier !== 'networkpolicy' || subject.namespaces.kind !== 'name') continue;
+    if (!isSmallPolicy(policy, direction)) continue;
+    namespace = subject.namespaces.name;
+    entries += countEntriesOf(policy[direction] ?? []);
+  }
+  return namespace === undefined ? undefined : { place: `${direction} ${namespace}`, entries };
+}
