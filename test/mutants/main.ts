@@ -8,6 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { documentOf } from './document.ts';
 import { MUTANTS, type Mutant } from './mutants.ts';
 
@@ -31,14 +32,18 @@ const COPIED = [
 const LONGEST_MS = 600_000;
 const PAGE = join(ROOT, 'docs/planted-faults.md');
 
-const words = process.argv.slice(2).filter(word => !word.startsWith('--'));
+// An option that there is not ends here, before hours of tests.
+const { positionals: words, values: options } = parseArgs({
+  options: { write: { type: 'boolean' }, trust: { type: 'boolean' } },
+  allowPositionals: true,
+});
 const chosen = MUTANTS.filter(({ name, file }) =>
   words.length === 0 ? true : words.some(word => name.includes(word) || file.includes(word)),
 );
 const folder = mkdtempSync(join(tmpdir(), 'sluice-mutants-'));
 try {
   const outcomes = plantAll(folder);
-  if (process.argv.includes('--write')) writeFileSync(PAGE, pageOf(outcomes));
+  if (options.write) writeFileSync(PAGE, pageOf(outcomes));
   const survivors = outcomes.filter(({ caughtBy }) => caughtBy === undefined);
   console.log(`${outcomes.length - survivors.length} of ${outcomes.length} planted faults were caught`);
   if (survivors.length > 0) process.exitCode = 1;
@@ -57,7 +62,7 @@ function pageOf(outcomes: readonly Outcome[]): string {
 function plantAll(folder: string): Outcome[] {
   for (const path of COPIED) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  if (!process.argv.includes('--trust')) checkHealthy(folder);
+  if (!options.trust) checkHealthy(folder);
   return chosen.map(mutant => {
     const caughtBy = plant(mutant, folder);
     console.log(`${caughtBy === undefined ? 'SURVIVED' : 'caught  '} ${mutant.name}`);
