@@ -561,8 +561,22 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'pods in turns: a flush takes all pods, however many groups they are in',
     file: 'src/compiler/live/livepods.ts',
-    find: 'if (asked >= MOST_ASKED) break;',
+    find: 'if (asked >= MOST_ASKED) return;',
     replace: '',
+    test: 'src/compiler/live/livepods.test.ts',
+  },
+  {
+    name: 'pods in turns: the namespaces that came first go first in every flush',
+    file: 'src/compiler/live/waitingpods.ts',
+    find: '.sort((a, b) => a.lastTurn - b.lastTurn)',
+    replace: '',
+    test: 'src/compiler/live/livepods.test.ts',
+  },
+  {
+    name: 'pods in turns: a pod that is gone waits behind those that are relabelled',
+    file: 'src/compiler/live/waitingpods.ts',
+    find: 'queue.leaving.size > 0 ? queue.leaving : queue.others',
+    replace: 'queue.others.size > 0 ? queue.others : queue.leaving',
     test: 'src/compiler/live/livepods.test.ts',
   },
   {

@@ -69,7 +69,6 @@ export class Incremental {
   readonly #names: LiveNames;
   #marked = emptyMarks();
   #isFlushing = false;
-  #isBehind = false;
   /** Noted during a flush. */
   #late: ClusterEvent[] = [];
   #flushed: Ruleset | undefined;
@@ -130,12 +129,12 @@ export class Incremental {
 
   /** Changes of pods have been left for the next flush: for this one they are as if nothing had been said yet. */
   isBehind(): boolean {
-    return this.#isBehind;
+    return this.#livePods.isBehind;
   }
 
   /** In pieces of some milliseconds at most. One at a time, and each to its end. */
   *flushing(): Pieces<Ruleset> {
-    if (this.#flushed !== undefined && isNothing(this.#marked)) return this.#flushed;
+    if (this.#flushed !== undefined && isNothing(this.#marked) && !this.isBehind()) return this.#flushed;
     this.#flushed = undefined; // until the flush has come to its end
     this.#isFlushing = true;
     try {
@@ -153,9 +152,7 @@ export class Incremental {
   }
 
   *#takeIn(marked: Marks): Pieces<void> {
-    const { changed: pods, left } = yield* this.#livePods.take(marked);
-    for (const key of left) this.#marked.pod.add(key);
-    this.#isBehind = left.length > 0;
+    const pods = yield* this.#livePods.take(marked);
     const renewed = marked.node.has(this.#node) && this.#renewBases();
     if (marked.node.has(this.#node)) this.#renewBridge();
     this.#linkSets.refreshNodes(marked.node);

@@ -172,3 +172,66 @@ function movedTo(namespace: string, name: number, n: number): ClusterEvent {
     tenantPod(namespace, name, { labels: { app: 'web' }, node: 'n2', addresses, createdAt: 'z' }),
   );
 }
+
+describe('many namespaces whose pods are selected by one tenant', () => {
+  const CROWDS = Array.from({ length: 21 }, (_, n) => `crowd-${String.fromCharCode(97 + n)}`);
+  const address = (crowd: number, n: number) => [parseAddress(`10.${20 + crowd}.0.${n}`)!];
+  const crowdPod = (crowd: number, n: number, app: string) =>
+    podEvent(tenantPod(CROWDS[crowd]!, n, { labels: { app }, node: 'n2', addresses: address(crowd, n) }));
+  const relabelling = (app: string) =>
+    CROWDS.flatMap((_, crowd) => [1, 2, 3].map(n => crowdPod(crowd, n, app)));
+
+  /** Selectors of pods in all namespaces: each pod of one is in as many groups, 21 pods in more than a flush asks. */
+  function selectingAll(): ClusterEvent {
+    const everywhere = { kind: 'labels', selector: { requirements: [] } } as const;
+    const all = Array.from({ length: 960 }, (_, n): Rule => {
+      const requirements = [{ key: 'app', operator: 'NotIn' as const, values: ['red', `x${n}`] }];
+      const selector = { namespaces: everywhere, pods: { requirements } };
+      return { ...rule(n, 'In', []), peers: [{ kind: 'pods', selector }] };
+    });
+    return policyEvent(ingressPolicy('tenant/all', all));
+  }
+
+  const first = [
+    ...namespaces,
+    pod('tenant', 1, {}, NODE),
+    pod('neighbour', 1, {}, NODE),
+    pod('neighbour', 2, { app: 'web' }),
+    selectingAll(),
+    neighbourPolicy(),
+    ...relabelling('blue'),
+  ];
+
+  /** Sets of peers that hold it: one of all pods, and the neighbour’s. */
+  function holding(ruleset: Ruleset): number {
+    const sets = [...ruleset.tables.get('ip')!.sets.values()];
+    return sets.filter(({ name, elements }) => name.startsWith('peers') && elements.has('10.9.0.2')).length;
+  }
+
+  test('a neighbour’s pod that loses its label is taken in the next flush, whoever waits', () => {
+    const engine = engineOf(first);
+    expect(holding(engine.flush())).toBe(2);
+    for (const event of relabelling('red')) engine.note(event);
+    wholeOf(engine.flushing());
+    expect(engine.isBehind()).toBe(true);
+    const lost = pod('neighbour', 2, { app: 'red' });
+    engine.note(lost);
+    expect(holding(wholeOf(engine.flushing()))).toBe(1);
+    expect(engine.isBehind()).toBe(true);
+    expect(plan(compiled([...first, ...relabelling('red'), lost]), engine.flush())).toEqual([]);
+  });
+
+  test('a pod that is gone goes before those of its namespace that are relabelled', () => {
+    const engine = engineOf(first);
+    engine.flush();
+    const crowd = relabelling('red');
+    const gone: ClusterEvent = { type: 'pod', key: `${CROWDS[0]}/p3` as PodKey };
+    for (const event of [...crowd, gone]) engine.note(event);
+    const flushed = wholeOf(engine.flushing());
+    expect(engine.isBehind()).toBe(true);
+    const left = [...flushed.tables.get('ip')!.sets.values()].filter(({ elements }) =>
+      elements.has('10.20.0.3'),
+    );
+    expect(left).toEqual([]);
+  });
+});

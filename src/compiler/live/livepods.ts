@@ -2,19 +2,23 @@
  * Takes changes of pods in: where they are, and in which groups. A pod of this node never waits. Of the others a flush
  * takes as many as their groups are not too many, of each namespace one in turn:
  *
- *     pods of this node ──────────────────────▶ index, groups
- *     others ─ by namespace, in turns ─ while ─▶ index, groups
- *                                       └ then ▶ the next flush, for which they are as if nothing had been said yet
+ *     pods of this node ───────────────────────▶ index, groups
+ *     others ─ by namespace, in turns (waitingpods.ts) ─ while ─▶ index, groups
+ *                                                     └ then ▶ the next flush: for this one it is as if
+ *                                                              nothing had been said of them yet
  *
  * Whoever relabels thousands of pods that a thousand selectors mention waits for itself, and nobody for it.
  */
-import { type Cluster, namespaceOfPod, type PodKey } from '../../model/cluster.ts';
+import { type Cluster, isSelectable, type PodKey } from '../../model/cluster.ts';
 import type { LiveGroups } from './groups.ts';
 import type { Pieces } from './pieces.ts';
 import type { PodIndex } from './podindex.ts';
+import { WaitingPods } from './waitingpods.ts';
 
 /** Groups that a flush may ask about pods of other nodes: some 20 ms, and as much of the kernel's (nft/plan/portions.ts). */
 export const MOST_ASKED = 20_000;
+/** Keys that are sorted between two pieces. */
+const MOST_SORTED = 1_000;
 
 /** What events have touched. */
 export interface Touched {
@@ -23,18 +27,12 @@ export interface Touched {
   readonly node: ReadonlySet<string>;
 }
 
-export interface TakenPods {
-  /** Of which anything may have changed. */
-  readonly changed: Set<PodKey>;
-  /** That wait for the next flush, in the order in which they came. */
-  readonly left: readonly PodKey[];
-}
-
 export class LivePods {
   readonly #cluster: Cluster;
   readonly #podIndex: PodIndex;
   readonly #groups: LiveGroups;
   readonly #node: string;
+  readonly #waiting = new WaitingPods();
 
   /** Of the pods of `cluster`, as `node` sees them. */
   constructor(cluster: Cluster, podIndex: PodIndex, groups: LiveGroups, node: string) {
@@ -44,11 +42,20 @@ export class LivePods {
     this.#node = node;
   }
 
-  *take({ pod, namespace, node }: Touched): Pieces<TakenPods> {
-    const taken = yield* this.#takePods(pod);
+  /** Pods wait for the next time. */
+  get isBehind(): boolean {
+    return !this.#waiting.isEmpty;
+  }
+
+  /** Answers the pods of which anything may have changed. */
+  *take({ pod, namespace, node }: Touched): Pieces<Set<PodKey>> {
+    const changed = new Set<PodKey>();
+    for (const key of yield* this.#sort(pod)) yield* this.#takePod(key, changed);
+    yield* this.#takeInTurns(changed);
     const others = new Set(this.#podIndex.updateNodes(node));
     for (const name of namespace) for (const { pod } of this.#podIndex.inNamespace(name)) others.add(pod.key);
     for (const key of others) {
+      changed.add(key);
       yield* this.#groups.refreshPod(key);
       yield;
     }
@@ -56,23 +63,29 @@ export class LivePods {
       this.#groups.refreshNode(name);
       yield;
     }
-    return { ...taken, changed: new Set([...taken.changed, ...others]) };
+    return changed;
   }
 
-  *#takePods(keys: Iterable<PodKey>): Pieces<TakenPods> {
-    const { here = [], elsewhere = [] } = Object.groupBy(keys, key =>
-      this.#isHere(key) ? 'here' : 'elsewhere',
-    );
-    const changed = new Set<PodKey>();
-    for (const key of here) yield* this.#takePod(key, changed);
-    const taken = new Set<PodKey>();
-    let asked = 0;
-    for (const key of inTurns(elsewhere)) {
-      if (asked >= MOST_ASKED) break;
-      asked += yield* this.#takePod(key, changed);
-      taken.add(key);
+  /** Answers those of this node; the others wait for their turn. */
+  *#sort(keys: Iterable<PodKey>): Pieces<PodKey[]> {
+    const here: PodKey[] = [];
+    let sorted = 0;
+    for (const key of keys) {
+      if (this.#isHere(key)) {
+        this.#waiting.delete(key);
+        here.push(key);
+      } else this.#waiting.add(key, this.#leaves(key));
+      if (++sorted % MOST_SORTED === 0) yield;
     }
-    return { changed, left: elsewhere.filter(key => !taken.has(key)) };
+    return here;
+  }
+
+  *#takeInTurns(changed: Set<PodKey>): Pieces<void> {
+    let asked = 0;
+    for (const key of this.#waiting.taking()) {
+      asked += yield* this.#takePod(key, changed);
+      if (asked >= MOST_ASKED) return;
+    }
   }
 
   /** Answers how many groups were asked. */
@@ -91,13 +104,12 @@ export class LivePods {
     const nodes = [this.#cluster.pods.get(key)?.node, this.#podIndex.indexedPod(key)?.pod.node];
     return nodes.includes(this.#node);
   }
-}
 
-/** One of each namespace, then the next of each. */
-function* inTurns(keys: readonly PodKey[]): Generator<PodKey> {
-  let queues = [...Map.groupBy(keys, namespaceOfPod).values()];
-  for (let turn = 0; queues.length > 0; turn++) {
-    for (const queue of queues) yield queue[turn]!;
-    queues = queues.filter(({ length }) => length > turn + 1);
+  /** It is gone, or has lost an address: another pod may have that soon, and nothing of what this one was allowed. */
+  #leaves(key: PodKey): boolean {
+    const [before, now] = [this.#podIndex.indexedPod(key), this.#cluster.pods.get(key)];
+    if (before === undefined) return false;
+    if (now === undefined || !isSelectable(now)) return true;
+    return before.pod.addresses.some(address => !now.addresses.includes(address));
   }
 }

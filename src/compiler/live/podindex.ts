@@ -52,6 +52,7 @@ export class PodIndex {
   constructor(cluster: Cluster, node: string) {
     this.#cluster = cluster;
     this.#node = node;
+    this.#haveOtherNetworks(cluster.nodes.keys()); // from now on
     const owners = addressOwners(cluster, node);
     for (const pod of cluster.pods.values()) {
       if (!isSelectable(pod)) continue;
