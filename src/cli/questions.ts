@@ -24,7 +24,11 @@ export async function readQuestions(
   }
   if (from !== undefined) throw new CommandError('explain takes either FROM and TO or --flows, not both');
   const content = await readFlows(file);
-  return /^\s*[[{]/.test(content) ? trafficQuestions(content, file) : parseQuestions(content);
+  const questions = /^\s*[[{]/.test(content) ? trafficQuestions(content, file) : parseQuestions(content);
+  // Nothing was denied of what somebody failed to write.
+  if (questions.length === 0)
+    throw new CommandError(`${file === '-' ? 'standard input' : file} holds no flow`);
+  return questions;
 }
 
 /** What policy-assistant takes. */

@@ -3,7 +3,7 @@
  * names none.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -82,6 +82,27 @@ test('a reader that has enough changes no answer', () => {
   expect(unread(...words)).toEqual([sluice(...words).status, '']);
   expect(unread(...denied)).toEqual([1, '']);
   expect(unread('matrix', ...BOTH)[0]).toBe(2);
+});
+
+test('an answer that cannot be written is trouble, in one line', () => {
+  const main = join(import.meta.dirname, 'main.ts');
+  const full = openSync('/dev/full', 'w');
+  for (const words of [['explain', 'web', 'db:80'], ['matrix']]) {
+    const { status, stderr } = spawnSync(process.execPath, [main, ...words, '--manifests', 'pods.yaml'], {
+      encoding: 'utf8',
+      cwd: folder,
+      stdio: ['ignore', full, 'pipe'],
+    });
+    expect([words, status]).toEqual([words, 2]);
+    expect(stderr).toMatch(/sluice: cannot write the answer: .*ENOSPC.*\n$/);
+    expect(stderr).not.toContain('    at ');
+  }
+  closeSync(full);
+});
+
+test('explain --flows of nothing is trouble', () => {
+  const { status, stderr } = sluice('explain', '--flows', '/dev/null', '--manifests', 'pods.yaml');
+  expect([status, stderr]).toEqual([2, expect.stringContaining('/dev/null holds no flow')]);
 });
 
 test('explain -o json says what it lacks', () => {

@@ -4,9 +4,11 @@ import { CommandError } from '../../terminal/commanderror.ts';
 
 export async function run(program: Command): Promise<void> {
   // A reader that had enough (`sluice … | head`) is no error, and changes no answer: the exit code is set once all is written.
+  // An answer that cannot be written is none.
   process.stdout.on('error', error => {
-    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
-    setImmediate(() => process.exit());
+    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return setImmediate(() => process.exit());
+    process.stderr.write(`sluice: cannot write the answer: ${error.message}\n`);
+    process.exit(2);
   });
   await program.parseAsync().catch(report);
 }
