@@ -5,8 +5,8 @@ import { type Manifest, readManifest, unreadable } from './manifest.ts';
 /**
  * The manifests under a path: of a folder all YAML and JSON files in it and in its folders, links followed;
  * of a file that file. Sorted; names that begin with a dot are left out, and with them the folders that a
- * ConfigMap's links point into. A folder that cannot be read, and a link to nowhere, are listed as if they were
- * files: reading them says why, and what they held before is not taken for gone. Throws where the path itself
+ * ConfigMap's links point into. A folder that cannot be read, a link to nowhere, and a pipe or device, are listed as if
+ * they were files: reading them says why, and what they held before is not taken for gone. Throws where the path itself
  * cannot be read.
  */
 export async function listManifests(root: string): Promise<readonly string[]> {
@@ -35,7 +35,7 @@ async function listEntry(path: string, around: readonly string[]): Promise<reado
   try {
     const kind = await stat(path);
     if (kind.isDirectory()) return await listFolder(path, around);
-    return isManifest(path) && kind.isFile() ? [path] : [];
+    return isManifest(path) ? [path] : [];
   } catch {
     return [path];
   }
@@ -50,18 +50,19 @@ const MEBIBYTE = 1024 * 1024;
 /** A file is held in memory several times over while it is read. */
 export const LARGEST_FILE = 16 * MEBIBYTE;
 
-/** What a file says, as `read` reads it; `largest` is in bytes. */
+/** What a file says, as `read` reads it; `largest` is in bytes. A pipe or device is read where it was named itself. */
 export async function readManifestFile(
   path: string,
   read: (text: string, file: string) => Manifest = readManifest,
   largest = LARGEST_FILE,
+  isNamed = false,
 ): Promise<Manifest> {
   try {
-    const { size } = await stat(path);
-    if (size > largest)
-      return {
-        problems: [unreadable(path, `has ${mebibytes(size)} MiB, and ${largest / MEBIBYTE} is the most`)],
-      };
+    const kind = await stat(path);
+    const no = (why: string): Manifest => ({ problems: [unreadable(path, why)] });
+    if (!isNamed && !kind.isFile() && !kind.isDirectory()) return no('is neither a file nor a folder');
+    if (kind.size > largest)
+      return no(`has ${mebibytes(kind.size)} MiB, and ${largest / MEBIBYTE} is the most`);
     return read(textOf(await readFile(path)), path);
   } catch (error) {
     return { problems: [unreadable(path, readFailure(error))] };

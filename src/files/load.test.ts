@@ -1,3 +1,4 @@
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -88,6 +89,20 @@ describe('loadManifests()', () => {
     await symlink('nowhere.yaml', join(folder, 'b.yaml'));
     expect(await names()).toEqual(['a']);
     expect(await texts()).toEqual([`${folder}/b.yaml: does not exist; nothing of it is read`]);
+  });
+
+  test('says of a pipe in a folder that it is no file, and reads one that was named', async () => {
+    const pipe = join(folder, 'pipe.yaml');
+    execFileSync('mkfifo', [pipe]);
+    const { problems, hidesPolicies } = await loadManifests(folder);
+    expect(problems.map(problemText)).toEqual([expect.stringContaining('is neither a file nor a folder')]);
+    expect(hidesPolicies).toBe(true);
+    const writing = execFile('sh', [
+      '-c',
+      `echo "{ apiVersion: v1, kind: Namespace, metadata: { name: a } }" >${pipe}`,
+    ]);
+    expect((await loadManifests(pipe)).problems).toEqual([]);
+    writing.kill();
   });
 
   test('says file, line, object and field of each problem', async () => {

@@ -122,7 +122,7 @@ async function* manifestsOf(
       seen.add(file);
       yield path === '-'
         ? [STDIN, read(await text(process.stdin), STDIN)]
-        : [file, await readManifestFile(file, read, LARGEST_READ_ONCE)];
+        : [file, await readManifestFile(file, read, LARGEST_READ_ONCE, file === path)];
     }
 }
 
