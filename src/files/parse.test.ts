@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseManifest } from './parse.ts';
-import { ParseError } from './yaml.ts';
+import { ParseError, parseYaml } from './yaml.ts';
 
 describe('parseManifest() reads as kubectl does', () => {
   test.each<[string, string, unknown[]]>([
@@ -98,3 +98,12 @@ function thrown(run: () => unknown): ParseError {
   }
   throw new Error('nothing was thrown');
 }
+
+test('a text in which everything is wrong has one problem, and takes no longer than to read it', () => {
+  const texts = [
+    `a: {${'? '.repeat(400_000)}}`,
+    `a: ${'!x '.repeat(400_000)}y`,
+    `a: ${'&x '.repeat(400_000)}`,
+  ];
+  for (const text of texts) expect(parseYaml(text)).toEqual([expect.any(ParseError)]);
+});

@@ -63,6 +63,8 @@ const UNREAD_TAGS = ['timestamp', 'binary', 'omap', 'pairs', 'set'].map(name => 
 const OPTIONS = {
   version: '1.1',
   logLevel: 'silent',
+  // Of all that is wrong only the first is told: to write the lines around each takes minutes where there are many.
+  prettyErrors: false,
   // One for all documents: making it takes longer than parsing a pod.
   schema: new Schema({ schema: 'yaml-1.1', merge: true, customTags: readTags }),
 } as const;
@@ -77,7 +79,8 @@ function readTags(tags: Tags): Tags {
 
 function toParsed(document: Document, lines: LineCounter): ParsedDocument {
   const problem = document.errors[0] ?? document.warnings[0];
-  if (problem !== undefined) throw new ParseError(inWords(problem.message), problem.linePos?.[0].line);
+  if (problem !== undefined)
+    throw new ParseError(inWords(problem.message), lines.linePos(problem.pos[0]).line);
   return {
     value: document.toJS({ maxAliasCount: MOST_ALIASES }),
     lineOf: path => lineOf(document, lines, path),
@@ -87,10 +90,9 @@ function toParsed(document: Document, lines: LineCounter): ParsedDocument {
 // A few aliases that name each other's lists are gigabytes when written out.
 const MOST_ALIASES = 100;
 
-/** The first line says what is wrong, the others draw the place. */
 function inWords(message: string): string {
   if (message.startsWith('Maximum call stack size exceeded')) return 'is nested too deeply';
-  return message.split('\n')[0]!.replace(/ at line \d+, column \d+:$/, '');
+  return message.split('\n')[0]!;
 }
 
 function lineOf(document: Document, lines: LineCounter, path: string): number | undefined {
