@@ -7,8 +7,7 @@ export async function run(program: Command): Promise<void> {
   // An answer that cannot be written is none.
   process.stdout.on('error', error => {
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') return setImmediate(() => process.exit());
-    process.stderr.write(`sluice: cannot write the answer: ${error.message}\n`);
-    process.exit(2);
+    void report(new CommandError(`cannot write the answer: ${error.message}`)).then(() => process.exit());
   });
   await program.parseAsync().catch(report);
 }
