@@ -43,15 +43,16 @@ export class WaitingPods {
 
   /** In turns, and each out of the queue as it comes; whoever has enough goes on with the next one another time. */
   *taking(): Generator<PodKey> {
-    const queues = [...this.#queues.values()].sort((a, b) => a.lastTurn - b.lastTurn);
-    while (!this.isEmpty)
+    let queues = [...this.#queues.values()].sort((a, b) => a.lastTurn - b.lastTurn);
+    while (queues.length > 0) {
       for (const queue of queues) {
         const [key] = queue.leaving.size > 0 ? queue.leaving : queue.others;
-        if (key === undefined) continue;
         queue.lastTurn = ++this.#turn;
-        this.delete(key);
-        yield key;
+        this.delete(key!);
+        yield key!;
       }
+      queues = queues.filter(queue => sizeOf(queue) > 0);
+    }
   }
 }
 
