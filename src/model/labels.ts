@@ -23,3 +23,8 @@ export interface Labelled {
   /** There may be other labels besides: of a namespace that was not seen yet, the name is all that is known. */
   readonly partial?: true;
 }
+
+/** `key=value` of every label; a key holds no `=`, so that no two labels share a text. */
+export function labelTexts(labels: Labels): string[] {
+  return Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+}

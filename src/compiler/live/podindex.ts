@@ -10,10 +10,10 @@ import {
   type Pod,
   type PodKey,
 } from '../../model/cluster.ts';
+import { labelTexts } from '../../model/labels.ts';
 import { MultiMap } from '../../model/multimap.ts';
 import {
   type LabelSelector,
-  type Labels,
   matchesLabels,
   matchNamespace,
   type PodSelector,
@@ -236,11 +236,6 @@ function* candidates(
   if (first === undefined || first.values.length > all.size) return yield* all;
   for (const value of new Set(first.values)) yield* byLabel.get(`${first.key}=${value}`);
   for (const resident of partial) if (!Object.hasOwn(resident.pod.labels, first.key)) yield resident;
-}
-
-/** `key=value` of every label; a key holds no `=`, so that no two labels share a text. */
-export function labelTexts(labels: Labels): string[] {
-  return Object.entries(labels).map(([key, value]) => `${key}=${value}`);
 }
 
 export function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {

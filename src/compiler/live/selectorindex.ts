@@ -1,8 +1,8 @@
 /** Finds the selectors that may select a pod without a look at all of them. */
 import type { Namespace, Pod } from '../../model/cluster.ts';
+import { labelTexts } from '../../model/labels.ts';
 import { MultiMap } from '../../model/multimap.ts';
 import type { LabelSelector, PodSelector } from '../../model/selector.ts';
-import { labelTexts } from './podindex.ts';
 
 /**
  * Every selector is filed under the most telling thing that it asks for: labels of the pod, together with the

@@ -1,5 +1,5 @@
 /** Selectors that mean the pods of one set of labels, and of what is recorded nobody else. */
-import type { Labels } from '../../model/labels.ts';
+import { type Labels, labelTexts } from '../../model/labels.ts';
 import type { Recording } from '../recording.ts';
 import { stableLabels } from '../stablelabels.ts';
 
@@ -55,7 +55,7 @@ function add({ sets, having }: OfNamespace, labels: Labels): void {
   const text = labelText(labels);
   if (sets.has(text)) return;
   sets.set(text, labels);
-  for (const pair of pairsOf(labels)) {
+  for (const pair of labelTexts(labels)) {
     const known = having.get(pair);
     if (known === undefined) having.set(pair, [labels]);
     else known.push(labels);
@@ -64,13 +64,9 @@ function add({ sets, having }: OfNamespace, labels: Labels): void {
 
 /** Some of the sets, among them all that have these labels: those with the one that fewest have. */
 function candidates({ sets, having }: OfNamespace, labels: Labels): Iterable<Labels> {
-  const lists = pairsOf(labels).map(pair => having.get(pair) ?? []);
+  const lists = labelTexts(labels).map(pair => having.get(pair) ?? []);
   if (lists.length === 0) return sets.values();
   return lists.reduce((fewest, each) => (each.length < fewest.length ? each : fewest));
-}
-
-function pairsOf(labels: Labels): string[] {
-  return Object.entries(labels).map(([key, value]) => `${key}=${value}`);
 }
 
 function selectorAmong(others: Iterable<Labels>, labels: Labels): SelectorObject {
