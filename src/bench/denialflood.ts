@@ -16,6 +16,7 @@ import { builtFolder } from './build.ts';
 import { connectedAgent } from './connectedagent.ts';
 import { compileFlood, type SentFlood, sendFlood } from './flood.ts';
 import { BenchAgent } from './neighbours/agentprocess.ts';
+import { podObjects } from './podobjects.ts';
 import { absolute, type BenchRow, beyondFloor } from './row.ts';
 
 const NODE = 'n1';
@@ -214,15 +215,10 @@ const LIST = {
   apiVersion: 'v1',
   kind: 'List',
   items: [
-    { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } },
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bench' } },
-    ...Object.entries(PODS).map(([name, ip]) => ({
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name, namespace: 'bench', labels: { app: name } },
-      spec: { nodeName: NODE, containers: [{ name: 'main', image: 'i' }] },
-      status: { phase: 'Running', podIPs: [{ ip }] },
-    })),
+    ...podObjects(
+      NODE,
+      Object.entries(PODS).map(([name, ip]) => ({ name, ip, labels: { app: name } })),
+    ),
     {
       apiVersion: 'networking.k8s.io/v1',
       kind: 'NetworkPolicy',

@@ -15,6 +15,7 @@ import type { AgentClient } from '../rpc/client.ts';
 import { builtFolder } from './build.ts';
 import { connectedAgent } from './connectedagent.ts';
 import { BenchAgent } from './neighbours/agentprocess.ts';
+import { podObjects } from './podobjects.ts';
 import { absolute, type BenchRow, beyondFloor } from './row.ts';
 
 const NODE = 'n1';
@@ -49,21 +50,14 @@ export async function benchFlows(): Promise<BenchRow[]> {
 const LIST = {
   apiVersion: 'v1',
   kind: 'List',
-  items: [
-    { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } },
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bench' } },
-    ...[FROM, TO].map((ip, index) => ({
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: {
-        name: `p${index}`,
-        namespace: 'bench',
-        labels: { app: 'web', tier: 'front', n: `${index}` },
-      },
-      spec: { nodeName: NODE, containers: [{ name: 'main', image: 'i' }] },
-      status: { phase: 'Running', podIPs: [{ ip }] },
+  items: podObjects(
+    NODE,
+    [FROM, TO].map((ip, index) => ({
+      name: `p${index}`,
+      ip,
+      labels: { app: 'web', tier: 'front', n: `${index}` },
     })),
-  ],
+  ),
 };
 
 async function rows(lab: Lab, agent: BenchAgent, client: AgentClient): Promise<BenchRow[]> {
