@@ -10,6 +10,12 @@ export interface Manifest {
   readonly [key: string]: unknown;
 }
 
+export interface ToldEvent {
+  readonly message: string;
+  readonly type: string;
+  readonly reason: string;
+}
+
 interface Identity {
   readonly ca: Buffer;
   readonly cert: Buffer;
@@ -48,6 +54,19 @@ export class Api {
 
   async get(path: string): Promise<unknown> {
     return JSON.parse((await this.#request('GET', path)).body);
+  }
+
+  /** Of an object, as `kubectl describe` finds them; one that lives in no namespace has them anywhere. */
+  async eventsOf(object: Manifest): Promise<readonly ToldEvent[]> {
+    const { kind } = object;
+    const { metadata } = (await this.get(pathOf(object))) as Manifest;
+    const { name, namespace = '', uid } = metadata;
+    const fields = { name, namespace, kind, uid };
+    const selector = Object.entries(fields).map(([field, value]) => `involvedObject.${field}=${value}`);
+    const query = new URLSearchParams({ fieldSelector: selector.join(',') });
+    const place = namespace === '' ? '' : `/namespaces/${namespace}`;
+    const { items } = (await this.get(`/api/v1${place}/events?${query}`)) as { items: ToldEvent[] };
+    return items;
   }
 
   /** What the server answers, whatever it is. */

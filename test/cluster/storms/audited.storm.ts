@@ -1,8 +1,7 @@
 /** An audited policy: its author is told what it would deny, nothing is denied, and enforced it denies just that. */
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Manifest } from './api.ts';
-import { pathOf } from './api.ts';
+import type { Manifest, ToldEvent } from './api.ts';
 import { FIRM_FLOWS, HOSTS } from './firm.ts';
 import { networkPolicy } from './objects.ts';
 import { Storm } from './storm.ts';
@@ -25,21 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => storm?.end());
 
-interface Event {
-  readonly message: string;
-  readonly type: string;
-  readonly reason: string;
-}
-
-/** Of the policy, as `kubectl describe` finds them. */
-async function events(): Promise<Event[]> {
-  const { metadata } = (await storm.api.get(pathOf(STRICT))) as Manifest;
-  const fields = { name: 'strict', namespace: 'probe', kind: 'NetworkPolicy', uid: metadata.uid };
-  const selector = Object.entries(fields).map(([field, value]) => `involvedObject.${field}=${value}`);
-  const query = new URLSearchParams({ fieldSelector: selector.join(',') });
-  const { items } = (await storm.api.get(`/api/v1/namespaces/probe/events?${query}`)) as { items: Event[] };
-  return items;
-}
+const events = () => storm.api.eventsOf(STRICT);
 
 /** New connections, of which none is judged otherwise than without the policy. */
 async function isProbed(): Promise<true> {
@@ -53,7 +38,7 @@ test('its author is told by an Event what it would have denied, and not one pack
   await storm.startAgent().inForce();
   // An agent looks once a minute whether there is something to tell; of a burst it may judge the first ones alone.
   await until('an Event', async () => (await isProbed()) && (await events()).length > 0, 240_000);
-  const [{ type, reason, message } = {} as Event, ...others] = await events();
+  const [{ type, reason, message } = {} as ToldEvent, ...others] = await events();
   expect([type, reason, others]).toEqual(['Normal', 'PolicyAudited', []]);
   const told =
     /^audited, not enforced: on node n1 would have denied (\d+) connections?: probe\/x -> probe\/t:2222\/UDP \((\d+)\) \(in \d+ min\) \(generation 1\)$/;

@@ -2,7 +2,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Manifest } from './api.ts';
-import { pathOf } from './api.ts';
 import { clusterPolicy, definition } from './objects.ts';
 import { Storm } from './storm.ts';
 import { until } from './until.ts';
@@ -40,20 +39,9 @@ const doubtful: Manifest = clusterPolicy('platform', {
   ],
 });
 
-interface Event {
-  readonly message: string;
-  readonly type: string;
-  readonly reason: string;
-}
-
-/** An object that lives in no namespace has its Events anywhere: kubectl looks everywhere. */
 async function events(): Promise<string[]> {
-  const { metadata } = (await storm.api.get(pathOf(doubtful))) as Manifest;
-  const fields = { name: 'platform', namespace: '', kind: 'ClusterNetworkPolicy', uid: metadata.uid };
-  const selector = Object.entries(fields).map(([field, value]) => `involvedObject.${field}=${value}`);
-  const query = new URLSearchParams({ fieldSelector: selector.join(',') });
-  const { items } = (await storm.api.get(`/api/v1/events?${query}`)) as { items: Event[] };
-  return items.map(({ type, reason, message }) => `${type} ${reason} ${message}`).toSorted();
+  const found = await storm.api.eventsOf(doubtful);
+  return found.map(({ type, reason, message }) => `${type} ${reason} ${message}`).toSorted();
 }
 
 const told = (generation: number) => `Warning DoubtfulPolicy ${HEARD} (generation ${generation})`;
