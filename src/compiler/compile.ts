@@ -4,6 +4,7 @@ import { type Address, type Cidr, cidrContains, FAMILIES, type Family, familyOf 
 import { type Cluster, namespaceOf } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { PodLinks } from '../model/podlinks.ts';
+import { podMark } from '../model/podmark.ts';
 import { comparePolicies, type Policy } from '../model/policy.ts';
 import type {
   Chain,
@@ -193,6 +194,6 @@ function addElements(
   verdict: NftVerdict,
 ): void {
   for (const address of addresses) {
-    if (familyOf(address) === family) elements.set(address, { verdict, comment: pod.key.slice(0, 120) });
+    if (familyOf(address) === family) elements.set(address, { verdict, comment: podMark(pod.key) });
   }
 }

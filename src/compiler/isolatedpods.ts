@@ -7,7 +7,7 @@ import { podMap } from './base.ts';
 import { ISOLATED } from './program.ts';
 import { classChain } from './unknownpods.ts';
 
-/** The directions in which a pod is isolated by NetworkPolicies. */
+/** The directions in which a pod is isolated by NetworkPolicies; by its mark (podmark.ts). */
 export type IsolatedPods = ReadonlyMap<PodKey, ReadonlySet<Direction>>;
 
 export function isolatedPodsIn({ tables }: Ruleset): IsolatedPods {

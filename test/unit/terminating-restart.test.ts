@@ -58,6 +58,17 @@ test('through two restarts, until the pod is gone', async () => {
   expect((await lifeOf({ before: new Map() })).first).toEqual(new Map());
 });
 
+test.each([1, 62, 122, 253])('also of a pod whose name has %i letters', async length => {
+  const name = 'w'.repeat(length);
+  server.put(apiPod(`shop/${name}`, '10.0.0.2', { app: 'web' }));
+  server.delete('Pod', 'shop/web');
+  const { first } = await lifeOf({ before: new Map() });
+  expect([...first.values()]).toEqual([new Set(['ingress'])]);
+  server.put(apiNamespace('shop', {}, true));
+  server.delete('NetworkPolicy', 'shop/web');
+  expect((await lifeOf({ before: first })).first).toEqual(first);
+});
+
 test('and a policy that was deleted while its namespace lives on is gone by a restart', async () => {
   const { last } = await lifeOf({ before: new Map() });
   server.delete('NetworkPolicy', 'shop/web');

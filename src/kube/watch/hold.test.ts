@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ClusterEvent, Pod, PodKey } from '../../model/cluster.ts';
+import { podMark } from '../../model/podmark.ts';
 import type { Direction, Policy } from '../../model/policy.ts';
 import { PolicyHold } from './hold.ts';
 
@@ -139,6 +140,25 @@ describe('PolicyHold of an agent that starts while a namespace is being deleted'
     expect(it.pass([noPod('a')])).toEqual([noPod('a')]);
     expect(it.pass([noPod('b')])).toEqual([noPod('b')]);
     expect(it.pass([noPod('other')])).toEqual([noPod('other'), { type: 'policy', key: KEY }]);
+  });
+
+  test('isolates in the directions of all that are there, however late they are heard of', () => {
+    const it = restarted();
+    it.setKnowsNamespaces(true);
+    it.setActive('shop', false);
+    expect(isolating(it.pass([pod('a')]))).toEqual(['ingress']);
+    expect(isolating(it.pass([pod('b')]))).toEqual(['ingress', 'egress']);
+    expect(it.pass([pod('a'), pod('b')])).toEqual([pod('a'), pod('b')]);
+    expect(it.pass([noPod('a'), noPod('b')])).toEqual([noPod('a'), noPod('b'), { type: 'policy', key: KEY }]);
+  });
+
+  test('knows a pod by as much of its name as rules keep', () => {
+    const [long, other] = ['x', 'y'].map(end => `${'a'.repeat(120)}${end}`) as [string, string];
+    const it = new PolicyHold('n1', new Map([[podMark(`shop/${long}`), new Set<Direction>(['ingress'])]]));
+    it.setKnowsNamespaces(true);
+    expect(it.pass([pod('a'.repeat(40))])).toHaveLength(1);
+    expect(isolating(it.pass([pod(long)]))).toEqual(['ingress']);
+    expect(it.pass([pod(other)])).toEqual([pod(other)]);
   });
 
   test('isolates in the directions of the pods that still run', () => {

@@ -1,4 +1,5 @@
 import { type ClusterEvent, namespaceOfPod, type PodKey } from '../../model/cluster.ts';
+import { podMark } from '../../model/podmark.ts';
 import { type Direction, namespaceOfPolicy, type Policy, withoutRules } from '../../model/policy.ts';
 import { EVERYTHING } from '../../model/selector.ts';
 
@@ -14,7 +15,7 @@ import { EVERYTHING } from '../../model/selector.ts';
  */
 export class PolicyHold {
   /** Pods that may still run and whose rules are ours, by namespace. */
-  readonly #pods = new Map<string, Set<string>>();
+  readonly #pods = new Map<string, Set<PodKey>>();
   readonly #active = new Set<string>();
   /** What is left of each namespaced policy when it is deleted. */
   readonly #isolations = new Map<string, ClusterEvent>();
@@ -23,11 +24,16 @@ export class PolicyHold {
   /** Namespaces of which something has changed since their deletions were last looked at. */
   readonly #touched = new Set<string>();
   readonly #isOurs: (node: string) => boolean;
-  /** By namespace: pods that rules isolated that were found in force. */
+  /** By namespace: pods that rules isolated that were found in force, by their marks. */
   readonly #found = new Map<string, Map<string, ReadonlySet<Direction>>>();
+  /** In which directions those of a namespace that is being deleted are isolated. */
+  readonly #isolatedFound = new Map<string, ReadonlySet<Direction>>();
   #knowsNamespaces = false;
 
-  /** With a node, only its pods matter: there are no rules for others. `isolated` are those that rules in force isolate. */
+  /**
+   * With a node, only its pods matter: there are no rules for others. `isolated` are those that rules in force isolate, by
+   * their marks.
+   */
   constructor(node?: string, isolated: ReadonlyMap<PodKey, ReadonlySet<Direction>> = new Map()) {
     this.#isOurs = node === undefined ? () => true : name => name === node;
     for (const [pod, directions] of isolated) {
@@ -41,6 +47,7 @@ export class PolicyHold {
     if (isActive) {
       this.#active.add(namespace);
       this.#found.delete(namespace); // its policies are those that can be read
+      this.#isolatedFound.delete(namespace);
     } else this.#active.delete(namespace);
     this.#touched.add(namespace);
   }
@@ -91,24 +98,30 @@ export class PolicyHold {
     return isolation === undefined ? [] : [isolation];
   }
 
-  /** Of namespaces that are being deleted: said once, and held like a deletion that waits. */
+  /** Of namespaces that are being deleted: said again where a pod is heard of later, and held like a deletion that waits. */
   #isolateFound(): readonly ClusterEvent[] {
     const waiting = [...this.#touched].filter(name => this.#knowsNamespaces && this.#mustWait(name));
     return waiting.flatMap(namespace => {
-      const running = [...(this.#found.get(namespace) ?? [])].filter(([pod]) =>
-        this.#pods.get(namespace)!.has(pod),
-      );
-      if (running.length === 0) return [];
-      this.#found.delete(namespace);
-      const policy = isolationFound(namespace, new Set(running.flatMap(([, directions]) => [...directions])));
+      const before = this.#isolatedFound.get(namespace) ?? new Set();
+      const directions = new Set([...before, ...this.#directionsFound(namespace)]);
+      if (directions.size === before.size) return [];
+      this.#isolatedFound.set(namespace, directions);
+      const policy = isolationFound(namespace, directions);
       this.#hold(namespace, { type: 'policy', key: policy.id });
       return [{ type: 'policy', key: policy.id, value: policy }];
     });
   }
 
+  /** Of those that still run. */
+  #directionsFound(namespace: string): readonly Direction[] {
+    const found = this.#found.get(namespace);
+    if (found === undefined) return [];
+    return [...this.#pods.get(namespace)!].flatMap(pod => [...(found.get(podMark(pod)) ?? [])]);
+  }
+
   #notePod({ key, value }: ClusterEvent & { type: 'pod' }): void {
     const namespace = namespaceOfPod(key);
-    const pods = this.#pods.get(namespace) ?? new Set();
+    const pods = this.#pods.get(namespace) ?? new Set<PodKey>();
     if (value !== undefined && !value.finished && this.#isOurs(value.node)) pods.add(key);
     else pods.delete(key);
     if (pods.size > 0) this.#pods.set(namespace, pods);
@@ -122,6 +135,7 @@ export class PolicyHold {
     return namespaces.flatMap(namespace => {
       const released = [...this.#held.get(namespace)!.values()];
       this.#held.delete(namespace);
+      this.#isolatedFound.delete(namespace);
       for (const { key } of released) this.#isolations.delete(key);
       return released;
     });
