@@ -24,7 +24,7 @@ const LABELS = CLUSTER_KINDS.map(kind => policyLabel({ kind, name: '' }));
 /** Kinds of objects beside pods, namespaces and network policies. */
 export function madeFrom(ruleset: Ruleset): MadeFrom {
   // A comment names some of many policies: where one is of the cluster, all of these kinds may be behind it.
-  const ofCluster = commentsOf(ruleset).some(comment => LABELS.some(label => comment.includes(label)));
+  const ofCluster = [...commentsOf(ruleset)].some(comment => LABELS.some(label => comment.includes(label)));
   const deniesUnknownPods = unknownPodsIn(ruleset) === 'deny';
   return new Set<string>([
     ...(ofCluster ? CLUSTER_KINDS : []),
@@ -43,7 +43,11 @@ function asksForNamespaces({ tables }: Ruleset): boolean {
 
 const LONG_COMMENT = 100;
 
-function commentsOf({ tables }: Ruleset): string[] {
-  const chains = [...tables.values()].flatMap(table => [...table.chains.values()]);
-  return chains.flatMap(({ rules }) => rules.flatMap(({ comment }) => comment ?? []));
+/** Of rules, and of what maps decide by themselves, as by the port alone. */
+function* commentsOf({ tables }: Ruleset): Generator<string> {
+  for (const { chains, sets } of tables.values()) {
+    for (const { rules } of chains.values()) for (const { comment = '' } of rules) yield comment;
+    for (const { verdicts, elements } of sets.values())
+      if (verdicts) for (const { comment = '' } of elements.values()) yield comment;
+  }
 }

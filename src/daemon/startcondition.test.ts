@@ -7,7 +7,7 @@ import { sleep } from '../async/sleep.ts';
 import { compile } from '../compiler/compile.ts';
 import { watchCluster } from '../kube/watch/source.ts';
 import { ClusterState } from '../model/cluster.ts';
-import type { Policy, PolicyKind } from '../model/policy.ts';
+import type { Policy, PolicyKind, PortMatch, Rule } from '../model/policy.ts';
 import { EVERYTHING } from '../model/selector.ts';
 import { madeFrom } from './rulesinforce.ts';
 import { missingKinds, StartCondition } from './startcondition.ts';
@@ -143,7 +143,7 @@ describe('missingKinds()', () => {
 });
 
 describe('madeFrom()', () => {
-  const clusterWith = (kind?: PolicyKind, tier: Policy['tier'] = 'admin') => {
+  const clusterWith = (kind?: PolicyKind, tier: Policy['tier'] = 'admin', ports: Rule['ports'] = 'any') => {
     const state = new ClusterState();
     const podCidrs = ['10.0.0.0/24'];
     state.apply({ type: 'node', key: 'n1', value: { name: 'n1', labels: {}, addresses: [], podCidrs } });
@@ -160,7 +160,7 @@ describe('madeFrom()', () => {
     } as never;
     state.apply({ type: 'pod', key, value });
     if (kind === undefined) return state;
-    const ingress = [{ path: 'ingress[0]', action: 'deny', peers: 'any', ports: 'any' }] as const;
+    const ingress = [{ path: 'ingress[0]', action: 'deny', peers: 'any', ports }] as const;
     const policy: Policy = { id: `${kind} x`, kind, name: 'x', tier, order: 0, subject, ingress };
     state.apply({ type: 'policy', key: policy.id, value: policy });
     return state;
@@ -168,6 +168,15 @@ describe('madeFrom()', () => {
 
   test.each(['ClusterNetworkPolicy', 'AdminNetworkPolicy'] as const)('sees rules of a %s', kind => {
     expect(madeFrom(compile(clusterWith(kind), 'n1'))).toContain(kind);
+  });
+
+  test.each([1, 2, 80])('sees a policy of the cluster that denies ranges of %i ports to everybody', width => {
+    const ports = Array.from({ length: 30 }, (_, i): PortMatch => {
+      const first = 1000 + 100 * i;
+      return { kind: 'range', protocol: 'TCP', first, last: first + width - 1 };
+    });
+    const ruleset = compile(clusterWith('ClusterNetworkPolicy', 'admin', ports), 'n1');
+    expect(madeFrom(ruleset)).toContain('ClusterNetworkPolicy');
   });
 
   test('sees rules of the baseline tier, and that unknown pods are denied', () => {
