@@ -51,6 +51,8 @@ const NEIGHBOURS = 'neighbours';
 export const NODE_ADDRESSES = 'node-addresses';
 const SETS = { ports: 'tunnel-ports', nodes: NODE_ADDRESSES } as const;
 
+export const FROM_ELSEWHERE = 'as a pod of this node, from elsewhere';
+
 /** Leads what comes from pods to the chain of the hook, and drops what says that it does and comes by another link. */
 export function sourceRules(family: Family, network: NodeNetwork, hook: 'forward' | 'input'): NftRule[] {
   return [
@@ -59,7 +61,7 @@ export function sourceRules(family: Family, network: NodeNetwork, hook: 'forward
       .filter(cidr => cidr.family === family)
       .map(cidr => ({
         exprs: [...addressInNetwork(cidr, 'saddr'), ...noRouteBack(), denyLink()],
-        comment: 'as a pod of this node, from elsewhere',
+        comment: FROM_ELSEWHERE,
       })),
   ];
 }

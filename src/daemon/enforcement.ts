@@ -29,7 +29,7 @@ import { DnsAnswers } from './answers.ts';
 import { Audits } from './audits.ts';
 import { Denials, type DenialsOptions } from './denials.ts';
 import { FlowReader } from './flows.ts';
-import { type Inherited, readInherited } from './inherited.ts';
+import { type Inherited, nodeBefore, readInherited } from './inherited.ts';
 import { readResolvers } from './resolvers.ts';
 import { RuleCounts } from './rulecounts.ts';
 
@@ -93,7 +93,7 @@ export async function openEnforcement(
   const opening = startingWith(kernel, open);
   const watching = counts && (async () => counts.watched(await opening()));
   const agent = new Agent({ node, open: watching ?? opening, engine, log, observers });
-  agent.note(hostPortEvents([], inherited.hostPorts));
+  agent.note([...nodeBefore(node, inherited), ...hostPortEvents([], inherited.hostPorts)]);
   const vacant = () => vacantAddresses(agent.cluster, node, localPods);
   const staleConntrack = new StaleConntrack(conntrack(), vacant, log);
   const flows = new FlowReader({ view: denials.view, serviceOf: denials.services?.of, ownAddresses, log });

@@ -1,8 +1,10 @@
 /** What the rules tell of pods that an agent finds when it starts: nobody else remembers it. */
 import { hostPortsIn, mappingsOf } from '../compiler/hostports.ts';
 import { type IsolatedPods, isolatedPodsIn } from '../compiler/isolatedpods.ts';
+import { podNetworksIn } from '../compiler/podnetworksin.ts';
 import { podPortsIn } from '../compiler/podports.ts';
-import type { PodPort } from '../model/cluster.ts';
+import { cidrText } from '../model/address.ts';
+import type { ClusterEvent, PodPort } from '../model/cluster.ts';
 import type { HostPortMapping } from '../model/hostport.ts';
 import type { PodLinks } from '../model/podlinks.ts';
 import type { Kernel } from '../nft/kernel.ts';
@@ -14,6 +16,8 @@ export interface Inherited {
   readonly podPorts: readonly PodPort[];
   /** By NetworkPolicies that may be gone by now. */
   readonly isolatedPods: IsolatedPods;
+  /** Networks of this node's pods. */
+  readonly podCidrs: readonly string[];
 }
 
 /** Reads the tables once, and keeps nothing of them. */
@@ -23,7 +27,17 @@ export async function readInherited(kernel: Pick<Kernel, 'dump'>, podLinks: PodL
     hostPorts: podLinks === 'others' ? [] : [...(await oldHostPorts()), ...hostPortsIn(ruleset)],
     podPorts: podPortsIn(ruleset) ?? [],
     isolatedPods: isolatedPodsIn(ruleset),
+    podCidrs: podNetworksIn(ruleset).map(cidrText),
   };
+}
+
+/**
+ * The agent's own Node, until the API server says what it is: without its networks, rules about who may send as whom would
+ * go. It has no address and no labels, so that no rule means it as a peer.
+ */
+export function nodeBefore(name: string, { podCidrs, podPorts }: Inherited): ClusterEvent[] {
+  if (podCidrs.length === 0 && podPorts.length === 0) return [];
+  return [{ type: 'node', key: name, value: { name, labels: {}, addresses: [], podCidrs } }];
 }
 
 /** In the table of an earlier version. */

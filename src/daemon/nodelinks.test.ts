@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Address, parseAddress, parseCidr } from '../model/address.ts';
-import { type LinkFacts, nodeLinksOf } from './nodelinks.ts';
+import type { ClusterEvent } from '../model/cluster.ts';
+import { type LinkFacts, nodeLinksOf, OwnLinks } from './nodelinks.ts';
 
 const at = (text: string): Address => parseAddress(text)!;
 
@@ -45,4 +46,11 @@ test.each<[string, Partial<LinkFacts>, { uplinks: number[]; podBridges: number[]
   ['nothing is known of pods', { podCidrs: [], own: [at('172.18.0.2')] }, { uplinks: [2], podBridges: [] }],
 ])('nodeLinksOf(): %s', (_, change, expected) => {
   expect(nodeLinksOf({ ...NODE, ...change })).toEqual(expected);
+});
+
+test('an agent’s own Node stays as it was last known, whoever deletes it; others go', () => {
+  const links = new OwnLinks({ node: 'n1', bridgeRules: false, portsBefore: [] } as never);
+  const gone = ['n1', 'n2'].map((key): ClusterEvent => ({ type: 'node', key }));
+  expect(links.merge(gone)).toEqual([gone[1]]);
+  links.close();
 });

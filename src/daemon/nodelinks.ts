@@ -50,13 +50,15 @@ export class OwnLinks {
     this.#before = needs.portsBefore;
   }
 
-  /** The same events; the own Node has its interfaces. */
+  /**
+   * The same events; the own Node has its interfaces. It does not go while its agent runs: what its pods may send as, and
+   * by which links, stays as it was, whoever deletes the object.
+   */
   merge(events: readonly ClusterEvent[]): readonly ClusterEvent[] {
-    return events.map(event =>
-      event.type === 'node' && event.key === this.#needs.node && event.value !== undefined
-        ? { ...event, value: this.#with(event.value) }
-        : event,
-    );
+    return events.flatMap(event => {
+      if (event.type !== 'node' || event.key !== this.#needs.node) return [event];
+      return event.value === undefined ? [] : [{ ...event, value: this.#with(event.value) }];
+    });
   }
 
   /** Reads them once, and from then on every few seconds. */
