@@ -38,6 +38,8 @@ export interface AgentOptions {
   readonly resyncIntervalMs?: number;
   /** How long at the start to wait for another owner of the tables: our predecessor may be about to end. */
   readonly patienceMs?: number;
+  /** How much of what nothing in force leads to yet is committed at once (nft/plan/portions.ts). */
+  readonly portion?: number;
   readonly timing?: Timing;
 }
 
@@ -68,6 +70,7 @@ export class Agent {
       open: options.open,
       onDrift: repair => this.#drift(repair),
       now: timing.now,
+      portion: options.portion,
     });
     this.#scheduler = new Scheduler(timing, options.resyncIntervalMs ?? RESYNC_INTERVAL_MS);
     this.#startMs = timing.now();

@@ -20,6 +20,8 @@ export interface KernelStateOptions {
   /** Hears what must be put right when somebody changed our tables. */
   readonly onDrift: (repair: readonly Op[]) => void;
   readonly now: () => number;
+  /** The weight of a batch of what goes ahead. */
+  readonly portion?: number | undefined;
 }
 
 /**
@@ -134,7 +136,7 @@ export class KernelState {
   }
 
   async #commitStages(kernel: Kernel, ops: readonly Op[], expected?: Generation): Promise<Generation> {
-    const [first, ...others] = stagesOf(ops);
+    const [first, ...others] = stagesOf(ops, this.#options.portion);
     let generation = await this.#commitStage(kernel, first!, expected);
     for (const stage of others) {
       this.forget(); // if it is refused, those before it are in force

@@ -73,12 +73,16 @@ export class Incremental {
   #late: ClusterEvent[] = [];
   #flushed: Ruleset | undefined;
 
-  /** `hearing` says how DNS answers are heard: where they are not, names match nothing. */
+  /**
+   * `hearing` says how DNS answers are heard: where they are not, names match nothing; `mostAsked` how many groups a
+   * flush may ask about pods of other nodes.
+   */
   constructor(
     node: string,
     unknownPods: UnknownPods = 'allow',
     podLinks: PodLinks = 'others',
     hearing?: Hearing,
+    mostAsked?: number,
   ) {
     this.#node = node;
     this.#unknownPods = unknownPods;
@@ -90,7 +94,7 @@ export class Incremental {
     this.#podIndex = new PodIndex(this.#state, node);
     this.#strays = new LiveStrays(this.#podIndex, node);
     this.#groups = new LiveGroups(this.#state, this.#podIndex);
-    this.#livePods = new LivePods(this.#state, this.#podIndex, this.#groups, node);
+    this.#livePods = new LivePods(this.#state, this.#podIndex, this.#groups, node, mostAsked);
     this.#names = new LiveNames(hearing);
     this.#classes = new LiveClasses(this.#groups, hearing !== undefined);
     this.#placements = new LivePlacements(this.#state, this.#classes);

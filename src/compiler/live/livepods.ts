@@ -32,14 +32,22 @@ export class LivePods {
   readonly #podIndex: PodIndex;
   readonly #groups: LiveGroups;
   readonly #node: string;
+  readonly #mostAsked: number;
   readonly #waiting = new WaitingPods();
 
   /** Of the pods of `cluster`, as `node` sees them. */
-  constructor(cluster: Cluster, podIndex: PodIndex, groups: LiveGroups, node: string) {
+  constructor(
+    cluster: Cluster,
+    podIndex: PodIndex,
+    groups: LiveGroups,
+    node: string,
+    mostAsked = MOST_ASKED,
+  ) {
     this.#cluster = cluster;
     this.#podIndex = podIndex;
     this.#groups = groups;
     this.#node = node;
+    this.#mostAsked = mostAsked;
   }
 
   /** Pods wait for the next time. */
@@ -84,7 +92,7 @@ export class LivePods {
     let asked = 0;
     for (const key of this.#waiting.taking()) {
       asked += yield* this.#takePod(key, changed);
-      if (asked >= MOST_ASKED) return;
+      if (asked >= this.#mostAsked) return;
     }
   }
 

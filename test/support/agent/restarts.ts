@@ -1,27 +1,40 @@
 /**
- * A node whose agent is killed and started again, over one kernel: in every state that its packets meet, whatever is
- * denied before a change and after it is denied.
+ * A node whose agent is killed and started again, in another manner perhaps, over one kernel: in every state that its
+ * packets meet, whatever is denied before changes, after them and after any part of them is denied.
  */
 import { Agent } from '../../../src/agent/agent.ts';
+import { withRules } from '../../../src/agent/engine.ts';
 import { replay } from '../../../src/agent/replay.ts';
 import { compile } from '../../../src/compiler/compile.ts';
+import { type DenialLimits, withDenialLimits } from '../../../src/compiler/denied.ts';
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
+import { type Kept, withRuleCounters } from '../../../src/compiler/rulecounters.ts';
 import { familyOf } from '../../../src/model/address.ts';
-import { type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
+import { type Cluster, type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
-import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import { FakeKernel } from '../../../src/nft/fake/fake.ts';
 import { KernelError } from '../../../src/nft/kernel.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { trace } from '../../../src/nft/trace/trace.ts';
+import type { Enforced } from './replay.ts';
 import { VirtualTime } from './virtualtime.ts';
 
 const NODE = 'n1';
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 /** After it an agent has done all that it was told. */
 const SETTLED_MS = 10_000;
+/** So that a few peers and rules are several turns, and several batches. */
+const SMALL = { mostAsked: 2, portion: 60 };
+
+/** How an agent is started. */
+export interface Manner extends Enforced {
+  /** What its rules count. */
+  readonly counts?: Kept | undefined;
+  /** Within which what it denies is named. */
+  readonly denials?: DenialLimits | undefined;
+}
 
 export interface RestartTally {
   restarts: number;
@@ -31,23 +44,27 @@ export interface RestartTally {
   states: number;
   verdicts: number;
   denied: number;
+  /** Batches. */
+  commits: number;
 }
 
 export interface Life {
-  readonly event: ClusterEvent;
-  /** The agent is killed before this batch of those that follow the event, if there are so many; or afterwards. */
+  /** Of one object each. */
+  readonly events: readonly ClusterEvent[];
+  /** The agent is killed before this batch of those that follow the events, if there are so many; or afterwards. */
   readonly killedBefore?: number;
   /** What happens while no agent runs. */
   readonly meanwhile: readonly ClusterEvent[];
-  /** In which order the next one hears what there is. */
+  /** In which order the next one hears what there is, and how it is started. */
   readonly order: number;
+  readonly manner: Manner;
 }
 
 export class RestartedNode {
   readonly #time = new VirtualTime();
   readonly #fake = new FakeKernel({ owners: true });
   readonly #cluster = new ClusterState();
-  readonly #unknownPods: UnknownPods;
+  #manner: Manner;
   readonly #flows: readonly Flow[];
   readonly #tally: RestartTally;
   #agent!: Agent;
@@ -55,13 +72,13 @@ export class RestartedNode {
   #ended!: Promise<void>;
   /** How many batches it is still to live. */
   #batchesLeft = Number.POSITIVE_INFINITY;
-  /** What was in force before, and what is to be. */
+  /** What was in force before, what is to be, and what a part of the changes would make of the one. */
   #ends: readonly Ruleset[] = [];
   readonly #verdicts = new WeakMap<Ruleset, readonly Judged[]>();
   #wrong: string | undefined;
 
-  constructor(unknownPods: UnknownPods, flows: readonly Flow[], tally: RestartTally) {
-    this.#unknownPods = unknownPods;
+  constructor(manner: Manner, flows: readonly Flow[], tally: RestartTally) {
+    this.#manner = manner;
     this.#flows = flows;
     this.#tally = tally;
   }
@@ -72,17 +89,17 @@ export class RestartedNode {
     await this.#start(0);
   }
 
-  async live({ event, killedBefore, meanwhile, order }: Life): Promise<void> {
-    const before = this.#desired();
+  async live({ events, killedBefore, meanwhile, order, manner }: Life): Promise<void> {
     this.#batchesLeft = killedBefore ?? Number.POSITIVE_INFINITY;
-    this.#cluster.apply(event);
-    this.#ends = [before, this.#desired()];
-    this.#agent.note([event]);
+    this.#ends = partsOf(events).map(part => this.#desired(clusterWith(this.#cluster, part)));
+    for (const event of events) this.#cluster.apply(event);
+    this.#agent.note(events);
     await this.#settle();
     if (killedBefore === undefined) return this.#check();
     if (this.#stop.signal.aborted) this.#tally.killed++;
     await this.end();
     for (const each of meanwhile) this.#cluster.apply(each);
+    this.#manner = manner;
     await this.#start(order);
   }
 
@@ -99,10 +116,11 @@ export class RestartedNode {
     this.#stop = new AbortController();
     this.#agent = new Agent({
       open: async () => this.#watched(),
-      engine: () => new Incremental(NODE, this.#unknownPods),
+      engine: () => this.#engine(),
       node: NODE,
       log: SILENT,
       timing: this.#time,
+      portion: SMALL.portion,
     });
     this.#agent.note(inOrder(replay(this.#cluster), order));
     const stop = this.#stop;
@@ -128,6 +146,7 @@ export class RestartedNode {
       if (stop.signal.aborted) throw new KernelError('EBADF', 'EBADF: the process has ended');
       const generation = await commit(ops, expected);
       if (ops.length > 0) this.#look((await kernel.dump()).ruleset);
+      this.#tally.commits++;
       return generation;
     };
     return kernel;
@@ -156,9 +175,35 @@ export class RestartedNode {
     if (left.length > 0) throw new Error(`not what compile makes: ${JSON.stringify(left).slice(0, 2000)}`);
   }
 
-  #desired(): Ruleset {
-    return compile(this.#cluster, NODE, this.#unknownPods);
+  #engine() {
+    const { unknownPods, podLinks, hearing } = this.#manner;
+    const engine = new Incremental(NODE, unknownPods, podLinks, hearing, SMALL.mostAsked);
+    const manner = this.#manner;
+    return withRules(engine, ruleset => inManner(ruleset, manner));
   }
+
+  #desired(cluster: Cluster = this.#cluster): Ruleset {
+    const { unknownPods, podLinks, hearing } = this.#manner;
+    return inManner(compile(cluster, NODE, unknownPods, podLinks, hearing), this.#manner);
+  }
+}
+
+function inManner(ruleset: Ruleset, { counts, denials }: Manner): Ruleset {
+  return withDenialLimits(counts === undefined ? ruleset : withRuleCounters(ruleset, counts), denials);
+}
+
+function clusterWith(cluster: Cluster, events: readonly ClusterEvent[]): Cluster {
+  const state = new ClusterState();
+  for (const event of [...replay(cluster), ...events]) state.apply(event);
+  return state;
+}
+
+/** Every part of them, the empty one too: each of them may have to wait for its turn. */
+function partsOf<T>(values: readonly T[]): T[][] {
+  const [first, ...rest] = values;
+  if (first === undefined) return [[]];
+  const others = partsOf(rest);
+  return [...others, ...others.map(part => [first, ...part])];
 }
 
 interface Judged {
