@@ -29,6 +29,7 @@ import { NO_LAST } from '../../src/nft/missingfeature.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import type { Expr, NftRule, NftVerdict, SetSpec } from '../../src/nft/ruleset.ts';
 import { MEMBER } from '../../src/nft/ruleset.ts';
+import { answers } from './answers.ts';
 import { denials } from './denials.ts';
 import { limits } from './limits.ts';
 import { naming } from './naming.ts';
@@ -87,6 +88,7 @@ export function kernelContract(name: string, open: () => Promise<Kernel>): void 
     intervals(promise);
     translation(promise);
     denials(promise);
+    answers(promise);
     batches(promise);
     generations(promise);
     limits(promise);
@@ -783,6 +785,7 @@ function everything(): Op[] {
 function recording(kernel: Kernel, committed: Set<Op['op']>): Kernel {
   return {
     missingFeatures: kernel.missingFeatures,
+    queue: kernel.queue,
     dump: () => kernel.dump(),
     generation: () => kernel.generation(),
     owner: () => kernel.owner(),

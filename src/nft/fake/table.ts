@@ -155,10 +155,8 @@ export class FakeTable {
     this.#setUses.add(name);
   }
 
-  #useDynamicSet({ set: name, timeoutMs }: Expr & { kind: 'dynset' }): void {
-    const set = this.#set(name);
-    if (!set.isDynamic)
-      throw new Refusal(timeoutMs === undefined ? 'EOPNOTSUPP' : 'EINVAL', `${name} is not dynamic`);
+  #useDynamicSet({ set: name }: Expr & { kind: 'dynset' }): void {
+    if (!this.#set(name).isDynamic) throw new Refusal('EOPNOTSUPP', `${name} is not dynamic`);
     this.#setUses.add(name);
   }
 
