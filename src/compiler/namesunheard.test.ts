@@ -53,6 +53,7 @@ function compiled(peer: string, hearing?: typeof HEARING): Ruleset {
   }
   const ruleset = compile(cluster, 'n1', 'allow', 'others', hearing);
   expect(plan(incremental.flush(), ruleset)).toEqual([]);
+  expect(incremental.isNaming).toBe(peer === NAMES); // the check `names` says that they match nothing
   return ruleset;
 }
 

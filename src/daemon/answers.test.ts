@@ -43,6 +43,7 @@ function site(subjects = () => SUBJECTS) {
   const answers = new DnsAnswers({
     hearing: { queue: 'nft', resolvers: [] },
     subjects,
+    isNaming: () => true,
     lifetimes: {},
     conntrack: () => conntrack,
     ownAddresses: () => new Set(),

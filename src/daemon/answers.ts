@@ -30,6 +30,8 @@ export interface AnswersOptions {
   readonly hearing: Hearing | undefined;
   /** Whom the rules by name are of, as of the last flush. */
   readonly subjects: () => Subjects;
+  /** Whether a policy of the cluster has rules by name. */
+  readonly isNaming: () => boolean;
   readonly lifetimes: Partial<Lifetimes>;
   /** Opened when it is needed first. */
   readonly conntrack: () => Conntrack;
@@ -88,6 +90,7 @@ export class DnsAnswers implements NamesKnown {
     const silentMs = counts && this.#thread?.silentMs();
     return {
       pods: this.#subjects.pods.length,
+      isNaming: this.#options.isNaming(),
       canWait: hearing !== undefined,
       resolvers: hearing?.resolvers ?? [],
       most: NAMES_LIMITS.perNode,

@@ -135,7 +135,8 @@ function policyOf(
     return denials.followed(counts?.counted(made, kept) ?? made);
   };
   const subjects = () => incremental?.namesSubjects ?? NO_SUBJECTS;
-  const answers = new DnsAnswers({ hearing, subjects, lifetimes, conntrack, ownAddresses, log });
+  const isNaming = () => incremental?.isNaming ?? false;
+  const answers = new DnsAnswers({ hearing, subjects, isNaming, lifetimes, conntrack, ownAddresses, log });
   const told = () => answers.facts?.asOf(Date.now());
   const isPossible = !missingFeatures.includes(NO_LOGS);
   const denials = new Denials({ ...options.denials, isPossible, node, unknownPods, told, log });

@@ -41,14 +41,19 @@ export type CheckName = (typeof CHECK_NAMES)[number];
 /** Without these nothing is known to be enforced: anything but ok is not ready. */
 const ESSENTIAL: readonly CheckName[] = ['sources-synced', 'kernel-equals-desired', 'last-commit'];
 
-/** Ready: nothing fails, and the essential checks could run and are ok. */
+/** What fails here allows less than policy does, and nothing that policy denies: no reason to keep pods from the node. */
+const DENIES_MORE: readonly CheckName[] = ['names'];
+
+/** Ready: nothing fails but what only denies more, and the essential checks could run and are ok. */
 export function isReady(checks: readonly Check[]): boolean {
   return whyNotReady(checks).length === 0;
 }
 
 /** The checks that keep the node from being ready. */
 export function whyNotReady(checks: readonly Check[]): Check[] {
-  return checks.filter(({ name, state }) => state === 'fail' || (ESSENTIAL.includes(name) && state !== 'ok'));
+  return checks.filter(({ name, state }) =>
+    ESSENTIAL.includes(name) ? state !== 'ok' : state === 'fail' && !DENIES_MORE.includes(name),
+  );
 }
 
 /** What every check is made with: the state is the name of the function. */

@@ -79,6 +79,7 @@ const route6 = HOST.routes.ip6;
 
 const HEARD: NamesFacts = {
   pods: 2,
+  isNaming: true,
   canWait: true,
   resolvers: ['10.96.0.10'],
   counts: {
@@ -117,9 +118,10 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     () => kernelFeatures({ release: '6.1', missingFeatures: [SLOWER, WORSE] }),
     'warn',
   ],
-  ['names: nobody has one', () => names({ pods: 0, canWait: true, resolvers: [], most: 8 }), 'ok'],
+  ['names: nobody has one', () => names({ ...HEARD, pods: 0, isNaming: false }), 'ok'],
   ['names: heard', () => names(HEARD), 'ok'],
-  ['names: no queue', () => names({ ...HEARD, canWait: false }), 'warn'],
+  ['names: no queue', () => names({ ...HEARD, canWait: false }), 'fail'],
+  ['names: no queue, and nobody has one', () => names({ ...HEARD, isNaming: false, canWait: false }), 'warn'],
   ['names: no resolver', () => names({ ...HEARD, resolvers: [] }), 'warn'],
   ['names: another listens', () => names({ ...HEARD, error: 'queue 53: EBUSY' }), 'warn'],
   ['names: nothing waits', () => names({ ...HEARD, counts: { ...HEARD.counts!, beating: false } }), 'warn'],
@@ -493,6 +495,14 @@ test('isReady() needs the essential checks to be ok, and the others not to fail'
   expect(whyNotReady([finding.fail('ip-forward', 'off', '')]).map(({ name }) => name)).toEqual([
     'ip-forward',
   ]);
+});
+
+test('a kernel that has no answer wait fails a check, and the node is ready all the same: names only allow', () => {
+  const check = names({ ...HEARD, pods: 0, canWait: false });
+  expect(check.reason).toBe(
+    'this kernel has neither nft_queue nor xt_NFQUEUE with nft_compat: rules by domain name match nothing',
+  );
+  expect([check.state, isReady([check])]).toEqual(['fail', true]);
 });
 
 test.each([

@@ -5,6 +5,8 @@ import { type Check, finding } from './check.ts';
 export interface NamesFacts {
   /** Pods of this node that have rules by name. */
   readonly pods: number;
+  /** Whether a policy of the cluster has rules by name. */
+  readonly isNaming: boolean;
   /** Whether this kernel can have packets wait. */
   readonly canWait: boolean;
   readonly resolvers: readonly string[];
@@ -26,29 +28,30 @@ export interface NamesFacts {
   readonly most: number;
 }
 
-export const NO_NAMES: NamesFacts = { pods: 0, canWait: true, resolvers: [], most: 0 };
+export const NO_NAMES: NamesFacts = { pods: 0, isNaming: false, canWait: true, resolvers: [], most: 0 };
 
 const SILENT_MS = 5_000;
 
 const NAME = 'names';
 const NOTHING = 'rules by domain name match nothing';
 
-/** A warning at most: names only ever allow, and everything else is in force. */
+/** Fails where what policy asks for can never be; else a warning at most, since everything else is in force. */
 export function names(facts: NamesFacts): Check {
-  const { pods, canWait, counts } = facts;
-  if (pods === 0 && canWait) return finding.ok(NAME, 'no pod of this node has a rule by domain name');
+  const { pods, isNaming, canWait, counts } = facts;
+  if (!canWait) return finding[isNaming ? 'fail' : 'warn'](NAME, ...NO_QUEUE);
+  if (pods === 0) return finding.ok(NAME, 'no pod of this node has a rule by domain name');
   const wrong = cannotHear(facts) ?? doesNotHear(facts);
   return wrong === undefined ? heard(facts, counts!) : finding.warn(NAME, ...wrong);
 }
 
 type Wrong = readonly [reason: string, remedy: string];
 
-function cannotHear({ canWait, resolvers }: NamesFacts): Wrong | undefined {
-  if (!canWait)
-    return [
-      `this kernel has neither nft_queue nor xt_NFQUEUE with nft_compat: ${NOTHING}`,
-      'load nft_queue, or use a kernel that has it, where policies name domains',
-    ];
+const NO_QUEUE: Wrong = [
+  `this kernel has neither nft_queue nor xt_NFQUEUE with nft_compat: ${NOTHING}`,
+  'load nft_queue, or use a kernel that has it, where policies name domains',
+];
+
+function cannotHear({ resolvers }: NamesFacts): Wrong | undefined {
   if (resolvers.length === 0)
     return [
       `no resolver is known that pods ask: ${NOTHING}`,

@@ -195,6 +195,27 @@ export const MUTANTS: readonly Mutant[] = [
     test: LEASES,
   },
   {
+    name: 'names: what one pod is told opens the way of another',
+    file: 'src/names/leases.ts',
+    find: 'const pod = this.#byAddress.get(podAddress);',
+    replace: 'const [pod] = this.#byAddress.has(podAddress) ? this.#byAddress.values() : [];',
+    test: LEASES,
+  },
+  {
+    name: 'names: a kernel without a queue keeps the node from being ready',
+    file: 'src/health/check.ts',
+    find: ' && !DENIES_MORE.includes(name)',
+    replace: '',
+    test: 'src/health/checks.test.ts',
+  },
+  {
+    name: 'names: a kernel without a queue is a warning to who names domains',
+    file: 'src/compiler/live/names.ts',
+    find: 'get isNaming(): boolean {\n    return this.#naming.size > 0;',
+    replace: 'get isNaming(): boolean {\n    return this.#hears;',
+    test: 'src/compiler/namesunheard.test.ts',
+  },
+  {
     name: 'names: an address is forgotten that another name leads to',
     file: 'src/names/podleases.ts',
     find: 'const gone = lease.sets.filter(set => !this.#holds.get(set)?.has(lease.address));',

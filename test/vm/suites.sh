@@ -10,6 +10,7 @@ slow=${SLUICE_SLOW:-10}
 declare -A files=(
   [refusal]=                                       # test/vm/refusal.sh: the agent where it cannot work
   [bypasses]=                                      # test/vm/bypasses.sh: IPVS, flowtables and their like are told
+  [queueless]=                                     # test/vm/queueless.sh: peers by name where no answer can wait
   [image]=                                         # test/vm/image.sh: the agent's image, built for it on this machine
   [contract]="test/kernel/contract.test.ts"       # Kernel, on nf_tables
   [codec]="test/kernel/codec-oracle.test.ts"      # our bytes, judged by nft
@@ -19,7 +20,7 @@ declare -A files=(
   [names]="test/kernel/names"                     # peers by name: the queue that this kernel has
   [features]="test/kernel/features.test.ts"       # what this kernel lacks, and the agent on it
 )
-all="refusal bypasses features contract codec connections names packets"
+all="refusal bypasses queueless features contract codec connections names packets"
 
 kernels= suites=
 for word in "$@"; do

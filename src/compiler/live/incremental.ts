@@ -106,6 +106,11 @@ export class Incremental {
     return this.#names.subjects;
   }
 
+  /** Whether a policy of the cluster has rules by name. */
+  get isNaming(): boolean {
+    return this.#names.isNaming;
+  }
+
   note(event: ClusterEvent): void {
     this.#latest.apply(event);
     if (this.#isFlushing) this.#late.push(event);

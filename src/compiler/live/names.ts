@@ -26,9 +26,14 @@ export class LiveNames {
     return this.#subjects;
   }
 
+  /** Whether a policy of the cluster has rules by name, whoever it selects. */
+  get isNaming(): boolean {
+    return this.#naming.size > 0;
+  }
+
   /** What base chains do for it. */
   get answers(): AnswersOfBase | undefined {
-    if (this.#naming.size === 0) return undefined;
+    if (!this.isNaming) return undefined;
     return { ports: resolverPorts(this.#hearing), hears: this.#hears };
   }
 
@@ -42,12 +47,12 @@ export class LiveNames {
 
   /** Whether the cluster has its first rule by name now, or had its last. */
   refreshPolicies(ids: Iterable<PolicyId>, { policies }: Pick<Cluster, 'policies'>): boolean {
-    const before = this.#naming.size > 0;
+    const before = this.isNaming;
     for (const id of ids) {
       if (namesSomebody(policies.get(id))) this.#naming.add(id);
       else this.#naming.delete(id);
     }
-    return before !== this.#naming.size > 0;
+    return before !== this.isNaming;
   }
 
   /** `anew`: what it is made of beside pods and groups has changed. Answers whether base chains are others now. */
@@ -68,7 +73,7 @@ export class LiveNames {
   }
 
   #makePart(family: Family, network: NodeNetwork): TablePart {
-    if (this.#naming.size === 0) return NOTHING;
+    if (!this.isNaming) return NOTHING;
     if (this.#hearing === undefined || !this.#hears) return forgedPart(network);
     return namesPart(family, this.#subjects, this.#hearing, network);
   }
