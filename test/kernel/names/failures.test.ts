@@ -1,4 +1,6 @@
 /** What fails, and where resolvers may be: DNS goes on whatever happens, and what can be learnt is (docs/names.md). */
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inNamespace } from '../../../src/lab/netns.ts';
 import { openConntrack } from '../../../src/netlink/conntrack/conntrack.ts';
@@ -13,10 +15,11 @@ let ground: NamesGround;
 afterAll(() => ground?.remove());
 
 describe('with a resolver in a pod and one on the node', () => {
+  let onNode: ChildProcess;
   beforeAll(async () => {
     ground = await NamesGround.build();
     ground.writeManifests('*.t.example');
-    await ground.start('node', 'resolver.ts');
+    onNode = await ground.start('node', 'resolver.ts');
     await ground.startAgent(
       '--dns-servers',
       [...Object.values(RESOLVER), NODE_ADDRESS, SECOND, HOSTS.dns[0]].join(),
@@ -52,12 +55,41 @@ describe('with a resolver in a pod and one on the node', () => {
     nft('delete table ip untracked');
   });
 
+  test('a resolver that dies takes nothing with it: what it told stands until its end', async () => {
+    onNode.kill('SIGKILL');
+    await once(onNode, 'close');
+    const late = { names: names(111, 1), resolver: NODE_ADDRESS, answerMs: 500 };
+    expect(await ground.visit(late)).toMatchObject({ unanswered: 1, connected: [] });
+    expect(await ground.visit({ names: ['10.98.0.1', '10.98.0.91'] })).toMatchObject(WHOLE);
+  });
+
   test('eight aliases, 200 addresses by UDP, 300 by TCP, late answers: the first packet passes', async () => {
     const kinds = ['e121.t.example', 'm91.t.example', 'm200.t.example', 'w122.t.example'];
     expect(await ground.visit({ names: kinds })).toMatchObject(WHOLE);
     expect(await ground.visit({ names: ['m300.t.example'], byTcp: true })).toMatchObject(WHOLE);
     for (const i of [0, 90, 199, 299])
       expect(ground.isLearnt(`10.98.${(40_000 + i) >> 8}.${(40_000 + i) & 255}`)).toBe(true);
+  });
+
+  test('of an answer with 2,000 addresses the first 512 are learnt', async () => {
+    expect(await ground.visit({ names: ['m2000.t.example'], byTcp: true })).toMatchObject(WHOLE);
+    const addressOf = (i: number) => `10.98.${(40_000 + i) >> 8}.${(40_000 + i) & 255}`;
+    expect([511, 512, 1_999].map(i => ground.isLearnt(addressOf(i)))).toEqual([true, false, false]);
+  });
+
+  test('what is no answer of a resolver to a pod with rules by name never comes to the queue', async () => {
+    await ground.start('evil', 'resolver.ts');
+    const queued = () => Number(ground.queue()[7]);
+    const before = queued();
+    const own = { names: names(211), resolver: HOSTS.evil[0], patienceMs: 100 };
+    for (const way of [own, { ...own, byTcp: true }])
+      expect(await ground.visit(way)).toMatchObject({ unanswered: 0, connected: [] });
+    expect(await ground.visit({ names: names(211), resolver: HOSTS.dns[0] }, 'target')).toMatchObject(WHOLE);
+    expect(await ground.visit({ names: names(211), resolver: HOSTS.dns[0] }, 'node')).toMatchObject(WHOLE);
+    expect(await ground.visit({ names: ['10.98.0.1'] })).toMatchObject(WHOLE);
+    expect(queued()).toBe(before);
+    expect(await ground.visit({ names: names(211, 1) })).toMatchObject(WHOLE);
+    expect(queued()).toBe(before + 1);
   });
 
   test('a question that conntrack has forgotten is answered, and nothing is learnt from it', async () => {
@@ -85,10 +117,7 @@ describe('with a resolver in a pod and one on the node', () => {
         ground.visit({ names: ['f6000.t.example'], port: 4_400 + i, answerMs: 6_000 * SLOW }, host as 'web'),
       );
       await pause(3_000);
-      const [, , , , , dropped, droppedInSocket] = ground
-        .exec(ground.nodePath, 'cat', '/proc/net/netfilter/nfnetlink_queue')
-        .trim()
-        .split(/\s+/);
+      const [, , , , , dropped, droppedInSocket] = ground.queue();
       process.kill(ground.agent!.pid, 'SIGCONT');
       expect([dropped, droppedInSocket]).toEqual(['0', '0']);
       for (const { unanswered } of await Promise.all(floods)) expect(unanswered).toBe(0);

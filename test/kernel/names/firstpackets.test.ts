@@ -26,6 +26,7 @@ test(
       { names: fresh(201, 20), type: 'AAAA' as const, resolver: RESOLVER.ip6 },
       { names: fresh(301, 20), byTcp: true },
       { names: fresh(401, 20, 'T').map(name => name.replace('T', 't')), byTcp: true, resolver: RESOLVER.ip6 },
+      { names: fresh(451, 10, 't') }, // truncated by UDP, and asked again by TCP
       { names: fresh(501, 10, 'z') },
       { names: fresh(601, 10, 'N') },
     ];

@@ -90,8 +90,8 @@ test(
   600_000 * SLOW,
 );
 
-test('C42, C56: lies tell nothing: another’s name, the metadata service, an empty answer, a failure', async () => {
-  const names = ['o701.t.example', 'l702.t.example', 'x703.t.example', 's704.t.example'];
+test('C42, C56: lies tell nothing: another’s name, the metadata service, an empty answer, a failure, no such name', async () => {
+  const names = ['o701.t.example', 'l702.t.example', 'x703.t.example', 's704.t.example', 'q705.t.example'];
   const { unanswered, connected } = await ground.visit({ names, patienceMs: 200 });
   expect({ unanswered, connected }).toEqual({ unanswered: 0, connected: [] });
   expect(ground.isLearnt('169.254.169.254')).toBe(false);

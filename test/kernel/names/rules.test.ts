@@ -13,7 +13,7 @@ import { FakeKernel } from '../../../src/nft/fake/fake.ts';
 import { formatRuleset } from '../../../src/nft/format/format.ts';
 import { objectOf } from '../../../src/nft/plan/op.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
-import type { Ruleset } from '../../../src/nft/ruleset.ts';
+import type { NftSet, Ruleset } from '../../../src/nft/ruleset.ts';
 import { Netns } from '../netns.ts';
 
 const opened: { close(): void }[] = [];
@@ -176,6 +176,35 @@ test('a control packet is an element once it was sent; of one that no rule takes
   expect([told(toForget(learn)), stands()]).toEqual([true, false]);
   expect([told(learn + 8), stands()]).toEqual([false, false]);
 });
+
+test('where a set is full, the element is not there, and its sender knows; what is there is renewed', async () => {
+  const netns = namespace();
+  netns.exec('ip', ['link', 'set', 'lo', 'up']);
+  netns.exec('ip', ['route', 'add', '10.1.0.0/24', 'dev', 'lo']);
+  const kernel = await kernelIn(netns);
+  const desired = unqueued(rulesetOf({ queue: 'nft', resolvers }, 'www.example.org'));
+  await kernel.commit(plan((await kernel.dump()).ruleset, withRoomFor(2, desired)));
+  const socket = await netns.run(() => new ControlSocket());
+  opened.unshift(socket);
+  const told = (last: number) =>
+    socket.tell(learnCommand(desired), '10.1.0.1' as Address, `192.0.2.${last}` as Address);
+  expect([1, 2, 3, 1, 2].map(told)).toEqual([true, true, false, true, true]);
+  expect(netns.exec('nft', ['list', 'ruleset'])).not.toContain('10.1.0.1 . 192.0.2.3 ');
+});
+
+/** The same, where each set of names takes no more elements. */
+function withRoomFor(size: number, { tables }: Ruleset): Ruleset {
+  const smaller = (set: NftSet) =>
+    /^names-[0-9A-Z]{20}/.test(set.name) ? { ...set, dynamic: { ...set.dynamic!, size } } : set;
+  const made = [...tables].map(
+    ([family, { sets, chains }]) =>
+      [
+        family,
+        { sets: new Map([...sets].map(([name, set]) => [name, smaller(set)] as const)), chains },
+      ] as const,
+  );
+  return { tables: new Map(made) };
+}
 
 /** Of the only set of names. */
 function learnCommand({ tables }: Ruleset): Command {

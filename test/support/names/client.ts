@@ -5,6 +5,7 @@
 import { createSocket } from 'node:dgram';
 import { connect, isIP } from 'node:net';
 import packet from 'dns-packet';
+import { EDNS } from './edns.ts';
 import type { ClientOrders, ClientReport } from './ground.ts';
 import { repeatedFirstPackets } from './repeated.ts';
 
@@ -68,7 +69,7 @@ async function resolve(name: string): Promise<string | undefined> {
   if (isIP(name) !== 0) return name;
   for (let attempt = 0; attempt < attempts; attempt++) {
     const fromMs = Date.now();
-    const answer = await (byTcp ? askTcp(name) : askUdp(name));
+    const answer = await ask(name);
     if (answer === undefined) report.repeated.push({ name, fromMs, toMs: Date.now() });
     if (answer === undefined) continue;
     const { answers = [] } = packet.decode(answer);
@@ -79,8 +80,21 @@ async function resolve(name: string): Promise<string | undefined> {
   return undefined;
 }
 
+/** As stub resolvers do it: with EDNS, and again by TCP what was truncated. */
+async function ask(name: string): Promise<Buffer | undefined> {
+  if (byTcp) return askTcp(name);
+  const answer = await askUdp(name);
+  return answer !== undefined && packet.decode(answer).flag_tc ? askTcp(name) : answer;
+}
+
 function question(name: string): Buffer {
-  return packet.encode({ type: 'query', id: 7, flags: 0x100, questions: [{ type, name }] });
+  return packet.encode({
+    type: 'query',
+    id: 7,
+    flags: 0x100,
+    questions: [{ type, name }],
+    additionals: [EDNS],
+  });
 }
 
 function askUdp(name: string): Promise<Buffer | undefined> {

@@ -143,7 +143,7 @@ export class NamesGround {
   }
 
   /** Until it has said that it is ready. */
-  async start(host: keyof typeof HOSTS | 'node', program: string, ...words: string[]): Promise<void> {
+  async start(host: keyof typeof HOSTS | 'node', program: string, ...words: string[]): Promise<ChildProcess> {
     const file = fileURLToPath(new URL(program, import.meta.url));
     const path = host === 'node' ? this.nodePath : this.pathOf(host);
     const child = inNamespace(path, () =>
@@ -154,6 +154,7 @@ export class NamesGround {
       once(child.stdout!, 'data'),
       once(child, 'close').then(() => Promise.reject(new Error(`${program} ended`))),
     ]);
+    return child;
   }
 
   /** The agent of the second node; it ends with the ground. */
@@ -250,6 +251,11 @@ export class NamesGround {
         isListening() &&
         this.exec(this.nodePath, 'nft', 'list', 'set', 'ip', 'sluice', 'names-alive').includes('elements'),
     );
+  }
+
+  /** The line of the node's queue in /proc, in words. */
+  queue(): string[] {
+    return this.exec(this.nodePath, 'cat', '/proc/net/netfilter/nfnetlink_queue').trim().split(/\s+/);
   }
 
   /** Of connections that the host opened. */

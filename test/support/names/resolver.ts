@@ -6,6 +6,7 @@
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 import packet, { type Packet } from 'dns-packet';
+import { EDNS } from './edns.ts';
 import { lookUp } from './zone.ts';
 
 const PORT = Number(process.argv[2] ?? 53);
@@ -27,6 +28,7 @@ function reply(message: Buffer, isTcp: boolean): Buffer {
     flags: 0x180 | (answers === undefined ? failure : 0) | (cut ? TRUNCATED : 0),
     questions: query.questions ?? [],
     answers: cut ? [] : (answers ?? []),
+    additionals: query.additionals?.length ? [EDNS] : [],
   } as Packet);
 }
 
