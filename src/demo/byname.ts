@@ -68,6 +68,12 @@ export async function showByName(stage: Stage, manifests: string): Promise<Tried
     await stage.settle();
     for (const pod of ['shop/api', 'shop/jobs'] as const) await stage.hearing(pods.get(pod)!.node);
   });
+  return tryByName(stage);
+}
+
+/** Before any answer, after one, and after one with another address. */
+async function tryByName(stage: Stage): Promise<Tried> {
+  const { pods } = await stage.cluster();
   const addressOf = (pod: `${string}/${string}`) => pods.get(pod)!.addresses[0]!;
   const [api, jobs, dns] = [addressOf('shop/api'), addressOf('shop/jobs'), addressOf('kube-system/coredns')];
   const tries: boolean[] = [];
@@ -77,21 +83,31 @@ export async function showByName(stage: Stage, manifests: string): Promise<Tried
     const who = from === api ? 'shop/api ' : 'shop/jobs';
     line(`${outcome === expected ? '✓' : 'WRONG'} ${who} -> ${to}:${PORT}  ${outcome?.padEnd(6)}  ${why}`);
   };
+  const asks = async (title: string, answer: Address) => {
+    const told = await step(title, () => ask(stage, api, dns, answer));
+    if (told !== answer) throw new CommandError(`DNS told ${told ?? 'nothing'}, and not ${answer}`);
+  };
   await attempt(api, MAIL, 'closed', 'nobody was told a name yet');
-  const told = await step(`shop/api asks ${NAME}; the answer waits until its address is allowed`, () =>
-    ask(stage, api, dns),
-  );
-  if (told !== MAIL) throw new CommandError(`DNS told ${told ?? 'nothing'}, and not ${MAIL}`);
+  await asks(`shop/api asks ${NAME}; the answer waits until its address is allowed`, MAIL);
   await attempt(api, MAIL, 'open', 'told, and its first packet passes');
   await attempt(api, OTHER, 'closed', 'another address');
   await attempt(jobs, MAIL, 'closed', 'the same rule, and it was not told');
+  await asks('the name has another address now, and shop/api asks again', OTHER);
+  await attempt(api, OTHER, 'open', 'told');
+  await attempt(api, MAIL, 'open', 'its time has not ended');
+  await attempt(jobs, OTHER, 'closed', 'not told');
   return { tried: tries.length, wrong: tries.filter(fits => !fits).length };
 }
 
 const PATIENCE_MS = 3_000;
 
 /** A question of a pod to another pod, and its answer: both ends are sockets of this process, in their namespaces. */
-async function ask({ lab }: Stage, from: Address, dns: Address): Promise<Address | undefined> {
+async function ask(
+  { lab }: Stage,
+  from: Address,
+  dns: Address,
+  answered: Address,
+): Promise<Address | undefined> {
   const open = (at: Address) => inNamespace(lab.namespaceOf(at), () => socket(AF_INET, SOCK_DGRAM));
   const [resolver, client] = [open(dns), open(from)];
   try {
@@ -100,7 +116,7 @@ async function ask({ lab }: Stage, from: Address, dns: Address): Promise<Address
     connect(client, socketAddress(dns, 53));
     send(client, question(NAME));
     const asked = await received(resolver);
-    if (asked !== undefined) send(resolver, answerTo(asked.data, MAIL), asked.from);
+    if (asked !== undefined) send(resolver, answerTo(asked.data, answered), asked.from);
     const answer = await received(client);
     return answer && address([...answer.data.subarray(-4)].join('.'));
   } finally {
