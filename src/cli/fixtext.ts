@@ -1,5 +1,4 @@
 /** What nearly matched, and what would turn the verdict. */
-import { stringify } from 'yaml';
 import type { Answer } from '../ends/answer.ts';
 import { type Fix, proposeFix } from '../ends/fix/fix.ts';
 import type { Flip } from '../ends/fix/flips.ts';
@@ -11,6 +10,7 @@ import type { Direction, Policy } from '../model/policy.ts';
 import pc from '../terminal/colours.ts';
 import { HANG } from '../terminal/hang.ts';
 import { plural } from '../terminal/plural.ts';
+import { yamlText } from '../terminal/yamltext.ts';
 
 /** Of a direction that is denied. */
 export function nearMissesOf({ decisive, cluster }: Answer, direction: Direction, unknownPods: UnknownPods) {
@@ -60,7 +60,7 @@ const MOST_FLIPS = 10;
 
 export function fixLines(fix: Fix | string): string[] {
   if (typeof fix === 'string') return ['', `${pc.yellow('no fix')}: ${HANG}${fix}`];
-  const yaml = fix.objects.map(object => stringify(object).trimEnd()).join('\n---\n');
+  const yaml = fix.objects.map(object => yamlText(object).trimEnd()).join('\n---\n');
   return [
     '',
     `${pc.bold(`to ${fix.verdict} it`)}, ${HANG}apply this (judged again: it does)`,

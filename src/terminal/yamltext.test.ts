@@ -20,3 +20,29 @@ test('yamlText() is what a person reads', () => {
     'kind: Version\nnames:\n  - "a\\e[2J"\n  - "\\u202eb"\nverdict: allow\n',
   );
 });
+
+test('yamlText() leaves texts what they are to whoever reads YAML 1.1, as kubectl does', () => {
+  const words = [
+    'on',
+    'off',
+    'y',
+    'N',
+    'yes',
+    'No',
+    '012',
+    '0b11',
+    '1_000',
+    '1_0.5',
+    '2001-01-01',
+    '1e3',
+    '~',
+  ];
+  const labels = Object.fromEntries(
+    words.flatMap(word => [
+      [`of-${word}`, word],
+      [word, 'x'],
+    ]),
+  );
+  expect(parse(yamlText({ labels, words }), { version: '1.1' })).toEqual({ labels, words });
+  expect(yamlText(['0X1F', '0O17', '0B1'])).toBe('- "0X1F"\n- "0O17"\n- "0B1"\n');
+});

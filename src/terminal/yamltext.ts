@@ -4,12 +4,18 @@ import { isPrintable, printableJsonText } from './printable.ts';
 
 /** What has no place in JSON has none here. */
 export function yamlText(value: unknown): string {
-  const document = new Document(JSON.parse(JSON.stringify(value)));
+  // kubectl and API servers read YAML 1.1, in which `on` and `012` are no texts.
+  const document = new Document(JSON.parse(JSON.stringify(value)), { compat: 'yaml-1.1' });
   visit(document, {
     Scalar: (_, node) => {
-      if (typeof node.value === 'string' && !isPrintable(node.value)) node.type = Scalar.QUOTE_DOUBLE;
+      if (typeof node.value === 'string' && isQuoted(node.value)) node.type = Scalar.QUOTE_DOUBLE;
     },
   });
   const lines = document.toString({ lineWidth: 0 }).split('\n');
   return lines.map(printableJsonText).join('\n');
+}
+
+/** `0X1F`: a number to who reads YAML in Go, and by no YAML's rules. */
+function isQuoted(text: string): boolean {
+  return !isPrintable(text) || /^0[XBO]/.test(text);
 }
