@@ -89,6 +89,11 @@ test.each([
     denied(CAT!, AWAY!),
     { kind: 'policy', direction: 'egress', policy: 'NetworkPolicy jail/closed' },
   ],
+  [
+    'what has more headers than anybody read',
+    { ...denied(VISITOR!, DB!), head: { from: at(VISITOR!), to: at(DB!), protocol: 60, cut: true } },
+    { kind: 'unexplained', reason: expect.stringContaining('nobody knows its protocol and port') },
+  ],
   ['egress before ingress', denied(CAT!, DB!), { kind: 'policy', direction: 'egress' }],
   [
     'egress to the node',

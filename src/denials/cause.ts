@@ -30,6 +30,7 @@ export function causeOf(packet: DeniedPacket, view: ModelView): Cause {
     forgedCause(packet) ??
     midStreamCause(packet, view) ??
     linkCause(packet) ??
+    cutCause(packet) ??
     policyCause(packet, view) ??
     otherLinkCause(packet, view) ??
     UNEXPLAINED
@@ -41,6 +42,14 @@ const UNEXPLAINED: Cause = {
   reason:
     'the rules denied it, and what the agent knows now allows it: pods or policies have just changed, or the packet did not come by the link of the pod whose address it bears',
 };
+
+/** The rules know what is behind the headers; policy asked without that could name another than they did. */
+function cutCause({ head }: DeniedPacket): Cause | undefined {
+  if (!head.cut) return undefined;
+  const reason =
+    'its headers are longer than what is handed over, so that nobody knows its protocol and port';
+  return { kind: 'unexplained', reason };
+}
 
 /** As policy sees it: behind any translation. */
 export function deniedFlow({ head, dialled }: DeniedPacket): Flow {

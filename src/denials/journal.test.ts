@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Address } from '../model/address.ts';
+import { ClusterState } from '../model/cluster.ts';
+import { attemptOf } from './attempt.ts';
 import { Journal } from './journal.ts';
+import { ModelView } from './modelview.ts';
 import type { NamedDenial } from './name.ts';
 import type { PacketHead } from './packethead.ts';
 
@@ -19,10 +22,13 @@ const NAMED: NamedDenial = {
   cause: { kind: 'unexplained', reason: '' },
 };
 
+const NOBODY = new ModelView(new ClusterState(), { node: 'n1', unknownPods: 'deny', now: () => 0 });
+
 /** Takes a packet as the recorder does; answers whether it made a line of its own. */
 function take(journal: Journal, head: PacketHead, atMs: number): boolean {
-  if (journal.counted(head, atMs)) return false;
-  journal.add(head, NAMED, atMs);
+  const attempt = attemptOf({ head, hook: 'forward' }, NOBODY);
+  if (journal.counted(attempt, atMs)) return false;
+  journal.add(attempt, NAMED, atMs);
   return true;
 }
 
@@ -49,6 +55,11 @@ test('what goes on for long is told of anew, and so is what comes after a pause'
   const minutes = Array.from({ length: 12 }, (_, n) => n);
   expect(minutes.map(minute => take(journal, udp, minute * 60_000)).filter(Boolean)).toHaveLength(2);
   expect(take(journal, udp, 60 * 60_000)).toBe(true);
+});
+
+test('where the clock goes back, what comes is not counted with what is to come', () => {
+  const journal = new Journal();
+  expect([3_600_000, 0, 1].map(ms => take(journal, SYN, ms))).toEqual([true, true, false]);
 });
 
 test('the latest are kept, and as many as asked for', () => {

@@ -92,3 +92,10 @@ test('where the clock goes back, what had its line before has one again', () => 
   expect(sampler.take(DENIAL, 0)).toBe(0);
   expect(sampler.take(DENIAL, 1)).toBeUndefined();
 });
+
+test('whoever forges the address of a pod leaves it its lines', () => {
+  const sampler = new Sampler();
+  const forged = { ...from('guest/visitor'), cause: { kind: 'link', reason: 'not its address' } } as const;
+  for (let port = 0; port < 100; port++) sampler.take({ ...forged, port }, 0);
+  expect(sampler.take(from('guest/visitor'), 0)).toBeDefined();
+});

@@ -68,10 +68,9 @@ export class Sampler {
   /** How many had none since the last line; undefined where this one has none either. */
   take(denial: Denial, nowMs: number): number | undefined {
     const kind = kindOf(denial);
-    const { from } = denial;
     const last = this.#lines.get(kind);
     const isKnown = last !== undefined && Math.abs(nowMs - last) < AGAIN_MS;
-    if (isKnown || !this.#rates.take(from.pod ?? from.address, nowMs)) {
+    if (isKnown || !this.#rates.take(sourceOf(denial), nowMs)) {
       this.#leftOut++;
       return undefined;
     }
@@ -82,6 +81,11 @@ export class Sampler {
     this.#leftOut = 0;
     return leftOut;
   }
+}
+
+/** Who forges an address takes no lines of whose it is. */
+function sourceOf({ from, cause: { kind } }: Denial): string {
+  return kind === 'link' ? 'link' : (from.pod ?? from.address);
 }
 
 function kindOf({ from, to, protocol, port, cause }: Denial): string {

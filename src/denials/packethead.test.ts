@@ -48,6 +48,22 @@ test('readHead() finds the ports behind extension headers of IPv6', () => {
   expect(readHead(bytes)).toMatchObject({ protocol: 'UDP', port: 80 });
 });
 
+test('readHead() takes no extension header of IPv6 for a protocol: of a packet with more than were copied nobody knows it', () => {
+  const plain = bytesOf('ip6', 'TCP');
+  const options = [NEXT.destinationOptions, 0, 0, 0, 0, 0, 0, 0];
+  const long = (count: number) => {
+    const headers = Array.from({ length: count }, () => options).flat();
+    headers[headers.length - 8] = 6;
+    const bytes = Uint8Array.from([...plain.subarray(0, 40), ...headers, ...plain.subarray(40)]);
+    bytes[6] = NEXT.destinationOptions;
+    return readHead(bytes.subarray(0, 128))!;
+  };
+  expect(long(10)).toMatchObject({ protocol: 'TCP', port: 80 });
+  expect(long(10).cut).toBeUndefined();
+  expect(long(12)).toMatchObject({ cut: true });
+  expect(long(12).port).toBeUndefined();
+});
+
 const NEXT = { hopByHop: 0, fragment: 44, destinationOptions: 60 } as const;
 
 test('readHead() takes no bytes of a later fragment for ports', () => {

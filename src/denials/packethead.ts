@@ -23,13 +23,16 @@ export interface PacketHead {
   };
   /** A part of a packet that has no ports in it. */
   readonly fragment?: true;
+  /** It has more headers than were copied: nobody knows its protocol, which is that of the last that was read. */
+  readonly cut?: true;
 }
 
 const NUMBER = { hopByHop: 0, icmp: 1, tcp: 6, udp: 17, routing: 43, fragment: 44, ah: 51 } as const;
 const ICMPV6 = 58;
 const DESTINATION_OPTIONS = 60;
 const SCTP = 132;
-const MOST_EXTENSIONS = 8;
+/** As many as are in what the rules hand over. */
+const MOST_EXTENSIONS = 16;
 
 /** Undefined where it is neither IPv4 nor IPv6, or ends before its addresses. */
 export function readHead(bytes: Uint8Array): PacketHead | undefined {
@@ -41,9 +44,10 @@ function readPacket(bytes: Uint8Array, outer: boolean): PacketHead | undefined {
   const version = (bytes[0] ?? 0) >> 4;
   const found = version === 4 ? readV4(bytes) : version === 6 ? readV6(bytes) : undefined;
   if (found === undefined) return undefined;
-  const { from, to, number, body, isFragment } = found;
+  const { from, to, number, body, isFragment, isCut } = found;
   const ends = { from: addressFromBytes(from), to: addressFromBytes(to), protocol: protocolOf(number) };
   if (isFragment) return { ...ends, fragment: true };
+  if (isCut) return { ...ends, cut: true };
   return { ...ends, ...transport(number, body, outer) };
 }
 
@@ -56,6 +60,8 @@ interface Found {
   readonly body: Uint8Array;
   /** Not the first one. */
   readonly isFragment: boolean;
+  /** The transport header is behind what was copied. */
+  readonly isCut: boolean;
 }
 
 function readV4(bytes: Uint8Array): Found | undefined {
@@ -67,6 +73,7 @@ function readV4(bytes: Uint8Array): Found | undefined {
     number: bytes[9]!,
     body: bytes.subarray(header),
     isFragment: (word(bytes, 6) & 0x1fff) !== 0,
+    isCut: false,
   };
 }
 
@@ -89,6 +96,7 @@ function readV6(bytes: Uint8Array): Found | undefined {
     number,
     body: bytes.subarray(at),
     isFragment,
+    isCut: isExtension(number),
   };
 }
 

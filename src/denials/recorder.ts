@@ -1,4 +1,5 @@
 /** From a packet that the kernel handed over to a denial that people can read: read, joined, named, recorded. */
+import { attemptOf } from './attempt.ts';
 import type { DeniedPacket } from './cause.ts';
 import type { Denial } from './denial.ts';
 import { Journal } from './journal.ts';
@@ -36,8 +37,10 @@ export class DenialRecorder {
       this.#unread++;
       return undefined;
     }
-    if (this.journal.counted(head, atMs)) return undefined;
     const { view, serviceOf = () => undefined } = this.#options;
-    return this.journal.add(head, nameDenial({ ...packet, head }, view, serviceOf), atMs);
+    const denied = { ...packet, head };
+    const attempt = attemptOf(denied, view);
+    if (this.journal.counted(attempt, atMs)) return undefined;
+    return this.journal.add(attempt, nameDenial(denied, view, serviceOf), atMs);
   }
 }
