@@ -157,6 +157,35 @@ test('a caller without the right is told which one is missing', async () => {
   await expect(asked(new Cluster()).over).rejects.toThrow('--agents names another');
 });
 
+test.each([true, false])(
+  'a node that refuses before any other has answered is away, and ends nothing: follow %s',
+  async follow => {
+    const cluster = new Cluster();
+    cluster.beats = false;
+    for (const node of ['n1', 'n2', 'n3']) cluster.add(node);
+    cluster.forbidden.add('n1');
+    cluster.down.add('n2');
+    const { shown, notes, end, over } = asked(cluster, follow);
+    await vi.waitFor(() => expect(notes).toEqual(['node n2 is away: no route']));
+    await new Promise(resolve => setTimeout(resolve, 50));
+    cluster.tell('n3', 1);
+    const refused = 'node n1 is away: the right to create pods/exec is missing';
+    await vi.waitFor(() => expect(notes.at(-1)).toBe(refused));
+    if (follow) end.abort();
+    else cluster.told.get('n3')!.end();
+    expect(await over).toBe(follow);
+    expect(shown).toEqual(['n3 1']);
+  },
+);
+
+test('a right that is missing wherever anybody answers is missing', async () => {
+  const cluster = new Cluster();
+  for (const node of ['n1', 'n2']) cluster.add(node);
+  cluster.forbidden.add('n1');
+  cluster.down.add('n2');
+  await expect(asked(cluster).over).rejects.toThrow('the right to create pods/exec is missing');
+});
+
 test('without --follow all that was told is shown in order, and a node that is away is said', async () => {
   const cluster = new Cluster();
   for (const node of ['n1', 'n2', 'n3']) cluster.add(node);

@@ -2,6 +2,7 @@
 import { backoffMs } from '../../async/backoff.ts';
 import { sleep } from '../../async/sleep.ts';
 import { type AgentPod, type Agents, MissingRight } from './agents.ts';
+import type { LetIn } from './letin.ts';
 import { NodeNotes } from './nodenotes.ts';
 
 export interface FollowOptions {
@@ -19,8 +20,7 @@ export interface FollowOptions {
   readonly onFirst: () => void;
   /** It is away, for the first time or again. */
   readonly onAway?: () => void;
-  /** Whether any node was heard: then the caller has the right. */
-  readonly isLetIn: { value: boolean };
+  readonly letIn: LetIn;
   /** The commands are asked to end, and to tell what they have left. */
   readonly finish?: AbortSignal;
   readonly end: AbortSignal;
@@ -30,7 +30,7 @@ export interface FollowOptions {
 const AGAIN = { firstMs: 1_000, mostMs: 5_000 };
 const OLD = /unknown (option|command) '(--remote|flows|record)'/;
 
-/** Whether all that the node had to tell has come. Throws MissingRight, unless a node was heard before. */
+/** Whether all that the node had to tell has come. Throws MissingRight where no node lets the caller in. */
 export async function followNode(options: FollowOptions): Promise<boolean> {
   const { end, finish, onFirst, forever } = options;
   const asking = new Asking(options);
@@ -66,7 +66,7 @@ class Asking {
 
   /** Why it ended; undefined where it ended well. */
   async once(): Promise<string | undefined> {
-    const { agents, pod, words, end, finish, isLetIn } = this.#options;
+    const { agents, node, pod, words, end, finish, letIn } = this.#options;
     this.wasHeard = false;
     this.#isTooOld = false;
     const asked = pod();
@@ -77,8 +77,8 @@ class Asking {
       const why = await agents.run(asked, words, heard, { end, ...(finish && { finish }) });
       return this.#isTooOld ? 'its agent is of a version that cannot be asked from elsewhere' : why;
     } catch (error) {
-      // Who was let in has the right: an API server or a node that starts may say otherwise for a while.
-      if (error instanceof MissingRight && !isLetIn.value) throw error;
+      // Who is let in elsewhere has the right: an API server or a node that starts may say otherwise for a while.
+      if (error instanceof MissingRight) await letIn.refused(node, error);
       return (error as Error).message || 'it cannot be reached';
     }
   }
@@ -106,9 +106,9 @@ class Asking {
   }
 
   #heard(): void {
-    const { node, note, isLetIn } = this.#options;
+    const { node, note, letIn } = this.#options;
     this.wasHeard = true;
-    isLetIn.value = true;
+    letIn.heard();
     if (this.#isAway) note(`node ${node} is back`);
     this.#isAway = false;
   }

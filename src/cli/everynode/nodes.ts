@@ -3,6 +3,7 @@ import { sleep } from '../../async/sleep.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { type AgentPod, type Agents, MissingRight } from './agents.ts';
 import { type FollowOptions, followNode } from './follownode.ts';
+import { LetIn } from './letin.ts';
 
 export interface NodesOptions
   extends Pick<FollowOptions, 'words' | 'forever' | 'note' | 'finish' | 'end' | 'againMs'> {
@@ -37,7 +38,7 @@ class Nodes {
   /** By their nodes. */
   readonly #asked = new Map<string, Promise<boolean>>();
   readonly #unheard = new Set<string>();
-  readonly #isLetIn = { value: false };
+  readonly #letIn = new LetIn();
   readonly #right = Promise.withResolvers<never>();
   #listFailed = false;
 
@@ -95,6 +96,7 @@ class Nodes {
   #ask(node: string): Promise<boolean> {
     const { take, onAway, ...options } = this.#options;
     this.#unheard.add(node);
+    this.#letIn.ask(node);
     const following = followNode({
       ...options,
       node,
@@ -102,7 +104,7 @@ class Nodes {
       take: line => take(node, line),
       onFirst: () => this.#onFirst(node),
       onAway: () => onAway?.(node),
-      isLetIn: this.#isLetIn,
+      letIn: this.#letIn,
       end: this.#end,
     });
     following.catch(error => this.#right.reject(error));
@@ -111,6 +113,7 @@ class Nodes {
 
   #onFirst(node: string): void {
     this.#unheard.delete(node);
+    this.#letIn.over(node);
     if (this.#unheard.size === 0) this.#options.onAllFirst?.();
   }
 }
