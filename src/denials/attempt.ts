@@ -2,16 +2,16 @@
 import type { Address } from '../model/address.ts';
 import type { Pod } from '../model/cluster.ts';
 import type { DeniedPacket } from './cause.ts';
+import type { Origin } from './fairlist.ts';
 import type { ModelView } from './modelview.ts';
 import type { PacketHead } from './packethead.ts';
-import type { Origin } from './shares.ts';
 
-export interface Attempt extends Origin {
+export interface DeniedAttempt extends Origin {
   /** The same for all its packets. */
   readonly key: string;
 }
 
-export function attemptOf(packet: DeniedPacket, view: ModelView): Attempt {
+export function attemptOf(packet: DeniedPacket, view: ModelView): DeniedAttempt {
   const { from, to } = packet.head;
   const [sender, receiver] = [podWith(from, view), podWith(to, view)];
   const origin = { group: groupOf(packet, sender, view.node), source: sender?.key ?? from };

@@ -2,10 +2,10 @@
  * The latest denials, one for each connection attempt: what is sent again is counted with the first. Bounded, whoever
  * fills it, and shared: who is denied most loses his oldest first.
  */
-import type { Attempt } from './attempt.ts';
+import type { DeniedAttempt } from './attempt.ts';
 import type { Denial } from './denial.ts';
+import { FairList } from './fairlist.ts';
 import type { NamedDenial } from './name.ts';
-import { Shares } from './shares.ts';
 
 /** What is recorded at most. */
 const MOST_DENIALS = 1_024;
@@ -24,12 +24,12 @@ interface Recorded {
 export class Journal {
   /** By their keys. */
   readonly #attempts = new Map<string, Recorded>();
-  readonly #recorded: Shares<Recorded>;
+  readonly #recorded: FairList<Recorded>;
   readonly #followers = new Set<Follower>();
   #number = 0;
 
   constructor(most = MOST_DENIALS) {
-    this.#recorded = new Shares(most);
+    this.#recorded = new FairList(most);
   }
 
   /** How many attempts there were since the start, kept or not. */
@@ -38,7 +38,7 @@ export class Journal {
   }
 
   /** Whether the packet belongs to an attempt that is known: then it is counted there, and needs no name. */
-  counted({ key }: Attempt, atMs: number): boolean {
+  counted({ key }: DeniedAttempt, atMs: number): boolean {
     const known = this.#attempts.get(key);
     if (known === undefined) return false;
     const { denial } = known;
@@ -48,7 +48,7 @@ export class Journal {
     return true;
   }
 
-  add(attempt: Attempt, named: NamedDenial, atMs: number): Denial {
+  add(attempt: DeniedAttempt, named: NamedDenial, atMs: number): Denial {
     const denial: Denial = { number: ++this.#number, atMs, lastMs: atMs, times: 1, ...named };
     const recorded: Recorded = { denial, key: attempt.key };
     this.#attempts.set(attempt.key, recorded);

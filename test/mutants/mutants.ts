@@ -1720,7 +1720,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'denials: as many are kept as there are',
-    file: 'src/denials/shares.ts',
+    file: 'src/denials/fairlist.ts',
     find: 'return ++this.#size > this.#most ?',
     replace: 'return ++this.#size > Infinity ?',
     test: 'src/denials/journal.test.ts',

@@ -14,7 +14,7 @@ class Group<T> {
   length = 0;
 }
 
-export class Shares<T> {
+export class FairList<T> {
   readonly #most: number;
   readonly #groups = new Map<string, Group<T>>();
   #size = 0;
