@@ -61,8 +61,8 @@ class PodsEngine implements Engine {
     return [];
   }
 
-  isBehind(): boolean {
-    return false;
+  waitingPods(): ReadonlySet<PodKey> {
+    return new Set();
   }
 
   *flushing(): Generator<void, Ruleset> {

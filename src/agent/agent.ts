@@ -9,7 +9,7 @@
  */
 import { nextTurn } from '../async/eventloopyield.ts';
 import { realTiming, type Timing } from '../async/timing.ts';
-import type { Cluster, ClusterEvent } from '../model/cluster.ts';
+import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -87,6 +87,11 @@ export class Agent {
     return this.#desired.cluster;
   }
 
+  /** Pods with changes that are not in force: as the rules in force have them, or nothing where they know none. */
+  get podsInForce(): ReadonlyMap<PodKey, Pod | undefined> {
+    return this.#desired.podsInForce;
+  }
+
   /**
    * Takes changes of the cluster in; pods, namespaces and nodes of one call become part of the same batch, policies
    * when it is their turn. Never waits. Somebody waits for what is urgent: its batch may be ahead of the budget.
@@ -146,10 +151,11 @@ export class Agent {
     const { ops, desired } = await this.#kernel.reconcile(actual => this.#flush(actual, batch), look);
     const unknownBefore = this.#drifted || this.#failures > 0;
     this.#drifted = false;
-    const { names, cluster } = this.#desired;
+    const { names, cluster, waitingPods } = this.#desired;
     return {
       cause: cause === 'look' && names.length > 0 ? 'change' : cause,
       cluster,
+      waitingPods,
       ruleset: desired,
       ops,
       names,

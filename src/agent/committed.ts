@@ -1,5 +1,5 @@
 /** The record of one round that left the kernel equal to the desired state: for everybody who watches the agent. */
-import type { Cluster } from '../model/cluster.ts';
+import type { Cluster, PodKey } from '../model/cluster.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 
@@ -8,13 +8,15 @@ export type RoundCause = 'start' | 'change' | 'look';
 
 export interface Committed {
   readonly cause: RoundCause;
-  /** What the rules were made from. */
+  /** What the rules were made from, but for the pods that wait. */
   readonly cluster: Cluster;
+  /** Pods of other nodes whose changes are for a later round: the rules have them as they were. */
+  readonly waitingPods: ReadonlySet<PodKey>;
   /** What is programmed now. */
   readonly ruleset: Ruleset;
   /** What had to be changed for it; empty where the kernel was right already. */
   readonly ops: readonly Op[];
-  /** What has changed in the cluster since the last round. */
+  /** What of the cluster has changed in it. */
   readonly names: readonly string[];
   /** Others may have changed what was programmed before: nobody knows what was allowed. */
   readonly unknownBefore: boolean;

@@ -5,7 +5,7 @@
 
 import { inSlices } from '../async/eventloopyield.ts';
 import type { Timing } from '../async/timing.ts';
-import type { Cluster, ClusterEvent, Pod } from '../model/cluster.ts';
+import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
 import { errorText } from '../model/errortext.ts';
 import type { PolicyId } from '../model/policy.ts';
 import { KernelError } from '../nft/kernel.ts';
@@ -17,6 +17,7 @@ import type { Quarantined } from './changes/quarantine.ts';
 import { eventText } from './commitlog.ts';
 import type { WaitingChange } from './decision.ts';
 import type { Engine } from './engine.ts';
+import { PodsInForce } from './podsinforce.ts';
 import { replay } from './replay.ts';
 
 export class DesiredState {
@@ -24,9 +25,12 @@ export class DesiredState {
   readonly #node: string | undefined;
   readonly #timing: Pick<Timing, 'now'>;
   readonly #intake = new PolicyIntake();
-  /** Names of what has changed since the last flush, and of what is flushed and not in the kernel yet. */
-  readonly #pending = new Set<string>();
-  readonly #taken = new Set<string>();
+  /** Names of what has changed since the last flush, and of what is flushed and not in the kernel yet; pods by their keys. */
+  readonly #pending = new Map<string, PodKey | undefined>();
+  readonly #taken = new Map<string, PodKey | undefined>();
+  readonly #podsInForce = new PodsInForce();
+  /** As of the last flush that came to its end. */
+  #waitingPods: ReadonlySet<PodKey> = new Set();
   #engine: Engine;
 
   /** The pods of `node` are local; where none is named, all are. */
@@ -46,9 +50,19 @@ export class DesiredState {
     return this.#intake.quarantined;
   }
 
-  /** Names of what has changed since the last commit. */
+  /** Names of what has changed with the last flush. */
   get names(): readonly string[] {
-    return [...this.#taken];
+    return [...this.#taken.keys()].filter(name => !this.#waits(name));
+  }
+
+  /** Pods of other nodes whose changes wait for another flush. */
+  get waitingPods(): ReadonlySet<PodKey> {
+    return this.#waitingPods;
+  }
+
+  /** Pods with changes that are not in force: as the rules in force have them, or nothing where they know none. */
+  get podsInForce(): ReadonlyMap<PodKey, Pod | undefined> {
+    return this.#podsInForce.pods();
   }
 
   /** When policies may be taken in, and with how much haste; nothing where none wait. */
@@ -66,10 +80,15 @@ export class DesiredState {
       this.#intake.note({ id, value }, this.cluster.policies.get(id), this.#timing.now());
       return;
     }
-    if (event.type === 'pod' && startsHere(this.cluster.pods.get(event.key), event.value, this.#node))
-      this.#intake.podStarted(event.value!.namespace);
+    if (event.type === 'pod') this.#notePod(event.key, event.value);
     this.#engine.note(event);
-    this.#pending.add(eventText(event));
+    this.#pending.set(eventText(event), event.type === 'pod' ? event.key : undefined);
+  }
+
+  #notePod(key: PodKey, now: Pod | undefined): void {
+    const before = this.cluster.pods.get(key);
+    if (startsHere(before, now, this.#node)) this.#intake.podStarted(now!.namespace);
+    this.#podsInForce.note(key, before);
   }
 
   /**
@@ -79,25 +98,34 @@ export class DesiredState {
   async flush(actual: Ruleset, batch: RoundBatch): Promise<Ruleset> {
     if (batch.takesPolicies(actual, this.#intake.isEmpty))
       this.#takeIn(this.#intake.take(this.cluster.policies, this.#timing.now(), batch.isFirst));
-    for (const name of this.#pending) this.#taken.add(name);
+    for (const [name, pod] of this.#pending) this.#taken.set(name, pod);
     this.#pending.clear();
-    return inSlices(this.#engine.flushing());
+    this.#podsInForce.take();
+    const flushed = await inSlices(this.#engine.flushing());
+    this.#waitingPods = this.#engine.waitingPods();
+    return flushed;
   }
 
   /** Some of what is noted waits for the next flush. */
   get isBehind(): boolean {
-    return this.#engine.isBehind();
+    return this.#waitingPods.size > 0;
   }
 
   #takeIn(changes: readonly PolicyChange[]): void {
     this.#notePolicies(changes);
-    for (const change of changes) this.#taken.add(eventText(eventOf(change)));
+    for (const change of changes) this.#taken.set(eventText(eventOf(change)), undefined);
   }
 
   /** What was flushed last is in the kernel; making and committing it took that time. */
   committed(tookMs: number): void {
-    this.#taken.clear();
+    for (const name of this.#taken.keys()) if (!this.#waits(name)) this.#taken.delete(name);
+    this.#podsInForce.committed(this.#waitingPods);
     this.#intake.committed(this.cluster.policies, tookMs, this.#timing.now());
+  }
+
+  #waits(name: string): boolean {
+    const pod = this.#taken.get(name);
+    return pod !== undefined && this.#waitingPods.has(pod);
   }
 
   /** The batch under way was made to try policies: nothing else is to blame if it is refused. */

@@ -1,5 +1,5 @@
 /** From events to the desired state of the kernel. */
-import type { Cluster, ClusterEvent } from '../model/cluster.ts';
+import type { Cluster, ClusterEvent, PodKey } from '../model/cluster.ts';
 import type { PolicyId } from '../model/policy.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -14,8 +14,8 @@ export interface Engine {
    * flush. What did not change since the last one is the same object as then.
    */
   flushing(): Generator<void, Ruleset>;
-  /** Some of what was noted has been left for the next flush, so that this one did not take too long. */
-  isBehind(): boolean;
+  /** Pods whose changes the last flush has left for the next one, so that it did not take too long. */
+  waitingPods(): ReadonlySet<PodKey>;
   /** The policies that the object of this step was made from; empty where it belongs to none in particular. */
   policiesBehind(op: Op): readonly PolicyId[];
 }
@@ -35,7 +35,7 @@ export function withRules(engine: Engine, make: (ruleset: Ruleset) => Ruleset): 
   return {
     cluster: engine.cluster,
     note: event => engine.note(event),
-    isBehind: () => engine.isBehind(),
+    waitingPods: () => engine.waitingPods(),
     policiesBehind: op => engine.policiesBehind(op),
     *flushing() {
       return made(yield* engine.flushing());

@@ -1,10 +1,18 @@
 /** Beside a tenant with large policies: when a neighbour's change is programmed, counted in commits and not in time. */
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../test/support/agent/tenants.ts';
+import {
+  asInForce,
+  crowd,
+  ingressPolicy,
+  podEvent,
+  policyEvent,
+  selecting,
+  tenantPod,
+} from '../../test/support/agent/tenants.ts';
 import { compile } from '../compiler/compile.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
-import { parseAddress, parseCidr } from '../model/address.ts';
+import { parseCidr } from '../model/address.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Rule } from '../model/policy.ts';
 import { FakeKernel } from '../nft/fake/fake.ts';
@@ -40,8 +48,8 @@ let commits: (readonly string[])[];
 let largeMs: number;
 /** What the last commit programmed. */
 let programmed: Ruleset;
-/** Pods that are taken in turns wait for later batches. */
-let isPartial: boolean;
+/** What each batch had to be beside what it was. */
+let wrong: unknown[];
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] });
@@ -54,7 +62,7 @@ afterEach(async () => {
 });
 
 function begin(): void {
-  [stop, commits, largeMs, isPartial] = [new AbortController(), [], 0, false];
+  [stop, commits, largeMs, wrong] = [new AbortController(), [], 0, []];
   const fake = new FakeKernel({ owners: true });
   agent = new Agent({
     open: async () => {
@@ -78,7 +86,7 @@ function begin(): void {
 
 /** After every batch the rules are what `compile` makes of the cluster as far as it was taken in. */
 function check({ names, cluster, ruleset, ops }: Committed): void {
-  if (!isPartial) expect(plan(compile(cluster, NODE), ruleset)).toEqual([]);
+  wrong.push(...plan(compile(asInForce(cluster, agent.podsInForce), NODE), ruleset));
   programmed = ruleset;
   if (ops.length > 0) commits.push(names);
 }
@@ -87,6 +95,7 @@ async function end(): Promise<void> {
   stop.abort();
   await pass(5000);
   await running;
+  expect(wrong).toEqual([]);
 }
 
 test('a neighbour’s policy is in the batch after the one under way, whatever two tenants edit without end', async () => {
@@ -209,32 +218,11 @@ function eventOf(what: string, namespace: string, n: number, at: number): Cluste
   }
 }
 
-/** Rules of one selector each, all of which mention one label of the tenant's pods. */
-function selecting(name: `${string}/${string}`, count: number): ClusterEvent {
-  const namespaces = { kind: 'name', name: name.split('/')[0]! } as const;
-  const rules = Array.from({ length: count }, (_, n): Rule => {
-    const requirements = [{ key: 'app', operator: 'NotIn' as const, values: ['red', `x${n}`] }];
-    return {
-      path: `ingress[${n}]`,
-      action: 'accept',
-      peers: [{ kind: 'pods', selector: { namespaces, pods: { requirements } } }],
-      ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + n, last: 1000 + n }],
-    };
-  });
-  return policyEvent(ingressPolicy(name, rules));
-}
-
 test('while hundreds of pods are relabelled that hundreds of selectors mention, a neighbour’s policy is in the batch after the one under way', async () => {
-  const relabelled = (app: string) =>
-    Array.from({ length: 400 }, (_, n) => {
-      const addresses = [parseAddress(`10.1.${n >> 8}.${n & 255}`)!];
-      return podEvent(tenantPod('evil-1', 1000 + n, { labels: { app }, node: 'n2', addresses }));
-    });
-  agent.note([...relabelled('blue'), selecting('evil-1/many', 200)]);
+  agent.note([...crowd('evil-1', 400, 'blue'), selecting('evil-1/many', 200)]);
   await pass(3000);
   commits.length = 0;
-  isPartial = true;
-  agent.note(relabelled('red'));
+  agent.note(crowd('evil-1', 400, 'red'));
   await vi.waitFor(() => expect(commits.length).toBeGreaterThan(0), { timeout: 30_000, interval: 1 });
   const before = commits.length;
   agent.note([policy('good/deny', 0)]);
@@ -244,4 +232,20 @@ test('while hundreds of pods are relabelled that hundreds of selectors mention, 
   expect([0, 1]).toContain(at);
   expect(commits.length).toBeGreaterThan(3);
   expect(plan(compile(agent.cluster, NODE), programmed)).toEqual([]);
+});
+
+test('of pods that change again and again while they wait it is known what is in force', async () => {
+  agent.note([...crowd('evil-1', 600, 'blue'), selecting('evil-1/many', 240)]);
+  await pass(3000);
+  const labels = ['green', 'red', 'blue'];
+  agent.observe({
+    committed: ({ waitingPods }) => {
+      if (waitingPods.size > 0 && labels.length > 0)
+        agent.note(crowd('evil-1', 600, labels.shift()!).slice(300));
+    },
+  });
+  agent.note(crowd('evil-1', 600, 'red'));
+  await vi.waitFor(() => expect(labels).toEqual([]), { timeout: 30_000, interval: 1 });
+  await pass(3000);
+  expect(agent.podsInForce.size).toBe(0);
 });

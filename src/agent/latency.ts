@@ -1,4 +1,6 @@
 /** How long events take from being noted to being in the kernel. */
+import type { ClusterEvent, PodKey } from '../model/cluster.ts';
+
 export interface Age {
   readonly ms: number;
   readonly events: number;
@@ -7,47 +9,85 @@ export interface Age {
 interface Batch {
   readonly atMs: number;
   events: number;
+  /** Of those events that are of pods: whose they are. */
+  readonly pods: PodKey[];
 }
 
-/** Events that are not in the kernel yet, in the order in which they came. */
+/**
+ * Events that are not in the kernel yet, in the order in which they came:
+ *
+ *     noted ─▶ pending ──take──▶ under way ──arrived──▶ in the kernel
+ *                                                └────▶ left: of pods that wait for another batch ─▶ in the kernel
+ */
 export class Backlog {
-  #waiting: Batch[] = [];
+  #pending: Batch[] = [];
   #underWay: Batch[] = [];
+  #left: Batch[] = [];
 
+  /** Events on their way. */
   get size(): number {
-    return [...this.#underWay, ...this.#waiting].reduce((sum, { events }) => sum + events, 0);
+    return [...this.#underWay, ...this.#pending].reduce((sum, { events }) => sum + events, 0);
   }
 
-  noted(events: number, nowMs: number): void {
-    const last = this.#waiting.at(-1);
+  noted(events: readonly ClusterEvent[], nowMs: number): void {
+    let batch = this.#pending.at(-1);
     // A storm must not grow the list: what came within the same millisecond is one entry.
-    if (last !== undefined && nowMs - last.atMs < 1) last.events += events;
-    else this.#waiting.push({ atMs: nowMs, events });
+    if (batch === undefined || nowMs - batch.atMs >= 1) {
+      batch = { atMs: nowMs, events: 0, pods: [] };
+      this.#pending.push(batch);
+    }
+    batch.events += events.length;
+    for (const event of events) if (event.type === 'pod') batch.pods.push(event.key);
   }
 
   /** What was noted so far goes into the next batch, but for what waits for its turn since these moments. */
   take(deferredSinceMs: readonly number[] = []): void {
     const stays: Batch[] = [];
     for (const sinceMs of deferredSinceMs) {
-      const batch = this.#waiting.findLast(({ atMs, events }) => atMs <= sinceMs + 1 && events > 0);
+      const batch = this.#pending.findLast(
+        each => each.atMs <= sinceMs + 1 && each.events > each.pods.length,
+      );
       if (batch === undefined) continue;
       batch.events--;
-      stays.push({ atMs: batch.atMs, events: 1 });
+      stays.push({ atMs: batch.atMs, events: 1, pods: [] });
     }
-    this.#underWay.push(...this.#waiting.filter(({ events }) => events > 0));
-    this.#waiting = stays;
+    this.#underWay.push(...this.#pending.filter(hasEvents));
+    this.#pending = stays;
   }
 
-  /** What was taken is in the kernel. */
-  arrived(nowMs: number): Age[] {
-    const ages = this.#underWay.map(({ atMs, events }) => ({ ms: nowMs - atMs, events }));
+  /** What was taken is in the kernel, but for the changes of these pods, which wait for another batch. */
+  arrived(nowMs: number, waitingPods: ReadonlySet<PodKey>): Age[] {
+    const taken = [...this.#left, ...this.#underWay];
+    this.#left = taken.map(batch => waitingOf(batch, waitingPods));
+    const ages = taken.map(({ atMs, events }, n) => ({
+      ms: nowMs - atMs,
+      events: events - this.#left[n]!.events,
+    }));
+    this.#left = this.#left.filter(hasEvents);
     this.#underWay = [];
-    return ages;
+    return ages.filter(hasEvents);
   }
 
-  /** Age of the oldest event that is not in the kernel; 0 where there is none. */
+  /** Age of the oldest event that is on its way; 0 where there is none. */
   lagMs(nowMs: number): number {
-    const oldest = this.#underWay[0] ?? this.#waiting[0];
-    return oldest === undefined ? 0 : nowMs - oldest.atMs;
+    return oldestMs([...this.#underWay, ...this.#pending], nowMs);
   }
+
+  /** Age of the oldest event of a pod that waits; 0 where none does. */
+  waitingMs(nowMs: number): number {
+    return oldestMs(this.#left, nowMs);
+  }
+}
+
+function waitingOf({ atMs, pods }: Batch, waitingPods: ReadonlySet<PodKey>): Batch {
+  const waiting = pods.filter(key => waitingPods.has(key));
+  return { atMs, events: waiting.length, pods: waiting };
+}
+
+function hasEvents({ events }: { readonly events: number }): boolean {
+  return events > 0;
+}
+
+function oldestMs(batches: readonly Batch[], nowMs: number): number {
+  return nowMs - batches.reduce((oldest, { atMs }) => Math.min(oldest, atMs), nowMs);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseAddress } from '../model/address.ts';
-import { type Cluster, ClusterState, type Pod } from '../model/cluster.ts';
+import { type Cluster, ClusterState, type Pod, type PodKey } from '../model/cluster.ts';
 import type { Op } from '../nft/plan/op.ts';
 import { StatusKeeper } from './status.ts';
 
@@ -27,8 +27,8 @@ function setUp() {
     cluster.apply(event);
     keeper.noted([event]);
   };
-  const follow = (ops: readonly Op[] = OPS, seen: Cluster = cluster) =>
-    keeper.committed({ cluster: seen, ops, names: ['Pod shop/web'], tookMs: 5, dumped: false });
+  const follow = (ops: readonly Op[] = OPS, seen: Cluster = cluster, waitingPods = new Set<PodKey>()) =>
+    keeper.committed({ cluster: seen, ops, names: ['Pod shop/web'], tookMs: 5, dumped: false, waitingPods });
   const wait = (ms: number) => {
     atMs += ms;
   };
@@ -48,6 +48,28 @@ describe('StatusKeeper', () => {
     expect(keeper.status()).toMatchObject({ pending: 1, lagMs: 5, totals: { commits: 1, operations: 1 } });
     expect(keeper.takeAges()).toEqual([{ ms: 15, events: 1 }]);
     expect(keeper.takeAges()).toEqual([]);
+  });
+
+  test('tells of pods that wait for another batch how many they are and for how long, beside what is on its way', () => {
+    const { keeper, note, follow, wait } = setUp();
+    note();
+    keeper.committing();
+    wait(10);
+    note(); // comes while the batch is under way that leaves the pod for another one
+    follow(OPS, undefined, new Set([POD.key]));
+    expect(keeper.status()).toMatchObject({ pending: 1, lagMs: 0, waitingPods: 1, waitingMs: 10 });
+    expect(keeper.takeAges()).toEqual([]);
+    wait(5);
+    keeper.committing();
+    expect(keeper.status()).toMatchObject({ pending: 1, lagMs: 5, waitingPods: 1, waitingMs: 15 });
+    keeper.failed(new Error('ENOMEM'));
+    keeper.committing();
+    follow();
+    expect(keeper.status()).toMatchObject({ pending: 0, lagMs: 0, waitingPods: 0, waitingMs: 0 });
+    expect(keeper.takeAges()).toEqual([
+      { ms: 15, events: 1 },
+      { ms: 5, events: 1 },
+    ]);
   });
 
   test('keeps the lag over an attempt that failed', () => {

@@ -23,7 +23,7 @@ export interface AgentStatus {
   readonly startedAtMs: number;
   /** Every source has listed all that it holds. */
   readonly synced: boolean;
-  /** When the kernel was last found or made equal to the desired state. */
+  /** When the kernel was last found or made equal to the desired state, in which pods that wait are as they were. */
   readonly equalAtMs?: number;
   /** When the kernel was last read back whole. */
   readonly readAtMs?: number;
@@ -34,9 +34,12 @@ export interface AgentStatus {
   readonly failuresInARow: number;
   readonly lastError?: string;
   readonly lastDriftAtMs?: number;
-  /** Events that are not in the kernel yet, and the age of the oldest. */
+  /** Events that are on their way into the kernel, and the age of the oldest. */
   readonly pending: number;
   readonly lagMs: number;
+  /** Pods of other nodes whose changes the last commit has left for another one, and the age of the oldest change. */
+  readonly waitingPods: number;
+  readonly waitingMs: number;
   readonly problems: readonly Problem[];
   /** Policies whose rules the kernel refuses. */
   readonly quarantined: readonly Quarantined[];
@@ -115,6 +118,7 @@ export class StatusKeeper implements Observer {
   #lastDriftAtMs: number | undefined;
   #lastError: string | undefined;
   #failuresInARow = 0;
+  #waitingPods = 0;
   #problems: readonly Problem[] = [];
   #quarantined: readonly Quarantined[] = [];
   readonly #lost = new Map<string, string>();
@@ -148,6 +152,8 @@ export class StatusKeeper implements Observer {
       failuresInARow: this.#failuresInARow,
       pending: this.#backlog.size,
       lagMs: this.#backlog.lagMs(this.#clocks.now()),
+      waitingPods: this.#waitingPods,
+      waitingMs: this.#backlog.waitingMs(this.#clocks.now()),
       problems: [...this.#problems, ...this.#quarantined.map(quarantineProblem)],
       quarantined: this.#quarantined,
       lostSources: [...this.#lost.keys()],
@@ -199,7 +205,7 @@ export class StatusKeeper implements Observer {
 
   noted(events: readonly ClusterEvent[]): void {
     this.#lastEventAtMs = this.#clocks.date();
-    this.#backlog.noted(events.length, this.#clocks.now());
+    this.#backlog.noted(events, this.#clocks.now());
     for (const event of events) if (event.type === 'pod') this.#touched.add(event.key);
   }
 
@@ -215,13 +221,15 @@ export class StatusKeeper implements Observer {
     names,
     tookMs,
     dumped,
-  }: Pick<Committed, 'cluster' | 'ops' | 'names' | 'tookMs' | 'dumped'>): void {
+    waitingPods,
+  }: Pick<Committed, 'cluster' | 'ops' | 'names' | 'tookMs' | 'dumped' | 'waitingPods'>): void {
     const atMs = this.#clocks.date();
     this.#cluster = cluster;
     this.#equalAtMs = atMs;
     if (dumped) this.#readAtMs = atMs;
     this.#failuresInARow = 0;
-    this.#keepAges(this.#backlog.arrived(this.#clocks.now()));
+    this.#waitingPods = waitingPods.size;
+    this.#keepAges(this.#backlog.arrived(this.#clocks.now(), waitingPods));
     for (const key of this.#taken) this.#programmed(key, atMs);
     this.#taken = [];
     this.#firstProgrammed.resolve();

@@ -30,14 +30,19 @@ afterEach(async () => {
 
 async function serve(networkNamespace: string, cutsConnections = true): Promise<void> {
   const identity = { networkNamespace, cutsConnections };
-  const view = agentView({ identity, keeper, agent: { requestResync: () => {} }, readHost: nodeReader() });
+  const view = agentView({
+    identity,
+    keeper,
+    agent: { requestResync: () => {}, podsInForce: new Map() },
+    readHost: nodeReader(),
+  });
   server = await serveRpc({ socket, view });
 }
 
 function follow(): void {
   const cluster = new ClusterState();
   cluster.apply({ type: 'namespace', key: 'shop', value: { name: 'shop', labels: { team: 'a' } } });
-  keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: true });
+  keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: true, waitingPods: new Set() });
 }
 
 test('readState() and findExpected() take nothing from an agent that has not read its cluster', async () => {

@@ -4,7 +4,8 @@ import { type Cluster, knowsNode } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { ToldAsOf } from '../names/toldfacts.ts';
 import type { AgentClient } from '../rpc/client.ts';
-import { addInterfaces, clusterOf, knownOf, unknownPodsOf, withKnown } from '../sources/agent.ts';
+import type { StatusResponse } from '../rpc/messages.ts';
+import { addInterfaces, clusterInForce, knownOf, unknownPodsOf, withKnown } from '../sources/agent.ts';
 import { askAgent } from '../sources/askagent.ts';
 import { readFiles } from '../sources/files.ts';
 import { DEFAULT_SOCKET } from '../sources/options.ts';
@@ -20,7 +21,15 @@ export interface NodeOptions {
   readonly socket?: string;
 }
 
-/** What the rules of this network namespace are compiled from. */
+/** How far an agent is with its rules. */
+export interface AgentProgress {
+  readonly commits: number;
+  /** Pods of other nodes whose changes wait for a later commit, and how long the longest has. */
+  readonly waitingPods: number;
+  readonly waitingMs: number;
+}
+
+/** What the rules of this network namespace are compiled from; pods that wait are as the rules have them. */
 export interface Expected {
   readonly cluster: Cluster;
   readonly node: string;
@@ -32,6 +41,8 @@ export interface Expected {
   readonly known?: ToldAsOf;
   /** Whose cluster it is: `the manifests`, `the agent's cluster`. */
   readonly source: string;
+  /** Of an agent. */
+  readonly progress?: AgentProgress;
 }
 
 /** The expected, or in a sentence why there is none; the kernel alone is worth an answer too. */
@@ -64,12 +75,23 @@ async function expectedOf(manifests: readonly string[], node: string): Promise<E
 }
 
 async function expectedOfAgent(agent: AgentClient): Promise<Expected> {
-  const { node, network_namespace, cuts_connections, denies_unknown_pods } = await agent.status();
+  const status = await agent.status();
+  const { node, network_namespace, cuts_connections, denies_unknown_pods } = status;
   if (network_namespace !== (await ownNetworkNamespace()))
     throw new Error('it programs another network namespace');
-  const read = await clusterOf(agent);
+  const read = await clusterInForce(agent);
   addInterfaces(read, node);
   const found = withKnown(read, await knownOf(agent));
   const unknownPods = unknownPodsOf(denies_unknown_pods);
-  return { ...found, node, guarded: cuts_connections, unknownPods, source: "the agent's cluster" };
+  const agents = { source: "the agent's cluster", progress: progressOf(status) };
+  return { ...found, node, guarded: cuts_connections, unknownPods, ...agents };
+}
+
+/** How far the agent is now. */
+export function readProgress(socket = DEFAULT_SOCKET): Promise<AgentProgress> {
+  return askAgent(socket, async agent => progressOf(await agent.status()));
+}
+
+function progressOf({ totals, waiting_pods, waiting_ms }: StatusResponse): AgentProgress {
+  return { commits: totals.commits, waitingPods: waiting_pods, waitingMs: waiting_ms };
 }

@@ -11,7 +11,7 @@ import type { Inspection } from '../readback/inspection.ts';
 import { withCounts } from '../readback/rulecounts.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { type OutputOptions, writeLines, writeNote } from '../terminal/output.ts';
-import { findExpected, type NodeOptions } from './findexpected.ts';
+import { type AgentProgress, findExpected, type NodeOptions, readProgress } from './findexpected.ts';
 import { onlyAbout } from './inspectfilter.ts';
 import { type Comparison, inspectionLines, inspectionObject } from './inspecttext.ts';
 import { lookAtKernel } from './readkernel.ts';
@@ -22,10 +22,13 @@ export type InspectOptions = OutputOptions & NodeOptions & { readonly what?: str
 interface Look {
   readonly actual: Ruleset;
   readonly comparison: Comparison;
+  /** The agent has committed something since its cluster was read: the two may be of different moments. */
+  readonly isMoving?: boolean;
 }
 
 /** A change that the agent has heard of may be on its way into the kernel. */
 const SETTLE_MS = 1000;
+const MOST_LOOKS = 3;
 
 /** `sluice inspect`: what is programmed, by pod and policy, and whether it is what policy demands. */
 export async function inspectCommand(options: InspectOptions): Promise<void> {
@@ -51,10 +54,18 @@ async function counted(actual: Ruleset): Promise<Inspection> {
 }
 
 async function settledLook(options: InspectOptions): Promise<Look> {
-  const first = await look(options);
-  if (options.manifests !== undefined || !isDifferent(first.comparison)) return first;
-  await sleep(SETTLE_MS);
-  return look(options, true);
+  let last = await look(options);
+  for (let looks = 1; isUnsettled(last, options, looks) && looks < MOST_LOOKS; looks++) {
+    await sleep(SETTLE_MS);
+    last = await look(options, true);
+  }
+  if (!last.isMoving) return last;
+  return { ...last, comparison: { missing: 'the agent changed its rules each time that they were read' } };
+}
+
+/** A difference that is there twice while nothing moves is one. */
+function isUnsettled({ comparison, isMoving }: Look, { manifests }: InspectOptions, looks: number): boolean {
+  return manifests === undefined && isDifferent(comparison) && (looks < 2 || isMoving === true);
 }
 
 async function look(options: InspectOptions, noted = false): Promise<Look> {
@@ -64,7 +75,13 @@ async function look(options: InspectOptions, noted = false): Promise<Look> {
   if (!noted) for (const note of auditedNote(expected.cluster)) writeNote(`note: ${note}`);
   const desired = desiredAsProgrammed(actual, { ...expected, queue });
   const difference = plan(actual, expected.guarded ? desired : withoutGuard(desired));
-  return { actual, comparison: { source: expected.source, difference } };
+  const { source, progress } = expected;
+  const isMoving = difference.length > 0 && (await hasMoved(progress, options));
+  return { actual, comparison: { source, difference, ...(progress && { progress }) }, isMoving };
+}
+
+async function hasMoved(before: AgentProgress | undefined, { socket }: InspectOptions): Promise<boolean> {
+  return before !== undefined && (await readProgress(socket)).commits !== before.commits;
 }
 
 function isDifferent(comparison: Comparison): boolean {

@@ -1,5 +1,5 @@
 /** What `sluice inspect` found, for people as lines and for programs as an object. */
-import { ageText } from '../health/agentchecks.ts';
+import { ageText, waitingText } from '../health/agentchecks.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { type Op, opText } from '../nft/plan/op.ts';
 import { planText } from '../nft/plan/plantext.ts';
@@ -13,11 +13,12 @@ import type {
 import pc from '../terminal/colours.ts';
 import { HANG } from '../terminal/hang.ts';
 import { plural } from '../terminal/plural.ts';
+import type { AgentProgress } from './findexpected.ts';
 import { versioned } from './schema.ts';
 
 /** What leads from the actual to the desired state, and whose desired state that is; or why nobody knows. */
 export type Comparison =
-  | { readonly source: string; readonly difference: readonly Op[] }
+  | { readonly source: string; readonly difference: readonly Op[]; readonly progress?: AgentProgress }
   | { readonly missing: string };
 
 export function inspectionObject(inspection: Inspection, comparison: Comparison): object {
@@ -28,7 +29,8 @@ export function inspectionObject(inspection: Inspection, comparison: Comparison)
     ...(ingress && { ingress: directionObject(ingress) }),
     ...(egress && { egress: directionObject(egress) }),
   }));
-  return versioned('Inspection', { ...inspection, pods, equal, difference });
+  const waitingPods = 'missing' in comparison ? 0 : (comparison.progress?.waitingPods ?? 0);
+  return versioned('Inspection', { ...inspection, pods, equal, difference, waitingPods });
 }
 
 function directionObject({ chain, rules }: DirectionInspection): object {
@@ -140,9 +142,14 @@ function comparisonLines(comparison: Comparison): string[] {
     const hint = '--manifests DIR --node NAME compares with a folder';
     return [pc.dim(`not compared: ${comparison.missing}; ${hint}`)];
   }
-  const { source, difference } = comparison;
-  if (difference.length === 0)
-    return [`${pc.green('equal')}: the actual state is the one desired by ${source}`];
+  const { source, difference, progress } = comparison;
+  const desired = `desired by ${source}${waitingClause(progress)}`;
+  if (difference.length === 0) return [`${pc.green('equal')}: the actual state is the one ${desired}`];
   const changes = planText(difference).map(line => `  ${line}`);
-  return [`${pc.red('different')}: to reach the state desired by ${source}, the kernel needs`, ...changes];
+  return [`${pc.red('different')}: to reach the state ${desired}, the kernel needs`, ...changes];
+}
+
+function waitingClause(progress: AgentProgress | undefined): string {
+  if (progress === undefined || progress.waitingPods === 0) return '';
+  return `, but for ${waitingText(progress.waitingPods, progress.waitingMs)}`;
 }

@@ -14,6 +14,8 @@ const STATUS: StatusResponse = {
   last_event_at_ms: NOW,
   pending_events: 2,
   lag_ms: 350,
+  waiting_pods: 0,
+  waiting_ms: 0,
   checks: [
     { name: 'last-commit', state: 'ok', reason: '3 operations', remedy: '' },
     { name: 'ip-forward', state: 'fail', reason: 'it is 0', remedy: 'sysctl -w' },
@@ -26,6 +28,24 @@ const STATUS: StatusResponse = {
   denies_unknown_pods: false,
   totals: { commits: 1, failures: 0, operations: 3, drifts: 0 },
 };
+
+test.each([
+  [{ pending_events: 0 }, 'nothing waits'],
+  [{ waiting_pods: 0 }, '2 events waiting, for 350 ms'],
+  [
+    { pending_events: 0, waiting_pods: 12 },
+    'pods of other nodes that wait for their turn: 12, the longest for 4 s',
+  ],
+  [
+    { waiting_pods: 12 },
+    '2 events waiting, for 350 ms; pods of other nodes that wait for their turn: 12, the longest for 4 s',
+  ],
+])('statusLines() says what waits: %o', (changes, said) => {
+  const lines = statusLines({ ...STATUS, waiting_ms: 4_000, ...changes }, NOW);
+  expect(lines.find(line => line.startsWith('4 policies'))).toBe(
+    `4 policies, 3 pods, 1 namespace, 2 nodes; ${said}`,
+  );
+});
 
 test('statusLines() says whether the node is ready, why not, and what to do', () => {
   expect(statusLines(STATUS, NOW).map(line => wrapped(stripVTControlCharacters(line), undefined))).toEqual([

@@ -1,4 +1,4 @@
-import { ageText } from '../health/agentchecks.ts';
+import { ageText, waitingText } from '../health/agentchecks.ts';
 import type { Check, CheckState } from '../health/check.ts';
 import type { StatusResponse } from '../rpc/messages.ts';
 import { askAgent } from '../sources/askagent.ts';
@@ -43,22 +43,25 @@ function inCamelCase(value: unknown): unknown {
 
 /** All commits that are known where it is wide, else the last few. */
 export function statusLines(status: StatusResponse, nowMs: number, isWide = false): string[] {
-  const { node, ready, objects, totals, pending_events, lag_ms, started_at_ms } = status;
+  const { node, ready, objects, totals, started_at_ms } = status;
   const word = ready ? pc.green('ready') : pc.red('not ready');
-  const lag =
-    pending_events === 0
-      ? 'nothing waits'
-      : `${plural(pending_events, 'event')} waiting, for ${ageText(lag_ms)}`;
   return [
     `${pc.bold(node)} is ${word}${problemCount(status)}; the agent runs for ${ageText(nowMs - started_at_ms)}`,
     '',
     ...status.checks.flatMap(checkLines),
     '',
-    `${plural(objects.policies, 'policy')}${auditedText(objects)}, ${plural(objects.pods, 'pod')}, ${plural(objects.namespaces, 'namespace')}, ${plural(objects.nodes, 'node')}; ${lag}`,
+    `${plural(objects.policies, 'policy')}${auditedText(objects)}, ${plural(objects.pods, 'pod')}, ${plural(objects.namespaces, 'namespace')}, ${plural(objects.nodes, 'node')}; ${lagText(status)}`,
     `${plural(totals.commits, 'commit')}, ${totals.failures} failed, ${plural(totals.drifts, 'repair')} of foreign changes`,
     ...status.commits.slice(0, isWide ? undefined : SHOWN_COMMITS).map(commit => commitLine(commit, nowMs)),
     ...(status.problems.length > 0 ? ['', ...status.problems.map(problemLine)] : []),
   ];
+}
+
+function lagText({ pending_events, lag_ms, waiting_pods, waiting_ms }: StatusResponse): string {
+  const events =
+    pending_events > 0 ? [`${plural(pending_events, 'event')} waiting, for ${ageText(lag_ms)}`] : [];
+  const pods = waiting_pods > 0 ? [waitingText(waiting_pods, waiting_ms)] : [];
+  return [...events, ...pods].join('; ') || 'nothing waits';
 }
 
 function auditedText({ audited = 0 }: StatusResponse['objects']): string {

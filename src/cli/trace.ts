@@ -1,4 +1,5 @@
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
+import { waitingText } from '../health/agentchecks.ts';
 import { ownAddresses } from '../host/ownaddresses.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import type { Cluster } from '../model/cluster.ts';
@@ -15,8 +16,8 @@ import { FlowTextError, parseFlowPieces } from '../semantics/flowtext.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
-import { type OutputOptions, writeLines } from '../terminal/output.ts';
-import { type Expected, findExpected, type NodeOptions } from './findexpected.ts';
+import { type OutputOptions, writeLines, writeNote } from '../terminal/output.ts';
+import { type AgentProgress, type Expected, findExpected, type NodeOptions } from './findexpected.ts';
 import { readKernel } from './readkernel.ts';
 import { versioned } from './schema.ts';
 import { type TraceEnd, traceEnd } from './traceend.ts';
@@ -30,6 +31,7 @@ export type TraceOptions = OutputOptions & NodeOptions;
  */
 export async function traceCommand(from: string, to: string, options: TraceOptions): Promise<void> {
   const found = await findExpected('trace', options);
+  if ('progress' in found) noteWaiting(found.progress);
   const ruleset = await readKernel();
   const known = 'missing' in found ? undefined : withTold(found, ruleset);
   const asked = nameless(from, to, known);
@@ -48,6 +50,11 @@ export async function traceCommand(from: string, to: string, options: TraceOptio
     if ('missing' in found) writeLines(['', pc.dim(`policy was not read: ${found.missing}`)]);
   }
   if (expected !== undefined && expected.demanded !== walk.verdict) process.exitCode = 1;
+}
+
+function noteWaiting({ waitingPods, waitingMs }: AgentProgress): void {
+  if (waitingPods === 0) return;
+  writeNote(`note: the rules do not have the changes of ${waitingText(waitingPods, waitingMs)}`);
 }
 
 const ONLY_RULES =

@@ -9,6 +9,9 @@ export interface Work {
   readonly failuresInARow: number;
   readonly lastError?: string;
   readonly lagMs: number;
+  /** Pods of other nodes whose changes wait for a later commit, and the age of the oldest. */
+  readonly waitingPods: number;
+  readonly waitingMs: number;
   /** Sources that cannot be read at present. */
   readonly lostSources: readonly string[];
   /** Policies whose rules the kernel refuses. */
@@ -37,7 +40,8 @@ export function sourcesSynced({ synced, lostSources, equalAtMs }: Work): Check {
   );
 }
 
-export function kernelEqualsDesired({ equalAtMs, lagMs }: Work, nowMs: number): Check {
+export function kernelEqualsDesired(work: Work, nowMs: number): Check {
+  const { equalAtMs, lagMs, waitingPods, waitingMs } = work;
   const name = 'kernel-equals-desired';
   if (equalAtMs === undefined) return finding.unknown(name, 'the kernel has not been compared yet');
   const age = nowMs - equalAtMs;
@@ -55,7 +59,16 @@ export function kernelEqualsDesired({ equalAtMs, lagMs }: Work, nowMs: number): 
       'see whether the node is short of CPU, or another program changes nftables all the time',
     );
   }
-  return finding.ok(name, `the kernel holds what policy says, as of ${ageText(age)} ago`);
+  const holds = `the kernel holds what policy says, as of ${ageText(age)} ago`;
+  return finding.ok(
+    name,
+    waitingPods === 0 ? holds : `${holds}, but for ${waitingText(waitingPods, waitingMs)}`,
+  );
+}
+
+/** They keep no node from being ready, or whoever relabels its pods all the time would. */
+export function waitingText(pods: number, longestMs: number): string {
+  return `pods of other nodes that wait for their turn: ${pods}, the longest for ${ageText(longestMs)}`;
 }
 
 export function lastCommit({ failuresInARow, lastError, commits, equalAtMs }: Work, nowMs: number): Check {

@@ -34,6 +34,8 @@ const WORK: Work = {
   lastEventAtMs: NOW - 1000,
   failuresInARow: 0,
   lagMs: 0,
+  waitingPods: 0,
+  waitingMs: 0,
   lostSources: [],
   quarantined: [],
   commits: [{ atMs: NOW - 2000, operations: 3 }],
@@ -110,6 +112,11 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
   ['kernel-equals-desired: just compared', () => kernelEqualsDesired(WORK, NOW), 'ok'],
   ['kernel-equals-desired: never compared', () => kernelEqualsDesired(without('equalAtMs'), NOW), 'unknown'],
   ['kernel-equals-desired: compared long ago', () => kernelEqualsDesired(WORK, NOW + 61_000), 'fail'],
+  [
+    'kernel-equals-desired: pods wait for their turn',
+    () => kernelEqualsDesired(work({ waitingPods: 12, waitingMs: 60_000 }), NOW),
+    'ok',
+  ],
   ['kernel-equals-desired: a change waits', () => kernelEqualsDesired(work({ lagMs: 6000 }), NOW), 'warn'],
   ['kernel-features: all', () => kernelFeatures({ release: '6.18', missingFeatures: [] }), 'ok'],
   ['kernel-features: slower', () => kernelFeatures({ release: '6.9', missingFeatures: [SLOWER] }), 'ok'],
@@ -448,6 +455,15 @@ describe('health()', () => {
     const found = health({ ...without('equalAtMs'), commits: [] }, HOST, OURS, NOW);
     expect(found.checks.filter(({ state }) => state === 'fail')).toEqual([]);
     expect(found.ready).toBe(false);
+  });
+
+  test('stays ready while pods wait for their turn, however long, and says so', () => {
+    const { ready, checks } = health(work({ waitingPods: 12, waitingMs: 60_000 }), HOST, OURS, NOW);
+    const found = checks.find(({ name }) => name === 'kernel-equals-desired');
+    expect([ready, found?.reason]).toEqual([
+      true,
+      'the kernel holds what policy says, as of 100 ms ago, but for pods of other nodes that wait for their turn: 12, the longest for 60 s',
+    ]);
   });
 
   test('stays ready with warnings and with what cannot be read', () => {

@@ -24,7 +24,7 @@ const FRESH_MS = 500;
 export interface AgentParts {
   readonly identity: Identity;
   readonly keeper: StatusKeeper;
-  readonly agent: Pick<Agent, 'requestResync'>;
+  readonly agent: Pick<Agent, 'requestResync' | 'podsInForce'>;
   readonly readHost: () => Promise<Host>;
   /** Default: no gate. */
   readonly starts?: () => PodStarts;
@@ -87,6 +87,7 @@ export function agentView({
     pod: key => keeper.pod(key),
     policiesOf: key => policiesOf(keeper, key),
     requestResync: () => agent.requestResync(),
+    podsInForce: () => agent.podsInForce,
     openConnections: async () =>
       openConntrack === undefined ? [] : openConnectionsOf(openConntrack(), keeper.localAddresses()),
     ...(counts && { counts }),

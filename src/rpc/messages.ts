@@ -25,6 +25,8 @@ export interface StatusResponse {
   readonly network_namespace: string;
   readonly cuts_connections: boolean;
   readonly denies_unknown_pods: boolean;
+  readonly waiting_pods: number;
+  readonly waiting_ms: number;
 }
 
 export interface ToldName {
@@ -64,6 +66,8 @@ export interface StateObject {
   readonly type: string;
   readonly key: string;
   readonly json: string;
+  /** Of a pod with a change that is not in force: what the rules in force have of it. Empty or absent: the same. */
+  readonly in_force?: string;
 }
 
 /** All between the same ends, to the same port: 0 where the protocol has none. */

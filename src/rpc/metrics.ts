@@ -106,7 +106,16 @@ function addGauges(registry: Registry, status: () => AgentStatus): void {
     help: 'Age of the oldest event that is not yet in the kernel; 0 where there is none.',
     registers: [registry],
     collect() {
-      this.set(status().lagMs / 1000);
+      const { lagMs, waitingMs } = status();
+      this.set(Math.max(lagMs, waitingMs) / 1000);
+    },
+  });
+  new Gauge({
+    name: 'sluice_waiting_pods',
+    help: 'Pods of other nodes whose changes wait for a later commit; the rules have them as they were.',
+    registers: [registry],
+    collect() {
+      this.set(status().waitingPods);
     },
   });
   new Gauge({

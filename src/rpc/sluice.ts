@@ -1,7 +1,7 @@
 /** sluice.v1.Sluice: status and state of the agent, for the command. */
 import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { replay } from '../agent/replay.ts';
-import type { ClusterEvent } from '../model/cluster.ts';
+import type { ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
 import type { CountedFlow } from '../model/countedflows.ts';
 import { problemText } from '../model/problem.ts';
 import type { ToldFacts } from '../names/toldfacts.ts';
@@ -28,8 +28,7 @@ interface NamesRequest {
 export function sluiceService(view: AgentView): UntypedServiceImplementation {
   return {
     Status: unary(() => statusOf(view)),
-    State: (call: ServerWritableStream<object, StateObject>) =>
-      void send(call, mapped(replay(view.keeper.cluster), stateObject)),
+    State: (call: ServerWritableStream<object, StateObject>) => void send(call, stateObjects(view)),
     Names: (call: ServerWritableStream<NamesRequest, ToldName>) => void sendNames(call, view),
     Drops: (call: ServerWritableStream<DropsRequest, DropsResponse>) => void sendDrops(call, view),
     Flows: (call: ServerWritableStream<object, FlowsResponse>) => sendFlows(call, view),
@@ -49,6 +48,8 @@ async function statusOf(view: AgentView): Promise<StatusResponse> {
     last_event_at_ms: state.lastEventAtMs ?? 0,
     pending_events: state.pending,
     lag_ms: state.lagMs,
+    waiting_pods: state.waitingPods,
+    waiting_ms: state.waitingMs,
     checks: [...checks],
     commits: state.commits.map(({ atMs, operations, tookMs, names }) => ({
       at_ms: atMs,
@@ -95,12 +96,27 @@ async function send<T>(call: ServerWritableStream<object, T>, objects: Iterable<
   call.end();
 }
 
-function* mapped<T, U>(values: Iterable<T>, to: (value: T) => U): Generator<U> {
-  for (const value of values) yield to(value);
+/** Of one moment, however slowly it is read. */
+function stateObjects({ keeper, podsInForce }: AgentView): Iterable<StateObject> {
+  const events = replay(keeper.cluster);
+  const inForce = podsInForce();
+  const gone = [...inForce.keys()].filter(key => !keeper.cluster.pods.has(key));
+  return objectsOf([...events, ...gone.map(key => ({ type: 'pod', key }) as const)], inForce);
 }
 
-function stateObject({ type, key, value }: ClusterEvent): StateObject {
-  return { type, key, json: JSON.stringify(value) };
+function* objectsOf(
+  events: readonly ClusterEvent[],
+  inForce: ReadonlyMap<PodKey, Pod | undefined>,
+): Generator<StateObject> {
+  for (const { type, key, value } of events) {
+    const object = { type, key, json: jsonOf(value) };
+    const isAhead = type === 'pod' && inForce.has(key);
+    yield isAhead ? { ...object, in_force: jsonOf(inForce.get(key)) } : object;
+  }
+}
+
+function jsonOf(value: object | undefined): string {
+  return JSON.stringify(value ?? null);
 }
 
 async function sendNames(call: ServerWritableStream<NamesRequest, ToldName>, view: AgentView): Promise<void> {

@@ -6,7 +6,7 @@ import type { DenialsFacts } from '../health/denialscheck.ts';
 import type { Health } from '../health/health.ts';
 import type { NamesFacts } from '../health/namescheck.ts';
 import type { PodStarts } from '../health/startchecks.ts';
-import type { PodKey } from '../model/cluster.ts';
+import type { Pod, PodKey } from '../model/cluster.ts';
 import type { CountedFlow } from '../model/countedflows.ts';
 import type { Direction } from '../model/policy.ts';
 import type { ToldFacts } from '../names/toldfacts.ts';
@@ -82,6 +82,8 @@ export interface AgentView {
   readonly counts?: CountsView;
   readonly audits: AuditsView;
   requestResync(): void;
+  /** Pods with changes that are not in force: as the rules in force have them, or nothing where they know none. */
+  podsInForce(): ReadonlyMap<PodKey, Pod | undefined>;
   /** Of this node's pods, now. */
   openConnections(): Promise<readonly CountedFlow[]>;
   /** Where pods come to us before they start. */

@@ -66,9 +66,13 @@ export function addInterfaces(cluster: ClusterState, name: string): void {
 
 /** Problems are in the agent's log already. */
 export async function clusterOf(agent: AgentClient): Promise<ClusterState> {
+  await mustHaveRead(agent);
+  return clusterFrom(await agent.state());
+}
+
+async function mustHaveRead(agent: AgentClient): Promise<void> {
   const { equal_at_ms } = await agent.status();
   if (equal_at_ms === 0) throw new Error('it has not read its cluster yet (sluice status says why)');
-  return clusterFrom(await agent.state());
 }
 
 function clusterFrom(state: readonly StateObject[]): ClusterState {
@@ -78,5 +82,12 @@ function clusterFrom(state: readonly StateObject[]): ClusterState {
 }
 
 function eventOf({ type, key, json }: StateObject): ClusterEvent {
-  return { type, key, value: JSON.parse(json) } as ClusterEvent;
+  return { type, key, value: JSON.parse(json) ?? undefined } as ClusterEvent;
+}
+
+/** What the rules in force were made from: pods with changes that are not in force are as they were. */
+export async function clusterInForce(agent: AgentClient): Promise<ClusterState> {
+  await mustHaveRead(agent);
+  const state = await agent.state();
+  return clusterFrom(state.map(object => ({ ...object, json: object.in_force || object.json })));
 }

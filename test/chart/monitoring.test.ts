@@ -72,7 +72,7 @@ function notReady(): AgentView {
   const view = agentView({
     identity: { networkNamespace: 'net:[1]', cutsConnections: true },
     keeper,
-    agent: { requestResync: () => undefined },
+    agent: { requestResync: () => undefined, podsInForce: new Map() },
     readHost: async () => ({}) as Host,
   });
   const check = { name: 'ip-forward', state: 'fail', reason: 'x', remedy: 'y' } as const;

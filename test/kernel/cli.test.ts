@@ -267,12 +267,17 @@ test('`sluice inspect` and `sluice trace` say what a kernel lacks that the agent
   const keeper = new StatusKeeper(NODE);
   const { cluster } = await loadManifests(manifests);
   keeper.setSynced();
-  keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: true });
+  keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: true, waitingPods: new Set() });
   const networkNamespace = netns.exec('readlink', ['/proc/self/ns/net']).trim();
   const identity = { networkNamespace, cutsConnections: true };
   const server = await serveRpc({
     socket,
-    view: agentView({ identity, keeper, agent: { requestResync: () => {} }, readHost: nodeReader() }),
+    view: agentView({
+      identity,
+      keeper,
+      agent: { requestResync: () => {}, podsInForce: new Map() },
+      readHost: nodeReader(),
+    }),
   });
   try {
     const [inspected, traced] = await Promise.all(

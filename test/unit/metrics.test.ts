@@ -41,7 +41,7 @@ beforeEach(async () => {
   const view = agentView({
     identity: IDENTITY,
     keeper,
-    agent: { requestResync: () => {} },
+    agent: { requestResync: () => {}, podsInForce: new Map() },
     readHost: async () => HOST,
   });
   const metrics = makeMetrics(view, {
@@ -60,7 +60,14 @@ function follow(): void {
   keeper.setSynced();
   keeper.noted([EVENT, EVENT]);
   keeper.committing();
-  keeper.committed({ cluster, ops: [{ op: 'delTable', family: 'ip' }], names: [], tookMs: 1, dumped: true });
+  keeper.committed({
+    cluster,
+    ops: [{ op: 'delTable', family: 'ip' }],
+    names: [],
+    tookMs: 1,
+    dumped: true,
+    waitingPods: new Set(),
+  });
 }
 
 const get = (path: string) => fetch(`http://127.0.0.1:${server.port}${path}`);
@@ -102,6 +109,19 @@ describe('/metrics', () => {
       'sluice_check{check="last-commit",state="ok"}': 1,
       'sluice_check{check="foreign-enforcer",state="unknown"}': 1,
     });
+  });
+
+  test('lets the lag grow for pods that wait for their turn, and counts them', async () => {
+    follow();
+    const { cluster } = keeper;
+    keeper.noted([{ type: 'pod', key: 'shop/far' }]);
+    keeper.committing();
+    const waitingPods = new Set(['shop/far'] as const);
+    keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: false, waitingPods });
+    const samples = await scrape();
+    expect(samples.get('sluice_waiting_pods')).toBe(1);
+    expect(samples.get('sluice_reconcile_lag_seconds')).toBeGreaterThan(0);
+    expect(samples.get('sluice_event_to_kernel_seconds_count')).toBe(2);
   });
 
   test('counts on and never twice, however often it is scraped', async () => {

@@ -10,7 +10,7 @@ import { StatusKeeper } from '../../src/agent/status.ts';
 import { CHECK_NAMES } from '../../src/health/check.ts';
 import { NO_NAMES } from '../../src/health/namescheck.ts';
 import { type Address, parseAddress } from '../../src/model/address.ts';
-import { ClusterState, type Pod } from '../../src/model/cluster.ts';
+import { ClusterState, type Pod, type PodKey } from '../../src/model/cluster.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { EVERYTHING } from '../../src/model/selector.ts';
 import { type ToldFact, ToldFacts } from '../../src/names/toldfacts.ts';
@@ -18,6 +18,7 @@ import { agentView } from '../../src/rpc/agentview.ts';
 import { connectAgent } from '../../src/rpc/client.ts';
 import { type RpcServer, serveRpc } from '../../src/rpc/server.ts';
 import { SocketInUse } from '../../src/rpc/socketfile.ts';
+import { clusterInForce, clusterOf } from '../../src/sources/agent.ts';
 import { HEALTHY_HOST } from '../support/agent/healthyhost.ts';
 
 const IDENTITY = { networkNamespace: 'net:[1]', cutsConnections: true };
@@ -50,12 +51,14 @@ let host: typeof HEALTHY_HOST;
 let resyncs: number;
 let facts: ToldFacts | undefined;
 let keeper: StatusKeeper;
+let podsInForce: Map<PodKey, Pod | undefined>;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-rpc-'));
   socket = join(folder, 'sluice.sock');
   host = HEALTHY_HOST;
   resyncs = 0;
+  podsInForce = new Map();
   facts = undefined;
   keeper = new StatusKeeper('one');
 });
@@ -72,7 +75,7 @@ function followed(read = false): void {
   cluster.apply({ type: 'policy', key: POLICY.id, value: POLICY });
   keeper.noted([{ type: 'pod', key: POD.key, value: POD }]);
   keeper.committing();
-  keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: read });
+  keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: read, waitingPods: new Set() });
 }
 
 function inForce(): void {
@@ -82,6 +85,7 @@ function inForce(): void {
 
 async function serve(): Promise<void> {
   const agent = {
+    podsInForce,
     requestResync: () => {
       resyncs++;
       setTimeout(() => followed(true), 5);
@@ -336,6 +340,46 @@ describe('sluice.v1.Sluice', () => {
       ['policy', POLICY],
     ]);
   });
+
+  test('State says beside a pod that waits what the rules have of it, whether it has come, changed or gone', async () => {
+    const other = (name: string): Pod => ({
+      ...POD,
+      key: `shop/${name}`,
+      name,
+      node: 'two',
+      labels: { app: 'old' },
+    });
+    podsInForce.set(POD.key, { ...POD, labels: { app: 'old' } });
+    podsInForce.set('shop/gone', other('gone'));
+    podsInForce.set('shop/came-and-went', undefined);
+    inForce();
+    await serve();
+    const client = connectAgent(socket);
+    const [now, before] = [await clusterOf(client), await clusterInForce(client)];
+    podsInForce.set(POD.key, undefined);
+    const beforeIt = await clusterInForce(client);
+    client.close();
+    expect([...now.pods]).toEqual([[POD.key, POD]]);
+    const gone = ['shop/gone', other('gone')];
+    expect([...before.pods]).toEqual([[POD.key, { ...POD, labels: { app: 'old' } }], gone]);
+    expect([...beforeIt.pods]).toEqual([gone]);
+    expect(before.policies.size).toBe(1);
+  });
+
+  test('Status tells of the pods that wait, and the node stays ready', async () => {
+    inForce();
+    keeper.noted([{ type: 'pod', key: 'shop/far' }]);
+    keeper.committing();
+    const { cluster } = keeper;
+    const waitingPods = new Set<PodKey>(['shop/far']);
+    keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: false, waitingPods });
+    await serve();
+    const client = connectAgent(socket);
+    const status = await client.status();
+    client.close();
+    expect(status).toMatchObject({ ready: true, pending_events: 0, lag_ms: 0, waiting_pods: 1 });
+    expect(status.waiting_ms).toBeGreaterThan(0);
+  });
 });
 
 test('Names tells what holds now, and of one address what held, each fact as it is', async () => {
@@ -373,7 +417,7 @@ test('State of a large cluster leaves no listener behind with each wait for its 
     cluster.apply({ type: 'pod', key, value: { ...POD, key, labels: { long: 'x'.repeat(1000) } } });
   }
   keeper.setSynced();
-  keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: false });
+  keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: false, waitingPods: new Set() });
   await serve();
   const client = connectAgent(socket);
   expect(await client.state()).toHaveLength(3000);

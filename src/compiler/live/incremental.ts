@@ -141,6 +141,10 @@ export class Incremental {
     return this.#livePods.isBehind;
   }
 
+  waitingPods(): ReadonlySet<PodKey> {
+    return this.#livePods.waiting();
+  }
+
   /** In pieces of some milliseconds at most. One at a time, and each to its end. */
   *flushing(): Pieces<Ruleset> {
     if (this.#flushed !== undefined && isNothing(this.#marked) && !this.isBehind()) return this.#flushed;

@@ -55,6 +55,10 @@ export class LivePods {
     return !this.#waiting.isEmpty;
   }
 
+  waiting(): ReadonlySet<PodKey> {
+    return new Set(this.#waiting.all());
+  }
+
   /** Answers the pods of which anything may have changed. */
   *take({ pod, namespace, node }: Touched): Pieces<Set<PodKey>> {
     const changed = new Set<PodKey>();

@@ -41,6 +41,13 @@ export class WaitingPods {
     if (queue !== undefined && sizeOf(queue) === 0) this.#queues.delete(namespace);
   }
 
+  *all(): Generator<PodKey> {
+    for (const { leaving, others } of this.#queues.values()) {
+      yield* leaving;
+      yield* others;
+    }
+  }
+
   /** In turns, and each out of the queue as it comes; whoever has enough goes on with the next one another time. */
   *taking(): Generator<PodKey> {
     let queues = [...this.#queues.values()].sort((a, b) => a.lastTurn - b.lastTurn);

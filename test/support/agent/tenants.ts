@@ -1,6 +1,6 @@
 /** Pods and NetworkPolicies of tenants, each in one line. */
 import { type Address, parseAddress } from '../../../src/model/address.ts';
-import type { ClusterEvent, Pod } from '../../../src/model/cluster.ts';
+import type { Cluster, ClusterEvent, Pod, PodKey } from '../../../src/model/cluster.ts';
 import type { Policy, Rule } from '../../../src/model/policy.ts';
 import type { Requirement } from '../../../src/model/selector.ts';
 
@@ -58,4 +58,36 @@ export function podEvent(value: Pod): ClusterEvent {
 
 export function policyEvent(value: Policy): ClusterEvent & { readonly value: Policy } {
   return { type: 'policy', key: value.id, value };
+}
+
+/** Rules of one selector each, all of which mention one label of the tenant's pods. */
+export function selecting(name: `${string}/${string}`, count: number): ClusterEvent {
+  const namespaces = { kind: 'name', name: name.split('/')[0]! } as const;
+  const rules = Array.from({ length: count }, (_, n): Rule => {
+    const requirements = [{ key: 'app', operator: 'NotIn' as const, values: ['red', `x${n}`] }];
+    return {
+      path: `ingress[${n}]`,
+      action: 'accept',
+      peers: [{ kind: 'pods', selector: { namespaces, pods: { requirements } } }],
+      ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + n, last: 1000 + n }],
+    };
+  });
+  return policyEvent(ingressPolicy(name, rules));
+}
+
+/** Pods of another node that all have one label. */
+export function crowd(namespace: string, count: number, app: string): ClusterEvent[] {
+  return Array.from({ length: count }, (_, n) => {
+    const addresses = [parseAddress(`10.1.${n >> 8}.${n & 255}`)!];
+    return podEvent(tenantPod(namespace, 1000 + n, { labels: { app }, node: 'n2', addresses }));
+  });
+}
+
+/** The cluster that the rules in force were made from. */
+export function asInForce(cluster: Cluster, inForce: ReadonlyMap<PodKey, Pod | undefined>): Cluster {
+  const pods = new Map([...cluster.pods, ...inForce]);
+  return {
+    ...cluster,
+    pods: new Map([...pods].filter((each): each is [PodKey, Pod] => each[1] !== undefined)),
+  };
 }

@@ -1,0 +1,117 @@
+/** What `sluice inspect` and `sluice status` say while pods of other nodes wait for their turn. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Agent } from '../../src/agent/agent.ts';
+import { StatusKeeper } from '../../src/agent/status.ts';
+import { Incremental } from '../../src/compiler/live/incremental.ts';
+import { nodeReader } from '../../src/daemon/readnode.ts';
+import type { ClusterEvent } from '../../src/model/cluster.ts';
+import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
+import { agentView } from '../../src/rpc/agentview.ts';
+import { serveRpc } from '../../src/rpc/server.ts';
+import { crowd, podEvent, selecting, tenantPod } from '../support/agent/tenants.ts';
+import { Netns } from './netns.ts';
+
+const SLUICE = fileURLToPath(new URL('../../src/cli/sluice.ts', import.meta.url));
+const NODE = 'n1';
+
+let netns: Netns;
+let folder: string;
+let socket: string;
+
+beforeEach(() => {
+  netns = new Netns();
+  folder = mkdtempSync(join(tmpdir(), 'sluice-waiting-'));
+  socket = join(folder, 's');
+});
+
+afterEach(() => {
+  netns.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function sluice(...words: string[]) {
+  const child = netns.run(() => spawn(process.execPath, [SLUICE, ...words, '--socket', socket]));
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', text => {
+    stdout += text;
+  });
+  child.stderr.resume();
+  await once(child, 'close');
+  return { code: child.exitCode, stdout };
+}
+
+/** An agent that ends with the commit that is the first to leave pods for another one; its rules stay as they are then. */
+async function endedBehind(events: readonly ClusterEvent[], later: readonly ClusterEvent[]) {
+  const keeper = new StatusKeeper(NODE);
+  const stop = new AbortController();
+  let waiting = 0;
+  const agent = new Agent({
+    open: () => netns.run(() => openNftKernel()),
+    engine: () => new Incremental(NODE),
+    node: NODE,
+    log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+    observers: [
+      keeper,
+      {
+        committed: ({ waitingPods }) => {
+          waiting = waitingPods.size;
+          if (waiting > 0) stop.abort();
+        },
+      },
+    ],
+  });
+  keeper.setSynced();
+  agent.note(events);
+  const running = agent.run(stop.signal);
+  await keeper.firstProgrammed;
+  agent.note(later);
+  await running;
+  return { keeper, agent, waiting };
+}
+
+test('pods that wait are no drift and not in force: their number is told, and what a foreign hand did beside them', async () => {
+  const first = [
+    podEvent(tenantPod('tenant', 1)),
+    ...crowd('tenant', 400, 'blue'),
+    selecting('tenant/many', 240),
+  ];
+  const gone: ClusterEvent = { type: 'pod', key: 'tenant/p1399' };
+  const { keeper, agent, waiting } = await endedBehind(first, [...crowd('tenant', 400, 'red'), gone]);
+  expect(waiting).toBeGreaterThan(100);
+  const networkNamespace = netns.exec('readlink', ['/proc/self/ns/net']).trim();
+  const identity = { networkNamespace, cutsConnections: true };
+  const view = agentView({ identity, keeper, agent, readHost: nodeReader() });
+  const server = await serveRpc({ socket, view });
+  try {
+    const wait = new RegExp(
+      `pods of other nodes that wait for their turn: ${waiting}, the longest for \\d+ m?s`,
+    );
+    const status = await sluice('status');
+    expect(status.stdout).toMatch(new RegExp(`ok +kernel-equals-desired .*but for ${wait.source}\n`));
+    expect(status.stdout).toMatch(new RegExp(`400 pods, .*; ${wait.source}\n`));
+    const inspected = await sluice('inspect');
+    expect(inspected.stdout).toMatch(
+      new RegExp(
+        `\nequal: the actual state is the one desired by the agent's cluster, but for ${wait.source}\n$`,
+      ),
+    );
+    expect(inspected.code).toBe(0);
+    const set = /set (peers-\S+) \{/.exec(netns.exec('nft', ['list', 'table', 'ip', 'sluice']))![1]!;
+    netns.exec('nft', ['add', 'element', 'ip', 'sluice', set, '{ 192.0.2.1 }']);
+    const edited = await sluice('inspect', '-o', 'json');
+    expect(edited.code).toBe(1);
+    expect(JSON.parse(edited.stdout)).toMatchObject({
+      equal: false,
+      difference: [`delete 1 elements from ip sluice ${set}`],
+      waitingPods: waiting,
+    });
+  } finally {
+    await server.close();
+  }
+});
