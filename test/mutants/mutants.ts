@@ -608,6 +608,20 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/agent/fairness.test.ts',
   },
   {
+    name: 'watch: of a source that is lost the first reason alone is ever told',
+    file: 'src/kube/watch/watchhealth.ts',
+    find: '(reason !== this.#told && reason === this.#last)',
+    replace: 'false',
+    test: 'src/kube/watch/watchhealth.test.ts',
+  },
+  {
+    name: 'watch: a source that is lost is told anew with each try whose sentence is another',
+    file: 'src/kube/watch/watchhealth.ts',
+    find: '(reason !== this.#told && reason === this.#last)',
+    replace: 'reason !== this.#told',
+    test: 'src/kube/watch/watchhealth.test.ts',
+  },
+  {
     name: 'waiting pods: what waits counts as being in the kernel',
     file: 'src/agent/latency.ts',
     find: 'pods.filter(key => waitingPods.has(key))',

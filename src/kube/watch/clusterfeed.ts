@@ -13,7 +13,10 @@ export interface SourceStatus {
   readonly source: string;
   /** Of a kind that is served in several; absent where there is one only. */
   readonly version?: string;
-  /** Read whole for the first time; unreadable, so that what was known stays; readable again; not served at all. */
+  /**
+   * Read whole for the first time; unreadable, so that what was known stays, and once more where the reason has become
+   * another; readable again; not served at all.
+   */
   readonly state: 'synced' | 'lost' | 'recovered' | 'absent';
   readonly reason?: string;
 }

@@ -5,7 +5,10 @@ import type { SourceStatus } from './clusterfeed.ts';
 export class WatchHealth {
   readonly #source: string;
   readonly #report: (status: SourceStatus) => void;
-  #isLost = false;
+  /** Why it is lost, as it was told; undefined while it is not. */
+  #told: string | undefined;
+  /** Why the last try failed. */
+  #last: string | undefined;
   #wasSynced = false;
 
   constructor(source: string, report: (status: SourceStatus) => void) {
@@ -16,18 +19,23 @@ export class WatchHealth {
   /** The reason stands where a try to watch again has failed. */
   set(isWatching: boolean, reason?: unknown): void {
     if (isWatching) this.#watching();
-    else if (reason !== undefined && !this.#isLost) this.#lost(reason);
+    else if (reason !== undefined) this.#failed(errorText(reason));
   }
 
   #watching(): void {
     if (!this.#wasSynced) this.#report({ source: this.#source, state: 'synced' });
-    else if (this.#isLost) this.#report({ source: this.#source, state: 'recovered' });
+    else if (this.#told !== undefined) this.#report({ source: this.#source, state: 'recovered' });
     this.#wasSynced = true;
-    this.#isLost = false;
+    this.#told = undefined;
+    this.#last = undefined;
   }
 
-  #lost(reason: unknown): void {
-    this.#isLost = true;
-    this.#report({ source: this.#source, state: 'lost', reason: errorText(reason) });
+  /** Another reason is told when it is that of two tries: some sentences are never the same twice. */
+  #failed(reason: string): void {
+    const isNews = this.#told === undefined || (reason !== this.#told && reason === this.#last);
+    this.#last = reason;
+    if (!isNews) return;
+    this.#told = reason;
+    this.#report({ source: this.#source, state: 'lost', reason });
   }
 }
