@@ -7,6 +7,7 @@ import { deniedChains } from './denied.ts';
 import { layoutChain } from './layout.ts';
 import { guardChain, guardOfNode, guardSet, NODE_CHAIN, toGuard } from './midstreamguard.ts';
 import { type AnswersOfBase, namesOfForward, namesOfOutput } from './namespeers.ts';
+import { errorChains, related } from './poderrors.ts';
 import {
   fromPods,
   type NodeNetwork,
@@ -45,10 +46,11 @@ export function baseChains(
     {
       name: 'input',
       hook: hook('input'),
-      rules: [...always(family), ...sourceRules(family, network, 'input'), ...input],
+      rules: [...always(family), ...sourceRules(family, network, 'input'), related(), ...input],
     },
     fromPods(family, network, 'forward', forward),
     fromPods(family, network, 'input', input),
+    ...errorChains(family),
     ...(family === 'ip6' ? [neighboursChain(network)] : []),
     outputChain(family, answers),
     guardChain(family),
@@ -68,6 +70,7 @@ function forwardChain(
     ...(answers === undefined ? [] : namesOfForward(answers)),
     ...always(family),
     ...sourceRules(family, network, 'forward'),
+    related(),
     ...judged,
   ];
   return { name: 'forward', hook: hook('forward'), rules };
@@ -111,10 +114,13 @@ function hook(name: BaseHook['hook']): BaseHook {
   return { hook: name, priority: 0, policy: 'accept' };
 }
 
-/** N38, N39: replies and related errors of an allowed connection; N63: neighbour discovery. */
+/**
+ * N38: replies of an allowed connection; N63: neighbour discovery. Its errors (N39) come behind the question who sends
+ * them: each has its own source address, and says itself which connection it belongs to.
+ */
 function always(family: Family): NftRule[] {
   const replies: NftRule = {
-    exprs: [...ctStateAny(CT_STATE.established | CT_STATE.related), verdict('accept')],
+    exprs: [...ctStateAny(CT_STATE.established), verdict('accept')],
   };
   return family === 'ip' ? [replies] : [replies, toNeighbours()];
 }

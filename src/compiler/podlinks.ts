@@ -22,7 +22,7 @@ import {
   destinationPortIn,
   hopsLeft,
   icmpTypeIs,
-  icmpv6TypesAre,
+  icmpTypesAre,
   neighbourDiscovery,
   protocolIs,
   protocolNumberIs,
@@ -32,6 +32,7 @@ import { interfaceGroupIs, noRouteBack } from '../nft/matchinterface.ts';
 import { type Chain, type Elements, type Expr, MEMBER, type NftRule, type NftSet } from '../nft/ruleset.ts';
 import { deny, denyLink } from './denied.ts';
 import { FROM_PODS, podLinkMatches } from './linkmatches.ts';
+import { errorSenders, toErrors } from './poderrors.ts';
 
 /** What of this node these rules depend on. */
 export interface NodeNetwork {
@@ -80,6 +81,7 @@ export function fromPods(
       forged([...unlessAsked(network), ...noRouteBack()], 'from an address that is not the pod’s'),
       ...(hook === 'forward' ? [...toLinkLocal(family), ...forEverybody(family, network)] : []),
       ...tunnels(family, hook),
+      toErrors(),
       ...judged,
     ],
   };
@@ -116,7 +118,7 @@ function asksForAddress(): NftRule {
  * link, or from none while it has none. The queries that it answers are a router's.
  */
 function listenerReports(): NftRule[] {
-  const types = [icmpv6TypesAre(131, 132), icmpTypeIs('ip6', 143)];
+  const types = [icmpTypesAre('ip6', 131, 132), icmpTypeIs('ip6', 143)];
   return [LINK_LOCAL, UNSPECIFIED.ip6].flatMap(from =>
     types.map(type => ({
       exprs: [
@@ -177,6 +179,7 @@ export function linkSets(family: Family, nodes: Iterable<Node>): NftSet[] {
   return [
     { name: SETS.ports, key: ['inet_service'], ...plain, elements: members(TUNNEL_PORTS) },
     { name: SETS.nodes, key: [addressType(family)], ...plain, elements: members(own) },
+    errorSenders(family),
   ];
 }
 

@@ -78,6 +78,12 @@ function tunnel(): DeniedPacket {
   return { head, hook: 'forward', iif: POD_LINK };
 }
 
+/** Port unreachable. */
+function unreachable(from: string, other: Partial<DeniedPacket> = {}): DeniedPacket {
+  const head = { from: at(from), to: at(AWAY!), protocol: 'ICMP', icmp: { type: 3, code: 3 } } as const;
+  return { head, hook: 'forward', iif: POD_LINK, ...other };
+}
+
 test.each([
   [
     'ingress of a pod',
@@ -107,6 +113,8 @@ test.each([
     { kind: 'unknown-pod', direction: 'ingress' },
   ],
   ['what no policy denies', denied(VISITOR!, AWAY!), { kind: 'unexplained' }],
+  ['an error of a pod about a connection of others', unreachable(VISITOR!), { kind: 'link' }],
+  ['an error of a pod that may send nothing', unreachable(CAT!, { hook: 'input' }), { kind: 'link' }],
   ['a tunnel between nodes', tunnel(), { kind: 'link', direction: 'egress' }],
   ['what another node would deny', denied(VISITOR!, '10.2.0.99'), { kind: 'unexplained' }],
   [

@@ -28,6 +28,7 @@ export function causeOf(packet: DeniedPacket, view: ModelView): Cause {
   return (
     discoveryCause(packet) ??
     forgedCause(packet) ??
+    errorCause(packet, view) ??
     midStreamCause(packet, view) ??
     linkCause(packet) ??
     cutCause(packet) ??
@@ -136,6 +137,19 @@ function linkCause({ head: { from, to }, hook }: DeniedPacket): Cause | undefine
   if (hook === 'forward' && FOR_MANY.some(cidr => cidrContains(cidr, to)))
     return link('from a pod to everybody: policy could not judge who is meant');
   return undefined;
+}
+
+/** The types that compiler/poderrors.ts takes for errors. */
+function isError({ icmp, from }: PacketHead): boolean {
+  if (icmp === undefined) return false;
+  return from.includes(':') ? icmp.type < 128 : [3, 4, 5, 11, 12].includes(icmp.type);
+}
+
+/** N74. Errors that pods send never come to policy. */
+function errorCause({ head, hook }: DeniedPacket, view: ModelView): Cause | undefined {
+  if ((hook !== 'forward' && hook !== 'input') || !isError(head)) return undefined;
+  const sender = localPod(view, head.from);
+  return sender && link(`an ICMP error about no connection of ${sender.key}, which sends it`);
 }
 
 /** The rules asked the routes, which nobody can ask again for the same packet. */

@@ -209,10 +209,10 @@ export function icmpTypeIs(family: Family, type: number): Expr[] {
   ];
 }
 
-/** `icmpv6 type 130-132`. */
-export function icmpv6TypesAre(first: number, last: number): Expr[] {
+/** `icmp type 3-5`, `icmpv6 type 130-132`. */
+export function icmpTypesAre(family: Family, first: number, last: number): Expr[] {
   return [
-    ...protocolIs('ip6', 'icmpv6'),
+    ...protocolIs(family, family === 'ip' ? 'icmp' : 'icmpv6'),
     { kind: 'payload', base: 'transport', offset: 0, length: 1, dreg: FIRST },
     { kind: 'cmp', sreg: FIRST, op: 'gte', data: toHex([first]) },
     { kind: 'cmp', sreg: FIRST, op: 'lte', data: toHex([last]) },
@@ -235,7 +235,7 @@ export function notOpeningTcp(family: Family): Expr[] {
 
 /** `icmpv6 type 133-137`: neighbour discovery (N63). */
 export function neighbourDiscovery(): Expr[] {
-  return icmpv6TypesAre(133, 137);
+  return icmpTypesAre('ip6', 133, 137);
 }
 
 export function verdict(kind: 'accept' | 'drop' | 'return'): Expr;

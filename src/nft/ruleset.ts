@@ -138,9 +138,16 @@ export type MetaKey =
 
 /**
  * Of the packet's connection: `direction` is 0 for whoever opened it, 1 for answers; of the first packet, before any
- * translation, where it was sent to. All but `state` break the rule off where there is no connection.
+ * translation, who sent it and where to; of answers, as they come, who sends them. All but `state` break the rule off
+ * where there is no connection.
  */
-export type CtKey = 'state' | 'direction' | 'original ip daddr' | 'original ip6 daddr' | 'original proto-dst';
+export type CtKey =
+  | 'state'
+  | 'direction'
+  | `original ${Family} saddr`
+  | `original ${Family} daddr`
+  | `reply ${Family} saddr`
+  | 'original proto-dst';
 
 /** Of which address the routes are asked, and by which interface they must lead there. */
 export type FibFlag = 'saddr' | 'daddr' | 'iif' | 'oif';

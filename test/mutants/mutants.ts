@@ -540,8 +540,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'compile: replies are not let through',
     file: 'src/compiler/base.ts',
-    find: 'CT_STATE.established | CT_STATE.related',
-    replace: 'CT_STATE.related',
+    find: 'ctStateAny(CT_STATE.established)',
+    replace: 'ctStateAny(CT_STATE.related)',
     test: 'src/compiler/base.test.ts',
   },
   {
@@ -1640,6 +1640,41 @@ export const MUTANTS: readonly Mutant[] = [
     find: "    ...always(family),\n    ...sourceRules(family, network, 'forward'),",
     replace: "    ...always(family),\n    toGuard(family),\n    ...sourceRules(family, network, 'forward'),",
     test: 'test/kernel/hostile/denials.test.ts',
+  },
+  {
+    name: 'errors: what is related passes before anybody asks who sends it',
+    file: 'src/compiler/base.ts',
+    find: 'ctStateAny(CT_STATE.established)',
+    replace: 'ctStateAny(CT_STATE.established | CT_STATE.related)',
+    test: 'src/compiler/poderrors.test.ts',
+  },
+  {
+    name: 'errors: what is related passes as a pod of this node from elsewhere',
+    file: 'src/compiler/base.ts',
+    find: "    ...sourceRules(family, network, 'forward'),\n    related(),",
+    replace: "    related(),\n    ...sourceRules(family, network, 'forward'),",
+    test: 'test/kernel/hostile/errors.test.ts',
+  },
+  {
+    name: 'errors: a pod may send one about the connection of anybody',
+    file: 'src/compiler/poderrors.ts',
+    find: '{ exprs: [deny()], comment',
+    replace: '{ exprs: related().exprs, comment',
+    test: 'test/kernel/hostile/errors.test.ts',
+  },
+  {
+    name: 'errors: a pod that answers is no end of its connection',
+    file: 'src/compiler/poderrors.ts',
+    find: "(['original', 'reply'] as const)",
+    replace: "(['original'] as const)",
+    test: 'test/kernel/hostile/errors.test.ts',
+  },
+  {
+    name: 'errors: of ICMPv6 those of known types alone',
+    file: 'src/compiler/poderrors.ts',
+    find: 'ip6: [[0, 127]]',
+    replace: 'ip6: [[1, 4]]',
+    test: 'src/compiler/poderrors.test.ts',
   },
   {
     name: 'links: what comes from no address passes',

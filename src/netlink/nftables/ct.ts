@@ -8,7 +8,11 @@ const CT_KEY: Readonly<Record<CtKey, { readonly key: number; readonly direction?
   state: { key: 0 },
   direction: { key: 1 },
   'original proto-dst': { key: 12, direction: 0 },
+  'original ip saddr': { key: 19, direction: 0 },
+  'reply ip saddr': { key: 19, direction: 1 },
   'original ip daddr': { key: 20, direction: 0 },
+  'original ip6 saddr': { key: 21, direction: 0 },
+  'reply ip6 saddr': { key: 21, direction: 1 },
   'original ip6 daddr': { key: 22, direction: 0 },
 };
 

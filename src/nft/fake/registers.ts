@@ -75,7 +75,7 @@ function written(expr: Expr, set: SetSpec | undefined): Span | undefined {
     case 'meta':
       return { at: expr.dreg, bytes: expr.key === 'iifkind' ? INTERFACE_KIND_BYTES : REGISTER_BYTES };
     case 'ct':
-      return { at: expr.dreg, bytes: expr.key === 'original ip6 daddr' ? ADDRESS_BYTES.ip6 : REGISTER_BYTES };
+      return { at: expr.dreg, bytes: expr.key.includes(' ip6 ') ? ADDRESS_BYTES.ip6 : REGISTER_BYTES };
     case 'fib':
       return { at: expr.dreg, bytes: REGISTER_BYTES };
     case 'payload':

@@ -49,9 +49,13 @@ export function ctField(key: CtKey): FormattedField {
       return { text: 'ct state', bytes: 4, value: stateText };
     case 'direction':
       return { text: 'ct direction', bytes: 1, value: data => (data === '00' ? 'original' : 'reply') };
+    case 'original ip saddr':
     case 'original ip daddr':
+    case 'reply ip saddr':
       return { text: `ct ${key}`, bytes: 4, value: addressText };
+    case 'original ip6 saddr':
     case 'original ip6 daddr':
+    case 'reply ip6 saddr':
       return { text: `ct ${key}`, bytes: 16, value: addressText };
     case 'original proto-dst':
       return { text: `ct ${key}`, bytes: 2, value: numberText };

@@ -3,19 +3,9 @@
 import { type Address, addressBytes, addressFromBytes } from '../../model/address.ts';
 import { ADDRESS_TYPE, CT_STATE } from '../match.ts';
 import { PACKET_TYPE } from '../matchinterface.ts';
-import type {
-  BaseHook,
-  CmpOp,
-  ElementKey,
-  Expr,
-  Family,
-  Hex,
-  MetaKey,
-  NftVerdict,
-  Register,
-  Table,
-} from '../ruleset.ts';
+import type { BaseHook, ElementKey, Expr, Family, MetaKey, NftVerdict, Register, Table } from '../ruleset.ts';
 import { fieldsBytes, fieldsLength, findElement } from './lookup.ts';
+import { bytesOf, compares, hostWord, kindBytes, maskAndXor } from './values.ts';
 
 export type CtState = keyof typeof CT_STATE;
 
@@ -30,6 +20,17 @@ export type Translation =
   | { readonly kind: 'dnat'; readonly to: Address; readonly port: number }
   | { readonly kind: 'masquerade' };
 
+/** What conntrack knows of a packet's connection; none where there is none. */
+export interface TracedConnection {
+  readonly isReply: boolean;
+  /** Where it was opened to. */
+  readonly to: Address;
+  readonly port: number;
+  /** Who opened it, and who answers. */
+  readonly from?: Address;
+  readonly answerer?: Address;
+}
+
 /** What the kernel knows of a packet beside its bytes. */
 export interface Surroundings {
   readonly iif: number;
@@ -40,8 +41,7 @@ export interface Surroundings {
   readonly iifkind?: string;
   readonly pkttype: keyof typeof PACKET_TYPE;
   readonly mark: number;
-  /** Of the packet's connection: it answers, and where it was opened to; absent where there is none. */
-  readonly connection?: { readonly isReply: boolean; readonly to: Address; readonly port: number };
+  readonly connection?: TracedConnection;
   /** What the node's routes have for an address. */
   readonly route: (address: Address) => { readonly oif: number; readonly type: keyof typeof ADDRESS_TYPE };
 }
@@ -170,9 +170,19 @@ export class Machine {
         return this.#store(dreg, [connection.isReply ? 1 : 0]);
       case 'original proto-dst':
         return this.#store(dreg, [connection.port >> 8, connection.port & 0xff]);
+      case 'original ip saddr':
+      case 'original ip6 saddr':
+        return this.#storeAddress(dreg, connection.from);
+      case 'reply ip saddr':
+      case 'reply ip6 saddr':
+        return this.#storeAddress(dreg, connection.answerer);
       default:
-        return this.#store(dreg, addressBytes(connection.to));
+        return this.#storeAddress(dreg, connection.to);
     }
+  }
+
+  #storeAddress(dreg: Register, address: Address | undefined): Result {
+    return address === undefined ? 'break' : this.#store(dreg, addressBytes(address));
   }
 
   #fib({ result, flags }: Expr & { kind: 'fib' }): readonly number[] {
@@ -247,44 +257,3 @@ const ACCEPT: NftVerdict = { kind: 'accept' };
 
 // Of the addresses in the fixed IPv4 and IPv6 headers.
 const ADDRESS_OFFSET = { ip: { saddr: 12, daddr: 16 }, ip6: { saddr: 8, daddr: 24 } } as const;
-
-/** In the order of the machine: the lowest byte first. */
-function hostWord(value: number): readonly number[] {
-  return [value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, value >>> 24];
-}
-
-/** IFNAMSIZ: zeros fill it up. */
-function kindBytes(kind: string): readonly number[] {
-  return [...Buffer.alloc(16, Buffer.from(`${kind}\0`.padEnd(16, '\0')))];
-}
-
-function maskAndXor(bytes: Uint8Array, { mask, xor }: { mask: Hex; xor: Hex }): Uint8Array {
-  const [ands, xors] = [bytesOf(mask), bytesOf(xor)];
-  return bytes.map((byte, i) => (byte & ands[i]!) ^ xors[i]!);
-}
-
-/** Rules compare with the same few values, and are walked by very many packets. */
-const KNOWN = new Map<Hex, Uint8Array>();
-const MOST_KNOWN = 10_000;
-
-function bytesOf(hex: Hex): Uint8Array {
-  const found = KNOWN.get(hex);
-  if (found !== undefined) return found;
-  if (KNOWN.size >= MOST_KNOWN) KNOWN.clear();
-  const bytes = Uint8Array.from(Buffer.from(hex, 'hex'));
-  KNOWN.set(hex, bytes);
-  return bytes;
-}
-
-function compares(op: CmpOp, difference: number): 'continue' | 'break' {
-  return HOLDS[op](difference) ? 'continue' : 'break';
-}
-
-const HOLDS: Readonly<Record<CmpOp, (difference: number) => boolean>> = {
-  eq: difference => difference === 0,
-  neq: difference => difference !== 0,
-  lt: difference => difference < 0,
-  lte: difference => difference <= 0,
-  gt: difference => difference > 0,
-  gte: difference => difference >= 0,
-};

@@ -48,8 +48,12 @@ const METAS: Record<Exclude<MetaKey, 'nfproto'>, true> = {
 const CTS: Record<CtKey, true> = {
   state: true,
   direction: true,
+  'original ip saddr': true,
   'original ip daddr': true,
+  'reply ip saddr': true,
+  'original ip6 saddr': true,
   'original ip6 daddr': true,
+  'reply ip6 saddr': true,
   'original proto-dst': true,
 };
 

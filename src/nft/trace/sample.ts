@@ -24,6 +24,7 @@ import {
   redirectByPort,
   verdict,
 } from '../match.ts';
+import { ctStateIsNot, rememberSender, senderIsEnd } from '../matcherrors.ts';
 import { etherTypeIs, forBridgeItself, senderIn } from '../matchframe.ts';
 import {
   interfaceGroupIs,
@@ -54,6 +55,7 @@ function sampleOf(family: Family): Op[] {
   const networks = { ...set('networks', [address]), interval: true };
   const named = set('named', [address, 'inet_proto', 'inet_service']);
   const sources = { ...set('sources', [address]), dynamic: { size: SIZE, timeoutMs: 10_000 } };
+  const senders = { ...set('senders', [address, address]), dynamic: { size: SIZE, timeoutMs: 1_000 } };
   const pods = { ...set('pods', [address]), verdicts: true };
   const ports = { ...set('ports', ['inet_proto', 'inet_service']), verdicts: true };
   const to: ElementValue = { verdict: { kind: 'goto', chain: 'class' }, comment: COMMENT };
@@ -61,7 +63,7 @@ function sampleOf(family: Family): Op[] {
     { op: 'addTable', family },
     { op: 'addChain', family, chain: 'class' },
     { op: 'addChain', family, chain: 'rules' },
-    ...[peers, networks, named, sources, pods, ports].map(
+    ...[peers, networks, named, sources, senders, pods, ports].map(
       (spec): Op => ({ op: 'addSet', family, set: spec, size: SIZE }),
     ),
     addElement(family, peers, ADDRESS[family], {}),
@@ -119,7 +121,8 @@ function sampleOfPods(family: Family): Op[] {
 function rules(family: Family): Expr[][] {
   const accept = verdict('accept');
   const matches = [
-    ctStateAny(CT_STATE.established | CT_STATE.related),
+    ctStateAny(CT_STATE.established),
+    ctStateIsNot('new'),
     addressIn(family, 'saddr', 'peers'),
     addressIn(family, 'daddr', 'networks', true),
     addressInNetwork(parseCidr(NETWORK[family])!, 'saddr'),
@@ -135,6 +138,9 @@ function rules(family: Family): Expr[][] {
     ...matches.map(exprs => [...exprs, accept]),
     addressVmap(family, 'saddr', 'pods'),
     protocolPortVmap(family, 'ports'),
+    rememberSender(family, 'senders'),
+    [...senderIsEnd(family, 'original', 'senders'), accept],
+    [...senderIsEnd(family, 'reply', 'senders'), accept],
     [verdict('jump', 'class')],
     [{ kind: 'counter' }, verdict('drop')],
   ];

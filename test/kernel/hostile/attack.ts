@@ -30,6 +30,7 @@ const MAY: Partial<Record<Host, Host>> = {
   node: 'loose',
   outside: 'loose',
   friend: 'loose',
+  loose: 'friend',
 };
 const SETTLE_MS = 10;
 

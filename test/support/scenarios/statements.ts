@@ -12,10 +12,10 @@ function numbered(letter: string, last: number): string[] {
 
 /**
  * NetworkPolicy v1; the last are our own: of pods that nobody has told of (docs/start-gate.md), and of what is not
- * known or cannot be read (docs/decisions/0013-what-is-not-known-allows-nothing.md); N69 to N72 are of packets that no
- * policy judges, N73 is of policies that judge none (docs/audit.md).
+ * known or cannot be read (docs/decisions/0013-what-is-not-known-allows-nothing.md); N69 to N72 and N74 are of packets
+ * that no policy judges, N73 is of policies that judge none (docs/audit.md).
  */
-export const NETWORK_POLICY = numbered('N', 73);
+export const NETWORK_POLICY = numbered('N', 74);
 /** The upstream end-to-end cases. */
 export const UPSTREAM_NETPOL = numbered('E', 48);
 /** Admin and Baseline tiers. */
@@ -37,6 +37,7 @@ export const PROVEN_ELSEWHERE: Readonly<Record<string, string>> = {
   N69: 'link-local addresses have a zone, and no flow does: test/kernel/hostile/linklocal',
   N70: 'about the link that a packet comes by: test/kernel/hostile/forged',
   N71: 'about what is for everybody, and no address: test/kernel/hostile/multicast',
+  N74: 'related ICMP errors, as N39: test/kernel/hostile/errors',
   N64: 'what becomes of established connections is implementation-defined: the tests of live connections',
   C38: 'about names in answers of DNS: model/domainname, names/message',
   C40: 'about answers of DNS: test/kernel/names',

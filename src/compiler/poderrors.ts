@@ -1,0 +1,80 @@
+/**
+ * Errors of ICMP that pods send (N74). conntrack calls an error related to a connection by the packet that it quotes, and
+ * whoever has NET_RAW quotes what it likes: an error about a neighbour's connection would reach either end of it past
+ * every policy, with more than a thousand bytes of the sender's, narrow its path or end it. So a pod's error is about a
+ * connection of the pod, or dropped:
+ *
+ *     from-pods ──▶ opens a connection? ──▶ policy
+ *         └─ no ──▶ not-opening ──▶ an error? ──▶ errors ──▶ an end of its connection? accept, else denied
+ *                        └─────▶ what else is related: accept; all else goes on
+ *
+ * No rule compares two fields. So the sender's address is put into a set twice, side by side, and looked up beside each
+ * end's: it is there exactly if the two are one.
+ */
+import { addressType, CT_STATE, ctStateAny, icmpTypesAre, verdict } from '../nft/match.ts';
+import { ctStateIsNot, rememberSender, senderIsEnd } from '../nft/matcherrors.ts';
+import type { Chain, Family, NftRule, NftSet } from '../nft/ruleset.ts';
+import { deny } from './denied.ts';
+
+const CHAINS = { notOpening: 'not-opening', errors: 'errors' } as const;
+const SENDERS = 'error-senders';
+
+/** Errors are never in the state `new`, so that what opens a connection pays for one look at its state. */
+export function toErrors(): NftRule {
+  return { exprs: [...ctStateIsNot('new'), verdict('jump', CHAINS.notOpening)] };
+}
+
+export function errorChains(family: Family): Chain[] {
+  return [
+    {
+      name: CHAINS.notOpening,
+      rules: [
+        ...ERRORS[family].map(([first, last]) => ({
+          exprs: [...icmpTypesAre(family, first, last), verdict('goto', CHAINS.errors)],
+        })),
+        related(),
+      ],
+    },
+    { name: CHAINS.errors, rules: ofAnEnd(family) },
+  ];
+}
+
+/** What belongs to an allowed connection: its errors (N39), and what a helper of conntrack expects. */
+export function related(): NftRule {
+  return { exprs: [...ctStateAny(CT_STATE.related), verdict('accept')] };
+}
+
+/**
+ * The types that conntrack takes for errors: of ICMP unreachable, source quench and redirect, time exceeded and parameter
+ * problem; of ICMPv6 all that are none of its messages of information (RFC 4443).
+ */
+const ERRORS: Readonly<Record<Family, readonly (readonly [number, number])[]>> = {
+  ip: [
+    [3, 5],
+    [11, 12],
+  ],
+  ip6: [[0, 127]],
+};
+
+/** The node's side of a connection has the pod's own address, whatever the other has been translated to. */
+function ofAnEnd(family: Family): NftRule[] {
+  return [
+    { exprs: rememberSender(family, SENDERS) },
+    ...(['original', 'reply'] as const).map(direction => ({
+      exprs: [...senderIsEnd(family, direction, SENDERS), verdict('accept')],
+    })),
+    { exprs: [deny()], comment: 'an error about no connection of the pod that sends it' },
+  ];
+}
+
+/** Each is looked up by the same packet that puts it in. Where there is no room for one more, its error is dropped. */
+export function errorSenders(family: Family): NftSet {
+  return {
+    name: SENDERS,
+    key: [addressType(family), addressType(family)],
+    verdicts: false,
+    interval: false,
+    dynamic: { size: 4_096, timeoutMs: 1_000 },
+    elements: new Map(),
+  };
+}
