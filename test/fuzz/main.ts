@@ -15,9 +15,22 @@ import { rulesetArbitrary } from '../support/arbitrary/rulesets.ts';
 import { checkAnswers } from '../support/oracle/answers.ts';
 import { checkSituation, type Tally } from '../support/oracle/equivalence.ts';
 
+const USAGE = `npm run fuzz -- [--seconds 60] [--seed 12345]
+
+Holds the properties below for so many seconds together, each for its part, by the inputs of a new seed, or of that one;
+exits with 1 where one does not hold, and shows the smallest input that was found.
+`;
 const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '60' }, seed: { type: 'string' } },
+  options: {
+    seconds: { type: 'string', default: '60' },
+    seed: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  },
 });
+if (values.help) {
+  process.stdout.write(USAGE);
+  process.exit();
+}
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 const seconds = Number(values.seconds);
 if (!(seconds > 0) || !Number.isInteger(seed)) throw new TypeError('--seconds and --seed take numbers');

@@ -23,7 +23,7 @@ const MOST_KNOWN = 10_000;
 export class ConnectionChecker {
   readonly #ruleset: Ruleset;
   readonly #own: ReadonlySet<Address>;
-  readonly #known = new Map<string, boolean>();
+  readonly #known = new Map<string, Address | undefined>();
   readonly #localPods: () => ReadonlySet<Address>;
   judged = 0;
 
@@ -40,20 +40,26 @@ export class ConnectionChecker {
 
   /** Whether a local pod's class denies it, or it leads from a pod into a tunnel; no class has a say on what passes by. */
   denies(flow: Flow): boolean {
+    return this.deniedTo(flow) !== undefined;
+  }
+
+  /** The address of the local pod that may not have it; undefined where it may stay open. */
+  deniedTo(flow: Flow): Address | undefined {
     const { from, to, protocol, port, viaService } = flow;
     const table = this.#ruleset.tables.get(familyOf(from));
-    if (table === undefined || (from === to && !viaService)) return false; // Never leaves its pod.
-    if (this.#leadsIntoTunnel(table, flow)) return true;
+    if (table === undefined || (from === to && !viaService)) return undefined; // Never leaves its pod.
+    if (this.#leadsIntoTunnel(table, flow)) return from;
     const chains = [...this.#chains(table, flow)];
-    if (chains.length === 0) return false;
+    if (chains.length === 0) return undefined;
     this.judged++;
     const key = `${from} ${to} ${protocol} ${port}`;
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
+    if (this.#known.has(key)) return this.#known.get(key);
     if (this.#known.size >= MOST_KNOWN) this.#known.clear();
-    const denied = drops(table, chains, flow);
-    this.#known.set(key, denied);
-    return denied;
+    const machine = new Machine(table, familyOf(from), 'forward', packet(flow), 'new');
+    const drops = ({ chain }: Judging) => verdictFrom(table, chain, machine, INGRESS_CHAIN) === 'drop';
+    const pod = chains.find(drops)?.pod;
+    this.#known.set(key, pod);
+    return pod;
   }
 
   /** N72: it was open before the rules that keep pods from the tunnels of nodes. */
@@ -64,20 +70,20 @@ export class ConnectionChecker {
   }
 
   /** The chains that its first packet is led to: of the pod that sends it, and of the one that it is for. */
-  *#chains(table: Table, { from, to }: Flow): Generator<string> {
+  *#chains(table: Table, { from, to }: Flow): Generator<Judging> {
     const egress = classAt(table, 'egress', from);
-    if (egress !== undefined) yield egress;
+    if (egress !== undefined) yield { pod: from, chain: egress };
     const ingress = this.#own.has(from) ? undefined : classAt(table, 'ingress', to); // N43
-    if (ingress !== undefined) yield ingress;
+    if (ingress !== undefined) yield { pod: to, chain: ingress };
   }
+}
+
+interface Judging {
+  readonly pod: Address;
+  readonly chain: string;
 }
 
 function classAt({ sets }: Table, direction: Direction, address: Address): string | undefined {
   const element = sets.get(podMap(direction, familyOf(address)).name)?.elements.get(address);
   return element && classChain(element);
-}
-
-function drops(table: Table, chains: readonly string[], flow: Flow): boolean {
-  const machine = new Machine(table, familyOf(flow.from), 'forward', packet(flow), 'new');
-  return chains.some(chain => verdictFrom(table, chain, machine, INGRESS_CHAIN) === 'drop');
 }

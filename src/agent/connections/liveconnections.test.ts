@@ -197,6 +197,25 @@ test('a look at many rests as long as it took before the next, and few addresses
   vi.useRealTimers();
 });
 
+test('whoever has more denied connections than a look cuts keeps those of nobody else waiting', async () => {
+  const site = await siteWith(shopPod('shop/crowd', 'n1', ['10.1.0.9']), ingress('web'));
+  const many = Array.from({ length: 24_000 }, (_, i) => ({
+    flow: { from: at('10.1.0.9'), to: web, protocol: 'UDP', port: 1 + (i % 1_000) } as Flow,
+    handle: new Uint8Array(),
+  }));
+  site.table.connections.push(...many);
+  const denied = site.open(web, db);
+  const cut = vi.spyOn(site.table, 'delete');
+  const crowd = shopPolicy('crowd', {
+    podSelector: { matchLabels: { app: 'crowd' } },
+    policyTypes: ['Egress'],
+  });
+  await site.change(ingress('api'), crowd);
+  expect(cut.mock.calls[0]![0]).toContain(denied);
+  expect(cut.mock.calls.length).toBeGreaterThan(2);
+  expect(site.table.connections).toEqual([]);
+});
+
 test('of very many that are denied none is forgotten', async () => {
   const site = await siteWith(ingress('web'));
   for (let port = 1; port <= 25_000; port++) site.open(web, db, { protocol: 'TCP', port });

@@ -22,6 +22,7 @@ import type { Committed } from '../committed.ts';
 import type { Log } from '../log.ts';
 import { ConnectionChecker } from './connectionchecker.ts';
 import { cutText } from './cutreport.ts';
+import { DeniedConnections } from './deniedconnections.ts';
 import { type NamesKnown, withKnownNames } from './knownnames.ts';
 import { PendingLooks } from './pendinglooks.ts';
 import { type AffectedAddresses, affectedAddresses, merge } from './tightening.ts';
@@ -54,7 +55,7 @@ const AGAIN_MS = 1_000;
 const RETRY_MS = 1_000;
 /** A rest is as long as the look before it, so that whoever asks for looks all the time leaves others half of it. */
 const LONGEST_REST_MS = 500;
-/** What is denied beyond them is for another look: each takes memory until it is cut. */
+/** What is denied beyond them is for another look (deniedconnections.ts). */
 const MOST_AT_ONCE = 10_000;
 /** Where it is never known what pods were told, these would only ever become more. */
 const MOST_BLIND = 4_096;
@@ -160,16 +161,14 @@ export class LiveConnections {
         this.#localPods(programmed),
       );
     const checker = checkerNow();
-    let denied: Connection[] = [];
-    const isWanted = (flow: Flow) => denied.length < MOST_AT_ONCE && checker.denies(flow);
     const about = affected === 'everybody' ? 'all' : [...affected];
-    await conntrack.read(about, isWanted, connection => denied.push(connection));
-    denied = await this.#stillDenied(denied, checkerNow);
+    const found = await deniedAmong(conntrack, about, checker);
+    const denied = await this.#stillDenied(found.all, checkerNow);
     const cut = denied.length === 0 ? 0 : await conntrack.delete(denied);
     this.counts.looks++;
     this.counts.judged += checker.judged;
     this.counts.cut += cut;
-    if (denied.length >= MOST_AT_ONCE) this.#pending.add(affected);
+    if (found.isPartial) this.#pending.add(affected);
     if (isBlind) this.#lookOnceKnown(names, affected);
     if (cut > 0) this.#report(cut, denied, checker.judged, performance.now() - startMs);
   }
@@ -210,6 +209,22 @@ export class LiveConnections {
     const fields = { cut, judged, tookMs: Math.round(tookMs) };
     this.#options.log.info(fields, cutText(cut, denied, this.#last!.cluster));
   }
+}
+
+async function deniedAmong(
+  conntrack: Conntrack,
+  about: readonly Address[] | 'all',
+  checker: ConnectionChecker,
+): Promise<DeniedConnections> {
+  const denied = new DeniedConnections(MOST_AT_ONCE);
+  let pod: Address | undefined;
+  const isWanted = (flow: Flow) => {
+    pod = checker.deniedTo(flow);
+    return pod !== undefined && denied.hasRoomFor(pod);
+  };
+  // Each is visited before the next one is asked about.
+  await conntrack.read(about, isWanted, connection => denied.add(pod!, connection));
+  return denied;
 }
 
 function addressesOn({ pods }: Programmed['cluster'], node: string | undefined): ReadonlySet<Address> {
