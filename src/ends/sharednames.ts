@@ -6,6 +6,9 @@
 /** Whoever asks for such a name says which address it has. */
 const OF_ANY_ADDRESS = ['duckdns.org', 'dyndns.org', 'nip.io', 'no-ip.org', 'sslip.io', 'xip.io'];
 
+/** Where CoreDNS answers for pods as kubeadm sets it up (`pods insecure`), `10-0-0-1.shop.pod.cluster.local` is 10.0.0.1. */
+const OF_PODS = /^(?:(?:[^.]+\.)?pod\.)?cluster\.local$/;
+
 /** Hosting: customers get a name, and what is behind it is theirs. */
 const OF_CUSTOMERS = [
   'amazonaws.com',
@@ -73,7 +76,7 @@ export type SharedName = 'any-address' | 'customers' | 'registry' | 'shared-addr
 /** What is to be known of a pattern of `domainNames`; undefined where nothing is. */
 export function sharedName(pattern: string): SharedName | undefined {
   const below = pattern.startsWith('*.') ? pattern.slice(2) : undefined;
-  if (below !== undefined && OF_ANY_ADDRESS.includes(below)) return 'any-address';
+  if (below !== undefined && (OF_ANY_ADDRESS.includes(below) || OF_PODS.test(below))) return 'any-address';
   if (below !== undefined && OF_CUSTOMERS.includes(below)) return 'customers';
   if (below !== undefined && OF_REGISTRIES.includes(below)) return 'registry';
   const name = below ?? pattern;

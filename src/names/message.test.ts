@@ -81,7 +81,10 @@ describe('readAnswer()', () => {
   });
 
   it('C56: learns no address that is the node’s own business', () => {
-    const never = ['0.0.0.0', '127.0.0.1', '169.254.169.254', '224.0.0.1', '240.0.0.1', '255.255.255.255'];
+    const never = [
+      ...['0.0.0.0', '127.0.0.1', '169.254.169.254', '224.0.0.1', '240.0.0.1', '255.255.255.255'],
+      ...['168.63.129.16', '100.100.100.200', '192.0.0.192'],
+    ];
     expect(
       read(
         'x.example',
@@ -96,6 +99,9 @@ describe('readAnswer()', () => {
       '::ffff:169.254.169.254',
       '::10.0.0.1',
       '64:ff9b::a9fe:a9fe',
+      '64:ff9b::6464:64c8',
+      'fd00:ec2::254',
+      'fd20:ce::254',
     ];
     const aaaa = [...never6, 'fd00::1', '64:ff9b::c000:201'].map(data => ({
       type: 'AAAA',
@@ -131,6 +137,28 @@ describe('readAnswer()', () => {
   it('reads 512 records and no more', () => {
     const answers = Array.from({ length: 600 }, (_, i) => a('x.example', `10.0.${i >> 8}.${i & 255}`));
     expect(read('x.example', answers)?.addresses).toHaveLength(512);
+  });
+
+  /** An address whose owner is a pointer to a pointer, so many in all, to the name asked for. */
+  function ledOn(pointers: number): Uint8Array {
+    const asked = Buffer.from(answer('x.example', []));
+    asked.writeUInt16BE(2, 6);
+    const pointer = (to: number) => Buffer.from([0xc0 | (to >> 8), to & 255]);
+    const record = (owner: number, type: number, data: Buffer) =>
+      Buffer.concat([pointer(owner), Buffer.from([0, type, 0, 1, 0, 0, 0, 60]), length16(data), data]);
+    const length16 = ({ length }: Buffer) => Buffer.from([length >> 8, length & 255]);
+    const chain = asked.length + 12;
+    const links = Array.from({ length: pointers - 1 }, (_, i) => pointer(i === 0 ? 12 : chain + 2 * (i - 1)));
+    const ignored = record(12, 99, Buffer.concat(links));
+    const owner = pointers === 1 ? 12 : chain + 2 * (pointers - 2);
+    return Buffer.concat([asked, ignored, record(owner, 1, Buffer.from([192, 0, 2, 1]))]);
+  }
+
+  it('follows as many pointers as a name can have, and no more', () => {
+    expect(readAnswer(ledOn(1))?.addresses).toEqual(told('192.0.2.1'));
+    expect(readAnswer(ledOn(127))?.addresses).toEqual(told('192.0.2.1'));
+    expect(readAnswer(ledOn(128))).toBeUndefined();
+    expect(readAnswer(ledOn(8_000))).toBeUndefined();
   });
 
   it('ends at a compression pointer to itself, ahead, and to another pointer', () => {

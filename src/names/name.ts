@@ -3,6 +3,8 @@
 /** Of a name in its message, every length octet counted. */
 const MOST_BYTES = 255;
 const MOST_LABEL = 63;
+/** A name has at most 127 labels, and no label needs two: else a few bytes take a message's length each time they are read. */
+const MOST_POINTERS = 127;
 const POINTER = 0xc0;
 const DOT = 0x2e;
 
@@ -15,20 +17,20 @@ export interface ReadName {
 
 /**
  * Undefined where the bytes are no name, or one that no policy could mean: a label with a dot in it would pass for two.
- * Pointers lead back only, so that there are no loops.
+ * Pointers lead back only, so that there are no loops, and no further than a name has labels.
  */
 export function readDomainName(message: Uint8Array, start: number): ReadName | undefined {
   const codes: number[] = [];
   let end = -1;
   let left = MOST_BYTES;
-  for (let at = start, before = start; ; ) {
+  for (let at = start, before = start, pointers = 0; ; ) {
     const length = message[at];
     if (length === undefined) return undefined;
     if (length === 0) return { name: String.fromCharCode(...codes), end: end < 0 ? at + 1 : end };
     if ((length & POINTER) === POINTER) {
       if (end < 0) end = at + 2;
       at = pointedTo(message, at);
-      if (at >= before) return undefined;
+      if (at >= before || ++pointers > MOST_POINTERS) return undefined;
       before = at;
       continue;
     }

@@ -3,6 +3,7 @@
  * name is ever told one, and what it may do then depends on where the address lies.
  */
 import { type Family, parseCidr } from '../model/address.ts';
+import { METADATA_SERVICES } from '../model/metadataservices.ts';
 import type { FamilyEnds } from './familyends.ts';
 import { outsideRegions } from './outside.ts';
 import { familiesOf, type ReachPlace } from './place.ts';
@@ -105,6 +106,9 @@ const NEVER = [
   ...['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'],
   ...['::/80', 'fe80::/10', 'ff00::/8'],
   ...['64:ff9b::/104', '64:ff9b::7f00:0/104', '64:ff9b::a9fe:0/112', '64:ff9b::e000:0/99'],
+  ...[...METADATA_SERVICES].flatMap(service =>
+    service.includes(':') ? [`${service}/128`] : [`${service}/32`, `64:ff9b::${service}/128`],
+  ),
 ].map(text => parseCidr(text)!);
 
 /** Whether some of its addresses are. */

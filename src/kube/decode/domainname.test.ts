@@ -32,6 +32,7 @@ test.each([
   'a b.example',
   'a\\.b.example',
   'b\u00fccher.example',
+  '\u212aubernetes.example',
   '1.2.3.4',
   '[::1]',
   `${label(64)}.example`,
