@@ -170,7 +170,9 @@ export class AnswerDesk {
       .filter(({ leftMs }) => leftMs > 0);
     this.#apply(this.#leases.recover(stillThere, nowMs));
     this.#recovered = [];
-    this.#budget.retainOnly(new Set(subjects.pods.map(({ key }) => key)));
+    const pods = new Set(subjects.pods.map(({ key }) => key));
+    this.#budget.retainOnly(pods);
+    this.#listener.retainOnly(pods);
     this.#beat(nowMs);
     this.#report(nowMs);
   }

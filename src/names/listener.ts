@@ -1,4 +1,5 @@
 /** From the packets that wait in the kernel to what they tell: the whole of what is decided about an answer. */
+import type { PodKey } from '../model/cluster.ts';
 import type { Leases } from './leases.ts';
 import { mostRecordsOf, readAnswer } from './message.ts';
 import { readPacket, type Transport } from './packet.ts';
@@ -41,10 +42,8 @@ export class AnswerListener {
   }
 
   hear(packet: Transport, nowMs: number): Heard {
-    const { tcp } = packet;
-    const messages = tcp === undefined ? [packet.payload] : this.#streams.take({ ...packet, tcp });
     let units = 1;
-    const changes = messages.flatMap(message => {
+    const changes = this.#messagesOf(packet).flatMap(message => {
       const answer = readAnswer(message);
       const told = answer === undefined ? [] : this.#leases.told(packet.to, answer, nowMs, packet.from);
       this.counts[told.length > 0 ? 'learnt' : 'passed']++;
@@ -52,5 +51,17 @@ export class AnswerListener {
       return told;
     });
     return { changes, units };
+  }
+
+  /** Of others nothing is kept any more. */
+  retainOnly(pods: ReadonlySet<PodKey>): void {
+    this.#streams.retainOnly(pods);
+  }
+
+  #messagesOf(packet: Transport): readonly Uint8Array[] {
+    const { tcp } = packet;
+    if (tcp === undefined) return [packet.payload];
+    const pod = this.#leases.podAt(packet.to);
+    return pod === undefined ? [] : this.#streams.take(pod, { ...packet, tcp });
   }
 }

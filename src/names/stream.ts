@@ -13,8 +13,9 @@ const LENGTH = 2;
 export class AnswerStream {
   /** The sequence number of the next byte. */
   #next: number;
-  /** What has come in order, and is no whole message yet. */
+  /** With what has come in order, and is no whole message yet; twice as large whenever it is full. */
   #bytes: Uint8Array = new Uint8Array(0);
+  #length = 0;
   readonly #ahead = new Map<number, Uint8Array>();
 
   /** `sequence` is that of the SYN. */
@@ -22,12 +23,17 @@ export class AnswerStream {
     this.#next = (sequence + 1) >>> 0;
   }
 
+  /** Bytes of memory. */
+  get size(): number {
+    return this.#bytes.length + this.#aheadBytes();
+  }
+
   /** The messages that this segment completes. Undefined where there is too much to keep: the stream is of no use then. */
   take(sequence: number, payload: Uint8Array): Uint8Array[] | undefined {
     this.#append(sequence, payload);
     this.#catchUp();
     const messages = this.#cut();
-    const isTooMuch = this.#ahead.size > MOST_AHEAD || this.#kept() > MOST_STREAM_BYTES;
+    const isTooMuch = this.#ahead.size > MOST_AHEAD || this.#length + this.#aheadBytes() > MOST_STREAM_BYTES;
     return isTooMuch ? undefined : messages;
   }
 
@@ -40,8 +46,19 @@ export class AnswerStream {
       return;
     }
     const rest = payload.subarray(Math.min(-ahead, payload.length));
-    this.#bytes = concat(this.#bytes, rest);
+    this.#put(rest);
     this.#next = (this.#next + rest.length) >>> 0;
+  }
+
+  #put(rest: Uint8Array): void {
+    const length = this.#length + rest.length;
+    if (length > this.#bytes.length) {
+      const bytes = new Uint8Array(Math.max(length, Math.min(2 * this.#bytes.length, MOST_STREAM_BYTES)));
+      bytes.set(this.#bytes);
+      this.#bytes = bytes;
+    }
+    this.#bytes.set(rest, this.#length);
+    this.#length = length;
   }
 
   /** Appends what was ahead and is not any more, the nearest first. */
@@ -56,26 +73,24 @@ export class AnswerStream {
   }
 
   #cut(): Uint8Array[] {
+    const written = this.#bytes.subarray(0, this.#length);
     const messages: Uint8Array[] = [];
     let at = 0;
-    while (at + LENGTH <= this.#bytes.length) {
-      const end = at + LENGTH + ((this.#bytes[at]! << 8) | this.#bytes[at + 1]!);
-      if (end > this.#bytes.length) break;
-      messages.push(this.#bytes.subarray(at + LENGTH, end));
+    while (at + LENGTH <= written.length) {
+      const end = at + LENGTH + ((written[at]! << 8) | written[at + 1]!);
+      if (end > written.length) break;
+      messages.push(written.subarray(at + LENGTH, end));
       at = end;
     }
-    if (at > 0) this.#bytes = this.#bytes.slice(at);
+    if (at === 0) return messages;
+    this.#bytes = written.slice(at);
+    this.#length = this.#bytes.length;
     return messages;
   }
 
-  #kept(): number {
-    return [...this.#ahead.values()].reduce((sum, { length }) => sum + length, this.#bytes.length);
+  #aheadBytes(): number {
+    let sum = 0;
+    for (const { length } of this.#ahead.values()) sum += length;
+    return sum;
   }
-}
-
-function concat(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(first.length + second.length);
-  bytes.set(first);
-  bytes.set(second, first.length);
-  return bytes;
 }

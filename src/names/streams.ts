@@ -1,41 +1,99 @@
 /** The TCP connections over which answers come, as many as are kept: what goes beyond is delivered, and not learnt. */
-import type { Address } from '../model/address.ts';
+import { namespaceOfPod, type PodKey } from '../model/cluster.ts';
 import type { Transport } from './packet.ts';
 import { AnswerStream } from './stream.ts';
+import { richest } from './tenants.ts';
 
 /** Of one pod, so that none takes the room of another: its oldest goes. */
 const MOST_OF_POD = 16;
-const MOST_PODS = 256;
+/** Bytes of all: whoever has begun a long answer over each connection, and does not take the rest, has most of them. */
+const MOST_KEPT = 8 << 20;
 
 export type TcpSegment = Transport & { readonly tcp: NonNullable<Transport['tcp']> };
 
-export class AnswerStreams {
-  readonly #pods = new Map<Address, Map<string, AnswerStream>>();
+/** Of one pod, the oldest first. */
+class PodStreams {
+  readonly namespace: string;
+  readonly #streams = new Map<string, AnswerStream>();
+  /** Bytes. */
+  size = 0;
 
-  /** The messages that a segment completes; none of a connection whose beginning was not seen. */
-  take(segment: TcpSegment): Uint8Array[] {
-    const { tcp, payload, to } = segment;
-    if (tcp.syn) return this.#begin(segment);
-    const streams = this.#pods.get(to);
-    const stream = streams?.get(keyOf(segment));
-    if (streams === undefined || stream === undefined) return [];
+  constructor(pod: PodKey) {
+    this.namespace = namespaceOfPod(pod);
+  }
+
+  get isEmpty(): boolean {
+    return this.#streams.size === 0;
+  }
+
+  begin(key: string, sequence: number): void {
+    this.end(key);
+    this.#streams.set(key, new AnswerStream(sequence));
+    if (this.#streams.size > MOST_OF_POD) this.endOldest();
+  }
+
+  take(key: string, { tcp, payload }: TcpSegment): Uint8Array[] {
+    const stream = this.#streams.get(key);
+    if (stream === undefined) return [];
+    const before = stream.size;
     const messages = stream.take(tcp.sequence, payload);
-    if (messages === undefined || tcp.ends) streams.delete(keyOf(segment));
-    if (streams.size === 0) this.#pods.delete(to);
+    this.size += stream.size - before;
+    if (messages === undefined || tcp.ends) this.end(key);
     return messages ?? [];
   }
 
-  #begin(segment: TcpSegment): [] {
-    const streams = this.#pods.get(segment.to) ?? new Map<string, AnswerStream>();
-    if (this.#pods.size >= MOST_PODS && !this.#pods.has(segment.to)) return [];
-    this.#pods.set(segment.to, streams);
-    streams.delete(keyOf(segment));
-    streams.set(keyOf(segment), new AnswerStream(segment.tcp.sequence));
-    if (streams.size > MOST_OF_POD) streams.delete(streams.keys().next().value!);
-    return [];
+  endOldest(): void {
+    for (const key of this.#streams.keys()) {
+      this.end(key);
+      return;
+    }
+  }
+
+  end(key: string): void {
+    this.size -= this.#streams.get(key)?.size ?? 0;
+    this.#streams.delete(key);
   }
 }
 
-function keyOf({ from, port }: TcpSegment): string {
-  return `${from} ${port}`;
+export class AnswerStreams {
+  readonly #pods = new Map<PodKey, PodStreams>();
+  #size = 0;
+
+  /** Bytes that are kept. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The messages that a segment to the pod completes; none of a connection whose beginning was not seen. */
+  take(pod: PodKey, segment: TcpSegment): Uint8Array[] {
+    const { tcp, from, port } = segment;
+    const own = this.#pods.get(pod) ?? new PodStreams(pod);
+    const before = own.size;
+    const key = `${from} ${port}`;
+    if (tcp.syn) own.begin(key, tcp.sequence);
+    const messages = tcp.syn ? [] : own.take(key, segment);
+    this.#size += own.size - before;
+    if (own.isEmpty) this.#pods.delete(pod);
+    else this.#pods.set(pod, own);
+    this.#makeRoom();
+    return messages;
+  }
+
+  /** A pod that ended may have left connections that nobody closed. */
+  retainOnly(pods: ReadonlySet<PodKey>): void {
+    for (const [pod, { size }] of this.#pods)
+      if (!pods.has(pod)) {
+        this.#pods.delete(pod);
+        this.#size -= size;
+      }
+  }
+
+  #makeRoom(): void {
+    while (this.#size > MOST_KEPT) {
+      const most = richest(this.#pods.values())!;
+      this.#size -= most.size;
+      most.endOldest();
+      this.#size += most.size;
+    }
+  }
 }
