@@ -38,7 +38,8 @@ function namesPod({ indexedPod, podClass }: Placement, sets: readonly NamesSet[]
   const own = sets.filter(set => set.patterns.every(pattern => patterns.has(pattern)));
   if (own.length === 0) return undefined;
   const { pod, addresses } = indexedPod;
-  return { key: pod.key, addresses, sets: own.map(({ name }) => name) };
+  const { key, uid, createdAt } = pod;
+  return { key, uid, createdAt, addresses, sets: own.map(({ name }) => name) };
 }
 
 /** Whether a policy has a rule by name, whoever it selects. */

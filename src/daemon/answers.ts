@@ -16,7 +16,7 @@ import type { Address } from '../model/address.ts';
 import { QUEUE_NUMBER } from '../names/control.ts';
 import type { Pair, Recovered } from '../names/leases.ts';
 import { type Lifetimes, NAMES_LIMITS } from '../names/limits.ts';
-import { NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
+import { lastingPods, NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
 import type { ToldFacts } from '../names/toldfacts.ts';
 import type { Conntrack } from '../nft/conntrack.ts';
 import { connectedPairs } from './connectedpairs.ts';
@@ -111,8 +111,8 @@ export class DnsAnswers implements NamesKnown {
     this.#before ??= takenOver(programmedBefore(subjects, ops, NAMES_PODS), ruleset);
     const renewed = ops.some(op => op.op === 'addSet' && op.set.dynamic !== undefined);
     if (subjects === this.#subjects && !renewed) return;
+    this.#facts?.retainOnly(lastingPods(this.#subjects, subjects));
     this.#subjects = subjects;
-    this.#facts?.retainOnly(new Set(subjects.pods.map(({ key }) => key)));
     if (this.#thread !== undefined) this.#thread.configure(subjects, renewed);
     else this.#start();
   }

@@ -7,7 +7,7 @@ import { Leases, type Recovered } from '../names/leases.ts';
 import { LIFETIMES, NAMES_LIMITS, periodMs } from '../names/limits.ts';
 import { AnswerListener } from '../names/listener.ts';
 import type { Transport } from '../names/packet.ts';
-import { type LeaseChange, NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
+import { type LeaseChange, type NamesPod, NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
 import type { ToldFact } from '../names/toldfacts.ts';
 import { Turns } from '../names/turns.ts';
 import { WorkBudget } from '../names/workbudget.ts';
@@ -32,6 +32,9 @@ const TICK_MS = 1_000;
 const REPORT_MS = 100;
 /** Addresses; some megabytes. */
 const MANY_NEW = 8_192;
+
+/** By the clock of `now`. */
+const createdMs = ({ createdAt = '' }: NamesPod) => Date.parse(createdAt) - performance.timeOrigin;
 
 /** An answer that waits, in memory of our own: the socket's is used again. */
 interface WaitingAnswer {
@@ -168,7 +171,7 @@ export class AnswerDesk {
     const stillThere = this.#recovered
       .map(each => ({ ...each, leftMs: each.leftMs - agedMs }))
       .filter(({ leftMs }) => leftMs > 0);
-    this.#apply(this.#leases.recover(stillThere, nowMs));
+    this.#apply(this.#leases.recover(stillThere, nowMs, createdMs));
     this.#recovered = [];
     const pods = new Set(subjects.pods.map(({ key }) => key));
     this.#budget.retainOnly(pods);

@@ -14,7 +14,8 @@ import { type Lease, newLease, type Telling } from './leasetable.ts';
 import { LIFETIMES, type Lifetimes, leaseEnd, NAMES_LIMITS, type NamesLimits, periodMs } from './limits.ts';
 import type { DnsAnswer } from './message.ts';
 import { PodLeases } from './podleases.ts';
-import type { LeaseChange, NamesPod, NamesSet, Subjects } from './subjects.ts';
+import { AllSetsByName } from './setsbyname.ts';
+import { isSuccessor, type LeaseChange, type NamesPod, type NamesSet, type Subjects } from './subjects.ts';
 import { richest } from './tenants.ts';
 import type { ToldFact } from './toldfacts.ts';
 
@@ -43,6 +44,7 @@ export class Leases {
   /** Leases that came, or went on when they were about to end, since they were last asked for. */
   readonly #news = new Map<PodLeases, Lease[]>();
   readonly #senders = new KnownTexts<Address>();
+  readonly #sets = new AllSetsByName();
 
   /** `zeroMs` is the zero of the clock, in milliseconds since 1970. */
   constructor(lifetimes: Lifetimes = LIFETIMES, limits: NamesLimits = NAMES_LIMITS, zeroMs = 0) {
@@ -101,6 +103,7 @@ export class Leases {
     this.#size = 0;
     const changes = pods.flatMap(pod => this.#takeOver(pod, byName, before, nowMs));
     const gone = [...before.values()].flatMap(leases => forgetAll(leases));
+    this.#sets.retainOnly(new Set([...this.#pods.values()].map(each => each.sets)));
     this.#byAddress = new Map(
       [...this.#pods.values()].flatMap(each => each.pod.addresses.map(address => [address, each])),
     );
@@ -114,7 +117,9 @@ export class Leases {
     const pod = this.#byAddress.get(podAddress);
     if (pod === undefined) return [];
     const from = sender && this.#senders.of(sender);
-    const meant = names.map(name => ({ name, sets: pod.setsOf(name) })).filter(({ sets }) => sets.length > 0);
+    const meant = names
+      .map(name => ({ name, sets: pod.sets.setsOf(name) }))
+      .filter(({ sets }) => sets.length > 0);
     return addresses.flatMap(({ address, ttlSeconds }) => {
       const telling = { untilMs: leaseEnd(ttlSeconds, nowMs, this.#lifetimes), toldMs: nowMs, from };
       return meant.flatMap(({ name, sets }) => {
@@ -126,13 +131,18 @@ export class Leases {
     });
   }
 
-  /** Elements that were in the kernel before us, of pods that we know: they end with their leases unless told again. */
-  recover(found: readonly Recovered[], nowMs: number): LeaseChange[] {
+  /**
+   * Elements that were in the kernel before us, of pods that we know: they end with their leases unless told again. What
+   * was told to whoever had a pod's address before it goes, and so does what nobody here has a rule for: an address is
+   * given out again. When a pod was created is NaN where nobody knows.
+   */
+  recover(found: readonly Recovered[], nowMs: number, createdMs: (pod: NamesPod) => number): LeaseChange[] {
     return found.flatMap(({ set: name, pod: address, peer, leftMs }) => {
       const pod = this.#byAddress.get(address);
-      const set = pod?.setNamed(name);
-      if (pod === undefined || set === undefined) return [];
+      const set = pod?.sets.setNamed(name);
       const untilMs = nowMs + Math.min(leftMs, this.#lifetimes.leaseMs);
+      if (pod === undefined || set === undefined || createdMs(pod.pod) > untilMs - this.#lifetimes.leaseMs)
+        return [{ kind: 'forget', set: name, pod: address, peer }];
       const telling = { untilMs, toldMs: nowMs, from: undefined };
       const lease = newLease(`@${name} ${peer}`, peer, [set], telling);
       if (pod.find(lease.name, peer) !== undefined) return [];
@@ -231,10 +241,10 @@ export class Leases {
     nowMs: number,
   ): LeaseChange[] {
     const known = before.get(pod.key);
-    const sets = pod.sets.flatMap(name => byName.get(name) ?? []);
+    const sets = this.#sets.of(pod.sets.flatMap(name => byName.get(name) ?? []));
     const leases = new PodLeases(pod, sets);
     this.#pods.set(pod.key, leases);
-    if (known === undefined) return [];
+    if (known === undefined || isSuccessor(pod, known.pod)) return [];
     if (known.isSame(pod, sets)) {
       before.delete(pod.key);
       this.#pods.set(pod.key, known);
@@ -246,8 +256,8 @@ export class Leases {
 
   #carryOver(pod: PodLeases, lease: Lease, nowMs: number): LeaseChange[] {
     const sets = lease.recovered
-      ? lease.sets.flatMap(({ name }) => pod.setNamed(name) ?? [])
-      : pod.setsOf(lease.name);
+      ? lease.sets.flatMap(({ name }) => pod.sets.setNamed(name) ?? [])
+      : pod.sets.setsOf(lease.name);
     return sets.length === 0 ? [] : this.#put(pod, { ...lease, sets }, nowMs);
   }
 }

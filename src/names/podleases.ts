@@ -4,28 +4,24 @@
  */
 import { type Address, familyOf } from '../model/address.ts';
 import { namespaceOfPod } from '../model/cluster.ts';
-import { DomainNameIndex } from '../model/domainname.ts';
 import { type Lease, LeaseTable, type Telling } from './leasetable.ts';
 import type { NamesLimits } from './limits.ts';
+import type { SetsByName } from './setsbyname.ts';
 import type { LeaseChange, NamesPod, NamesSet } from './subjects.ts';
-
-const MOST_LISTS = 64;
 
 export class PodLeases {
   readonly pod: NamesPod;
   readonly namespace: string;
-  readonly #sets = new DomainNameIndex<NamesSet>();
-  readonly #named: ReadonlyMap<string, NamesSet>;
+  /** That its rules look up. */
+  readonly sets: SetsByName;
   readonly #leases = new LeaseTable();
-  readonly #lists = new Map<string, readonly NamesSet[]>();
   /** How many leases hold an address in a set. */
   readonly #holds = new Map<NamesSet, Map<Address, number>>();
 
-  constructor(pod: NamesPod, sets: readonly NamesSet[]) {
+  constructor(pod: NamesPod, sets: SetsByName) {
     this.pod = pod;
     this.namespace = namespaceOfPod(pod.key);
-    this.#named = new Map(sets.map(set => [set.name, set]));
-    for (const set of sets) for (const pattern of set.patterns) this.#sets.add(pattern, set);
+    this.sets = sets;
   }
 
   get size(): number {
@@ -36,28 +32,13 @@ export class PodLeases {
     return this.#leases.find(name, address);
   }
 
-  setNamed(name: string): NamesSet | undefined {
-    return this.#named.get(name);
-  }
-
   /** Whether these are the pod and the sets that it was made for. */
-  isSame(pod: NamesPod, sets: readonly NamesSet[]): boolean {
-    const own = [...this.#named.values()];
-    const isOwn = sets.length === own.length && sets.every(set => this.#named.has(set.name));
-    return isOwn && pod.addresses.join() === this.pod.addresses.join();
+  isSame(pod: NamesPod, sets: SetsByName): boolean {
+    return sets === this.sets && pod.addresses.join() === this.pod.addresses.join();
   }
 
   leases(): Iterable<Lease> {
     return this.#leases.oldestFirst();
-  }
-
-  /** The sets that mean a name, each once; the same list for the same sets. */
-  setsOf(name: string): readonly NamesSet[] {
-    const found = [...new Set(this.#sets.valuesOf(name))];
-    const key = found.map(set => set.name).join();
-    const known = this.#lists.get(key) ?? found;
-    if (this.#lists.size < MOST_LISTS) this.#lists.set(key, known);
-    return known;
   }
 
   /** One of its own was told again: the later end counts. */

@@ -13,6 +13,9 @@ export interface NamesSet {
 
 export interface NamesPod {
   readonly key: PodKey;
+  readonly uid?: string | undefined;
+  /** RFC 3339, or empty where unknown. */
+  readonly createdAt?: string;
   readonly addresses: readonly Address[];
   /** Names of the sets that its rules look up. */
   readonly sets: readonly string[];
@@ -21,6 +24,18 @@ export interface NamesPod {
 export interface Subjects {
   readonly pods: readonly NamesPod[];
   readonly sets: readonly NamesSet[];
+}
+
+/** Whether the name has been given to another pod: what one was told, its successor was not. */
+export function isSuccessor(pod: NamesPod, of: NamesPod): boolean {
+  return pod.uid !== undefined && of.uid !== undefined && pod.uid !== of.uid;
+}
+
+/** The pods of `now` that were not another one of the same name `before`. */
+export function lastingPods(before: Subjects, now: Subjects): Set<PodKey> {
+  const former = new Map(before.pods.map(pod => [pod.key, pod]));
+  const lasting = now.pods.filter(pod => !isSuccessor(pod, former.get(pod.key) ?? pod));
+  return new Set(lasting.map(({ key }) => key));
 }
 
 export const NO_SUBJECTS: Subjects = { pods: [], sets: [] };

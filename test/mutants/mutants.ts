@@ -16,6 +16,8 @@ const EQUIVALENCE = 'test/property/equivalence.test.ts';
 const FORGED_NAMES = 'test/kernel/names/forged.test.ts';
 const LEASES = 'src/names/leases.test.ts';
 const TURNS = 'src/names/turns.test.ts';
+const STREAMS = 'src/names/streams.test.ts';
+const SUCCESSORS = 'src/names/successors.test.ts';
 const OPEN_BY_NAME = 'src/agent/connections/openbyname.test.ts';
 const NETWORKS = 'src/compiler/networks.test.ts';
 const SIZES = 'test/property/sizes.test.ts';
@@ -319,6 +321,55 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'const { changes, units } = this.#listener.hear(packet, nowMs);',
     replace: 'this.#queue.accept(id);\n      const { changes, units } = this.#listener.hear(packet, nowMs);',
     test: 'test/kernel/names/hostile.test.ts',
+  },
+  {
+    name: 'names: whoever has a pod’s name next has been told what it was told',
+    file: 'src/names/leases.ts',
+    find: ' || isSuccessor(pod, known.pod)) return [];',
+    replace: ') return [];',
+    test: SUCCESSORS,
+  },
+  {
+    name: 'names: an agent that starts leaves a pod what was told to whoever had its address before',
+    file: 'src/names/leases.ts',
+    find: ' || createdMs(pod.pod) > untilMs - this.#lifetimes.leaseMs)',
+    replace: ')',
+    test: SUCCESSORS,
+  },
+  {
+    name: 'names: what was told to pods that are gone stands when an agent starts',
+    file: 'src/names/leases.ts',
+    find: "        return [{ kind: 'forget', set: name, pod: address, peer }];",
+    replace: '        return [];',
+    test: SUCCESSORS,
+  },
+  {
+    name: 'names: each pod has its own index of all names',
+    file: 'src/names/setsbyname.ts',
+    find: 'const made = this.#made.get(key) ?? new SetsByName(sets);',
+    replace: 'const made = new SetsByName(sets);',
+    test: SUCCESSORS,
+  },
+  {
+    name: 'names: a pointer leads to pointers without end',
+    file: 'src/names/name.ts',
+    find: ' || ++pointers > MOST_POINTERS)',
+    replace: ' || ++pointers < 0)',
+    test: 'src/names/message.test.ts',
+  },
+  {
+    name: 'names: what pods have left unfinished is kept after their end',
+    file: 'src/names/streams.ts',
+    find: '      if (!pods.has(pod)) {\n        this.#pods.delete(pod);',
+    replace: '      if (!pods.has(pod)) {',
+    test: STREAMS,
+  },
+  {
+    name: 'names: unfinished answers have as much memory as there are pods',
+    file: 'src/names/streams.ts',
+    find: 'while (this.#size > MOST_KEPT) {',
+    replace: 'while (this.#size < 0) {',
+    test: STREAMS,
   },
 
   // The reference semantics

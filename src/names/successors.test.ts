@@ -1,0 +1,83 @@
+/** What a pod was told is not inherited: neither by who has its name after it, nor by who has its address. */
+import { expect, test } from 'vitest';
+import type { Address } from '../model/address.ts';
+import { Leases } from './leases.ts';
+import { type LeaseChange, lastingPods, type NamesPod, type NamesSet } from './subjects.ts';
+
+const SETS: NamesSet[] = [{ name: 'names-A', patterns: ['*.example.org'], command: 2 }];
+const POD = '10.1.0.1' as Address;
+const PEER = '192.0.2.1' as Address;
+const pod = (uid: string | undefined, more: Partial<NamesPod> = {}): NamesPod => ({
+  key: 'shop/web-0',
+  uid,
+  addresses: [POD],
+  sets: ['names-A'],
+  ...more,
+});
+const text = ({ kind, pod: of, peer }: LeaseChange) => `${kind} ${of} . ${peer}`;
+
+function told(first: NamesPod): Leases {
+  const leases = new Leases();
+  leases.configure({ pods: [first], sets: SETS }, 0);
+  const answer = { names: ['a.example.org'], addresses: [{ address: PEER, ttlSeconds: 60 }] };
+  expect(leases.told(POD, answer, 0)).toHaveLength(1);
+  return leases;
+}
+
+test.each([
+  ['with its address', pod('2'), ['forget 10.1.0.1 . 192.0.2.1']],
+  ['with another address', pod('2', { addresses: ['10.1.0.2' as Address] }), ['forget 10.1.0.1 . 192.0.2.1']],
+])('a pod of the same name, %s, has not been told what its predecessor was', (_, successor, changes) => {
+  const leases = told(pod('1'));
+  expect(leases.configure({ pods: [successor], sets: SETS }, 0).map(text)).toEqual(changes);
+  expect(leases.size).toBe(0);
+});
+
+test.each([
+  ['the same pod', pod('1')],
+  ['one whose identity nobody knows', pod(undefined)],
+])('%s keeps what it was told', (_, now) => {
+  const leases = told(pod('1'));
+  expect(leases.configure({ pods: [now], sets: SETS }, 0)).toEqual([]);
+  expect(leases.size).toBe(1);
+});
+
+test('facts are of pods, not of their names', () => {
+  const subjects = (...pods: NamesPod[]) => ({ pods, sets: SETS });
+  const other = { ...pod('7'), key: 'shop/db' } as const;
+  expect(lastingPods(subjects(pod('1'), other), subjects(pod('2'), other))).toEqual(new Set(['shop/db']));
+  expect(lastingPods(subjects(pod('1')), subjects(pod('1'), other))).toEqual(
+    new Set(['shop/web-0', 'shop/db']),
+  );
+});
+
+test.each([
+  ['before it was told', 799_000, []],
+  ['after it was told', 801_000, ['forget 10.1.0.1 . 192.0.2.1']],
+  ['nobody knows when', Number.NaN, []],
+])('an agent that starts takes over the addresses of a pod that was created %s', (_, createdMs, changes) => {
+  const leases = new Leases();
+  leases.configure({ pods: [pod('1')], sets: SETS }, 1_000_000);
+  const found = { set: 'names-A', pod: POD, peer: PEER, leftMs: 400_000 };
+  expect(leases.recover([found], 1_000_000, () => createdMs).map(text)).toEqual(changes);
+  expect(leases.size).toBe(changes.length === 0 ? 1 : 0);
+});
+
+test('an agent that starts has what was told to pods that are gone forgotten: others get their addresses', () => {
+  const leases = new Leases();
+  leases.configure({ pods: [pod('1')], sets: SETS }, 0);
+  const found = { set: 'names-A', pod: '10.1.0.9' as Address, peer: PEER, leftMs: 400_000 };
+  expect(leases.recover([found], 0, () => 0).map(text)).toEqual(['forget 10.1.0.9 . 192.0.2.1']);
+});
+
+test('pods with the same rules share what their names mean, and nobody keeps what no pod has', () => {
+  const leases = new Leases();
+  const others = [{ name: 'names-B', patterns: ['b.example'], command: 4 }];
+  const crowd = Array.from({ length: 9 }, (_, i) => pod(`${i}`, { key: `shop/${i}` }));
+  leases.configure({ pods: crowd, sets: SETS }, 0);
+  const [first, ...rest] = [...leases.pods()].map(({ sets }) => sets);
+  for (const sets of rest) expect(sets).toBe(first);
+  leases.configure({ pods: [pod('1', { sets: ['names-B'] })], sets: others }, 0);
+  leases.configure({ pods: crowd, sets: SETS }, 0);
+  expect([...leases.pods()][0]!.sets).not.toBe(first);
+});

@@ -1,0 +1,90 @@
+/** An address of a pod is given to another one: what the first was told by DNS is not open to the second. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { clusterText, NamesGround, SLOW } from '../../support/names/ground.ts';
+
+let ground: NamesGround;
+beforeAll(async () => {
+  ground = await NamesGround.build();
+  ground.writeManifests('*.t.example');
+  await ground.startAgent();
+  await ground.hearing();
+}, 180_000 * SLOW);
+afterAll(() => ground?.remove());
+
+const WEB = 'metadata: { name: web, namespace: shop,';
+const successor = (name: string, uid: string) =>
+  `metadata: { name: ${name}, namespace: shop, uid: ${uid}, creationTimestamp: '${new Date(Date.now() + 1_000).toISOString()}',`;
+
+function rename(name: string, uid: string): void {
+  ground.write('cluster.yaml', clusterText(1).replace(WEB, successor(name, uid)));
+}
+
+/** With the rules of the first: it may ask, and go to what it is told. */
+const told = async (name: string) => (await ground.visit({ names: [name] })).connected.length === 1;
+
+const isOpen = async (peer: string) =>
+  (await ground.visit({ names: [peer], patienceMs: 300 * SLOW })).connected.length === 1;
+
+test(
+  'while no agent runs: a pod of another name, and then one of the same name',
+  async () => {
+    expect(await told('n1.t.example')).toBe(true);
+    await ground.agent!.kill();
+    rename('web-2', 'u2');
+    await ground.startAgent();
+    await ground.hearing();
+    await ground.until(() => !ground.isLearnt('10.98.0.1'), 30_000);
+    expect(await isOpen('10.98.0.1')).toBe(false);
+    expect(await told('n2.t.example')).toBe(true);
+    await new Promise(resolve => setTimeout(resolve, 1_100)); // to be younger than what was told
+    await ground.agent!.kill();
+    rename('web-2', 'u3');
+    await ground.startAgent();
+    await ground.hearing();
+    await ground.until(() => !ground.isLearnt('10.98.0.2'), 30_000);
+    expect(await isOpen('10.98.0.2')).toBe(false);
+  },
+  300_000 * SLOW,
+);
+
+test(
+  'while no agent runs a pod ends, and another has its address when one does',
+  async () => {
+    expect(await told('n3.t.example')).toBe(true);
+    await ground.agent!.kill();
+    const all = clusterText(1);
+    ground.write(
+      'cluster.yaml',
+      all.replace(/apiVersion: v1\nkind: Pod\nmetadata: { name: web,(?:.*\n)*?---\n/, ''),
+    );
+    await ground.startAgent();
+    await ground.until(() => ground.agent!.output.includes('hearing the answers'), 30_000);
+    ground.write('cluster.yaml', all); // when it was created nobody knows
+    await ground.agent!.inForce(2);
+    expect(await isOpen('10.98.0.3')).toBe(false);
+    expect(await told('n4.t.example')).toBe(true);
+  },
+  300_000 * SLOW,
+);
+
+test(
+  'in one round a pod ends, and another of its name begins, or of its address alone',
+  async () => {
+    await ground.agent!.kill();
+    rename('web', 'u4');
+    await ground.startAgent();
+    await ground.hearing();
+    const followers = [
+      ['web', 'u5'],
+      ['web', 'u6'],
+      ['web-7', 'u7'],
+    ] as const;
+    for (const [i, [name, uid]] of followers.entries()) {
+      expect(await told(`n${10 + i}.t.example`)).toBe(true);
+      rename(name, uid);
+      await ground.until(() => !ground.isLearnt(`10.98.0.${10 + i}`), 30_000);
+      expect(await isOpen(`10.98.0.${10 + i}`)).toBe(false);
+    }
+  },
+  300_000 * SLOW,
+);
