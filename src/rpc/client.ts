@@ -32,7 +32,7 @@ export interface AgentClient {
   /** What pods were told that holds now; of one address also what held. None where the agent is too old to know. */
   names(address?: Address): Promise<readonly ToldFact[]>;
   connections(): Promise<readonly OpenConnections[]>;
-  /** Those that are recorded; to `follow` them ends with the agent. */
+  /** Those that are recorded, and to `follow` them those that come, which ends with the agent. */
   drops(follow: boolean): AsyncGenerator<Drops>;
   /** From now on, until the signal or the agent ends it. */
   flows(end: AbortSignal): AsyncGenerator<FlowsMessage>;
@@ -54,6 +54,8 @@ export interface FlowsMessage {
 export interface Drops {
   readonly facts?: DenialsFacts;
   readonly denial?: Denial;
+  /** All that was recorded came before it; agents of before say so of nothing. */
+  readonly endsRecorded?: true;
   /** Came before it, faster than they were read. */
   readonly skipped: number;
 }
@@ -98,10 +100,11 @@ export function connectAgent(socket: string): AgentClient {
 
 async function* readDrops(stream: AsyncIterable<DropsResponse>): AsyncGenerator<Drops> {
   try {
-    for await (const { facts, denial, skipped } of stream)
+    for await (const { facts, denial, skipped, ends_recorded } of stream)
       yield {
         ...(facts !== '' && { facts: JSON.parse(facts) as DenialsFacts }),
         ...(denial !== '' && { denial: JSON.parse(denial) as Denial }),
+        ...(ends_recorded && { endsRecorded: true }),
         skipped,
       };
   } catch (error) {

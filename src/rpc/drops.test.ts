@@ -29,10 +29,19 @@ class FakeCall extends EventEmitter {
   }
 
   get numbers(): number[] {
-    return this.written.flatMap(({ denial }) => (denial === '' ? [] : [JSON.parse(denial).number]));
+    return numbersOf(this.written);
+  }
+
+  /** Of what came before the message that says that all recorded ones did. */
+  get recorded(): number[] {
+    const marks = this.written.flatMap(({ ends_recorded }, index) => (ends_recorded ? [index] : []));
+    expect(marks).toHaveLength(1);
+    return numbersOf(this.written.slice(0, marks[0]));
   }
 }
 
+const numbersOf = (messages: readonly DropsResponse[]): number[] =>
+  messages.flatMap(({ denial }) => (denial === '' ? [] : [JSON.parse(denial).number]));
 const denial = (number: number) => ({ number }) as Denial;
 
 /** Three are recorded; the fourth comes while the facts are read. */
@@ -67,6 +76,7 @@ test('sendDrops() loses nothing that comes while the facts are read, and tells i
   come(5);
   expect(fake.written[0]).toMatchObject({ denial: '' });
   expect(fake.numbers).toEqual([1, 2, 3, 4, 5]);
+  expect(fake.recorded).toEqual([1, 2, 3, 4]);
   fake.emit('cancelled');
   expect(followers).toEqual([]);
 });
@@ -78,4 +88,5 @@ test('sendDrops() ends behind what waits for a slow reader', async () => {
   expect([fake.numbers, fake.isEnded]).toEqual([[1], false]);
   while (!fake.isEnded) fake.emit('drain');
   expect(fake.numbers).toEqual([1, 2, 3, 4]);
+  expect(fake.recorded).toEqual([1, 2, 3, 4]);
 });

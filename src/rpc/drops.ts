@@ -13,19 +13,24 @@ export async function sendDrops(call: Call, { denials }: AgentView): Promise<voi
   const facts = JSON.stringify(await denials.facts());
   if (call.cancelled) return;
   const reader = new Reader(call);
-  call.write({ facts, denial: '', skipped: 0 });
+  call.write({ ...NOTHING, facts });
   // From here on without a pause: what comes later is behind what is recorded, and none of it is missing.
   for (const denial of denials.denials()) reader.take(denial);
+  reader.endRecorded();
   if (!call.request.follow) return reader.end();
   const end = denials.follow(denial => reader.take(denial));
   call.once('cancelled', end);
   call.once('close', end);
 }
 
+const NOTHING: DropsResponse = { facts: '', denial: '', skipped: 0, ends_recorded: false };
+/** Stands between what was recorded and what comes. */
+const MARK = Symbol('all that was recorded is told');
+
 /** Writes as fast as it is read. */
 class Reader {
   readonly #call: Call;
-  readonly #waiting: Denial[] = [];
+  readonly #waiting: (Denial | typeof MARK)[] = [];
   #isFull = false;
   #isLast = false;
   #skipped = 0;
@@ -46,15 +51,22 @@ class Reader {
   }
 
   /** Behind all that waits. */
+  endRecorded(): void {
+    if (this.#isFull) this.#waiting.push(MARK);
+    else this.#write(MARK);
+  }
+
+  /** Behind all that waits. */
   end(): void {
     this.#isLast = true;
     if (this.#waiting.length === 0) this.#call.end();
   }
 
-  #write(denial: Denial): void {
+  #write(next: Denial | typeof MARK): void {
     const skipped = this.#skipped;
     this.#skipped = 0;
-    this.#isFull = !this.#call.write({ facts: '', denial: JSON.stringify(denial), skipped });
+    const told = next === MARK ? { ends_recorded: true } : { denial: JSON.stringify(next) };
+    this.#isFull = !this.#call.write({ ...NOTHING, ...told, skipped });
   }
 
   #resume(): void {

@@ -49,6 +49,7 @@ export interface DropsResponse {
   /** JSON of Denial; empty in the first. */
   readonly denial: string;
   readonly skipped: number;
+  readonly ends_recorded: boolean;
 }
 
 export interface FlowsResponse {

@@ -9,10 +9,14 @@ const UNNAMED = { ...NO_DENIALS, error: 'another process is handed the packets' 
 let facts: DenialsFacts = UNNAMED;
 /** Recorded, and what comes. */
 let [recorded, live]: [Denial[], Denial[]] = [[], []];
+let asked = 0;
 const agent = {
   async *drops(follow: boolean) {
+    asked++;
     yield { facts, skipped: 0 };
-    for (const denial of follow ? [...recorded, ...live] : recorded) yield { denial, skipped: 0 };
+    for (const denial of recorded) yield { denial, skipped: 0 };
+    yield { endsRecorded: true, skipped: 0 };
+    for (const denial of follow ? live : []) yield { denial, skipped: 0 };
   },
 };
 vi.mock('../everynode/overheard.ts', () => ({
@@ -26,7 +30,7 @@ vi.mock('../../sources/askagent.ts', () => ({
 let [out, notes] = ['', ''];
 beforeEach(() => {
   [out, notes] = ['', ''];
-  [recorded, live] = [[], []];
+  [recorded, live, asked] = [[], [], 0];
   facts = UNNAMED;
   vi.spyOn(process.stdout, 'write').mockImplementation(text => {
     out += text;
@@ -74,9 +78,10 @@ const numbered = (number: number): Denial => ({
   cause: { kind: 'policy', direction: 'ingress', reason: 'because' },
 });
 
-test('dropsCommand() tells a prompt elsewhere when all that was recorded is told, and nothing twice', async () => {
+test('dropsCommand() tells a prompt elsewhere when all that was recorded is told, and asks once', async () => {
   [recorded, live] = [[numbered(1), numbered(2)], [numbered(3)]];
   await dropsCommand({ socket: '/s', output: 'json', agents: 'sluice', remote: true, follow: true });
   const lines = out.trimEnd().split('\n');
   expect(lines.map(line => (line === 'BEAT' ? line : JSON.parse(line).port))).toEqual([1, 2, 'BEAT', 3]);
+  expect(asked).toBe(1);
 });

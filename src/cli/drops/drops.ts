@@ -1,6 +1,5 @@
 /** `sluice drops`: what the rules of this node denied, by name. */
 import type { DenialsFacts } from '../../health/denialscheck.ts';
-import type { AgentClient, Drops } from '../../rpc/client.ts';
 import { askAgent } from '../../sources/askagent.ts';
 import { isData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines, writeNote } from '../../terminal/output.ts';
@@ -33,7 +32,8 @@ async function askHere(socket: string, options: DropsOptions): Promise<void> {
   await askAgent(socket, async agent => {
     let facts: DenialsFacts | undefined;
     const printer = new Printer(options.output);
-    for await (const message of dropsOf(agent, follow, remote ? beat : undefined)) {
+    for await (const message of agent.drops(follow)) {
+      if (message.endsRecorded && remote) beat();
       if (facts === undefined) warn(message.facts, options);
       facts ??= message.facts;
       if (message.skipped > 0)
@@ -48,23 +48,6 @@ async function askHere(socket: string, options: DropsOptions): Promise<void> {
     if (!follow && !isData(options.output)) writeLines(summaryLines(facts, printer.count));
     if (!follow && remote) for (const line of leftOutLines(facts)) writeNote(line);
   });
-}
-
-/** Those that are recorded, and then those that come. */
-async function* dropsOf(
-  agent: AgentClient,
-  follow: boolean,
-  onRecorded: (() => void) | undefined,
-): AsyncGenerator<Drops> {
-  let last = 0;
-  for await (const message of agent.drops(false)) {
-    last = message.denial?.number ?? last;
-    yield message;
-  }
-  onRecorded?.();
-  if (!follow) return;
-  for await (const message of agent.drops(true))
-    if ((message.denial?.number ?? last + 1) > last) yield message;
 }
 
 /** What is missing, at once where nothing comes behind the list: on standard error, so that data stays data. */
