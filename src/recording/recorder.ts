@@ -50,10 +50,6 @@ export class Recorder {
     this.#limits = limits;
   }
 
-  get size(): number {
-    return this.#size;
-  }
-
   get leftOut(): ReadonlyMap<string, number> {
     return this.#leftOut;
   }
