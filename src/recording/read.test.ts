@@ -118,6 +118,37 @@ test.each<[string, unknown[], string]>([
     'line 3: stands behind the end of the recording',
   ],
   [
+    'a key twice',
+    [HEADER, END, OTHER, `{"flow":${JSON.stringify(FLOW).replace('"was"', '"was":"deny","was"')}}`],
+    'line 4: has a key twice in one object',
+  ],
+  [
+    'a key twice, of which one is escaped',
+    [
+      HEADER,
+      JSON.stringify({ end: { address: '10.0.0.1' } }).replace(
+        '"address"',
+        '"\\u0061ddress":"10.0.0.2","address"',
+      ),
+    ],
+    'line 2: has a key twice in one object',
+  ],
+  [
+    'a key twice, deeper than anybody looks',
+    [HEADER, `{"end":{"address":"10.0.0.1","x":${'['.repeat(200_000)}{"a":1,"a":2}${']'.repeat(200_000)}}}`],
+    'line 2: has a key twice in one object',
+  ],
+  [
+    'a namespace twice',
+    [HEADER, ...[{}, { team: 'a' }].map(labels => ({ namespace: { name: 'shop', labels } }))],
+    'line 3: names what a line before has',
+  ],
+  [
+    'a namespace twice that was left out',
+    [{ ...HEADER, leftOut: [1, 2].map(connections => ({ namespace: 'shop', connections })) }],
+    'line 1: leftOut has a namespace twice',
+  ],
+  [
     'a text that is long',
     [{ ...HEADER, recordedOn: ['n'.repeat(2_000)] }],
     'line 1: recordedOn is no text of at most 1000 characters',
@@ -127,6 +158,16 @@ test.each<[string, unknown[], string]>([
   expect(() => read(...lines)).toThrow(
     message.startsWith('line 2: labels') ? 'end.pod.labels.a is no text' : message,
   );
+});
+
+test('lines that somebody else has written anew are read as they are', () => {
+  const labels = { 'a"': '":', '2': 'b', '1': '\u202e' };
+  const end = { end: { ...END.end, pod: { ...END.end.pod, labels } } };
+  const spaced = (line: unknown) =>
+    JSON.stringify(line, null, 1).replaceAll('\n', ' ').replaceAll('":', '" :');
+  const escaped = JSON.stringify(end).replaceAll('\u202e', '\\u202e').replace('"address"', '"\\u0061ddress"');
+  const { flows } = read(HEADER, escaped, OTHER, spaced({ flow: FLOW }));
+  expect(flows[0]!.from).toMatchObject({ address: '10.0.0.1', pod: { labels } });
 });
 
 test('names that are properties of every object are names like others', () => {

@@ -3,6 +3,7 @@
  * of it is believed that policy could not have seen.
  */
 import type { Namespace, Node, Pod } from '../model/cluster.ts';
+import { lineObject } from './jsonline.ts';
 import { readEnd, readFlow, readHeader, readNamespacePart, readNode, readSilent } from './readparts.ts';
 import type { RecordedEnd, RecordedFlow, Recording, SilentPods } from './recording.ts';
 import { LineError, mapOf, numberOf } from './values.ts';
@@ -40,7 +41,7 @@ export class RecordingReader {
     // Pods of one tenant with labels without measure take the recording's end, and not all of it.
     if (line.trim() === '' || this.#characters > this.#mostCharacters) return;
     this.#within(() => {
-      const value = parsed(line);
+      const value = lineObject(line);
       if (this.#isComplete) throw new LineError('stands behind the end of the recording');
       if (this.#header === undefined) this.#header = readHeader(value);
       else this.#take(value);
@@ -92,6 +93,7 @@ export class RecordingReader {
   }
 
   #name<T extends { readonly name: string }>(map: Map<string, T>, value: T): void {
+    if (map.has(value.name)) throw new LineError('names what a line before has');
     if (map.size >= MOST.others)
       throw new LineError(`is more than the ${MOST.others} that a recording may have`);
     map.set(value.name, value);
@@ -105,13 +107,4 @@ export class RecordingReader {
       throw new RecordingError(`line ${this.#line}: ${error.message}`);
     }
   }
-}
-
-function parsed(line: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(line);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as Record<string, unknown>;
-  } catch {}
-  throw new LineError('is no JSON object');
 }

@@ -29,6 +29,8 @@ export function readHeader(value: Values): Omit<Recording, 'namespaces' | 'nodes
   if (value.apiVersion !== RECORDING.apiVersion)
     throw new LineError(`apiVersion is not ${RECORDING.apiVersion}: another version of sluice wrote it`);
   const leftOut = listOf(value.leftOut, 'leftOut').map(each => mapOf(each, 'leftOut'));
+  if (new Set(leftOut.map(({ namespace }) => namespace)).size < leftOut.length)
+    throw new LineError('leftOut has a namespace twice');
   return {
     fromMs: numberOf(value.fromMs, 'fromMs', LATEST_MS),
     toMs: numberOf(value.toMs, 'toMs', LATEST_MS),
