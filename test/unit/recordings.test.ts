@@ -173,6 +173,30 @@ test('a file that is cut off is judged as far as it goes, and says so', () => {
 });
 
 test.each([
+  ['a node was away', { missedOn: ['n2'] }, /a part is missing of what n2 saw/],
+  ['connections were lost', { lost: 3 }, /3 connections lost/],
+  ['some had no room', { leftOut: [{ namespace: 'shop', connections: 2 }] }, /2 connections left out/],
+])('where %s nobody says that all are allowed: what is denied is known all the same', (_, lacks, note) => {
+  const [header, ...others] = lines;
+  const text = [JSON.stringify({ ...JSON.parse(header!), ...lacks }), ...others].join('\n');
+  const recording = file('lacks.rec', `${text}\n`);
+  const open = file('none.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [] }));
+  const elsewhere = { ...DENY, spec: { podSelector: { matchLabels: { app: 'nobody' } } } };
+  const audited = file('elsewhere.json', JSON.stringify(elsewhere));
+  for (const [words, status] of [
+    [['replay', recording, '--manifests', open], 2],
+    [['replay', recording, '--manifests', SHOP], 1],
+    [['audit', '--recorded', recording, '--manifests', audited], 2],
+    [['audit', '--recorded', recording, '--manifests', file('closed.json', JSON.stringify(DENY))], 1],
+  ] as const) {
+    const answer = sluice(...words);
+    expect([words, answer.status, answer.stderr]).toEqual([words, status, expect.stringMatching(note)]);
+  }
+  const { stdout } = sluice('suggest', '-n', 'guest', '--recorded', recording);
+  expect(stdout).toMatch(new RegExp(`^# What is missing of it, they may deny: .*${note.source}`, 'm'));
+});
+
+test.each([
   [
     'what is none',
     'kind: List\n',

@@ -18,7 +18,7 @@ import { versioned } from '../schema.ts';
 import { recordingAbout } from './about.ts';
 import { collectFromAgent } from './collect.ts';
 import { recordingObject } from './object.ts';
-import { readRecordings } from './read.ts';
+import { lacksNothing, readRecordings } from './read.ts';
 import { groupLines, windowText } from './text.ts';
 
 export type AuditOptions = OutputOptions &
@@ -29,7 +29,7 @@ export type AuditOptions = OutputOptions &
     readonly unknownPods?: UnknownPods;
   };
 
-/** Exit code 0: nothing would be denied; 1: something would; 2: nobody can say. */
+/** Exit code 0: nothing would be denied; 1: something would; 2: nobody can say, also where a part of the recording is missing. */
 export async function auditCommand(names: readonly string[], options: AuditOptions): Promise<void> {
   const state = await readState(options);
   noteState(state);
@@ -46,7 +46,7 @@ export async function auditCommand(names: readonly string[], options: AuditOptio
     );
   else writeLines(results.flatMap(result => auditLines(result, recording, options.output === 'wide')));
   const denies = results.some(({ wouldDeny }) => wouldDeny.length > 0);
-  process.exitCode = state.hidesPolicies ? 2 : denies ? 1 : 0;
+  process.exitCode = state.hidesPolicies ? 2 : denies ? 1 : lacksNothing(recording) ? 0 : 2;
 }
 
 async function connectionsFor({

@@ -29,6 +29,11 @@ async function readRecordingFile(path: string): Promise<Recording> {
   }
 }
 
+/** Whether nobody can say more of its time than what is judged. */
+export function lacksNothing(recording: Recording): boolean {
+  return recordingLacks(recording).length === 0;
+}
+
 /** What nobody can say, since it is not recorded. */
 export function recordingLacks({ missedOn = [], lost, leftOut, isCut }: Recording): string[] {
   const most = [...leftOut].sort(([, a], [, b]) => b - a);

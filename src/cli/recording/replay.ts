@@ -14,12 +14,12 @@ import { noteState, notesOf } from '../notestate.ts';
 import { versioned } from '../schema.ts';
 import { recordingAbout } from './about.ts';
 import { recordingObject } from './object.ts';
-import { readRecordings } from './read.ts';
+import { lacksNothing, readRecordings } from './read.ts';
 import { groupLines, windowText } from './text.ts';
 
 export type ReplayOptions = OutputOptions & SourceOptions & { readonly unknownPods?: UnknownPods };
 
-/** Exit code 0: all are allowed; 1: some are denied; 2: nobody can say. */
+/** Exit code 0: all are allowed; 1: some are denied; 2: nobody can say, also where a part of the recording is missing. */
 export async function replayCommand(paths: readonly string[], options: ReplayOptions): Promise<void> {
   const state = await readState(options);
   noteState(state);
@@ -31,7 +31,7 @@ export async function replayCommand(paths: readonly string[], options: ReplayOpt
     await writeData(options.output, [replayObject(recording, groups, notesOf(state))]);
   else writeLines(replayLines(recording, groups, options.output === 'wide'));
   const isDenied = groups.some(({ verdict }) => verdict === 'deny');
-  process.exitCode = state.hidesPolicies ? 2 : isDenied ? 1 : 0;
+  process.exitCode = state.hidesPolicies ? 2 : isDenied ? 1 : lacksNothing(recording) ? 0 : 2;
 }
 
 function replayObject(

@@ -12,7 +12,7 @@ import { HANG } from '../../terminal/hang.ts';
 import { writeDocument, writeUnwrapped } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
 import { yamlText } from '../../terminal/yamltext.ts';
-import { readRecordings } from './read.ts';
+import { lacksNothing, readRecordings, recordingLacks } from './read.ts';
 import { groupLines, windowText } from './text.ts';
 
 export interface SuggestOptions {
@@ -20,7 +20,7 @@ export interface SuggestOptions {
   readonly recorded: readonly string[];
 }
 
-/** Exit code 0: all that was allowed would be; 1: something would be denied; 2: trouble. */
+/** Exit code 0: all that was allowed would be; 1: something would be denied; 2: trouble, or a part of the recording is missing. */
 export async function suggestCommand({ namespace, recorded }: SuggestOptions): Promise<void> {
   const recording = await readRecordings(recorded);
   const own = recording.flows.filter(flow => isAbout(flow, namespace));
@@ -36,7 +36,8 @@ export async function suggestCommand({ namespace, recorded }: SuggestOptions): P
   const problems = decoded.flatMap(each => each.problems.map(problemText));
   writeDocument(comments(recording, own, [...problems, ...deniedLines(recording, denied)]));
   for (const object of objects) writeUnwrapped(`---\n${yamlText(object)}`);
-  process.exitCode = denied.some(({ flow }) => flow.was === 'allow') ? 1 : 0;
+  const denies = denied.some(({ flow }) => flow.was === 'allow');
+  process.exitCode = denies ? 1 : lacksNothing(recording) ? 0 : 2;
 }
 
 function isAbout({ from, to }: RecordedFlow, namespace: string): boolean {
@@ -60,6 +61,7 @@ function comments(recording: Recording, own: readonly RecordedFlow[], wrong: rea
   const count = own.reduce((sum, flow) => sum + countOf(flow), 0);
   const lines = [
     `The least policies for ${plural(count, 'connection')} recorded ${windowText(recording)}: what did not happen then is denied.`,
+    ...recordingLacks(recording).map(lack => `What is missing of it, they may deny: ${lack}`),
     ...wrong,
     ...withoutDns(own),
   ];
