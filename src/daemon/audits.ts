@@ -7,6 +7,7 @@ import { referenceTo } from '../agent/changes/quarantineproblem.ts';
 import type { Log } from '../agent/log.ts';
 import type { Observer } from '../agent/observer.ts';
 import type { Denial } from '../denials/denial.ts';
+import { flowOfDenial } from '../denials/flowofdenial.ts';
 import { flowOf, type SeenFlow } from '../flows/seenflow.ts';
 import type { FlowSource } from '../flows/source.ts';
 import type { EventSpec } from '../kube/report/event.ts';
@@ -150,9 +151,7 @@ function seen(flow: SeenFlow): Fared {
 function denied(denial: Denial): Fared[] {
   const { direction } = denial.cause;
   if (direction === undefined || !isOfPolicy(denial)) return [];
-  const { from, to, protocol, port } = denial;
-  const flow = { from: from.address, to: to.address, protocol, ...(port !== undefined && { port }) };
-  return [{ flow, directions: [direction], was: 'deny', text: textOf(denial) }];
+  return [{ flow: flowOfDenial(denial), directions: [direction], was: 'deny', text: textOf(denial) }];
 }
 
 function textOf({ from, to, protocol, port }: SeenFlow | Denial): string {

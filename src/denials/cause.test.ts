@@ -141,6 +141,11 @@ test.each([
     denied('10.9.0.1', DB!, { hook: 'prerouting' }),
     { kind: 'link' },
   ],
+  [
+    'a pod that reaches itself through a Service, where the kernel does not say that it did',
+    denied(CAT!, CAT!),
+    { kind: 'policy', direction: 'egress', policy: 'NetworkPolicy jail/closed' },
+  ],
   ['everybody', denied(VISITOR!, '224.0.0.1'), { kind: 'link' }],
 ] as [string, DeniedPacket, object][])('causeOf() knows %s', (_, packet, cause) => {
   expect(causeOf(packet, world().view)).toMatchObject(cause);

@@ -52,7 +52,10 @@ function cutCause({ head }: DeniedPacket): Cause | undefined {
   return { kind: 'unexplained', reason };
 }
 
-/** As policy sees it: behind any translation. */
+/**
+ * As policy sees it: behind any translation. What a pod sends to itself never leaves it: here it was translated, whether
+ * or not the kernel says so.
+ */
 export function deniedFlow({ head, dialled }: DeniedPacket): Flow {
   const { from, to, protocol, port } = head;
   return {
@@ -60,7 +63,7 @@ export function deniedFlow({ head, dialled }: DeniedPacket): Flow {
     to,
     protocol,
     ...(port !== undefined && { port }),
-    ...(dialled !== undefined && dialled.address !== to && { viaService: true }),
+    ...((from === to || (dialled !== undefined && dialled.address !== to)) && { viaService: true }),
   };
 }
 

@@ -1,5 +1,6 @@
 /** What an agent tells of, as a recording has it. */
 import type { Denial, DenialEnd } from '../denials/denial.ts';
+import { flowOfDenial } from '../denials/flowofdenial.ts';
 import type { SeenFlow } from '../flows/seenflow.ts';
 import type { Pod } from '../model/cluster.ts';
 import type { CountedFlow } from '../model/countedflows.ts';
@@ -21,10 +22,11 @@ export function ofSeen(
 }
 
 /** Undefined where it was not policy that denied it: no policy could allow it. */
-export function ofDenial({ from, to, atMs, ...rest }: Denial, podOf: PodOf): RecordedFlow | undefined {
-  if (!isOfPolicy(rest)) return undefined;
-  const ends = { from: endOf(from, podOf), to: endOf(to, podOf) };
-  return counted({ ...ends, ...rest }, 'deny', [rest.cause.direction!], atMs);
+export function ofDenial(denial: Denial, podOf: PodOf): RecordedFlow | undefined {
+  if (!isOfPolicy(denial)) return undefined;
+  const { from, to, names, cause, atMs } = denial;
+  const ends = { from: endOf(from, podOf), to: endOf(to, podOf), ...(names && { names }) };
+  return counted({ ...flowOfDenial(denial), ...ends }, 'deny', [cause.direction!], atMs);
 }
 
 /** Whether policy denied it: what it did not, no policy could have allowed. */

@@ -116,6 +116,17 @@ test('what was denied has its ends as they were, too', async () => {
   ]);
 });
 
+test('a pod that was denied to reach itself through a Service still is', async () => {
+  const closed = allowDb({ ingress: [] });
+  happens(closed);
+  const recorder = await collector();
+  const head = { from: address(DB), to: address(DB), protocol: 'TCP', port: 80 } as const;
+  const times = { number: 1, atMs: 1, lastMs: 1, times: 1 };
+  const denial = { ...times, ...nameDenial({ head, hook: 'forward' }, view, () => undefined) };
+  recorder.take({ flows: [], denials: [denial], lost: 0, skipped: 0 });
+  expect(verdicts(await recorder.part(), closed)).toEqual(['deny']);
+});
+
 test('names that DNS had told, and that hold no more when somebody looks, are in it', async () => {
   happens(shopPod('shop/web', 'n1', [WEB]));
   const recorder = await collector();
