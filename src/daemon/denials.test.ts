@@ -10,6 +10,7 @@ class Socket {
   counts: LogCounts = { read: 0, lost: 0, garbled: 0 };
   waiting: LoggedPacket[] = [];
   broken = false;
+  tellsDialled = true;
 
   read(_: number, visit: (packet: LoggedPacket) => void): void {
     if (this.broken) throw new Error('recv: EIO');
@@ -73,6 +74,17 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.useRealTimers();
+});
+
+test('where the kernel does not say what was dialled, that is said, until Services themselves cannot be read', async () => {
+  const { denials } = site();
+  const problem = async () => (await denials.facts()).services?.problem;
+  expect(await problem()).toBe('they have not been read yet');
+  denials.services!.onSource({ state: 'synced' } as never);
+  expect(await problem()).toBeUndefined();
+  sockets[0]!.tellsDialled = false;
+  expect(await problem()).toMatch('NETFILTER_NETLINK_GLUE_CT');
+  denials.close();
 });
 
 test('a fault of naming leaves other packets their names, and the socket open', async () => {

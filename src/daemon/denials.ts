@@ -18,7 +18,7 @@ import type { Denial } from '../denials/denial.ts';
 import { connectionText, type LogMode, logFields, Sampler } from '../denials/lines.ts';
 import { ModelView } from '../denials/modelview.ts';
 import { DenialRecorder } from '../denials/recorder.ts';
-import type { DenialsFacts } from '../health/denialscheck.ts';
+import type { DenialsFacts, ServicesFacts } from '../health/denialscheck.ts';
 import { ClusterState, type ToldNames } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { type LogCounts, LogSocket } from '../netlink/nflog/logsocket.ts';
@@ -138,13 +138,18 @@ export class Denials {
       sinceMs: this.#sinceMs,
       ...(limits !== undefined && { limits }),
       ...(error !== undefined && { error }),
-      ...(this.services && { services: this.services.facts }),
+      ...(this.services && { services: this.#servicesFacts(this.services.facts) }),
       denied: bySource + byLink,
       handed: handed + handedByLink,
       attempts: this.#recorder.journal.total,
       read,
       lost: lost + garbled + this.#recorder.unread + this.#unnamed,
     };
+  }
+
+  #servicesFacts(facts: ServicesFacts): ServicesFacts {
+    const isUntold = this.#socket !== undefined && !this.#socket.tellsDialled;
+    return isUntold && facts.problem === undefined ? { ...facts, problem: NOT_DIALLED } : facts;
   }
 
   #open(): void {
@@ -217,4 +222,6 @@ export class Denials {
   }
 }
 
+const NOT_DIALLED =
+  'this kernel does not say what was dialled where it was translated (CONFIG_NETFILTER_NETLINK_GLUE_CT)';
 const IMPOSSIBLE = 'this kernel hands no packets over (nft_log, nft_limit, nfnetlink_log)';

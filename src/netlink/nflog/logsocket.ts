@@ -24,14 +24,17 @@ export interface LogCounts {
 }
 
 export class LogSocket {
+  /** Whether the kernel hands over what was dialled, where it was translated. */
+  readonly tellsDialled: boolean;
   readonly #socket: NetlinkSocket;
   #read = 0;
   #lost = 0;
   #garbled = 0;
   #next: number | undefined;
 
-  private constructor(socket: NetlinkSocket) {
+  private constructor(socket: NetlinkSocket, tellsDialled: boolean) {
     this.#socket = socket;
+    this.tellsDialled = tellsDialled;
   }
 
   /**
@@ -42,8 +45,7 @@ export class LogSocket {
     const socket = new NetlinkSocket(NETLINK_NETFILTER);
     try {
       socket.join(0, BUFFER);
-      bind(socket, group);
-      return new LogSocket(socket);
+      return new LogSocket(socket, bind(socket, group));
     } catch (error) {
       socket.close();
       throw error;
@@ -97,17 +99,20 @@ export class LogSocket {
   }
 }
 
-/** Asked one by one: of each the kernel says whether it has done it. The last is a wish. */
-function bind(socket: NetlinkSocket, group: LogGroup): void {
+/** Asked one by one: of each the kernel says whether it has done it. The last is a wish: whether it is granted is the answer. */
+function bind(socket: NetlinkSocket, group: LogGroup): boolean {
   const conversation = new Conversation(socket);
   const writes = bindMessages(group);
+  let isGranted = false;
   writes.forEach((write, index) => {
     let errno = 0;
     conversation.askSync([write], message => {
       errno = readReply(message)?.errno ?? errno;
     });
     if (errno !== 0 && index < writes.length - 1) throw refusal(group.group, errnoName(errno));
+    isGranted = errno === 0;
   });
+  return isGranted;
 }
 
 function refusal(group: number, code: string): Error {
