@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import type { BenchRow } from '../bench/row.ts';
 import { choose, PROGRAMS, type Program, SUITES } from '../bench/suites.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-import { writeLines } from '../terminal/output.ts';
-import { tableLines } from './benchtable.ts';
+import { writeJsonLines, writeLines } from '../terminal/output.ts';
+import { measurements, tableLines } from './benchtable.ts';
 
 export interface BenchOptions {
   readonly output: 'text' | 'json';
@@ -28,7 +28,7 @@ export async function benchCommand(words: readonly string[], { output, json }: B
     throw new CommandError(
       `nothing was measured: no row of ${suites.map(({ name }) => name)} has such words`,
     );
-  if (output === 'json' || json) writeLines(JSON.stringify(rows, null, 2).split('\n'));
+  if (output === 'json' || json) writeJsonLines(measurements(rows));
   else writeLines(tableLines(rows));
   if (rows.some(({ ok }) => !ok)) process.exitCode = 1;
 }

@@ -1,6 +1,7 @@
 import Table from 'cli-table3';
 import type { BenchRow } from '../bench/row.ts';
 import pc from '../terminal/colours.ts';
+import { versioned } from './schema.ts';
 
 /** The rows for people: what was measured, against what, and whether it is within the budget. */
 export function tableLines(rows: readonly BenchRow[]): string[] {
@@ -11,6 +12,11 @@ export function tableLines(rows: readonly BenchRow[]): string[] {
   });
   for (const row of rows) table.push(cellsOf(row));
   return table.toString().split('\n').map(coloured);
+}
+
+/** The same for programs. */
+export function measurements(rows: readonly BenchRow[]): object[] {
+  return rows.map(row => versioned('Measurement', row));
 }
 
 function cellsOf({ name, value, unit, floor, ratio, budget, ok }: BenchRow): string[] {

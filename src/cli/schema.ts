@@ -15,6 +15,7 @@ export type SchemaKind =
   | 'Denial'
   | 'SeenFlow'
   | 'Dump'
+  | 'Measurement'
   | 'Version';
 
 /** docs/schema/sluice-v1.json has a definition of each kind; fields are only ever added. */

@@ -6,8 +6,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { absolute, type BenchRow, median, percentile } from '../../../src/bench/row.ts';
-import { tableLines } from '../../../src/cli/benchtable.ts';
+import { measurements, tableLines } from '../../../src/cli/benchtable.ts';
 import { toTerminal } from '../../../src/terminal/colours.ts';
+import { printableJson } from '../../../src/terminal/printable.ts';
 import type { AgentProcess } from '../../support/agent/agentprocess.ts';
 import { AUDIT_USER, type AuditLine, auditLines } from '../storms/audit.ts';
 import { Storm } from '../storms/storm.ts';
@@ -27,7 +28,7 @@ try {
   const rows = await measure();
   console.log(
     process.argv.includes('--json')
-      ? JSON.stringify(rows, null, 2)
+      ? measurements(rows).map(printableJson).join('\n')
       : tableLines(rows).map(toTerminal).join('\n'),
   );
   if (rows.some(({ ok }) => !ok)) process.exitCode = 1;
