@@ -3,28 +3,18 @@
  * denied meanwhile still has its line in time. One pod floods from its own address; and many addresses from outside at
  * once, so that the agent is handed all that the limit of those outside lets through.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { buildLab, type Lab } from '../lab/lab.ts';
+import type { Lab } from '../lab/lab.ts';
 import { inNamespace } from '../lab/netns.ts';
 import { probe } from '../lab/probe/probe.ts';
 import { address } from '../lab/topology.ts';
 import type { AgentClient, Drops } from '../rpc/client.ts';
-import { builtFolder } from './build.ts';
 import { connectedAgent } from './connectedagent.ts';
+import { DENIAL_PODS, type DenialPlace, inDenialPlace, withDenialAgent } from './denialsite.ts';
 import { compileFlood, type SentFlood, sendFlood } from './flood.ts';
-import { BenchAgent } from './neighbours/agentprocess.ts';
-import { podObjects } from './podobjects.ts';
+import type { BenchAgent } from './neighbours/agentprocess.ts';
 import { absolute, type BenchRow, beyondFloor } from './row.ts';
 
-const NODE = 'n1';
-const PODS = {
-  flooder: address('10.0.1.1'),
-  neighbour: address('10.0.1.2'),
-  db: address('10.0.1.3'),
-} as const;
 /** The first of those outside. */
 const CROWD = address('198.18.0.1');
 const CROWD_SIZE = 4_000;
@@ -34,42 +24,21 @@ const SECONDS = 8;
 /** Below the limit of a source. */
 const ATTEMPT_EVERY_MS = 500;
 const LATE_MS = 3_000;
-/** What the start has left to do. */
-const SETTLE_MS = 10_000;
 
-export async function benchDenialFlood(): Promise<BenchRow[]> {
-  const dist = builtFolder();
-  const lab = await buildLab({
-    nodes: [{ name: NODE, addresses: [address('172.18.0.11')] }],
-    pods: Object.entries(PODS).map(([name, own]) => ({
-      name: `bench/${name}`,
-      node: NODE,
-      addresses: [own],
-    })),
-    outside: [],
-  });
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
-  writeFileSync(join(folder, 'cluster.json'), JSON.stringify(LIST));
-  const place: Place = { dist, lab, folder, program: compileFlood(folder) };
-  try {
+export function benchDenialFlood(): Promise<BenchRow[]> {
+  return inDenialPlace(async site => {
+    const place = { ...site, program: compileFlood(site.folder) };
     return rows(await floods(place, '--denials=0'), await floods(place));
-  } finally {
-    lab.remove();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
-interface Place {
-  readonly dist: string;
-  readonly lab: Lab;
-  readonly folder: string;
+interface Place extends DenialPlace {
   readonly program: string;
 }
 
 interface Site extends Place {
   readonly agent: BenchAgent;
   readonly client: AgentClient;
-  readonly socket: string;
 }
 
 interface Floods {
@@ -83,20 +52,8 @@ interface Floods {
   readonly mb: readonly [number, number];
 }
 
-async function floods(place: Place, ...options: string[]): Promise<Floods> {
-  const { dist, lab, folder } = place;
-  const node = { run: <T>(work: () => T): T => inNamespace(lab.nodeNamespace(NODE), work) };
-  const socket = join(folder, 'sluice.sock');
-  const source = ['--node', NODE, '--manifests', join(folder, 'cluster.json'), '--socket', socket];
-  const agent = new BenchAgent(dist, node, [...source, ...options]);
-  try {
-    await agent.programmed();
-    const client = await connectedAgent(socket);
-    await setTimeout(SETTLE_MS);
-    return await flooded({ ...place, agent, client, socket }).finally(() => client.close());
-  } finally {
-    await agent.end();
-  }
+function floods(place: Place, ...options: string[]): Promise<Floods> {
+  return withDenialAgent(place, options, (agent, client) => flooded({ ...place, agent, client }));
 }
 
 async function flooded(site: Site): Promise<Floods> {
@@ -104,7 +61,7 @@ async function flooded(site: Site): Promise<Floods> {
   const before = agent.residentMb();
   const lines = new Lines(await connectedAgent(socket));
   const one = await load(site, async () => {
-    const flooding = floodFrom(site, PODS.flooder, 1);
+    const flooding = floodFrom(site, DENIAL_PODS.flooder, 1);
     await attempts(lab, lines);
     return flooding;
   });
@@ -135,7 +92,7 @@ function uncounted({ sent, denied }: Load): number {
 }
 
 function floodFrom({ lab, program }: Place, from: typeof CROWD, sources: number): Promise<SentFlood> {
-  const options = { from, sources, to: PODS.db, perSecond: PER_SECOND, seconds: SECONDS };
+  const options = { from, sources, to: DENIAL_PODS.db, perSecond: PER_SECOND, seconds: SECONDS };
   return inNamespace(lab.namespaceOf(from), () => sendFlood(program, options));
 }
 
@@ -165,7 +122,7 @@ async function attempts(lab: Lab, lines: Lines): Promise<void> {
   const end = performance.now() + SECONDS * 1000;
   for (let port = 3_000; performance.now() < end - ATTEMPT_EVERY_MS; port++) {
     lines.sent(port);
-    await probe(lab, [{ from: PODS.neighbour, to: PODS.db, protocol: 'UDP', port }], {
+    await probe(lab, [{ from: DENIAL_PODS.neighbour, to: DENIAL_PODS.db, protocol: 'UDP', port }], {
       quietMs: ATTEMPT_EVERY_MS,
     });
   }
@@ -206,24 +163,7 @@ class Lines {
   }
 
   #take({ from, port }: NonNullable<Drops['denial']>): void {
-    if (from.address === PODS.neighbour && port !== undefined && !this.#cameMs.has(port))
+    if (from.address === DENIAL_PODS.neighbour && port !== undefined && !this.#cameMs.has(port))
       this.#cameMs.set(port, performance.now());
   }
 }
-
-const LIST = {
-  apiVersion: 'v1',
-  kind: 'List',
-  items: [
-    ...podObjects(
-      NODE,
-      Object.entries(PODS).map(([name, ip]) => ({ name, ip, labels: { app: name } })),
-    ),
-    {
-      apiVersion: 'networking.k8s.io/v1',
-      kind: 'NetworkPolicy',
-      metadata: { name: 'db', namespace: 'bench' },
-      spec: { podSelector: { matchLabels: { app: 'db' } }, policyTypes: ['Ingress'] },
-    },
-  ],
-};

@@ -59,14 +59,16 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'denials',
     needs: ['cc', 'ip', 'nft'],
-    what: 'what it costs that denied connections are counted and named, packet by packet and in a flood',
-    parts: ['packet', 'flood'],
+    what: 'what it costs that denied connections are counted and named, packet by packet and in a flood, and how soon',
+    parts: ['packet', 'flood', 'prompt'],
     load: async () => {
       const { benchDenials } = await import('./denials.ts');
       const { benchDenialFlood } = await import('./denialflood.ts');
+      const { benchDenialPrompt } = await import('./denialprompt.ts');
       return async isWanted => [
         ...(isWanted('packet') ? await benchDenials() : []),
         ...(isWanted('flood') ? await benchDenialFlood() : []),
+        ...(isWanted('prompt') ? await benchDenialPrompt() : []),
       ];
     },
   },
