@@ -4,6 +4,7 @@ import { compile } from '../../../src/compiler/compile.ts';
 import type { Lab } from '../../../src/lab/lab.ts';
 import { inNamespace } from '../../../src/lab/netns.ts';
 import type { Cluster } from '../../../src/model/cluster.ts';
+import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../../../src/nft/kernel.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
@@ -22,10 +23,11 @@ export async function enforce(
   lab: Lab,
   kernels: ReadonlyMap<string, Kernel>,
   cluster: Cluster,
+  unknownPods?: UnknownPods,
 ): Promise<void> {
   for (const [node, kernel] of kernels) {
     const { ruleset, generation } = await kernel.dump();
     const seen = await withOwnLinks(cluster, node, lab.nodeNamespace(node));
-    await kernel.commit(plan(ruleset, compile(seen, node)), generation);
+    await kernel.commit(plan(ruleset, compile(seen, node, unknownPods)), generation);
   }
 }
