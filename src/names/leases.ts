@@ -15,7 +15,14 @@ import { LIFETIMES, type Lifetimes, leaseEnd, NAMES_LIMITS, type NamesLimits, pe
 import type { DnsAnswer } from './message.ts';
 import { PodLeases } from './podleases.ts';
 import { AllSetsByName } from './setsbyname.ts';
-import { isSuccessor, type LeaseChange, type NamesPod, type NamesSet, type Subjects } from './subjects.ts';
+import {
+  elementOf,
+  isSuccessor,
+  type LeaseChange,
+  type NamesPod,
+  type NamesSet,
+  type Subjects,
+} from './subjects.ts';
 import { richest } from './tenants.ts';
 import type { ToldFact } from './toldfacts.ts';
 
@@ -32,6 +39,9 @@ export interface Pair {
   readonly pod: Address;
   readonly peer: Address;
 }
+
+/** By one answer, each address under each of its names: the first 120 addresses where it has as many aliases as are read. */
+const MOST_TOLD = 2_048;
 
 export class Leases {
   readonly #lifetimes: Lifetimes;
@@ -120,7 +130,8 @@ export class Leases {
     const meant = names
       .map(name => ({ name, sets: pod.sets.setsOf(name) }))
       .filter(({ sets }) => sets.length > 0);
-    return addresses.flatMap(({ address, ttlSeconds }) => {
+    const most = Math.floor(MOST_TOLD / Math.max(1, meant.length));
+    return addresses.slice(0, most).flatMap(({ address, ttlSeconds }) => {
       const telling = { untilMs: leaseEnd(ttlSeconds, nowMs, this.#lifetimes), toldMs: nowMs, from };
       return meant.flatMap(({ name, sets }) => {
         const known = pod.find(name, address);
@@ -275,8 +286,4 @@ function factOf(
 /** Of a pod that is no more, or has other addresses or rules. */
 function forgetAll(leases: PodLeases): LeaseChange[] {
   return [...leases.leases()].flatMap(lease => leases.end(lease));
-}
-
-function elementOf({ set, pod, peer }: LeaseChange): string {
-  return `${set} ${pod} ${peer}`;
 }

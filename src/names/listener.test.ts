@@ -133,6 +133,35 @@ describe('AnswerListener', () => {
     expect(hear(tcp(2, framed(message('a.example.org', '192.0.2.1'))))).toHaveLength(1);
   });
 
+  it('tells an address once, however many aliases lead to it, and a hundred of each name', () => {
+    const { leases, hear } = opened();
+    const alias = (i: number) => `n${i}.example.org`;
+    const answers = [
+      ...Array.from({ length: 16 }, (_, i) => ({
+        type: 'CNAME',
+        name: alias(i),
+        ttl: 60,
+        data: alias(i + 1),
+      })),
+      ...Array.from({ length: 400 }, (_, i) => ({
+        type: 'A',
+        name: alias(16),
+        ttl: 60,
+        data: `192.0.${2 + (i >> 8)}.${i & 255}`,
+      })),
+    ] as Answer[];
+    const bytes = packet.encode({
+      type: 'response',
+      questions: [{ type: 'A', name: alias(0) }],
+      answers,
+    } as Packet);
+    const peers = hear(udp(bytes)).map(({ peer }) => peer);
+    expect(new Set(peers).size).toBe(peers.length);
+    expect(peers.length).toBeGreaterThanOrEqual(100);
+    expect(leases.size).toBe(17 * peers.length);
+    expect(leases.size).toBeLessThanOrEqual(2_048);
+  });
+
   it('never throws, whatever the bytes', () => {
     const { hear } = opened();
     const valid = fc.constantFrom(

@@ -4,7 +4,7 @@ import type { Leases } from './leases.ts';
 import { mostRecordsOf, readAnswer } from './message.ts';
 import { readPacket, type Transport } from './packet.ts';
 import { AnswerStreams } from './streams.ts';
-import type { LeaseChange } from './subjects.ts';
+import { type LeaseChange, lastOfEach } from './subjects.ts';
 
 /** What became of what waited, counted. */
 export interface ListenerCounts {
@@ -48,7 +48,7 @@ export class AnswerListener {
       const told = answer === undefined ? [] : this.#leases.told(packet.to, answer, nowMs, packet.from);
       this.counts[told.length > 0 ? 'learnt' : 'passed']++;
       units += mostRecordsOf(message) + told.length;
-      return told;
+      return (answer?.names.length ?? 0) > 1 ? lastOfEach(told) : told;
     });
     return { changes, units };
   }

@@ -47,3 +47,18 @@ export interface LeaseChange {
   readonly pod: Address;
   readonly peer: Address;
 }
+
+export function elementOf({ set, pod, peer }: LeaseChange): string {
+  return `${set} ${pod} ${peer}`;
+}
+
+/** What is left to do where some of it is for the same elements: the last for each. */
+export function lastOfEach(changes: readonly LeaseChange[]): LeaseChange[] {
+  const last = new Map<string, LeaseChange>();
+  for (const change of changes) {
+    const element = elementOf(change);
+    last.delete(element);
+    last.set(element, change);
+  }
+  return [...last.values()];
+}

@@ -16,6 +16,7 @@ const EQUIVALENCE = 'test/property/equivalence.test.ts';
 const FORGED_NAMES = 'test/kernel/names/forged.test.ts';
 const LEASES = 'src/names/leases.test.ts';
 const TURNS = 'src/names/turns.test.ts';
+const LISTENER = 'src/names/listener.test.ts';
 const STREAMS = 'src/names/streams.test.ts';
 const SUCCESSORS = 'src/names/successors.test.ts';
 const OPEN_BY_NAME = 'src/agent/connections/openbyname.test.ts';
@@ -370,6 +371,20 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'while (this.#size > MOST_KEPT) {',
     replace: 'while (this.#size < 0) {',
     test: STREAMS,
+  },
+  {
+    name: 'names: an address is told as often as aliases lead to it',
+    file: 'src/names/listener.ts',
+    find: 'return (answer?.names.length ?? 0) > 1 ? lastOfEach(told) : told;',
+    replace: 'return told;',
+    test: LISTENER,
+  },
+  {
+    name: 'names: an answer is told whole under however many names',
+    file: 'src/names/leases.ts',
+    find: 'addresses.slice(0, most).flatMap(',
+    replace: 'addresses.flatMap(',
+    test: LISTENER,
   },
 
   // The reference semantics
