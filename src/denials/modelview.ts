@@ -1,8 +1,8 @@
 /**
  * The cluster as the reference semantics look at it. Who has an address is kept up event by event, however large the
- * cluster is, and who has just gone still has a name for a while. The nodes by address, and the order of all policies,
- * are made for the first denied packet after any of them, or a namespace, has changed; which policies select a pod, for
- * the first that meets the pod.
+ * cluster is, and who has just gone still has a name for a while. The nodes by address are made for the first denied packet after
+ * any of them has changed; the policies by what they ask for are kept up one by one, and which of them select a pod is found
+ * for the first packet that meets the pod.
  */
 import type { Address } from '../model/address.ts';
 import { ownsAddressOver } from '../model/addressowners.ts';
@@ -16,8 +16,11 @@ import {
 } from '../model/cluster.ts';
 import { MultiMap } from '../model/multimap.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
+import type { PolicyId } from '../model/policy.ts';
+import { PolicyIndex } from '../semantics/policyindex.ts';
 import { unknownPodFinder } from '../semantics/unknownpods.ts';
 import { nodeFinder, type Owners, policyFinder, type View } from '../semantics/view.ts';
+import { MadeAnew } from './madeanew.ts';
 
 /** How long an address that a pod had still names it. */
 const REMEMBERED_MS = 60_000;
@@ -44,17 +47,21 @@ export class ModelView implements View {
   readonly #claims = new MultiMap<Address, Pod>();
   readonly #pods = new Map<PodKey, Pod>();
   readonly #former = new Map<Address, FormerPod>();
-  #nodeWith: View['nodeWith'] | undefined;
-  #unknownPodOf: View['unknownPodOf'] | undefined;
-  #policiesOn: View['policiesOn'] | undefined;
-  /** Nodes, namespaces or policies have changed since the last flush, and before it since the one before. */
-  #changing = false;
-  #changed = false;
+  /** What is known of the nodes. */
+  readonly #nodes: MadeAnew<Pick<View, 'nodeWith' | 'unknownPodOf'>>;
+  readonly #policies: MadeAnew<View['policiesOn']>;
+  /** Made for the first denied packet, and then kept up policy by policy. */
+  #index: PolicyIndex | undefined;
+  /** Policies that may have changed since the last flush, and before it since the one before. */
+  #noted = new Set<PolicyId>();
+  #notedBefore = new Set<PolicyId>();
 
   constructor(model: Cluster, options: ModelViewOptions) {
     this.#model = model;
     this.#options = options;
     this.node = options.node;
+    this.#nodes = new MadeAnew(() => this.#findNodes());
+    this.#policies = new MadeAnew(() => policyFinder(this.#model, this.#indexNow()));
   }
 
   get cluster(): Cluster {
@@ -70,23 +77,25 @@ export class ModelView implements View {
   /** Another model of the same cluster takes the place of the one before. */
   follow(model: Cluster): void {
     this.#model = model;
-    this.#changing = true;
-    this.#forget();
+    this.#index = undefined;
+    this.#nodes.change();
+    this.#policies.change();
   }
 
   note(event: ClusterEvent): void {
     if (event.type === 'pod') this.#notePod(event.key, event.value);
-    else if (event.type !== 'hostPort') {
-      this.#changing = true;
-      this.#forget();
-    }
+    else if (event.type === 'node') this.#nodes.change();
+    else if (event.type !== 'hostPort') this.#policies.change();
+    if (event.type === 'policy') this.#noted.add(event.key);
   }
 
-  /** The model holds all that was noted before the call before: what is noted meanwhile may come into it one flush later. */
+  /** The model holds all that was noted before the call before. */
   flushed(): void {
-    this.#forget();
-    this.#changed = this.#changing;
-    this.#changing = false;
+    this.#nodes.flushed();
+    this.#policies.flushed();
+    if (this.#index !== undefined) this.#indexNow();
+    this.#notedBefore = this.#noted;
+    this.#noted = new Set();
   }
 
   get owners(): Owners {
@@ -109,20 +118,28 @@ export class ModelView implements View {
   }
 
   // The reference takes them off the view: they are functions of their own.
-  readonly nodeWith: View['nodeWith'] = address => {
-    this.#nodeWith ??= nodeFinder(this.#model);
-    return this.#nodeWith(address);
-  };
+  readonly nodeWith: View['nodeWith'] = address => this.#nodes.value.nodeWith(address);
 
-  readonly unknownPodOf: View['unknownPodOf'] = address => {
-    this.#unknownPodOf ??= unknownPodFinder(this.#model, this.owners, this.#options.unknownPods);
-    return this.#unknownPodOf(address);
-  };
+  readonly unknownPodOf: View['unknownPodOf'] = address => this.#nodes.value.unknownPodOf(address);
 
-  readonly policiesOn: View['policiesOn'] = (pod, direction, tier) => {
-    this.#policiesOn ??= policyFinder(this.#model);
-    return this.#policiesOn(pod, direction, tier);
-  };
+  readonly policiesOn: View['policiesOn'] = (pod, direction, tier) =>
+    this.#policies.value(pod, direction, tier);
+
+  #findNodes(): Pick<View, 'nodeWith' | 'unknownPodOf'> {
+    const model = this.#model;
+    return {
+      nodeWith: nodeFinder(model),
+      unknownPodOf: unknownPodFinder(model, this.owners, this.#options.unknownPods),
+    };
+  }
+
+  #indexNow(): PolicyIndex {
+    const { policies } = this.#model;
+    this.#index ??= new PolicyIndex(policies.values());
+    for (const noted of [this.#notedBefore, this.#noted])
+      for (const id of noted) this.#index.put(id, policies.get(id));
+    return this.#index;
+  }
 
   #notePod(key: PodKey, value: Pod | undefined): void {
     const before = this.#pods.get(key);
@@ -144,13 +161,5 @@ export class ModelView implements View {
     this.#former.delete(address); // so that the latest are the last
     this.#former.set(address, { pod, goneMs: this.#options.now() });
     if (this.#former.size > MOST_REMEMBERED) this.#former.delete(this.#former.keys().next().value!);
-  }
-
-  /** What is known of nodes and policies is made anew where it may have changed. */
-  #forget(): void {
-    if (!this.#changing && !this.#changed) return;
-    this.#nodeWith = undefined;
-    this.#unknownPodOf = undefined;
-    this.#policiesOn = undefined;
   }
 }

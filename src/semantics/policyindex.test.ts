@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { clusterArbitrary } from '../../test/support/arbitrary/cluster.ts';
 import { comparePolicies } from '../model/policy.ts';
-import { policyIndex } from './policyindex.ts';
+import { PolicyIndex } from './policyindex.ts';
 import { policiesAmong, policyFinder } from './view.ts';
 
 test('what selects a pod is found, in its order, as by asking every policy', () => {
@@ -10,9 +10,9 @@ test('what selects a pod is found, in its order, as by asking every policy', () 
   fc.assert(
     fc.property(clusterArbitrary, cluster => {
       const all = [...cluster.policies.values()].sort(comparePolicies);
-      const [find, candidates] = [policyFinder(cluster), policyIndex(all)];
+      const [find, index] = [policyFinder(cluster), new PolicyIndex(all)];
       for (const pod of cluster.pods.values()) {
-        tally.leftOut += all.length - candidates(pod).length;
+        tally.leftOut += all.length - index.candidates(pod).length;
         for (const tier of ['admin', 'networkpolicy', 'baseline'] as const)
           for (const direction of ['ingress', 'egress'] as const) {
             const found = find(pod, direction, tier);
@@ -26,4 +26,20 @@ test('what selects a pod is found, in its order, as by asking every policy', () 
   // A generator without such policies, or an index that leaves nobody out, would prove nothing.
   expect(tally.found).toBeGreaterThan(1_000);
   expect(tally.leftOut).toBeGreaterThan(1_000);
+});
+
+test('policies that come, change and go are found as if the index had been made of them', () => {
+  fc.assert(
+    fc.property(clusterArbitrary, clusterArbitrary, (before, after) => {
+      const index = new PolicyIndex(before.policies.values());
+      for (const id of new Set([...before.policies.keys(), ...after.policies.keys()]))
+        index.put(id, after.policies.get(id));
+      const find = policyFinder(after, index);
+      const expected = policyFinder(after);
+      for (const pod of after.pods.values())
+        for (const tier of ['admin', 'networkpolicy', 'baseline'] as const)
+          expect(find(pod, 'ingress', tier)).toEqual(expected(pod, 'ingress', tier));
+    }),
+    { numRuns: 200 },
+  );
 });

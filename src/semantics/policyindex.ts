@@ -1,31 +1,84 @@
-/** Policies by what their subject asks for, so that a pod is looked for among those alone that may select it. */
+/**
+ * Policies by what their subject asks for, so that a pod is looked for among those alone that may select it. A policy that
+ * changes costs its own keys, however many others there are.
+ */
 import type { Pod } from '../model/cluster.ts';
-import type { Policy } from '../model/policy.ts';
+import { comparePolicies, type Policy, type PolicyId } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
 
-interface Ranked {
-  readonly rank: number;
+interface Placed {
   readonly policy: Policy;
+  /** All that its subject asks for, and those under which it is found. */
+  readonly required: readonly string[];
+  readonly keys: ReadonlySet<string>;
 }
 
-/** In the order of `policies`: all that select the pod, or may, are among them. */
-export function policyIndex(policies: readonly Policy[]): (pod: Pod) => readonly Policy[] {
-  const counts = new Map<string, number>();
-  for (const { subject } of policies)
-    for (const key of requiredOf(subject).flat()) counts.set(key, (counts.get(key) ?? 0) + 1);
-  const found = new Map<string, Ranked[]>();
-  for (const [rank, policy] of policies.entries())
-    for (const key of new Set(rarest(requiredOf(policy.subject), counts))) {
-      const known = found.get(key);
-      if (known === undefined) found.set(key, [{ rank, policy }]);
-      else known.push({ rank, policy });
-    }
-  return pod => {
+export class PolicyIndex {
+  readonly #placed = new Map<PolicyId, Placed>();
+  /** How many policies ask for a key. */
+  readonly #counts = new Map<string, number>();
+  readonly #found = new Map<string, Map<PolicyId, Policy>>();
+  #sorted: readonly Policy[] | undefined;
+
+  constructor(policies: Iterable<Policy> = []) {
+    const all = [...policies].map(policy => ({ policy, lists: requiredOf(policy.subject) }));
+    for (const { lists } of all) this.#count(lists.flat(), 1);
+    for (const { policy, lists } of all) this.#place(policy, lists);
+  }
+
+  /** Without a policy it is gone. */
+  put(id: PolicyId, policy: Policy | undefined): void {
+    if (this.#placed.get(id)?.policy === policy) return;
+    this.#remove(id);
+    if (policy === undefined) return;
+    const lists = requiredOf(policy.subject);
+    this.#count(lists.flat(), 1);
+    this.#place(policy, lists);
+  }
+
+  /** In order of precedence: all that select the pod, or may, are among them. */
+  candidates(pod: Pod): readonly Policy[] {
     // Of one whose labels are not known any policy may mean it (N68).
-    if (pod.partial) return policies;
-    const candidates = [...new Set(keysOf(pod))].flatMap(key => found.get(key) ?? []);
-    return candidates.sort((a, b) => a.rank - b.rank).map(({ policy }) => policy);
-  };
+    if (pod.partial) return this.#all();
+    const found = [...new Set(keysOf(pod))].flatMap(key => [...(this.#found.get(key)?.values() ?? [])]);
+    return [...new Set(found)].sort(comparePolicies);
+  }
+
+  #all(): readonly Policy[] {
+    this.#sorted ??= [...this.#placed.values()].map(({ policy }) => policy).sort(comparePolicies);
+    return this.#sorted;
+  }
+
+  #place(policy: Policy, lists: readonly (readonly string[])[]): void {
+    const keys = new Set(rarest(lists, this.#counts));
+    this.#placed.set(policy.id, { policy, required: lists.flat(), keys });
+    for (const key of keys) {
+      const known = this.#found.get(key) ?? new Map<PolicyId, Policy>();
+      this.#found.set(key, known.set(policy.id, policy));
+    }
+    this.#sorted = undefined;
+  }
+
+  #remove(id: PolicyId): void {
+    const placed = this.#placed.get(id);
+    if (placed === undefined) return;
+    this.#placed.delete(id);
+    this.#count(placed.required, -1);
+    for (const key of placed.keys) {
+      const known = this.#found.get(key);
+      known?.delete(id);
+      if (known?.size === 0) this.#found.delete(key);
+    }
+    this.#sorted = undefined;
+  }
+
+  #count(keys: readonly string[], by: 1 | -1): void {
+    for (const key of keys) {
+      const count = (this.#counts.get(key) ?? 0) + by;
+      if (count === 0) this.#counts.delete(key);
+      else this.#counts.set(key, count);
+    }
+  }
 }
 
 const ANY = '';

@@ -5,9 +5,9 @@ import { addressOwners } from '../model/addressowners.ts';
 import { addressesOfNode, type Cluster, type Node, type Pod } from '../model/cluster.ts';
 import { whereUnsure } from '../model/failclosed.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
-import { comparePolicies, type Direction, type Policy, type Rule, type Tier } from '../model/policy.ts';
+import type { Direction, Policy, Rule, Tier } from '../model/policy.ts';
 import { matchRule, type Packet, selects } from './match.ts';
-import { policyIndex } from './policyindex.ts';
+import { PolicyIndex } from './policyindex.ts';
 import { unknownPodFinder } from './unknownpods.ts';
 
 /** Who owns an address. */
@@ -54,12 +54,17 @@ export function nodeFinder({ nodes }: Cluster): View['nodeWith'] {
   return address => byAddress.get(address);
 }
 
-/** `policiesOn` of a cluster whose policies and namespaces stay as they are; a pod that changes is another object. */
-export function policyFinder(cluster: Cluster): View['policiesOn'] {
-  const candidates = policyIndex([...cluster.policies.values()].sort(comparePolicies));
+/**
+ * `policiesOn` of a cluster whose policies, which the index has, and namespaces stay as they are; a pod that changes is another
+ * object.
+ */
+export function policyFinder(
+  cluster: Cluster,
+  index = new PolicyIndex(cluster.policies.values()),
+): View['policiesOn'] {
   const known = new WeakMap<Pod, PoliciesOfPod>();
   return (pod, direction, tier) => {
-    const ofPod = known.get(pod) ?? { candidates: candidates(pod), found: new Map() };
+    const ofPod = known.get(pod) ?? { candidates: index.candidates(pod), found: new Map() };
     known.set(pod, ofPod);
     const key = `${tier} ${direction}`;
     const found = ofPod.found.get(key) ?? policiesAmong(ofPod.candidates, cluster, pod, direction, tier);

@@ -1904,6 +1904,20 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/denials/packethead.test.ts',
   },
   {
+    name: 'denials: what is noted during a flush is looked up once, before it is in the model',
+    file: 'src/denials/modelview.ts',
+    find: 'this.#notedBefore = this.#noted;',
+    replace: '',
+    test: 'test/property/modelview.test.ts',
+  },
+  {
+    name: 'denials: the policies are looked at all over again after each change',
+    file: 'src/denials/modelview.ts',
+    find: "if (event.type === 'policy') this.#noted.add(event.key);",
+    replace: 'this.#index = undefined;',
+    test: 'src/denials/modelview.test.ts',
+  },
+  {
     name: 'denials: a part of a packet has the ports of whatever is in it',
     file: 'src/denials/packethead.ts',
     find: 'if (isFragment) return',
@@ -1961,10 +1975,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'denials: a policy that changed goes on to be the cause',
-    file: 'src/denials/modelview.ts',
-    find: '    this.#policiesOn = undefined;\n',
+    file: 'src/denials/madeanew.ts',
+    find: '    this.#made = undefined;\n',
     replace: '',
-    test: 'test/property/modelview.test.ts',
+    test: 'src/denials/modelview.test.ts',
   },
   {
     name: 'denials: who left an address is named although another has it',
@@ -2290,7 +2304,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the policies of a pod: of one whose labels nobody knows none is asked',
     file: 'src/semantics/policyindex.ts',
-    find: 'if (pod.partial) return policies;',
+    find: 'if (pod.partial) return this.#all();',
     replace: 'if (pod.partial) return [];',
     test: 'src/semantics/policyindex.test.ts',
   },

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ModelView } from '../../src/denials/modelview.ts';
-import { ClusterState } from '../../src/model/cluster.ts';
+import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import { evaluator, judgeDirection } from '../../src/semantics/evaluate.ts';
 import { flowsArbitrary } from '../support/arbitrary/cluster.ts';
 import { historyArbitrary } from '../support/arbitrary/events.ts';
@@ -10,15 +10,25 @@ import { historyArbitrary } from '../support/arbitrary/events.ts';
 test('a view that followed events judges as one that was made from the cluster', () => {
   let denied = 0;
   fc.assert(
-    fc.property(historyArbitrary(60), fc.gen(), fc.boolean(), (history, gen, renewed) => {
+    fc.property(historyArbitrary(60), fc.gen(), fc.boolean(), fc.boolean(), (history, gen, renewed, late) => {
       const state = new ClusterState();
       const options = { node: 'n1', unknownPods: 'deny', now: () => 0 } as const;
       const view = new ModelView(state, options);
-      for (const { event, flush } of history) {
+      // What is noted during a flush comes into the model with the next one.
+      let [noted, before]: [ClusterEvent[], ClusterEvent[]] = [[], []];
+      const flush = () => {
+        for (const event of before) state.apply(event);
+        view.flushed();
+        [before, noted] = [noted, []];
+        for (const pod of state.pods.values()) view.policiesOn(pod, 'egress', 'networkpolicy');
+      };
+      for (const { event, flush: isFlushed } of history) {
         view.note(event);
-        state.apply(event);
-        if (flush) for (const pod of state.pods.values()) view.policiesOn(pod, 'egress', 'networkpolicy');
+        if (late) noted.push(event);
+        else state.apply(event);
+        if (isFlushed) flush();
       }
+      for (let rest = 0; rest < 2; rest++) flush();
       if (renewed) view.follow(state);
       const judge = evaluator(state, 'deny', 'n1');
       for (const flow of gen(flowsArbitrary, state, 20)) {
