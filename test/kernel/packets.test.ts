@@ -5,15 +5,14 @@
 import { afterAll, expect, test } from 'vitest';
 import { forgetConnections } from '../../src/lab/conntrack.ts';
 import { buildLab, type Lab } from '../../src/lab/lab.ts';
-import type { Probe } from '../../src/lab/probe/attempt.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { speaksSctp } from '../../src/lab/probe/sctp.ts';
-import { installServices, type LabService } from '../../src/lab/services.ts';
-import { address, type Topology, topologyKey, topologyOf } from '../../src/lab/topology.ts';
-import { familyOf } from '../../src/model/address.ts';
-import type { Flow } from '../../src/model/flow.ts';
+import { installServices } from '../../src/lab/services.ts';
+import { type Topology, topologyKey } from '../../src/lab/topology.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { enforce, openKernels } from '../support/agent/enforce.ts';
+import { hairpinOf, probeOf, roundsOf } from '../support/packets/probes.ts';
+import { scenarioTopology } from '../support/packets/scenariosite.ts';
 import {
   type Expectation,
   failure,
@@ -49,7 +48,7 @@ test.each(scenarios.map(scenario => [scenario.file, scenario] as const))(
   async (_, scenario) => {
     const wrong: string[] = [];
     for (const moment of play(scenario)) {
-      const { lab } = await program(moment);
+      const { lab } = await program(scenario, moment);
       wrong.push(...(await judge(lab, scenario, moment)));
     }
     expect(wrong).toEqual([]);
@@ -57,14 +56,10 @@ test.each(scenarios.map(scenario => [scenario.file, scenario] as const))(
 );
 
 /** Puts the rules of a moment in force on all nodes, and has them judge every packet anew. */
-async function program({ cluster, expectations }: Moment): Promise<Site> {
-  const here = await siteFor(
-    topologyOf(
-      cluster,
-      expectations.flatMap(({ flow }) => [flow.from, flow.to]),
-    ),
-  );
-  await enforce(here.lab, here.kernels, cluster);
+async function program(scenario: Scenario, moment: Moment): Promise<Site> {
+  const { cluster, expectations } = moment;
+  const here = await siteFor(scenarioTopology(scenario, moment));
+  await enforce(here.lab, here.kernels, cluster, scenario.unknownPods);
   const services = expectations.flatMap(({ flow }) => hairpinOf(flow) ?? []);
   if (services.length > 0) installServices(here.lab, services);
   forgetAll(here.lab);
@@ -123,30 +118,4 @@ async function tryOnce(lab: Lab, expectations: readonly Expectation[], quietMs: 
       verdicts.set(expectation, outcomes[at] === 'open' ? 'allow' : 'deny');
   }
   return expectations.map(expectation => verdicts.get(expectation)!);
-}
-
-/**
- * All at once; but conntrack knows a protocol without ports by its addresses alone, so that a flow would pass as
- * the answer to the one the other way: each such flow has a round of its own.
- */
-function roundsOf(expectations: readonly Expectation[]): Expectation[][] {
-  const alone = expectations.filter(({ flow }) => typeof flow.protocol === 'number');
-  const together = expectations.filter(({ flow }) => typeof flow.protocol !== 'number');
-  return [together, ...alone.map(expectation => [expectation])];
-}
-
-function probeOf(flow: Flow): Probe {
-  const hairpin = hairpinOf(flow);
-  return hairpin === undefined ? flow : { ...flow, via: hairpin.front };
-}
-
-/** A pod that reaches itself through a Service needs one. */
-function hairpinOf({ from, to, protocol, port, viaService }: Flow): LabService | undefined {
-  if (!viaService || from !== to || port === undefined) return undefined;
-  const front = address(familyOf(to) === 'ip' ? '198.18.0.1' : '2001:2::1');
-  return {
-    front: { address: front, port },
-    protocol: protocol as LabService['protocol'],
-    back: { address: to, port },
-  };
 }
