@@ -135,18 +135,19 @@ test('a pod that forges a new address for each packet hides nothing that another
   expect(new Set(forged.map(({ cause }) => cause.kind))).toEqual(new Set(['link']));
 }, 120_000);
 
-test('no verdict changes while agents are killed, start, and name with other limits or not at all', async () => {
+test('no verdict changes while agents are killed or ended, start, and name, log and count in other ways or not at all', async () => {
   await (await site.agent()).kill();
   const prober = await Prober.start(site.lab, FIRM_FLOWS);
   site.closeAfter(() => prober.kill());
-  for (const options of [
-    ['--denials', '0'],
-    [],
-    ['--denials', '1000'],
-    ['--denials', '0'],
-    ['--denials', '7'],
-  ])
-    await (await site.agent(...options)).kill();
+  for (const [signal, ...options] of [
+    ['SIGKILL', '--denials', '0'],
+    ['SIGKILL'],
+    ['SIGTERM', '--denials', '1000', '--log-denials', 'all'],
+    ['SIGKILL', '--denials', '0', '--count-rules'],
+    ['SIGTERM', '--denials', '7', '--count-rules'],
+    ['SIGTERM', '--log-denials', 'none'],
+  ] as const)
+    await (await site.agent(...options)).kill(signal);
   const trails = await prober.stop();
   for (const [index, { port }] of FIRM_FLOWS.entries()) {
     expect(trails[index]!.sent).toBeGreaterThan(500);

@@ -108,6 +108,7 @@ test('a denied connection has the name of the Service that was dialled, and the 
   );
   // Kernels without CONFIG_NETFILTER_NETLINK_GLUE_CT do not, and the agent says so (docs/kernels.md).
   const isTold = known.problem === undefined;
+  console.log(`this kernel ${isTold ? 'says' : 'does not say'} what was dialled where it was translated`);
   if (!isTold) expect(known.problem).toMatch(/^this kernel does not say what was dialled/);
 
   const tried = ([0, 1] as const).flatMap(family => flowsOf(family, isTold));

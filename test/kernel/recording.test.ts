@@ -34,12 +34,14 @@ const FLOWS = (['x', 'y', 't'] as const).flatMap(from =>
     .filter(to => to !== from)
     .flatMap(to =>
       ([0, 1] as const).flatMap(family =>
-        ([['TCP', 80], ['UDP', 80], ['TCP', 81], ['ICMP']] as const).map(([protocol, port]) => ({
-          from: HOSTS[from][family],
-          to: HOSTS[to][family],
-          protocol,
-          ...(port !== undefined && { port }),
-        })),
+        ([['TCP', 80], ['UDP', 80], ['TCP', 81], ['SCTP', 80], ['ICMP']] as const).map(
+          ([protocol, port]) => ({
+            from: HOSTS[from][family],
+            to: HOSTS[to][family],
+            protocol,
+            ...(port !== undefined && { port }),
+          }),
+        ),
       ),
     ),
 );
