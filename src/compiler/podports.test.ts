@@ -68,19 +68,33 @@ test('a port lets its pod send, by its own hardware address, from its addresses 
     	}
 
     	chain from-pod-port {
+    		ether type arp arp saddr ip 0.0.0.0 goto probed
     		ether type arp iif . ether saddr . arp saddr ip @senders accept
     		ether type ip6 iif . ether saddr . ip6 saddr @senders6 goto from-pod-port-ip6
     		drop comment "from an address that is not the pod’s, or of no kind that pods send"
     	}
 
+    	chain probed {
+    		iif . ether saddr . arp daddr ip @senders accept
+    		drop comment "a probe of an address that is not the pod’s"
+    	}
+
     	chain from-pod-port-ip6 {
-    		icmpv6 type 136 jump advertised
+    		meta l4proto icmpv6 goto from-pod-port-icmpv6
+    		accept
+    	}
+
+    	chain from-pod-port-icmpv6 {
+    		icmpv6 type 136 goto advertised
+    		icmpv6 type 135 ip6 saddr :: goto advertised
+    		icmpv6 type 130 drop comment "from a pod that is no router"
+    		icmpv6 type 151 drop comment "from a pod that is no router"
     		accept
     	}
 
     	chain advertised {
     		iif . ether saddr . icmpv6 taddr @senders6 accept
-    		drop comment "an advertisement of an address that is not the pod’s"
+    		drop comment "an advertisement or a probe of an address that is not the pod’s"
     	}
     }
     "

@@ -11,8 +11,8 @@
  */
 import { type Address, familyOf } from '../model/address.ts';
 import type { PodPort } from '../model/cluster.ts';
-import { icmpTypeIs, verdict } from '../nft/match.ts';
-import { etherTypeIs, forBridgeItself, senderIn } from '../nft/matchframe.ts';
+import { icmpTypeIs, protocolIs, verdict } from '../nft/match.ts';
+import { etherTypeIs, forBridgeItself, senderIn, senderIsNobody } from '../nft/matchframe.ts';
 import { interfaceIn, packetTypeIs } from '../nft/matchinterface.ts';
 import {
   type BaseHook,
@@ -27,8 +27,16 @@ import {
 } from '../nft/ruleset.ts';
 
 const SETS = { ports: 'pod-ports', senders: 'senders', senders6: 'senders6' } as const;
-const CHAINS = { port: 'from-pod-port', ip6: 'from-pod-port-ip6' } as const;
-const NEIGHBOUR_ADVERTISEMENT = 136;
+const CHAINS = {
+  port: 'from-pod-port',
+  probed: 'probed',
+  ip6: 'from-pod-port-ip6',
+  icmpv6: 'from-pod-port-icmpv6',
+  advertised: 'advertised',
+} as const;
+const NEIGHBOUR = { solicitation: 135, advertisement: 136 } as const;
+/** A listener query (RFC 2710), and a multicast router's advertisement (RFC 4286). */
+const OF_MULTICAST_ROUTERS = [130, 151] as const;
 // NF_BR_PRI_FILTER_BRIDGED: before br_netfilter (0) hands a packet to the rules of IP, and before the bridge learns from it.
 const BRIDGE_FILTER = -200;
 
@@ -48,6 +56,7 @@ const CHAINS_OF_PORTS: readonly Chain[] = [
   {
     name: CHAINS.port,
     rules: [
+      { exprs: [...etherTypeIs('arp'), ...senderIsNobody('arp'), verdict('goto', CHAINS.probed)] },
       { exprs: [...etherTypeIs('arp'), ...senderIn('ip', 'arp saddr ip', SETS.senders), verdict('accept')] },
       {
         exprs: [
@@ -56,29 +65,59 @@ const CHAINS_OF_PORTS: readonly Chain[] = [
           verdict('goto', CHAINS.ip6),
         ],
       },
-      {
-        exprs: [verdict('drop')],
-        comment: 'from an address that is not the pod’s, or of no kind that pods send',
-      },
+      dropped('from an address that is not the pod’s, or of no kind that pods send'),
+    ],
+  },
+  {
+    name: CHAINS.probed,
+    rules: [
+      { exprs: [...senderIn('ip', 'arp daddr ip', SETS.senders), verdict('accept')] },
+      dropped('a probe of an address that is not the pod’s'),
     ],
   },
   {
     name: CHAINS.ip6,
     rules: [
-      {
-        exprs: [...icmpTypeIs('ip6', NEIGHBOUR_ADVERTISEMENT), verdict('jump', 'advertised')],
-      },
+      { exprs: [...protocolIs('ip6', 'icmpv6'), verdict('goto', CHAINS.icmpv6)] },
       { exprs: [verdict('accept')] },
     ],
   },
-  {
-    name: 'advertised',
-    rules: [
-      { exprs: [...senderIn('ip6', 'advertised', SETS.senders6), verdict('accept')] },
-      { exprs: [verdict('drop')], comment: 'an advertisement of an address that is not the pod’s' },
-    ],
-  },
+  ...ofIcmpv6(),
 ];
+
+/**
+ * What hosts and the bridge believe beside whose an address is. A host gives up the address that it is about to take where
+ * somebody else asks for it from no address (RFC 4862); a bridge that has heard a query sends multicast, by which
+ * neighbours are looked for, to those alone who answered one, and no pod hears another's.
+ */
+function ofIcmpv6(): Chain[] {
+  const toAdvertised = verdict('goto', CHAINS.advertised);
+  return [
+    {
+      name: CHAINS.icmpv6,
+      rules: [
+        { exprs: [...icmpTypeIs('ip6', NEIGHBOUR.advertisement), toAdvertised] },
+        { exprs: [...icmpTypeIs('ip6', NEIGHBOUR.solicitation), ...senderIsNobody('ip6'), toAdvertised] },
+        ...OF_MULTICAST_ROUTERS.map(type => ({
+          exprs: [...icmpTypeIs('ip6', type), verdict('drop')],
+          comment: 'from a pod that is no router',
+        })),
+        { exprs: [verdict('accept')] },
+      ],
+    },
+    {
+      name: CHAINS.advertised,
+      rules: [
+        { exprs: [...senderIn('ip6', 'advertised', SETS.senders6), verdict('accept')] },
+        dropped('an advertisement or a probe of an address that is not the pod’s'),
+      ],
+    },
+  ];
+}
+
+function dropped(comment: string): NftRule {
+  return { exprs: [verdict('drop')], comment };
+}
 
 /** Whatever a pod sends by its bridge to the node comes here too: it goes on after one byte that the kernel has at hand. */
 function fromPodToBridge(): NftRule {

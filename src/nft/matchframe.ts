@@ -23,14 +23,18 @@ export function forBridgeItself(): Expr[] {
   ];
 }
 
-/** What of a frame names its sender beside the hardware address: of ARP, who speaks; of an advertisement, whose it is. */
-export type Claim = 'ip saddr' | 'ip6 saddr' | 'arp saddr ip' | 'advertised';
+/**
+ * What of a frame names its sender beside the hardware address: of ARP, who speaks, and of a probe, whose address it is
+ * about; of an advertisement or a solicitation, likewise.
+ */
+export type Claim = 'ip saddr' | 'ip6 saddr' | 'arp saddr ip' | 'arp daddr ip' | 'advertised';
 
 const CLAIMS: Readonly<Record<Claim, Pick<Expr & { kind: 'payload' }, 'base' | 'offset'>>> = {
   'ip saddr': { base: 'network', offset: 12 },
   'ip6 saddr': { base: 'network', offset: 8 },
   'arp saddr ip': { base: 'network', offset: 14 },
-  // RFC 4861, 4.4: the target of a neighbour advertisement.
+  'arp daddr ip': { base: 'network', offset: 24 },
+  // RFC 4861, 4.3 and 4.4: the target of a neighbour solicitation and advertisement.
   advertised: { base: 'transport', offset: 8 },
 };
 
@@ -42,5 +46,15 @@ export function senderIn(family: Family, claim: Claim, set: string): Expr[] {
     { kind: 'payload', base: 'link', offset: 6, length: 6, dreg: FIRST + 1 },
     { kind: 'payload', ...CLAIMS[claim], length, dreg: FIRST + 3 },
     { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false },
+  ];
+}
+
+/** `arp saddr ip 0.0.0.0`, `ip6 saddr ::`. */
+export function senderIsNobody(type: 'arp' | 'ip6'): Expr[] {
+  const length = type === 'arp' ? 4 : 16;
+  const place = CLAIMS[type === 'arp' ? 'arp saddr ip' : 'ip6 saddr'];
+  return [
+    { kind: 'payload', ...place, length, dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'eq', data: '00'.repeat(length) },
   ];
 }

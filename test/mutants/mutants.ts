@@ -1757,6 +1757,27 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/compiler/poderrors.test.ts',
   },
   {
+    name: 'bridge: a pod asks from no address for one that its neighbour takes',
+    file: 'src/compiler/podports.ts',
+    find: "        { exprs: [...icmpTypeIs('ip6', NEIGHBOUR.solicitation), ...senderIsNobody('ip6'), toAdvertised] },\n",
+    replace: '',
+    test: 'test/kernel/hostile/neighbours.test.ts',
+  },
+  {
+    name: 'bridge: a pod asks who listens to what',
+    file: 'src/compiler/podports.ts',
+    find: 'OF_MULTICAST_ROUTERS = [130, 151]',
+    replace: 'OF_MULTICAST_ROUTERS = [151]',
+    test: 'test/kernel/hostile/neighbours.test.ts',
+  },
+  {
+    name: 'bridge: a probe by ARP may be about any address',
+    file: 'src/compiler/podports.ts',
+    find: "...senderIn('ip', 'arp daddr ip', SETS.senders)",
+    replace: "...senderIn('ip', 'arp saddr ip', SETS.senders)",
+    test: 'test/kernel/hostile/neighbours.test.ts',
+  },
+  {
     name: 'links: what comes from no address passes',
     file: 'src/compiler/podlinks.ts',
     find: '...linkLocal, none]',

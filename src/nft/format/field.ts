@@ -124,6 +124,7 @@ const FRAME: Readonly<Record<string, Omit<FormattedField, 'bytes'>>> = {
   'link+12:2': { text: 'ether type', value: data => ETHER_TYPE_NAME.get(data) ?? `0x${data}` },
   'network+12:4': { text: 'ip saddr', value: addressText },
   'network+14:4': { text: 'arp saddr ip', value: addressText },
+  'network+24:4': { text: 'arp daddr ip', value: addressText },
   'network+8:16': { text: 'ip6 saddr', value: addressText },
   'transport+8:16': { text: 'icmpv6 taddr', value: addressText },
 };

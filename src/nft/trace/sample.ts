@@ -25,7 +25,7 @@ import {
   verdict,
 } from '../match.ts';
 import { ctStateIsNot, rememberSender, senderIsEnd } from '../matcherrors.ts';
-import { etherTypeIs, forBridgeItself, senderIn } from '../matchframe.ts';
+import { etherTypeIs, forBridgeItself, senderIn, senderIsNobody } from '../matchframe.ts';
 import {
   interfaceGroupIs,
   interfaceIn,
@@ -90,6 +90,7 @@ export function sampleOfBridges(): Op[] {
     addElement(family, ports, '1', {}),
     addRule(family, [...etherTypeIs('ip'), ...senderIn('ip', 'ip saddr', 'senders'), verdict('accept')]),
     addRule(family, [...forBridgeItself(), ...interfaceIn('iif', 'ports'), verdict('drop')]),
+    addRule(family, [...etherTypeIs('arp'), ...senderIsNobody('arp'), verdict('drop')]),
     addRule(family, [...icmpTypeIs('ip6', 136), verdict('drop')]),
   ];
 }

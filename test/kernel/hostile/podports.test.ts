@@ -212,7 +212,7 @@ test('a connection that is open takes nothing from a third', async () => {
   );
 });
 
-test('a pod without an address asks for one, and whether it is taken', async () => {
+test('a pod without an address asks for one', async () => {
   const discover = packet({
     from: '0.0.0.0' as Address,
     to: '255.255.255.255' as Address,
@@ -222,12 +222,7 @@ test('a pod without an address asks for one, and whether it is taken', async () 
   expect(await arrives(ground, { from: 'loose', to: 'node', packets: [discover], mac: EVERYBODY })).toBe(
     true,
   );
-  const plain = packet({ from: '::' as Address, to: 'ff02::1' as Address, protocol: 58 });
-  const asked = withHops(withIcmp(plain, [135, 0, 0, 0, 0, 0, 0, 0, ...addressBytes(NEW.ip6)]), 255);
-  expect(await arrives(ground, { from: 'loose', to: 'node', packets: [asked], mac: ALL_NODES })).toBe(true);
 });
-
-const NEW = { ip: '10.9.0.99' as Address, ip6: 'fd09::99' as Address };
 
 test('a bridge of others carries what it likes', async () => {
   const add = (...args: string[]) => ground.exec('node', 'ip', args);
