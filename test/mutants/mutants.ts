@@ -751,6 +751,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: PORTIONS,
   },
   {
+    name: 'portions: an agent that dies between them leaves half of a difference',
+    file: 'src/nft/plan/stages.ts',
+    find: '[...portionsOf(first, portion), second]',
+    replace: 'portionsOf([...first, ...second], portion)',
+    test: 'test/property/restarts.test.ts',
+  },
+  {
     name: 'portions: the batch that makes a difference is cut',
     file: 'src/nft/plan/stages.ts',
     find: '[...portionsOf(first, portion), second]',

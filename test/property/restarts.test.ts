@@ -5,6 +5,13 @@ import { enforced } from '../support/agent/replay.ts';
 import { type Life, type Manner, RestartedNode, type RestartTally } from '../support/agent/restarts.ts';
 import { flowsArbitrary, untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { eventArbitrary, eventsOf } from '../support/arbitrary/events.ts';
+import {
+  flowsOfPopulation,
+  population,
+  smallPolicy,
+  smallPolicyChange,
+  smallPolicyEvent,
+} from '../support/arbitrary/smallpolicies.ts';
 
 const HISTORIES = Number(process.env.SLUICE_RUNS ?? 150);
 const FLOWS = 40;
@@ -44,8 +51,12 @@ const history = untoldClusterArbitrary.chain(cluster =>
   }),
 );
 
+function newTally(): RestartTally {
+  return { restarts: 0, killed: 0, states: 0, verdicts: 0, denied: 0, commits: 0, bundled: 0 };
+}
+
 test('whenever an agent dies, the next one ends where compile does, and opens nothing on the way', async () => {
-  const tally: RestartTally = { restarts: 0, killed: 0, states: 0, verdicts: 0, denied: 0, commits: 0 };
+  const tally = newTally();
   await fc.assert(
     fc.asyncProperty(history, async ({ cluster, first, flows, lives }) => {
       const node = new RestartedNode(first, flows, tally);
@@ -63,4 +74,47 @@ test('whenever an agent dies, the next one ends where compile does, and opens no
   expect(tally.killed).toBeGreaterThan(HISTORIES / 4);
   expect(tally.restarts).toBeGreaterThan(2 * HISTORIES);
   expect(tally.denied / tally.verdicts).toBeGreaterThan(0.1);
+}, 900_000);
+
+/** On both sides of what one class merges, and with a kill at any batch. */
+const crowded = fc.record({
+  first: manner,
+  policies: fc.array(smallPolicy, { minLength: 24, maxLength: 40, size: 'max' }),
+  lives: fc.array(
+    fc
+      .record({
+        events: fc.uniqueArray(smallPolicyChange, {
+          minLength: 1,
+          maxLength: 2,
+          selector: ({ type, key }) => `${type} ${key}`,
+        }),
+        killedBefore: fc.integer({ min: 0, max: 12 }),
+        meanwhile: fc.array(smallPolicyChange, { maxLength: 4 }),
+        order: fc.nat(1000),
+      })
+      .chain(life => manner.map((manner): Life => ({ ...life, manner }))),
+    { minLength: 2, maxLength: 3 },
+  ),
+});
+
+test('also where small policies come to be too many to be merged, or cease to be', async () => {
+  const tally = newTally();
+  const flows = flowsOfPopulation();
+  await fc.assert(
+    fc.asyncProperty(crowded, async ({ first, policies, lives }) => {
+      const node = new RestartedNode(first, flows, tally, 2_000);
+      try {
+        const named = policies.map((one, name) => smallPolicyEvent({ ...one, name }));
+        await node.begin([...eventsOf(population()), ...named]);
+        for (const each of lives) await node.live(each);
+      } finally {
+        await node.end();
+      }
+    }),
+    { numRuns: Math.ceil(HISTORIES / 25) },
+  );
+  process.stdout.write(`    ${JSON.stringify(tally)}\n`);
+  expect(tally.killed).toBeGreaterThan(0);
+  expect(tally.bundled).toBeGreaterThan(0);
+  expect(tally.bundled).toBeLessThan(tally.states);
 }, 900_000);

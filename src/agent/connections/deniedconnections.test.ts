@@ -24,6 +24,7 @@ const times = (count: number, pod: Address) => Array.from({ length: count }, () 
 test.each([
   ['all while there is room', 4, [a, b, a, b], { [a]: 2, [b]: 2 }, false],
   ['no more than there is room for', 4, times(9, a), { [a]: 4 }, true],
+  ['and says that one had to give way', 4, [...times(4, a), b], { [a]: 3, [b]: 1 }, true],
   ['of who comes late and has few, all', 6, [...times(90, a), b, c, b], { [a]: 3, [b]: 2, [c]: 1 }, true],
   ['the same of each of two that have many', 6, [...times(90, a), ...times(90, b)], { [a]: 3, [b]: 3 }, true],
   ['who has few loses none to who has many', 6, [b, c, ...times(90, a)], { [b]: 1, [c]: 1, [a]: 4 }, true],

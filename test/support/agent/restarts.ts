@@ -46,6 +46,8 @@ export interface RestartTally {
   denied: number;
   /** Batches. */
   commits: number;
+  /** States in which small policies are in bundles. */
+  bundled: number;
 }
 
 export interface Life {
@@ -64,6 +66,7 @@ export class RestartedNode {
   readonly #time = new VirtualTime();
   readonly #fake = new FakeKernel({ owners: true });
   readonly #cluster = new ClusterState();
+  readonly #portion: number;
   #manner: Manner;
   readonly #flows: readonly Flow[];
   readonly #tally: RestartTally;
@@ -77,7 +80,9 @@ export class RestartedNode {
   readonly #verdicts = new WeakMap<Ruleset, readonly Judged[]>();
   #wrong: string | undefined;
 
-  constructor(manner: Manner, flows: readonly Flow[], tally: RestartTally) {
+  /** `portion` is the weight of a batch of what goes ahead. */
+  constructor(manner: Manner, flows: readonly Flow[], tally: RestartTally, portion = SMALL.portion) {
+    this.#portion = portion;
     this.#manner = manner;
     this.#flows = flows;
     this.#tally = tally;
@@ -120,7 +125,7 @@ export class RestartedNode {
       node: NODE,
       log: SILENT,
       timing: this.#time,
-      portion: SMALL.portion,
+      portion: this.#portion,
     });
     this.#agent.note(inOrder(replay(this.#cluster), order));
     const stop = this.#stop;
@@ -154,6 +159,7 @@ export class RestartedNode {
 
   #look(now: Ruleset): void {
     this.#tally.states++;
+    if (hasBundles(now)) this.#tally.bundled++;
     const ends = this.#ends.map(ruleset => this.#verdictsOf(ruleset));
     this.#verdictsOf(now).forEach(({ flow, iifkind, verdict }, i) => {
       this.#tally.verdicts++;
@@ -204,6 +210,10 @@ function partsOf<T>(values: readonly T[]): T[][] {
   if (first === undefined) return [[]];
   const others = partsOf(rest);
   return [...others, ...others.map(part => [first, ...part])];
+}
+
+function hasBundles({ tables }: Ruleset): boolean {
+  return [...(tables.get('ip')?.chains.keys() ?? [])].some(name => /^(from|to)-.*-more$/.test(name));
 }
 
 interface Judged {
