@@ -674,6 +674,27 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/agent/fairness.test.ts',
   },
   {
+    name: 'questions: all lists of a question listen to one signal',
+    file: 'src/kube/once/listonce.ts',
+    find: 'ownSignal(signal, failed.signal)',
+    replace: 'failed.signal',
+    test: 'src/kube/once/listonce.test.ts',
+  },
+  {
+    name: 'questions: an answer may have as many bytes as it likes',
+    file: 'src/kube/once/measure.ts',
+    find: 'if (this.#bytes > this.#most.bytes)',
+    replace: 'if (Number.isNaN(this.#bytes))',
+    test: 'src/kube/once/listonce.test.ts',
+  },
+  {
+    name: 'questions: pages without objects may follow one another without end',
+    file: 'src/kube/once/measure.ts',
+    find: 'const OBJECTS_OF_A_PAGE = 50;',
+    replace: 'const OBJECTS_OF_A_PAGE = 0;',
+    test: 'src/kube/once/listonce.test.ts',
+  },
+  {
     name: 'watch: of a source that is lost the first reason alone is ever told',
     file: 'src/kube/watch/watchhealth.ts',
     find: '(reason !== this.#told && reason === this.#last)',

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import { type AgentOutput, type AgentPod, type Agents, MissingRight, type Until } from './agents.ts';
 import { askEveryNode } from './everynode.ts';
@@ -7,6 +8,7 @@ class Cluster implements Agents {
   readonly pods = new Map<string, AgentPod>();
   readonly told = new Map<string, { heard: AgentOutput; end: (why?: string) => void }>();
   readonly down = new Set<string>();
+  readonly ends = new Set<AbortSignal>();
   right = true;
   /** Of these the caller may not run anything. */
   readonly forbidden = new Set<string>();
@@ -34,6 +36,7 @@ class Cluster implements Agents {
     if (this.down.has(node)) return Promise.reject(new Error('no route'));
     return new Promise(resolve => {
       end.addEventListener('abort', () => resolve(undefined));
+      this.ends.add(end);
       this.told.set(node, { heard, end: resolve });
       if (this.beats) heard.line('');
     });
@@ -278,6 +281,17 @@ test('an agent that was too old and is replaced is not called too old any more',
     'node n1 is away: its agent is of a version that cannot be asked from elsewhere',
     'node n1 is away: the connection was lost',
   ]);
+  end.abort();
+  await over;
+});
+
+test('however many nodes there are, no ten of them listen to one signal', async () => {
+  const cluster = new Cluster();
+  for (let n = 0; n < 20; n++) cluster.add(`n${n}`);
+  const { end, over } = asked(cluster);
+  await vi.waitFor(() => expect(cluster.told.size).toBe(20));
+  for (const signal of cluster.ends) expect(getEventListeners(signal, 'abort').length).toBeLessThanOrEqual(1);
+  expect(getEventListeners(end.signal, 'abort').length).toBeLessThanOrEqual(1);
   end.abort();
   await over;
 });

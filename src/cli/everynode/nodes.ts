@@ -1,4 +1,5 @@
 /** The agents of all nodes, asked at once: nodes that come are asked too, for as long as somebody follows. */
+import { ownSignal } from '../../async/ownsignal.ts';
 import { sleep } from '../../async/sleep.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { type AgentPod, type Agents, MissingRight } from './agents.ts';
@@ -105,7 +106,8 @@ class Nodes {
       onFirst: () => this.#onFirst(node),
       onAway: () => onAway?.(node),
       letIn: this.#letIn,
-      end: this.#end,
+      end: ownSignal(this.#end),
+      ...(options.finish && { finish: ownSignal(options.finish) }),
     });
     following.catch(error => this.#right.reject(error));
     return following;

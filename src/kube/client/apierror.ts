@@ -1,7 +1,7 @@
 import { asMap } from '../report/identity.ts';
 
 /** Why the API server did not give what was asked for: its HTTP status, or what kept it from answering. */
-export type ApiErrorCode = number | 'unreachable' | 'cut' | 'garbled';
+export type ApiErrorCode = number | 'unreachable' | 'cut' | 'garbled' | 'too large';
 
 export class ApiError extends Error {
   override readonly name = 'ApiError';

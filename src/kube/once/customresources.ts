@@ -1,8 +1,8 @@
 /** Which cluster policies a server has, and in which version to read them. */
-import { text } from 'node:stream/consumers';
 import type { Problem } from '../../model/problem.ts';
 import type { Api } from '../client/api.ts';
 import { ApiError } from '../client/apierror.ts';
+import { type Shape, Skimmer } from '../client/skim.ts';
 import { asMap, asMaps } from '../report/identity.ts';
 import { CUSTOM_POLICIES, type CustomPolicy, customResource, type Resource } from '../watch/resource.ts';
 import { chooseVersion, versionProblem } from '../watch/served.ts';
@@ -70,10 +70,17 @@ async function kindsIn(api: Api, version: string, signal: AbortSignal): Promise<
 async function getJson(api: Api, path: string, signal: AbortSignal): Promise<Record<string, unknown>> {
   try {
     const body = await api.get(path, {}, signal);
-    return asMap(JSON.parse(await text(body)));
+    return asMap(await bodyValue(body));
   } catch (error) {
     if (error instanceof ApiError && error.code === 404) return {};
-    if (error instanceof SyntaxError) throw new ApiError('garbled', `${path}: the answer is no JSON`);
     throw error;
   }
 }
+
+async function bodyValue(body: AsyncIterable<Uint8Array>): Promise<unknown> {
+  const skimmer = new Skimmer(DISCOVERED);
+  for await (const chunk of body) skimmer.push(chunk);
+  return skimmer.value();
+}
+
+const DISCOVERED: Shape = { versions: { version: 'all' }, resources: { kind: 'all' } };

@@ -1,7 +1,10 @@
-import { expect, test } from 'vitest';
+import { getEventListeners } from 'node:events';
+import { expect, test, vi } from 'vitest';
 import { AskedApi } from '../../../test/support/api/askedapi.ts';
+import { ApiError } from '../client/apierror.ts';
 import { lackText } from './lack.ts';
 import { type ListedKinds, listOnce } from './listonce.ts';
+import { MeasuredApi } from './measure.ts';
 
 const metadata = { name: 'web', namespace: 'shop' };
 const OBJECTS = [
@@ -84,4 +87,88 @@ test('listOnce() falls back to the namespaces that the question is about', async
   const { events, lacks } = await read(new AskedApi(OBJECTS, ['pods'], ['shop']));
   expect(events.filter(({ type }) => type === 'pod').map(({ key }) => key)).toEqual(['shop/web']);
   expect(lackText(lacks[0]!)).toMatch(/^you may not list pods, but in shop \(/);
+});
+
+/** Answers when it is told to, and listens to the signal of a request for as long as that lasts, as `node:http` does. */
+class SlowApi extends AskedApi {
+  readonly signals: AbortSignal[] = [];
+  readonly #go = Promise.withResolvers<void>();
+
+  override async get(path: string, _: object = {}, signal?: AbortSignal) {
+    const body = await super.get(path);
+    if (signal === undefined || path.startsWith('/apis/policy.')) return body;
+    const aborted = Promise.withResolvers<never>();
+    signal.addEventListener('abort', () => aborted.reject(new ApiError('unreachable', `${path}: aborted`)));
+    this.signals.push(signal);
+    await Promise.race([this.#go.promise, aborted.promise]);
+    if (path.endsWith('/nodes')) throw new ApiError(500, 'nodes: 500');
+    return body;
+  }
+
+  go(): void {
+    this.#go.resolve();
+  }
+}
+
+test('listOnce() lets no ten requests listen to one signal, and ends them all when one fails', async () => {
+  const api = new SlowApi(OBJECTS);
+  const asked = new AbortController();
+  const reading = listOnce(api, ALL, () => {}, asked.signal);
+  reading.catch(() => undefined);
+  await vi.waitFor(() => expect(api.signals.length).toBeGreaterThan(10));
+  for (const signal of [asked.signal, ...api.signals])
+    expect(getEventListeners(signal, 'abort').length).toBeLessThanOrEqual(1);
+  api.go();
+  await expect(reading).rejects.toThrow('nodes: 500');
+  expect(api.signals.every(({ aborted }) => aborted)).toBe(true);
+});
+
+/** An answer without end. */
+class EndlessApi extends AskedApi {
+  readonly #first: string;
+  readonly #rest: string;
+  isEnded = false;
+
+  constructor(first: string, rest: string) {
+    super(OBJECTS);
+    this.#first = first;
+    this.#rest = rest;
+  }
+
+  override async get(path: string): Promise<AsyncIterable<Uint8Array>> {
+    return path.endsWith('/pods') ? this.#endless() : super.get(path);
+  }
+
+  async *#endless(): AsyncGenerator<Uint8Array> {
+    try {
+      yield Buffer.from(this.#first);
+      for (;;) yield Buffer.from(this.#rest);
+    } finally {
+      this.isEnded = true;
+    }
+  }
+}
+
+const LIST = '{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[';
+
+test.each([
+  ['objects', LIST, '{"metadata":{"name":"web","namespace":"shop"}},'.repeat(500), 'more than 5,000 objects'],
+  ['one text', `${LIST}"`, 'a'.repeat(2 ** 16), 'more than 2 MiB'],
+])('listOnce() says in a sentence that an answer of %s has no end', async (_, first, rest, said) => {
+  const api = new EndlessApi(first, rest);
+  const most = { bytes: 2 ** 21, objects: 5_000 };
+  const { signal } = new AbortController();
+  const error = await listOnce(api, ALL, () => {}, signal, most).catch(error => error);
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error.message).toContain(said);
+  expect(api.isEnded).toBe(true);
+});
+
+test('a list whose pages have no end and no objects is ended too', async () => {
+  const api = new MeasuredApi(new AskedApi(OBJECTS), { bytes: 1_000, objects: 500 });
+  const ask = () => api.get('/api/v1/pods', {}, new AbortController().signal);
+  for (let pages = 0; pages < 10; pages++) await ask();
+  await expect(ask()).rejects.toThrow(
+    '/api/v1/pods: what is listed has more than 500 objects, if it has an end',
+  );
 });

@@ -1,4 +1,5 @@
 /** Reads a cluster once, with the caller's own rights: what may not be read is named, and all else is read. */
+import { ownSignal } from '../../async/ownsignal.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import type { InventoryItem } from '../../model/inventory.ts';
 import type { Problem } from '../../model/problem.ts';
@@ -18,6 +19,7 @@ import {
 } from './askedresources.ts';
 import { customResources } from './customresources.ts';
 import { type Lack, lackOf } from './lack.ts';
+import { MeasuredApi, MOST_READ } from './measure.ts';
 
 export interface ListedKinds {
   readonly workloads: boolean;
@@ -36,13 +38,19 @@ export interface ReadOnce {
 /** Hears how many objects of a kind were read so far. */
 export type ListProgress = (resource: string, count: number) => void;
 
-/** Throws ApiError where the server cannot be reached, or does not know the caller. */
+/**
+ * All lists at once: one that fails ends the others. Throws ApiError where the server cannot be reached, does not know
+ * the caller, or answers without end.
+ */
 export async function listOnce(
-  api: Api,
+  server: Api,
   wanted: ListedKinds,
   progress: ListProgress,
   signal: AbortSignal,
+  most = MOST_READ,
 ): Promise<ReadOnce> {
+  const failed = new AbortController();
+  const api = new MeasuredApi(server, most);
   const custom = await customResources(api, signal);
   const resources = [
     ...FOR_POLICY,
@@ -51,8 +59,10 @@ export async function listOnce(
     ...(wanted.services ? SERVICE_RESOURCES : []),
   ];
   const read = await Promise.all(
-    resources.map(resource => readResource(api, resource, wanted.namespaces, progress, signal)),
-  );
+    resources.map(resource =>
+      readResource(api, resource, wanted.namespaces, progress, ownSignal(signal, failed.signal)),
+    ),
+  ).finally(() => failed.abort());
   return {
     events: read.flatMap(({ events }) => events),
     items: read.flatMap(({ items }) => items),
@@ -65,7 +75,7 @@ const FOR_POLICY = [PODS_AND_OWNERS, NAMESPACES, NODES, NETWORK_POLICIES];
 
 /** The whole cluster's, else those of the namespaces that the question is about. */
 async function readResource(
-  api: Api,
+  api: MeasuredApi,
   resource: Resource,
   namespaces: readonly string[],
   progress: ListProgress,
@@ -106,7 +116,7 @@ function isRefusal(listed: Listed | Refused): listed is Refused {
 }
 
 async function tryList(
-  api: Api,
+  api: MeasuredApi,
   resource: Resource,
   progress: ListProgress,
   signal: AbortSignal,
@@ -126,7 +136,7 @@ function shortReason({ message }: ApiError): string {
 }
 
 async function list(
-  api: Api,
+  api: MeasuredApi,
   resource: Resource,
   progress: ListProgress,
   signal: AbortSignal,
@@ -146,6 +156,7 @@ async function list(
         if (found.item !== undefined) items.push(found.item);
         problems.push(...decoded.problems, ...found.problems);
       }
+      api.read(resource.path, objects.length);
       count += objects.length;
       progress(pluralOf(resource), count);
     },
