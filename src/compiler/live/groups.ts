@@ -15,18 +15,15 @@ import {
 } from '../group.ts';
 import { type LabelledPod, MentionIndex } from './mentionindex.ts';
 import type { Pieces } from './pieces.ts';
-import { getOrMake, type IndexedPod, type PodIndex } from './podindex.ts';
+import type { IndexedPod, PodIndex } from './podindex.ts';
 import { SelectorIndex } from './selectorindex.ts';
-
-/** A pod, or a node as `node NAME`. */
-type Member = PodKey | `node ${string}`;
 
 interface LiveGroup {
   readonly named: NamedGroup;
   /** By the tables whose rules name it. */
   readonly uses: Record<Family, number>;
-  /** What each member puts into the sets; a member that puts nothing is not here. */
-  readonly members: Map<Member, readonly ElementKey[]>;
+  /** What each node puts into the sets. Of pods nobody keeps it: there are very many, and what they were tells it. */
+  readonly nodes: Map<string, readonly ElementKey[]>;
   readonly sets: Record<Family, LiveSet>;
 }
 
@@ -51,9 +48,15 @@ export class LiveGroups {
     this.#podIndex = podIndex;
   }
 
-  /** One more user in a table; the first one of all brings the group to life. */
-  acquire(named: NamedGroup, family: Family): void {
-    getOrMake(this.#groups, named.name, () => this.#start(named)).uses[family]++;
+  has({ name }: NamedGroup): boolean {
+    return this.#groups.has(name);
+  }
+
+  /** One more user in a table; the first one of all brings the group to life. Answers how many pods were asked for it. */
+  acquire(named: NamedGroup, family: Family): number {
+    const asked = this.#groups.has(named.name) ? 0 : this.#start(named);
+    this.#groups.get(named.name)!.uses[family]++;
+    return asked;
   }
 
   /** One user less; the last one of all ends the group. */
@@ -71,8 +74,8 @@ export class LiveGroups {
     const [before, now] = [this.#known.get(key), this.#knownPod(key)];
     let asked = 0;
     for (const live of this.#touchedBy(before, now)) {
-      const keys = now === undefined ? NO_KEYS : podKeys(live.named.group, now, now.namespace);
-      this.#put(live, key, keys);
+      const { group } = live.named;
+      put(live, keysOf(group, before), keysOf(group, now));
       if (++asked % GROUPS_OF_A_PIECE === 0) yield;
     }
     if (now === undefined) this.#known.delete(key);
@@ -97,8 +100,7 @@ export class LiveGroups {
   }
 
   refreshNode(name: string): void {
-    for (const live of this.#withNodes)
-      this.#put(live, `node ${name}`, this.#nodeKeys(live.named.group, name));
+    for (const live of this.#withNodes) this.#putNode(live, name);
   }
 
   /** The sets of a family; those in which nothing changed are the same objects as before. */
@@ -113,19 +115,20 @@ export class LiveGroups {
     for (const { named } of this.#groups.values()) if (named.group.kind === 'names') yield named;
   }
 
-  #start(named: NamedGroup): LiveGroup {
+  #start(named: NamedGroup): number {
     const sets = { ip: new LiveSet(groupSet(named, 'ip')), ip6: new LiveSet(groupSet(named, 'ip6')) };
-    const live: LiveGroup = { named, uses: { ip: 0, ip6: 0 }, members: new Map(), sets };
+    const live: LiveGroup = { named, uses: { ip: 0, ip6: 0 }, nodes: new Map(), sets };
     for (const selector of podSelectorsOf(named.group)) this.#byPodSelector.add(selector, live);
     for (const selector of askedSelectorsOf(named.group)) this.#byMention.add(selector, live);
     if (nodeSelectorsOf(named.group).length > 0) this.#withNodes.add(live);
-    for (const indexedPod of this.#podsOf(named.group))
-      this.#put(live, indexedPod.pod.key, this.#keysOfSelected(named.group, indexedPod));
-    if (this.#withNodes.has(live)) {
-      for (const name of this.#cluster.nodes.keys())
-        this.#put(live, `node ${name}`, this.#nodeKeys(named.group, name));
+    let asked = 0;
+    for (const indexedPod of this.#podsOf(named.group)) {
+      put(live, NO_KEYS, this.#keysOfSelected(named.group, indexedPod));
+      asked++;
     }
-    return live;
+    if (this.#withNodes.has(live)) for (const name of this.#cluster.nodes.keys()) this.#putNode(live, name);
+    this.#groups.set(named.name, live);
+    return asked;
   }
 
   /** Of a pod that one of the group's selectors selects: in a group of peers it is a member by that. */
@@ -134,8 +137,12 @@ export class LiveGroups {
     return podKeys(group, indexedPod, namespaceOf(this.#cluster, indexedPod.pod.namespace));
   }
 
-  *#podsOf(group: Group): Generator<IndexedPod> {
-    for (const selector of podSelectorsOf(group)) yield* this.#podIndex.select(selector);
+  /** Each once. */
+  #podsOf(group: Group): Iterable<IndexedPod> {
+    const selectors = podSelectorsOf(group);
+    const [only] = selectors;
+    if (selectors.length === 1) return this.#podIndex.select(only!);
+    return new Set(selectors.flatMap(selector => [...this.#podIndex.select(selector)]));
   }
 
   #end(live: LiveGroup): void {
@@ -145,15 +152,11 @@ export class LiveGroups {
     this.#groups.delete(live.named.name);
   }
 
-  #put(live: LiveGroup, member: Member, keys: readonly ElementKey[]): void {
-    const before = live.members.get(member) ?? NO_KEYS;
-    if (before === keys) return;
-    if (before.length === keys.length && before.every((key, i) => key === keys[i])) return;
-    // What stays comes before what goes, so that it never leaves the set.
-    for (const key of keys) live.sets[familyOf(key as Address)].add(key);
-    for (const key of before) live.sets[familyOf(key as Address)].delete(key);
-    if (keys.length > 0) live.members.set(member, keys);
-    else live.members.delete(member);
+  #putNode(live: LiveGroup, name: string): void {
+    const keys = this.#nodeKeys(live.named.group, name);
+    put(live, live.nodes.get(name) ?? NO_KEYS, keys);
+    if (keys.length > 0) live.nodes.set(name, keys);
+    else live.nodes.delete(name);
   }
 
   #nodeKeys(group: Group, name: string): ElementKey[] {
@@ -162,6 +165,19 @@ export class LiveGroups {
     const selected = nodeSelectorsOf(group).some(selector => matchesLabels(selector, node.labels));
     return selected ? [...node.addresses] : [];
   }
+}
+
+/** What a pod puts into the group's sets, as it is known. */
+function keysOf(group: Group, known: KnownPod | undefined): readonly ElementKey[] {
+  return known === undefined ? NO_KEYS : podKeys(group, known, known.namespace);
+}
+
+/** Of one member, which put `before` into the sets. */
+function put({ sets }: LiveGroup, before: readonly ElementKey[], keys: readonly ElementKey[]): void {
+  if (equalLists(before, keys, (a, b) => a === b)) return;
+  // What stays comes before what goes, so that it never leaves the set.
+  for (const key of keys) sets[familyOf(key as Address)].add(key);
+  for (const key of before) sets[familyOf(key as Address)].delete(key);
 }
 
 function differByLabelsAlone(a: KnownPod, b: KnownPod): boolean {

@@ -4,10 +4,10 @@ import { type ElementKey, type Elements, type ElementValue, MEMBER } from '../ru
  * The plain members of a set as they come and go. `now()` is a value that stays what it is: an older one knows
  * what was different in it from the one after it, so that neither a change nor a plan looks at all members.
  *
- *     older ──what was different──▶ old ──what was different──▶ now, which reads the one Map that there is
+ *     older ──what was different──▶ old ──what was different──▶ now, which reads the one Set that there is
  */
 export class MemberHistory {
-  readonly #members = new Map<ElementKey, ElementValue>();
+  readonly #members = new Set<ElementKey>();
   #now = new Version(this.#members);
   /** The version before `#now`, which nobody has yet. */
   #before: Version | undefined;
@@ -32,7 +32,7 @@ export class MemberHistory {
       this.#willChange(key);
     }
     const before = this.#members.size;
-    this.#members.set(key, MEMBER);
+    this.#members.add(key);
     return this.#members.size > before;
   }
 
@@ -47,7 +47,7 @@ export class MemberHistory {
       this.#now = this.#before.supersede(new Version(this.#members));
       this.#isAsked = false;
     }
-    this.#before?.remember(key, this.#members.get(key));
+    this.#before?.remember(key, this.#members.has(key));
   }
 }
 
@@ -57,12 +57,12 @@ export function changedKeys(older: Elements, newer: Elements): Iterable<ElementK
 }
 
 class Version implements ReadonlyMap<ElementKey, ElementValue> {
-  /** The Map while this is the newest version, then the version after it. */
-  #base: ReadonlyMap<ElementKey, ElementValue>;
-  /** Where it differs from its base: the values that were, undefined for none. */
-  readonly #different = new Map<ElementKey, ElementValue | undefined>();
+  /** The Set while this is the newest version, then the version after it. */
+  #base: ReadonlySet<ElementKey> | Version;
+  /** Where it differs from its base: whether the key was a member. */
+  readonly #different = new Map<ElementKey, boolean>();
 
-  constructor(members: ReadonlyMap<ElementKey, ElementValue>) {
+  constructor(members: ReadonlySet<ElementKey>) {
     this.#base = members;
   }
 
@@ -71,13 +71,13 @@ class Version implements ReadonlyMap<ElementKey, ElementValue> {
     return newer;
   }
 
-  remember(key: ElementKey, value: ElementValue | undefined): void {
-    if (!this.#different.has(key)) this.#different.set(key, value);
+  remember(key: ElementKey, wasMember: boolean): void {
+    if (!this.#different.has(key)) this.#different.set(key, wasMember);
   }
 
   changedUntil(newer: Version): Set<ElementKey> | undefined {
     const keys = new Set<ElementKey>();
-    let version: ReadonlyMap<ElementKey, ElementValue> = this;
+    let version: ReadonlySet<ElementKey> | Version = this;
     while (version !== newer) {
       if (!(version instanceof Version)) return undefined;
       for (const key of version.#different.keys()) keys.add(key);
@@ -88,30 +88,29 @@ class Version implements ReadonlyMap<ElementKey, ElementValue> {
 
   get size(): number {
     let size = this.#base.size;
-    for (const [key, value] of this.#different)
-      size += Number(value !== undefined) - Number(this.#base.has(key));
+    for (const [key, wasMember] of this.#different) size += Number(wasMember) - Number(this.#base.has(key));
     return size;
   }
 
   get(key: ElementKey): ElementValue | undefined {
-    return this.#different.has(key) ? this.#different.get(key) : this.#base.get(key);
+    return this.has(key) ? MEMBER : undefined;
   }
 
   has(key: ElementKey): boolean {
-    return this.get(key) !== undefined;
-  }
-
-  *entries(): MapIterator<[ElementKey, ElementValue]> {
-    for (const entry of this.#base) if (!this.#different.has(entry[0])) yield entry;
-    for (const [key, value] of this.#different) if (value !== undefined) yield [key, value];
+    return this.#different.get(key) ?? this.#base.has(key);
   }
 
   *keys(): MapIterator<ElementKey> {
-    for (const [key] of this.entries()) yield key;
+    for (const key of this.#base.keys()) if (!this.#different.has(key)) yield key;
+    for (const [key, wasMember] of this.#different) if (wasMember) yield key;
+  }
+
+  *entries(): MapIterator<[ElementKey, ElementValue]> {
+    for (const key of this.keys()) yield [key, MEMBER];
   }
 
   *values(): MapIterator<ElementValue> {
-    for (const [, value] of this.entries()) yield value;
+    for (const _ of this.keys()) yield MEMBER;
   }
 
   [Symbol.iterator](): MapIterator<[ElementKey, ElementValue]> {
@@ -119,6 +118,6 @@ class Version implements ReadonlyMap<ElementKey, ElementValue> {
   }
 
   forEach(visit: (value: ElementValue, key: ElementKey, map: Elements) => void): void {
-    for (const [key, value] of this.entries()) visit(value, key, this);
+    for (const key of this.keys()) visit(MEMBER, key, this);
   }
 }

@@ -69,7 +69,7 @@ function dropUsersOf(late: Set<string>, ops: readonly Op[], ahead: Set<string>):
 /** The sets and chains that an element or a rule leads to. */
 function usedBy(op: Making): string[] {
   if (op.op === 'addRule') return usedByRule(op.family, op.rule);
-  if (op.op !== 'addElements') return [];
+  if (op.op !== 'addElements' || !op.set.verdicts) return []; // of plain members there may be hundreds of thousands
   const chains = new Set<string>();
   for (const [, { verdict }] of op.elements) for (const chain of chainOf(verdict)) chains.add(chain);
   return [...chains].map(chain => keyOf(op.family, 'chain', chain));
