@@ -65,6 +65,12 @@ class PodsEngine implements Engine {
     return new Set();
   }
 
+  prepare(): void {}
+
+  isPrepared(): boolean {
+    return true;
+  }
+
   *flushing(): Generator<void, Ruleset> {
     if (PodsEngine.broken-- > 0) throw new TypeError('a class without a chain');
     return rulesetOf(...[...this.cluster.pods.values()].flatMap(({ addresses }) => addresses));

@@ -7,7 +7,7 @@ import { inSlices } from '../async/eventloopyield.ts';
 import type { Timing } from '../async/timing.ts';
 import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
 import { errorText } from '../model/errortext.ts';
-import type { PolicyId } from '../model/policy.ts';
+import type { Policy, PolicyId } from '../model/policy.ts';
 import { KernelError } from '../nft/kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import type { RoundBatch } from './batch.ts';
@@ -96,8 +96,11 @@ export class DesiredState {
    * waits.
    */
   async flush(actual: Ruleset, batch: RoundBatch): Promise<Ruleset> {
-    if (batch.takesPolicies(actual, this.#intake.isEmpty))
-      this.#takeIn(this.#intake.take(this.cluster.policies, this.#timing.now(), batch.isFirst));
+    if (batch.takesPolicies(actual, this.#intake.isEmpty)) {
+      const isReady = (policy: Policy) => this.#engine.isPrepared(policy);
+      this.#takeIn(this.#intake.take(this.cluster.policies, this.#timing.now(), batch.isFirst, isReady));
+      this.#engine.prepare(this.#intake.toPrepare(this.#timing.now(), isReady));
+    }
     for (const [name, pod] of this.#pending) this.#taken.set(name, pod);
     this.#pending.clear();
     this.#podsInForce.take();

@@ -1,6 +1,6 @@
 /** From events to the desired state of the kernel. */
 import type { Cluster, ClusterEvent, PodKey } from '../model/cluster.ts';
-import type { PolicyId } from '../model/policy.ts';
+import type { Policy, PolicyId } from '../model/policy.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 
@@ -16,6 +16,13 @@ export interface Engine {
   flushing(): Generator<void, Ruleset>;
   /** Pods whose changes the last flush has left for the next one, so that it did not take too long. */
   waitingPods(): ReadonlySet<PodKey>;
+  /**
+   * These policies may be noted soon: flushes make ready what they need, in addition to what was noted, as far as each has
+   * room for it. What was made ready of others is forgotten.
+   */
+  prepare(policies: readonly Policy[]): void;
+  /** What the policy needs is there, as far as it takes long: to note it now makes the next flush little longer. */
+  isPrepared(policy: Policy): boolean;
   /** The policies that the object of this step was made from; empty where it belongs to none in particular. */
   policiesBehind(op: Op): readonly PolicyId[];
 }
@@ -36,6 +43,8 @@ export function withRules(engine: Engine, make: (ruleset: Ruleset) => Ruleset): 
     cluster: engine.cluster,
     note: event => engine.note(event),
     waitingPods: () => engine.waitingPods(),
+    prepare: policies => engine.prepare(policies),
+    isPrepared: policy => engine.isPrepared(policy),
     policiesBehind: op => engine.policiesBehind(op),
     *flushing() {
       return made(yield* engine.flushing());

@@ -12,6 +12,8 @@ import {
 } from '../../test/support/agent/tenants.ts';
 import { compile } from '../compiler/compile.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
+import { MOST_PREPARED } from '../compiler/live/preparations.ts';
+import { withPreparedSets } from '../compiler/prepared.ts';
 import { parseCidr } from '../model/address.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Rule } from '../model/policy.ts';
@@ -46,6 +48,8 @@ let agent: Agent;
 /** What each commit was for, and how long a batch takes that holds a large policy. */
 let commits: (readonly string[])[];
 let largeMs: number;
+/** How many elements each commit made. */
+let sizes: number[];
 /** What the last commit programmed. */
 let programmed: Ruleset;
 /** What each batch had to be beside what it was. */
@@ -62,7 +66,7 @@ afterEach(async () => {
 });
 
 function begin(): void {
-  [stop, commits, largeMs, wrong] = [new AbortController(), [], 0, []];
+  [stop, commits, sizes, largeMs, wrong] = [new AbortController(), [], [], 0, []];
   const fake = new FakeKernel({ owners: true });
   agent = new Agent({
     open: async () => {
@@ -86,9 +90,12 @@ function begin(): void {
 
 /** After every batch the rules are what `compile` makes of the cluster as far as it was taken in. */
 function check({ names, cluster, ruleset, ops }: Committed): void {
-  wrong.push(...plan(compile(asInForce(cluster, agent.podsInForce), NODE), ruleset));
+  const demanded = compile(asInForce(cluster, agent.podsInForce), NODE);
+  wrong.push(...plan(withPreparedSets(demanded, ruleset), ruleset));
   programmed = ruleset;
-  if (ops.length > 0) commits.push(names);
+  if (ops.length === 0) return;
+  commits.push(names);
+  sizes.push(ops.reduce((sum, op) => sum + (op.op === 'addElements' ? op.elements.length : 0), 0));
 }
 
 async function end(): Promise<void> {
@@ -248,4 +255,20 @@ test('of pods that change again and again while they wait it is known what is in
   await vi.waitFor(() => expect(labels).toEqual([]), { timeout: 30_000, interval: 1 });
   await pass(3000);
   expect(agent.podsInForce.size).toBe(0);
+});
+
+test('while a tenant writes policies whose selectors mean very many pods, a neighbour’s policy is in the batch after the one under way', async () => {
+  agent.note(crowd('evil-1', 400, 'red'));
+  await pass(3000);
+  commits.length = 0;
+  agent.note([selecting('evil-1/many', 200), selecting('evil-1/more', 200, 'y')]);
+  await vi.waitFor(() => expect(commits.length).toBeGreaterThan(0), { timeout: 30_000, interval: 1 });
+  const before = commits.length;
+  agent.note([policy('good/deny', 0)]);
+  await pass(30_000);
+  const at = commits.slice(before).findIndex(names => names.includes('NetworkPolicy good/deny'));
+  expect([0, 1]).toContain(at);
+  expect(Math.max(...sizes)).toBeLessThan(2 * MOST_PREPARED);
+  expect(plan(compile(agent.cluster, NODE), programmed)).toEqual([]);
+  expect(agent.cluster.policies.has('NetworkPolicy evil-1/more')).toBe(true);
 });

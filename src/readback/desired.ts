@@ -1,7 +1,8 @@
 /**
  * The desired state as whoever made the rules that are programmed would make it of a cluster. The cluster does not say
  * what becomes of unknown pods, who links pods with their node, by which interfaces and which ports of it, which
- * resolvers are heard, nor how many denials are named: that is the agent's to say, and what is programmed is right.
+ * resolvers are heard, how many denials are named, nor what goes ahead of policies that are to come: that is the agent's to
+ * say, and what is programmed is right.
  */
 import { podLinksIn } from '../compiler/attachedpods.ts';
 import { compile } from '../compiler/compile.ts';
@@ -9,6 +10,7 @@ import { denialLimitsIn, withDenialLimits } from '../compiler/denied.ts';
 import { hostPortsIn } from '../compiler/hostports.ts';
 import { nodeLinksIn } from '../compiler/linkmatches.ts';
 import { hearingIn } from '../compiler/namespeers.ts';
+import { withPreparedSets } from '../compiler/prepared.ts';
 import { ruleCountersIn, withRuleCounters } from '../compiler/rulecounters.ts';
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
 import { type Cluster, withNodeLinks } from '../model/cluster.ts';
@@ -39,5 +41,5 @@ export function desiredAsProgrammed(programmed: Ruleset, rules: NodeRules): Rule
   );
   const limited = withDenialLimits(desired, denialLimitsIn(programmed));
   const kept = ruleCountersIn(programmed);
-  return kept === undefined ? limited : withRuleCounters(limited, kept);
+  return withPreparedSets(kept === undefined ? limited : withRuleCounters(limited, kept), programmed);
 }

@@ -60,6 +60,14 @@ class CarelessEngine implements Engine {
     return this.#incremental.waitingPods();
   }
 
+  prepare(policies: readonly Policy[]): void {
+    this.#incremental.prepare(policies);
+  }
+
+  isPrepared(policy: Policy): boolean {
+    return this.#incremental.isPrepared(policy);
+  }
+
   *flushing(): Generator<void, Ruleset> {
     const { tables } = yield* this.#incremental.flushing();
     return { tables: new Map([...tables].map(([key, table]) => [key, withOversized(table)])) };

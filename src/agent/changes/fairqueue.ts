@@ -22,6 +22,11 @@ interface Pending {
   readonly sinceMs: number;
 }
 
+/** Whether a policy costs a batch no more than it says itself: how many its peers are, the cluster tells. */
+export type IsReady = (policy: Policy) => boolean;
+
+const ALL_READY: IsReady = () => true;
+
 export const FAIRNESS = {
   /** What a change may weigh to go at once: some milliseconds of work. */
   small: 300,
@@ -89,9 +94,21 @@ export class FairQueue {
     return this.#take([...this.#pending.values()]);
   }
 
-  takeShare(nowMs: number): PolicyChange[] {
+  /** Large ones that are ready stay so, and of each namespace the next one is to become it. */
+  toPrepare(nowMs: number, isReady: IsReady): Policy[] {
+    const large = [...this.#pending.values()].filter(
+      (pending): pending is Pending & { value: Policy } => pending.value !== undefined && !isSmall(pending),
+    );
+    const [ready, others] = partition(large, ({ value }) => isReady(value));
+    const groups = [...Map.groupBy(others, ({ namespace }) => namespace).values()];
+    const next = groups.map(group => group.sort((a, b) => precedence(a, b, nowMs))[0]!);
+    return [...ready, ...next].map(({ value }) => value);
+  }
+
+  takeShare(nowMs: number, isReady = ALL_READY): PolicyChange[] {
     const [hurried, others] = partition(this.#pending.values(), pending => this.#isHurried(pending));
-    const [small, large] = partition(others, isSmall);
+    const [small, unsmall] = partition(others, isSmall);
+    const large = unsmall.filter(({ value }) => value === undefined || isReady(value));
     const atOnce = [...hurried, ...ofEveryNamespace(small, nowMs)];
     const isDue = large.length > 0 && nowMs >= this.#largeAtMs;
     this.#passedOver = isDue && atOnce.length > 0 && !this.#passedOver;

@@ -9,7 +9,7 @@
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { WaitingChange } from '../decision.ts';
 import type { PolicyChange } from './change.ts';
-import { FairQueue } from './fairqueue.ts';
+import { FairQueue, type IsReady } from './fairqueue.ts';
 import { Quarantine, type Quarantined } from './quarantine.ts';
 
 /** What a refusal says of its cause. */
@@ -58,12 +58,22 @@ export class PolicyIntake {
     return { atMs, sinceMs: atMs, haste: 'none' };
   }
 
-  /** What the batch that is made now takes in. With `all`, nothing waits for its turn. */
-  take(policies: ReadonlyMap<PolicyId, Policy>, nowMs: number, all: boolean): readonly PolicyChange[] {
+  /** What the batch that is made now takes in: of large policies, those that are ready. With `all`, nothing waits for its turn. */
+  take(
+    policies: ReadonlyMap<PolicyId, Policy>,
+    nowMs: number,
+    all: boolean,
+    isReady: IsReady,
+  ): readonly PolicyChange[] {
     if (this.#quarantine.isSettling) return [];
-    const changes = this.#turn(nowMs, all);
+    const changes = this.#turn(nowMs, all, isReady);
     for (const { id } of changes) if (!this.#lastGood.has(id)) this.#lastGood.set(id, policies.get(id));
     return changes;
+  }
+
+  /** What later batches may take in only when it is ready. */
+  toPrepare(nowMs: number, isReady: IsReady): readonly Policy[] {
+    return this.#queue.toPrepare(nowMs, isReady);
   }
 
   committed(policies: ReadonlyMap<PolicyId, Policy>, tookMs: number, nowMs: number): void {
@@ -110,14 +120,14 @@ export class PolicyIntake {
     return this.#quarantine.postpone();
   }
 
-  #turn(nowMs: number, all: boolean): PolicyChange[] {
+  #turn(nowMs: number, all: boolean, isReady: IsReady): PolicyChange[] {
     const isDue = (atMs: number | undefined) => atMs !== undefined && atMs <= nowMs;
     const tries =
       isDue(this.#quarantine.readyAtMs(nowMs)) &&
       !(this.#triedLast && isDue(this.#queue.waiting(nowMs)?.atMs));
     this.#triedLast = tries;
     if (tries) return this.#quarantine.takeGroup(nowMs);
-    return all ? this.#queue.takeAll() : this.#queue.takeShare(nowMs);
+    return all ? this.#queue.takeAll() : this.#queue.takeShare(nowMs, isReady);
   }
 
   /** Those that were named and are new; else those that were named; else all that are new; else all. */

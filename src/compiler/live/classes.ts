@@ -100,16 +100,27 @@ export class LiveClasses {
 
   *#build(name: string, { podClass, isBundled }: LiveClass): Pieces<ClassBuilder[]> {
     const builders: ClassBuilder[] = [];
-    const shares = sharesIn(podClass, isBundled);
     for (const family of FAMILIES) {
-      const builder = new ClassBuilder(family, this.#hearsAnswers, this.#parts);
-      yield* preparing(podClass, shares, builder);
-      buildClass(podClass, shares, name, builder);
-      yield;
+      const builder = yield* this.make(name, podClass, family, isBundled);
       yield* this.#acquire(builder);
       builders.push(builder);
     }
     return builders;
+  }
+
+  /** Makes what a class needs in one family, and puts it nowhere; its parts are found made until they are forgotten. */
+  *make(name: string, podClass: PodClass, family: Family, isBundled = false): Pieces<ClassBuilder> {
+    const builder = new ClassBuilder(family, this.#hearsAnswers, this.#parts);
+    const shares = sharesIn(podClass, isBundled);
+    yield* preparing(podClass, shares, builder);
+    buildClass(podClass, shares, name, builder);
+    yield;
+    return builder;
+  }
+
+  /** Parts that were made for a class that has not come; those that others use stay. */
+  forget({ shared }: ClassBuilder): void {
+    for (const part of shared) if (!this.#uses.has(part)) this.#parts.delete(part);
   }
 
   *#acquire(builder: ClassBuilder): Pieces<void> {

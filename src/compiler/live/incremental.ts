@@ -18,7 +18,7 @@ import {
 } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
-import type { PolicyId } from '../../model/policy.ts';
+import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { Subjects } from '../../names/subjects.ts';
 import { type Op, objectOf } from '../../nft/plan/op.ts';
 import type { Chain, NftSet, Ruleset, Table, TableFamily } from '../../nft/ruleset.ts';
@@ -33,11 +33,13 @@ import { LiveClasses } from './classes.ts';
 import { LiveGroups } from './groups.ts';
 import { LiveLinkSets } from './linksets.ts';
 import { LivePods } from './livepods.ts';
+import { emptyMarks, isNothing, type Marks } from './marks.ts';
 import { LiveNames } from './names.ts';
 import { type Pieces, wholeOf } from './pieces.ts';
 import { LivePlacements } from './placements.ts';
 import { PodIndex } from './podindex.ts';
 import type { PolicyMoves } from './policymoves.ts';
+import { LivePreparations } from './preparations.ts';
 import { LiveStrays } from './strays.ts';
 
 export class Incremental {
@@ -52,6 +54,7 @@ export class Incremental {
   readonly #livePods: LivePods;
   readonly #classes: LiveClasses;
   readonly #placements: LivePlacements;
+  readonly #preparations: LivePreparations;
   readonly #unknownPods: UnknownPods;
   /** Of a node whose pods we link. */
   readonly #attachedPods: LiveAttachedPods | undefined;
@@ -98,6 +101,7 @@ export class Incremental {
     this.#names = new LiveNames(hearing);
     this.#classes = new LiveClasses(this.#groups, hearing !== undefined);
     this.#placements = new LivePlacements(this.#state, this.#classes);
+    this.#preparations = new LivePreparations(this.#state, this.#podIndex, this.#groups, this.#classes, node);
     this.#podMaps = this.#makePodMaps();
   }
 
@@ -122,6 +126,14 @@ export class Incremental {
     this.#marked[event.type].add(event.key as never);
   }
 
+  prepare(policies: readonly Policy[]): void {
+    this.#preparations.want(policies);
+  }
+
+  isPrepared(policy: Policy): boolean {
+    return this.#preparations.isReady(policy);
+  }
+
   /** The policies of all classes that use the object of this step. */
   policiesBehind(op: Op): readonly PolicyId[] {
     const name = objectOf(op);
@@ -136,9 +148,9 @@ export class Incremental {
     }
   }
 
-  /** Changes of pods have been left for the next flush: for this one they are as if nothing had been said yet. */
+  /** Pods have been left for the next flush: for this one it is as if nothing had been said yet. Or policies are not prepared. */
   isBehind(): boolean {
-    return this.#livePods.isBehind;
+    return this.#livePods.isBehind || this.#preparations.isBehind;
   }
 
   waitingPods(): ReadonlySet<PodKey> {
@@ -179,6 +191,7 @@ export class Incremental {
     if (moved || strayed) this.#podMaps = this.#makePodMaps();
     const flipped = this.#names.refreshPolicies(marked.policy, this.#state);
     if (moved || flipped || renewed) this.#followNames(flipped || renewed);
+    yield* this.#preparations.advance();
   }
 
   /** Answers whether any pod was put anywhere. */
@@ -280,21 +293,4 @@ function basesOf(
 
 function byName<T extends { readonly name: string }>(values: readonly T[]): Map<string, T> {
   return new Map(values.map(value => [value.name, value]));
-}
-
-type Marks = Readonly<ReturnType<typeof emptyMarks>>;
-
-function isNothing(marks: Marks): boolean {
-  return Object.values(marks).every(({ size }) => size === 0);
-}
-
-/** What events have touched since the last flush. */
-function emptyMarks() {
-  return {
-    pod: new Set<PodKey>(),
-    namespace: new Set<string>(),
-    node: new Set<string>(),
-    policy: new Set<PolicyId>(),
-    hostPort: new Set<string>(),
-  };
 }

@@ -7,7 +7,8 @@ import type { Hearing } from '../../../src/compiler/namespeers.ts';
 import { type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import type { PodLinks } from '../../../src/model/podlinks.ts';
-import type { Ruleset } from '../../../src/nft/ruleset.ts';
+import type { Policy } from '../../../src/model/policy.ts';
+import type { Ruleset, Table, TableFamily } from '../../../src/nft/ruleset.ts';
 import type { Step } from '../arbitrary/events.ts';
 import { HEARING } from '../oracle/told.ts';
 
@@ -31,6 +32,8 @@ export function checkHistory(steps: readonly Step[], how: Enforced, count: Count
   const end = replay(steps, how, count);
   if (replayInPieces(steps, how) !== end)
     throw new Error('with events that come during flushes, the history ends otherwise');
+  if (replayPrepared(steps, how) !== end)
+    throw new Error('with policies that are made ready before they come, the history ends otherwise');
   const variants = {
     squashed: squashed(steps),
     reversed: squashed(steps).reverse(),
@@ -115,6 +118,41 @@ export function replayInPieces(steps: readonly Step[], how: Enforced): string {
     for (const event of late) state.apply(event);
   }
   return text(engine.flush());
+}
+
+/** How many of the coming policies are made ready. */
+const PREPARED = 3;
+
+/** The policies that come next are made ready: sets that nothing names are all the difference, and in the end there are none. */
+export function replayPrepared(steps: readonly Step[], how: Enforced): string {
+  const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing);
+  const state = new ClusterState();
+  for (const [at, { event, flush }] of steps.entries()) {
+    engine.prepare(comingPolicies(steps.slice(at)));
+    engine.note(event);
+    state.apply(event);
+    if (!flush) continue;
+    const desired = compile(state, NODE, how.unknownPods, how.podLinks, how.hearing);
+    const [got, wanted] = [text(withSetsOf(desired, engine.flush())), text(desired)];
+    if (got !== wanted)
+      throw new Error(`prepared, incremental differs from compile:\n${firstDifference(got, wanted)}`);
+  }
+  engine.prepare([]);
+  return text(engine.flush());
+}
+
+function comingPolicies(steps: readonly Step[]): Policy[] {
+  const policies = steps.flatMap(({ event }) => (event.type === 'policy' ? (event.value ?? []) : []));
+  return policies.slice(0, PREPARED);
+}
+
+/** Without sets that the desired state has not. */
+function withSetsOf(desired: Ruleset, { tables }: Ruleset): Ruleset {
+  const known = ([family, { sets, chains }]: [TableFamily, Table]): [TableFamily, Table] => {
+    const wanted = desired.tables.get(family)?.sets;
+    return [family, { sets: new Map([...sets].filter(([name]) => wanted?.has(name))), chains }];
+  };
+  return { tables: new Map([...tables].map(known)) };
 }
 
 /** A flush, with one event more after each of its pieces. */

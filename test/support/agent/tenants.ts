@@ -61,10 +61,10 @@ export function policyEvent(value: Policy): ClusterEvent & { readonly value: Pol
 }
 
 /** Rules of one selector each, all of which mention one label of the tenant's pods. */
-export function selecting(name: `${string}/${string}`, count: number): ClusterEvent {
+export function selecting(name: `${string}/${string}`, count: number, other = 'x'): ClusterEvent {
   const namespaces = { kind: 'name', name: name.split('/')[0]! } as const;
   const rules = Array.from({ length: count }, (_, n): Rule => {
-    const requirements = [{ key: 'app', operator: 'NotIn' as const, values: ['red', `x${n}`] }];
+    const requirements = [{ key: 'app', operator: 'NotIn' as const, values: ['red', `${other}${n}`] }];
     return {
       path: `ingress[${n}]`,
       action: 'accept',
