@@ -986,8 +986,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'history: an older version forgets what it was',
     file: 'src/nft/plan/history.ts',
-    find: 'if (!this.#different.has(key)) this.#different.set(key, value);',
-    replace: 'this.#different.set(key, value);',
+    find: 'if (!this.#different.has(key)) this.#different.set(key, wasMember);',
+    replace: 'this.#different.set(key, wasMember);',
     test: 'src/nft/plan/history.test.ts',
   },
 
