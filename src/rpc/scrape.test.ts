@@ -129,6 +129,26 @@ test('a flood of connections is refused before it costs a handshake', async () =
   expect(outcomes.filter(Boolean).length).toBeGreaterThanOrEqual(5);
 });
 
+test.each([
+  ['without the token', ''],
+  ['with it', `Authorization: Bearer ${TOKEN}\r\n`],
+])('requests without end on one connection are one: %s', async (_, header) => {
+  await serve();
+  const count = vi.spyOn(Registry.prototype, 'metrics');
+  const said = await new Promise<string>((resolve, reject) => {
+    let text = '';
+    const socket = connect({ host: '127.0.0.1', port: server!.port, rejectUnauthorized: false }, () =>
+      socket.write(`GET /metrics HTTP/1.1\r\nHost: a\r\n${header}\r\n`.repeat(20)),
+    );
+    socket.on('data', data => (text += data));
+    socket.on('error', reject);
+    socket.on('close', () => resolve(text));
+  });
+  expect(said.match(/HTTP\/1\.1 (200|401)/g)).toHaveLength(1);
+  expect(count.mock.calls.length).toBe(header === '' ? 0 : 1);
+  count.mockRestore();
+});
+
 test('a caller that never begins TLS does not keep the server from its end', async () => {
   await serve();
   const socket = connectTcp(server!.port, '127.0.0.1');

@@ -37,7 +37,10 @@ const RENEW_MS = 60_000;
 /** What is shorter can be guessed. */
 const LEAST_TOKEN = 16;
 
-/** How often connections may begin, of which TLS makes each cost a millisecond: a Prometheus begins one a scrape. */
+/**
+ * How often connections may begin, of which TLS makes each cost a millisecond: a Prometheus begins one a scrape. Each is for one
+ * request: requests of one connection that nobody counts would cost as much, with and without the token.
+ */
 const EACH_CALLER = { perSecond: 1, burst: 10 };
 const ALL_CALLERS = { perSecond: 10, burst: 40 };
 const MOST_CALLERS = 256;
@@ -51,6 +54,7 @@ export async function serveScrape(options: ScrapeOptions): Promise<HttpServer> {
   const server = createServer({ ...timeouts(limits), ...tls }, (request, response) => {
     answer(request, response, tokenFile, metrics).catch(error => fail(error as Error, response, options));
   });
+  server.maxRequestsPerSocket = 1;
   const callers = new SourceRates(EACH_CALLER, ALL_CALLERS, MOST_CALLERS);
   const listening = await listenHttp(server, address, limits, ({ remoteAddress = '' }) =>
     callers.take(remoteAddress, performance.now()),

@@ -504,6 +504,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/rpc/scrape.test.ts',
   },
   {
+    name: 'scrape: a connection may ask without end',
+    file: 'src/rpc/scrape.ts',
+    find: '  server.maxRequestsPerSocket = 1;\n',
+    replace: '',
+    test: 'src/rpc/scrape.test.ts',
+  },
+  {
     name: 'scrape: an empty file is a token',
     file: 'src/rpc/scrape.ts',
     find: 'if (token.length < LEAST_TOKEN)',
