@@ -49,11 +49,12 @@ export class ControlSocket {
   tell(command: Command, pod: Address, peer: Address): boolean {
     const way = this.#ways[familyOf(pod)];
     const { packet, target } = way;
+    const podBytes = addressBytes(pod);
     packet.bytes.set(addressBytes(peer), way.source);
-    packet.bytes.set(addressBytes(pod), way.destination);
+    packet.bytes.set(podBytes, way.destination);
     packet.bytes.writeUInt16BE(sourcePort(command), way.ports);
     packet.bytes.writeUInt16BE(commandDestination(command), way.ports + 2);
-    target.bytes.set(addressBytes(pod), way.targetAddress);
+    target.bytes.set(podBytes, way.targetAddress);
     const sent = sendto(way.fd, packet.at, packet.bytes.length, 0, target.at, target.bytes.length);
     return sent < 0 && errno() === EPERM;
   }

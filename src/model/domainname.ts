@@ -29,10 +29,15 @@ export class DomainNameIndex<T> {
     else values.push(value);
   }
 
-  /** Once for each of the patterns that mean the name. */
-  *valuesOf(name: string): Generator<T> {
-    yield* this.#exact.get(name) ?? [];
-    for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1))
-      yield* this.#below.get(name.slice(dot + 1)) ?? [];
+  /** Once for each of the patterns that mean the name; of one of them alone, always the same list. */
+  valuesOf(name: string): readonly T[] {
+    let found: readonly T[] = this.#exact.get(name) ?? NONE;
+    for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
+      const more = this.#below.get(name.slice(dot + 1));
+      if (more !== undefined) found = found.length === 0 ? more : [...found, ...more];
+    }
+    return found;
   }
 }
+
+const NONE: readonly never[] = [];

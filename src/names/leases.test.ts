@@ -131,6 +131,15 @@ describe('Leases', () => {
     expect(tick(310_000)).toEqual(['forget names-A 10.1.0.1 . 192.0.2.1']);
   });
 
+  it('forgets what stood in the kernel and is not told again, with its lease', () => {
+    const { leases, tick } = opened();
+    const found = { set: 'names-A', pod: '10.1.0.1' as Address, peer: '192.0.2.1' as Address };
+    leases.recover([{ ...found, leftMs: 50_000 }], 0, () => Number.NaN);
+    expect(tick(49_999)).toEqual([]);
+    expect(tick(50_000)).toEqual(['forget names-A 10.1.0.1 . 192.0.2.1']);
+    expect(leases.size).toBe(0);
+  });
+
   it('C57: keeps 1,000 addresses of a name: who was told longest ago goes', () => {
     const { told, leases } = opened();
     const addresses = Array.from({ length: 1_001 }, (_, i) => `10.7.${i >> 8}.${i & 255}`);

@@ -11,7 +11,15 @@ import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import { KnownTexts } from './knowntexts.ts';
 import { type Lease, newLease, type Telling } from './leasetable.ts';
-import { LIFETIMES, type Lifetimes, leaseEnd, NAMES_LIMITS, type NamesLimits, periodMs } from './limits.ts';
+import {
+  LIFETIMES,
+  type Lifetimes,
+  leaseDue,
+  leaseEnd,
+  NAMES_LIMITS,
+  type NamesLimits,
+  periodMs,
+} from './limits.ts';
 import type { DnsAnswer } from './message.ts';
 import { PodLeases } from './podleases.ts';
 import { AllSetsByName } from './setsbyname.ts';
@@ -157,18 +165,15 @@ export class Leases {
       const telling = { untilMs, toldMs: nowMs, from: undefined };
       const lease = newLease(`@${name} ${peer}`, peer, [set], telling);
       if (pod.find(lease.name, peer) !== undefined) return [];
-      return this.#enter(pod, { ...lease, kernelUntilMs: untilMs, recovered: true });
+      const found = { ...lease, kernelUntilMs: untilMs, recovered: true } as const;
+      pod.expect(found, this.#lifetimes);
+      return this.#enter(pod, found);
     });
   }
 
   /** Call about once a second: renews what goes on, ends what is over. */
   tick(nowMs: number): LeaseChange[] {
-    return [...this.#pods.values()].flatMap(pod =>
-      [...pod.leases()].flatMap(lease => {
-        if (lease.untilMs <= nowMs) return this.#end(pod, lease);
-        return this.#isDue(lease, nowMs) ? this.#learn(pod, lease, nowMs) : [];
-      }),
-    );
+    return [...this.#pods.values()].flatMap(pod => (pod.dueMs > nowMs ? [] : this.#lookAt(pod, nowMs)));
   }
 
   /** Pairs whose time is over before then, each once: whoever asks may know that they are in use. */
@@ -185,7 +190,10 @@ export class Leases {
       if (pod !== undefined) used.set(pod, (used.get(pod) ?? new Set()).add(peer));
     }
     for (const [pod, peers] of used)
-      for (const lease of pod.prolong(peers, untilMs)) this.#noteNew(pod, lease);
+      for (const lease of pod.prolong(peers, untilMs)) {
+        this.#noteNew(pod, lease);
+        pod.expect(lease, this.#lifetimes);
+      }
   }
 
   /** All that stands, for sets that are empty. */
@@ -201,8 +209,14 @@ export class Leases {
     else leases.push(lease);
   }
 
-  #isDue({ untilMs, kernelUntilMs }: Lease, nowMs: number): boolean {
-    return untilMs > kernelUntilMs && kernelUntilMs - nowMs < this.#lifetimes.leaseMs / 2;
+  #lookAt(pod: PodLeases, nowMs: number): LeaseChange[] {
+    pod.dueMs = Number.POSITIVE_INFINITY;
+    return [...pod.leases()].flatMap(lease => {
+      if (lease.untilMs <= nowMs) return this.#end(pod, lease);
+      if (leaseDue(lease, this.#lifetimes) < nowMs) return this.#learn(pod, lease, nowMs);
+      pod.expect(lease, this.#lifetimes);
+      return [];
+    });
   }
 
   /** In place: most answers tell what is known, and a node has many of them. */
@@ -242,6 +256,7 @@ export class Leases {
 
   #learn(pod: PodLeases, lease: Lease, nowMs: number): LeaseChange[] {
     lease.kernelUntilMs = nowMs + this.#lifetimes.leaseMs;
+    pod.expect(lease, this.#lifetimes);
     return pod.learn(lease);
   }
 

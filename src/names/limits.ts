@@ -36,3 +36,11 @@ export const NAMES_LIMITS: NamesLimits = { perName: 1_000, perPod: 4_096, perNod
 export function leaseEnd(ttlSeconds: number, nowMs: number, { graceMs, floorMs, capMs }: Lifetimes): number {
   return nowMs + Math.min(Math.max(ttlSeconds * 1_000 + graceMs, floorMs), capMs);
 }
+
+/** When there is something to do for a lease: it ends, or is renewed in the kernel, where half of it is over. */
+export function leaseDue(
+  { untilMs, kernelUntilMs }: { readonly untilMs: number; readonly kernelUntilMs: number },
+  { leaseMs }: Lifetimes,
+): number {
+  return untilMs > kernelUntilMs ? Math.min(untilMs, kernelUntilMs - leaseMs / 2) : untilMs;
+}

@@ -6,6 +6,7 @@ import { type Address, addressFromBytes } from '../model/address.ts';
 import { isLearnable } from './learnable.ts';
 import { readDomainName } from './name.ts';
 import { MOST_RECORDS, type Records, readRecords, TYPE } from './records.ts';
+import { word } from './words.ts';
 
 export interface DnsAnswer {
   /** The name asked for, and every alias on the way to the addresses (C42). */
@@ -31,29 +32,26 @@ const CLASS_IN = 1;
 /** Undefined where it is no answer to one question for addresses, or cannot be read: nothing is learnt from it. */
 export function readAnswer(message: Uint8Array): DnsAnswer | undefined {
   if (message.length < HEADER) return undefined;
-  const header = new DataView(message.buffer, message.byteOffset, HEADER);
-  const flags = header.getUint16(2);
-  if ((flags & RESPONSE.mask) !== RESPONSE.value || header.getUint16(4) !== 1) return undefined;
+  const flags = word(message, 2);
+  if ((flags & RESPONSE.mask) !== RESPONSE.value || word(message, 4) !== 1) return undefined;
   const question = readQuestion(message);
   if (question === undefined) return undefined;
-  const { name, type, end } = question;
-  const records = readRecords(message, end, header.getUint16(6), type, (flags & TRUNCATED) !== 0);
-  return records && answerFrom(name, records);
+  const { asked, type } = question;
+  const records = readRecords(message, asked, word(message, 6), type, (flags & TRUNCATED) !== 0);
+  return records && answerFrom(asked.name, records);
 }
 
 /** How many records have to be looked at to read it, at most. */
 export function mostRecordsOf(message: Uint8Array): number {
-  const said = ((message[6] ?? 0) << 8) | (message[7] ?? 0);
-  return Math.min(said, MOST_RECORDS, Math.floor(message.length / LEAST_RECORD));
+  return Math.min(word(message, 6), MOST_RECORDS, Math.floor(message.length / LEAST_RECORD));
 }
 
 function readQuestion(message: Uint8Array) {
   const asked = readDomainName(message, HEADER);
   if (asked === undefined || asked.end + 4 > message.length) return undefined;
-  const view = new DataView(message.buffer, message.byteOffset + asked.end, 4);
-  const type = view.getUint16(0);
-  if ((type !== TYPE.A && type !== TYPE.AAAA) || view.getUint16(2) !== CLASS_IN) return undefined;
-  return { name: asked.name, type, end: asked.end + 4 };
+  const type = word(message, asked.end);
+  if ((type !== TYPE.A && type !== TYPE.AAAA) || word(message, asked.end + 2) !== CLASS_IN) return undefined;
+  return { asked: { name: asked.name, start: HEADER, end: asked.end + 4 }, type };
 }
 
 /** The order of the records is nobody's promise: the way is followed, and what is off it does not count. */

@@ -1,5 +1,6 @@
 /** An IPv4 or IPv6 packet as far as it takes to find the DNS in it. Reads what hostile hosts send: never throws. */
 import { type Address, addressFromBytes } from '../model/address.ts';
+import { longWord, word } from './words.ts';
 
 export interface Transport {
   readonly from: Address;
@@ -73,7 +74,7 @@ function readTcp(found: Found): Transport | undefined {
   const header = ((body[12] ?? 0) >> 4) * 4;
   if (header < 20 || header > body.length) return undefined;
   const flags = body[13]!;
-  const sequence = ((word(body, 4) << 16) | word(body, 6)) >>> 0;
+  const sequence = longWord(body, 4);
   const tcp = { sequence, syn: (flags & SYN) !== 0, ends: (flags & FIN_OR_RST) !== 0 };
   return { ...endsOf(found), payload: body.subarray(header), tcp };
 }
@@ -81,8 +82,4 @@ function readTcp(found: Found): Transport | undefined {
 function endsOf({ from, to, body }: Found) {
   const [source, target] = [addressFromBytes(from), addressFromBytes(to)];
   return { from: source, to: target, sourcePort: word(body, 0), port: word(body, 2) };
-}
-
-function word(bytes: Uint8Array, at: number): number {
-  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
 }

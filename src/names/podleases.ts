@@ -5,7 +5,7 @@
 import { type Address, familyOf } from '../model/address.ts';
 import { namespaceOfPod } from '../model/cluster.ts';
 import { type Lease, LeaseTable, type Telling } from './leasetable.ts';
-import type { NamesLimits } from './limits.ts';
+import { type Lifetimes, leaseDue, type NamesLimits } from './limits.ts';
 import type { SetsByName } from './setsbyname.ts';
 import type { LeaseChange, NamesPod, NamesSet } from './subjects.ts';
 
@@ -14,6 +14,8 @@ export class PodLeases {
   readonly namespace: string;
   /** That its rules look up. */
   readonly sets: SetsByName;
+  /** Nothing has to be done before then for any of its leases that were expected. */
+  dueMs = Number.POSITIVE_INFINITY;
   readonly #leases = new LeaseTable();
   /** How many leases hold an address in a set. */
   readonly #holds = new Map<NamesSet, Map<Address, number>>();
@@ -39,6 +41,10 @@ export class PodLeases {
 
   leases(): Iterable<Lease> {
     return this.#leases.oldestFirst();
+  }
+
+  expect(lease: Lease, lifetimes: Lifetimes): void {
+    this.dueMs = Math.min(this.dueMs, leaseDue(lease, lifetimes));
   }
 
   /** One of its own was told again: the later end counts. */
@@ -104,10 +110,15 @@ export class PodLeases {
   }
 
   #hold(set: NamesSet, address: Address, more: 1 | -1): void {
-    const held = this.#holds.get(set) ?? new Map<Address, number>();
-    this.#holds.set(set, held);
+    const held = this.#holds.get(set) ?? this.#beginToHold(set);
     const count = (held.get(address) ?? 0) + more;
     if (count === 0) held.delete(address);
     else held.set(address, count);
+  }
+
+  #beginToHold(set: NamesSet): Map<Address, number> {
+    const held = new Map<Address, number>();
+    this.#holds.set(set, held);
+    return held;
   }
 }

@@ -1,8 +1,11 @@
 /** The answer section of a DNS response, as far as addresses and aliases go. */
-import { readDomainName } from './name.ts';
+import { type ReadName, readDomainName } from './name.ts';
+import { longWord, word } from './words.ts';
 
 export const TYPE = { A: 1, CNAME: 5, AAAA: 28 } as const;
 const CLASS_IN = 1;
+/** Its two highest bits, of two bytes. */
+const POINTER = 0xc000;
 
 /** What more records say is not read. */
 export const MOST_RECORDS = 512;
@@ -30,37 +33,54 @@ interface Found {
   readonly aliases: Map<string, Alias>;
 }
 
+/** The name asked for, where it is, and where the records begin. */
+export interface AskedName {
+  readonly name: string;
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
  * Of a message that was `truncated`, as many as are whole; else undefined where one is not, or has a name that cannot
  * be read: who sends such a message is believed in nothing.
  */
 export function readRecords(
   message: Uint8Array,
-  start: number,
+  asked: AskedName,
   count: number,
   type: number,
   truncated: boolean,
 ): Records | undefined {
   const found: Found = { addresses: [], aliases: new Map() };
-  let at = start;
+  let at = asked.end;
   for (let i = 0; i < Math.min(count, MOST_RECORDS); i++) {
-    const end = readRecord(message, at, type, found);
+    const owner = readOwner(message, at, asked);
+    const end = owner && readRecord(message, owner, type, found);
     if (end === undefined) return truncated ? found : undefined;
     at = end;
   }
   return found;
 }
 
+/** Mostly a pointer to the name asked for, which has been read. */
+function readOwner(
+  message: Uint8Array,
+  start: number,
+  { name, start: askedAt }: AskedName,
+): ReadName | undefined {
+  const isAsked = word(message, start) === (POINTER | askedAt);
+  return isAsked ? { name, end: start + 2 } : readDomainName(message, start);
+}
+
 /** Where the next one begins. */
-function readRecord(message: Uint8Array, start: number, type: number, found: Found): number | undefined {
-  const owner = readDomainName(message, start);
-  if (owner === undefined || owner.end + 10 > message.length) return undefined;
-  const view = new DataView(message.buffer, message.byteOffset + owner.end, 10);
-  const [recordType, recordClass, length] = [view.getUint16(0), view.getUint16(2), view.getUint16(8)];
+function readRecord(message: Uint8Array, owner: ReadName, type: number, found: Found): number | undefined {
+  if (owner.end + 10 > message.length) return undefined;
+  const recordType = word(message, owner.end);
+  const length = word(message, owner.end + 8);
   const data = owner.end + 10;
   if (data + length > message.length) return undefined;
-  if (recordClass !== CLASS_IN) return data + length;
-  const ttlSeconds = ttlOf(view.getUint32(4));
+  if (word(message, owner.end + 2) !== CLASS_IN) return data + length;
+  const ttlSeconds = ttlOf(longWord(message, owner.end + 4));
   if (recordType === TYPE.CNAME) {
     const target = readDomainName(message, data);
     if (target === undefined || target.end !== data + length) return undefined;

@@ -23,7 +23,9 @@ export class SetsByName {
 
   /** The sets that mean a name, each once; the same list for the same sets. */
   setsOf(name: string): readonly NamesSet[] {
-    const found = [...new Set(this.#sets.valuesOf(name))];
+    const values = this.#sets.valuesOf(name);
+    if (values.length < 2) return values;
+    const found = [...new Set(values)];
     const key = keyOf(found);
     const known = this.#lists.get(key) ?? found;
     if (this.#lists.size < MOST_LISTS) this.#lists.set(key, known);

@@ -26,12 +26,13 @@ export class WorkBudget {
 
   /** Whether an answer of the pod may be read now, whatever it costs. */
   allows(pod: PodKey, nowMs: number): boolean {
-    return this.#accountsOf(pod).every(account => account.level(nowMs) > 0);
+    return this.#ofPod(pod).level(nowMs) > 0 && this.#ofNamespace(pod).level(nowMs) > 0;
   }
 
   /** What it cost may be more than what was left. */
   spend(pod: PodKey, units: number, nowMs: number): void {
-    for (const account of this.#accountsOf(pod)) account.take(nowMs, units);
+    this.#ofPod(pod).take(nowMs, units);
+    this.#ofNamespace(pod).take(nowMs, units);
   }
 
   retainOnly(pods: ReadonlySet<PodKey>): void {
@@ -39,13 +40,17 @@ export class WorkBudget {
     for (const key of this.#accounts.keys()) if (!kept.has(key)) this.#accounts.delete(key);
   }
 
-  #accountsOf(pod: PodKey): TokenBucket[] {
-    const { pod: ofPod, namespace } = this.#rates;
-    return [this.#account(pod, ofPod), this.#account(namespaceOfPod(pod), namespace)];
+  #ofPod(pod: PodKey): TokenBucket {
+    return this.#accounts.get(pod) ?? this.#open(pod, this.#rates.pod);
   }
 
-  #account(key: string, rate: Rate): TokenBucket {
-    const account = this.#accounts.get(key) ?? new TokenBucket(rate);
+  #ofNamespace(pod: PodKey): TokenBucket {
+    const namespace = namespaceOfPod(pod);
+    return this.#accounts.get(namespace) ?? this.#open(namespace, this.#rates.namespace);
+  }
+
+  #open(key: string, rate: Rate): TokenBucket {
+    const account = new TokenBucket(rate);
     this.#accounts.set(key, account);
     return account;
   }

@@ -249,8 +249,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'names: a namespace has as much work made as it has pods',
     file: 'src/names/workbudget.ts',
-    find: 'return this.#accountsOf(pod).every(account => account.level(nowMs) > 0);',
-    replace: 'return this.#accountsOf(pod)[0].level(nowMs) > 0;',
+    find: ' && this.#ofNamespace(pod).level(nowMs) > 0',
+    replace: '',
     test: TURNS,
   },
   {
@@ -266,6 +266,27 @@ export const MUTANTS: readonly Mutant[] = [
     find: '    if (isBlind) this.#lookOnceKnown(names, affected);\n',
     replace: '',
     test: OPEN_BY_NAME,
+  },
+  {
+    name: 'names: what is in use is not renewed in the kernel before its old end',
+    file: 'src/names/leases.ts',
+    find: '        pod.expect(lease, this.#lifetimes);\n      }\n  }',
+    replace: '      }\n  }',
+    test: LEASES,
+  },
+  {
+    name: 'names: what was found in the kernel is never looked at again',
+    file: 'src/names/leases.ts',
+    find: '      pod.expect(found, this.#lifetimes);\n',
+    replace: '',
+    test: LEASES,
+  },
+  {
+    name: 'names: a lease that goes on is looked at once',
+    file: 'src/names/leases.ts',
+    find: '      pod.expect(lease, this.#lifetimes);\n      return [];',
+    replace: '      return [];',
+    test: LEASES,
   },
   {
     name: 'names: what is prolonged is never said before its end',
