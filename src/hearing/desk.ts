@@ -28,6 +28,7 @@ const MOST_AT_ONCE = 64;
 /** As often as that, of them, what has come meanwhile is fetched, so that the kernel's queue has room. */
 const FETCH_EVERY = 8;
 const MOST_FETCHED = 256;
+const BUSY_MS = 2;
 const TICK_MS = 1_000;
 const REPORT_MS = 100;
 /** Addresses; some megabytes. */
@@ -36,7 +37,7 @@ const MANY_NEW = 8_192;
 /** By the clock of `now`. */
 const createdMs = ({ createdAt = '' }: NamesPod) => Date.parse(createdAt) - performance.timeOrigin;
 
-/** An answer that waits, in memory of our own: the socket's is used again. */
+/** An answer that waits. */
 interface WaitingAnswer {
   readonly id: number;
   readonly packet: Transport;
@@ -67,6 +68,7 @@ export class AnswerDesk {
   #waitedUs = 0;
   #turnCount = 0;
   #beating = false;
+  #answeredMs = Number.NEGATIVE_INFINITY;
   #beatMs = 0;
   #tickMs = 0;
   #reportMs = 0;
@@ -93,10 +95,16 @@ export class AnswerDesk {
     return Math.max(0, Math.ceil(this.#beatMs + BEAT_INTERVAL_MS - now()));
   }
 
-  /** What waits, and what is due. */
-  work(): void {
+  /** Whether answers come so fast after one another that the next is worth a short wait. */
+  get isBusy(): boolean {
+    return performance.now() - this.#answeredMs < BUSY_MS;
+  }
+
+  /** What is there, and what is due. `waits`: a moment for the next answer, if there is none. */
+  work(waits: boolean): void {
+    const isFirst = waits && this.#turns.isEmpty;
     for (let turn = 0; turn < MOST_AT_ONCE; turn++) {
-      if (turn % FETCH_EVERY === 0) this.#queue.read(MOST_FETCHED, packet => this.#arrive(packet));
+      if (turn % FETCH_EVERY === 0) this.#queue.read(MOST_FETCHED, this.#arrive, isFirst && turn === 0);
       const next = this.#turns.next();
       if (next === undefined) break;
       this.#answer(next.pod, next.item);
@@ -109,8 +117,8 @@ export class AnswerDesk {
   }
 
   /** What need not wait, or may not, goes on at once: it is read by nobody, and nothing is learnt from it. */
-  #arrive({ id, bytes }: WaitingPacket): void {
-    const packet = this.#listener.read(new Uint8Array(bytes));
+  readonly #arrive = ({ id, bytes }: WaitingPacket): void => {
+    const packet = this.#listener.read(bytes);
     const pod = packet && this.#leases.podAt(packet.to);
     if (packet !== undefined && pod !== undefined) {
       const sinceMs = performance.now();
@@ -119,7 +127,7 @@ export class AnswerDesk {
       this.#overBudget++;
     }
     this.#queue.accept(id);
-  }
+  };
 
   /** The addresses first, and then the answer: that is all there is to it. */
   #answer(pod: PodKey, { id, packet, sinceMs }: WaitingAnswer): void {
@@ -130,7 +138,8 @@ export class AnswerDesk {
       this.#apply(changes);
     } finally {
       this.#queue.accept(id);
-      this.#waited((performance.now() - sinceMs) * 1_000);
+      this.#answeredMs = performance.now();
+      this.#waited((this.#answeredMs - sinceMs) * 1_000);
     }
   }
 
@@ -156,7 +165,7 @@ export class AnswerDesk {
     this.#switch(toEnd);
     for (let next = this.#turns.next(); next !== undefined; next = this.#turns.next())
       this.#queue.accept(next.item.id);
-    this.#queue.read(Number.POSITIVE_INFINITY, ({ id }) => this.#queue.accept(id));
+    while (this.#queue.read(MOST_FETCHED, ({ id }) => this.#queue.accept(id)) > 0);
     this.#queue.close();
     this.#control.close();
   }

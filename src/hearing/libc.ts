@@ -5,6 +5,9 @@ import { errno, libc, pointerTo } from '../netlink/wire/libc.ts';
 export const sendto = libc.func(
   'int sendto(int fd, const void *bytes, size_t length, int flags, const void *to, uint32_t toLength)',
 );
+export const recvmmsg = libc.func(
+  'int recvmmsg(int fd, void *messages, uint32_t count, int flags, void *timeout)',
+);
 export const poll = libc.func('int poll(void *fds, unsigned long count, int timeoutMs)');
 export const eventfd = libc.func('int eventfd(unsigned int count, int flags)');
 
@@ -17,7 +20,7 @@ export function check(call: string, result: number): number {
 /** A buffer and where it is, for as long as both are held. */
 export interface Fixed {
   readonly bytes: Buffer;
-  readonly at: unknown;
+  readonly at: bigint;
 }
 
 export function fixed(size: number): Fixed {

@@ -9,7 +9,6 @@ import {
   EINTR,
   ENOBUFS,
   errno,
-  MSG_DONTWAIT,
   RAW,
   recv,
   SO_RCVBUFFORCE,
@@ -19,6 +18,7 @@ import {
   socket,
 } from '../netlink/wire/libc.ts';
 import { beginMessage, endMessage, type Message, readMessages } from '../netlink/wire/messages.ts';
+import { Datagrams } from './datagrams.ts';
 import { check, type Fixed, fixed } from './libc.ts';
 
 const NETLINK_NETFILTER = 12;
@@ -39,18 +39,24 @@ const VERDICT_HEADER = 2;
 const NF_ACCEPT = 1;
 
 /** A packet may be as long as IP has it, and the message is longer. */
-const CHUNK = 128 << 10;
+const CHUNK = 68 << 10;
+const MOST_AT_ONCE = 16;
+/** An acknowledgement, with what it is about. */
+const CONFIG_ANSWER = 4_096;
+const SO_RCVTIMEO = 20;
+/** How long the next answer is waited for, at most. */
+const WAIT_US = 10_000;
 
 export interface WaitingPacket {
   readonly id: number;
-  /** From the IP header on. Of the moment: the next packet is in the same place. */
+  /** From the IP header on; in memory of its own. */
   readonly bytes: Uint8Array;
 }
 
 export class QueueSocket {
   readonly fd: number;
   readonly #number: number;
-  readonly #received = fixed(CHUNK);
+  readonly #received = new Datagrams(MOST_AT_ONCE, CHUNK);
   readonly #verdict: Fixed;
   #verdictId = 0;
   /** How often the kernel had to let packets go on because nobody read them. */
@@ -61,6 +67,7 @@ export class QueueSocket {
     this.#number = number;
     this.fd = check('netlink socket', socket(AF_NETLINK, RAW, NETLINK_NETFILTER));
     setsockopt(this.fd, SOL_SOCKET, SO_RCVBUFFORCE, [RECEIVE_BUFFER], 4);
+    check('SO_RCVTIMEO', setsockopt(this.fd, SOL_SOCKET, SO_RCVTIMEO, [0, 0, WAIT_US, 0], 16));
     this.#verdict = this.#makeVerdict();
     try {
       this.#bind();
@@ -70,21 +77,35 @@ export class QueueSocket {
     }
   }
 
-  /** Visits what waits now, up to `most` datagrams. */
-  read(most: number, visit: (packet: WaitingPacket) => void): void {
-    for (let i = 0; i < most; i++) {
-      const length: number = recv(this.fd, this.#received.at, CHUNK, MSG_DONTWAIT);
-      if (length < 0) {
-        const code = errno();
-        if (code === EAGAIN) return;
-        if (code === ENOBUFS) this.overruns++;
-        else if (code !== EINTR) throw new Error(`recv: ${errnoName(code)}`);
-        continue;
-      }
-      for (const message of readMessages(this.#received.bytes, length)) {
-        const packet = message.type === MSG.PACKET ? readWaiting(message) : undefined;
-        if (packet !== undefined) visit(packet);
-      }
+  /**
+   * Visits what is there now, up to about `most` datagrams; answers how many that were. `waits`: a while for the first, if
+   * there is none.
+   */
+  read(most: number, visit: (packet: WaitingPacket) => void, waits = false): number {
+    let count = 0;
+    for (let came = MOST_AT_ONCE; came === MOST_AT_ONCE && count < most; count += came) {
+      came = this.#receive(waits && count === 0);
+      for (let i = 0; i < came; i++) this.#visit(this.#received.bytes(i), this.#received.lengthOf(i), visit);
+    }
+    return count;
+  }
+
+  /** How many came. */
+  #receive(waits: boolean): number {
+    for (;;) {
+      const came = this.#received.receive(this.fd, waits);
+      if (came >= 0) return came;
+      const code = errno();
+      if (code === EAGAIN) return 0;
+      if (code === ENOBUFS) this.overruns++;
+      else if (code !== EINTR) throw new Error(`recvmmsg: ${errnoName(code)}`);
+    }
+  }
+
+  #visit(bytes: Buffer, length: number, visit: (packet: WaitingPacket) => void): void {
+    for (const message of readMessages(bytes, length)) {
+      const packet = message.type === MSG.PACKET ? readWaiting(message) : undefined;
+      if (packet !== undefined) visit(packet);
     }
   }
 
@@ -131,8 +152,9 @@ export class QueueSocket {
     const message = fixed(to.length);
     message.bytes.set(to.written);
     check('send', send(this.fd, message.at, message.bytes.length, 0));
-    const length = check('recv', recv(this.fd, this.#received.at, CHUNK, 0));
-    for (const { type, payload } of readMessages(this.#received.bytes, length)) {
+    const answer = fixed(CONFIG_ANSWER);
+    const length = check('recv', recv(this.fd, answer.at, CONFIG_ANSWER, 0));
+    for (const { type, payload } of readMessages(answer.bytes, length)) {
       const code = type === NLMSG.ERROR ? -payload.bytes.readInt32LE(payload.start) : 0;
       if (code !== 0) throw new Error(`queue ${this.#number}: ${errnoName(code)}`);
     }
@@ -141,10 +163,15 @@ export class QueueSocket {
 
 function readWaiting({ attributes: { bytes, start, end } }: Message): WaitingPacket | undefined {
   let id: number | undefined;
-  let payload = bytes.subarray(0, 0);
-  eachAttribute(bytes, start, end, (type, from, to) => {
-    if (type === PACKET.HEADER) id = bytes.readUInt32BE(from);
-    if (type === PACKET.PAYLOAD) payload = bytes.subarray(from, to);
+  let [from, to] = [end, end];
+  eachAttribute(bytes, start, end, (type, valueFrom, valueTo) => {
+    if (type === PACKET.HEADER) id = bytes.readUInt32BE(valueFrom);
+    if (type === PACKET.PAYLOAD) [from, to] = [valueFrom, valueTo];
   });
-  return id === undefined ? undefined : { id, bytes: payload };
+  return id === undefined ? undefined : { id, bytes: copyOf(bytes, from, to) };
+}
+
+/** Not a Buffer: those are made slowly. */
+function copyOf(bytes: Buffer, from: number, to: number): Uint8Array {
+  return new Uint8Array(bytes.buffer.slice(bytes.byteOffset + from, bytes.byteOffset + to));
 }

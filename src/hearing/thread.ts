@@ -23,10 +23,21 @@ for (const [i, fd] of [queue.fd, wake].entries()) {
   watched.bytes.writeInt16LE(POLLIN, i * POLL_ENTRY + 4);
 }
 
+/** While answers come one after another, the agent's messages are looked for as often as that. */
+const LOOK_MS = 10;
+let lookedMs = 0;
+
 /** Answers whether to go on. */
 function turn(): boolean {
-  poll(watched.at, 2, desk.dueInMs());
-  desk.work();
+  const isBusy = desk.isBusy && performance.now() - lookedMs < LOOK_MS;
+  if (!isBusy) poll(watched.at, 2, desk.dueInMs());
+  desk.work(isBusy);
+  return isBusy || obeyAll();
+}
+
+/** What the agent has said by the last poll. */
+function obeyAll(): boolean {
+  lookedMs = performance.now();
   if (watched.bytes.readInt16LE(POLL_ENTRY + 6) === 0) return true;
   readSync(wake, counter);
   for (

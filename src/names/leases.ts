@@ -10,6 +10,7 @@
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import { KnownTexts } from './knowntexts.ts';
+import { leaseFact } from './leasefact.ts';
 import { type Lease, newLease, type Telling } from './leasetable.ts';
 import {
   LIFETIMES,
@@ -84,7 +85,7 @@ export class Leases {
     const facts = [...this.#news].flatMap(([pod, leases]) =>
       leases.map(lease => {
         lease.isUnsaid = false;
-        return factOf(lease, pod, this.#zeroMs);
+        return leaseFact(lease, pod, this.#zeroMs);
       }),
     );
     this.#news.clear();
@@ -286,16 +287,6 @@ export class Leases {
       : pod.sets.setsOf(lease.name);
     return sets.length === 0 ? [] : this.#put(pod, { ...lease, sets }, nowMs);
   }
-}
-
-function factOf(
-  { name, address, toldMs, untilMs, from, sets, recovered }: Lease,
-  { pod }: PodLeases,
-  zeroMs: number,
-): ToldFact {
-  const times = { toldMs: zeroMs + toldMs, untilMs: zeroMs + untilMs };
-  const fact = { pod: pod.key, address, name, ...times, ...(from && { from }) };
-  return recovered ? { ...fact, oneOf: sets.flatMap(({ patterns }) => patterns) } : fact;
 }
 
 /** Of a pod that is no more, or has other addresses or rules. */
