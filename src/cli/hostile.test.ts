@@ -82,6 +82,18 @@ test.each(
   expect(stderr).not.toMatch(UNPRINTABLE);
 });
 
+test.each([[BAD], [`--${BAD}`], ['check', `--${BAD}`], ['matrix', '-o', BAD], ['completion', BAD]])(
+  'case %# of words that no command has is shown in a line, as it is',
+  (...words) => {
+    const { stdout, stderr } = sluice(...words);
+    expect(stdout).toBe('');
+    expect(stderr).not.toMatch(UNPRINTABLE);
+    expect(stderr.split('\n').filter(line => line.includes('\\x1b[2J') && line.includes('31m'))).toHaveLength(
+      1,
+    );
+  },
+);
+
 test('a name cannot end a line and begin one of its own', () => {
   const { stdout } = sluice('explain', '10.0.0.2', 'shop/web:80', '--manifests', folder);
   expect(stdout.split('\n').filter(line => /^\W*31m/.test(line))).toEqual([]);

@@ -1,10 +1,18 @@
 /** Help, at the width of the terminal: paragraphs flow, and what stands in columns hangs. */
 import { HANG } from './hang.ts';
-import { outputColumns, writeLine, writeUnwrapped } from './output.ts';
+import { outputColumns, writeLine, writeNote, writeUnwrapped } from './output.ts';
+import { isPrintable, printable } from './printable.ts';
 
 export function writeHelp(text: string): void {
   if (outputColumns() === undefined) writeUnwrapped(text);
   else for (const line of flowing(text.replace(/\n$/, '').split('\n'))) writeLine(line);
+}
+
+/** What is wrong with words that were given. They may be names that somebody else chose: `sluice check *`. */
+export function writeUsageError(text: string): void {
+  const words = process.argv.slice(2).filter(word => !isPrintable(word));
+  const shown = words.reduce((said, word) => said.replaceAll(word, printable(word)), text);
+  for (const line of shown.replace(/\n$/, '').split('\n')) writeNote(line);
 }
 
 /** Lines of one paragraph are one; a list and an example are what they were. */

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { writeHelp } from '../../terminal/help.ts';
+import { writeHelp, writeUsageError } from '../../terminal/help.ts';
 import { addAbout } from './about.ts';
 import { addAgent } from './agent.ts';
 import { addCheck } from './check.ts';
@@ -19,7 +19,7 @@ export function makeProgram(actions: NodeActions): Command {
     .description('Kubernetes network policy on nftables: enforced by the node, explained to people')
     .version(VERSION)
     .showHelpAfterError('(run sluice --help for more)')
-    .configureOutput({ writeOut: writeHelp })
+    .configureOutput({ writeOut: writeHelp, writeErr: writeUsageError })
     .exitOverride();
   addExplain(sluice);
   addCheck(sluice);
