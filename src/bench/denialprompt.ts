@@ -57,7 +57,7 @@ class Prompt {
   constructor({ dist, socket }: DenialPlace) {
     const words = ['drops', '--follow', '-o', 'json', '--socket', socket];
     this.#child = spawn(process.execPath, [join(dist, 'cli/sluice.js'), ...words], {
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', 'ignore'], // it says that there are no Services here
     });
     createInterface(this.#child.stdout).on('line', line => {
       this.#cameMs.set(JSON.parse(line).port, performance.now());
