@@ -1995,6 +1995,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/rpc/drops.test.ts',
   },
   {
+    name: 'the agent tells every user of its node what was denied',
+    file: 'src/rpc/socketfile.ts',
+    find: 'await chmod(made, 0o600);',
+    replace: 'await chmod(made, 0o666);',
+    test: 'test/kernel/readers.test.ts',
+  },
+  {
     name: 'denials: what another node denies is said of this one',
     file: 'src/denials/cause.ts',
     find: ')?.name) === view.node;',
