@@ -1320,6 +1320,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/kube/watch/hold.test.ts',
   },
   {
+    name: 'hold: a watch of namespaces that was cut knows at once which are being deleted',
+    file: 'src/kube/watch/namespacesource.ts',
+    find: 'if (isWatching && !this.#isListed) void this.#catchUp();',
+    replace: 'if (isWatching && this.#isKnown) void this.#catchUp();',
+    test: 'src/kube/watch/namespacesource.test.ts',
+  },
+  {
     name: 'hold: a restart isolates for pods that are gone',
     file: 'src/kube/watch/hold.ts',
     find: 'return [...this.#pods.get(namespace)!].flatMap(pod => [...(found.get(podMark(pod)) ?? [])]);',

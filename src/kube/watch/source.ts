@@ -125,11 +125,16 @@ function makeSources(
   };
   const plain = (resource: Resource, objects = new Objects(resource)) =>
     reflected(resource, new ObjectSource(resource.kind, objects, feed));
+  const namespaces = new NamespaceSource(feed, timing);
   return [
-    reflected(NAMESPACES, new NamespaceSource(feed)),
+    closing(reflected(NAMESPACES, namespaces), namespaces),
     plain(NODES, nodes),
     plain(NETWORK_POLICIES),
     plain(PODS),
     ...CUSTOM_POLICIES.map(policy => new CustomSource(policy, api, feed, timing, seconds)),
   ];
+}
+
+function closing({ synced, run }: Source, source: { close(): void }): Source {
+  return { synced, run: signal => run(signal).finally(() => source.close()) };
 }
