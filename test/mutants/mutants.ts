@@ -674,6 +674,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: SHARES,
   },
   {
+    name: 'turns: the address of a pod that is gone stands for whoever has it now, until the other’s turn',
+    file: 'src/compiler/live/livepods.ts',
+    find: 'owner !== successor && this.#waiting.isLeaving(owner) ? owner : undefined',
+    replace: 'owner === successor && this.#waiting.isLeaving(owner) ? owner : undefined',
+    test: 'src/compiler/live/livepods.test.ts',
+  },
+  {
     name: 'pods in turns: a flush takes all pods, however many groups they are in',
     file: 'src/compiler/live/livepods.ts',
     find: 'if (asked >= this.#mostAsked) return;',

@@ -79,7 +79,7 @@ test('whenever an agent dies, the next one ends where compile does, and opens no
 /** On both sides of what one class merges, and with a kill at any batch. */
 const crowded = fc.record({
   first: manner,
-  policies: fc.array(smallPolicy, { minLength: 24, maxLength: 40, size: 'max' }),
+  policies: fc.array(smallPolicy, { minLength: 28, maxLength: 40, size: 'max' }),
   lives: fc.array(
     fc
       .record({
@@ -88,7 +88,7 @@ const crowded = fc.record({
           maxLength: 2,
           selector: ({ type, key }) => `${type} ${key}`,
         }),
-        killedBefore: fc.integer({ min: 0, max: 12 }),
+        killedBefore: fc.integer({ min: 0, max: 6 }),
         meanwhile: fc.array(smallPolicyChange, { maxLength: 4 }),
         order: fc.nat(1000),
       })

@@ -173,6 +173,26 @@ function movedTo(namespace: string, name: number, n: number): ClusterEvent {
   );
 }
 
+test('a pod that has the address of one that is gone has nothing of what that was allowed, whoever waits', () => {
+  const first = cluster('In');
+  const engine = engineOf(first);
+  const holders = (ruleset: Ruleset) =>
+    [...ruleset.tables.get('ip')!.sets.values()].filter(({ elements }) => elements.has('10.6.1.0')).length;
+  engine.flush();
+  for (const event of relabelled('red')) engine.note(event);
+  expect(holders(engine.flush())).toBe(SELECTORS);
+  // Of the tenant all are gone, one after the other; an address is given to a pod that is not younger.
+  for (let n = 0; n < PODS; n++) engine.note({ type: 'pod', key: `tenant/p${n}` });
+  const successor = tenantPod('neighbour', 7, {
+    labels: { app: 'other' },
+    node: 'n2',
+    addresses: [parseAddress('10.6.1.0')!],
+  });
+  engine.note(podEvent(successor));
+  expect(holders(wholeOf(engine.flushing()))).toBe(0);
+  expect(engine.isBehind()).toBe(true);
+});
+
 describe('many namespaces whose pods are selected by one tenant', () => {
   const CROWDS = Array.from({ length: 21 }, (_, n) => `crowd-${String.fromCharCode(97 + n)}`);
   const address = (crowd: number, n: number) => [parseAddress(`10.${20 + crowd}.0.${n}`)!];

@@ -9,6 +9,7 @@
  *
  * Whoever relabels thousands of pods that a thousand selectors mention waits for itself, and nobody for it.
  */
+import type { Address } from '../../model/address.ts';
 import { type Cluster, isSelectable, type PodKey } from '../../model/cluster.ts';
 import type { LiveGroups } from './groups.ts';
 import type { Pieces } from './pieces.ts';
@@ -100,8 +101,24 @@ export class LivePods {
     }
   }
 
-  /** Answers how many groups were asked. */
+  /** Answers how many groups were asked. Whoever had one of its addresses is taken with it, and not taken for it. */
   *#takePod(key: PodKey, changed: Set<PodKey>): Pieces<number> {
+    let asked = 0;
+    for (const address of this.#cluster.pods.get(key)?.addresses ?? [])
+      for (let left = this.#leftBy(address, key); left !== undefined; left = this.#leftBy(address, key)) {
+        this.#waiting.delete(left);
+        asked += yield* this.#takeAlone(left, changed);
+      }
+    return asked + (yield* this.#takeAlone(key, changed));
+  }
+
+  /** The pod that has left the address, as far as it waits for its turn. */
+  #leftBy(address: Address, successor: PodKey): PodKey | undefined {
+    const owner = this.#podIndex.ownerOf(address)?.key;
+    return owner !== undefined && owner !== successor && this.#waiting.isLeaving(owner) ? owner : undefined;
+  }
+
+  *#takeAlone(key: PodKey, changed: Set<PodKey>): Pieces<number> {
     let asked = 0;
     for (const other of this.#podIndex.update(key, this.#cluster.pods.get(key))) {
       asked += yield* this.#groups.refreshPod(other);

@@ -114,6 +114,12 @@ export class PodIndex {
     }
   }
 
+  /** The pod that owns it, as far as changes were taken in. */
+  ownerOf(address: Address): Pod | undefined {
+    const [first] = this.#claims.get(address);
+    return this.#owners.get(address) ?? first;
+  }
+
   /** The selectable pods of one namespace. */
   inNamespace(name: string): Iterable<IndexedPod> {
     return this.#namespaces.get(name)?.all ?? [];
@@ -137,7 +143,7 @@ export class PodIndex {
    * Whoever owns it is asked about whoever comes, and not all who report it: they may be ten thousand.
    */
   #reclaim(address: Address, before: Pod | undefined, after: Pod | undefined): readonly Pod[] {
-    const owner = this.#ownerOf(address);
+    const owner = this.ownerOf(address);
     const came = after?.addresses.includes(address) ? after : undefined;
     if (before !== undefined) this.#claims.delete(address, before);
     if (came !== undefined) this.#claims.add(address, came);
@@ -168,11 +174,6 @@ export class PodIndex {
     return { nodes: this.#cluster.nodes, node: this.#node };
   }
 
-  #ownerOf(address: Address): Pod | undefined {
-    const [first] = this.#claims.get(address);
-    return this.#owners.get(address) ?? first;
-  }
-
   #isShared(address: Address): boolean {
     const claims = this.#claims.get(address)[Symbol.iterator]();
     claims.next();
@@ -180,7 +181,7 @@ export class PodIndex {
   }
 
   #indexedPod(pod: Pod): IndexedPod {
-    return residentOf(pod, address => this.#ownerOf(address) === pod);
+    return residentOf(pod, address => this.ownerOf(address) === pod);
   }
 
   #renew(key: PodKey): void {

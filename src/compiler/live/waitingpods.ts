@@ -33,6 +33,10 @@ export class WaitingPods {
     its.add(key);
   }
 
+  isLeaving(key: PodKey): boolean {
+    return this.#queues.get(namespaceOfPod(key))?.leaving.has(key) ?? false;
+  }
+
   delete(key: PodKey): void {
     const namespace = namespaceOfPod(key);
     const queue = this.#queues.get(namespace);
@@ -53,6 +57,7 @@ export class WaitingPods {
     let queues = [...this.#queues.values()].sort((a, b) => a.lastTurn - b.lastTurn);
     while (queues.length > 0) {
       for (const queue of queues) {
+        if (sizeOf(queue) === 0) continue; // others were taken with somebody
         const [key] = queue.leaving.size > 0 ? queue.leaving : queue.others;
         queue.lastTurn = ++this.#turn;
         this.delete(key!);
