@@ -20,14 +20,6 @@ afterAll(() => ground?.remove());
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));
 
-/** Whether words come back from now on. */
-async function lives(words: () => number): Promise<boolean> {
-  await pause(100);
-  const before = words();
-  for (let i = 0; i < 60 && words() < before + 3; i++) await pause(50);
-  return words() >= before + 3;
-}
-
 const connects = async (address: string) =>
   (await ground.visit({ names: [address], patienceMs: 400 })).connected.length === 1;
 
@@ -37,11 +29,11 @@ test(
     const { connected } = await ground.visit({ names: ['z1.t.example', 'z2.t.example'] });
     expect(connected).toHaveLength(2);
     const words = ground.keep('10.98.0.1');
-    expect(await lives(words)).toBe(true);
+    await ground.goesOn(words);
     await pause(GRACE_MS + 5_000);
     expect(await connects('10.98.0.2')).toBe(false);
     expect(await connects('10.98.0.1')).toBe(true);
-    expect(await lives(words)).toBe(true);
+    await ground.goesOn(words);
     words.end();
     await ground.until(() => !ground.isLearnt('10.98.0.1'), 60_000);
     expect(await connects('10.98.0.1')).toBe(false);
@@ -54,7 +46,7 @@ test(
   async () => {
     expect((await ground.visit({ names: ['z3.t.example'] })).connected).toHaveLength(1);
     const words = ground.keep('10.98.0.3');
-    expect(await lives(words)).toBe(true);
+    await ground.goesOn(words);
     await ground.agent!.kill();
     // As if it had been away for ten minutes.
     for (const [set, element] of ground.elementsBySet())
@@ -63,7 +55,7 @@ test(
     await ground.startAgent('--dns-floor', `${FLOOR}`);
     await ground.hearing();
     await pause(2_500); // both looks at open connections, and the one when it was known what pods had been told
-    expect(await lives(words)).toBe(true);
+    await ground.goesOn(words);
     expect(await connects('10.98.0.3')).toBe(false);
     const allowed = policyText(['*.t.example']);
     ground.write('policy.yaml', allowed.replace('networks: [', "networks: ['192.0.2.9/32', "));
@@ -71,11 +63,11 @@ test(
     ground.write('policy.yaml', allowed); // allows less: all connections of the pod are looked at
     await ground.agent!.inForce(3);
     await pause(1_500);
-    expect(await lives(words)).toBe(true);
+    await ground.goesOn(words);
     ground.write('policy.yaml', policyText(['*.other.example']));
     await ground.agent!.inForce(4);
     await pause(1_500);
-    expect(await lives(words)).toBe(false);
+    expect(await ground.hasEnded(words)).toBe(true);
   },
   300_000 * SLOW,
 );
@@ -88,13 +80,13 @@ test(
     await ground.hearing();
     expect((await ground.visit({ names: ['n4.t.example'], rounds: 20 })).connected).toHaveLength(1);
     const words = ground.keep('10.98.0.4');
-    expect(await lives(words)).toBe(true);
+    await ground.goesOn(words);
     await ground.agent!.kill();
     ground.write('policy.yaml', policyText(['*.other.example']));
     await ground.startAgent('--dns-floor', `${FLOOR}`);
     await ground.hearing();
     await pause(2_500);
-    expect(await lives(words)).toBe(false);
+    expect(await ground.hasEnded(words)).toBe(true);
   },
   300_000 * SLOW,
 );

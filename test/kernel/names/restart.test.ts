@@ -13,15 +13,7 @@ beforeAll(async () => {
 }, 180_000 * SLOW);
 afterAll(() => ground?.remove());
 
-const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));
-
-/** Whether words come back from now on. */
-async function lives(words: () => number): Promise<boolean> {
-  await pause(100); // what is on its way
-  const before = words();
-  for (let i = 0; i < 40 && words() < before + 3; i++) await pause(50);
-  return words() >= before + 3;
-}
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms * SLOW));
 
 test(
   `killed ${KILLS} times: DNS goes on, what stands stays, and every agent hears again`,
@@ -43,10 +35,11 @@ test(
       });
       await ground.startAgent();
       await ground.hearing();
-      const back = await ground.visit({ names: [`n${200 + kill}.t.example`, '10.98.0.1'] });
+      // Told again: what was taken over ends with its ten minutes, and a slow machine may take longer for all rounds.
+      const back = await ground.visit({ names: [`n${200 + kill}.t.example`, '10.98.0.1', 'n1.t.example'] });
       expect(back).toMatchObject({ unanswered: 0, failed: [], lost: 0 });
     }
-    expect(await lives(words)).toBe(true);
+    await ground.goesOn(words);
     for (let kill = 0; kill < KILLS; kill++) expect(ground.isLearnt(`10.98.0.${200 + kill}`)).toBe(true);
   },
   600_000 * SLOW,
@@ -80,20 +73,20 @@ test(
   async () => {
     expect((await ground.visit({ names: ['n401.t.example'] })).connected).toHaveLength(1);
     const words = ground.keep('10.98.1.145');
-    expect(await lives(words)).toBe(true);
+    await ground.goesOn(words);
     const allowed = policyText(['*.t.example']);
     ground.write('policy.yaml', allowed.replace('networks: [', "networks: ['192.0.2.9/32', "));
     await ground.agent!.inForce(2);
     ground.write('policy.yaml', allowed); // allows less: all connections of the pod are looked at
     await ground.agent!.inForce(3);
     await pause(1_500); // the second look
-    expect(await lives(words)).toBe(true);
+    await ground.goesOn(words);
     // Not even for a moment: the rules would let it go on from the middle.
     expect(ground.agent!.output).not.toContain('"cut"');
     ground.write('policy.yaml', policyText(['*.other.example']));
     await ground.agent!.inForce(4);
     await pause(1_500);
-    expect(await lives(words)).toBe(false);
+    expect(await ground.hasEnded(words)).toBe(true);
     expect((await ground.visit({ names: ['10.98.1.145'], patienceMs: 200 })).connected).toEqual([]);
   },
   300_000 * SLOW,

@@ -232,6 +232,22 @@ export class NamesGround {
     return Object.assign(() => words, { end: () => void child.kill('SIGKILL') });
   }
 
+  /** Until words come back over a connection that is kept, from now on. */
+  async goesOn(words: () => number): Promise<void> {
+    await new Promise(resolve => setTimeout(resolve, 100)); // what is on its way
+    const before = words();
+    await this.until(() => words() >= before + 3, 30_000);
+  }
+
+  /** Whether none come for a while. */
+  async hasEnded(words: () => number): Promise<boolean> {
+    await new Promise(resolve => setTimeout(resolve, 100 * SLOW));
+    const before = words();
+    for (let i = 0; i < 40 * SLOW && words() === before; i++)
+      await new Promise(resolve => setTimeout(resolve, 50));
+    return words() === before;
+  }
+
   async until(holds: () => boolean, ms = 5_000): Promise<void> {
     for (let i = 0; !holds(); i++) {
       if (i * 20 >= ms * SLOW) throw new Error(`never came: ${this.agent?.output}`);
