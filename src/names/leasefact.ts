@@ -10,5 +10,6 @@ export function leaseFact(
 ): ToldFact {
   const times = { toldMs: zeroMs + toldMs, untilMs: zeroMs + untilMs };
   const fact = { pod: pod.key, address, name, ...times, ...(from && { from }) };
-  return recovered ? { ...fact, oneOf: sets.flatMap(({ patterns }) => patterns) } : fact;
+  // The set's own list, so that however many addresses have it, memory and messages have it once.
+  return recovered ? { ...fact, oneOf: sets[0]!.patterns } : fact;
 }

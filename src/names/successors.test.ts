@@ -81,3 +81,16 @@ test('pods with the same rules share what their names mean, and nobody keeps wha
   leases.configure({ pods: crowd, sets: SETS }, 0);
   expect([...leases.pods()][0]!.sets).not.toBe(first);
 });
+
+test('facts of what an agent takes over have the names of their set once, however many addresses it has', () => {
+  const leases = new Leases();
+  leases.configure({ pods: [pod('1')], sets: SETS }, 0);
+  const found = [1, 2].map(i => ({
+    set: 'names-A',
+    pod: POD,
+    peer: `192.0.2.${i}` as Address,
+    leftMs: 1_000,
+  }));
+  leases.recover(found, 0, () => Number.NaN);
+  for (const { oneOf } of leases.takeNews()) expect(oneOf).toBe(SETS[0]!.patterns);
+});

@@ -407,6 +407,20 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'addresses.flatMap(',
     test: LISTENER,
   },
+  {
+    name: 'names: each address that is taken over has a list of all names',
+    file: 'src/names/leasefact.ts',
+    find: 'oneOf: sets[0]!.patterns }',
+    replace: 'oneOf: sets.flatMap(({ patterns }) => patterns) }',
+    test: SUCCESSORS,
+  },
+  {
+    name: 'names: each connection that is taken over has a list of all names',
+    file: 'src/agent/connections/openbyname.ts',
+    find: 'const oneOf = patterns.get(pod) ?? patternsOf(pod, inherited);',
+    replace: 'const oneOf = patternsOf(pod, inherited);',
+    test: OPEN_BY_NAME,
+  },
 
   // The reference semantics
   {

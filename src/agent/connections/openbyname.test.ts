@@ -120,6 +120,17 @@ test('C41: openByName() knows what only a rule by name can have allowed, and not
   ]);
 });
 
+test('openByName() has the names of a pod once, however many connections are open', async () => {
+  const [first, second] = await adopted(
+    ['a.example', 'b.example'],
+    ['a.example', 'b.example'],
+    '192.0.2.1',
+    '192.0.2.2',
+  );
+  expect(first!.oneOf).toEqual(['a.example', 'b.example']);
+  expect(second!.oneOf).toBe(first!.oneOf);
+});
+
 test('openByName() takes nothing over where the names are others, or are new', async () => {
   expect(await adopted(['a.example'], ['b.example'], '192.0.2.1')).toEqual([]);
   expect(await adopted([], ['a.example'], '192.0.2.1')).toEqual([]);

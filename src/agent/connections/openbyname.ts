@@ -55,14 +55,18 @@ export async function openByName(known: OpenByName): Promise<ToldFact[]> {
   const [now, ifTold] = [checker(facts), checker(undefined)];
   const wanted = (flow: Flow) => owners.has(flow.from) && now.denies(flow) && !ifTold.denies(flow);
   const found = new Map<string, ToldFact>();
+  /** One list for all connections of a pod: there may be thousands of both. */
+  const patterns = new Map<NamesPod, readonly string[]>();
   await conntrack.read([...owners.keys()], wanted, ({ flow: { from, to } }) => {
     const pod = owners.get(from)!;
-    found.set(`${pod.key} ${to}`, factOf(pod, to, inherited, nowMs));
+    const oneOf = patterns.get(pod) ?? patternsOf(pod, inherited);
+    patterns.set(pod, oneOf);
+    const times = { toldMs: nowMs, untilMs: nowMs };
+    found.set(`${pod.key} ${to}`, { pod: pod.key, address: to, name: `@open ${to}`, ...times, oneOf });
   });
   return [...found.values()];
 }
 
-function factOf(pod: NamesPod, address: Address, { sets }: Subjects, nowMs: number): ToldFact {
-  const oneOf = sets.filter(({ name }) => pod.sets.includes(name)).flatMap(({ patterns }) => patterns);
-  return { pod: pod.key, address, name: `@open ${address}`, toldMs: nowMs, untilMs: nowMs, oneOf };
+function patternsOf(pod: NamesPod, { sets }: Subjects): readonly string[] {
+  return sets.filter(({ name }) => pod.sets.includes(name)).flatMap(({ patterns }) => patterns);
 }
