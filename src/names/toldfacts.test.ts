@@ -63,3 +63,30 @@ it('C57: remembers of a node so much, and takes it from the namespace that has m
   for (let i = 0; i < 1_000; i++) told.note([fact(`n${i}.example.org`, ADDRESS, 1_000)]);
   expect([...told.of('shop/web')].length).toBe(35); // 30 addresses of before, and five names of one more
 });
+
+it('looks through a list of names once, however many addresses are asked about', () => {
+  let looks = 0;
+  const counted = (from: string) =>
+    new Proxy(
+      Array.from({ length: 1_000 }, (_, i) => `*.${from}${i}.example`),
+      {
+        get: (list, key) => {
+          if (key === '0') looks++;
+          return Reflect.get(list, key);
+        },
+      },
+    );
+  const [patterns, others] = [counted('a'), counted('b')];
+  const addresses = Array.from({ length: 100 }, (_, i) => `192.0.2.${i}` as Address);
+  const told = known(
+    ...addresses.map(address => fact('@names-A', address, 9, { oneOf: others })),
+    ...addresses.map(address => fact('x.b7.example', address, 9)),
+  );
+  for (const address of addresses) {
+    expect(told.everHad('shop/web', address, patterns)).toBe(false);
+    expect(told.everHad('shop/web', address, others)).toBe(true);
+    expect(told.asOf(0).has('shop/web', address, '*.a1.example')).toBe(false);
+    expect(told.asOf(0).has('shop/web', address, '*.b999.example')).toBe(true);
+  }
+  expect(looks).toBeLessThan(10);
+});

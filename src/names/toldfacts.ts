@@ -3,6 +3,7 @@ import type { Address } from '../model/address.ts';
 import { namespaceOfPod, type PodKey, type ToldNames } from '../model/cluster.ts';
 import { matchesDomainName } from '../model/domainname.ts';
 import { KnownTexts } from './knowntexts.ts';
+import { hasPattern, haveName, havePatternOf } from './patternlists.ts';
 import { richest } from './tenants.ts';
 
 /** A pod was told an address under a name. */
@@ -131,7 +132,10 @@ export class ToldFacts {
 
   /** Whether the pod was ever told the address under a name that one of the patterns means. */
   everHad(pod: PodKey, address: Address, patterns: readonly string[]): boolean {
-    return patterns.some(pattern => this.#has(pod, address, pattern, Number.NEGATIVE_INFINITY));
+    const facts = this.#pods.get(pod)?.of(address) ?? [];
+    return facts.some(({ name, oneOf }) =>
+      oneOf === undefined ? haveName(patterns, name) : havePatternOf(patterns, oneOf),
+    );
   }
 
   #has(pod: PodKey, address: Address, pattern: string, nowMs: number): boolean {
@@ -167,5 +171,5 @@ export function namesIn(facts: readonly ToldFact[]): readonly string[] {
 const MOST_NAMES = 20;
 
 function means(pattern: string, { name, oneOf }: ToldFact): boolean {
-  return oneOf?.includes(pattern) ?? matchesDomainName(pattern, name);
+  return oneOf === undefined ? matchesDomainName(pattern, name) : hasPattern(oneOf, pattern);
 }

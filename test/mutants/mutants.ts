@@ -421,6 +421,13 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'const oneOf = patternsOf(pod, inherited);',
     test: OPEN_BY_NAME,
   },
+  {
+    name: 'names: all names of a list are looked through for each open connection',
+    file: 'src/names/patternlists.ts',
+    find: 'const found = known.get(others) ?? others.some(',
+    replace: 'const found = others.some(',
+    test: 'src/names/toldfacts.test.ts',
+  },
 
   // The reference semantics
   {
