@@ -16,7 +16,8 @@ interface Placement {
 export function namesSubjects(placements: Iterable<Placement>, groups: Iterable<NamedGroup>): Subjects {
   const sets = namesSets(groups);
   if (sets.length === 0) return NO_SUBJECTS;
-  const pods = [...placements].flatMap(placement => namesPod(placement, sets) ?? []);
+  const ownOf = ownSets(sets);
+  const pods = [...placements].flatMap(placement => namesPod(placement, ownOf(placement.podClass)) ?? []);
   return { pods: pods.sort((a, b) => (a.key < b.key ? -1 : 1)), sets };
 }
 
@@ -31,15 +32,31 @@ function namesSets(groups: Iterable<NamedGroup>): NamesSet[] {
   return [...byCommand.values()];
 }
 
-/** A set is the pod's where its rules have every name of it: what it is told there opens nothing more. */
-function namesPod({ indexedPod, podClass }: Placement, sets: readonly NamesSet[]): NamesPod | undefined {
-  if (podClass.direction !== 'egress') return undefined;
-  const patterns = new Set(podClass.policies.flatMap(patternsOf));
-  const own = sets.filter(set => set.patterns.every(pattern => patterns.has(pattern)));
-  if (own.length === 0) return undefined;
+/**
+ * A set is the pod's where its rules have every name of it: what it is told there opens nothing more. Found once for
+ * all classes with the same policies by name: there may be thousands of names, and hundreds of pods.
+ */
+function ownSets(sets: readonly NamesSet[]): (podClass: PodClass) => readonly string[] {
+  const found = new Map<string, readonly string[]>();
+  return ({ policies }) => {
+    const naming = policies.filter(namesSomebody);
+    const key = naming.map(({ id }) => id).join();
+    const known = found.get(key) ?? setsOf(naming, sets);
+    found.set(key, known);
+    return known;
+  };
+}
+
+function setsOf(naming: readonly Policy[], sets: readonly NamesSet[]): string[] {
+  const patterns = new Set(naming.flatMap(patternsOf));
+  return sets.filter(set => set.patterns.every(pattern => patterns.has(pattern))).map(({ name }) => name);
+}
+
+function namesPod({ indexedPod, podClass }: Placement, sets: readonly string[]): NamesPod | undefined {
+  if (podClass.direction !== 'egress' || sets.length === 0) return undefined;
   const { pod, addresses } = indexedPod;
   const { key, uid, createdAt } = pod;
-  return { key, uid, createdAt, addresses, sets: own.map(({ name }) => name) };
+  return { key, uid, createdAt, addresses, sets };
 }
 
 /** Whether a policy has a rule by name, whoever it selects. */

@@ -428,6 +428,20 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'const found = others.some(',
     test: 'src/names/toldfacts.test.ts',
   },
+  {
+    name: 'names: what policies by name say is asked for each class of pods',
+    file: 'src/compiler/namessubjects.ts',
+    find: 'const known = found.get(key) ?? setsOf(naming, sets);',
+    replace: 'const known = setsOf(naming, sets);',
+    test: 'src/compiler/namessubjects.test.ts',
+  },
+  {
+    name: 'names: pods have the sets of whatever policy came first',
+    file: 'src/compiler/namessubjects.ts',
+    find: 'const key = naming.map(({ id }) => id).join();',
+    replace: 'const key = String(naming.length);',
+    test: 'src/compiler/namessubjects.test.ts',
+  },
 
   // The reference semantics
   {
