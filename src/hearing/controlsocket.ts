@@ -37,6 +37,8 @@ interface Way {
   readonly targetAddress: number;
 }
 
+const LOOPBACK = { ip: addressBytes('127.0.0.1' as Address), ip6: addressBytes('::1' as Address) } as const;
+
 export class ControlSocket {
   readonly #ways: { readonly ip: Way; readonly ip6: Way };
 
@@ -48,21 +50,27 @@ export class ControlSocket {
   /** Whether a rule took it. */
   tell(command: Command, pod: Address, peer: Address): boolean {
     const way = this.#ways[familyOf(pod)];
-    const { packet, target } = way;
+    const { packet } = way;
     const podBytes = addressBytes(pod);
     packet.bytes.set(addressBytes(peer), way.source);
     packet.bytes.set(podBytes, way.destination);
     packet.bytes.writeUInt16BE(sourcePort(command), way.ports);
     packet.bytes.writeUInt16BE(commandDestination(command), way.ports + 2);
-    target.bytes.set(podBytes, way.targetAddress);
-    const sent = sendto(way.fd, packet.at, packet.bytes.length, 0, target.at, target.bytes.length);
-    return sent < 0 && errno() === EPERM;
+    return wasTaken(way, podBytes) ?? wasTaken(way, LOOPBACK[familyOf(pod)]) ?? false;
   }
 
   close(): void {
     close(this.#ways.ip.fd);
     close(this.#ways.ip6.fd);
   }
+}
+
+/** Undefined where no way leads there: to a pod that has ended none may, and the node itself is always there. */
+function wasTaken({ fd, packet, target, targetAddress }: Way, to: Uint8Array): boolean | undefined {
+  target.bytes.set(to, targetAddress);
+  const sent = sendto(fd, packet.at, packet.bytes.length, 0, target.at, target.bytes.length);
+  if (sent >= 0) return false;
+  return errno() === EPERM ? true : undefined;
 }
 
 function openV4(): Way {

@@ -442,6 +442,13 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'const key = String(naming.length);',
     test: 'src/compiler/namessubjects.test.ts',
   },
+  {
+    name: 'names: what a pod was told stays that no way leads to any more',
+    file: 'src/hearing/controlsocket.ts',
+    find: ' ?? wasTaken(way, LOOPBACK[familyOf(pod)]) ?? false;',
+    replace: ' ?? false;',
+    test: 'test/kernel/names/successors.test.ts',
+  },
 
   // The reference semantics
   {

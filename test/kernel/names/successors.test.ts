@@ -1,6 +1,6 @@
 /** An address of a pod is given to another one: what the first was told by DNS is not open to the second. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { clusterText, NamesGround, SLOW } from '../../support/names/ground.ts';
+import { clusterText, HOSTS, NamesGround, SLOW } from '../../support/names/ground.ts';
 
 let ground: NamesGround;
 beforeAll(async () => {
@@ -85,6 +85,32 @@ test(
       await ground.until(() => !ground.isLearnt(`10.98.0.${10 + i}`), 30_000);
       expect(await isOpen(`10.98.0.${10 + i}`)).toBe(false);
     }
+  },
+  300_000 * SLOW,
+);
+
+test(
+  'a pod ends whose address leads nowhere since: what it was told is forgotten all the same',
+  async () => {
+    await ground.agent!.kill();
+    rename('web', 'u9');
+    await ground.startAgent();
+    await ground.hearing();
+    expect(await told('n20.t.example')).toBe(true);
+    const ways = ['-4', '-6'].map((family, i) => [family, HOSTS.web[i]!] as const);
+    const before = ways.map(([family, to]) =>
+      ground.exec(ground.nodePath, 'ip', family, 'route', 'show', to).trim().split(/\s+/),
+    );
+    for (const [family, to] of ways)
+      ground.exec(ground.nodePath, 'ip', family, 'route', 'replace', 'blackhole', to);
+    rename('web', 'u10');
+    await ground.until(() => !ground.isLearnt('10.98.0.20'), 30_000);
+    for (const [i, [family, to]] of ways.entries()) {
+      ground.exec(ground.nodePath, 'ip', family, 'route', 'flush', to);
+      ground.exec(ground.nodePath, 'ip', family, 'route', 'add', ...before[i]!);
+    }
+    expect(await isOpen('10.98.0.20')).toBe(false);
+    expect(await told('n21.t.example')).toBe(true);
   },
   300_000 * SLOW,
 );
