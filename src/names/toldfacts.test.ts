@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Address } from '../model/address.ts';
 import { type ToldFact, ToldFacts } from './toldfacts.ts';
 
@@ -19,7 +19,7 @@ function known(...facts: ToldFact[]): ToldFacts {
 
 const ADDRESS = '192.0.2.1' as Address;
 
-it('knows what a pod was told until it ends, under the names that a pattern means', () => {
+test('knows what a pod was told until it ends, under the names that a pattern means', () => {
   const told = known(fact('www.example.org', ADDRESS, 1_000));
   expect(told.asOf(999).has('shop/web', ADDRESS, '*.example.org')).toBe(true);
   expect(told.asOf(1_000).has('shop/web', ADDRESS, '*.example.org')).toBe(false);
@@ -28,19 +28,19 @@ it('knows what a pod was told until it ends, under the names that a pattern mean
   expect(told.asOf(0).has('shop/web', '192.0.2.2' as Address, '*.example.org')).toBe(false);
 });
 
-it('remembers what has ended for connections that are open', () => {
+test('remembers what has ended for connections that are open', () => {
   const told = known(fact('www.example.org', ADDRESS, 1_000));
   expect(told.everHad('shop/web', ADDRESS, ['other.net', '*.example.org'])).toBe(true);
   expect(told.everHad('shop/web', ADDRESS, ['other.net'])).toBe(false);
 });
 
-it('takes an element that stood before for any name of its set', () => {
+test('takes an element that stood before for any name of its set', () => {
   const told = known(fact('@names-A 192.0.2.1', ADDRESS, 1_000, { oneOf: ['a.example', '*.b.example'] }));
   expect(told.everHad('shop/web', ADDRESS, ['*.b.example'])).toBe(true);
   expect(told.everHad('shop/web', ADDRESS, ['c.example'])).toBe(false);
 });
 
-it('keeps the latest 8,192 addresses of a pod, and nothing of pods that are gone', () => {
+test('keeps the latest 8,192 addresses of a pod, and nothing of pods that are gone', () => {
   const told = new ToldFacts();
   const address = (i: number) => `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`;
   for (let i = 0; i < 10_000; i++) told.note([fact('www.example.org', address(i), 1_000)]);
@@ -50,7 +50,7 @@ it('keeps the latest 8,192 addresses of a pod, and nothing of pods that are gone
   expect([...told.of('shop/web')]).toEqual([]);
 });
 
-it('C57: remembers of a node so much, and takes it from the namespace that has most', () => {
+test('C57: remembers of a node so much, and takes it from the namespace that has most', () => {
   const told = new ToldFacts({ perPod: 50, perAddress: 5, perNode: 100 });
   const pods = ['evil/a', 'evil/b', 'evil/c'] as const;
   for (let i = 0; i < 30; i++) told.note([fact(`n${i}.example.org`, `10.0.0.${i}`, 1_000)]);
@@ -64,7 +64,7 @@ it('C57: remembers of a node so much, and takes it from the namespace that has m
   expect([...told.of('shop/web')].length).toBe(35); // 30 addresses of before, and five names of one more
 });
 
-it('looks through a list of names once, however many addresses are asked about', () => {
+test('looks through a list of names once, however many addresses are asked about', () => {
   let looks = 0;
   const counted = (from: string) =>
     new Proxy(
