@@ -10,9 +10,10 @@
  * A kind may be written as kubectl prints it (deployment.apps/web), and a DNS name may be one of this cluster: of a
  * Service (api.shop.svc), of a pod behind one (db-0.db.shop.svc), of an address (10-0-0-7.shop.pod).
  */
-import { type Address, type Family, familyOf, isLoopback, parseAddress } from '../model/address.ts';
+import { type Address, type Family, familyOf, parseAddress } from '../model/address.ts';
 import { endsInNumber, MOST_NAME } from '../model/domainname.ts';
 import type { Labels } from '../model/labels.ts';
+import { whyUnjudged } from '../model/unjudged.ts';
 import type { WorkloadKind } from '../model/workload.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
 
@@ -67,12 +68,10 @@ type Groups = Readonly<Record<string, string | undefined>>;
 function parseLiteral(text: string, groups: Groups): NamedEnd {
   const address = parseAddress(groups.address!);
   if (address === undefined) throw new FlowTextError(`"${text}": "${groups.address}" is not an address`);
-  if (isLoopback(address)) throw new FlowTextError(`"${text}": ${NEVER_LEAVES}`);
+  const unjudged = whyUnjudged(address);
+  if (unjudged !== undefined) throw new FlowTextError(`"${text}": ${unjudged}`);
   return { ...tail(text, groups), name: { kind: 'address', address }, family: familyOf(address) };
 }
-
-const NEVER_LEAVES =
-  'a packet to or from a loopback address never leaves its pod or node, and no policy applies to it';
 
 function parseNamed(text: string): NamedEnd {
   const { groups } = WITH_PORT.exec(text) ?? WITHOUT_PORT.exec(text) ?? {};

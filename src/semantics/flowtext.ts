@@ -15,6 +15,7 @@ import type { Cluster, Pod, PodKey } from '../model/cluster.ts';
 import { didYouMean } from '../model/didyoumean.ts';
 import type { Flow, FlowProtocol } from '../model/flow.ts';
 import type { Protocol } from '../model/policy.ts';
+import { NEVER_LEAVES } from '../model/unjudged.ts';
 
 /** A flow that cannot be read, or that names what the cluster does not have. */
 export class FlowTextError extends Error {
@@ -126,9 +127,6 @@ function commonFamily(cluster: Cluster, from: End, to: End): Family {
     throw new FlowTextError(`pods ${from.pod} and ${to.pod} have no address family in common`);
   return family;
 }
-
-const NEVER_LEAVES =
-  'a packet to or from a loopback address never leaves its pod or node, and no policy applies to it';
 
 function addressIn(cluster: Cluster, end: End, family: Family): Address {
   if (end.address !== undefined) return end.address;
