@@ -1,9 +1,11 @@
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
 import { waitingText } from '../health/agentchecks.ts';
 import { ownAddresses } from '../host/ownaddresses.ts';
+import type { Address } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
+import { whyUnjudged } from '../model/unjudged.ts';
 import { openConntrack } from '../netlink/conntrack/conntrack.ts';
 import type { Connection } from '../nft/conntrack.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -39,9 +41,14 @@ export async function traceCommand(from: string, to: string, options: TraceOptio
     'missing' in found
       ? flowOf(namedPods(ruleset), from, asked.text, `${ONLY_RULES}; ${found.missing}`)
       : flowOf(found.cluster, from, asked.text, '');
-  const walk = named(walkKernel(ruleset, flow, ownAddresses()), known?.cluster);
+  const isPodHere = (address: Address) => known !== undefined && isPodOf(known, address);
+  const walk = named(walkKernel(ruleset, flow, ownAddresses(), isPodHere), known?.cluster);
   const connections = await trackedLike(flow);
-  const expected = known && expectedOf({ unknownPods: unknownPodsIn(ruleset), ...known }, asked, flow, walk);
+  const unjudged = whyUnjudged(flow.to) ?? whyUnjudged(flow.from);
+  if (unjudged !== undefined) writeNote(`note: not compared with policy: ${unjudged}`);
+  const compared = unjudged === undefined ? known : undefined;
+  const expected =
+    compared && expectedOf({ unknownPods: unknownPodsIn(ruleset), ...compared }, asked, flow, walk);
   if (isData(options.output))
     await writeData(options.output, [traceObject(flow, walk, connections, expected)]);
   else {
@@ -83,6 +90,11 @@ function flowOf(cluster: Cluster, from: string, to: string, hint: string): Flow 
     if (!(error instanceof FlowTextError)) throw error;
     throw new CommandError(error.message + hint);
   }
+}
+
+function isPodOf({ cluster, node }: Expected, address: Address): boolean {
+  const owner = addressOwners(cluster).get(address);
+  return owner !== undefined && owner.node === node && !owner.hostNetwork;
 }
 
 /** The cluster knows more pods than the rules do. */

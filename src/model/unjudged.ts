@@ -10,8 +10,7 @@ export function whyUnjudged(address: Address): string | undefined {
 export const NEVER_LEAVES =
   'a packet to or from a loopback address never leaves its pod or node, and no policy applies to it';
 
-const FOR_EVERYBODY =
-  'what a pod sends to everybody reaches no other pod, whatever policies say (N71); sluice trace says what becomes of it';
+const FOR_EVERYBODY = 'what a pod sends to everybody reaches no other pod, whatever policies say (N71)';
 const OF_A_LINK =
   'a link-local address is of no pod that policies could mean: nothing but neighbour discovery comes from a pod by one, or to one beyond its link (N69)';
 const OF_NOBODY = 'it is the address of those who have none: no policy can mean them (N69)';

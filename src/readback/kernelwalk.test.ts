@@ -61,6 +61,27 @@ test.each([
   expect(walk('n1', from, to).hook).toBe(hook);
 });
 
+test.each([
+  ['into a tunnel between nodes', '172.18.0.2:4789/udp'],
+  ['to everybody', '224.0.0.251:5353/udp'],
+])('walkKernel() says what becomes of a packet %s, of a pod that no policy selects', (_, to) => {
+  const flow = parseFlowPieces(cluster, 'shop/api', to);
+  const rules = compile(withUplink(2), 'n1');
+  expect(walkKernel(rules, flow, OWN.n1, address => address === '10.1.0.2').verdict).toBe('drop');
+  expect(walkKernel(rules, flow, OWN.n1).verdict, 'from a link that is no pod’s').toBe('accept');
+});
+
+/** The same cluster, as the agent of n1 knows its links. */
+function withUplink(index: number): ClusterState {
+  const known = new ClusterState();
+  for (const [key, value] of cluster.nodes) {
+    const links = { uplinks: [index], podBridges: [] };
+    known.apply({ type: 'node', key, value: key === 'n1' ? { ...value, links } : value });
+  }
+  for (const [key, value] of cluster.pods) known.apply({ type: 'pod', key, value });
+  return known;
+}
+
 test('namedPods() knows the pods that policies affect, with all of their addresses', () => {
   const { pods } = namedPods(compile(cluster, 'n1'));
   expect([...pods].map(([key, { addresses }]) => [key, addresses])).toEqual([

@@ -41,19 +41,31 @@ export interface Step {
   readonly verdict?: string;
 }
 
-/** `own` are the addresses of the node whose rules these are. */
-export function walkKernel(ruleset: Ruleset, flow: Flow, own: ReadonlySet<Address>): KernelWalk {
+/**
+ * `own` are the addresses of the node whose rules these are. `isPodHere` knows its pods as far as anybody but the rules
+ * does, which name those alone that policies select: what pods send meets rules that nothing else does.
+ */
+export function walkKernel(
+  ruleset: Ruleset,
+  flow: Flow,
+  own: ReadonlySet<Address>,
+  isPodHere: (address: Address) => boolean = () => false,
+): KernelWalk {
   const family = familyOf(flow.from);
   const hook = hookOf(flow, own);
   const from = endOf(ruleset, flow.from);
   // Who has another link than the pods of this node stands in none of the maps by name.
-  const around = hook !== 'output' && from.pod !== undefined ? { iifkind: 'veth' } : {};
+  const byPodLink = hook !== 'output' && (from.pod !== undefined || isPodHere(flow.from));
+  const around = byPodLink ? POD_LINK : {};
   const { verdict, hits } = trace(ruleset, family, hook, packet(flow), 'new', around);
   // What is denied was so before it came to its end, by the step that led there.
   const deciding = hits.filter(({ chain }) => !isDenialChain(chain));
   const steps = deciding.map(hit => stepOf(ruleset, family, hit));
   return { hook, verdict, from, to: endOf(ruleset, flow.to), steps };
 }
+
+/** By a link that is no node's way out, whichever those are. */
+const POD_LINK = { iifkind: 'veth', iif: 0x7fffffff } as const;
 
 function hookOf({ from, to }: Flow, own: ReadonlySet<Address>): Hook {
   if (own.has(from)) return 'output';

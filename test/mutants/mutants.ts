@@ -1932,6 +1932,20 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'test/kernel/hostile/neighbours.test.ts',
   },
   {
+    name: 'trace: what a pod sends comes by the first interface of its node',
+    file: 'src/readback/kernelwalk.ts',
+    find: "{ iifkind: 'veth', iif: 0x7fffffff }",
+    replace: "{ iifkind: 'veth' }",
+    test: 'src/readback/kernelwalk.test.ts',
+  },
+  {
+    name: 'trace: pods that no policy selects send by no link of pods',
+    file: 'src/readback/kernelwalk.ts',
+    find: 'from.pod !== undefined || isPodHere(flow.from)',
+    replace: 'from.pod !== undefined',
+    test: 'src/readback/kernelwalk.test.ts',
+  },
+  {
     name: 'links: what comes from no address passes',
     file: 'src/compiler/podlinks.ts',
     find: '...linkLocal, none]',
