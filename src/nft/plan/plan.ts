@@ -72,15 +72,16 @@ function planTable(family: TableFamily, actual: Table | undefined, desired: Tabl
 function planContent(family: TableFamily, actual: Table, desired: Table): Op[] {
   const sets = compareSets(actual.sets, desired.sets);
   const chains = compareChains(actual.chains, desired.chains, new Set(sets.remove.map(({ name }) => name)));
+  const changes = sets.change.map(change => changeElements(family, change));
   return [
     ...chains.flush.map(({ name }): Op => ({ op: 'flushChain', family, chain: name })),
-    ...sets.change.flatMap(change => delElements(family, change)),
+    ...changes.flatMap(({ del }) => del),
     ...sets.remove.map(({ name }): Op => ({ op: 'delSet', family, set: name })),
     ...chains.remove.map(({ name }): Op => ({ op: 'delChain', family, chain: name })),
     ...chains.make.map(chain => addChain(family, chain)),
     ...sets.make.map((set): Op => ({ op: 'addSet', family, set: specOf(set), size: sizeOf(set) })),
     ...sets.make.flatMap(set => allElements(family, set)),
-    ...sets.change.flatMap(change => addElements(family, change)),
+    ...changes.flatMap(({ add }) => add),
     ...chains.fill.flatMap(({ name, rules }) => rules.map(rule => addRule(family, name, rule))),
   ];
 }
@@ -179,14 +180,13 @@ function addRule(family: TableFamily, chain: string, rule: NftRule): Op {
 
 // The kernel passes over an element that exists already, whatever its comment, and refuses one with another
 // verdict (EEXIST): such an element goes and comes again.
-function delElements(family: TableFamily, { actual, desired }: SetChange): Op[] {
-  const keys = missingFrom(desired.elements, actual.elements, relation(actual, desired)).map(([key]) => key);
-  return keys.length === 0 ? [] : [{ op: 'delElements', family, set: specOf(desired), keys }];
-}
-
-function addElements(family: TableFamily, { actual, desired }: SetChange): Op[] {
-  const elements = missingFrom(actual.elements, desired.elements, relation(actual, desired));
-  return elements.length === 0 ? [] : [{ op: 'addElements', family, set: specOf(desired), elements }];
+function changeElements(family: TableFamily, { actual, desired }: SetChange): { del: Op[]; add: Op[] } {
+  const { keys, elements } = elementsBetween(actual.elements, desired.elements);
+  const set = specOf(desired);
+  return {
+    del: keys.length === 0 ? [] : [{ op: 'delElements', family, set, keys }],
+    add: elements.length === 0 ? [] : [{ op: 'addElements', family, set, elements }],
+  };
 }
 
 /** Of a set that is made: hundreds of thousands, in one turn of the loop. */
@@ -195,25 +195,26 @@ function allElements(family: TableFamily, set: NftSet): Op[] {
   return elements.length === 0 ? [] : [{ op: 'addElements', family, set: specOf(set), elements }];
 }
 
-/** The keys in which the two may differ, where that is known. */
-function relation(actual: Pick<NftSet, 'elements'>, desired: NftSet): Iterable<ElementKey> | undefined {
-  return changedKeys(actual.elements, desired.elements);
+interface ElementDifference {
+  readonly keys: ElementKey[];
+  readonly elements: [ElementKey, ElementValue][];
 }
 
-/** The entries of `from`, of all or of some keys, that `elements` does not hold as they are. */
-function missingFrom(
-  elements: Elements,
-  from: Elements,
-  keys: Iterable<ElementKey> = from.keys(),
-): [ElementKey, ElementValue][] {
-  const missing: [ElementKey, ElementValue][] = [];
-  for (const key of keys) {
-    const value = from.get(key);
-    const other = elements.get(key);
-    if (value !== undefined && (other === undefined || !valuesEqual(other, value)))
-      missing.push([key, value]);
+/** What has to go, and what has to come. */
+function elementsBetween(actual: Elements, desired: Elements): ElementDifference {
+  const difference: ElementDifference = { keys: [], elements: [] };
+  for (const key of changedKeys(actual, desired) ?? keysOfEither(actual, desired)) {
+    const [before, now] = [actual.get(key), desired.get(key)];
+    if (before !== undefined && now !== undefined && valuesEqual(before, now)) continue;
+    if (before !== undefined) difference.keys.push(key);
+    if (now !== undefined) difference.elements.push([key, now]);
   }
-  return missing;
+  return difference;
+}
+
+function* keysOfEither(actual: Elements, desired: Elements): Generator<ElementKey> {
+  yield* actual.keys();
+  for (const key of desired.keys()) if (!actual.has(key)) yield key;
 }
 
 function specOf({ name, key, verdicts, data, interval, dynamic, comment }: SetSpec): SetSpec {
