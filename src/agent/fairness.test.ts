@@ -12,7 +12,7 @@ import {
 } from '../../test/support/agent/tenants.ts';
 import { compile } from '../compiler/compile.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
-import { MOST_PREPARED } from '../compiler/live/preparations.ts';
+import { MOST_ASKED } from '../compiler/live/livepods.ts';
 import { withPreparedSets } from '../compiler/prepared.ts';
 import { parseCidr } from '../model/address.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
@@ -268,7 +268,7 @@ test('while a tenant writes policies whose selectors mean very many pods, a neig
   await pass(30_000);
   const at = commits.slice(before).findIndex(names => names.includes('NetworkPolicy good/deny'));
   expect([0, 1]).toContain(at);
-  expect(Math.max(...sizes)).toBeLessThan(2 * MOST_PREPARED);
+  expect(Math.max(...sizes)).toBeLessThan(2 * MOST_ASKED);
   expect(plan(compile(agent.cluster, NODE), programmed)).toEqual([]);
   expect(agent.cluster.policies.has('NetworkPolicy evil-1/more')).toBe(true);
 });

@@ -32,7 +32,7 @@ import { LiveAttachedPods } from './attachedpods.ts';
 import { LiveClasses } from './classes.ts';
 import { LiveGroups } from './groups.ts';
 import { LiveLinkSets } from './linksets.ts';
-import { LivePods } from './livepods.ts';
+import { LivePods, MOST_ASKED, mostAskedBeside } from './livepods.ts';
 import { emptyMarks, isNothing, type Marks } from './marks.ts';
 import { LiveNames } from './names.ts';
 import { type Pieces, wholeOf } from './pieces.ts';
@@ -52,6 +52,7 @@ export class Incremental {
   readonly #podIndex: PodIndex;
   readonly #groups: LiveGroups;
   readonly #livePods: LivePods;
+  readonly #mostAsked: number;
   readonly #classes: LiveClasses;
   readonly #placements: LivePlacements;
   readonly #preparations: LivePreparations;
@@ -77,7 +78,7 @@ export class Incremental {
   #flushed: Ruleset | undefined;
 
   /**
-   * `hearing` says how DNS answers are heard: where they are not, names match nothing; `mostAsked` how many groups a
+   * `hearing` says how DNS answers are heard: where they are not, names match nothing; `mostAsked` how much a
    * flush may ask about pods of other nodes.
    */
   constructor(
@@ -85,7 +86,7 @@ export class Incremental {
     unknownPods: UnknownPods = 'allow',
     podLinks: PodLinks = 'others',
     hearing?: Hearing,
-    mostAsked?: number,
+    mostAsked = MOST_ASKED,
   ) {
     this.#node = node;
     this.#unknownPods = unknownPods;
@@ -97,7 +98,8 @@ export class Incremental {
     this.#podIndex = new PodIndex(this.#state, node);
     this.#strays = new LiveStrays(this.#podIndex, node);
     this.#groups = new LiveGroups(this.#state, this.#podIndex);
-    this.#livePods = new LivePods(this.#state, this.#podIndex, this.#groups, node, mostAsked);
+    this.#livePods = new LivePods(this.#state, this.#podIndex, this.#groups, node);
+    this.#mostAsked = mostAsked;
     this.#names = new LiveNames(hearing);
     this.#classes = new LiveClasses(this.#groups, hearing !== undefined);
     this.#placements = new LivePlacements(this.#state, this.#classes);
@@ -177,7 +179,8 @@ export class Incremental {
   }
 
   *#takeIn(marked: Marks): Pieces<void> {
-    const pods = yield* this.#livePods.take(marked);
+    const most = mostAskedBeside(marked.policy.size, this.#mostAsked);
+    const pods = yield* this.#livePods.take(marked, most);
     const renewed = marked.node.has(this.#node) && this.#renewBases();
     if (marked.node.has(this.#node)) this.#renewBridge();
     this.#linkSets.refreshNodes(marked.node);
@@ -191,7 +194,7 @@ export class Incremental {
     if (moved || strayed) this.#podMaps = this.#makePodMaps();
     const flipped = this.#names.refreshPolicies(marked.policy, this.#state);
     if (moved || flipped || renewed) this.#followNames(flipped || renewed);
-    yield* this.#preparations.advance();
+    yield* this.#preparations.advance(most);
   }
 
   /** Answers whether any pod was put anywhere. */

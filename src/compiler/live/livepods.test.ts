@@ -126,6 +126,17 @@ describe.each<Operator>(['In', 'NotIn'])('%s', operator => {
     expect(plan(compiled([...first, ...relabelled('red')]), before)).toEqual([]);
   });
 
+  test('with a policy for which somebody waits go fewer of them', () => {
+    const engine = engineOf(cluster(operator));
+    const before = engine.flush();
+    for (const event of relabelled('red')) engine.note(event);
+    engine.note(policyEvent(ingressPolicy('neighbour/deny', [])));
+    expect(elementsOf(before, wholeOf(engine.flushing()))).toBeLessThanOrEqual(
+      MOST_ASKED / 4 + 3 * SELECTORS,
+    );
+    expect(engine.isBehind()).toBe(true);
+  });
+
   test('what no selector mentions touches nothing, and is in the next flush', () => {
     const first = cluster(operator);
     const engine = engineOf(first);

@@ -16,8 +16,19 @@ import type { Pieces } from './pieces.ts';
 import type { PodIndex } from './podindex.ts';
 import { WaitingPods } from './waitingpods.ts';
 
-/** Groups that a flush may ask about pods of other nodes: some 20 ms, and as much of the kernel's (nft/plan/portions.ts). */
-export const MOST_ASKED = 20_000;
+/**
+ * Groups that a flush may ask about pods of other nodes, and pods that it may ask for groups that go ahead of policies
+ * (preparations.ts): some 10 ms each, and as much of the kernel's.
+ */
+export const MOST_ASKED = 8_000;
+/** Of that, beside policies: somebody waits for those. */
+const BESIDE_POLICIES = 1 / 4;
+
+/** How many a flush may ask that takes so many policies in. */
+export function mostAskedBeside(policies: number, most: number): number {
+  return policies === 0 ? most : Math.ceil(most * BESIDE_POLICIES);
+}
+
 /** Keys that are sorted between two pieces. */
 const MOST_SORTED = 1_000;
 
@@ -33,22 +44,14 @@ export class LivePods {
   readonly #podIndex: PodIndex;
   readonly #groups: LiveGroups;
   readonly #node: string;
-  readonly #mostAsked: number;
   readonly #waiting = new WaitingPods();
 
   /** Of the pods of `cluster`, as `node` sees them. */
-  constructor(
-    cluster: Cluster,
-    podIndex: PodIndex,
-    groups: LiveGroups,
-    node: string,
-    mostAsked = MOST_ASKED,
-  ) {
+  constructor(cluster: Cluster, podIndex: PodIndex, groups: LiveGroups, node: string) {
     this.#cluster = cluster;
     this.#podIndex = podIndex;
     this.#groups = groups;
     this.#node = node;
-    this.#mostAsked = mostAsked;
   }
 
   /** Pods wait for the next time. */
@@ -60,11 +63,11 @@ export class LivePods {
     return new Set(this.#waiting.all());
   }
 
-  /** Answers the pods of which anything may have changed. */
-  *take({ pod, namespace, node }: Touched): Pieces<Set<PodKey>> {
+  /** Of those of other nodes, as many as `most` allows. Answers the pods of which anything may have changed. */
+  *take({ pod, namespace, node }: Touched, most: number): Pieces<Set<PodKey>> {
     const changed = new Set<PodKey>();
     for (const key of yield* this.#sort(pod)) yield* this.#takePod(key, changed);
-    yield* this.#takeInTurns(changed);
+    yield* this.#takeInTurns(changed, most);
     const others = new Set(this.#podIndex.updateNodes(node));
     for (const name of namespace) for (const { pod } of this.#podIndex.inNamespace(name)) others.add(pod.key);
     for (const key of others) {
@@ -93,11 +96,11 @@ export class LivePods {
     return here;
   }
 
-  *#takeInTurns(changed: Set<PodKey>): Pieces<void> {
+  *#takeInTurns(changed: Set<PodKey>, most: number): Pieces<void> {
     let asked = 0;
     for (const key of this.#waiting.taking()) {
       asked += yield* this.#takePod(key, changed);
-      if (asked >= this.#mostAsked) return;
+      if (asked >= most) return;
     }
   }
 

@@ -8,8 +8,8 @@ import { plan } from '../../nft/plan/plan.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
 import { compile } from '../compile.ts';
 import { Incremental } from './incremental.ts';
+import { MOST_ASKED } from './livepods.ts';
 import { wholeOf } from './pieces.ts';
-import { MOST_PREPARED } from './preparations.ts';
 
 const NODE = 'n1';
 const SELECTORS = 240;
@@ -82,8 +82,8 @@ test('the groups of a policy begin some in each flush, and nothing in force is d
   engine.prepare([policy]);
   const { counts, last } = flushAll(engine, before);
   expect(engine.isPrepared(policy)).toBe(true);
-  expect(counts.length).toBeGreaterThanOrEqual((SELECTORS * PODS) / MOST_PREPARED);
-  expect(Math.max(...counts)).toBeLessThanOrEqual(MOST_PREPARED + PODS + 2);
+  expect(counts.length).toBeGreaterThanOrEqual((SELECTORS * PODS) / MOST_ASKED);
+  expect(Math.max(...counts)).toBeLessThanOrEqual(MOST_ASKED + PODS + 2);
   expect(counts.reduce((a, b) => a + b)).toBe(SELECTORS * (PODS + 1));
   const wrong = plan(compiled(pods), last).filter(({ op }) => op !== 'addSet' && op !== 'addElements');
   expect(wrong).toEqual([]);
@@ -126,7 +126,7 @@ test('two policies are made ready in turns', () => {
   const made = sets.filter(({ name }) => !before.tables.get('ip')!.sets.has(name));
   const of = (name: string) => made.filter(({ comment }) => comment?.includes(`${name}-0-`)).length;
   expect(Math.abs(of('one') - of('two'))).toBeLessThanOrEqual(1);
-  expect(of('one')).toBeGreaterThan(10);
+  expect(of('one')).toBeGreaterThan(5);
 });
 
 test('what has no peers in the cluster, or selects no pod here, needs no preparation', () => {

@@ -19,9 +19,6 @@ import type { LiveGroups } from './groups.ts';
 import type { Pieces } from './pieces.ts';
 import type { PodIndex } from './podindex.ts';
 
-/** Pods that groups may be asked of in one flush: some milliseconds, and as much of the kernel's. */
-export const MOST_PREPARED = 20_000;
-
 const DIRECTIONS: readonly Direction[] = ['ingress', 'egress'];
 
 /** A group in the tables that will name it. */
@@ -77,13 +74,14 @@ export class LivePreparations {
     );
   }
 
-  *advance(): Pieces<void> {
+  /** New groups may ask about so many pods. */
+  *advance(most: number): Pieces<void> {
     const wanted = this.#wanted;
     for (const policy of wanted)
       if (!this.#preparations.has(policy)) this.#preparations.set(policy, yield* this.#begin(policy));
     for (const [policy, preparation] of this.#preparations)
       if (!wanted.has(policy)) this.#end(policy, preparation);
-    yield* this.#fill();
+    yield* this.#fill(most);
   }
 
   /** Groups that live already are held from here on: the version before it, which is in force, may go. */
@@ -115,14 +113,14 @@ export class LivePreparations {
   }
 
   /** Of each policy one group in turn. */
-  *#fill(): Pieces<void> {
+  *#fill(most: number): Pieces<void> {
     let asked = 0;
     for (let behind = [...this.#preparations.values()]; behind.length > 0; ) {
       behind = behind.filter(({ missing }) => missing.length > 0);
       for (const preparation of behind) {
         asked += this.#hold(preparation.missing.pop()!, preparation);
         yield;
-        if (asked >= MOST_PREPARED) return;
+        if (asked >= most) return;
       }
     }
   }

@@ -1,6 +1,7 @@
 /**
  * Pods that wait for their turn: of each namespace one after the other, beginning with the namespace whose last turn is
- * longest ago, so that no backlog is anybody's but its own. Of a namespace those that leave addresses go first.
+ * longest ago, and of those that had none with the one of which the fewest wait, so that no backlog is anybody's but its
+ * own. Of a namespace those that leave addresses go first.
  */
 import { namespaceOfPod, type PodKey } from '../../model/cluster.ts';
 import { getOrMake } from './podindex.ts';
@@ -54,7 +55,7 @@ export class WaitingPods {
 
   /** In turns, and each out of the queue as it comes; whoever has enough goes on with the next one another time. */
   *taking(): Generator<PodKey> {
-    let queues = [...this.#queues.values()].sort((a, b) => a.lastTurn - b.lastTurn);
+    let queues = [...this.#queues.values()].sort((a, b) => a.lastTurn - b.lastTurn || sizeOf(a) - sizeOf(b));
     while (queues.length > 0) {
       for (const queue of queues) {
         if (sizeOf(queue) === 0) continue; // others were taken with somebody
