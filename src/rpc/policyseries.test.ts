@@ -57,3 +57,46 @@ test('ten thousand policies made and deleted leave room for the next', () => {
   }
   expect(texts(series, ...gone, total('shop/web', 3))).toContain('shop/web 3');
 });
+
+const namesOf = (series: PolicySeries, ...totals: CountedTotal[]) =>
+  series.samples(totals).flatMap(({ policy }) => (policy === 'others' ? [] : [policy]));
+const crowd = (namespace: string, count: number) =>
+  Array.from({ length: count }, (_, n) => total(`${namespace}/p${String(n).padStart(3, '0')}`, 1));
+
+test('a tenant with many living policies loses its own series to others, and nobody else does', () => {
+  const series = new PolicySeries(10);
+  expect(namesOf(series, ...crowd('evil', 500))).toHaveLength(10);
+  expect([...series.leftOut]).toEqual([['evil', 490]]);
+  const others = [...crowd('shop', 3), ...crowd('db', 2), total('cnp:guard', 1)];
+  const names = namesOf(series, ...crowd('evil', 500), ...others);
+  expect(names).toEqual(expect.arrayContaining(others.map(({ source }) => source.split(' ')[0])));
+  expect(names.filter(name => name.startsWith('evil/'))).toEqual([
+    'evil/p000',
+    'evil/p001',
+    'evil/p002',
+    'evil/p003',
+  ]);
+  expect([...series.leftOut]).toEqual([['evil', 496]]);
+});
+
+test('two tenants with many policies have as many series, and after a restart the same', () => {
+  const totals = [...crowd('evil', 500), ...crowd('wicked', 40), ...crowd('shop', 1)];
+  const names = namesOf(new PolicySeries(10), ...totals).sort();
+  const of = (namespace: string) => names.filter(name => name.startsWith(`${namespace}/`)).length;
+  expect([of('evil'), of('wicked'), of('shop')]).toEqual([5, 4, 1]);
+  expect(namesOf(new PolicySeries(10), ...totals.toReversed()).sort()).toEqual(names);
+});
+
+test('who has a series keeps it beside later policies of its namespace; a namespace without any has one of who has most', () => {
+  const series = new PolicySeries(4);
+  const before = [total('b/x', 1), total('b/y', 1), total('c/x', 1), total('d/x', 1)];
+  expect(namesOf(series, ...before)).toEqual(['b/x', 'b/y', 'c/x', 'd/x']);
+  expect(namesOf(series, ...before, total('c/a', 1), total('b/a', 1))).toEqual(['b/x', 'b/y', 'c/x', 'd/x']);
+  const more = [total('a/x', 1), total('a/y', 1), total('e/x', 1)];
+  expect(namesOf(series, ...before, ...more).sort()).toEqual(['a/x', 'b/x', 'c/x', 'd/x']);
+  expect([...series.leftOut].sort()).toEqual([
+    ['a', 1],
+    ['b', 1],
+    ['e', 1],
+  ]);
+});

@@ -1,10 +1,11 @@
 /**
  * What the rules of each policy have matched, as series: with as many labels as somebody can look at. A policy that is in
- * force has a series of its own as long as there is room; where there is none, those that are gone make some. What all
- * others matched is one series, which takes in what is new of theirs and gives nothing back: a series never falls because
+ * force has a series of its own as long as there is room; where there is none, those that are gone make some, and then
+ * those of the namespaces that have most (seriesshares.ts). What all others matched is one series, which takes in what is new of theirs and gives nothing back: a series never falls because
  * a policy came into it or left it.
  */
 import { COMMENT_BYTES } from '../compiler/names.ts';
+import { namespaceOfLabel, sharedByNamespace } from './seriesshares.ts';
 import type { CountedTotal } from './view.ts';
 
 /** Policies with series of their own. */
@@ -20,13 +21,19 @@ export interface PolicySample {
 
 export class PolicySeries {
   readonly #most: number;
-  readonly #own = new Set<string>();
+  #own: ReadonlySet<string> = new Set();
+  #leftOut: ReadonlyMap<string, number> = new Map();
   /** Of each total what was there when it was looked at last. */
   #before = new Map<string, number>();
   readonly #others = new Sums();
 
   constructor(most = MOST_POLICIES) {
     this.#most = most;
+  }
+
+  /** Of each namespace how many policies in force have no series; of policies of the whole cluster under no name. */
+  get leftOut(): ReadonlyMap<string, number> {
+    return this.#leftOut;
   }
 
   /** All series as of now. */
@@ -47,14 +54,18 @@ export class PolicySeries {
     return [...own.samples(), ...this.#others.samples()];
   }
 
-  /** Who has a series keeps it until somebody who is in force needs its place and it is gone itself. */
-  #share(inForce: ReadonlySet<string>): void {
-    const newcomers = [...inForce].filter(policy => policy !== OTHERS && !this.#own.has(policy));
-    for (const policy of this.#own) {
-      if (this.#own.size + newcomers.length <= this.#most) break;
-      if (!inForce.has(policy)) this.#own.delete(policy);
-    }
-    for (const policy of newcomers.slice(0, this.#most - this.#own.size)) this.#own.add(policy);
+  /** Who is gone keeps its series until somebody who is in force needs its place: the oldest gives way first. */
+  #share(sources: ReadonlySet<string>): void {
+    const inForce = new Set([...sources].filter(policy => policy !== OTHERS));
+    const chosen = sharedByNamespace(inForce, this.#own, this.#most);
+    const gone = [...this.#own].filter(policy => !inForce.has(policy));
+    const room = this.#most - chosen.size;
+    const kept = [...this.#own].filter(policy => chosen.has(policy));
+    this.#own = new Set([...(room > 0 ? gone.slice(-room) : []), ...kept, ...chosen]);
+    const without = [...inForce].filter(policy => !chosen.has(policy));
+    this.#leftOut = new Map(
+      Array.from(Map.groupBy(without, namespaceOfLabel), ([namespace, { length }]) => [namespace, length]),
+    );
   }
 }
 

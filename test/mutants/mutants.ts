@@ -1997,8 +1997,22 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'counts: policies that are gone keep their series',
     file: 'src/rpc/policyseries.ts',
-    find: 'if (!inForce.has(policy)) this.#own.delete(policy);',
-    replace: '',
+    find: 'sharedByNamespace(inForce, this.#own, this.#most)',
+    replace: 'sharedByNamespace(new Set([...this.#own, ...inForce]), this.#own, this.#most)',
+    test: 'src/rpc/policyseries.test.ts',
+  },
+  {
+    name: 'counts: whose policies are the most has the most series',
+    file: 'src/rpc/seriesshares.ts',
+    find: 'Map.groupBy(ranked, namespaceOfLabel)',
+    replace: "Map.groupBy(ranked, () => '')",
+    test: 'src/rpc/policyseries.test.ts',
+  },
+  {
+    name: 'counts: which policies have series depends on the order in which they are read',
+    file: 'src/rpc/seriesshares.ts',
+    find: 'rankOf(a, holders) - rankOf(b, holders) || (a < b ? -1 : 1)',
+    replace: 'rankOf(a, holders) - rankOf(b, holders)',
     test: 'src/rpc/policyseries.test.ts',
   },
   {
