@@ -9,7 +9,16 @@
  * Which links those are the kernel tells by their kind, so that a pod's first packet meets these rules although nobody
  * has heard of the pod: every veth but the node's own ways out, and bridges, of which the agent says which are of pods.
  */
-import { addressFromInt, type Cidr, cidrRange, type Family, familyOf, parseCidr } from '../model/address.ts';
+import {
+  type Address,
+  addressFromInt,
+  type Cidr,
+  cidrRange,
+  FAMILIES,
+  type Family,
+  familyOf,
+  parseCidr,
+} from '../model/address.ts';
 import type { Node, NodeLinks } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { LINK_GROUP, type PodLinks } from '../model/podlinks.ts';
@@ -29,7 +38,15 @@ import {
   verdict,
 } from '../nft/match.ts';
 import { interfaceGroupIs, noRouteBack } from '../nft/matchinterface.ts';
-import { type Chain, type Elements, type Expr, MEMBER, type NftRule, type NftSet } from '../nft/ruleset.ts';
+import {
+  type Chain,
+  type Elements,
+  type Expr,
+  MEMBER,
+  type NftRule,
+  type NftSet,
+  type Ruleset,
+} from '../nft/ruleset.ts';
 import { deny, denyLink } from './denied.ts';
 import { FROM_PODS, podLinkMatches } from './linkmatches.ts';
 import { errorSenders, toErrors } from './poderrors.ts';
@@ -173,8 +190,8 @@ function tunnels(family: Family, hook: 'forward' | 'input'): NftRule[] {
 /** The sets that these rules ask. */
 export function linkSets(family: Family, nodes: Iterable<Node>): NftSet[] {
   const plain = { verdicts: false, interval: false };
-  const own = [...nodes].flatMap(({ addresses }) =>
-    addresses.filter(address => familyOf(address) === family),
+  const own = [...nodes].flatMap(({ addresses, nodesBefore = [] }) =>
+    [...addresses, ...nodesBefore].filter(address => familyOf(address) === family),
   );
   return [
     { name: SETS.ports, key: ['inet_service'], ...plain, elements: members(TUNNEL_PORTS) },
@@ -216,4 +233,12 @@ function forged(exprs: readonly Expr[], comment: string): NftRule {
 
 function drop(exprs: readonly Expr[], comment: string): NftRule {
   return { exprs: [...exprs, deny()], comment };
+}
+
+/** The addresses of all nodes, as rules that are programmed have them. */
+export function nodeAddressesIn({ tables }: Ruleset): Address[] {
+  const keys = FAMILIES.flatMap(family => [
+    ...(tables.get(family)?.sets.get(NODE_ADDRESSES)?.elements.keys() ?? []),
+  ]);
+  return keys as Address[];
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { compile } from '../compiler/compile.ts';
+import type { Address } from '../model/address.ts';
 import { ClusterState, type Node } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { FakeKernel } from '../nft/fake/fake.ts';
@@ -9,7 +10,7 @@ import { nodeBefore, readInherited } from './inherited.ts';
 const NODE: Node = {
   name: 'n1',
   labels: {},
-  addresses: [],
+  addresses: ['172.18.0.1', 'fd00:18::1'] as readonly string[] as readonly Address[],
   podCidrs: ['10.244.1.0/24', 'fd00:244:1::/64'],
   links: { uplinks: [2], podBridges: [3], podPorts: [{ index: 7, mac: '0a:00:00:00:00:01', addresses: [] }] },
 };

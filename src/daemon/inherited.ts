@@ -1,9 +1,10 @@
 /** What the rules tell of pods that an agent finds when it starts: nobody else remembers it. */
 import { hostPortsIn, mappingsOf } from '../compiler/hostports.ts';
 import { type IsolatedPods, isolatedPodsIn } from '../compiler/isolatedpods.ts';
+import { nodeAddressesIn } from '../compiler/podlinks.ts';
 import { podNetworksIn } from '../compiler/podnetworksin.ts';
 import { podPortsIn } from '../compiler/podports.ts';
-import { cidrText } from '../model/address.ts';
+import { type Address, cidrText } from '../model/address.ts';
 import type { ClusterEvent, PodPort } from '../model/cluster.ts';
 import type { HostPortMapping } from '../model/hostport.ts';
 import type { PodLinks } from '../model/podlinks.ts';
@@ -18,6 +19,8 @@ export interface Inherited {
   readonly isolatedPods: IsolatedPods;
   /** Networks of this node's pods. */
   readonly podCidrs: readonly string[];
+  /** Of all nodes. */
+  readonly nodeAddresses: readonly Address[];
 }
 
 /** Reads the tables once, and keeps nothing of them. */
@@ -28,16 +31,19 @@ export async function readInherited(kernel: Pick<Kernel, 'dump'>, podLinks: PodL
     podPorts: podPortsIn(ruleset) ?? [],
     isolatedPods: isolatedPodsIn(ruleset),
     podCidrs: podNetworksIn(ruleset).map(cidrText),
+    nodeAddresses: nodeAddressesIn(ruleset),
   };
 }
 
 /**
  * The agent's own Node, until the API server says what it is: without its networks, rules about who may send as whom would
- * go. It has no address and no labels, so that no rule means it as a peer.
+ * go, and those about tunnels without the addresses of the others. It has no address and no labels, so that no rule means
+ * it as a peer.
  */
-export function nodeBefore(name: string, { podCidrs, podPorts }: Inherited): ClusterEvent[] {
-  if (podCidrs.length === 0 && podPorts.length === 0) return [];
-  return [{ type: 'node', key: name, value: { name, labels: {}, addresses: [], podCidrs } }];
+export function nodeBefore(name: string, inherited: Inherited): ClusterEvent[] {
+  const { podCidrs, podPorts, nodeAddresses: nodesBefore } = inherited;
+  if (podCidrs.length + podPorts.length + nodesBefore.length === 0) return [];
+  return [{ type: 'node', key: name, value: { name, labels: {}, addresses: [], podCidrs, nodesBefore } }];
 }
 
 /** In the table of an earlier version. */

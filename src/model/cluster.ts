@@ -50,6 +50,8 @@ export interface Node extends Labelled {
   readonly interfaceAddresses?: readonly Address[];
   /** Known of the agent's own node alone, once it has looked. */
   readonly links?: NodeLinks;
+  /** Of an agent's own Node that nobody has read yet: the addresses of all nodes, as rules in force have them. */
+  readonly nodesBefore?: readonly Address[];
 }
 
 /** Network interfaces of a node by their index, which none has twice while it lives. */
@@ -167,7 +169,9 @@ export function addressesOfNode({ addresses, interfaceAddresses = [] }: Node): r
 
 /** Whether the cluster has a node of this name, or a pod that says it runs there. */
 export function knowsNode({ nodes, pods }: Cluster, name: string): boolean {
-  return nodes.has(name) || [...pods.values()].some(({ node }) => node === name);
+  const node = nodes.get(name);
+  const isRead = node !== undefined && node.nodesBefore === undefined;
+  return isRead || [...pods.values()].some(({ node }) => node === name);
 }
 
 /** The same cluster; where nobody has said by which interfaces the node's pods are linked, these are. */

@@ -1425,10 +1425,17 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/daemon/nodelinks.test.ts',
   },
   {
+    name: 'own node: until it is read the others have no addresses',
+    file: 'src/compiler/podlinks.ts',
+    find: '[...addresses, ...nodesBefore].filter(',
+    replace: 'addresses.filter(',
+    test: 'test/property/unread.test.ts',
+  },
+  {
     name: 'own node: until it is read it has no pod networks',
     file: 'src/daemon/inherited.ts',
-    find: 'value: { name, labels: {}, addresses: [], podCidrs } }',
-    replace: 'value: { name, labels: {}, addresses: [], podCidrs: [] } }',
+    find: 'value: { name, labels: {}, addresses: [], podCidrs, nodesBefore } }',
+    replace: 'value: { name, labels: {}, addresses: [], podCidrs: [], nodesBefore } }',
     test: 'src/daemon/inherited.test.ts',
   },
   {

@@ -30,6 +30,7 @@ export class LiveLinkSets {
   }
 
   #noteAddresses(name: string): boolean {
-    return this.#addresses.note(name, this.#cluster.nodes.get(name)?.addresses.join() ?? '');
+    const { addresses = [], nodesBefore = [] } = this.#cluster.nodes.get(name) ?? {};
+    return this.#addresses.note(name, [...addresses, ...nodesBefore].join());
   }
 }
