@@ -54,6 +54,14 @@ test.each([
   expect([status, stdout]).toEqual([code, expect.stringContaining(text)]);
 });
 
+test('check takes -n for the namespace of manifests that say none, as its siblings do', () => {
+  const policy =
+    '{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: p }, spec: { podSelector: { matchLabels: { app: x } } } }';
+  const of = (...words: string[]) => check([...words, '-', 'workloads.yaml'], policy).stdout;
+  expect(of('-n', 'shop')).toContain(`${EMPTY}: standard input:1: NetworkPolicy shop/p: `);
+  expect(of()).not.toContain(EMPTY);
+});
+
 test('check reads standard input, and an error is exit code 1', () => {
   const bad = '{ apiVersion: networking.k8s.io/v2, kind: NetworkPolicy, metadata: { name: p } }';
   expect(check(['-'], bad)).toMatchObject({

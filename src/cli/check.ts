@@ -14,6 +14,8 @@ import { versioned } from './schema.ts';
 export interface CheckOptions extends OutputOptions {
   readonly strict?: boolean;
   readonly accept?: readonly string[];
+  /** Of objects that name none. */
+  readonly namespace?: string;
 }
 
 /**
@@ -23,7 +25,7 @@ export interface CheckOptions extends OutputOptions {
 export async function checkCommand(paths: readonly string[], options: CheckOptions): Promise<void> {
   const accepted = (options.accept ?? []).map(parseAccepted);
   for (const path of paths) await requireReadable(path);
-  const { cluster, inventory, problems: all } = await checkManifests(paths, lintNames);
+  const { cluster, inventory, problems: all } = await checkManifests(paths, lintNames, options.namespace);
   const problems = all.filter(problem => !isAccepted(problem, accepted));
   const { namespaces, nodes, pods, policies, audited } = cluster;
   const workloads = inventory.workloads.size;

@@ -1,7 +1,7 @@
 /** Services are none of policy's business (it sees packets after their translation), but people use them. */
 import { readFile } from 'node:fs/promises';
 import { parseAllDocuments } from 'yaml';
-import { listManifests } from '../files/folder.ts';
+import { listManifests } from '../files/listing.ts';
 import type { LabService } from '../lab/services.ts';
 import { address } from '../lab/topology.ts';
 import { type Address, familyOf } from '../model/address.ts';

@@ -3,7 +3,8 @@ import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { listManifests, readManifestFile } from './folder.ts';
+import { readManifestFile } from './folder.ts';
+import { listManifests } from './listing.ts';
 import { readManifest } from './manifest.ts';
 import { ManifestStore } from './store.ts';
 
@@ -64,6 +65,27 @@ describe('listManifests()', () => {
     await symlink('.', join(root, 'l2'));
     await symlink('..', join(root, 'sub', 'l3'));
     expect(await listManifests(root)).toEqual([join(root, 'sub', FILE)]);
+  });
+
+  test('reads each of many folders once that all lead to one another, and where it stands', async () => {
+    const names = Array.from({ length: 12 }, (_, n) => `f${n}`).toSorted();
+    for (const name of names) {
+      await mkdir(join(root, name));
+      await writeFile(join(root, name, FILE), DENY);
+      for (const other of names) await symlink(join(root, other), join(root, name, `to-${other}`));
+      await symlink(name, join(root, `a-link-to-${name}`));
+    }
+    const files = [...names, 'sub'].map(name => join(root, name, FILE));
+    expect(await listManifests(root)).toEqual(files);
+  });
+
+  test('reads so many folders and no more, and says of the others that they were not read', async () => {
+    for (const name of ['x', 'y', 'z']) await mkdir(join(root, name));
+    await writeFile(join(root, 'z', FILE), DENY);
+    expect(await listManifests(root, 3)).toEqual([join(root, 'sub', FILE), join(root, 'y'), join(root, 'z')]);
+    const { objects, problems } = await readManifestFile(join(root, 'z'));
+    expect(objects).toBeUndefined();
+    expect(problems).toMatchObject([{ severity: 'error', message: 'is a folder beyond the first 4096' }]);
   });
 
   test('lists a link to nowhere, so that reading it tells what is missing', async () => {

@@ -5,8 +5,9 @@ import { type Inventory, inventoryOf } from '../model/inventory.ts';
 import { POLICY_KINDS } from '../model/policy.ts';
 import { type Problem, problemText } from '../model/problem.ts';
 import { topWorkloads } from '../model/workloadof.ts';
-import { listManifests, readManifestFile } from './folder.ts';
+import { readManifestFile } from './folder.ts';
 import { lintCluster } from './lint.ts';
+import { listManifests } from './listing.ts';
 import { type FiledObject, isError, type Manifest, readAllDocuments, readManifest } from './manifest.ts';
 import { otherEngine } from './otherengines.ts';
 import { ManifestStore } from './store.ts';
@@ -40,8 +41,11 @@ export async function loadManifests(
 export async function checkManifests(
   paths: Paths,
   more: (cluster: Cluster, inventory: Inventory) => readonly Problem[] = () => [],
+  namespace?: string,
 ): Promise<LoadedCluster> {
-  const { objects, ...loaded } = await readAll(paths, (text, file) => readAllDocuments(text, file));
+  const { objects, ...loaded } = await readAll(paths, (text, file) =>
+    readAllDocuments(text, file, namespace),
+  );
   const { cluster, inventory, problems } = loaded;
   const services = objects.flatMap(({ serviceNetworks }) => serviceNetworks);
   const places = new Map(objects.toReversed().map(({ object, placeOf }) => [object, placeOf]));

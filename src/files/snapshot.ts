@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { listManifests } from './folder.ts';
+import { listManifests } from './listing.ts';
 
 /** The manifests under a path, each with a text that changes whenever the file may have. */
 export type FolderSnapshot = ReadonlyMap<string, string>;

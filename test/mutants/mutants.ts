@@ -751,6 +751,20 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/agent/fairness.test.ts',
   },
   {
+    name: 'files: a folder is read by every way that links lead to it',
+    file: 'src/files/listing.ts',
+    find: 'this.#seen.has(identity)',
+    replace: 'this.#seen.has(path)',
+    test: 'src/files/badedits.test.ts',
+  },
+  {
+    name: 'files: what links lead to is read without a limit',
+    file: 'src/files/listing.ts',
+    find: 'this.#seen.size >= this.#most',
+    replace: 'this.#seen.size >= MOST_FOLDERS',
+    test: 'src/files/badedits.test.ts',
+  },
+  {
     name: 'questions: all lists of a question listen to one signal',
     file: 'src/kube/once/listonce.ts',
     find: 'ownSignal(signal, failed.signal)',

@@ -13,6 +13,7 @@ export function addCheck(sluice: Command): void {
       'leave out warnings of a kind, or of one object: empty-subject:NetworkPolicy shop/web',
       collect,
     )
+    .option('-n, --namespace <name>', 'the namespace of manifests that say none')
     .addOption(output())
     .addHelpText('after', HELP)
     .action(async (paths, options) => (await import('../check.ts')).checkCommand(paths, options));
@@ -24,5 +25,5 @@ what may not mean what its author believes, with its kind in brackets.
 Exit code 0: no error; 1: an error, or with --strict a warning; 2: trouble.
 
   sluice check k8s/
-  helm template . | sluice check --strict -
+  helm template . | sluice check --strict -n shop -
   sluice check k8s/ --accept empty-subject --accept 'other-engine:CiliumNetworkPolicy shop/web'`;

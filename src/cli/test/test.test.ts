@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { listManifests } from '../../files/folder.ts';
+import { listManifests } from '../../files/listing.ts';
 import { readState } from '../../sources/readstate.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { worldOf } from '../asked.ts';

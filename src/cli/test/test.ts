@@ -1,6 +1,6 @@
 /** `sluice test FILE…`: whether connections are allowed and denied as somebody wrote down. */
 import { stat } from 'node:fs/promises';
-import { listManifests } from '../../files/folder.ts';
+import { listManifests } from '../../files/listing.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { SourceOptions } from '../../sources/options.ts';
 import { readState } from '../../sources/readstate.ts';
