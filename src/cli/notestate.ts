@@ -28,5 +28,16 @@ export function lacksOf({ problems, notes }: State): readonly string[] {
 
 export function noteState({ problems, notes }: State): void {
   noteProblems(problems);
+  writeNotes(notes);
+}
+
+/** Of several clusters: what is said of more than one of them is said once. */
+export function noteStates(states: readonly State[]): void {
+  const problems = new Map(states.flatMap(state => state.problems).map(each => [problemText(each), each]));
+  noteProblems([...problems.values()]);
+  writeNotes(new Set(states.flatMap(({ notes }) => notes)));
+}
+
+export function writeNotes(notes: Iterable<string>): void {
   for (const note of notes) writeNote(`${pc.yellow('note')}: ${note}`);
 }

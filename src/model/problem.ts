@@ -1,3 +1,5 @@
+import { boundedText } from './boundedtext.ts';
+
 /** Which object of a cluster is meant, and which of its generations. */
 export interface ObjectReference {
   readonly apiVersion: string;
@@ -53,10 +55,10 @@ export function problemText(problem: Problem): string {
   const { file, line, object } = problem;
   const place = line === undefined ? file : `${file}:${line}`;
   const where = [place, object].filter(part => part !== undefined).join(': ');
-  return `${where}${where === '' ? '' : ': '}${problemNote(problem)}`;
+  return `${boundedText(where)}${where === '' ? '' : ': '}${problemNote(problem)}`;
 }
 
 /** The same for somebody who knows which object is meant. */
 export function problemNote({ field, message, effect }: Problem): string {
-  return `${field === undefined ? message : `${field} ${message}`}; ${effect}`;
+  return `${boundedText(field === undefined ? message : `${field} ${message}`)}; ${boundedText(effect)}`;
 }

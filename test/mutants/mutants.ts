@@ -765,6 +765,27 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/files/badedits.test.ts',
   },
   {
+    name: 'diff: what is said of both sides is said twice',
+    file: 'src/cli/notestate.ts',
+    find: 'writeNotes(new Set(states.flatMap(({ notes }) => notes)));',
+    replace: 'writeNotes(states.flatMap(({ notes }) => notes));',
+    test: 'src/cli/diff/notes.test.ts',
+  },
+  {
+    name: 'diff: policies that select nobody change nothing in silence',
+    file: 'src/cli/diff/idle.ts',
+    find: 'changed.filter(policy => !selectsAny(policy, now))',
+    replace: 'changed.filter(() => false)',
+    test: 'src/cli/diff/notes.test.ts',
+  },
+  {
+    name: 'messages: a name is written whole, however long it is',
+    file: 'src/model/boundedtext.ts',
+    find: 'word.length > LONGEST_WORD',
+    replace: 'word.length < 0',
+    test: 'src/model/boundedtext.test.ts',
+  },
+  {
     name: 'questions: all lists of a question listen to one signal',
     file: 'src/kube/once/listonce.ts',
     find: 'ownSignal(signal, failed.signal)',

@@ -11,10 +11,12 @@ import { writeDocument, writeLines } from '../../terminal/output.ts';
 import { withProgress } from '../../terminal/progress.ts';
 import { terminalWidth } from '../../terminal/wrap.ts';
 import { noteMarkdown } from '../matrix/markdown.ts';
+import { writeNotes } from '../notestate.ts';
 import { connectionsAbout, recordingAbout } from '../recording/about.ts';
 import { readRecordings } from '../recording/read.ts';
 import { type Cuts, cutsOf, cutsOfRecording } from './cuts.ts';
 import { cutLines, cutMarkdown } from './cutstext.ts';
+import { idleNotes } from './idle.ts';
 import { diffMarkdown } from './markdown.ts';
 import { diffObject } from './object.ts';
 import { readOpenConnections, readRecording } from './recording.ts';
@@ -45,7 +47,9 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
     diffOf(sides.old, sides.now, unknownPods, pod => isInScope(scope, pod)),
   );
   const cuts = await cutsFor(old, sides, options, unknownPods, scope);
-  await write(options.output, view, cuts, [...sides.notes, ...(cuts?.notes ?? [])]);
+  const idle = idleNotes(sides.old, sides.now, options.namespace);
+  writeNotes(idle);
+  await write(options.output, view, cuts, [...sides.notes, ...idle, ...(cuts?.notes ?? [])]);
   if (view.changes.length > 0) process.exitCode = 1;
 }
 

@@ -8,7 +8,7 @@ import { DEFAULT_SOCKET, type SourceOptions } from '../../sources/options.ts';
 import { readState } from '../../sources/readstate.ts';
 import type { State } from '../../sources/state.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { noteState, notesOf } from '../notestate.ts';
+import { noteStates, notesOf } from '../notestate.ts';
 
 export type SideOptions = Pick<
   SourceOptions,
@@ -33,7 +33,7 @@ export async function readSides(oldName: string, newName: string, options: SideO
     throw new CommandError('standard input (-) can be read only once');
   const states = new Map<string, State>();
   for (const name of new Set(names)) states.set(name, await readSide(name, options));
-  for (const state of states.values()) noteState(state);
+  noteStates([...states.values()]);
   const base = (options.with ?? []).map(name => states.get(name)!);
   const side = (name: string) => layered([states.get(name)!, ...base]);
   const unknownPods = [...states.values()].find(state => state.unknownPods !== undefined)?.unknownPods;

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { boundedText } from '../../model/boundedtext.ts';
 import { writeHelp, writeUsageError } from '../../terminal/help.ts';
 import { addAbout } from './about.ts';
 import { addAgent } from './agent.ts';
@@ -19,7 +20,11 @@ export function makeProgram(actions: NodeActions): Command {
     .description('Kubernetes network policy on nftables: enforced by the node, explained to people')
     .version(VERSION)
     .showHelpAfterError('(run sluice --help for more)')
-    .configureOutput({ writeOut: writeHelp, writeErr: writeUsageError })
+    .configureOutput({
+      writeOut: writeHelp,
+      writeErr: writeUsageError,
+      outputError: (text, write) => write(`${boundedText(text).trimEnd()}\n`),
+    })
     .exitOverride();
   addExplain(sluice);
   addCheck(sluice);

@@ -1,5 +1,6 @@
 /** Runs the command that was typed. */
 import { type Command, CommanderError } from 'commander';
+import { boundedText } from '../../model/boundedtext.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 
 export async function run(program: Command): Promise<void> {
@@ -21,7 +22,7 @@ async function report(error: unknown): Promise<void> {
   // Its libraries take a fifth of the start of an agent.
   const { writeNote } = await import('../../terminal/output.ts');
   const named = error instanceof CommandError || (error instanceof Error && error.name === 'KernelError');
-  const [first = '', ...rest] = named ? [(error as Error).message] : stackOf(error).split('\n');
+  const [first = '', ...rest] = named ? [boundedText((error as Error).message)] : stackOf(error).split('\n');
   for (const line of [`sluice: ${first}`, ...rest]) writeNote(line);
   process.exitCode = 2;
 }
