@@ -26,7 +26,7 @@ names_check() { sluice status | grep -A 3 -E '^ *[a-z]+ +names ' | tr -s ' \n' '
 # Without what drops forged answers, which stands in any cluster with names; names of chains are of what they mean.
 other_rules() {
   nft list ruleset | awk '/^\tchain names-/ { skip = 1 } !skip; /^\t}/ { skip = 0 }' |
-    sed -E 's/-[0-9A-Z]{26}//g' | grep -v -e 'jump names-replies' -e progname | sort
+    sed -E 's/-[0-9A-Z]{26}//g' | grep -v -e '^$' -e 'jump names-replies' -e progname | sort
 }
 as_with_names() { other_rules | diff "$folder/with-names" -; }
 traced() { sluice trace shop/web "$1" >"$folder/traced"; cat "$folder/traced" && grep -q "$2" "$folder/traced"; } # traced TO VERDICT

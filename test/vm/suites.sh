@@ -20,6 +20,8 @@ declare -A files=(
   [names]="test/kernel/names"                     # peers by name: the queue that this kernel has
   [features]="test/kernel/features.test.ts"       # what this kernel lacks, and the agent on it
 )
+# How long one may take, in seconds, where that is more than others may.
+declare -A seconds=([names]=7200)
 all="refusal bypasses queueless features contract codec connections names packets"
 
 kernels= suites=
@@ -43,7 +45,7 @@ run() { # run KERNEL SUITE
   # A thread starts faster than a process, and vitest waits no longer than a minute for either.
   [ -z "${files[$2]}" ] || command=(env SLUICE_SLOW="$slow" CI=true vitest run --project kernel --pool=threads
     --reporter=default --reporter=json --outputFile.json=/run/vm/results.json ${files[$2]})
-  SLUICE_VM_RUN=$folder SLUICE_VM_SECONDS=${SLUICE_VM_SECONDS:-2400} "$vm/boot.sh" "$1" "${command[@]}" \
+  SLUICE_VM_RUN=$folder SLUICE_VM_SECONDS=${SLUICE_VM_SECONDS:-${seconds[$2]-2400}} "$vm/boot.sh" "$1" "${command[@]}" \
     >"$folder/output" 2>&1 || status=$?
   said=$(counted "$folder") || [ "$status" != 0 ] || status=1
   counts+=$said$'\n'
