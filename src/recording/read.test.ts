@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RecordingError, RecordingReader } from './read.ts';
+import { RecordingError, RecordingReader, VALUE_CHARACTERS } from './read.ts';
 
 const HEADER = {
   apiVersion: 'sluice/v1',
@@ -41,7 +41,8 @@ test('no more of it is kept than a recording may have', () => {
   const lines = [HEADER, END, OTHER, { flow: FLOW }, { complete: { flows: 1 } }].map(line =>
     JSON.stringify(line),
   );
-  const length = lines.join('').length;
+  const weigh = (line: string) => line.length + VALUE_CHARACTERS * (line.split(',').length - 1);
+  const length = lines.reduce((sum, line) => sum + weigh(line), 0);
   const readMost = (most: number) => {
     const reader = new RecordingReader(most);
     for (const line of lines) reader.add(line);
@@ -53,6 +54,15 @@ test('no more of it is kept than a recording may have', () => {
     [true, 1],
     [true, 0],
   ]);
+});
+
+test('many short values are as much of it as they are in memory', () => {
+  const labels = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`l${n}`, '']));
+  const reader = new RecordingReader(10_000_000);
+  reader.add(JSON.stringify(HEADER));
+  for (let n = 0; n < 10; n++)
+    reader.add(JSON.stringify({ end: { ...END.end, pod: { ...END.end.pod, name: `p${n}`, labels } } }));
+  expect(reader.isFull).toBe(true);
 });
 
 test.each<[string, unknown[], string]>([

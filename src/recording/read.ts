@@ -10,6 +10,8 @@ import { LineError, mapOf, numberOf } from './values.ts';
 
 /** Nobody records more; a file of somebody else's may not fill the memory. */
 const MOST = { flows: 500_000, ends: 1_000_000, others: 200_000, characters: 400_000_000 };
+/** What a value takes in memory, beside its characters: of many short ones that is most of it. */
+export const VALUE_CHARACTERS = 48;
 export const LONGEST_LINE = 1_000_000;
 
 /** `line 12: flow.from is no end of the lines before`. */
@@ -37,15 +39,20 @@ export class RecordingReader {
   /** Lines beyond the most characters are not read: the recording is cut off. Throws RecordingError where the line is none. */
   add(line: string): void {
     this.#line++;
-    this.#characters += line.length;
+    this.#characters += line.length + VALUE_CHARACTERS * valuesOf(line);
     // Pods of one tenant with labels without measure take the recording's end, and not all of it.
-    if (line.trim() === '' || this.#characters > this.#mostCharacters) return;
+    if (line.trim() === '' || this.isFull) return;
     this.#within(() => {
       const value = lineObject(line);
       if (this.#isComplete) throw new LineError('stands behind the end of the recording');
       if (this.#header === undefined) this.#header = readHeader(value);
       else this.#take(value);
     });
+  }
+
+  /** Nothing more of it is read. */
+  get isFull(): boolean {
+    return this.#characters > this.#mostCharacters;
   }
 
   /** Nothing may stand behind. */
@@ -107,4 +114,11 @@ export class RecordingReader {
       throw new RecordingError(`line ${this.#line}: ${error.message}`);
     }
   }
+}
+
+/** All but the first; a comma in a text is one too many. */
+function valuesOf(line: string): number {
+  let count = 0;
+  for (let at = line.indexOf(','); at !== -1; at = line.indexOf(',', at + 1)) count++;
+  return count;
 }

@@ -169,6 +169,17 @@ describe('a node that lies', () => {
     expect([parts.hasMissed, merged.recording().missedOn]).toEqual([true, ['n1']]);
   });
 
+  test('a part without measure is dropped, and what comes behind it is taken', () => {
+    parts = new NodeParts(merged, 10_000);
+    const pods = Array.from({ length: 100 }, (_, n) => ({
+      end: { address: '10.0.0.1', pod: pod(`p${n}`, 'n1') },
+    }));
+    expect(tell('n1', part(81, OPENED, ...pods))[0]).toContain('it is more than a node has to tell');
+    expect(tell('n1', part(82, OPENED))).toEqual([]);
+    expect(merged.recording().flows.map(({ port }) => port)).toEqual([80, 82]);
+    expect(merged.recording().missedOn).toEqual(['n1']);
+  });
+
   test('takes nobody the file: counts, names and lines stay as a reader takes them', () => {
     const most = Number.MAX_SAFE_INTEGER;
     for (const letter of 'abc') {

@@ -36,15 +36,20 @@ export async function recordCluster(
 /** Characters that no terminal may show take six when they are written. */
 const LONGEST = LONGEST_LINE / 6;
 
+/** Of what one node tells at once: some hundred times what a node has in a minute. */
+const MOST_OF_PART = 100_000_000;
+
 /** What nodes tell, line by line, each a recording behind the other. */
 export class NodeParts {
   readonly #merged: MergedRecording;
   readonly #fromMs = Date.now();
   readonly #begun = new Map<string, RecordingReader>();
+  readonly #mostOfPart: number;
   #hasMissed = false;
 
-  constructor(merged: MergedRecording) {
+  constructor(merged: MergedRecording, mostOfPart = MOST_OF_PART) {
     this.#merged = merged;
+    this.#mostOfPart = mostOfPart;
   }
 
   get hasMissed(): boolean {
@@ -78,9 +83,10 @@ export class NodeParts {
 
   #add(node: string, line: string): void {
     if (line.length > LONGEST) throw new RecordingError(`a line of ${line.length} characters`);
-    const reader = this.#begun.get(node) ?? new RecordingReader();
+    const reader = this.#begun.get(node) ?? new RecordingReader(this.#mostOfPart);
     this.#begun.set(node, reader);
     reader.add(line);
+    if (reader.isFull) throw new RecordingError('it is more than a node has to tell');
     if (!reader.isComplete) return;
     this.#begun.delete(node);
     // Whatever it says: this node told it, and no clock but ours says when.
