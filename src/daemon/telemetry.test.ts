@@ -22,16 +22,19 @@ const DENIAL: Denial = {
 let server: Server;
 let bodies: string[];
 let status: number;
+let isEndless: boolean;
 let lines: string[];
 const followers = new Set<(denial: Denial) => void>();
 
 beforeEach(async () => {
-  [bodies, lines, status] = [[], [], 200];
+  [bodies, lines, status, isEndless] = [[], [], 200, false];
   server = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
     bodies.push(`${request.url} ${body}`);
-    response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
+    response.writeHead(status, { 'content-type': 'application/json' });
+    if (isEndless) response.write('{');
+    else response.end('{}');
   });
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   process.env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -39,16 +42,18 @@ beforeEach(async () => {
 
 afterEach(async () => {
   delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
+  server.closeAllConnections();
   await new Promise(resolve => server.close(resolve));
 });
 
-function send() {
+function send(answerMs?: number) {
   const note = (level: string) => (_: object, text: string) => void lines.push(`${level}: ${text}`);
   const follow = (follower: (denial: Denial) => void) => {
     followers.add(follower);
     return () => followers.delete(follower);
   };
-  return sendDenials({ node: 'n1', follow, log: { info: note('info'), warn: note('warn') } });
+  const log = { info: note('info'), warn: note('warn') };
+  return sendDenials({ node: 'n1', follow, log, ...(answerMs && { answerMs }) });
 }
 
 const deny = () => followers.forEach(follower => void follower(DENIAL));
@@ -105,5 +110,16 @@ test('a collector that refuses is said once, and so is one that takes again', as
   await expect
     .poll(() => lines[1], PATIENT)
     .toBe('info: denied connections reach the collector of OpenTelemetry again');
+  await sending.close();
+});
+
+test('a collector whose answer never ends is said, and sent to again', async () => {
+  isEndless = true;
+  const sending = send(200);
+  deny();
+  await expect.poll(() => lines, PATIENT).toEqual([expect.stringContaining('its answer does not end')]);
+  isEndless = false;
+  deny();
+  await expect.poll(() => lines.at(-1), PATIENT).toMatch(/reach the collector .* again/);
   await sending.close();
 });
