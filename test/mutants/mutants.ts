@@ -2156,6 +2156,27 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/denials/cause.test.ts',
   },
   {
+    name: 'recording: many short values weigh their characters alone',
+    file: 'src/recording/read.ts',
+    find: 'line.length + VALUE_CHARACTERS * valuesOf(line)',
+    replace: 'line.length',
+    test: 'src/recording/read.test.ts',
+  },
+  {
+    name: 'recording: a node that tells without measure is never taken from again',
+    file: 'src/cli/recording/cluster.ts',
+    find: 'if (reader.isFull) throw',
+    replace: 'if (false) throw',
+    test: 'src/cli/recording/cluster.test.ts',
+  },
+  {
+    name: 'telemetry: a collector is waited for without end',
+    file: 'src/daemon/telemetry.ts',
+    find: '), answerMs).unref()',
+    replace: '), 1e9).unref()',
+    test: 'src/daemon/telemetry.test.ts',
+  },
+  {
     name: 'drops: what waits for a slow reader is lost at the end',
     file: 'src/rpc/drops.ts',
     find: 'if (this.#waiting.length === 0) this.#call.end();',

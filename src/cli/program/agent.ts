@@ -187,10 +187,10 @@ function seconds(text: string): number {
 }
 
 function count(text: string): number {
-  const value = Number(text);
-  if (!(Number.isInteger(value) && value >= 0 && value <= 10_000))
+  // What is empty is no 0: a variable that is not set would switch them off.
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 10_000)
     throw new InvalidArgumentError('not a number from 0 to 10000.');
-  return value;
+  return Number(text);
 }
 
 function milliseconds(text: string): number {
