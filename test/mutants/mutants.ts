@@ -2584,7 +2584,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'recording: a file may fill the memory',
     file: 'src/recording/read.ts',
-    find: ' || this.#characters > this.#mostCharacters',
+    find: ' || this.isFull',
     replace: '',
     test: 'src/recording/read.test.ts',
   },
