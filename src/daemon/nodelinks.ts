@@ -16,7 +16,7 @@ import {
   readLink,
   readRoute,
 } from '../netlink/route/rtnetlink-read.ts';
-import { RtnetlinkSocket } from '../netlink/route/rtnetlink-socket.ts';
+import { NO_WAY, RtnetlinkSocket } from '../netlink/route/rtnetlink-socket.ts';
 import { podPortsOf, readBridgePorts } from './podports.ts';
 
 const EVERY_MS = 5_000;
@@ -195,6 +195,7 @@ function isIn(cidrs: readonly Cidr[], address: Address): boolean {
 async function devicesTo(socket: RtnetlinkSocket, addresses: readonly Address[]): Promise<number[]> {
   const steps = addresses.map(address => ({
     what: `ask the way to ${address}`,
+    absent: NO_WAY,
     write: (to: Parameters<typeof writeGetRouteTo>[0], sequence: number) =>
       writeGetRouteTo(to, sequence, address),
   }));

@@ -449,6 +449,13 @@ export const MUTANTS: readonly Mutant[] = [
     replace: ' ?? false;',
     test: 'test/kernel/names/successors.test.ts',
   },
+  {
+    name: 'links: an address that leads nowhere keeps the agent from all others',
+    file: 'src/netlink/route/rtnetlink-socket.ts',
+    find: 'return ABSENT.has(code) || absent?.has(code) === true;',
+    replace: 'return ABSENT.has(code) || absent?.size === 0;',
+    test: 'test/kernel/noway.test.ts',
+  },
 
   // The reference semantics
   {

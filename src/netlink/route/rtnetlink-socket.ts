@@ -25,7 +25,12 @@ export class RtnetlinkError extends Error {
 export interface RouteStep {
   readonly what: string;
   readonly write: Write;
+  /** Errors by which the kernel says that there is nothing of what was asked for, beside the usual ones. */
+  readonly absent?: ReadonlySet<string>;
 }
+
+/** To an address that is a blackhole's, unreachable, or prohibited. */
+export const NO_WAY: ReadonlySet<string> = new Set(['EINVAL', 'EHOSTUNREACH', 'EACCES']);
 
 /** Steps of one send: a socket holds the answers to many more, also where all are refused. */
 const MOST_STEPS = 4096;
@@ -62,7 +67,7 @@ export class RtnetlinkSocket {
       await this.#ask(steps, (message, index) => {
         const reply = readReply(message);
         if (reply === undefined) found[index] ??= read(message, index);
-        else if (reply.errno !== 0 && !ABSENT.has(errnoName(reply.errno)))
+        else if (reply.errno !== 0 && !isAbsent(errnoName(reply.errno), steps[index]!))
           refused ??= new RtnetlinkError(errnoName(reply.errno), index, steps[index]!.what, reply.text);
       });
       if (refused !== undefined) throw refused;
@@ -139,3 +144,7 @@ export class RtnetlinkSocket {
 }
 
 const ABSENT = new Set(['ENODEV', 'ENOENT', 'ESRCH', 'ENETUNREACH']);
+
+function isAbsent(code: string, { absent }: RouteStep): boolean {
+  return ABSENT.has(code) || absent?.has(code) === true;
+}

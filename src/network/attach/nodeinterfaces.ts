@@ -14,7 +14,12 @@ import {
   writeNewVeth,
 } from '../../netlink/route/rtnetlink.ts';
 import { type Link, readDeviceAddress, readLink, readRoute } from '../../netlink/route/rtnetlink-read.ts';
-import { type RouteStep, RtnetlinkError, RtnetlinkSocket } from '../../netlink/route/rtnetlink-socket.ts';
+import {
+  NO_WAY,
+  type RouteStep,
+  RtnetlinkError,
+  RtnetlinkSocket,
+} from '../../netlink/route/rtnetlink-socket.ts';
 import { type Attachment, isDeviceName, ownerInAlias } from './attachment.ts';
 import { RouteTable } from './routetable.ts';
 import { PROTOCOL } from './wiring.ts';
@@ -165,6 +170,7 @@ export function wayTo(socket: RtnetlinkSocket, address: Address): Promise<Route 
 function wayStep(address: Address): RouteStep {
   return {
     what: `ask the way to ${address}`,
+    absent: NO_WAY,
     write: (to, sequence) => writeGetRouteTo(to, sequence, address),
   };
 }
