@@ -1,0 +1,65 @@
+/** A pod that loses its rule by name by a label, and an agent that hangs while another tenant's pod is told very much. */
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { clusterText, NamesGround, policyText, SLOW } from '../../support/names/ground.ts';
+
+const HUNG_MS = 10_000;
+const ALL = 'matchLabels: { app: web }';
+const WEB = 'name: web, namespace: shop, labels: { app: web }';
+
+let ground: NamesGround;
+beforeAll(async () => {
+  ground = await NamesGround.build();
+  const byName = policyText(['*.t.example']);
+  ground.writeManifests('*.t.example');
+  ground.write('policy.yaml', byName.slice(0, byName.indexOf('  - name: nowhere')));
+  const others = 'matchExpressions: [{ key: app, operator: In, values: [web, other] }]';
+  const nowhere = policyText([]).replace('name: logs', 'name: rest').replace('priority: 10', 'priority: 11');
+  ground.write('rest.yaml', nowhere.replace(ALL, others));
+  await ground.startAgent();
+  await ground.hearing();
+}, 180_000 * SLOW);
+afterAll(() => ground?.remove());
+
+test(
+  'C58: what a pod was told ends with the label by which it had the rule, and does not come back with it',
+  async () => {
+    expect((await ground.visit({ names: ['n1.t.example'] })).connected).toHaveLength(1);
+    const words = ground.keep('10.98.0.1');
+    await ground.until(() => words() > 2, 20_000);
+    ground.write('cluster.yaml', clusterText(1).replace(WEB, WEB.replace('app: web', 'app: other')));
+    await ground.until(() => !ground.isLearnt('10.98.0.1'), 30_000);
+    const isOpen = async () =>
+      (await ground.visit({ names: ['10.98.0.1'], patienceMs: 300 })).connected.length > 0;
+    expect(await isOpen()).toBe(false);
+    for (let heard = -1; heard !== words(); await setTimeout(1_000 * SLOW)) heard = words(); // it has been cut
+    ground.write('cluster.yaml', clusterText(1));
+    const again = await ground.visit({ names: ['n2.t.example'], rounds: 20 });
+    expect(again.connected).toHaveLength(1);
+    expect(await isOpen()).toBe(false);
+  },
+  300_000 * SLOW,
+);
+
+test(
+  'an agent that hangs for ten seconds while 40,000 answers come costs another tenant’s pod no answer',
+  async () => {
+    expect((await ground.visit({ names: ['n3.t.example'] })).connected).toHaveLength(1);
+    process.kill(ground.agent!.pid, 'SIGSTOP');
+    const hung = setTimeout(HUNG_MS);
+    const floods = [4_321, 4_322].map(port =>
+      ground.visit({ names: ['f20000.t.example'], patienceMs: 4_000, port }, 'mallory'),
+    );
+    const names = ['n301.t.example', '10.98.0.3'];
+    const stopped = await ground.visit({ names, attempts: 6, answerMs: 1_000, patienceMs: 300 });
+    expect(stopped).toMatchObject({ unanswered: 0, connected: ['10.98.0.3'] });
+    await hung;
+    process.kill(ground.agent!.pid, 'SIGCONT');
+    await Promise.all(floods);
+    await ground.hearing();
+    const fresh = Array.from({ length: 50 }, (_, i) => `n${400 + i}.t.example`);
+    const after = await ground.visit({ names: fresh, rounds: 5 });
+    expect(after).toMatchObject({ unanswered: 0, failed: [] });
+  },
+  300_000 * SLOW,
+);
