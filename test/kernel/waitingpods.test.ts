@@ -10,7 +10,7 @@ import { Agent } from '../../src/agent/agent.ts';
 import { StatusKeeper } from '../../src/agent/status.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
 import { nodeReader } from '../../src/daemon/readnode.ts';
-import type { ClusterEvent } from '../../src/model/cluster.ts';
+import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { agentView } from '../../src/rpc/agentview.ts';
 import { serveRpc } from '../../src/rpc/server.ts';
@@ -110,6 +110,35 @@ test('pods that wait are no drift and not in force: their number is told, and wh
       equal: false,
       difference: [`delete 1 elements from ip sluice ${set}`],
       waitingPods: waiting,
+    });
+  } finally {
+    await server.close();
+  }
+});
+
+test('what is different while the agent commits each time that both are read is neither equal nor different', async () => {
+  const keeper = new StatusKeeper(NODE);
+  const cluster = new ClusterState();
+  for (const event of [podEvent(tenantPod('tenant', 1)), selecting('tenant/many', 1)]) cluster.apply(event);
+  keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: true, waitingPods: new Set() });
+  const status = keeper.status.bind(keeper);
+  let commits = 0;
+  keeper.status = () => ({ ...status(), totals: { ...status().totals, commits: commits++ } });
+  const networkNamespace = netns.exec('readlink', ['/proc/self/ns/net']).trim();
+  const agent = { requestResync: () => {}, podsInForce: new Map() };
+  const identity = { networkNamespace, cutsConnections: true };
+  const server = await serveRpc({
+    socket,
+    view: agentView({ identity, keeper, agent, readHost: nodeReader() }),
+  });
+  try {
+    const { code, stdout } = await sluice('inspect');
+    expect(stdout).toContain('not compared: the agent changed its rules each time that they were read;');
+    expect(code).toBe(0);
+    keeper.status = status;
+    expect(await sluice('inspect')).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('\ndifferent: '),
     });
   } finally {
     await server.close();

@@ -849,6 +849,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'test/unit/rpc.test.ts',
   },
   {
+    name: 'waiting pods: what the agent commits while both are read is called a difference',
+    file: 'src/cli/inspect.ts',
+    find: 'if (!last.isMoving) return last;',
+    replace: 'return last;',
+    test: 'test/kernel/waitingpods.test.ts',
+  },
+  {
     name: 'waiting pods: a node whose rules do not have them all is not ready',
     file: 'src/health/agentchecks.ts',
     find: 'if (lagMs > SLOW_MS) {',
