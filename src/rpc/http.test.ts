@@ -44,6 +44,17 @@ test.each([
   await expect(Promise.race([closed.then(() => 'closed'), sleep(5_000, 'open')])).resolves.toBe('closed');
 });
 
+test('a check says in its own line alone what somebody has named', async () => {
+  const checks = [
+    { name: 'manifests', state: 'fail', reason: 'x\x1b[2J\r\nok      rules: y\x9b', remedy: '' },
+  ];
+  const view = { health: async () => ({ ready: false, checks }) } as unknown as AgentView;
+  const other = await serveHttp({ address: '127.0.0.1:0', view, metrics: new Registry() });
+  const text = await (await fetch(`http://127.0.0.1:${other.port}/readyz`)).text();
+  await other.close();
+  expect(text).toBe('fail    manifests: x\\x1b[2J\\x0d\\x0aok      rules: y\\x9b\n');
+});
+
 test('a caller that never stops beginning its request is not waited for', async () => {
   const { closed, socket } = await half('GET /livez HTTP/1.1\r\nx: ');
   const drip = setInterval(() => socket.write('y'), 20);

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { Registry } from 'prom-client';
 import type { Check } from '../health/check.ts';
+import { printable } from '../terminal/printable.ts';
 import { HTTP_LIMITS, type HttpLimits, type HttpServer, listenHttp, timeouts } from './listener.ts';
 import type { AgentView } from './view.ts';
 
@@ -49,8 +50,9 @@ async function answer(
   }
 }
 
+/** People ask by curl at a terminal, and a reason names what somebody else has named. */
 function checkLine({ name, state, reason, remedy }: Check): string {
-  return `${state.padEnd(7)} ${name}: ${reason}${remedy === '' ? '' : `; ${remedy}`}`;
+  return printable(`${state.padEnd(7)} ${name}: ${reason}${remedy === '' ? '' : `; ${remedy}`}`);
 }
 
 export function sendText(

@@ -30,6 +30,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   network: ['async', 'model', 'netlink', 'nri'],
   rpc: [
     'async',
+    'terminal',
     'model',
     'names',
     'denials',
