@@ -42,6 +42,18 @@ export function writeDocument(lines: Iterable<string>): void {
   for (const line of lines) process.stdout.write(`${toTerminal(line)}\n`);
 }
 
+/** Waits until whoever reads has taken what was written: to a pipe that nobody reads it would be kept in memory, without end. */
+export async function outputTaken(stream: NodeJS.WriteStream = process.stdout): Promise<void> {
+  if (!stream.writableNeedDrain) return;
+  await new Promise<void>(resolve => {
+    const taken = () => {
+      for (const event of ['drain', 'close'] as const) stream.off(event, taken);
+      resolve();
+    };
+    for (const event of ['drain', 'close'] as const) stream.on(event, taken);
+  });
+}
+
 /** Text that is whole and printable already. */
 export function writeUnwrapped(text: string): void {
   process.stdout.write(text);
