@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { world } from '../../test/support/questions/world.ts';
 import type { Address } from '../model/address.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
+import type { Policy } from '../model/policy.ts';
 import { Incremental } from './live/incremental.ts';
+import { namesSubjects } from './namessubjects.ts';
 
 const pod = (name: string, app: string) =>
   `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: shop, uid: of-${name}, labels: { app: ${app} } }, spec: { nodeName: n1 }, status: { podIP: 10.1.0.${name.length} } }`;
@@ -59,4 +61,30 @@ test('pods of several classes have one list of sets where their policies by name
   );
   expect(pods).toHaveLength(2);
   expect(pods[1]!.sets).toBe(pods[0]!.sets);
+});
+
+test('a pod that a policy selects and one that it may select have sets of their own, whoever comes first', () => {
+  const groups = ['a.example', 'b.example'].map(name => ({
+    name: `names-${name}`,
+    group: { kind: 'names', patterns: [name] } as const,
+  }));
+  const policy = (unsure: boolean, ...names: string[]) =>
+    ({
+      id: 'ClusterNetworkPolicy x',
+      unsure,
+      egress: [{ peers: names.map(name => ({ kind: 'domain', name })) }],
+    }) as unknown as Policy;
+  const placement = (key: string, policies: readonly Policy[]) => ({
+    indexedPod: { pod: { key }, addresses: [] } as never,
+    podClass: { direction: 'egress', policies } as never,
+  });
+  const placements = [
+    placement('shop/sure', [policy(false, 'a.example', 'b.example')]),
+    placement('shop/unsure', [policy(true, 'b.example')]),
+  ];
+  for (const some of [placements, placements.toReversed()])
+    expect(namesSubjects(some, groups).pods.map(({ sets }) => sets)).toEqual([
+      ['names-a.example', 'names-b.example'],
+      ['names-b.example'],
+    ]);
 });

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { domainPeersOf, type Policy } from '../model/policy.ts';
 import { commandOf } from '../names/control.ts';
 import { type NamesPod, type NamesSet, NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
-import type { PodClass } from './classes.ts';
+import { idOf, type PodClass } from './classes.ts';
 import type { NamedGroup } from './group.ts';
 import type { IndexedPod } from './live/podindex.ts';
 
@@ -40,7 +40,7 @@ function ownSets(sets: readonly NamesSet[]): (podClass: PodClass) => readonly st
   const found = new Map<string, readonly string[]>();
   return ({ policies }) => {
     const naming = policies.filter(namesSomebody);
-    const key = naming.map(({ id }) => id).join();
+    const key = naming.map(idOf).join();
     const known = found.get(key) ?? setsOf(naming, sets);
     found.set(key, known);
     return known;

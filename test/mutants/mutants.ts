@@ -438,8 +438,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'names: pods have the sets of whatever policy came first',
     file: 'src/compiler/namessubjects.ts',
-    find: 'const key = naming.map(({ id }) => id).join();',
+    find: 'const key = naming.map(idOf).join();',
     replace: 'const key = String(naming.length);',
+    test: 'src/compiler/namessubjects.test.ts',
+  },
+  {
+    name: 'names: a policy and what stands for it have the sets of whichever came first',
+    file: 'src/compiler/namessubjects.ts',
+    find: 'const key = naming.map(idOf).join();',
+    replace: 'const key = naming.map(({ id }) => id).join();',
     test: 'src/compiler/namessubjects.test.ts',
   },
   {
