@@ -1,8 +1,8 @@
 /**
  * The cluster as the reference semantics look at it. Who has an address is kept up event by event, however large the
- * cluster is, and who has just gone still has a name for a while. The nodes by address are made for the first denied packet after
- * any of them has changed; the policies by what they ask for are kept up one by one, and which of them select a pod is found
- * for the first packet that meets the pod.
+ * cluster is, and who has just gone still has a name for a while. The nodes by address are made for the first denied
+ * packet after any of them has changed; the policies by what they ask for are kept up one by one, and which of them select
+ * a pod is found for the first packet that meets the pod.
  */
 import type { Address } from '../model/address.ts';
 import { ownsAddressOver } from '../model/addressowners.ts';

@@ -1,8 +1,8 @@
 /**
  * What the rules of each policy have matched, as series: with as many labels as somebody can look at. A policy that is in
  * force has a series of its own as long as there is room; where there is none, those that are gone make some, and then
- * those of the namespaces that have most (seriesshares.ts). What all others matched is one series, which takes in what is new of theirs and gives nothing back: a series never falls because
- * a policy came into it or left it.
+ * those of the namespaces that have most (seriesshares.ts). What all others matched is one series, which takes in what
+ * is new of theirs and gives nothing back: a series never falls because a policy came into it or left it.
  */
 import { COMMENT_BYTES } from '../compiler/names.ts';
 import { namespaceOfLabel, sharedByNamespace } from './seriesshares.ts';
