@@ -10,7 +10,6 @@ import {
   ENOBUFS,
   errno,
   RAW,
-  recv,
   SO_RCVBUFFORCE,
   SOL_SOCKET,
   send,
@@ -41,8 +40,6 @@ const NF_ACCEPT = 1;
 /** A packet may be as long as IP has it, and the message is longer. */
 const CHUNK = 68 << 10;
 const MOST_AT_ONCE = 16;
-/** An acknowledgement, with what it is about. */
-const CONFIG_ANSWER = 4_096;
 const SO_RCVTIMEO = 20;
 /** How long the next answer is waited for, at most. */
 const WAIT_US = 10_000;
@@ -59,6 +56,8 @@ export class QueueSocket {
   readonly #received = new Datagrams(MOST_AT_ONCE, CHUNK);
   readonly #verdict: Fixed;
   #verdictId = 0;
+  /** What came while the queue was being set up. */
+  readonly #early: WaitingPacket[] = [];
   /** How often the kernel had to let packets go on because nobody read them. */
   overruns = 0;
 
@@ -82,7 +81,8 @@ export class QueueSocket {
    * there is none.
    */
   read(most: number, visit: (packet: WaitingPacket) => void, waits = false): number {
-    let count = 0;
+    let count = this.#early.length;
+    for (const packet of this.#early.splice(0)) visit(packet);
     for (let came = MOST_AT_ONCE; came === MOST_AT_ONCE && count < most; count += came) {
       came = this.#receive(waits && count === 0);
       for (let i = 0; i < came; i++) this.#visit(this.#received.bytes(i), this.#received.lengthOf(i), visit);
@@ -152,12 +152,28 @@ export class QueueSocket {
     const message = fixed(to.length);
     message.bytes.set(to.written);
     check('send', send(this.fd, message.at, message.bytes.length, 0));
-    const answer = fixed(CONFIG_ANSWER);
-    const length = check('recv', recv(this.fd, answer.at, CONFIG_ANSWER, 0));
-    for (const { type, payload } of readMessages(answer.bytes, length)) {
-      const code = type === NLMSG.ERROR ? -payload.bytes.readInt32LE(payload.start) : 0;
-      if (code !== 0) throw new Error(`queue ${this.#number}: ${errnoName(code)}`);
-    }
+    while (!this.#isAnswered());
+  }
+
+  /** Packets may come before the kernel's answer: whoever was here before has left the switch on. */
+  #isAnswered(): boolean {
+    const came = this.#receive(true);
+    if (came === 0) throw new Error(`queue ${this.#number}: the kernel does not answer`);
+    let isAnswered = false;
+    for (let i = 0; i < came; i++)
+      for (const message of readMessages(this.#received.bytes(i), this.#received.lengthOf(i))) {
+        const packet = message.type === MSG.PACKET ? readWaiting(message) : undefined;
+        if (packet !== undefined) this.#early.push(packet);
+        if (message.type === NLMSG.ERROR) isAnswered = this.#isTaken(message);
+      }
+    return isAnswered;
+  }
+
+  /** Throws where the kernel refuses. */
+  #isTaken({ payload: { bytes, start } }: Message): true {
+    const code = -bytes.readInt32LE(start);
+    if (code !== 0) throw new Error(`queue ${this.#number}: ${errnoName(code)}`);
+    return true;
   }
 }
 
