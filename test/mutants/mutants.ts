@@ -907,8 +907,29 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'preparations: of two policies the second waits for all of the first',
     file: 'src/compiler/live/preparations.ts',
-    find: 'for (const preparation of behind) {',
-    replace: 'for (const preparation of behind.slice(0, 1)) {',
+    find: 'of behind) {',
+    replace: 'of behind.slice(0, 1)) {',
+    test: 'src/compiler/live/preparations.test.ts',
+  },
+  {
+    name: 'preparations: each flush begins with the same policy',
+    file: 'src/compiler/live/preparations.ts',
+    find: 'this.#preparations.delete(policy);\n        this.#preparations.set(policy, preparation); // behind all others',
+    replace: '',
+    test: 'src/compiler/live/preparations.test.ts',
+  },
+  {
+    name: 'preparations: policies of all tenants begin in one flush',
+    file: 'src/compiler/live/preparations.ts',
+    find: 'if (begun >= MOST_BEGUN) return;',
+    replace: '',
+    test: 'src/compiler/live/preparations.test.ts',
+  },
+  {
+    name: 'preparations: an edited policy begins before those of others',
+    file: 'src/compiler/live/preparations.ts',
+    find: 'new Set([...[...this.#wanted].filter(policy => now.has(policy)), ...now])',
+    replace: 'now',
     test: 'src/compiler/live/preparations.test.ts',
   },
   {

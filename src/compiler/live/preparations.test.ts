@@ -42,8 +42,8 @@ const pods = [
   pod(PODS + 1, 'red', NODE),
 ];
 
-function engineOf(events: readonly ClusterEvent[]): Incremental {
-  const engine = new Incremental(NODE);
+function engineOf(events: readonly ClusterEvent[], mostAsked?: number): Incremental {
+  const engine = new Incremental(NODE, 'allow', 'others', undefined, mostAsked);
   for (const event of events) engine.note(event);
   engine.flush();
   return engine;
@@ -127,6 +127,34 @@ test('two policies are made ready in turns', () => {
   const of = (name: string) => made.filter(({ comment }) => comment?.includes(`${name}-0-`)).length;
   expect(Math.abs(of('one') - of('two'))).toBeLessThanOrEqual(1);
   expect(of('one')).toBeGreaterThan(5);
+});
+
+test('of two policies each has its turn, however little a flush has room for', () => {
+  const engine = engineOf(pods, 1);
+  const before = engine.flush();
+  engine.prepare([selecting('one'), selecting('two')]);
+  let last = before;
+  for (let flushes = 0; flushes < 4; flushes++) last = wholeOf(engine.flushing());
+  const sets = [...last.tables.get('ip')!.sets.values()];
+  const of = (name: string) => sets.filter(({ comment }) => comment?.includes(`${name}-0-`)).length;
+  expect([of('one'), of('two')]).toEqual([2, 2]);
+});
+
+test('policies of many tenants begin in several flushes, whoever is edited meanwhile', () => {
+  const engine = engineOf(pods);
+  const names = (kind: string, count: number) => Array.from({ length: count }, (_, n) => `${kind}-${n}`);
+  const [edited, others] = [names('edited', 4), names('other', 8)];
+  const kept = others.map(name => selecting(name));
+  const begun = new Set<string>();
+  const most = others.length * 2;
+  for (let version = 0; version < most && begun.size < others.length; version++) {
+    engine.prepare([...edited.map(name => selecting(name, version)), ...kept]);
+    const sets = [...wholeOf(engine.flushing()).tables.get('ip')!.sets.values()];
+    for (const name of others)
+      if (sets.some(({ comment }) => comment?.includes(`${name}-0-`))) begun.add(name);
+    if (version === 0) expect(begun.size).toBeLessThan(others.length);
+  }
+  expect([...begun].sort()).toEqual(others);
 });
 
 test('what has no peers in the cluster, or selects no pod here, needs no preparation', () => {

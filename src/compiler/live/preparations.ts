@@ -11,6 +11,7 @@
 import { FAMILIES, type Family } from '../../model/address.ts';
 import { type Cluster, namespaceOf } from '../../model/cluster.ts';
 import type { Direction, Policy, Rule } from '../../model/policy.ts';
+import { countEntries } from '../../model/policysize.ts';
 import { makeClass, memberOf, type PodClass, subjectSelects } from '../classes.ts';
 import type { NamedGroup } from '../group.ts';
 import type { ClassBuilder } from '../parts.ts';
@@ -20,6 +21,11 @@ import type { Pieces } from './pieces.ts';
 import type { PodIndex } from './podindex.ts';
 
 const DIRECTIONS: readonly Direction[] = ['ingress', 'egress'];
+
+/** What the policies may weigh that begin in one flush; a single one may weigh more. */
+const MOST_BEGUN = 3_000;
+/** A group that asks about fewer pods than this costs as if it asked about so many. */
+const LEAST_ASKED = 20;
 
 /** A group in the tables that will name it. */
 interface Need {
@@ -47,6 +53,7 @@ export class LivePreparations {
   readonly #groups: LiveGroups;
   readonly #classes: LiveClasses;
   readonly #node: string;
+  /** Those whose last turn is longest ago come first. */
   readonly #preparations = new Map<Policy, Preparation>();
   #wanted: ReadonlySet<Policy> = new Set();
 
@@ -60,7 +67,9 @@ export class LivePreparations {
 
   /** From now on of these policies, and of no others. */
   want(policies: Iterable<Policy>): void {
-    this.#wanted = new Set([...policies].filter(needsPreparation));
+    const now = new Set([...policies].filter(needsPreparation));
+    // Whoever edits a policy again and again has a new one, which goes behind those of others.
+    this.#wanted = new Set([...[...this.#wanted].filter(policy => now.has(policy)), ...now]);
   }
 
   isReady(policy: Policy): boolean {
@@ -77,11 +86,21 @@ export class LivePreparations {
   /** New groups may ask about so many pods. */
   *advance(most: number): Pieces<void> {
     const wanted = this.#wanted;
-    for (const policy of wanted)
-      if (!this.#preparations.has(policy)) this.#preparations.set(policy, yield* this.#begin(policy));
+    yield* this.#beginSome(wanted);
     for (const [policy, preparation] of this.#preparations)
       if (!wanted.has(policy)) this.#end(policy, preparation);
     yield* this.#fill(most);
+  }
+
+  /** To make what a policy needs takes long by itself: others begin in later flushes. */
+  *#beginSome(wanted: Iterable<Policy>): Pieces<void> {
+    let begun = 0;
+    for (const policy of wanted) {
+      if (this.#preparations.has(policy)) continue;
+      this.#preparations.set(policy, yield* this.#begin(policy));
+      begun += countEntries(policy);
+      if (begun >= MOST_BEGUN) return;
+    }
   }
 
   /** Groups that live already are held from here on: the version before it, which is in force, may go. */
@@ -112,13 +131,15 @@ export class LivePreparations {
     return [];
   }
 
-  /** Of each policy one group in turn. */
+  /** Of each policy one group in turn; the next flush goes on with the policy whose last turn is longest ago. */
   *#fill(most: number): Pieces<void> {
     let asked = 0;
-    for (let behind = [...this.#preparations.values()]; behind.length > 0; ) {
-      behind = behind.filter(({ missing }) => missing.length > 0);
-      for (const preparation of behind) {
-        asked += this.#hold(preparation.missing.pop()!, preparation);
+    for (let behind = [...this.#preparations]; behind.length > 0; ) {
+      behind = behind.filter(([, { missing }]) => missing.length > 0);
+      for (const [policy, preparation] of behind) {
+        asked += Math.max(LEAST_ASKED, this.#hold(preparation.missing.pop()!, preparation));
+        this.#preparations.delete(policy);
+        this.#preparations.set(policy, preparation); // behind all others
         yield;
         if (asked >= most) return;
       }
