@@ -75,7 +75,7 @@ test('a port lets its pod send, by its own hardware address, from its addresses 
     	}
 
     	chain probed {
-    		iif . ether saddr . arp daddr ip @senders accept
+    		ether type arp iif . ether saddr . arp daddr ip @senders accept
     		drop comment "a probe of an address that is not the pod’s"
     	}
 
@@ -86,7 +86,7 @@ test('a port lets its pod send, by its own hardware address, from its addresses 
 
     	chain from-pod-port-icmpv6 {
     		icmpv6 type 136 goto advertised
-    		icmpv6 type 135 ip6 saddr :: goto advertised
+    		icmpv6 type 135 ether type ip6 ip6 saddr :: goto advertised
     		icmpv6 type 130 drop comment "from a pod that is no router"
     		icmpv6 type 151 drop comment "from a pod that is no router"
     		accept

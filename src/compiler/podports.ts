@@ -71,7 +71,7 @@ const CHAINS_OF_PORTS: readonly Chain[] = [
   {
     name: CHAINS.probed,
     rules: [
-      { exprs: [...senderIn('ip', 'arp daddr ip', SETS.senders), verdict('accept')] },
+      { exprs: [...etherTypeIs('arp'), ...senderIn('ip', 'arp daddr ip', SETS.senders), verdict('accept')] },
       dropped('a probe of an address that is not the pod’s'),
     ],
   },
@@ -97,7 +97,14 @@ function ofIcmpv6(): Chain[] {
       name: CHAINS.icmpv6,
       rules: [
         { exprs: [...icmpTypeIs('ip6', NEIGHBOUR.advertisement), toAdvertised] },
-        { exprs: [...icmpTypeIs('ip6', NEIGHBOUR.solicitation), ...senderIsNobody('ip6'), toAdvertised] },
+        {
+          exprs: [
+            ...icmpTypeIs('ip6', NEIGHBOUR.solicitation),
+            ...etherTypeIs('ip6'),
+            ...senderIsNobody('ip6'),
+            toAdvertised,
+          ],
+        },
         ...OF_MULTICAST_ROUTERS.map(type => ({
           exprs: [...icmpTypeIs('ip6', type), verdict('drop')],
           comment: 'from a pod that is no router',

@@ -82,10 +82,9 @@ test('a table of bridges lists as nft would have made it', async () => {
   const { chains, sets } = podPortsTable(ports)!;
   // nft 1.0.6 has no name for the target of an advertisement (icmpv6 taddr), and cannot look it up by its bytes; and it
   // asks for IPv6 once more where a chain begins with ICMPv6.
-  const unsayable = ['advertised', 'from-pod-port-ip6'].map((name): [string, Chain] => [
-    name,
-    { name, rules: [] },
-  ]);
+  const unsayable = ['advertised', 'from-pod-port-ip6', 'from-pod-port-icmpv6'].map(
+    (name): [string, Chain] => [name, { name, rules: [] }],
+  );
   const sayable = new Map([...chains, ...unsayable]);
   await judged({ tables: new Map([['bridge', { chains: sayable, sets }]]) });
 });
