@@ -2479,6 +2479,27 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '',
     test: 'src/cli/everynode/nodenotes.test.ts',
   },
+  {
+    name: 'every node: few lines of any length wait to be put in order',
+    file: 'src/cli/everynode/reorder.ts',
+    find: 'while (size > mostSize) size',
+    replace: 'while (false) size',
+    test: 'src/cli/everynode/reorder.test.ts',
+  },
+  {
+    name: 'every node: all is kept while nobody reads what is printed',
+    file: 'src/cli/everynode/reorder.ts',
+    find: ' || this.#size + size > 2 * mostSize',
+    replace: '',
+    test: 'src/cli/everynode/everynode.test.ts',
+  },
+  {
+    name: 'every node: what is lost is not said',
+    file: 'src/cli/everynode/everynode.ts',
+    find: 'if (lost === 0) return;',
+    replace: 'if (lost >= 0) return;',
+    test: 'src/cli/everynode/everynode.test.ts',
+  },
 
   // Rules that count, and engines of other rules
   {

@@ -53,7 +53,7 @@ function told(atMs: number, kind: string): string {
   return JSON.stringify({ kind, time, from, to, protocol: 'TCP', port: 80, directions: ['egress'] });
 }
 
-function asked(cluster: Cluster, follow = true) {
+function asked(cluster: Cluster, follow = true, printed: Promise<void> = Promise.resolve()) {
   const shown: string[] = [];
   const notes: string[] = [];
   const end = new AbortController();
@@ -61,7 +61,10 @@ function asked(cluster: Cluster, follow = true) {
     agents: cluster,
     words: [],
     follow,
-    print: async ({ node, atMs }) => void shown.push(`${node} ${atMs}`),
+    print: async ({ node, atMs }) => {
+      shown.push(`${node} ${atMs}`);
+      await printed;
+    },
     note: text => notes.push(text),
     end: end.signal,
     listMs: 20,
@@ -103,6 +106,23 @@ test('a node that is away is said once, comes back by itself, and tells nothing 
   expect(notes).toHaveLength(2);
   end.abort();
   await over;
+});
+
+test('what comes while nobody reads what is printed is lost beyond a bound, and said', async () => {
+  const cluster = new Cluster();
+  cluster.add('n1');
+  const { promise: printed, resolve: print } = Promise.withResolvers<void>();
+  const { shown, notes, end, over } = asked(cluster, true, printed);
+  await vi.waitFor(() => expect(cluster.told.size).toBe(1));
+  cluster.tell('n1', 0);
+  await vi.waitFor(() => expect(shown).toEqual(['n1 0']));
+  const padding = ' '.repeat(30 << 20);
+  for (const atMs of [1, 2, 3, 4, 5, 6]) cluster.told.get('n1')!.heard.line(told(atMs, 'SeenFlow') + padding);
+  print();
+  await vi.waitFor(() => expect(shown).toEqual(['n1 0', 'n1 1', 'n1 2', 'n1 3', 'n1 4']));
+  expect(notes).toEqual(['2 lines are lost: they came faster than they could be printed']);
+  end.abort();
+  expect(await over).toBe(false);
 });
 
 test('new connections of one turn that look the same are as many', async () => {

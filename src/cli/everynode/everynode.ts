@@ -18,13 +18,22 @@ const LOOK_MS = 20;
 /** Until all have told what they have recorded. */
 const START_MS = 5_000;
 const MOST_HELD = 50_000;
+/** In characters of what the agents said; what is made of them takes a few times as much. */
+const MOST_HELD_SIZE = 64 << 20;
 
 /** Whether all nodes have told all. Throws CommandError where there is no agent, or a right is missing. */
 export async function askEveryNode({ follow, print, ...options }: EveryNodeOptions): Promise<boolean> {
-  const held = new Reorder<NodeReport>({ holdMs: HOLD_MS, most: MOST_HELD }, performance.now() + START_MS);
+  const hold = { holdMs: HOLD_MS, most: MOST_HELD, mostSize: MOST_HELD_SIZE };
+  const held = new Reorder<NodeReport>(hold, performance.now() + START_MS);
+  let lost = 0;
+  let isWhole = true;
   const known = new KnownReports();
   const printAll = async (reports: readonly NodeReport[]) => {
     for (const report of reports) await print(report);
+    if (lost === 0) return;
+    options.note(`${lost} lines are lost: they came faster than they could be printed`);
+    lost = 0;
+    isWhole = false;
   };
   let isOver = false;
   const over = askNodes({
@@ -33,7 +42,7 @@ export async function askEveryNode({ follow, print, ...options }: EveryNodeOptio
     take: (node, line) => {
       const report = reportOf(node, line);
       if (report === undefined) return 'said what is no denial and no new connection';
-      if (!known.has(report)) held.add(report, performance.now());
+      if (!known.has(report) && !held.add(report, performance.now(), line.length)) lost++;
       return undefined;
     },
     onAllFirst: () => held.begin(),
@@ -46,7 +55,7 @@ export async function askEveryNode({ follow, print, ...options }: EveryNodeOptio
     await Promise.race([sleep(LOOK_MS), ended]);
   }
   await printAll(held.rest());
-  return over;
+  return (await over) && isWhole;
 }
 
 /** Of each node, things that an agent would tell again when it is asked again. */
