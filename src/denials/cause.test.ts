@@ -151,6 +151,23 @@ test.each([
   expect(causeOf(packet, world().view)).toMatchObject(cause);
 });
 
+test('causeOf() names every policy that isolates, and of a rule the one that has it', () => {
+  const { view, state } = world();
+  const apply = (value: Policy) => {
+    const event = { type: 'policy', key: value.id, value } as const;
+    view.note(event);
+    state.apply(event);
+  };
+  const policy = isolating('shop', 'ingress');
+  const first = 'NetworkPolicy shop/allow-dns';
+  apply({ ...policy, id: first, name: 'shop/allow-dns' });
+  expect(causeOf(denied(VISITOR!, DB!), view)).toMatchObject({ policy: first, policies: [first, policy.id] });
+  const id = 'ClusterNetworkPolicy guard';
+  const rule = { path: 'ingress[0]', action: 'deny', peers: 'any', ports: 'any' } as const;
+  apply({ ...policy, id, kind: 'ClusterNetworkPolicy', name: 'guard', tier: 'admin', ingress: [rule] });
+  expect(causeOf(denied(VISITOR!, DB!), view)).toMatchObject({ policy: id, policies: [id] });
+});
+
 test('a denial has the names of pods, nodes and Services', () => {
   const { view } = world();
   const serviceOf: ServiceOf = ({ address }) => (address === '10.96.0.1' ? 'shop/postgres' : undefined);

@@ -7,7 +7,7 @@ import { type Address, cidrContains, parseCidr } from '../model/address.ts';
 import { isNodeItself, type Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
-import type { Direction, Tier } from '../model/policy.ts';
+import type { Direction, PolicyId, Tier } from '../model/policy.ts';
 import { type DirectionVerdict, judgeDirection } from '../semantics/evaluate.ts';
 import type { Cause } from './denial.ts';
 import type { ModelView } from './modelview.ts';
@@ -205,8 +205,15 @@ function causeBy(direction: Direction, verdict: DirectionVerdict, flow: Flow, vi
     kind: 'policy',
     direction,
     tier,
-    ...(policy !== undefined && { policy }),
+    ...(policy !== undefined && { policy, policies: [policy] }),
+    ...(rule === undefined && { policies: isolatingPolicies(direction, flow, view) }),
     ...(rule !== undefined && { rule }),
     reason,
   };
+}
+
+/** N1: whom several policies isolate each of them denies what none allows. */
+function isolatingPolicies(direction: Direction, { from, to }: Flow, view: ModelView): PolicyId[] {
+  const pod = view.ownerOf(direction === 'egress' ? from : to);
+  return pod === undefined ? [] : view.policiesOn(pod, direction, 'networkpolicy').map(({ id }) => id);
 }

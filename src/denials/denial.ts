@@ -58,6 +58,8 @@ export interface Cause {
   readonly direction?: Direction;
   readonly tier?: Tier;
   readonly policy?: PolicyId;
+  /** All that deny it: `policy`, or where no rule matches every NetworkPolicy that isolates. Agents of before tell of none. */
+  readonly policies?: readonly PolicyId[];
   /** `ingress[0]`; absent where a NetworkPolicy isolates and no rule matches. */
   readonly rule?: string;
   /** One sentence for a person. */

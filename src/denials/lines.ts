@@ -33,6 +33,7 @@ function endText({ address, pod, node, gone }: DenialEnd, withPort = false): str
 /** What a line of the log has beside its message. */
 export function logFields(denial: Denial): object {
   const { from, to, protocol, port, service, cause } = denial;
+  const { reason: _, policies: __, ...why } = cause;
   return {
     from: from.pod ?? from.address,
     to: to.pod ?? to.address,
@@ -41,13 +42,8 @@ export function logFields(denial: Denial): object {
     protocol,
     port,
     service: service && (service.name ?? service.address),
-    ...without(cause, 'reason'),
+    ...why,
   };
-}
-
-function without<T extends object, K extends keyof T>(object: T, key: K): Omit<T, K> {
-  const { [key]: _, ...rest } = object;
-  return rest;
 }
 
 const AGAIN_MS = 60_000;

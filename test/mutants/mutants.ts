@@ -2191,6 +2191,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'test/kernel/readers.test.ts',
   },
   {
+    name: 'denials: of several policies that isolate, the first alone is said to deny',
+    file: 'src/denials/cause.ts',
+    find: '...(rule === undefined && { policies: isolatingPolicies(',
+    replace: '...(false && { policies: isolatingPolicies(',
+    test: 'src/denials/cause.test.ts',
+  },
+  {
     name: 'denials: what another node denies is said of this one',
     file: 'src/denials/cause.ts',
     find: ')?.name) === view.node;',

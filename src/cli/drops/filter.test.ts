@@ -15,6 +15,23 @@ const DENIAL: Denial = {
   cause: { kind: 'policy', policy: 'NetworkPolicy shop/closed', reason: 'r' },
 };
 
+const SEVERAL: Denial = {
+  ...DENIAL,
+  cause: {
+    ...DENIAL.cause,
+    policies: ['NetworkPolicy shop/closed', 'NetworkPolicy shop/default-deny'],
+  },
+};
+
+test.each([
+  ['closed', true],
+  ['shop/default-deny', true],
+  ['NetworkPolicy shop/default-deny', true],
+  ['shop/deny', false],
+])('isWanted() by policy %s, where several isolate, is %s', (policy, expected) => {
+  expect(isWanted(SEVERAL, { policy })).toBe(expected);
+});
+
 test.each([
   [{}, true],
   [{ namespace: 'shop' }, true],

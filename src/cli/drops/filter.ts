@@ -1,5 +1,6 @@
 /** Which denials somebody wants to see. */
-import type { Denial, DenialEnd } from '../../denials/denial.ts';
+import type { Cause, Denial, DenialEnd } from '../../denials/denial.ts';
+import type { PolicyId } from '../../model/policy.ts';
 
 export interface EndFilter {
   /** Of one of the ends. */
@@ -14,7 +15,10 @@ export interface DropFilter extends EndFilter {
 }
 
 export function isWanted({ from, to, cause }: Denial, { policy, ...ends }: DropFilter): boolean {
-  return hasWantedEnd([from, to], ends) && (policy === undefined || isPolicy(cause.policy, policy));
+  return (
+    hasWantedEnd([from, to], ends) &&
+    (policy === undefined || deniersOf(cause).some(id => isPolicy(id, policy)))
+  );
 }
 
 export function hasWantedEnd(ends: readonly DenialEnd[], { namespace, pod }: EndFilter): boolean {
@@ -28,8 +32,11 @@ function isPod({ pod }: DenialEnd, asked: string, namespace: string | undefined)
   return namespace === undefined ? pod.endsWith(`/${asked}`) : pod === `${namespace}/${asked}`;
 }
 
-function isPolicy(id: string | undefined, asked: string): boolean {
-  if (id === undefined) return false;
+function deniersOf({ policy, policies }: Cause): readonly PolicyId[] {
+  return policies ?? (policy === undefined ? [] : [policy]);
+}
+
+function isPolicy(id: PolicyId, asked: string): boolean {
   const name = id.slice(id.indexOf(' ') + 1);
   return id === asked || name === asked || name.endsWith(`/${asked}`);
 }

@@ -42,6 +42,10 @@ test('a denial is an object of the schema, with and without all that it may have
   const { service: _, port: __, sourcePort: ___, ...bare } = DENIAL;
   for (const denial of [
     DENIAL,
+    {
+      ...DENIAL,
+      cause: { ...DENIAL.cause, policies: ['NetworkPolicy shop/db', 'NetworkPolicy shop/no'] },
+    } as const,
     { ...bare, ...icmp },
     { ...bare, protocol: 47, cause: { kind: 'link', reason: 'r' } as const },
   ])
