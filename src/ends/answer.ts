@@ -6,6 +6,7 @@ import type { DirectionVerdict, FlowVerdict } from '../semantics/evaluate.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
 import { auditNotes } from './auditnotes.ts';
 import { namesNotes, toldOf } from './byname.ts';
+import { unheardDenials } from './elsewhere.ts';
 import { type NamedEnd, parseEnd } from './endname.ts';
 import { type Case, judge, withNames } from './judge.ts';
 import type { Place, Targets, World } from './place.ts';
@@ -53,12 +54,13 @@ export function answer(known: World, question: Question): Answer {
   const sources = sourcesOf(world, from);
   const { cases, cluster, isCut } = judge(world, sources, targets.targets, familyAsked(from, to));
   if (cases.length === 0 && targets.undecided === undefined) throw new FlowTextError(noFamily(from, to));
-  const decisive = cases.find(({ verdict }) => verdict.verdict === 'deny') ?? cases[0];
-  const { undecided } = targets;
+  const unheard = unheardDenials(cluster, cases, world.known, world.unknownPods);
+  const decisive = decisiveOf(cases, unheard);
+  const undecided = targets.undecided ?? (decisive && unheard.get(decisive));
   return {
     question,
     verdict: undecided === undefined ? decisive!.verdict.verdict : 'undecided',
-    reason: undecided === undefined ? reasonOf(decisive!) : unless(undecided, decisive),
+    reason: undecidedText(targets, decisive) ?? undecided ?? reasonOf(decisive!),
     families: familiesOf(cases),
     differsBy: differencesIn(cases),
     ...(decisive && { decisive }),
@@ -100,8 +102,14 @@ function noFamily(from: NamedEnd, to: NamedEnd): string {
   return `"${from.text}" or "${to.text}" has no ${family} address`;
 }
 
-function unless(undecided: string, decisive: Case | undefined): string {
-  if (decisive === undefined) return undecided;
+/** A denial that holds whatever pods were told counts before one that DNS may have lifted. */
+function decisiveOf(cases: readonly Case[], unheard: ReadonlyMap<Case, string>): Case | undefined {
+  const denied = cases.filter(({ verdict }) => verdict.verdict === 'deny');
+  return denied.find(each => !unheard.has(each)) ?? denied[0] ?? cases[0];
+}
+
+function undecidedText({ undecided }: Targets, decisive: Case | undefined): string | undefined {
+  if (undecided === undefined || decisive === undefined) return undecided;
   return `${undecided} (were it nobody's, policy would ${decisive.verdict.verdict} it)`;
 }
 

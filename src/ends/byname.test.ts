@@ -165,6 +165,37 @@ describe('with what an agent knows', () => {
   });
 });
 
+describe('with what the agent of another node knows', () => {
+  const other = () => {
+    const known = knowing(fact({ pod: 'shop/db' }));
+    return { ...known, known: { ...known.known, node: 'n2' } };
+  };
+  const only = 'only the agent of n1 knows what shop/web was told';
+
+  test('an address that a rule by name may allow is undecided, and it says who knows', () => {
+    const { verdict, reason, notes } = answer(other(), { from: 'shop/web', to: '192.0.2.1:443' });
+    expect({ verdict, reason, notes }).toEqual({ verdict: 'undecided', reason: only, notes: [] });
+  });
+
+  test.each(['192.0.2.1:80', '203.0.113.1:443'])('%s is denied whatever the pod was told', to => {
+    expect(ask(to, other()).verdict).toBe('deny');
+  });
+
+  test('a name has the verdict that manifests have, and it says who knows', () => {
+    const { verdict, notes } = ask('logs.example.org@6:443', other());
+    expect(verdict).toBe('allow');
+    expect(notes).toEqual([expect.stringContaining('allowed once an answer of DNS to shop/web'), only]);
+    expect(ask('other.example@6:443', other()).notes).toEqual([]);
+  });
+
+  test('of pods of its own node it knows', () => {
+    const known = knowing(fact({}));
+    const own = { ...known, known: { ...known.known, node: 'n1' } };
+    expect(ask('192.0.2.1:443', own).verdict).toBe('allow');
+    expect(ask('192.0.2.2:443', own).verdict).toBe('deny');
+  });
+});
+
 test.each([
   [0, '0 s'],
   [59_400, '59 s'],

@@ -5,6 +5,7 @@
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import type { ToldAsOf, ToldFact } from '../names/toldfacts.ts';
+import { toldElsewhere } from './elsewhere.ts';
 import type { EndName, NamedEnd } from './endname.ts';
 import type { Case } from './judge.ts';
 import type { Place } from './place.ts';
@@ -20,10 +21,17 @@ export function namesNotes(
   cases: readonly Case[],
   known: ToldAsOf | undefined,
 ): readonly string[] {
-  const pods = podsAmong(sources);
+  const own = podsAmong(sources.filter(source => toldElsewhere(source, known) === undefined));
   const domain = domainOf(name, cases);
-  if (domain !== undefined) return [...onlyOnceTold(domain, cases), ...toldUnder(domain, pods, known)];
-  return name.kind === 'address' && known !== undefined ? namesOf(name.address, pods, known) : [];
+  if (domain !== undefined)
+    return [...onlyOnceTold(domain, cases), ...unheard(cases, known), ...toldUnder(domain, own, known)];
+  return name.kind === 'address' && known !== undefined ? namesOf(name.address, own, known) : [];
+}
+
+/** Of pods of other nodes that a rule by name is about. */
+function unheard(cases: readonly Case[], known: ToldAsOf | undefined): readonly string[] {
+  const waiting = cases.filter(({ verdict, untold }) => verdict.verdict === 'allow' && untold === 'deny');
+  return [...new Set(waiting.flatMap(({ from }) => toldElsewhere(from, known) ?? []))].slice(0, MOST_PODS);
 }
 
 /** Also of a Service that is another name of it. */

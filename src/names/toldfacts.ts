@@ -24,6 +24,8 @@ export interface ToldFact {
 export interface ToldAsOf {
   readonly facts: ToldFacts;
   readonly nowMs: number;
+  /** Whose pods alone these are about; absent where nobody says it. */
+  readonly node?: string;
 }
 
 /**

@@ -26,14 +26,14 @@ export function readAgent(socket: string, addresses: readonly Address[] = []): P
     const { denies_unknown_pods, network_namespace, node } = await agent.status();
     const cluster = await clusterOf(agent);
     if (network_namespace === (await ownNetworkNamespace())) addInterfaces(cluster, node);
-    const known = await knownOf(agent, addresses);
+    const known = { ...(await knownOf(agent, addresses)), node };
     return { ...withKnown(cluster, known), unknownPods: unknownPodsOf(denies_unknown_pods) };
   });
 }
 
 export async function readDumped(file: string): Promise<KnownCluster> {
   const { at, status, state, names = [] } = await readDump(file);
-  const known = knownFrom(names, Date.parse(at));
+  const known = { ...knownFrom(names, Date.parse(at)), node: status.node };
   return { ...withKnown(clusterFrom(state), known), unknownPods: unknownPodsOf(status.denies_unknown_pods) };
 }
 
