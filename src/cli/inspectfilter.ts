@@ -1,5 +1,5 @@
 /** What of an inspection is about a pod, a namespace or a policy. */
-import { POLICY_KINDS, policyLabel } from '../model/policy.ts';
+import { labelOf } from '../model/policyname.ts';
 import type { Inspection, PodInspection } from '../readback/inspection.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 
@@ -19,10 +19,4 @@ function isMeant({ pod, ingress, egress }: PodInspection, what: string): boolean
   const rules = [...(ingress?.rules ?? []), ...(egress?.rules ?? [])];
   const label = labelOf(what);
   return rules.some(({ source = '' }) => source.split(/[ ,]+/).includes(label));
-}
-
-/** As the kernel's comments have it. */
-function labelOf(what: string): string {
-  const kind = POLICY_KINDS.find(each => what.startsWith(`${each} `));
-  return kind === undefined ? what : policyLabel({ kind, name: what.slice(kind.length + 1) });
 }

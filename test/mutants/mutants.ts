@@ -2198,6 +2198,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/denials/cause.test.ts',
   },
   {
+    name: 'policies: nobody is understood who calls one by the short name of its kind',
+    file: 'src/model/policyname.ts',
+    find: '[id, labelOf(id), bareName(id)]',
+    replace: '[id, bareName(id)]',
+    test: 'src/model/policyname.test.ts',
+  },
+  {
     name: 'denials: what another node denies is said of this one',
     file: 'src/denials/cause.ts',
     find: ')?.name) === view.node;',

@@ -23,6 +23,18 @@ const SEVERAL: Denial = {
   },
 };
 
+test.each(['cnp:mail-by-name', 'mail-by-name', 'ClusterNetworkPolicy mail-by-name'])(
+  'isWanted() knows a policy of the cluster as %s',
+  policy => {
+    const denial: Denial = {
+      ...DENIAL,
+      cause: { ...DENIAL.cause, policy: 'ClusterNetworkPolicy mail-by-name' },
+    };
+    expect(isWanted(denial, { policy })).toBe(true);
+    expect(isWanted(DENIAL, { policy })).toBe(false);
+  },
+);
+
 test.each([
   ['closed', true],
   ['shop/default-deny', true],

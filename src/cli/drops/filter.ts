@@ -1,6 +1,7 @@
 /** Which denials somebody wants to see. */
 import type { Cause, Denial, DenialEnd } from '../../denials/denial.ts';
 import type { PolicyId } from '../../model/policy.ts';
+import { isCalledAnywhere } from '../../model/policyname.ts';
 
 export interface EndFilter {
   /** Of one of the ends. */
@@ -10,14 +11,14 @@ export interface EndFilter {
 }
 
 export interface DropFilter extends EndFilter {
-  /** `shop/web`, `web`, `NetworkPolicy shop/web`. */
+  /** `shop/web`, `web`, `NetworkPolicy shop/web`, `cnp:platform`. */
   readonly policy?: string;
 }
 
 export function isWanted({ from, to, cause }: Denial, { policy, ...ends }: DropFilter): boolean {
   return (
     hasWantedEnd([from, to], ends) &&
-    (policy === undefined || deniersOf(cause).some(id => isPolicy(id, policy)))
+    (policy === undefined || deniersOf(cause).some(id => isCalledAnywhere(id, policy)))
   );
 }
 
@@ -34,9 +35,4 @@ function isPod({ pod }: DenialEnd, asked: string, namespace: string | undefined)
 
 function deniersOf({ policy, policies }: Cause): readonly PolicyId[] {
   return policies ?? (policy === undefined ? [] : [policy]);
-}
-
-function isPolicy(id: PolicyId, asked: string): boolean {
-  const name = id.slice(id.indexOf(' ') + 1);
-  return id === asked || name === asked || name.endsWith(`/${asked}`);
 }

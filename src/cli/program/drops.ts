@@ -10,7 +10,7 @@ export function addDrops(sluice: Command, { drops }: NodeActions): void {
       .option('-f, --follow', 'go on with those that come')
       .option('-n, --namespace <name>', 'only where one end is in this namespace')
       .option('--pod <name>', 'only where one end is this pod (shop/web, or web)')
-      .option('--policy <name>', 'only what this policy denied (shop/web, or web)'),
+      .option('--policy <name>', 'only what this policy denied (shop/web, web, cnp:platform)'),
   )
     .addOption(output())
     .addHelpText('after', HELP)

@@ -1,7 +1,8 @@
 /** `sluice audit [POLICY…]`: what audited policies would have denied and allowed. */
 import type { Cluster } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
-import { type POLICY_KINDS, type PolicyId, policyLabel } from '../../model/policy.ts';
+import type { PolicyId } from '../../model/policy.ts';
+import { isCalled } from '../../model/policyname.ts';
 import { type AuditResult, auditOf } from '../../recording/audits.ts';
 import { connectionsIn, type FlowGroup } from '../../recording/groups.ts';
 import { MergedRecording } from '../../recording/merge.ts';
@@ -72,12 +73,8 @@ function idsOf(names: readonly string[], { audited, policies }: Cluster, namespa
     );
   if (names.length === 0) return known.map(({ id }) => id).sort();
   const ids = names.map(name => {
-    const isMeant = (policy: {
-      readonly id: PolicyId;
-      readonly kind: (typeof POLICY_KINDS)[number];
-      readonly name: string;
-    }) =>
-      [policy.id, policyLabel(policy), policy.name].includes(name) || policy.name === `${namespace}/${name}`;
+    const isMeant = (policy: { readonly id: PolicyId }) =>
+      isCalled(policy.id, name) || isCalled(policy.id, `${namespace}/${name}`);
     const found = known.find(isMeant);
     if (found !== undefined) return found.id;
     const enforced = [...policies.values()].find(isMeant);
