@@ -7,11 +7,11 @@ import { policyLabel } from '../model/policy.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { noteProblems } from '../terminal/problems.ts';
-import { demoSocket } from './agents.ts';
 import type { Try } from './board.ts';
 import { showByName, type Tried } from './byname.ts';
 import { EDITS, type Edit } from './edits.ts';
 import { excerptFor } from './excerpt.ts';
+import { showHints } from './hints.ts';
 import { broken, diffLine, heading, line, step } from './narrate.ts';
 import { changedTries, type Outcomes, observe, wrongOnes } from './outcome.ts';
 import { changeTexts, LEGEND, renderBoard, renderNft, wrongText } from './render.ts';
@@ -150,21 +150,8 @@ function judge(boards: readonly Outcomes[], beside: Tried = NO_MORE): void {
 }
 
 function hint({ lab: { names, topology } }: Stage): void {
-  const node = topology.nodes[0]!.name;
-  const inNode = `ip netns exec ${names.node(node)}`;
-  const socket = `--socket ${demoSocket(node, HOME)}`;
   const sluice = process.env.npm_command === 'exec' ? './sluice' : 'sluice';
-  const suggestions = [
-    `${inNode} nft list table ip sluice`,
-    `${sluice} status ${socket}`,
-    `${sluice} explain shop/api mail.example.com:587 ${socket}`,
-    `${sluice} explain monitoring/prometheus shop/db:9187 ${socket}`,
-    `${inNode} ${sluice} trace shop/api shop/db:5432 --node ${node} --manifests ${MANIFESTS}`,
-    `${inNode} ${sluice} inspect --node ${node} --manifests ${MANIFESTS}`,
-    `vi ${MANIFESTS}/policies.yaml; ${sluice} demo --again`,
-    `tail -f ${HOME}/${node}.log`,
-    `${sluice} demo --remove`,
-  ];
+  const namespaceOf = (node: string) => names.node(node);
   heading('Everything stays, and the agents go on. Try:');
-  for (const text of suggestions) line(pc.cyan(text));
+  showHints({ topology, namespaceOf, sluice, home: HOME, manifests: MANIFESTS });
 }
