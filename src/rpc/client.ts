@@ -93,7 +93,7 @@ export function connectAgent(socket: string): AgentClient {
       (await collect(client.Names({ address }, deadline())).catch(noneWhereUnknown)).map(factOf),
     connections: () => collect(client.Connections({}, deadline())),
     drops: follow => readDrops(client.Drops({ follow }, follow ? {} : deadline())),
-    flows: end => readFlows(client.Flows({}), end),
+    flows: end => readFlows(() => client.Flows({}), end),
     close: () => client.close(),
   };
 }
@@ -114,9 +114,12 @@ async function* readDrops(stream: AsyncIterable<DropsResponse>): AsyncGenerator<
 }
 
 async function* readFlows(
-  call: ClientReadableStream<FlowsResponse>,
+  open: () => ClientReadableStream<FlowsResponse>,
   end: AbortSignal,
 ): AsyncGenerator<FlowsMessage> {
+  // Whoever listens now would hear of it no more.
+  if (end.aborted) return;
+  const call = open();
   const cancel = () => call.cancel();
   end.addEventListener('abort', cancel, { once: true });
   try {

@@ -2170,6 +2170,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/recording/read.test.ts',
   },
   {
+    name: 'recording: an interrupt that comes before new connections are asked for ends nothing',
+    file: 'src/rpc/client.ts',
+    find: 'if (end.aborted) return;\n  const call',
+    replace: 'const call',
+    test: 'src/rpc/client.test.ts',
+  },
+  {
     name: 'recording: a part of it is missing, and all is said to be allowed',
     file: 'src/cli/recording/replay.ts',
     find: 'isDenied ? 1 : lacksNothing(recording) ? 0 : 2',

@@ -1,4 +1,5 @@
 /** What the agents of all nodes record, as one: each tells in parts, so that a node that goes away leaves what it had. */
+import { aborted } from '../../async/aborted.ts';
 import type { MergedRecording } from '../../recording/merge.ts';
 import { LONGEST_LINE, RecordingError, RecordingReader } from '../../recording/read.ts';
 import { writeNote } from '../../terminal/output.ts';
@@ -17,7 +18,7 @@ export async function recordCluster(
   options: WhereOptions,
 ): Promise<boolean> {
   const end = new AbortController();
-  finish.addEventListener('abort', () => setTimeout(() => end.abort(), LAST_MS).unref(), { once: true });
+  void aborted(finish).then(() => setTimeout(() => end.abort(), LAST_MS).unref());
   const parts = new NodeParts(merged);
   const isWhole = await askNodes({
     agents: await clusterAgents(options),
