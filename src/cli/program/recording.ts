@@ -19,9 +19,8 @@ function addRecord(sluice: Command, { record }: NodeActions): void {
         'write the connections of this node, or of a whole cluster, into a file, to be judged by any policies',
       )
       .argument('<file>', 'where to write it; - for standard output')
-      .addOption(
-        duration('--for <time>', 'how long: 90s, 10m, 24h; SIGINT ends it before').default(60, '1m'),
-      ),
+      .addOption(duration('--for <time>', 'how long: 90s, 10m, 24h; SIGINT ends it before').default(60, '1m'))
+      .option('--force', 'replace a file that is there'),
   )
     .addHelpText('after', RECORD_HELP)
     .action(record);

@@ -14,6 +14,8 @@ import { windowText } from './text.ts';
 export interface RecordOptions extends WhereOptions {
   /** In seconds. */
   readonly for: number;
+  /** A file that is there is replaced. */
+  readonly force?: boolean;
 }
 
 const WRITE_MS = 60_000;
@@ -22,7 +24,7 @@ const WRITE_MS = 60_000;
 export async function recordCommand(file: string, options: RecordOptions): Promise<void> {
   const socket = await socketOf(options);
   if (options.remote) return recordForPrompt(socket!);
-  checkWritable(file);
+  checkWritable(file, options.force === true);
   const merged = new MergedRecording();
   const isWhole = await whileWriting(file, merged, failed =>
     record(socket, merged, AbortSignal.any([endOf(options.for), failed]), options),

@@ -6,12 +6,14 @@ import { CommandError } from '../../terminal/commanderror.ts';
 import { writeUnwrapped } from '../../terminal/output.ts';
 import { printableJsonText } from '../../terminal/printable.ts';
 
-/** A day's recording that cannot be written at its end is lost. Throws CommandError. */
-export function checkWritable(file: string): void {
+/** A day's recording that cannot be written at its end is lost, and so is one that another replaces. Throws CommandError. */
+export function checkWritable(file: string, mayReplace: boolean): void {
   if (file === '-') return;
   const part = partOf(file);
   try {
-    if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a folder');
+    const there = statSync(file, { throwIfNoEntry: false });
+    if (there?.isDirectory()) throw new Error('it is a folder');
+    if (there !== undefined && !mayReplace) throw new Error('it exists (--force replaces it)');
     closeSync(openSync(part, 'wx', 0o600));
     unlinkSync(part);
   } catch (error) {
@@ -51,6 +53,7 @@ function partOf(file: string): string {
   return `${file}.${process.pid}.part`;
 }
 
-function cannotWrite(file: string, { message }: Error): CommandError {
-  return new CommandError(`cannot write ${file}: ${message}`);
+function cannotWrite(file: string, { code, message }: NodeJS.ErrnoException): CommandError {
+  const why = code === 'ENOENT' ? 'its folder does not exist' : message;
+  return new CommandError(`cannot write ${file}: ${why}`);
 }
