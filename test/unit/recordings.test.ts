@@ -1,6 +1,6 @@
 /** `sluice replay`, `audit` and `diff --recorded`, of files that are right, cut off, huge and forged. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -164,6 +164,47 @@ test('record looks at once whether it can write its file, and leaves nothing the
   const { stderr } = sluice('record', join(folder, 'new.rec'), '--socket', join(folder, 'no.sock'));
   expect(stderr).toMatch('no agent');
   expect(readdirSync(folder).filter(name => name.startsWith('new.rec'))).toEqual([]);
+});
+
+test('record replaces a file that is there with --force alone', () => {
+  const there = file('there.rec', 'precious');
+  const words = ['record', there, '--socket', join(folder, 'no.sock')];
+  const refused = sluice(...words);
+  expect([refused.status, refused.stderr]).toEqual([
+    2,
+    `sluice: cannot write ${there}: it exists (--force replaces it)\n`,
+  ]);
+  expect(sluice(...words, '--force').stderr).toMatch('no agent');
+  expect(readFileSync(there, 'utf8')).toBe('precious');
+});
+
+test('a file that does not exist is said to, in words', () => {
+  const audited = file('audited.json', JSON.stringify(DENY));
+  for (const words of [
+    ['replay', 'nofile', '--manifests', SHOP],
+    ['audit', '--recorded', 'nofile', '--manifests', audited],
+    ['suggest', '-n', 'shop', '--recorded', 'nofile'],
+  ])
+    expect([words, sluice(...words).stderr]).toEqual([
+      words,
+      expect.stringMatching(/^sluice: nofile does not exist$/m),
+    ]);
+  const nowhere = join(folder, 'nowhere', 'a.rec');
+  expect(sluice('record', nowhere, '--socket', join(folder, 'no.sock')).stderr).toBe(
+    `sluice: cannot write ${nowhere}: its folder does not exist\n`,
+  );
+});
+
+test('a namespace of which nothing is recorded is refused, and labels that nobody had are noted', () => {
+  const words = ['replay', join(folder, 'shop.rec'), '--manifests', SHOP];
+  const refused = sluice(...words, '-n', 'nosuch');
+  expect([refused.status, refused.stdout, refused.stderr]).toEqual([
+    2,
+    '',
+    'sluice: nothing is recorded of pods in namespace nosuch\n',
+  ]);
+  const noted = sluice(...words, '-n', 'shop', '-l', 'app=nosuch');
+  expect([noted.status, noted.stderr]).toEqual([0, 'note: nothing is recorded of pods that -l selects\n']);
 });
 
 test('a file that is cut off is judged as far as it goes, and says so', () => {

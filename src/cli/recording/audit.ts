@@ -16,7 +16,7 @@ import { type OutputOptions, writeLines } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
 import { noteState, notesOf } from '../notestate.ts';
 import { versioned } from '../schema.ts';
-import { recordingAbout } from './about.ts';
+import { recordedAbout, recordingAbout } from './about.ts';
 import { collectFromAgent } from './collect.ts';
 import { recordingObject } from './object.ts';
 import { lacksNothing, readRecordings } from './read.ts';
@@ -35,7 +35,8 @@ export async function auditCommand(names: readonly string[], options: AuditOptio
   const state = await readState(options);
   noteState(state);
   const ids = idsOf(names, state.cluster, state.scope.defaultNamespace);
-  const recording = recordingAbout(state.scope, await connectionsFor(options));
+  const about = options.recorded === undefined ? recordingAbout : recordedAbout;
+  const recording = about(state.scope, await connectionsFor(options));
   const audit = (policies: readonly PolicyId[]) =>
     auditOf(recording, state.cluster, policies, options.unknownPods);
   const results = [...ids.map(id => audit([id])), ...(ids.length > 1 ? [audit(ids)] : [])];

@@ -1,6 +1,7 @@
 /** The lines of a file that may be huge, or one line without an end: no more of it is in memory than a line may have. */
 import { createReadStream } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
+import { readFailure } from '../../files/folder.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 
 /** Each line that ended. Throws CommandError where one is longer. */
@@ -18,6 +19,10 @@ export async function* linesOf(path: string, longest: number): AsyncGenerator<st
     }
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw new CommandError(`cannot read ${path}: ${(error as Error).message}`);
+    throw new CommandError(`${path} ${whyUnread(error as NodeJS.ErrnoException)}`);
   }
+}
+
+function whyUnread(error: NodeJS.ErrnoException): string {
+  return error.code === 'EISDIR' ? 'is a folder' : readFailure(error);
 }

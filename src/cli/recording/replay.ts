@@ -12,7 +12,7 @@ import { type OutputOptions, writeLines } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
 import { noteState, notesOf } from '../notestate.ts';
 import { versioned } from '../schema.ts';
-import { recordingAbout } from './about.ts';
+import { recordedAbout } from './about.ts';
 import { recordingObject } from './object.ts';
 import { lacksNothing, readRecordings } from './read.ts';
 import { groupLines, windowText } from './text.ts';
@@ -23,7 +23,7 @@ export type ReplayOptions = OutputOptions & SourceOptions & { readonly unknownPo
 export async function replayCommand(paths: readonly string[], options: ReplayOptions): Promise<void> {
   const state = await readState(options);
   noteState(state);
-  const recording = recordingAbout(state.scope, await readRecordings(paths));
+  const recording = recordedAbout(state.scope, await readRecordings(paths));
   const judge = recordingJudge(recording, state.cluster, options.unknownPods);
   const judged = recording.flows.map(flow => ({ flow, verdict: judge(flow) }));
   const groups = flowGroups(judged, endNamer(recording));
