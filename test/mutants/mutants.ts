@@ -2212,6 +2212,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/model/policyname.test.ts',
   },
   {
+    name: 'drops: what is mistyped is answered as what was never denied',
+    file: 'src/cli/drops/drops.ts',
+    find: 'printer.count > 0 ? [] : await unknownOf(agent, options);',
+    replace: '[] as string[];',
+    test: 'src/cli/drops/drops.test.ts',
+  },
+  {
     name: 'denials: what another node denies is said of this one',
     file: 'src/denials/cause.ts',
     find: ')?.name) === view.node;',

@@ -11,6 +11,7 @@ let facts: DenialsFacts = UNNAMED;
 let [recorded, live]: [Denial[], Denial[]] = [[], []];
 let asked = 0;
 const agent = {
+  state: async () => [{ type: 'pod', key: 'shop/db', json: '{}' }],
   async *drops(follow: boolean) {
     asked++;
     yield { facts, skipped: 0 };
@@ -84,4 +85,14 @@ test('dropsCommand() tells a prompt elsewhere when all that was recorded is told
   const lines = out.trimEnd().split('\n');
   expect(lines.map(line => (line === 'BEAT' ? line : JSON.parse(line).port))).toEqual([1, 2, 'BEAT', 3]);
   expect(asked).toBe(1);
+});
+
+test.each([
+  ['shop/db', 'no denied connection\n'],
+  ['shop/bd', 'no denied connection, and the agent knows no pod shop/bd\n'],
+])('dropsCommand() says whether the agent knows the pod %s that nothing is found of', async (pod, said) => {
+  const rate = { perSecond: 2, burst: 20 };
+  facts = { ...NO_DENIALS, limits: { perSource: rate, inAll: rate } };
+  await dropsCommand({ socket: '/s', output: 'text', agents: 'sluice', pod });
+  expect(out.startsWith(said)).toBe(true);
 });

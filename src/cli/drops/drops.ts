@@ -10,6 +10,7 @@ import { type DropFilter, isWanted } from './filter.ts';
 import { Printer } from './printer.ts';
 import { leftOutLines, missing, summaryLines } from './summary.ts';
 import { denialLine, denialObject } from './text.ts';
+import { unknownOf } from './unknown.ts';
 
 export interface DropsOptions extends WhereOptions, OutputOptions, DropFilter {}
 
@@ -45,7 +46,10 @@ async function askHere(socket: string, options: DropsOptions): Promise<void> {
         () => denialObject(denial),
       );
     }
-    if (!follow && !isData(options.output)) writeLines(summaryLines(facts, printer.count));
+    if (!follow && !isData(options.output)) {
+      const unknown = printer.count > 0 ? [] : await unknownOf(agent, options);
+      writeLines(summaryLines(facts, printer.count, unknown));
+    }
     if (!follow && remote) for (const line of leftOutLines(facts)) writeNote(line);
   });
 }

@@ -24,11 +24,11 @@ export function isWanted({ from, to, cause }: Denial, { policy, ...ends }: DropF
 
 export function hasWantedEnd(ends: readonly DenialEnd[], { namespace, pod }: EndFilter): boolean {
   if (namespace !== undefined && !ends.some(end => end.pod?.startsWith(`${namespace}/`))) return false;
-  return pod === undefined || ends.some(end => isPod(end, pod, namespace));
+  return pod === undefined || ends.some(end => end.pod !== undefined && isPod(end.pod, pod, namespace));
 }
 
-function isPod({ pod }: DenialEnd, asked: string, namespace: string | undefined): boolean {
-  if (pod === undefined) return false;
+/** Whether the pod of this key is meant. */
+export function isPod(pod: string, asked: string, namespace: string | undefined): boolean {
   if (asked.includes('/')) return pod === asked;
   return namespace === undefined ? pod.endsWith(`/${asked}`) : pod === `${namespace}/${asked}`;
 }

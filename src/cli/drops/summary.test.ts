@@ -39,3 +39,9 @@ test.each([
 ])('leftOutLines() says what was left out: by %s', (_, facts, lines) => {
   expect(leftOutLines(facts)).toEqual(lines);
 });
+
+test('the summary says in the same sentence what the agent does not know', () => {
+  const [line] = summaryLines(NAMED, 0, ['namespace shp', 'policy cnp:x']);
+  expect(line).toBe('no denied connection, and the agent knows no namespace shp and no policy cnp:x');
+  expect(summaryLines(NAMED, 0)[0]).toBe('no denied connection');
+});

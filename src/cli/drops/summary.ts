@@ -3,16 +3,24 @@ import type { DenialsFacts } from '../../health/denialscheck.ts';
 import { plural } from '../../terminal/plural.ts';
 
 /** What is behind the list: how much of what was denied it is. */
-export function summaryLines(facts: DenialsFacts | undefined, shown: number): string[] {
+export function summaryLines(
+  facts: DenialsFacts | undefined,
+  shown: number,
+  unknown: readonly string[] = [],
+): string[] {
   if (facts === undefined) return [];
   const { limits, error, denied, attempts } = facts;
   if (error !== undefined) return missing(facts);
   if (limits === undefined) return [`${manyText(denied)}; ${NOT_ASKED}`];
   return [
-    ...(shown === 0 ? ['no denied connection'] : ['']),
+    ...(shown === 0 ? [`no denied connection${unknownText(unknown)}`] : ['']),
     `${plural(attempts, 'connection attempt')} named; ${manyText(denied)}${leftOutText(facts)}`,
     ...missing(facts),
   ];
+}
+
+function unknownText(unknown: readonly string[]): string {
+  return unknown.length === 0 ? '' : `, and the agent knows no ${unknown.join(' and no ')}`;
 }
 
 /** What of it no name is of, for a reader elsewhere who has a list of many nodes. */
