@@ -40,6 +40,15 @@ test('explain --flows -o json has the addresses that it judged, or the error of 
   expect(noPod).toMatchObject({ to: 'shop/none:1', error: expect.stringContaining('shop/none') });
 });
 
+test.each(['json', 'wide'])('explain -o %s has no address of a name that nobody asked DNS for', output => {
+  const words = [join(import.meta.dirname, 'main.ts'), 'explain', 'shop/web', 'logs.example.org:443'];
+  const options = ['--manifests', shop, '-o', output];
+  const { stdout } = spawnSync(process.execPath, [...words, ...options], { encoding: 'utf8' });
+  expect(stdout).toContain('logs.example.org is not a pod');
+  if (output === 'json') expect(JSON.parse(stdout).addresses).toEqual({ from: expect.any(String) });
+  expect(stdout).not.toMatch(/\b1\.0\.0\.\d+\b(?!-)/);
+});
+
 test('explain gives no verdict about an address that may be a Service, and says so', () => {
   const flow = ['guest/visitor', '10.96.0.10:53/UDP'];
   const [[line], status] = explainAll(flow.join(' '));

@@ -1,8 +1,11 @@
 /** The answers of `sluice explain` for programs: docs/schema/sluice-v1.json says what is in them. */
 import { endHost } from '../ends/answer.ts';
 import { groupsOf } from '../ends/groups.ts';
+import { type Case, withNames } from '../ends/judge.ts';
+import type { NearMiss } from '../ends/nearmiss.ts';
 import type { Family } from '../model/address.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
+import type { Direction } from '../model/policy.ts';
 import type { ToldFact } from '../names/toldfacts.ts';
 import { type DirectionWalk, walk } from '../semantics/explain.ts';
 import type { Asked } from './asked.ts';
@@ -34,16 +37,16 @@ export function answerObject(
     differsBy,
     ...(decisive &&
       way && {
-        addresses: { from: decisive.flow.from, to: decisive.flow.to },
-        egress: directionObject(way.egress),
-        ingress: directionObject(way.ingress),
+        addresses: addressesOf(decisive),
+        egress: directionObject(way.egress, decisive),
+        ingress: directionObject(way.ingress, decisive),
       }),
     cases: groupsOf(cases).map(({ families: over, ...group }) => ({
       ...group,
       families: over.map(family => FAMILY_WORDS[family]),
     })),
     nearly: (['egress', 'ingress'] as const).flatMap(direction =>
-      nearMissesOf(asked.answer, direction, unknownPods).map(miss => ({ direction, ...miss })),
+      nearMissesOf(asked.answer, direction, unknownPods).map(miss => missObject(direction, miss, decisive!)),
     ),
     ...(withFix && { fix: fixObject(fixOf(asked.answer, unknownPods)) }),
     notes: [...notes, ...asked.answer.notes],
@@ -64,6 +67,16 @@ function toldObject({ pod, name, oneOf, address, from, toldMs, untilMs }: ToldFa
 
 const FAMILY_WORDS: Record<Family, 'ipv4' | 'ipv6'> = { ip: 'ipv4', ip6: 'ipv6' };
 
-function directionObject({ pod, verdict, stops }: DirectionWalk): object {
-  return { ...(pod && { pod }), ...verdict, stops };
+/** None that only stands for an end whose own nobody knows. */
+function addressesOf({ flow, fromRange, toRange }: Case): object {
+  return { ...(!fromRange && { from: flow.from }), ...(!toRange && { to: flow.to }) };
+}
+
+function directionObject({ pod, verdict, stops }: DirectionWalk, decisive: Case): object {
+  const named = stops.map(stop => ({ ...stop, ...(stop.text && { text: withNames(stop.text, decisive) }) }));
+  return { ...(pod && { pod }), ...verdict, reason: withNames(verdict.reason, decisive), stops: named };
+}
+
+function missObject(direction: Direction, { needs, ...miss }: NearMiss, decisive: Case): object {
+  return { direction, ...miss, needs: needs.map(need => withNames(need, decisive)) };
 }
