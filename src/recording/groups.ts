@@ -18,6 +18,8 @@ export interface FlowGroup {
   /** What became of them when they were recorded, and what would now. */
   readonly was: 'allow' | 'deny';
   readonly verdict: 'allow' | 'deny';
+  /** They were let pass by the other end, and the node of the end that denies them was not recorded: nobody knows what it did. */
+  readonly unseen?: true;
   /** Who decides, where a policy does. */
   readonly policy?: PolicyId;
   readonly rule?: string;
@@ -32,8 +34,8 @@ export function flowGroups(judged: Iterable<JudgedFlow>, nameOf: (end: RecordedE
   const groups = new Map<string, FlowGroup>();
   for (const each of judged) {
     const group = groupOf(each, nameOf);
-    const { from, to, protocol, port, was, verdict, policy, rule } = group;
-    const key = JSON.stringify([from, to, protocol, port, was, verdict, policy, rule]);
+    const { from, to, protocol, port, was, verdict, unseen, policy, rule } = group;
+    const key = JSON.stringify([from, to, protocol, port, was, verdict, unseen ?? false, policy, rule]);
     const known = groups.get(key);
     groups.set(key, known === undefined ? group : together(known, group));
   }
@@ -51,6 +53,7 @@ function groupOf({ flow, verdict }: JudgedFlow, nameOf: (end: RecordedEnd) => st
     connections: countOf(flow),
     was,
     verdict: verdict.verdict,
+    ...(isUnseen(flow, verdict) && { unseen: true }),
     ...(policy !== undefined && { policy }),
     ...(rule !== undefined && { rule }),
     reason,
@@ -67,6 +70,14 @@ function together(a: FlowGroup, b: FlowGroup): FlowGroup {
     lastMs: Math.max(a.lastMs, b.lastMs),
   };
 }
+
+/** Whether no end that denies it now had been seen to let it pass. */
+function isUnseen({ was, ...seen }: RecordedFlow, verdict: FlowVerdict): boolean {
+  const denies = DIRECTIONS.filter(direction => verdict[direction].verdict === 'deny');
+  return was === 'allow' && denies.length > 0 && denies.every(direction => seen[direction] === 0);
+}
+
+const DIRECTIONS = ['egress', 'ingress'] as const;
 
 /** The direction that denies, else the one that a policy decided. */
 function decisive({ egress, ingress }: FlowVerdict): DirectionVerdict {

@@ -2177,6 +2177,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/rpc/client.test.ts',
   },
   {
+    name: 'recording: what one end let pass is said to have been allowed by both',
+    file: 'src/recording/groups.ts',
+    find: 'denies.every(direction => seen[direction] === 0)',
+    replace: 'false',
+    test: 'test/unit/recordings.test.ts',
+  },
+  {
     name: 'recording: a part of it is missing, and all is said to be allowed',
     file: 'src/cli/recording/replay.ts',
     find: 'isDenied ? 1 : lacksNothing(recording) ? 0 : 2',

@@ -74,6 +74,24 @@ test('replay says who decides, by its exit code too', () => {
   expect(sluice('replay', join(folder, 'shop.rec'), '--manifests', open).status).toBe(0);
 });
 
+test('what the end of another node denies is not said to have been allowed there', () => {
+  const sections = (seen: string) => {
+    const text = lines.join('\n').replaceAll('"egress":1,"ingress":1', seen);
+    const recording = file('oneend.rec', `${text}\n`);
+    const { stdout, status } = sluice('replay', recording, '--manifests', SHOP);
+    const object = JSON.parse(sluice('replay', recording, '--manifests', SHOP, '-o', 'json').stdout);
+    expect([status, wrongWith(object)]).toEqual([1, []]);
+    const line = 'guest/visitor -> shop/db:5432/TCP';
+    return stdout
+      .split('\n\n')
+      .find(part => part.includes(line))
+      ?.split('\n')[0];
+  };
+  expect(sections('"egress":1,"ingress":0')).toMatch(/^denied, and whether it was is not known/);
+  expect(sections('"egress":0,"ingress":1')).toBe('denied, and was allowed:');
+  expect(sections('"egress":1,"ingress":1')).toBe('denied, and was allowed:');
+});
+
 test('audit judges what is audited, by name, and nothing else', () => {
   const policies = file('closed.json', JSON.stringify(DENY));
   const words = ['--recorded', join(folder, 'shop.rec'), '--manifests', policies];

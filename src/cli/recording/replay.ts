@@ -45,18 +45,23 @@ function replayObject(
 function replayLines(recording: Recording, groups: readonly FlowGroup[], isWide: boolean): string[] {
   const part = (was: string, verdict: string) =>
     groups.filter(group => group.was === was && group.verdict === verdict);
-  const cut = part('allow', 'deny');
+  const cutNow = part('allow', 'deny');
+  const cut = cutNow.filter(group => !group.unseen);
+  const unseen = cutNow.filter(group => group.unseen);
   const opened = part('deny', 'allow');
   const denied = part('deny', 'deny');
   const allowed = part('allow', 'allow');
   return [
     ...section(pc.red('denied, and was allowed:'), cut, isWide),
+    ...section(pc.yellow(UNSEEN), unseen, isWide),
     ...section(pc.green('allowed, and was denied:'), opened, isWide),
     ...section('denied, as it was:', denied, isWide),
     ...section('allowed, as it was:', isWide ? allowed : [], isWide),
-    `${plural(connectionsIn(groups), 'connection')} recorded ${windowText(recording)}: ${connectionsIn([...allowed, ...opened])} allowed, ${connectionsIn([...cut, ...denied])} denied`,
+    `${plural(connectionsIn(groups), 'connection')} recorded ${windowText(recording)}: ${connectionsIn([...allowed, ...opened])} allowed, ${connectionsIn([...cutNow, ...denied])} denied`,
   ];
 }
+
+const UNSEEN = 'denied, and whether it was is not known (the node of the end that denies was not recorded):';
 
 function section(title: string, groups: readonly FlowGroup[], isWide: boolean): string[] {
   return groups.length === 0 ? [] : [title, ...groupLines(groups, '  ', isWide), ''];
