@@ -34,6 +34,16 @@ test.each([
     { service: { address: at('fd96::1'), port: 80 } },
   ],
   ['guest/visitor -> [fd00::2]:5432/TCP', { to: { address: at('fd00::2') } }],
+  [
+    'guest/visitor -> mail.example.com (198.51.100.26):5432/TCP',
+    { to: { address: at('198.51.100.26') }, names: ['mail.example.com'] },
+  ],
+  [
+    'guest/visitor -> *.example.com and 2 more (fd00::2):5432/TCP',
+    { to: { address: at('fd00::2') }, names: ['*.example.com', 'a.example.com', 'b.example.com'] },
+  ],
+  ['guest/visitor -> [fd00::2]:5432/TCP', { to: { address: at('fd00::2') }, names: [] }],
+  ['guest/visitor -> shop/db:5432/TCP', { names: ['db.example.com'] }],
   ['guest/visitor -> node/n1:5432/TCP', { to: { address: at('172.18.0.1'), node: 'n1' } }],
   ['guest/visitor (gone) -> shop/db:5432/TCP', { from: { ...DENIAL.from, gone: true as const } }],
 ])('connectionText() says %s', (text, other) => {

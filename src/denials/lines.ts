@@ -7,15 +7,24 @@ import type { Denial, DenialEnd, DialledService } from './denial.ts';
 export const LOG_MODES = ['none', 'sampled', 'all'] as const;
 export type LogMode = (typeof LOG_MODES)[number];
 
-/** `guest/visitor -> shop/db:5432/TCP through shop/postgres`. */
+/** `guest/visitor -> shop/db:5432/TCP through shop/postgres`, `shop/web -> mail.example.com (192.0.2.25):25/TCP`. */
 export function connectionText(
-  denial: Pick<Denial, 'from' | 'to' | 'protocol' | 'port' | 'service' | 'about'>,
+  denial: Pick<Denial, 'from' | 'to' | 'protocol' | 'port' | 'names' | 'service' | 'about'>,
 ): string {
-  const { from, to, protocol, port, service, about } = denial;
+  const { from, to, protocol, port, names, service, about } = denial;
   const at = port === undefined ? '' : `:${port}`;
   const through = service === undefined ? '' : ` through ${serviceText(service)}`;
   const error = about === undefined ? '' : `, an error about ${about}`;
-  return `${endText(from)} -> ${endText(to, port !== undefined)}${at}/${protocol}${through}${error}`;
+  const target = toldText(to, names) ?? endText(to, port !== undefined);
+  return `${endText(from)} -> ${target}${at}/${protocol}${through}${error}`;
+}
+
+/** Of what has no name of its own. An address may have been told under many. */
+function toldText({ address, pod, node }: DenialEnd, names: readonly string[] = []): string | undefined {
+  const [first, ...others] = names;
+  if (first === undefined || (pod ?? node) !== undefined) return undefined;
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  return `${first}${more} (${address})`;
 }
 
 function serviceText({ address, port, name }: DialledService): string {

@@ -2226,6 +2226,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/cli/drops/drops.test.ts',
   },
   {
+    name: 'drops: a line has the address alone of what DNS told by name',
+    file: 'src/denials/lines.ts',
+    find: 'toldText(to, names) ?? endText',
+    replace: 'endText',
+    test: 'src/denials/lines.test.ts',
+  },
+  {
     name: 'denials: what another node denies is said of this one',
     file: 'src/denials/cause.ts',
     find: ')?.name) === view.node;',

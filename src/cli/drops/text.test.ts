@@ -53,7 +53,10 @@ test('a denial is an object of the schema, with and without all that it may have
 });
 
 test('names that would move the cursor are shown, and obeyed by nobody', () => {
-  const hostile = { ...DENIAL, to: { ...DENIAL.to, pod: 'shop/\x1b[2J\u202edb' as const } };
-  for (const text of [toTerminal(denialLine(hostile)), printableJson(denialObject(hostile))])
-    expect(text).not.toMatch(/[\p{Cc}\u202e]/u);
+  const text = 'shop/\x1b[2J\u202edb' as const;
+  const told = { ...DENIAL, to: { address: at('192.0.2.1') }, names: [text] };
+  expect(denialLine(told)).toContain(text);
+  for (const hostile of [{ ...DENIAL, to: { ...DENIAL.to, pod: text } }, told])
+    for (const shown of [toTerminal(denialLine(hostile)), printableJson(denialObject(hostile))])
+      expect(shown).not.toMatch(/[\p{Cc}\u202e]/u);
 });
