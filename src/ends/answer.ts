@@ -67,7 +67,7 @@ export function answer(known: World, question: Question): Answer {
     cases,
     notes: [
       ...notesOf(targets, isCut),
-      ...namesNotes(to, sources, cases, world.known),
+      ...namesNotes(to, sources, { cases, cluster }, world),
       ...new Set(
         cases.slice(0, MOST_AUDITED).flatMap(({ flow }) => auditNotes(cluster, flow, world.unknownPods)),
       ),

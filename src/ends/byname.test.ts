@@ -104,13 +104,23 @@ describe('a name, of manifests alone', () => {
 describe('with what an agent knows', () => {
   test('a name: who told it, when, what is left, which addresses', () => {
     const known = knowing(fact({}), fact({ address: 'fd00:98::1' as Address, toldMs: NOW - 130_000 }));
-    expect(ask('a.cloud.example@6:443', known).notes.slice(1)).toEqual([
+    expect(ask('a.cloud.example@6:443', known).notes).toEqual([
+      'allowed now, for fd00:98::1 for 1 min 48 s more',
       'a.cloud.example is 192.0.2.1 to shop/web: 10.1.0.53 told it 12 s ago, and it holds for 1 min 48 s more',
       'a.cloud.example is fd00:98::1 to shop/web: 10.1.0.53 told it 2 min 10 s ago, and it holds for 1 min 48 s more',
     ]);
     expect(ask('b.cloud.example@6:443', known).notes[1]).toBe(
       'shop/web was told no address of b.cloud.example that holds now',
     );
+  });
+
+  test('a name whose address an earlier policy denies, or of the other family, is not allowed now', () => {
+    const denied = knowing(fact({ address: '203.0.113.1' as Address }));
+    for (const to of ['a.cloud.example:443', 'a.cloud.example@6:443'])
+      expect(ask(to, denied).notes[0]).toMatch(/^allowed once an answer of DNS/);
+    const both = ask('a.cloud.example:443', knowing(fact({}))).notes.join();
+    expect(both).toMatch(/^allowed now, for 192.0.2.1 for 1 min 48 s more/);
+    expect(both).not.toContain('denied until then');
   });
 
   test('of very many addresses the latest are shown', () => {

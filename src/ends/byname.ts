@@ -7,8 +7,9 @@ import type { PodKey } from '../model/cluster.ts';
 import type { ToldAsOf, ToldFact } from '../names/toldfacts.ts';
 import { toldElsewhere } from './elsewhere.ts';
 import type { EndName, NamedEnd } from './endname.ts';
-import type { Case } from './judge.ts';
-import type { Place } from './place.ts';
+import { heldNow } from './heldnow.ts';
+import type { Case, Judged } from './judge.ts';
+import type { Place, World } from './place.ts';
 import { podOf } from './ports.ts';
 
 const MOST_PODS = 3;
@@ -18,20 +19,39 @@ const MOST_SHOWN = 5;
 export function namesNotes(
   { name }: NamedEnd,
   sources: readonly Place[],
-  cases: readonly Case[],
-  known: ToldAsOf | undefined,
+  { cases, cluster }: Pick<Judged, 'cases' | 'cluster'>,
+  { known, unknownPods }: Pick<World, 'known' | 'unknownPods'>,
 ): readonly string[] {
   const own = podsAmong(sources.filter(source => toldElsewhere(source, known) === undefined));
   const domain = domainOf(name, cases);
-  if (domain !== undefined)
-    return [...onlyOnceTold(domain, cases), ...unheard(cases, known), ...toldUnder(domain, own, known)];
-  return name.kind === 'address' && known !== undefined ? namesOf(name.address, own, known) : [];
+  if (domain === undefined)
+    return name.kind === 'address' && known !== undefined ? namesOf(name.address, own, known) : [];
+  // Of a name's addresses those are allowed by it that an answer brought.
+  const byName = cases.filter(({ verdict, untold }) => verdict.verdict === 'allow' && untold === 'deny');
+  const held = heldNow(cluster, byName, known, unknownPods);
+  const waiting = byName.filter(({ from }) => !held.some(({ pod }) => pod === podOf(from)?.key));
+  return [
+    ...allowedNow(held, known),
+    ...onlyOnceTold(domain, waiting[0]),
+    ...unheard(waiting, known),
+    ...toldUnder(domain, own, known),
+  ];
 }
 
 /** Of pods of other nodes that a rule by name is about. */
-function unheard(cases: readonly Case[], known: ToldAsOf | undefined): readonly string[] {
-  const waiting = cases.filter(({ verdict, untold }) => verdict.verdict === 'allow' && untold === 'deny');
+function unheard(waiting: readonly Case[], known: ToldAsOf | undefined): readonly string[] {
   return [...new Set(waiting.flatMap(({ from }) => toldElsewhere(from, known) ?? []))].slice(0, MOST_PODS);
+}
+
+function allowedNow(held: readonly ToldFact[], known: ToldAsOf | undefined): string[] {
+  const pods = [...new Set(held.map(({ pod }) => pod))].slice(0, MOST_PODS);
+  return pods.map(pod => {
+    const own = held.filter(fact => fact.pod === pod).slice(-MOST_SHOWN);
+    const texts = own.map(
+      ({ address, untilMs }) => `${address} for ${spanText(untilMs - known!.nowMs)} more`,
+    );
+    return `allowed now${pods.length > 1 ? ` to ${pod}` : ''}, for ${texts.join(', ')}`;
+  });
 }
 
 /** Also of a Service that is another name of it. */
@@ -57,9 +77,7 @@ function podsAmong(sources: readonly Place[]): readonly PodKey[] {
   return sources.flatMap(source => podOf(source)?.key ?? []).slice(0, MOST_PODS);
 }
 
-/** Of a name's addresses those are allowed by it that an answer brought. */
-function onlyOnceTold(name: string, cases: readonly Case[]): string[] {
-  const byName = cases.find(({ verdict, untold }) => verdict.verdict === 'allow' && untold === 'deny');
+function onlyOnceTold(name: string, byName: Case | undefined): string[] {
   if (byName === undefined) return [];
   return [
     `allowed once an answer of DNS to ${byName.from.name} has brought the address of ${name}, for its TTL and 10 s (2 min at least, unless the agent's --dns-floor says otherwise); denied until then`,
