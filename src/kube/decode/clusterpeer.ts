@@ -1,7 +1,7 @@
 import { parseCidr } from '../../model/address.ts';
 import type { Peer } from '../../model/policy.ts';
 import { EVERYTHING } from '../../model/selector.ts';
-import { parseDomainName } from './domainname.ts';
+import { domainNameNoun, parseDomainName } from './domainname.ts';
 import type { Field } from './fields.ts';
 import { readLabelSelector } from './labelselector.ts';
 import { readNamespacedPods } from './namespacedpods.ts';
@@ -57,7 +57,8 @@ function readDomainNames(list: Field, isAccept: boolean): readonly Peer[] {
   // 4.11: to deny a name's addresses would deny whatever else is served from them.
   if (!isAccept) list.error('can only be accepted, not denied or passed');
   return readEach(list, item => {
-    const name = item.parsed('a domain name', parseDomainName);
+    const noun = typeof item.value === 'string' ? domainNameNoun(item.value) : 'a domain name';
+    const name = item.parsed(noun, parseDomainName);
     return name === undefined ? [] : [{ kind: 'domain', name }];
   });
 }

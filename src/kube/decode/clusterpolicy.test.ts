@@ -189,7 +189,7 @@ describe.each(['v1beta1', 'v1alpha2'])('decodeObject() of a ClusterNetworkPolicy
       'C39: a domain name that is none',
       { domainNames: ['*.com'] },
       {},
-      'to[0].domainNames[0] "*.com" is not a domain name',
+      'to[0].domainNames[0] "*.com" is not a domain name (it needs two labels behind *., as *.example.org)',
     ],
   ])('%s matches nothing in an Accept and everything in a Deny or Pass', (_, peer, rest, problem) => {
     for (const [action, effect, expected] of [

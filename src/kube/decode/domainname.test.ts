@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseDomainName } from './domainname.ts';
+import { domainNameNoun, parseDomainName } from './domainname.ts';
 
 const label = (length: number) => 'a'.repeat(length);
 
@@ -39,4 +39,15 @@ test.each([
   `${'a.'.repeat(126)}aa`,
 ])('C39: %j is none', text => {
   expect(parseDomainName(text)).toBeUndefined();
+});
+
+test.each([
+  ['*.com', 'a domain name (it needs two labels behind *., as *.example.org)'],
+  ['*', 'a domain name (it needs two labels behind *., as *.example.org)'],
+  ['localhost', 'a domain name (it needs two labels, as example.org)'],
+  ['foo.*.example', 'a domain name (*. stands in front only, and once)'],
+  ['*.*.example', 'a domain name (*. stands in front only, and once)'],
+  ['exa mple.org', 'a domain name'],
+])('of %s it says why it is none', (text, noun) => {
+  expect(domainNameNoun(text)).toBe(noun);
 });
