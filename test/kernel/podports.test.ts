@@ -91,7 +91,8 @@ test('an address that another pod gets is that pod’s, also while no agent runs
   ground.exec('friend', 'ip', ['link', 'set', 'eth0', 'up']);
   const packets = [packet({ from: friend, to: ADDRESSES.victim.ip, protocol: 'UDP', port: 53 })];
   const own = { from: 'friend', to: 'victim', packets, mac: ground.mac('victim') } as const;
-  expect(await arrives(ground, own)).toBe(true);
+  // The bridge forwards by a port when it has seen that its link is up.
+  await expect.poll(() => arrives(ground, own), { timeout: PATIENCE_MS }).toBe(true);
   await startAgent();
   expect(senders()).toContain(`"to-next" . ${ground.mac('friend')} . ${friend}`);
   expect(await arrives(ground, own)).toBe(true);
