@@ -20,7 +20,7 @@ import { WaitingPods } from './waitingpods.ts';
  * Groups that a flush may ask about pods of other nodes, and pods that it may ask for groups that go ahead of policies
  * (preparations.ts): some 10 ms each, and as much of the kernel's.
  */
-export const MOST_ASKED = 8_000;
+export const MOST_ASKED = 4_000;
 /** Of that, beside policies: somebody waits for those. */
 const BESIDE_POLICIES = 1 / 4;
 

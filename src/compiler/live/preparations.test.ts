@@ -126,7 +126,7 @@ test('two policies are made ready in turns', () => {
   const made = sets.filter(({ name }) => !before.tables.get('ip')!.sets.has(name));
   const of = (name: string) => made.filter(({ comment }) => comment?.includes(`${name}-0-`)).length;
   expect(Math.abs(of('one') - of('two'))).toBeLessThanOrEqual(1);
-  expect(of('one')).toBeGreaterThan(5);
+  expect(of('one')).toBeGreaterThan(3);
 });
 
 test('of two policies each has its turn, however little a flush has room for', () => {
@@ -141,7 +141,7 @@ test('of two policies each has its turn, however little a flush has room for', (
 });
 
 test('policies of many tenants begin in several flushes, whoever is edited meanwhile', () => {
-  const engine = engineOf(pods);
+  const engine = engineOf(pods, 20 * PODS); // room for a group of each
   const names = (kind: string, count: number) => Array.from({ length: count }, (_, n) => `${kind}-${n}`);
   const [edited, others] = [names('edited', 4), names('other', 8)];
   const kept = others.map(name => selecting(name));
