@@ -3,9 +3,9 @@
  * may have thousands: what it costs is the smaller of both.
  */
 import type { Pod } from '../model/cluster.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { Policy, Rule } from '../model/policy.ts';
 import type { NamedPort, PortRange } from '../model/ports.ts';
-import { getOrMake } from './live/podindex.ts';
 
 const NO_RULES: readonly Rule[] = [];
 

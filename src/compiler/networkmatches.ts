@@ -2,12 +2,12 @@
 
 import type { Cidr } from '../model/address.ts';
 import { contentText } from '../model/contenttext.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { NetworkPeer } from '../model/policy.ts';
 import { type AddressField, addressIn, addressInNetwork, addressType } from '../nft/match.ts';
 import { type Expr, MEMBER } from '../nft/ruleset.ts';
 import type { Builder } from './builder.ts';
 import { type LabelledPeer, labelsAmong, type PeerMatch } from './labelled.ts';
-import { getOrMake } from './live/podindex.ts';
 import { peerRanges, rangeText } from './networks.ts';
 
 // Up to 25 compares are cheaper than a look-up in any interval set (measured); no rule of that many is too long for

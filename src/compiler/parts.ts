@@ -4,12 +4,12 @@
  * classes of the pods that they select, nor made again whenever another policy of those pods changes.
  */
 import type { Family } from '../model/address.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { type Policy, policyLabel } from '../model/policy.ts';
 import type { NftVerdict } from '../nft/ruleset.ts';
 import { Builder } from './builder.ts';
 import { idOf, type PodClass, portsOn } from './classes.ts';
 import { sourcedRules } from './labelled.ts';
-import { getOrMake } from './live/podindex.ts';
 import { hashedName } from './names.ts';
 import { runRules } from './run.ts';
 

@@ -1,5 +1,6 @@
 /** The peers of a set of rules, as few look-ups as they can be. */
 import { contentText } from '../model/contenttext.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { Direction, DomainPeer, NetworkPeer } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
 import { type AddressField, addressIn, addressPairIn } from '../nft/match.ts';
@@ -7,7 +8,6 @@ import { broadScope } from './broadpeers.ts';
 import type { Builder } from './builder.ts';
 import type { MemberPeer } from './group.ts';
 import type { LabelledPeer, LabelledPeers, PeerMatch } from './labelled.ts';
-import { getOrMake } from './live/podindex.ts';
 import { networkMatches } from './networkmatches.ts';
 
 // Look-ups one after another cost 40 ns each; two of them cost little more than one of their union (measured), and

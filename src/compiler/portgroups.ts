@@ -1,8 +1,9 @@
 /** The ports of a set of rules, each with the peers of all rules that name it. */
+
+import { getOrMake } from '../model/getormake.ts';
 import type { Protocol } from '../model/policy.ts';
 import type { NumberedPort, PortRange } from '../model/ports.ts';
 import type { LabelledPeers } from './labelled.ts';
-import { getOrMake } from './live/podindex.ts';
 import type { NumberedRule } from './rulesofrun.ts';
 
 /** Destination ports, and who is allowed there by which rule. */

@@ -1,4 +1,6 @@
 /** Many ports as one look-up: single ports in a hash by protocol and port, ranges in interval maps of each protocol. */
+
+import { getOrMake } from '../model/getormake.ts';
 import type { Protocol } from '../model/policy.ts';
 import type { PortRange } from '../model/ports.ts';
 import { countSegments, MOST_SEGMENTS, segmentsOf } from '../model/segments.ts';
@@ -6,7 +8,6 @@ import { destinationPortVmap, protocolIs, protocolPortVmap } from '../nft/match.
 import type { ElementKey, ElementValue, NftRule, NftVerdict } from '../nft/ruleset.ts';
 import type { RulePlace } from './builder.ts';
 import { type LabelledPeers, labelsAmong } from './labelled.ts';
-import { getOrMake } from './live/podindex.ts';
 import { commentOf } from './names.ts';
 import { l4, type PortGroup } from './portgroups.ts';
 

@@ -1,5 +1,6 @@
 /** The rules that each subject has to pass, as steps over the ends of one family. */
 import { whereUnsure } from '../model/failclosed.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { Direction, Policy, Rule } from '../model/policy.ts';
 import { Bits } from './bits.ts';
 import type { ConnectionPool } from './connections.ts';
@@ -9,7 +10,7 @@ import type { Landscape } from './landscape.ts';
 import { patternsOf } from './nameclasses.ts';
 import type { PeerSets } from './peersets.ts';
 import { hasNames, portsConnections } from './ports.ts';
-import { remembered, type Selected } from './selected.ts';
+import type { Selected } from './selected.ts';
 
 /** The policies on each template, in order of precedence; what is left of those that may not select it (N68). */
 export function policiesByTemplate({ policies, selected, templates }: Landscape): readonly Policy[][] {
@@ -59,12 +60,12 @@ export class Cases {
     subjectPorts: string,
     told: ReadonlySet<string>,
   ): readonly JudgedRule[] {
-    const known = remembered(this.#steps, policy, () => new Map<string, readonly JudgedRule[]>());
+    const known = getOrMake(this.#steps, policy, () => new Map<string, readonly JudgedRule[]>());
     const rules = policy[direction]!;
     // Names of an ingress rule mean the subject's ports, those of an egress rule each peer's.
     const ports = direction === 'ingress' && rules.some(rule => hasNames(rule.ports)) ? subjectPorts : '[]';
     const meant = direction === 'egress' ? patternsOf(policy).filter(pattern => told.has(pattern)) : [];
-    return remembered(known, `${direction}${ports}${meant}`, () =>
+    return getOrMake(known, `${direction}${ports}${meant}`, () =>
       rules.flatMap(rule =>
         direction === 'egress' && hasNames(rule.ports)
           ? [...this.#byPorts].flatMap(([text, ends]) => this.#ruleSteps(policy, rule, text, told, ends))
@@ -97,7 +98,7 @@ export class Cases {
     const found = new Map<string, Bits>();
     for (const [i, { template }] of all.entries()) {
       const text = template === undefined ? '[]' : this.#landscape.templates.all[template]!.portsText;
-      remembered(found, text, () => new Bits(all.length)).add(i);
+      getOrMake(found, text, () => new Bits(all.length)).add(i);
     }
     return found;
   }

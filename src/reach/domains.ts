@@ -3,13 +3,13 @@
  * name is ever told one, and what it may do then depends on where the address lies.
  */
 import { type Family, parseCidr } from '../model/address.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { METADATA_SERVICES } from '../model/metadataservices.ts';
 import type { FamilyEnds } from './familyends.ts';
 import { outsideRegions } from './outside.ts';
 import { familiesOf, type ReachPlace } from './place.ts';
 import type { Reach } from './reach.ts';
 import { networkAddresses, type Region } from './regions.ts';
-import { remembered } from './selected.ts';
 import { combine, DIFFERENCE, togglesOf } from './toggles.ts';
 
 /** What one cluster says of the addresses of a region, told under a name, as a key. */
@@ -57,7 +57,7 @@ export function regionGroups(reaches: readonly Reach[], family: Family, teller: 
     others.length === 0 ? first! : first!.filter(region => others.every(each => each.includes(region)));
   const isRest = (region: number) => Number(region === largest);
   for (const region of regions.toSorted((a, b) => isRest(b) - isRest(a)))
-    remembered(groups, teller(region), () => []).push(region);
+    getOrMake(groups, teller(region), () => []).push(region);
   return [...groups.values()];
 }
 

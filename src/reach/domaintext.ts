@@ -1,10 +1,10 @@
 /** Names of the DNS as ends in words: by their patterns, and where policies say otherwise of some networks, by those too. */
 import type { Family } from '../model/address.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { toldRegions } from './domains.ts';
 import { INTERNET_TEXT, networkText } from './networktext.ts';
 import { type DomainMember, familiesOf, type Member } from './place.ts';
 import type { Reach } from './reach.ts';
-import { remembered } from './selected.ts';
 
 /** `*.example.org`; where not all addresses are meant, `*.example.org outside 10.0.0.0/8`, `*.example.org in 10.0.0.0/8`. */
 export function domainTexts(reach: Reach, members: readonly Member[]): string[] {
@@ -12,7 +12,7 @@ export function domainTexts(reach: Reach, members: readonly Member[]): string[] 
   const byClass = new Map<number, Set<string>>();
   for (const { nameClass, regions } of parts)
     for (const [family, some] of Object.entries(regions) as [Family, readonly number[]][])
-      for (const region of some) remembered(byClass, nameClass, () => new Set()).add(`${family} ${region}`);
+      for (const region of some) getOrMake(byClass, nameClass, () => new Set()).add(`${family} ${region}`);
   const all = everywhere(reach);
   return [...byClass].flatMap(([nameClass, found]) => {
     const where = whereText(reach, all, found);

@@ -1,12 +1,12 @@
 /** To whom workloads are open, and whom they may reach, beyond what the cluster holds today. */
 import { FAMILIES } from '../model/address.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { Direction } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
 import { type Cell, cellOf } from './cells.ts';
 import type { Ends, Member, ReachPlace } from './place.ts';
 import type { Reach } from './reach.ts';
 import { ANYBODY, type Representative } from './representatives.ts';
-import { remembered } from './selected.ts';
 
 export interface Exposure {
   /** `ingress`: the members are open to those pods. `egress`: they may reach them. */
@@ -31,7 +31,7 @@ export function exposuresOf(
         if (i === 0 ? isNone(reach, cell) : isWithin(reach, cell, cells[0]!)) continue;
         const key = `${direction}/${i}/${cell.ip?.id}/${cell.ip6?.id}`;
         const whom = representatives[i]![0].selector;
-        remembered(found, key, () => ({ direction, members: [], whom, cell })).members.push(...members);
+        getOrMake(found, key, () => ({ direction, members: [], whom, cell })).members.push(...members);
       }
     }
   return [...found.values()];

@@ -1,6 +1,7 @@
 /** Who reaches whom over one family: for each pair of ends the exact set of connections that may pass. */
 import type { Address, Family } from '../model/address.ts';
 import { isNodeItself, type PodKey } from '../model/cluster.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { Direction, Policy } from '../model/policy.ts';
 import { Cases, policiesByTemplate } from './cases.ts';
 import type { ConnectionPool, Connections } from './connections.ts';
@@ -10,7 +11,6 @@ import { allowedOf, type JudgedPeers, judgePeers } from './judge.ts';
 import type { Landscape } from './landscape.ts';
 import { hasRuleByName, patternsOf } from './nameclasses.ts';
 import { PeerSets } from './peersets.ts';
-import { remembered } from './selected.ts';
 
 /** What the policies on one subject say, by the index of the peer. */
 interface Judgement {
@@ -126,7 +126,7 @@ export class FamilyReach {
     const nameClass = direction === 'egress' ? this.ends.nameClassOf(peer) : undefined;
     if (nameClass === undefined || !this.isTold(end, nameClass)) return this.#byEnd[direction][end];
     const { meaning } = this.#landscape.names[nameClass]!;
-    return remembered(
+    return getOrMake(
       this.#byName,
       this.ends.named(end, nameClass),
       () => this.#judge(direction, this.ends.all[end]!, meaning)!,
@@ -155,7 +155,7 @@ export class FamilyReach {
     const policies = this.#policies[template]!.filter(policy => policy[direction] !== undefined);
     const names = policies.map(({ id, unsure }) => `${id}${unsure ? '?' : ''}`);
     const key = JSON.stringify([direction, direction === 'ingress' && portsText, names, ...told]);
-    return remembered(this.#judgements, key, () => {
+    return getOrMake(this.#judgements, key, () => {
       const groups = judgePeers(
         this.#pool,
         this.#cases.of(policies, direction, portsText, told),

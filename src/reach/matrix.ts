@@ -1,11 +1,11 @@
 /** Who reaches whom: places of equal rows and equal columns are one line of the matrix. */
 import type { Family } from '../model/address.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { type Cell, cellKey, cellOf } from './cells.ts';
 import { domainPlaces } from './domains.ts';
 import type { Ends, Member, ReachPlace } from './place.ts';
 import { joined, reachPlaces } from './places.ts';
 import type { Reach } from './reach.ts';
-import { remembered } from './selected.ts';
 import { textOfWords } from './words.ts';
 
 export interface MatrixLine {
@@ -25,9 +25,7 @@ export function matrixOf(reach: Reach, extra: readonly ReachPlace[] = []): Matri
   const texts = vectorTexts(reach, places);
   const lines = new Map<string, { ends: Ends; members: Member[] }>();
   for (const [i, { ends, members }] of places.entries())
-    remembered(lines, `${kindOf(members)}${texts[i]}`, () => ({ ends, members: [] })).members.push(
-      ...members,
-    );
+    getOrMake(lines, `${kindOf(members)}${texts[i]}`, () => ({ ends, members: [] })).members.push(...members);
   return {
     lines: pairedNetworks(reach, [...lines.values()]),
     cell: (from, to) => cellOf(reach, from.ends, to.ends),
@@ -45,7 +43,7 @@ function vectorTexts(reach: Reach, places: readonly ReachPlace[]): string[] {
   const rows = places.map(from =>
     Uint32Array.from(places, to => {
       const key = cellKey(reach, from.ends, to.ends);
-      return remembered(known, key, () => known.size);
+      return getOrMake(known, key, () => known.size);
     }),
   );
   return places.map(

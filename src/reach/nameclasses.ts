@@ -6,8 +6,9 @@
  *
  * Those that the same rules mean are one class, however many patterns they are written in.
  */
+
+import { getOrMake } from '../model/getormake.ts';
 import { domainPeersOf, type Policy, type Rule } from '../model/policy.ts';
-import { remembered } from './selected.ts';
 
 export interface NameClass {
   /** The narrowest patterns of its names, as policies write them. */
@@ -23,7 +24,7 @@ export function nameClassesOf(policies: Iterable<Policy>): NameClass[] {
   for (const pattern of [...rules.keys()].sort()) {
     const meaning = new Set(meaningOf(pattern, rules));
     const key = [...new Set([...meaning].flatMap(each => rules.get(each)!))].sort().join();
-    remembered(found, key, () => ({ patterns: [], meaning })).patterns.push(pattern);
+    getOrMake(found, key, () => ({ patterns: [], meaning })).patterns.push(pattern);
   }
   return [...found.values()];
 }
@@ -52,7 +53,7 @@ function rulesByPattern(policies: Iterable<Policy>): Map<string, number[]> {
   let number = 0;
   for (const { egress = [] } of policies)
     for (const rule of egress) {
-      for (const pattern of new Set(patternsOfRule(rule))) remembered(found, pattern, () => []).push(number);
+      for (const pattern of new Set(patternsOfRule(rule))) getOrMake(found, pattern, () => []).push(number);
       number++;
     }
   return found;

@@ -2,12 +2,13 @@
 
 import { assertNever } from '../model/assert.ts';
 import { contentText } from '../model/contenttext.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { NetworkPeer, Peer } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
 import { Bits } from './bits.ts';
 import type { FamilyEnds } from './familyends.ts';
 import type { Landscape } from './landscape.ts';
-import { remembered, type Selected } from './selected.ts';
+import type { Selected } from './selected.ts';
 
 export class PeerSets {
   readonly #landscape: Landscape;
@@ -30,7 +31,7 @@ export class PeerSets {
     if (peers === 'any') return this.everybody;
     // C41: an address has a name for whom it was told, and whichever end it is.
     if (peers.some(peer => peer.kind === 'domain' && told.has(peer.name))) return this.everybody;
-    const all = peers.map(peer => remembered(this.#known, contentText(peer), () => this.#one(peer)));
+    const all = peers.map(peer => getOrMake(this.#known, contentText(peer), () => this.#one(peer)));
     const none = new Bits(this.#ends.all.length);
     const yes = all.reduce((sum, each) => sum.or(each.yes), none);
     return { yes, maybe: all.reduce((sum, each) => sum.or(each.maybe), none).minus(yes) };

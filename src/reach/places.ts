@@ -1,10 +1,10 @@
 /** The ends of a matrix: pods, nodes and networks by the pair of what they are over IPv4 and over IPv6. */
 import { type Address, type Family, familyOf } from '../model/address.ts';
 import { isSelectable, type Pod } from '../model/cluster.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { outsideOf } from './outside.ts';
 import { type Ends, familiesOf, type Member, type ReachPlace } from './place.ts';
 import type { Reach } from './reach.ts';
-import { remembered } from './selected.ts';
 
 /** All of them but what is imagined. */
 export function reachPlaces(reach: Reach): ReachPlace[] {
@@ -57,6 +57,6 @@ function endsOf({ families }: Reach, addresses: readonly Address[]): Ends {
 export function joined(places: readonly ReachPlace[]): ReachPlace[] {
   const found = new Map<string, { ends: Ends; members: Member[] }>();
   for (const { ends, members } of places)
-    remembered(found, `${ends.ip}/${ends.ip6}`, () => ({ ends, members: [] })).members.push(...members);
+    getOrMake(found, `${ends.ip}/${ends.ip6}`, () => ({ ends, members: [] })).members.push(...members);
   return [...found.values()];
 }

@@ -1,5 +1,6 @@
 /** Which templates a selector selects: each selector is asked once, however many policies write it. */
 import { contentText } from '../model/contenttext.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { LabelSelector } from '../model/labels.ts';
 import {
   type Match,
@@ -29,24 +30,24 @@ export class SelectedTemplates {
 
   of(selector: PodSelector): Selected {
     const { namespaces, pods } = selector;
-    return remembered(this.#known, `${contentText(namespaces)}${contentText(pods)}`, () =>
+    return getOrMake(this.#known, `${contentText(namespaces)}${contentText(pods)}`, () =>
       both(this.#inNamespaces(namespaces), this.#withLabels(pods)),
     );
   }
 
   #inNamespaces(selector: NamespaceSelector): Selected {
-    return remembered(this.#byNamespaces, contentText(selector), () => {
+    return getOrMake(this.#byNamespaces, contentText(selector), () => {
       const asked = new Map<string, Match>();
       return this.#each(({ namespace }) =>
         namespace.name === ''
           ? matchNamespace(selector, '', namespace)
-          : remembered(asked, namespace.name, () => matchNamespace(selector, namespace.name, namespace)),
+          : getOrMake(asked, namespace.name, () => matchNamespace(selector, namespace.name, namespace)),
       );
     });
   }
 
   #withLabels(selector: LabelSelector): Selected {
-    return remembered(this.#byLabels, contentText(selector), () =>
+    return getOrMake(this.#byLabels, contentText(selector), () =>
       this.#each(template => matchLabels(selector, template)),
     );
   }
@@ -67,12 +68,4 @@ export class SelectedTemplates {
 function both(a: Selected, b: Selected): Selected {
   const yes = a.yes.and(b.yes);
   return { yes, maybe: a.yes.or(a.maybe).and(b.yes.or(b.maybe)).minus(yes) };
-}
-
-export function remembered<K, V>(known: Map<K, V>, key: K, make: () => V): V {
-  const found = known.get(key);
-  if (found !== undefined) return found;
-  const made = make();
-  known.set(key, made);
-  return made;
 }

@@ -1,6 +1,7 @@
 /** A survey in names, for every format that shows it. */
 import type { Address, Family } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { Inventory } from '../model/inventory.ts';
 import type { Labels } from '../model/labels.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
@@ -15,7 +16,6 @@ import type { MatrixLine } from './matrix.ts';
 import { INTERNET_TEXT, networkText } from './networktext.ts';
 import { type Member, nodesOfSeveral } from './place.ts';
 import type { Reach } from './reach.ts';
-import { remembered } from './selected.ts';
 import { type Survey, surveyOf } from './survey.ts';
 
 export interface EndView {
@@ -126,7 +126,7 @@ const NO_PARTS: ReadonlyMap<string, string> = new Map();
 function nodesView({ members }: MatrixLine, several: ReadonlySet<string>): Omit<EndView, 'line'> {
   const found = new Map<string, Address[]>();
   for (const member of members)
-    if (member.kind === 'node') remembered(found, member.node.name, () => []).push(...member.addresses);
+    if (member.kind === 'node') getOrMake(found, member.node.name, () => []).push(...member.addresses);
   const parts = [...found].filter(([name]) => several.has(name));
   return {
     kind: 'node',

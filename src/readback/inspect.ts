@@ -2,11 +2,11 @@
 
 import { podMap } from '../compiler/base.ts';
 import { isDenial, isDenialChain } from '../compiler/denied.ts';
-import { getOrMake } from '../compiler/live/podindex.ts';
 import { COMMENT_BYTES } from '../compiler/names.ts';
 import { INGRESS_CHAIN } from '../compiler/program.ts';
 import { classChain, unknownPodsIn } from '../compiler/unknownpods.ts';
 import { FAMILIES, type Family } from '../model/address.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { formatRule } from '../nft/format/format.ts';
 import type { Chain, ElementKey, Expr, NftRule, NftVerdict, Ruleset, Table } from '../nft/ruleset.ts';
 import { newReadings, podInspection, type Readings } from './families.ts';

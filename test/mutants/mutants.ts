@@ -1831,8 +1831,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'matrix: a name is the same in every network',
     file: 'src/reach/domains.ts',
-    find: 'remembered(groups, teller(region), () => [])',
-    replace: "remembered(groups, '', () => [])",
+    find: 'getOrMake(groups, teller(region), () => [])',
+    replace: "getOrMake(groups, '', () => [])",
     test: DOMAINS,
   },
   {

@@ -10,6 +10,7 @@ import {
   type Pod,
   type PodKey,
 } from '../../model/cluster.ts';
+import { getOrMake } from '../../model/getormake.ts';
 import { labelTexts } from '../../model/labels.ts';
 import { MultiMap } from '../../model/multimap.ts';
 import {
@@ -237,12 +238,4 @@ function* candidates(
   if (first === undefined || first.values.length > all.size) return yield* all;
   for (const value of new Set(first.values)) yield* byLabel.get(`${first.key}=${value}`);
   for (const resident of partial) if (!Object.hasOwn(resident.pod.labels, first.key)) yield resident;
-}
-
-export function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const found = map.get(key);
-  if (found !== undefined) return found;
-  const made = make();
-  map.set(key, made);
-  return made;
 }

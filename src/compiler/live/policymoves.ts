@@ -4,9 +4,9 @@
  * policies.
  */
 import type { Namespace, Pod } from '../../model/cluster.ts';
+import { getOrMake } from '../../model/getormake.ts';
 import { comparePolicies, type Direction, type Policy, type PolicyId } from '../../model/policy.ts';
 import { makeClass, memberOf, type PodClass, portsOn, subjectSelects } from '../classes.ts';
-import { getOrMake } from './podindex.ts';
 
 export interface PolicyMove {
   readonly id: PolicyId;

@@ -4,7 +4,7 @@
  * own. Of a namespace those that leave addresses go first.
  */
 import { namespaceOfPod, type PodKey } from '../../model/cluster.ts';
-import { getOrMake } from './podindex.ts';
+import { getOrMake } from '../../model/getormake.ts';
 
 interface Queue {
   readonly leaving: Set<PodKey>;

@@ -1,9 +1,9 @@
 /** The connections that open and close between two clusters, and which policies decide about them before and after. */
 import { FAMILIES, type Family } from '../../model/address.ts';
+import { getOrMake } from '../../model/getormake.ts';
 import type { ConnectionPool, Connections } from '../connections.ts';
 import type { DomainMember, Ends } from '../place.ts';
 import type { Reach } from '../reach.ts';
-import { remembered } from '../selected.ts';
 import { decidersOf } from './deciders.ts';
 import { domainUnits } from './domainunits.ts';
 import type { Side } from './side.ts';
@@ -34,8 +34,8 @@ export function changesOf(old: Side, now: Side, isAsked: (unit: Unit) => boolean
       if (!isJudged(from, to) || !isTold(old, now, from, to)) continue;
       if (!isAsked(from) && !isAsked(to)) continue;
       for (const what of whatChanges(pool, old, now, from, to)) {
-        const { rows } = remembered(found, textOf(what), () => ({ what, rows: new Map<Unit, Unit[]>() }));
-        remembered(rows, from, () => []).push(to);
+        const { rows } = getOrMake(found, textOf(what), () => ({ what, rows: new Map<Unit, Unit[]>() }));
+        getOrMake(rows, from, () => []).push(to);
       }
     }
   return [...found.values()].flatMap(({ what, rows }) =>
@@ -68,8 +68,8 @@ function rectangles(rows: ReadonlyMap<Unit, readonly Unit[]>): { from: Unit[]; t
   const numbers = new Map<Unit, number>();
   const found = new Map<string, { from: Unit[]; to: readonly Unit[] }>();
   for (const [from, to] of rows) {
-    const key = to.map(unit => remembered(numbers, unit, () => numbers.size)).join();
-    remembered(found, key, () => ({ from: [], to })).from.push(from);
+    const key = to.map(unit => getOrMake(numbers, unit, () => numbers.size)).join();
+    getOrMake(found, key, () => ({ from: [], to })).from.push(from);
   }
   return [...found.values()];
 }
@@ -163,7 +163,7 @@ function deciding(
       if (a === undefined || b === undefined) continue;
       for (const part of decidersOf(reach, family, a, b, rest)) {
         if (part.verdict !== verdict) continue;
-        const known = remembered(found, String(part.by), () => ({ connections: pool.none, by: part.by }));
+        const known = getOrMake(found, String(part.by), () => ({ connections: pool.none, by: part.by }));
         known.connections = pool.or(known.connections, part.connections);
         rest = pool.minus(rest, part.connections);
       }

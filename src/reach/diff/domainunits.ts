@@ -3,11 +3,11 @@
  * addresses behind them, for the workloads that have a rule by such a name in either.
  */
 import type { Family } from '../../model/address.ts';
+import { getOrMake } from '../../model/getormake.ts';
 import { workloadOfMember } from '../crowd.ts';
 import { placesOfClass, regionGroups, type Teller } from '../domains.ts';
 import type { JudgedPeers } from '../judge.ts';
 import { familiesOf, type ReachPlace } from '../place.ts';
-import { remembered } from '../selected.ts';
 import type { Side } from './side.ts';
 import type { Unit } from './units.ts';
 
@@ -54,7 +54,7 @@ function tellerOf(
   const numbers = new Map<JudgedPeers | undefined, number>();
   const numberOf = (source: number, end: number) => {
     const group = reach.families[family].group('egress', source, end);
-    return remembered(numbers, group, () => numbers.size);
+    return getOrMake(numbers, group, () => numbers.size);
   };
   return region => {
     const named = ends.named(ends.outside[region]!, nameClass);

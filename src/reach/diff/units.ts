@@ -2,9 +2,10 @@
  * What is compared: a pod with itself where both clusters have it, else a workload's pods with those that it has now, a
  * node with the node of its name, and each region with the same addresses.
  */
+
+import { getOrMake } from '../../model/getormake.ts';
 import { workloadOfMember } from '../crowd.ts';
 import { type DomainMember, type Ends, type Member, nodesOfSeveral } from '../place.ts';
-import { remembered } from '../selected.ts';
 import type { Side } from './side.ts';
 
 export interface Unit {
@@ -91,7 +92,7 @@ function lonely(parts: ReadonlyMap<string, Part>, others: ReadonlyMap<string, Pa
   const found = new Map<string, Map<string, Ends>>();
   for (const [key, { member, ends }] of parts)
     for (const name of others.has(key) ? [] : workloadName(member))
-      remembered(found, name, () => new Map<string, Ends>()).set(endsText(ends), ends);
+      getOrMake(found, name, () => new Map<string, Ends>()).set(endsText(ends), ends);
   return new Map([...found].map(([name, ends]) => [name, [...ends.values()]]));
 }
 
@@ -103,7 +104,7 @@ function joined(units: readonly Unit[]): Unit[] {
   const found = new Map<string, Unit & { members: UnitMember[] }>();
   for (const { old, now, members } of units) {
     const key = `${members[0]!.kind} ${old.map(endsText)} ${now.map(endsText)}`;
-    remembered(found, key, () => ({ old, now, members: [] })).members.push(...members);
+    getOrMake(found, key, () => ({ old, now, members: [] })).members.push(...members);
   }
   return [...found.values()];
 }
