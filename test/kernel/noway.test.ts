@@ -1,4 +1,4 @@
-/** Routes that lead nowhere: what is asked beside them is answered all the same. */
+/** Routes that lead nowhere, or stand in a table of their own: what is asked beside them is answered all the same. */
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readNodeLinks } from '../../src/daemon/nodelinks.ts';
@@ -8,7 +8,7 @@ import { address } from '../../src/lab/topology.ts';
 import type { Cluster, Pod } from '../../src/model/cluster.ts';
 import { RtnetlinkSocket } from '../../src/netlink/route/rtnetlink-socket.ts';
 
-const [ENDED, LIVING] = [address('10.7.0.1'), address('10.7.0.2')];
+const [ENDED, LIVING, APART] = [address('10.7.0.1'), address('10.7.0.2'), address('fd07::3')];
 const NODE = 'n1';
 
 let lab: Lab;
@@ -36,16 +36,36 @@ test.each(['blackhole', 'unreachable', 'prohibit'])(
   async kind => {
     ip('route', 'replace', kind, ENDED);
     ip('route', 'replace', kind, '192.0.2.0/24');
-    const pods = new Map([pod('ended', ENDED), pod('living', LIVING)]) as unknown as ReadonlyMap<never, Pod>;
-    const cluster = { namespaces: new Map(), nodes: new Map(), policies: new Map(), pods } as Cluster;
-    const socket = inNamespace(lab.nodeNamespace(NODE), () => new RtnetlinkSocket());
-    try {
-      const { podBridges } = await readNodeLinks(socket, cluster, NODE);
-      const [, index] = /^(\d+):/.exec(ip('link', 'show', 'pods0'))!;
-      expect(podBridges).toEqual([Number(index)]);
-    } finally {
-      socket.close();
-    }
+    expect((await links(pod('ended', ENDED), pod('living', LIVING))).podBridges).toEqual([indexOf('pods0')]);
   },
   60_000,
 );
+
+test('a bridge is one of pods, and an interface a way out, where a rule of routing has another table lead there', async () => {
+  ip('-6', 'route', 'add', `${APART}/128`, 'dev', 'pods0', 'table', '77');
+  ip('-6', 'rule', 'add', 'to', APART, 'table', '77');
+  ip('link', 'add', 'out0', 'type', 'veth', 'peer', 'name', 'out1');
+  ip('link', 'set', 'out1', 'up');
+  ip('link', 'set', 'out0', 'up');
+  ip('-6', 'route', 'add', 'default', 'dev', 'out0', 'table', '78');
+  ip('-6', 'rule', 'add', 'to', '2001:db8::/32', 'table', '78');
+  expect(await links(pod('apart', APART))).toMatchObject({
+    podBridges: [indexOf('pods0')],
+    uplinks: expect.arrayContaining([indexOf('out0')]),
+  });
+});
+
+async function links(...known: readonly ReturnType<typeof pod>[]) {
+  const pods = new Map(known) as unknown as ReadonlyMap<never, Pod>;
+  const cluster = { namespaces: new Map(), nodes: new Map(), policies: new Map(), pods } as Cluster;
+  const socket = inNamespace(lab.nodeNamespace(NODE), () => new RtnetlinkSocket());
+  try {
+    return await readNodeLinks(socket, cluster, NODE);
+  } finally {
+    socket.close();
+  }
+}
+
+function indexOf(device: string): number {
+  return Number(/^(\d+):/.exec(ip('link', 'show', device))![1]);
+}

@@ -74,7 +74,17 @@ export function readDeviceAddress({ payload }: Message): DeviceAddress | undefin
   return address && { device: payload.bytes.readInt32LE(payload.start + 4), address };
 }
 
-/** Undefined for a route of another table or of a kind that we do not make. */
+/** The same of a list of routes, which has those of all tables. */
+export function readRouteOfMain(message: Message): Route | undefined {
+  return tableOf(message.payload) === RT_TABLE_MAIN ? readRoute(message) : undefined;
+}
+
+function tableOf(payload: Span): number {
+  const table = readAttributes(behind(payload, RTMSG)).get(RTA.TABLE);
+  return table === undefined ? payload.bytes[payload.start + 4]! : hostU32(table);
+}
+
+/** Of whatever table: a rule may lead an address elsewhere than to the main one. Undefined for a kind that we do not make. */
 export function readRoute({ payload }: Message): Route | undefined {
   const { bytes, start } = payload;
   const family = ([['ip', NFPROTO.ip] as const, ['ip6', NFPROTO.ip6] as const] as const).find(
@@ -84,8 +94,6 @@ export function readRoute({ payload }: Message): Route | undefined {
   if (family === undefined || (kind !== RTN.UNICAST && kind !== RTN.UNREACHABLE && kind !== RTN.LOCAL))
     return undefined;
   const attributes = readAttributes(behind(payload, RTMSG));
-  const table = attributes.has(RTA.TABLE) ? hostU32(attributes.get(RTA.TABLE)) : bytes[start + 4];
-  if (table !== RT_TABLE_MAIN && kind !== RTN.LOCAL) return undefined;
   const zero = family === 'ip' ? '0.0.0.0' : '::';
   const destination: Cidr = networkOf(
     addressOf(attributes.get(RTA.DST)) ?? parseAddress(zero)!,

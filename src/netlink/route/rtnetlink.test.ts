@@ -4,7 +4,7 @@ import { parseAddress, parseCidr } from '../../model/address.ts';
 import { AttributeWriter } from '../wire/attributes.ts';
 import { readMessages } from '../wire/messages.ts';
 import { type Route, writeNewAddress, writeNewRoute, writeNewVeth, writeSetLink } from './rtnetlink.ts';
-import { readDeviceAddress, readLink, readRoute } from './rtnetlink-read.ts';
+import { readDeviceAddress, readLink, readRoute, readRouteOfMain } from './rtnetlink-read.ts';
 
 function written(write: (to: AttributeWriter) => void) {
   const to = new AttributeWriter();
@@ -30,10 +30,12 @@ describe('routes', () => {
     },
   );
 
-  test('a route of another table is none of ours', () => {
+  test('a route of another table is none of ours, and a way all the same', () => {
     const message = written(to => writeNewRoute(to, 1, routes[0]!, 'refuse'));
+    expect(readRouteOfMain(message)).toEqual(routes[0]);
     message.payload.bytes[message.payload.start + 4] = 100; // rtm_table
-    expect(readRoute(message)).toBeUndefined();
+    expect(readRouteOfMain(message)).toBeUndefined();
+    expect(readRoute(message)).toEqual(routes[0]);
   });
 });
 

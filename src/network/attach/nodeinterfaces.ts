@@ -13,7 +13,13 @@ import {
   writeGetRouteTo,
   writeNewVeth,
 } from '../../netlink/route/rtnetlink.ts';
-import { type Link, readDeviceAddress, readLink, readRoute } from '../../netlink/route/rtnetlink-read.ts';
+import {
+  type Link,
+  readDeviceAddress,
+  readLink,
+  readRoute,
+  readRouteOfMain,
+} from '../../netlink/route/rtnetlink-read.ts';
 import {
   NO_WAY,
   type RouteStep,
@@ -142,7 +148,7 @@ export class NodeInterfaces {
         what: 'list routes',
         write: (to, sequence) => writeGetRoutes(to, sequence, family, PROTOCOL),
       },
-      readRoute,
+      readRouteOfMain,
     );
     return routes.filter(({ protocol }) => protocol === PROTOCOL);
   }
