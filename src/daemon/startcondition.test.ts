@@ -1,7 +1,15 @@
 /** When the agent may start, against an API server that refuses some of what is asked of it. */
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { apiNamespace, apiNetworkPolicy, apiNode, apiPod } from '../../test/support/api/objects.ts';
+import { until } from '../../test/support/api/clusterwatch.ts';
+import {
+  apiClusterPolicy,
+  apiDefinition,
+  apiNamespace,
+  apiNetworkPolicy,
+  apiNode,
+  apiPod,
+} from '../../test/support/api/objects.ts';
 import { FakeApiServer } from '../../test/support/api/server.ts';
 import { sleep } from '../async/sleep.ts';
 import { compile } from '../compiler/compile.ts';
@@ -103,6 +111,33 @@ describe('the agent', () => {
     refuse();
     await starting;
     expect(state.nodes.size).toBe(1);
+  });
+
+  test.each([
+    ['in no version that is one', apiDefinition(['next'])],
+    ['not yet, or no longer', apiDefinition(['v1beta1'], false)],
+  ])('waits for policies that rules in force were made from while they are served %s', async (_, served) => {
+    server.put(apiDefinition(['v1beta1']));
+    server.put(apiClusterPolicy('platform', 5));
+    server.put(served);
+    const { starting, hasStarted, log, state } = watch(['ClusterNetworkPolicy']);
+    await until('a word', () => log.length > 0);
+    expect([hasStarted(), log]).toEqual([
+      false,
+      [expect.stringContaining('rules in force were made from them: they stay as they are until they can')],
+    ]);
+    server.put(apiDefinition(['v1beta1']));
+    await starting;
+    expect([...state.policies.keys()]).toContain('ClusterNetworkPolicy platform');
+  });
+
+  test('starts without policies that are served in no version, where no rules in force were made from them', async () => {
+    server.put(apiDefinition(['next']));
+    const { starting, log } = watch();
+    await starting;
+    expect(log).toEqual([
+      'ClusterNetworkPolicy cannot be read: what is known is put in force, what is not known allows nothing',
+    ]);
   });
 
   test('ends its wait at the signal', async () => {

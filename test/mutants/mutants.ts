@@ -1460,6 +1460,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/daemon/podports.test.ts',
   },
   {
+    name: 'cluster policies: what nobody can read is taken for nothing there',
+    file: 'src/kube/watch/customsource.ts',
+    find: "if (served.type === 'version') this.#follow(served);",
+    replace: "if (served.type === 'version') this.#follow(served);\n    else this.#synced.resolve();",
+    test: 'src/daemon/startcondition.test.ts',
+  },
+  {
     name: 'hold: a restart isolates by policies of a namespace that lives',
     file: 'src/kube/watch/hold.ts',
     find: '      this.#found.delete(namespace); // its policies are those that can be read\n',

@@ -7,7 +7,7 @@ import { ObjectSource } from './objectsource.ts';
 import { Reflector, type Store, type WatchChange } from './reflector.ts';
 import { type CustomPolicy, customResource, definitionOf } from './resource.ts';
 import { revisionOf } from './revision.ts';
-import { type Served, servedVersion, versionProblem } from './served.ts';
+import { type Served, servedVersion, versionProblem, whyUnreadable } from './served.ts';
 import { WatchHealth } from './watchhealth.ts';
 
 /**
@@ -44,7 +44,7 @@ export class CustomSource implements Store {
     );
   }
 
-  /** When all policies were read once, or it is known that none can be. */
+  /** When all policies were read once, or it is known that there are none. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
@@ -79,13 +79,13 @@ export class CustomSource implements Store {
 
   #serve(served: Served, revision?: string): void {
     if (JSON.stringify(served) === JSON.stringify(this.#served)) return;
+    const wasNowhere = this.#served?.type === 'nowhere';
     this.#served = served;
     this.#stop.abort();
     this.#feed.reportProblems(this.#policy.kind, this.#objects.problems);
-    this.#reportVersions(served);
+    this.#reportVersions(served, wasNowhere);
     if (served.type === 'nowhere') this.#clear(revision);
     if (served.type === 'version') this.#follow(served);
-    else this.#synced.resolve();
   }
 
   /** Policies that are younger than the definition's end are those of the next one, whose beginning we have not heard of. */
@@ -95,6 +95,7 @@ export class CustomSource implements Store {
     this.#feed.publish(gone);
     this.#feed.reportProblems(this.#policy.kind, this.#objects.problems);
     this.#feed.reportSource({ source: this.#policy.kind, state: 'absent' });
+    this.#synced.resolve();
   }
 
   #follow({ version, readAs }: Served & { type: 'version' }): void {
@@ -107,10 +108,12 @@ export class CustomSource implements Store {
     this.#running = Promise.all([this.#running, reflector.run(this.#stop.signal)]).then(() => {});
   }
 
-  #reportVersions(served: Served): void {
+  /** Of a definition that has just come nobody could have written policies yet. */
+  #reportVersions(served: Served, wasNowhere: boolean): void {
     const problem = versionProblem(served, this.#policy);
     this.#feed.reportProblems(`versions of ${this.#policy.kind}`, problem === undefined ? [] : [problem]);
-    if (problem !== undefined && served.type === 'unreadable')
-      this.#feed.reportSource({ source: this.#policy.kind, state: 'lost', reason: problem.message });
+    if (served.type !== 'unreadable' || (wasNowhere && served.versions.length === 0)) return;
+    const reason = whyUnreadable(served, this.#policy);
+    this.#feed.reportSource({ source: this.#policy.kind, state: 'lost', reason });
   }
 }

@@ -26,8 +26,17 @@ export function chooseVersion(served: readonly string[], { versions }: CustomPol
   return { type: 'version', version: unknown, readAs: versions[0]! };
 }
 
+export function whyUnreadable(
+  { versions }: Extract<Served, { type: 'unreadable' }>,
+  policy: CustomPolicy,
+): string {
+  if (versions.length === 0) return 'its definition is there, and it is served in no version';
+  return `is served only as ${versions.join(', ')}, and can be read only as ${policy.versions.join(' or ')}`;
+}
+
 /** What is wrong with the versions themselves, whatever the policies say. */
-export function versionProblem(served: Served, { kind, versions }: CustomPolicy): Problem | undefined {
+export function versionProblem(served: Served, policy: CustomPolicy): Problem | undefined {
+  const { kind } = policy;
   const problem = (message: string, effect: string): Problem => ({
     severity: 'error',
     object: kind,
@@ -35,10 +44,7 @@ export function versionProblem(served: Served, { kind, versions }: CustomPolicy)
     effect,
   });
   if (served.type === 'unreadable' && served.versions.length > 0)
-    return problem(
-      `is served only as ${served.versions.join(', ')}, and can be read only as ${versions.join(' or ')}`,
-      'what was last known of these policies stays in force',
-    );
+    return problem(whyUnreadable(served, policy), 'what was last known of these policies stays in force');
   if (served.type !== 'version' || served.readAs === undefined) return undefined;
   return problem(
     `is served only as ${served.version}, which is not known here`,
