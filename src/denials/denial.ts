@@ -65,3 +65,8 @@ export interface Cause {
   /** One sentence for a person. */
   readonly reason: string;
 }
+
+/** All policies that deny it; none where no policy does. */
+export function deniersOf({ policy, policies }: Cause): readonly PolicyId[] {
+  return policies ?? (policy === undefined ? [] : [policy]);
+}

@@ -60,6 +60,24 @@ test('a line of the log has the names as fields', () => {
   });
 });
 
+const ISOLATING = ['NetworkPolicy shop/db', 'NetworkPolicy shop/default-deny'] as const;
+
+test('a line of the log names every policy that isolates, as `sluice drops` does', () => {
+  const cause = { ...DENIAL.cause, policies: ISOLATING };
+  expect(logFields({ ...DENIAL, cause })).toMatchObject({ policy: ISOLATING[0], policies: ISOLATING });
+});
+
+test('a sample has a line for what another policy denies too, whichever of them is named first', () => {
+  const sampler = new Sampler();
+  const by = (...policies: (typeof ISOLATING)[number][]): Denial => ({
+    ...DENIAL,
+    cause: { ...DENIAL.cause, policies },
+  });
+  expect(sampler.take(by(ISOLATING[0]), 0)).toBe(0);
+  expect(sampler.take(DENIAL, 1)).toBeUndefined();
+  expect(sampler.take(by(...ISOLATING), 2)).toBe(1);
+});
+
 test('a sample has one line a minute of each kind, and says how many had none', () => {
   const sampler = new Sampler();
   expect(sampler.take(DENIAL, 0)).toBe(0);

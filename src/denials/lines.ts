@@ -2,7 +2,7 @@
 import { SourceRates } from '../model/sourcerates.ts';
 import type { Rate } from '../model/tokenbucket.ts';
 import { flowText } from '../semantics/flowtext.ts';
-import type { Denial, DenialEnd, DialledService } from './denial.ts';
+import { type Denial, type DenialEnd, type DialledService, deniersOf } from './denial.ts';
 
 export const LOG_MODES = ['none', 'sampled', 'all'] as const;
 export type LogMode = (typeof LOG_MODES)[number];
@@ -42,7 +42,7 @@ function endText({ address, pod, node, gone }: DenialEnd, withPort = false): str
 /** What a line of the log has beside its message. */
 export function logFields(denial: Denial): object {
   const { from, to, protocol, port, service, cause } = denial;
-  const { reason: _, policies: __, ...why } = cause;
+  const { reason: _, ...why } = cause;
   return {
     from: from.pod ?? from.address,
     to: to.pod ?? to.address,
@@ -94,7 +94,7 @@ function sourceOf({ from, cause: { kind } }: Denial): string {
 }
 
 function kindOf({ from, to, protocol, port, cause }: Denial): string {
-  return [from.pod ?? from.address, to.pod ?? to.address, protocol, port, cause.policy ?? cause.kind].join(
-    ' ',
-  );
+  const deniers = deniersOf(cause);
+  const why = deniers.length === 0 ? [cause.kind] : deniers;
+  return [from.pod ?? from.address, to.pod ?? to.address, protocol, port, ...why].join(' ');
 }

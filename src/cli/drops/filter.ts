@@ -1,6 +1,5 @@
 /** Which denials somebody wants to see. */
-import type { Cause, Denial, DenialEnd } from '../../denials/denial.ts';
-import type { PolicyId } from '../../model/policy.ts';
+import { type Denial, type DenialEnd, deniersOf } from '../../denials/denial.ts';
 import { isCalledAnywhere } from '../../model/policyname.ts';
 
 export interface EndFilter {
@@ -31,8 +30,4 @@ export function hasWantedEnd(ends: readonly DenialEnd[], { namespace, pod }: End
 export function isPod(pod: string, asked: string, namespace: string | undefined): boolean {
   if (asked.includes('/')) return pod === asked;
   return namespace === undefined ? pod.endsWith(`/${asked}`) : pod === `${namespace}/${asked}`;
-}
-
-function deniersOf({ policy, policies }: Cause): readonly PolicyId[] {
-  return policies ?? (policy === undefined ? [] : [policy]);
 }
