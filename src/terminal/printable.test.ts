@@ -9,12 +9,14 @@ const hostile = fc.string({
     fc.constantFrom(
       ...['\x1b', '\x1b[2J', '\x9b', '\r', '\n', '\b', '\x00', '\x7f'],
       ...['\u202e', '\u2066', '\u200b', '\u2028', '\ufeff', '\u{e0041}', '\ud800', '\udc00'],
+      ...['\u3164', '\ufe0f', '\u{e0100}', '\u2800', '\u00a0', '\u3000'],
       ...['a', '[31m', 'é', '日', '🙂', '\\', '"', '\u{f0000}'],
     ),
     fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
   ),
 });
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+const UNPRINTABLE =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{DI}\u2800\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/u;
 
 test.each([
   ['shop/web', 'shop/web'],
@@ -23,6 +25,9 @@ test.each([
   ['\x9b2J', '\\x9b2J'],
   ['user\u202etxt', 'user\\u{202e}txt'],
   ['日本 é 🙂', '日本 é 🙂'],
+  ['web\u3164', 'web\\u{3164}'],
+  ['w\ufe0feb\u2800', 'w\\u{fe0f}eb\\u{2800}'],
+  ['a\u00a0b\u3000c d', 'a\\xa0b\\u{3000}c d'],
 ])('printable(%j)', (text, shown) => expect(printable(text)).toBe(shown));
 
 test('printable() leaves no character that does not show itself, and shows what it has shown already as it is', () => {

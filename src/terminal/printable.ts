@@ -4,8 +4,11 @@
  * that turn the direction of writing would make one name look like another.
  */
 
-/** Control, format and surrogate characters, and the two separators that some terminals take for a new line. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+/**
+ * Control, format and surrogate characters, the two separators that some terminals take for a new line, and what shows
+ * nothing although it is a letter, a mark or a symbol (U+3164, U+FE0F, U+2800), or looks like a space and is none.
+ */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
 /** Each character that does not show itself as its number: `\x1b`, `\u{202e}`. A new line is one too. */
 export function printable(text: string): string {
