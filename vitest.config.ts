@@ -11,6 +11,8 @@ const setupFiles = ['test/support/seed.ts'];
 
 export default defineConfig({
   test: {
+    // Of files at once: by itself vitest leaves a core alone, which of two is half.
+    maxWorkers: '100%',
     projects: [
       {
         test: {
