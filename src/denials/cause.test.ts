@@ -9,6 +9,7 @@ import { nameDenial } from './name.ts';
 import type { ServiceOf } from './servicenames.ts';
 
 const at = (text: string) => parseAddress(text) as Address;
+const BRIDGE = '10.1.0.1';
 const UPLINK = 2;
 const POD_LINK = 7;
 
@@ -45,7 +46,8 @@ function world(): { view: ModelView; state: ClusterState } {
   ] as const) {
     const links = { uplinks: [UPLINK], podBridges: [] };
     const value = { name, labels: {}, addresses: [at(address)], podCidrs: [cidr], links };
-    apply({ type: 'node', key: name, value });
+    const bridge = name === 'n1' && { interfaceAddresses: [at(BRIDGE)] };
+    apply({ type: 'node', key: name, value: { ...value, ...bridge } });
   }
   for (const value of [
     pod('shop', 'db', '10.1.0.2', 'n1'),
@@ -67,15 +69,15 @@ function denied(from: string, to: string, other: Partial<DeniedPacket> = {}, fla
   return { head, hook: 'forward', iif: POD_LINK, ...other };
 }
 
-function tunnel(): DeniedPacket {
+function tunnel(from = VISITOR!, to = '172.18.0.2', hook: DeniedPacket['hook'] = 'forward'): DeniedPacket {
   const head = {
-    from: at(VISITOR!),
-    to: at('172.18.0.2'),
+    from: at(from),
+    to: at(to),
     protocol: 'UDP',
     sourcePort: 9,
     port: 8472,
   } as const;
-  return { head, hook: 'forward', iif: POD_LINK };
+  return { head, hook, iif: POD_LINK };
 }
 
 /** Port unreachable. */
@@ -116,6 +118,16 @@ test.each([
   ['an error of a pod about a connection of others', unreachable(VISITOR!), { kind: 'link' }],
   ['an error of a pod that may send nothing', unreachable(CAT!, { hook: 'input' }), { kind: 'link' }],
   ['a tunnel between nodes', tunnel(), { kind: 'link', direction: 'egress' }],
+  [
+    "a tunnel that ends at the node's own bridge",
+    tunnel(VISITOR!, BRIDGE, 'input'),
+    { kind: 'link', direction: 'egress' },
+  ],
+  [
+    'a tunnel of who is behind a link of pods, and none that is known',
+    tunnel('10.9.0.1'),
+    { kind: 'link', reason: expect.stringContaining('tunnel') },
+  ],
   ['what another node would deny', denied(VISITOR!, '10.2.0.99'), { kind: 'unexplained' }],
   [
     'a packet from the middle, of a server',
@@ -179,6 +191,7 @@ test('a denial has the names of pods, nodes and Services', () => {
   });
   expect(nameDenial(denied(CAT!, '10.96.0.1'), view, serviceOf).service?.name).toBe('shop/postgres');
   expect(nameDenial(denied(CAT!, '172.18.0.2'), view, serviceOf).to.node).toBe('n2');
+  expect(nameDenial(denied(CAT!, BRIDGE), view, serviceOf).to.node).toBe('n1');
 });
 
 test('a pod that has just gone still has its name, until somebody has its address or a minute is over', () => {

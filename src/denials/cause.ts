@@ -8,7 +8,9 @@ import { isNodeItself, type Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import type { Direction, PolicyId, Tier } from '../model/policy.ts';
+import { isTunnel } from '../model/tunnels.ts';
 import { type DirectionVerdict, judgeDirection } from '../semantics/evaluate.ts';
+import { tunnelEnd } from '../semantics/reason.ts';
 import type { Cause } from './denial.ts';
 import type { ModelView } from './modelview.ts';
 import type { PacketHead } from './packethead.ts';
@@ -33,6 +35,7 @@ export function causeOf(packet: DeniedPacket, view: ModelView): Cause {
     linkCause(packet) ??
     cutCause(packet) ??
     policyCause(packet, view) ??
+    tunnelCause(packet, view) ??
     otherLinkCause(packet, view) ??
     UNEXPLAINED
   );
@@ -161,6 +164,14 @@ function forgedCause(packet: DeniedPacket): Cause | undefined {
   const { head, iif } = packet;
   const by = iif === undefined ? '' : ` (interface ${iif})`;
   return linkCause(packet) ?? link(`${head.from} is not an address of the pod that sent it${by}`);
+}
+
+/** N72, of who is behind a link of pods, and is none that the agent knows. */
+function tunnelCause({ head, hook, iif }: DeniedPacket, view: ModelView): Cause | undefined {
+  if (!isTunnel(head) || (hook !== 'forward' && hook !== 'input')) return undefined;
+  const fromElsewhere = view.cluster.nodes.get(view.node)?.links?.uplinks.includes(iif ?? LOOPBACK);
+  const node = view.nodeWith(head.to);
+  return fromElsewhere || node === undefined ? undefined : link(tunnelEnd(head, node));
 }
 
 /** Where no policy denies it: what the agent knows of its node's links says whether a pod can have sent it. */

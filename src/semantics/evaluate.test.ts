@@ -57,3 +57,18 @@ test("evaluate() judges what a pod sends to its own node's bridge by the pod's e
 test('evaluate() takes such an address for an unknown pod, where nobody on the node was asked', () => {
   expect(verdict(clusterOn('unknown'), 'shop/web -> 10.1.0.1:80')).toBe('deny');
 });
+
+test("evaluate() keeps a node's own pods, and no others, from a tunnel that ends at its bridge (N72)", () => {
+  const cluster = clusterOn('known');
+  const far = {
+    ...cluster.pods.get('shop/web')!,
+    key: 'far/away',
+    namespace: 'far',
+    name: 'away',
+    node: 'n2',
+  } as const;
+  cluster.apply({ type: 'pod', key: far.key, value: { ...far, addresses: [at('10.2.0.2')] } });
+  expect(verdict(cluster, 'shop/web -> 10.1.0.1/47')).toBe('deny');
+  expect(verdict(cluster, 'far/away -> 10.1.0.1/47')).toBe('allow');
+  expect(verdict(cluster, 'far/away -> 172.18.0.1/47')).toBe('deny');
+});

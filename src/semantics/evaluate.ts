@@ -68,7 +68,10 @@ export function judgeDirection(view: View, direction: Direction, flow: Flow): Di
 function tunnelEnd({ owners, nodeWith }: View, flow: Flow): string | undefined {
   if (!isTunnel(flow) || !owners.has(flow.from)) return undefined;
   const node = nodeWith(flow.to);
-  return node && because.tunnelEnd(flow, node);
+  // What a node's interfaces have beside its own addresses the rules of other nodes do not know.
+  if (node === undefined || !(node.addresses.includes(flow.to) || owners.get(flow.from)?.node === node.name))
+    return undefined;
+  return because.tunnelEnd(flow, node);
 }
 
 /** N67: why what is at this end is denied although no policy is known to select it. */
