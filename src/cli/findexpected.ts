@@ -71,7 +71,7 @@ async function expectedOf(manifests: readonly string[], node: string): Promise<E
     throw new CommandError(`there is no node ${node} in ${manifests.join(', ')} (nodes: ${others})`);
   }
   addInterfaces(cluster, node);
-  return { cluster, guarded: true, source: 'the manifests', node };
+  return { cluster: { ...cluster, seenBy: node }, guarded: true, source: 'the manifests', node };
 }
 
 async function expectedOfAgent(agent: AgentClient): Promise<Expected> {
@@ -81,7 +81,7 @@ async function expectedOfAgent(agent: AgentClient): Promise<Expected> {
     throw new Error('it programs another network namespace');
   const read = await clusterInForce(agent);
   addInterfaces(read, node);
-  const found = withKnown(read, await knownOf(agent));
+  const found = withKnown(read, { ...(await knownOf(agent)), node });
   const unknownPods = unknownPodsOf(denies_unknown_pods);
   const agents = { source: "the agent's cluster", progress: progressOf(status) };
   return { ...found, node, guarded: cuts_connections, unknownPods, ...agents };

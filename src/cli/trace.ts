@@ -3,7 +3,7 @@ import { waitingText } from '../health/agentchecks.ts';
 import { ownAddresses } from '../host/ownaddresses.ts';
 import type { Address } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
-import type { Cluster } from '../model/cluster.ts';
+import { addressesOfNode, type Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import { whyUnjudged } from '../model/unjudged.ts';
 import { openConntrack } from '../netlink/conntrack/conntrack.ts';
@@ -42,7 +42,7 @@ export async function traceCommand(from: string, to: string, options: TraceOptio
       ? flowOf(namedPods(ruleset), from, asked.text, `${ONLY_RULES}; ${found.missing}`)
       : flowOf(found.cluster, from, asked.text, '');
   const isPodHere = (address: Address) => known !== undefined && isPodOf(known, address);
-  const walk = named(walkKernel(ruleset, flow, ownAddresses(), isPodHere), known?.cluster);
+  const walk = named(walkKernel(ruleset, flow, addressesHere(known), isPodHere), known?.cluster);
   const connections = await trackedLike(flow);
   const unjudged = whyUnjudged(flow.to) ?? whyUnjudged(flow.from);
   if (unjudged !== undefined) writeNote(`note: not compared with policy: ${unjudged}`);
@@ -92,6 +92,12 @@ function flowOf(cluster: Cluster, from: string, to: string, hint: string): Flow 
   }
 }
 
+/** Of interfaces that are up the system says it, and of all others the agent. */
+function addressesHere(known: Expected | undefined): ReadonlySet<Address> {
+  const node = known?.cluster.nodes.get(known.node);
+  return new Set([...ownAddresses(), ...(node === undefined ? [] : addressesOfNode(node))]);
+}
+
 function isPodOf({ cluster, node }: Expected, address: Address): boolean {
   const owner = addressOwners(cluster).get(address);
   return owner !== undefined && owner.node === node && !owner.hostNetwork;
@@ -128,7 +134,8 @@ function expectedOf(
   flow: Flow,
   { hook, verdict: actual }: KernelWalk,
 ): ExpectedPath {
-  const verdict = evaluate(cluster, flow, unknownPods);
+  const isItself = flow.from === flow.to && hook !== 'output';
+  const verdict = evaluate(cluster, isItself ? { ...flow, viaService: true } : flow, unknownPods);
   const points = enforcementPoints(cluster, flow, verdict, unknownPods);
   return {
     node,
@@ -136,9 +143,12 @@ function expectedOf(
     demanded: demanded(points, node, hook),
     outcome: outcomeOf(points, node, hook, actual),
     elsewhere: points.filter(point => point.node !== node),
-    note: asked.note ?? natNote(cluster, asked.text, flow),
+    note: isItself ? NEVER_HERE : (asked.note ?? natNote(cluster, asked.text, flow)),
   };
 }
+
+const NEVER_HERE =
+  'what a pod sends to its own address never leaves it: the rules see it only where a Service leads back to the pod, and this is what they do then';
 
 function traceObject(
   flow: Flow,

@@ -7,6 +7,9 @@ import { traceEnd } from './traceend.ts';
 const { cluster } = world(
   '{ apiVersion: v1, kind: Pod, metadata: { name: web, namespace: shop }, status: { podIPs: [{ ip: 10.0.0.1 }, { ip: "fd00::1" }] } }',
 );
+const { cluster: there } = world(
+  '{ apiVersion: v1, kind: Pod, metadata: { name: far, namespace: shop }, spec: { nodeName: n2 }, status: { podIP: 10.2.0.1 } }',
+);
 const facts = new ToldFacts();
 facts.note([
   { pod: 'shop/web', name: 'example.org', address: address('192.0.2.7'), toldMs: 1, untilMs: 100 },
@@ -27,4 +30,10 @@ test('traceEnd() says who was told nothing', () => {
   expect(() => traceEnd('10.0.0.1', 'example.net:443', known, cluster)).toThrow(
     'shop/web was told no address of example.net',
   );
+});
+
+test('traceEnd() of a pod of another node says whose agent knows what it was told', () => {
+  const ask = (node: string) => traceEnd('shop/far', 'example.org:443', { ...known, node }, there);
+  expect(() => ask('n1')).toThrow('only the agent of n2 knows what shop/far was told: ask there');
+  expect(() => ask('n2')).toThrow('shop/far was told no address of example.org');
 });

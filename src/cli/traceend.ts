@@ -2,7 +2,7 @@
 import { type NamedEnd, parseEnd } from '../ends/endname.ts';
 import { familyOf } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
-import type { Cluster } from '../model/cluster.ts';
+import type { Cluster, PodKey } from '../model/cluster.ts';
 import type { ToldAsOf } from '../names/toldfacts.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
 
@@ -29,6 +29,11 @@ export function traceEnd(
     );
   const source = parsed(from);
   const pod = podNamed(source, cluster) ?? from.replace(/@[46]$/, '');
+  const elsewhere = cluster?.pods.get(pod as PodKey)?.node;
+  if (known.node !== undefined && elsewhere !== undefined && elsewhere !== known.node)
+    throw new FlowTextError(
+      `"${to}": only the agent of ${elsewhere} knows what ${pod} was told: ask there, or for an address`,
+    );
   const family = end.family ?? source?.family;
   const told = [...known.facts.all()].filter(
     fact =>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Address, parseAddress, parseCidr } from '../model/address.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
-import { type LinkFacts, nodeLinksOf, OwnLinks } from './nodelinks.ts';
+import { interfaceAddressesOf, type LinkFacts, nodeLinksOf, OwnLinks } from './nodelinks.ts';
 
 const at = (text: string): Address => parseAddress(text)!;
 
@@ -46,6 +46,15 @@ test.each<[string, Partial<LinkFacts>, { uplinks: number[]; podBridges: number[]
   ['nothing is known of pods', { podCidrs: [], own: [at('172.18.0.2')] }, { uplinks: [2], podBridges: [] }],
 ])('nodeLinksOf(): %s', (_, change, expected) => {
   expect(nodeLinksOf({ ...NODE, ...change })).toEqual(expected);
+});
+
+test("interfaceAddressesOf() is what is the node's own: no loopback, no Service, nothing of a link alone", () => {
+  const interfaces = ['lo', 'eth0', 'cni0', 'kube-ipvs0'].map((name, at) => ({ name, index: at + 1 }));
+  const addresses = [
+    ...[1, 2, 3, 4].map(device => ({ device, address: at(`10.0.${device}.1`) })),
+    ...['127.0.0.1', '::1', 'fe80::1', '10.0.3.1'].map(text => ({ device: 1, address: at(text) })),
+  ];
+  expect(interfaceAddressesOf(interfaces, addresses)).toEqual(['10.0.1.1', '10.0.2.1', '10.0.3.1']);
 });
 
 test('an agent’s own Node stays as it was last known, whoever deletes it; others go', () => {

@@ -5,7 +5,14 @@
  */
 import type { Logger } from 'pino';
 import { Coalescer } from '../async/coalescer.ts';
-import { type Address, type Cidr, cidrContains, parseAddress } from '../model/address.ts';
+import {
+  type Address,
+  type Cidr,
+  cidrContains,
+  isLoopback,
+  parseAddress,
+  parseCidr,
+} from '../model/address.ts';
 import type { Cluster, ClusterEvent, Node, NodeLinks, PodPort } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { writeGetAddresses, writeGetLink, writeGetRouteTo } from '../netlink/route/rtnetlink.ts';
@@ -40,7 +47,7 @@ export class OwnLinks {
     await this.#look(urgent.includes(true));
     return urgent.map(() => undefined);
   });
-  #links: NodeLinks | undefined;
+  #own: OwnInterfaces | undefined;
   #before: readonly PodPort[];
   #timer: NodeJS.Timeout | undefined;
   #failed = false;
@@ -88,9 +95,9 @@ export class OwnLinks {
 
   async #renew(urgent: boolean): Promise<void> {
     const { node, cluster, note } = this.#needs;
-    const links = await this.#read();
-    if (JSON.stringify(links) === JSON.stringify(this.#links)) return;
-    this.#links = links;
+    const own = await this.#read();
+    if (JSON.stringify(own) === JSON.stringify(this.#own)) return;
+    this.#own = own;
     const value = cluster().nodes.get(node);
     if (value !== undefined) note([{ type: 'node', key: node, value: this.#with(value) }], urgent);
   }
@@ -105,30 +112,56 @@ export class OwnLinks {
     this.#failed = true;
   }
 
-  async #read(): Promise<NodeLinks> {
+  async #read(): Promise<OwnInterfaces> {
     const { node, cluster, bridgeRules } = this.#needs;
-    const { podPorts, ...links } = await readNodeLinks(this.#socket, cluster(), node, this.#before);
-    if (!bridgeRules || podPorts === undefined) return links;
+    const own = await readOwnInterfaces(this.#socket, cluster(), node, this.#before);
+    const { podPorts, ...links } = own.links;
+    if (!bridgeRules || podPorts === undefined) return { ...own, links };
     this.#before = podPorts;
-    return { ...links, podPorts };
+    return own;
   }
 
   #with(value: Node): Node {
-    return this.#links === undefined ? value : { ...value, links: this.#links };
+    return { ...value, ...this.#own };
   }
 }
+
+type OwnInterfaces = Required<Pick<Node, 'links' | 'interfaceAddresses'>>;
+
+/** Where kube-proxy works by IPVS this interface has the ClusterIPs: what is sent there is for Services. */
+const OF_SERVICES = 'kube-ipvs0';
+const MOST_ADDRESSES = 256;
+
+/** What is sent to these is for the node itself, whether or not their interfaces are up. */
+export function interfaceAddressesOf(
+  interfaces: readonly Pick<Link, 'index' | 'name'>[],
+  addresses: readonly DeviceAddress[],
+): readonly Address[] {
+  const services = interfaces.find(({ name }) => name === OF_SERVICES)?.index;
+  const own = addresses.flatMap(({ device, address }) => (device === services ? [] : [address]));
+  return [...new Set(own)]
+    .filter(address => !isLoopback(address) && !cidrContains(LINK_LOCAL, address))
+    .sort()
+    .slice(0, MOST_ADDRESSES);
+}
+
+const LINK_LOCAL = parseCidr('fe80::/10')!;
 
 /** Addresses for documentation (RFC 5737, RFC 3849): the way there is the way to everybody. */
 const ANYBODY = ['192.0.2.1', '2001:db8::1'].map(text => parseAddress(text)!);
 /** A few tell what all would: nodes are behind the same interfaces. */
 const MOST_ASKED = 16;
 
-export async function readNodeLinks(
+export async function readNodeLinks(...asked: Parameters<typeof readOwnInterfaces>): Promise<NodeLinks> {
+  return (await readOwnInterfaces(...asked)).links;
+}
+
+async function readOwnInterfaces(
   socket: RtnetlinkSocket,
   { nodes, pods }: Cluster,
   node: string,
   before: readonly PodPort[] = [],
-): Promise<NodeLinks> {
+): Promise<OwnInterfaces> {
   const podCidrs = podCidrsOf(nodes.get(node));
   const others = [...nodes.values()].filter(({ name }) => name !== node);
   const local = [...pods.values()].filter(pod => pod.node === node && !pod.hostNetwork && !pod.finished);
@@ -136,15 +169,16 @@ export async function readNodeLinks(
   const toNodes = others.flatMap(({ addresses }) => addresses).slice(0, MOST_ASKED);
   const toPods = podAddresses.filter(at => !isIn(podCidrs, at)).slice(0, MOST_ASKED);
   const { interfaces, addresses } = await readDevices(socket);
+  const interfaceAddresses = interfaceAddressesOf(interfaces, addresses);
   const own = nodes.get(node)?.addresses ?? [];
   const waysOut = await devicesTo(socket, [...ANYBODY, ...toNodes]);
   const waysToPods = await devicesTo(socket, toPods);
   const links = nodeLinksOf({ interfaces, addresses, podCidrs, own, waysOut, waysToPods });
-  if (links.podBridges.length === 0) return links;
+  if (links.podBridges.length === 0) return { links, interfaceAddresses };
   const ports = await readBridgePorts(socket, interfaces, links.podBridges);
   const ownAddresses = new Set(addresses.map(({ address }) => address));
   const facts = { ports, podCidrs, podAddresses: new Set(podAddresses), ownAddresses, before };
-  return { ...links, podPorts: podPortsOf(facts) };
+  return { links: { ...links, podPorts: podPortsOf(facts) }, interfaceAddresses };
 }
 
 async function readDevices(socket: RtnetlinkSocket) {

@@ -13,8 +13,11 @@ export interface Standpoint {
   readonly node?: string | undefined;
 }
 
-/** Who owns each address of the cluster's selectable pods, as `node` sees it. */
-export function addressOwners({ pods, nodes }: Cluster, node?: string): Map<Address, Pod> {
+/** Who owns each address of the cluster's selectable pods, as `node` sees it: by default the one whose word it all is. */
+export function addressOwners(
+  { pods, nodes, seenBy }: Cluster,
+  node: string | undefined = seenBy,
+): Map<Address, Pod> {
   const owners = new Map<Address, Pod>();
   for (const pod of pods.values()) {
     if (!isSelectable(pod)) continue;
@@ -36,11 +39,11 @@ export function takenAddresses(
 }
 
 /** The pod that owns one address, if any does. */
-export function ownerOf({ pods, nodes }: Cluster, address: Address): Pod | undefined {
+export function ownerOf({ pods, nodes, seenBy: node }: Cluster, address: Address): Pod | undefined {
   let owner: Pod | undefined;
   for (const pod of pods.values()) {
     if (!isSelectable(pod) || !pod.addresses.includes(address)) continue;
-    if (owner === undefined || ownsAddressOver(pod, owner, address, { nodes })) owner = pod;
+    if (owner === undefined || ownsAddressOver(pod, owner, address, { nodes, node })) owner = pod;
   }
   return owner;
 }

@@ -46,7 +46,7 @@ export interface Node extends Labelled {
   /** All of status.addresses that parse as an IP (4.22). */
   readonly addresses: readonly Address[];
   readonly podCidrs: readonly string[];
-  /** What its interfaces have beside, as a bridge has an address of the pod network: whoever runs there can say it. */
+  /** What its interfaces have beside, as a bridge has an address of the pod network: whoever runs there can say it, and its agent does. */
   readonly interfaceAddresses?: readonly Address[];
   /** Known of the agent's own node alone, once it has looked. */
   readonly links?: NodeLinks;
@@ -96,6 +96,8 @@ export interface Cluster {
   readonly audited?: ReadonlyMap<PolicyId, Policy>;
   /** What pods were told by DNS; absent where nobody listens: then no address has a name. */
   readonly told?: Told;
+  /** The node whose agent says all this: it knows its own pods better than others do (N49). Absent where nobody is asked. */
+  readonly seenBy?: string;
   /** Of the pods that this node's agent has attached; no policy sees them. By `hostPortKey`. */
   readonly hostPorts?: ReadonlyMap<string, HostPortMapping>;
 }

@@ -49,8 +49,10 @@ function knownFrom(told: readonly ToldFact[], nowMs: number): ToldAsOf {
   return { facts, nowMs };
 }
 
-export function withKnown(cluster: ClusterState, known: ToldAsOf) {
-  return { cluster: { ...cluster, told: known.facts.asOf(known.nowMs) }, known };
+/** `known.node`: whose agent says it. */
+export function withKnown(cluster: ClusterState, known: ToldAsOf & { readonly node: string }) {
+  const told = known.facts.asOf(known.nowMs);
+  return { cluster: { ...cluster, told, seenBy: known.node }, known };
 }
 
 export function unknownPodsOf(denied: boolean): UnknownPods {
@@ -61,7 +63,8 @@ export function unknownPodsOf(denied: boolean): UnknownPods {
 export function addInterfaces(cluster: ClusterState, name: string): void {
   const node = cluster.nodes.get(name);
   if (node === undefined) return;
-  cluster.apply({ type: 'node', key: name, value: { ...node, interfaceAddresses: [...ownAddresses()] } });
+  const interfaceAddresses = [...new Set([...(node.interfaceAddresses ?? []), ...ownAddresses()])];
+  cluster.apply({ type: 'node', key: name, value: { ...node, interfaceAddresses } });
 }
 
 /** Problems are in the agent's log already. */

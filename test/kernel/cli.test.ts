@@ -234,28 +234,58 @@ not compared: the agent (${socket}) cannot answer: it programs another network n
   });
 });
 
-test("a bridge's address in the pod network is the node itself to `explain` and `trace`, as it is to the kernel", async () => {
-  netns.exec('ip', ['link', 'add', 'br0', 'type', 'bridge']);
-  netns.exec('ip', ['address', 'add', '10.0.0.254/24', 'dev', 'br0']);
-  netns.exec('ip', ['link', 'set', 'br0', 'up']);
-  const node = {
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: { name: NODE },
-    spec: { podCIDRs: ['10.0.0.0/24'] },
-  };
-  writeFileSync(join(manifests, 'node.json'), JSON.stringify(node));
-  await startAgent('--unknown-pods', 'deny');
-  expect(sluice('explain', 'shop/web', '10.0.0.254:80').stdout).toMatch(/^allow /);
-  expect(sluice('explain', '10.0.0.254', 'shop/db:5432').stdout).toMatch(
-    /^allow .*\n\n.*\n\n.*node n1 always/,
-  );
-  expect(sluice('explain', 'shop/web', '10.0.0.253:80').stdout).toMatch(/^deny /);
-  for (const [from, to] of [
-    ['shop/web', '10.0.0.254:80'],
-    ['10.0.0.254', 'shop/db:5432'],
-  ] as const)
-    expect(sluice('trace', from, to).stdout).toMatch(/^accept [\s\S]*agrees: it allows the connection/);
+describe('a node with a bridge that has no carrier, and a pod whose address another node claims', () => {
+  beforeEach(async () => {
+    for (const words of [
+      'link add br0 type bridge',
+      'link add p0 type veth peer name p1',
+      'link set p0 master br0 up',
+      'address add 10.0.0.254/24 dev br0',
+      'link set br0 up',
+    ])
+      netns.exec('ip', words.split(' '));
+    const node = {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: NODE },
+      spec: { podCIDRs: ['10.0.0.0/24'] },
+    };
+    const far = pod('far', '10.9.0.9');
+    const liar = pod('liar', '10.9.0.9');
+    const younger = { ...liar.metadata, creationTimestamp: '2030-01-01T00:00:00Z' };
+    const items = [node, far, { ...liar, metadata: younger, spec: { ...liar.spec, nodeName: 'n2' } }];
+    writeFileSync(join(manifests, 'node.json'), JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+    await startAgent('--unknown-pods', 'deny');
+  });
+
+  test("the bridge's address is the node itself to `explain`, to a dump and to `trace`, as it is to the kernel", () => {
+    const dump = join(folder, 'dump.json');
+    writeFileSync(dump, sluice('inspect', 'dump').stdout);
+    for (const asked of [
+      (...words: string[]) => sluice('explain', ...words),
+      (...words: string[]) => sluiceIn(netns, ['explain', ...words, '--dump', dump]),
+    ]) {
+      expect(asked('shop/web', '10.0.0.254:80').stdout).toMatch(/^allow /);
+      expect(asked('10.0.0.254', 'shop/db:5432').stdout).toMatch(/^allow .*\n\n.*\n\n.*node n1 always/);
+      expect(asked('shop/web', '10.0.0.253:80').stdout).toMatch(/^deny /);
+    }
+    for (const [from, to, hook] of [
+      ['shop/web', '10.0.0.254:80', 'input'],
+      ['10.0.0.254', 'shop/db:5432', 'output'],
+    ] as const)
+      expect(sluice('trace', from, to).stdout).toMatch(
+        new RegExp(`^accept [\\s\\S]*at ${hook}\n[\\s\\S]*agrees: it allows the connection`),
+      );
+    // The pod of this node keeps its name and its verdict, and what one sends to itself is no matter of rules.
+    for (const command of ['explain', 'trace'])
+      expect(sluice(command, 'shop/cron', 'shop/far:80')).toMatchObject({
+        status: 0,
+        stdout: expect.stringMatching(/^(allow|accept) .*shop\/far \(10\.9\.0\.9\)/),
+      });
+    const itself = sluice('trace', 'shop/db', 'shop/db:80');
+    expect([itself.status, itself.stdout]).toEqual([0, expect.stringContaining('agrees: it denies')]);
+    expect(itself.stdout).toContain('never leaves it');
+  });
 });
 
 test('an agent that leaves open connections alone is held to just that by `sluice inspect`', async () => {
