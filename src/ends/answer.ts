@@ -9,6 +9,7 @@ import { namesNotes, toldOf } from './byname.ts';
 import { unheardDenials } from './elsewhere.ts';
 import { type NamedEnd, parseEnd } from './endname.ts';
 import { type Case, judge, withNames } from './judge.ts';
+import { maybeNode } from './maybenode.ts';
 import type { Place, Targets, World } from './place.ts';
 import { placesOf } from './places.ts';
 import { MOST_PIECES } from './settle.ts';
@@ -54,7 +55,11 @@ export function answer(known: World, question: Question): Answer {
   const sources = sourcesOf(world, from);
   const { cases, cluster, isCut } = judge(world, sources, targets.targets, familyAsked(from, to));
   if (cases.length === 0 && targets.undecided === undefined) throw new FlowTextError(noFamily(from, to));
-  const unheard = unheardDenials(cluster, cases, world.known, world.unknownPods);
+  const maybe = maybeNode(cluster, cases, world.unknownPods);
+  const unheard = new Map([
+    ...unheardDenials(cluster, cases, world.known, world.unknownPods),
+    ...maybe.undecided,
+  ]);
   const decisive = decisiveOf(cases, unheard);
   const undecided = targets.undecided ?? (decisive && unheard.get(decisive));
   return {
@@ -67,6 +72,7 @@ export function answer(known: World, question: Question): Answer {
     cases,
     notes: [
       ...notesOf(targets, isCut),
+      ...maybe.notes,
       ...namesNotes(to, sources, { cases, cluster }, world),
       ...new Set(
         cases.slice(0, MOST_AUDITED).flatMap(({ flow }) => auditNotes(cluster, flow, world.unknownPods)),
@@ -105,7 +111,9 @@ function noFamily(from: NamedEnd, to: NamedEnd): string {
 /** A denial that holds whatever pods were told counts before one that DNS may have lifted. */
 function decisiveOf(cases: readonly Case[], unheard: ReadonlyMap<Case, string>): Case | undefined {
   const denied = cases.filter(({ verdict }) => verdict.verdict === 'deny');
-  return denied.find(each => !unheard.has(each)) ?? denied[0] ?? cases[0];
+  return (
+    denied.find(each => !unheard.has(each)) ?? denied[0] ?? cases.find(each => unheard.has(each)) ?? cases[0]
+  );
 }
 
 function undecidedText({ undecided }: Targets, decisive: Case | undefined): string | undefined {
