@@ -87,3 +87,26 @@ test('rules that are gone are forgotten where there are very many', () => {
   expect([...totals.values()].length).toBeLessThanOrEqual(10);
   expect(sums(totals).at(-1)).toBe('ingress accept shop/p-999 ingress[0]: 1');
 });
+
+test('a namespace whose rules come and go by the thousand takes no total of another, nor has it begin anew', () => {
+  const totals = new RuleTotals(10);
+  const quiet = count(1, 7, { comment: 'shop/quiet ingress[0]' });
+  totals.takeAll([quiet]);
+  for (let i = 2; i < 1_000; i++)
+    totals.takeAll([count(i, 1, { comment: `${i % 2 ? 'isolated by ' : ''}busy/p-${i} ingress[0]` })]);
+  expect([...totals.values()].length).toBe(10);
+  totals.takeAll([count(1_000, 3, { comment: quiet.comment })]);
+  expect(sums(totals)).toContain('ingress accept shop/quiet ingress[0]: 10');
+});
+
+test('of several namespaces those that have most forget, and none more than it must', () => {
+  const totals = new RuleTotals(6);
+  const of = (namespace: string, first: number, last: number) =>
+    Array.from({ length: last - first + 1 }, (_, i) =>
+      count(first + i, 1, { comment: `${namespace}/p-${first + i} ingress[0]` }),
+    );
+  totals.takeAll([...of('a', 1, 5), ...of('b', 11, 14), ...of('c', 21, 21)]);
+  totals.takeAll([]);
+  const left = sums(totals).map(text => /(\w)\/p/.exec(text)![1]);
+  expect(left.join('')).toMatch(/^(a{2}b{3}|a{3}b{2})c$/);
+});

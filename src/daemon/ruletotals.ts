@@ -1,6 +1,8 @@
 /** Totals of what rules have counted, by policy rule: they only rise, whatever becomes of the rules. Bounded. */
 import { type CountedRule, countedRule, countKey } from '../compiler/countedrule.ts';
 import type { RuleCount } from '../nft/rulecount.ts';
+import { policiesIn } from '../rpc/policyseries.ts';
+import { namespaceOfLabel } from '../rpc/seriesshares.ts';
 
 export interface RuleTotal extends CountedRule {
   packets: number;
@@ -66,12 +68,33 @@ export class RuleTotals {
     return key;
   }
 
+  /** Of the namespaces with most of them, the oldest: whose rules come and go takes no total of another's. */
   #forgetGone(present: ReadonlySet<string>): void {
-    for (const key of this.#totals.keys()) {
-      if (this.#totals.size <= this.#most) return;
-      if (!present.has(key)) this.#totals.delete(key);
-    }
+    const gone = [...this.#totals.keys()].filter(key => !present.has(key));
+    const ofNamespaces = [...Map.groupBy(gone, key => namespaceOf(this.#totals.get(key)!)).values()];
+    const kept = levelOf(ofNamespaces, this.#totals.size - this.#most);
+    for (const keys of ofNamespaces)
+      for (const key of keys.slice(0, Math.max(0, keys.length - kept)))
+        if (this.#totals.size > this.#most) this.#totals.delete(key);
   }
+}
+
+/** Of a rule that several policies share, that of the first. */
+function namespaceOf({ source }: CountedRule): string {
+  return namespaceOfLabel(policiesIn(source)[0] ?? '');
+}
+
+/** As many as each may keep where `excess` of all are to go, and nobody keeps more than who loses some. */
+function levelOf(lists: readonly (readonly unknown[])[], excess: number): number {
+  const beyond = (kept: number) => lists.reduce((sum, { length }) => sum + Math.max(0, length - kept), 0);
+  let low = 0;
+  let high = lists.reduce((most, { length }) => Math.max(most, length), 0);
+  while (low < high) {
+    const kept = Math.ceil((low + high) / 2);
+    if (beyond(kept) >= excess) low = kept;
+    else high = kept - 1;
+  }
+  return low;
 }
 
 /** One rule of the kernel. */
