@@ -78,15 +78,20 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
   }
 
   readonly committed: Observer['committed'] = ({ cluster: { audited }, names }) => {
-    const isOther = audited !== this.#audited || names.some(name => POLICY.test(name));
+    const isOther = audited !== this.#audited;
+    const changed = names.filter((name): name is PolicyId => POLICY.test(name));
     this.#audited = audited;
     if (isOther) this.look();
+    else if (changed.length > 0) this.look(changed);
   };
 
-  /** Takes in which policies are audited, and tells of those of which there is something to tell. */
-  look(): void {
+  /**
+   * Takes in which policies are audited, of all or of those that have changed, and tells of those of which there is
+   * something to tell.
+   */
+  look(changed?: readonly PolicyId[]): void {
     const audited = this.#audited ?? new Map<PolicyId, Policy>();
-    this.#tally.follow(audited, this.#now());
+    this.#tally.follow(audited, this.#now(), changed);
     this.#tellOfMany(audited.size);
     if (audited.size === 0) this.close();
     else if (this.#ends.length === 0) this.#listen();
@@ -122,8 +127,9 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
     if (wouldDeny + wouldAllow === 0) return;
     const nowMs = this.#now();
     const last = this.#told.get(policy);
+    if (last !== undefined && nowMs - last.atMs < TELL_MS) return;
     const text = auditText(total);
-    if (last !== undefined && (nowMs - last.atMs < TELL_MS || last.text === text)) return;
+    if (last?.text === text) return;
     if (!this.#rates.take(namespaceOfPolicy(policy), nowMs)) return;
     this.#remember(policy, { atMs: nowMs, text });
     const { node, log } = this.#options;

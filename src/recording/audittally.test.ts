@@ -57,6 +57,37 @@ test('of denials it counts those that the policy would have allowed', () => {
 
 const copies = (one: Policy, ids: readonly PolicyId[]) => new Map(ids.map(id => [id, { ...one, id }]));
 
+/** Whose other policies nobody looks at. */
+class Unlisted extends Map<PolicyId, Policy> {
+  override keys(): never {
+    throw new Error('all policies were looked at');
+  }
+  override values = this.keys;
+  override entries = this.keys;
+  override forEach = this.keys;
+  override [Symbol.iterator] = this.keys;
+}
+
+test('what changes costs a look at what has changed, however many are audited', () => {
+  const state = cluster(policy('db', 'db', 'api'));
+  const [[id, one]] = [...state.audited!] as [[PolicyId, Policy]];
+  const ids = Array.from({ length: 10_000 }, (_, n): PolicyId => `NetworkPolicy shop/p${n}`).sort();
+  const all = copies(one, ids);
+  const tally = new AuditTally(viewOf(state), () => 0);
+  tally.follow(all, 1);
+  const audited = new Unlisted();
+  for (const [each, value] of all) audited.set(each, value);
+  const gone = ids.slice(10, 20);
+  for (const each of gone) audited.delete(each);
+  tally.follow(audited.set(id, one), 2, [...gone, id]);
+  const counted = tally.totals.map(total => [total.policy, total.sinceMs]);
+  const kept = ids.slice(0, MOST_AUDITED).filter(each => !gone.includes(each));
+  const next = ids.slice(MOST_AUDITED, MOST_AUDITED + 9);
+  expect(new Map(counted as [PolicyId, number][])).toEqual(
+    new Map([[id, 2], ...kept.map(each => [each, 1] as const), ...next.map(each => [each, 2] as const)]),
+  );
+});
+
 test('of ten thousand policies of one namespace the others lose no place', () => {
   const state = cluster(policy('db', 'db', 'api'));
   const [, one] = [...state.audited!][0]!;

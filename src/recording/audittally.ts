@@ -1,10 +1,11 @@
 /** What audited policies would have made of the connections of a node, counted as they come, within bounds. */
 import { enforced } from '../model/audited.ts';
 import type { Flow } from '../model/flow.ts';
-import { type Direction, namespaceOfPolicy, type Policy, type PolicyId } from '../model/policy.ts';
+import type { Direction, Policy, PolicyId } from '../model/policy.ts';
 import { concerns, viewWith } from '../semantics/audit.ts';
 import { judgeDirection } from '../semantics/evaluate.ts';
 import type { View } from '../semantics/view.ts';
+import { InTurns } from './inturns.ts';
 
 /** Of each namespace in turn those whose names come first are judged: nobody looks at more. */
 export const MOST_AUDITED = 50;
@@ -47,6 +48,9 @@ export class AuditTally {
   readonly #view: View;
   readonly #now: () => number;
   readonly #counted = new Map<PolicyId, Counted>();
+  /** All that are audited: a namespace with very many takes no place of another's. */
+  readonly #inTurns = new InTurns(MOST_AUDITED);
+  readonly #known = new Set<PolicyId>();
   #unjudged = 0;
   /** Below zero where one judgement took more than was left: those that come wait until it is made up for. */
   #leftMs = JUDGING_MS;
@@ -61,18 +65,33 @@ export class AuditTally {
     this.#atMs = now();
   }
 
-  /** What is counted of a policy begins anew when the policy changes. */
-  follow(audited: ReadonlyMap<PolicyId, Policy>, nowMs: number): void {
-    const chosen = chosenOf(audited);
-    for (const id of this.#counted.keys()) if (!chosen.includes(id)) this.#counted.delete(id);
+  /**
+   * What is counted of a policy begins anew when the policy changes. `changed`: of which policies alone there may be
+   * something else than before.
+   */
+  follow(
+    audited: ReadonlyMap<PolicyId, Policy>,
+    nowMs: number,
+    changed: Iterable<PolicyId> = new Set([...this.#known, ...audited.keys()]),
+  ): void {
+    for (const id of changed) this.#take(id, audited.has(id));
+    const chosen = new Set(this.#inTurns.first);
+    for (const id of this.#counted.keys()) if (!chosen.has(id)) this.#counted.delete(id);
     for (const id of chosen) {
-      const policy = audited.get(id)!;
-      if (this.#counted.get(id)?.audited === policy) continue;
+      const policy = audited.get(id);
+      if (policy === undefined || this.#counted.get(id)?.audited === policy) continue;
       const asEnforced = enforced(policy);
       const zero = { wouldDeny: 0, wouldAllow: 0, examples: new Map<string, number>() };
       const view = viewWith(this.#view, [asEnforced]);
       this.#counted.set(id, { policy: id, sinceMs: nowMs, ...zero, audited: policy, asEnforced, view });
     }
+  }
+
+  #take(id: PolicyId, isAudited: boolean): void {
+    if (isAudited) {
+      this.#known.add(id);
+      this.#inTurns.add(id);
+    } else if (this.#known.delete(id)) this.#inTurns.delete(id);
   }
 
   note(batch: readonly Fared[]): void {
@@ -136,20 +155,6 @@ export class AuditTally {
     if (examples.has(text) || examples.size < MOST_EXAMPLES)
       examples.set(text, (examples.get(text) ?? 0) + 1);
   }
-}
-
-/** A namespace with very many takes no place of another's. */
-function chosenOf(audited: ReadonlyMap<PolicyId, Policy>): readonly PolicyId[] {
-  const turns = new Map<string, number>();
-  const turnOf = (id: PolicyId) => {
-    const namespace = namespaceOfPolicy(id);
-    const turn = turns.get(namespace) ?? 0;
-    turns.set(namespace, turn + 1);
-    return turn;
-  };
-  const inTurns = [...audited.keys()].sort().map(id => ({ id, turn: turnOf(id) }));
-  const chosen = inTurns.sort((a, b) => a.turn - b.turn).slice(0, MOST_AUDITED);
-  return chosen.map(({ id }) => id);
 }
 
 /** `would have denied 14 connections: guest/visitor -> shop/db:5432/TCP (12), …`. */
