@@ -1,5 +1,6 @@
 /** What the agents of all nodes tell of one by one, in one order of time. */
 import { sleep } from '../../async/sleep.ts';
+import { NodeClocks } from './nodeclocks.ts';
 import { askNodes, type NodesOptions } from './nodes.ts';
 import { Reorder } from './reorder.ts';
 import { type NodeReport, reportOf } from './report.ts';
@@ -28,6 +29,7 @@ export async function askEveryNode({ follow, print, ...options }: EveryNodeOptio
   let lost = 0;
   let isWhole = true;
   const known = new KnownReports();
+  const clocks = new NodeClocks(options.note);
   const printAll = async (reports: readonly NodeReport[]) => {
     for (const report of reports) await print(report);
     if (lost === 0) return;
@@ -42,7 +44,9 @@ export async function askEveryNode({ follow, print, ...options }: EveryNodeOptio
     take: (node, line) => {
       const report = reportOf(node, line);
       if (report === undefined) return 'said what is no denial and no new connection';
-      if (!known.has(report) && !held.add(report, performance.now(), line.length)) lost++;
+      if (known.has(report)) return undefined;
+      const atMs = clocks.ownMs(node, report.atMs, Date.now());
+      if (!held.add({ ...report, atMs }, performance.now(), line.length)) lost++;
       return undefined;
     },
     onAllFirst: () => held.begin(),
