@@ -4,8 +4,10 @@ import { askAgent } from '../../sources/askagent.ts';
 import { isData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines, writeNote } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
+import type { Agents } from '../everynode/agents.ts';
 import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
 import { beat, beOverheard } from '../everynode/overheard.ts';
+import { unknownTo } from '../everynode/unknownto.ts';
 import { type DropFilter, isWanted } from './filter.ts';
 import { Printer } from './printer.ts';
 import { leftOutLines, missing, summaryLines } from './summary.ts';
@@ -23,9 +25,20 @@ export async function dropsCommand(options: DropsOptions): Promise<void> {
     ['--pod', pod],
     ['--policy', policy],
   ] as const;
-  if (socket === undefined) return askCluster('drops', asked, options);
+  if (socket === undefined) return askCluster('drops', asked, options, sayNothing(options));
   if (remote) beOverheard();
   await askHere(socket, options);
+}
+
+/** People are told that nothing was found, and whether there is what they asked for. */
+function sayNothing({ follow = false, output }: DropsOptions) {
+  if (follow || isData(output)) return undefined;
+  return async (agents: Agents, given: readonly string[]) => {
+    const asked = ['sluice', 'drops', '--remote', ...given];
+    // An answer that is right without it is not spoilt where nobody can say more.
+    const unknown = given.length === 0 ? undefined : await unknownTo(agents, asked).catch(() => undefined);
+    writeLines([`no denied connection${unknown === undefined ? '' : `, and the agents know ${unknown}`}`]);
+  };
 }
 
 async function askHere(socket: string, options: DropsOptions): Promise<void> {

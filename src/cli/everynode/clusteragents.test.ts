@@ -110,6 +110,19 @@ test('without --follow it ends when all have told, and says who is too old: trou
   expect(said.err).toContain('is of a version that cannot be asked from elsewhere');
 });
 
+test('`drops` of what nobody has says so, and whether one agent knows of it', async () => {
+  server.nodes = ['n1'];
+  const { said } = typed('drops', '--pod', 'shop/wbe');
+  const [first] = await sessions(1);
+  first!.exit(0);
+  const [, second] = await sessions(2);
+  expect(second!.words).toEqual(['sluice', 'drops', '--remote', '--pod=shop/wbe']);
+  second!.say('\nno denied connection, and the agent knows no pod shop/wbe\n0 connection attempts named\n');
+  second!.exit(0);
+  await vi.waitFor(() => expect(said.code).toBe(0), PATIENCE);
+  expect(said.out).toBe('no denied connection, and the agents know no pod shop/wbe\n');
+});
+
 test.each([
   ['list', 'the right to list pods in namespace sluice is missing'],
   ['exec', 'the right to create and get pods/exec in namespace sluice is missing'],

@@ -4,6 +4,7 @@ import { DEFAULT_SOCKET } from '../../sources/options.ts';
 import pc from '../../terminal/colours.ts';
 import { type OutputOptions, writeNote } from '../../terminal/output.ts';
 import { Printer } from '../drops/printer.ts';
+import type { Agents } from './agents.ts';
 import type { NodeReport } from './report.ts';
 
 export interface WhereOptions {
@@ -25,11 +26,15 @@ export async function socketOf(options: WhereOptions): Promise<string | undefine
   return asked?.socket ?? DEFAULT_SOCKET;
 }
 
-/** `words` are options as the agents' own command takes them. Throws CommandError where the cluster cannot be asked. */
+/**
+ * `words` are options as the agents' own command takes them; `ifNothing` is asked with them where no node has told of
+ * anything. Throws CommandError where the cluster cannot be asked.
+ */
 export async function askCluster(
   command: string,
   words: readonly (readonly [option: string, value: string | number | undefined])[],
   options: WhereOptions & OutputOptions,
+  ifNothing?: (agents: Agents, given: readonly string[]) => Promise<void>,
 ): Promise<void> {
   const [{ clusterAgents }, { askEveryNode }] = await Promise.all([
     import('./clusteragents.ts'),
@@ -39,8 +44,9 @@ export async function askCluster(
   const { follow = false, output } = options;
   const printer = new Printer(output);
   const unshown = new Set<string>();
+  const agents = await clusterAgents(options);
   const isWhole = await askEveryNode({
-    agents: await clusterAgents(options),
+    agents,
     words: ['sluice', command, '--output=json', '--remote', ...(follow ? ['--follow'] : []), ...given],
     follow,
     print: report => show(report, printer, unshown),
@@ -48,6 +54,7 @@ export async function askCluster(
     end: new AbortController().signal,
   });
   if (!isWhole) process.exitCode = 2;
+  if (printer.count === 0) await ifNothing?.(agents, given);
 }
 
 /** A garbled object of one agent keeps nobody from the others, and is said once for its node, which `unshown` then has. */
