@@ -1,40 +1,45 @@
 /** What changes of a node's links, addresses, routes and rules is noticed, also where the kernel says so only of a part. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { test as base, expect } from 'vitest';
 import { Netns } from '../../src/lab/unnamed.ts';
 import { ChangeWatch } from '../../src/netlink/route/changewatch.ts';
 
-let netns: Netns;
-let watch: ChangeWatch;
-const ip = (command: string) => void netns.exec('ip', command.split(' '));
-
-beforeEach(() => {
-  netns = new Netns();
-  for (const command of [
-    'link set lo up',
-    'link add up0 type veth peer name up1',
-    'link set up1 up',
-    'link set up0 up',
-    'address add 10.90.0.1/24 dev up0',
-    'address add fd90::1/64 dev up0 nodad',
-    'route add 10.91.0.0/16 via 10.90.0.2',
-    'route add fd91::/64 via fd90::2',
-  ])
-    ip(command);
-  watch = netns.run(() => new ChangeWatch());
-});
-
-afterEach(() => {
-  watch.close();
-  netns.close();
-});
-
-/** The kernel sends some notices late: of an IPv6 address that is in use only after a while. */
-async function settled(): Promise<void> {
-  do await new Promise(resolve => setTimeout(resolve, 500));
-  while (watch.hasChanged());
+interface Ground {
+  readonly netns: Netns;
+  readonly watch: ChangeWatch;
+  ip(command: string): void;
+  /** The kernel sends some notices late: of an IPv6 address that is in use only after a while. */
+  settled(): Promise<void>;
 }
 
-test.each([
+// Each test waits for its own kernel to be quiet, and so they wait together.
+const test = base.extend<{ ground: Ground }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from it what a fixture needs.
+  ground: async ({}, use) => {
+    const netns = new Netns();
+    const ip = (command: string) => void netns.exec('ip', command.split(' '));
+    for (const command of [
+      'link set lo up',
+      'link add up0 type veth peer name up1',
+      'link set up1 up',
+      'link set up0 up',
+      'address add 10.90.0.1/24 dev up0',
+      'address add fd90::1/64 dev up0 nodad',
+      'route add 10.91.0.0/16 via 10.90.0.2',
+      'route add fd91::/64 via fd90::2',
+    ])
+      ip(command);
+    const watch = netns.run(() => new ChangeWatch());
+    const settled = async () => {
+      do await new Promise(resolve => setTimeout(resolve, 500));
+      while (watch.hasChanged());
+    };
+    await use({ netns, watch, ip, settled });
+    watch.close();
+    netns.close();
+  },
+});
+
+test.concurrent.for([
   'route add 10.92.0.0/16 via 10.90.0.2',
   'route del 10.91.0.0/16',
   'route replace 10.91.0.0/16 via 10.90.0.3',
@@ -50,7 +55,7 @@ test.each([
   'link set up1 down',
   'link del up0',
   'link add other type bridge',
-])('hasChanged() says so after `ip %s`, once', async command => {
+])('hasChanged() says so after `ip %s`, once', async (command, { ground: { watch, ip, settled } }) => {
   await settled();
   ip(command);
   expect(watch.hasChanged()).toBe(true);
@@ -58,7 +63,9 @@ test.each([
   expect(watch.hasChanged()).toBe(false);
 });
 
-test('hasChanged() says so where notices were lost, once', async () => {
+test.concurrent('hasChanged() says so where notices were lost, once', async ({
+  ground: { netns, watch, ip, settled },
+}) => {
   await settled();
   const routes = Array.from(
     { length: 2000 },
@@ -71,7 +78,7 @@ test('hasChanged() says so where notices were lost, once', async () => {
   expect(watch.hasChanged()).toBe(true);
 });
 
-test('reading changes nothing', async () => {
+test.concurrent('reading changes nothing', async ({ ground: { watch, ip, settled } }) => {
   await settled();
   ip('route show table all');
   ip('link show');
