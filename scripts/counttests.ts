@@ -1,6 +1,7 @@
 /**
  * What vitest's JSON reports come to.
  *   node scripts/counttests.ts failed REPORT           the files in which something failed, a line each
+ *   node scripts/counttests.ts slowest REPORT          the 25 tests that took longest, a line each
  *   node scripts/counttests.ts total REPORT [AGAIN]    N passed, N failed; ends with 1 unless all passed, and some did
  * What was run once more, by itself, counts as it ended then; what failed first is listed as unsteady, with its reason.
  */
@@ -14,6 +15,8 @@ interface TestFile {
   readonly assertionResults: readonly {
     readonly fullName: string;
     readonly status: string;
+    /** In milliseconds; of no test that was skipped. */
+    readonly duration?: number;
     readonly failureMessages?: readonly string[];
   }[];
 }
@@ -21,9 +24,10 @@ interface TestFile {
 const [what, ...reports] = process.argv.slice(2);
 const [first = [], again = []] = reports.map(filesOf);
 if (what === 'failed') for (const { name } of first.filter(hasFailed)) console.log(name);
+else if (what === 'slowest') slowest();
 else if (what === 'total') total();
 else {
-  console.error(`counttests.ts: "${what}" is neither failed nor total`);
+  console.error(`counttests.ts: "${what}" is not failed, slowest or total`);
   process.exitCode = 2;
 }
 
@@ -45,6 +49,14 @@ function failuresOf(file: TestFile): string[] {
 
 function firstLine(text = ''): string {
   return text.split('\n', 1)[0]!;
+}
+
+function slowest(): void {
+  const tests = first.flatMap(({ name, assertionResults }) =>
+    assertionResults.map(({ fullName, duration = 0 }) => ({ file: relative('.', name), fullName, duration })),
+  );
+  for (const { file, fullName, duration } of tests.sort((a, b) => b.duration - a.duration).slice(0, 25))
+    console.log(`${(duration / 1000).toFixed(1).padStart(6)} s  ${file}: ${fullName}`);
 }
 
 function total(): void {

@@ -66,9 +66,9 @@ need_build() {
 # failed. What of it was run AGAIN counts as it ended then.
 count_vitest() { node "$here/scripts/counttests.ts" total "$@"; }
 
-# pass_tests REPORT COMMAND...: runs vitest's tests, and prints their count in its last line. Where no more than three
-# files have failed they are run once more, by themselves: a test that met a busy machine passes then, and is listed as
-# unsteady; a fault fails again. The array `chosen` has what chooses tests, where not all are meant.
+# pass_tests REPORT COMMAND...: runs vitest's tests, says which took longest, and prints their count in its last line.
+# Where no more than three files have failed they are run once more, by themselves: a test that met a busy machine passes
+# then, and is listed as unsteady; a fault fails again. The array `chosen` has what chooses tests, where not all are meant.
 pass_tests() {
   local report=$1 status=0 failed=()
   local run=("${@:2}" --reporter=default --reporter=json)
@@ -80,6 +80,8 @@ pass_tests() {
     status=0
     "${run[@]}" --outputFile.json="$report.again" "${failed[@]}" </dev/null || status=$?
   fi
+  say "what took longest"
+  node "$here/scripts/counttests.ts" slowest "$report" >&2
   count_vitest "$report" "$report.again" || status=1
   return $status
 }

@@ -259,6 +259,18 @@ describe('pass_tests', () => {
     expect(came.asked).toHaveLength(1);
   });
 
+  test('the slowest are listed, 25 at most', () => {
+    const times = Array.from({ length: 30 }, (_, n) => n * 100);
+    const assertionResults = times.map(duration => ({ fullName: `waits ${duration}`, duration }));
+    const told = join(tree, 'told');
+    writeFileSync(told, JSON.stringify({ testResults: [{ name: join(tree, 'a'), assertionResults }] }));
+    const words = [join(tree, 'scripts/counttests.ts'), 'slowest', told];
+    const { stdout } = spawnSync(process.execPath, words, { cwd: tree, encoding: 'utf8' });
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(25);
+    expect([lines[0], lines[24]]).toEqual(['   2.9 s  a: waits 2900', '   0.5 s  a: waits 500']);
+  });
+
   test.each([
     [
       'skips',
