@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // Outputs are compared as plain text, whatever the environment says of colours; Node warns where it says both.
 process.env.NO_COLOR = '1';
@@ -13,8 +14,18 @@ const slow = Number(process.env.SLUICE_SLOW ?? 1);
 
 const setupFiles = ['test/support/seed.ts'];
 
+/** A file of properties takes minutes and one of unit tests a second: begun last, it would be waited for alone. */
+class PropertiesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isProperty = ({ project }: TestSpecification) => project.name === 'property';
+    return [...sorted.filter(isProperty), ...sorted.filter(file => !isProperty(file))];
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: PropertiesFirst },
     // Of files at once: by itself vitest leaves a core alone, which of two is half.
     maxWorkers: '100%',
     projects: [
