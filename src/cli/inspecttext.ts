@@ -1,5 +1,7 @@
 /** What `sluice inspect` found, for people as lines and for programs as an object. */
+
 import { ageText, waitingText } from '../health/agentchecks.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { type Op, opText } from '../nft/plan/op.ts';
 import { planText } from '../nft/plan/plantext.ts';
@@ -69,10 +71,7 @@ function unknownPodsText(unknownPods: UnknownPods): string {
 /** Pods that share their chains are judged by the same rules: they are said once. */
 function groupsOf(pods: readonly PodInspection[]): readonly (readonly PodInspection[])[] {
   const groups = new Map<string, PodInspection[]>();
-  for (const pod of pods) {
-    const key = JSON.stringify([pod.ingress, pod.egress]);
-    groups.set(key, [...(groups.get(key) ?? []), pod]);
-  }
+  for (const pod of pods) getOrMake(groups, JSON.stringify([pod.ingress, pod.egress]), () => []).push(pod);
   return [...groups.values()];
 }
 

@@ -1,5 +1,7 @@
 /** Problems of what was read: a line of the log for each that is new, and all of them for the status. */
+
 import type { Logger } from 'pino';
+import { getOrMake } from '../model/getormake.ts';
 import { type Problem, problemText } from '../model/problem.ts';
 import type { SourceWatcher } from './agentsource.ts';
 
@@ -14,9 +16,7 @@ export function reportToBoth(watcher: SourceWatcher, log: Logger): (problems: re
 const problemTexts = new WeakMap<Problem, string>();
 
 function textOf(problem: Problem): string {
-  const text = problemTexts.get(problem) ?? problemText(problem);
-  problemTexts.set(problem, text);
-  return text;
+  return getOrMake(problemTexts, problem, () => problemText(problem));
 }
 
 /** One line for each problem that is new; that all are mended is worth a line too. */

@@ -1,5 +1,7 @@
 /** Totals of what rules have counted, by policy rule: they only rise, whatever becomes of the rules. Bounded. */
+
 import { type CountedRule, countedRule, countKey } from '../compiler/countedrule.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { RuleCount } from '../nft/rulecount.ts';
 import { policiesIn } from '../rpc/policyseries.ts';
 import { namespaceOfLabel } from '../rpc/seriesshares.ts';
@@ -60,8 +62,7 @@ export class RuleTotals {
     const [key, id] = [countKey(rule), ruleIdOf(count)];
     const before = this.#last.get(id) ?? 0;
     into.set(id, count.packets);
-    const total = this.#totals.get(key) ?? { ...rule, packets: 0, isInForce: true };
-    this.#totals.set(key, total);
+    const total = getOrMake(this.#totals, key, () => ({ ...rule, packets: 0, isInForce: true }));
     total.isInForce = true;
     // A table that was made anew begins its handles anew.
     total.packets += count.packets >= before ? count.packets - before : count.packets;

@@ -2,6 +2,7 @@
  * A list of the latest, in which nobody takes the room of others: where it is full, the group with most loses one, of its
  * source with most, the oldest. Whoever is outside of the node may say any address, so that all of them are one group.
  */
+import { getOrMake } from '../model/getormake.ts';
 
 /** Whose a thing is. */
 export interface Origin {
@@ -25,11 +26,8 @@ export class FairList<T> {
 
   /** What has no place any more. */
   add(item: T, { group, source }: Origin): T | undefined {
-    const own = this.#groups.get(group) ?? new Group<T>();
-    this.#groups.set(group, own);
-    const items = own.sources.get(source) ?? [];
-    own.sources.set(source, items);
-    items.push(item);
+    const own = getOrMake(this.#groups, group, () => new Group<T>());
+    getOrMake(own.sources, source, () => []).push(item);
     own.length++;
     return ++this.#size > this.#most ? this.#giveUpOne() : undefined;
   }

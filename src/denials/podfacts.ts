@@ -1,5 +1,7 @@
 /** A pod as policy saw it when somebody told of it: told with the connection, since the pod may have changed a second later. */
+
 import type { ContainerPort, Pod } from '../model/cluster.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { Labels } from '../model/labels.ts';
 
 export interface PodFacts {
@@ -16,9 +18,7 @@ const LONGEST_TEXT = 4_096;
 const known = new WeakMap<Pod, PodFacts>();
 
 export function podFacts(pod: Pod): PodFacts {
-  const facts = known.get(pod) ?? factsOf(pod);
-  known.set(pod, facts);
-  return facts;
+  return getOrMake(known, pod, () => factsOf(pod));
 }
 
 function factsOf({ node, labels, partial, ports }: Pod): PodFacts {

@@ -1,8 +1,10 @@
 /** Where a Service sends who dials it: to the endpoints that would answer, and the port that they listen on. */
+
 import type { Address } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import { didYouMean } from '../model/didyoumean.ts';
 import type { FlowProtocol } from '../model/flow.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { type Labels, matchesLabels } from '../model/selector.ts';
 import type { EndpointSlice, Service, ServiceKey, ServicePort } from '../model/service.ts';
 import { topWorkloads } from '../model/workloadof.ts';
@@ -159,9 +161,8 @@ function fromSlices({ cluster }: World, slices: readonly EndpointSlice[], port: 
         const owner = owners.get(address);
         const name = owner?.key ?? pod ?? address;
         const place: Place = { name, addresses: [], ...(owner && { pod: owner }) };
-        const known = found.get(`${name} ${number}`) ?? { place, addresses: [], port: number };
-        known.addresses.push(address);
-        found.set(`${name} ${number}`, known);
+        const target = () => ({ place, addresses: [], port: number });
+        getOrMake(found, `${name} ${number}`, target).addresses.push(address);
       }
   return [...found.values()].map(({ place, addresses, port: number }) => ({
     place: { ...place, addresses },

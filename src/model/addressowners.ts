@@ -3,8 +3,10 @@
  * node knows of its own pods comes first, then what the cluster gave to which node, and only then the younger pod, for
  * an address that is given out again may still be named by the pod that had it before.
  */
+
 import { type Address, cidrContains } from './address.ts';
 import { addressesOfNode, type Cluster, isSelectable, type Node, type Pod } from './cluster.ts';
+import { getOrMake } from './getormake.ts';
 import { podCidrsOf } from './podcidrs.ts';
 
 /** Who is asked: everybody who has no better knowledge than the API's, or a node, which knows its own pods. */
@@ -76,9 +78,7 @@ export function contestedAddresses(cluster: Cluster, node?: string): ContestedAd
     if (!isSelectable(pod)) continue;
     for (const address of pod.addresses) {
       if (owners.get(address)!.node === pod.node) continue;
-      const known = others.get(address);
-      if (known === undefined) others.set(address, [pod]);
-      else known.push(pod);
+      getOrMake(others, address, () => []).push(pod);
     }
   }
   return [...others].map(([address, pods]) => ({ address, pods: [owners.get(address)!, ...pods] }));

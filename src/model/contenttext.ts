@@ -1,8 +1,8 @@
+import { getOrMake } from './getormake.ts';
+
 const texts = new WeakMap<object, string>();
 
 /** The same for objects that mean the same: selectors and peers, of which many are written alike. Made once for each object. */
 export function contentText(object: object): string {
-  const text = texts.get(object) ?? JSON.stringify(object);
-  texts.set(object, text);
-  return text;
+  return getOrMake(texts, object, () => JSON.stringify(object));
 }

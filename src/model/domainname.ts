@@ -1,4 +1,5 @@
 /** Names as policies write them: in lower case, without the dot at their end, `*.` before a name for all below it. */
+import { getOrMake } from './getormake.ts';
 
 /** What a name may have at most, without the dot at its end (RFC 1035, 3.1). */
 export const MOST_NAME = 253;
@@ -24,9 +25,7 @@ export class DomainNameIndex<T> {
 
   add(pattern: string, value: T): void {
     const [map, key] = pattern.startsWith('*.') ? [this.#below, pattern.slice(2)] : [this.#exact, pattern];
-    const values = map.get(key);
-    if (values === undefined) map.set(key, [value]);
-    else values.push(value);
+    getOrMake(map, key, () => []).push(value);
   }
 
   /** Once for each of the patterns that mean the name; of one of them alone, always the same list. */

@@ -1,6 +1,8 @@
 /** The networks that a node gives to its pods, and what becomes of addresses in them that no known pod has. */
+
 import { type Cidr, parseCidr } from './address.ts';
 import type { Node } from './cluster.ts';
+import { getOrMake } from './getormake.ts';
 
 /** What becomes of an address of this node's pod networks that no known pod has. */
 export type UnknownPods = 'deny' | 'allow';
@@ -11,7 +13,5 @@ const PARSED = new WeakMap<Node, readonly Cidr[]>();
 /** `spec.podCIDRs`, those of them that are networks. */
 export function podCidrsOf(node: Node | undefined): readonly Cidr[] {
   if (node === undefined) return [];
-  const parsed = PARSED.get(node) ?? node.podCidrs.map(parseCidr).filter(cidr => cidr !== undefined);
-  PARSED.set(node, parsed);
-  return parsed;
+  return getOrMake(PARSED, node, () => node.podCidrs.map(parseCidr).filter(cidr => cidr !== undefined));
 }

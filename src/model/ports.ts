@@ -1,4 +1,5 @@
 /** The ports of one rule, each once however often it is given. */
+import { getOrMake } from './getormake.ts';
 import type { PortMatch, Protocol } from './policy.ts';
 
 export type NamedPort = Extract<PortMatch, { kind: 'named' }>;
@@ -40,7 +41,5 @@ function merge(ranges: PortRange[]): PortRange[] {
 }
 
 function listOf(lists: Map<Protocol, PortRange[]>, protocol: Protocol): PortRange[] {
-  const list = lists.get(protocol) ?? [];
-  lists.set(protocol, list);
-  return list;
+  return getOrMake(lists, protocol, () => []);
 }

@@ -5,6 +5,7 @@
  *     b        ├──────────┤
  *       ├──a───┼─a,b─┼──b─┤
  */
+import { getOrMake } from './getormake.ts';
 import type { PortRange } from './ports.ts';
 
 interface Ranged {
@@ -67,7 +68,5 @@ function* cuts(ranges: readonly Ranged[]): Generator<Cut> {
 }
 
 function pushTo(lists: Map<number, number[]>, at: number, index: number): void {
-  const list = lists.get(at);
-  if (list === undefined) lists.set(at, [index]);
-  else list.push(index);
+  getOrMake(lists, at, () => []).push(index);
 }

@@ -1,5 +1,7 @@
 /** Which workload a pod belongs to: the one that a person wrote, not the ReplicaSet or Job that it made on its way. */
+
 import type { Cluster, Pod } from './cluster.ts';
+import { getOrMake } from './getormake.ts';
 import type { Inventory } from './inventory.ts';
 import { isWorkloadKind, type PodOrWorkload, workloadId } from './workload.ts';
 
@@ -29,9 +31,7 @@ export function podsByWorkload(
   for (const pod of cluster.pods.values()) {
     if (pod.finished) continue;
     const { id } = workloadOf(inventory, pod);
-    const group = groups.get(id);
-    if (group === undefined) groups.set(id, [pod]);
-    else group.push(pod);
+    getOrMake(groups, id, () => []).push(pod);
   }
   return groups;
 }

@@ -7,8 +7,10 @@
  *     tick()               ─▶ learn, forget
  *     ending(), inUse(…)                    what is connected to goes on
  */
+
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { KnownTexts } from './knowntexts.ts';
 import { leaseFact } from './leasefact.ts';
 import { type Lease, newLease, type Telling } from './leasetable.ts';
@@ -188,7 +190,7 @@ export class Leases {
     const used = new Map<PodLeases, Set<Address>>();
     for (const { pod: address, peer } of pairs) {
       const pod = this.#byAddress.get(address);
-      if (pod !== undefined) used.set(pod, (used.get(pod) ?? new Set()).add(peer));
+      if (pod !== undefined) getOrMake(used, pod, () => new Set()).add(peer);
     }
     for (const [pod, peers] of used)
       for (const lease of pod.prolong(peers, untilMs)) {
@@ -205,9 +207,7 @@ export class Leases {
   }
 
   #noteNew(pod: PodLeases, lease: Lease): void {
-    const leases = this.#news.get(pod);
-    if (leases === undefined) this.#news.set(pod, [lease]);
-    else leases.push(lease);
+    getOrMake(this.#news, pod, () => []).push(lease);
   }
 
   #lookAt(pod: PodLeases, nowMs: number): LeaseChange[] {

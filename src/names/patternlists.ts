@@ -3,6 +3,7 @@
  * address has a name of the list asks often.
  */
 import { DomainNameIndex } from '../model/domainname.ts';
+import { getOrMake } from '../model/getormake.ts';
 
 const SETS = new WeakMap<readonly string[], ReadonlySet<string>>();
 const INDEXES = new WeakMap<readonly string[], DomainNameIndex<true>>();
@@ -20,24 +21,18 @@ export function haveName(patterns: readonly string[], name: string): boolean {
 
 /** Whether one of them is in both lists. */
 export function havePatternOf(patterns: readonly string[], others: readonly string[]): boolean {
-  const known = SHARED.get(patterns) ?? new WeakMap<readonly string[], boolean>();
-  SHARED.set(patterns, known);
-  const found = known.get(others) ?? others.some(other => hasPattern(patterns, other));
-  known.set(others, found);
-  return found;
+  const known = getOrMake(SHARED, patterns, () => new WeakMap<readonly string[], boolean>());
+  return getOrMake(known, others, () => others.some(other => hasPattern(patterns, other)));
 }
 
 function setOf(patterns: readonly string[]): ReadonlySet<string> {
-  const set = SETS.get(patterns) ?? new Set(patterns);
-  SETS.set(patterns, set);
-  return set;
+  return getOrMake(SETS, patterns, () => new Set(patterns));
 }
 
 function indexOf(patterns: readonly string[]): DomainNameIndex<true> {
-  const known = INDEXES.get(patterns);
-  if (known !== undefined) return known;
-  const index = new DomainNameIndex<true>();
-  for (const pattern of patterns) index.add(pattern, true);
-  INDEXES.set(patterns, index);
-  return index;
+  return getOrMake(INDEXES, patterns, () => {
+    const index = new DomainNameIndex<true>();
+    for (const pattern of patterns) index.add(pattern, true);
+    return index;
+  });
 }

@@ -2,7 +2,9 @@
  * The sets that a pod's rules look up, by the names that they are about. One of these serves all pods with the same
  * sets: a policy may have thousands of names, and a node hundreds of pods.
  */
+
 import { DomainNameIndex } from '../model/domainname.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { NamesSet } from './subjects.ts';
 
 const MOST_LISTS = 64;
@@ -39,9 +41,7 @@ export class AllSetsByName {
 
   of(sets: readonly NamesSet[]): SetsByName {
     const key = keyOf(sets);
-    const made = this.#made.get(key) ?? new SetsByName(sets);
-    this.#made.set(key, made);
-    return made;
+    return getOrMake(this.#made, key, () => new SetsByName(sets));
   }
 
   retainOnly(used: ReadonlySet<SetsByName>): void {

@@ -1,7 +1,9 @@
 /** What pods were told, as the agent's own thread knows it: for verdicts, for open connections, for people. */
+
 import type { Address } from '../model/address.ts';
 import { namespaceOfPod, type PodKey, type ToldNames } from '../model/cluster.ts';
 import { matchesDomainName } from '../model/domainname.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { KnownTexts } from './knowntexts.ts';
 import { hasPattern, haveName, havePatternOf } from './patternlists.ts';
 import { richest } from './tenants.ts';
@@ -99,8 +101,7 @@ export class ToldFacts {
 
   note(facts: readonly ToldFact[]): void {
     for (const fact of facts) {
-      const known = this.#pods.get(fact.pod) ?? new PodFacts(fact.pod);
-      this.#pods.set(fact.pod, known);
+      const known = getOrMake(this.#pods, fact.pod, () => new PodFacts(fact.pod));
       this.#size -= known.size;
       known.put(this.#kept(fact, known.pod), this.#limits);
       this.#size += known.size;

@@ -89,14 +89,12 @@ function together(parts: readonly ReachPlace[]): ReachPlace {
 /** The regions outside in which an address may be told: unknown pods are denied wherever they are. */
 export function toldRegions(reach: Reach, family: Family): readonly number[] {
   const { ends } = reach.families[family];
-  const known = TOLD_REGIONS.get(ends);
-  if (known !== undefined) return known;
-  const found = outsideRegions(reach, family).filter(
-    region =>
-      !ends.all[ends.outside[region]!]!.isUnknownPod && isLearnable(family, ends.regions.all[region]!),
+  return getOrMake(TOLD_REGIONS, ends, () =>
+    outsideRegions(reach, family).filter(
+      region =>
+        !ends.all[ends.outside[region]!]!.isUnknownPod && isLearnable(family, ends.regions.all[region]!),
+    ),
   );
-  TOLD_REGIONS.set(ends, found);
-  return found;
 }
 
 const TOLD_REGIONS = new WeakMap<FamilyEnds, readonly number[]>();

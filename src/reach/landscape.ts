@@ -1,4 +1,5 @@
 /** A cluster, prepared once for both families: its words, its pods' templates, and whom each address belongs to. */
+
 import type { Address } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import {
@@ -9,6 +10,7 @@ import {
   namespaceOf,
   type Pod,
 } from '../model/cluster.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { comparePolicies, type Policy } from '../model/policy.ts';
 import { matchesLabels } from '../model/selector.ts';
@@ -90,8 +92,7 @@ function nodeEnds({ nodes }: Cluster, vocabulary: Vocabulary): Map<Address, Node
   for (const node of nodes.values()) {
     const own = selectors.flatMap((selector, i) => (matchesLabels(selector, node.labels) ? [i] : []));
     for (const address of addressesOfNode(node)) {
-      const found = meant.get(address) ?? new Set();
-      meant.set(address, found);
+      const found = getOrMake(meant, address, () => new Set());
       if (node.addresses.includes(address)) for (const selector of own) found.add(selector);
     }
   }

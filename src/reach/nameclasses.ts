@@ -36,9 +36,7 @@ export function hasRuleByName(policy: Policy, meaning: ReadonlySet<string>): boo
 
 /** Each once. */
 export function patternsOf(policy: Policy): readonly string[] {
-  const known = PATTERNS.get(policy) ?? [...new Set((policy.egress ?? []).flatMap(patternsOfRule))];
-  PATTERNS.set(policy, known);
-  return known;
+  return getOrMake(PATTERNS, policy, () => [...new Set((policy.egress ?? []).flatMap(patternsOfRule))]);
 }
 
 const PATTERNS = new WeakMap<Policy, readonly string[]>();

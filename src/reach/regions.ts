@@ -7,6 +7,7 @@
  *
  * A region is all addresses that the same networks hold, so policy cannot tell them apart.
  */
+
 import {
   type Address,
   addressBits,
@@ -15,6 +16,7 @@ import {
   cidrRange,
   type Family,
 } from '../model/address.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { Bits } from './bits.ts';
 import { combine, DIFFERENCE, type Range, type Toggles, togglesOf } from './toggles.ts';
 
@@ -74,9 +76,7 @@ function placesOf(networks: readonly Toggles<bigint>[]): Map<bigint, number[]> {
   const places = new Map<bigint, number[]>();
   for (const [network, toggles] of networks.entries()) {
     for (const at of toggles) {
-      const list = places.get(at);
-      if (list === undefined) places.set(at, [network]);
-      else list.push(network);
+      getOrMake(places, at, () => []).push(network);
     }
   }
   return places;

@@ -1,4 +1,5 @@
 /** What each pod was told by DNS, read from the sets of names: their elements are pairs `pod . address`. */
+import { getOrMake } from '../model/getormake.ts';
 import type { NftSet, Ruleset } from '../nft/ruleset.ts';
 import type { NamesInspection, PodInspection } from './inspection.ts';
 
@@ -28,9 +29,8 @@ function byPod({ elements }: NftSet): Told {
   const found = new Map<string, { address: string; leftSeconds: number }[]>();
   for (const [key, { leftMs = 0 }] of elements) {
     const [pod = '', address = ''] = key.split(' . ');
-    const own = found.get(pod) ?? [];
-    own.push({ address, leftSeconds: Math.round(leftMs / 1_000) });
-    found.set(pod, own);
+    const leftSeconds = Math.round(leftMs / 1_000);
+    getOrMake(found, pod, () => []).push({ address, leftSeconds });
   }
   return found;
 }

@@ -1,7 +1,9 @@
 /** The parts of a recording, each from the JSON of its line. */
+
 import { familyOf } from '../model/address.ts';
 import type { ContainerPort, Namespace, Node, Pod } from '../model/cluster.ts';
 import type { FlowProtocol } from '../model/flow.ts';
+import { getOrMake } from '../model/getormake.ts';
 import {
   podText,
   type RecordedEnd,
@@ -91,9 +93,7 @@ export function readEnd(part: unknown, pods: Map<string, Pod>): RecordedEnd {
   const address = addressOf(value.address, 'end.address');
   if (value.pod === undefined) return { address };
   const pod = readPod(mapOf(value.pod, 'end.pod'));
-  const known = pods.get(podText(pod)) ?? pod;
-  pods.set(podText(pod), known);
-  return { address, pod: known };
+  return { address, pod: getOrMake(pods, podText(pod), () => pod) };
 }
 
 function readPod(value: Values): Pod {

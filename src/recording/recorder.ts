@@ -8,7 +8,9 @@
  *
  * What has no place is counted.
  */
+
 import { namespaceOfPod } from '../model/cluster.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { countOf, type RecordedFlow, recordedFlowKey, sum } from './recording.ts';
 
 export interface RecorderLimits {
@@ -102,8 +104,7 @@ export class Recorder {
 
   #put(key: string, flow: RecordedFlow, charged: Charged): void {
     const { namespace, pod } = charged;
-    const of = this.#namespaces.get(namespace) ?? { flows: new Map(), pods: new Map() };
-    this.#namespaces.set(namespace, of);
+    const of = getOrMake(this.#namespaces, namespace, () => ({ flows: new Map(), pods: new Map() }));
     const { egress, ingress, firstMs, lastMs } = flow;
     of.flows.set(key, { flow, charged, egress, ingress, firstMs, lastMs });
     of.pods.set(pod, (of.pods.get(pod) ?? 0) + 1);

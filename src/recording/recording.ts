@@ -2,9 +2,11 @@
  * What connections there were, for a while: enough of each to judge it by any policies, anywhere. Connections that no policy
  * can tell apart are one flow with a count. Times are milliseconds since 1970.
  */
+
 import type { Address } from '../model/address.ts';
 import type { Namespace, Node, Pod } from '../model/cluster.ts';
 import type { Flow, FlowProtocol } from '../model/flow.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { Labels } from '../model/labels.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 
@@ -82,12 +84,8 @@ const texts = new WeakMap<Pod, string>();
 
 /** Of two pods the same where policy cannot tell them apart, and people would not. */
 export function podText(pod: Pod): string {
-  const known = texts.get(pod);
-  if (known !== undefined) return known;
   const { key, labels, partial = false, node, ports, hostNetwork } = pod;
-  const text = JSON.stringify([key, labels, partial, node, ports, hostNetwork]);
-  texts.set(pod, text);
-  return text;
+  return getOrMake(texts, pod, () => JSON.stringify([key, labels, partial, node, ports, hostNetwork]));
 }
 
 /** Of two flows the same where they are one. */

@@ -1,7 +1,9 @@
 /** What a recording keeps of the cluster: as much as policies can ask of the flows. */
+
 import type { Address } from '../model/address.ts';
 import type { Cluster, Namespace, Node, Pod } from '../model/cluster.ts';
 import { addressesOfNode, isSelectable } from '../model/cluster.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { unknownPodFinder } from '../semantics/unknownpods.ts';
 import type { RecordedEnd, RecordedFlow, Recording, SilentPods } from './recording.ts';
 import { stableLabels } from './stablelabels.ts';
@@ -31,8 +33,7 @@ function byName<T extends Namespace | Node>(objects: readonly T[]): ReadonlyMap<
 function nodesOf(cluster: Cluster, ends: readonly RecordedEnd[]): Node[] {
   const withAddress = new Map<Address, Node[]>();
   for (const node of cluster.nodes.values())
-    for (const address of addressesOfNode(node))
-      withAddress.set(address, [...(withAddress.get(address) ?? []), node]);
+    for (const address of addressesOfNode(node)) getOrMake(withAddress, address, () => []).push(node);
   const noPods = { get: () => undefined, has: () => false };
   const unknownPodOf = unknownPodFinder(cluster, noPods, 'deny');
   const found = ends.flatMap(({ address, pod }) => [

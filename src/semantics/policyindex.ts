@@ -2,7 +2,9 @@
  * Policies by what their subject asks for, so that a pod is looked for among those alone that may select it. A policy that
  * changes costs its own keys, however many others there are.
  */
+
 import type { Pod } from '../model/cluster.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { comparePolicies, type Policy, type PolicyId } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
 
@@ -52,10 +54,8 @@ export class PolicyIndex {
   #place(policy: Policy, lists: readonly (readonly string[])[]): void {
     const keys = new Set(rarest(lists, this.#counts));
     this.#placed.set(policy.id, { policy, required: lists.flat(), keys });
-    for (const key of keys) {
-      const known = this.#found.get(key) ?? new Map<PolicyId, Policy>();
-      this.#found.set(key, known.set(policy.id, policy));
-    }
+    for (const key of keys)
+      getOrMake(this.#found, key, () => new Map<PolicyId, Policy>()).set(policy.id, policy);
     this.#sorted = undefined;
   }
 

@@ -1,6 +1,8 @@
 /** N67: an address of a node's pod networks that no known pod has. */
+
 import { type Address, familyOf, networkOf } from '../model/address.ts';
 import { addressesOfNode, type Cluster, type Node, type Pod } from '../model/cluster.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
 
 /** Finds the node in whose pod networks an address is that no pod has, and no node for itself. */
@@ -16,7 +18,7 @@ export function unknownPodFinder(
   for (const node of nodes.values()) {
     for (const { family, prefix, base } of podCidrsOf(node)) {
       const key = `${family} ${prefix}`;
-      byPrefix.set(key, (byPrefix.get(key) ?? new Map<Address, Node>()).set(base, node));
+      getOrMake(byPrefix, key, () => new Map<Address, Node>()).set(base, node);
     }
   }
   return address => {

@@ -4,6 +4,7 @@ import type { Address } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import { addressesOfNode, type Cluster, type Node, type Pod } from '../model/cluster.ts';
 import { whereUnsure } from '../model/failclosed.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction, Policy, Rule, Tier } from '../model/policy.ts';
 import { matchRule, type Packet, selects } from './match.ts';
@@ -64,12 +65,13 @@ export function policyFinder(
 ): View['policiesOn'] {
   const known = new WeakMap<Pod, PoliciesOfPod>();
   return (pod, direction, tier) => {
-    const ofPod = known.get(pod) ?? { candidates: index.candidates(pod), found: new Map() };
-    known.set(pod, ofPod);
-    const key = `${tier} ${direction}`;
-    const found = ofPod.found.get(key) ?? policiesAmong(ofPod.candidates, cluster, pod, direction, tier);
-    ofPod.found.set(key, found);
-    return found;
+    const { candidates, found } = getOrMake(known, pod, () => ({
+      candidates: index.candidates(pod),
+      found: new Map(),
+    }));
+    return getOrMake(found, `${tier} ${direction}`, () =>
+      policiesAmong(candidates, cluster, pod, direction, tier),
+    );
   };
 }
 

@@ -368,8 +368,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'names: each pod has its own index of all names',
     file: 'src/names/setsbyname.ts',
-    find: 'const made = this.#made.get(key) ?? new SetsByName(sets);',
-    replace: 'const made = new SetsByName(sets);',
+    find: 'return getOrMake(this.#made, key, () => new SetsByName(sets));',
+    replace: 'return new SetsByName(sets);',
     test: SUCCESSORS,
   },
   {
@@ -424,8 +424,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'names: all names of a list are looked through for each open connection',
     file: 'src/names/patternlists.ts',
-    find: 'const found = known.get(others) ?? others.some(',
-    replace: 'const found = others.some(',
+    find: 'return getOrMake(known, others, () => others.some(other => hasPattern(patterns, other)));',
+    replace: 'return others.some(other => hasPattern(patterns, other));',
     test: 'src/names/toldfacts.test.ts',
   },
   {
@@ -520,8 +520,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'semantics: what selects a pod in one direction selects it in the other',
     file: 'src/semantics/view.ts',
-    find: 'const key = ',
-    replace: 'const key = tier; // ',
+    find: 'getOrMake(found, ',
+    replace: 'getOrMake(found, tier || ',
     test: SCENARIOS,
   },
   {
@@ -2682,8 +2682,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'suggest: of the sets that have a label only the first is looked at',
     file: 'src/recording/suggest/labelsets.ts',
-    find: 'else known.push(labels);',
-    replace: '',
+    find: 'getOrMake(having, pair, () => []).push(labels);',
+    replace: 'getOrMake(having, pair, () => [labels]);',
     test: 'src/recording/suggest/labelsets.test.ts',
   },
   {

@@ -1,5 +1,7 @@
 /** What the agents of all nodes tell of one by one, in one order of time. */
+
 import { sleep } from '../../async/sleep.ts';
+import { getOrMake } from '../../model/getormake.ts';
 import { NodeClocks } from './nodeclocks.ts';
 import { askNodes, type NodesOptions } from './nodes.ts';
 import { Reorder } from './reorder.ts';
@@ -71,8 +73,7 @@ class KnownReports {
   /** Whether it was told before; if not, it has been now. */
   has({ node, key }: NodeReport): boolean {
     if (key === undefined) return false;
-    const keys = this.#keys.get(node) ?? new Set();
-    this.#keys.set(node, keys);
+    const keys = getOrMake(this.#keys, node, () => new Set());
     if (keys.has(key)) return true;
     keys.add(key);
     if (keys.size > MOST_KNOWN) keys.delete(keys.values().next().value!);

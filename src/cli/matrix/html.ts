@@ -1,4 +1,5 @@
 /** A matrix as one page that needs nothing else: a table that a screen reader can walk, and a mail can carry. */
+import { getOrMake } from '../../model/getormake.ts';
 import { cellText } from '../../reach/connectionstext.ts';
 import { type EndView, type MatrixView, memberName } from '../../reach/view.ts';
 import { endText, isJudged, legendOf, memberText, type Row } from './rows.ts';
@@ -12,7 +13,7 @@ export function htmlLines(
   const shown = view.ends.filter(end => rows.some(({ from, to }) => from === end || to === end));
   const texts = new Map<EndView, Map<EndView, string>>();
   for (const { from, to, cell } of rows)
-    texts.set(from, (texts.get(from) ?? new Map<EndView, string>()).set(to, cellText(view.pool, cell)));
+    getOrMake(texts, from, () => new Map<EndView, string>()).set(to, cellText(view.pool, cell));
   return [
     '<!doctype html>',
     '<html lang="en">',

@@ -1,5 +1,7 @@
 /** What the agents of all nodes record, as one: each tells in parts, so that a node that goes away leaves what it had. */
+
 import { aborted } from '../../async/aborted.ts';
+import { getOrMake } from '../../model/getormake.ts';
 import type { MergedRecording } from '../../recording/merge.ts';
 import { LONGEST_LINE, RecordingError, RecordingReader } from '../../recording/read.ts';
 import { writeNote } from '../../terminal/output.ts';
@@ -84,8 +86,7 @@ export class NodeParts {
 
   #add(node: string, line: string): void {
     if (line.length > LONGEST) throw new RecordingError(`a line of ${line.length} characters`);
-    const reader = this.#begun.get(node) ?? new RecordingReader(this.#mostOfPart);
-    this.#begun.set(node, reader);
+    const reader = getOrMake(this.#begun, node, () => new RecordingReader(this.#mostOfPart));
     reader.add(line);
     if (reader.isFull) throw new RecordingError('it is more than a node has to tell');
     if (!reader.isComplete) return;

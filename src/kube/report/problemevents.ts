@@ -1,3 +1,4 @@
+import { getOrMake } from '../../model/getormake.ts';
 import { type ObjectReference, type Problem, problemNote } from '../../model/problem.ts';
 import { type EventSpec, eventName } from './event.ts';
 import type { EventRecorder } from './eventrecorder.ts';
@@ -49,15 +50,11 @@ const notices = new WeakMap<Problem, EventSpec>();
 const names = new WeakMap<EventSpec, string>();
 
 function nameOf(notice: EventSpec): string {
-  const name = names.get(notice) ?? eventName(notice);
-  names.set(notice, name);
-  return name;
+  return getOrMake(names, notice, () => eventName(notice));
 }
 
 function problemNotice(problem: Problem, about: ObjectReference): EventSpec {
-  const notice = notices.get(problem) ?? makeNotice(problem, about);
-  notices.set(problem, notice);
-  return notice;
+  return getOrMake(notices, problem, () => makeNotice(problem, about));
 }
 
 function makeNotice(problem: Problem, about: ObjectReference): EventSpec {

@@ -1,4 +1,5 @@
 import { type ClusterEvent, namespaceOfPod, type PodKey } from '../../model/cluster.ts';
+import { getOrMake } from '../../model/getormake.ts';
 import { podMark } from '../../model/podmark.ts';
 import { type Direction, namespaceOfPolicy, type Policy, withoutRules } from '../../model/policy.ts';
 import { EVERYTHING } from '../../model/selector.ts';
@@ -38,7 +39,7 @@ export class PolicyHold {
     this.#isOurs = node === undefined ? () => true : name => name === node;
     for (const [pod, directions] of isolated) {
       const namespace = namespaceOfPod(pod);
-      this.#found.set(namespace, (this.#found.get(namespace) ?? new Map()).set(pod, directions));
+      getOrMake(this.#found, namespace, () => new Map()).set(pod, directions);
     }
   }
 
@@ -82,8 +83,7 @@ export class PolicyHold {
   }
 
   #hold(namespace: string, event: ClusterEvent): void {
-    const held = this.#held.get(namespace) ?? new Map<string, ClusterEvent>();
-    this.#held.set(namespace, held.set(event.key, event));
+    getOrMake(this.#held, namespace, () => new Map()).set(event.key, event);
     this.#touched.add(namespace);
   }
 

@@ -1,4 +1,5 @@
 /** Selectors that mean the pods of one set of labels, and of what is recorded nobody else. */
+import { getOrMake } from '../../model/getormake.ts';
 import { type Labels, labelTexts } from '../../model/labels.ts';
 import type { Recording } from '../recording.ts';
 import { stableLabels } from '../stablelabels.ts';
@@ -37,17 +38,15 @@ export class LabelSets {
   selector(namespace: string, labels: Labels): SelectorObject {
     const of = this.#of(namespace);
     const text = labelText(labels);
-    const known = of.selectors.get(text) ?? selectorAmong(candidates(of, labels), labels);
-    of.selectors.set(text, known);
-    return known;
+    return getOrMake(of.selectors, text, () => selectorAmong(candidates(of, labels), labels));
   }
 
   #of(namespace: string): OfNamespace {
-    const known = this.#namespaces.get(namespace);
-    if (known !== undefined) return known;
-    const of: OfNamespace = { sets: new Map(), having: new Map(), selectors: new Map() };
-    this.#namespaces.set(namespace, of);
-    return of;
+    return getOrMake(this.#namespaces, namespace, () => ({
+      sets: new Map(),
+      having: new Map(),
+      selectors: new Map(),
+    }));
   }
 }
 
@@ -56,9 +55,7 @@ function add({ sets, having }: OfNamespace, labels: Labels): void {
   if (sets.has(text)) return;
   sets.set(text, labels);
   for (const pair of labelTexts(labels)) {
-    const known = having.get(pair);
-    if (known === undefined) having.set(pair, [labels]);
-    else known.push(labels);
+    getOrMake(having, pair, () => []).push(labels);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Rules of a NetworkPolicy for peers and the ports of each: peers that have the same ports share a rule. */
+import { getOrMake } from '../../model/getormake.ts';
 import type { Protocol } from '../../model/policy.ts';
 
 export type PeerObject = Readonly<Record<string, object>>;
@@ -19,9 +20,7 @@ export class Rules {
 
   add(peer: PeerObject, protocol: Protocol, port: number): void {
     const key = JSON.stringify(peer);
-    const known = this.#peers.get(key) ?? { peer, ports: new Set() };
-    known.ports.add(`${protocol} ${port}`);
-    this.#peers.set(key, known);
+    getOrMake(this.#peers, key, () => ({ peer, ports: new Set() })).ports.add(`${protocol} ${port}`);
   }
 
   /** In one order, however the connections came. */
@@ -30,9 +29,7 @@ export class Rules {
     const byPorts = new Map<string, typeof sorted>();
     for (const each of sorted) {
       const key = JSON.stringify(portsOf(each.ports)); // By hand: Node 20 has nothing that groups.
-      const known = byPorts.get(key);
-      if (known === undefined) byPorts.set(key, [each]);
-      else known.push(each);
+      getOrMake(byPorts, key, () => []).push(each);
     }
     return [...byPorts.values()].map(peers => ({
       peers: peers.map(({ peer }) => peer),
