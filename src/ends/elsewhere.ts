@@ -1,7 +1,7 @@
 /** What DNS told the pods of other nodes: the agent that answers does not know it, so a denial that it would lift is none yet. */
 import type { Cluster } from '../model/cluster.ts';
+import { hasDomainPeers } from '../model/domainpeers.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
-import { domainPeersOf } from '../model/policy.ts';
 import type { ToldAsOf } from '../names/toldfacts.ts';
 import { evaluator } from '../semantics/evaluate.ts';
 import type { Case } from './judge.ts';
@@ -28,14 +28,9 @@ export function unheardDenials(
     ({ to, verdict }) => to.place.domain === undefined && verdict.verdict === 'deny',
   );
   const elsewhere = denied.filter(({ from }) => toldElsewhere(from, known) !== undefined);
-  if (elsewhere.length === 0 || !hasNames(cluster)) return found;
+  if (elsewhere.length === 0 || ![...cluster.policies.values()].some(hasDomainPeers)) return found;
   const evaluate = evaluator({ ...cluster, told: { has: () => true } }, unknownPods);
   for (const each of elsewhere)
     if (evaluate(each.flow).verdict === 'allow') found.set(each, toldElsewhere(each.from, known)!);
   return found;
-}
-
-function hasNames({ policies }: Cluster): boolean {
-  const has = (egress: Parameters<typeof domainPeersOf>[0]) => domainPeersOf(egress).length > 0;
-  return [...policies.values()].some(({ egress = [] }) => egress.some(({ peers }) => has(peers)));
 }

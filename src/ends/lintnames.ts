@@ -1,8 +1,9 @@
 /** What is wrong with rules by name although they can be read. All of it is a warning. */
 import type { Cluster } from '../model/cluster.ts';
 import { isSelectable, namespaceOf } from '../model/cluster.ts';
+import { patternsOfRule } from '../model/domainpeers.ts';
 import type { Inventory } from '../model/inventory.ts';
-import { domainPeersOf, type Policy } from '../model/policy.ts';
+import type { Policy } from '../model/policy.ts';
 import type { Problem, WarningCode } from '../model/problem.ts';
 import { matchPod } from '../model/selector.ts';
 import type { Service } from '../model/service.ts';
@@ -30,8 +31,8 @@ interface Named {
 }
 
 function namesIn({ egress = [] }: Policy): readonly Named[] {
-  return egress.flatMap(({ path, peers }) =>
-    domainPeersOf(peers).map(({ name }) => ({ pattern: name, field: `spec.${path}.to` })),
+  return egress.flatMap(rule =>
+    patternsOfRule(rule).map(pattern => ({ pattern, field: `spec.${rule.path}.to` })),
   );
 }
 

@@ -1,4 +1,6 @@
 /** The rules that each subject has to pass, as steps over the ends of one family. */
+
+import { patternsOfPolicy } from '../model/domainpeers.ts';
 import { whereUnsure } from '../model/failclosed.ts';
 import { getOrMake } from '../model/getormake.ts';
 import type { Direction, Policy, Rule } from '../model/policy.ts';
@@ -7,7 +9,6 @@ import type { ConnectionPool } from './connections.ts';
 import type { FamilyEnds } from './familyends.ts';
 import type { DirectionRules, JudgedRule } from './judge.ts';
 import type { Landscape } from './landscape.ts';
-import { patternsOf } from './nameclasses.ts';
 import type { PeerSets } from './peersets.ts';
 import { hasNames, portsConnections } from './ports.ts';
 import type { Selected } from './selected.ts';
@@ -64,7 +65,7 @@ export class Cases {
     const rules = policy[direction]!;
     // Names of an ingress rule mean the subject's ports, those of an egress rule each peer's.
     const ports = direction === 'ingress' && rules.some(rule => hasNames(rule.ports)) ? subjectPorts : '[]';
-    const meant = direction === 'egress' ? patternsOf(policy).filter(pattern => told.has(pattern)) : [];
+    const meant = direction === 'egress' ? patternsOfPolicy(policy).filter(pattern => told.has(pattern)) : [];
     return getOrMake(known, `${direction}${ports}${meant}`, () =>
       rules.flatMap(rule =>
         direction === 'egress' && hasNames(rule.ports)

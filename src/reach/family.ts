@@ -1,6 +1,7 @@
 /** Who reaches whom over one family: for each pair of ends the exact set of connections that may pass. */
 import type { Address, Family } from '../model/address.ts';
 import { isNodeItself, type PodKey } from '../model/cluster.ts';
+import { patternsOfPolicy } from '../model/domainpeers.ts';
 import { getOrMake } from '../model/getormake.ts';
 import type { Direction, Policy } from '../model/policy.ts';
 import { Cases, policiesByTemplate } from './cases.ts';
@@ -9,7 +10,7 @@ import type { End } from './end.ts';
 import { type FamilyEnds, familyEndsOf } from './familyends.ts';
 import { allowedOf, type JudgedPeers, judgePeers } from './judge.ts';
 import type { Landscape } from './landscape.ts';
-import { hasRuleByName, patternsOf } from './nameclasses.ts';
+import { hasRuleByName } from './nameclasses.ts';
 import { PeerSets } from './peersets.ts';
 
 /** What the policies on one subject say, by the index of the peer. */
@@ -117,7 +118,7 @@ export class FamilyReach {
   #patternsTold(end: number, pod: PodKey, peer: Address): ReadonlySet<string> {
     const { told } = this.#landscape.cluster;
     if (told === undefined) return NOTHING;
-    const patterns = this.#policies[this.ends.all[end]!.template!]!.flatMap(patternsOf);
+    const patterns = this.#policies[this.ends.all[end]!.template!]!.flatMap(patternsOfPolicy);
     return new Set(patterns.filter(pattern => told.has(pod, peer, pattern)));
   }
 

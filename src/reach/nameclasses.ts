@@ -7,8 +7,9 @@
  * Those that the same rules mean are one class, however many patterns they are written in.
  */
 
+import { patternsOfPolicy, patternsOfRule } from '../model/domainpeers.ts';
 import { getOrMake } from '../model/getormake.ts';
-import { domainPeersOf, type Policy, type Rule } from '../model/policy.ts';
+import type { Policy } from '../model/policy.ts';
 
 export interface NameClass {
   /** The narrowest patterns of its names, as policies write them. */
@@ -31,18 +32,7 @@ export function nameClassesOf(policies: Iterable<Policy>): NameClass[] {
 
 /** Whether a policy's egress has a rule by one of these patterns. */
 export function hasRuleByName(policy: Policy, meaning: ReadonlySet<string>): boolean {
-  return patternsOf(policy).some(pattern => meaning.has(pattern));
-}
-
-/** Each once. */
-export function patternsOf(policy: Policy): readonly string[] {
-  return getOrMake(PATTERNS, policy, () => [...new Set((policy.egress ?? []).flatMap(patternsOfRule))]);
-}
-
-const PATTERNS = new WeakMap<Policy, readonly string[]>();
-
-function patternsOfRule({ peers }: Rule): string[] {
-  return domainPeersOf(peers).map(({ name }) => name);
+  return patternsOfPolicy(policy).some(pattern => meaning.has(pattern));
 }
 
 /** The numbers of the rules that have each. */

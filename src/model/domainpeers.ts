@@ -1,0 +1,20 @@
+/** Peers that are names of the DNS: rules for egress alone have them. */
+import { getOrMake } from './getormake.ts';
+import { domainPeersOf, type Policy, type Rule } from './policy.ts';
+
+/** The names of a rule as it writes them, wildcards among them. */
+export function patternsOfRule({ peers }: Rule): readonly string[] {
+  return domainPeersOf(peers).map(({ name }) => name);
+}
+
+/** Those of all rules of a policy, each once. */
+export function patternsOfPolicy(policy: Policy): readonly string[] {
+  return getOrMake(PATTERNS, policy, () => [...new Set((policy.egress ?? []).flatMap(patternsOfRule))]);
+}
+
+const PATTERNS = new WeakMap<Policy, readonly string[]>();
+
+/** Whether it has a rule by name, whoever it selects. */
+export function hasDomainPeers(policy: Policy): boolean {
+  return patternsOfPolicy(policy).length > 0;
+}
