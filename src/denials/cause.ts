@@ -3,9 +3,10 @@
  * which policy it was, and what no policy says is told by the packet itself. Asked in the order in which the rules ask
  * (compiler/base.ts); where nothing that the agent knows denies it, that is what is said.
  */
-import { type Address, cidrContains, parseCidr } from '../model/address.ts';
+import { type Address, cidrContains, familyOf, parseCidr } from '../model/address.ts';
 import { isNodeItself, type Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
+import { isIcmpError } from '../model/icmperrors.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import type { Direction, PolicyId, Tier } from '../model/policy.ts';
 import { isTunnel } from '../model/tunnels.ts';
@@ -145,10 +146,8 @@ function linkCause({ head: { from, to }, hook }: DeniedPacket): Cause | undefine
   return undefined;
 }
 
-/** The types that compiler/poderrors.ts takes for errors. */
 function isError({ icmp, from }: PacketHead): boolean {
-  if (icmp === undefined) return false;
-  return from.includes(':') ? icmp.type < 128 : [3, 4, 5, 11, 12].includes(icmp.type);
+  return icmp !== undefined && isIcmpError(familyOf(from), icmp.type);
 }
 
 /** N74. Errors that pods send never come to policy. */

@@ -4,6 +4,7 @@
  */
 import { type Address, addressFromBytes } from '../model/address.ts';
 import type { FlowProtocol } from '../model/flow.ts';
+import { isIcmpError } from '../model/icmperrors.ts';
 
 export interface PacketHead {
   readonly from: Address;
@@ -141,7 +142,7 @@ function icmp(body: Uint8Array, isV6: boolean, outer: boolean): Transport {
   if (body.length < 2) return {};
   const [type, code] = [body[0]!, body[1]!];
   const isEcho = isV6 ? type === 128 || type === 129 : type === 8 || type === 0;
-  const isError = isV6 ? type < 128 : ERRORS_V4.has(type);
+  const isError = isIcmpError(isV6 ? 'ip6' : 'ip', type);
   const about = isError && outer ? readPacket(body.subarray(8), false) : undefined;
   return {
     icmp: {
@@ -152,9 +153,6 @@ function icmp(body: Uint8Array, isV6: boolean, outer: boolean): Transport {
     },
   };
 }
-
-/** Unreachable, source quench, redirect, time exceeded, parameter problem. */
-const ERRORS_V4: ReadonlySet<number> = new Set([3, 4, 5, 11, 12]);
 
 function word(bytes: Uint8Array, at: number): number {
   return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);

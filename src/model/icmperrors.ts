@@ -1,0 +1,18 @@
+/** Which messages of ICMP are errors: they quote the packet that they are about (RFC 792, RFC 4443). */
+import type { Family } from './address.ts';
+
+/**
+ * Their types, from the first to the last, as conntrack takes them: of ICMP unreachable, source quench and redirect, time
+ * exceeded and parameter problem; of ICMPv6 all that are none of its messages of information.
+ */
+export const ICMP_ERRORS: Readonly<Record<Family, readonly (readonly [number, number])[]>> = {
+  ip: [
+    [3, 5],
+    [11, 12],
+  ],
+  ip6: [[0, 127]],
+};
+
+export function isIcmpError(family: Family, type: number): boolean {
+  return ICMP_ERRORS[family].some(([first, last]) => first <= type && type <= last);
+}
