@@ -5,6 +5,7 @@
 import { type Address, addressFromBytes } from '../model/address.ts';
 import type { FlowProtocol } from '../model/flow.ts';
 import { isIcmpError } from '../model/icmperrors.ts';
+import { longWord, word } from '../model/words.ts';
 
 export interface PacketHead {
   readonly from: Address;
@@ -133,8 +134,7 @@ function transport(number: number, body: Uint8Array, outer: boolean): Transport 
   if (body.length < 4) return {};
   const ports = { sourcePort: word(body, 0), port: word(body, 2) };
   if (number !== NUMBER.tcp || body.length < 14) return ports;
-  const sequence = ((word(body, 4) << 16) | word(body, 6)) >>> 0;
-  return { ...ports, tcp: { flags: body[13]! & 0x3f, sequence } };
+  return { ...ports, tcp: { flags: body[13]! & 0x3f, sequence: longWord(body, 4) } };
 }
 
 /** RFC 792, RFC 4443: echo and its reply; errors, which have the packet that they are about behind eight bytes. */
@@ -152,8 +152,4 @@ function icmp(body: Uint8Array, isV6: boolean, outer: boolean): Transport {
       ...(about !== undefined && { about }),
     },
   };
-}
-
-function word(bytes: Uint8Array, at: number): number {
-  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
 }

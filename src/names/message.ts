@@ -3,10 +3,10 @@
  * alone, whatever the bytes: they come from whoever runs the zone.
  */
 import { type Address, addressFromBytes } from '../model/address.ts';
+import { word } from '../model/words.ts';
 import { isLearnable } from './learnable.ts';
 import { readDomainName } from './name.ts';
 import { MOST_RECORDS, type Records, readRecords, TYPE } from './records.ts';
-import { word } from './words.ts';
 
 export interface DnsAnswer {
   /** The name asked for, and every alias on the way to the addresses (C42). */

@@ -1,6 +1,6 @@
 /** An IPv4 or IPv6 packet as far as it takes to find the DNS in it. Reads what hostile hosts send: never throws. */
 import { type Address, addressFromBytes } from '../model/address.ts';
-import { longWord, word } from './words.ts';
+import { longWord, word } from '../model/words.ts';
 
 export interface Transport {
   readonly from: Address;

@@ -1,6 +1,7 @@
 /** The answer section of a DNS response, as far as addresses and aliases go. */
+
+import { longWord, word } from '../model/words.ts';
 import { type ReadName, readDomainName } from './name.ts';
-import { longWord, word } from './words.ts';
 
 export const TYPE = { A: 1, CNAME: 5, AAAA: 28 } as const;
 const CLASS_IN = 1;
