@@ -13,6 +13,7 @@ import { isTunnel } from '../model/tunnels.ts';
 import { type DirectionVerdict, judgeDirection } from '../semantics/evaluate.ts';
 import { tunnelEnd } from '../semantics/reason.ts';
 import type { Cause } from './denial.ts';
+import { flowOfDenied } from './flowofdenial.ts';
 import type { ModelView } from './modelview.ts';
 import type { PacketHead } from './packethead.ts';
 
@@ -54,21 +55,6 @@ function cutCause({ head }: DeniedPacket): Cause | undefined {
   const reason =
     'its headers are longer than what is handed over, so that nobody knows its protocol and port';
   return { kind: 'unexplained', reason };
-}
-
-/**
- * As policy sees it: behind any translation. What a pod sends to itself never leaves it: here it was translated, whether
- * or not the kernel says so.
- */
-export function deniedFlow({ head, dialled }: DeniedPacket): Flow {
-  const { from, to, protocol, port } = head;
-  return {
-    from,
-    to,
-    protocol,
-    ...(port !== undefined && { port }),
-    ...((from === to || (dialled !== undefined && dialled.address !== to)) && { viaService: true }),
-  };
 }
 
 /** RFC 4861: NS, NA, RS, RA and redirects. */
@@ -189,10 +175,10 @@ function otherLinkCause({ head: { from }, hook, iif }: DeniedPacket, view: Model
 }
 
 /** Each direction is enforced on the node of its pod: what another node denies was not denied here. */
-function policyCause(packet: DeniedPacket, view: ModelView): Cause | undefined {
-  const flow = deniedFlow(packet);
+function policyCause({ head, hook, dialled }: DeniedPacket, view: ModelView): Cause | undefined {
+  const flow = flowOfDenied(head, dialled !== undefined && dialled.address !== head.to);
   const asked: readonly Direction[] =
-    packet.hook === 'input' ? ['egress'] : packet.hook === 'output' ? [] : ['egress', 'ingress'];
+    hook === 'input' ? ['egress'] : hook === 'output' ? [] : ['egress', 'ingress'];
   for (const direction of asked) {
     if (!isEnforcedHere(view, direction === 'egress' ? flow.from : flow.to)) continue;
     const verdict = judgeDirection(view, direction, flow);
