@@ -169,15 +169,27 @@ describe('a node that lies', () => {
     expect([parts.hasMissed, merged.recording().missedOn]).toEqual([true, ['n1']]);
   });
 
-  test('a part without measure is dropped, and what comes behind it is taken', () => {
+  test('of a part without measure what came first is taken, and what comes behind it', () => {
     parts = new NodeParts(merged, 10_000);
-    const pods = Array.from({ length: 100 }, (_, n) => ({
+    const pods = Array.from({ length: 100 }, (_, n) =>
+      JSON.stringify({ end: { address: '10.0.0.1', pod: pod(`p${n}`, 'n1') } }),
+    );
+    const long = part(81, OPENED).replace('{"complete"', `${pods.join('\n')}\n{"complete"`);
+    expect(tell('n1', long)).toEqual([expect.stringContaining('it is more than a node has to tell')]);
+    expect(tell('n1', part(82, OPENED))).toEqual([]);
+    expect(merged.recording().flows.map(({ port }) => port)).toEqual([80, 81, 82]);
+    expect([parts.hasMissed, merged.recording().missedOn]).toEqual([true, ['n1']]);
+  });
+
+  test('a node that goes away within a part without measure is heard when it is back', () => {
+    parts = new NodeParts(merged, 2_000);
+    const pods = Array.from({ length: 30 }, (_, n) => ({
       end: { address: '10.0.0.1', pod: pod(`p${n}`, 'n1') },
     }));
-    expect(tell('n1', part(81, OPENED, ...pods))[0]).toContain('it is more than a node has to tell');
+    expect(tell('n1', part(81, OPENED, ...pods).split('{"complete"')[0]!)).toHaveLength(1);
+    parts.miss('n1');
     expect(tell('n1', part(82, OPENED))).toEqual([]);
     expect(merged.recording().flows.map(({ port }) => port)).toEqual([80, 82]);
-    expect(merged.recording().missedOn).toEqual(['n1']);
   });
 
   test('takes nobody the file: counts, names and lines stay as a reader takes them', () => {

@@ -42,11 +42,16 @@ const LONGEST = LONGEST_LINE / 6;
 /** Of what one node tells at once: some hundred times what a node has in a minute. */
 const MOST_OF_PART = 100_000_000;
 
+/** How the last line of a part begins. */
+const END = '{"complete":';
+
 /** What nodes tell, line by line, each a recording behind the other. */
 export class NodeParts {
   readonly #merged: MergedRecording;
   readonly #fromMs = Date.now();
   readonly #begun = new Map<string, RecordingReader>();
+  /** Nodes whose part is full: the rest of it is passed over. */
+  readonly #full = new Set<string>();
   readonly #mostOfPart: number;
   #hasMissed = false;
 
@@ -59,15 +64,20 @@ export class NodeParts {
     return this.#hasMissed;
   }
 
-  /** What is wrong with the line: then the part that it is of is not taken. */
+  /** What is wrong with the line: then nothing of its part is taken any more; of one without measure what came before. */
   take(node: string, line: string): string | undefined {
+    if (this.#full.has(node)) {
+      if (line.startsWith(END)) this.#full.delete(node);
+      return undefined;
+    }
     try {
       this.#add(node, line);
       return undefined;
     } catch (error) {
       if (!(error instanceof RecordingError)) throw error;
-      this.#begun.delete(node);
+      const isFull = this.#begun.get(node)?.isFull;
       this.miss(node);
+      if (isFull) this.#full.add(node);
       return `said what is no recording (${error.message})`;
     }
   }
@@ -76,6 +86,7 @@ export class NodeParts {
   miss(node: string): void {
     this.#hasMissed = true;
     this.#begun.delete(node);
+    this.#full.delete(node);
     this.#merged.miss(node);
   }
 
@@ -88,11 +99,17 @@ export class NodeParts {
     if (line.length > LONGEST) throw new RecordingError(`a line of ${line.length} characters`);
     const reader = getOrMake(this.#begun, node, () => new RecordingReader(this.#mostOfPart));
     reader.add(line);
-    if (reader.isFull) throw new RecordingError('it is more than a node has to tell');
-    if (!reader.isComplete) return;
+    if (!reader.isComplete && !reader.isFull) return;
+    this.#merge(node, reader);
+    if (reader.isFull)
+      throw new RecordingError('it is more than a node has to tell: what came first is taken, and no more');
     this.#begun.delete(node);
-    // Whatever it says: this node told it, and no clock but ours says when.
+  }
+
+  /** Whatever it says: this node told it, and no clock but ours says when. Of one that is full the node is missed. */
+  #merge(node: string, reader: RecordingReader): void {
+    const { isCut: _, ...recording } = reader.recording();
     const told = { recordedOn: [node], missedOn: [], fromMs: this.#fromMs, toMs: Date.now() };
-    this.#merged.add({ ...reader.recording(), ...told });
+    this.#merged.add({ ...recording, ...told });
   }
 }
