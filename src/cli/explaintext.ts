@@ -62,7 +62,7 @@ const DIFFERS: Record<Difference, string> = {
   address: 'by address',
 };
 
-export function differenceText({ differsBy }: Answer): string {
+function differenceText({ differsBy }: Answer): string {
   return differsBy.length === 0 ? '' : `differs ${differsBy.map(each => DIFFERS[each]).join(' and ')}`;
 }
 

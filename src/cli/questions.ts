@@ -43,7 +43,7 @@ function trafficQuestions(content: string, file: string): readonly Question[] {
 }
 
 /** `shop/web shop/db:5432 # why`: an arrow between the two is welcome, and empty lines are left out. */
-export function parseQuestions(content: string): (Question | Unreadable)[] {
+function parseQuestions(content: string): (Question | Unreadable)[] {
   const lines = content.split('\n').map(line => line.replace(/#.*/, '').trim());
   return lines.filter(line => line !== '').map(questionOf);
 }

@@ -30,7 +30,7 @@ export async function statusCommand({ socket, output }: StatusOptions): Promise<
 }
 
 /** In the casing of all our JSON: `startedAtMs`. */
-export function statusObject(status: StatusResponse): object {
+function statusObject(status: StatusResponse): object {
   return versioned('Status', inCamelCase(status) as object);
 }
 

@@ -12,7 +12,7 @@ import type { ServeOptions } from './serve.ts';
 import type { AgentSourceOptions } from './source.ts';
 import type { StartGateCommandOptions } from './startgate.ts';
 
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 export interface LogOptions {
   /** Absent: words on a terminal, else JSON. */

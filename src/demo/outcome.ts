@@ -48,7 +48,7 @@ export function isRight({ expected }: Try, observed: ProbeOutcome): boolean {
 }
 
 /** Names a try the same on two boards. */
-export function tryKey({ row, column, protocol, family }: Try): string {
+function tryKey({ row, column, protocol, family }: Try): string {
   return `${row.label} ${column.heading.join('')} ${protocol} ${family}`;
 }
 

@@ -4,7 +4,7 @@ import type { Rate } from '../model/tokenbucket.ts';
 import { flowText } from '../semantics/flowtext.ts';
 import { type Denial, type DenialEnd, type DialledService, deniersOf } from './denial.ts';
 
-export const LOG_MODES = ['none', 'sampled', 'all'] as const;
+const LOG_MODES = ['none', 'sampled', 'all'] as const;
 export type LogMode = (typeof LOG_MODES)[number];
 
 /** `guest/visitor -> shop/db:5432/TCP through shop/postgres`, `shop/web -> mail.example.com (192.0.2.25):25/TCP`. */

@@ -5,7 +5,7 @@ import { type Manifest, readManifest, unreadable } from './manifest.ts';
 const MEBIBYTE = 1024 * 1024;
 
 /** A file is held in memory several times over while it is read. */
-export const LARGEST_FILE = 16 * MEBIBYTE;
+const LARGEST_FILE = 16 * MEBIBYTE;
 
 /** What a file says, as `read` reads it; `largest` is in bytes. A pipe or device is read where it was named itself. */
 export async function readManifestFile(

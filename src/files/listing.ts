@@ -17,7 +17,7 @@ export async function listManifests(root: string, most = MOST_FOLDERS): Promise<
   return kind.isDirectory() ? new Listing(most).all(root, identityOf(kind)) : [root];
 }
 
-export function isManifest(path: string): boolean {
+function isManifest(path: string): boolean {
   return /\.(ya?ml|json)$/i.test(path) && !basename(path).startsWith('.');
 }
 

@@ -11,7 +11,7 @@ export interface WorkRates {
 }
 
 /** Of a pod's thousand answers a second (control.ts) each may be of four addresses, and have them told. */
-export const WORK_RATES: WorkRates = {
+const WORK_RATES: WorkRates = {
   pod: { perSecond: 8_000, burst: 16_000 },
   namespace: { perSecond: 32_000, burst: 32_000 },
 };

@@ -1,7 +1,7 @@
 /** What may pass between two places, over each family that both have. */
 import { FAMILIES, type Family } from '../model/address.ts';
 import type { Connections } from './connections.ts';
-import type { Ends, ReachPlace } from './place.ts';
+import type { Ends } from './place.ts';
 import type { Reach } from './reach.ts';
 
 /** Absent where one of the two has no address of the family. */
@@ -42,7 +42,3 @@ function passing(
 }
 
 const MOST_SETS = 2 ** 26;
-
-export function isSamePlace(a: ReachPlace, b: ReachPlace): boolean {
-  return a.ends.ip === b.ends.ip && a.ends.ip6 === b.ends.ip6;
-}

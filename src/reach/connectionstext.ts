@@ -40,7 +40,7 @@ function otherTexts(pool: ConnectionPool, other: Toggles): string[] {
   return [...icmp, ...(numbers.length === 0 ? [] : [`protocols ${portRangesText(numbers)}`])];
 }
 
-export function portRangesText(toggles: Toggles): string {
+function portRangesText(toggles: Toggles): string {
   return toggleRanges(toggles, 1)
     .map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`))
     .join(',');

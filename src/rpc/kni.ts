@@ -9,7 +9,7 @@ import { attachCalls, INTERFACE, interfacesOf } from './kniattach.ts';
 import { CallRefusal, unary } from './unary.ts';
 import type { AgentView } from './view.ts';
 
-export const NETWORK_NAME = 'pods';
+const NETWORK_NAME = 'pods';
 const REPAIR = { patienceMs: 5000, pollMs: 20 };
 const FAMILY_NAME = { ip: 'IPv4', ip6: 'IPv6' } as const;
 

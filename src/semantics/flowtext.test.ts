@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Address } from '../model/address.ts';
 import { ClusterState, type PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
-import { FlowTextError, flowText, otherFamily, parseFlow, parseFlowPieces } from './flowtext.ts';
+import { FlowTextError, flowText, parseFlow, parseFlowPieces } from './flowtext.ts';
 
 const cluster = clusterOf({
   'x/a': ['10.0.0.1', 'fd00::1'],
@@ -100,14 +100,6 @@ const LATER = ['y/done', 'y/older', 'y/younger'] as const;
 
 test('parseFlowPieces() reads the two arguments of a command', () => {
   expect(parseFlowPieces(cluster, 'x/a', 'x/b:53/UDP')).toEqual(parseFlow(cluster, 'x/a -> x/b:53/UDP'));
-});
-
-test('otherFamily() is what was not asked, where both ends have it', () => {
-  const other = (text: string) => otherFamily(cluster, ...(text.split(' ') as [string, string]));
-  expect(other('x/a x/b:80')).toEqual(parseFlow(cluster, 'x/a@6 -> x/b:80'));
-  expect(other('x/six x/b')).toEqual(parseFlow(cluster, 'x/six@4 -> x/b'));
-  for (const asked of ['x/a@4 x/b:80', 'x/a 10.0.0.9:80', 'x/a x/only4:80', 'x/only6 x/b:80'])
-    expect(other(asked)).toBeUndefined();
 });
 
 describe('flowText() reads back as the same flow', () => {

@@ -48,22 +48,6 @@ export function parseFlowPieces(cluster: Cluster, from: string, to: string): Flo
   };
 }
 
-/**
- * The same connection over the other address family, where both ends are pods that have it and neither text asks for
- * one: half of a dual-stack pod's packets, which policy may judge otherwise.
- */
-export function otherFamily(cluster: Cluster, from: string, to: string): Flow | undefined {
-  const [source, destination] = [parseEnd(from), parseEnd(to)];
-  if ((source.family ?? destination.family) !== undefined) return undefined;
-  const family: Family = commonFamily(cluster, source, destination) === 'ip' ? 'ip6' : 'ip';
-  const ends = [source, destination].map(end =>
-    addressesOf(cluster, end).find(at => familyOf(at) === family),
-  );
-  const [fromAddress, toAddress] = ends;
-  if (fromAddress === undefined || toAddress === undefined) return undefined;
-  return { from: fromAddress, to: toAddress, ...protocolAndPort(cluster, destination) };
-}
-
 /** `fd00::5:80` is an address of its own; who writes it of a pod that is `fd00::5` means something else. */
 function refuseHiddenPort(cluster: Cluster, { text, address, port }: End): void {
   const [, host = '', group] = /^([^[\]/]*):(\d+)(?:\/|$)/.exec(text) ?? [];

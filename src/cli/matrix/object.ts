@@ -24,7 +24,7 @@ export function matrixObject(view: MatrixView, rows: readonly Row[], notes: read
   });
 }
 
-export function cellObject(pool: ConnectionPool, { ip, ip6 }: Cell) {
+function cellObject(pool: ConnectionPool, { ip, ip6 }: Cell) {
   const of = (connections: Cell['ip']): ConnectionsObject | null =>
     connections === undefined ? null : connectionsObject(pool, connections);
   return { ipv4: of(ip), ipv6: of(ip6) };

@@ -16,7 +16,7 @@ const OF_THE_MOMENT = [
   'batch.kubernetes.io/controller-uid',
 ];
 
-export function lastingLabels({ labels }: Pod): Labels {
+function lastingLabels({ labels }: Pod): Labels {
   return Object.fromEntries(Object.entries(labels).filter(([key]) => !OF_THE_MOMENT.includes(key)));
 }
 

@@ -10,7 +10,7 @@ export interface Unavailable {
   readonly message: string;
 }
 
-export const NETWORK_UNAVAILABLE = 'NetworkUnavailable';
+const NETWORK_UNAVAILABLE = 'NetworkUnavailable';
 /** Of NodeCondition.message nobody says how long it may be; kubectl shows it in one line. */
 const LONGEST = 1024;
 

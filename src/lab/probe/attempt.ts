@@ -26,7 +26,7 @@ export function target({ via, to, port }: Probe): { address: Address; port: numb
   return via ?? { address: to, port: port ?? 0 };
 }
 
-export function endpointKey({ to, port }: Flow): string {
+function endpointKey({ to, port }: Flow): string {
   return `${to} ${port}`;
 }
 

@@ -10,7 +10,7 @@ import { bindMessages, type LogGroup, type LoggedPacket, readLogged } from './me
 /** Beyond so much of it that nobody has read, packets are lost: some hundreds. */
 const BUFFER = 1 << 20;
 
-export class LogGroupTaken extends Error {
+class LogGroupTaken extends Error {
   override readonly name = 'LogGroupTaken';
 }
 

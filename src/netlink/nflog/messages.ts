@@ -14,7 +14,7 @@ import { beginMessage, endMessage, type Message } from '../wire/messages.ts';
 
 const SUBSYSTEM = 4 << 8;
 /** NFULNL_MSG_*. */
-export const LOG_MSG = { PACKET: SUBSYSTEM, CONFIG: SUBSYSTEM | 1 } as const;
+const LOG_MSG = { PACKET: SUBSYSTEM, CONFIG: SUBSYSTEM | 1 } as const;
 // NFULA_CFG_*, NFULNL_CFG_CMD_BIND, NFULNL_COPY_PACKET, NFULNL_CFG_F_*.
 const CONFIG = { CMD: 1, MODE: 2, BUFFER: 3, TIMEOUT: 4, THRESHOLD: 5, FLAGS: 6 } as const;
 const BIND = 1;

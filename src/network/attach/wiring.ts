@@ -62,7 +62,7 @@ export function nodeSteps(end: NodeEnd, existing: Existing): RouteStep[] {
   ];
 }
 
-export function podRoute({ index, sources }: Pick<NodeEnd, 'index' | 'sources'>, address: Address): Route {
+function podRoute({ index, sources }: Pick<NodeEnd, 'index' | 'sources'>, address: Address): Route {
   const source = sources.find(own => familyOf(own) === familyOf(address));
   return {
     destination: hostCidr(address),
