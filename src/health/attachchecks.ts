@@ -1,4 +1,5 @@
 /** Checks of what a node needs whose pods we attach ourselves. */
+import { firstOf } from '../model/firstof.ts';
 import { type Check, finding } from './check.ts';
 import type { Ours } from './facts.ts';
 
@@ -22,11 +23,9 @@ export function nodeRoutes({ attached }: Ours): Check {
   if (attached === undefined) return finding.ok(name, ANOTHERS);
   const { unreachable } = attached;
   if (unreachable.length === 0) return finding.ok(name, 'every node with pods is on a link of this node');
-  const rest = unreachable.length - MOST_NAMED;
-  const shown = unreachable.slice(0, MOST_NAMED).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
   return finding.warn(
     name,
-    `no link leads to ${shown}`,
+    `no link leads to ${firstOf(unreachable, MOST_NAMED)}`,
     'Sluice builds no overlay: have the router between the nodes lead there, or use a network plugin that tunnels, such as Flannel',
   );
 }

@@ -1,5 +1,6 @@
 /** Checks of what leads packets past the rules, or lets them say that they are somebody else's. */
 import { FAMILIES } from '../model/address.ts';
+import { firstOf } from '../model/firstof.ts';
 import { type Check, finding } from './check.ts';
 import type { Host, Ours } from './facts.ts';
 import { carriesPods } from './hostchecks.ts';
@@ -57,17 +58,15 @@ export function podSources({ bridges }: Host, ours: Ours): Check {
   const { withoutPort } = ours;
   if (withoutPort?.length === 0)
     return finding.ok(name, `each pod on ${bridge} sends as itself or not at all`);
-  const who = withoutPort === undefined ? 'pods' : `${listed(withoutPort)}, behind no port that is known,`;
+  const who =
+    withoutPort === undefined
+      ? 'pods'
+      : `${firstOf(withoutPort, MOST_LISTED)}, behind no port that is known,`;
   return finding.warn(
     name,
     `${who} on ${bridge} can send as one another by IPv6 or with the capability NET_RAW, and with that also frames with a VLAN tag, which pass no rule`,
     'use a network plugin that gives each pod a link of its own (--pod-network=attach, ptp, kindnet, Calico), or one whose bridge has a veth of each pod as its port; or take NET_RAW from pods',
   );
-}
-
-function listed(names: readonly string[]): string {
-  const more = names.length - MOST_LISTED;
-  return names.slice(0, MOST_LISTED).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 const MOST_LISTED = 5;

@@ -1,5 +1,7 @@
 /** Policies that are audited: the cluster as it would be if they were enforced, and what people are told of them. */
+
 import type { Cluster } from './cluster.ts';
+import { firstOf } from './firstof.ts';
 import type { Policy, PolicyId } from './policy.ts';
 
 /** As `ClusterState` would have it after the annotation is gone. */
@@ -26,7 +28,7 @@ const MOST_NAMED = 5;
 export function auditedNote({ audited }: Cluster): readonly string[] {
   const ids = [...(audited?.keys() ?? [])].sort();
   if (ids.length === 0) return [];
-  const more = ids.length - MOST_NAMED;
-  const names = `${ids.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  return [`audited, not enforced: ${names}; they protect nothing, and count for nothing here`];
+  return [
+    `audited, not enforced: ${firstOf(ids, MOST_NAMED)}; they protect nothing, and count for nothing here`,
+  ];
 }

@@ -1,5 +1,7 @@
 /** Names of the DNS as ends in words: by their patterns, and where policies say otherwise of some networks, by those too. */
+
 import type { Family } from '../model/address.ts';
+import { firstOf } from '../model/firstof.ts';
 import { getOrMake } from '../model/getormake.ts';
 import { toldRegions } from './domains.ts';
 import { INTERNET_TEXT, networkText } from './networktext.ts';
@@ -26,16 +28,11 @@ function whereText(reach: Reach, all: readonly string[], found: ReadonlySet<stri
   if (missing.length === 0) return '';
   const others = namesOf(reach, missing);
   return others.includes(INTERNET_TEXT)
-    ? ` in ${listed(namesOf(reach, [...found]))}`
-    : ` outside ${listed(others)}`;
+    ? ` in ${firstOf(namesOf(reach, [...found]), MOST_NETWORKS)}`
+    : ` outside ${firstOf(others, MOST_NETWORKS)}`;
 }
 
-/** It stands beside each of the patterns: all networks of a large cluster would be no text any more. */
-function listed(networks: readonly string[]): string {
-  const more = networks.length - MOST_NETWORKS;
-  return more <= 0 ? networks.join(', ') : `${networks.slice(0, MOST_NETWORKS).join(', ')} and ${more} more`;
-}
-
+/** They stand beside each of the patterns: all networks of a large cluster would be no text any more. */
 const MOST_NETWORKS = 8;
 
 function namesOf(reach: Reach, regions: readonly string[]): string[] {

@@ -3,6 +3,7 @@
 import { type Address, type Cidr, cidrText } from '../model/address.ts';
 import { assertNever } from '../model/assert.ts';
 import type { Cluster, Node, Pod } from '../model/cluster.ts';
+import { firstOf } from '../model/firstof.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Action, Direction, Peer, Policy, PortMatch, Rule } from '../model/policy.ts';
 import { podSelectorText, selectorText } from '../model/selector.ts';
@@ -108,10 +109,7 @@ export function peerText(peer: 'any' | Peer): string {
 const MOST_EXCEPTIONS = 5;
 
 function exceptText(except: readonly Cidr[]): string {
-  if (except.length === 0) return '';
-  const shown = except.slice(0, MOST_EXCEPTIONS).map(cidrText);
-  const more = except.length - shown.length;
-  return ` except ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return except.length === 0 ? '' : ` except ${firstOf(except, MOST_EXCEPTIONS, cidrText)}`;
 }
 
 export function portText(port: 'any' | PortMatch): string {

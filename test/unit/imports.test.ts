@@ -186,6 +186,7 @@ test('the reference loads the model and itself, file by file, and nothing of wha
     'model/assert.ts',
     'model/cluster.ts',
     'model/failclosed.ts',
+    'model/firstof.ts',
     'model/getormake.ts',
     'model/manyrequirements.ts',
     'model/podcidrs.ts',
