@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Agent } from '../../src/agent/agent.ts';
+import { sleep } from '../../src/async/sleep.ts';
+import { realTiming, type Timing } from '../../src/async/timing.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { withDenialLimits } from '../../src/compiler/denied.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
@@ -249,10 +251,20 @@ test.each(FOREIGN_EDITS)(
   async edit => {
     const warned: object[] = [];
     const stop = new AbortController();
+    const timing = waitingTime();
+    let committedMs = 0;
     const state = new ClusterState();
     const agent = new Agent({
       open: () => openIn(lab, { without: [NO_OWNERS] }),
       engine: () => new Incremental(NODE),
+      timing,
+      observers: [
+        {
+          committed: ({ ops }) => {
+            if (ops.length > 0) committedMs = timing.now();
+          },
+        },
+      ],
       log: { debug: () => {}, info: () => {}, warn: fields => void warned.push(fields), error: () => {} },
     });
     for (const event of firmEvents()) state.apply(event);
@@ -262,9 +274,9 @@ test.each(FOREIGN_EDITS)(
       const right = compile(state, NODE);
       await until(async () => equal(await standing(), right));
       expect(nft(edit)).toBe('');
-      const editedAt = performance.now();
+      const editedMs = timing.now();
       await until(async () => warned.length > 0 && equal(await standing(), right));
-      expect(performance.now() - editedAt).toBeLessThan(1000);
+      expect(committedMs - editedMs).toBeLessThan(1000);
       expect(warned).toEqual([
         { ops: expect.any(Number), repair: expect.arrayContaining([expect.any(String)]) },
       ]);
@@ -274,6 +286,19 @@ test.each(FOREIGN_EDITS)(
     }
   },
 );
+
+/** Passes while the agent waits, and at no other time: a busy machine repairs as soon by it as a quiet one. */
+function waitingTime(): Timing {
+  let nowMs = 0;
+  return {
+    ...realTiming,
+    now: () => nowMs,
+    sleep: async (ms, signal) => {
+      await sleep(ms, signal);
+      if (!signal.aborted) nowMs += ms;
+    },
+  };
+}
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
   for (const deadline = Date.now() + 10_000; !(await condition()); await setTimeout(10))
