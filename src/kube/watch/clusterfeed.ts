@@ -1,10 +1,12 @@
+import type { Timing } from '../../async/timing.ts';
 import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
 import { NamespaceBudget } from '../../model/namespacebudget.ts';
 import type { Direction } from '../../model/policy.ts';
 import type { Problem } from '../../model/problem.ts';
 import { PolicyHold } from './hold.ts';
 import { Identities } from './identities.ts';
-import { NODES } from './resource.ts';
+import { type IsLiving, NamespaceQuestions } from './namespacequestions.ts';
+import { NETWORK_POLICIES, NODES, PODS } from './resource.ts';
 import { UnreadNodes } from './unreadnodes.ts';
 
 /** How it stands with one kind of object. */
@@ -29,6 +31,16 @@ export interface ClusterListener {
   onSource(status: SourceStatus): void;
 }
 
+export interface FeedNeeds {
+  readonly isLiving: IsLiving;
+  readonly timing: Timing;
+  /** After it nothing is published but what sources publish. */
+  readonly signal: AbortSignal;
+  readonly node?: string | undefined;
+  readonly isolated?: ReadonlyMap<PodKey, ReadonlySet<Direction>> | undefined;
+  readonly identities?: Identities;
+}
+
 /** Where all sources of one cluster publish what they found; what depends on several of them is decided here. */
 export class ClusterFeed {
   readonly hold: PolicyHold;
@@ -37,21 +49,31 @@ export class ClusterFeed {
   readonly #nodes = new UnreadNodes();
   readonly #budget = new NamespaceBudget();
   readonly #problems = new Map<string, readonly Problem[]>();
+  readonly #questions: NamespaceQuestions;
+  readonly #unlisted = new Set([PODS.kind, NETWORK_POLICIES.kind]);
 
-  constructor(
-    listener: ClusterListener,
-    node?: string,
-    isolated?: ReadonlyMap<PodKey, ReadonlySet<Direction>>,
-    identities = new Identities(),
-  ) {
+  constructor(listener: ClusterListener, needs: FeedNeeds) {
+    const { isLiving, timing, signal, node, isolated, identities = new Identities() } = needs;
     this.#listener = listener;
     this.identities = identities;
     this.hold = new PolicyHold(node, isolated);
+    const publish = (events: readonly ClusterEvent[]) => this.#publish(events);
+    this.#questions = new NamespaceQuestions({ hold: this.hold, isLiving, publish, timing, signal });
+  }
+
+  /** When it is known of what waits whether it has to be held. */
+  get settled(): Promise<void> {
+    return this.#questions.settled();
   }
 
   /** Also with nothing new, for what was held. */
   publish(events: readonly ClusterEvent[]): void {
-    const passed = this.#budget.pass(this.#nodes.pass(this.hold.pass(events)));
+    this.#publish(this.hold.pass(events));
+    this.#questions.ask(this.hold.takeOpen());
+  }
+
+  #publish(events: readonly ClusterEvent[]): void {
+    const passed = this.#budget.pass(this.#nodes.pass(events));
     this.#toListener(passed);
     if (passed.some(({ type }) => type === 'policy'))
       this.reportProblems('namespaces', this.#budget.problems());
@@ -69,8 +91,15 @@ export class ClusterFeed {
   }
 
   reportSource(status: SourceStatus): void {
-    if (status.source === NODES.kind && status.state === 'synced') this.#toListener(this.#nodes.setKnown());
+    if (status.state === 'synced') this.#synced(status.source);
     this.#listener.onSource(status);
+  }
+
+  #synced(source: string): void {
+    if (source === NODES.kind) this.#toListener(this.#nodes.setKnown());
+    if (!this.#unlisted.delete(source) || this.#unlisted.size > 0) return;
+    this.hold.setListed();
+    this.publish([]);
   }
 }
 

@@ -5,36 +5,85 @@ import type { Direction, Policy } from '../../model/policy.ts';
 import { PolicyHold } from './hold.ts';
 
 const GONE: ClusterEvent = { type: 'policy', key: 'NetworkPolicy shop/web' };
+const OTHER: ClusterEvent = { type: 'policy', key: 'NetworkPolicy shop/other' };
 const BACK: ClusterEvent = { ...GONE, value: {} as Policy };
 
-function pod(name: string, { node = 'n1', finished = false } = {}): ClusterEvent {
-  return { type: 'pod', key: `shop/${name}`, value: { node, finished } as Pod };
+function pod(name: string, rest: Partial<Pod> = {}): ClusterEvent {
+  const key: PodKey = `shop/${name}`;
+  return { type: 'pod', key, value: { key, node: 'n1', labels: { app: 'web' }, ...rest } as Pod };
 }
 
 function noPod(name: string): ClusterEvent {
   return { type: 'pod', key: `shop/${name}` };
 }
 
-/** A hold for node n1 that knows the namespaces; shop is active and runs those pods. */
+/** A hold for node n1; shop runs those pods. */
 function hold(...pods: readonly ClusterEvent[]): PolicyHold {
   const hold = new PolicyHold('n1');
-  hold.setKnowsNamespaces(true);
   hold.setActive('shop', true);
   hold.pass(pods);
   return hold;
 }
 
-test('PolicyHold passes the deletion of a policy in an active namespace at once', () => {
-  expect(hold(pod('a')).pass([GONE])).toEqual([GONE]);
+/** What may be published when the server has said whether shop lives, which was asked for now. */
+function answered(it: PolicyHold, lives: boolean): readonly ClusterEvent[] {
+  expect(it.takeOpen()).toEqual(['shop']);
+  return it.answered('shop', it.deletionsOf('shop'), lives);
+}
+
+test('PolicyHold passes the deletion of a policy once its namespace is said to live, and asks once', () => {
+  const it = hold(pod('a'));
+  expect(it.pass([GONE])).toEqual([]);
+  expect(it.takeOpen()).toEqual(['shop']);
+  expect(it.takeOpen()).toEqual([]);
+  expect(it.answered('shop', it.deletionsOf('shop'), true)).toEqual([GONE]);
+  expect(it.isOpen('shop')).toBe(false);
 });
 
-test('PolicyHold keeps the policies of a terminating namespace until its last pod is gone or finished', () => {
+test('PolicyHold passes the deletion of a policy at once where no pod is', () => {
+  expect(hold().pass([GONE])).toEqual([GONE]);
+  expect(hold(pod('a', { node: 'n2' })).pass([GONE])).toEqual([GONE]);
+});
+
+test('PolicyHold takes no answer for a deletion that came after the question', () => {
+  const it = hold(pod('a'));
+  it.pass([GONE]);
+  const asked = it.deletionsOf('shop');
+  it.pass([OTHER]);
+  expect(it.answered('shop', asked, true)).toEqual([GONE]);
+  expect(it.isOpen('shop')).toBe(true);
+  expect(it.answered('shop', asked, true)).toEqual([]);
+  expect(it.answered('shop', it.deletionsOf('shop'), true)).toEqual([OTHER]);
+});
+
+test('PolicyHold takes no answer for a policy that has come back and is deleted again', () => {
+  const it = hold(pod('a'));
+  it.pass([GONE]);
+  const asked = it.deletionsOf('shop');
+  it.pass([BACK]);
+  expect(it.isOpen('shop')).toBe(false);
+  it.pass([{ ...GONE }]);
+  expect(it.answered('shop', asked, true)).toEqual([]);
+  expect(it.isOpen('shop')).toBe(true);
+});
+
+test('PolicyHold keeps the policies of a namespace that the watch says is ending until its last pod is gone', () => {
   const it = hold(pod('a'), pod('b'));
+  it.pass([OTHER]);
   it.setActive('shop', false);
   expect(it.pass([GONE])).toEqual([]);
+  expect(it.takeOpen()).toEqual([]);
   expect(it.pass([noPod('a')])).toEqual([noPod('a')]);
   const finished = pod('b', { finished: true });
-  expect(it.pass([finished])).toEqual([finished, GONE]);
+  expect(it.pass([finished])).toEqual([finished, OTHER, GONE]);
+});
+
+test('PolicyHold asks again where an answer says that it is ending: one by that name may be made anew', () => {
+  const it = hold(pod('a'));
+  it.pass([GONE]);
+  expect(answered(it, false)).toEqual([]);
+  expect(it.isOpen('shop')).toBe(true);
+  expect(it.answered('shop', it.deletionsOf('shop'), true)).toEqual([GONE]);
 });
 
 test('PolicyHold keeps them too where the namespace is gone before its pods', () => {
@@ -44,44 +93,35 @@ test('PolicyHold keeps them too where the namespace is gone before its pods', ()
   expect(it.pass([noPod('a')])).toEqual([noPod('a'), GONE]);
 });
 
-test('PolicyHold waits for no pod of another node', () => {
-  const it = hold(pod('a', { node: 'n2' }));
-  it.setActive('shop', false);
-  expect(it.pass([GONE])).toEqual([GONE]);
-});
-
 test('PolicyHold without a node waits for every pod', () => {
   const it = new PolicyHold();
-  it.setKnowsNamespaces(true);
   it.pass([pod('a', { node: 'n2' })]);
   expect(it.pass([GONE])).toEqual([]);
 });
 
-test('PolicyHold keeps every namespaced policy while the namespaces cannot be read', () => {
-  const it = hold();
-  it.setKnowsNamespaces(false);
+test('PolicyHold waits with no policy of the whole cluster', () => {
   const cluster: ClusterEvent = { type: 'policy', key: 'ClusterNetworkPolicy platform' };
-  expect(it.pass([GONE, cluster])).toEqual([cluster]);
-  it.setKnowsNamespaces(true);
-  expect(it.pass([])).toEqual([GONE]);
+  expect(hold(pod('a')).pass([GONE, cluster])).toEqual([cluster]);
 });
 
-test('PolicyHold holds the isolation of a deleted policy, and not what it allowed', () => {
-  const rules: Policy['ingress'] = [{ path: 'ingress[0]', action: 'accept', peers: 'any', ports: 'any' }];
-  const policy = { name: 'shop/web', ingress: rules } as Policy;
-  const isolated = { ...GONE, value: { ...policy, ingress: [] } };
-  for (const until of ['namespaces can be read', 'the last pod is gone']) {
+test.each(['nobody answers', 'the namespace is ending'])(
+  'PolicyHold holds the isolation of a deleted policy, and not what it allowed, once %s',
+  why => {
+    const rules: Policy['ingress'] = [{ path: 'ingress[0]', action: 'accept', peers: 'any', ports: 'any' }];
+    const policy = { name: 'shop/web', ingress: rules } as Policy;
+    const isolated = { ...GONE, value: { ...policy, ingress: [] } };
     const it = hold(pod('a'));
     it.pass([{ ...GONE, value: policy } as ClusterEvent]);
-    if (until === 'namespaces can be read') it.setKnowsNamespaces(false);
-    else it.setActive('shop', false);
-    expect(it.pass([GONE])).toEqual([isolated]);
-    expect(it.pass([])).toEqual([]); // said once
-    it.setKnowsNamespaces(true);
+    expect(it.pass([GONE])).toEqual([]);
+    const events = why === 'nobody answers' ? it.isolate('shop') : answered(it, false);
+    expect(events).toEqual([isolated]);
+    expect([...it.pass([]), ...it.isolate('shop')]).toEqual([]); // said once
     it.setActive('shop', true);
-    expect(it.pass([])).toEqual([GONE]);
-  }
-});
+    expect(it.pass([])).toEqual([]); // the watch may be late
+    expect(it.takeOpen()).toEqual(['shop']);
+    expect(it.answered('shop', it.deletionsOf('shop'), true)).toEqual([GONE]);
+  },
+);
 
 test('PolicyHold looks at no deletion that nothing has changed for', () => {
   const it = hold(pod('a'));
@@ -101,18 +141,11 @@ test('PolicyHold forgets a deletion when the policy comes back', () => {
   it.setActive('shop', false);
   it.pass([GONE]);
   expect(it.pass([BACK])).toEqual([BACK]);
+  expect(it.isolate('shop')).toEqual([]);
   expect(it.pass([noPod('a')])).toEqual([noPod('a')]);
 });
 
-test('PolicyHold lets go when the namespace is active again', () => {
-  const it = hold(pod('a'));
-  it.setActive('shop', false);
-  it.pass([GONE]);
-  it.setActive('shop', true);
-  expect(it.pass([])).toEqual([GONE]);
-});
-
-describe('PolicyHold of an agent that starts while a namespace is being deleted', () => {
+describe('PolicyHold of an agent that starts over rules that isolate pods', () => {
   const isolated = new Map<PodKey, ReadonlySet<Direction>>([
     ['shop/a', new Set(['ingress'])],
     ['shop/b', new Set(['egress'])],
@@ -120,8 +153,13 @@ describe('PolicyHold of an agent that starts while a namespace is being deleted'
   ]);
   const KEY = 'NetworkPolicy shop/(deleted with its namespace)';
 
-  function restarted(): PolicyHold {
-    return new PolicyHold('n1', isolated);
+  /** It has listed all pods and policies. */
+  function restarted(found: typeof isolated, ...events: readonly ClusterEvent[]): PolicyHold {
+    const it = new PolicyHold('n1', found);
+    expect(it.pass(events)).toEqual(events);
+    it.setListed();
+    expect(it.pass([])).toEqual([]);
+    return it;
   }
 
   /** The directions in which all pods of the namespace are isolated, and allowed nothing. */
@@ -132,76 +170,64 @@ describe('PolicyHold of an agent that starts while a namespace is being deleted'
     return (['ingress', 'egress'] as const).filter(direction => policy?.[direction]?.length === 0);
   }
 
-  test('isolates what the rules in force isolate, as long as one of these pods is there', () => {
-    const it = restarted();
-    it.setKnowsNamespaces(true);
-    it.setActive('shop', false);
-    expect(isolating(it.pass([pod('a'), pod('b'), pod('other')]))).toEqual(['ingress', 'egress']);
-    expect(it.pass([noPod('a')])).toEqual([noPod('a')]);
-    expect(it.pass([noPod('b')])).toEqual([noPod('b')]);
+  function selecting(app: string, direction: Direction, rest: Partial<Policy> = {}): ClusterEvent {
+    const key = 'NetworkPolicy shop/x';
+    const requirements = [{ key: 'app', operator: 'In', values: [app] }] as const;
+    const subject = { namespaces: { kind: 'name', name: 'shop' }, pods: { requirements } } as const;
+    return { type: 'policy', key, value: { id: key, subject, [direction]: [], ...rest } as Policy };
+  }
+
+  test('isolates what they isolate, as long as a pod of that namespace is there', () => {
+    const it = restarted(isolated, pod('a'), pod('b'), pod('other'));
+    expect(isolating(answered(it, false))).toEqual(['ingress', 'egress']);
+    expect(it.pass([noPod('a'), noPod('b')])).toEqual([noPod('a'), noPod('b')]);
     expect(it.pass([noPod('other')])).toEqual([noPod('other'), { type: 'policy', key: KEY }]);
   });
 
-  test('isolates in the directions of all that are there, however late they are heard of', () => {
-    const it = restarted();
-    it.setKnowsNamespaces(true);
-    it.setActive('shop', false);
-    expect(isolating(it.pass([pod('a')]))).toEqual(['ingress']);
-    expect(isolating(it.pass([pod('b')]))).toEqual(['ingress', 'egress']);
-    expect(it.pass([pod('a'), pod('b')])).toEqual([pod('a'), pod('b')]);
-    expect(it.pass([noPod('a'), noPod('b')])).toEqual([noPod('a'), noPod('b'), { type: 'policy', key: KEY }]);
+  test('isolates in the directions of the pods that still run, and while nobody answers', () => {
+    const it = restarted(isolated, pod('a'));
+    expect(isolating(it.isolate('shop'))).toEqual(['ingress']);
+    expect(answered(it, true)).toEqual([{ type: 'policy', key: KEY }]);
+  });
+
+  test('isolates nobody, and publishes nothing, where the namespace lives', () => {
+    const it = restarted(isolated, pod('a'), pod('b'));
+    expect(answered(it, true)).toEqual([]);
+    expect(it.isOpen('shop')).toBe(false);
   });
 
   test('knows a pod by as much of its name as rules keep', () => {
     const [long, other] = ['x', 'y'].map(end => `${'a'.repeat(120)}${end}`) as [string, string];
-    const it = new PolicyHold('n1', new Map([[podMark(`shop/${long}`), new Set<Direction>(['ingress'])]]));
-    it.setKnowsNamespaces(true);
-    expect(it.pass([pod('a'.repeat(40))])).toHaveLength(1);
-    expect(isolating(it.pass([pod(long)]))).toEqual(['ingress']);
-    expect(it.pass([pod(other)])).toEqual([pod(other)]);
-  });
-
-  test('isolates in the directions of the pods that still run', () => {
-    const it = restarted();
-    it.setKnowsNamespaces(true);
-    expect(isolating(it.pass([pod('a')])), 'the namespace is gone').toEqual(['ingress']);
+    const found = new Map([[podMark(`shop/${long}`), new Set<Direction>(['ingress'])]]);
+    expect(restarted(found, pod('a'.repeat(40))).takeOpen()).toEqual([]);
+    expect(isolating(answered(restarted(found, pod(long)), false))).toEqual(['ingress']);
+    expect(isolating(answered(restarted(found, pod(other)), false)), 'which is the same').toEqual([
+      'ingress',
+    ]);
   });
 
   test.each([
-    ['the namespace is active', true, [pod('a')]],
-    ['none of these pods is there', false, [pod('other')]],
-    ['they run elsewhere', false, [pod('a', { node: 'n2' })]],
-    ['they have finished', false, [pod('a', { finished: true })]],
-  ] as const)('isolates nobody where %s', (_, active, events) => {
-    const it = restarted();
-    it.setKnowsNamespaces(true);
-    it.setActive('shop', active);
-    expect(it.pass([...events])).toEqual(events);
+    ['none of these pods is there', [pod('other')]],
+    ['they run elsewhere', [pod('a', { node: 'n2' })]],
+    ['they have finished', [pod('a', { finished: true })]],
+    ['a policy isolates them still', [pod('a'), selecting('web', 'ingress')]],
+    ['nobody knows whether one does', [pod('a', { labels: {}, partial: true }), selecting('x', 'ingress')]],
+  ])('asks nothing where %s', (_, events) => {
+    expect(restarted(isolated, ...events).takeOpen()).toEqual([]);
   });
 
-  test('whatever is heard first', () => {
-    const it = restarted();
-    expect(it.pass([pod('a')])).toEqual([pod('a')]);
-    it.setActive('shop', false);
-    expect(it.pass([])).toEqual([]);
-    it.setKnowsNamespaces(true);
-    expect(isolating(it.pass([]))).toEqual(['ingress']);
+  test.each([
+    ['the other pods', selecting('db', 'ingress')],
+    ['the other direction', selecting('web', 'egress')],
+    ['nobody, since it is audited', selecting('web', 'ingress', { audited: true })],
+  ])('isolates them also where a policy is left that isolates %s', (_, policy) => {
+    expect(isolating(answered(restarted(isolated, pod('a'), policy), false))).toEqual(['ingress']);
   });
 
-  test('and not what was isolated before the namespace was seen active', () => {
-    const it = restarted();
-    it.setKnowsNamespaces(true);
-    it.setActive('shop', true);
-    it.pass([pod('a')]);
-    it.setActive('shop', false);
-    expect(it.pass([])).toEqual([]);
-  });
-
-  test('a namespace that is made anew by that name ends it', () => {
-    const it = restarted();
-    it.setKnowsNamespaces(true);
-    expect(isolating(it.pass([pod('a')]))).toEqual(['ingress']);
-    it.setActive('shop', true);
-    expect(it.pass([])).toEqual([{ type: 'policy', key: KEY }]);
+  test('and not what policies come to isolate no more later on', () => {
+    const it = restarted(isolated, pod('a'), selecting('web', 'ingress'));
+    const other = selecting('db', 'ingress');
+    expect(it.pass([other])).toEqual([other]);
+    expect(it.takeOpen()).toEqual([]);
   });
 });

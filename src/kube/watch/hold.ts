@@ -1,35 +1,40 @@
-import { type ClusterEvent, namespaceOfPod, type PodKey } from '../../model/cluster.ts';
+import { type ClusterEvent, namespaceOfPod, type Pod, type PodKey } from '../../model/cluster.ts';
 import { getOrMake } from '../../model/getormake.ts';
 import { podMark } from '../../model/podmark.ts';
 import { type Direction, namespaceOfPolicy, type Policy, withoutRules } from '../../model/policy.ts';
-import { EVERYTHING } from '../../model/selector.ts';
+import { EVERYTHING, matchLabels } from '../../model/selector.ts';
 
 /**
  * Keeps the isolation by policies of a namespace that is being deleted until its last pod is gone. The server deletes
- * its objects in any order, so policies may vanish half a minute before the pods that they isolate. What such a policy
- * allowed goes with it: only what was denied is held.
+ * its objects in any order, so policies may vanish half a minute before the pods that they isolate.
  *
- * While the namespaces cannot be read, nobody knows which are being deleted, and no namespaced policy ceases to isolate.
+ * Whether a namespace is being deleted is told by another watch, which may be late, cut or dead. So where a policy is
+ * gone and a pod is not, the deletion waits for an answer of the server that was asked for after it:
+ *
+ *     deletion ─▶ open ── lives ──▶ published
+ *                  │ ▲
+ *     is ending, or│ │ asked again         Held: what the policy allowed is taken, what it denied stays.
+ *     no answer    ▼ │
+ *                 held ── last pod is gone ──▶ published
  *
  * An agent that starts meanwhile cannot read what is deleted already: the rules that it finds in force tell whom it
- * isolated. As long as one of those pods is there, all of that namespace are isolated.
+ * isolated. Where no policy isolates such a pod any more, one was deleted: it is as if its deletion had just come, and
+ * what it isolated is all of the namespace.
  */
 export class PolicyHold {
   /** Pods that may still run and whose rules are ours, by namespace. */
-  readonly #pods = new Map<string, Set<PodKey>>();
-  readonly #active = new Set<string>();
+  readonly #pods = new Map<string, Map<PodKey, Pod>>();
+  /** Namespaces with such pods that are being deleted, or gone. */
+  readonly #ending = new Set<string>();
   /** What is left of each namespaced policy when it is deleted. */
-  readonly #isolations = new Map<string, ClusterEvent>();
-  /** Deletions that wait, by namespace and policy. */
-  readonly #held = new Map<string, Map<string, ClusterEvent>>();
+  readonly #isolations = new Map<string, PolicyEvent>();
+  /** Deletions that wait, by namespace. */
+  readonly #waiting = new Map<string, Waiting>();
   /** Namespaces of which something has changed since their deletions were last looked at. */
   readonly #touched = new Set<string>();
   readonly #isOurs: (node: string) => boolean;
-  /** By namespace: pods that rules isolated that were found in force, by their marks. */
-  readonly #found = new Map<string, Map<string, ReadonlySet<Direction>>>();
-  /** In which directions those of a namespace that is being deleted are isolated. */
-  readonly #isolatedFound = new Map<string, ReadonlySet<Direction>>();
-  #knowsNamespaces = false;
+  /** Pods that rules isolated that were found in force, by their marks. */
+  #found: ReadonlyMap<PodKey, ReadonlySet<Direction>>;
 
   /**
    * With a node, only its pods matter: there are no rules for others. `isolated` are those that rules in force isolate, by
@@ -37,118 +42,158 @@ export class PolicyHold {
    */
   constructor(node?: string, isolated: ReadonlyMap<PodKey, ReadonlySet<Direction>> = new Map()) {
     this.#isOurs = node === undefined ? () => true : name => name === node;
-    for (const [pod, directions] of isolated) {
-      const namespace = namespaceOfPod(pod);
-      getOrMake(this.#found, namespace, () => new Map()).set(pod, directions);
-    }
+    this.#found = isolated;
   }
 
-  /** A namespace that has no deletionTimestamp is active. */
+  /** What a watch says: a namespace that has no deletionTimestamp is active. It may say so late. */
   setActive(namespace: string, isActive: boolean): void {
-    if (isActive) {
-      this.#active.add(namespace);
-      this.#found.delete(namespace); // its policies are those that can be read
-      this.#isolatedFound.delete(namespace);
-    } else this.#active.delete(namespace);
+    if (isActive) this.#ending.delete(namespace);
+    else if (this.#pods.has(namespace)) this.#ending.add(namespace);
     this.#touched.add(namespace);
   }
 
-  setKnowsNamespaces(knows: boolean): void {
-    this.#knowsNamespaces = knows;
-    for (const namespace of [...this.#held.keys(), ...this.#found.keys()]) this.#touched.add(namespace);
+  /** All pods and all policies were listed: whom nothing isolates that rules in force do, a policy has left. */
+  setListed(): void {
+    const found = this.#found;
+    this.#found = new Map();
+    const policies = Map.groupBy(this.#isolations.values(), ({ key }) => namespaceOfPolicy(key));
+    for (const [namespace, pods] of this.#pods) {
+      const isolated = (pod: Pod) => [...(found.get(podMark(pod.key)) ?? [])];
+      const isLeft = (pod: Pod, direction: Direction) =>
+        !(policies.get(namespace) ?? []).some(({ value }) => isolates(value, pod, direction));
+      const left = [...pods.values()].flatMap(pod => isolated(pod).filter(each => isLeft(pod, each)));
+      if (left.length > 0) this.#leave(isolationFound(namespace, new Set(left)));
+    }
   }
 
   /** What may be published of these events now, and of those that waited. */
   pass(events: readonly ClusterEvent[]): readonly ClusterEvent[] {
     const passed = events.filter(event => this.#note(event));
-    const deleted = events.filter(event => event.type === 'policy' && event.value === undefined);
-    const found = this.#isolateFound();
-    const released = this.#release();
-    const isolating = deleted.flatMap(event => (this.#isHeld(event) ? this.#isolate(event.key) : []));
-    return [...passed, ...isolating, ...found, ...released];
+    return [...passed, ...this.#settle()];
   }
 
-  /** Whether the event may pass; a deletion never does, it is held and perhaps released at once. */
+  /** Namespaces with deletions for which an answer is wanted that were not named since something of them changed. */
+  takeOpen(): readonly string[] {
+    const open = [...this.#touched].filter(namespace => this.isOpen(namespace));
+    this.#touched.clear();
+    return open;
+  }
+
+  /** Whether deletions wait for the word whether their namespace lives. */
+  isOpen(namespace: string): boolean {
+    return this.#waiting.has(namespace) && !this.#ending.has(namespace);
+  }
+
+  /** What a question that is asked now is about. */
+  deletionsOf(namespace: string): ReadonlySet<PolicyEvent> {
+    return new Set(this.#waiting.get(namespace)?.deletions.values());
+  }
+
+  /** What may be published when such a question is answered. The word that it is ending is not kept: it may be old by now. */
+  answered(namespace: string, asked: ReadonlySet<PolicyEvent>, isLiving: boolean): readonly ClusterEvent[] {
+    if (!isLiving) return this.isolate(namespace);
+    const { deletions } = this.#waiting.get(namespace) ?? NOTHING;
+    return this.#release(
+      namespace,
+      [...deletions.values()].filter(deletion => asked.has(deletion)),
+    );
+  }
+
+  /** What the deleted policies allowed is taken; what they denied stays. */
+  isolate(namespace: string): readonly ClusterEvent[] {
+    const { deletions, fresh } = this.#waiting.get(namespace) ?? NOTHING;
+    return fresh.splice(0).flatMap(deletion => {
+      const isolation = this.#isolations.get(deletion.key);
+      if (deletions.get(deletion.key) !== deletion || isolation === undefined) return [];
+      this.#isolations.delete(deletion.key);
+      return [isolation];
+    });
+  }
+
+  /** Whether the event may pass; a deletion never does, it waits and is perhaps released at once. */
   #note(event: ClusterEvent): boolean {
     if (event.type === 'pod') this.#notePod(event);
     if (event.type === 'namespace' && event.value === undefined) this.setActive(event.key, false);
-    const namespace = namespaceOf(event);
+    const namespace = event.type === 'policy' ? namespaceOf(event.key) : undefined;
     if (event.type !== 'policy' || namespace === undefined) return true;
-    if (event.value === undefined) this.#hold(namespace, event);
+    if (event.value === undefined) this.#wait(namespace, event);
     else {
-      this.#held.get(namespace)?.delete(event.key);
+      this.#forget(namespace, [event]);
       this.#isolations.set(event.key, { ...event, value: withoutRules(event.value) });
     }
     return event.value !== undefined;
   }
 
-  #hold(namespace: string, event: ClusterEvent): void {
-    getOrMake(this.#held, namespace, () => new Map()).set(event.key, event);
-    this.#touched.add(namespace);
-  }
-
-  #isHeld(event: ClusterEvent): boolean {
-    return this.#held.get(namespaceOf(event) ?? '')?.get(event.key) === event;
-  }
-
-  /** Said once of each deletion that waits. */
-  #isolate(key: string): readonly ClusterEvent[] {
-    const isolation = this.#isolations.get(key);
-    this.#isolations.delete(key);
-    return isolation === undefined ? [] : [isolation];
-  }
-
-  /** Of namespaces that are being deleted: said again where a pod is heard of later, and held like a deletion that waits. */
-  #isolateFound(): readonly ClusterEvent[] {
-    const waiting = [...this.#touched].filter(name => this.#knowsNamespaces && this.#mustWait(name));
-    return waiting.flatMap(namespace => {
-      const before = this.#isolatedFound.get(namespace) ?? new Set();
-      const directions = new Set([...before, ...this.#directionsFound(namespace)]);
-      if (directions.size === before.size) return [];
-      this.#isolatedFound.set(namespace, directions);
-      const policy = isolationFound(namespace, directions);
-      this.#hold(namespace, { type: 'policy', key: policy.id });
-      return [{ type: 'policy', key: policy.id, value: policy }];
-    });
-  }
-
-  /** Of those that still run. */
-  #directionsFound(namespace: string): readonly Direction[] {
-    const found = this.#found.get(namespace);
-    if (found === undefined) return [];
-    return [...this.#pods.get(namespace)!].flatMap(pod => [...(found.get(podMark(pod)) ?? [])]);
-  }
-
   #notePod({ key, value }: ClusterEvent & { type: 'pod' }): void {
     const namespace = namespaceOfPod(key);
-    const pods = this.#pods.get(namespace) ?? new Set<PodKey>();
-    if (value !== undefined && !value.finished && this.#isOurs(value.node)) pods.add(key);
+    const pods = this.#pods.get(namespace) ?? new Map<PodKey, Pod>();
+    if (value !== undefined && !value.finished && this.#isOurs(value.node)) pods.set(key, value);
     else pods.delete(key);
     if (pods.size > 0) this.#pods.set(namespace, pods);
-    else this.#pods.delete(namespace);
+    else {
+      this.#pods.delete(namespace);
+      this.#ending.delete(namespace);
+    }
     this.#touched.add(namespace);
   }
 
-  #release(): readonly ClusterEvent[] {
-    const namespaces = [...this.#touched].filter(name => this.#held.has(name) && !this.#mustWait(name));
-    this.#touched.clear();
+  #wait(namespace: string, deletion: PolicyEvent): void {
+    const waiting = getOrMake(this.#waiting, namespace, (): Waiting => ({ deletions: new Map(), fresh: [] }));
+    waiting.deletions.set(deletion.key, deletion);
+    waiting.fresh.push(deletion);
+    this.#touched.add(namespace);
+  }
+
+  /** As if its deletion had just come; it was never published itself. */
+  #leave(policy: Policy): void {
+    const { id: key } = policy;
+    this.#isolations.set(key, { type: 'policy', key, value: policy });
+    this.#wait(namespaceOfPolicy(key), { type: 'policy', key });
+  }
+
+  #settle(): readonly ClusterEvent[] {
+    const namespaces = [...this.#touched].filter(namespace => this.#waiting.has(namespace));
     return namespaces.flatMap(namespace => {
-      const released = [...this.#held.get(namespace)!.values()];
-      this.#held.delete(namespace);
-      this.#isolatedFound.delete(namespace);
-      for (const { key } of released) this.#isolations.delete(key);
-      return released;
+      if (!this.#pods.has(namespace))
+        return this.#release(namespace, [...this.#waiting.get(namespace)!.deletions.values()]);
+      return this.#ending.has(namespace) ? this.isolate(namespace) : [];
     });
   }
 
-  #mustWait(namespace: string): boolean {
-    return !this.#knowsNamespaces || (!this.#active.has(namespace) && this.#pods.has(namespace));
+  #release(namespace: string, released: readonly PolicyEvent[]): readonly ClusterEvent[] {
+    // What was found and not published yet is nothing to take back.
+    const published = released.filter(({ key }) => !isFound(key) || !this.#isolations.has(key));
+    this.#forget(namespace, released);
+    for (const { key } of released) this.#isolations.delete(key);
+    return published;
+  }
+
+  #forget(namespace: string, events: readonly PolicyEvent[]): void {
+    const { deletions } = this.#waiting.get(namespace) ?? NOTHING;
+    for (const { key } of events) deletions.delete(key);
+    if (deletions.size === 0) this.#waiting.delete(namespace);
   }
 }
 
-/** No object of the API has such a name. */
+type PolicyEvent = Extract<ClusterEvent, { type: 'policy' }>;
+
+interface Waiting {
+  readonly deletions: Map<string, PolicyEvent>;
+  /** Those of which nothing was published yet. */
+  readonly fresh: PolicyEvent[];
+}
+
+const NOTHING: Waiting = { deletions: new Map(), fresh: [] };
+
+/** Also where nobody knows whether it selects the pod. */
+function isolates(policy: Policy | undefined, pod: Pod, direction: Direction): boolean {
+  if (policy === undefined || policy.audited || policy[direction] === undefined) return false;
+  return matchLabels(policy.subject.pods, pod) !== 'no';
+}
+
+/** By a name that no object of the API has. */
 function isolationFound(namespace: string, directions: ReadonlySet<Direction>): Policy {
-  const name = `${namespace}/(deleted with its namespace)`;
+  const name = `${namespace}/${FOUND}`;
   return {
     id: `${NAMESPACED}${name}`,
     kind: 'NetworkPolicy',
@@ -161,9 +206,14 @@ function isolationFound(namespace: string, directions: ReadonlySet<Direction>): 
   };
 }
 
+const FOUND = '(deleted with its namespace)';
+
+function isFound(key: string): boolean {
+  return key.endsWith(`/${FOUND}`);
+}
+
 const NAMESPACED = 'NetworkPolicy ';
 
-function namespaceOf({ type, key }: ClusterEvent): string | undefined {
-  if (type !== 'policy' || !key.startsWith(NAMESPACED)) return undefined;
-  return namespaceOfPolicy(key);
+function namespaceOf(key: PolicyEvent['key']): string | undefined {
+  return key.startsWith(NAMESPACED) ? namespaceOfPolicy(key) : undefined;
 }

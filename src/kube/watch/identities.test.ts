@@ -1,5 +1,6 @@
 /** Events that are about a policy by its name alone are about the very object of the server. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { realTiming } from '../../async/timing.ts';
 import { FakeApiServer } from '../../bench/fakeapiserver.ts';
 import { quarantineReporter } from '../../daemon/quarantinereporter.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
@@ -68,7 +69,10 @@ test('a policy that was made anew under its name is another object', async () =>
 });
 
 test('a policy has an identity from when it is published until it is gone, and one that cannot be read has none', () => {
-  const feed = new ClusterFeed({ onEvents: () => {}, onSource: () => {}, onProblems: () => {} });
+  const feed = new ClusterFeed(
+    { onEvents: () => {}, onSource: () => {}, onProblems: () => {} },
+    { isLiving: async () => true, timing: realTiming, signal: new AbortController().signal },
+  );
   const source = new ObjectSource('NetworkPolicy', new Objects(NETWORK_POLICIES), feed);
   const { kind, apiVersion } = policy('6c2b');
   const uid = () => feed.identities.complete({ apiVersion, kind, namespace: 'shop', name: 'web' }).uid;

@@ -12,6 +12,7 @@ import { ProblemEvents } from '../report/problemevents.ts';
 import { ClusterFeed, type ClusterListener } from './clusterfeed.ts';
 import { CustomSource } from './customsource.ts';
 import { Identities } from './identities.ts';
+import { askedOf } from './namespacequestions.ts';
 import { NamespaceSource } from './namespacesource.ts';
 import { Objects } from './objects.ts';
 import { ObjectSource } from './objectsource.ts';
@@ -63,9 +64,7 @@ export function watchCluster(
   const identities = new Identities();
   const feed = new ClusterFeed(
     recorder === undefined ? listener : alsoRecording(recorder, listener, identities),
-    node,
-    options.isolated,
-    identities,
+    { isLiving: askedOf(api), timing, signal: stop.signal, node, isolated: options.isolated, identities },
   );
   const nodes = new Objects(NODES);
   const seconds = () => (options.watchSeconds ?? watchSeconds)(nodes.size);
@@ -80,7 +79,7 @@ export function watchCluster(
   if (conditions !== undefined) running.push(conditions.run(stop.signal));
   if (recorder !== undefined) running.push(recorder.run(stop.signal));
   return {
-    ready: Promise.all(sources.map(({ synced }) => synced)).then(() => {}),
+    ready: Promise.all(sources.map(({ synced }) => synced)).then(() => feed.settled),
     report: notice => recorder?.post({ ...notice, about: identities.complete(notice.about) }),
     reportNode: unavailable => conditions?.set(unavailable),
     close: async () => {
@@ -125,16 +124,11 @@ function makeSources(
   };
   const plain = (resource: Resource, objects = new Objects(resource)) =>
     reflected(resource, new ObjectSource(resource.kind, objects, feed));
-  const namespaces = new NamespaceSource(feed, timing);
   return [
-    closing(reflected(NAMESPACES, namespaces), namespaces),
+    reflected(NAMESPACES, new NamespaceSource(feed)),
     plain(NODES, nodes),
     plain(NETWORK_POLICIES),
     plain(PODS),
     ...CUSTOM_POLICIES.map(policy => new CustomSource(policy, api, feed, timing, seconds)),
   ];
-}
-
-function closing({ synced, run }: Source, source: { close(): void }): Source {
-  return { synced, run: signal => run(signal).finally(() => source.close()) };
 }

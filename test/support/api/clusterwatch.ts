@@ -16,6 +16,9 @@ export class FollowedCluster {
   readonly ready: Promise<void>;
   readonly close: () => Promise<void>;
 
+  /** Called when the state has changed. */
+  onChange = () => {};
+
   /** Why Events could not be written. */
   readonly troubles: string[] = [];
 
@@ -24,6 +27,7 @@ export class FollowedCluster {
       onEvents: (events: readonly ClusterEvent[]) => {
         for (const event of events) this.state.apply(event);
         this.events.push(...events);
+        this.onChange();
       },
       onProblems: (problems: readonly Problem[]) => {
         this.problems = problems;
