@@ -1510,6 +1510,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'test/unit/terminating-restart.test.ts',
   },
   {
+    name: 'API server: it is left alone for as long as a balancer asks',
+    file: 'src/kube/client/apiserver.ts',
+    find: 'Math.min(seconds, LONGEST_PAUSE_S) * 1000',
+    replace: 'seconds * 1000',
+    test: 'src/kube/client/apiserver.test.ts',
+  },
+  {
     name: 'own node: who deletes its object takes its rules away',
     file: 'src/daemon/nodelinks.ts',
     find: 'return event.value === undefined ? [] : [',

@@ -6,7 +6,7 @@ export type ApiErrorCode = number | 'unreachable' | 'cut' | 'garbled' | 'too lar
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ApiErrorCode;
-  /** How long the server asks to be left alone; usually 0. */
+  /** How long the server asks to be left alone, and may be; usually 0. */
   readonly retryAfterMs: number;
   /** The server's own sentence, without what was asked; undefined where its answer has none. */
   readonly sentence: string | undefined;

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FakeApiServer } from '../../../test/support/api/server.ts';
 import { makeCertificate } from '../../../test/support/tls/certificate.ts';
 import type { Access } from './access.ts';
 import { ApiServer } from './apiserver.ts';
@@ -72,6 +73,22 @@ test('ApiServer reads the authority again after a certificate that it does not t
   }));
   await expect(read()).rejects.toMatchObject({ code: 'unreachable' });
   expect(await read()).toBe('hello undefined');
+});
+
+test.each([
+  ['as long as the server asks', 7, 7_000],
+  ['half a minute where it asks for an hour', 3_600, 30_000],
+  ['half a minute where it asks for longer than a timer can wait', 1e12, 30_000],
+  ['no longer than without a word where it asks for less than nothing', -5, 0],
+])('ApiServer leaves the server alone for %s', async (_, retryAfter, retryAfterMs) => {
+  const busy = new FakeApiServer();
+  await busy.start();
+  busy.fault = () => ({ type: 'status', code: 503, retryAfter });
+  try {
+    await expect(get(busy.access)()).rejects.toMatchObject({ code: 503, retryAfterMs });
+  } finally {
+    await busy.stop();
+  }
 });
 
 test('ApiServer says what keeps it from reading its access, and tries again', async () => {

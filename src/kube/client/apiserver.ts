@@ -215,11 +215,13 @@ async function* bodyOf(response: IncomingMessage, path: string): AsyncGenerator<
 }
 
 const LONGEST_REFUSAL = 100_000;
+/** A balancer's page for a server that is away asks for an hour, and the server is back in a minute. */
+const LONGEST_PAUSE_S = 30;
 
 async function refusal(response: IncomingMessage, path: string): Promise<ApiError> {
   const code = response.statusCode ?? 0;
   const seconds = Number(response.headers['retry-after'] ?? 0);
-  const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : 0;
+  const retryAfterMs = seconds > 0 ? Math.min(seconds, LONGEST_PAUSE_S) * 1000 : 0;
   const said = await statusOf(response);
   const words = said === undefined ? '' : `: ${said.message}`;
   return new ApiError(code, `${path}: ${code} ${response.statusMessage}${words}`, {
