@@ -42,11 +42,16 @@ afterEach(async () => {
 });
 
 /** Watches the server, by a clock that is fast; answers what became of it so far. */
-function watch(inForce: readonly string[] = []) {
+function watch(inForce: readonly string[] = [], refusals: readonly Error[] = []) {
   const log: string[] = [];
+  const left = [...refusals];
   const state = new ClusterState();
   const condition = new StartCondition({
-    rulesInForce: async () => new Set(inForce),
+    rulesInForce: async () => {
+      const refusal = left.shift();
+      if (refusal !== undefined) throw refusal;
+      return new Set(inForce);
+    },
     log: { error: (_: object, message: string) => void log.push(message) } as never,
     timing: { sleep: (ms, signal) => sleep(ms / 20, signal) },
   });
@@ -129,6 +134,17 @@ describe('the agent', () => {
     server.put(apiDefinition(['v1beta1']));
     await starting;
     expect([...state.policies.keys()]).toContain('ClusterNetworkPolicy platform');
+  });
+
+  test('waits for the kernel to say what rules in force were made from, as for any source', async () => {
+    refuse('nodes');
+    const answers = [new Error('EAGAIN: the tables cannot be read')];
+    const { starting, log } = watch([], answers);
+    await starting;
+    expect(log).toEqual([
+      'Node cannot be read, and the kernel does not say whether rules in force were made from them, which stay as they are: EAGAIN: the tables cannot be read',
+      'Node cannot be read: what is known is put in force, what is not known allows nothing',
+    ]);
   });
 
   test('starts without policies that are served in no version, where no rules in force were made from them', async () => {

@@ -13,6 +13,7 @@ import { aborted } from '../async/aborted.ts';
 import type { Timing } from '../async/timing.ts';
 import type { SourceStatus } from '../kube/watch/clusterfeed.ts';
 import { CUSTOM_POLICIES, NAMESPACES, NETWORK_POLICIES, NODES, PODS } from '../kube/watch/resource.ts';
+import { errorText } from '../model/errortext.ts';
 
 /** What rules in force were made from, beside pods and network policies; nothing where there are none. */
 export type MadeFrom = ReadonlySet<string>;
@@ -59,28 +60,36 @@ export class StartCondition {
   }
 
   async #lostEnough(stop: AbortSignal): Promise<void> {
-    const { rulesInForce, log, timing } = this.#options;
+    const { log, timing } = this.#options;
+    let told: string | undefined;
     for (let polls = 0; !stop.aborted; await timing.sleep(POLL_MS, stop)) {
       const missing = missingKinds(this.#states);
       polls = missing === undefined ? 0 : polls + 1;
       if (missing === undefined || polls < LOST_FOR_POLLS) continue;
       if (polls % LOST_FOR_POLLS !== 0) continue;
-      const madeFrom = await rulesInForce();
-      const needed = missing.filter(kind => madeFrom.has(kind));
-      if (needed.length === 0) {
+      const why = await this.#whyWait(missing);
+      if (why === undefined) {
         log.error(
           { missing },
           `${missing.join(', ')} cannot be read: what is known is put in force, what is not known allows nothing`,
         );
         return;
       }
-      if (polls === LOST_FOR_POLLS)
-        log.error(
-          { needed },
-          `${needed.join(', ')} cannot be read, and rules in force were made from them: they stay as they are until they can`,
-        );
+      if (why !== told) log.error({ missing }, why);
+      told = why;
     }
     await aborted(stop);
+  }
+
+  async #whyWait(missing: readonly string[]): Promise<string | undefined> {
+    try {
+      const madeFrom = await this.#options.rulesInForce();
+      const needed = missing.filter(kind => madeFrom.has(kind));
+      if (needed.length === 0) return undefined;
+      return `${needed.join(', ')} cannot be read, and rules in force were made from them: they stay as they are until they can`;
+    } catch (error) {
+      return `${missing.join(', ')} cannot be read, and the kernel does not say whether rules in force were made from them, which stay as they are: ${errorText(error)}`;
+    }
   }
 }
 
