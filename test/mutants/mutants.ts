@@ -1510,6 +1510,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'test/unit/terminating-restart.test.ts',
   },
   {
+    name: 'reflector: what no watch goes on from is never listed again',
+    file: 'src/kube/watch/reflector.ts',
+    find: 'isExpired(error) || this.#unheard >= PERSISTENT',
+    replace: 'isExpired(error)',
+    test: 'src/kube/watch/reflector.test.ts',
+  },
+  {
     name: 'API server: it is left alone for as long as a balancer asks',
     file: 'src/kube/client/apiserver.ts',
     find: 'Math.min(seconds, LONGEST_PAUSE_S) * 1000',

@@ -199,3 +199,25 @@ test('Reflector waits longer and longer for a server that cuts what it has just 
   const storm = await play(hasty, hasty, hasty);
   expect(storm.waitsMs).toEqual([100, 200, 400]);
 });
+
+test.each<[string, ApiError | { lines: [] }]>([
+  ['refused', new ApiError(500, 'broken')],
+  ['cut', new ApiError('cut', 'by a proxy')],
+  ['ended at once', { lines: [] }],
+])(
+  'Reflector lists again, in pages if it must, where the server is heard and each watch is %s',
+  async (_, failure) => {
+    const watches = [failure, ...Array.from({ length: 29 }, () => [list(9), failure]).flat()];
+    const told = await play(LISTED, ...watches, failure, list(12), failure);
+    expect(told.changes).toEqual(['list', 'upsert a', 'replaced', 'list', 'replaced']);
+    expect(told.queries.at(-1)).toMatchObject(
+      failure instanceof ApiError ? { limit: '500' } : { resourceVersion: '12' },
+    );
+  },
+);
+
+test('Reflector lists nothing again for a server that is not heard at all', async () => {
+  const unreachable = Array.from({ length: 100 }, () => new ApiError('unreachable', 'nobody'));
+  const told = await play(LISTED, ...unreachable, list(9), { lines: [added('b', 10)], lastsMs: 600_000 });
+  expect(told.changes).toEqual(['list', 'upsert a', 'replaced', 'upsert b']);
+});

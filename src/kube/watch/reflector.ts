@@ -5,7 +5,7 @@
  *     ▼                                                         │
  *  streaming list ──▶ (goes on as) ──▶ watch from the revision ─┤
  *     │ 422: cannot stream              ▲          ▲            │ cut, overdue, 401, 403, 500 …
- *     ▼                                 │          └─ back-off ─┘
+ *     ▼                                 │          └─ back-off ─┘ (thirty times, and it is listed again)
  *  pages of 500 ────────────────────────┘
  *
  * Only the end of a whole list, or the server's word in a watch, ever says that an object is gone.
@@ -44,6 +44,8 @@ const STREAMED_LIST = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOld
 const RETRY: Backoff = { firstMs: 100, mostMs: 10_000 };
 /** A watch that ends sooner is one that failed. */
 const SHORT_WATCH_MS = 1000;
+/** So many failures in a row, some minutes: whoever lets no watch through may let lists through. */
+const PERSISTENT = 30;
 
 export class Reflector {
   readonly #api: Api;
@@ -58,6 +60,8 @@ export class Reflector {
   #isSuspect = false;
   /** In a row; a watch that did not last is another one, whatever it said. */
   #failures = 0;
+  /** Watches in a row that said nothing and did not last, of a server that was heard just before. */
+  #unheard = 0;
   /** Since when what changes arrives. */
   #watchingSinceMs: number | undefined;
 
@@ -81,7 +85,10 @@ export class Reflector {
   async #follow(signal: AbortSignal): Promise<void> {
     if (this.#isSuspect && this.#revision !== undefined) await this.#checkRevision(this.#revision, signal);
     if (this.#revision === undefined) await this.#list(signal);
-    else await this.#watch({ resourceVersion: this.#revision }, signal);
+    else {
+      this.#unheard++;
+      await this.#watch({ resourceVersion: this.#revision }, signal);
+    }
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
@@ -89,7 +96,7 @@ export class Reflector {
     if (this.#timing.now() - (this.#watchingSinceMs ?? Number.POSITIVE_INFINITY) >= SHORT_WATCH_MS)
       this.#failures = 0;
     this.#watchingSinceMs = undefined;
-    if (isExpired(error)) this.#revision = undefined;
+    if (isExpired(error) || this.#unheard >= PERSISTENT) this.#revision = undefined;
     this.#store.setHealth(false, this.#failures > 0 ? error : undefined);
     const askedMs = error instanceof ApiError ? error.retryAfterMs : 0;
     const waitMs = jitteredMs(backoffMs(RETRY, ++this.#failures), this.#timing.random());
@@ -112,7 +119,8 @@ export class Reflector {
     try {
       await this.#watch(STREAMED_LIST, signal);
     } catch (error) {
-      if (this.#revision !== undefined || !isNotUnderstood(error)) throw error;
+      const canStream = !isNotUnderstood(error) && this.#failures < PERSISTENT;
+      if (this.#revision !== undefined || canStream) throw error;
       await this.#readPages(signal);
     }
   }
@@ -190,6 +198,7 @@ export class Reflector {
   #progress(revision: string | undefined): void {
     if (revision === undefined) return;
     this.#revision = revision;
+    this.#unheard = 0;
     this.#watchingSinceMs ??= this.#timing.now();
     this.#rolledBack = false;
     this.#isSuspect = false;
