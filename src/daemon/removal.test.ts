@@ -31,9 +31,17 @@ function asked({ daemonSet, namespace = STANDS }: Answers): Promise<boolean> {
 test.each([
   ['the DaemonSet stands', { daemonSet: STANDS }, false],
   ['the DaemonSet is being deleted', { daemonSet: GOING }, true],
-  ['the DaemonSet is gone', { daemonSet: new ApiError(404, 'not found') }, true],
+  [
+    'the DaemonSet is gone',
+    { daemonSet: new ApiError(404, 'not found', { sentence: 'daemonsets.apps "sluice" not found' }) },
+    true,
+  ],
   ['the namespace goes, and the DaemonSet not yet', { daemonSet: STANDS, namespace: GOING }, true],
-  ['nobody may be asked, for the ServiceAccount is gone', { daemonSet: new ApiError(401, 'no') }, true],
+  [
+    'nobody may be asked, for the ServiceAccount is gone',
+    { daemonSet: new ApiError(401, 'no', { sentence: 'Unauthorized' }) },
+    true,
+  ],
 ])('isRemoved() where %s', async (_, answers, removed) => {
   expect(await asked(answers)).toBe(removed);
 });
@@ -41,6 +49,13 @@ test.each([
 test.each([403, 500, 'unreachable', 'cut'] as const)('isRemoved() guesses nothing from %s', async code => {
   await expect(asked({ daemonSet: new ApiError(code, 'no') })).rejects.toThrow('no');
 });
+
+test.each([404, 401])(
+  'isRemoved() guesses nothing from a %i of whoever stands before the server',
+  async code => {
+    await expect(asked({ daemonSet: new ApiError(code, 'no') })).rejects.toThrow('no');
+  },
+);
 
 test('allowingUnknownPods() leaves the chains of a node that allowed them always, and every element', () => {
   const state = new ClusterState();

@@ -59,9 +59,15 @@ export async function isRemoved(api: Api, namespace: string, signal: AbortSignal
     const { items } = await read<{ items: readonly Going[] }>(api, '/api/v1/namespaces', named, signal);
     return items.every(isGoing);
   } catch (error) {
-    if (error instanceof ApiError && (error.code === 404 || error.code === 401)) return true;
+    if (isWordOfServer(error)) return true;
     throw error;
   }
+}
+
+/** A balancer that has nobody behind it answers 404, and a proxy 401, in words of their own. */
+function isWordOfServer(error: unknown): boolean {
+  if (!(error instanceof ApiError) || error.sentence === undefined) return false;
+  return error.code === 404 || error.code === 401;
 }
 
 interface Going {

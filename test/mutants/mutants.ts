@@ -1510,6 +1510,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'test/unit/terminating-restart.test.ts',
   },
   {
+    name: 'removal: a balancer says that the DaemonSet is gone',
+    file: 'src/daemon/removal.ts',
+    find: ' || error.sentence === undefined',
+    replace: '',
+    test: 'src/daemon/removal.test.ts',
+  },
+  {
     name: 'reflector: what no watch goes on from is never listed again',
     file: 'src/kube/watch/reflector.ts',
     find: 'isExpired(error) || this.#unheard >= PERSISTENT',

@@ -8,7 +8,7 @@ export class ApiError extends Error {
   readonly code: ApiErrorCode;
   /** How long the server asks to be left alone, and may be; usually 0. */
   readonly retryAfterMs: number;
-  /** The server's own sentence, without what was asked; undefined where its answer has none. */
+  /** The server's own sentence, without what was asked; undefined where it is somebody else's answer. */
   readonly sentence: string | undefined;
 
   constructor(code: ApiErrorCode, message: string, options: ApiErrorOptions = {}) {
@@ -37,11 +37,11 @@ export function isNotUnderstood(error: unknown): boolean {
 
 /** What a metav1.Status says. */
 export function statusError(status: unknown): ApiError {
-  const { code, reason, message } = asMap(status);
+  const { kind, code, reason, message } = asMap(status);
   const words = [code, reason].filter(word => word !== undefined).join(' ');
   return new ApiError(
     typeof code === 'number' ? code : 'garbled',
     `${words}: ${message ?? 'no reason given'}`,
-    { sentence: typeof message === 'string' ? message : undefined },
+    { sentence: kind === 'Status' && typeof message === 'string' ? message : undefined },
   );
 }

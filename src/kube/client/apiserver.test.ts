@@ -1,5 +1,6 @@
 /** The parts of HTTP that a fake server without TLS cannot show. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import http from 'node:http';
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -88,6 +89,23 @@ test.each([
     await expect(get(busy.access)()).rejects.toMatchObject({ code: 503, retryAfterMs });
   } finally {
     await busy.stop();
+  }
+});
+
+test.each([
+  ['the server', '{"kind":"Status","code":404,"message":"it is gone"}', 'it is gone'],
+  ['a gateway before it', '{"message":"no Route matched"}', undefined],
+  ['a balancer before it', '404 page not found', undefined],
+])('ApiServer tells a refusal in the words of %s from others', async (_, body, sentence) => {
+  const gateway = http.createServer((_request, response) => void response.writeHead(404).end(body));
+  await new Promise<void>(resolve => gateway.listen(0, '127.0.0.1', resolve));
+  const { port } = gateway.address() as AddressInfo;
+  try {
+    const read = get(async () => ({ server: `http://127.0.0.1:${port}`, headers: {} }));
+    await expect(read()).rejects.toMatchObject({ code: 404, sentence });
+  } finally {
+    gateway.closeAllConnections();
+    await new Promise(resolve => gateway.close(resolve));
   }
 });
 
