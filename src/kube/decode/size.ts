@@ -19,13 +19,13 @@ export function isLargerThan(selector: Field, most: number): boolean {
 const MOST_LEVELS = 12;
 
 /** What is left of `room` when each item of each list, and each label, has taken one; below zero it ends at once. */
-function countDown(value: unknown, room: number, levels: number, isCounted = Array.isArray(value)): number {
+function countDown(value: unknown, room: number, levels: number, areLabels = false): number {
   if (typeof value !== 'object' || value === null || levels === 0) return room;
+  const isCounted = areLabels || Array.isArray(value);
   let left = room;
-  for (const key in value) {
+  for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
     if (isCounted && --left < 0) return left;
-    const item = (value as Record<string, unknown>)[key];
-    left = countDown(item, left, levels - 1, key === 'matchLabels' || Array.isArray(item));
+    left = countDown((value as Record<PropertyKey, unknown>)[key], left, levels - 1, key === 'matchLabels');
   }
   return left;
 }
