@@ -1,5 +1,6 @@
 /** A live cluster, read once as kubectl would reach it, with the caller's own rights. */
 
+import type { LoadAccess } from '../kube/client/access.ts';
 import type { Api } from '../kube/client/api.ts';
 import { ApiError } from '../kube/client/apierror.ts';
 import { ApiServer } from '../kube/client/apiserver.ts';
@@ -30,13 +31,18 @@ export async function readLive(
   kubeconfig: string | undefined,
   context: string | undefined,
 ): Promise<LiveState> {
-  const load = isInCluster(kubeconfig, context) ? inClusterAccess(process.env)! : undefined;
-  const api = new ApiServer(load ?? kubeconfigAccess(kubeconfig, context));
+  const api = new ApiServer(accessTo(kubeconfig, context));
   try {
     return await readApi(api, wanted);
   } finally {
     await api.close();
   }
+}
+
+/** To the cluster that is meant: with what kubectl would use, or in a pod as that. */
+export function accessTo(kubeconfig: string | undefined, context: string | undefined): LoadAccess {
+  const own = isInCluster(kubeconfig, context) ? inClusterAccess(process.env) : undefined;
+  return own ?? kubeconfigAccess(kubeconfig, context);
 }
 
 /** A pod has no kubeconfig, and reads as itself. */

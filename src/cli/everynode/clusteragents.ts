@@ -1,9 +1,13 @@
 /** The agents of a cluster by its API server's `exec`, with the caller's own rights: a thin edge over the official client. */
 import { PassThrough } from 'node:stream';
-import type { Exec, KubeConfig, V1Pod, V1Status } from '@kubernetes/client-node';
+import type { Exec, KubeConfig, V1Status } from '@kubernetes/client-node';
+import { ApiError } from '../../kube/client/apierror.ts';
+import { ApiServer } from '../../kube/client/apiserver.ts';
+import { accessTo } from '../../sources/live.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { type AgentOutput, type AgentPod, type Agents, MissingRight, type Until } from './agents.ts';
 import { linesTo } from './lines.ts';
+import { listAgents } from './listagents.ts';
 import { BEAT_MS, FINISH } from './overheard.ts';
 
 export interface AgentsOptions {
@@ -13,16 +17,13 @@ export interface AgentsOptions {
   readonly agents: string;
 }
 
-/** A node that says nothing for so long is away; it would say every other second that it is there. */
+/** A node that says nothing for so long is away; it would say every other second that it is there. Also for its first. */
 const SILENT_MS = 5 * BEAT_MS;
-/** Also for its first sign of life. */
-const LABEL = 'app.kubernetes.io/name=sluice';
 
 /** Throws CommandError where there is no such cluster. */
 export async function clusterAgents(options: AgentsOptions): Promise<Agents> {
   const client = await import('@kubernetes/client-node');
   const config = configOf(new client.KubeConfig(), options);
-  const core = config.makeApiClient(client.CoreV1Api);
   const reviews = config.makeApiClient(client.AuthorizationV1Api);
   const namespace = options.agents;
   const isAllowed = async (verb: string) => {
@@ -35,16 +36,7 @@ export async function clusterAgents(options: AgentsOptions): Promise<Agents> {
     return (await reviews.createSelfSubjectAccessReview({ body })).status?.allowed === true;
   };
   return {
-    list: async () => {
-      try {
-        const { items } = await core.listNamespacedPod({ namespace, labelSelector: LABEL });
-        return items.flatMap(agentPod);
-      } catch (error) {
-        if (codeOf(error) === 403)
-          throw new MissingRight(mayNot('list', 'pods', namespace, serverMessage(error)));
-        throw new Error(serverMessage(error));
-      }
-    },
+    list: () => listOf(options),
     run: async (pod, words, heard, until) => {
       try {
         return await runIn(new client.Exec(config), namespace, pod, words, heard, until);
@@ -73,11 +65,16 @@ function configOf(config: KubeConfig, { kubeconfig, context }: AgentsOptions): K
   return config;
 }
 
-function agentPod({ metadata, spec, status }: V1Pod): AgentPod[] {
-  const [name, node, container] = [metadata?.name, spec?.nodeName, spec?.containers[0]?.name];
-  if (name === undefined || node === undefined || container === undefined) return [];
-  if (metadata?.deletionTimestamp !== undefined) return [];
-  return [{ name, node, container, phase: status?.phase ?? 'unknown' }];
+async function listOf({ agents: namespace, kubeconfig, context }: AgentsOptions): Promise<AgentPod[]> {
+  const server = new ApiServer(accessTo(kubeconfig, context));
+  try {
+    return await listAgents(server, namespace, new AbortController().signal);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 403) throw error;
+    throw new MissingRight(mayNot('list', 'pods', namespace, error.sentence ?? error.message));
+  } finally {
+    await server.close();
+  }
 }
 
 /** Servers of different versions ask for different verbs of who opens a WebSocket. */
@@ -89,22 +86,6 @@ async function missingVerbs(isAllowed: (verb: string) => Promise<boolean>): Prom
 
 function mayNot(verb: string, resource: string, namespace: string, reason: string): string {
   return `you may not ask the agents: the right to ${verb} ${resource} in namespace ${namespace} is missing (${reason})`;
-}
-
-/** The server's own sentence, where its answer has one. */
-function serverMessage(error: unknown): string {
-  const body = (error as { body?: unknown }).body;
-  try {
-    const { message } = (typeof body === 'string' ? JSON.parse(body) : (body ?? {})) as { message?: string };
-    if (message !== undefined) return message;
-  } catch {
-    // No JSON: the error says what it can.
-  }
-  return (error as Error).message.split('\n')[0]!;
-}
-
-function codeOf(error: unknown): number | undefined {
-  return (error as { code?: number }).code;
 }
 
 async function runIn(

@@ -15,6 +15,8 @@ export interface Resource {
   readonly shape?: Shape;
   /** `metadata.name=…`, for less than all of them. */
   readonly fieldSelector?: string;
+  /** `app=web`, likewise. */
+  readonly labelSelector?: string;
 }
 
 export const PODS: Resource = { kind: 'Pod', apiVersion: 'v1', path: '/api/v1/pods' };
@@ -62,8 +64,11 @@ export function definitionOf({ plural }: CustomPolicy): Resource {
 }
 
 /** The part of a query that says which of the objects are meant. */
-export function selection({ fieldSelector }: Resource): Query {
-  return fieldSelector === undefined ? {} : { fieldSelector };
+export function selection({ fieldSelector, labelSelector }: Resource): Query {
+  return {
+    ...(fieldSelector !== undefined && { fieldSelector }),
+    ...(labelSelector !== undefined && { labelSelector }),
+  };
 }
 
 /** The event that says that the object of that name (`shop/web`, or `node-1`) is gone. */

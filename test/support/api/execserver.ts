@@ -112,7 +112,13 @@ export class ExecServer {
   #answer({ url = '', method }: IncomingMessage): [number, object] {
     if (url.startsWith('/api/v1/namespaces/sluice/pods?'))
       return this.rights.list
-        ? [200, { kind: 'PodList', apiVersion: 'v1', items: this.nodes.map(pod) }]
+        ? [
+            200,
+            {
+              ...{ kind: 'PodList', apiVersion: 'v1', items: this.nodes.map(pod) },
+              metadata: { resourceVersion: '1' },
+            },
+          ]
         : FORBIDDEN;
     if (method === 'POST' && url.includes('selfsubjectaccessreviews'))
       return [201, { kind: 'SelfSubjectAccessReview', spec: {}, status: { allowed: this.rights.get } }];
