@@ -26,3 +26,16 @@ test.each([
 ])('a rule says %s', (_, counted, said) => {
   expect(lineOf(counted).endsWith(said)).toBe(true);
 });
+
+test('names say how long they hold as `sluice explain` does', () => {
+  const addresses = [{ address: '192.0.2.7', leftSeconds: 532 }];
+  const names = [{ set: 'names-x', peers: 'domain logs.example', addresses, total: 1 }];
+  const inspection: Inspection = {
+    installed: true,
+    pods: [{ pod: 'shop/web', addresses: ['10.0.0.1'], names }],
+    unknownPods: 'allow',
+    totals: { chains: 1, sets: 0, elements: 0 },
+  };
+  const lines = inspectionLines(inspection, { missing: 'a test' });
+  expect(lines.find(line => line.includes('logs.example'))).toContain('192.0.2.7 (8 min 52 s)');
+});

@@ -1,5 +1,6 @@
 /** What `sluice inspect` found, for people as lines and for programs as an object. */
 
+import { spanText } from '../ends/byname.ts';
 import { ageText, waitingText } from '../health/agentchecks.ts';
 import { getOrMake } from '../model/getormake.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
@@ -90,11 +91,11 @@ function groupLines(pods: readonly PodInspection[], most: number): string[] {
 
 const MOST_TOLD = 4;
 
-/** `  names    domain *.cloud.example: 192.0.2.7 (9 min), 192.0.2.8 (2 min), and 12 more`. */
+/** `  names    domain *.cloud.example: 192.0.2.7 (8 min 52 s), 192.0.2.8 (2 min), and 12 more`. */
 function namesText({ peers, addresses, total }: NamesInspection): string {
   const shown = addresses
     .slice(0, MOST_TOLD)
-    .map(({ address, leftSeconds }) => `${address} (${ageText(leftSeconds * 1_000)})`);
+    .map(({ address, leftSeconds }) => `${address} (${spanText(leftSeconds * 1_000)})`);
   const more = total - shown.length;
   return `  names    ${HANG}${peers}: ${shown.join(', ')}${more > 0 ? `, and ${more} more` : ''}`;
 }

@@ -1,6 +1,6 @@
 /** Recorded connections for people, as lines. */
 
-import { ageText } from '../../health/agentchecks.ts';
+import { spanText } from '../../ends/byname.ts';
 import { targetText } from '../../recording/endname.ts';
 import { connectionsIn, type FlowGroup } from '../../recording/groups.ts';
 import type { Recording } from '../../recording/recording.ts';
@@ -31,7 +31,7 @@ function groupText({ from, to, protocol, port, connections }: FlowGroup): string
 
 /** `in 24 h on n1, n2`. */
 export function windowText({ fromMs, toMs, recordedOn }: Recording): string {
-  return `in ${ageText(toMs - fromMs)}${recordedOn.length === 0 ? '' : ` on ${nodesText(recordedOn)}`}`;
+  return `in ${spanText(toMs - fromMs)}${recordedOn.length === 0 ? '' : ` on ${nodesText(recordedOn)}`}`;
 }
 
 /** `n1, n2, n3 and 4 more nodes`. */
