@@ -137,9 +137,43 @@ function casesOf(evaluate: (flow: Flow) => FlowVerdict, from: Place, to: Target,
     ...(pair.to.range && { toRange: pair.to.range }),
   };
   const direct = { ...common, verdict: evaluate(flow) };
+  const led = sendersOf(from, to, flow, pair.family).map(viaNode => ({
+    ...common,
+    viaNode,
+    verdict: ledBy(evaluate, flow, viaNode),
+  }));
+  // Which node it is that a pod comes to is known: its own.
+  if (led.length > 0 && podOf(from)?.node) return led;
   const node = nodePort?.addresses.find(address => familyOf(address) === pair.family);
-  if (nodePort === undefined || node === undefined) return [direct];
-  return [direct, { ...common, viaNode: node, verdict: throughNode(evaluate, flow, node, nodePort.port) }];
+  if (nodePort === undefined || node === undefined) return [direct, ...led];
+  const through = { ...common, viaNode: node, verdict: throughNode(evaluate, flow, node, nodePort.port) };
+  return nodePort.isElsewhere ? [through] : [direct, through];
+}
+
+/** A pod's own node leads what it sends; of who comes from elsewhere any node may. The pod's own leads it there as it is. */
+function sendersOf(
+  from: Place,
+  { place, senders = [] }: Target,
+  flow: Flow,
+  family: Family,
+): readonly Address[] {
+  if (senders.some(({ addresses }) => addresses.includes(flow.from))) return [];
+  const own = podOf(from)?.node || undefined;
+  const nodes = senders.filter(({ name }) => name !== podOf(place)?.node && name === (own ?? name));
+  return nodes
+    .flatMap(({ addresses }) => addresses.find(at => familyOf(at) === family) ?? [])
+    .slice(0, MOST_SENDERS);
+}
+
+/** Nodes are alike to most policies. */
+const MOST_SENDERS = 8;
+
+/** The source's own node sees where it leads; the pod behind sees the node. */
+function ledBy(evaluate: (flow: Flow) => FlowVerdict, flow: Flow, node: Address): FlowVerdict {
+  const { egress } = evaluate(flow);
+  const { ingress } = evaluate({ ...flow, from: node });
+  const verdict = egress.verdict === 'allow' && ingress.verdict === 'allow' ? 'allow' : 'deny';
+  return { verdict, egress, ingress };
 }
 
 /** The source sees the node, and the pod behind sees the node too. */

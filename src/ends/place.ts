@@ -1,6 +1,6 @@
 /** Whom an end turns out to be. */
 import type { Address, AddressRange } from '../model/address.ts';
-import type { Cluster, Pod } from '../model/cluster.ts';
+import type { Cluster, Node, Pod } from '../model/cluster.ts';
 import type { FlowProtocol } from '../model/flow.ts';
 import type { Inventory } from '../model/inventory.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
@@ -45,8 +45,17 @@ export interface Target {
   readonly protocol: FlowProtocol;
   readonly port?: number;
   readonly service?: Service;
-  /** The address of a node whose port leads here, and that port. */
-  readonly nodePort?: { readonly addresses: readonly Address[]; readonly port: number };
+  /** The address of a node whose port leads here, and that port; not of the pod's own node, which leads it there as it is. */
+  readonly nodePort?: NodePort;
+  /** All nodes, of which any may lead it here from an external address. */
+  readonly senders?: readonly Node[];
+}
+
+export interface NodePort {
+  readonly addresses: readonly Address[];
+  readonly port: number;
+  /** The pod is on another node: it always sees the node. */
+  readonly isElsewhere: boolean;
 }
 
 export interface Targets {

@@ -194,6 +194,22 @@ function selected(world: World, namespace: string, selector: Labels): Place[] {
     .flatMap(workload => templatePlaces(world, workload));
 }
 
+/**
+ * As kube-proxy leads who dials an external address: where the pod is on another node than the one that he came to, that
+ * node puts its own address in the place of his, unless the Service keeps it.
+ */
+export function fromOutside({ cluster }: World, service: Service, found: Targets): Targets {
+  if (service.keepsSource) return { ...found, notes: [...found.notes, keptNote(service)] };
+  const nodes = [...cluster.nodes.values()];
+  const targets = found.targets.map(target => ({ ...target, senders: nodes }));
+  const note = `an external address of Service ${service.key}: it is judged as the pod behind it sees it where kube-proxy leads there, from whoever dials where the pod is on the node that he comes to, and else from that node`;
+  return { ...found, targets, notes: [...found.notes, note] };
+}
+
+function keptNote({ key }: Service): string {
+  return `Service ${key} has externalTrafficPolicy Local: who dials from outside reaches its pods on the node that he comes to alone, and they see him`;
+}
+
 /** Where one of these addresses is a node's, and the port one that a Service took on every node. */
 export function nodePortTargets(
   world: World,
@@ -203,17 +219,20 @@ export function nodePortTargets(
 ): Targets | undefined {
   const port = Number(end.port);
   const nodes = [...world.cluster.nodes.values()];
-  const isNode = nodes.some(node => addresses.some(address => node.addresses.includes(address)));
-  if (!isNode || !Number.isInteger(port)) return undefined;
+  const dialled = nodes.find(node => addresses.some(address => node.addresses.includes(address)))?.name;
+  if (dialled === undefined || !Number.isInteger(port)) return undefined;
   for (const service of world.inventory.services.values()) {
     const taken = service.ports.find(each => each.nodePort === port && each.protocol === protocol);
     if (taken === undefined) continue;
-    const targets = endpointsOf(world, service, taken).map(target => ({
-      ...target,
-      nodePort: { addresses, port },
-    }));
+    const { keepsSource } = service;
+    const targets = endpointsOf(world, service, taken).map(target => {
+      const own = podOf(target.place)?.node || undefined;
+      if (keepsSource || own === dialled) return target;
+      return { ...target, nodePort: { addresses, port, isElsewhere: own !== undefined } };
+    });
     const { notes, ...rest } = answered(service, targets, taken);
-    const note = `port ${port} of nodes is Service ${service.key}: it is judged as the pod behind it sees it, from whoever dials and from the node that sends it on`;
+    if (keepsSource) return { ...rest, notes: [...notes, keptNote(service)] };
+    const note = `port ${port} of nodes is Service ${service.key}: it is judged as the pod behind it sees it where kube-proxy leads there, from whoever dials where the pod is on that node, and else from the node`;
     return { ...rest, notes: [...notes, note] };
   }
   return undefined;

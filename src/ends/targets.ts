@@ -10,7 +10,14 @@ import type { Place, Target, Targets, World } from './place.ts';
 import { placesOf } from './places.ts';
 import { namedPort, podOf } from './ports.ts';
 import { contains, PRIVATE } from './ranges.ts';
-import { atEndpoint, followService, nodePortTargets, serviceAt, serviceNamed } from './services.ts';
+import {
+  atEndpoint,
+  followService,
+  fromOutside,
+  nodePortTargets,
+  serviceAt,
+  serviceNamed,
+} from './services.ts';
 
 /** Throws FlowTextError where there is nobody of that name, or the port is none. */
 export function targetsOf(world: World, end: NamedEnd): Targets {
@@ -21,7 +28,10 @@ export function targetsOf(world: World, end: NamedEnd): Targets {
   if (short !== undefined) return byServiceName(world, short, end, protocol);
   const dialled = addressesDialled(world, end);
   const service = dialled.map(address => serviceAt(world, address)).find(found => found !== undefined);
-  if (service !== undefined) return followService(world, service, end, protocol);
+  if (service !== undefined) {
+    const found = followService(world, service, end, protocol);
+    return dialled.some(at => service.externalIps.includes(at)) ? fromOutside(world, service, found) : found;
+  }
   const byNode = nodePortTargets(world, dialled, end, protocol);
   if (byNode !== undefined) return byNode;
   const targets = placesOf(world, name).map(place => targetAt(place, end, protocol));

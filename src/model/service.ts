@@ -26,6 +26,8 @@ export interface Service {
   readonly clusterIps: readonly Address[];
   /** externalIPs, and those of its load balancer. */
   readonly externalIps: readonly Address[];
+  /** `externalTrafficPolicy: Local`: who dials from outside is seen as himself, by endpoints of the node that he came to. */
+  readonly keepsSource?: true;
   readonly headless: boolean;
   readonly externalName?: string;
   /** Without a selector somebody else writes its endpoints. */

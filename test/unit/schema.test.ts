@@ -32,7 +32,7 @@ const FLOWS = [
   'guest/visitor svc/web:80',
   'guest/visitor svc/nobody:80',
   'internet shop/web-1-a:8080',
-  'guest/visitor node/n1:30080',
+  'guest/visitor node/far:30080',
   'cronjob/backup internet:443',
   'shop/app=web sts/db',
   'guest/nobody shop/web-1-a:1',

@@ -26,6 +26,7 @@ export function decodeService(object: Field): Service | undefined {
     type: spec.get('type').oneOf(TYPES) ?? 'ClusterIP',
     clusterIps: serviceAddresses(clusterIps),
     externalIps: serviceAddresses([...spec.get('externalIPs').items(), ...loadBalancerIps(object)]),
+    ...(spec.get('externalTrafficPolicy').value === 'Local' && { keepsSource: true as const }),
     headless: clusterIps[0]?.value === 'None',
     ...(externalName && { externalName }),
     ...(selector.keys().length > 0 && { selector: Object.fromEntries(selector.textEntries()) }),
