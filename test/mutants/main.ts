@@ -30,13 +30,18 @@ const COPIED = [
   'vitest.config.ts',
 ];
 const LONGEST_MS = 600_000;
+const USAGE = `npm run mutants -- [--write] [--trust] [WORD…]
+  WORD      plants the faults alone whose name or file has one of the words
+  --write   writes their rows of docs/planted-faults.md
+  --trust   leaves out to run the tests without a fault first`;
 const PAGE = join(ROOT, 'docs/planted-faults.md');
 
 // An option that there is not ends here, before hours of tests.
-const { positionals: words, values: options } = parseArgs({
-  options: { write: { type: 'boolean' }, trust: { type: 'boolean' } },
-  allowPositionals: true,
-});
+const { words, options } = asked();
+if (options.help) {
+  console.log(USAGE);
+  process.exit();
+}
 const chosen = MUTANTS.filter(({ name, file }) =>
   words.length === 0 ? true : words.some(word => name.includes(word) || file.includes(word)),
 );
@@ -49,6 +54,18 @@ try {
   if (survivors.length > 0) process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true });
+}
+
+function asked() {
+  const flag = { type: 'boolean' } as const;
+  const known = { write: flag, trust: flag, help: { ...flag, short: 'h' } } as const;
+  try {
+    const { positionals: words, values: options } = parseArgs({ options: known, allowPositionals: true });
+    return { words, options };
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${USAGE}`);
+    process.exit(2);
+  }
 }
 
 function pageOf(outcomes: readonly Outcome[]): string {
