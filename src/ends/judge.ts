@@ -120,13 +120,13 @@ function ofFamily(stands: readonly Stand[], family: Family): readonly Stand[] {
 }
 
 function casesOf(evaluate: (flow: Flow) => FlowVerdict, from: Place, to: Target, pair: Pair): Case[] {
-  const { protocol, port, service, nodePort } = to;
+  const { protocol, port, service, nodePort, isHostPort } = to;
   const flow: Flow = {
     from: pair.from.address,
     to: pair.to.address,
     protocol,
     ...(port !== undefined && { port }),
-    ...(service !== undefined && !service.headless && { viaService: true }),
+    ...(((service !== undefined && !service.headless) || isHostPort) && { viaService: true }),
   };
   const common = {
     from,

@@ -45,6 +45,8 @@ export interface Target {
   readonly protocol: FlowProtocol;
   readonly port?: number;
   readonly service?: Service;
+  /** A port of the pod's node leads here: what comes back to its own sender was translated. */
+  readonly isHostPort?: true;
   /** The address of a node whose port leads here, and that port; not of the pod's own node, which leads it there as it is. */
   readonly nodePort?: NodePort;
   /** All nodes, of which any may lead it here from an external address. */

@@ -6,6 +6,7 @@ import { podCidrsOf } from '../model/podcidrs.ts';
 import type { Protocol } from '../model/policy.ts';
 import { FlowTextError, parseProtocol } from '../semantics/flowtext.ts';
 import { type NamedEnd, type ServiceName, shortServiceName } from './endname.ts';
+import { hostPortTargets, unknownPortNotes } from './hostports.ts';
 import type { Place, Target, Targets, World } from './place.ts';
 import { placesOf } from './places.ts';
 import { namedPort, podOf } from './ports.ts';
@@ -34,9 +35,12 @@ export function targetsOf(world: World, end: NamedEnd): Targets {
   }
   const byNode = nodePortTargets(world, dialled, end, protocol);
   if (byNode !== undefined) return byNode;
+  const byHostPort = hostPortTargets(world, dialled, end, protocol);
+  if (byHostPort !== undefined) return byHostPort;
   const targets = placesOf(world, name).map(place => targetAt(place, end, protocol));
   const undecided = maybeService(world, end, targets);
-  return { targets, notes: [], ...(undecided !== undefined && { undecided }) };
+  const notes = unknownPortNotes(world, dialled, end);
+  return { targets, notes, ...(undecided !== undefined && { undecided }) };
 }
 
 function byServiceName(world: World, name: ServiceName, end: NamedEnd, protocol: FlowProtocol): Targets {

@@ -1,5 +1,7 @@
 /** What people name their programs by, beside the cluster that policy sees. */
+import type { Address } from './address.ts';
 import type { PodKey } from './cluster.ts';
+import type { Protocol } from './policy.ts';
 import type { EndpointSlice, Service, ServiceKey } from './service.ts';
 import type { Controller, Workload, WorkloadId } from './workload.ts';
 
@@ -10,6 +12,17 @@ export interface Inventory {
   readonly slices: ReadonlyMap<string, EndpointSlice>;
   /** What controls each pod that something controls. */
   readonly podOwners: ReadonlyMap<PodKey, Controller>;
+  /** Of each pod that has some. */
+  readonly hostPorts: ReadonlyMap<PodKey, readonly PodHostPort[]>;
+}
+
+/** A port of a node that leads to a port of its pod. */
+export interface PodHostPort {
+  readonly protocol: Protocol;
+  readonly hostPort: number;
+  readonly port: number;
+  /** Of the node's addresses this one alone. */
+  readonly hostIp?: Address;
 }
 
 export type InventoryItem =
@@ -17,7 +30,12 @@ export type InventoryItem =
   | { readonly type: 'service'; readonly value: Service }
   | { readonly type: 'slice'; readonly value: EndpointSlice }
   | { readonly type: 'slices'; readonly values: readonly EndpointSlice[] }
-  | { readonly type: 'podOwner'; readonly pod: PodKey; readonly owner: Controller };
+  | {
+      readonly type: 'pod';
+      readonly pod: PodKey;
+      readonly owner?: Controller;
+      readonly hostPorts: readonly PodHostPort[];
+    };
 
 export const NO_INVENTORY: Inventory = inventoryOf([]);
 
@@ -27,14 +45,18 @@ export function inventoryOf(items: Iterable<InventoryItem>): Inventory {
   const services = new Map<ServiceKey, Service>();
   const slices = new Map<string, EndpointSlice>();
   const podOwners = new Map<PodKey, Controller>();
+  const hostPorts = new Map<PodKey, readonly PodHostPort[]>();
   for (const item of items) {
     if (item.type === 'workload') add(workloads, item.value.id, item.value);
     else if (item.type === 'service') add(services, item.value.key, item.value);
     else if (item.type === 'slice') add(slices, item.value.key, item.value);
     else if (item.type === 'slices') for (const value of item.values) add(slices, value.key, value);
-    else add(podOwners, item.pod, item.owner);
+    else {
+      if (item.owner !== undefined) add(podOwners, item.pod, item.owner);
+      if (item.hostPorts.length > 0) add(hostPorts, item.pod, item.hostPorts);
+    }
   }
-  return { workloads, services, slices, podOwners };
+  return { workloads, services, slices, podOwners, hostPorts };
 }
 
 function add<K, V>(map: Map<K, V>, key: K, value: V): void {

@@ -27,7 +27,7 @@ const workload = (kind: Workload['kind'], name: string, owner?: Controller): Wor
   ...(owner && { owner }),
 });
 const owned = (name: string, kind: string, owner: string) =>
-  ({ type: 'podOwner', pod: `shop/${name}`, owner: { kind, name: owner } }) as const;
+  ({ type: 'pod', pod: `shop/${name}`, owner: { kind, name: owner }, hostPorts: [] }) as const;
 
 test.each([
   ['nobody: itself', pod('a'), NO_INVENTORY, 'Pod shop/a'],

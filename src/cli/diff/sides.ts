@@ -79,5 +79,6 @@ function layeredInventory(inventories: readonly Inventory[]): Inventory {
     services: new Map(all.flatMap(({ services }) => [...services])),
     slices: new Map(all.flatMap(({ slices }) => [...slices])),
     podOwners: new Map(all.flatMap(({ podOwners }) => [...podOwners])),
+    hostPorts: new Map(all.flatMap(({ hostPorts }) => [...hostPorts])),
   };
 }

@@ -45,6 +45,7 @@ export function runTestFile(test: TestFile, base: World, notes: readonly string[
     services: new Map([...base.inventory.services, ...own.services]),
     slices: new Map([...base.inventory.slices, ...own.slices]),
     podOwners: new Map([...base.inventory.podOwners, ...own.podOwners]),
+    hostPorts: new Map([...base.inventory.hostPorts, ...own.hostPorts]),
   };
   applyAll(test, cluster, test.objects);
   const world = { ...base, cluster, inventory, unknownPods: test.unknownPods ?? base.unknownPods };

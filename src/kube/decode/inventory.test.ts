@@ -41,11 +41,38 @@ test('decodeInventory() reads who controls a pod, and no other owner', () => {
   ];
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, ownerReferences } };
   expect(decodeInventory(pod).item).toEqual({
-    type: 'podOwner',
+    type: 'pod',
     pod: 'shop/web',
     owner: { kind: 'ReplicaSet', name: 'web-1' },
+    hostPorts: [],
   });
   expect(decodeInventory({ ...pod, metadata }).item).toBeUndefined();
+});
+
+test('decodeInventory() reads the ports of its node that a pod has, and of the host none', () => {
+  const ports = [
+    { containerPort: 8080, hostPort: 80 },
+    { containerPort: 53, hostPort: 53, protocol: 'UDP', hostIP: '172.18.0.1' },
+    { containerPort: 53, hostPort: 54, hostIP: '0.0.0.0' },
+    { containerPort: 8081 },
+    { containerPort: 8082, hostPort: '82' },
+  ];
+  const pod = (more: object) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata,
+    spec: { containers: [{ ports }], ...more },
+  });
+  expect(decodeInventory(pod({})).item).toEqual({
+    type: 'pod',
+    pod: 'shop/web',
+    hostPorts: [
+      { protocol: 'TCP', hostPort: 80, port: 8080 },
+      { protocol: 'UDP', hostPort: 53, port: 53, hostIp: '172.18.0.1' },
+      { protocol: 'TCP', hostPort: 54, port: 53 },
+    ],
+  });
+  expect(decodeInventory(pod({ hostNetwork: true })).item).toBeUndefined();
 });
 
 const service = (spec: object, rest: object = {}) =>

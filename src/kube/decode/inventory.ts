@@ -1,8 +1,10 @@
 /** The objects that policy never sees, for whoever asks about them by name. */
-import type { InventoryItem } from '../../model/inventory.ts';
+import { parseAddress } from '../../model/address.ts';
+import type { InventoryItem, PodHostPort } from '../../model/inventory.ts';
+import { PROTOCOLS, type Protocol } from '../../model/policy.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { WorkloadKind } from '../../model/workload.ts';
-import { metadataOf, typeOf } from '../report/identity.ts';
+import { asMap, metadataOf, typeOf } from '../report/identity.ts';
 import { decodeEndpoints } from './endpoints.ts';
 import { Field, type Report } from './fields.ts';
 import { controllerOf } from './owner.ts';
@@ -34,7 +36,7 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
   ['v1 Service', service],
   ['discovery.k8s.io/v1 EndpointSlice', slice],
   ['v1 Endpoints', object => ({ type: 'slices', values: decodeEndpoints(object) })],
-  ['v1 Pod', podOwner],
+  ['v1 Pod', pod],
 ]);
 
 /** Reads any value; what is none of these kinds is nothing, and no problem either. */
@@ -61,8 +63,29 @@ function slice(object: Field): InventoryItem | undefined {
 }
 
 /** What is wrong with the pod is for its own decoder to say. */
-function podOwner({ value }: Field): InventoryItem | undefined {
+function pod({ value }: Field): InventoryItem | undefined {
   const owner = controllerOf(value);
+  const hostPorts = hostPortsOf(value);
   const { namespace, name } = metadataOf(value);
-  return owner && { type: 'podOwner', pod: `${namespace}/${name}`, owner };
+  if (owner === undefined && hostPorts.length === 0) return undefined;
+  return { type: 'pod', pod: `${namespace}/${name}`, ...(owner && { owner }), hostPorts };
 }
+
+/** None of a pod of the host's network: there they are the ports that it listens on. */
+function hostPortsOf(object: unknown): PodHostPort[] {
+  const { containers, initContainers, hostNetwork } = asMap(asMap(object).spec);
+  if (hostNetwork === true) return [];
+  const all = [containers, initContainers].flatMap(list => (Array.isArray(list) ? list.map(asMap) : []));
+  const ports = all.flatMap(container => (Array.isArray(container.ports) ? container.ports.map(asMap) : []));
+  return ports.flatMap(({ hostPort, containerPort, protocol = 'TCP', hostIP }) => {
+    if (!isPort(hostPort) || !isPort(containerPort) || !isProtocol(protocol)) return [];
+    const hostIp = typeof hostIP === 'string' ? parseAddress(hostIP) : undefined;
+    const isOne = hostIp !== undefined && !ANY.includes(hostIp);
+    return [{ protocol, hostPort, port: containerPort, ...(isOne && { hostIp }) }];
+  });
+}
+
+const ANY: readonly string[] = ['0.0.0.0', '::'];
+const isPort = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 65535;
+const isProtocol = (value: unknown): value is Protocol => PROTOCOLS.some(each => each === value);

@@ -29,7 +29,23 @@ export const PODS_AND_OWNERS: Resource = { ...PODS, shape: podShape() };
 
 function podShape(): Shape {
   const pod = shapeOf('Pod') as ShapeMap;
-  return { ...pod, metadata: { ...(pod.metadata as ShapeMap), ownerReferences: OWNERS } };
+  const spec = pod.spec as ShapeMap;
+  const withHostPorts = (kind: string) => {
+    const container = spec[kind] as ShapeMap;
+    return {
+      ...container,
+      ports: { ...(container.ports as ShapeMap), hostPort: 'all', hostIP: 'all' },
+    } as const;
+  };
+  return {
+    ...pod,
+    metadata: { ...(pod.metadata as ShapeMap), ownerReferences: OWNERS },
+    spec: {
+      ...spec,
+      containers: withHostPorts('containers'),
+      initContainers: withHostPorts('initContainers'),
+    },
+  };
 }
 
 const appsResource = (kind: string, plural: string): Resource => ({

@@ -18,6 +18,9 @@ const OBJECTS = [
       annotations: { large: 'x' },
       ownerReferences: [{ kind: 'ReplicaSet', name: 'web-1', controller: true }],
     },
+    spec: {
+      containers: [{ image: 'x', ports: [{ containerPort: 8080, hostPort: 80, hostIP: '10.0.0.1' }] }],
+    },
   },
   { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'visitor', namespace: 'guest' } },
   { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata, spec: { podSelector: {} } },
@@ -44,7 +47,13 @@ test('listOnce() reads what policy sees, and what people name it by', async () =
     'shop',
     'shop/web',
   ]);
-  expect(items.map(({ type }) => type).sort()).toEqual(['podOwner', 'service', 'workload']);
+  expect(items.map(({ type }) => type).sort()).toEqual(['pod', 'service', 'workload']);
+  expect(items).toContainEqual(
+    expect.objectContaining({
+      owner: { kind: 'ReplicaSet', name: 'web-1' },
+      hostPorts: [{ protocol: 'TCP', hostPort: 80, port: 8080, hostIp: '10.0.0.1' }],
+    }),
+  );
   expect([problems, lacks]).toEqual([[], []]);
 });
 
