@@ -76,6 +76,7 @@ const SHAPE: readonly string[] = [
   'chain probed',
   'chain source: filter hook prerouting priority -300 policy accept',
   'chain to-#',
+  'chain unread',
   'set denied-by-link: iface_index',
   'set denied-by-source: address',
   'set denied-silent-links: iface_index',

@@ -80,8 +80,17 @@ test('a port lets its pod send, by its own hardware address, from its addresses 
     	}
 
     	chain from-pod-port-ip6 {
+    		ip6 nexthdr tcp accept
+    		ip6 nexthdr udp accept
+    		ip6 nexthdr != 44 exthdr frag exists drop comment "a piece whose other headers the kernel would change"
+    		meta l4proto != icmpv6 accept
     		meta l4proto icmpv6 goto from-pod-port-icmpv6
-    		accept
+    		goto unread
+    	}
+
+    	chain unread {
+    		ip6 nexthdr 44 @nh,336,16 & 0xfff8 != 0x0000 accept
+    		drop comment "cut off before it says what it is"
     	}
 
     	chain from-pod-port-icmpv6 {
@@ -89,7 +98,8 @@ test('a port lets its pod send, by its own hardware address, from its addresses 
     		icmpv6 type 135 ether type ip6 ip6 saddr :: goto advertised
     		icmpv6 type 130 drop comment "from a pod that is no router"
     		icmpv6 type 151 drop comment "from a pod that is no router"
-    		accept
+    		icmpv6 type != 136 accept
+    		goto unread
     	}
 
     	chain advertised {

@@ -11,7 +11,8 @@
  */
 import { type Address, familyOf } from '../model/address.ts';
 import type { PodPort } from '../model/cluster.ts';
-import { icmpTypeIs, protocolIs, verdict } from '../nft/match.ts';
+import { icmpTypeIs, PROTOCOL_NUMBER, protocolIs, protocolNumberIs, verdict } from '../nft/match.ts';
+import { FRAGMENT, isFragment, isLaterFragment, nextHeaderIs } from '../nft/matchextension.ts';
 import { etherTypeIs, forBridgeItself, senderIn, senderIsNobody } from '../nft/matchframe.ts';
 import { interfaceIn, packetTypeIs } from '../nft/matchinterface.ts';
 import {
@@ -33,6 +34,7 @@ const CHAINS = {
   ip6: 'from-pod-port-ip6',
   icmpv6: 'from-pod-port-icmpv6',
   advertised: 'advertised',
+  unread: 'unread',
 } as const;
 const NEIGHBOUR = { solicitation: 135, advertisement: 136 } as const;
 /** A listener query (RFC 2710), and a multicast router's advertisement (RFC 4286). */
@@ -75,15 +77,40 @@ const CHAINS_OF_PORTS: readonly Chain[] = [
       dropped('a probe of an address that is not the pod’s'),
     ],
   },
-  {
-    name: CHAINS.ip6,
-    rules: [
-      { exprs: [...protocolIs('ip6', 'icmpv6'), verdict('goto', CHAINS.icmpv6)] },
-      { exprs: [verdict('accept')] },
-    ],
-  },
+  ...ofIp6(),
   ...ofIcmpv6(),
 ];
+
+/**
+ * Frames are seen here as they come, and packets of IPv6 behind this hook are put together from their pieces. A piece
+ * must not hide what the whole is, nor change it: behind other headers the kernel writes the type of what follows over
+ * a byte of the sender's address, of the pod's choice, where that chain is longer than 255 bytes (nf_ct_frag6_reasm).
+ */
+function ofIp6(): Chain[] {
+  const { tcp, udp, icmpv6 } = PROTOCOL_NUMBER;
+  return [
+    {
+      name: CHAINS.ip6,
+      rules: [
+        ...[tcp, udp].map(number => ({ exprs: [...nextHeaderIs(number), verdict('accept')] })),
+        {
+          exprs: [...nextHeaderIs(FRAGMENT, true), ...isFragment(), verdict('drop')],
+          comment: 'a piece whose other headers the kernel would change',
+        },
+        { exprs: [...protocolNumberIs('ip6', icmpv6, true), verdict('accept')] },
+        { exprs: [...protocolIs('ip6', 'icmpv6'), verdict('goto', CHAINS.icmpv6)] },
+        { exprs: [verdict('goto', CHAINS.unread)] },
+      ],
+    },
+    {
+      name: CHAINS.unread,
+      rules: [
+        { exprs: [...isLaterFragment(), verdict('accept')] },
+        dropped('cut off before it says what it is'),
+      ],
+    },
+  ];
+}
 
 /**
  * What hosts and the bridge believe beside whose an address is. A host gives up the address that it is about to take where
@@ -109,7 +136,8 @@ function ofIcmpv6(): Chain[] {
           exprs: [...icmpTypeIs('ip6', type), verdict('drop')],
           comment: 'from a pod that is no router',
         })),
-        { exprs: [verdict('accept')] },
+        { exprs: [...icmpTypeIs('ip6', NEIGHBOUR.advertisement, true), verdict('accept')] },
+        { exprs: [verdict('goto', CHAINS.unread)] },
       ],
     },
     {

@@ -109,9 +109,10 @@ export function destinationPortIn(set: string): Expr[] {
   ];
 }
 
-/** `ip protocol 47`. */
-export function protocolNumberIs(family: Family, number: number): Expr[] {
-  return [loadProtocol(family, FIRST), { kind: 'cmp', sreg: FIRST, op: 'eq', data: toHex([number]) }];
+/** `ip protocol 47`, `meta l4proto != 58`. */
+export function protocolNumberIs(family: Family, number: number, invert = false): Expr[] {
+  const op = invert ? 'neq' : 'eq';
+  return [loadProtocol(family, FIRST), { kind: 'cmp', sreg: FIRST, op, data: toHex([number]) }];
 }
 
 /** `ip protocol . th dport vmap @map`. */
@@ -200,12 +201,12 @@ export function hopsLeft(family: Family, op: CmpOp, hops: number): Expr[] {
   ];
 }
 
-/** `icmpv6 type 134`, `icmp type 5`. */
-export function icmpTypeIs(family: Family, type: number): Expr[] {
+/** `icmpv6 type 134`, `icmp type 5`, `icmpv6 type != 134`. */
+export function icmpTypeIs(family: Family, type: number, invert = false): Expr[] {
   return [
     ...protocolIs(family, family === 'ip' ? 'icmp' : 'icmpv6'),
     { kind: 'payload', base: 'transport', offset: 0, length: 1, dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'eq', data: toHex([type]) },
+    { kind: 'cmp', sreg: FIRST, op: invert ? 'neq' : 'eq', data: toHex([type]) },
   ];
 }
 

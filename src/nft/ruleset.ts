@@ -180,6 +180,8 @@ export type Expr =
       readonly length: number;
       readonly dreg: Register;
     }
+  /** Whether a packet of IPv6 has an extension header of this type (0 or 1), wherever in their chain. */
+  | { readonly kind: 'exthdr'; readonly type: number; readonly dreg: Register }
   | {
       readonly kind: 'bitwise';
       readonly sreg: Register;

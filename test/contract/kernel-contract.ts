@@ -17,6 +17,7 @@ import {
   redirectByPort,
   verdict,
 } from '../../src/nft/match.ts';
+import { isFragment, isLaterFragment } from '../../src/nft/matchextension.ts';
 import {
   interfaceGroupIs,
   interfaceIn,
@@ -754,6 +755,8 @@ const EVERY_EXPRESSION: readonly (readonly Expr[])[] = [
   [{ kind: 'fib', result: 'type', flags: ['saddr', 'iif'], dreg: 4 }],
   addressPairIn('ip', 'pairs'),
   hopsLeft('ip', 'lt', 2),
+  isFragment(),
+  isLaterFragment(),
   icmpTypeIs('ip', 5),
   redirectByPort('ip', 'host-ports'),
   [masquerade()],

@@ -33,6 +33,7 @@ import {
   update,
   verdict,
 } from '../../src/nft/match.ts';
+import { isFragment } from '../../src/nft/matchextension.ts';
 import {
   interfaceGroupIs,
   interfaceIn,
@@ -81,8 +82,8 @@ test('a table of bridges lists as nft would have made it', async () => {
   ];
   const { chains, sets } = podPortsTable(ports)!;
   // nft 1.0.6 has no name for the target of an advertisement (icmpv6 taddr), and cannot look it up by its bytes; and it
-  // asks for IPv6 once more where a chain begins with ICMPv6.
-  const unsayable = ['advertised', 'from-pod-port-ip6', 'from-pod-port-icmpv6'].map(
+  // asks for IPv6 once more where a chain begins with ICMPv6 or a field of IPv6.
+  const unsayable = ['advertised', 'from-pod-port-ip6', 'from-pod-port-icmpv6', 'unread'].map(
     (name): [string, Chain] => [name, { name, rules: [] }],
   );
   const sayable = new Map([...chains, ...unsayable]);
@@ -388,7 +389,9 @@ function everyMatch(family: Family): Table {
     hopsLeft(family, 'neq', 255),
     hopsLeft(family, 'lt', 2),
     // In ip, nft asks for the protocol another way than we do, and lists the two alike.
-    ...(family === 'ip6' ? [neighbourDiscovery(), icmpTypeIs(family, 137)] : []),
+    ...(family === 'ip6'
+      ? [neighbourDiscovery(), icmpTypeIs(family, 137), icmpTypeIs(family, 137, true), isFragment()]
+      : []),
   ];
   const verdicts = [
     verdict('accept'),

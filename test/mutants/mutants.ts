@@ -2066,6 +2066,20 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'test/kernel/hostile/neighbours.test.ts',
   },
   {
+    name: 'bridge: pieces may hide what the whole is',
+    file: 'src/compiler/podports.ts',
+    find: "dropped('cut off before it says what it is')",
+    replace: "{ exprs: [verdict('accept')] }",
+    test: 'test/kernel/hostile/podports.test.ts',
+  },
+  {
+    name: 'bridge: pieces may have other headers in front of their own',
+    file: 'src/compiler/podports.ts',
+    find: "...isFragment(), verdict('drop')",
+    replace: "...isFragment(), verdict('accept')",
+    test: 'test/kernel/hostile/pieces.test.ts',
+  },
+  {
     name: 'bridge: a probe by ARP may be about any address',
     file: 'src/compiler/podports.ts',
     find: "...senderIn('ip', 'arp daddr ip', SETS.senders)",

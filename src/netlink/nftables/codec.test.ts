@@ -142,6 +142,7 @@ const expr: fc.Arbitrary<Expr> = fc.oneof(
     invert: fc.constant(false),
     dreg: register,
   }),
+  fc.record({ kind: fc.constant('exthdr' as const), type: fc.nat(255), dreg: register }),
   fc.record({
     kind: fc.constant('fib' as const),
     result: fc.constantFrom('oif' as const, 'exists' as const, 'type' as const),

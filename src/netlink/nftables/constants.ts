@@ -109,6 +109,9 @@ export const LOOKUP_F_INV = 1;
 export const FIB = { DREG: 1, RESULT: 2, FLAGS: 3 } as const;
 /** NFTA_FIB_F_PRESENT. */
 export const FIB_F_PRESENT = 32;
+export const EXTHDR = { DREG: 1, TYPE: 2, OFFSET: 3, LEN: 4, FLAGS: 5, OP: 6 } as const;
+/** NFT_EXTHDR_F_PRESENT. */
+export const EXTHDR_F_PRESENT = 1;
 export const NAT = {
   TYPE: 1,
   FAMILY: 2,

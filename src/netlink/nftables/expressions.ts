@@ -17,6 +17,7 @@ import {
   DATA,
   DYNSET,
   EXPR,
+  EXTHDR,
   FIB,
   FIB_F_PRESENT,
   IMMEDIATE,
@@ -31,6 +32,7 @@ import {
 } from './constants.ts';
 import { readCt, writeCt } from './ct.ts';
 import { readDynset, writeDynset } from './dynset.ts';
+import { readExthdr, writeExthdr } from './exthdr.ts';
 import { readLimit, writeLimit } from './limit.ts';
 import { readLog, writeLog } from './log.ts';
 import { readNat, writeNat } from './nat.ts';
@@ -92,6 +94,10 @@ function writeData(to: AttributeWriter, expr: Expr): void {
       to.u32(PAYLOAD.BASE, PAYLOAD_BASE[expr.base]);
       to.u32(PAYLOAD.OFFSET, expr.offset);
       to.u32(PAYLOAD.LEN, expr.length);
+      break;
+    case 'exthdr':
+      writeExthdr(to, expr.type);
+      to.u32(EXTHDR.DREG, register(expr.dreg));
       break;
     case 'bitwise':
       to.u32(BITWISE.SREG, register(expr.sreg));
@@ -172,6 +178,8 @@ function readKnown(name: string, data: Attributes): Expr | undefined {
       return readFib(data);
     case 'payload':
       return readPayload(data);
+    case 'exthdr':
+      return readExthdr(data, readRegister(data, EXTHDR.DREG));
     case 'bitwise':
       return readBitwise(data);
     case 'cmp':

@@ -77,6 +77,7 @@ function written(expr: Expr, set: SetSpec | undefined): Span | undefined {
     case 'ct':
       return { at: expr.dreg, bytes: expr.key.includes(' ip6 ') ? ADDRESS_BYTES.ip6 : REGISTER_BYTES };
     case 'fib':
+    case 'exthdr':
       return { at: expr.dreg, bytes: REGISTER_BYTES };
     case 'payload':
       return { at: expr.dreg, bytes: expr.length };

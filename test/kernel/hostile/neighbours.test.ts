@@ -6,7 +6,7 @@ import { type Address, addressBytes } from '../../../src/model/address.ts';
 import { macBytes } from '../../../src/model/mac.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
-import { withHops, withIcmp, withTransport } from './craft.ts';
+import { hiddenInPieces, withHops, withIcmp, withTransport } from './craft.ts';
 import { FrameSocket } from './frame.ts';
 import { ADDRESSES, Ground } from './ground.ts';
 
@@ -99,14 +99,17 @@ function listenerQuery(): Uint8Array {
   return withHops(withTransport(query, Buffer.concat([alert, query.subarray(40)]), 0), 1);
 }
 
-test('a pod that asks who listens to what keeps no neighbour from being found', async () => {
+test.each([
+  ['asks', () => [listenerQuery()]],
+  ['asks in pieces, of which none is a query,', () => hiddenInPieces(listenerQuery(), 9)],
+])('a pod that %s who listens to what keeps no neighbour from being found', async (_, asked) => {
   const groups = () =>
     [...ground.exec('node', 'bridge', ['mdb', 'show']).matchAll(/port to-victim grp (\S+)/g)].map(
       ([, group]) => group!,
     );
   const socket = socketOf('attacker');
   try {
-    for (let times = 0; times < 3; times++) socket.send(listenerQuery(), ALL_NODES);
+    for (let times = 0; times < 3; times++) for (const each of asked()) socket.send(each, ALL_NODES);
   } finally {
     socket.close();
   }

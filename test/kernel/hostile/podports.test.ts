@@ -4,7 +4,7 @@ import { type Address, addressBytes, FAMILIES } from '../../../src/model/address
 import { macBytes } from '../../../src/model/mac.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
-import { withHops, withIcmp } from './craft.ts';
+import { hiddenInPieces, withHops, withIcmp } from './craft.ts';
 import { FrameSocket } from './frame.ts';
 import { ADDRESSES, GATEWAY, Ground, type Host } from './ground.ts';
 
@@ -100,6 +100,15 @@ describe.each([
       sendFrame('attacker', { to: ALL_NODES, type: ETHER.ip6, payload });
       sendFrame('attacker', { to: ground.mac('friend'), type: ETHER.ip6, payload });
     }
+    await settled();
+    expect(believed('friend', addresses().ip6)).toBe(mac());
+  });
+
+  test('by a neighbour advertisement in pieces, of which none is one, is not believed', async () => {
+    makeKnown(addresses().ip6, mac());
+    const whole = advertisement(ADDRESSES.attacker.ip6, addresses().ip6, ground.mac('attacker'));
+    for (const payload of hiddenInPieces(whole, 7))
+      sendFrame('attacker', { to: ground.mac('friend'), type: ETHER.ip6, payload });
     await settled();
     expect(believed('friend', addresses().ip6)).toBe(mac());
   });
