@@ -7,6 +7,7 @@ import { deniedChains } from './denied.ts';
 import { layoutChain } from './layout.ts';
 import { guardChain, guardOfNode, guardSet, NODE_CHAIN, toGuard } from './midstreamguard.ts';
 import { type AnswersOfBase, namesOfForward, namesOfOutput } from './namespeers.ts';
+import { ownErrors, toOwnErrors } from './ownerrors.ts';
 import { errorChains, related } from './poderrors.ts';
 import {
   fromPods,
@@ -53,6 +54,7 @@ export function baseChains(
     ...errorChains(family),
     ...(family === 'ip6' ? [neighboursChain(network)] : []),
     outputChain(family, answers),
+    ownErrors(family, network),
     guardChain(family),
     layoutChain(),
     ...deniedChains(family),
@@ -77,7 +79,12 @@ function forwardChain(
 }
 
 function outputChain(family: Family, answers: AnswersOfBase | undefined): Chain {
-  const rules = [guardOfNode(family), ...(answers === undefined ? [] : namesOfOutput(answers))];
+  const rules = [
+    ...(answers === undefined ? [] : namesOfOutput(answers)),
+    ESTABLISHED,
+    guardOfNode(family),
+    toOwnErrors(family),
+  ];
   return { name: NODE_CHAIN, hook: hook('output'), rules };
 }
 
@@ -119,8 +126,7 @@ function hook(name: BaseHook['hook']): BaseHook {
  * them: each has its own source address, and says itself which connection it belongs to.
  */
 function always(family: Family): NftRule[] {
-  const replies: NftRule = {
-    exprs: [...ctStateAny(CT_STATE.established), verdict('accept')],
-  };
-  return family === 'ip' ? [replies] : [replies, toNeighbours()];
+  return family === 'ip' ? [ESTABLISHED] : [ESTABLISHED, toNeighbours()];
 }
+
+const ESTABLISHED: NftRule = { exprs: [...ctStateAny(CT_STATE.established), verdict('accept')] };

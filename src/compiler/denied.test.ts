@@ -52,7 +52,9 @@ const rulesOf = (table: Table) =>
 test('every denial of both families leads to a chain of denials, and nothing else drops', () => {
   for (const [family, table] of tables(ruleset())) {
     const all = verdicts(table);
-    expect(all.filter(([name, { kind }]) => kind === 'drop' && !isDenialChain(name))).toEqual([]);
+    const others = all.filter(([name, { kind }]) => kind === 'drop' && !isDenialChain(name));
+    // What the node itself would say is nobody's attempt.
+    expect(others.filter(([name]) => name !== 'own-errors')).toEqual([]);
     expect(all.filter(([, verdict]) => isDenial(verdict as never)).length, family).toBeGreaterThan(10);
     for (const name of [DENIED_CHAIN, LIMITED_CHAIN, LINK_CHAIN])
       expect(table.chains.get(name)!.rules.at(-1)!.exprs.at(-1)).toEqual({

@@ -71,6 +71,7 @@ const SHAPE: readonly string[] = [
   'chain neighbours',
   'chain not-opening',
   'chain output: filter hook output priority 0 policy accept',
+  'chain own-errors',
   'chain own-host-ports: nat hook output priority -99 policy accept',
   'chain prerouting: filter hook prerouting priority -200 policy accept',
   'chain probed',

@@ -25,7 +25,7 @@ import { deny } from './denied.ts';
 import { classChain } from './unknownpods.ts';
 
 const GUARD_CHAIN = 'mid-stream';
-/** All that we have to say to what the node itself sends. */
+/** What we have to say to what the node itself sends. */
 export const NODE_CHAIN = 'output';
 
 /** The addresses of the local pods that policies affect in a direction: the keys of its map. */
@@ -91,11 +91,9 @@ export function withoutGuard({ tables }: Ruleset): Ruleset {
 }
 
 function withoutMidStreamGuard({ chains, sets }: Table): Table {
-  const others = [...chains.values()].filter(({ name }) => name !== GUARD_CHAIN && name !== NODE_CHAIN);
+  const others = [...chains.values()].filter(({ name }) => name !== GUARD_CHAIN);
   return {
-    chains: new Map(
-      others.map(chain => [chain.name, chain.rules.some(leadsToGuard) ? unguarded(chain) : chain]),
-    ),
+    chains: new Map(others.map(chain => [chain.name, chain.rules.some(guards) ? unguarded(chain) : chain])),
     sets: new Map([...sets].filter(([name]) => !isGuard(name))),
   };
 }
@@ -104,13 +102,16 @@ const known = new WeakMap<Chain, Chain>();
 
 /** One object for each chain, so that what did not change stays the same. */
 function unguarded(chain: Chain): Chain {
-  const made = known.get(chain) ?? { ...chain, rules: chain.rules.filter(rule => !leadsToGuard(rule)) };
+  const made = known.get(chain) ?? { ...chain, rules: chain.rules.filter(rule => !guards(rule)) };
   known.set(chain, made);
   return made;
 }
 
-function leadsToGuard({ exprs }: NftRule): boolean {
+/** That leads to the guard's chain, or is the node's own. */
+function guards({ exprs }: NftRule): boolean {
   return exprs.some(
-    expr => expr.kind === 'verdict' && expr.verdict.kind === 'jump' && expr.verdict.chain === GUARD_CHAIN,
+    expr =>
+      (expr.kind === 'verdict' && expr.verdict.kind === 'jump' && expr.verdict.chain === GUARD_CHAIN) ||
+      (expr.kind === 'lookup' && isGuard(expr.set)),
   );
 }

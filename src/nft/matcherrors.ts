@@ -1,6 +1,6 @@
 /** Builders for whether a packet opens a connection, and who sends it is an end of its own: no rule compares two fields. */
 import { addressBits } from '../model/address.ts';
-import { CT_STATE, FIRST, littleEndian32, loadAddress, update } from './match.ts';
+import { CT_STATE, FIRST, littleEndian32, loadAddress, toHex, update } from './match.ts';
 import type { Expr, Family } from './ruleset.ts';
 
 /** `ct state != new`. A packet has one state. */
@@ -8,6 +8,14 @@ export function ctStateIsNot(state: keyof typeof CT_STATE): Expr[] {
   return [
     { kind: 'ct', key: 'state', dreg: FIRST },
     { kind: 'cmp', sreg: FIRST, op: 'neq', data: littleEndian32(CT_STATE[state]) },
+  ];
+}
+
+/** `icmp code 1`, behind the type. */
+export function icmpCodeIs(code: number): Expr[] {
+  return [
+    { kind: 'payload', base: 'transport', offset: 1, length: 1, dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'eq', data: toHex([code]) },
   ];
 }
 

@@ -1054,8 +1054,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'compile: neighbour discovery is dropped',
     file: 'src/compiler/base.ts',
-    find: "return family === 'ip' ? [replies] : [replies, toNeighbours()];",
-    replace: 'return [replies];',
+    find: "return family === 'ip' ? [ESTABLISHED] : [ESTABLISHED, toNeighbours()];",
+    replace: 'return [ESTABLISHED];',
     test: 'src/compiler/base.test.ts',
   },
   {
@@ -2064,6 +2064,27 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'OF_MULTICAST_ROUTERS = [130, 151]',
     replace: 'OF_MULTICAST_ROUTERS = [151]',
     test: 'test/kernel/hostile/neighbours.test.ts',
+  },
+  {
+    name: 'own errors: whoever sends a wrong option has the node say so to anybody',
+    file: 'src/compiler/ownerrors.ts',
+    find: '      dropped(icmpTypeIs(family, parameter)),\n',
+    replace: '',
+    test: 'test/kernel/hostile/ownerrors.test.ts',
+  },
+  {
+    name: 'own errors: nobody has asked who sends, and the node says that hops have ended',
+    file: 'src/compiler/ownerrors.ts',
+    find: 'asksBeforeForward(network) ?',
+    replace: 'true ?',
+    test: 'test/kernel/hostile/ownerrors.test.ts',
+  },
+  {
+    name: 'own errors: of pieces that did not come the node tells whom a pod likes',
+    file: 'src/compiler/ownerrors.ts',
+    find: 'const REASSEMBLY = 1;',
+    replace: 'const REASSEMBLY = 9;',
+    test: 'test/kernel/hostile/ownerrors.test.ts',
   },
   {
     name: 'bridge: pieces may hide what the whole is',

@@ -120,6 +120,8 @@ export function payloadField(
   if (port !== undefined) return { text: `th ${port}`, bytes: length, value: numberText };
   if (place === 'transport+0:1' && (protocol === 'icmp' || protocol === 'icmpv6'))
     return { text: `${protocol} type`, bytes: length, value: numberText };
+  if (place === 'transport+1:1' && (protocol === 'icmp' || protocol === 'icmpv6'))
+    return { text: `${protocol} code`, bytes: length, value: numberText };
   if (place === 'transport+13:1' && protocol === 'tcp')
     return { text: 'tcp flags', bytes: length, value: flagsText };
   const header = HEADER[base];

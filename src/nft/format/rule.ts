@@ -121,9 +121,10 @@ class RuleWords {
     const range = rangeText(field, expr, next);
     this.#registers.clear();
     // `icmpv6 type` implies the protocol.
-    if (this.#protocol !== undefined && field.text.startsWith(this.#protocol)) this.#words.splice(-2);
-    this.#protocol =
-      PROTOCOL_FIELDS.includes(field.text) && expr.op === 'eq' ? field.value(expr.data) : undefined;
+    if (this.#protocol !== undefined && field.text === `${this.#protocol} type`) this.#words.splice(-2);
+    else
+      this.#protocol =
+        PROTOCOL_FIELDS.includes(field.text) && expr.op === 'eq' ? field.value(expr.data) : undefined;
     this.#write(field.text, range ?? text);
     return range !== undefined;
   }

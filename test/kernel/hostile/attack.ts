@@ -58,10 +58,14 @@ export interface Listening {
 }
 
 /** Whether `act` makes a packet arrive. */
-export async function hears(ground: Ground, what: Listening, act: () => void): Promise<boolean> {
+export async function hears(
+  ground: Ground,
+  what: Listening,
+  act: () => void | Promise<void>,
+): Promise<boolean> {
   const ear = new Ear(ground.path(what.to), what.family, what.protocol);
   try {
-    act();
+    await act();
     await control(ground, what.to);
     return ear.heard().some(what.matches);
   } finally {

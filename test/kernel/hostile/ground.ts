@@ -18,6 +18,7 @@ import { inNamespace } from '../../../src/lab/netns.ts';
 import { address } from '../../../src/lab/topology.ts';
 import type { Address, Family } from '../../../src/model/address.ts';
 import { ClusterState } from '../../../src/model/cluster.ts';
+import { LINK_GROUP, type PodLinks } from '../../../src/model/podlinks.ts';
 import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../../../src/nft/kernel.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
@@ -49,6 +50,8 @@ export interface GroundOptions {
   readonly network: Network;
   /** Of the pods. Default: both. */
   readonly families?: readonly Family[];
+  /** Who links the pods with the node. Default: others. */
+  readonly podLinks?: PodLinks;
   /** Of denied packets that are handed over. Default: none is. */
   readonly denials?: DenialLimits;
 }
@@ -66,15 +69,18 @@ export class Ground {
   readonly network: Network;
   readonly #prefix = `sluice-lab-${process.pid}-hostile${built++}`;
   readonly #denials: DenialLimits | undefined;
+  readonly #podLinks: PodLinks;
   #kernel: Kernel | undefined;
 
-  private constructor(network: Network, denials: DenialLimits | undefined) {
+  private constructor({ network, denials, podLinks = 'others' }: GroundOptions) {
     this.network = network;
     this.#denials = denials;
+    this.#podLinks = podLinks;
   }
 
-  static async build({ network, families = ['ip', 'ip6'], denials }: GroundOptions): Promise<Ground> {
-    const ground = new Ground(network, denials);
+  static async build(options: GroundOptions): Promise<Ground> {
+    const { network, families = ['ip', 'ip6'] } = options;
+    const ground = new Ground(options);
     if (network === 'bridge') seeBridgedPackets();
     try {
       await ground.#wire(families);
@@ -127,7 +133,7 @@ export class Ground {
     for (const object of [...CLUSTER, ...more]) cluster.apply(decodeObject(object).event!);
     const seen = await withOwnLinks(cluster, 'n1', this.path('node'));
     const { ruleset, generation } = await this.#kernel!.dump();
-    const rules = withDenialLimits(compile(seen, 'n1'), this.#denials);
+    const rules = withDenialLimits(compile(seen, 'n1', 'allow', this.#podLinks), this.#denials);
     await this.#kernel!.commit(plan(ruleset, rules), generation);
   }
 
@@ -164,6 +170,11 @@ export class Ground {
       name('node'),
     );
     for (const pod of PODS) await ipBatch(podLink(pod, this.network, families), name(pod));
+    if (this.#podLinks === 'ours')
+      await ipBatch(
+        PODS.map(pod => `link set to-${pod} group ${LINK_GROUP}`),
+        name('node'),
+      );
   }
 
   // As most distributions have it: no reverse path filter of the kernel's that would do our work.
