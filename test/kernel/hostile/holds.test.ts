@@ -6,13 +6,13 @@ import { arrives } from './attack.ts';
 import {
   EXTENSION,
   fragmentsOf,
-  lengthened,
   protocolOf,
   transportOf,
   truncated,
   withExtensions,
   withIcmp,
   withOptions,
+  withTransport,
 } from './craft.ts';
 import { ADDRESSES, Ground, type Host, NETWORKS } from './ground.ts';
 
@@ -31,7 +31,14 @@ type Make = (family: Family, ends: Ends) => Odd;
 const udp = (family: Family, { from, to }: Ends, port = 53) =>
   packet({ from: ADDRESSES[from][family], to: ADDRESSES[to][family], protocol: 'UDP', port });
 
-const long = (family: Family, ends: Ends) => lengthened(udp(family, ends));
+/** A datagram that is long enough to be cut. */
+function long(family: Family, ends: Ends): Uint8Array {
+  const plain = udp(family, ends);
+  const transport = Buffer.concat([transportOf(plain), Buffer.alloc(40, 7)]);
+  transport.writeUInt16BE(transport.length, 4);
+  transport.writeUInt16BE(0, 6);
+  return withTransport(plain, transport);
+}
 
 const tcp =
   (tcpFlags: number): Make =>
