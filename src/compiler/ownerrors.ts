@@ -5,7 +5,8 @@
  *
  *     that an option is wrong               read before prerouting (IPv6), or before forward (IPv4)
  *     that a piece did not come in time     kept back before prerouting
- *     that its hops have ended              before forward: where nothing asks who sends until there
+ *     that its hops have ended, or that
+ *     there is a better way                 before forward: where nothing asks who sends until there
  *
  * What is said of packets that are too big, or have no way, stays: connections depend on it.
  */
@@ -17,10 +18,10 @@ import type { NodeNetwork } from './podlinks.ts';
 
 const OWN_ERRORS = 'own-errors';
 
-const TYPES: Readonly<Record<Family, { readonly parameter: number; readonly time: number }>> = {
-  ip: { parameter: 12, time: 11 },
-  ip6: { parameter: 4, time: 3 },
-};
+const TYPES = {
+  ip: { parameter: 12, time: 11, redirect: 5 },
+  ip6: { parameter: 4, time: 3, redirect: 137 },
+} as const;
 /** Of time exceeded: of its pieces some did not come. */
 const REASSEMBLY = 1;
 
@@ -29,15 +30,12 @@ export function toOwnErrors(family: Family): NftRule {
 }
 
 export function ownErrors(family: Family, network: NodeNetwork): Chain {
-  const { parameter, time } = TYPES[family];
+  const { parameter, time, redirect } = TYPES[family];
   const ofTime = icmpTypeIs(family, time);
-  return {
-    name: OWN_ERRORS,
-    rules: [
-      dropped(icmpTypeIs(family, parameter)),
-      dropped(asksBeforeForward(network) ? [...ofTime, ...icmpCodeIs(REASSEMBLY)] : ofTime),
-    ],
-  };
+  const late = asksBeforeForward(network)
+    ? [[...ofTime, ...icmpCodeIs(REASSEMBLY)]]
+    : [ofTime, icmpTypeIs(family, redirect)];
+  return { name: OWN_ERRORS, rules: [icmpTypeIs(family, parameter), ...late].map(dropped) };
 }
 
 /** At the port of a bridge (podports.ts), or at prerouting (attachedpods.ts). */

@@ -2068,15 +2068,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'own errors: whoever sends a wrong option has the node say so to anybody',
     file: 'src/compiler/ownerrors.ts',
-    find: '      dropped(icmpTypeIs(family, parameter)),\n',
-    replace: '',
+    find: '[icmpTypeIs(family, parameter), ...late]',
+    replace: 'late',
     test: 'test/kernel/hostile/ownerrors.test.ts',
   },
   {
     name: 'own errors: nobody has asked who sends, and the node says that hops have ended',
     file: 'src/compiler/ownerrors.ts',
-    find: 'asksBeforeForward(network) ?',
-    replace: 'true ?',
+    find: 'asksBeforeForward(network)\n',
+    replace: 'true\n',
     test: 'test/kernel/hostile/ownerrors.test.ts',
   },
   {
