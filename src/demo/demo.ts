@@ -15,7 +15,7 @@ import { showHints } from './hints.ts';
 import { broken, diffLine, heading, line, step } from './narrate.ts';
 import { changedTries, type Outcomes, observe, wrongOnes } from './outcome.ts';
 import { changeTexts, LEGEND, renderBoard, renderNft, wrongText } from './render.ts';
-import { HOME, MANIFESTS, removeStage, runningDemo, Stage, saveEdits } from './stage.ts';
+import { HOME, isKept, MANIFESTS, removeStage, runningDemo, Stage } from './stage.ts';
 
 export interface DemoOptions {
   /** Leave everything running. */
@@ -38,14 +38,16 @@ export async function demoCommand(
   if (running !== undefined) throw new CommandError(`a demo is running already (process ${running})`);
   if (again) return tryAgain();
   if (remove) line(removeStage() ? 'removed the demo' : 'no demo is running');
+  else if (isKept())
+    throw new CommandError(
+      `a demo stands that --keep left: --again tries it once more, with your edits of ${MANIFESTS}, and --remove removes it`,
+    );
   else await playDemo(keep, explain);
 }
 
 async function playDemo(keep: boolean, explain: Explain): Promise<void> {
   heading('A shop on two nodes');
-  const saved = saveEdits();
   if (removeStage()) line(pc.dim('removed what an earlier demo left running'));
-  if (saved !== undefined) line(`${pc.yellow('note')}: your edits of its manifests are in ${saved}`);
   const stage = await step('2 nodes and 7 pods, as network namespaces of this machine', () => Stage.build());
   await step('one agent on each node reads the manifests and puts them in force', () => stage.start());
   await introduce(stage);

@@ -1,6 +1,6 @@
 /** What the demo consists of while it runs: a laboratory, a copy of the example, and one real agent for each node. */
 
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hears } from '../compiler/namespeers.ts';
@@ -22,7 +22,6 @@ import { desiredAsProgrammed } from '../readback/desired.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { agentFailure, type DemoAgent, startAgent, stopAgent } from './agents.ts';
 import { type Board, boardOf, INTERNET_PARTY, METADATA } from './board.ts';
-import { digestOf } from './digest.ts';
 import { MAIL_HOSTS } from './mailhosts.ts';
 import { type KubeService, readServices, translations } from './service.ts';
 import { forgetState, readDemoState, writeState } from './state.ts';
@@ -142,7 +141,7 @@ export class Stage {
   keep(): void {
     this.lab.keep();
     callOffRemoval();
-    writeState({ agents: this.#agents.map(({ pid }) => pid), manifests: digestOf(MANIFESTS) });
+    writeState({ agents: this.#agents.map(({ pid }) => pid) });
   }
 }
 
@@ -161,16 +160,10 @@ export function removeStage(): boolean {
   return state !== undefined;
 }
 
-/**
- * Before a new demo takes the place of one that was kept: manifests that a person has edited since are moved aside.
- * Answers where to, or undefined where there was nothing to save.
- */
-export function saveEdits(): string | undefined {
-  const written = readDemoState()?.manifests;
-  if (written === undefined || !existsSync(MANIFESTS) || digestOf(MANIFESTS) === written) return undefined;
-  const aside = mkdtempSync(`${HOME}-edited-`);
-  cpSync(MANIFESTS, aside, { recursive: true });
-  return aside;
+/** Whether one stands that `--keep` left, and that a person may have edited since. */
+export function isKept(): boolean {
+  const state = readDemoState();
+  return state !== undefined && state.demo === undefined;
 }
 
 /** The demo process that is running now, beside this one. */

@@ -7,8 +7,6 @@ export interface DemoState {
   /** Absent once it has ended and left everything running. */
   readonly demo?: number;
   readonly agents: readonly number[];
-  /** What the manifests were when it ended and left them: what differs is a person's work. */
-  readonly manifests?: string;
 }
 
 /** What an earlier or a running demo wrote down, if anything. */
