@@ -1,4 +1,5 @@
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
+import { maybeNode } from '../ends/maybenode.ts';
 import { waitingText } from '../health/agentchecks.ts';
 import { ownAddresses } from '../host/ownaddresses.ts';
 import type { Address } from '../model/address.ts';
@@ -136,6 +137,10 @@ function expectedOf(
 ): ExpectedPath {
   const isItself = flow.from === flow.to && hook !== 'output';
   const verdict = evaluate(cluster, isItself ? { ...flow, viaService: true } : flow, unknownPods);
+  const ownNote = () => {
+    const { undecided, notes } = maybeNode(cluster, [{ flow, verdict }], unknownPods);
+    return [...undecided.values(), ...notes][0];
+  };
   const points = enforcementPoints(cluster, flow, verdict, unknownPods);
   return {
     node,
@@ -143,7 +148,7 @@ function expectedOf(
     demanded: demanded(points, node, hook),
     outcome: outcomeOf(points, node, hook, actual),
     elsewhere: points.filter(point => point.node !== node),
-    note: isItself ? NEVER_HERE : (asked.note ?? natNote(cluster, asked.text, flow)),
+    note: isItself ? NEVER_HERE : (asked.note ?? ownNote() ?? natNote(cluster, asked.text, flow)),
   };
 }
 

@@ -12,15 +12,21 @@ import type { Case } from './judge.ts';
 /** Each makes a view of the cluster. */
 const MOST_CASES = 16;
 
-export interface MaybeNode {
+type Judged = Pick<Case, 'flow' | 'verdict' | 'viaNode' | 'fromRange' | 'toRange'>;
+
+export interface MaybeNode<T> {
   /** Of cases whose verdict nobody can say: why. By custom the first address of its pod network is the node's own. */
-  readonly undecided: ReadonlyMap<Case, string>;
+  readonly undecided: ReadonlyMap<T, string>;
   /** Of all others. */
   readonly notes: readonly string[];
 }
 
-export function maybeNode(cluster: Cluster, cases: readonly Case[], unknownPods: UnknownPods): MaybeNode {
-  const undecided = new Map<Case, string>();
+export function maybeNode<T extends Judged>(
+  cluster: Cluster,
+  cases: readonly T[],
+  unknownPods: UnknownPods,
+): MaybeNode<T> {
+  const undecided = new Map<T, string>();
   const notes = new Set<string>();
   const owners = addressOwners(cluster);
   const known = new Set([...owners.keys(), ...[...cluster.nodes.values()].flatMap(addressesOfNode)]);
@@ -39,7 +45,7 @@ export function maybeNode(cluster: Cluster, cases: readonly Case[], unknownPods:
 }
 
 /** What stands for an address that nobody knows is no node's. */
-function ownEnds({ flow, fromRange, toRange }: Case): readonly Address[] {
+function ownEnds({ flow, fromRange, toRange }: Judged): readonly Address[] {
   return [...(fromRange === undefined ? [flow.from] : []), ...(toRange === undefined ? [flow.to] : [])];
 }
 
@@ -57,7 +63,7 @@ function verdictAsNode(
   cluster: Cluster,
   node: Node,
   address: Address,
-  { flow, verdict }: Case,
+  { flow, verdict }: Judged,
   unknownPods: UnknownPods,
 ): 'allow' | 'deny' | undefined {
   const nodes = new Map(cluster.nodes).set(node.name, { ...node, interfaceAddresses: [address] });
