@@ -61,8 +61,8 @@ class PodsEngine implements Engine {
     return [];
   }
 
-  waitingPods(): ReadonlySet<PodKey> {
-    return new Set();
+  waitingPods(): ReadonlyMap<PodKey, undefined> {
+    return new Map();
   }
 
   prepare(): void {}

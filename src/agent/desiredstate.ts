@@ -16,7 +16,7 @@ import { PolicyIntake } from './changes/intake.ts';
 import type { Quarantined } from './changes/quarantine.ts';
 import { eventText } from './commitlog.ts';
 import type { WaitingChange } from './decision.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, PodInForce } from './engine.ts';
 import { PodsInForce } from './podsinforce.ts';
 import { replay } from './replay.ts';
 
@@ -30,7 +30,7 @@ export class DesiredState {
   readonly #taken = new Map<string, PodKey | undefined>();
   readonly #podsInForce = new PodsInForce();
   /** As of the last flush that came to its end. */
-  #waitingPods: ReadonlySet<PodKey> = new Set();
+  #waitingPods: ReadonlyMap<PodKey, PodInForce | undefined> = new Map();
   #engine: Engine;
 
   /** The pods of `node` are local; where none is named, all are. */
@@ -57,12 +57,12 @@ export class DesiredState {
 
   /** Pods of other nodes whose changes wait for another flush. */
   get waitingPods(): ReadonlySet<PodKey> {
-    return this.#waitingPods;
+    return new Set(this.#waitingPods.keys());
   }
 
   /** Pods with changes that are not in force: as the rules in force have them, or nothing where they know none. */
   get podsInForce(): ReadonlyMap<PodKey, Pod | undefined> {
-    return this.#podsInForce.pods();
+    return this.#podsInForce.pods(this.cluster);
   }
 
   /** When policies may be taken in, and with how much haste; nothing where none wait. */

@@ -1,8 +1,14 @@
 /** From events to the desired state of the kernel. */
-import type { Cluster, ClusterEvent, PodKey } from '../model/cluster.ts';
+import type { Cluster, ClusterEvent, Namespace, Pod, PodKey } from '../model/cluster.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
+
+/** A pod and its namespace as rules have them. */
+export interface PodInForce {
+  readonly pod: Pod;
+  readonly namespace: Namespace;
+}
 
 export interface Engine {
   /** With every event that was noted: a flush under way may be made from an older one. */
@@ -14,8 +20,11 @@ export interface Engine {
    * flush. What did not change since the last one is the same object as then.
    */
   flushing(): Generator<void, Ruleset>;
-  /** Pods whose changes the last flush has left for the next one, so that it did not take too long. */
-  waitingPods(): ReadonlySet<PodKey>;
+  /**
+   * Pods whose changes, or whose namespaces', the last flush has left for the next one, so that it did not take too long:
+   * each as its rules have it, or nothing where they know none.
+   */
+  waitingPods(): ReadonlyMap<PodKey, PodInForce | undefined>;
   /**
    * These policies may be noted soon: flushes make ready what they need, in addition to what was noted, as far as each has
    * room for it. What was made ready of others is forgotten.

@@ -1,5 +1,5 @@
 /** How long events take from being noted to being in the kernel. */
-import type { ClusterEvent, PodKey } from '../model/cluster.ts';
+import { type ClusterEvent, namespaceOfPod, type PodKey } from '../model/cluster.ts';
 
 export interface Age {
   readonly ms: number;
@@ -9,15 +9,16 @@ export interface Age {
 interface Batch {
   readonly atMs: number;
   events: number;
-  /** Of those events that are of pods: whose they are. */
+  /** Of those events that may wait: the pods and the namespaces whose they are. */
   readonly pods: PodKey[];
+  readonly namespaces: string[];
 }
 
 /**
  * Events that are not in the kernel yet, in the order in which they came:
  *
  *     noted ─▶ pending ──take──▶ under way ──arrived──▶ in the kernel
- *                                                └────▶ left: of pods that wait for another batch ─▶ in the kernel
+ *                                                └────▶ left: of pods that wait, and their namespaces ─▶ in the kernel
  */
 export class Backlog {
   #pending: Batch[] = [];
@@ -33,11 +34,14 @@ export class Backlog {
     let batch = this.#pending.at(-1);
     // A storm must not grow the list: what came within the same millisecond is one entry.
     if (batch === undefined || nowMs - batch.atMs >= 1) {
-      batch = { atMs: nowMs, events: 0, pods: [] };
+      batch = { atMs: nowMs, events: 0, pods: [], namespaces: [] };
       this.#pending.push(batch);
     }
     batch.events += events.length;
-    for (const event of events) if (event.type === 'pod') batch.pods.push(event.key);
+    for (const { type, key } of events) {
+      if (type === 'pod') batch.pods.push(key);
+      if (type === 'namespace') batch.namespaces.push(key);
+    }
   }
 
   /** What was noted so far goes into the next batch, but for what waits for its turn since these moments. */
@@ -45,11 +49,11 @@ export class Backlog {
     const stays: Batch[] = [];
     for (const sinceMs of deferredSinceMs) {
       const batch = this.#pending.findLast(
-        each => each.atMs <= sinceMs + 1 && each.events > each.pods.length,
+        each => each.atMs <= sinceMs + 1 && each.events > each.pods.length + each.namespaces.length,
       );
       if (batch === undefined) continue;
       batch.events--;
-      stays.push({ atMs: batch.atMs, events: 1, pods: [] });
+      stays.push({ atMs: batch.atMs, events: 1, pods: [], namespaces: [] });
     }
     this.#underWay.push(...this.#pending.filter(hasEvents));
     this.#pending = stays;
@@ -58,7 +62,8 @@ export class Backlog {
   /** What was taken is in the kernel, but for the changes of these pods, which wait for another batch. */
   arrived(nowMs: number, waitingPods: ReadonlySet<PodKey>): Age[] {
     const taken = [...this.#left, ...this.#underWay];
-    this.#left = taken.map(batch => waitingOf(batch, waitingPods));
+    const namespaces = new Set([...waitingPods].map(namespaceOfPod));
+    this.#left = taken.map(batch => waitingOf(batch, waitingPods, namespaces));
     const ages = taken.map(({ atMs, events }, n) => ({
       ms: nowMs - atMs,
       events: events - this.#left[n]!.events,
@@ -79,9 +84,14 @@ export class Backlog {
   }
 }
 
-function waitingOf({ atMs, pods }: Batch, waitingPods: ReadonlySet<PodKey>): Batch {
-  const waiting = pods.filter(key => waitingPods.has(key));
-  return { atMs, events: waiting.length, pods: waiting };
+function waitingOf(
+  batch: Batch,
+  waitingPods: ReadonlySet<PodKey>,
+  theirNamespaces: ReadonlySet<string>,
+): Batch {
+  const pods = batch.pods.filter(key => waitingPods.has(key));
+  const namespaces = batch.namespaces.filter(name => theirNamespaces.has(name));
+  return { atMs: batch.atMs, events: pods.length + namespaces.length, pods, namespaces };
 }
 
 function hasEvents({ events }: { readonly events: number }): boolean {

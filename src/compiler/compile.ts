@@ -1,7 +1,7 @@
 /** The desired state of one node: a pure function of the cluster. */
 
 import { type Address, type Cidr, cidrContains, FAMILIES, type Family, familyOf } from '../model/address.ts';
-import { type Cluster, namespaceOf } from '../model/cluster.ts';
+import type { Cluster } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { PodLinks } from '../model/podlinks.ts';
 import { podMark } from '../model/podmark.ts';
@@ -85,9 +85,8 @@ function classify(cluster: Cluster, podIndex: PodIndex, node: string) {
   const classes = new Map<string, PodClass>();
   const placements: Placement[] = [];
   for (const indexedPod of podIndex.onNode(node)) {
-    const { pod } = indexedPod;
+    const { pod, namespace } = indexedPod;
     for (const direction of ['egress', 'ingress'] as const) {
-      const namespace = namespaceOf(cluster, pod.namespace);
       const podClass = classOf(pod, namespace, candidates(pod.namespace), direction);
       if (podClass === undefined) continue;
       const chain = className(podClass);
@@ -163,7 +162,7 @@ export function strayPod(
   if (indexedPod === undefined || indexedPod.pod.node === node) return undefined;
   const inside = (address: Address) => denied.some(cidr => cidrContains(cidr, address));
   const addresses = indexedPod.addresses.filter(inside);
-  return addresses.length === 0 ? undefined : { pod: indexedPod.pod, addresses };
+  return addresses.length === 0 ? undefined : { ...indexedPod, addresses };
 }
 
 /**

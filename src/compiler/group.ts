@@ -3,7 +3,6 @@
  * means the same peers. A pod that comes or goes costs one element for each group that holds it.
  */
 import { type Address, type Family, familyOf } from '../model/address.ts';
-import type { Namespace } from '../model/cluster.ts';
 import type { Peer } from '../model/policy.ts';
 import {
   type LabelSelector,
@@ -121,9 +120,9 @@ export function nodeSelectorsOf(group: Group): readonly LabelSelector[] {
 
 const NO_KEYS: readonly ElementKey[] = [];
 
-/** What a pod puts into the group's sets: mostly its own list of addresses. `namespace` is its own. */
-export function podKeys(group: Group, indexedPod: IndexedPod, namespace: Namespace): readonly ElementKey[] {
-  const { pod, addresses } = indexedPod;
+/** What a pod puts into the group's sets: mostly its own list of addresses. */
+export function podKeys(group: Group, indexedPod: IndexedPod): readonly ElementKey[] {
+  const { pod, namespace, addresses } = indexedPod;
   const selects = (selector: PodSelector) => selectsPod(selector, pod, namespace);
   switch (group.kind) {
     case 'peers':
@@ -131,7 +130,7 @@ export function podKeys(group: Group, indexedPod: IndexedPod, namespace: Namespa
     case 'others':
       return selects(group.scope) && !group.selectors.some(selects) ? addresses : NO_KEYS;
     case 'named':
-      return namedPortKeys(group.peers, indexedPod, namespace);
+      return namedPortKeys(group.peers, indexedPod);
     case 'names': // Who is told what is no part of the desired state.
       return NO_KEYS;
   }
@@ -147,7 +146,7 @@ export function groupElements(group: Group, family: Family, podIndex: PodIndex):
     for (const indexedPod of podIndex.select(selector)) {
       // What one of the peers selects is a member of their union.
       const isMember = group.kind === 'peers';
-      add(isMember ? indexedPod.addresses : podKeys(group, indexedPod, podIndex.namespaceOf(indexedPod)));
+      add(isMember ? indexedPod.addresses : podKeys(group, indexedPod));
     }
   }
   for (const selector of nodeSelectorsOf(group))

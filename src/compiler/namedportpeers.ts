@@ -8,7 +8,7 @@ import {
   type Family,
   familyOf,
 } from '../model/address.ts';
-import type { ContainerPort, Namespace, Pod } from '../model/cluster.ts';
+import type { ContainerPort, Pod } from '../model/cluster.ts';
 import type { NetworkPeer } from '../model/policy.ts';
 import type { NamedPort } from '../model/ports.ts';
 import { type PodSelector, podSelectorText, selectsPod } from '../model/selector.ts';
@@ -26,8 +26,7 @@ export interface NamedPortPeers {
 /** `10.0.0.1 . tcp . 8080` for every container port of the pod that bears one of the names, each once. */
 export function namedPortKeys(
   peers: readonly NamedPortPeers[],
-  { pod, addresses }: IndexedPod,
-  namespace: Namespace,
+  { pod, namespace, addresses }: IndexedPod,
 ): readonly ElementKey[] {
   const keys = new Set<ElementKey>();
   for (const peer of peers) {

@@ -35,6 +35,8 @@ export interface Pod extends Labelled {
   readonly createdAt: string;
   /** Named ports of its containers and restartable init containers (4.14). */
   readonly ports: readonly ContainerPort[];
+  /** Of a pod as rules in force have it: its namespace as they have that, where it is another by now. */
+  readonly namespaceBefore?: Namespace;
 }
 
 export interface Namespace extends Labelled {
@@ -158,6 +160,16 @@ export const NAMESPACE_NAME_LABEL = 'kubernetes.io/metadata.name';
 /** A namespace; of one that was never seen its name is known, and that it may have any other label (N68). */
 export function namespaceOf(cluster: Cluster, name: string): Namespace {
   return cluster.namespaces.get(name) ?? { name, labels: { [NAMESPACE_NAME_LABEL]: name }, partial: true };
+}
+
+/** The namespace as it is to this pod. */
+export function namespaceAround(cluster: Cluster, { namespace, namespaceBefore }: Pod): Namespace {
+  return namespaceBefore ?? namespaceOf(cluster, namespace);
+}
+
+/** Whether both say the same. */
+export function sameNamespace(a: Namespace, b: Namespace): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** Whether an address is the node itself, which no policy keeps from its own pods (N43). */

@@ -2,7 +2,7 @@
 
 import { type Address, cidrContains } from '../model/address.ts';
 import { assertNever } from '../model/assert.ts';
-import { type Cluster, type Node, namespaceOf, type Pod } from '../model/cluster.ts';
+import { type Cluster, type Node, namespaceAround, type Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Direction, Peer, PortMatch, Rule } from '../model/policy.ts';
 import { type Match, matchesLabels, matchPod, type PodSelector } from '../model/selector.ts';
@@ -95,7 +95,7 @@ function declares(
 
 /** Whether a selector, of a subject or of a peer, means this pod; who owns no address is none (N45, N46, N47). */
 export function selects(cluster: Cluster, selector: PodSelector, pod: Pod): Match {
-  return matchPod(selector, pod, namespaceOf(cluster, pod.namespace));
+  return matchPod(selector, pod, namespaceAround(cluster, pod));
 }
 
 function nodesWith(cluster: Cluster, address: Address): Node[] {

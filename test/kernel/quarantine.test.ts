@@ -7,7 +7,7 @@ import type { Engine } from '../../src/agent/engine.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
 import { parseAddress, parseCidr } from '../../src/model/address.ts';
-import { type ClusterEvent, ClusterState, type PodKey } from '../../src/model/cluster.ts';
+import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import type { Policy, PolicyId } from '../../src/model/policy.ts';
 import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { KernelError } from '../../src/nft/kernel.ts';
@@ -56,7 +56,7 @@ class CarelessEngine implements Engine {
     return this.#incremental.policiesBehind(op);
   }
 
-  waitingPods(): ReadonlySet<PodKey> {
+  waitingPods(): ReturnType<Engine['waitingPods']> {
     return this.#incremental.waitingPods();
   }
 

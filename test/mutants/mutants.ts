@@ -753,9 +753,37 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'pods in turns: a pod that is gone waits behind those that are relabelled',
     file: 'src/compiler/live/waitingpods.ts',
-    find: 'queue.leaving.size > 0 ? queue.leaving : queue.others',
-    replace: 'queue.others.size > 0 ? queue.others : queue.leaving',
+    find: "const KINDS: readonly WaitingKind[] = ['leaving', 'changed', 'relabelled'];",
+    replace: "const KINDS: readonly WaitingKind[] = ['relabelled', 'changed', 'leaving'];",
     test: 'src/compiler/live/livepods.test.ts',
+  },
+  {
+    name: 'relabelled namespaces: pods wait without end for others of their namespace that come and go',
+    file: 'src/compiler/live/waitingpods.ts',
+    find: 'queue.pods[KINDS[queue.turns++ % KINDS.length]!]',
+    replace: 'queue.pods[KINDS.find(kind => queue.pods[kind].size > 0)!]',
+    test: 'src/compiler/live/relabellings.test.ts',
+  },
+  {
+    name: 'relabelled namespaces: their pods keep labels of all that they ever were',
+    file: 'src/compiler/live/relabellings.ts',
+    find: 'if (underWay === undefined) return',
+    replace: 'if (underWay === undefined || name !== undefined) return',
+    test: 'src/compiler/live/relabellings.test.ts',
+  },
+  {
+    name: 'relabelled namespaces: one that is relabelled again while its pods wait stays as it was first',
+    file: 'src/compiler/live/relabellings.ts',
+    find: 'underWay.latest = latest;',
+    replace: '',
+    test: 'src/compiler/live/relabellings.test.ts',
+  },
+  {
+    name: 'relabelled namespaces: a pod that waits is in the namespace of now where its address is another’s',
+    file: 'src/compiler/live/podindex.ts',
+    find: 'this.#indexedPod(indexedPod.pod, indexedPod.namespace)',
+    replace: 'this.#indexedPod(indexedPod.pod, namespaceAround(this.#cluster, indexedPod.pod))',
+    test: INCREMENTAL,
   },
   {
     name: 'pods in turns: what a flush has left is never taken up',
@@ -844,8 +872,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'waiting pods: one that changes again is taken for being in force as it was between',
     file: 'src/agent/podsinforce.ts',
-    find: 'if (!this.#taken.has(key)) this.#taken.set(key, before);',
-    replace: 'this.#taken.set(key, before);',
+    find: 'new Map([...this.#noted, ...this.#taken, ...waiting])',
+    replace: 'new Map([...waiting, ...this.#noted, ...this.#taken])',
     test: 'src/agent/fairness.test.ts',
   },
   {
@@ -1097,9 +1125,9 @@ export const MUTANTS: readonly Mutant[] = [
   // Incremental
   {
     name: 'incremental: a namespace’s new labels do not concern its pods',
-    file: 'src/compiler/live/livepods.ts',
-    find: 'for (const { pod } of this.#podIndex.inNamespace(name)) others.add(pod.key);',
-    replace: 'for (const { pod } of this.#podIndex.inNamespace(name)) others.has(pod.key);',
+    file: 'src/compiler/live/relabellings.ts',
+    find: 'if (underWay === undefined) return this.#start(name, latest);',
+    replace: 'if (underWay === undefined) return [];',
     test: INCREMENTAL,
   },
   {

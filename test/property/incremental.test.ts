@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
-import { type Count, checkHistory, enforced } from '../support/agent/replay.ts';
-import { historyArbitrary } from '../support/arbitrary/events.ts';
+import { type Count, checkHistory, enforced, replay, replayWaiting } from '../support/agent/replay.ts';
+import { historyArbitrary, relabellingHistoryArbitrary } from '../support/arbitrary/events.ts';
 
 /** Each is played in four variants. */
 const HISTORIES = 2_500;
@@ -20,6 +20,19 @@ test('incremental equals compile after every event and for every grouping of eve
   );
   expect(count.chains / count.flushes).toBeGreaterThan(6); // the base chains are three
 }, 900_000);
+
+test('while namespaces are relabelled and their pods wait, the rules are those of a cluster that could have been', () => {
+  const count = { waited: 0 };
+  fc.assert(
+    fc.property(relabellingHistoryArbitrary(12), enforced, (steps, how) => {
+      const end = replayWaiting(steps, how, count);
+      expect(end).toBe(replay(steps, how, { flushes: 0, chains: 0 }));
+    }),
+    { numRuns: 120 },
+  );
+  process.stdout.write(`    ${count.waited} times a pod waited by its namespace alone\n`);
+  expect(count.waited).toBeGreaterThan(60);
+}, 300_000);
 
 test('a flush leaves what did not change the same object', () => {
   fc.assert(

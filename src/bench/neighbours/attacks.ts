@@ -7,6 +7,7 @@ import {
   podsOfOneAddress,
   relabelledNamespaces,
   relabelledPods,
+  relabelledTenant,
 } from './besides.ts';
 import { HOSTILE, TENANT } from './population.ts';
 
@@ -113,6 +114,15 @@ export const ATTACKS = [
     besides: relabelledNamespaces,
   },
   {
+    name: 'tenant-namespace',
+    what: `${EDITS} of the labels of a namespace of 3,000 pods beside ${RELABELS.policies * RELABELS.selectors} selectors that mention them`,
+    policy: edit => selectingTeams('hostile', edit),
+    besides: edit => [
+      ...(edit < RELABELS.policies ? [selectingTeams(`hostile-${edit}`, 0)] : []),
+      ...relabelledTenant(edit),
+    ],
+  },
+  {
     name: 'nodes',
     what: '500 Nodes a second are relabelled and change addresses',
     policy: edit => ingress(rules(100, edit)),
@@ -186,6 +196,17 @@ function selecting(name: string, edit: number): KubeObject {
   const rule = (i: number) => {
     const values = ['red', `${name}-${i}`];
     const from = [{ podSelector: { matchExpressions: [{ key: 'tier', operator: 'NotIn', values }] } }];
+    return { from, ports: [{ protocol: 'TCP', port: 1000 + i + (i === 0 ? edit % 2 : 0) }] };
+  };
+  const ingress = Array.from({ length: RELABELS.selectors }, (_, i) => rule(i));
+  return policy({ podSelector: { matchLabels: HOSTILE }, policyTypes: ['Ingress'], ingress }, name);
+}
+
+/** All of them mention one label of namespaces. */
+function selectingTeams(name: string, edit: number): KubeObject {
+  const rule = (i: number) => {
+    const values = ['red', `${name}-${i}`];
+    const from = [{ namespaceSelector: { matchExpressions: [{ key: 'team', operator: 'In', values }] } }];
     return { from, ports: [{ protocol: 'TCP', port: 1000 + i + (i === 0 ? edit % 2 : 0) }] };
   };
   const ingress = Array.from({ length: RELABELS.selectors }, (_, i) => rule(i));

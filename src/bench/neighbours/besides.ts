@@ -1,7 +1,7 @@
 /** What is written ten times a second beside the policies of an attack: the objects that policies are about. */
 import { parseAddress } from '../../model/address.ts';
 import type { KubeObject } from '../fakeapiserver.ts';
-import { ELSEWHERE, farPod } from './population.ts';
+import { ELSEWHERE, farPod, TENANT } from './population.ts';
 
 const PODS_OF_AN_EDIT = 200;
 const NAMESPACES = 50;
@@ -27,6 +27,12 @@ export function relabelledNamespaces(edit: number): KubeObject[] {
     const labels = { 'kubernetes.io/metadata.name': name, team: `t${(i + edit) % NAMESPACES}` };
     return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
   });
+}
+
+/** The tenant's own, of 3,000 pods: another value each time. */
+export function relabelledTenant(edit: number): KubeObject[] {
+  const labels = { 'kubernetes.io/metadata.name': TENANT, team: edit % 2 === 0 ? 'red' : 'any' };
+  return [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: TENANT, labels } }];
 }
 
 export function changingNodes(edit: number): KubeObject[] {

@@ -1,6 +1,6 @@
 /** The peer groups that are in use, kept equal to the cluster one pod and one node at a time. */
 import { type Address, type Family, familyOf } from '../../model/address.ts';
-import { type Cluster, type ContainerPort, namespaceOf, type PodKey } from '../../model/cluster.ts';
+import type { Cluster, ContainerPort, PodKey } from '../../model/cluster.ts';
 import { matchesLabels } from '../../model/selector.ts';
 import { MemberHistory } from '../../nft/plan/history.ts';
 import type { ElementKey, NftSet, SetSpec } from '../../nft/ruleset.ts';
@@ -13,7 +13,7 @@ import {
   podKeys,
   podSelectorsOf,
 } from '../group.ts';
-import { type LabelledPod, MentionIndex } from './mentionindex.ts';
+import { MentionIndex } from './mentionindex.ts';
 import type { Pieces } from './pieces.ts';
 import type { IndexedPod, PodIndex } from './podindex.ts';
 import { SelectorIndex } from './selectorindex.ts';
@@ -31,8 +31,6 @@ interface LiveGroup {
 const GROUPS_OF_A_PIECE = 64;
 const NO_KEYS: readonly ElementKey[] = [];
 
-interface KnownPod extends IndexedPod, LabelledPod {}
-
 export class LiveGroups {
   readonly #cluster: Cluster;
   readonly #podIndex: PodIndex;
@@ -41,7 +39,7 @@ export class LiveGroups {
   readonly #byMention = new MentionIndex<LiveGroup>();
   readonly #withNodes = new Set<LiveGroup>();
   /** Each pod as the groups know it: what its labels were tells which groups it may be a member of. */
-  readonly #known = new Map<PodKey, KnownPod>();
+  readonly #known = new Map<PodKey, IndexedPod>();
 
   constructor(cluster: Cluster, podIndex: PodIndex) {
     this.#cluster = cluster;
@@ -71,7 +69,7 @@ export class LiveGroups {
    * joined or left.
    */
   *refreshPod(key: PodKey): Pieces<number> {
-    const [before, now] = [this.#known.get(key), this.#knownPod(key)];
+    const [before, now] = [this.#known.get(key), this.#podIndex.indexedPod(key)];
     let asked = 0;
     for (const live of this.#touchedBy(before, now)) {
       const { group } = live.named;
@@ -83,19 +81,14 @@ export class LiveGroups {
     return asked;
   }
 
-  #knownPod(key: PodKey): KnownPod | undefined {
-    const indexedPod = this.#podIndex.indexedPod(key);
-    return indexedPod && { ...indexedPod, namespace: namespaceOf(this.#cluster, indexedPod.pod.namespace) };
-  }
-
   /** A pod that has other labels, and is what it was else, touches what mentions them. */
-  #touchedBy(before: KnownPod | undefined, now: KnownPod | undefined): Set<LiveGroup> {
+  #touchedBy(before: IndexedPod | undefined, now: IndexedPod | undefined): Set<LiveGroup> {
     const mentioned =
       before && now && differByLabelsAlone(before, now) && this.#byMention.touchedBy(before, now);
     return mentioned || new Set([...this.#candidates(before), ...this.#candidates(now)]);
   }
 
-  #candidates(known: KnownPod | undefined): Iterable<LiveGroup> {
+  #candidates(known: IndexedPod | undefined): Iterable<LiveGroup> {
     return known === undefined ? [] : this.#byPodSelector.candidates(known.pod, known.namespace);
   }
 
@@ -123,18 +116,12 @@ export class LiveGroups {
     if (nodeSelectorsOf(named.group).length > 0) this.#withNodes.add(live);
     let asked = 0;
     for (const indexedPod of this.#podsOf(named.group)) {
-      put(live, NO_KEYS, this.#keysOfSelected(named.group, indexedPod));
+      put(live, NO_KEYS, keysOfSelected(named.group, indexedPod));
       asked++;
     }
     if (this.#withNodes.has(live)) for (const name of this.#cluster.nodes.keys()) this.#putNode(live, name);
     this.#groups.set(named.name, live);
     return asked;
-  }
-
-  /** Of a pod that one of the group's selectors selects: in a group of peers it is a member by that. */
-  #keysOfSelected(group: Group, indexedPod: IndexedPod): readonly ElementKey[] {
-    if (group.kind === 'peers') return indexedPod.addresses;
-    return podKeys(group, indexedPod, namespaceOf(this.#cluster, indexedPod.pod.namespace));
   }
 
   /** Each once. */
@@ -168,8 +155,13 @@ export class LiveGroups {
 }
 
 /** What a pod puts into the group's sets, as it is known. */
-function keysOf(group: Group, known: KnownPod | undefined): readonly ElementKey[] {
-  return known === undefined ? NO_KEYS : podKeys(group, known, known.namespace);
+function keysOf(group: Group, known: IndexedPod | undefined): readonly ElementKey[] {
+  return known === undefined ? NO_KEYS : podKeys(group, known);
+}
+
+/** Of a pod that one of the group's selectors selects: in a group of peers it is a member by that. */
+function keysOfSelected(group: Group, indexedPod: IndexedPod): readonly ElementKey[] {
+  return group.kind === 'peers' ? indexedPod.addresses : podKeys(group, indexedPod);
 }
 
 /** Of one member, which put `before` into the sets. */
@@ -180,7 +172,7 @@ function put({ sets }: LiveGroup, before: readonly ElementKey[], keys: readonly 
   for (const key of before) sets[familyOf(key as Address)].delete(key);
 }
 
-function differByLabelsAlone(a: KnownPod, b: KnownPod): boolean {
+function differByLabelsAlone(a: IndexedPod, b: IndexedPod): boolean {
   return (
     equalLists(a.addresses, b.addresses, (x, y) => x === y) &&
     equalLists(a.pod.ports, b.pod.ports, equalPorts)

@@ -37,7 +37,7 @@ import { emptyMarks, isNothing, type Marks } from './marks.ts';
 import { LiveNames } from './names.ts';
 import { type Pieces, wholeOf } from './pieces.ts';
 import { LivePlacements } from './placements.ts';
-import { PodIndex } from './podindex.ts';
+import { type IndexedPod, PodIndex } from './podindex.ts';
 import type { PolicyMoves } from './policymoves.ts';
 import { LivePreparations } from './preparations.ts';
 import { LiveStrays } from './strays.ts';
@@ -103,7 +103,7 @@ export class Incremental {
     this.#names = new LiveNames(hearing);
     this.#classes = new LiveClasses(this.#groups, hearing !== undefined);
     this.#placements = new LivePlacements(this.#state, this.#classes);
-    this.#preparations = new LivePreparations(this.#state, this.#podIndex, this.#groups, this.#classes, node);
+    this.#preparations = new LivePreparations(this.#podIndex, this.#groups, this.#classes, node);
     this.#podMaps = this.#makePodMaps();
   }
 
@@ -155,7 +155,7 @@ export class Incremental {
     return this.#livePods.isBehind || this.#preparations.isBehind;
   }
 
-  waitingPods(): ReadonlySet<PodKey> {
+  waitingPods(): ReadonlyMap<PodKey, IndexedPod | undefined> {
     return this.#livePods.waiting();
   }
 

@@ -13,7 +13,8 @@ import type { Address } from '../../model/address.ts';
 import { type Cluster, isSelectable, type PodKey } from '../../model/cluster.ts';
 import type { LiveGroups } from './groups.ts';
 import type { Pieces } from './pieces.ts';
-import type { PodIndex } from './podindex.ts';
+import type { IndexedPod, PodIndex } from './podindex.ts';
+import { Relabellings } from './relabellings.ts';
 import { WaitingPods } from './waitingpods.ts';
 
 /**
@@ -35,7 +36,7 @@ const MOST_SORTED = 1_000;
 /** What events have touched. */
 export interface Touched {
   readonly pod: Iterable<PodKey>;
-  readonly namespace: Iterable<string>;
+  readonly namespace: ReadonlySet<string>;
   readonly node: ReadonlySet<string>;
 }
 
@@ -45,6 +46,7 @@ export class LivePods {
   readonly #groups: LiveGroups;
   readonly #node: string;
   readonly #waiting = new WaitingPods();
+  readonly #relabellings: Relabellings;
 
   /** Of the pods of `cluster`, as `node` sees them. */
   constructor(cluster: Cluster, podIndex: PodIndex, groups: LiveGroups, node: string) {
@@ -52,6 +54,7 @@ export class LivePods {
     this.#podIndex = podIndex;
     this.#groups = groups;
     this.#node = node;
+    this.#relabellings = new Relabellings(cluster, podIndex, node);
   }
 
   /** Pods wait for the next time. */
@@ -59,18 +62,24 @@ export class LivePods {
     return !this.#waiting.isEmpty;
   }
 
-  waiting(): ReadonlySet<PodKey> {
-    return new Set(this.#waiting.all());
+  /** Each as it has been taken in, or nothing where it has not. */
+  waiting(): ReadonlyMap<PodKey, IndexedPod | undefined> {
+    const keys = [...this.#waiting.all(), ...this.#relabellings.behind()];
+    return new Map(keys.map(key => [key, this.#podIndex.indexedPod(key)]));
   }
 
   /** Of those of other nodes, as many as `most` allows. Answers the pods of which anything may have changed. */
   *take({ pod, namespace, node }: Touched, most: number): Pieces<Set<PodKey>> {
     const changed = new Set<PodKey>();
-    for (const key of yield* this.#sort(pod)) yield* this.#takePod(key, changed);
+    const here = yield* this.#sort(pod);
+    for (const key of yield* this.#relabel(namespace)) here.add(key);
+    for (const key of here) {
+      this.#waiting.delete(key);
+      yield* this.#takePod(key, changed);
+    }
     yield* this.#takeInTurns(changed, most);
-    const others = new Set(this.#podIndex.updateNodes(node));
-    for (const name of namespace) for (const { pod } of this.#podIndex.inNamespace(name)) others.add(pod.key);
-    for (const key of others) {
+    yield* this.#wait(this.#relabellings.end());
+    for (const key of this.#podIndex.updateNodes(node)) {
       changed.add(key);
       yield* this.#groups.refreshPod(key);
       yield;
@@ -83,17 +92,30 @@ export class LivePods {
   }
 
   /** Answers those of this node; the others wait for their turn. */
-  *#sort(keys: Iterable<PodKey>): Pieces<PodKey[]> {
-    const here: PodKey[] = [];
+  *#sort(keys: Iterable<PodKey>): Pieces<Set<PodKey>> {
+    const here = new Set<PodKey>();
     let sorted = 0;
     for (const key of keys) {
-      if (this.#isHere(key)) {
-        this.#waiting.delete(key);
-        here.push(key);
-      } else this.#waiting.add(key, this.#leaves(key));
+      if (this.#isHere(key)) here.add(key);
+      else this.#waiting.add(key, this.#leaves(key) ? 'leaving' : 'changed');
       if (++sorted % MOST_SORTED === 0) yield;
     }
     return here;
+  }
+
+  /** Answers the pods of this node that are in one of the namespaces; the others wait for their turn. */
+  *#relabel(names: ReadonlySet<string>): Pieces<PodKey[]> {
+    for (const name of names) yield* this.#wait(this.#relabellings.begin(name));
+    const local = names.size === 0 ? [] : [...this.#podIndex.onNode(this.#node)];
+    return local.flatMap(({ pod }) => (names.has(pod.namespace) ? [pod.key] : []));
+  }
+
+  *#wait(keys: Iterable<PodKey>): Pieces<void> {
+    let waiting = 0;
+    for (const key of keys) {
+      this.#waiting.add(key, 'relabelled');
+      if (++waiting % MOST_SORTED === 0) yield;
+    }
   }
 
   *#takeInTurns(changed: Set<PodKey>, most: number): Pieces<void> {
@@ -123,7 +145,8 @@ export class LivePods {
 
   *#takeAlone(key: PodKey, changed: Set<PodKey>): Pieces<number> {
     let asked = 0;
-    for (const other of this.#podIndex.update(key, this.#cluster.pods.get(key))) {
+    const pod = this.#cluster.pods.get(key);
+    for (const other of this.#podIndex.update(key, pod, pod && this.#relabellings.around(pod))) {
       asked += yield* this.#groups.refreshPod(other);
       changed.add(other);
       yield;

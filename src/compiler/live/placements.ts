@@ -1,5 +1,5 @@
 /** In which classes the local pods are, kept equal to the cluster one pod and one change of policies at a time. */
-import { type Cluster, namespaceOf, type PodKey } from '../../model/cluster.ts';
+import type { Cluster, PodKey } from '../../model/cluster.ts';
 import { comparePolicies, type Direction, type Policy, type PolicyId } from '../../model/policy.ts';
 import { classOf, type PodClass } from '../classes.ts';
 import type { Placement } from '../compile.ts';
@@ -54,8 +54,8 @@ export class LivePlacements {
 
   /** Moves a pod, of which nothing has changed itself; answers whether it had to. */
   *move(indexedPod: IndexedPod, moves: PolicyMoves): Pieces<boolean> {
-    const { pod } = indexedPod;
-    const its = moves.of(pod, namespaceOf(this.#cluster, pod.namespace));
+    const { pod, namespace } = indexedPod;
+    const its = moves.of(pod, namespace);
     if (its.length === 0) return false;
     const before = this.#placements.get(pod.key) ?? [];
     const classIn = (direction: Direction) =>
@@ -68,8 +68,7 @@ export class LivePlacements {
   }
 
   #placementsOf(indexedPod: IndexedPod): Placement[] {
-    const { pod } = indexedPod;
-    const namespace = namespaceOf(this.#cluster, pod.namespace);
+    const { pod, namespace } = indexedPod;
     const candidates = [...this.#subjects.candidates(pod, namespace)].sort(comparePolicies);
     return DIRECTIONS.flatMap(direction =>
       placementIn(indexedPod, classOf(pod, namespace, candidates, direction)),

@@ -6,9 +6,10 @@ import {
   isSelectable,
   type Namespace,
   type Node,
-  namespaceOf,
+  namespaceAround,
   type Pod,
   type PodKey,
+  sameNamespace,
 } from '../../model/cluster.ts';
 import { getOrMake } from '../../model/getormake.ts';
 import { labelTexts } from '../../model/labels.ts';
@@ -22,13 +23,16 @@ import {
 } from '../../model/selector.ts';
 import { TextByName } from './textbyname.ts';
 
-/** A selectable pod and those of its addresses that no other pod owns by now (N49). */
+/** A selectable pod, its namespace as it was when the pod was taken in, and those of its addresses that no other pod owns by now (N49). */
 export interface IndexedPod {
   readonly pod: Pod;
+  readonly namespace: Namespace;
   readonly addresses: readonly Address[];
 }
 
+/** Pods of one namespace that were taken in while it was the same. */
 interface NamespacePods {
+  readonly namespace: Namespace;
   readonly all: Set<IndexedPod>;
   /** By `key=value`. */
   readonly byLabel: MultiMap<string, IndexedPod>;
@@ -40,7 +44,8 @@ interface NamespacePods {
 export class PodIndex {
   readonly #cluster: Cluster;
   readonly #residents = new Map<PodKey, IndexedPod>();
-  readonly #namespaces = new Map<string, NamespacePods>();
+  /** By name, and of each as many as it is different to its pods. */
+  readonly #namespaces = new Map<string, readonly NamespacePods[]>();
   readonly #nodes = new Map<string, Set<IndexedPod>>();
   /** Everyone who reports an address. */
   readonly #claims = new MultiMap<Address, Pod>();
@@ -61,19 +66,24 @@ export class PodIndex {
         this.#claims.add(address, pod);
         if (this.#isShared(address)) this.#owners.set(address, owners.get(address)!);
       }
-      this.#enter(residentOf(pod, address => owners.get(address) === pod));
+      const { namespace } = this.#version(namespaceAround(cluster, pod));
+      this.#enter(residentOf(pod, namespace, address => owners.get(address) === pod));
     }
   }
 
-  /** Takes in what a pod is now; answers the pods whose residence changed by it, itself and others. */
-  update(key: PodKey, now: Pod | undefined): Set<PodKey> {
+  /** Takes in what a pod and its namespace are now; answers the pods whose residence changed by it, itself and others. */
+  update(
+    key: PodKey,
+    now: Pod | undefined,
+    namespace = now && namespaceAround(this.#cluster, now),
+  ): Set<PodKey> {
     const before = this.#residents.get(key)?.pod;
     const after = now !== undefined && isSelectable(now) ? now : undefined;
     const changed = new Set<PodKey>([key]);
     for (const address of new Set([...(before?.addresses ?? []), ...(after?.addresses ?? [])]))
       for (const { key: other } of this.#reclaim(address, before, after)) changed.add(other);
     this.#leave(key);
-    if (after !== undefined) this.#enter(this.#indexedPod(after));
+    if (after !== undefined) this.#enter(this.#indexedPod(after, namespace!));
     for (const other of changed) if (other !== key) this.#renew(other);
     return changed;
   }
@@ -106,13 +116,12 @@ export class PodIndex {
 
   /** Every selectable pod that a rule with this selector means. */
   *select(selector: PodSelector): Generator<IndexedPod> {
-    for (const [name, residents] of this.#namespaces) {
-      const namespace = namespaceOf(this.#cluster, name);
-      if (matchNamespace(selector.namespaces, name, namespace) === 'no') continue;
-      for (const indexedPod of candidates(residents, selector.pods)) {
-        if (selectsPod(selector, indexedPod.pod, namespace)) yield indexedPod;
+    for (const [name, versions] of this.#namespaces)
+      for (const residents of versions) {
+        if (matchNamespace(selector.namespaces, name, residents.namespace) === 'no') continue;
+        for (const indexedPod of candidates(residents, selector.pods))
+          if (selectsPod(selector, indexedPod.pod, residents.namespace)) yield indexedPod;
       }
-    }
   }
 
   /** The pod that owns it, as far as changes were taken in. */
@@ -121,18 +130,15 @@ export class PodIndex {
     return this.#owners.get(address) ?? first;
   }
 
-  /** The selectable pods of one namespace. */
-  inNamespace(name: string): Iterable<IndexedPod> {
-    return this.#namespaces.get(name)?.all ?? [];
+  /** The selectable pods of a namespace that were taken in while it was another. */
+  *inOther(namespace: Namespace): Generator<IndexedPod> {
+    for (const version of this.#namespaces.get(namespace.name) ?? [])
+      if (!sameNamespace(version.namespace, namespace)) yield* version.all;
   }
 
   /** The selectable pods of one node. */
   onNode(node: string): Iterable<IndexedPod> {
     return this.#nodes.get(node) ?? [];
-  }
-
-  namespaceOf({ pod }: IndexedPod): Namespace {
-    return namespaceOf(this.#cluster, pod.namespace);
   }
 
   *selectNodes(selector: LabelSelector): Generator<Node> {
@@ -181,24 +187,20 @@ export class PodIndex {
     return !claims.next().done;
   }
 
-  #indexedPod(pod: Pod): IndexedPod {
-    return residentOf(pod, address => this.ownerOf(address) === pod);
+  #indexedPod(pod: Pod, namespace: Namespace): IndexedPod {
+    return residentOf(pod, this.#version(namespace).namespace, address => this.ownerOf(address) === pod);
   }
 
   #renew(key: PodKey): void {
     const indexedPod = this.#residents.get(key);
     if (indexedPod === undefined) return;
     this.#leave(key);
-    this.#enter(this.#indexedPod(indexedPod.pod));
+    this.#enter(this.#indexedPod(indexedPod.pod, indexedPod.namespace));
   }
 
   #enter(indexedPod: IndexedPod): void {
-    const { key, namespace, labels, partial } = indexedPod.pod;
-    const residents = getOrMake(this.#namespaces, namespace, () => ({
-      all: new Set(),
-      byLabel: new MultiMap(),
-      partial: new Set(),
-    }));
+    const { key, labels, partial } = indexedPod.pod;
+    const residents = this.#version(indexedPod.namespace);
     residents.all.add(indexedPod);
     if (partial) residents.partial.add(indexedPod);
     for (const label of labelTexts(labels)) residents.byLabel.add(label, indexedPod);
@@ -206,23 +208,50 @@ export class PodIndex {
     this.#residents.set(key, indexedPod);
   }
 
+  /** One for all pods to which the namespace is the same. */
+  #version(namespace: Namespace): NamespacePods {
+    const versions = this.#namespaces.get(namespace.name) ?? [];
+    const found =
+      versions.find(version => version.namespace === namespace) ??
+      versions.find(version => sameNamespace(version.namespace, namespace));
+    if (found !== undefined) return found;
+    const made = {
+      namespace,
+      all: new Set<IndexedPod>(),
+      byLabel: new MultiMap<string, IndexedPod>(),
+      partial: new Set<IndexedPod>(),
+    };
+    this.#namespaces.set(namespace.name, [...versions, made]);
+    return made;
+  }
+
   #leave(key: PodKey): void {
     const indexedPod = this.#residents.get(key);
     if (indexedPod === undefined) return;
-    const { namespace, labels } = indexedPod.pod;
-    const residents = this.#namespaces.get(namespace)!;
+    const {
+      pod: { labels },
+      namespace,
+    } = indexedPod;
+    const residents = this.#version(namespace);
     residents.all.delete(indexedPod);
     residents.partial.delete(indexedPod);
     for (const label of labelTexts(labels)) residents.byLabel.delete(label, indexedPod);
-    if (residents.all.size === 0) this.#namespaces.delete(namespace);
+    if (residents.all.size === 0) this.#forget(residents);
     this.#nodes.get(indexedPod.pod.node)!.delete(indexedPod);
     this.#residents.delete(key);
+  }
+
+  #forget({ namespace }: NamespacePods): void {
+    const others = this.#namespaces.get(namespace.name)!.filter(version => version.namespace !== namespace);
+    if (others.length > 0) this.#namespaces.set(namespace.name, others);
+    else this.#namespaces.delete(namespace.name);
   }
 }
 
 /** Nearly always with all of the pod's addresses, as the very list that the pod has: there are very many of them. */
-function residentOf(pod: Pod, owns: (address: Address) => boolean): IndexedPod {
-  return { pod, addresses: pod.addresses.every(owns) ? pod.addresses : pod.addresses.filter(owns) };
+function residentOf(pod: Pod, namespace: Namespace, owns: (address: Address) => boolean): IndexedPod {
+  const addresses = pod.addresses.every(owns) ? pod.addresses : pod.addresses.filter(owns);
+  return { pod, namespace, addresses };
 }
 
 /**

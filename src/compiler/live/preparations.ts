@@ -9,7 +9,6 @@
  * What the rules mean never depends on it: a policy that is noted without it has its groups in the same flush.
  */
 import { FAMILIES, type Family } from '../../model/address.ts';
-import { type Cluster, namespaceOf } from '../../model/cluster.ts';
 import type { Direction, Policy, Rule } from '../../model/policy.ts';
 import { countEntries } from '../../model/policysize.ts';
 import { makeClass, memberOf, type PodClass, subjectSelects } from '../classes.ts';
@@ -48,7 +47,6 @@ function needsPreparation({ ingress = [], egress = [], audited }: Policy): boole
 }
 
 export class LivePreparations {
-  readonly #cluster: Cluster;
   readonly #podIndex: PodIndex;
   readonly #groups: LiveGroups;
   readonly #classes: LiveClasses;
@@ -57,8 +55,7 @@ export class LivePreparations {
   readonly #preparations = new Map<Policy, Preparation>();
   #wanted: ReadonlySet<Policy> = new Set();
 
-  constructor(cluster: Cluster, podIndex: PodIndex, groups: LiveGroups, classes: LiveClasses, node: string) {
-    this.#cluster = cluster;
+  constructor(podIndex: PodIndex, groups: LiveGroups, classes: LiveClasses, node: string) {
     this.#podIndex = podIndex;
     this.#groups = groups;
     this.#classes = classes;
@@ -122,8 +119,8 @@ export class LivePreparations {
   }
 
   #classesOf(policy: Policy): PodClass[] {
-    for (const { pod } of this.#podIndex.onNode(this.#node)) {
-      const member = memberOf(policy, subjectSelects(policy, pod, namespaceOf(this.#cluster, pod.namespace)));
+    for (const { pod, namespace } of this.#podIndex.onNode(this.#node)) {
+      const member = memberOf(policy, subjectSelects(policy, pod, namespace));
       if (member === undefined) continue;
       const affected = DIRECTIONS.filter(direction => member[direction] !== undefined);
       return affected.map(direction => makeClass(pod, direction, [member]));

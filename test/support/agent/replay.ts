@@ -1,10 +1,19 @@
 /** Plays a history of a cluster to the incremental engine, and holds it against `compile` at every flush. */
 
 import fc from 'fast-check';
+import type { PodInForce } from '../../../src/agent/engine.ts';
 import { compile } from '../../../src/compiler/compile.ts';
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
+import { wholeOf } from '../../../src/compiler/live/pieces.ts';
 import type { Hearing } from '../../../src/compiler/namespeers.ts';
-import { type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
+import {
+  type Cluster,
+  type ClusterEvent,
+  ClusterState,
+  namespaceOf,
+  type Pod,
+  type PodKey,
+} from '../../../src/model/cluster.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import type { PodLinks } from '../../../src/model/podlinks.ts';
 import type { Policy } from '../../../src/model/policy.ts';
@@ -118,6 +127,71 @@ export function replayInPieces(steps: readonly Step[], how: Enforced): string {
     for (const event of late) state.apply(event);
   }
   return text(engine.flush());
+}
+
+/** A flush takes one pod of another node in, and no more. */
+const ONE_POD = 0;
+const MOST_FLUSHES = 200;
+
+/**
+ * Pods wait for their turns: what is in force is what `compile` makes of a cluster in which each of them is as it was, in
+ * its namespace as that was, and no pod of the node waits.
+ */
+export function replayWaiting(steps: readonly Step[], how: Enforced, count: { waited: number }): string {
+  const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing, ONE_POD);
+  const state = new ClusterState();
+  const past = new Past();
+  const flush = () => {
+    const got = text(wholeOf(engine.flushing()));
+    const waiting = engine.waitingPods();
+    past.note(state);
+    for (const [key, inForce] of waiting) past.check(key, inForce, state.pods.get(key));
+    count.waited += [...waiting].filter(([key, known]) => known?.pod === state.pods.get(key)).length;
+    const cluster = withPods(state, waiting);
+    const wanted = text(compile(cluster, NODE, how.unknownPods, how.podLinks, how.hearing));
+    if (got !== wanted)
+      throw new Error(`while pods wait, incremental differs from compile:\n${firstDifference(got, wanted)}`);
+  };
+  for (const step of steps) {
+    engine.note(step.event);
+    state.apply(step.event);
+    if (step.flush) flush();
+  }
+  for (let more = 0; more === 0 || engine.isBehind(); more++) {
+    if (more > MOST_FLUSHES) throw new Error('pods wait without end');
+    flush();
+  }
+  return text(engine.flush());
+}
+
+function withPods(state: ClusterState, waiting: ReadonlyMap<PodKey, PodInForce | undefined>): Cluster {
+  const { namespaces, nodes, policies, audited, hostPorts } = state;
+  const pods = new Map(state.pods);
+  for (const [key, inForce] of waiting)
+    if (inForce === undefined) pods.delete(key);
+    else pods.set(key, { ...inForce.pod, namespaceBefore: inForce.namespace });
+  return { namespaces, nodes, policies, audited, hostPorts, pods };
+}
+
+/** What pods and namespaces were when there was a flush. */
+class Past {
+  readonly #pods = new Set<Pod>();
+  readonly #namespaces = new Set<string>();
+
+  note(cluster: Cluster): void {
+    for (const pod of cluster.pods.values()) {
+      this.#pods.add(pod);
+      this.#namespaces.add(JSON.stringify(namespaceOf(cluster, pod.namespace)));
+    }
+  }
+
+  check(key: PodKey, inForce: PodInForce | undefined, now: Pod | undefined): void {
+    if ([inForce?.pod.node, now?.node].includes(NODE)) throw new Error(`${key} of this node waits`);
+    if (inForce === undefined) return;
+    if (!this.#pods.has(inForce.pod)) throw new Error(`${key} is in force as it never was`);
+    if (!this.#namespaces.has(JSON.stringify(inForce.namespace)))
+      throw new Error(`${key} is in force in a namespace that never was`);
+  }
 }
 
 /** How many of the coming policies are made ready. */

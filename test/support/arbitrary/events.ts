@@ -71,13 +71,29 @@ export const eventArbitrary: fc.Arbitrary<ClusterEvent> = fc.oneof(
   { weight: 1, arbitrary: hostPort },
 );
 
+/** Most are of namespaces, whose pods have to be taken in again. */
+const relabelling: fc.Arbitrary<ClusterEvent> = fc.oneof(
+  { weight: 4, arbitrary: namespace },
+  { weight: 2, arbitrary: pod },
+  { weight: 1, arbitrary: policy },
+  { weight: 1, arbitrary: node },
+);
+
 /** Starts from a whole cluster, so that what follows meets something. */
 export const historyArbitrary = (maxLength: number): fc.Arbitrary<Step[]> =>
+  historyOf(eventArbitrary, maxLength);
+
+/** One in which namespaces are relabelled again and again. */
+export const relabellingHistoryArbitrary = (maxLength: number): fc.Arbitrary<Step[]> =>
+  historyOf(relabelling, maxLength, fc.constant(true));
+
+const historyOf = (
+  events: fc.Arbitrary<ClusterEvent>,
+  maxLength: number,
+  flush = fc.boolean(),
+): fc.Arbitrary<Step[]> =>
   fc
-    .tuple(
-      clusterArbitrary,
-      fc.array(fc.record({ event: eventArbitrary, flush: fc.boolean() }), { minLength: 1, maxLength }),
-    )
+    .tuple(clusterArbitrary, fc.array(fc.record({ event: events, flush }), { minLength: 1, maxLength }))
     .map(([cluster, steps]) => [...eventsOf(cluster).map(event => ({ event, flush: false })), ...steps]);
 
 /** The events that make a cluster. */
