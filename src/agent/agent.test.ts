@@ -67,6 +67,10 @@ class PodsEngine implements Engine {
 
   prepare(): void {}
 
+  asks(): number {
+    return 0;
+  }
+
   isPrepared(): boolean {
     return true;
   }

@@ -77,7 +77,8 @@ export class DesiredState {
   note(event: ClusterEvent): void {
     if (event.type === 'policy') {
       const { key: id, value } = event;
-      this.#intake.note({ id, value }, this.cluster.policies.get(id), this.#timing.now());
+      const asks = value === undefined ? 0 : this.#engine.asks(value);
+      this.#intake.note({ id, value }, this.cluster.policies.get(id), this.#timing.now(), asks);
       return;
     }
     if (event.type === 'pod') this.#notePod(event.key, event.value);

@@ -30,6 +30,8 @@ export interface Engine {
    * room for it. What was made ready of others is forgotten.
    */
   prepare(policies: readonly Policy[]): void;
+  /** About how many pods of the cluster it would have to ask for the policy's peers, if nothing of it were there yet. */
+  asks(policy: Policy): number;
   /** What the policy needs is there, as far as it takes long: to note it now makes the next flush little longer. */
   isPrepared(policy: Policy): boolean;
   /** The policies that the object of this step was made from; empty where it belongs to none in particular. */
@@ -53,6 +55,7 @@ export function withRules(engine: Engine, make: (ruleset: Ruleset) => Ruleset): 
     note: event => engine.note(event),
     waitingPods: () => engine.waitingPods(),
     prepare: policies => engine.prepare(policies),
+    asks: policy => engine.asks(policy),
     isPrepared: policy => engine.isPrepared(policy),
     policiesBehind: op => engine.policiesBehind(op),
     *flushing() {

@@ -28,6 +28,13 @@ export class MultiMap<K, V extends object> {
     return found instanceof Set ? found : [found];
   }
 
+  /** How many `get` answers. */
+  count(key: K): number {
+    const found = this.#entries.get(key);
+    if (found === undefined) return 0;
+    return found instanceof Set ? found.size : 1;
+  }
+
   /** Of all keys; a value comes once for each key that it has. */
   *values(): Generator<V> {
     for (const found of this.#entries.values()) {

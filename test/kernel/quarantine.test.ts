@@ -64,6 +64,10 @@ class CarelessEngine implements Engine {
     this.#incremental.prepare(policies);
   }
 
+  asks(policy: Policy): number {
+    return this.#incremental.asks(policy);
+  }
+
   isPrepared(policy: Policy): boolean {
     return this.#incremental.isPrepared(policy);
   }

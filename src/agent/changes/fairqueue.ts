@@ -3,6 +3,7 @@
  *
  *     small ──────────────────────────────▶ each batch takes as many as a namespace may have at once, the least first
  *     large, by namespace ─ in turns ─────▶ a batch takes some of one namespace, in half of the time at most
+ *       └ that isolate, are new and wait for long for what their allowances need ─▶ isolate without them
  *
  * A policy is compiled by itself, so that a small one beside a large one is small all the same. What stays behind keeps
  * its previous version, so that every batch is what `compile` makes of a cluster that once was, or could have been.
@@ -11,6 +12,7 @@ import { namespaceOfPolicy, type Policy, type PolicyId } from '../../model/polic
 import type { WaitingChange } from '../decision.ts';
 import type { PolicyChange } from './change.ts';
 import { HastyChanges } from './hasty.ts';
+import { isolated } from './isolated.ts';
 import { weightOf } from './weight.ts';
 
 interface Pending {
@@ -19,6 +21,8 @@ interface Pending {
   /** What is in force, or on its way. */
   readonly before: Policy | undefined;
   readonly value: Policy | undefined;
+  /** Of both, and of the pods that the new one's peers ask. */
+  readonly weight: number;
   readonly sinceMs: number;
 }
 
@@ -38,6 +42,10 @@ export const FAIRNESS = {
   mostPauseMs: 1000,
   /** After that time a change goes before others of its namespace, whatever they are. */
   patienceMs: 5000,
+  /** What is new and not ready by then isolates without its allowances. */
+  isolateMs: 1000,
+  /** An edit that allows less and is not ready after all patience goes as it is; of a namespace one in that time. */
+  hastenMs: 60_000,
 } as const;
 
 export class FairQueue {
@@ -47,6 +55,8 @@ export class FairQueue {
   /** Where a pod has started: a policy that is new must not come after it. */
   readonly #hurried = new Set<string>();
   readonly #hasty = new HastyChanges();
+  /** When a namespace had one hastened. */
+  readonly #hastened = new Map<string, number>();
   #turn = 0;
   #largeAtMs = Number.NEGATIVE_INFINITY;
   #takenAtMs = Number.NEGATIVE_INFINITY;
@@ -64,10 +74,17 @@ export class FairQueue {
   }
 
   /** `before` is the version in force. Edits of one policy become one change; it keeps its place. */
-  note({ id, value }: PolicyChange, before: Policy | undefined, nowMs: number): void {
+  note({ id, value }: PolicyChange, before: Policy | undefined, nowMs: number, asks = 0): void {
     const namespace = namespaceOfPolicy(id);
     const sinceMs = this.#pending.get(id)?.sinceMs ?? nowMs;
-    const pending = { id, namespace, before, value, sinceMs };
+    const pending = {
+      id,
+      namespace,
+      before,
+      value,
+      weight: weightOf(before) + weightOf(value, asks),
+      sinceMs,
+    };
     this.#pending.set(id, pending);
     if (isSmall(pending) && tightens(pending)) this.#hasty.add(namespace, id);
     else this.#hasty.delete(namespace, id);
@@ -108,7 +125,9 @@ export class FairQueue {
   takeShare(nowMs: number, isReady = ALL_READY): PolicyChange[] {
     const [hurried, others] = partition(this.#pending.values(), pending => this.#isHurried(pending));
     const [small, unsmall] = partition(others, isSmall);
-    const large = unsmall.filter(({ value }) => value === undefined || isReady(value));
+    const [ready, unready] = partition(unsmall, ({ value }) => value === undefined || isReady(value));
+    const overdue = unready.find(pending => this.#mayHasten(pending, nowMs));
+    const large = overdue === undefined ? ready : [...ready, overdue];
     const atOnce = [...hurried, ...ofEveryNamespace(small, nowMs)];
     const isDue = large.length > 0 && nowMs >= this.#largeAtMs;
     this.#passedOver = isDue && atOnce.length > 0 && !this.#passedOver;
@@ -116,7 +135,27 @@ export class FairQueue {
     this.#tookLarge = turn.length > 0;
     this.#hasty.taken(nowMs);
     this.#takenAtMs = nowMs;
-    return this.#take([...atOnce, ...turn]);
+    if (overdue !== undefined && turn.includes(overdue)) this.#hasten(overdue, nowMs);
+    const isolating = unready.filter(pending => mayIsolate(pending, nowMs));
+    return [...this.#take([...atOnce, ...turn]), ...isolating.map(pending => this.#isolate(pending))];
+  }
+
+  /** It keeps its place, and its allowances come when they are ready. */
+  #isolate(pending: Pending): PolicyChange {
+    const value = isolated(pending.value!);
+    this.#pending.set(pending.id, { ...pending, before: value });
+    return { id: pending.id, value };
+  }
+
+  #mayHasten(pending: Pending, nowMs: number): boolean {
+    if (pending.before === undefined || !tightens(pending) || !isLate(pending, nowMs)) return false;
+    return nowMs - (this.#hastened.get(pending.namespace) ?? Number.NEGATIVE_INFINITY) >= FAIRNESS.hastenMs;
+  }
+
+  #hasten({ namespace }: Pending, nowMs: number): void {
+    for (const [other, atMs] of this.#hastened)
+      if (nowMs - atMs >= FAIRNESS.hastenMs) this.#hastened.delete(other);
+    this.#hastened.set(namespace, nowMs);
   }
 
   /** The batch of what was taken last took that time: as much belongs to others. */
@@ -158,8 +197,14 @@ export class FairQueue {
   }
 }
 
-function isSmall({ before, value }: Pending): boolean {
-  return weightOf(before) + weightOf(value) <= FAIRNESS.small;
+function isSmall({ weight }: Pending): boolean {
+  return weight <= FAIRNESS.small;
+}
+
+/** Of a policy of the whole cluster that denies, what isolates would deny all. */
+function mayIsolate({ id, before, value, sinceMs }: Pending, nowMs: number): boolean {
+  const isNew = before === undefined && value !== undefined && !value.audited;
+  return isNew && namespaceOfPolicy(id) !== '' && nowMs - sinceMs > FAIRNESS.isolateMs;
 }
 
 /** Turns of namespaces that had none for so many others are forgotten. */
@@ -188,7 +233,7 @@ function ofOneNamespace(its: readonly Pending[], nowMs: number): Pending[] {
 }
 
 function sumOf(group: readonly Pending[]): number {
-  return group.reduce((sum, { before, value }) => sum + weightOf(before) + weightOf(value), 0);
+  return group.reduce((sum, { weight }) => sum + weight, 0);
 }
 
 function partition<T>(values: Iterable<T>, isFirst: (value: T) => boolean): [T[], T[]] {
@@ -222,8 +267,8 @@ function tightens({ before, value }: Pending): boolean {
 /** The first in any case. */
 function withinWeight(pending: readonly Pending[]): Pending[] {
   let sum = 0;
-  return pending.filter(({ before, value }, at) => {
-    sum += weightOf(before) + weightOf(value);
+  return pending.filter(({ weight }, at) => {
+    sum += weight;
     return at === 0 || sum <= FAIRNESS.turn;
   });
 }

@@ -41,9 +41,10 @@ export class PolicyIntake {
     return this.#queue.sinceMs();
   }
 
-  note(change: PolicyChange, programmed: Policy | undefined, nowMs: number): void {
+  /** A change whose peers ask so many pods, of a policy that is programmed as that. */
+  note(change: PolicyChange, programmed: Policy | undefined, nowMs: number, asks: number): void {
     if (this.#quarantine.holds(change.id)) this.#quarantine.note(change);
-    else this.#queue.note(change, programmed, nowMs);
+    else this.#queue.note(change, programmed, nowMs, asks);
   }
 
   /** A pod has started in that namespace: new policies must not come after it. */

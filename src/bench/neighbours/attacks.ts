@@ -114,6 +114,12 @@ export const ATTACKS = [
     besides: relabelledNamespaces,
   },
   {
+    name: 'small-and-many',
+    what: `${EDITS} of 8 small policies of 40 selectors each over 3,000 pods`,
+    policy: edit => selecting('hostile', edit, 40),
+    besides: edit => [selecting(`hostile-${edit % 8}`, edit, 40)],
+  },
+  {
     name: 'tenant-namespace',
     what: `${EDITS} of the labels of a namespace of 3,000 pods beside ${RELABELS.policies * RELABELS.selectors} selectors that mention them`,
     policy: edit => selectingTeams('hostile', edit),
@@ -192,13 +198,13 @@ function range(i: number, edit: number): object {
 }
 
 /** All of them mention one label, so that a pod that gets or loses it joins or leaves each. */
-function selecting(name: string, edit: number): KubeObject {
+function selecting(name: string, edit: number, selectors: number = RELABELS.selectors): KubeObject {
   const rule = (i: number) => {
-    const values = ['red', `${name}-${i}`];
+    const values = ['red', `${name}-${i}-${selectors < RELABELS.selectors ? edit : 0}`];
     const from = [{ podSelector: { matchExpressions: [{ key: 'tier', operator: 'NotIn', values }] } }];
     return { from, ports: [{ protocol: 'TCP', port: 1000 + i + (i === 0 ? edit % 2 : 0) }] };
   };
-  const ingress = Array.from({ length: RELABELS.selectors }, (_, i) => rule(i));
+  const ingress = Array.from({ length: selectors }, (_, i) => rule(i));
   return policy({ podSelector: { matchLabels: HOSTILE }, policyTypes: ['Ingress'], ingress }, name);
 }
 

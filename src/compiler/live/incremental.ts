@@ -73,14 +73,10 @@ export class Incremental {
   readonly #names: LiveNames;
   #marked = emptyMarks();
   #isFlushing = false;
-  /** Noted during a flush. */
   #late: ClusterEvent[] = [];
   #flushed: Ruleset | undefined;
 
-  /**
-   * `hearing` says how DNS answers are heard: where they are not, names match nothing; `mostAsked` how much a
-   * flush may ask about pods of other nodes.
-   */
+  /** Without `hearing` names match nothing; `mostAsked` is how much a flush may ask about pods of other nodes. */
   constructor(
     node: string,
     unknownPods: UnknownPods = 'allow',
@@ -130,6 +126,10 @@ export class Incremental {
 
   prepare(policies: readonly Policy[]): void {
     this.#preparations.want(policies);
+  }
+
+  asks(policy: Policy): number {
+    return this.#preparations.asks(policy);
   }
 
   isPrepared(policy: Policy): boolean {

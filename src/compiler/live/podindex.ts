@@ -124,6 +124,18 @@ export class PodIndex {
       }
   }
 
+  /** How many pods and namespaces `select` looks at; no further than to `most`. */
+  countAsked(selector: PodSelector, most: number): number {
+    let asked = 0;
+    for (const [name, versions] of this.#namespaces)
+      for (const residents of versions) {
+        if (asked >= most) return asked;
+        const isMeant = matchNamespace(selector.namespaces, name, residents.namespace) !== 'no';
+        asked += isMeant ? 1 + countCandidates(residents, selector.pods) : 1;
+      }
+    return asked;
+  }
+
   /** The pod that owns it, as far as changes were taken in. */
   ownerOf(address: Address): Pod | undefined {
     const [first] = this.#claims.get(address);
@@ -252,6 +264,12 @@ export class PodIndex {
 function residentOf(pod: Pod, namespace: Namespace, owns: (address: Address) => boolean): IndexedPod {
   const addresses = pod.addresses.every(owns) ? pod.addresses : pod.addresses.filter(owns);
   return { pod, namespace, addresses };
+}
+
+function countCandidates({ all, byLabel, partial }: NamespacePods, { requirements }: LabelSelector): number {
+  const first = requirements.find(({ operator }) => operator === 'In');
+  if (first === undefined || first.values.length > all.size) return all.size;
+  return first.values.reduce((sum, value) => sum + byLabel.count(`${first.key}=${value}`), partial.size);
 }
 
 /**

@@ -26,6 +26,9 @@ const MOST_BEGUN = 3_000;
 /** A group that asks about fewer pods than this costs as if it asked about so many. */
 const LEAST_ASKED = 20;
 
+/** Who asks more is many anyway. */
+const MOST_COUNTED = 20_000;
+
 /** A group in the tables that will name it. */
 interface Need {
   readonly group: NamedGroup;
@@ -71,6 +74,15 @@ export class LivePreparations {
 
   isReady(policy: Policy): boolean {
     return !needsPreparation(policy) || this.#preparations.get(policy)?.missing.length === 0;
+  }
+
+  /** About how many pods its groups would ask if none of them were there yet; no further than to `MOST_COUNTED`. */
+  asks({ ingress = [], egress = [] }: Policy): number {
+    let asked = 0;
+    for (const { peers } of [...ingress, ...egress])
+      for (const peer of peers === 'any' ? [] : peers)
+        if (peer.kind === 'pods') asked += this.#podIndex.countAsked(peer.selector, MOST_COUNTED - asked);
+    return asked;
   }
 
   /** Something is left to do. */
