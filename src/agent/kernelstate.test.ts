@@ -1,5 +1,5 @@
 /** Batches that come one after the other: what is reported, and what stands, when something comes between. */
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { FakeKernel } from '../nft/fake/fake.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
@@ -32,6 +32,31 @@ const ruleset = (...sets: NftSet[]): Ruleset => ({
     ],
     ['ip6', { sets: new Map(), chains: new Map() }],
   ]),
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+test('what a dump says of thousands of objects is compared in slices, and others have turns between them', async () => {
+  const sets = Array.from({ length: 3_200 }, (_, n) => ({ ...NETS, name: `nets-${n}` }));
+  const desired = ruleset(NETS, ...sets);
+  const fake = new FakeKernel({ owners: true });
+  const state = new KernelState({ open: async () => fake, onDrift: () => undefined, now: () => 0 });
+  await state.reconcile(() => desired, 'dump');
+  let nowMs = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => ++nowMs); // each look at the clock takes a millisecond
+  let turns = 0;
+  let isDone = false;
+  const count = () => {
+    turns++;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  const { ops } = await state.reconcile(() => desired, 'dump');
+  isDone = true;
+  expect(ops).toEqual([]);
+  expect(turns).toBeGreaterThan(20);
 });
 
 /** `between` comes before the commit with this number, from 1. */

@@ -8,9 +8,10 @@
  *        ▲                │
  *        └── forget() ────┘   a commit failed, a socket was lost
  */
+import { inSlices } from '../async/eventloopyield.ts';
 import { type Generation, type Kernel, KernelError } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
-import { applied, plan } from '../nft/plan/plan.ts';
+import { applied, plan, planning } from '../nft/plan/plan.ts';
 import { stagesOf } from '../nft/plan/stages.ts';
 import { type Ruleset, TABLE_FAMILIES } from '../nft/ruleset.ts';
 
@@ -119,7 +120,7 @@ export class KernelState {
       const { ruleset, expected } = await this.#basis(kernel, attempt === 1 ? look : 'cached');
       const desired = await flush(ruleset);
       const isSame = ruleset === this.#known?.ruleset && desired === this.#known.desired;
-      const ops = isSame ? [] : plan(ruleset, desired);
+      const ops = isSame ? [] : await inSlices(planning(ruleset, desired));
       try {
         // Also without a difference: it makes tables without an owner ours.
         const generation = await this.#commitStages(kernel, ops, expected);
@@ -181,7 +182,8 @@ export class KernelState {
     const startMs = this.#options.now();
     const actual = await kernel.dump();
     this.#dumpMs = this.#options.now() - startMs;
-    const repair = this.#known === undefined ? [] : plan(actual.ruleset, this.#known.ruleset);
+    const known = this.#known?.ruleset;
+    const repair = known === undefined ? [] : await inSlices(planning(actual.ruleset, known));
     this.#known = { ...actual, verified: true };
     if (repair.length > 0) this.#options.onDrift(repair);
     return { ruleset: actual.ruleset, expected: actual.generation };

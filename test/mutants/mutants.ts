@@ -996,6 +996,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/agent/changes/unready.test.ts',
   },
   {
+    name: 'plan: what a dump says is compared in one turn of the loop',
+    file: 'src/nft/plan/plan.ts',
+    find: 'if (++looked % OBJECTS_OF_A_PIECE === 0) yield;',
+    replace: 'if (++looked < 0) yield;',
+    test: 'src/agent/kernelstate.test.ts',
+  },
+  {
     name: 'preparations: what nobody asks for any more stays',
     file: 'src/compiler/live/preparations.ts',
     find: 'if (!wanted.has(policy)) this.#end(policy, preparation);',

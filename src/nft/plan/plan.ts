@@ -34,9 +34,26 @@ import { hasRoomFor, sizeOf } from './size.ts';
 
 /** Empty where nothing differs. Linear in what is not the same object on both sides. */
 export function plan(actual: Ruleset, desired: Ruleset): Op[] {
-  return TABLE_FAMILIES.flatMap(family =>
-    planTable(family, actual.tables.get(family), desired.tables.get(family)),
-  );
+  const work = planning(actual, desired);
+  for (let piece = work.next(); ; piece = work.next()) if (piece.done) return piece.value;
+}
+
+/** The same in pieces: in each of them some objects are compared. */
+export function* planning(actual: Ruleset, desired: Ruleset): Generator<void, Op[]> {
+  const ops: Op[][] = [];
+  for (const family of TABLE_FAMILIES)
+    ops.push(yield* planTable(family, actual.tables.get(family), desired.tables.get(family)));
+  return ops.flat();
+}
+
+const OBJECTS_OF_A_PIECE = 32;
+
+function* inPieces<T>(values: Iterable<T>, look: (value: T) => void): Generator<void, void> {
+  let looked = 0;
+  for (const value of values) {
+    look(value);
+    if (++looked % OBJECTS_OF_A_PIECE === 0) yield;
+  }
 }
 
 /**
@@ -62,17 +79,27 @@ function withRoom(before: NftSet | undefined, desired: NftSet): NftSet {
 
 const NOTHING: Table = { sets: new Map(), chains: new Map() };
 
-function planTable(family: TableFamily, actual: Table | undefined, desired: Table | undefined): Op[] {
+function* planTable(
+  family: TableFamily,
+  actual: Table | undefined,
+  desired: Table | undefined,
+): Generator<void, Op[]> {
   if (actual === desired) return [];
   if (desired === undefined) return [{ op: 'delTable', family }];
-  if (actual === undefined) return [{ op: 'addTable', family }, ...planContent(family, NOTHING, desired)];
-  return planContent(family, actual, desired);
+  if (actual !== undefined) return yield* planContent(family, actual, desired);
+  const content = yield* planContent(family, NOTHING, desired);
+  return [{ op: 'addTable', family }, ...content];
 }
 
-function planContent(family: TableFamily, actual: Table, desired: Table): Op[] {
-  const sets = compareSets(actual.sets, desired.sets);
-  const chains = compareChains(actual.chains, desired.chains, new Set(sets.remove.map(({ name }) => name)));
-  const changes = sets.change.map(change => changeElements(family, change));
+function* planContent(family: TableFamily, actual: Table, desired: Table): Generator<void, Op[]> {
+  const sets = yield* compareSets(actual.sets, desired.sets);
+  const removed = new Set(sets.remove.map(({ name }) => name));
+  const chains = yield* compareChains(actual.chains, desired.chains, removed);
+  const changes: ReturnType<typeof changeElements>[] = [];
+  for (const change of sets.change) {
+    changes.push(changeElements(family, change));
+    yield;
+  }
   return [
     ...chains.flush.map(({ name }): Op => ({ op: 'flushChain', family, chain: name })),
     ...changes.flatMap(({ del }) => del),
@@ -97,10 +124,10 @@ interface SetDifference {
   readonly change: SetChange[];
 }
 
-function compareSets(actual: Table['sets'], desired: Table['sets']): SetDifference {
+function* compareSets(actual: Table['sets'], desired: Table['sets']): Generator<void, SetDifference> {
   const difference: SetDifference = { remove: [], make: [], change: [] };
   for (const set of actual.values()) if (!desired.has(set.name)) difference.remove.push(set);
-  for (const set of desired.values()) compareSet(actual.get(set.name), set, difference);
+  yield* inPieces(desired.values(), set => compareSet(actual.get(set.name), set, difference));
   return difference;
 }
 
@@ -131,14 +158,16 @@ interface ChainDifference {
   readonly fill: Chain[];
 }
 
-function compareChains(
+function* compareChains(
   actual: Table['chains'],
   desired: Table['chains'],
   removedSets: ReadonlySet<string>,
-): ChainDifference {
+): Generator<void, ChainDifference> {
   const difference: ChainDifference = { flush: [], remove: [], make: [], fill: [] };
   for (const chain of actual.values()) if (!desired.has(chain.name)) removeChain(chain, difference);
-  for (const chain of desired.values()) compareChain(actual.get(chain.name), chain, removedSets, difference);
+  yield* inPieces(desired.values(), chain =>
+    compareChain(actual.get(chain.name), chain, removedSets, difference),
+  );
   return difference;
 }
 
