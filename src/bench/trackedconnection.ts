@@ -12,27 +12,39 @@ import { NetlinkSocket } from '../netlink/wire/socket.ts';
 /** Of IPv4. */
 export interface TrackedConnection {
   readonly from: Address;
+  /** Of ICMP the number of the echo requests. */
   readonly sourcePort: number;
   readonly to: Address;
   readonly port: number;
-  /** Of UDP the other end has never answered; of TCP it is established. */
-  readonly protocol: 'TCP' | 'UDP';
+  readonly protocol: keyof typeof PROTOCOL;
+  /** Whether the other end has answered: of TCP it is established then. By default of TCP alone. */
+  readonly replied?: boolean;
+  /** Where it was sent, if that was translated to its other end. */
+  readonly dialled?: { readonly address: Address; readonly port: number };
 }
 
+const PROTOCOL = { ICMP: '01', TCP: '06', UDP: '11', SCTP: '84' } as const;
 const TIMEOUT_S = 3600;
 
 /** In the network namespace of the calling thread. What is tracked already stays as it is. */
 export function track(connections: Iterable<TrackedConnection>): void {
-  const socket = new NetlinkSocket(NETLINK_NETFILTER);
+  tracking(connections)();
+}
+
+/** What tracks them whenever it is called, in the network namespace of the thread that calls it. */
+export function tracking(connections: Iterable<TrackedConnection>): () => void {
   const to = new AttributeWriter(1 << 24);
   let sequence = 0;
   for (const connection of connections) write(to, ++sequence, connection);
-  try {
-    socket.send(to.memory, to.length);
-    checkRefusals(socket);
-  } finally {
-    socket.close();
-  }
+  return () => {
+    const socket = new NetlinkSocket(NETLINK_NETFILTER);
+    try {
+      socket.send(to.memory, to.length);
+      checkRefusals(socket);
+    } finally {
+      socket.close();
+    }
+  };
 }
 
 function checkRefusals(socket: NetlinkSocket): void {
@@ -44,22 +56,29 @@ function checkRefusals(socket: NetlinkSocket): void {
 }
 
 function write(to: AttributeWriter, sequence: number, connection: TrackedConnection): void {
-  const { from, sourcePort, to: answerer, port, protocol } = connection;
+  const { from, sourcePort, to: answerer, port, protocol, dialled } = connection;
+  const { replied = protocol === 'TCP' } = connection;
   const flags = NLM_F.REQUEST | NLM_F.CREATE | NLM_F.EXCL;
   const start = beginMessage(to, CT_MSG.NEW, flags, sequence, NFPROTO.ip);
-  writeTuple(to, CTA.TUPLE_ORIG, protocol, [from, sourcePort], [answerer, port]);
+  const opened: End = dialled === undefined ? [answerer, port] : [dialled.address, dialled.port];
+  writeTuple(to, CTA.TUPLE_ORIG, protocol, [from, sourcePort], opened);
   writeTuple(to, CTA.TUPLE_REPLY, protocol, [answerer, port], [from, sourcePort]);
   to.u32(CTA.TIMEOUT, TIMEOUT_S);
-  if (protocol === 'TCP') {
-    to.u32(CTA.STATUS, IPS.SEEN_REPLY | IPS.CONFIRMED);
-    to.nest(CTA.PROTOINFO, () => to.nest(1, () => to.hex(1, '03'))); // CTA_PROTOINFO_TCP_STATE: ESTABLISHED
-  }
+  if (replied) to.u32(CTA.STATUS, IPS.SEEN_REPLY | IPS.CONFIRMED);
+  if (protocol === 'TCP') writeTcpState(to, replied ? TCP_STATE.ESTABLISHED : TCP_STATE.SYN_SENT);
   endMessage(to, start);
 }
 
-type End = readonly [Address, number];
+/** `linux/netfilter/nf_conntrack_tcp.h` */
+const TCP_STATE = { SYN_SENT: '01', ESTABLISHED: '03' } as const;
+/** CTA_PROTOINFO_TCP, CTA_PROTOINFO_TCP_STATE. */
+const PROTOINFO = { TCP: 1, TCP_STATE: 1 } as const;
 
-const PROTOCOL = { TCP: '06', UDP: '11' } as const;
+function writeTcpState(to: AttributeWriter, state: string): void {
+  to.nest(CTA.PROTOINFO, () => to.nest(PROTOINFO.TCP, () => to.hex(PROTOINFO.TCP_STATE, state)));
+}
+
+type End = readonly [Address, number];
 
 function writeTuple(
   to: AttributeWriter,
@@ -75,10 +94,25 @@ function writeTuple(
     });
     to.nest(CTA_TUPLE.PROTO, () => {
       to.hex(CTA_PROTO.NUM, PROTOCOL[protocol]);
-      to.hex(CTA_PROTO.SRC_PORT, hexOf([sport >> 8, sport & 255]));
-      to.hex(CTA_PROTO.DST_PORT, hexOf([dport >> 8, dport & 255]));
+      if (protocol === 'ICMP')
+        writeEcho(to, type === CTA.TUPLE_ORIG ? sport : dport, type === CTA.TUPLE_ORIG);
+      else writePorts(to, sport, dport);
     });
   });
+}
+
+function writePorts(to: AttributeWriter, sport: number, dport: number): void {
+  to.hex(CTA_PROTO.SRC_PORT, hexOf([sport >> 8, sport & 255]));
+  to.hex(CTA_PROTO.DST_PORT, hexOf([dport >> 8, dport & 255]));
+}
+
+/** CTA_PROTO_ICMP_*. */
+const ECHO = { ID: 4, TYPE: 5, CODE: 6 } as const;
+
+function writeEcho(to: AttributeWriter, id: number, isRequest: boolean): void {
+  to.hex(ECHO.ID, hexOf([id >> 8, id & 255]));
+  to.hex(ECHO.TYPE, isRequest ? '08' : '00');
+  to.hex(ECHO.CODE, '00');
 }
 
 function hexOf(bytes: ArrayLike<number>): string {

@@ -9,7 +9,8 @@ import { population, TENANT } from './population.ts';
 export type ApiCommand =
   | { readonly do: 'put'; readonly object: KubeObject }
   | { readonly do: 'delete'; readonly kind: string; readonly name: string }
-  | { readonly do: 'attack'; readonly name: string }
+  /** An attack goes on with the edit after its last; the first edit is made alone, and those after it wait. */
+  | { readonly do: 'attack' | 'first edit'; readonly name: string }
   | { readonly do: 'peace' };
 
 /** Of a clock that all processes of the machine share. */
@@ -34,10 +35,15 @@ async function main(): Promise<void> {
     const atNs = String(process.hrtime.bigint());
     if (command.do === 'put') server.put(command.object);
     else if (command.do === 'delete') server.delete(command.kind, command.name);
-    else if (command.do === 'attack') tenant.attack(ATTACKS.find(({ name }) => name === command.name)!);
+    else if (command.do === 'attack') tenant.attack(attackOf(command));
+    else if (command.do === 'first edit') tenant.editFirst(attackOf(command));
     else tenant.rest();
     process.send!({ atNs, server: address } satisfies Done);
   });
+}
+
+function attackOf({ name }: { readonly name: string }): Attack {
+  return ATTACKS.find(attack => attack.name === name)!;
 }
 
 class Tenant {
@@ -51,14 +57,21 @@ class Tenant {
     this.#server = server;
   }
 
-  attack({ policy, besides }: Pick<Attack, 'policy' | 'besides'>): void {
-    const edit = () => {
-      for (const object of [policy(this.#edit), ...(besides?.(this.#edit) ?? [])]) this.#put(object);
-      this.#edit++;
-      if (this.#edit % REMEMBERED === 0) this.#server.compact();
-    };
-    edit();
-    this.#timer = setInterval(edit, EDIT_MS);
+  attack(attack: Attack): void {
+    this.#editOnce(attack);
+    this.#timer = setInterval(() => this.#editOnce(attack), EDIT_MS);
+  }
+
+  editFirst(attack: Attack): void {
+    clearInterval(this.#timer);
+    this.#edit = 0;
+    this.#editOnce(attack);
+  }
+
+  #editOnce({ policy, besides }: Attack): void {
+    for (const object of [policy(this.#edit), ...(besides?.(this.#edit) ?? [])]) this.#put(object);
+    this.#edit++;
+    if (this.#edit % REMEMBERED === 0) this.#server.compact();
   }
 
   rest(): void {

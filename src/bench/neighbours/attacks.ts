@@ -1,6 +1,7 @@
 /** What a hostile tenant does with the API: valid policies of its own namespace, each as costly as it can be. */
 import { BUDGET } from '../../model/budget.ts';
 import type { KubeObject } from '../fakeapiserver.ts';
+import type { TrackedConnection } from '../trackedconnection.ts';
 import {
   annotatedPods,
   changingNodes,
@@ -9,6 +10,7 @@ import {
   relabelledPods,
   relabelledTenant,
 } from './besides.ts';
+import { connectionsOfAllKinds, OUTSIDE, oneWayPackets } from './crowd.ts';
 import { HOSTILE, TENANT } from './population.ts';
 
 export interface Attack {
@@ -19,8 +21,10 @@ export interface Attack {
   readonly policy: (edit: number) => KubeObject;
   /** What else is written with the n-th edit, by the tenant or by whoever is no better. */
   readonly besides?: (edit: number) => readonly KubeObject[];
-  /** Connections that the tenant has its own pods leave without an answer. */
-  readonly oneWayPackets?: number;
+  /** Connections that the tenant's own pods have. */
+  readonly open?: readonly TrackedConnection[];
+  /** Whether they are opened anew before each of the neighbour's changes, under the first edit, and denied by the next. */
+  readonly isDenied?: true;
   /** Pods that it starts one after the other, again and again. */
   readonly starts?: number;
 }
@@ -60,8 +64,21 @@ export const ATTACKS = [
   {
     name: 'one-way',
     what: `20,000 one-way packets and ${EDITS} of 24 KB`,
-    oneWayPackets: 20_000,
+    open: oneWayPackets(20_000),
     policy: edit => egress(networkRules(220, edit)),
+  },
+  {
+    name: 'denied',
+    what: `100,000 connections of all kinds, all of them denied, and ${EDITS}`,
+    open: connectionsOfAllKinds(100_000),
+    isDenied: true,
+    policy: edit => egress(edit === 0 ? [{}] : networkRules(220, edit)),
+  },
+  {
+    name: 'kept',
+    what: `100,000 connections of all kinds, all of them allowed, and ${EDITS}`,
+    open: connectionsOfAllKinds(100_000),
+    policy: edit => egress([{ to: [{ ipBlock: { cidr: OUTSIDE } }] }, ...networkRules(220, edit)]),
   },
   // The most of each that a NetworkPolicy may hold: what is beyond its budget is not compiled.
   {

@@ -1,9 +1,7 @@
 /** The neighbour's samples beside one attack, in turns with peace, and what the agent weighed and held meanwhile. */
 import { setTimeout } from 'node:timers/promises';
-import { parseAddress } from '../../model/address.ts';
-import { track } from '../trackedconnection.ts';
+import { tracking } from '../trackedconnection.ts';
 import type { Attack } from './attacks.ts';
-import { HOSTILE_ADDRESS } from './population.ts';
 import { NeighboursSite, type Sample } from './site.ts';
 
 export interface Duel {
@@ -20,6 +18,8 @@ const PAUSE_MS = 250;
 /** No further sample of a turn begins after that time. */
 const TURN_MS = 15_000;
 const SETTLE_MS = 1000;
+/** So that the neighbour's changes come at other times of what an edit leads to. */
+const PHASE_MS = 60;
 
 export async function duel(dist: string, attack: Attack): Promise<Duel> {
   const site = await NeighboursSite.open(dist, attack);
@@ -29,8 +29,7 @@ export async function duel(dist: string, attack: Attack): Promise<Duel> {
     const [peace, attacked]: [Sample[], Sample[]] = [[], []];
     for (let turn = 0; turn < TURNS; turn++) {
       peace.push(...(await samples(site)));
-      await begin(site, attack);
-      attacked.push(...(await samples(site)));
+      attacked.push(...(await samples(site, await begin(site, attack))));
       await end(site);
       await setTimeout(SETTLE_MS);
       await site.deny(); // after all that the attack left to do
@@ -45,11 +44,29 @@ export async function duel(dist: string, attack: Attack): Promise<Duel> {
   }
 }
 
-async function begin(site: NeighboursSite, { name, oneWayPackets, starts }: Attack): Promise<void> {
-  if (oneWayPackets !== undefined) sendOneWay(site, oneWayPackets);
+/** What is done before each of the neighbour's changes, the n-th of its turn. */
+type Prepare = (n: number) => Promise<void>;
+
+async function begin(
+  site: NeighboursSite,
+  { name, open, isDenied, starts }: Attack,
+): Promise<Prepare | undefined> {
+  const openAll = open && tracking(open);
   if (starts !== undefined) site.runtime!.begin(starts);
+  if (openAll && isDenied) return n => denyAll(site, name, openAll, n);
+  if (openAll) site.netns.run(openAll);
   await site.api.tell({ do: 'attack', name });
   await setTimeout(SETTLE_MS);
+  return undefined;
+}
+
+/** As soon as the tenant's connections are open its edits deny them, and sooner or later the neighbour has a change. */
+async function denyAll(site: NeighboursSite, name: string, openAll: () => void, n: number): Promise<void> {
+  await site.api.tell({ do: 'first edit', name });
+  await setTimeout(SETTLE_MS);
+  site.netns.run(openAll);
+  await site.api.tell({ do: 'attack', name });
+  await setTimeout(PHASE_MS * n);
 }
 
 async function end(site: NeighboursSite): Promise<void> {
@@ -57,22 +74,12 @@ async function end(site: NeighboursSite): Promise<void> {
   await site.runtime?.end();
 }
 
-async function samples(site: NeighboursSite): Promise<Sample[]> {
+async function samples(site: NeighboursSite, prepare?: Prepare): Promise<Sample[]> {
   const taken: Sample[] = [];
   for (const endMs = performance.now() + TURN_MS; taken.length < PER_TURN && performance.now() < endMs; ) {
+    await prepare?.(taken.length);
     taken.push(await site.deny());
     await setTimeout(PAUSE_MS);
   }
   return taken;
-}
-
-function sendOneWay({ netns }: NeighboursSite, count: number): void {
-  const connections = Array.from({ length: count }, (_, i) => ({
-    from: HOSTILE_ADDRESS,
-    sourcePort: 1024 + (i % 50_000),
-    to: parseAddress(`172.16.${(i >> 8) & 255}.${i & 255}`)!,
-    port: 1000 + (i % 200),
-    protocol: 'UDP' as const,
-  }));
-  netns.run(() => track(connections));
 }

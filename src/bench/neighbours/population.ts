@@ -15,8 +15,12 @@ const HOSTILE_PODS = 20;
 /** The neighbour's server on this node, and its client elsewhere. */
 export const SERVER = parseAddress('10.1.2.1')!;
 export const CLIENT = parseAddress('10.2.200.1')!;
-/** One of the tenant's on this node. */
-export const HOSTILE_ADDRESS = parseAddress('10.1.1.1')!;
+/** The tenant's on this node. */
+export const HOSTILE_ADDRESSES = Array.from(
+  { length: HOSTILE_PODS },
+  (_, i) => parseAddress(`10.1.1.${i + 1}`)!,
+);
+export const HOSTILE_ADDRESS = HOSTILE_ADDRESSES[0]!;
 
 export function population(): KubeObject[] {
   return [
@@ -26,9 +30,7 @@ export function population(): KubeObject[] {
     namespace(TENANT),
     pod(NEIGHBOUR, 'db', NEIGHBOURS_NODE, SERVER, { app: 'db' }),
     pod(NEIGHBOUR, 'web', 'n2', CLIENT, { app: 'web' }),
-    ...Array.from({ length: HOSTILE_PODS }, (_, i) =>
-      pod(TENANT, `hostile-${i}`, NEIGHBOURS_NODE, parseAddress(`10.1.1.${i + 1}`)!, HOSTILE),
-    ),
+    ...HOSTILE_ADDRESSES.map((ip, i) => pod(TENANT, `hostile-${i}`, NEIGHBOURS_NODE, ip, HOSTILE)),
     ...Array.from({ length: ELSEWHERE }, (_, i) => farPod(i)),
   ];
 }
