@@ -23,12 +23,15 @@ export interface Conntrack {
   readonly missingFeatures: readonly MissingFeature[];
   /**
    * Visits the wanted ones of all connections, or of those with one of the addresses at one of their ends, as policy
-   * sees them. What is not wanted costs little. A connection may be visited twice.
+   * sees them. What is not wanted costs little. A connection may be visited twice. Between two parts of the answer, of
+   * some hundred connections, `pause` is asked for what is to be waited for. A read about few addresses, one about many,
+   * and what is deleted meanwhile do not wait for one another.
    */
   read(
     about: readonly Address[] | 'all',
     wanted: (flow: Flow) => boolean,
     visit: (connection: Connection) => void,
+    pause?: () => Promise<void> | undefined,
   ): Promise<void>;
   /** Whether the kernel still tracks this very connection. */
   has(connection: Connection): Promise<boolean>;

@@ -278,6 +278,37 @@ describe('conntrack over netlink', () => {
       expect(await tracked(web, db)).toHaveLength(1);
     });
   });
+
+  test('reads about few, and deletes, while it is read about all, and whatever goes wrong there', async () => {
+    await enforce(rulesFor().tables);
+    const crowd = Array.from({ length: 2_000 }, (_, i) => 1024 + i);
+    onNode(() =>
+      track(crowd.map(sourcePort => ({ from: api, sourcePort, to: far, port: 80, protocol: 'TCP' }))),
+    );
+    await phones.udp({ from: web, to: db, port: 53 });
+    await withConntrack(async conntrack => {
+      const pause = async () => {
+        const found: Connection[] = [];
+        await conntrack.read(
+          [web],
+          one => one.to === db,
+          one => found.push(one),
+        );
+        expect(await conntrack.delete(found)).toBe(1);
+        throw new Error('as the test wants it');
+      };
+      let parts = 0;
+      const everything = conntrack.read(
+        'all',
+        () => true,
+        () => {},
+        () => (parts++ === 0 ? pause() : undefined),
+      );
+      await expect(everything).rejects.toThrow('as the test wants it');
+    });
+    expect(await tracked(web, db)).toEqual([]);
+    expect(await ends('all')).toContain(`${api} ${far}`);
+  });
 });
 
 describe('sluice trace', () => {

@@ -23,7 +23,7 @@ const MOST_KNOWN = 10_000;
 export class ConnectionChecker {
   readonly #ruleset: Ruleset;
   readonly #own: ReadonlySet<Address>;
-  readonly #known = new Map<string, Address | undefined>();
+  readonly #known = new Map<string, boolean>();
   readonly #localPods: () => ReadonlySet<Address>;
   judged = 0;
 
@@ -40,26 +40,21 @@ export class ConnectionChecker {
 
   /** Whether a local pod's class denies it, or it leads from a pod into a tunnel; no class has a say on what passes by. */
   denies(flow: Flow): boolean {
-    return this.deniedTo(flow) !== undefined;
-  }
-
-  /** The address of the local pod that may not have it; undefined where it may stay open. */
-  deniedTo(flow: Flow): Address | undefined {
     const { from, to, protocol, port, viaService } = flow;
     const table = this.#ruleset.tables.get(familyOf(from));
-    if (table === undefined || (from === to && !viaService)) return undefined; // Never leaves its pod.
-    if (this.#leadsIntoTunnel(table, flow)) return from;
-    const chains = [...this.#chains(table, flow)];
-    if (chains.length === 0) return undefined;
+    if (table === undefined || (from === to && !viaService)) return false; // Never leaves its pod.
+    if (this.#leadsIntoTunnel(table, flow)) return true;
+    const chains = this.#chains(table, flow);
+    if (chains.length === 0) return false;
     this.judged++;
     const key = `${from} ${to} ${protocol} ${port}`;
-    if (this.#known.has(key)) return this.#known.get(key);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
     if (this.#known.size >= MOST_KNOWN) this.#known.clear();
     const machine = new Machine(table, familyOf(from), 'forward', packet(flow), 'new');
-    const drops = ({ chain }: Judging) => verdictFrom(table, chain, machine, INGRESS_CHAIN) === 'drop';
-    const pod = chains.find(drops)?.pod;
-    this.#known.set(key, pod);
-    return pod;
+    const denied = chains.some(chain => verdictFrom(table, chain, machine, INGRESS_CHAIN) === 'drop');
+    this.#known.set(key, denied);
+    return denied;
   }
 
   /** N72: it was open before the rules that keep pods from the tunnels of nodes. */
@@ -70,17 +65,11 @@ export class ConnectionChecker {
   }
 
   /** The chains that its first packet is led to: of the pod that sends it, and of the one that it is for. */
-  *#chains(table: Table, { from, to }: Flow): Generator<Judging> {
+  #chains(table: Table, { from, to }: Flow): string[] {
     const egress = classAt(table, 'egress', from);
-    if (egress !== undefined) yield { pod: from, chain: egress };
     const ingress = this.#own.has(from) ? undefined : classAt(table, 'ingress', to); // N43
-    if (ingress !== undefined) yield { pod: to, chain: ingress };
+    return [egress, ingress].filter(chain => chain !== undefined);
   }
-}
-
-interface Judging {
-  readonly pod: Address;
-  readonly chain: string;
 }
 
 function classAt({ sets }: Table, direction: Direction, address: Address): string | undefined {

@@ -1,31 +1,34 @@
 /**
  * Live connections follow policy: after a commit that may deny what was allowed, those of the pods that it concerns are
- * read and judged like new ones (N38); the kernel is made to forget the denied ones, and the guard
- * (compiler/midstreamguard.ts) keeps them from coming back. One look is under way at a time; what commits meanwhile ask
- * for is looked at together, in the next one.
+ * read and judged like new ones (N38); the kernel is made to forget the denied ones while the others are read, and the
+ * guard (compiler/midstreamguard.ts) keeps them from coming back.
  *
- *     commit ──affected──▶ pending ──▶ look ──▶ cut
- *                             ▲
- *                             └── a second later, once more
+ *                     ┌ few addresses ──▶ short looks ─┬▶ cut
+ *     commit ──affected                      │ crowded │
+ *                ▲    └ many, or crowded ──▶ long looks ┘
+ *                └── a second later, once more
+ *
+ * A look at few addresses takes the kernel milliseconds, one at very many connections takes seconds of reading, judging and
+ * cutting: neither waits for the other, and a short look leaves whoever has a crowd of them to a long one.
  *
  * The second look is for a first packet that was on its way while the rules changed: the old ones let it pass, and the
  * kernel begins to track it when the first look is over. Connections that nobody has answered yet are judged like the
  * others. What their opener sends is new to the rules and dropped; but an answer, whenever it comes, would be taken for
  * the reply of a known connection, and from then on everything passes.
  */
-import { sleep } from '../../async/sleep.ts';
 import type { Address } from '../../model/address.ts';
 import { isSelectable } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { Connection, Conntrack } from '../../nft/conntrack.ts';
 import type { Committed } from '../committed.ts';
 import type { Log } from '../log.ts';
+import { type AffectedAddresses, addresses, merge } from './affected.ts';
 import { ConnectionChecker } from './connectionchecker.ts';
 import { cutText } from './cutreport.ts';
-import { DeniedConnections } from './deniedconnections.ts';
 import { type NamesKnown, withKnownNames } from './knownnames.ts';
-import { PendingLooks } from './pendinglooks.ts';
-import { type AffectedAddresses, affectedAddresses, merge } from './tightening.ts';
+import { Lane } from './lane.ts';
+import { SharedLook } from './sharedlook.ts';
+import { affectedAddresses } from './tightening.ts';
 
 /** What it needs to know of a commit. */
 export type Programmed = Pick<Committed, 'cluster' | 'ruleset' | 'ops' | 'unknownBefore'>;
@@ -53,10 +56,14 @@ export interface CutCounts {
 
 const AGAIN_MS = 1_000;
 const RETRY_MS = 1_000;
-/** A rest is as long as the look before it, so that whoever asks for looks all the time leaves others half of it. */
-const LONGEST_REST_MS = 500;
-/** What is denied beyond them is for another look (deniedconnections.ts). */
-const MOST_AT_ONCE = 10_000;
+/** What the kernel is asked for by address, in a dump of each. */
+const FEW = 4;
+/** Connections of a short look: some tens of milliseconds. */
+const MOST_OF_SHORT = 10_000;
+/** What is denied takes memory until it is cut. */
+const CUT_AT_ONCE = 1_000;
+/** Of a look, for the log. */
+const MOST_REPORTED = 200;
 /** Where it is never known what pods were told, these would only ever become more. */
 const MOST_BLIND = 4_096;
 
@@ -64,15 +71,15 @@ export class LiveConnections {
   readonly #options: LiveConnectionsOptions & { readonly againMs: number };
   /** Since the agent started. */
   readonly counts: CutCounts = { looks: 0, judged: 0, cut: 0 };
-  readonly #pending = new PendingLooks();
+  readonly #closed = new AbortController();
+  readonly #short = this.#lane(affected => this.#lookShortly(affected));
+  readonly #long = this.#lane(affected => this.#lookForLong(affected));
+  /** Who had so many connections that a short look left them. */
+  readonly #crowded = new Set<Address>();
   /** Looked at before anybody knew what pods were told. */
   #blind: AffectedAddresses = 'nobody';
   readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #closed = new AbortController();
-  /** Ends the rest between two looks. */
-  #goOn = new AbortController();
   #last: Programmed | undefined;
-  #looking: Promise<void> | undefined;
 
   constructor(options: LiveConnectionsOptions) {
     this.#options = { againMs: AGAIN_MS, ...options };
@@ -91,22 +98,32 @@ export class LiveConnections {
 
   /** Waits until all that was followed has been looked at, once. */
   async settled(): Promise<void> {
-    await this.#looking;
+    for (;;) {
+      const looking = this.#short.looking ?? this.#long.looking;
+      if (looking === undefined) return;
+      await looking;
+    }
   }
 
   close(): void {
     this.#closed.abort();
-    this.#pending.clear();
+    this.#short.clear();
+    this.#long.clear();
     this.#blind = 'nobody';
     for (const timer of this.#timers) clearTimeout(timer);
     this.#options.conntrack.close();
   }
 
+  #lane(look: (affected: AffectedAddresses) => Promise<void>): Lane {
+    return new Lane({ look, failed: error => this.#retry(error), closed: this.#closed.signal });
+  }
+
   #lookAt(affected: AffectedAddresses): void {
-    if (this.#closed.signal.aborted) return;
-    this.#pending.add(affected);
-    if (this.#pending.isUrgent) this.#goOn.abort();
-    this.#looking ??= this.#lookUntilDone();
+    const others =
+      affected instanceof Set ? [...affected].filter(address => !this.#crowded.has(address)) : [];
+    const isShort = affected instanceof Set && others.length <= FEW;
+    this.#short.add(isShort ? addresses(others) : 'nobody');
+    this.#long.add(isShort ? addresses(this.#crowdedOf(affected)) : affected);
   }
 
   #lookLater(affected: AffectedAddresses, ms: number): void {
@@ -118,59 +135,75 @@ export class LiveConnections {
     this.#timers.add(timer.unref());
   }
 
-  async #lookUntilDone(): Promise<void> {
-    try {
-      while (!this.#pending.isEmpty) {
-        const startMs = performance.now();
-        await this.#look(this.#pending.take(), this.#last!);
-        await this.#rest(performance.now() - startMs);
-      }
-    } catch (error) {
-      this.#retry(error as Error);
-    } finally {
-      this.#looking = undefined;
-    }
-  }
-
-  async #rest(ms: number): Promise<void> {
-    if (this.#pending.isEmpty || this.#pending.isUrgent) return;
-    this.#goOn = new AbortController();
-    const signal = AbortSignal.any([this.#goOn.signal, this.#closed.signal]);
-    await sleep(Math.min(ms, LONGEST_REST_MS), signal);
-  }
-
   /** What is denied must not stay open because nothing happens. */
   #retry(error: Error): void {
     if (this.#closed.signal.aborted) return;
-    this.#pending.clear();
-    this.#pending.add('everybody'); // with the next commit, or by ourselves
+    this.#long.hold('everybody'); // with the next commit, or by ourselves
     this.#lookLater('everybody', RETRY_MS);
     const fields = { error, retryMs: RETRY_MS };
     this.#options.log.error(fields, `live connections could not be judged: ${error.message}`);
   }
 
-  async #look(affected: AffectedAddresses, programmed: Programmed): Promise<void> {
-    if (affected === 'nobody') return;
+  async #lookShortly(affected: AffectedAddresses): Promise<void> {
+    const crowd = new SharedLook(typeof affected === 'string' ? [] : affected, MOST_OF_SHORT);
+    await this.#look(affected, flow => crowd.admits(flow));
+    for (const address of crowd.left) this.#crowded.add(address);
+    this.#long.add(addresses(crowd.left));
+  }
+
+  async #lookForLong(affected: AffectedAddresses): Promise<void> {
+    const asked = this.#crowdedOf(affected);
+    const crowd = new SharedLook(asked, Number.POSITIVE_INFINITY);
+    await this.#look(affected, flow => crowd.admits(flow));
+    for (const address of asked)
+      if (crowd.countOf(address) <= MOST_OF_SHORT / FEW) this.#crowded.delete(address);
+  }
+
+  #crowdedOf(affected: AffectedAddresses): Address[] {
+    const isAsked = (address: Address) =>
+      affected === 'everybody' || (affected !== 'nobody' && affected.has(address));
+    return [...this.#crowded].filter(isAsked);
+  }
+
+  async #look(affected: AffectedAddresses, isPart: (flow: Flow) => boolean): Promise<void> {
+    const { conntrack, names } = this.#options;
+    const programmed = this.#last;
+    if (affected === 'nobody' || programmed === undefined) return;
     const startMs = performance.now();
-    const { conntrack, ownAddresses, names } = this.#options;
     const isBlind = names !== undefined && names.subjects.sets.length > 0 && names.facts === undefined;
-    const checkerNow = () =>
-      new ConnectionChecker(
-        withKnownNames(programmed.ruleset, this.#options.names),
-        ownAddresses(),
-        this.#localPods(programmed),
-      );
-    const checker = checkerNow();
-    const about = affected === 'everybody' ? 'all' : [...affected];
-    const found = await deniedAmong(conntrack, about, checker);
-    const denied = await this.#stillDenied(found.all, checkerNow);
-    const cut = denied.length === 0 ? 0 : await conntrack.delete(denied);
+    const checker = this.#checker(programmed);
+    const denied: Connection[] = [];
+    const reported: Connection[] = [];
+    let cut = 0;
+    const cutThem = async () => {
+      const gone = await this.#cut(denied.splice(0), programmed);
+      cut += gone.count;
+      reported.push(...gone.of.slice(0, MOST_REPORTED - reported.length));
+    };
+    await conntrack.read(
+      affected === 'everybody' ? 'all' : [...affected],
+      flow => isPart(flow) && checker.denies(flow),
+      connection => denied.push(connection),
+      () => (denied.length >= CUT_AT_ONCE ? cutThem() : undefined),
+    );
+    await cutThem();
     this.counts.looks++;
     this.counts.judged += checker.judged;
-    this.counts.cut += cut;
-    if (found.isPartial) this.#pending.add(affected);
     if (isBlind) this.#lookOnceKnown(names, affected);
-    if (cut > 0) this.#report(cut, denied, checker.judged, performance.now() - startMs);
+    if (cut > 0) this.#report(cut, reported, checker.judged, performance.now() - startMs);
+  }
+
+  #checker({ ruleset, cluster }: Programmed): ConnectionChecker {
+    const { ownAddresses, names } = this.#options;
+    return new ConnectionChecker(withKnownNames(ruleset, names), ownAddresses(), this.#localPods(cluster));
+  }
+
+  /** Those that are denied still; `count` are those that the kernel still knew. */
+  async #cut(denied: readonly Connection[], checkedBy: Programmed) {
+    const of = await this.#stillDenied(denied, checkedBy);
+    const count = of.length === 0 ? 0 : await this.#options.conntrack.delete(of);
+    this.counts.cut += count;
+    return { of, count };
   }
 
   /** Whatever a rule by name might have allowed was left alone, for nobody knew yet what pods were told. */
@@ -188,7 +221,7 @@ export class LiveConnections {
   }
 
   /** Looked for once, if at all: there are thousands of others. */
-  #localPods({ cluster }: Programmed): () => ReadonlySet<Address> {
+  #localPods(cluster: Programmed['cluster']): () => ReadonlySet<Address> {
     let found: ReadonlySet<Address> | undefined;
     return () => {
       found ??= addressesOn(cluster, this.#options.node);
@@ -196,12 +229,16 @@ export class LiveConnections {
     };
   }
 
-  /** A connection may be younger than what is known of the answer that led to it. */
-  async #stillDenied(denied: Connection[], checkerNow: () => ConnectionChecker): Promise<Connection[]> {
+  /**
+   * Rules may have come to allow it while others were looked at, and a connection may be younger than what is known of
+   * the answer that led to it.
+   */
+  async #stillDenied(denied: readonly Connection[], checkedBy: Programmed): Promise<readonly Connection[]> {
     const { names } = this.#options;
-    if (denied.length === 0 || names === undefined || names.subjects.sets.length === 0) return denied;
-    await names.synced();
-    const checker = checkerNow();
+    if (denied.length === 0) return denied;
+    if (names !== undefined && names.subjects.sets.length > 0) await names.synced();
+    else if (this.#last === checkedBy) return denied;
+    const checker = this.#checker(this.#last ?? checkedBy);
     return denied.filter(({ flow }) => checker.denies(flow));
   }
 
@@ -209,22 +246,6 @@ export class LiveConnections {
     const fields = { cut, judged, tookMs: Math.round(tookMs) };
     this.#options.log.info(fields, cutText(cut, denied, this.#last!.cluster));
   }
-}
-
-async function deniedAmong(
-  conntrack: Conntrack,
-  about: readonly Address[] | 'all',
-  checker: ConnectionChecker,
-): Promise<DeniedConnections> {
-  const denied = new DeniedConnections(MOST_AT_ONCE);
-  let pod: Address | undefined;
-  const isWanted = (flow: Flow) => {
-    pod = checker.deniedTo(flow);
-    return pod !== undefined && denied.hasRoomFor(pod);
-  };
-  // Each is visited before the next one is asked about.
-  await conntrack.read(about, isWanted, connection => denied.add(pod!, connection));
-  return denied;
 }
 
 function addressesOn({ pods }: Programmed['cluster'], node: string | undefined): ReadonlySet<Address> {

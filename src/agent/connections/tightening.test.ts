@@ -12,7 +12,8 @@ import { plan } from '../../nft/plan/plan.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
 import { packet } from '../../nft/trace/packet.ts';
 import { trace } from '../../nft/trace/trace.ts';
-import { type AffectedAddresses, affectedAddresses, merge } from './tightening.ts';
+import { type AffectedAddresses, merge } from './affected.ts';
+import { affectedAddresses } from './tightening.ts';
 
 const allow = (...apps: string[]) =>
   shopPolicy('db', {

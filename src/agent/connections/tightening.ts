@@ -12,12 +12,10 @@ import { hooksEqual, specsEqual, verdictsEqual } from '../../nft/plan/equal.ts';
 import { changedKeys } from '../../nft/plan/history.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import type { ElementKey, ElementValue, Family, NftSet, Ruleset, Table } from '../../nft/ruleset.ts';
+import { type AffectedAddresses, merge } from './affected.ts';
 import { loosens, loosensAt } from './loosens.ts';
 import { podsReaching } from './reach.ts';
 import { NO_USES, type Use, usesOf } from './uses.ts';
-
-/** Addresses at an end of all connections that may be denied now. */
-export type AffectedAddresses = 'nobody' | 'everybody' | ReadonlySet<Address>;
 
 /** `before` is what was programmed before `ops`, or undefined where nobody knows. */
 export function affectedAddresses(
@@ -33,11 +31,6 @@ export function affectedAddresses(
     affected = merge(affected, affectedIn(family, touched, tables.before, tables.after));
   }
   return affected;
-}
-
-export function merge(a: AffectedAddresses, b: AffectedAddresses): AffectedAddresses {
-  if (a === 'nobody' || b === 'everybody') return b;
-  return b === 'nobody' || a === 'everybody' ? a : new Set([...a, ...b]);
 }
 
 /** The objects of a table that a batch names, or the table itself. */

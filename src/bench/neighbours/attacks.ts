@@ -10,7 +10,7 @@ import {
   relabelledPods,
   relabelledTenant,
 } from './besides.ts';
-import { connectionsOfAllKinds, OUTSIDE, oneWayPackets } from './crowd.ts';
+import { connectionsOfAllKinds, oneWayPackets, WORLD } from './crowd.ts';
 import { HOSTILE, TENANT } from './population.ts';
 
 export interface Attack {
@@ -78,7 +78,7 @@ export const ATTACKS = [
     name: 'kept',
     what: `100,000 connections of all kinds, all of them allowed, and ${EDITS}`,
     open: connectionsOfAllKinds(100_000),
-    policy: edit => egress([{ to: [{ ipBlock: { cidr: OUTSIDE } }] }, ...networkRules(220, edit)]),
+    policy: edit => egress([{ to: [{ ipBlock: { cidr: WORLD } }] }, ...networkRules(220, edit)]),
   },
   // The most of each that a NetworkPolicy may hold: what is beyond its budget is not compiled.
   {

@@ -4,7 +4,7 @@ import type { TrackedConnection } from '../trackedconnection.ts';
 import { HOSTILE_ADDRESS, HOSTILE_ADDRESSES } from './population.ts';
 
 /** All of them lead there. */
-export const OUTSIDE = '172.16.0.0/12';
+export const WORLD = '172.16.0.0/12';
 const SERVICE = { address: parseAddress('10.96.0.80')!, port: 80 };
 
 /** What nobody answers. */

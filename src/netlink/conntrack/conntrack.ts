@@ -1,10 +1,10 @@
-/** The connection tracking of one network namespace, over raw netlink and a socket of its own. */
+/** The connection tracking of one network namespace, over raw netlink and sockets of its own. */
 import { type Address, familyOf } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { Connection, Conntrack } from '../../nft/conntrack.ts';
 import { type MissingFeature, NO_CONNECTION_FILTER } from '../../nft/missingfeature.ts';
 import { NETLINK_NETFILTER } from '../nftables/constants.ts';
-import { Conversation, type Write } from '../wire/conversation.ts';
+import { Conversation, type Pause, type Write } from '../wire/conversation.ts';
 import { errnoName } from '../wire/errno.ts';
 import type { Message } from '../wire/messages.ts';
 import { readReply } from '../wire/replies.ts';
@@ -22,7 +22,7 @@ type Wanted = (flow: Flow) => boolean;
 type Visit = (connection: Connection) => void;
 
 // A filtered dump still walks the whole table, once for each end of each address: beyond this, all is read at once.
-const MOST_FILTERED = 4;
+export const MOST_FILTERED = 4;
 // What one send asks for; the answers to it fit the receive buffer also if all of it is refused.
 const DELETED_AT_ONCE = 1000;
 
@@ -33,31 +33,40 @@ export interface ConntrackOptions {
 
 /** Opens the table of the network namespace that the calling thread is in; it stays with that one. */
 export function openConntrack({ without = [] }: ConntrackOptions = {}): Conntrack {
-  return new KernelConntrack(new Conversation(new NetlinkSocket(NETLINK_NETFILTER)), without);
+  return new KernelConntrack(without);
 }
 
 class KernelConntrack implements Conntrack {
-  readonly #conversation: Conversation;
+  // A dump may take a second, and its socket takes nothing else until it is read to its end.
+  readonly #aboutFew = newConversation();
+  readonly #aboutMany = newConversation();
+  readonly #each = newConversation();
   readonly missingFeatures: readonly MissingFeature[];
 
-  constructor(conversation: Conversation, without: readonly MissingFeature[]) {
-    this.#conversation = conversation;
+  constructor(without: readonly MissingFeature[]) {
     this.missingFeatures = this.#filters() ? without : [...new Set([NO_CONNECTION_FILTER, ...without])];
   }
 
-  read(about: readonly Address[] | 'all', wanted: Wanted, visit: Visit): Promise<void> {
-    return this.#conversation.inTurn(() => this.#read(about, wanted, visit));
+  read(about: readonly Address[] | 'all', wanted: Wanted, visit: Visit, pause?: Pause): Promise<void> {
+    const isAboutFew = about !== 'all' && about.length <= MOST_FILTERED;
+    const conversation = isAboutFew ? this.#aboutFew : this.#aboutMany;
+    return conversation.inTurn(async () => {
+      if (about === 'all') return dump(conversation, 'all', wanted, visit, pause);
+      const ends = new Set(about);
+      const asked: Wanted = flow => (ends.has(flow.from) || ends.has(flow.to)) && wanted(flow);
+      for (const choice of this.#choicesFor(about)) await dump(conversation, choice, asked, visit, pause);
+    });
   }
 
   has({ handle }: Connection): Promise<boolean> {
-    return this.#conversation.inTurn(async () => {
+    return this.#each.inTurn(async () => {
       const errors = await this.#ask(CT_MSG.GET, [handle]);
       return errors.length === 0;
     });
   }
 
   delete(connections: readonly Connection[]): Promise<number> {
-    return this.#conversation.inTurn(async () => {
+    return this.#each.inTurn(async () => {
       let deleted = 0;
       for (let first = 0; first < connections.length; first += DELETED_AT_ONCE) {
         const handles = connections.slice(first, first + DELETED_AT_ONCE).map(({ handle }) => handle);
@@ -71,14 +80,7 @@ class KernelConntrack implements Conntrack {
   }
 
   close(): void {
-    this.#conversation.close();
-  }
-
-  async #read(about: readonly Address[] | 'all', wanted: Wanted, visit: Visit): Promise<void> {
-    if (about === 'all') return this.#dump('all', wanted, visit);
-    const ends = new Set(about);
-    const asked: Wanted = flow => (ends.has(flow.from) || ends.has(flow.to)) && wanted(flow);
-    for (const choice of this.#choicesFor(about)) await this.#dump(choice, asked, visit);
+    for (const conversation of [this.#aboutFew, this.#aboutMany, this.#each]) conversation.close();
   }
 
   /** The dumps that together hold what is asked for; the kernel chooses by IPv4 addresses only, if at all. */
@@ -98,19 +100,10 @@ class KernelConntrack implements Conntrack {
   /** Whether the kernel chooses what to dump: then it refuses a choice that makes no sense. */
   #filters(): boolean {
     let refused = false;
-    this.#conversation.askSync([writeSenselessDump], message => {
+    this.#each.askSync([writeSenselessDump], message => {
       refused ||= (readReply(message)?.errno ?? 0) !== 0;
     });
     return refused;
-  }
-
-  /**
-   * Both the question and every piece of the answer are waited for on another thread: while it looks for what it
-   * was asked for, the kernel holds whoever reads.
-   */
-  #dump(choice: DumpFilter, wanted: Wanted, visit: Visit): Promise<void> {
-    const write: Write = (to, sequence) => writeDump(to, sequence, choice);
-    return this.#conversation.dump(write, message => visitIf(message, wanted, visit), 'thread');
   }
 
   /** Sends a message for each handle; answers what was refused, and why. */
@@ -121,12 +114,32 @@ class KernelConntrack implements Conntrack {
         (to, sequence) =>
           writeHandleMessage(to, type, 0, sequence, handle),
     );
-    await this.#conversation.ask(writes, message => {
+    await this.#each.ask(writes, message => {
       const reply = readReply(message);
       if (reply !== undefined && reply.errno !== 0) errors.push(errnoName(reply.errno));
     });
     return errors;
   }
+}
+
+function newConversation(): Conversation {
+  return new Conversation(new NetlinkSocket(NETLINK_NETFILTER));
+}
+
+/**
+ * Both the question and every piece of the answer are waited for on another thread: while it looks for what it was asked
+ * for, the kernel holds whoever reads.
+ */
+function dump(
+  conversation: Conversation,
+  choice: DumpFilter,
+  wanted: Wanted,
+  visit: Visit,
+  pause: Pause | undefined,
+): Promise<void> {
+  const write: Write = (to, sequence) => writeDump(to, sequence, choice);
+  const take = (message: Message) => visitIf(message, wanted, visit);
+  return conversation.dump(write, take, 'thread', pause);
 }
 
 function visitIf(message: Message, wanted: Wanted, visit: Visit): void {

@@ -3,7 +3,12 @@
 import type { EventLoopYield } from '../../async/eventloopyield.ts';
 import { type AttributeWriter, readAttributes, readU32 } from '../wire/attributes.ts';
 import { NLM_F } from '../wire/constants.ts';
-import type { Conversation, ConversationSocket, Write } from '../wire/conversation.ts';
+import {
+  type Conversation,
+  type ConversationSocket,
+  restBetweenSlices,
+  type Write,
+} from '../wire/conversation.ts';
 import { Interrupted } from '../wire/dumpreader.ts';
 import { errnoName } from '../wire/errno.ts';
 import { beginMessage, endMessage, type Message, readMessages } from '../wire/messages.ts';
@@ -78,7 +83,12 @@ export class Exchange {
   /** All objects of a kind. Throws Interrupted where they changed meanwhile, and Gone where there is nothing to dump. */
   async dump(request: Request, slices: EventLoopYield, visit: (message: Message) => void): Promise<void> {
     try {
-      await this.#conversation.dump(writeOf(request, NLM_F.DUMP), visit, 'event loop', slices);
+      await this.#conversation.dump(
+        writeOf(request, NLM_F.DUMP),
+        visit,
+        'event loop',
+        restBetweenSlices(slices),
+      );
     } catch (error) {
       throw error instanceof SocketError && error.code === 'ENOENT' ? new Gone(error.code) : error;
     }

@@ -200,6 +200,23 @@ describe.each(['event loop', 'thread'] as const)('a dump that the %s waits for',
     expect([visits, line.queued]).toEqual([1, []]);
   });
 
+  test('waits for what it is paused for, and is read to its end also where that fails', async () => {
+    const parts = (first: number) => [[entry(first, 1)], [entry(first, 2)], [entry(first, 3)], [end(first)]];
+    const line = new ScriptedLine(parts, parts);
+    const conversation = new Conversation(line);
+    const found: (number | string)[] = [];
+    const visit = (message: Message) => void found.push(numberIn(message));
+    const pause = async () => {
+      await undefined;
+      found.push('paused');
+    };
+    await conversation.dump(question, visit, waits, () => (found.at(-1) === 2 ? pause() : undefined));
+    expect(found).toEqual([1, 2, 'paused', 3]);
+    const failed = conversation.dump(question, visit, waits, () => Promise.reject(new Error('no room')));
+    await expect(failed).rejects.toThrow('no room');
+    expect([found, line.queued]).toEqual([[1, 2, 'paused', 3, 1], []]);
+  });
+
   test('is all there is, or throws: whatever is lost, cut off or changed, wherever', async () => {
     const scripts = fc.tuple(
       fc.array(fc.array(fc.nat(99), { minLength: 1, maxLength: 4 }), { maxLength: 6 }),

@@ -32,6 +32,9 @@ export type VisitAnswer = (message: Message, index: number) => void;
  */
 export type Waits = 'event loop' | 'thread';
 
+/** What is to be waited for; nothing where there is none. */
+export type Pause = () => Promise<void> | undefined;
+
 const MOST_ATTEMPTS = 10;
 const ENOBUFS = 105;
 
@@ -101,15 +104,21 @@ export class Conversation {
   }
 
   /**
-   * All objects of a kind, by and by. Throws Interrupted where not all of them came, or not all of one moment, and
-   * SocketError where the kernel refused the dump.
+   * All objects of a kind, by and by; `pause` is asked between two parts for what is to be waited for. Throws
+   * Interrupted where not all of them came, or not all of one moment, SocketError where the kernel refused the dump, and
+   * what the pause failed with.
    */
-  async dump(write: Write, visit: (message: Message) => void, waits: Waits, slices = new EventLoopYield()) {
+  async dump(
+    write: Write,
+    visit: (message: Message) => void,
+    waits: Waits,
+    pause: Pause = waits === 'event loop' ? restBetweenSlices(new EventLoopYield()) : () => undefined,
+  ) {
     const reader = new DumpReader(this.#write([write]), visit);
     await this.line.sendAsync(this.#writer.buffer, this.#writer.length);
     const receive = async () => (waits === 'thread' ? this.line.receiveAsync() : this.line.receive());
     while (!reader.take(this.line.received, await receive()))
-      if (waits === 'event loop' && slices.over) await slices.rest();
+      await pause()?.catch(error => reader.fail(error));
   }
 
   #write(writes: readonly Write[]): number {
@@ -149,6 +158,10 @@ export class Conversation {
 }
 
 const EBADF = 9;
+
+export function restBetweenSlices(slices: EventLoopYield): Pause {
+  return () => (slices.over ? slices.rest() : undefined);
+}
 
 /** Does what reads a dump, again where it was interrupted; a few times, then throws Interrupted. */
 export async function untilWhole<T>(read: () => Promise<T>, attempts = MOST_ATTEMPTS): Promise<T> {

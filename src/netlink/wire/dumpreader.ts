@@ -4,7 +4,7 @@
  *
  *     reading ──NLMSG_DONE──▶ whole
  *        │
- *        └── changed meanwhile, answers lost, refused, `visit` threw: visits nothing more ──NLMSG_DONE──▶ throws
+ *        └── changed meanwhile, answers lost, refused, failed, `visit` threw: visits nothing more ──NLMSG_DONE──▶ throws
  */
 import { NLM_F, NLMSG } from './constants.ts';
 import { type Message, readMessages } from './messages.ts';
@@ -29,7 +29,7 @@ export class DumpReader {
 
   /**
    * The next datagram, or NOTHING or OVERRUN in its place; answers whether that was the last. Throws then, if not all
-   * of it was good: Interrupted, SocketError where the kernel refused the dump, or what `visit` threw.
+   * of it was good: Interrupted, SocketError where the kernel refused the dump, what `visit` threw, or what it `fail`ed with.
    */
   take(bytes: Buffer, length: number): boolean {
     if (length === OVERRUN) {
@@ -42,6 +42,11 @@ export class DumpReader {
     if (length === NOTHING) this.#fault ??= new Interrupted('a dump ended early');
     if (this.#fault !== undefined) throw this.#fault;
     return true;
+  }
+
+  /** Nothing more is visited, and that is what the dump ends with. */
+  fail(error: unknown): void {
+    this.#fault ??= error;
   }
 
   #takeMessages(bytes: Buffer, length: number): boolean {
