@@ -3,6 +3,8 @@ import { KernelError } from '../nft/kernel.ts';
 import { mayBlame, type Suspicion } from './blame.ts';
 
 const refused = (code: string) => new KernelError(code, `${code}: as the test wants it`);
+const STEP = { op: 'addChain', family: 'ip', chain: 'in' } as const;
+const refusedStep = (code: string) => new KernelError(code, `${code}: as the test wants it`, { op: STEP });
 
 const FIRST: Suspicion = {
   error: refused('EINVAL'),
@@ -34,6 +36,22 @@ describe('mayBlame()', () => {
       'who is on trial, whatever the kernel says of the batch',
       { error: refused('ENOMEM'), isTrial: true },
       true,
+    ],
+    ['who has a rule that is too large, at once', { error: refused('EFBIG'), isExplained: true }, true],
+    [
+      'who has a step that is refused for whatever reason',
+      { error: refusedStep('ENOTEMPTY'), isExplained: true },
+      true,
+    ],
+    [
+      'somebody for such a step that is refused again',
+      { error: refusedStep('EMFILE'), failuresBefore: 1 },
+      true,
+    ],
+    [
+      'nobody for a step that another owner does not let us do',
+      { error: refusedStep('EPERM'), failuresBefore: 9 },
+      false,
     ],
     ['nobody for another owner', { error: refused('EPERM'), failuresBefore: 9, isTrial: true }, false],
     ['nobody for a socket', { error: refused('EBADF'), failuresBefore: 9, isSettling: true }, false],

@@ -13,9 +13,10 @@ export interface Suspicion {
   readonly failuresBefore: number;
 }
 
-/** What the kernel says of a step that it can never take. */
+/** What the kernel says of a step that it can never take, and whatever else it says of a step, but for what follows. */
 const CONTENT: ReadonlySet<string> = new Set([
   'E2BIG',
+  'EFBIG',
   'EINVAL',
   'EMSGSIZE',
   'ENAMETOOLONG',
@@ -34,12 +35,19 @@ const STATE: ReadonlySet<string> = new Set([
   'ENOMEM',
   'ENOSPC',
 ]);
+/** Somebody else has the tables. */
+const OWNED = 'EPERM';
 /** By then the tables were dumped, the engine was made anew and another socket was opened. */
 const DOUBTS = 3;
 
 export function mayBlame({ error, isTrial, isSettling, isExplained, failuresBefore }: Suspicion): boolean {
   const isCertain = isTrial || isSettling || isExplained;
   if (!(error instanceof KernelError)) return isTrial || isSettling || failuresBefore >= 1;
-  if (CONTENT.has(error.code)) return isCertain || failuresBefore >= 1;
-  return STATE.has(error.code) && (isTrial || isSettling || failuresBefore >= DOUBTS);
+  if (STATE.has(error.code)) return isTrial || isSettling || failuresBefore >= DOUBTS;
+  return isOfContent(error) && (isCertain || failuresBefore >= 1);
+}
+
+/** The kernel knows more reasons to refuse a step than anybody lists: whoever is behind it must not stop all others. */
+function isOfContent({ code, op }: KernelError): boolean {
+  return CONTENT.has(code) || (op !== undefined && code !== OWNED);
 }

@@ -37,6 +37,11 @@ describe('recoveryFrom()', () => {
       { ...RETRY, reopenSocket: true },
     ],
     [
+      'keeps the socket on which the kernel names the step that it refuses, whatever it calls the reason',
+      { error: new KernelError('ENOTEMPTY', '', { op: { op: 'addChain', family: 'ip', chain: 'in' } }) },
+      RETRY,
+    ],
+    [
       'waits at the start for another owner',
       { error: refused('EPERM'), cause: 'start' },
       { kind: 'wait for owner', afterMs: 100 },

@@ -1,11 +1,12 @@
 import type { KernelError } from '../nft/kernel.ts';
 
-/** What a kernel says about a batch or a dump. Whatever else it says is about its socket. */
+/** What a kernel says about a batch or a dump, but for what it says of one step. Whatever else it says is about its socket. */
 const REFUSALS: ReadonlySet<string> = new Set([
   'E2BIG',
   'EAGAIN',
   'EBUSY',
   'EEXIST',
+  'EFBIG',
   'EINVAL',
   'ELOOP',
   'EMLINK',
@@ -23,6 +24,6 @@ const REFUSALS: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether the socket may be of no use any more: closed, broken, or out of step with its answers. */
-export function isSocketBroken({ code }: KernelError): boolean {
-  return !REFUSALS.has(code);
+export function isSocketBroken({ code, op }: KernelError): boolean {
+  return op === undefined && !REFUSALS.has(code);
 }

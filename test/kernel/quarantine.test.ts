@@ -13,7 +13,7 @@ import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { KernelError } from '../../src/nft/kernel.ts';
 import { addressInNetwork, verdict } from '../../src/nft/match.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
-import type { Chain, Ruleset, Table } from '../../src/nft/ruleset.ts';
+import type { Chain, NftRule, Ruleset, Table } from '../../src/nft/ruleset.ts';
 import { hasted } from '../support/agent/hasted.ts';
 import { allowPort, ingressPolicy, podEvent, policyEvent, tenantPod } from '../support/agent/tenants.ts';
 import { withoutSizes } from '../support/oracle/withoutsizes.ts';
@@ -36,17 +36,28 @@ afterEach(async () => {
 });
 
 /** Matches one network again and again, until the kernel has no room for the rule. */
-const OVERSIZED = {
+const oversized = (network: string, times: number) => ({
   exprs: [
-    ...Array.from({ length: 100 }, () => addressInNetwork(parseCidr('10.0.0.0/8')!, 'saddr')).flat(),
+    ...Array.from({ length: times }, () => addressInNetwork(parseCidr(network)!, 'saddr')).flat(),
     verdict('accept'),
   ],
-};
+});
+
+/** By what the kernel says of them. */
+const OVERSIZED = { EINVAL: oversized('10.0.0.0/8', 100), EFBIG: oversized('fd00::/9', 40) };
 
 /** What a compiler would be that makes rules which no kernel takes. */
 class CarelessEngine implements Engine {
   readonly #incremental = new Incremental(NODE);
-  readonly cluster = this.#incremental.cluster;
+  readonly #rule: NftRule;
+
+  constructor(rule: NftRule) {
+    this.#rule = rule;
+  }
+
+  get cluster() {
+    return this.#incremental.cluster;
+  }
 
   note(event: ClusterEvent): void {
     this.#incremental.note(event);
@@ -74,11 +85,11 @@ class CarelessEngine implements Engine {
 
   *flushing(): Generator<void, Ruleset> {
     const { tables } = yield* this.#incremental.flushing();
-    return { tables: new Map([...tables].map(([key, table]) => [key, withOversized(table)])) };
+    return { tables: new Map([...tables].map(([key, table]) => [key, withOversized(table, this.#rule)])) };
   }
 }
 
-function withOversized(table: Table): Table {
+function withOversized(table: Table, rule: NftRule): Table {
   const evil = [...table.sets.values()].filter(({ elements }) =>
     [...elements.keys()].some(key => key.endsWith(` ${EVIL_PORT}`)),
   );
@@ -87,7 +98,7 @@ function withOversized(table: Table): Table {
     rules.some(({ exprs }) => exprs.some(expr => expr.kind === 'lookup' && names.has(expr.set)));
   const chains = [...table.chains].map(([name, chain]): [string, Chain] => [
     name,
-    isEvil(chain) ? { ...chain, rules: [OVERSIZED, ...chain.rules] } : chain,
+    isEvil(chain) ? { ...chain, rules: [rule, ...chain.rules] } : chain,
   ]);
   return { ...table, chains: new Map(chains) };
 }
@@ -100,11 +111,11 @@ class Site {
   readonly #agent: Agent;
   readonly #running: Promise<void>;
 
-  constructor(...events: ClusterEvent[]) {
+  constructor(events: readonly ClusterEvent[] = [], rule: NftRule = OVERSIZED.EINVAL) {
     const line = (_: object, message: string) => void this.log.push(message);
     this.#agent = new Agent({
       open: () => netns.run(() => openNftKernel()),
-      engine: () => new CarelessEngine(),
+      engine: () => new CarelessEngine(rule),
       node: NODE,
       log: { debug: line, info: line, warn: line, error: line },
       timing: hasted(10),
@@ -159,37 +170,45 @@ const policy = (name: `${string}/${string}`, port: number) =>
 const PODS = ['a', 'bb', 'ccc'].flatMap(namespace => [pod(namespace, 1), pod(namespace, 2)]);
 const EVIL = policy('bb/evil', EVIL_PORT);
 
-test('the kernel refuses the rule, and names it', async () => {
-  site = new Site();
-  await site.programmed();
-  const kernel = await netns.run(() => openNftKernel());
-  const refused = kernel.commit([
-    { op: 'addChain', family: 'ip', chain: 'big' },
-    { op: 'addRule', family: 'ip', chain: 'big', rule: OVERSIZED },
-  ]);
-  const error = await refused.then(
-    () => undefined,
-    error => error,
-  );
-  kernel.close();
-  expect(error).toBeInstanceOf(KernelError);
-});
+test.each(Object.entries(OVERSIZED))(
+  'the kernel refuses the rule, by %s, and names it',
+  async (code, rule) => {
+    site = new Site();
+    await site.programmed();
+    await site.end(); // the tables are its own until then
+    const kernel = await netns.run(() => openNftKernel());
+    const refused = kernel.commit([
+      { op: 'addChain', family: 'ip', chain: 'big' },
+      { op: 'addRule', family: 'ip', chain: 'big', rule },
+    ]);
+    const error = await refused.then(
+      () => undefined,
+      error => error,
+    );
+    kernel.close();
+    expect(error).toBeInstanceOf(KernelError);
+    expect(error).toMatchObject({ code, op: { op: 'addRule' } });
+  },
+);
 
-test('on a fresh kernel everybody else is programmed, and the tenant’s pods are isolated until it is mended', async () => {
-  site = new Site(...PODS, policy('a/web', 80), EVIL, policy('ccc/web', 81));
-  await site.programmed(isolated(EVIL.value));
-  expect(site.quarantined).toEqual([EVIL.value.id]);
-  expect(site.log.filter(line => line.startsWith('quarantine:'))).toEqual([
-    expect.stringContaining('quarantine: NetworkPolicy bb/evil: the kernel refuses its rules'),
-  ]);
-  site.note(policy('bb/evil', 82));
-  await site.programmed();
-  await expect.poll(() => site.quarantined).toEqual([]);
-});
+test.each(Object.entries(OVERSIZED))(
+  'on a fresh kernel that says %s everybody else is programmed, and the tenant’s pods are isolated until it is mended',
+  async (_, rule) => {
+    site = new Site([...PODS, policy('a/web', 80), EVIL, policy('ccc/web', 81)], rule);
+    await site.programmed(isolated(EVIL.value));
+    expect(site.quarantined).toEqual([EVIL.value.id]);
+    expect(site.log.filter(line => line.startsWith('quarantine:'))).toEqual([
+      expect.stringContaining('quarantine: NetworkPolicy bb/evil: the kernel refuses its rules'),
+    ]);
+    site.note(policy('bb/evil', 82));
+    await site.programmed();
+    await expect.poll(() => site.quarantined).toEqual([]);
+  },
+);
 
 test('beside rules in force the last good version stays, and a neighbour’s changes go on', async () => {
   const good = policy('bb/evil', 80);
-  site = new Site(...PODS, good, policy('a/web', 80));
+  site = new Site([...PODS, good, policy('a/web', 80)]);
   await site.programmed();
   site.note(EVIL);
   await site.programmed(good.value);
@@ -204,10 +223,10 @@ test('beside rules in force the last good version stays, and a neighbour’s cha
 
 test('an agent that starts over rules in force finds who is to blame among hundreds', async () => {
   const many = Array.from({ length: 300 }, (_, n) => policy(`${['a', 'ccc'][n % 2]}/p${n}`, 1000 + n));
-  site = new Site(...PODS, ...many);
+  site = new Site([...PODS, ...many]);
   await site.programmed();
   await site.end();
-  site = new Site(...PODS, ...many, EVIL);
+  site = new Site([...PODS, ...many, EVIL]);
   await site.programmed(isolated(EVIL.value));
   await setTimeout(50);
   expect(site.quarantined).toEqual([EVIL.value.id]);
