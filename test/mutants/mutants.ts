@@ -1789,8 +1789,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'quarantine: a shortage of the kernel is blamed on a tenant',
     file: 'src/agent/blame.ts',
-    find: 'return STATE.has(error.code) && (isTrial || isSettling || failuresBefore >= DOUBTS);',
-    replace: 'return STATE.has(error.code);',
+    find: 'if (STATE.has(error.code)) return isTrial || isSettling || failuresBefore >= DOUBTS;',
+    replace: 'if (STATE.has(error.code)) return true;',
+    test: 'src/agent/blame.test.ts',
+  },
+  {
+    name: 'quarantine: a reason to refuse a step that nobody has listed is nobody’s',
+    file: 'src/agent/blame.ts',
+    find: 'return CONTENT.has(code) || (op !== undefined && code !== OWNED);',
+    replace: 'return CONTENT.has(code);',
     test: 'src/agent/blame.test.ts',
   },
   {

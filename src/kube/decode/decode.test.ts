@@ -120,6 +120,12 @@ describe('decodeObject() of a Pod', () => {
       { labels: {}, partial: true },
     ],
     [
+      'addresses that are very many',
+      { status: { podIPs: FEW_ADDRESSES.map(ip => ({ ip })).concat({ ip: '10.0.1.1' }) } },
+      'status.podIPs has 65 entries, and 64 are the most; the pod has the first 64',
+      { addresses: FEW_ADDRESSES },
+    ],
+    [
       'named ports that are very many',
       {
         spec: {
@@ -249,6 +255,8 @@ describe('decodeObject()', () => {
     expect(problemText(problems[0]!)).toMatch(/^Pod default\/a\\nb\\u001b\[31m: metadata\.name "a\\nb/);
   });
 });
+
+const FEW_ADDRESSES = Array.from({ length: 64 }, (_, i) => `10.0.0.${i}`);
 
 function many(count: number): Record<string, string> {
   return Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']));

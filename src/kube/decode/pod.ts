@@ -56,14 +56,18 @@ function readNetwork(object: Field) {
   return { addresses: readAddresses(object.get('status')), ports: readPorts(object.get('spec')) };
 }
 
+/** The API server takes one for each family. A kubelet says them, and every agent compares them with those of others. */
+const MOST_ADDRESSES = 64;
+
 /** N51: every family's address; podIP only where podIPs is absent. */
 function readAddresses(status: Field): readonly Address[] {
-  const listed = status
-    .get('podIPs')
-    .withEffect('the pod has no address')
-    .items()
-    .map(item => item.get('ip'));
-  const fields = listed.length > 0 ? listed : [status.get('podIP')];
+  const list = status.get('podIPs').withEffect('the pod has no address');
+  const listed = list.items().map(item => item.get('ip'));
+  if (listed.length > MOST_ADDRESSES)
+    list
+      .withEffect(`the pod has the first ${MOST_ADDRESSES}`)
+      .error(`has ${listed.length} entries, and ${MOST_ADDRESSES} are the most`);
+  const fields = listed.length > 0 ? listed.slice(0, MOST_ADDRESSES) : [status.get('podIP')];
   const addresses = fields
     .filter(field => field.isPresent && field.value !== '')
     .map(field =>
