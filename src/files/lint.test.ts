@@ -2,7 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { tenantPod } from '../../test/support/agent/tenants.ts';
+import { shopPolicy } from '../../test/support/scenarios/shop.ts';
+import { ClusterState } from '../model/cluster.ts';
 import { problemText } from '../model/problem.ts';
+import { lintCluster } from './lint.ts';
 import { checkManifests, loadManifests } from './load.ts';
 
 let folder: string;
@@ -18,6 +22,27 @@ const WEB = pod('web', '10.0.0.1');
 const SERVICE = '{ apiVersion: v1, kind: Service, metadata: { name: db }, spec: { clusterIP: 10.96.3.4 } }';
 const RANGE =
   '{ apiVersion: networking.k8s.io/v1, kind: ServiceCIDR, metadata: { name: k }, spec: { cidrs: [10.96.0.0/12] } }';
+
+test('a pod more is looked at a few times, however many policies select nobody', () => {
+  const cluster = new ClusterState();
+  let looks = 0;
+  for (let i = 0; i < 500; i++) {
+    const pod = tenantPod('shop', i, { labels: { app: `a${i}` } });
+    const labels = () => {
+      looks++;
+      return { app: `a${i}` };
+    };
+    const value = Object.defineProperty({ ...pod }, 'labels', { get: labels });
+    cluster.apply({ type: 'pod', key: pod.key, value });
+  }
+  const key = (operator: string) => ({ podSelector: { matchExpressions: [{ key: 'tier', operator }] } });
+  for (let i = 0; i < 500; i++)
+    cluster.apply(
+      shopPolicy(`p${i}`, i === 0 ? key('Exists') : { podSelector: { matchLabels: { app: `b${i}` } } }),
+    );
+  expect(lintCluster(cluster, []).filter(({ code }) => code === 'empty-subject')).toHaveLength(500);
+  expect(looks).toBeLessThan(2_500);
+});
 
 describe('checkManifests() warns of', () => {
   test.each<[string, string[], string[]]>([

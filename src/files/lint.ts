@@ -1,10 +1,10 @@
 /** What is wrong with a cluster as a whole, though each of its objects can be read. All of it is a warning. */
 import { type Cidr, cidrContains, cidrText } from '../model/address.ts';
-import { type Cluster, isSelectable, namespaceOf, type Pod } from '../model/cluster.ts';
+import { type Cluster, isSelectable, type Pod } from '../model/cluster.ts';
 import { comparePolicies, namespaceOfPolicy, type Policy, type Rule } from '../model/policy.ts';
 import type { Problem, WarningCode } from '../model/problem.ts';
-import { matchesLabels, matchNamespace } from '../model/selector.ts';
 import type { Workload } from '../model/workload.ts';
+import { SubjectIndex } from './subjects.ts';
 
 export function lintCluster(
   cluster: Cluster,
@@ -12,11 +12,12 @@ export function lintCluster(
   workloads: readonly Workload[] = [],
 ): readonly Problem[] {
   const policies = [...cluster.policies.values()].toSorted(comparePolicies);
+  const subjects = new SubjectIndex(cluster, workloads);
   return [
     ...[...cluster.pods.values()].flatMap(podWithoutAddress),
     ...policies.flatMap(policy => [
       ...missingNamespace(policy, cluster),
-      ...emptySubject(policy, cluster, workloads),
+      ...emptySubject(policy, subjects),
       ...serviceAddresses(policy, services),
     ]),
     ...equalPriorities(policies),
@@ -61,13 +62,8 @@ function missingNamespace(policy: Policy, cluster: Cluster): readonly Problem[] 
 }
 
 /** N65: a subject without pods is legal, but a word where there are pods, or workloads, that it could have meant. */
-function emptySubject(policy: Policy, cluster: Cluster, workloads: readonly Workload[]): readonly Problem[] {
-  const { namespaces, pods } = policy.subject;
-  const selectable = [...[...cluster.pods.values()].filter(isSelectable), ...workloads];
-  const candidates = selectable.filter(
-    ({ namespace }) => matchNamespace(namespaces, namespace, namespaceOf(cluster, namespace)) !== 'no',
-  );
-  if (candidates.length === 0 || candidates.some(pod => matchesLabels(pods, pod.labels))) return [];
+function emptySubject(policy: Policy, subjects: SubjectIndex): readonly Problem[] {
+  if (!subjects.selectsNone(policy.subject)) return [];
   const field = policy.kind === 'NetworkPolicy' ? 'spec.podSelector' : 'spec.subject';
   return [
     warning(
@@ -108,14 +104,17 @@ function serviceAddress(policy: Policy, rule: Rule, network: Cidr, service: Cidr
 
 /** C12, 4.19. */
 function equalPriorities(sorted: readonly Policy[]): readonly Problem[] {
-  const clusterWide = sorted.filter(({ tier }) => tier !== 'networkpolicy');
-  return clusterWide.flatMap((policy, index) => {
-    const first = clusterWide
-      .slice(0, index)
-      .find(other => other.tier === policy.tier && other.order === policy.order);
-    if (first === undefined) return [];
-    const message = `${policy.order} in the ${policy.tier} tier is that of ${first.id} too`;
+  const firsts = new Map<string, Policy>();
+  return sorted.flatMap(policy => {
+    const { tier, order, id } = policy;
+    if (tier === 'networkpolicy') return [];
+    const first = firsts.get(`${tier} ${order}`);
+    if (first === undefined) {
+      firsts.set(`${tier} ${order}`, policy);
+      return [];
+    }
+    const message = `${order} in the ${tier} tier is that of ${first.id} too`;
     const effect = 'the other goes first, by kind and name';
-    return [warning('equal-priority', policy.id, 'spec.priority', message, effect)];
+    return [warning('equal-priority', id, 'spec.priority', message, effect)];
   });
 }
