@@ -15,15 +15,14 @@ import type { Ruleset, Table } from '../../nft/ruleset.ts';
 import { Machine } from '../../nft/trace/machine.ts';
 import { packet } from '../../nft/trace/packet.ts';
 import { verdictFrom } from '../../nft/trace/trace.ts';
+import { KnownVerdicts } from './knownverdicts.ts';
 
 const NONE: ReadonlySet<Address> = new Set();
-// Of connections between the same ends, to the same port, there may be thousands.
-const MOST_KNOWN = 10_000;
 
 export class ConnectionChecker {
   readonly #ruleset: Ruleset;
   readonly #own: ReadonlySet<Address>;
-  readonly #known = new Map<string, boolean>();
+  readonly #known = new KnownVerdicts();
   readonly #localPods: () => ReadonlySet<Address>;
   judged = 0;
 
@@ -40,20 +39,18 @@ export class ConnectionChecker {
 
   /** Whether a local pod's class denies it, or it leads from a pod into a tunnel; no class has a say on what passes by. */
   denies(flow: Flow): boolean {
-    const { from, to, protocol, port, viaService } = flow;
+    const { from, to, viaService } = flow;
     const table = this.#ruleset.tables.get(familyOf(from));
     if (table === undefined || (from === to && !viaService)) return false; // Never leaves its pod.
     if (this.#leadsIntoTunnel(table, flow)) return true;
     const chains = this.#chains(table, flow);
     if (chains.length === 0) return false;
     this.judged++;
-    const key = `${from} ${to} ${protocol} ${port}`;
-    const known = this.#known.get(key);
+    const known = this.#known.denies(flow);
     if (known !== undefined) return known;
-    if (this.#known.size >= MOST_KNOWN) this.#known.clear();
     const machine = new Machine(table, familyOf(from), 'forward', packet(flow), 'new');
     const denied = chains.some(chain => verdictFrom(table, chain, machine, INGRESS_CHAIN) === 'drop');
-    this.#known.set(key, denied);
+    this.#known.set(flow, denied);
     return denied;
   }
 

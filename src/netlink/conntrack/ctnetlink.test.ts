@@ -109,6 +109,19 @@ test.each([
   expect(readConnection(message, all)!.unreplied).toBe(expected);
 });
 
+test('readConnection() tells addresses apart, however many there were before', () => {
+  const first = (i: number) => `${i & 255}.${(i * 7) & 255}.${i >> 8}.${(i * 13) & 255}`;
+  const second = (i: number) => `${i >> 8}.0.${i & 255}.255`;
+  for (let i = 0; i < 30_000; i += 1 + (i % 5)) {
+    const [from, to] = [first(i), second(i)];
+    const message = messageOf(
+      { source: from, destination: to, ports: [1, 2] },
+      { source: to, destination: from, ports: [2, 1] },
+    );
+    expect(readConnection(message, () => true)!.flow).toMatchObject({ from, to });
+  }
+});
+
 test('readConnection() makes nothing of what is not wanted', () => {
   const tuple = { source: '10.0.0.1', destination: '10.0.0.2', ports: [1, 2] } as const;
   const message = messageOf(tuple, { source: '10.0.0.2', destination: '10.0.0.1', ports: [2, 1] });

@@ -101,19 +101,45 @@ export const DESTINATION = [CTA_IP.V4_DST, CTA_IP.V6_DST] as const;
 
 /** Of a CTA_TUPLE_IP. */
 export function tupleAddress(ip: Span, [v4, v6]: readonly [number, number]): Address {
-  const { bytes, start, end } = (find(ip, v4) ?? find(ip, v6))!;
+  const ofIpv4 = find(ip, v4);
+  if (ofIpv4 !== undefined) return ipv4Text(wordAt(ofIpv4));
+  const { bytes, start, end } = find(ip, v6)!;
   const key = bytes.toString('latin1', start, end);
-  const known = texts.get(key);
+  const known = ipv6Texts.get(key);
   if (known !== undefined) return known;
-  if (texts.size >= MOST_TEXTS) texts.clear();
+  if (ipv6Texts.size >= MOST_TEXTS) ipv6Texts.clear();
   const text = addressFromBytes(bytes.subarray(start, end));
-  texts.set(key, text);
+  ipv6Texts.set(key, text);
   return text;
 }
 
 // The same few addresses are at the ends of very many connections.
-const texts = new Map<string, Address>();
+const ipv6Texts = new Map<string, Address>();
 const MOST_TEXTS = 10_000;
+
+function wordAt({ bytes, start }: Span): number {
+  return (
+    ((bytes[start]! << 24) | (bytes[start + 1]! << 16) | (bytes[start + 2]! << 8) | bytes[start + 3]!) >>> 0
+  );
+}
+
+// Each has one place, and the last one that has come there: to look takes no memory, however many others there are.
+const PLACE_BITS = 14;
+const words = new Uint32Array(1 << PLACE_BITS);
+const ipv4Texts: (Address | undefined)[] = Array.from({ length: words.length }, () => undefined);
+/** 2^32 divided by the golden ratio: neighbours come far from one another. */
+const SPREAD = 0x9e3779b1;
+
+function ipv4Text(word: number): Address {
+  const place = Math.imul(word, SPREAD) >>> (32 - PLACE_BITS);
+  const known = ipv4Texts[place];
+  if (known !== undefined && words[place] === word) return known;
+  // Joined at once: a text that grows is kept as its parts.
+  const text = [word >>> 24, (word >>> 16) & 255, (word >>> 8) & 255, word & 255].join('.') as Address;
+  words[place] = word;
+  ipv4Texts[place] = text;
+  return text;
+}
 
 export function protocolOf({ bytes, start }: Span): FlowProtocol {
   const number = bytes[start]!;

@@ -1,0 +1,42 @@
+/**
+ * Whether flows are denied, of those that were judged last. Each has one place, which the next one that comes there takes:
+ * of connections between the same ends, to the same port, there may be thousands, and of others a hundred thousand, which
+ * are to cost no more than to be judged.
+ */
+import type { Flow } from '../../model/flow.ts';
+
+const PLACE_BITS = 12;
+/** 2^32 divided by the golden ratio: neighbours come far from one another. */
+const SPREAD = 0x9e3779b1;
+
+export class KnownVerdicts {
+  readonly #flows: (Flow | undefined)[] = Array.from({ length: 1 << PLACE_BITS }, () => undefined);
+  readonly #denied = new Uint8Array(1 << PLACE_BITS);
+
+  /** Undefined where it is not known. */
+  denies(flow: Flow): boolean | undefined {
+    const place = placeOf(flow);
+    const known = this.#flows[place];
+    return known !== undefined && isSame(known, flow) ? this.#denied[place] === 1 : undefined;
+  }
+
+  set(flow: Flow, denied: boolean): void {
+    const place = placeOf(flow);
+    this.#flows[place] = flow;
+    this.#denied[place] = denied ? 1 : 0;
+  }
+}
+
+function isSame(a: Flow, b: Flow): boolean {
+  return a.port === b.port && a.protocol === b.protocol && a.from === b.from && a.to === b.to;
+}
+
+function placeOf({ from, to, port = 0 }: Flow): number {
+  return Math.imul(hashOf(to, hashOf(from, port)), SPREAD) >>> (32 - PLACE_BITS);
+}
+
+function hashOf(text: string, start: number): number {
+  let hash = start;
+  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0;
+  return hash;
+}
