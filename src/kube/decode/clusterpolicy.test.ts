@@ -571,3 +571,19 @@ test('decodeObject() takes no rule at its word where the spec has a key that nob
     { action: 'deny', peers: 'any', ports: 'any' },
   ]);
 });
+
+test('of a policy that is too large a rule whose action is none of the words denies', () => {
+  const actions = ['Deny', 'constructor', 'toString', { toString: 1 }, ['Accept'], null];
+  const rules = Array.from({ length: 1_001 }, (_, i) => ({
+    action: actions[i % actions.length],
+    from: EVERYONE,
+  }));
+  const { event } = decodeObject({
+    apiVersion: `${GROUP}/v1beta1`,
+    kind: 'ClusterNetworkPolicy',
+    metadata: { name: 'x' },
+    spec: { tier: 'Admin', priority: 1, subject: { namespaces: {} }, ingress: rules },
+  });
+  const { ingress = [] } = event!.value as Policy;
+  expect(ingress.filter(({ action, peers }) => action === 'deny' && peers === 'any')).toHaveLength(1_001);
+});

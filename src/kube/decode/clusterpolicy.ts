@@ -158,7 +158,8 @@ function readDirection(
 const DIRECTION_DENIED = 'the policy denies everything in this direction until it is fixed';
 /** Nobody has read its peers and ports: an accept matches nothing, all else denies. */
 function closedRule(rule: Field, path: string, tier: Tier, { actions }: Dialect): Rule {
-  const action = actions[String(rule.get('action').value)] ?? 'deny';
+  const written = rule.get('action').value;
+  const action = Object.entries(actions).find(([word]) => word === written)?.[1] ?? 'deny';
   return failClosed({ path, action, peers: UNKNOWN, ports: UNKNOWN }, tier);
 }
 

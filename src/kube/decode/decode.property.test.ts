@@ -141,6 +141,7 @@ const GARBAGE = fc.oneof(
   fc.constantFrom([], {}, undefined),
   SCALAR.map(value => [value]),
   fc.constantFrom([[]], [{}], { x: {} }, { key: 'a' }),
+  fc.constantFrom({ toString: 1 }, { constructor: 'x' }, JSON.parse('{ "__proto__": [] }')),
 );
 
 /** One place of an object is another thing, or one of its maps has one key more. */

@@ -30,7 +30,8 @@ function readAddresses(list: Field): readonly Address[] {
       .error(`has ${items.length} entries, and ${MOST_ADDRESSES} are the most`);
   const addresses = items
     .slice(0, MOST_ADDRESSES)
-    .map(item => parseAddress(String(item.get('address').value)));
+    .map(item => item.get('address').value)
+    .map(address => (typeof address === 'string' ? parseAddress(address) : undefined));
   return [...new Set(addresses.filter(address => address !== undefined))];
 }
 
