@@ -47,16 +47,14 @@ export default defineConfig({
         },
       },
       {
-        // Real nf_tables in network namespaces that the tests make: root. Each file has namespaces of its own and waits
-        // for much of its time, so two are under way; an emulated machine is slow enough with one.
+        // Real nf_tables in network namespaces that the tests make: root, one file at a time.
         test: {
           name: 'kernel',
           setupFiles,
           include: ['test/kernel/**/*.test.ts'],
           testTimeout: slow * 120_000,
           hookTimeout: slow * 60_000,
-          maxWorkers: slow > 1 ? 1 : 2,
-          sequence: { groupOrder: 1 },
+          fileParallelism: false,
         },
       },
     ],
