@@ -71,6 +71,19 @@ test('more callers than there is room for push the oldest out, and never keep a 
   await first.closed;
 });
 
+test('of requests on end one is answered for a connection, read or not', async () => {
+  let asked = 0;
+  const view = { health: async () => ({ ready: true, checks: [], asked: ++asked }) } as unknown as AgentView;
+  const other = await serveHttp({ address: '127.0.0.1:0', view, metrics: new Registry() });
+  const socket = connect(other.port, '127.0.0.1');
+  const closed = new Promise<void>(resolve => socket.once('close', () => resolve()));
+  socket.on('error', () => {}).resume();
+  socket.write('GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(1000));
+  await expect(Promise.race([closed.then(() => 'closed'), sleep(5_000, 'open')])).resolves.toBe('closed');
+  await other.close();
+  expect(asked).toBe(1);
+});
+
 test('an answer does not wait for the body of a request', async () => {
   expect(await get('/readyz')).toBe('\n');
   expect(await get('/other')).toContain('/livez');

@@ -27,6 +27,11 @@ export async function listenHttp(
   isWelcome: (caller: Socket) => boolean = () => true,
 ): Promise<HttpServer> {
   const { host, port } = parseListenAddress(address);
+  // A connection is for one request: more of them on end would count for nobody, and hold up everybody.
+  server.maxRequestsPerSocket = 1;
+  server.prependListener('request', ({ socket }, response) => {
+    response.once('finish', () => socket.destroySoon());
+  });
   const connections = new Set<Socket>();
   server.on('connection', caller => {
     if (isWelcome(caller)) admit(caller, connections, limits);

@@ -54,7 +54,6 @@ export async function serveScrape(options: ScrapeOptions): Promise<HttpServer> {
   const server = createServer({ ...timeouts(limits), ...tls }, (request, response) => {
     answer(request, response, tokenFile, metrics).catch(error => fail(error as Error, response, options));
   });
-  server.maxRequestsPerSocket = 1;
   const callers = new SourceRates(EACH_CALLER, ALL_CALLERS, MOST_CALLERS);
   const listening = await listenHttp(server, address, limits, ({ remoteAddress = '' }) =>
     callers.take(remoteAddress, performance.now()),

@@ -581,11 +581,11 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/rpc/scrape.test.ts',
   },
   {
-    name: 'scrape: a connection may ask without end',
-    file: 'src/rpc/scrape.ts',
+    name: 'http: a connection may ask without end',
+    file: 'src/rpc/listener.ts',
     find: '  server.maxRequestsPerSocket = 1;\n',
     replace: '',
-    test: 'src/rpc/scrape.test.ts',
+    test: 'src/rpc/http.test.ts',
   },
   {
     name: 'scrape: an empty file is a token',
