@@ -15,15 +15,15 @@ import {
 } from '../model/address.ts';
 import type { Cluster, ClusterEvent, Node, NodeLinks, PodPort } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
-import { writeGetAddresses, writeGetLink, writeGetRouteTo } from '../netlink/route/rtnetlink.ts';
+import { writeGetAddresses, writeGetLink } from '../netlink/route/rtnetlink.ts';
 import {
   type DeviceAddress,
   type Link,
   readDeviceAddress,
   readLink,
-  readRoute,
 } from '../netlink/route/rtnetlink-read.ts';
-import { NO_WAY, RtnetlinkSocket } from '../netlink/route/rtnetlink-socket.ts';
+import { RtnetlinkSocket } from '../netlink/route/rtnetlink-socket.ts';
+import { devicesTo } from './devicesto.ts';
 import { podPortsOf, readBridgePorts } from './podports.ts';
 
 const EVERY_MS = 5_000;
@@ -171,8 +171,8 @@ async function readOwnInterfaces(
   const { interfaces, addresses } = await readDevices(socket);
   const interfaceAddresses = interfaceAddressesOf(interfaces, addresses);
   const own = nodes.get(node)?.addresses ?? [];
-  const waysOut = await devicesTo(socket, [...ANYBODY, ...toNodes]);
-  const waysToPods = await devicesTo(socket, toPods);
+  const waysOut = known(await devicesTo(socket, [...ANYBODY, ...toNodes]));
+  const waysToPods = known(await devicesTo(socket, toPods));
   const links = nodeLinksOf({ interfaces, addresses, podCidrs, own, waysOut, waysToPods });
   if (links.podBridges.length === 0) return { links, interfaceAddresses };
   const ports = await readBridgePorts(socket, interfaces, links.podBridges);
@@ -181,7 +181,11 @@ async function readOwnInterfaces(
   return { links: { ...links, podPorts: podPortsOf(facts) }, interfaceAddresses };
 }
 
-async function readDevices(socket: RtnetlinkSocket) {
+function known(indices: readonly (number | undefined)[]): number[] {
+  return indices.filter(index => index !== undefined);
+}
+
+export async function readDevices(socket: RtnetlinkSocket) {
   const listLinks = (to: Parameters<typeof writeGetLink>[0], sequence: number) => writeGetLink(to, sequence);
   const interfaces = await socket.dump({ what: 'list interfaces', write: listLinks }, readLink, 'locked');
   const addresses = await socket.dump(
@@ -224,17 +228,4 @@ const LOOPBACK = 1;
 
 function isIn(cidrs: readonly Cidr[], address: Address): boolean {
   return cidrs.some(cidr => cidrContains(cidr, address));
-}
-
-async function devicesTo(socket: RtnetlinkSocket, addresses: readonly Address[]): Promise<number[]> {
-  const steps = addresses.map(address => ({
-    what: `ask the way to ${address}`,
-    absent: NO_WAY,
-    write: (to: Parameters<typeof writeGetRouteTo>[0], sequence: number) =>
-      writeGetRouteTo(to, sequence, address),
-  }));
-  const routes = steps.length === 0 ? [] : await socket.getEach(steps, readRoute);
-  return routes.flatMap(route =>
-    route?.device !== undefined && route.type === undefined ? [route.device] : [],
-  );
 }

@@ -5,6 +5,7 @@ import { agentView } from '../rpc/agentview.ts';
 import type { AgentView } from '../rpc/view.ts';
 import { type AgentCommandOptions, cutsConnections } from './options.ts';
 import type { Pipeline } from './pipeline.ts';
+import { podWays } from './podways.ts';
 import { nodeReader } from './readnode.ts';
 
 export async function openAgentView(options: AgentCommandOptions, pipeline: Pipeline): Promise<AgentView> {
@@ -17,6 +18,7 @@ export async function openAgentView(options: AgentCommandOptions, pipeline: Pipe
     keeper: enforcement.status,
     agent: enforcement.agent,
     readHost: nodeReader(),
+    readPodWays: podWays,
     starts: () => gate.status(),
     pods: podNetwork,
     kernel: enforcement.kernelFeatures,

@@ -2,7 +2,7 @@
 import { FAMILIES } from '../model/address.ts';
 import { firstOf } from '../model/firstof.ts';
 import { type Check, finding } from './check.ts';
-import type { Host, Ours } from './facts.ts';
+import type { Host, Ours, PodWay } from './facts.ts';
 import { carriesPods } from './hostchecks.ts';
 
 /** IPVS takes a packet for a Service in the input hook, and sends it on where no forward hook sees it. */
@@ -67,6 +67,34 @@ export function podSources({ bridges }: Host, ours: Ours): Check {
     `${who} on ${bridge} can send as one another by IPv6 or with the capability NET_RAW, and with that also frames with a VLAN tag, which pass no rule`,
     'use a network plugin that gives each pod a link of its own (--pod-network=attach, ptp, kindnet, Calico), or one whose bridge has a veth of each pod as its port; or take NET_RAW from pods',
   );
+}
+
+/** By these all that a pod sends comes to the node as its own packets; of bridges another check says whether it does. */
+const POD_LINKS = new Set(['veth', 'netkit', 'tun', 'bridge']);
+
+/** Pods that are linked beside the node's network, by macvlan and its like, send past every hook. */
+export function podLinks({ podWays }: Pick<Ours, 'podWays'>): Check {
+  const name = 'pod-links';
+  if (podWays === undefined) return finding.unknown(name, 'nobody has looked yet');
+  if ('unreadable' in podWays) return finding.unknown(name, podWays.unreadable);
+  const ways = podWays.value;
+  if (ways.length === 0) return finding.ok(name, 'no way leads to a pod of this node yet');
+  const strange = ways.filter(way => !isPodLink(way));
+  // To a pod that has just ended, and has no link any more, the way is everybody's.
+  const lasting = strange.length === ways.length ? strange : strange.filter(({ isUplink }) => !isUplink);
+  if (lasting.length === 0) return finding.ok(name, "pods' packets come to this node by links of theirs");
+  const pods = lasting.flatMap(({ addresses }) => addresses);
+  const devices = lasting.map(({ device, kind }) => `${device} (${kind ?? 'hardware'})`).join(', ');
+  return finding.warn(
+    name,
+    `the way to ${firstOf(pods, MOST_LISTED)} is ${devices}, no link of a pod: what such pods send may pass no rule of this node`,
+    'use a network plugin whose pods send through the node, by a veth each or by a bridge, and not one of macvlan, ipvlan, SR-IOV or Open vSwitch',
+  );
+}
+
+/** A veth by which packets leave the node is that of a node that is itself a container. */
+function isPodLink({ kind, isUplink }: PodWay): boolean {
+  return kind !== undefined && POD_LINKS.has(kind) && (kind === 'bridge' || !isUplink);
 }
 
 const MOST_LISTED = 5;

@@ -27,6 +27,7 @@ export const CHECK_NAMES = [
   'node-routes',
   'foreign-enforcer',
   'pod-sources',
+  'pod-links',
   'ipvs',
   'flowtables',
   'route-localnet',

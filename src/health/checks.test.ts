@@ -10,11 +10,11 @@ import {
   type Work,
 } from './agentchecks.ts';
 import { nodeRoutes, podAddresses } from './attachchecks.ts';
-import { flowtables, ipvs, podSources, routeLocalnet } from './bypasschecks.ts';
+import { flowtables, ipvs, podLinks, podSources, routeLocalnet } from './bypasschecks.ts';
 import { CHECK_NAMES, type CheckState, finding, isReady, whyNotReady } from './check.ts';
 import { denials, NO_DENIALS } from './denialscheck.ts';
 import { enforcingChain } from './enforcers.ts';
-import type { Host, Ours } from './facts.ts';
+import type { Host, Ours, PodWay } from './facts.ts';
 import { health } from './health.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
 import { kernelFeatures } from './kernelcheck.ts';
@@ -61,6 +61,15 @@ const OURS: Ours = {
 const cni0 = { name: 'cni0', addresses: [address('10.244.1.1')] };
 const docker0 = { name: 'docker0', addresses: [address('172.17.0.1')] };
 
+/** A bridge without an address of the pod network, as where the cluster gives its nodes none. */
+const lan0 = { name: 'lan0', addresses: [address('192.168.1.5')] };
+const way = (device: string, kind: string | undefined, isUplink = false): PodWay => ({
+  device,
+  ...(kind && { kind }),
+  isUplink,
+  addresses: [address('192.168.1.77')],
+});
+const linked = (...ways: PodWay[]) => ({ podWays: value(ways) });
 const GATED: PodStarts = {
   gate: { kind: 'connected', runtime: 'containerd v2', inTime: 3, late: 1 },
   unknownPods: 'deny',
@@ -77,6 +86,8 @@ const without = (key: keyof Work): Work => {
   const { [key]: _, ...rest } = WORK;
   return rest as Work;
 };
+const overLan = ours({ podCidrs: [], ...linked(way('lan0', 'bridge', true)) });
+const UNSEEN = { bridges: value([docker0, lan0]), bridgeCalls: { ip: value(false), ip6: value(false) } };
 const route6 = HOST.routes.ip6;
 
 const HEARD: NamesFacts = {
@@ -274,6 +285,26 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     () => bridgeTrafficSeen(host({ bridges: value([cni0]) }), ours({ podCidrs: [] })),
     'unknown',
   ],
+  [
+    'bridge-traffic-seen: unseen, on a bridge that the routes to pods tell',
+    () => bridgeTrafficSeen(host(UNSEEN), overLan),
+    'fail',
+  ],
+  [
+    'bridge-traffic-seen: unseen, on a bridge that asks for itself',
+    () => bridgeTrafficSeen(host({ ...UNSEEN, bridges: value([{ ...lan0, calls: ['ip'] }]) }), overLan),
+    'ok',
+  ],
+  [
+    'bridge-traffic-seen: unseen, on a bridge that asks for itself in the other family',
+    () => bridgeTrafficSeen(host({ ...UNSEEN, bridges: value([{ ...lan0, calls: ['ip6'] }]) }), overLan),
+    'fail',
+  ],
+  [
+    'bridge-traffic-seen: no pod CIDR, and pods behind no bridge',
+    () => bridgeTrafficSeen(host(UNSEEN), ours({ podCidrs: [], ...linked(way('veth1', 'veth')) })),
+    'ok',
+  ],
   ['conntrack-fill: roomy', () => conntrackFill(HOST), 'ok'],
   [
     'conntrack-fill: 80 %',
@@ -286,11 +317,7 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     'fail',
   ],
   ['conntrack-fill: unreadable', () => conntrackFill(host({ conntrack: unreadable })), 'unknown'],
-  [
-    'conntrack-fill: no limit',
-    () => conntrackFill(host({ conntrack: value({ count: 1, max: 0 }) })),
-    'unknown',
-  ],
+  ['conntrack-fill: no limit', () => conntrackFill(host({ conntrack: value({ count: 1, max: 0 }) })), 'ok'],
   ['pod-cidr-route: the very network', () => podCidrRoute(HOST, OURS), 'ok'],
   [
     'pod-cidr-route: a route to one pod',
@@ -355,6 +382,29 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     'pod-sources: a bridge of pods, one of them somewhere',
     () => podSources(host({ bridges: value([docker0, cni0]) }), { ...OURS, withoutPort: ['shop/web'] }),
     'warn',
+  ],
+  [
+    'pod-sources: a bridge that the routes to pods tell',
+    () => podSources(host({ bridges: value([lan0]) }), overLan),
+    'warn',
+  ],
+  ['pod-links: nobody has looked', () => podLinks({}), 'unknown'],
+  ['pod-links: cannot be read', () => podLinks({ podWays: unreadable }), 'unknown'],
+  ['pod-links: no pod yet', () => podLinks(linked()), 'ok'],
+  ['pod-links: a veth', () => podLinks(linked(way('veth1', 'veth'))), 'ok'],
+  ['pod-links: a bridge out of the node', () => podLinks(linked(way('lan0', 'bridge', true))), 'ok'],
+  ['pod-links: hardware', () => podLinks(linked(way('eth0', undefined, true))), 'warn'],
+  [
+    'pod-links: the veth of a node that is a container',
+    () => podLinks(linked(way('eth0', 'veth', true))),
+    'warn',
+  ],
+  ['pod-links: a macvlan of the node', () => podLinks(linked(way('shim0', 'macvlan'))), 'warn'],
+  ['pod-links: Open vSwitch', () => podLinks(linked(way('gw0', 'openvswitch'), way('v', 'veth'))), 'warn'],
+  [
+    'pod-links: a pod that has ended has the way of everybody',
+    () => podLinks(linked(way('eth0', undefined, true), way('veth1', 'veth'))),
+    'ok',
   ],
   ['pod-sources: bridges cannot be read', () => podSources(host({ bridges: unreadable }), OURS), 'unknown'],
   ['ipvs: none', () => ipvs(HOST), 'ok'],

@@ -6,6 +6,8 @@ export type Reading<T> = { readonly value: T } | { readonly unreadable: string }
 export interface Bridge {
   readonly name: string;
   readonly addresses: readonly Address[];
+  /** Families whose packets over this bridge pass nftables whatever `bridgeCalls` says of all bridges. */
+  readonly calls?: readonly Family[];
 }
 
 export interface Host {
@@ -40,8 +42,21 @@ export interface Ours {
   readonly contested?: readonly string[];
   /** Pods behind no port of a bridge that we know; absent where ports are not known. */
   readonly withoutPort?: readonly string[];
+  /** Absent where nobody has looked. */
+  readonly podWays?: Reading<readonly PodWay[]>;
   /** Absent where another plugin attaches the pods. */
   readonly attached?: AttachFacts;
+}
+
+/** An interface by which the node's own routes lead to pods of it. */
+export interface PodWay {
+  readonly device: string;
+  /** `veth`, `bridge`, …; absent for hardware. */
+  readonly kind?: string;
+  /** Packets leave the node by it too. */
+  readonly isUplink: boolean;
+  /** Of the pods. */
+  readonly addresses: readonly Address[];
 }
 
 /** What keeps us from attaching pods. */

@@ -7,7 +7,7 @@ import {
   type Work,
 } from './agentchecks.ts';
 import { nodeRoutes, podAddresses } from './attachchecks.ts';
-import { flowtables, ipvs, podSources, routeLocalnet } from './bypasschecks.ts';
+import { flowtables, ipvs, podLinks, podSources, routeLocalnet } from './bypasschecks.ts';
 import { type Check, isReady } from './check.ts';
 import { type DenialsFacts, denials, NO_DENIALS } from './denialscheck.ts';
 import type { Host, Ours } from './facts.ts';
@@ -51,6 +51,7 @@ export function health(
     nodeRoutes(ours),
     foreignEnforcer(host, ours),
     podSources(host, ours),
+    podLinks(ours),
     ipvs(host),
     flowtables(host),
     routeLocalnet(host),

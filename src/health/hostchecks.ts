@@ -2,7 +2,7 @@
 import { type Cidr, cidrContains, cidrText, FAMILIES, type Family, familyOf } from '../model/address.ts';
 import { type Check, finding } from './check.ts';
 import { enforcingPod, enforcingProcess } from './enforcers.ts';
-import type { Bridge, Host, Ours, Reading } from './facts.ts';
+import type { Bridge, Host, Ours, PodWay, Reading } from './facts.ts';
 
 const FAMILY_NAME: Record<Family, string> = { ip: 'IPv4', ip6: 'IPv6' };
 const FORWARD_SYSCTL: Record<Family, string> = {
@@ -36,10 +36,10 @@ export function bridgeTrafficSeen({ bridges, bridgeCalls }: Host, ours: Ours): C
   const name = 'bridge-traffic-seen';
   if ('unreadable' in bridges) return finding.unknown(name, bridges.unreadable);
   if (bridges.value.length === 0) return finding.ok(name, 'no bridge on this node');
-  if (ours.podCidrs.length === 0) {
+  if (ours.podCidrs.length === 0 && waysOf(ours).length === 0) {
     return finding.unknown(
       name,
-      `the node has no pod CIDR, so none of its bridges (${names(bridges.value)}) is known to be one of pods`,
+      `the node has no pod CIDR and no way to a pod, so none of its bridges (${names(bridges.value)}) is known to be one of pods`,
     );
   }
   const blind: string[] = [];
@@ -49,7 +49,7 @@ export function bridgeTrafficSeen({ bridges, bridgeCalls }: Host, ours: Ours): C
     const ofPods = bridges.value.filter(bridge => carriesPods(bridge, family, ours));
     for (const bridge of ofPods) carrying.add(bridge);
     const reading = bridgeCalls[family];
-    if (ofPods.length === 0) continue;
+    if (ofPods.every(({ calls }) => calls?.includes(family))) continue;
     if ('unreadable' in reading) unread.push(reading.unreadable);
     else if (!reading.value) blind.push(BRIDGE_SYSCTL[family]);
   }
@@ -61,7 +61,8 @@ export function bridgeTrafficSeen({ bridges, bridgeCalls }: Host, ours: Ours): C
     );
   }
   if (unread.length > 0) return finding.unknown(name, unread.join('; '));
-  if (carrying.size === 0) return finding.ok(name, 'no bridge has an address in the pod CIDR');
+  if (carrying.size === 0)
+    return finding.ok(name, 'no bridge has an address in the pod CIDR, nor does one lead to a pod');
   return finding.ok(name, `traffic over bridge ${names([...carrying])} passes nftables`);
 }
 
@@ -69,7 +70,8 @@ export function conntrackFill({ conntrack }: Host): Check {
   const name = 'conntrack-fill';
   if ('unreadable' in conntrack) return finding.unknown(name, conntrack.unreadable);
   const { count, max } = conntrack.value;
-  if (max <= 0) return finding.unknown(name, `the table's limit reads as ${max}`);
+  // nf_conntrack_max of 0 is no limit.
+  if (max === 0) return finding.ok(name, `${count} entries, without a limit`);
   const reason = `${count} of ${max} entries (${Math.floor((count / max) * 100)} %)`;
   const remedy = 'raise net.netfilter.nf_conntrack_max, or find who opens so many connections';
   if (count >= max * FILL.fail)
@@ -122,9 +124,17 @@ function podFamilies({ podCidrs, podAddresses }: Ours): Set<Family> {
   return new Set([...podCidrs.map(({ family }) => family), ...podAddresses.map(familyOf)]);
 }
 
-export function carriesPods({ addresses }: Bridge, family: Family, { podCidrs }: Ours): boolean {
-  const cidrs = podCidrs.filter(cidr => cidr.family === family);
-  return addresses.some(address => cidrs.some(cidr => cidrContains(cidr, address)));
+/** It has an address of the pod network, or the node's routes lead to pods by it. */
+export function carriesPods({ name, addresses }: Bridge, family: Family, ours: Ours): boolean {
+  const cidrs = ours.podCidrs.filter(cidr => cidr.family === family);
+  return (
+    addresses.some(address => cidrs.some(cidr => cidrContains(cidr, address))) ||
+    waysOf(ours).some(way => way.device === name && way.addresses.some(at => familyOf(at) === family))
+  );
+}
+
+function waysOf({ podWays }: Ours): readonly PodWay[] {
+  return podWays !== undefined && 'value' in podWays ? podWays.value : [];
 }
 
 function isWithin(route: Cidr, cidr: Cidr): boolean {

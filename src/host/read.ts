@@ -2,7 +2,8 @@
 import { access, readdir, readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import type { Bridge, Host, Reading } from '../health/facts.ts';
-import { type Address, parseAddress } from '../model/address.ts';
+import { type Address, FAMILIES, type Family, parseAddress } from '../model/address.ts';
+import { parseNames } from './interfacenames.ts';
 import { parseRoutes4, parseRoutes6 } from './routes.ts';
 import { countVirtualServices } from './virtualservices.ts';
 
@@ -88,15 +89,26 @@ async function readConntrack(): Promise<{ count: number; max: number }> {
   return { count, max };
 }
 
-// The list of names comes from our network namespace; /sys may show that of another.
+// The list of names comes from our network namespace, also of those without an address; /sys may show that of another.
 async function readBridges(): Promise<Bridge[]> {
   const bridges: Bridge[] = [];
-  for (const [name, addresses = []] of Object.entries(networkInterfaces())) {
-    if (!(await exists(`/sys/class/net/${name}/bridge`))) continue;
-    const known = addresses.map(({ address }) => parseAddress(address.split('%')[0]!));
-    bridges.push({ name, addresses: known.filter((address): address is Address => address !== undefined) });
+  const interfaces = networkInterfaces();
+  for (const name of parseNames(await readFile('/proc/net/dev', 'utf8'))) {
+    const folder = `/sys/class/net/${name}/bridge`;
+    if (!(await exists(folder))) continue;
+    const known = (interfaces[name] ?? []).map(({ address }) => parseAddress(address.split('%')[0]!));
+    const addresses = known.filter((address): address is Address => address !== undefined);
+    bridges.push({ name, addresses, calls: await readOwnCalls(folder) });
   }
   return bridges;
+}
+
+/** What a bridge says of its own counts where br_netfilter is loaded. */
+async function readOwnCalls(folder: string): Promise<Family[]> {
+  if (!(await exists(`${SYSCTL}/bridge`))) return [];
+  const files = { ip: 'nf_call_iptables', ip6: 'nf_call_ip6tables' };
+  const on = await Promise.all(FAMILIES.map(family => isOn(`${folder}/${files[family]}`).catch(() => false)));
+  return FAMILIES.filter((_, at) => on[at]);
 }
 
 function exists(path: string): Promise<boolean> {

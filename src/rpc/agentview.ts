@@ -4,11 +4,12 @@ import type { StatusKeeper } from '../agent/status.ts';
 import { subjectSelects } from '../compiler/classes.ts';
 import { type FlowSource, NO_FLOWS } from '../flows/source.ts';
 import { NO_DENIALS } from '../health/denialscheck.ts';
-import type { Host, Ours } from '../health/facts.ts';
+import type { Host, Ours, PodWay, Reading } from '../health/facts.ts';
 import { type Health, health } from '../health/health.ts';
 import { type KernelFacts, NOTHING_MISSING } from '../health/kernelcheck.ts';
 import { NO_NAMES } from '../health/namescheck.ts';
 import { NO_GATE, type PodStarts } from '../health/startchecks.ts';
+import type { Address } from '../model/address.ts';
 import { type ContestedAddress, contestedAddresses } from '../model/addressowners.ts';
 import { type Cluster, namespaceOf, type Pod, type PodKey } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
@@ -26,6 +27,11 @@ export interface AgentParts {
   readonly keeper: StatusKeeper;
   readonly agent: Pick<Agent, 'requestResync' | 'podsInForce'>;
   readonly readHost: () => Promise<Host>;
+  /** By which interfaces the node's routes lead to these pods; default: nobody has looked. */
+  readonly readPodWays?: (
+    pods: readonly Address[],
+    uplinks: readonly number[],
+  ) => Promise<Reading<readonly PodWay[]>>;
   /** Default: no gate. */
   readonly starts?: () => PodStarts;
   /** Where Sluice attaches pods. */
@@ -51,6 +57,7 @@ export function agentView({
   keeper,
   agent,
   readHost,
+  readPodWays,
   starts = () => NO_GATE,
   pods,
   kernel = NOTHING_MISSING,
@@ -64,6 +71,7 @@ export function agentView({
   const host = cached(readHost);
   const { network } = pods ?? {};
   const own = cached(async () => ours(keeper));
+  const ways = cached(async () => readPodWays && { podWays: await readPodWays(...podsAndUplinks(keeper)) });
   const attached = cached(async () => network && { attached: await network.facts() });
   return {
     identity,
@@ -72,7 +80,7 @@ export function agentView({
       health(
         keeper.status(),
         await host(),
-        { ...(await own()), ...(await attached()) },
+        { ...(await own()), ...(await ways()), ...(await attached()) },
         Date.now(),
         starts(),
         kernel,
@@ -124,6 +132,11 @@ function ours(keeper: StatusKeeper): Ours {
     contested: contestedAddresses(keeper.cluster, node).map(contestedText),
     ...withoutPort(keeper.cluster, node),
   };
+}
+
+function podsAndUplinks(keeper: StatusKeeper): [pods: readonly Address[], uplinks: readonly number[]] {
+  const { node } = keeper.status();
+  return [keeper.localAddresses(), keeper.cluster.nodes.get(node)?.links?.uplinks ?? []];
 }
 
 function withoutPort({ nodes, pods }: Cluster, node: string): Pick<Ours, 'withoutPort'> {

@@ -2,9 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readNodeLinks } from '../../src/daemon/nodelinks.ts';
+import { readPodWays } from '../../src/daemon/podways.ts';
 import { buildLab, type Lab } from '../../src/lab/lab.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
 import { address } from '../../src/lab/topology.ts';
+import type { Address } from '../../src/model/address.ts';
 import type { Cluster, Pod } from '../../src/model/cluster.ts';
 import { RtnetlinkSocket } from '../../src/netlink/route/rtnetlink-socket.ts';
 
@@ -55,12 +57,33 @@ test('a bridge is one of pods, and an interface a way out, where a rule of routi
   });
 });
 
+test('readPodWays() says by which interfaces pods are reached, and leaves out who has no way', async () => {
+  ip('link', 'add', 'parent0', 'type', 'veth', 'peer', 'name', 'parent1');
+  ip('link', 'add', 'shim0', 'link', 'parent0', 'type', 'macvlan');
+  for (const device of ['parent1', 'parent0', 'shim0']) ip('link', 'set', device, 'up');
+  ip('route', 'add', '10.7.1.1', 'dev', 'shim0');
+  ip('route', 'add', '10.7.1.2', 'dev', 'parent0');
+  ip('route', 'add', 'blackhole', '10.7.1.3');
+  const [near, out, none] = ['10.7.1.1', '10.7.1.2', '10.7.1.3'].map(address) as [Address, Address, Address];
+  const uplinks = [indexOf('parent0')];
+  const ways = await withSocket(socket => readPodWays(socket, [none, LIVING, near, out], uplinks));
+  expect(ways).toEqual([
+    { device: 'pods0', kind: 'bridge', isUplink: false, addresses: [LIVING] },
+    { device: 'parent0', kind: 'veth', isUplink: true, addresses: [out] },
+    { device: 'shim0', kind: 'macvlan', isUplink: false, addresses: [near] },
+  ]);
+});
+
 async function links(...known: readonly ReturnType<typeof pod>[]) {
   const pods = new Map(known) as unknown as ReadonlyMap<never, Pod>;
   const cluster = { namespaces: new Map(), nodes: new Map(), policies: new Map(), pods } as Cluster;
+  return withSocket(socket => readNodeLinks(socket, cluster, NODE));
+}
+
+async function withSocket<T>(work: (socket: RtnetlinkSocket) => Promise<T>): Promise<T> {
   const socket = inNamespace(lab.nodeNamespace(NODE), () => new RtnetlinkSocket());
   try {
-    return await readNodeLinks(socket, cluster, NODE);
+    return await work(socket);
   } finally {
     socket.close();
   }
