@@ -37,7 +37,10 @@ export async function serveCni(
     void serveCaller(caller, answer);
   });
   server.maxConnections = MOST_CALLERS;
-  const placed = await placeSocket(path, at => listen(server, at));
+  const placed = await placeSocket(path, {
+    listen: at => listen(server, at),
+    stop: () => server.close(),
+  });
   return {
     close: async () => {
       await placed.remove();

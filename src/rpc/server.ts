@@ -30,7 +30,10 @@ export async function serveRpc({ socket, view, watchMs = 1000 }: RpcOptions): Pr
   server.addService(kni, kniService(view));
   server.addService(health, healthService(view, watchMs));
   server.addService(sluice, sluiceService(view));
-  const placed = await placeSocket(socket, path => listen(server, path));
+  const placed = await placeSocket(socket, {
+    listen: path => listen(server, path),
+    stop: () => server.forceShutdown(),
+  });
   return {
     close: async () => {
       await placed.remove();

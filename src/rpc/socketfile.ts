@@ -2,7 +2,7 @@
  * A unix socket that only its owner can reach, from its first moment: it is made in a directory that is ours
  * alone (0700), gets its mode there, and is moved to its place, over the socket that a dead agent left.
  */
-import { chmod, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { chmod, lstat, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 
@@ -19,12 +19,17 @@ export interface PlacedSocket {
   remove(): Promise<void>;
 }
 
-/** `listen` is given the path to listen on. Throws SocketInUse where an agent is alive. */
-export async function placeSocket(
-  path: string,
-  listen: (path: string) => Promise<void>,
-): Promise<PlacedSocket> {
+/** Something that listens. */
+export interface Listening {
+  readonly listen: (path: string) => Promise<void>;
+  /** Called where the socket cannot have its place: what goes on listening keeps a process from its end. */
+  readonly stop: () => void;
+}
+
+/** `listen` is given the path to listen on. Throws SocketInUse where an agent is alive, Error where no socket can be. */
+export async function placeSocket(path: string, { listen, stop }: Listening): Promise<PlacedSocket> {
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+  await requireNoFolder(path);
   if (await isAnswered(path)) throw new SocketInUse(`${path} is in use: an agent answers there`);
   const nursery = await mkdtemp(join(dirname(path), '.s-'));
   try {
@@ -36,9 +41,19 @@ export async function placeSocket(
     const { ino } = await stat(made);
     await rename(made, path);
     return { remove: () => removeOurs(path, ino) };
+  } catch (error) {
+    stop();
+    throw error;
   } finally {
     await rm(nursery, { recursive: true, force: true });
   }
+}
+
+/** A kubelet makes one where a pod mounts the path of a socket that is not there yet. */
+async function requireNoFolder(path: string): Promise<void> {
+  const there = await lstat(path).catch(() => undefined);
+  if (there?.isDirectory())
+    throw new Error(`${path} is a folder, where the socket has to be: remove it, and restart the agent`);
 }
 
 function requireShort(path: string): void {
