@@ -1,0 +1,62 @@
+/** Tables and routes of others, whatever they do with a packet before it comes by our rules, open nothing. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { FAMILIES, type Family } from '../../../src/model/address.ts';
+import { packet } from '../../../src/nft/trace/packet.ts';
+import { arrives } from './attack.ts';
+import { transportOf } from './craft.ts';
+import { ADDRESSES, Ground, NETWORKS } from './ground.ts';
+
+const SERVICE: Record<Family, string> = { ip: '10.96.0.80', ip6: 'fd96::80' };
+
+/** A chain of somebody else's, with a rule for each family. */
+const chain = (hook: string, priority: number, rule: (family: Family) => string, type = 'filter') =>
+  `table inet others { chain c { type ${type} hook ${hook} priority ${priority}; ${FAMILIES.map(rule).join('; ')};\n}\n}`;
+const to = (family: Family) => `${family} daddr ${ADDRESSES.victim[family]}`;
+
+/** What becomes of a packet to the victim before our rules are asked. */
+const OTHERS: readonly (readonly [string, string])[] = [
+  ['nothing tracked', chain('prerouting', -300, () => 'notrack')],
+  [
+    'accepted and marked before',
+    chain('prerouting', -500, family => `${to(family)} meta mark set 0x1 accept`),
+  ],
+  ['put into a zone', chain('prerouting', -300, family => `${to(family)} ct zone set 7`)],
+  ['taken for the node’s', chain('prerouting', -500, family => `${to(family)} meta pkttype set host accept`)],
+];
+
+describe.each(NETWORKS)('%s', network => {
+  let ground: Ground;
+  beforeAll(async () => {
+    ground = await Ground.build({ network });
+    await ground.enforce();
+  });
+  afterAll(() => ground?.remove());
+  afterEach(() => void ground.exec('node', 'nft', ['table inet others; delete table inet others']));
+
+  const reaches = (family: Family, from: 'attacker' | 'loose' | 'friend') => {
+    const ends = { from: ADDRESSES[from][family], to: ADDRESSES.victim[family] };
+    const packets = [packet({ ...ends, protocol: 'UDP', port: 80 })];
+    return arrives(ground, { from, to: 'victim', packets });
+  };
+
+  test.each(OTHERS)('%s', async (_, table) => {
+    ground.exec('node', 'nft', ['-f', '-'], table);
+    for (const family of FAMILIES) {
+      expect(await reaches(family, 'attacker')).toBe(false);
+      expect(await reaches(family, 'loose')).toBe(false);
+      expect(await reaches(family, 'friend')).toBe(true);
+    }
+  });
+
+  test('sent on from an address of nobody’s', async () => {
+    const rule = (family: Family) =>
+      `${family} daddr ${SERVICE[family]} dnat ${family} to ${ADDRESSES.victim[family]}`;
+    ground.exec('node', 'nft', ['-f', '-'], chain('prerouting', -100, rule, 'nat'));
+    for (const family of FAMILIES) {
+      const ends = { from: ADDRESSES.loose[family], to: SERVICE[family] as never };
+      const sent = packet({ ...ends, protocol: 'UDP', port: 80 });
+      const heard = transportOf(packet({ ...ends, to: ADDRESSES.victim[family], protocol: 'UDP', port: 80 }));
+      expect(await arrives(ground, { from: 'loose', to: 'victim', packets: [sent], heard })).toBe(false);
+    }
+  });
+});
