@@ -783,7 +783,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/compiler/live/podindex.ts',
     find: 'this.#indexedPod(indexedPod.pod, indexedPod.namespace)',
     replace: 'this.#indexedPod(indexedPod.pod, namespaceAround(this.#cluster, indexedPod.pod))',
-    test: INCREMENTAL,
+    test: 'src/compiler/live/podindex.test.ts',
   },
   {
     name: 'pods in turns: what a flush has left is never taken up',
@@ -874,7 +874,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/agent/podsinforce.ts',
     find: 'new Map([...this.#noted, ...this.#taken, ...waiting])',
     replace: 'new Map([...waiting, ...this.#noted, ...this.#taken])',
-    test: 'src/agent/fairness.test.ts',
+    test: 'src/agent/podsinforce.test.ts',
   },
   {
     name: 'waiting pods: inspect compares with what the cluster has of them',

@@ -96,3 +96,17 @@ test('one of ten thousand pods that report one address changes itself and the ow
   expect(take({ node: says }, state, index).size).toBe(0);
   expect(take({ pod: 'shop/p9998' }, state, index).size).toBe(2);
 });
+
+test('a pod that loses an address stays in its namespace as that was when the pod was taken in', () => {
+  const state = new ClusterState();
+  const namespace = (team: string) => ({ name: 'shop', labels: { team } });
+  state.apply({ type: 'namespace', key: 'shop', value: namespace('blue') });
+  const index = new PodIndex(state, NODE);
+  const pod = tenantPod('shop', 1, { node: 'n2', addresses: ADDRESSES });
+  index.update(pod.key, pod);
+  state.apply({ type: 'namespace', key: 'shop', value: namespace('red') });
+  const younger = tenantPod('other', 2, { node: 'n2', addresses: [ADDRESSES[0]!], createdAt: 'z' });
+  index.update(younger.key, younger);
+  const { addresses, namespace: around } = index.indexedPod(pod.key)!;
+  expect([addresses, around]).toEqual([[ADDRESSES[1]], namespace('blue')]);
+});
