@@ -1,5 +1,6 @@
 /** From events to the desired state of the kernel. */
 import type { Cluster, ClusterEvent, Namespace, Pod, PodKey } from '../model/cluster.ts';
+import type { Pieces } from '../model/pieces.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -19,7 +20,7 @@ export interface Engine {
    * Makes the desired state of what was noted until now, in pieces: what is noted between two of them is for the next
    * flush. What did not change since the last one is the same object as then.
    */
-  flushing(): Generator<void, Ruleset>;
+  flushing(): Pieces<Ruleset>;
   /**
    * Pods whose changes, or whose namespaces', the last flush has left for the next one, so that it did not take too long:
    * each as its rules have it, or nothing where they know none.

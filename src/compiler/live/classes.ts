@@ -2,6 +2,7 @@
 import { FAMILIES, type Family } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import { getOrMake } from '../../model/getormake.ts';
+import type { Pieces } from '../../model/pieces.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import { chainsEqual, setsEqual } from '../../nft/plan/equal.ts';
 import type { Chain, NftSet } from '../../nft/ruleset.ts';
@@ -11,7 +12,6 @@ import type { PodClass } from '../classes.ts';
 import { ClassBuilder, type Part, Parts } from '../parts.ts';
 import { buildClass, preparing, sharesIn } from '../program.ts';
 import type { LiveGroups } from './groups.ts';
-import type { Pieces } from './pieces.ts';
 
 interface LiveClass {
   podClass: PodClass;

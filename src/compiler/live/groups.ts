@@ -1,6 +1,7 @@
 /** The peer groups that are in use, kept equal to the cluster one pod and one node at a time. */
 import { type Address, type Family, familyOf } from '../../model/address.ts';
 import type { Cluster, ContainerPort, PodKey } from '../../model/cluster.ts';
+import type { Pieces } from '../../model/pieces.ts';
 import { matchesLabels } from '../../model/selector.ts';
 import { MemberHistory } from '../../nft/plan/history.ts';
 import type { ElementKey, NftSet, SetSpec } from '../../nft/ruleset.ts';
@@ -14,7 +15,6 @@ import {
   podSelectorsOf,
 } from '../group.ts';
 import { MentionIndex } from './mentionindex.ts';
-import type { Pieces } from './pieces.ts';
 import type { IndexedPod, PodIndex } from './podindex.ts';
 import { SelectorIndex } from './selectorindex.ts';
 

@@ -16,6 +16,7 @@ import {
   type PodKey,
   type PodPort,
 } from '../../model/cluster.ts';
+import { type Pieces, wholeOf } from '../../model/pieces.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
@@ -35,7 +36,6 @@ import { LiveLinkSets } from './linksets.ts';
 import { LivePods, MOST_ASKED, mostAskedBeside } from './livepods.ts';
 import { emptyMarks, isNothing, type Marks } from './marks.ts';
 import { LiveNames } from './names.ts';
-import { type Pieces, wholeOf } from './pieces.ts';
 import { LivePlacements } from './placements.ts';
 import { type IndexedPod, PodIndex } from './podindex.ts';
 import type { PolicyMoves } from './policymoves.ts';

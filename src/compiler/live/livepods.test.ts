@@ -4,6 +4,7 @@ import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../../test/s
 import { parseAddress } from '../../model/address.ts';
 import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
 import { ClusterState } from '../../model/cluster.ts';
+import { wholeOf } from '../../model/pieces.ts';
 import type { Rule } from '../../model/policy.ts';
 import type { Labels, Operator } from '../../model/selector.ts';
 import { plan } from '../../nft/plan/plan.ts';
@@ -11,7 +12,6 @@ import type { Ruleset } from '../../nft/ruleset.ts';
 import { compile } from '../compile.ts';
 import { Incremental } from './incremental.ts';
 import { MOST_ASKED } from './livepods.ts';
-import { wholeOf } from './pieces.ts';
 
 const NODE = 'n1';
 const SELECTORS = 240;

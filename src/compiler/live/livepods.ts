@@ -11,8 +11,8 @@
  */
 import type { Address } from '../../model/address.ts';
 import { type Cluster, isSelectable, type PodKey } from '../../model/cluster.ts';
+import type { Pieces } from '../../model/pieces.ts';
 import type { LiveGroups } from './groups.ts';
-import type { Pieces } from './pieces.ts';
 import type { IndexedPod, PodIndex } from './podindex.ts';
 import { Relabellings } from './relabellings.ts';
 import { WaitingPods } from './waitingpods.ts';

@@ -1,11 +1,11 @@
 /** In which classes the local pods are, kept equal to the cluster one pod and one change of policies at a time. */
 import type { Cluster, PodKey } from '../../model/cluster.ts';
+import type { Pieces } from '../../model/pieces.ts';
 import { comparePolicies, type Direction, type Policy, type PolicyId } from '../../model/policy.ts';
 import { classOf, type PodClass } from '../classes.ts';
 import type { Placement } from '../compile.ts';
 import { className } from '../program.ts';
 import type { LiveClasses } from './classes.ts';
-import type { Pieces } from './pieces.ts';
 import type { IndexedPod } from './podindex.ts';
 import { type PolicyMove, PolicyMoves } from './policymoves.ts';
 import { SelectorIndex } from './selectorindex.ts';

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../../test/support/agent/tenants.ts';
 import { parseAddress } from '../../model/address.ts';
 import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
+import { wholeOf } from '../../model/pieces.ts';
 import type { Policy, Rule } from '../../model/policy.ts';
 import { plan } from '../../nft/plan/plan.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
 import { compile } from '../compile.ts';
 import { Incremental } from './incremental.ts';
 import { MOST_ASKED } from './livepods.ts';
-import { wholeOf } from './pieces.ts';
 
 const NODE = 'n1';
 const SELECTORS = 240;

@@ -9,6 +9,7 @@
  * What the rules mean never depends on it: a policy that is noted without it has its groups in the same flush.
  */
 import { FAMILIES, type Family } from '../../model/address.ts';
+import type { Pieces } from '../../model/pieces.ts';
 import type { Direction, Policy, Rule } from '../../model/policy.ts';
 import { countEntries } from '../../model/policysize.ts';
 import { makeClass, memberOf, type PodClass, subjectSelects } from '../classes.ts';
@@ -16,7 +17,6 @@ import type { NamedGroup } from '../group.ts';
 import type { ClassBuilder } from '../parts.ts';
 import type { LiveClasses } from './classes.ts';
 import type { LiveGroups } from './groups.ts';
-import type { Pieces } from './pieces.ts';
 import type { PodIndex } from './podindex.ts';
 
 const DIRECTIONS: readonly Direction[] = ['ingress', 'egress'];

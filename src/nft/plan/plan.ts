@@ -14,6 +14,7 @@
  * Packets see the state before the batch or the state after it, nothing in between; new interval sets are the
  * exception, and go ahead in a batch of their own (docs/decisions/0006).
  */
+import { type Pieces, wholeOf } from '../../model/pieces.ts';
 import {
   type Chain,
   type ElementKey,
@@ -34,12 +35,11 @@ import { hasRoomFor, sizeOf } from './size.ts';
 
 /** Empty where nothing differs. Linear in what is not the same object on both sides. */
 export function plan(actual: Ruleset, desired: Ruleset): Op[] {
-  const work = planning(actual, desired);
-  for (let piece = work.next(); ; piece = work.next()) if (piece.done) return piece.value;
+  return wholeOf(planning(actual, desired));
 }
 
 /** The same in pieces: in each of them some objects are compared. */
-export function* planning(actual: Ruleset, desired: Ruleset): Generator<void, Op[]> {
+export function* planning(actual: Ruleset, desired: Ruleset): Pieces<Op[]> {
   const ops: Op[][] = [];
   for (const family of TABLE_FAMILIES)
     ops.push(yield* planTable(family, actual.tables.get(family), desired.tables.get(family)));
@@ -48,7 +48,7 @@ export function* planning(actual: Ruleset, desired: Ruleset): Generator<void, Op
 
 const OBJECTS_OF_A_PIECE = 32;
 
-function* inPieces<T>(values: Iterable<T>, look: (value: T) => void): Generator<void, void> {
+function* inPieces<T>(values: Iterable<T>, look: (value: T) => void): Pieces<void> {
   let looked = 0;
   for (const value of values) {
     look(value);
@@ -83,7 +83,7 @@ function* planTable(
   family: TableFamily,
   actual: Table | undefined,
   desired: Table | undefined,
-): Generator<void, Op[]> {
+): Pieces<Op[]> {
   if (actual === desired) return [];
   if (desired === undefined) return [{ op: 'delTable', family }];
   if (actual !== undefined) return yield* planContent(family, actual, desired);
@@ -91,7 +91,7 @@ function* planTable(
   return [{ op: 'addTable', family }, ...content];
 }
 
-function* planContent(family: TableFamily, actual: Table, desired: Table): Generator<void, Op[]> {
+function* planContent(family: TableFamily, actual: Table, desired: Table): Pieces<Op[]> {
   const sets = yield* compareSets(actual.sets, desired.sets);
   const removed = new Set(sets.remove.map(({ name }) => name));
   const chains = yield* compareChains(actual.chains, desired.chains, removed);
@@ -124,7 +124,7 @@ interface SetDifference {
   readonly change: SetChange[];
 }
 
-function* compareSets(actual: Table['sets'], desired: Table['sets']): Generator<void, SetDifference> {
+function* compareSets(actual: Table['sets'], desired: Table['sets']): Pieces<SetDifference> {
   const difference: SetDifference = { remove: [], make: [], change: [] };
   for (const set of actual.values()) if (!desired.has(set.name)) difference.remove.push(set);
   yield* inPieces(desired.values(), set => compareSet(actual.get(set.name), set, difference));
@@ -162,7 +162,7 @@ function* compareChains(
   actual: Table['chains'],
   desired: Table['chains'],
   removedSets: ReadonlySet<string>,
-): Generator<void, ChainDifference> {
+): Pieces<ChainDifference> {
   const difference: ChainDifference = { flush: [], remove: [], make: [], fill: [] };
   for (const chain of actual.values()) if (!desired.has(chain.name)) removeChain(chain, difference);
   yield* inPieces(desired.values(), chain =>

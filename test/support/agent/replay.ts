@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import type { PodInForce } from '../../../src/agent/engine.ts';
 import { compile } from '../../../src/compiler/compile.ts';
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
-import { wholeOf } from '../../../src/compiler/live/pieces.ts';
 import type { Hearing } from '../../../src/compiler/namespeers.ts';
 import {
   type Cluster,
@@ -14,6 +13,7 @@ import {
   type Pod,
   type PodKey,
 } from '../../../src/model/cluster.ts';
+import { wholeOf } from '../../../src/model/pieces.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import type { PodLinks } from '../../../src/model/podlinks.ts';
 import type { Policy } from '../../../src/model/policy.ts';
