@@ -417,7 +417,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'names: each connection that is taken over has a list of all names',
     file: 'src/agent/connections/openbyname.ts',
-    find: 'const oneOf = patterns.get(pod) ?? patternsOf(pod, inherited);',
+    find: 'const oneOf = getOrMake(patterns, pod, () => patternsOf(pod, inherited));',
     replace: 'const oneOf = patternsOf(pod, inherited);',
     test: OPEN_BY_NAME,
   },

@@ -3,8 +3,10 @@
  * what their pods were told, for an address may have ended while its connections are open (C41). They are left alone
  * for as long as the pod's rules by name are what they were.
  */
+
 import type { Address } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
+import { getOrMake } from '../../model/getormake.ts';
 import type { NamesPod, Subjects } from '../../names/subjects.ts';
 import type { ToldFact, ToldFacts } from '../../names/toldfacts.ts';
 import type { Conntrack } from '../../nft/conntrack.ts';
@@ -59,8 +61,7 @@ export async function openByName(known: OpenByName): Promise<ToldFact[]> {
   const patterns = new Map<NamesPod, readonly string[]>();
   await conntrack.read([...owners.keys()], wanted, ({ flow: { from, to } }) => {
     const pod = owners.get(from)!;
-    const oneOf = patterns.get(pod) ?? patternsOf(pod, inherited);
-    patterns.set(pod, oneOf);
+    const oneOf = getOrMake(patterns, pod, () => patternsOf(pod, inherited));
     const times = { toldMs: nowMs, untilMs: nowMs };
     found.set(`${pod.key} ${to}`, { pod: pod.key, address: to, name: `@open ${to}`, ...times, oneOf });
   });
