@@ -11,6 +11,7 @@
  * No rule compares two fields. So the sender's address is put into a set twice, side by side, and looked up beside each
  * end's: it is there exactly if the two are one.
  */
+import { ICMP_ERRORS } from '../model/icmperrors.ts';
 import { addressType, CT_STATE, ctStateAny, icmpTypesAre, verdict } from '../nft/match.ts';
 import { ctStateIsNot, rememberSender, senderIsEnd } from '../nft/matcherrors.ts';
 import type { Chain, Family, NftRule, NftSet } from '../nft/ruleset.ts';
@@ -29,7 +30,7 @@ export function errorChains(family: Family): Chain[] {
     {
       name: CHAINS.notOpening,
       rules: [
-        ...ERRORS[family].map(([first, last]) => ({
+        ...ICMP_ERRORS[family].map(([first, last]) => ({
           exprs: [...icmpTypesAre(family, first, last), verdict('goto', CHAINS.errors)],
         })),
         related(),
@@ -43,18 +44,6 @@ export function errorChains(family: Family): Chain[] {
 export function related(): NftRule {
   return { exprs: [...ctStateAny(CT_STATE.related), verdict('accept')] };
 }
-
-/**
- * The types that conntrack takes for errors: of ICMP unreachable, source quench and redirect, time exceeded and parameter
- * problem; of ICMPv6 all that are none of its messages of information (RFC 4443).
- */
-const ERRORS: Readonly<Record<Family, readonly (readonly [number, number])[]>> = {
-  ip: [
-    [3, 5],
-    [11, 12],
-  ],
-  ip6: [[0, 127]],
-};
 
 /** The node's side of a connection has the pod's own address, whatever the other has been translated to. */
 function ofAnEnd(family: Family): NftRule[] {
