@@ -2,6 +2,8 @@
 
 import { type Address, type Cidr, cidrContains, FAMILIES, type Family, familyOf } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
+import { hasDomainPeers } from '../model/domainpeers.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { PodLinks } from '../model/podlinks.ts';
 import { podMark } from '../model/podmark.ts';
@@ -25,7 +27,7 @@ import { deniedSets } from './denied.ts';
 import { groupElements, groupSet } from './group.ts';
 import { type IndexedPod, PodIndex } from './live/podindex.ts';
 import { forgedPart, type Hearing, namesPart, resolverPorts } from './namespeers.ts';
-import { namesSomebody, namesSubjects } from './namessubjects.ts';
+import { namesSubjects } from './namessubjects.ts';
 import { ClassBuilder } from './parts.ts';
 import { linkSets, nodeNetworkOf } from './podlinks.ts';
 import { podPortsTable } from './podports.ts';
@@ -58,7 +60,7 @@ export function compile(
   const denied = deniedNetworks(cluster, node, unknownPods);
   const network = nodeNetworkOf(cluster.nodes.get(node), podLinks);
   const known = knownPods(cluster, podIndex, node, denied, unknownPods);
-  const named = [...cluster.policies.values()].some(namesSomebody);
+  const named = [...cluster.policies.values()].some(hasDomainPeers);
   const tables = FAMILIES.map((family): [TableFamily, Table] => {
     const builder = new ClassBuilder(family, hearing !== undefined);
     for (const [name, podClass] of classes) buildClass(podClass, shares.get(name)!, name, builder);
@@ -108,15 +110,12 @@ function sharesOfAll(classes: ReadonlyMap<string, PodClass>): Map<string, Shares
 function candidatesByNamespace(cluster: Cluster): (namespace: string) => readonly Policy[] {
   const sorted = [...cluster.policies.values()].sort(comparePolicies);
   const found = new Map<string, readonly Policy[]>();
-  return namespace => {
-    const known = found.get(namespace);
-    if (known !== undefined) return known;
-    const chosen = sorted.filter(
-      ({ subject }) => subject.namespaces.kind === 'labels' || subject.namespaces.name === namespace,
+  return namespace =>
+    getOrMake(found, namespace, () =>
+      sorted.filter(
+        ({ subject }) => subject.namespaces.kind === 'labels' || subject.namespaces.name === namespace,
+      ),
     );
-    found.set(namespace, chosen);
-    return chosen;
-  };
 }
 
 function tableOf(

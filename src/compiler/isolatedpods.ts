@@ -1,6 +1,8 @@
 /** Which pods rules that are programmed isolate: what a predecessor knew of NetworkPolicies that may be gone by now. */
+
 import { FAMILIES } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { Direction } from '../model/policy.ts';
 import type { Chain, Ruleset, Table } from '../nft/ruleset.ts';
 import { podMap } from './base.ts';
@@ -17,7 +19,7 @@ export function isolatedPodsIn({ tables }: Ruleset): IsolatedPods {
     if (table === undefined) continue;
     for (const direction of ['ingress', 'egress'] as const)
       for (const pod of podsOf(table, podMap(direction, family).name))
-        isolated.set(pod, (isolated.get(pod) ?? new Set()).add(direction));
+        getOrMake(isolated, pod, () => new Set()).add(direction);
   }
   return isolated;
 }

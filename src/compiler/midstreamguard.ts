@@ -8,6 +8,7 @@
  *
  * docs/decisions/0005 says what that means for connections that are allowed.
  */
+import { getOrMake } from '../model/getormake.ts';
 import type { Direction } from '../model/policy.ts';
 import { addressIn, CT_STATE, ctStateAny, notOpeningTcp, verdict } from '../nft/match.ts';
 import type {
@@ -102,9 +103,7 @@ const known = new WeakMap<Chain, Chain>();
 
 /** One object for each chain, so that what did not change stays the same. */
 function unguarded(chain: Chain): Chain {
-  const made = known.get(chain) ?? { ...chain, rules: chain.rules.filter(rule => !guards(rule)) };
-  known.set(chain, made);
-  return made;
+  return getOrMake(known, chain, () => ({ ...chain, rules: chain.rules.filter(rule => !guards(rule)) }));
 }
 
 /** That leads to the guard's chain, or is the node's own. */

@@ -9,6 +9,7 @@ import {
   familyOf,
 } from '../model/address.ts';
 import type { ContainerPort, Pod } from '../model/cluster.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { NetworkPeer } from '../model/policy.ts';
 import type { NamedPort } from '../model/ports.ts';
 import { type PodSelector, podSelectorText, selectsPod } from '../model/selector.ts';
@@ -68,8 +69,7 @@ function prepared(peer: NamedPortPeers): Prepared {
     peerRanges(peer.networks.filter(({ cidr }) => cidr.family === family)),
   );
   const protocols = new Map<string, Set<NamedPort['protocol']>>();
-  for (const { name, protocol } of peer.ports)
-    protocols.set(name, (protocols.get(name) ?? new Set()).add(protocol));
+  for (const { name, protocol } of peer.ports) getOrMake(protocols, name, () => new Set()).add(protocol);
   const made: Prepared = { ranges: { ip: ip!, ip6: ip6! }, protocols };
   PREPARED.set(peer, made);
   return made;

@@ -1,6 +1,9 @@
 /** Who on this node has rules by name, and the sets that these rules look up. */
+
 import { hash } from 'node:crypto';
-import { domainPeersOf, type Policy } from '../model/policy.ts';
+import { hasDomainPeers, patternsOfPolicy } from '../model/domainpeers.ts';
+import { getOrMake } from '../model/getormake.ts';
+import type { Policy } from '../model/policy.ts';
 import { commandOf } from '../names/control.ts';
 import { type NamesPod, type NamesSet, NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
 import { idOf, type PodClass } from './classes.ts';
@@ -39,16 +42,14 @@ function namesSets(groups: Iterable<NamedGroup>): NamesSet[] {
 function ownSets(sets: readonly NamesSet[]): (podClass: PodClass) => readonly string[] {
   const found = new Map<string, readonly string[]>();
   return ({ policies }) => {
-    const naming = policies.filter(namesSomebody);
+    const naming = policies.filter(hasDomainPeers);
     const key = naming.map(idOf).join();
-    const known = found.get(key) ?? setsOf(naming, sets);
-    found.set(key, known);
-    return known;
+    return getOrMake(found, key, () => setsOf(naming, sets));
   };
 }
 
 function setsOf(naming: readonly Policy[], sets: readonly NamesSet[]): string[] {
-  const patterns = new Set(naming.flatMap(patternsOf));
+  const patterns = new Set(naming.flatMap(patternsOfPolicy));
   return sets.filter(set => set.patterns.every(pattern => patterns.has(pattern))).map(({ name }) => name);
 }
 
@@ -57,19 +58,4 @@ function namesPod({ indexedPod, podClass }: Placement, sets: readonly string[]):
   const { pod, addresses } = indexedPod;
   const { key, uid, createdAt } = pod;
   return { key, uid, createdAt, addresses, sets };
-}
-
-/** Whether a policy has a rule by name, whoever it selects. */
-export function namesSomebody(policy: Policy | undefined): boolean {
-  return policy !== undefined && patternsOf(policy).length > 0;
-}
-
-const known = new WeakMap<Policy, readonly string[]>();
-
-function patternsOf(policy: Policy): readonly string[] {
-  const found =
-    known.get(policy) ??
-    (policy.egress ?? []).flatMap(({ peers }) => domainPeersOf(peers)).map(({ name }) => name);
-  known.set(policy, found);
-  return found;
 }

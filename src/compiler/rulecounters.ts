@@ -9,6 +9,7 @@
  *
  * An engine's rules are changed, and not what compiles them: the names of chains stay what they are without counters.
  */
+import { getOrMake } from '../model/getormake.ts';
 import type {
   Chain,
   ElementKey,
@@ -75,11 +76,10 @@ const chainsBefore = { times: new WeakMap<Chain, Chain>(), 'times and last': new
 
 function countedChain(chain: Chain, kept: Kept): Chain {
   if (!isCounted(chain.name)) return chain;
-  const known = chainsBefore[kept].get(chain);
-  if (known !== undefined) return known;
-  const made = { ...chain, rules: chain.rules.map(rule => countedRule(rule, kept)) };
-  chainsBefore[kept].set(chain, made);
-  return made;
+  return getOrMake(chainsBefore[kept], chain, () => ({
+    ...chain,
+    rules: chain.rules.map(rule => countedRule(rule, kept)),
+  }));
 }
 
 function countedRule(rule: NftRule, kept: Kept): NftRule {

@@ -11,7 +11,9 @@
  * A bundle is what has one prefix of a hash: another policy that comes, goes or grows changes the bundle that it is in,
  * and no other. Policies of one subject are in all classes that one of them is in, so that the subject is hashed first.
  */
+
 import { hash } from 'node:crypto';
+import { getOrMake } from '../model/getormake.ts';
 import type { Direction, Policy } from '../model/policy.ts';
 import { countEntriesOf } from '../model/policysize.ts';
 
@@ -95,11 +97,11 @@ function split(sorted: Bundle): Bundle[] {
 const places = new WeakMap<Policy, string>();
 
 function placeOf(policy: Policy): string {
-  const known = places.get(policy);
-  if (known !== undefined) return known;
-  const place = digitsOf(JSON.stringify(policy.subject)).slice(0, 8) + digitsOf(policy.id).slice(0, 16);
-  places.set(policy, place);
-  return place;
+  return getOrMake(
+    places,
+    policy,
+    () => digitsOf(JSON.stringify(policy.subject)).slice(0, 8) + digitsOf(policy.id).slice(0, 16),
+  );
 }
 
 function digitsOf(text: string): string {

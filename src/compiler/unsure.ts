@@ -2,15 +2,15 @@
  * N68 as rules: whom nobody knows whether a rule means is not accepted, is denied, and is denied where he would
  * pass. What a rule accepts stays as it is; the others say among whom they mean their peers.
  */
+
 import { NAMESPACE_NAME_LABEL } from '../model/cluster.ts';
+import { getOrMake } from '../model/getormake.ts';
 import type { Peer, Rule } from '../model/policy.ts';
 import type { LabelSelector, PodSelector } from '../model/selector.ts';
 
 /** The rules that take the place of this one; the same objects for the same rule. */
 export function withUnsure(rule: Rule): readonly Rule[] {
-  const found = known.get(rule) ?? expand(rule);
-  known.set(rule, found);
-  return found;
+  return getOrMake(known, rule, () => expand(rule));
 }
 
 const known = new WeakMap<Rule, readonly Rule[]>();

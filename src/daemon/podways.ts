@@ -1,6 +1,7 @@
 /** By which interfaces this node's routes lead to its pods: what the checks ask about a network that others have made. */
 import type { PodWay, Reading } from '../health/facts.ts';
 import type { Address } from '../model/address.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { writeGetLink } from '../netlink/route/rtnetlink.ts';
 import { readLink } from '../netlink/route/rtnetlink-read.ts';
 import { RtnetlinkSocket } from '../netlink/route/rtnetlink-socket.ts';
@@ -34,7 +35,7 @@ export async function readPodWays(
   const devices = await devicesTo(socket, asked);
   const leading = new Map<number, Address[]>();
   for (const [at, index] of devices.entries())
-    if (index !== undefined) leading.set(index, [...(leading.get(index) ?? []), asked[at]!]);
+    if (index !== undefined) getOrMake(leading, index, () => []).push(asked[at]!);
   const write = (to: Parameters<typeof writeGetLink>[0], sequence: number) => writeGetLink(to, sequence);
   const links = await socket.dump({ what: 'list interfaces', write }, readLink, 'locked');
   return links.flatMap(({ index, name, kind }) => {

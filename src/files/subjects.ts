@@ -1,5 +1,6 @@
 /** Whom the subjects of policies may mean: looked for by what a subject asks for, since there may be thousands of both. */
 import { type Cluster, isSelectable, namespaceOf } from '../model/cluster.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { MultiMap } from '../model/multimap.ts';
 import {
   type LabelSelector,
@@ -49,8 +50,11 @@ export class SubjectIndex {
 
   #add(candidate: Candidate): void {
     const { namespace, labels } = candidate;
-    const of = this.#namespaces.get(namespace) ?? { all: [], byLabel: new MultiMap() };
-    this.#namespaces.set(namespace, of);
+    const of = getOrMake(
+      this.#namespaces,
+      namespace,
+      (): OfNamespace => ({ all: [], byLabel: new MultiMap<string, Candidate>() }),
+    );
     of.all.push(candidate);
     for (const [key, value] of Object.entries(labels)) {
       of.byLabel.add(key, candidate);

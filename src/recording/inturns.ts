@@ -2,6 +2,7 @@
  * Policies in turns: the first of each namespace by name, then the second of each, and so on. Kept up name by name, so that
  * one that comes or goes among tens of thousands costs the turns that it moves, and not a look at all.
  */
+import { getOrMake } from '../model/getormake.ts';
 import { namespaceOfPolicy, type PolicyId } from '../model/policy.ts';
 
 export class InTurns {
@@ -47,10 +48,7 @@ export class InTurns {
   }
 
   #namesOf(id: PolicyId): PolicyId[] {
-    const namespace = namespaceOfPolicy(id);
-    const names = this.#ofNamespaces.get(namespace) ?? [];
-    this.#ofNamespaces.set(namespace, names);
-    return names;
+    return getOrMake(this.#ofNamespaces, namespaceOfPolicy(id), () => []);
   }
 
   /** Of one namespace, from a turn on. */

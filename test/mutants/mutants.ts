@@ -431,8 +431,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'names: what policies by name say is asked for each class of pods',
     file: 'src/compiler/namessubjects.ts',
-    find: 'const known = found.get(key) ?? setsOf(naming, sets);',
-    replace: 'const known = setsOf(naming, sets);',
+    find: 'return getOrMake(found, key, () => setsOf(naming, sets));',
+    replace: 'return setsOf(naming, sets);',
     test: 'src/compiler/namessubjects.test.ts',
   },
   {
@@ -2137,7 +2137,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'errors: of ICMPv6 those of known types alone',
-    file: 'src/compiler/poderrors.ts',
+    file: 'src/model/icmperrors.ts',
     find: 'ip6: [[0, 127]]',
     replace: 'ip6: [[1, 4]]',
     test: 'src/compiler/poderrors.test.ts',

@@ -1,11 +1,12 @@
 /** Rules by name, followed event by event: what did not change stays the same object. */
 import { FAMILIES, type Family } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
+import { hasDomainPeers } from '../../model/domainpeers.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import { NO_SUBJECTS, type Subjects } from '../../names/subjects.ts';
 import type { TablePart } from '../attachedpods.ts';
 import { type AnswersOfBase, forgedPart, type Hearing, namesPart, resolverPorts } from '../namespeers.ts';
-import { namesSomebody, namesSubjects } from '../namessubjects.ts';
+import { namesSubjects } from '../namessubjects.ts';
 import type { NodeNetwork } from '../podlinks.ts';
 
 const NOTHING: TablePart = { chains: [], sets: [] };
@@ -49,7 +50,8 @@ export class LiveNames {
   refreshPolicies(ids: Iterable<PolicyId>, { policies }: Pick<Cluster, 'policies'>): boolean {
     const before = this.isNaming;
     for (const id of ids) {
-      if (namesSomebody(policies.get(id))) this.#naming.add(id);
+      const policy = policies.get(id);
+      if (policy !== undefined && hasDomainPeers(policy)) this.#naming.add(id);
       else this.#naming.delete(id);
     }
     return before !== this.isNaming;

@@ -1,5 +1,6 @@
 /** In which classes the local pods are, kept equal to the cluster one pod and one change of policies at a time. */
 import type { Cluster, PodKey } from '../../model/cluster.ts';
+import { getOrMake } from '../../model/getormake.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import { comparePolicies, type Direction, type Policy, type PolicyId } from '../../model/policy.ts';
 import { classOf, type PodClass } from '../classes.ts';
@@ -97,7 +98,5 @@ const chains = new WeakMap<PodClass, string>();
 
 function placementIn(indexedPod: IndexedPod, podClass: PodClass | undefined): Placement[] {
   if (podClass === undefined) return [];
-  const chain = chains.get(podClass) ?? className(podClass);
-  chains.set(podClass, chain);
-  return [{ indexedPod, podClass, chain }];
+  return [{ indexedPod, podClass, chain: getOrMake(chains, podClass, () => className(podClass)) }];
 }

@@ -1,6 +1,7 @@
 /** Finds the element of a set that the bytes of registers mean. */
 
 import { type Address, addressBytes, addressFromBytes } from '../../model/address.ts';
+import { getOrMake } from '../../model/getormake.ts';
 import { macBytes, macText } from '../../model/mac.ts';
 import { countUpTo, type Interval, intervals } from '../interval.ts';
 import { PROTOCOL_NUMBER } from '../match.ts';
@@ -101,9 +102,7 @@ function padded(type: FieldType): number {
 const SORTED = new WeakMap<NftSet, readonly Interval[]>();
 
 function sortedIntervals(set: NftSet): readonly Interval[] {
-  const sorted = SORTED.get(set) ?? intervals(set);
-  SORTED.set(set, sorted);
-  return sorted;
+  return getOrMake(SORTED, set, () => intervals(set));
 }
 
 function coveringKey(set: NftSet, bytes: Uint8Array): ElementKey | undefined {
