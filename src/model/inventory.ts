@@ -59,6 +59,17 @@ export function inventoryOf(items: Iterable<InventoryItem>): Inventory {
   return { workloads, services, slices, podOwners, hostPorts };
 }
 
+/** Of objects of one name the last counts. */
+export function mergedInventory(inventories: readonly Inventory[]): Inventory {
+  return {
+    workloads: new Map(inventories.flatMap(({ workloads }) => [...workloads])),
+    services: new Map(inventories.flatMap(({ services }) => [...services])),
+    slices: new Map(inventories.flatMap(({ slices }) => [...slices])),
+    podOwners: new Map(inventories.flatMap(({ podOwners }) => [...podOwners])),
+    hostPorts: new Map(inventories.flatMap(({ hostPorts }) => [...hostPorts])),
+  };
+}
+
 function add<K, V>(map: Map<K, V>, key: K, value: V): void {
   if (!map.has(key)) map.set(key, value);
 }

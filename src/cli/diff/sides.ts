@@ -1,7 +1,7 @@
 /** The two clusters of `sluice diff`: paths, `-`, `@cluster` or `@agent`, each on top of what both have in common. */
 import { replay } from '../../agent/replay.ts';
 import { ClusterState } from '../../model/cluster.ts';
-import type { Inventory } from '../../model/inventory.ts';
+import { mergedInventory } from '../../model/inventory.ts';
 import { problemText } from '../../model/problem.ts';
 import type { Compared } from '../../reach/diff/side.ts';
 import { DEFAULT_SOCKET, type SourceOptions } from '../../sources/options.ts';
@@ -69,16 +69,5 @@ function layered(states: readonly State[]): Compared {
   for (const state of states.toReversed()) {
     for (const event of replay(state.cluster)) cluster.apply(event);
   }
-  return { cluster, inventory: layeredInventory(states.map(({ inventory }) => inventory)) };
-}
-
-function layeredInventory(inventories: readonly Inventory[]): Inventory {
-  const all = inventories.toReversed();
-  return {
-    workloads: new Map(all.flatMap(({ workloads }) => [...workloads])),
-    services: new Map(all.flatMap(({ services }) => [...services])),
-    slices: new Map(all.flatMap(({ slices }) => [...slices])),
-    podOwners: new Map(all.flatMap(({ podOwners }) => [...podOwners])),
-    hostPorts: new Map(all.flatMap(({ hostPorts }) => [...hostPorts])),
-  };
+  return { cluster, inventory: mergedInventory(states.toReversed().map(({ inventory }) => inventory)) };
 }

@@ -5,7 +5,7 @@ import type { World } from '../../ends/place.ts';
 import { decodeObject } from '../../kube/decode/decode.ts';
 import { decodeInventory } from '../../kube/decode/inventory.ts';
 import { ClusterState } from '../../model/cluster.ts';
-import { inventoryOf } from '../../model/inventory.ts';
+import { inventoryOf, mergedInventory } from '../../model/inventory.ts';
 import type { PolicyKind } from '../../model/policy.ts';
 import { problemText } from '../../model/problem.ts';
 import { deciderNames } from '../../semantics/decidernames.ts';
@@ -39,14 +39,7 @@ export function runTestFile(test: TestFile, base: World, notes: readonly string[
   const cluster = new ClusterState();
   for (const event of replay(base.cluster)) cluster.apply(event);
   const items = test.objects.flatMap(object => decodeInventory(object).item ?? []);
-  const own = inventoryOf(items);
-  const inventory = {
-    workloads: new Map([...base.inventory.workloads, ...own.workloads]),
-    services: new Map([...base.inventory.services, ...own.services]),
-    slices: new Map([...base.inventory.slices, ...own.slices]),
-    podOwners: new Map([...base.inventory.podOwners, ...own.podOwners]),
-    hostPorts: new Map([...base.inventory.hostPorts, ...own.hostPorts]),
-  };
+  const inventory = mergedInventory([base.inventory, inventoryOf(items)]);
   applyAll(test, cluster, test.objects);
   const world = { ...base, cluster, inventory, unknownPods: test.unknownPods ?? base.unknownPods };
   const cases = test.steps.flatMap(step => runStep(test, step, cluster, world));
