@@ -33,11 +33,12 @@ export class SubjectIndex {
   }
 
   /** Whether its namespaces have pods or workloads, and it selects none of them. */
-  selectsNone({ namespaces, pods }: PodSelector): boolean {
-    const found = this.#in(namespaces);
-    return (
-      found.length > 0 && !found.some(of => asked(of, pods).some(({ labels }) => matchesLabels(pods, labels)))
-    );
+  selectsNone(subject: PodSelector): boolean {
+    return this.#in(subject.namespaces).length > 0 && !this.selectsAny(subject);
+  }
+
+  selectsAny({ namespaces, pods }: PodSelector): boolean {
+    return this.#in(namespaces).some(of => asked(of, pods).some(({ labels }) => matchesLabels(pods, labels)));
   }
 
   #in(namespaces: PodSelector['namespaces']): OfNamespace[] {

@@ -816,7 +816,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'diff: policies that select nobody change nothing in silence',
     file: 'src/cli/diff/idle.ts',
-    find: 'changed.filter(policy => !selectsAny(policy, selectable, now.cluster))',
+    find: 'changed.filter(({ subject }) => !subjects.selectsAny(subject))',
     replace: 'changed.filter(() => false)',
     test: 'src/cli/diff/notes.test.ts',
   },
