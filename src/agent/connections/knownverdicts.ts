@@ -4,10 +4,9 @@
  * are to cost no more than to be judged.
  */
 import type { Flow } from '../../model/flow.ts';
+import { placeOf } from '../../model/placeof.ts';
 
 const PLACE_BITS = 12;
-/** 2^32 divided by the golden ratio: neighbours come far from one another. */
-const SPREAD = 0x9e3779b1;
 
 export class KnownVerdicts {
   readonly #flows: (Flow | undefined)[] = Array.from({ length: 1 << PLACE_BITS }, () => undefined);
@@ -15,13 +14,13 @@ export class KnownVerdicts {
 
   /** Undefined where it is not known. */
   denies(flow: Flow): boolean | undefined {
-    const place = placeOf(flow);
+    const place = placeIn(flow);
     const known = this.#flows[place];
     return known !== undefined && isSame(known, flow) ? this.#denied[place] === 1 : undefined;
   }
 
   set(flow: Flow, denied: boolean): void {
-    const place = placeOf(flow);
+    const place = placeIn(flow);
     this.#flows[place] = flow;
     this.#denied[place] = denied ? 1 : 0;
   }
@@ -31,8 +30,8 @@ function isSame(a: Flow, b: Flow): boolean {
   return a.port === b.port && a.protocol === b.protocol && a.from === b.from && a.to === b.to;
 }
 
-function placeOf({ from, to, port = 0 }: Flow): number {
-  return Math.imul(hashOf(to, hashOf(from, port)), SPREAD) >>> (32 - PLACE_BITS);
+function placeIn({ from, to, port = 0 }: Flow): number {
+  return placeOf(hashOf(to, hashOf(from, port)), PLACE_BITS);
 }
 
 function hashOf(text: string, start: number): number {

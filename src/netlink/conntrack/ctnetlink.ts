@@ -1,10 +1,11 @@
 /** ctnetlink messages (`linux/netfilter/nfnetlink_conntrack.h`) to and from connections. */
 import { type Address, addressBytes, addressFromBytes, type Family, familyOf } from '../../model/address.ts';
 import type { Flow, FlowProtocol } from '../../model/flow.ts';
+import { placeOf } from '../../model/placeof.ts';
 import type { Connection } from '../../nft/conntrack.ts';
 import { PROTOCOL_NUMBER } from '../../nft/match.ts';
 import { NFPROTO } from '../nftables/constants.ts';
-import { type AttributeWriter, align, type Span } from '../wire/attributes.ts';
+import { type AttributeWriter, align, readU32, type Span } from '../wire/attributes.ts';
 import { NLM_F } from '../wire/constants.ts';
 import { beginMessage, endMessage, type Message } from '../wire/messages.ts';
 
@@ -102,7 +103,7 @@ export const DESTINATION = [CTA_IP.V4_DST, CTA_IP.V6_DST] as const;
 /** Of a CTA_TUPLE_IP. */
 export function tupleAddress(ip: Span, [v4, v6]: readonly [number, number]): Address {
   const ofIpv4 = find(ip, v4);
-  if (ofIpv4 !== undefined) return ipv4Text(wordAt(ofIpv4));
+  if (ofIpv4 !== undefined) return ipv4Text(readU32(ofIpv4));
   const { bytes, start, end } = find(ip, v6)!;
   const key = bytes.toString('latin1', start, end);
   const known = ipv6Texts.get(key);
@@ -117,21 +118,13 @@ export function tupleAddress(ip: Span, [v4, v6]: readonly [number, number]): Add
 const ipv6Texts = new Map<string, Address>();
 const MOST_TEXTS = 10_000;
 
-function wordAt({ bytes, start }: Span): number {
-  return (
-    ((bytes[start]! << 24) | (bytes[start + 1]! << 16) | (bytes[start + 2]! << 8) | bytes[start + 3]!) >>> 0
-  );
-}
-
 // Each has one place, and the last one that has come there: to look takes no memory, however many others there are.
 const PLACE_BITS = 14;
 const words = new Uint32Array(1 << PLACE_BITS);
 const ipv4Texts: (Address | undefined)[] = Array.from({ length: words.length }, () => undefined);
-/** 2^32 divided by the golden ratio: neighbours come far from one another. */
-const SPREAD = 0x9e3779b1;
 
 function ipv4Text(word: number): Address {
-  const place = Math.imul(word, SPREAD) >>> (32 - PLACE_BITS);
+  const place = placeOf(word, PLACE_BITS);
   const known = ipv4Texts[place];
   if (known !== undefined && words[place] === word) return known;
   // Joined at once: a text that grows is kept as its parts.
