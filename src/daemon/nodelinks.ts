@@ -15,13 +15,9 @@ import {
 } from '../model/address.ts';
 import type { Cluster, ClusterEvent, Node, NodeLinks, PodPort } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
-import { writeGetAddresses, writeGetLink } from '../netlink/route/rtnetlink.ts';
-import {
-  type DeviceAddress,
-  type Link,
-  readDeviceAddress,
-  readLink,
-} from '../netlink/route/rtnetlink-read.ts';
+import { listLinks } from '../netlink/route/listlinks.ts';
+import { writeGetAddresses } from '../netlink/route/rtnetlink.ts';
+import { type DeviceAddress, type Link, readDeviceAddress } from '../netlink/route/rtnetlink-read.ts';
 import { RtnetlinkSocket } from '../netlink/route/rtnetlink-socket.ts';
 import { devicesTo } from './devicesto.ts';
 import { podPortsOf, readBridgePorts } from './podports.ts';
@@ -185,9 +181,8 @@ function known(indices: readonly (number | undefined)[]): number[] {
   return indices.filter(index => index !== undefined);
 }
 
-export async function readDevices(socket: RtnetlinkSocket) {
-  const listLinks = (to: Parameters<typeof writeGetLink>[0], sequence: number) => writeGetLink(to, sequence);
-  const interfaces = await socket.dump({ what: 'list interfaces', write: listLinks }, readLink, 'locked');
+async function readDevices(socket: RtnetlinkSocket) {
+  const interfaces = await listLinks(socket);
   const addresses = await socket.dump(
     { what: 'list addresses', write: writeGetAddresses },
     readDeviceAddress,

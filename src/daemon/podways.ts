@@ -2,8 +2,7 @@
 import type { PodWay, Reading } from '../health/facts.ts';
 import type { Address } from '../model/address.ts';
 import { getOrMake } from '../model/getormake.ts';
-import { writeGetLink } from '../netlink/route/rtnetlink.ts';
-import { readLink } from '../netlink/route/rtnetlink-read.ts';
+import { listLinks } from '../netlink/route/listlinks.ts';
 import { RtnetlinkSocket } from '../netlink/route/rtnetlink-socket.ts';
 import { devicesTo } from './devicesto.ts';
 
@@ -36,8 +35,7 @@ export async function readPodWays(
   const leading = new Map<number, Address[]>();
   for (const [at, index] of devices.entries())
     if (index !== undefined) getOrMake(leading, index, () => []).push(asked[at]!);
-  const write = (to: Parameters<typeof writeGetLink>[0], sequence: number) => writeGetLink(to, sequence);
-  const links = await socket.dump({ what: 'list interfaces', write }, readLink, 'locked');
+  const links = await listLinks(socket);
   return links.flatMap(({ index, name, kind }) => {
     const addresses = leading.get(index);
     if (addresses === undefined) return [];

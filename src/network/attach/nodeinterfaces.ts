@@ -1,6 +1,8 @@
 /** The node's side of the pod network, as it is in the kernel: read anew at every question, but for routes. */
+
 import { type Address, type Cidr, FAMILIES, type Family } from '../../model/address.ts';
 import { ChangeWatch } from '../../netlink/route/changewatch.ts';
+import { listLinks } from '../../netlink/route/listlinks.ts';
 import {
   type DeviceName,
   type Route,
@@ -59,11 +61,7 @@ export class NodeInterfaces {
   }
 
   links(): Promise<Link[]> {
-    return this.#reader.dump(
-      { what: 'list interfaces', write: (to, sequence) => writeGetLink(to, sequence) },
-      readLink,
-      'locked',
-    );
+    return listLinks(this.#reader);
   }
 
   /** Every route that Sluice made; the same array as before where nothing has changed since. */
