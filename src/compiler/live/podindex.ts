@@ -19,6 +19,7 @@ import {
   matchesLabels,
   matchNamespace,
   type PodSelector,
+  type Requirement,
   selectsPod,
 } from '../../model/selector.ts';
 import { TextByName } from './textbyname.ts';
@@ -266,9 +267,9 @@ function residentOf(pod: Pod, namespace: Namespace, owns: (address: Address) => 
   return { pod, namespace, addresses };
 }
 
-function countCandidates({ all, byLabel, partial }: NamespacePods, { requirements }: LabelSelector): number {
-  const first = requirements.find(({ operator }) => operator === 'In');
-  if (first === undefined || first.values.length > all.size) return all.size;
+function countCandidates({ all, byLabel, partial }: NamespacePods, selector: LabelSelector): number {
+  const first = firstAsked(selector, all.size);
+  if (first === undefined) return all.size;
   return first.values.reduce((sum, value) => sum + byLabel.count(`${first.key}=${value}`), partial.size);
 }
 
@@ -278,11 +279,16 @@ function countCandidates({ all, byLabel, partial }: NamespacePods, { requirement
  */
 function* candidates(
   { all, byLabel, partial }: NamespacePods,
-  { requirements }: LabelSelector,
+  selector: LabelSelector,
 ): Generator<IndexedPod> {
-  const first = requirements.find(({ operator }) => operator === 'In');
-  // Thousands of values in each of a thousand namespaces are more than there are pods.
-  if (first === undefined || first.values.length > all.size) return yield* all;
+  const first = firstAsked(selector, all.size);
+  if (first === undefined) return yield* all;
   for (const value of new Set(first.values)) yield* byLabel.get(`${first.key}=${value}`);
   for (const resident of partial) if (!Object.hasOwn(resident.pod.labels, first.key)) yield resident;
+}
+
+/** The label by which pods are looked for; nothing where it has more values than there are pods, as of thousands in each namespace. */
+function firstAsked({ requirements }: LabelSelector, pods: number): Requirement | undefined {
+  const first = requirements.find(({ operator }) => operator === 'In');
+  return first === undefined || first.values.length > pods ? undefined : first;
 }
