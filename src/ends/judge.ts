@@ -171,9 +171,7 @@ const MOST_SENDERS = 8;
 /** The source's own node sees where it leads; the pod behind sees the node. */
 function ledBy(evaluate: (flow: Flow) => FlowVerdict, flow: Flow, node: Address): FlowVerdict {
   const { egress } = evaluate(flow);
-  const { ingress } = evaluate({ ...flow, from: node });
-  const verdict = egress.verdict === 'allow' && ingress.verdict === 'allow' ? 'allow' : 'deny';
-  return { verdict, egress, ingress };
+  return seenFrom(node, evaluate, flow, egress);
 }
 
 /** The source sees the node, and the pod behind sees the node too. */
@@ -184,6 +182,16 @@ function throughNode(
   port: number,
 ): FlowVerdict {
   const { egress } = evaluate({ from: flow.from, to: node, protocol: flow.protocol, port });
+  return seenFrom(node, evaluate, flow, egress);
+}
+
+/** With what the source may send, whatever the pod behind sees. */
+function seenFrom(
+  node: Address,
+  evaluate: (flow: Flow) => FlowVerdict,
+  flow: Flow,
+  egress: FlowVerdict['egress'],
+): FlowVerdict {
   const { ingress } = evaluate({ ...flow, from: node });
   const verdict = egress.verdict === 'allow' && ingress.verdict === 'allow' ? 'allow' : 'deny';
   return { verdict, egress, ingress };
