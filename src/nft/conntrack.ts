@@ -18,6 +18,9 @@ export interface Connection {
 
 export type ConnectionHandle = Uint8Array & { readonly __handle?: true };
 
+/** A read about more addresses walks the whole table once, and not once for each end of each of them. */
+export const FEW_ADDRESSES = 4;
+
 export interface Conntrack {
   /** What this kernel lacks, and what we do instead; empty for the newest. */
   readonly missingFeatures: readonly MissingFeature[];

@@ -19,7 +19,7 @@
 import type { Address } from '../../model/address.ts';
 import { isSelectable } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
-import type { Connection, Conntrack } from '../../nft/conntrack.ts';
+import { type Connection, type Conntrack, FEW_ADDRESSES } from '../../nft/conntrack.ts';
 import type { Committed } from '../committed.ts';
 import type { Log } from '../log.ts';
 import { type AffectedAddresses, addresses, merge } from './affected.ts';
@@ -56,8 +56,6 @@ export interface CutCounts {
 
 const AGAIN_MS = 1_000;
 const RETRY_MS = 1_000;
-/** What the kernel is asked for by address, in a dump of each. */
-const FEW = 4;
 /** Connections of a short look: some tens of milliseconds. */
 const MOST_OF_SHORT = 10_000;
 /** What is denied takes memory until it is cut. */
@@ -121,7 +119,7 @@ export class LiveConnections {
   #lookAt(affected: AffectedAddresses): void {
     const others =
       affected instanceof Set ? [...affected].filter(address => !this.#crowded.has(address)) : [];
-    const isShort = affected instanceof Set && others.length <= FEW;
+    const isShort = affected instanceof Set && others.length <= FEW_ADDRESSES;
     this.#short.add(isShort ? addresses(others) : 'nobody');
     this.#long.add(isShort ? addresses(this.#crowdedOf(affected)) : affected);
   }
@@ -156,7 +154,7 @@ export class LiveConnections {
     const crowd = new SharedLook(asked, Number.POSITIVE_INFINITY);
     await this.#look(affected, flow => crowd.admits(flow));
     for (const address of asked)
-      if (crowd.countOf(address) <= MOST_OF_SHORT / FEW) this.#crowded.delete(address);
+      if (crowd.countOf(address) <= MOST_OF_SHORT / FEW_ADDRESSES) this.#crowded.delete(address);
   }
 
   #crowdedOf(affected: AffectedAddresses): Address[] {

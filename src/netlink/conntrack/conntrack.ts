@@ -1,7 +1,7 @@
 /** The connection tracking of one network namespace, over raw netlink and sockets of its own. */
 import { type Address, familyOf } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
-import type { Connection, Conntrack } from '../../nft/conntrack.ts';
+import { type Connection, type Conntrack, FEW_ADDRESSES } from '../../nft/conntrack.ts';
 import { type MissingFeature, NO_CONNECTION_FILTER } from '../../nft/missingfeature.ts';
 import { NETLINK_NETFILTER } from '../nftables/constants.ts';
 import { Conversation, type Pause, type Write } from '../wire/conversation.ts';
@@ -21,8 +21,6 @@ import {
 type Wanted = (flow: Flow) => boolean;
 type Visit = (connection: Connection) => void;
 
-// A filtered dump still walks the whole table, once for each end of each address: beyond this, all is read at once.
-export const MOST_FILTERED = 4;
 // What one send asks for; the answers to it fit the receive buffer also if all of it is refused.
 const DELETED_AT_ONCE = 1000;
 
@@ -48,7 +46,7 @@ class KernelConntrack implements Conntrack {
   }
 
   read(about: readonly Address[] | 'all', wanted: Wanted, visit: Visit, pause?: Pause): Promise<void> {
-    const isAboutFew = about !== 'all' && about.length <= MOST_FILTERED;
+    const isAboutFew = about !== 'all' && about.length <= FEW_ADDRESSES;
     const conversation = isAboutFew ? this.#aboutFew : this.#aboutMany;
     return conversation.inTurn(async () => {
       if (about === 'all') return dump(conversation, 'all', wanted, visit, pause);
@@ -88,7 +86,7 @@ class KernelConntrack implements Conntrack {
     const ofIpv4 = about.filter(address => familyOf(address) === 'ip');
     const family: DumpFilter[] = ofIpv4.length < about.length ? ['ip6'] : [];
     if (ofIpv4.length === 0) return family;
-    if (ofIpv4.length > MOST_FILTERED || this.#mustReadAll()) return family.length > 0 ? ['all'] : ['ip'];
+    if (ofIpv4.length > FEW_ADDRESSES || this.#mustReadAll()) return family.length > 0 ? ['all'] : ['ip'];
     const roles = ['opens', 'answers'] as const;
     return [...ofIpv4.flatMap(address => roles.map((role): DumpFilter => ({ address, role }))), ...family];
   }
