@@ -133,8 +133,8 @@ export const ATTACKS = [
   {
     name: 'small-and-many',
     what: `${EDITS} of 8 small policies of 40 selectors each over 3,000 pods`,
-    policy: edit => selecting('hostile', edit, 40),
-    besides: edit => [selecting(`hostile-${edit % 8}`, edit, 40)],
+    policy: edit => selectingAnew('hostile', edit),
+    besides: edit => [selectingAnew(`hostile-${edit % 8}`, edit)],
   },
   {
     name: 'tenant-namespace',
@@ -170,8 +170,8 @@ export const PACKETS = 'costs';
 /** What can be measured alone. */
 export const PARTS: readonly string[] = [...ATTACKS.map(({ name }) => name), PACKETS];
 
-function ingress(rules: readonly object[], labels: object = HOSTILE): KubeObject {
-  return policy({ podSelector: { matchLabels: labels }, policyTypes: ['Ingress'], ingress: rules });
+function ingress(rules: readonly object[], labels: object = HOSTILE, name?: string): KubeObject {
+  return policy({ podSelector: { matchLabels: labels }, policyTypes: ['Ingress'], ingress: rules }, name);
 }
 
 function egress(rules: readonly object[]): KubeObject {
@@ -215,25 +215,33 @@ function range(i: number, edit: number): object {
 }
 
 /** All of them mention one label, so that a pod that gets or loses it joins or leaves each. */
-function selecting(name: string, edit: number, selectors: number = RELABELS.selectors): KubeObject {
-  const rule = (i: number) => {
-    const values = ['red', `${name}-${i}-${selectors < RELABELS.selectors ? edit : 0}`];
-    const from = [{ podSelector: { matchExpressions: [{ key: 'tier', operator: 'NotIn', values }] } }];
-    return { from, ports: [{ protocol: 'TCP', port: 1000 + i + (i === 0 ? edit % 2 : 0) }] };
-  };
-  const ingress = Array.from({ length: selectors }, (_, i) => rule(i));
-  return policy({ podSelector: { matchLabels: HOSTILE }, policyTypes: ['Ingress'], ingress }, name);
+function selecting(name: string, edit: number): KubeObject {
+  return ofSelectors(name, edit, RELABELS.selectors, i => tierNotIn(['red', `${name}-${i}-0`]));
+}
+
+/** Each edit has other selectors. */
+function selectingAnew(name: string, edit: number): KubeObject {
+  return ofSelectors(name, edit, 40, i => tierNotIn(['red', `${name}-${i}-${edit}`]));
+}
+
+function tierNotIn(values: readonly string[]): object {
+  return { podSelector: { matchExpressions: [{ key: 'tier', operator: 'NotIn', values }] } };
+}
+
+function ofSelectors(name: string, edit: number, selectors: number, peer: (i: number) => object): KubeObject {
+  const rules = Array.from({ length: selectors }, (_, i) => ({
+    from: [peer(i)],
+    ports: [{ protocol: 'TCP', port: 1000 + i + (i === 0 ? edit % 2 : 0) }],
+  }));
+  return ingress(rules, HOSTILE, name);
 }
 
 /** All of them mention one label of namespaces. */
 function selectingTeams(name: string, edit: number): KubeObject {
-  const rule = (i: number) => {
+  return ofSelectors(name, edit, RELABELS.selectors, i => {
     const values = ['red', `${name}-${i}`];
-    const from = [{ namespaceSelector: { matchExpressions: [{ key: 'team', operator: 'In', values }] } }];
-    return { from, ports: [{ protocol: 'TCP', port: 1000 + i + (i === 0 ? edit % 2 : 0) }] };
-  };
-  const ingress = Array.from({ length: RELABELS.selectors }, (_, i) => rule(i));
-  return policy({ podSelector: { matchLabels: HOSTILE }, policyTypes: ['Ingress'], ingress }, name);
+    return { namespaceSelector: { matchExpressions: [{ key: 'team', operator: 'In', values }] } };
+  });
 }
 
 function morePolicies(): KubeObject[] {
