@@ -1,12 +1,10 @@
 import { expect, test } from 'vitest';
+import { compiled, NODE } from '../../../test/support/agent/engine.ts';
 import { networkPolicy } from '../../bench/largepolicies.ts';
 import { decodeObject } from '../../kube/decode/decode.ts';
-import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
+import type { ClusterEvent } from '../../model/cluster.ts';
 import { plan } from '../../nft/plan/plan.ts';
-import { compile } from '../compile.ts';
 import { Incremental } from './incremental.ts';
-
-const NODE = 'n1';
 
 function pod(i: number, app = `a${i % 10}`): ClusterEvent {
   return decodeObject({
@@ -44,12 +42,6 @@ function flushBeside(engine: Incremental, events: readonly ClusterEvent[]) {
     if (piece.done) return { ruleset: piece.value, pieces };
     for (const event of left.splice(0, 1)) engine.note(event);
   }
-}
-
-function compiled(events: readonly ClusterEvent[]) {
-  const state = new ClusterState();
-  for (const event of events) state.apply(event);
-  return compile(state, NODE);
 }
 
 test('what is noted while a flush is under way is in the next one, and not in this', () => {

@@ -1,19 +1,16 @@
 /** Thousands of pods that are relabelled beside hundreds of selectors that mention their labels. */
 import { describe, expect, test } from 'vitest';
+import { compiled, engineOf, NODE } from '../../../test/support/agent/engine.ts';
 import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../../test/support/agent/tenants.ts';
 import { parseAddress } from '../../model/address.ts';
 import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
-import { ClusterState } from '../../model/cluster.ts';
 import { wholeOf } from '../../model/pieces.ts';
 import type { Rule } from '../../model/policy.ts';
 import type { Labels, Operator } from '../../model/selector.ts';
 import { plan } from '../../nft/plan/plan.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
-import { compile } from '../compile.ts';
-import { Incremental } from './incremental.ts';
 import { MOST_ASKED } from './livepods.ts';
 
-const NODE = 'n1';
 const SELECTORS = 240;
 const PODS = 400;
 
@@ -74,18 +71,6 @@ const relabelled = (app: string) => [
   pod('tenant', PODS, { app }, NODE),
   pod('neighbour', 2, { app: 'web' }),
 ];
-
-function engineOf(events: readonly ClusterEvent[]): Incremental {
-  const engine = new Incremental(NODE);
-  for (const event of events) engine.note(event);
-  return engine;
-}
-
-function compiled(events: readonly ClusterEvent[]): Ruleset {
-  const state = new ClusterState();
-  for (const event of events) state.apply(event);
-  return compile(state, NODE);
-}
 
 function elementsOf(before: Ruleset, now: Ruleset): number {
   const counts = plan(before, now).map(op =>

@@ -1,17 +1,16 @@
 /** Policies of hundreds of groups of hundreds of pods, made ready before they are taken in. */
 import { expect, test } from 'vitest';
+import { compiled, flushedEngineOf, NODE } from '../../../test/support/agent/engine.ts';
 import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../../test/support/agent/tenants.ts';
 import { parseAddress } from '../../model/address.ts';
-import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
+import type { ClusterEvent } from '../../model/cluster.ts';
 import { wholeOf } from '../../model/pieces.ts';
 import type { Policy, Rule } from '../../model/policy.ts';
 import { plan } from '../../nft/plan/plan.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
-import { compile } from '../compile.ts';
-import { Incremental } from './incremental.ts';
+import type { Incremental } from './incremental.ts';
 import { MOST_ASKED } from './livepods.ts';
 
-const NODE = 'n1';
 const SELECTORS = 240;
 const PODS = 400;
 
@@ -42,19 +41,6 @@ const pods = [
   pod(PODS + 1, 'red', NODE),
 ];
 
-function engineOf(events: readonly ClusterEvent[], mostAsked?: number): Incremental {
-  const engine = new Incremental(NODE, 'allow', 'others', undefined, mostAsked);
-  for (const event of events) engine.note(event);
-  engine.flush();
-  return engine;
-}
-
-function compiled(events: readonly ClusterEvent[]): Ruleset {
-  const state = new ClusterState();
-  for (const event of events) state.apply(event);
-  return compile(state, NODE);
-}
-
 /** How many elements a set holds that is not in the other ruleset. */
 function newElements(before: Ruleset, { tables }: Ruleset): number {
   const known = before.tables.get('ip')!.sets;
@@ -75,7 +61,7 @@ function flushAll(engine: Incremental, before: Ruleset): { counts: number[]; las
 }
 
 test('the groups of a policy begin some in each flush, and nothing in force is different by it', () => {
-  const engine = engineOf(pods);
+  const engine = flushedEngineOf(pods);
   const before = engine.flush();
   const policy = selecting('many');
   expect(engine.isPrepared(policy)).toBe(false);
@@ -90,7 +76,7 @@ test('the groups of a policy begin some in each flush, and nothing in force is d
 });
 
 test('a policy that is noted when it is ready makes no elements of its peers any more', () => {
-  const engine = engineOf(pods);
+  const engine = flushedEngineOf(pods);
   const policy = selecting('many');
   engine.prepare([policy]);
   engine.flush();
@@ -107,7 +93,7 @@ test('a policy that is noted when it is ready makes no elements of its peers any
 test('another version of what is in force keeps what both need, and what is not asked for goes', () => {
   const [first, second] = [selecting('many'), selecting('many', 1)];
   const events = [...pods, policyEvent(first)];
-  const engine = engineOf(events);
+  const engine = flushedEngineOf(events);
   engine.prepare([second]);
   engine.flush();
   engine.prepare([]);
@@ -119,7 +105,7 @@ test('another version of what is in force keeps what both need, and what is not 
 });
 
 test('two policies are made ready in turns', () => {
-  const engine = engineOf(pods);
+  const engine = flushedEngineOf(pods);
   const before = engine.flush();
   engine.prepare([selecting('one'), selecting('two')]);
   const sets = [...wholeOf(engine.flushing()).tables.get('ip')!.sets.values()];
@@ -130,7 +116,7 @@ test('two policies are made ready in turns', () => {
 });
 
 test('of two policies each has its turn, however little a flush has room for', () => {
-  const engine = engineOf(pods, 1);
+  const engine = flushedEngineOf(pods, 1);
   const before = engine.flush();
   engine.prepare([selecting('one'), selecting('two')]);
   let last = before;
@@ -141,7 +127,7 @@ test('of two policies each has its turn, however little a flush has room for', (
 });
 
 test('policies of many tenants begin in several flushes, whoever is edited meanwhile', () => {
-  const engine = engineOf(pods, 20 * PODS); // room for a group of each
+  const engine = flushedEngineOf(pods, 20 * PODS); // room for a group of each
   const names = (kind: string, count: number) => Array.from({ length: count }, (_, n) => `${kind}-${n}`);
   const [edited, others] = [names('edited', 4), names('other', 8)];
   const kept = others.map(name => selecting(name));
@@ -158,7 +144,7 @@ test('policies of many tenants begin in several flushes, whoever is edited meanw
 });
 
 test('what has no peers in the cluster, or selects no pod here, needs no preparation', () => {
-  const engine = engineOf(pods);
+  const engine = flushedEngineOf(pods);
   expect(engine.isPrepared(ingressPolicy('tenant/deny', []))).toBe(true);
   const nowhere = ingressPolicy('nowhere/many', selecting('many').ingress!);
   engine.prepare([nowhere]);

@@ -1,17 +1,16 @@
 /** Namespaces of hundreds of pods that are relabelled beside hundreds of selectors that mention their labels. */
 import { expect, test } from 'vitest';
+import { compiled, flushedEngineOf, NODE } from '../../../test/support/agent/engine.ts';
 import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../../test/support/agent/tenants.ts';
 import { parseAddress } from '../../model/address.ts';
-import { type ClusterEvent, ClusterState, type PodKey } from '../../model/cluster.ts';
+import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
 import { wholeOf } from '../../model/pieces.ts';
 import type { Rule } from '../../model/policy.ts';
 import { plan } from '../../nft/plan/plan.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
-import { compile } from '../compile.ts';
-import { Incremental } from './incremental.ts';
+import type { Incremental } from './incremental.ts';
 import { MOST_ASKED } from './livepods.ts';
 
-const NODE = 'n1';
 const SELECTORS = 240;
 const PODS = 200;
 /** What a flush can have asked of, and the pod with which it had enough. */
@@ -51,19 +50,6 @@ const first = [
   selectingTeams(),
 ];
 
-function engineOf(events: readonly ClusterEvent[]): Incremental {
-  const engine = new Incremental(NODE);
-  for (const event of events) engine.note(event);
-  engine.flush();
-  return engine;
-}
-
-function compiled(events: readonly ClusterEvent[]): Ruleset {
-  const state = new ClusterState();
-  for (const event of events) state.apply(event);
-  return compile(state, NODE);
-}
-
 function flushOne(engine: Incremental): Ruleset {
   return wholeOf(engine.flushing());
 }
@@ -75,7 +61,7 @@ function holding(ruleset: Ruleset, address: string): number {
 }
 
 test('a flush takes some of the pods of a namespace that is relabelled, those of this node at once, and in the end all', () => {
-  const engine = engineOf(first);
+  const engine = flushedEngineOf(first);
   engine.note(namespace('tenant', 'red'));
   engine.note(namespace('neighbour', 'red'));
   const flushed = flushOne(engine);
@@ -94,7 +80,7 @@ test('a flush takes some of the pods of a namespace that is relabelled, those of
 });
 
 test('a policy that comes meanwhile means the pods as their namespace is to them', () => {
-  const engine = engineOf(first.slice(0, -1));
+  const engine = flushedEngineOf(first.slice(0, -1));
   engine.note(selectingTeams());
   engine.flush();
   engine.note(namespace('tenant', 'red'));
@@ -122,7 +108,7 @@ test('a policy that comes meanwhile means the pods as their namespace is to them
 });
 
 test('however often a namespace is relabelled while its pods wait, they know it by three kinds of labels at most, and by the last in the end', () => {
-  const engine = engineOf(first);
+  const engine = flushedEngineOf(first);
   for (let n = 0; n < 40; n++) {
     engine.note(namespace('tenant', n % 2 === 0 ? 'red' : `x${n}`));
     const kinds = new Set([...engine.waitingPods().values()].map(known => JSON.stringify(known?.namespace)));
@@ -134,7 +120,7 @@ test('however often a namespace is relabelled while its pods wait, they know it 
 });
 
 test('pods that come and go without end do not keep the others of their namespace from its new labels', () => {
-  const engine = engineOf([...first, namespace('tenant', 'red')]);
+  const engine = flushedEngineOf([...first, namespace('tenant', 'red')]);
   engine.note(namespace('tenant', 'blue'));
   const last = pod('tenant', PODS - 1).key as PodKey;
   for (let flushes = 0; flushes === 0 || engine.waitingPods().has(last); flushes++) {
@@ -147,7 +133,7 @@ test('pods that come and go without end do not keep the others of their namespac
 });
 
 test('a namespace that says what it said before makes nobody wait', () => {
-  const engine = engineOf(first);
+  const engine = flushedEngineOf(first);
   const before = engine.flush();
   engine.note(namespace('tenant', 'blue'));
   expect(plan(before, flushOne(engine))).toEqual([]);

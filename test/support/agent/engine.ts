@@ -1,0 +1,26 @@
+/** The incremental engine beside `compile`, of the same events. */
+import { compile } from '../../../src/compiler/compile.ts';
+import { Incremental } from '../../../src/compiler/live/incremental.ts';
+import { type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
+import type { Ruleset } from '../../../src/nft/ruleset.ts';
+
+export const NODE = 'n1';
+
+/** It has noted them, and flushed nothing. */
+export function engineOf(events: readonly ClusterEvent[], mostAsked?: number): Incremental {
+  const engine = new Incremental(NODE, 'allow', 'others', undefined, mostAsked);
+  for (const event of events) engine.note(event);
+  return engine;
+}
+
+export function flushedEngineOf(events: readonly ClusterEvent[], mostAsked?: number): Incremental {
+  const engine = engineOf(events, mostAsked);
+  engine.flush();
+  return engine;
+}
+
+export function compiled(events: readonly ClusterEvent[]): Ruleset {
+  const state = new ClusterState();
+  for (const event of events) state.apply(event);
+  return compile(state, NODE);
+}
