@@ -75,7 +75,7 @@ test('trace agrees with policy about an address that a name allows, and takes th
 test('inspect shows what each pod was told, and finds no difference', () => {
   for (const source of [byAgent(), byManifests()]) {
     const { status, text } = sluice('inspect', ...source);
-    expect(text).toMatch(/names +.*\*\.t\.example.*: 10\.98\.0\.7 \(\d+ min\)/);
+    expect(text).toMatch(/names +.*\*\.t\.example.*: 10\.98\.0\.7 \(\d+ min( \d+ s)?\)/);
     expect(text).toContain('equal');
     expect(status, text).toBe(0);
   }
