@@ -1,23 +1,17 @@
 /** Neighbour discovery goes no further than its link, and pods are no routers (N63). */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { addressBytes } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
 import { withHops, withIcmp } from './craft.ts';
-import { ADDRESSES, Ground, type Host, NETWORKS } from './ground.ts';
+import { enforcedGround } from './enforced.ts';
+import { ADDRESSES, type Host, NETWORKS } from './ground.ts';
 
 const TYPES = [133, 134, 135, 136, 137] as const;
 const ICMPV6 = 58;
 
 describe.each(NETWORKS)('%s', network => {
-  let ground: Ground;
-
-  beforeAll(async () => {
-    ground = await Ground.build({ network });
-    await ground.enforce();
-  });
-
-  afterAll(() => ground?.remove());
+  const ground = enforcedGround({ network });
 
   const PAYLOAD = Array.from(Buffer.from('not what it says that it is, but all that is kept here')); // 54 bytes
 

@@ -2,7 +2,7 @@
  * ICMP errors of pods (N74). conntrack calls an error related to a connection by what the error quotes, whoever sends
  * it: a pod may quote a packet of its neighbour's connection, and put what it likes behind it.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   AF_INET,
   AF_INET6,
@@ -21,7 +21,8 @@ import { type Address, FAMILIES, type Family } from '../../../src/model/address.
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { type Attack, arrives } from './attack.ts';
 import { withIcmp } from './craft.ts';
-import { ADDRESSES, Ground, type Host, NETWORKS } from './ground.ts';
+import { enforcedGround } from './enforced.ts';
+import { ADDRESSES, type Host, NETWORKS } from './ground.ts';
 
 const PORTS = { port: 5000, sourcePort: 6000 } as const;
 const ROUTER = { ip: address('203.0.113.9'), ip6: address('2001:db8::9') };
@@ -43,14 +44,7 @@ const MTU = 1300;
 const TOO_BIG = { ip: [3, 4, 0, 0, 0, 0, MTU >> 8, MTU & 255], ip6: [2, 0, 0, 0, 0, 0, MTU >> 8, MTU & 255] };
 
 describe.each(NETWORKS)('%s', network => {
-  let ground: Ground;
-
-  beforeAll(async () => {
-    ground = await Ground.build({ network });
-    await ground.enforce();
-  });
-
-  afterAll(() => ground?.remove());
+  const ground = enforcedGround({ network });
 
   /** On a bridge pods may be sent to by the bridge, too. */
   const waysTo = (host: Host): Pick<Attack, 'mac'>[] =>

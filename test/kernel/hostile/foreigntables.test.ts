@@ -1,10 +1,11 @@
 /** Tables and routes of others, whatever they do with a packet before it comes by our rules, open nothing. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { FAMILIES, type Family } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
 import { transportOf } from './craft.ts';
-import { ADDRESSES, Ground, NETWORKS } from './ground.ts';
+import { enforcedGround } from './enforced.ts';
+import { ADDRESSES, NETWORKS } from './ground.ts';
 
 const SERVICE: Record<Family, string> = { ip: '10.96.0.80', ip6: 'fd96::80' };
 
@@ -25,12 +26,7 @@ const OTHERS: readonly (readonly [string, string])[] = [
 ];
 
 describe.each(NETWORKS)('%s', network => {
-  let ground: Ground;
-  beforeAll(async () => {
-    ground = await Ground.build({ network });
-    await ground.enforce();
-  });
-  afterAll(() => ground?.remove());
+  const ground = enforcedGround({ network });
   afterEach(() => void ground.exec('node', 'nft', ['table inet others; delete table inet others']));
 
   const reaches = (family: Family, from: 'attacker' | 'loose' | 'friend') => {

@@ -1,12 +1,13 @@
 /** A pod sends as itself, and nobody from elsewhere sends as a pod of this node (N70). */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { address } from '../../../src/lab/topology.ts';
 import { type Address, FAMILIES, type Family } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives, hears } from './attack.ts';
 import type { Heard } from './ear.ts';
+import { enforcedGround } from './enforced.ts';
 import { sendAsAnother } from './freebind.ts';
-import { ADDRESSES, Ground, type Host, NETWORKS, OTHER_NODE } from './ground.ts';
+import { ADDRESSES, type Host, NETWORKS, OTHER_NODE } from './ground.ts';
 
 const STRANGER = { ip: address('203.0.113.9'), ip6: address('2001:db8::9') };
 const NOBODY = { ip: address('10.9.0.77'), ip6: address('fd09::77') };
@@ -29,14 +30,7 @@ const ALLOW_STRANGER = {
 };
 
 describe.each(NETWORKS)('%s', network => {
-  let ground: Ground;
-
-  beforeAll(async () => {
-    ground = await Ground.build({ network });
-    await ground.enforce(ALLOW_STRANGER);
-  });
-
-  afterAll(() => ground?.remove());
+  const ground = enforcedGround({ network }, ALLOW_STRANGER);
 
   const udp = (source: Address, to: Host, family: Family) =>
     packet({ from: source, to: ADDRESSES[to][family], protocol: 'UDP', port: 53 });

@@ -68,26 +68,30 @@ let built = 0;
 export class Ground {
   readonly network: Network;
   readonly #prefix = `sluice-lab-${process.pid}-hostile${built++}`;
+  readonly #families: readonly Family[];
   readonly #denials: DenialLimits | undefined;
   readonly #podLinks: PodLinks;
   #kernel: Kernel | undefined;
 
-  private constructor({ network, denials, podLinks = 'others' }: GroundOptions) {
+  constructor({ network, families = ['ip', 'ip6'], denials, podLinks = 'others' }: GroundOptions) {
     this.network = network;
+    this.#families = families;
     this.#denials = denials;
     this.#podLinks = podLinks;
   }
 
-  static async build(options: GroundOptions): Promise<Ground> {
-    const { network, families = ['ip', 'ip6'] } = options;
-    const ground = new Ground(options);
-    if (network === 'bridge') seeBridgedPackets();
+  static build(options: GroundOptions): Promise<Ground> {
+    return new Ground(options).build();
+  }
+
+  async build(): Promise<this> {
+    if (this.network === 'bridge') seeBridgedPackets();
     try {
-      await ground.#wire(families);
-      ground.#kernel = await inNamespace(ground.path('node'), () => openNftKernel());
-      return ground;
+      await this.#wire(this.#families);
+      this.#kernel = await inNamespace(this.path('node'), () => openNftKernel());
+      return this;
     } catch (error) {
-      ground.remove();
+      this.remove();
       throw error;
     }
   }

@@ -1,5 +1,5 @@
 /** Packets that no honest stack sends, and that passed no rule before either: they stay here so that none ever does. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { FAMILIES, type Family } from '../../../src/model/address.ts';
 import { packet, TCP_FLAGS } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
@@ -14,7 +14,8 @@ import {
   withOptions,
   withTransport,
 } from './craft.ts';
-import { ADDRESSES, Ground, type Host, NETWORKS } from './ground.ts';
+import { enforcedGround } from './enforced.ts';
+import { ADDRESSES, type Host, NETWORKS } from './ground.ts';
 
 const { hopByHop, routing, fragment, ah, destination } = EXTENSION;
 const { fin, syn, rst, psh, ack } = TCP_FLAGS;
@@ -172,14 +173,7 @@ const OF_FAMILY: Record<Family, readonly (readonly [string, Make])[]> = {
 };
 
 describe.each(NETWORKS)('%s', network => {
-  let ground: Ground;
-
-  beforeAll(async () => {
-    ground = await Ground.build({ network });
-    await ground.enforce();
-  });
-
-  afterAll(() => ground?.remove());
+  const ground = enforcedGround({ network });
 
   describe.each(FAMILIES)('%s', family => {
     test.each([...BOTH, ...OF_FAMILY[family]])('%s', async (_, make) => {

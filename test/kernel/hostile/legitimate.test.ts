@@ -1,12 +1,13 @@
 /** What the rules against hostile packets must leave alone: every one of these is somebody's ordinary day. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { probe } from '../../../src/lab/probe/probe.ts';
 import { address } from '../../../src/lab/topology.ts';
 import { type Address, FAMILIES } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
 import { withHops, withIcmp } from './craft.ts';
-import { ADDRESSES, GATEWAY, Ground, type Host, NETWORKS } from './ground.ts';
+import { enforcedGround } from './enforced.ts';
+import { ADDRESSES, GATEWAY, type Host, NETWORKS } from './ground.ts';
 
 const CACHE = { ip: address('169.254.20.10'), ip6: address('fd00:ca::10') };
 const SECOND = { ip: address('10.9.0.114'), ip6: address('fd09::114') };
@@ -14,11 +15,10 @@ const SERVICE = { ip: address('10.96.0.1'), ip6: address('fd96::1') };
 const HOSTS: readonly Host[] = ['attacker', 'victim', 'friend', 'loose', 'node', 'outside'];
 
 describe.each(NETWORKS)('%s', network => {
-  let ground: Ground;
+  const ground = enforcedGround({ network });
   const homes = new Map<Address, string>();
 
   beforeAll(async () => {
-    ground = await Ground.build({ network });
     for (const host of HOSTS)
       for (const at of Object.values(ADDRESSES[host])) homes.set(at, ground.path(host));
     for (const at of [...Object.values(CACHE), ...Object.values(GATEWAY)]) homes.set(at, ground.path('node'));
@@ -47,8 +47,6 @@ describe.each(NETWORKS)('%s', network => {
     ground.exec('node', 'nft', ['-f', '-'], KUBE_PROXY);
     await ground.enforce();
   });
-
-  afterAll(() => ground?.remove());
 
   describe.each(FAMILIES)('%s', family => {
     const at = (host: Host) => ADDRESSES[host][family];

@@ -1,11 +1,12 @@
 /** IPv6 link-local addresses belong to no pod that policy knows: nothing but neighbour discovery comes from them (N69). */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { address } from '../../../src/lab/topology.ts';
 import type { Address, Family } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
 import { withHops, withIcmp } from './craft.ts';
-import { ADDRESSES, Ground, NETWORKS } from './ground.ts';
+import { enforcedGround } from './enforced.ts';
+import { ADDRESSES, NETWORKS } from './ground.ts';
 
 const CLUSTERS: readonly (readonly [string, readonly Family[]])[] = [
   ['dual-stack', ['ip', 'ip6']],
@@ -15,14 +16,7 @@ const CLUSTERS: readonly (readonly [string, readonly Family[]])[] = [
 describe.each(
   NETWORKS.flatMap(network => CLUSTERS.map(([name, families]) => [network, name, families] as const)),
 )('%s, %s', (network, _, families) => {
-  let ground: Ground;
-
-  beforeAll(async () => {
-    ground = await Ground.build({ network, families });
-    await ground.enforce();
-  });
-
-  afterAll(() => ground?.remove());
+  const ground = enforcedGround({ network, families });
 
   /** From the pod's link-local address to the one of the node's at its link. */
   const toNode = (from: 'attacker' | 'loose', protocol: 'TCP' | 'UDP') =>

@@ -1,9 +1,10 @@
 /** What is for everybody reaches no pod from another pod: nobody could say whose policy judges it (N71). */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { address } from '../../../src/lab/topology.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
-import { ADDRESSES, Ground, NETWORKS } from './ground.ts';
+import { enforcedGround } from './enforced.ts';
+import { ADDRESSES, NETWORKS } from './ground.ts';
 
 const GROUPS = [
   ['the limited broadcast', '255.255.255.255', 'ff:ff:ff:ff:ff:ff'],
@@ -15,14 +16,7 @@ const GROUPS = [
 ] as const;
 
 describe.each(NETWORKS)('%s', network => {
-  let ground: Ground;
-
-  beforeAll(async () => {
-    ground = await Ground.build({ network });
-    await ground.enforce();
-  });
-
-  afterAll(() => ground?.remove());
+  const ground = enforcedGround({ network });
 
   describe.each(GROUPS)('%s', (_, group, groupMac) => {
     const family = group.includes(':') ? 'ip6' : 'ip';

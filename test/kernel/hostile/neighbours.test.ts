@@ -1,14 +1,15 @@
 /** A pod keeps no neighbour of its bridge from its address, and from being found (N70). */
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { address } from '../../../src/lab/topology.ts';
 import { type Address, addressBytes } from '../../../src/model/address.ts';
 import { macBytes } from '../../../src/model/mac.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
 import { hiddenInPieces, withHops, withIcmp, withTransport } from './craft.ts';
+import { enforcedGround } from './enforced.ts';
 import { FrameSocket } from './frame.ts';
-import { ADDRESSES, Ground } from './ground.ts';
+import { ADDRESSES } from './ground.ts';
 
 const NOBODY = { ip: address('0.0.0.0'), ip6: address('::') };
 /** friend has it soon. */
@@ -17,14 +18,7 @@ const ALL_NODES = '33:33:00:00:00:01';
 const PROBED = '33:33:ff:00:00:77';
 const EVERYBODY = 'ff:ff:ff:ff:ff:ff';
 
-let ground: Ground;
-
-beforeAll(async () => {
-  ground = await Ground.build({ network: 'bridge' });
-  await ground.enforce();
-});
-
-afterAll(() => ground?.remove());
+const ground = enforcedGround({ network: 'bridge' });
 
 function socketOf(host: 'attacker' | 'loose'): FrameSocket {
   return new FrameSocket(ground.path(host), ground.index(host), ground.mac(host));

@@ -3,7 +3,7 @@
  * pod has its node carry what it may not send (N70).
  */
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type Address, FAMILIES, type Family } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { hears } from './attack.ts';
@@ -17,8 +17,9 @@ import {
   withOptions,
   withTransport,
 } from './craft.ts';
+import { enforcedGround } from './enforced.ts';
 import { FrameSocket } from './frame.ts';
-import { ADDRESSES, GATEWAY, Ground, type GroundOptions, type Host } from './ground.ts';
+import { ADDRESSES, GATEWAY, type GroundOptions, type Host } from './ground.ts';
 
 const NETWORKS: readonly (readonly [string, GroundOptions])[] = [
   ['a bridge', { network: 'bridge' }],
@@ -48,16 +49,12 @@ const firstPiece: Make = (from, family) =>
   fragmentsOf(lengthened(datagram(from, GATEWAY[family])), 16).slice(0, 1);
 
 describe.each(NETWORKS)('%s', (_, options) => {
-  let ground: Ground;
+  const ground = enforcedGround(options);
 
-  beforeAll(async () => {
-    ground = await Ground.build(options);
-    await ground.enforce();
+  beforeAll(() => {
     for (const setting of SETTINGS)
       ground.exec('node', 'sh', ['-c', `echo ${setting[1]} > /proc/sys/net/${setting[0]}`]);
   });
-
-  afterAll(() => ground?.remove());
 
   const sent = (host: 'attacker' | 'loose', packets: readonly Uint8Array[]) => {
     const socket = new FrameSocket(ground.path(host), ground.index(host), ground.mac(host));

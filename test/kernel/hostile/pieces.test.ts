@@ -1,19 +1,13 @@
 /** What a node makes of the pieces of a packet is judged as what it is, and by its sender (N70). */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { address } from '../../../src/lab/topology.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
 import { changedByReassembly, fragmentsOf, lengthened, transportOf, withIcmp } from './craft.ts';
-import { ADDRESSES, Ground } from './ground.ts';
+import { enforcedGround } from './enforced.ts';
+import { ADDRESSES } from './ground.ts';
 
-let ground: Ground;
-
-beforeAll(async () => {
-  ground = await Ground.build({ network: 'bridge' });
-  await ground.enforce();
-});
-
-afterAll(() => ground?.remove());
+const ground = enforcedGround({ network: 'bridge' });
 
 test('a pod sends as nobody else by what the node makes of the pieces of a packet', async () => {
   const changed = address('fd09::1100:0:0:11');

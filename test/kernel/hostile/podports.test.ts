@@ -1,12 +1,13 @@
 /** By a port of a bridge nobody but its pod sends: no address of a neighbour's, in no kind of frame (N70). */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type Address, addressBytes, FAMILIES } from '../../../src/model/address.ts';
 import { macBytes } from '../../../src/model/mac.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
 import { hiddenInPieces, withHops, withIcmp } from './craft.ts';
+import { enforcedGround } from './enforced.ts';
 import { FrameSocket } from './frame.ts';
-import { ADDRESSES, GATEWAY, Ground, type Host } from './ground.ts';
+import { ADDRESSES, GATEWAY, type Host } from './ground.ts';
 
 const EVERYBODY = 'ff:ff:ff:ff:ff:ff';
 const ALL_NODES = '33:33:00:00:00:01';
@@ -15,20 +16,14 @@ const ETHER = { ip: [0x08, 0x00], arp: [0x08, 0x06], ip6: [0x86, 0xdd] } as cons
 const OF_BRIDGES = ['01:80:c2:00:00:00', '01:80:c2:00:00:07'];
 const LLDP = '01:80:c2:00:00:0e';
 
-let ground: Ground;
+const ground = enforcedGround({ network: 'bridge' });
 
-beforeAll(async () => {
-  ground = await Ground.build({ network: 'bridge' });
-  await ground.enforce();
-  believesAtOnce('eth0');
-});
+beforeAll(() => believesAtOnce('eth0'));
 
 /** Else what was heard of an address by ARP holds for a second. */
 function believesAtOnce(device: string): void {
   ground.exec('friend', 'sh', ['-c', `echo 0 > /proc/sys/net/ipv4/neigh/${device}/locktime`]);
 }
-
-afterAll(() => ground?.remove());
 
 interface Frame {
   readonly to: string;

@@ -2,10 +2,11 @@
  * Frames with a VLAN tag of number 0 are for their receiver as if they had none, and for br_netfilter no packets of IP:
  * between pods of a bridge no rule of IP would see them.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { FAMILIES } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
+import { enforcedGround } from './enforced.ts';
 import { ADDRESSES, Ground } from './ground.ts';
 
 const TAGS = [
@@ -14,14 +15,7 @@ const TAGS = [
   ['two', [0x88a8, 0x8100]],
 ] as const;
 
-let ground: Ground;
-
-beforeAll(async () => {
-  ground = await Ground.build({ network: 'bridge' });
-  await ground.enforce();
-});
-
-afterAll(() => ground?.remove());
+const ground = enforcedGround({ network: 'bridge' });
 
 describe.each(FAMILIES)('%s', family => {
   const tagged = (tags: readonly number[]) => {

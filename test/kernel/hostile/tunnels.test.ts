@@ -1,22 +1,21 @@
 /** A node takes what is in a tunnel for another node's word: pods reach no tunnel's end (N72). */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { address } from '../../../src/lab/topology.ts';
 import { FAMILIES } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
 import { transportOf, withTransport } from './craft.ts';
+import { enforcedGround } from './enforced.ts';
 import { macBytes } from './frame.ts';
-import { ADDRESSES, GATEWAY, Ground, NETWORKS, OTHER_NODE } from './ground.ts';
+import { ADDRESSES, GATEWAY, NETWORKS, OTHER_NODE } from './ground.ts';
 
 const PORTS = [4789, 8472, 6081, 6080, 5555];
 const PROTOCOLS = [4, 41, 47];
 
 describe.each(NETWORKS)('%s', network => {
-  let ground: Ground;
+  const ground = enforcedGround({ network });
 
-  beforeAll(async () => {
-    ground = await Ground.build({ network });
-    await ground.enforce();
+  beforeAll(() => {
     for (const family of FAMILIES) // Where the other node would be.
       ground.exec('outside', 'ip', [
         'address',
@@ -26,8 +25,6 @@ describe.each(NETWORKS)('%s', network => {
         'lo',
       ]);
   });
-
-  afterAll(() => ground?.remove());
 
   describe.each(FAMILIES)('%s', family => {
     const ends = [
