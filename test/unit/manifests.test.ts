@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { NEW_SPACE_OPTION } from '../../src/host/memory.ts';
 
 const daemonset = join(import.meta.dirname, '../../daemonset');
 const read = (path: string) => readFileSync(join(daemonset, path), 'utf8');
@@ -59,6 +60,7 @@ describe('daemonset/', () => {
     const limit = Number(/^(\d+)Mi$/.exec(resources.limits.memory)?.[1]);
     expect(heap).toBeGreaterThanOrEqual(300);
     expect(limit - heap).toBeGreaterThanOrEqual(100);
+    expect(options).toMatch(new RegExp(`${NEW_SPACE_OPTION}=4$`));
   });
 
   test('the role reads, and writes nothing but events', () => {

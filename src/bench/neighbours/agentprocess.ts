@@ -9,6 +9,9 @@ import type { Netns } from '../../lab/unnamed.ts';
 
 const START_PATIENCE_MS = 60_000;
 
+/** As the DaemonSet has them. */
+const NODE_OPTIONS = '--max-old-space-size=384 --max-semi-space-size=4';
+
 export class BenchAgent {
   readonly #child: ChildProcess;
   #output = '';
@@ -21,6 +24,7 @@ export class BenchAgent {
     this.#child = netns.run(() =>
       fork(command, ['agent', ...silent, ...options], {
         execArgv: turns === 'timed' ? ['--import', probe] : [],
+        env: { ...process.env, NODE_OPTIONS },
         stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       }),
     );

@@ -1,0 +1,34 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { NEW_SPACE_OPTION } from './memory.ts';
+
+const PROGRAM = `
+  import { getHeapSpaceStatistics } from 'node:v8';
+  import { giveMemoryBack, keepMemorySmall } from '${import.meta.dirname}/memory.ts';
+  const newSpace = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size;
+  /** As a burst of events: much lives until its end. */
+  const burst = () => Array.from({ length: 1_000_000 }, (_, at) => ({ at })).length;
+  keepMemorySmall();
+  burst();
+  const starting = newSpace();
+  giveMemoryBack();
+  burst();
+  burst();
+  console.log(JSON.stringify({ starting, running: newSpace() }));
+`;
+
+function spaces(options: string): { starting: number; running: number } {
+  const env = { ...process.env, NODE_OPTIONS: options };
+  const node = ['--input-type=module-typescript', '-e', PROGRAM];
+  return JSON.parse(execFileSync(process.execPath, node, { encoding: 'utf8', env }));
+}
+
+test('where it is bounded, the space for new objects grows in a burst once rules are in force, and to its bound', () => {
+  const { starting, running } = spaces(`${NEW_SPACE_OPTION}=4`);
+  expect(running).toBe(4 * starting);
+});
+
+test('where nobody bounds it, it stays as it was', () => {
+  const { starting, running } = spaces('');
+  expect(running).toBe(starting);
+});
