@@ -56,6 +56,8 @@ test('explain gives no verdict about an address that may be a Service, and says 
   const [[json]] = explainAll(flow.join(' '), '-o', 'json');
   expect(JSON.parse(json!)).toMatchObject({
     verdict: 'undecided',
+    families: { ipv4: 'undecided' },
+    cases: [{ verdict: 'undecided' }],
     reason: expect.stringContaining('Service'),
   });
 });

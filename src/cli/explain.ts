@@ -1,4 +1,4 @@
-import type { Question } from '../ends/answer.ts';
+import { inDoubt, type Question } from '../ends/answer.ts';
 import type { NamedEnd } from '../ends/endname.ts';
 import { parseEnd, shortServiceName } from '../ends/endname.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
@@ -60,10 +60,8 @@ function answered(asked: readonly Asked[]) {
 }
 
 /** Policies that nobody could look at may say anything. */
-function withoutVerdict<T extends object>(asked: T): T {
-  if (!('answer' in asked)) return asked;
-  const answer = { ...(asked.answer as object), verdict: 'undecided', reason: HIDDEN };
-  return { ...asked, answer };
+function withoutVerdict(asked: Asked): Asked {
+  return 'answer' in asked ? { answer: inDoubt(asked.answer, HIDDEN) } : asked;
 }
 
 /** Of which an agent is asked by which names they were allowed: a file of questions may have very many. */

@@ -109,6 +109,8 @@ test('explain -o json says what it lacks', () => {
   const { stdout } = sluice('explain', 'web', 'db:80', '-o', 'json', ...BOTH);
   expect(JSON.parse(stdout)).toMatchObject({
     verdict: 'undecided',
+    families: { ipv4: 'undecided' },
+    cases: [{ verdict: 'undecided', reason: expect.stringContaining('(allow: ') }],
     notes: [expect.stringContaining('nothing of it is read')],
   });
 });

@@ -1,5 +1,5 @@
 /** What a question about one connection comes to: one verdict, and where it is not the same for all that is meant. */
-import { FAMILIES, type Family } from '../model/address.ts';
+import type { Family } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { ToldFact } from '../names/toldfacts.ts';
 import type { DirectionVerdict, FlowVerdict } from '../semantics/evaluate.ts';
@@ -15,13 +15,10 @@ import { placesOf } from './places.ts';
 import { MOST_PIECES } from './settle.ts';
 import { shortNameOf, targetsOf } from './targets.ts';
 import { type GivenQuestion, withGiven } from './traffic.ts';
+import { type Difference, differencesIn, type Verdict, verdictOfCase, verdictsByFamily } from './verdicts.ts';
 
 /** A connection as it was asked for; `given` is what was said of the cluster beside. */
 export type Question = GivenQuestion;
-
-export type Verdict = 'allow' | 'deny' | 'undecided';
-
-export type Difference = 'family' | 'source' | 'destination' | 'address';
 
 export interface Answer {
   readonly question: Question;
@@ -30,7 +27,7 @@ export interface Answer {
   /** One sentence: the reason that matters most. */
   readonly reason: string;
   /** Of each family that both ends have. */
-  readonly families: Readonly<Partial<Record<Family, 'allow' | 'deny'>>>;
+  readonly families: Readonly<Partial<Record<Family, Verdict>>>;
   readonly differsBy: readonly Difference[];
   /** The case that the verdict comes from: absent where there is none. */
   readonly decisive?: Case;
@@ -53,20 +50,22 @@ export function answer(known: World, question: Question): Answer {
   if (from.port ?? from.protocol) throw new FlowTextError(`"${from.text}": only the destination has a port`);
   const targets = targetsOf(world, to);
   const sources = sourcesOf(world, from);
-  const { cases, cluster, isCut } = judge(world, sources, targets.targets, familyAsked(from, to));
-  if (cases.length === 0 && targets.undecided === undefined) throw new FlowTextError(noFamily(from, to));
-  const maybe = maybeNode(cluster, cases, world.unknownPods);
+  const judged = judge(world, sources, targets.targets, familyAsked(from, to));
+  const { cluster, isCut } = judged;
+  if (judged.cases.length === 0 && targets.undecided === undefined)
+    throw new FlowTextError(noFamily(from, to));
+  const maybe = maybeNode(cluster, judged.cases, world.unknownPods);
   const unheard = new Map([
-    ...unheardDenials(cluster, cases, world.known, world.unknownPods),
+    ...unheardDenials(cluster, judged.cases, world.known, world.unknownPods),
     ...maybe.undecided,
   ]);
-  const decisive = decisiveOf(cases, unheard);
-  const undecided = targets.undecided ?? (decisive && unheard.get(decisive));
+  const cases = judged.cases.map(each => withDoubt(each, unheard.get(each), targets));
+  const decisive = decisiveOf(cases);
   return {
     question,
-    verdict: undecided === undefined ? decisive!.verdict.verdict : 'undecided',
-    reason: undecidedText(targets, decisive) ?? undecided ?? reasonOf(decisive!),
-    families: familiesOf(cases),
+    verdict: decisive === undefined ? 'undecided' : verdictOfCase(decisive),
+    reason: decisive === undefined ? targets.undecided! : reasonOf(decisive),
+    families: verdictsByFamily(cases),
     differsBy: differencesIn(cases),
     ...(decisive && { decisive }),
     cases,
@@ -83,8 +82,25 @@ export function answer(known: World, question: Question): Answer {
   };
 }
 
+/** The same answer where something that nobody could look at may turn it. */
+export function inDoubt(found: Answer, why: string): Answer {
+  const cases = found.cases.map(each => {
+    return { ...each, undecided: `${why} (${verdictOfCase(each)}: ${reasonOf(each)})` };
+  });
+  const decisive = found.decisive && cases[found.cases.indexOf(found.decisive)]!;
+  return {
+    ...found,
+    verdict: 'undecided',
+    reason: why,
+    families: verdictsByFamily(cases),
+    differsBy: differencesIn(cases),
+    ...(decisive && { decisive }),
+    cases,
+  };
+}
+
 export function reasonOf(each: Case): string {
-  return withNames(decisiveDirection(each.verdict).reason, each);
+  return each.undecided ?? withNames(decisiveDirection(each.verdict).reason, each);
 }
 
 /** A Service is no source: what comes from it comes from its pods. */
@@ -108,17 +124,25 @@ function noFamily(from: NamedEnd, to: NamedEnd): string {
   return `"${from.text}" or "${to.text}" has no ${family} address`;
 }
 
-/** A denial that holds whatever pods were told counts before one that DNS may have lifted. */
-function decisiveOf(cases: readonly Case[], unheard: ReadonlyMap<Case, string>): Case | undefined {
-  const denied = cases.filter(({ verdict }) => verdict.verdict === 'deny');
-  return (
-    denied.find(each => !unheard.has(each)) ?? denied[0] ?? cases.find(each => unheard.has(each)) ?? cases[0]
-  );
+/** With why nobody can say what becomes of it, where nobody can. */
+function withDoubt(each: Case, unheard: string | undefined, { undecided }: Targets): Case {
+  if (undecided !== undefined)
+    return {
+      ...each,
+      undecided: `${undecided} (were it nobody's, policy would ${each.verdict.verdict} it)`,
+    };
+  return unheard === undefined ? each : { ...each, undecided: unheard };
 }
 
-function undecidedText({ undecided }: Targets, decisive: Case | undefined): string | undefined {
-  if (undecided === undefined || decisive === undefined) return undecided;
-  return `${undecided} (were it nobody's, policy would ${decisive.verdict.verdict} it)`;
+/** A denial that holds whatever pods were told counts before one that DNS may have lifted. */
+function decisiveOf(cases: readonly Case[]): Case | undefined {
+  const denied = cases.filter(({ verdict }) => verdict.verdict === 'deny');
+  return (
+    denied.find(({ undecided }) => undecided === undefined) ??
+    denied[0] ??
+    cases.find(({ undecided }) => undecided !== undefined) ??
+    cases[0]
+  );
 }
 
 /** The direction whose reason matters most: the one that denies, else the one that a policy decided. */
@@ -126,41 +150,6 @@ export function decisiveDirection({ egress, ingress }: FlowVerdict): DirectionVe
   if (egress.verdict === 'deny') return egress;
   if (ingress.verdict === 'deny' || ingress.policy !== undefined) return ingress;
   return egress.policy === undefined ? ingress : egress;
-}
-
-function familiesOf(cases: readonly Case[]): Answer['families'] {
-  const found: Partial<Record<Family, 'allow' | 'deny'>> = {};
-  for (const { family, verdict } of cases) if (found[family] !== 'deny') found[family] = verdict.verdict;
-  return found;
-}
-
-/** By what the verdict can be told: whatever two values of it give two verdicts while nothing else changes does not matter. */
-function differencesIn(cases: readonly Case[]): Difference[] {
-  const keys: Record<Difference, (each: Case) => unknown> = {
-    family: ({ family }) => family,
-    source: ({ from }) => from,
-    destination: ({ to, viaNode }) => `${to.place.name}:${to.port} ${viaNode ?? ''}`,
-    address: ({ fromRange, toRange }) => (fromRange ?? toRange) && `${fromRange?.first} ${toRange?.first}`,
-  };
-  if (new Set(cases.map(({ verdict }) => verdict.verdict)).size < 2) return [];
-  const { family, ...others } = keys;
-  const ofEach = FAMILIES.map(each => cases.filter(({ family }) => family === each));
-  return [
-    ...(separates(cases, family) ? (['family'] as const) : []),
-    ...(Object.keys(others) as (keyof typeof others)[]).filter(difference =>
-      ofEach.some(found => separates(found, others[difference])),
-    ),
-  ];
-}
-
-/** Whether the stricter verdict of each value is not the same for all values. */
-function separates(cases: readonly Case[], keyOf: (each: Case) => unknown): boolean {
-  const strictest = new Map<unknown, 'allow' | 'deny'>();
-  for (const each of cases) {
-    const key = keyOf(each);
-    if (strictest.get(key) !== 'deny') strictest.set(key, each.verdict.verdict);
-  }
-  return new Set(strictest.values()).size > 1;
 }
 
 function notesOf({ notes }: Targets, isCut: boolean): readonly string[] {

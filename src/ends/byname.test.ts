@@ -5,6 +5,7 @@ import type { Address } from '../model/address.ts';
 import { type ToldFact, ToldFacts } from '../names/toldfacts.ts';
 import { answer } from './answer.ts';
 import { spanText } from './byname.ts';
+import { groupsOf } from './groups.ts';
 
 const shop = world(`
 { apiVersion: v1, kind: Pod, metadata: { name: web, namespace: shop }, spec: { nodeName: n1 },
@@ -183,8 +184,15 @@ describe('with what the agent of another node knows', () => {
   const only = 'only the agent of n1 knows what shop/web was told';
 
   test('an address that a rule by name may allow is undecided, and it says who knows', () => {
-    const { verdict, reason, notes } = answer(other(), { from: 'shop/web', to: '192.0.2.1:443' });
-    expect({ verdict, reason, notes }).toEqual({ verdict: 'undecided', reason: only, notes: [] });
+    const found = answer(other(), { from: 'shop/web', to: '192.0.2.1:443' });
+    const { verdict, reason, families, notes } = found;
+    const undecided = { verdict: 'undecided', reason: only };
+    expect({ verdict, reason, families, notes }).toEqual({
+      ...undecided,
+      families: { ip: 'undecided' },
+      notes: [],
+    });
+    expect(groupsOf(found.cases)).toEqual([expect.objectContaining(undecided)]);
   });
 
   test.each(['192.0.2.1:80', '203.0.113.1:443'])('%s is denied whatever the pod was told', to => {

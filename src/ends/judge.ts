@@ -16,6 +16,8 @@ export interface Case {
   readonly verdict: FlowVerdict;
   /** Of a destination by its name: the verdict while no answer of DNS has brought an address. */
   readonly untold?: 'allow' | 'deny';
+  /** Why nobody can say whether the verdict holds. */
+  readonly undecided?: string;
   readonly family: Family;
   /** The addresses that the one of the flow stands for. */
   readonly fromRange?: AddressRange;

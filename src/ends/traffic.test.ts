@@ -18,7 +18,7 @@ const pod = (labels: Record<string, string>, ip?: string) => ({
   Internal: { PodLabels: labels, NamespaceLabels: {}, Namespace: 'default' },
   ...(ip && { IP: ip }),
 });
-const verdictOf = (source: object, destination: object) => {
+const verdictOfCase = (source: object, destination: object) => {
   const [question] = questionsIn([
     { Source: source, Destination: destination, Protocol: 'TCP', ResolvedPort: 80 },
   ]);
@@ -27,14 +27,14 @@ const verdictOf = (source: object, destination: object) => {
 };
 
 test('traffic of pods without labels is judged by their namespace and addresses', () => {
-  expect(verdictOf(pod({}, '192.168.1.10'), pod({}, '192.168.1.10'))[0]).toBe('allow'); // Itself.
-  expect(verdictOf(pod({}, '192.168.1.12'), pod({}, '192.168.1.10'))[0]).toBe('deny');
-  expect(verdictOf(pod({}), pod({}))[0]).toBe('deny');
+  expect(verdictOfCase(pod({}, '192.168.1.10'), pod({}, '192.168.1.10'))[0]).toBe('allow'); // Itself.
+  expect(verdictOfCase(pod({}, '192.168.1.12'), pod({}, '192.168.1.10'))[0]).toBe('deny');
+  expect(verdictOfCase(pod({}), pod({}))[0]).toBe('deny');
 });
 
 test('two pods of the same labels are two', () => {
   const [x, y] = [pod({ app: 'x' }, '192.168.1.13'), pod({ app: 'x' }, '192.168.1.14')];
-  expect(verdictOf(x, y)).toEqual(['allow', '192.168.1.13', '192.168.1.14']);
-  expect(verdictOf(y, x)).toEqual(['deny', '192.168.1.14', '192.168.1.13']);
-  expect(verdictOf(pod({ app: 'x' }), pod({ app: 'x' }))[0]).toBe('deny');
+  expect(verdictOfCase(x, y)).toEqual(['allow', '192.168.1.13', '192.168.1.14']);
+  expect(verdictOfCase(y, x)).toEqual(['deny', '192.168.1.14', '192.168.1.13']);
+  expect(verdictOfCase(pod({ app: 'x' }), pod({ app: 'x' }))[0]).toBe('deny');
 });

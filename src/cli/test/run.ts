@@ -2,6 +2,7 @@
 import { replay } from '../../agent/replay.ts';
 import { answer, reasonOf } from '../../ends/answer.ts';
 import type { World } from '../../ends/place.ts';
+import { verdictOfCase } from '../../ends/verdicts.ts';
 import { decodeObject } from '../../kube/decode/decode.ts';
 import { decodeInventory } from '../../kube/decode/inventory.ts';
 import { ClusterState } from '../../model/cluster.ts';
@@ -124,8 +125,9 @@ function wrongAnswer(
   const [from = '', to = ''] = flow.split('->').map(end => end.trim());
   const found = answer(world, { from, to });
   if (found.verdict === 'undecided') throw new FlowTextError(found.reason);
-  const wrong = found.cases.find(({ verdict }) => verdict.verdict !== expected);
+  const wrong = found.cases.find(each => verdictOfCase(each) !== expected);
   if (wrong !== undefined) {
+    if (wrong.undecided !== undefined) throw new FlowTextError(wrong.undecided);
     const where = found.differsBy.length === 0 ? '' : ` from ${wrong.flow.from} to ${wrong.flow.to}`;
     return `expected ${expected}, got ${wrong.verdict.verdict}${where}: ${reasonOf(wrong)}`;
   }
