@@ -1,31 +1,25 @@
 /** What fails, and where resolvers may be: DNS goes on whatever happens, and what can be learnt is (docs/names.md). */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { inNamespace } from '../../../src/lab/netns.ts';
 import { openConntrack } from '../../../src/netlink/conntrack/conntrack.ts';
 import type { Connection } from '../../../src/nft/conntrack.ts';
-import { HOSTS, NamesGround, NODE_ADDRESS, RESOLVER, SLOW } from '../../support/names/ground.ts';
+import { HOSTS, NODE_ADDRESS, RESOLVER, SLOW } from '../../support/names/ground.ts';
+import { hearingGround } from './hearingground.ts';
 
 const SECOND = '10.96.0.11';
 const WHOLE = { failed: [], lost: 0, unanswered: 0 };
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms * SLOW));
 
-let ground: NamesGround;
-afterAll(() => ground?.remove());
-
 describe('with a resolver in a pod and one on the node', () => {
   let onNode: ChildProcess;
-  beforeAll(async () => {
-    ground = await NamesGround.build();
-    ground.writeManifests('*.t.example');
-    onNode = await ground.start('node', 'resolver.ts');
-    await ground.startAgent(
-      '--dns-servers',
-      [...Object.values(RESOLVER), NODE_ADDRESS, SECOND, HOSTS.dns[0]].join(),
-    );
-    await ground.hearing();
-  }, 180_000 * SLOW);
+  const ground = hearingGround({
+    agent: ['--dns-servers', [...Object.values(RESOLVER), NODE_ADDRESS, SECOND, HOSTS.dns[0]].join()],
+    beforeAgent: async own => {
+      onNode = await own.start('node', 'resolver.ts');
+    },
+  });
 
   const nft = (text: string) => ground.exec(ground.nodePath, 'nft', text);
   const names = (from: number, count = 20) =>
@@ -167,15 +161,9 @@ describe('with a resolver in a pod and one on the node', () => {
 });
 
 describe('with a resolver that is asked at another port than its Service’s', () => {
-  beforeAll(async () => {
-    await ground.remove();
-    ground = await NamesGround.build(5353);
-    ground.writeManifests('*.t.example');
-  }, 180_000 * SLOW);
+  const ground = hearingGround({ port: 5353, agent: ['--dns-target-ports', '5353'] });
 
   test('its answers are learnt where --dns-target-ports names the port, by UDP and TCP', async () => {
-    await ground.startAgent('--dns-target-ports', '5353');
-    await ground.hearing();
     const names = Array.from({ length: 40 }, (_, i) => `n${1 + i}.t.example`);
     expect(await ground.visit({ names: names.slice(0, 20) })).toMatchObject(WHOLE);
     expect(await ground.visit({ names: names.slice(20, 30), byTcp: true })).toMatchObject(WHOLE);

@@ -1,18 +1,12 @@
 /** Peers by name with real packets: the agent as it is run, a resolver behind a Service, connections at once. */
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { NamesGround, RESOLVER, SLOW } from '../../support/names/ground.ts';
+import { expect, test } from 'vitest';
+import { RESOLVER, SLOW } from '../../support/names/ground.ts';
+import { hearingGround } from './hearingground.ts';
 
 /** A connection may take long on a busy machine: that its first packet was lost is counted apart. */
 const PATIENCE_MS = 10_000 * SLOW;
-let ground: NamesGround;
-beforeAll(async () => {
-  ground = await NamesGround.build();
-  ground.writeManifests('*.t.example', 'exact1.example', 'n20.cdn.example.net');
-  await ground.startAgent();
-  await ground.hearing();
-}, 180_000 * SLOW);
-afterAll(() => ground?.remove());
+const ground = hearingGround({ names: ['*.t.example', 'exact1.example', 'n20.cdn.example.net'] });
 
 const fresh = (from: number, count: number, kind = 'n') =>
   Array.from({ length: count }, (_, i) => `${kind}${from + i}.t.example`);

@@ -1,24 +1,21 @@
 /** Who can have an address learnt that no resolver told: nobody, also while a question is open. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Address } from '../../../src/model/address.ts';
 import { ASKED_NAME, forgedAnswer } from '../../support/names/forgedanswer.ts';
-import { HOSTS, NamesGround, policyText, RESOLVER, SLOW } from '../../support/names/ground.ts';
+import { HOSTS, policyText, RESOLVER } from '../../support/names/ground.ts';
 import { rawSend } from '../../support/names/rawsend.ts';
+import { hearingGround } from './hearingground.ts';
 
-let ground: NamesGround;
-beforeAll(async () => {
-  ground = await NamesGround.build();
-  ground.writeManifests('*.t.example');
-  // The resolver has a rule by name too: it is told nothing by who asks it.
-  const ofResolver = policyText(['*.t.example']).replace('app: web', 'app: dns');
-  ground.write(
-    'resolver.yaml',
-    ofResolver.replace('name: logs', 'name: resolver').replace('priority: 10', 'priority: 11'),
-  );
-  await ground.startAgent();
-  await ground.hearing();
-}, 180_000 * SLOW);
-afterAll(() => ground?.remove());
+const ground = hearingGround({
+  beforeAgent: own => {
+    // The resolver has a rule by name too: it is told nothing by who asks it.
+    const ofResolver = policyText(['*.t.example']).replace('app: web', 'app: dns');
+    own.write(
+      'resolver.yaml',
+      ofResolver.replace('name: logs', 'name: resolver').replace('priority: 10', 'priority: 11'),
+    );
+  },
+});
 
 const [WEB] = HOSTS.web;
 const [EVIL] = HOSTS.evil;

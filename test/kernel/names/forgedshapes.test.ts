@@ -2,10 +2,10 @@
  * A pod that may write every byte answers its own question in the resolver's name, in every shape that an answer can
  * have: nothing is learnt. The same bytes from where the resolver is are, so that each shape is one that could be.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Address } from '../../../src/model/address.ts';
 import { ASKED_NAME, forgedAnswer } from '../../support/names/forgedanswer.ts';
-import { HOSTS, NamesGround, NODE_ADDRESS, RESOLVER, SLOW } from '../../support/names/ground.ts';
+import { HOSTS, NODE_ADDRESS, RESOLVER, SLOW } from '../../support/names/ground.ts';
 import { sendPacket, udpPacket } from '../../support/names/rawsend.ts';
 import {
   EXTENSION,
@@ -15,15 +15,9 @@ import {
   withIcmp,
   withOptions,
 } from '../hostile/craft.ts';
+import { hearingGround } from './hearingground.ts';
 
-let ground: NamesGround;
-beforeAll(async () => {
-  ground = await NamesGround.build();
-  ground.writeManifests('*.t.example');
-  await ground.startAgent();
-  await ground.hearing();
-}, 180_000 * SLOW);
-afterAll(() => ground?.remove());
+const ground = hearingGround();
 
 type Shape = (packet: Buffer) => readonly Uint8Array[];
 

@@ -3,9 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { inNamespace } from '../../../src/lab/netns.ts';
-import { HOSTS, NamesGround, SLOW } from '../../support/names/ground.ts';
+import { HOSTS, SLOW } from '../../support/names/ground.ts';
+import { hearingGround } from './hearingground.ts';
 
 const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 /** A connection may take long on a busy machine: that its first packet was lost is counted apart. */
@@ -14,14 +15,7 @@ const ANSWERS = 20_000;
 const OLD = Array.from({ length: 20 }, (_, i) => `n${1 + i}.t.example`);
 const FRESH = Array.from({ length: 200 }, (_, i) => `n${500 + i}.t.example`);
 
-let ground: NamesGround;
-beforeAll(async () => {
-  ground = await NamesGround.build();
-  ground.writeManifests('*.t.example');
-  await ground.startAgent();
-  await ground.hearing();
-}, 180_000 * SLOW);
-afterAll(() => ground?.remove());
+const ground = hearingGround();
 
 /** Once it stays for a second: what the kernel lists while elements come and go is of no one moment. */
 async function settled(count: () => number): Promise<number> {

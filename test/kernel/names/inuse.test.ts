@@ -1,22 +1,20 @@
 /** What is in use goes on; what has ended opens nothing more, and what is open of it stays, over restarts too (C41). */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { NamesGround, policyText, SLOW } from '../../support/names/ground.ts';
+import { expect, test } from 'vitest';
+import { policyText, SLOW } from '../../support/names/ground.ts';
+import { hearingGround } from './hearingground.ts';
 
 /** Seconds: the grace beyond a TTL of none is longer, and is what counts then. */
 const FLOOR = 4;
 const GRACE_MS = 10_000;
 
-let ground: NamesGround;
-beforeAll(async () => {
-  ground = await NamesGround.build();
-  ground.writeManifests('*.t.example');
-  // The kernel forgets at once what has been closed.
-  for (const state of ['fin_wait', 'close_wait', 'last_ack', 'time_wait', 'close'])
-    ground.exec(ground.nodePath, 'sysctl', '-qw', `net.netfilter.nf_conntrack_tcp_timeout_${state}=1`);
-  await ground.startAgent('--dns-floor', `${FLOOR}`);
-  await ground.hearing();
-}, 180_000 * SLOW);
-afterAll(() => ground?.remove());
+const ground = hearingGround({
+  agent: ['--dns-floor', `${FLOOR}`],
+  beforeAgent: own => {
+    // The kernel forgets at once what has been closed.
+    for (const state of ['fin_wait', 'close_wait', 'last_ack', 'time_wait', 'close'])
+      own.exec(own.nodePath, 'sysctl', '-qw', `net.netfilter.nf_conntrack_tcp_timeout_${state}=1`);
+  },
+});
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));
 

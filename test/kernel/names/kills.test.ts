@@ -1,18 +1,12 @@
 /** Agents that are killed while pods ask for fresh names and connect at once: what was away is what is missed, no more. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { NamesGround, RESOLVER, SLOW } from '../../support/names/ground.ts';
+import { expect, test } from 'vitest';
+import { RESOLVER, SLOW } from '../../support/names/ground.ts';
+import { hearingGround } from './hearingground.ts';
 
 const KILLS = 20;
 const NAMES = 500;
 
-let ground: NamesGround;
-beforeAll(async () => {
-  ground = await NamesGround.build();
-  ground.writeManifests('*.t.example');
-  await ground.startAgent();
-  await ground.hearing();
-}, 180_000 * SLOW);
-afterAll(() => ground?.remove());
+const ground = hearingGround();
 
 test(
   `killed ${KILLS} times during ${2 * NAMES} fresh names in both families: none is lost`,

@@ -1,20 +1,19 @@
 /** Answers that are forged on another node: only that node can tell, and its agent does, whatever its own pods' rules. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Address } from '../../../src/model/address.ts';
 import { ASKED_NAME, forgedAnswer } from '../../support/names/forgedanswer.ts';
-import { HOSTS, NamesGround, policyText, RESOLVER, SLOW } from '../../support/names/ground.ts';
+import { HOSTS, policyText, RESOLVER, SLOW } from '../../support/names/ground.ts';
 import { rawSend } from '../../support/names/rawsend.ts';
+import { hearingGround } from './hearingground.ts';
 
-let ground: NamesGround;
-beforeAll(async () => {
-  ground = await NamesGround.build(53, 2);
-  ground.writeManifests('*.t.example');
-  ground.write('policy.yaml', policyText(['*.t.example']).replace(HOSTS.evil[0], HOSTS.target[0]));
-  await ground.start('target', 'resolver.ts');
-  await ground.startAgent('--dns-servers', [...Object.values(RESOLVER), HOSTS.target[0]].join());
-  await ground.hearing();
-}, 180_000 * SLOW);
-afterAll(() => ground?.remove());
+const ground = hearingGround({
+  nodes: 2,
+  agent: ['--dns-servers', [...Object.values(RESOLVER), HOSTS.target[0]].join()],
+  beforeAgent: async own => {
+    own.write('policy.yaml', policyText(['*.t.example']).replace(HOSTS.evil[0], HOSTS.target[0]));
+    await own.start('target', 'resolver.ts');
+  },
+});
 
 /** An accomplice asks, and evil on the other node answers in the resolver's name: by default of the one that is there too. */
 async function forge(

@@ -2,24 +2,22 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { inNamespace } from '../../../src/lab/netns.ts';
-import { NamesGround } from '../../support/names/ground.ts';
+import { hearingGround } from './hearingground.ts';
 
 const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 
 /** What was told at first holds until the last question, however slow the machine is. */
 const FLOOR_SECONDS = '3600';
 
-let ground: NamesGround;
+const ground = hearingGround({
+  names: ['*.t.example', 'exact1.example'],
+  agent: ['--dns-floor', FLOOR_SECONDS],
+});
 beforeAll(async () => {
-  ground = await NamesGround.build();
-  ground.writeManifests('*.t.example', 'exact1.example');
-  await ground.startAgent('--dns-floor', FLOOR_SECONDS);
-  await ground.hearing();
   expect((await ground.visit({ names: ['n7.t.example'] })).connected).toHaveLength(1);
-}, 180_000);
-afterAll(() => ground?.remove());
+});
 
 /** In the node, as root there would. */
 function sluice(...words: string[]) {

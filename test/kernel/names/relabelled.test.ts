@@ -1,25 +1,24 @@
 /** A pod that loses its rule by name by a label, and an agent that hangs while another tenant's pod is told very much. */
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { clusterText, NamesGround, policyText, SLOW } from '../../support/names/ground.ts';
+import { expect, test } from 'vitest';
+import { clusterText, policyText, SLOW } from '../../support/names/ground.ts';
+import { hearingGround } from './hearingground.ts';
 
 const HUNG_MS = 10_000;
 const ALL = 'matchLabels: { app: web }';
 const WEB = 'name: web, namespace: shop, labels: { app: web }';
 
-let ground: NamesGround;
-beforeAll(async () => {
-  ground = await NamesGround.build();
-  const byName = policyText(['*.t.example']);
-  ground.writeManifests('*.t.example');
-  ground.write('policy.yaml', byName.slice(0, byName.indexOf('  - name: nowhere')));
-  const others = 'matchExpressions: [{ key: app, operator: In, values: [web, other] }]';
-  const nowhere = policyText([]).replace('name: logs', 'name: rest').replace('priority: 10', 'priority: 11');
-  ground.write('rest.yaml', nowhere.replace(ALL, others));
-  await ground.startAgent();
-  await ground.hearing();
-}, 180_000 * SLOW);
-afterAll(() => ground?.remove());
+const ground = hearingGround({
+  beforeAgent: own => {
+    const byName = policyText(['*.t.example']);
+    own.write('policy.yaml', byName.slice(0, byName.indexOf('  - name: nowhere')));
+    const others = 'matchExpressions: [{ key: app, operator: In, values: [web, other] }]';
+    const nowhere = policyText([])
+      .replace('name: logs', 'name: rest')
+      .replace('priority: 10', 'priority: 11');
+    own.write('rest.yaml', nowhere.replace(ALL, others));
+  },
+});
 
 test(
   'C58: what a pod was told ends with the label by which it had the rule, and does not come back with it',

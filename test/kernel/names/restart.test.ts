@@ -1,17 +1,11 @@
 /** What a rule by name allowed outlives the agent and its restarts, and ends with the policy that stops allowing it. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { NamesGround, policyText, SLOW } from '../../support/names/ground.ts';
+import { expect, test } from 'vitest';
+import { policyText, SLOW } from '../../support/names/ground.ts';
+import { hearingGround } from './hearingground.ts';
 
 const KILLS = 5;
 
-let ground: NamesGround;
-beforeAll(async () => {
-  ground = await NamesGround.build();
-  ground.writeManifests('*.t.example');
-  await ground.startAgent();
-  await ground.hearing();
-}, 180_000 * SLOW);
-afterAll(() => ground?.remove());
+const ground = hearingGround();
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms * SLOW));
 

@@ -1,15 +1,9 @@
 /** An address of a pod is given to another one: what the first was told by DNS is not open to the second. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { clusterText, HOSTS, NamesGround, SLOW } from '../../support/names/ground.ts';
+import { expect, test } from 'vitest';
+import { clusterText, HOSTS, SLOW } from '../../support/names/ground.ts';
+import { hearingGround } from './hearingground.ts';
 
-let ground: NamesGround;
-beforeAll(async () => {
-  ground = await NamesGround.build();
-  ground.writeManifests('*.t.example');
-  await ground.startAgent();
-  await ground.hearing();
-}, 180_000 * SLOW);
-afterAll(() => ground?.remove());
+const ground = hearingGround();
 
 const WEB = 'metadata: { name: web, namespace: shop,';
 const successor = (name: string, uid: string) =>

@@ -38,7 +38,7 @@ const names = (from: number, count: number) =>
 test.each(LAYOUTS)(
   'from layout %i of %s to ours with names in force, and back',
   async (_, __, layout) => {
-    ground = await NamesGround.build();
+    ground = await new NamesGround().build();
     ground.writeManifests('*.t.example');
     const theirs = await rulesetOf(layout);
     const hadNames = [...theirs.tables.get('ip')!.sets.keys()].includes('names-pods');
@@ -75,7 +75,7 @@ test.each(LAYOUTS)(
 test(
   'an agent that follows ours takes over what was told, and connections by it live',
   async () => {
-    ground = await NamesGround.build();
+    ground = await new NamesGround().build();
     ground.writeManifests('*.t.example');
     const before = LAYOUTS.find(([number]) => number === 3)![2];
     inNamespace(ground.nodePath, () => putUp(before))();

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildLab, type Lab } from '../../../src/lab/lab.ts';
 import { inNamespace } from '../../../src/lab/netns.ts';
-import { installServices } from '../../../src/lab/services.ts';
+import { installServices, type LabService } from '../../../src/lab/services.ts';
 import { address } from '../../../src/lab/topology.ts';
-import type { Address } from '../../../src/model/address.ts';
+import { type Address, FAMILIES } from '../../../src/model/address.ts';
 import { AgentProcess } from '../agent/agentprocess.ts';
 import type { Way } from './rawsend.ts';
 import { repeatedFirstPackets } from './repeated.ts';
@@ -77,50 +77,45 @@ const namespaceOf = (host: string) => NAMESPACES[host] ?? 'shop';
 /** As pods ask it. */
 export const RESOLVER = { ip: address('10.96.0.10'), ip6: address('fd00:96::10') } as const;
 
+export interface NamesGroundOptions {
+  /** At which the resolver's pod is asked; pods ask its Service at 53. Default: 53. */
+  readonly port?: number;
+  /** With two, the resolver and evil are on the second. Default: one. */
+  readonly nodes?: 1 | 2;
+}
+
 export class NamesGround {
-  readonly lab: Lab;
   readonly folder = mkdtempSync(join(tmpdir(), 'sluice-names-'));
   readonly #children: ChildProcess[] = [];
+  readonly #port: number;
+  readonly #nodes: 1 | 2;
+  #lab: Lab | undefined;
   agent: AgentProcess | undefined;
   #second: AgentProcess | undefined;
 
-  readonly #nodes: 1 | 2;
-
-  private constructor(lab: Lab, nodes: 1 | 2) {
-    this.lab = lab;
+  constructor({ port = 53, nodes = 1 }: NamesGroundOptions = {}) {
+    this.#port = port;
     this.#nodes = nodes;
   }
 
-  /**
-   * `port`: at which the resolver's pod is asked; pods ask its Service at 53. With two nodes, the resolver and evil are
-   * on the second.
-   */
-  static async build(port = 53, nodes: 1 | 2 = 1): Promise<NamesGround> {
+  get lab(): Lab {
+    return this.#lab!;
+  }
+
+  async build(): Promise<this> {
     const pods = Object.entries(HOSTS).map(([name, addresses]) => ({
       name: `${namespaceOf(name)}/${name}`,
-      node: nodeOf(name, nodes),
+      node: nodeOf(name, this.#nodes),
       addresses,
     }));
     const first = { name: NODE, addresses: [address(NODE_ADDRESS), address('fd00:18::11')] };
-    const all = nodes === 1 ? [first] : [first, SECOND_NODE];
-    const lab = await buildLab({ nodes: all, pods, outside: [] }, { prefix: `names${process.pid}` });
-    const ground = new NamesGround(lab, nodes);
-    ground.#route();
-    const backs = [
-      [RESOLVER.ip, HOSTS.dns[0]],
-      [RESOLVER.ip6, HOSTS.dns[1]],
-    ] as const;
-    const services = backs.flatMap(([front, back]) =>
-      (['UDP', 'TCP'] as const).map(protocol => ({
-        front: { address: front, port: 53 },
-        protocol,
-        back: { address: back, port },
-      })),
-    );
-    installServices(lab, services);
-    await ground.start('dns', 'resolver.ts', `${port}`);
-    await ground.start('target', 'web.ts');
-    return ground;
+    const nodes = this.#nodes === 1 ? [first] : [first, SECOND_NODE];
+    this.#lab = await buildLab({ nodes, pods, outside: [] }, { prefix: `names${process.pid}` });
+    this.#route();
+    installServices(this.lab, resolverServices(this.#port));
+    await this.start('dns', 'resolver.ts', `${this.#port}`);
+    await this.start('target', 'web.ts');
+    return this;
   }
 
   pathOf(host: keyof typeof HOSTS): string {
@@ -304,7 +299,7 @@ export class NamesGround {
     await this.agent?.kill();
     await this.#second?.kill();
     for (const child of this.#children) child.kill('SIGKILL');
-    this.lab.remove();
+    this.#lab?.remove();
     rmSync(this.folder, { recursive: true, force: true });
   }
 
@@ -342,6 +337,17 @@ export class NamesGround {
   #linkTo(to: Address, node = this.nodePath): string {
     return /dev (\S+)/.exec(this.exec(node, 'ip', 'route', 'get', to))![1]!;
   }
+}
+
+function resolverServices(port: number): readonly LabService[] {
+  const pairs = FAMILIES.map((family, i) => [RESOLVER[family], HOSTS.dns[i]!] as const);
+  return pairs.flatMap(([front, back]) =>
+    (['UDP', 'TCP'] as const).map(protocol => ({
+      front: { address: front, port: 53 },
+      protocol,
+      back: { address: back, port },
+    })),
+  );
 }
 
 function nodeOf(host: string, nodes: 1 | 2): string {
