@@ -47,6 +47,20 @@ export function routeLocalnet({ localnet, foreignChains }: Host): Check {
 
 export const KUBE_FIREWALL = 'KUBE-FIREWALL';
 
+/** The next address is written into a packet to the node behind every rule, or where its connection is the node's. */
+export function sourceRoutes({ sourceRoutes }: Host): Check {
+  const name = 'source-routes';
+  if ('unreadable' in sourceRoutes) return finding.unknown(name, sourceRoutes.unreadable);
+  const settings = sourceRoutes.value.join(', ');
+  if (settings === '')
+    return finding.ok(name, 'packets go where their destination is, whatever their senders say');
+  return finding.fail(
+    name,
+    `${settings} is on: what a pod may send to its node goes on to any pod that the packet names, past the policies of that pod`,
+    'switch it off: 0 for all interfaces together is enough',
+  );
+}
+
 /** What a bridge carries passes by its ports: where we know which pod is behind which, each sends as itself. */
 export function podSources({ bridges }: Host, ours: Ours): Check {
   const name = 'pod-sources';

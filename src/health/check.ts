@@ -31,6 +31,7 @@ export const CHECK_NAMES = [
   'ipvs',
   'flowtables',
   'route-localnet',
+  'source-routes',
   'start-gate',
   'unknown-pods',
   'address-owners',

@@ -10,7 +10,7 @@ import {
   type Work,
 } from './agentchecks.ts';
 import { nodeRoutes, podAddresses } from './attachchecks.ts';
-import { flowtables, ipvs, podLinks, podSources, routeLocalnet } from './bypasschecks.ts';
+import { flowtables, ipvs, podLinks, podSources, routeLocalnet, sourceRoutes } from './bypasschecks.ts';
 import { CHECK_NAMES, type CheckState, finding, isReady, whyNotReady } from './check.ts';
 import { denials, NO_DENIALS } from './denialscheck.ts';
 import { enforcingChain } from './enforcers.ts';
@@ -52,6 +52,7 @@ const HOST: Host = {
   flowtables: value([]),
   virtualServices: value(0),
   localnet: value([]),
+  sourceRoutes: value([]),
 };
 const OURS: Ours = {
   podCidrs: [cidr('10.244.1.0/24'), cidr('fd00:1::/64')],
@@ -418,6 +419,12 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     () => routeLocalnet(host({ localnet: value(['all']), foreignChains: value(['KUBE-FIREWALL']) })),
     'ok',
   ],
+  ['source-routes: not followed', () => sourceRoutes(HOST), 'ok'],
+  [
+    'source-routes: followed',
+    () => sourceRoutes(host({ sourceRoutes: value(['net.ipv6.conf.*.seg6_enabled']) })),
+    'fail',
+  ],
   ['start-gate: off', () => startGate(NO_GATE), 'ok'],
   ['start-gate: missed', () => startGate({ ...NO_GATE, gate: { kind: 'missed', why: 'none' } }), 'warn'],
   ['start-gate: connected', () => startGate(GATED), 'ok'],
@@ -479,6 +486,7 @@ const OF_THE_HOST = new Set<string>([
   'ipvs',
   'flowtables',
   'route-localnet',
+  'source-routes',
   'bridge-traffic-seen',
   'conntrack-fill',
   'pod-cidr-route',
@@ -534,6 +542,7 @@ describe('health()', () => {
       flowtables: unreadable,
       virtualServices: unreadable,
       localnet: unreadable,
+      sourceRoutes: unreadable,
     };
     const states = health(WORK, blind, OURS, NOW)
       .checks.filter(({ name }) => OF_THE_HOST.has(name))

@@ -30,6 +30,8 @@ export interface Host {
   readonly virtualServices: Reading<number>;
   /** Interfaces by which packets to 127.0.0.0/8 are routed. */
   readonly localnet: Reading<readonly string[]>;
+  /** Settings by which this node leads packets where their senders say: `net.ipv6.conf.*.seg6_enabled`. */
+  readonly sourceRoutes: Reading<readonly string[]>;
 }
 
 /** What the cluster says about this node. */

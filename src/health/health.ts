@@ -7,7 +7,7 @@ import {
   type Work,
 } from './agentchecks.ts';
 import { nodeRoutes, podAddresses } from './attachchecks.ts';
-import { flowtables, ipvs, podLinks, podSources, routeLocalnet } from './bypasschecks.ts';
+import { flowtables, ipvs, podLinks, podSources, routeLocalnet, sourceRoutes } from './bypasschecks.ts';
 import { type Check, isReady } from './check.ts';
 import { type DenialsFacts, denials, NO_DENIALS } from './denialscheck.ts';
 import type { Host, Ours } from './facts.ts';
@@ -55,6 +55,7 @@ export function health(
     ipvs(host),
     flowtables(host),
     routeLocalnet(host),
+    sourceRoutes(host),
     startGate(starts),
     unknownPods(starts, ours),
     addressOwnersKnown(ours),

@@ -5,14 +5,16 @@ import type { Bridge, Host, Reading } from '../health/facts.ts';
 import { type Address, FAMILIES, type Family, parseAddress } from '../model/address.ts';
 import { parseNames } from './interfacenames.ts';
 import { parseRoutes4, parseRoutes6 } from './routes.ts';
+import { readSourceRoutes } from './sourceroutes.ts';
 import { countVirtualServices } from './virtualservices.ts';
 
 const SYSCTL = '/proc/sys/net';
 
 export async function readHost(): Promise<Omit<Host, 'foreignRules' | 'foreignChains' | 'flowtables'>> {
-  const [virtualServices, localnet] = await Promise.all([
+  const [virtualServices, localnet, sourceRoutes] = await Promise.all([
     reading(readVirtualServices),
     reading(readLocalnet),
+    reading(readSourceRoutes),
   ]);
   const [ip, ip6, call, call6, bridges, conntrack, routes, routes6, processes] = await Promise.all([
     reading(() => isOn(`${SYSCTL}/ipv4/ip_forward`)),
@@ -34,6 +36,7 @@ export async function readHost(): Promise<Omit<Host, 'foreignRules' | 'foreignCh
     processes,
     virtualServices,
     localnet,
+    sourceRoutes,
   };
 }
 

@@ -13,4 +13,5 @@ export const HEALTHY_HOST: Host = {
   flowtables: { value: [] },
   virtualServices: { value: 0 },
   localnet: { value: [] },
+  sourceRoutes: { value: [] },
 };
