@@ -2,15 +2,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../../test/support/api/clusterwatch.ts';
-import {
-  apiClusterPolicy,
-  apiDefinition,
-  apiNamespace,
-  apiNetworkPolicy,
-  apiNode,
-  apiPod,
-} from '../../test/support/api/objects.ts';
-import { FakeApiServer } from '../../test/support/api/server.ts';
+import { apiClusterPolicy, apiDefinition } from '../../test/support/api/objects.ts';
+import type { FakeApiServer } from '../../test/support/api/server.ts';
+import { startShop } from '../../test/support/api/shop.ts';
 import { sleep } from '../async/sleep.ts';
 import { compile } from '../compiler/compile.ts';
 import { watchCluster } from '../kube/watch/source.ts';
@@ -25,12 +19,7 @@ let stop: AbortController;
 let closers: (() => Promise<void>)[];
 
 beforeEach(async () => {
-  server = new FakeApiServer();
-  await server.start();
-  server.put(apiNamespace('shop'));
-  server.put(apiNode('node-1', '192.168.0.1'));
-  server.put(apiPod('shop/web', '10.0.0.1', { app: 'web' }));
-  server.put(apiNetworkPolicy('shop/web', 'web'));
+  server = await startShop();
   stop = new AbortController();
   closers = [];
 });

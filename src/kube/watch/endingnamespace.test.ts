@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FollowedCluster, isSameState, stateOf, until } from '../../../test/support/api/clusterwatch.ts';
-import { apiNamespace, apiNetworkPolicy, apiNode, apiPod } from '../../../test/support/api/objects.ts';
-import { FakeApiServer, type FakeRequest, type Fault } from '../../../test/support/api/server.ts';
+import { apiNamespace, apiNetworkPolicy, apiNode } from '../../../test/support/api/objects.ts';
+import type { FakeApiServer, FakeRequest, Fault } from '../../../test/support/api/server.ts';
+import { startShop } from '../../../test/support/api/shop.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import type { Direction, Policy } from '../../model/policy.ts';
 
@@ -15,11 +16,7 @@ let server: FakeApiServer;
 let cluster: FollowedCluster;
 
 beforeEach(async () => {
-  server = new FakeApiServer();
-  await server.start();
-  server.put(apiNamespace('shop'));
-  server.put(apiNode('node-1', '192.168.0.1'));
-  server.put(apiPod('shop/web', '10.0.0.1', { app: 'web' }));
+  server = await startShop();
   server.put(apiNetworkPolicy('shop/web', 'web', { ingress: [{}] }));
 });
 

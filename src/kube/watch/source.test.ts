@@ -9,18 +9,14 @@ import {
   apiNode,
   apiPod,
 } from '../../../test/support/api/objects.ts';
-import { FakeApiServer, type FakeRequest, type Fault } from '../../../test/support/api/server.ts';
+import type { FakeApiServer, FakeRequest, Fault } from '../../../test/support/api/server.ts';
+import { startShop } from '../../../test/support/api/shop.ts';
 
 let server: FakeApiServer;
 const followed: FollowedCluster[] = [];
 
 beforeEach(async () => {
-  server = new FakeApiServer();
-  await server.start();
-  server.put(apiNamespace('shop'));
-  server.put(apiNode('node-1', '192.168.0.1'));
-  server.put(apiPod('shop/web', '10.0.0.1', { app: 'web' }));
-  server.put(apiNetworkPolicy('shop/web', 'web'));
+  server = await startShop();
 });
 
 afterEach(async () => {
