@@ -11,7 +11,7 @@ export interface Committed {
   /** What the rules were made from, but for the pods that wait. */
   readonly cluster: Cluster;
   /** Pods of other nodes whose changes are for a later round: the rules have them as they were. */
-  readonly waitingPods: ReadonlySet<PodKey>;
+  readonly waitingPods: Pick<ReadonlySet<PodKey>, 'size' | 'has' | 'keys'>;
   /** What is programmed now. */
   readonly ruleset: Ruleset;
   /** What had to be changed for it; empty where the kernel was right already. */

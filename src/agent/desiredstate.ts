@@ -56,8 +56,8 @@ export class DesiredState {
   }
 
   /** Pods of other nodes whose changes wait for another flush. */
-  get waitingPods(): ReadonlySet<PodKey> {
-    return new Set(this.#waitingPods.keys());
+  get waitingPods(): ReadonlyMap<PodKey, PodInForce | undefined> {
+    return this.#waitingPods;
   }
 
   /** Pods with changes that are not in force: as the rules in force have them, or nothing where they know none. */

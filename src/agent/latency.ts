@@ -1,5 +1,6 @@
 /** How long events take from being noted to being in the kernel. */
 import { type ClusterEvent, namespaceOfPod, type PodKey } from '../model/cluster.ts';
+import type { Committed } from './committed.ts';
 
 export interface Age {
   readonly ms: number;
@@ -60,9 +61,9 @@ export class Backlog {
   }
 
   /** What was taken is in the kernel, but for the changes of these pods, which wait for another batch. */
-  arrived(nowMs: number, waitingPods: ReadonlySet<PodKey>): Age[] {
+  arrived(nowMs: number, waitingPods: Committed['waitingPods']): Age[] {
     const taken = [...this.#left, ...this.#underWay];
-    const namespaces = new Set([...waitingPods].map(namespaceOfPod));
+    const namespaces = new Set([...waitingPods.keys()].map(namespaceOfPod));
     this.#left = taken.map(batch => waitingOf(batch, waitingPods, namespaces));
     const ages = taken.map(({ atMs, events }, n) => ({
       ms: nowMs - atMs,
@@ -86,7 +87,7 @@ export class Backlog {
 
 function waitingOf(
   batch: Batch,
-  waitingPods: ReadonlySet<PodKey>,
+  waitingPods: Committed['waitingPods'],
   theirNamespaces: ReadonlySet<string>,
 ): Batch {
   const pods = batch.pods.filter(key => waitingPods.has(key));
