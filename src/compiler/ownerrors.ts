@@ -11,6 +11,7 @@
  * What is said of packets that are too big, or have no way, stays: connections depend on it.
  */
 import type { Family } from '../model/address.ts';
+import { ICMP_OF } from '../model/ipprotocol.ts';
 import { icmpTypeIs, protocolIs, verdict } from '../nft/match.ts';
 import { icmpCodeIs } from '../nft/matcherrors.ts';
 import type { Chain, NftRule } from '../nft/ruleset.ts';
@@ -26,7 +27,7 @@ const TYPES = {
 const REASSEMBLY = 1;
 
 export function toOwnErrors(family: Family): NftRule {
-  return { exprs: [...protocolIs(family, family === 'ip' ? 'icmp' : 'icmpv6'), verdict('goto', OWN_ERRORS)] };
+  return { exprs: [...protocolIs(family, ICMP_OF[family]), verdict('goto', OWN_ERRORS)] };
 }
 
 export function ownErrors(family: Family, network: NodeNetwork): Chain {

@@ -11,7 +11,8 @@
  */
 import { type Address, familyOf } from '../model/address.ts';
 import type { PodPort } from '../model/cluster.ts';
-import { icmpTypeIs, PROTOCOL_NUMBER, protocolIs, protocolNumberIs, verdict } from '../nft/match.ts';
+import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
+import { icmpTypeIs, protocolIs, protocolNumberIs, verdict } from '../nft/match.ts';
 import { FRAGMENT, isFragment, isLaterFragment, nextHeaderIs } from '../nft/matchextension.ts';
 import { etherTypeIs, forBridgeItself, senderIn, senderIsNobody } from '../nft/matchframe.ts';
 import { interfaceIn, packetTypeIs } from '../nft/matchinterface.ts';

@@ -5,6 +5,7 @@
 import { type Address, addressFromBytes } from '../model/address.ts';
 import type { FlowProtocol } from '../model/flow.ts';
 import { isIcmpError } from '../model/icmperrors.ts';
+import { flowProtocol, PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
 import { longWord, word } from '../model/words.ts';
 
 export interface PacketHead {
@@ -29,10 +30,8 @@ export interface PacketHead {
   readonly cut?: true;
 }
 
-const NUMBER = { hopByHop: 0, icmp: 1, tcp: 6, udp: 17, routing: 43, fragment: 44, ah: 51 } as const;
-const ICMPV6 = 58;
-const DESTINATION_OPTIONS = 60;
-const SCTP = 132;
+/** IANA numbers of IPv6 extension headers. */
+const HEADER = { hopByHop: 0, routing: 43, fragment: 44, ah: 51, destinationOptions: 60 } as const;
 /** As many as are in what the rules hand over. */
 const MOST_EXTENSIONS = 16;
 
@@ -47,7 +46,7 @@ function readPacket(bytes: Uint8Array, outer: boolean): PacketHead | undefined {
   const found = version === 4 ? readV4(bytes) : version === 6 ? readV6(bytes) : undefined;
   if (found === undefined) return undefined;
   const { from, to, number, body, isFragment, isCut } = found;
-  const ends = { from: addressFromBytes(from), to: addressFromBytes(to), protocol: protocolOf(number) };
+  const ends = { from: addressFromBytes(from), to: addressFromBytes(to), protocol: flowProtocol(number) };
   if (isFragment) return { ...ends, fragment: true };
   if (isCut) return { ...ends, cut: true };
   return { ...ends, ...transport(number, body, outer) };
@@ -87,8 +86,8 @@ function readV6(bytes: Uint8Array): Found | undefined {
   let isFragment = false;
   for (let i = 0; i < MOST_EXTENSIONS && isExtension(number) && at + 8 <= bytes.length && !isFragment; i++) {
     const length = bytes[at + 1]!;
-    if (number === NUMBER.fragment) isFragment = (word(bytes, at + 2) & 0xfff8) !== 0;
-    const size = number === NUMBER.fragment ? 8 : number === NUMBER.ah ? (length + 2) * 4 : (length + 1) * 8;
+    if (number === HEADER.fragment) isFragment = (word(bytes, at + 2) & 0xfff8) !== 0;
+    const size = number === HEADER.fragment ? 8 : number === HEADER.ah ? (length + 2) * 4 : (length + 1) * 8;
     number = bytes[at]!;
     at += size;
   }
@@ -106,39 +105,23 @@ function isExtension(number: number): boolean {
   return EXTENSIONS.has(number);
 }
 
-const EXTENSIONS: ReadonlySet<number> = new Set([
-  NUMBER.hopByHop,
-  NUMBER.routing,
-  NUMBER.fragment,
-  NUMBER.ah,
-  DESTINATION_OPTIONS,
-]);
+const EXTENSIONS: ReadonlySet<number> = new Set(Object.values(HEADER));
 
-function protocolOf(number: number): FlowProtocol {
-  return NAMES.get(number) ?? number;
-}
-
-const NAMES: ReadonlyMap<number, FlowProtocol> = new Map<number, FlowProtocol>([
-  [NUMBER.tcp, 'TCP'],
-  [NUMBER.udp, 'UDP'],
-  [SCTP, 'SCTP'],
-  [NUMBER.icmp, 'ICMP'],
-  [ICMPV6, 'ICMP'],
-]);
+const { icmp, icmpv6, tcp, udp, sctp } = PROTOCOL_NUMBER;
 
 type Transport = Pick<PacketHead, 'sourcePort' | 'port' | 'tcp' | 'icmp'>;
 
 function transport(number: number, body: Uint8Array, outer: boolean): Transport {
-  if (number === NUMBER.icmp || number === ICMPV6) return icmp(body, number === ICMPV6, outer);
-  if (number !== NUMBER.tcp && number !== NUMBER.udp && number !== SCTP) return {};
+  if (number === icmp || number === icmpv6) return readIcmp(body, number === icmpv6, outer);
+  if (number !== tcp && number !== udp && number !== sctp) return {};
   if (body.length < 4) return {};
   const ports = { sourcePort: word(body, 0), port: word(body, 2) };
-  if (number !== NUMBER.tcp || body.length < 14) return ports;
+  if (number !== tcp || body.length < 14) return ports;
   return { ...ports, tcp: { flags: body[13]! & 0x3f, sequence: longWord(body, 4) } };
 }
 
 /** RFC 792, RFC 4443: echo and its reply; errors, which have the packet that they are about behind eight bytes. */
-function icmp(body: Uint8Array, isV6: boolean, outer: boolean): Transport {
+function readIcmp(body: Uint8Array, isV6: boolean, outer: boolean): Transport {
   if (body.length < 2) return {};
   const [type, code] = [body[0]!, body[1]!];
   const isEcho = isV6 ? type === 128 || type === 129 : type === 8 || type === 0;

@@ -3,6 +3,7 @@
  * busy machine keeps waiting, and until then drops what is sent without a word. So each end is asked, and then
  * each pair of ends has to answer an echo request, after which both know each other's hardware address.
  */
+import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
 import {
   AF_INET6,
   bindToDevice,
@@ -22,7 +23,6 @@ import { ECHO_REPLY, echoRequest } from './probe/icmp.ts';
 import { socketAddress } from './probe/sockaddr.ts';
 import type { LinkEnd } from './wiring.ts';
 
-const IPPROTO_ICMPV6 = 58;
 const DEADLINE_MS = 20_000;
 
 /** `namespace` of each end is a path. */
@@ -30,7 +30,7 @@ export async function linksReady(ends: readonly LinkEnd[]): Promise<void> {
   const deadline = Date.now() + DEADLINE_MS;
   for (const end of ends) await withSocket(end, SOCK_DGRAM, 0, fd => running(end, fd, deadline));
   await Promise.all(
-    ends.map(end => withSocket(end, SOCK_RAW, IPPROTO_ICMPV6, fd => answering(end, fd, deadline))),
+    ends.map(end => withSocket(end, SOCK_RAW, PROTOCOL_NUMBER.icmpv6, fd => answering(end, fd, deadline))),
   );
 }
 

@@ -1,9 +1,9 @@
 /** Whether a key is the one text of what it means, so that it is read back from the kernel as it was written. */
 
 import { cidrText, familyOf, parseAddress, parseCidr } from '../model/address.ts';
+import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
 import { isMac } from '../model/mac.ts';
 import { parseInterval } from './interval.ts';
-import { PROTOCOL_NUMBER } from './match.ts';
 import type { ElementKey, Family, FieldType, SetSpec } from './ruleset.ts';
 
 export function isCanonicalKey({ key: fields, interval }: SetSpec, key: ElementKey): boolean {

@@ -1,6 +1,6 @@
 /** The elements of an interval set as numbers. */
 import { addressToInt, cidrRange, parseAddress, parseCidr } from '../model/address.ts';
-import { PROTOCOL_NUMBER } from './match.ts';
+import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
 import type { ElementKey, FieldType, NftSet } from './ruleset.ts';
 
 /** Both ends included. */

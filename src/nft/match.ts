@@ -1,12 +1,10 @@
 /** Builders for the expressions that our rules are made of. One builder, one nft match; each uses registers afresh. */
 import { addressBits, addressBytes, type Cidr } from '../model/address.ts';
+import { ICMP_OF, PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
 import type { Rate } from '../model/tokenbucket.ts';
 import type { CmpOp, Expr, Family, FieldType, Hex, NftVerdict, Register } from './ruleset.ts';
 
 export type L4Protocol = 'tcp' | 'udp' | 'sctp';
-
-/** IANA protocol numbers. */
-export const PROTOCOL_NUMBER = { icmp: 1, tcp: 6, udp: 17, icmpv6: 58, sctp: 132 } as const;
 
 export type AddressField = 'saddr' | 'daddr';
 
@@ -204,7 +202,7 @@ export function hopsLeft(family: Family, op: CmpOp, hops: number): Expr[] {
 /** `icmpv6 type 134`, `icmp type 5`, `icmpv6 type != 134`. */
 export function icmpTypeIs(family: Family, type: number, invert = false): Expr[] {
   return [
-    ...protocolIs(family, family === 'ip' ? 'icmp' : 'icmpv6'),
+    ...protocolIs(family, ICMP_OF[family]),
     { kind: 'payload', base: 'transport', offset: 0, length: 1, dreg: FIRST },
     { kind: 'cmp', sreg: FIRST, op: invert ? 'neq' : 'eq', data: toHex([type]) },
   ];
@@ -213,7 +211,7 @@ export function icmpTypeIs(family: Family, type: number, invert = false): Expr[]
 /** `icmp type 3-5`, `icmpv6 type 130-132`. */
 export function icmpTypesAre(family: Family, first: number, last: number): Expr[] {
   return [
-    ...protocolIs(family, family === 'ip' ? 'icmp' : 'icmpv6'),
+    ...protocolIs(family, ICMP_OF[family]),
     { kind: 'payload', base: 'transport', offset: 0, length: 1, dreg: FIRST },
     { kind: 'cmp', sreg: FIRST, op: 'gte', data: toHex([first]) },
     { kind: 'cmp', sreg: FIRST, op: 'lte', data: toHex([last]) },

@@ -1,14 +1,7 @@
 /** Builders for what our rules ask of answers to a pod's questions, and for those that change a dynamic set. */
 import { addressBits } from '../model/address.ts';
-import {
-  bigEndian16,
-  FIRST,
-  littleEndian32,
-  loadAddress,
-  loadPort,
-  PROTOCOL_NUMBER,
-  toHex,
-} from './match.ts';
+import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
+import { bigEndian16, FIRST, littleEndian32, loadAddress, loadPort, toHex } from './match.ts';
 import type { Expr, Family, QueueBy } from './ruleset.ts';
 
 /** `ct direction reply`: the packet answers. IP_CT_DIR_REPLY is 1, in one byte. */

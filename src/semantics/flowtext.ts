@@ -14,6 +14,7 @@ import { addressOwners, ownerOf } from '../model/addressowners.ts';
 import type { Cluster, Pod, PodKey } from '../model/cluster.ts';
 import { didYouMean } from '../model/didyoumean.ts';
 import type { Flow, FlowProtocol } from '../model/flow.ts';
+import { flowProtocol } from '../model/ipprotocol.ts';
 import type { Protocol } from '../model/policy.ts';
 import { NEVER_LEAVES } from '../model/unjudged.ts';
 
@@ -185,21 +186,15 @@ export function parseProtocol(text: string, protocol: string): FlowProtocol {
   const number = /^\d+$/.test(protocol) ? Number(protocol) : 256;
   if (number > 255)
     throw new FlowTextError(`"${text}": "${protocol}" is not TCP, UDP, SCTP, ICMP or an IP protocol number`);
-  return number;
+  return flowProtocol(number);
 }
 
-/** Numbers too: one protocol is one value. */
 const NAMED: Record<string, FlowProtocol | undefined> = {
   TCP: 'TCP',
   UDP: 'UDP',
   SCTP: 'SCTP',
   ICMP: 'ICMP',
   ICMPV6: 'ICMP',
-  6: 'TCP',
-  17: 'UDP',
-  132: 'SCTP',
-  1: 'ICMP',
-  58: 'ICMP',
 };
 
 /** `10.0.0.1 -> [fd00::1]:53/UDP`: reads back as the same flow. */

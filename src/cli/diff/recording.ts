@@ -9,7 +9,7 @@ import type { Cluster } from '../../model/cluster.ts';
 import { type CountedFlow, FlowCounts } from '../../model/countedflows.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { OpenConnections } from '../../rpc/messages.ts';
-import { FlowTextError, parseFlow } from '../../semantics/flowtext.ts';
+import { FlowTextError, parseFlow, parseProtocol } from '../../semantics/flowtext.ts';
 import { askAgent } from '../../sources/askagent.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 
@@ -60,21 +60,14 @@ function flowsOf(cluster: Cluster, line: string, place: string): Flow[] {
   }
 }
 
-const PROTOCOLS: Readonly<Record<string, Flow['protocol']>> = {
-  tcp: 'TCP',
-  udp: 'UDP',
-  sctp: 'SCTP',
-  icmp: 'ICMP',
-  icmpv6: 'ICMP',
-};
-
 /** `tcp 6 431999 ESTABLISHED src=A dst=SERVICE sport=S dport=P src=B dst=A sport=Q …`: who answers is the destination. */
 function trackedFlow(line: string): Flow[] {
   const values = (key: string) =>
     [...line.matchAll(new RegExp(`\\b${key}=(\\S+)`, 'g'))].map(([, value]) => value!);
   const [from, to] = values('src').map(parseAddress);
-  const protocol = PROTOCOLS[/\b(tcp|udp|sctp|icmpv6|icmp)\b/.exec(line)?.[1] ?? ''];
-  if (from === undefined || to === undefined || protocol === undefined) return [];
+  const name = /\b(tcp|udp|sctp|icmpv6|icmp)\b/.exec(line)?.[1];
+  if (from === undefined || to === undefined || name === undefined) return [];
+  const protocol = parseProtocol(line, name);
   const port = Number(values('sport')[1]);
   const viaService = values('dst')[0] !== values('src')[1] && { viaService: true };
   return [{ from, to, protocol, ...(protocol !== 'ICMP' && { port }), ...viaService }];

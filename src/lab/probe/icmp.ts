@@ -1,15 +1,15 @@
 /** ICMP and ICMPv6: an echo request that the kernel of the destination answers (RFC 792, RFC 4443). */
 import type { Family } from '../../model/address.ts';
+import { ICMP_OF, PROTOCOL_NUMBER } from '../../model/ipprotocol.ts';
 import { internetChecksum } from './checksum.ts';
 import type { Dialogue } from './raw.ts';
 
-const PROTOCOL = { ip: 1, ip6: 58 } as const;
 const REQUEST = { ip: 8, ip6: 128 } as const;
 export const ECHO_REPLY = { ip: 0, ip6: 129 } as const;
 
 export function echoDialogue(family: Family): Dialogue {
   return {
-    protocol: PROTOCOL[family],
+    protocol: PROTOCOL_NUMBER[ICMP_OF[family]],
     question: ({ id }) => echoRequest(family, id),
     read: payload =>
       payload[0] === ECHO_REPLY[family] && payload.length >= LENGTH

@@ -3,7 +3,7 @@
  * the hosts. A flow is open if its packet arrived and the answer came back.
  */
 import { type Address, type Family, familyOf } from '../../model/address.ts';
-import { PROTOCOL_NUMBER } from '../../nft/match.ts';
+import { PROTOCOL_NUMBER } from '../../model/ipprotocol.ts';
 import type { Attempt, Probe } from './attempt.ts';
 import { echoDialogue } from './icmp.ts';
 import { otherDialogue } from './other.ts';

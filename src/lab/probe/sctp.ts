@@ -1,6 +1,6 @@
 /** SCTP without a kernel that speaks it: an INIT in a raw packet, answered by an INIT ACK (RFC 9260, 3.3.2). */
 
-import { PROTOCOL_NUMBER } from '../../nft/match.ts';
+import { PROTOCOL_NUMBER } from '../../model/ipprotocol.ts';
 import { AF_INET, close, SOCK_STREAM, SystemError, socket } from '../libc.ts';
 import { target } from './attempt.ts';
 import { crc32c } from './checksum.ts';

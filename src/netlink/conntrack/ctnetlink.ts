@@ -1,9 +1,9 @@
 /** ctnetlink messages (`linux/netfilter/nfnetlink_conntrack.h`) to and from connections. */
 import { type Address, addressBytes, addressFromBytes, type Family, familyOf } from '../../model/address.ts';
 import type { Flow, FlowProtocol } from '../../model/flow.ts';
+import { flowProtocol } from '../../model/ipprotocol.ts';
 import { placeOf } from '../../model/placeof.ts';
 import type { Connection } from '../../nft/conntrack.ts';
-import { PROTOCOL_NUMBER } from '../../nft/match.ts';
 import { NFPROTO } from '../nftables/constants.ts';
 import { type AttributeWriter, align, readU32, type Span } from '../wire/attributes.ts';
 import { NLM_F } from '../wire/constants.ts';
@@ -135,17 +135,8 @@ function ipv4Text(word: number): Address {
 }
 
 export function protocolOf({ bytes, start }: Span): FlowProtocol {
-  const number = bytes[start]!;
-  return NAMES.get(number) ?? number;
+  return flowProtocol(bytes[start]!);
 }
-
-const NAMES = new Map<number, FlowProtocol>([
-  [PROTOCOL_NUMBER.tcp, 'TCP'],
-  [PROTOCOL_NUMBER.udp, 'UDP'],
-  [PROTOCOL_NUMBER.sctp, 'SCTP'],
-  [PROTOCOL_NUMBER.icmp, 'ICMP'],
-  [PROTOCOL_NUMBER.icmpv6, 'ICMP'],
-]);
 
 export function portOf(span: Span | undefined): number | undefined {
   return span === undefined ? undefined : (span.bytes[span.start]! << 8) | span.bytes[span.start + 1]!;

@@ -1,7 +1,8 @@
 /** What nft calls the fields of a packet, and their values. */
 import { addressFromBytes } from '../../model/address.ts';
+import { PROTOCOL_NUMBER } from '../../model/ipprotocol.ts';
 import { macText } from '../../model/mac.ts';
-import { ADDRESS_TYPE, CT_STATE, PROTOCOL_NUMBER, TCP_FLAGS, toHex } from '../match.ts';
+import { ADDRESS_TYPE, CT_STATE, TCP_FLAGS, toHex } from '../match.ts';
 import { ETHER_TYPE } from '../matchframe.ts';
 import { PACKET_TYPE } from '../matchinterface.ts';
 import type { CtKey, Expr, Hex, MetaKey, TableFamily } from '../ruleset.ts';

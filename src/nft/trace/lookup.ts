@@ -2,9 +2,9 @@
 
 import { type Address, addressBytes, addressFromBytes } from '../../model/address.ts';
 import { getOrMake } from '../../model/getormake.ts';
+import { PROTOCOL_NUMBER } from '../../model/ipprotocol.ts';
 import { macBytes, macText } from '../../model/mac.ts';
 import { countUpTo, type Interval, intervals } from '../interval.ts';
-import { PROTOCOL_NUMBER } from '../match.ts';
 import type { ElementKey, ElementValue, FieldType, NftSet } from '../ruleset.ts';
 
 const FIELD_BYTES: Readonly<Record<FieldType, number>> = {

@@ -1,7 +1,8 @@
 /** Real packets, from the IP header on, with checksums that a kernel accepts: for traces, and for raw sockets. */
 import { type Address, addressBytes, familyOf } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
-import { PROTOCOL_NUMBER, TCP_FLAGS } from '../match.ts';
+import { ICMP_OF, PROTOCOL_NUMBER } from '../../model/ipprotocol.ts';
+import { TCP_FLAGS } from '../match.ts';
 
 export { TCP_FLAGS };
 
@@ -34,7 +35,7 @@ function protocolNumber({ from, protocol }: Flow): number {
     case 'SCTP':
       return PROTOCOL_NUMBER.sctp;
     case 'ICMP':
-      return familyOf(from) === 'ip' ? PROTOCOL_NUMBER.icmp : PROTOCOL_NUMBER.icmpv6;
+      return PROTOCOL_NUMBER[ICMP_OF[familyOf(from)]];
     default:
       return protocol;
   }

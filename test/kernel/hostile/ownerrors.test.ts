@@ -5,6 +5,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Address, FAMILIES, type Family } from '../../../src/model/address.ts';
+import { ICMP_OF, PROTOCOL_NUMBER } from '../../../src/model/ipprotocol.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { hears } from './attack.ts';
 import {
@@ -26,7 +27,6 @@ const NETWORKS: readonly (readonly [string, GroundOptions])[] = [
   ['links of others', { network: 'ptp' }],
   ['links of our own', { network: 'ptp', podLinks: 'ours' }],
 ];
-const ICMP = { ip: 1, ip6: 58 } as const;
 const MTU = 1400;
 
 type Make = (from: Address, family: Family) => readonly Uint8Array[];
@@ -75,7 +75,7 @@ describe.each(NETWORKS)('%s', (_, options) => {
       {
         to: host,
         family,
-        protocol: ICMP[family],
+        protocol: PROTOCOL_NUMBER[ICMP_OF[family]],
         matches: ({ payload }) =>
           Buffer.from(quoted).equals(payload.subarray(...(place as [number, number]))),
       },

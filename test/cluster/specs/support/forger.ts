@@ -1,7 +1,7 @@
 /** What a pod with NET_RAW can send: frames of any content from its own interface. And what another one hears. */
 
 import { parseAddress } from '../../../../src/model/address.ts';
-import { PROTOCOL_NUMBER } from '../../../../src/nft/match.ts';
+import { PROTOCOL_NUMBER } from '../../../../src/model/ipprotocol.ts';
 import { packet } from '../../../../src/nft/trace/packet.ts';
 import { Ear } from '../../../kernel/hostile/ear.ts';
 import { FrameSocket } from '../../../kernel/hostile/frame.ts';
