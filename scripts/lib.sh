@@ -27,22 +27,27 @@ need_packages() {
   [ ${#missing[@]} -eq 0 ] && return
   command -v apt-get >/dev/null || die "please install: ${missing[*]}"
   say "installing ${missing[*]}"
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  apt_get update -qq
+  DEBIAN_FRONTEND=noninteractive apt_get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
+
+# apt-get gives up where another one is at work: these wait for one another.
+apt_get() { flock /run/sluice-packages.lock apt-get "$@"; }
 
 # The dependencies of package-lock.json, once for each version of it.
 need_modules() {
   command -v npm >/dev/null || die "needs Node.js 18 or newer with npm"
   # npm would empty the folder behind the link, which is another checkout's.
   [ ! -L "$here/node_modules" ] || die "node_modules is a link: remove it, and they are installed here"
-  local stamp="$here/node_modules/.sluice-installed"
+  local stamp="$here/node_modules/.sluice-installed" lock
+  exec {lock}<"$here/package-lock.json" && flock "$lock" # one installation at a time
   # npm leaves a file of its own when it is done, whoever called it.
   if ! cmp -s "$here/package-lock.json" "$stamp" && ! [ "$here/node_modules/.package-lock.json" -nt "$here/package-lock.json" ]; then
     say "installing npm packages"
     (cd "$here" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
     cp "$here/package-lock.json" "$stamp"
   fi
+  exec {lock}<&-
   PATH="$here/node_modules/.bin:/usr/sbin:/sbin:$PATH"
   node -e 'process.exit(parseInt(process.versions.node, 10) >= 22 ? 0 : 1)' ||
     die "no Node.js 22 or newer: npm brings one for x64 and arm64 (is --omit=optional set?)"

@@ -15,8 +15,8 @@ if [ ! -e "$unpacked" ]; then
   say "unpacking Debian's prometheus into $unpacked"
   rm -rf "$unpacked.unfinished" && mkdir "$unpacked.unfinished"
   cd "$unpacked.unfinished"
-  apt-get update -qq
-  apt-get download -qq prometheus >&2
+  apt_get update -qq
+  apt_get download -qq prometheus >&2
   dpkg -x prometheus_*.deb . && rm prometheus_*.deb
   mv "$unpacked.unfinished" "$unpacked"
 fi

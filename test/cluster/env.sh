@@ -59,6 +59,18 @@ key() { # key PATH...: a name for the contents of these files and folders
 }
 binaries() { (cd "$cluster/binaries" && go version && key test/cluster/binaries) | sha256sum | cut -c1-12; }
 
+# Debian's, of a cluster and of the images of its nodes.
+need_cluster_packages() {
+  need_packages runc:runc nft:nftables ip:iproute2 openssl:openssl sysctl:procps busybox:busybox-static bash-static:bash-static
+}
+
+# The last commit of the previous layout of our tables, which test/layouts names.
+previous_layout() {
+  local layout
+  layout=$(sed -n 's/^export const LAYOUT = \([0-9]*\);/\1/p' "$here/src/compiler/layout.ts")
+  (cd "$here/test/layouts" && ls "$((layout - 1))"-*.json | sed -n 's/^[0-9]*-\([0-9a-f]*\)\.json$/\1/p')
+}
+
 # keep BUILT: marks it as used now, and removes of its kind all but the four used last, for checkouts that take turns,
 # and what a cluster still runs from.
 keep() {

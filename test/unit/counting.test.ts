@@ -1,6 +1,6 @@
 /** What CI counts: the scripts themselves, in a tree whose commands are ours. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -145,11 +145,37 @@ describe('.ci/run', () => {
     ['one counts nothing', 'echo "5 passed, 0 failed"', 'exit 0', 1, '5 passed, 1 failed'],
     ['one is killed', 'kill -KILL $$', 'echo "4 passed, 0 failed"', 1, '4 passed, 1 failed'],
   ])('where %s', (_, first, second, status, total) => {
-    command('scripts/test', first);
-    command('scripts/suites', second);
-    const result = run('.ci/run');
+    const result = ci(first, second);
     expect([result.status, result.lines.at(-1)]).toEqual([status, total]);
   });
+
+  test('what the suites need is built while the tests run', () => {
+    const begun = `for i in {1..600}; do [ -e ${tree}/begun ] && break; sleep 0.05; done; [ -e ${tree}/begun ]`;
+    const tests = `${begun} && echo "5 passed, 0 failed" && touch ${tree}/passed`;
+    const ahead = `[ ! -e ${tree}/passed ] && touch ${tree}/begun`;
+    expect(ci(tests, 'echo "4 passed, 0 failed"', ahead)).toMatchObject({ status: 0 });
+  });
+
+  test('what fails there counts nothing: the suites build it again', () => {
+    const result = ci('echo "5 passed, 0 failed"', 'echo "4 passed, 0 failed"', 'exit 1');
+    expect([result.status, result.lines.at(-1)]).toEqual([0, '9 passed, 0 failed']);
+  });
+
+  test('what does not end there is ended', () => {
+    const pid = join(tree, 'pid');
+    const begun = `until [ -s ${pid} ]; do sleep 0.05; done`;
+    const tests = `${begun}; echo "5 passed, 0 failed"`;
+    const result = ci(tests, 'echo "4 passed, 0 failed"', `echo $$ >${pid}; exec sleep 600`);
+    expect(result.status).toBe(0);
+    expect(existsSync(`/proc/${readFileSync(pid, 'utf8').trim()}`)).toBe(false);
+  });
+
+  function ci(first: string, second: string, ahead = '') {
+    command('scripts/test', first);
+    command('scripts/suites', second);
+    command('test/cluster/ahead.sh', ahead);
+    return run('.ci/run');
+  }
 });
 
 describe('pass_tests', () => {

@@ -5,8 +5,7 @@ set -euo pipefail
 . "$(dirname "$0")/../env.sh"
 use_binaries
 need_cluster
-layout=$(sed -n 's/^export const LAYOUT = \([0-9]*\);/\1/p' "$here/src/compiler/layout.ts")
-commit=$(cd "$here/test/layouts" && ls "$((layout - 1))"-*.json | sed -n 's/^[0-9]*-\([0-9a-f]*\)\.json$/\1/p')
+commit=$(previous_layout)
 image=$("$cluster/image/image.sh" "$commit")
 for n in $nodes; do within "node$n" "$bin/ctr" -n k8s.io images import --local "$image" >>"$state/up.log" 2>&1; done
 into=$state/previous
