@@ -10,7 +10,7 @@ import { whyUnjudged } from '../model/unjudged.ts';
 import { openConntrack } from '../netlink/conntrack/conntrack.ts';
 import type { Connection } from '../nft/conntrack.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
-import { demanded, enforcementPoints, outcomeOf } from '../readback/enforcementpoints.ts';
+import { demanded, enforcementPoints, outcomeOf, podLinkFinder } from '../readback/enforcementpoints.ts';
 import { type KernelWalk, namedPods, type WalkEnd, walkKernel } from '../readback/kernelwalk.ts';
 import { natNote } from '../readback/natnote.ts';
 import { toldInKernel } from '../readback/toldinkernel.ts';
@@ -42,7 +42,7 @@ export async function traceCommand(from: string, to: string, options: TraceOptio
     'missing' in found
       ? flowOf(namedPods(ruleset), from, asked.text, `${ONLY_RULES}; ${found.missing}`)
       : flowOf(found.cluster, from, asked.text, '');
-  const isPodHere = (address: Address) => known !== undefined && isPodOf(known, address);
+  const isPodHere = known && podLinkFinder(known.cluster, known.node);
   const walk = named(walkKernel(ruleset, flow, addressesHere(known), isPodHere), known?.cluster);
   const connections = await trackedLike(flow);
   const unjudged = whyUnjudged(flow.to) ?? whyUnjudged(flow.from);
@@ -97,11 +97,6 @@ function flowOf(cluster: Cluster, from: string, to: string, hint: string): Flow 
 function addressesHere(known: Expected | undefined): ReadonlySet<Address> {
   const node = known?.cluster.nodes.get(known.node);
   return new Set([...ownAddresses(), ...(node === undefined ? [] : addressesOfNode(node))]);
-}
-
-function isPodOf({ cluster, node }: Expected, address: Address): boolean {
-  const owner = addressOwners(cluster).get(address);
-  return owner !== undefined && owner.node === node && !owner.hostNetwork;
 }
 
 /** The cluster knows more pods than the rules do. */

@@ -18,7 +18,7 @@ import { MultiMap } from '../model/multimap.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { PolicyId } from '../model/policy.ts';
 import { PolicyIndex } from '../semantics/policyindex.ts';
-import { unknownPodFinder } from '../semantics/unknownpods.ts';
+import { strangerFinder, unknownPodFinder } from '../semantics/unknownpods.ts';
 import { nodeFinder, type Owners, policyFinder, type View } from '../semantics/view.ts';
 import { MadeAnew } from './madeanew.ts';
 
@@ -48,7 +48,7 @@ export class ModelView implements View {
   readonly #pods = new Map<PodKey, Pod>();
   readonly #former = new Map<Address, FormerPod>();
   /** What is known of the nodes. */
-  readonly #nodes: MadeAnew<Pick<View, 'nodeWith' | 'unknownPodOf'>>;
+  readonly #nodes: MadeAnew<Pick<View, 'nodeWith' | 'unknownPodOf' | 'strangerOf'>>;
   readonly #policies: MadeAnew<View['policiesOn']>;
   /** Made for the first denied packet, and then kept up policy by policy. */
   #index: PolicyIndex | undefined;
@@ -122,14 +122,17 @@ export class ModelView implements View {
 
   readonly unknownPodOf: View['unknownPodOf'] = address => this.#nodes.value.unknownPodOf(address);
 
+  readonly strangerOf: View['strangerOf'] = address => this.#nodes.value.strangerOf(address);
+
   readonly policiesOn: View['policiesOn'] = (pod, direction, tier) =>
     this.#policies.value(pod, direction, tier);
 
-  #findNodes(): Pick<View, 'nodeWith' | 'unknownPodOf'> {
+  #findNodes(): Pick<View, 'nodeWith' | 'unknownPodOf' | 'strangerOf'> {
     const model = this.#model;
     return {
       nodeWith: nodeFinder(model),
       unknownPodOf: unknownPodFinder(model, this.owners, this.#options.unknownPods),
+      strangerOf: strangerFinder(model, this.owners),
     };
   }
 

@@ -91,15 +91,16 @@ export class FamilyReach {
 
   #side(direction: Direction, own: Address, peer: Address, viaService: boolean): Connections {
     const pool = this.#pool;
-    const { owners, nodes, cluster, unknownPodOf } = this.#landscape;
+    const { owners, nodes, cluster, unknownPodOf, strangerOf } = this.#landscape;
     const subject = owners.get(own);
+    const beforeTunnels = (found: Connections) =>
+      direction === 'egress' && nodes.has(peer) ? pool.minus(found, pool.tunnels) : found;
     if (subject === undefined) {
       const near = unknownPodOf(own);
       const exempt = (own === peer && !viaService) || (direction === 'ingress' && isNodeItself(near, peer));
-      return near === undefined || exempt ? pool.all : pool.none;
+      if (near !== undefined && !exempt) return pool.none;
+      return strangerOf(own) === undefined ? pool.all : beforeTunnels(pool.all);
     }
-    const beforeTunnels = (found: Connections) =>
-      direction === 'egress' && nodes.has(peer) ? pool.minus(found, pool.tunnels) : found;
     if (subject === owners.get(peer) && !viaService) return beforeTunnels(pool.all);
     if (direction === 'ingress' && isNodeItself(cluster.nodes.get(subject.node), peer)) return pool.all;
     const end = this.ends.at(own);

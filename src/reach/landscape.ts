@@ -14,7 +14,7 @@ import { getOrMake } from '../model/getormake.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { comparePolicies, type Policy } from '../model/policy.ts';
 import { matchesLabels } from '../model/selector.ts';
-import { unknownPodFinder } from '../semantics/unknownpods.ts';
+import { strangerFinder, unknownPodFinder } from '../semantics/unknownpods.ts';
 import { type NameClass, nameClassesOf } from './nameclasses.ts';
 import { SelectedTemplates } from './selected.ts';
 import { type PodLike, Templates } from './template.ts';
@@ -45,6 +45,8 @@ export interface Landscape {
   readonly nodes: ReadonlyMap<Address, NodeSelection>;
   /** The node in whose pod network an address is that no known pod has, where such are denied. */
   unknownPodOf(address: Address): Node | undefined;
+  /** The same, whatever becomes of such. */
+  strangerOf(address: Address): Node | undefined;
 }
 
 export interface NodeSelection {
@@ -82,6 +84,7 @@ export function landscapeOf(
     imagined,
     nodes,
     unknownPodOf,
+    strangerOf: strangerFinder(cluster, owners),
   };
 }
 

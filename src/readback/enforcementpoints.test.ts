@@ -5,13 +5,19 @@ import { parseAddress } from '../model/address.ts';
 import { ClusterState } from '../model/cluster.ts';
 import { evaluate } from '../semantics/evaluate.ts';
 import { parseFlowPieces } from '../semantics/flowtext.ts';
-import { demanded, enforcementPoints, outcomeOf } from './enforcementpoints.ts';
+import { demanded, enforcementPoints, outcomeOf, podLinkFinder } from './enforcementpoints.ts';
 import { walkKernel } from './kernelwalk.ts';
+
+function withPodCidr(node: string, cidr: string) {
+  const event = nodeEvent(node, ['172.18.0.4']);
+  return { ...event, value: { ...event.value, podCidrs: [cidr] } } as typeof event;
+}
 
 const cluster = new ClusterState();
 for (const event of [
   nodeEvent('n1', ['172.18.0.1']),
   nodeEvent('n2', ['172.18.0.2']),
+  withPodCidr('n4', '10.4.0.0/24'),
   shopPod('shop/db', 'n1', ['10.1.0.1']),
   shopPod('shop/api', 'n1', ['10.1.0.2']),
   shopPod('shop/web', 'n2', ['10.2.0.1']),
@@ -26,15 +32,16 @@ for (const event of [
   cluster.apply(event);
 
 // That of a bridge is the node's own too, though no Node object says so.
-const OWN = { n1: ['172.18.0.1', '10.1.0.254'], n2: ['172.18.0.2'], n3: ['172.18.0.3'] };
+const OWN = { n1: ['172.18.0.1', '10.1.0.254'], n2: ['172.18.0.2'], n3: ['172.18.0.3'], n4: ['172.18.0.4'] };
 
-function judge(node: 'n1' | 'n2' | 'n3', from: string, to: string) {
+function judge(node: keyof typeof OWN, from: string, to: string) {
   const flow = parseFlowPieces(cluster, from, to);
   const points = enforcementPoints(cluster, flow, evaluate(cluster, flow));
   const { hook, verdict } = walkKernel(
     compile(cluster, node),
     flow,
     new Set(OWN[node].map(text => parseAddress(text)!)),
+    podLinkFinder(cluster, node),
   );
   return { points, hook, verdict };
 }
@@ -61,6 +68,10 @@ test.each([
   ['n1', '172.18.0.1', 'shop/db:1', 'accept', 'accept'], // N43
   ['n1', '10.1.0.254', 'shop/db:1', 'accept', 'accept'],
   ['n2', '192.0.2.1', '172.18.0.2:22', 'accept', 'accept'], // no pod, no policy
+  ['n4', '10.4.0.7', '172.18.0.2:22', 'accept', 'accept'], // an unknown pod, where such are allowed
+  ['n4', '10.4.0.7', '172.18.0.2:4789/udp', 'drop', 'drop'], // N72
+  ['n4', '10.4.0.7', '172.18.0.4/47', 'drop', 'drop'],
+  ['n2', '10.4.0.7', '172.18.0.2/47', 'accept', 'not-judged-here'],
 ] as const)(
   'on %s, policy and kernel agree about %s to %s: %s; outcome %s',
   (node, from, to, expected, outcome) => {

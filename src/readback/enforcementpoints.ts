@@ -7,7 +7,7 @@ import type { Flow } from '../model/flow.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction } from '../model/policy.ts';
 import type { FlowVerdict } from '../semantics/evaluate.ts';
-import { unknownPodFinder } from '../semantics/unknownpods.ts';
+import { strangerFinder, unknownPodFinder } from '../semantics/unknownpods.ts';
 import type { Hook } from './kernelwalk.ts';
 
 /** A node whose rules judge a direction, and what policy has them say. */
@@ -26,11 +26,27 @@ export function enforcementPoints(
 ): EnforcementPoint[] {
   const owners = addressOwners(cluster);
   const unknownPodOf = unknownPodFinder(cluster, owners, unknownPods);
+  const strangerOf = strangerFinder(cluster, owners);
   const pointAt = (address: Address, direction: Direction): EnforcementPoint[] => {
-    const node = owners.get(address)?.node ?? unknownPodOf(address)?.name ?? '';
-    return node === '' ? [] : [{ node, direction, verdict: verdict[direction].verdict }];
+    const word = verdict[direction].verdict;
+    // What is denied of a pod that nobody knows is so by the rules of its node, whatever they say of it otherwise.
+    const unknown = word === 'deny' ? strangerOf(address) : unknownPodOf(address);
+    const node = owners.get(address)?.node ?? unknown?.name ?? '';
+    return node === '' ? [] : [{ node, direction, verdict: word }];
   };
   return [...pointAt(from, 'egress'), ...pointAt(to, 'ingress')];
+}
+
+/** Says of an address whether what comes from it comes by a link of this node's pods, whether anybody knows the pod or not. */
+export function podLinkFinder(cluster: Cluster, node: string): (address: Address) => boolean {
+  const owners = addressOwners(cluster);
+  const strangerOf = strangerFinder(cluster, owners);
+  return address => {
+    const owner = owners.get(address);
+    return owner === undefined
+      ? strangerOf(address)?.name === node
+      : owner.node === node && !owner.hostNetwork;
+  };
 }
 
 /** What policy demands of a node's kernel at a hook. */

@@ -22,6 +22,7 @@ export function viewWith(view: View, added: readonly Policy[]): View {
       return view.owners;
     },
     unknownPodOf: address => view.unknownPodOf(address),
+    strangerOf: address => view.strangerOf(address),
     nodeWith: address => view.nodeWith(address),
     policiesOn,
   };

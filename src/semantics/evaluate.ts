@@ -6,6 +6,7 @@
  *   in each: Admin ──▶ NetworkPolicy ──▶ Baseline ──▶ allow      the first that decides wins (C1)
  */
 
+import type { Address } from '../model/address.ts';
 import { type Cluster, isNodeItself } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
@@ -65,13 +66,18 @@ export function judgeDirection(view: View, direction: Direction, flow: Flow): Di
 }
 
 /** N72: what would come out of a tunnel between nodes passes for a node's word. */
-function tunnelEnd({ owners, nodeWith }: View, flow: Flow): string | undefined {
-  if (!isTunnel(flow) || !owners.has(flow.from)) return undefined;
-  const node = nodeWith(flow.to);
+function tunnelEnd(view: View, flow: Flow): string | undefined {
+  const sender = isTunnel(flow) ? nodeOfPodAt(view, flow.from) : undefined;
+  const node = view.nodeWith(flow.to);
   // What a node's interfaces have beside its own addresses the rules of other nodes do not know.
-  if (node === undefined || !(node.addresses.includes(flow.to) || owners.get(flow.from)?.node === node.name))
-    return undefined;
+  if (sender === undefined || node === undefined) return undefined;
+  if (!node.addresses.includes(flow.to) && sender !== node.name) return undefined;
   return because.tunnelEnd(flow, node);
+}
+
+/** Whose links it comes by, known or not. */
+function nodeOfPodAt({ owners, strangerOf }: View, address: Address): string | undefined {
+  return owners.get(address)?.node ?? strangerOf(address)?.name;
 }
 
 /** N67: why what is at this end is denied although no policy is known to select it. */

@@ -5,13 +5,16 @@ import { addressesOfNode, type Cluster, type Node, type Pod } from '../model/clu
 import { getOrMake } from '../model/getormake.ts';
 import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
 
+type Finder = (address: Address) => Node | undefined;
+type Owners = Pick<ReadonlyMap<Address, Pod>, 'get' | 'has'>;
+
+/** Finds the node that denies an address as an unknown pod's, if nodes deny such. */
+export function unknownPodFinder(cluster: Cluster, owners: Owners, unknownPods: UnknownPods): Finder {
+  return unknownPods === 'allow' ? () => undefined : strangerFinder(cluster, owners);
+}
+
 /** Finds the node in whose pod networks an address is that no pod has, and no node for itself. */
-export function unknownPodFinder(
-  { nodes }: Cluster,
-  owners: Pick<ReadonlyMap<Address, Pod>, 'get' | 'has'>,
-  unknownPods: UnknownPods,
-): (address: Address) => Node | undefined {
-  if (unknownPods === 'allow') return () => undefined;
+export function strangerFinder({ nodes }: Cluster, owners: Owners): Finder {
   const own = new Set([...nodes.values()].flatMap(addressesOfNode));
   // By prefix length, of which a cluster has one or two in each family: thousands of nodes are found in one step.
   const byPrefix = new Map<string, Map<Address, Node>>();

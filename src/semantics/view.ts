@@ -9,7 +9,7 @@ import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction, Policy, Rule, Tier } from '../model/policy.ts';
 import { matchRule, type Packet, selects } from './match.ts';
 import { PolicyIndex } from './policyindex.ts';
-import { unknownPodFinder } from './unknownpods.ts';
+import { strangerFinder, unknownPodFinder } from './unknownpods.ts';
 
 /** Who owns an address. */
 export type Owners = Pick<ReadonlyMap<Address, Pod>, 'get' | 'has'>;
@@ -19,6 +19,8 @@ export interface View {
   readonly owners: Owners;
   /** The node in whose pod network an address is that no known pod has, where such are denied. */
   unknownPodOf(address: Address): Node | undefined;
+  /** The same, whatever becomes of such. */
+  strangerOf(address: Address): Node | undefined;
   /** The node that has an address. */
   nodeWith(address: Address): Node | undefined;
   /** The policies of a tier that select a pod and affect a direction, in order of precedence. */
@@ -43,6 +45,7 @@ export function viewBy(owners: Owners, cluster: Cluster, unknownPods: UnknownPod
     owners,
     nodeWith: nodeFinder(cluster),
     unknownPodOf: unknownPodFinder(cluster, owners, unknownPods),
+    strangerOf: strangerFinder(cluster, owners),
     policiesOn: policyFinder(cluster),
   };
 }

@@ -256,10 +256,24 @@ describe('a node with a bridge that has no carrier, and a pod whose address anot
     const other = { ...node, metadata: { name: 'n2' }, spec: { podCIDRs: ['10.9.0.0/24'] } };
     const items = [node, other, far, { ...liar, metadata: younger, spec: { ...liar.spec, nodeName: 'n2' } }];
     writeFileSync(join(manifests, 'node.json'), JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
-    await startAgent('--unknown-pods', 'deny');
   });
 
-  test("the bridge's address is the node itself to `explain`, to a dump and to `trace`, as it is to the kernel", () => {
+  test.each(['deny', 'allow'])(
+    'what an unknown pod sends into a tunnel is denied, where unknown pods are to %s',
+    async unknownPods => {
+      await startAgent('--unknown-pods', unknownPods);
+      const flow = ['10.0.0.77', '10.0.0.254:8472/UDP'];
+      expect(sluice('explain', ...flow).stdout).toMatch(/^deny /);
+      const { status, stdout } = sluice('trace', ...flow);
+      expect([status, stdout]).toEqual([
+        0,
+        expect.stringMatching(/^drop [\s\S]*agrees: it denies the connection/),
+      ]);
+    },
+  );
+
+  test("the bridge's address is the node itself to `explain`, to a dump and to `trace`, as it is to the kernel", async () => {
+    await startAgent('--unknown-pods', 'deny');
     const dump = join(folder, 'dump.json');
     writeFileSync(dump, sluice('inspect', 'dump').stdout);
     const flows = join(folder, 'flows');

@@ -67,8 +67,7 @@ export function wrongStation(
   for (const station of [...cluster.nodes.keys()].flatMap(node => stationsOn(node, cluster, flow))) {
     const { node, hook, egress, ingress } = station;
     const expected = expectedOn(node);
-    const isPod = addressOwners(cluster, node).has(flow.from);
-    const around = egress && isPod ? { iifkind: 'veth' } : {};
+    const around = egress ? { iifkind: 'veth' } : {};
     const traced = trace(rulesets.get(node)!, familyOf(flow.from), hook, packet(flow), 'new', around);
     const denied =
       (egress && expected.egress.verdict === 'deny') || (ingress && expected.ingress.verdict === 'deny');
