@@ -12,16 +12,20 @@ import {
 } from '../../nft/missingfeature.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import { QUEUE_FORMS, type QueueBy, TABLE_NAME, type TableFamily } from '../../nft/ruleset.ts';
-import { sample, sampleOfBridges } from '../../nft/trace/sample.ts';
+import {
+  SAMPLE_OF_LAST,
+  SAMPLE_OF_LOGS,
+  sample,
+  sampleOfBridges,
+  sampleOfQueue,
+} from '../../nft/trace/sample.ts';
 import { NLM_F } from '../wire/constants.ts';
 import { errnoName } from '../wire/errno.ts';
 import type { Reply } from '../wire/replies.ts';
 import { Batch } from './batch.ts';
 import { MSG, TABLE } from './constants.ts';
-import { writeLogRules } from './logprobe.ts';
 import { OWNED } from './ownership.ts';
 import { writeProbeRules } from './proberule.ts';
-import { writeQueueRules } from './queueprobe.ts';
 import { refusal } from './refusal.ts';
 import { type Asking, type Trial, tryOut } from './trial.ts';
 
@@ -60,9 +64,9 @@ export async function probeKernel(exchange: Asking, { existing, podLinks }: Know
   const [native] = QUEUE_FORMS;
   const trial = await tryOut(exchange, ops, [
     writeOwnedTable,
-    batch => writeQueueRules(batch, native),
-    writeLogRules,
-    batch => writeProbeRules(batch, 'last', [{ kind: 'last' }]),
+    batch => writeProbeRules(batch, 'queue', sampleOfQueue(native)),
+    batch => writeProbeRules(batch, 'log', SAMPLE_OF_LOGS),
+    batch => writeProbeRules(batch, 'last', SAMPLE_OF_LAST),
   ]);
   refuseIfUnfit(trial, ops, ours.length, podLinks);
   const owners = ops.length;
@@ -90,7 +94,11 @@ function writeOwnedTable(batch: Batch): void {
 async function otherQueue(exchange: Asking): Promise<QueueBy | undefined> {
   const [, ...others] = QUEUE_FORMS;
   for (const by of others) {
-    const { errorsOf } = await tryOut(exchange, [], [batch => writeQueueRules(batch, by)]);
+    const { errorsOf } = await tryOut(
+      exchange,
+      [],
+      [batch => writeProbeRules(batch, 'queue', sampleOfQueue(by))],
+    );
     if (errorsOf(0, 1).length === 0) return by;
   }
   return undefined;

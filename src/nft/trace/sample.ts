@@ -16,6 +16,8 @@ import {
   ctStateAny,
   destinationPort,
   icmpTypeIs,
+  limitOver,
+  logTo,
   masquerade,
   neighbourDiscovery,
   notOpeningTcp,
@@ -24,6 +26,7 @@ import {
   redirectByPort,
   verdict,
 } from '../match.ts';
+import { answers, askedPort, queueTo } from '../matchanswers.ts';
 import { ctStateIsNot, rememberSender, senderIsEnd } from '../matcherrors.ts';
 import { isFragment } from '../matchextension.ts';
 import { etherTypeIs, forBridgeItself, senderIn, senderIsNobody } from '../matchframe.ts';
@@ -38,7 +41,16 @@ import {
   packetTypeIs,
 } from '../matchinterface.ts';
 import type { Op } from '../plan/op.ts';
-import type { ElementKey, ElementValue, Expr, Family, FieldType, SetSpec, TableFamily } from '../ruleset.ts';
+import type {
+  ElementKey,
+  ElementValue,
+  Expr,
+  Family,
+  FieldType,
+  QueueBy,
+  SetSpec,
+  TableFamily,
+} from '../ruleset.ts';
 
 const COMMENT = 'sample';
 const SIZE = 256;
@@ -74,6 +86,19 @@ function sampleOf(family: Family): Op[] {
     addElement(family, ports, 'tcp . 80', to),
     ...rules(family).map(exprs => addRule(family, exprs)),
   ];
+}
+
+/** Of each of these, a rule: what is done without where it is missing is tried apart from the sample. */
+export const SAMPLE_OF_LOGS: readonly Expr[] = [
+  limitOver({ perSecond: 5, burst: 10 }),
+  logTo({ group: 1, prefix: COMMENT, snaplen: 128 }),
+];
+
+export const SAMPLE_OF_LAST: readonly Expr[] = [{ kind: 'last' }];
+
+/** Packets that wait, and what it takes to know an answer. */
+export function sampleOfQueue(by: QueueBy): readonly Expr[] {
+  return [...noRouteBack(), ...answers(), ...askedPort(53), ...queueTo(53, by)];
 }
 
 /** What tables of bridges need beside: their hooks, frames, and senders. */
