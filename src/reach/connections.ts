@@ -2,18 +2,9 @@
  * What may pass between two ends, as a set: ports of the protocols that have some, and the numbers of all other IP
  * protocols. A pool makes each set once, so that equal sets are one object, and remembers what was asked of two.
  */
-import type { Flow } from '../model/flow.ts';
 import type { Protocol } from '../model/policy.ts';
 import { TUNNEL_PORTS, TUNNEL_PROTOCOLS } from '../model/tunnels.ts';
-import {
-  combine,
-  DIFFERENCE,
-  INTERSECTION,
-  type Toggles,
-  togglesContain,
-  togglesOf,
-  UNION,
-} from './toggles.ts';
+import { combine, DIFFERENCE, INTERSECTION, type Toggles, togglesOf, UNION } from './toggles.ts';
 
 /** Destination ports, 1 to 65535. */
 export type PortSets = Readonly<Record<Protocol, Toggles>>;
@@ -100,13 +91,6 @@ export class ConnectionPool {
     known.set(key, made);
     return made;
   }
-}
-
-/** Whether a flow's protocol and port are in the set. */
-export function includesFlow(connections: ConnectionSets, { protocol, port }: Flow): boolean {
-  if (protocol === 'ICMP') return togglesContain(connections.other, ICMP);
-  if (typeof protocol === 'number') return togglesContain(connections.other, protocol);
-  return port !== undefined && togglesContain(connections[protocol], port);
 }
 
 function singles(values: readonly number[]): Toggles {

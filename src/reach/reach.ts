@@ -1,8 +1,8 @@
 /** Who reaches whom in a cluster, over both families: exact, and computed from the policies alone. */
-import { type Address, type Family, familyOf } from '../model/address.ts';
+import type { Family } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
-import { ConnectionPool, type Connections } from './connections.ts';
+import { ConnectionPool } from './connections.ts';
 import { FamilyReach } from './family.ts';
 import { type ImaginedPod, type Landscape, landscapeOf } from './landscape.ts';
 
@@ -25,14 +25,4 @@ export function reachOf(cluster: Cluster, options: ReachOptions): Reach {
   const landscape = landscapeOf(cluster, unknownPods, imagined, alongside);
   const family = (name: Family) => new FamilyReach(name, pool, landscape);
   return { pool, landscape, families: { ip: family('ip'), ip6: family('ip6') } };
-}
-
-/** Between two addresses of one family. */
-export function connectionsBetween(
-  { families }: Reach,
-  from: Address,
-  to: Address,
-  viaService = false,
-): Connections {
-  return families[familyOf(from)].between(from, to, viaService);
 }

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { togglesContain } from '../../test/support/oracle/connectionsets.ts';
 import {
   combine,
   DIFFERENCE,
   INTERSECTION,
   type Toggles,
   toggleRanges,
-  togglesContain,
   togglesOf,
   UNION,
 } from './toggles.ts';

@@ -57,11 +57,6 @@ export function toggleRanges<N extends number | bigint>(toggles: Toggles<N>, one
   return ranges;
 }
 
-export function togglesContain(toggles: Toggles, value: number): boolean {
-  const places = toggles.findIndex(at => at > value);
-  return (places === -1 ? toggles.length : places) % 2 === 1;
-}
-
 function plus<N extends number | bigint>(a: N, b: N): N {
   return ((a as number) + (b as number)) as N;
 }

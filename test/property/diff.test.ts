@@ -6,13 +6,13 @@ import type { Cluster } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import { NO_INVENTORY } from '../../src/model/inventory.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
-import { includesFlow } from '../../src/reach/connections.ts';
 import { type Change, changesOf } from '../../src/reach/diff/changes.ts';
 import { type Side, sidesOf } from '../../src/reach/diff/side.ts';
 import type { Unit } from '../../src/reach/diff/units.ts';
 import { type DirectionVerdict, evaluator, type FlowVerdict } from '../../src/semantics/evaluate.ts';
 import { untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
+import { includesFlow } from '../support/oracle/connectionsets.ts';
 
 const PAIRS = Number(process.env.SLUICE_RUNS ?? 500);
 

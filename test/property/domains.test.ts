@@ -13,7 +13,6 @@ import type { Flow } from '../../src/model/flow.ts';
 import { NO_INVENTORY } from '../../src/model/inventory.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
 import type { Rule } from '../../src/model/policy.ts';
-import { includesFlow } from '../../src/reach/connections.ts';
 import { type Change, changesOf } from '../../src/reach/diff/changes.ts';
 import { type Side, sidesOf } from '../../src/reach/diff/side.ts';
 import type { Unit } from '../../src/reach/diff/units.ts';
@@ -24,6 +23,7 @@ import { type Reach, reachOf } from '../../src/reach/reach.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
+import { includesFlow } from '../support/oracle/connectionsets.ts';
 
 const CLUSTERS = Number(process.env.SLUICE_RUNS ?? 150);
 const unknownPods = fc.constantFrom<UnknownPods>('allow', 'deny');

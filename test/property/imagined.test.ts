@@ -6,9 +6,10 @@ import type { Cluster, Pod, PodKey } from '../../src/model/cluster.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { connectionsObject } from '../../src/reach/connectionstext.ts';
-import { connectionsBetween, reachOf } from '../../src/reach/reach.ts';
+import { reachOf } from '../../src/reach/reach.ts';
 import { type Representative, representativesOf } from '../../src/reach/representatives.ts';
 import { untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { connectionsBetween } from '../support/oracle/connectionsets.ts';
 
 const CLUSTERS = 200;
 

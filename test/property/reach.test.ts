@@ -5,11 +5,12 @@ import { type Address, familyOf } from '../../src/model/address.ts';
 import type { Cluster } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
-import { type Connections, includesFlow } from '../../src/reach/connections.ts';
-import { connectionsBetween, type Reach, reachOf } from '../../src/reach/reach.ts';
+import type { Connections } from '../../src/reach/connections.ts';
+import { type Reach, reachOf } from '../../src/reach/reach.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { clusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
+import { connectionsBetween, includesFlow } from '../support/oracle/connectionsets.ts';
 
 const CLUSTERS = 10_000;
 /** Every point of every pair is asked in each cluster of this many; in the others the points take turns. */
