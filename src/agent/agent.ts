@@ -151,11 +151,12 @@ export class Agent {
     const { ops, desired } = await this.#kernel.reconcile(actual => this.#flush(actual, batch), look);
     const unknownBefore = this.#drifted || this.#failures > 0;
     this.#drifted = false;
-    const { names, cluster, waitingPods } = this.#desired;
+    const { names, cluster, waitingPods, isolating } = this.#desired;
     return {
       cause: cause === 'look' && names.length > 0 ? 'change' : cause,
       cluster,
       waitingPods,
+      isolating,
       ruleset: desired,
       ops,
       names,

@@ -1,5 +1,6 @@
 /** The record of one round that left the kernel equal to the desired state: for everybody who watches the agent. */
 import type { Cluster, PodKey } from '../model/cluster.ts';
+import type { PolicyId } from '../model/policy.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 
@@ -12,6 +13,8 @@ export interface Committed {
   readonly cluster: Cluster;
   /** Pods of other nodes whose changes are for a later round: the rules have them as they were. */
   readonly waitingPods: Pick<ReadonlySet<PodKey>, 'size' | 'has' | 'keys'>;
+  /** New policies that isolate what they select, and whose allowances are for a later round. */
+  readonly isolating: ReadonlySet<PolicyId>;
   /** What is programmed now. */
   readonly ruleset: Ruleset;
   /** What had to be changed for it; empty where the kernel was right already. */

@@ -65,6 +65,11 @@ export class DesiredState {
     return this.#podsInForce.pods(this.cluster);
   }
 
+  /** New policies that isolate what they select, and whose allowances are for a later flush. */
+  get isolating(): ReadonlySet<PolicyId> {
+    return this.#intake.isolating;
+  }
+
   /** When policies may be taken in, and with how much haste; nothing where none wait. */
   get waiting(): WaitingChange | undefined {
     return this.#intake.waiting(this.#timing.now());

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { Cidr } from '../../model/address.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from './change.ts';
-import { FAIRNESS, FairQueue } from './fairqueue.ts';
+import { FAIRNESS } from './fairness.ts';
+import { FairQueue } from './fairqueue.ts';
 import { RATION } from './hasty.ts';
 import { weightOf } from './weight.ts';
 
@@ -42,15 +43,16 @@ class Desk {
     this.queue.note({ id, value: undefined }, this.inForce.get(id), nowMs);
   }
 
-  /** Takes a share that takes so long to commit. */
+  /** Takes a share that takes so long to commit; answers what is taken whole. */
   commit(nowMs: number, tookMs = 0): PolicyChange[] {
     const taken = this.queue.takeShare(nowMs);
+    const whole = taken.filter(({ id }) => !this.queue.isolating.has(id));
     for (const { id, value } of taken) {
       if (value === undefined) this.inForce.delete(id);
       else this.inForce.set(id, value);
     }
     this.queue.took(tookMs, nowMs + tookMs);
-    return taken;
+    return whole;
   }
 }
 
@@ -136,11 +138,12 @@ describe('FairQueue', () => {
     desk.note(policy('a/wider', FAIRNESS.turn + 50), 1);
     desk.note(policy('a/narrower', FAIRNESS.turn - 50), 2);
     desk.note(policy('a/new', FAIRNESS.turn), 3);
-    expect(Array.from({ length: 3 }, () => ids(desk.commit(4))).flat()).toEqual([
-      'a/narrower',
-      'a/new',
-      'a/wider',
+    // What is new isolates with the first of them: the rest of it allows.
+    expect([ids(desk.commit(4)), [...desk.queue.isolating]]).toEqual([
+      ['a/narrower'],
+      ['NetworkPolicy a/new'],
     ]);
+    expect([1, 2].flatMap(() => ids(desk.commit(4)))).toEqual(['a/wider', 'a/new']);
   });
 
   test('says since when what is ready has waited, whatever comes after it, and anew when a batch has left it behind', () => {
@@ -172,8 +175,11 @@ describe('FairQueue', () => {
     desk.commit(10_000);
     desk.note(policy('a/again', 40), 10_000);
     desk.remove('NetworkPolicy b/deny', 10_000);
-    desk.note(policy('c/large', LARGE), 10_000);
+    desk.inForce.set('NetworkPolicy c/large', policy('c/large', LARGE));
+    desk.note(policy('c/large', LARGE + 1), 10_000);
     expect(haste(10_000)).toBe('none');
+    desk.note(policy('d/large', LARGE), 10_000); // isolates at once
+    expect(haste(10_000)).toBe('tightening');
   });
 
   test('takes no policy that is audited for one that tightens, and leaves its namespace the whole ration', () => {
@@ -214,7 +220,8 @@ describe('FairQueue', () => {
     const [large, small] = [policy('a/large', LARGE), policy('b/small')];
     for (const value of [large, small]) queue.note(change(value), undefined, 0);
     queue.note({ id: 'NetworkPolicy c/gone', value: undefined }, policy('c/gone', LARGE), 0);
-    expect(ids(queue.takeShare(1, () => false))).toEqual(['b/small']);
+    expect(ids(queue.takeShare(1, () => false))).toEqual(['b/small', 'a/large']);
+    expect([...queue.isolating]).toEqual([large.id]);
     expect(ids(queue.takeShare(2, () => false))).toEqual(['c/gone']);
     expect(ids(queue.takeShare(3, () => false))).toEqual([]);
     expect(queue.waiting(3)?.atMs).toBe(0);
@@ -277,6 +284,8 @@ function play(all: readonly Step[], beyondMs = 20_000) {
         taken.reduce((sum, { id, value }) => sum + weightOf(value) + (weights.get(id) ?? 0), 0) / 50,
       );
       for (const { id, value } of taken) {
+        if (desk.queue.isolating.has(id)) desk.inForce.set(id, value!);
+        if (desk.queue.isolating.has(id)) continue;
         waits.push({
           id,
           ms: nowMs - sinceMs.get(id)!,

@@ -9,7 +9,8 @@
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { WaitingChange } from '../decision.ts';
 import type { PolicyChange } from './change.ts';
-import { FairQueue, type IsReady } from './fairqueue.ts';
+import { FairQueue } from './fairqueue.ts';
+import type { IsReady } from './prepare.ts';
 import { Quarantine, type Quarantined } from './quarantine.ts';
 
 /** What a refusal says of its cause. */
@@ -41,6 +42,11 @@ export class PolicyIntake {
     return this.#queue.sinceMs();
   }
 
+  /** Policies that isolate what they select, and whose allowances wait. */
+  get isolating(): ReadonlySet<PolicyId> {
+    return this.#queue.isolating;
+  }
+
   /** A change whose peers ask so many pods, of a policy that is programmed as that. */
   note(change: PolicyChange, programmed: Policy | undefined, nowMs: number, asks: number): void {
     if (this.#quarantine.holds(change.id)) this.#quarantine.note(change);
@@ -67,8 +73,10 @@ export class PolicyIntake {
     isReady: IsReady,
   ): readonly PolicyChange[] {
     if (this.#quarantine.isSettling) return [];
+    const { isolating } = this; // No version of theirs was ever in force whole.
     const changes = this.#turn(nowMs, all, isReady);
-    for (const { id } of changes) if (!this.#lastGood.has(id)) this.#lastGood.set(id, policies.get(id));
+    for (const { id } of changes)
+      if (!this.#lastGood.has(id)) this.#lastGood.set(id, isolating.has(id) ? undefined : policies.get(id));
     return changes;
   }
 
@@ -112,7 +120,8 @@ export class PolicyIntake {
     const lastGoodToo = named.filter(id => this.#quarantine.keepsLastVersion(id));
     if (lastGoodToo.length > 0) return this.#quarantine.isolate(lastGoodToo, reason);
     const suspects = this.#suspects(named, policies);
-    const changes = suspects.map(id => ({ id, value: policies.get(id) }));
+    // What of them waits would be taken beside the quarantine, and undone by it when it tries what it knows.
+    const changes = suspects.map(id => this.#queue.withdraw(id) ?? { id, value: policies.get(id) });
     return this.#quarantine.suspect(changes, this.#lastGood, reason, nowMs);
   }
 

@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest';
 import { ingressPolicy } from '../../../test/support/agent/tenants.ts';
 import type { Policy, PolicyId, Rule } from '../../model/policy.ts';
-import { FAIRNESS, FairQueue } from './fairqueue.ts';
+import { FAIRNESS } from './fairness.ts';
+import { FairQueue } from './fairqueue.ts';
 
 const NOBODY_READY = () => false;
 /** Of a policy of few entries that asks very many pods. */
@@ -22,6 +23,7 @@ const policy = (name: `${string}/${string}`, rules = 2) =>
     Array.from({ length: rules }, (_, n) => rule(n)),
   );
 const change = (value: Policy) => ({ id: value.id, value });
+const isolating = (value: Policy) => change({ ...value, ingress: [] });
 const ids = (changes: readonly { id: PolicyId }[]) => changes.map(({ id }) => id);
 
 test('a small policy that asks very many pods is taken when it is ready, and one that asks few at once', () => {
@@ -38,22 +40,69 @@ test('a small policy that asks very many pods is taken when it is ready, and one
 test('small policies of one batch ask no more pods than it has room for, however many there are', () => {
   const queue = new FairQueue();
   for (let n = 0; n < 100; n++) queue.note(change(policy(`${n}/some`)), undefined, 0, 5_000);
-  const taken = queue.takeShare(0, NOBODY_READY);
+  const taken = queue.takeShare(0, NOBODY_READY).filter(({ id }) => !queue.isolating.has(id));
   expect(taken.length).toBeGreaterThan(0);
   expect(taken.length * 5_000).toBeLessThanOrEqual(20 * FAIRNESS.batch);
 });
 
-test('a new policy that is not ready after a second isolates, and has its allowances when it is', () => {
+test('a new policy that is not ready isolates at once, and has its allowances when it is', () => {
   const queue = new FairQueue();
   const isNew = policy('a/new');
   queue.note(change(isNew), undefined, 0, MANY_PODS);
-  expect(queue.takeShare(FAIRNESS.isolateMs, NOBODY_READY)).toEqual([]);
-  const interim = queue.takeShare(FAIRNESS.isolateMs + 1, NOBODY_READY);
-  expect(interim).toEqual([{ id: isNew.id, value: { ...isNew, ingress: [] } }]);
-  expect(queue.takeShare(FAIRNESS.isolateMs + 2, NOBODY_READY)).toEqual([]);
-  expect(queue.toPrepare(FAIRNESS.isolateMs + 2, NOBODY_READY)).toEqual([isNew]);
-  expect(queue.takeShare(FAIRNESS.isolateMs + 3, () => true)).toEqual([change(isNew)]);
-  expect(queue.size).toBe(0);
+  expect(queue.waiting(0)).toMatchObject({ atMs: 0, haste: 'tightening' });
+  expect(queue.takeShare(0, NOBODY_READY)).toEqual([isolating(isNew)]);
+  expect(queue.isolating).toEqual(new Set([isNew.id]));
+  expect(queue.takeShare(1, NOBODY_READY)).toEqual([]);
+  expect(queue.waiting(1)).toMatchObject({ haste: 'none' });
+  expect(queue.toPrepare(1, NOBODY_READY)).toEqual([isNew]);
+  expect(queue.takeShare(2, () => true)).toEqual([change(isNew)]);
+  expect([queue.size, queue.isolating.size]).toEqual([0, 0]);
+});
+
+test('a new policy that is ready and waits for its turn behind another namespace’s isolates at once', () => {
+  const queue = new FairQueue();
+  const [first, second] = [policy('a/large', 400), policy('b/large', 400)];
+  for (const value of [first, second]) queue.note(change(value), undefined, 0);
+  expect(queue.takeShare(0)).toEqual([change(first), isolating(second)]);
+  queue.took(500, 500);
+  expect(queue.takeShare(501)).toEqual([]);
+  const third = policy('c/large', 400);
+  queue.note(change(third), undefined, 502);
+  expect(queue.waiting(502)?.atMs).toBe(502);
+  expect(queue.takeShare(502)).toEqual([isolating(third)]);
+  expect(queue.takeShare(1000)).toEqual([change(second)]);
+});
+
+test('a new small policy that a batch has no room for isolates at once, and who has fewest goes first', () => {
+  const queue = new FairQueue();
+  const each = FAIRNESS.small - 20;
+  for (let n = 0; n < 2 * FAIRNESS.batch; n++) queue.note(change(policy(`a/${n}`)), undefined, 0, 20 * each);
+  queue.note(change(policy('b/good')), undefined, 0, 20 * each);
+  const taken = queue.takeShare(0);
+  expect(ids(taken)).toContain('NetworkPolicy b/good');
+  const isolated = taken.filter(({ id }) => queue.isolating.has(id));
+  expect(isolated).toHaveLength(FAIRNESS.turn);
+  expect(queue.takeShare(1).filter(({ id }) => queue.isolating.has(id))).toHaveLength(FAIRNESS.turn);
+});
+
+test('another version of a policy that only isolates yet isolates whom that selects, and waits no longer for it', () => {
+  const queue = new FairQueue();
+  const [isNew, edited] = [policy('a/new'), { ...policy('a/new'), egress: [rule(0)] }];
+  queue.note(change(isNew), undefined, 0, MANY_PODS);
+  const [before] = queue.takeShare(0, NOBODY_READY);
+  queue.note(change(edited), before!.value, 7, MANY_PODS);
+  expect(queue.takeShare(7, NOBODY_READY)).toEqual([
+    { id: edited.id, value: { ...edited, ingress: [], egress: [] } },
+  ]);
+  expect(queue.sinceMs()).toEqual([0]);
+  queue.hurry('a');
+  expect(queue.takeShare(8, NOBODY_READY)).toEqual([change(edited)]);
+});
+
+test('an edit isolates nobody: what is open now may be what it goes on to allow', () => {
+  const queue = new FairQueue();
+  queue.note(change(policy('a/x', 400)), policy('a/x', 300), 0);
+  expect(queue.takeShare(0, NOBODY_READY)).toEqual([]);
 });
 
 test('a new policy of the whole cluster, or one that is audited, waits until it is ready', () => {

@@ -5,9 +5,11 @@ import { Incremental } from '../../compiler/live/incremental.ts';
 import { type Address, parseAddress } from '../../model/address.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
+import type { PolicyId } from '../../model/policy.ts';
 import type { Connection, Conntrack } from '../../nft/conntrack.ts';
 import { plan } from '../../nft/plan/plan.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
+import { isolated } from '../changes/isolated.ts';
 import { LiveConnections } from './liveconnections.ts';
 
 const at = (text: string): Address => parseAddress(text)!;
@@ -97,11 +99,22 @@ class Site {
 
   /** Does not wait for the look. */
   note(...events: ClusterEvent[]): void {
+    this.#follow(events, new Set());
+  }
+
+  /** The allowances of the policies are on their way. */
+  async isolate(event: ClusterEvent): Promise<void> {
+    if (event.type !== 'policy') return;
+    this.#follow([{ ...event, value: isolated(event.value!) }], new Set([event.key]));
+    await this.live.settled();
+  }
+
+  #follow(events: readonly ClusterEvent[], isolating: ReadonlySet<PolicyId>): void {
     for (const event of events) this.#engine.note(event);
     const ruleset = this.#engine.flush();
     const ops = plan(this.#before, ruleset);
     this.#before = ruleset;
-    this.live.follow({ cluster: this.#engine.cluster, ruleset, ops, unknownBefore: false });
+    this.live.follow({ cluster: this.#engine.cluster, ruleset, ops, unknownBefore: false, isolating });
   }
 
   async change(...events: ClusterEvent[]): Promise<void> {
@@ -324,6 +337,33 @@ test('a look that fails is made up for with the next commit', async () => {
   site.table.failing = false;
   await site.change(ingress('api', 'other'));
   expect(site.table.connections).toEqual([]);
+  site.live.close();
+});
+
+test('what a new policy isolates before its allowances are in force is judged with them, and not cut before', async () => {
+  const site = await siteWith();
+  const [allowed, denied] = [site.open(web, db), site.open(api, db)];
+  await site.isolate(ingress('web'));
+  expect(site.table.connections).toEqual([allowed, denied]);
+  await site.change(ingress('web'));
+  expect(site.table.connections).toEqual([allowed]);
+});
+
+test('what a new policy isolates is judged when nothing of it is awaited, although no rule changes then', async () => {
+  const site = await siteWith();
+  site.open(web, db);
+  await site.isolate(ingress());
+  expect(site.table.connections).toHaveLength(1);
+  await site.change();
+  expect(site.table.connections).toEqual([]);
+});
+
+test('what a policy isolates whose allowances do not come is cut after a second without them', async () => {
+  const site = await siteAgain(50);
+  site.open(web, db);
+  await site.isolate(ingress('web'));
+  expect(site.table.connections).toHaveLength(1);
+  await vi.waitFor(() => expect(site.table.connections).toEqual([]));
   site.live.close();
 });
 

@@ -19,10 +19,12 @@
 import type { Address } from '../../model/address.ts';
 import { isSelectable } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
+import type { PolicyId } from '../../model/policy.ts';
 import { type Connection, type Conntrack, FEW_ADDRESSES } from '../../nft/conntrack.ts';
 import type { Committed } from '../committed.ts';
 import type { Log } from '../log.ts';
-import { type AffectedAddresses, addresses, merge } from './affected.ts';
+import { type AffectedAddresses, addresses, allBut, merge } from './affected.ts';
+import { AwaitingAllowances } from './awaiting.ts';
 import { ConnectionChecker } from './connectionchecker.ts';
 import { cutText } from './cutreport.ts';
 import { type NamesKnown, withKnownNames } from './knownnames.ts';
@@ -31,7 +33,8 @@ import { SharedLook } from './sharedlook.ts';
 import { affectedAddresses } from './tightening.ts';
 
 /** What it needs to know of a commit. */
-export type Programmed = Pick<Committed, 'cluster' | 'ruleset' | 'ops' | 'unknownBefore'>;
+export type Programmed = Pick<Committed, 'cluster' | 'ruleset' | 'ops' | 'unknownBefore'> &
+  Partial<Pick<Committed, 'isolating'>>;
 
 export interface LiveConnectionsOptions {
   readonly conntrack: Conntrack;
@@ -60,6 +63,7 @@ const RETRY_MS = 1_000;
 const MOST_OF_SHORT = 10_000;
 /** What is denied takes memory until it is cut. */
 const CUT_AT_ONCE = 1_000;
+const NONE: ReadonlySet<PolicyId> = new Set();
 /** Of a look, for the log. */
 const MOST_REPORTED = 200;
 /** Where it is never known what pods were told, these would only ever become more. */
@@ -77,10 +81,14 @@ export class LiveConnections {
   /** Looked at before anybody knew what pods were told. */
   #blind: AffectedAddresses = 'nobody';
   readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #awaiting: AwaitingAllowances;
+  /** Left out of the looks until now. */
+  #held: ReadonlySet<Address> = new Set();
   #last: Programmed | undefined;
 
   constructor(options: LiveConnectionsOptions) {
     this.#options = { againMs: AGAIN_MS, ...options };
+    this.#awaiting = new AwaitingAllowances(options.node, this.#options.againMs);
   }
 
   /** Never waits. */
@@ -89,9 +97,16 @@ export class LiveConnections {
     const isFirst = this.#last === undefined;
     this.#last = programmed;
     const affected = isFirst ? 'everybody' : affectedAddresses(before, programmed.ruleset, programmed.ops);
-    if (affected === 'nobody') return;
-    this.#lookAt(affected);
-    this.#lookLater(affected, this.#options.againMs);
+    this.#lookAt(this.#withoutHeld(programmed, affected));
+    if (affected !== 'nobody') this.#lookLater(affected, this.#options.againMs);
+  }
+
+  /** Whoever awaits allowances has the later look, and one when they are there. */
+  #withoutHeld({ cluster, isolating = NONE }: Programmed, affected: AffectedAddresses): AffectedAddresses {
+    const held = this.#awaiting.of(cluster, isolating, performance.now());
+    const released = [...this.#held].filter(address => !held.has(address));
+    this.#held = held;
+    return merge(allBut(affected, addresses(held)), addresses(released));
   }
 
   /** Waits until all that was followed has been looked at, once. */

@@ -1,0 +1,15 @@
+/** What the changes of policies may weigh and how long they wait, so that nobody's waits for somebody else's big one. */
+export const FAIRNESS = {
+  /** What a change may weigh to go at once: some milliseconds of work. */
+  small: 300,
+  /** What the changes of one namespace may weigh in one batch; a single policy may weigh more. */
+  turn: 1000,
+  /** What all small changes may weigh in one batch. */
+  batch: 3000,
+  /** Large changes wait for as long as the last one took, but not for longer than this. */
+  mostPauseMs: 1000,
+  /** After that time a change goes before others of its namespace, whatever they are. */
+  patienceMs: 5000,
+  /** An edit that allows less and is not ready after all patience goes as it is; of a namespace one in that time. */
+  hastenMs: 60_000,
+} as const;

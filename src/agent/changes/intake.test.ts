@@ -1,0 +1,41 @@
+/** Policies that wait for their turn beside the quarantine: each is in one place. */
+import { expect, test } from 'vitest';
+import { allowPort, ingressPolicy } from '../../../test/support/agent/tenants.ts';
+import type { Policy } from '../../model/policy.ts';
+import { PolicyIntake } from './intake.ts';
+
+const policy = (ports: number) =>
+  ingressPolicy(
+    'a/x',
+    Array.from({ length: ports }, (_, n) => allowPort(n + 1)),
+  );
+const change = (value: Policy) => ({ id: value.id, value });
+const NOBODY_READY = () => false;
+
+test('an edit that waits when its policy is suspected is what is tried later, and taken by nobody beside', () => {
+  const [before, edit] = [policy(500), policy(400)];
+  const policies = new Map([[before.id, before]]);
+  const intake = new PolicyIntake();
+  intake.note(change(edit), before, 0, 0);
+  expect(intake.take(policies, 0, false, NOBODY_READY)).toEqual([]);
+  intake.refused({ reason: 'EINVAL', named: [before.id] }, policies, 0);
+  expect(intake.isEmpty).toBe(true);
+  intake.committed(policies, 0, 0);
+  expect(intake.take(policies, 1, false, () => true)).toEqual([]);
+  expect(intake.take(policies, 60_000, false, NOBODY_READY)).toEqual([change(edit)]);
+});
+
+test('the fallback of a new policy is what isolates, and it is not called its last good version', () => {
+  const value = policy(400);
+  const policies = new Map<Policy['id'], Policy>();
+  const intake = new PolicyIntake();
+  intake.note(change(value), undefined, 0, 0);
+  const [isolating] = intake.take(policies, 0, false, NOBODY_READY);
+  expect(isolating).toEqual(change({ ...value, ingress: [] }));
+  policies.set(value.id, isolating!.value!);
+  intake.committed(policies, 0, 0);
+  expect(intake.take(policies, 1, false, () => true)).toEqual([change(value)]);
+  expect(intake.refused({ reason: 'EINVAL', named: [value.id] }, policies, 1)).toEqual([isolating]);
+  intake.committed(policies, 0, 1);
+  expect(intake.quarantined).toEqual([{ id: value.id, reason: 'EINVAL', keepsLastVersion: false }]);
+});

@@ -1,0 +1,72 @@
+/**
+ * A change of a policy that waits, and what may go ahead of it. A policy that nobody has had in force isolates what it
+ * selects while it waits, and its allowances follow:
+ *
+ *     new ──▶ isolates, allows nothing ──▶ whole
+ *      └─────────────────────────────────▶ whole, where it need not wait
+ *
+ * An edit keeps its last good version: what waits of it may be an allowance for what is open now.
+ */
+import { namespaceOfPolicy, type Policy, type PolicyId } from '../../model/policy.ts';
+import type { PolicyChange } from './change.ts';
+import { FAIRNESS } from './fairness.ts';
+import { isolated } from './isolated.ts';
+import { weightOf } from './weight.ts';
+
+export interface Pending {
+  readonly id: PolicyId;
+  readonly namespace: string;
+  /** What is in force, or on its way. */
+  readonly before: Policy | undefined;
+  readonly value: Policy | undefined;
+  /** Of both, and of the pods that the new one's peers ask. */
+  readonly weight: number;
+  readonly sinceMs: number;
+  /** None of its versions has been in force with what it allows. */
+  readonly isNew: boolean;
+  /** What this version selects is isolated. */
+  readonly isIsolated: boolean;
+}
+
+interface Surroundings {
+  readonly before: Policy | undefined;
+  readonly nowMs: number;
+  readonly asks: number;
+  /** The change of the same policy that it replaces. */
+  readonly waiting: Pending | undefined;
+}
+
+/** It keeps the place of the one that waits. Another version may select others, whom nothing isolates yet. */
+export function pendingOf({ id, value }: PolicyChange, around: Surroundings): Pending {
+  const { before, nowMs, asks, waiting } = around;
+  return {
+    id,
+    namespace: namespaceOfPolicy(id),
+    before,
+    value,
+    weight: weightOf(before) + weightOf(value, asks),
+    sinceMs: waiting?.sinceMs ?? nowMs,
+    isNew: before === undefined || (waiting?.isNew ?? false),
+    isIsolated: false,
+  };
+}
+
+export function isSmallChange({ weight }: Pick<Pending, 'weight'>): boolean {
+  return weight <= FAIRNESS.small;
+}
+
+/** Of a policy of the whole cluster that denies, what isolates would deny all; one that is audited isolates nobody. */
+export function mayIsolate({ value, namespace, isNew, isIsolated }: Pending): boolean {
+  return isNew && !isIsolated && value !== undefined && !value.audited && namespace !== '';
+}
+
+/** Some version of it isolates what that selects, and its allowances are not in force. */
+export function isIsolating({ isNew, before }: Pending): boolean {
+  return isNew && before !== undefined;
+}
+
+/** What may go ahead of it: a change of one entry, whatever the policy weighs. */
+export function isolating(pending: Pending): Pending & { readonly value: Policy } {
+  const value = isolated(pending.value!);
+  return { ...pending, value, weight: weightOf(value) };
+}
