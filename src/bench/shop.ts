@@ -1,7 +1,7 @@
 /** A small cluster whose policies tests edit: one builder line per actor. */
 import { decodeObject } from '../kube/decode/decode.ts';
 import { address } from '../lab/topology.ts';
-import type { ClusterEvent, Node, Pod, PodKey } from '../model/cluster.ts';
+import type { ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
 import type { Problem } from '../model/problem.ts';
 
 export function shopPod(key: PodKey, node: string, addresses: readonly string[], labels = {}): ClusterEvent {
@@ -19,11 +19,6 @@ export function shopPod(key: PodKey, node: string, addresses: readonly string[],
     ports: [],
   };
   return { type: 'pod', key, value };
-}
-
-export function nodeEvent(name: string, addresses: readonly string[]): ClusterEvent {
-  const value: Node = { name, labels: {}, addresses: addresses.map(address), podCidrs: [] };
-  return { type: 'node', key: name, value };
 }
 
 /** A NetworkPolicy of namespace shop. */

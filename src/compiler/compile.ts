@@ -140,7 +140,7 @@ function tableOf(
  * The pods that the maps have to know although no policy affects them: all of the node's where unknown pods are
  * denied, and those of other nodes as far as their addresses are in this node's pod networks (N67).
  */
-export function knownPods(
+function knownPods(
   { pods }: Cluster,
   podIndex: PodIndex,
   node: string,

@@ -82,7 +82,7 @@ export function guardOfNode(family: Family): NftRule {
   };
 }
 
-export function isGuard(set: string): boolean {
+function isGuard(set: string): boolean {
   return set === SETS.egress || set === SETS.ingress;
 }
 

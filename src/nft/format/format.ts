@@ -24,7 +24,7 @@ export function formatRuleset({ tables }: Ruleset): string {
   }).join('\n');
 }
 
-export function formatTable(family: TableFamily, { sets, chains }: Table): string {
+function formatTable(family: TableFamily, { sets, chains }: Table): string {
   const parts = [
     ...Array.from(sets.values(), formatSet),
     ...Array.from(chains.values(), chain => formatChain(family, chain)),
@@ -32,7 +32,7 @@ export function formatTable(family: TableFamily, { sets, chains }: Table): strin
   return `table ${family} ${TABLE_NAME} {\n${parts.map(indent).join('\n')}}\n`;
 }
 
-export function formatSet(set: NftSet): string {
+function formatSet(set: NftSet): string {
   const { name, key, verdicts, data, interval, dynamic, comment, size = dynamic?.size } = set;
   const leadsTo = verdicts ? 'verdict' : data?.join(' . ');
   const type = key.length === 0 ? '# a key that is not ours' : `type ${key.join(' . ')}`;
