@@ -565,6 +565,18 @@ test('while its old socket still owns the tables the agent waits, and takes them
   expect(second.log).toEqual(['info rules in force']);
 });
 
+test('its patience with the old owner begins when it runs, however long its source took to be read', async () => {
+  const first = await running(new Site({ owners: true }), pod(1));
+  const second = new Site({ stranger: first.stranger });
+  second.agent.note([pod(1), pod(2)]);
+  await pass(60_000);
+  second.run();
+  await pass(2000);
+  await first.stop();
+  await pass(500);
+  expect(await second.pods()).toEqual(['10.0.0.1', '10.0.0.2']);
+});
+
 test('a second agent ends with one sentence after three seconds, and has changed nothing', async () => {
   const first = await running(new Site({ owners: true }), pod(1));
   const generation = await first.stranger.generation();

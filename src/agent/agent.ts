@@ -54,7 +54,8 @@ export class Agent {
   readonly #desired: DesiredState;
   readonly #kernel: KernelState;
   readonly #scheduler: Scheduler;
-  readonly #startMs: number;
+  /** Since when it runs: what it is told before may take minutes to be read. */
+  #startMs = 0;
   #failures = 0;
   #engineUnproven = false;
   /** Somebody changed our tables since the last commit. */
@@ -73,7 +74,6 @@ export class Agent {
       portion: options.portion,
     });
     this.#scheduler = new Scheduler(timing, options.resyncIntervalMs ?? RESYNC_INTERVAL_MS);
-    this.#startMs = timing.now();
     this.#desired = new DesiredState(options.engine, options.node, timing);
   }
 
@@ -116,6 +116,7 @@ export class Agent {
    */
   async run(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
+    this.#startMs = this.#timing.now();
     try {
       await this.#kernel.open();
       for (;;) {

@@ -1759,6 +1759,13 @@ export const MUTANTS: readonly Mutant[] = [
 
   // The loop: turns, budgets, and policies that the kernel refuses
   {
+    name: 'agent: its patience with another owner is used up while its source is read',
+    file: 'src/agent/agent.ts',
+    find: '    this.#startMs = this.#timing.now();\n    try {',
+    replace: '    this.#startMs = 0;\n    try {',
+    test: 'src/agent/agent.test.ts',
+  },
+  {
     name: 'fairness: small changes wait for a large one in their batch',
     file: 'src/agent/changes/fairqueue.ts',
     find: 'this.#passedOver = isDue && atOnce.length > 0 && !this.#passedOver;',
