@@ -1,4 +1,5 @@
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
+import { unheardDenial } from '../ends/elsewhere.ts';
 import { maybeNode } from '../ends/maybenode.ts';
 import { waitingText } from '../health/agentchecks.ts';
 import { ownAddresses } from '../host/ownaddresses.ts';
@@ -137,12 +138,16 @@ function expectedOf(
     return [...undecided.values(), ...notes][0];
   };
   const points = enforcementPoints(cluster, flow, verdict, unknownPods);
+  const outcome = outcomeOf(points, node, hook, actual);
+  const unheard =
+    outcome === 'drop' || outcome === 'accept' ? undefined : unheardDenial(cluster, flow, node, unknownPods);
   return {
     node,
     verdict,
     demanded: demanded(points, node, hook),
-    outcome: outcomeOf(points, node, hook, actual),
+    outcome: unheard === undefined ? outcome : 'not-judged-here',
     elsewhere: points.filter(point => point.node !== node),
+    ...(unheard !== undefined && { unheard }),
     note: isItself ? NEVER_HERE : (asked.note ?? ownNote() ?? natNote(cluster, asked.text, flow)),
   };
 }
@@ -161,9 +166,22 @@ function traceObject(
     dialled,
     unreplied,
   }));
-  const explained = expected && { ...expected.verdict, demanded: expected.demanded };
+  const explained = expected && { ...explainedOf(expected), demanded: expected.demanded };
   const agrees = expected === undefined ? null : expected.demanded === walk.verdict;
-  const { node = null, outcome = null, elsewhere = null, note } = expected ?? {};
+  const { node = null, outcome = null, note } = expected ?? {};
+  const elsewhere = expected === undefined ? null : elsewhereOf(expected);
   const policy = { node, outcome, elsewhere, explain: explained ?? null, agrees, note };
   return versioned('Trace', { flow, ...walk, tracked, ...policy });
+}
+
+function explainedOf({ verdict, unheard }: ExpectedPath): object {
+  if (unheard === undefined) return verdict;
+  const egress = { ...verdict.egress, verdict: 'undecided', reason: unheard };
+  return { ...verdict, verdict: 'undecided', egress };
+}
+
+function elsewhereOf({ elsewhere, unheard }: ExpectedPath): object {
+  return elsewhere.map(point =>
+    unheard !== undefined && point.direction === 'egress' ? { ...point, verdict: 'undecided' } : point,
+  );
 }

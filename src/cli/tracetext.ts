@@ -17,6 +17,8 @@ export interface ExpectedPath {
   readonly demanded: 'accept' | 'drop';
   readonly outcome: Outcome;
   readonly elsewhere: readonly EnforcementPoint[];
+  /** Why nobody here knows whether another node denies it. */
+  readonly unheard?: string;
   /** What the addresses alone do not show. */
   readonly note: string | undefined;
 }
@@ -126,7 +128,8 @@ const WORDS: Record<Outcome, string> = {
 };
 
 /** Where the verdict of this kernel is not the last word. */
-function otherNodesText({ node, verdict, outcome, elsewhere }: ExpectedPath): string {
+function otherNodesText({ node, verdict, outcome, elsewhere, unheard }: ExpectedPath): string {
+  if (unheard !== undefined) return `${node} lets it pass; ${unheard}`;
   const others = [...new Set(elsewhere.map(point => point.node))].join(' and ');
   if (outcome === 'denied-elsewhere')
     return `${node} lets it pass; ${others} enforces policy at the other end and denies it`;
@@ -137,10 +140,13 @@ function otherNodesText({ node, verdict, outcome, elsewhere }: ExpectedPath): st
 function expectedLines(expected: ExpectedPath, { verdict: actual, steps }: KernelWalk): string[] {
   const { node, verdict, demanded, outcome } = expected;
   const reasons = (['egress', 'ingress'] as const).map(direction => {
+    if (direction === 'egress' && expected.unheard !== undefined)
+      return `  undecided  ${HANG}egress: ${expected.unheard}; else: ${verdict.egress.reason}`;
     const others = alsoAllows(verdict[direction], direction, steps);
     return `  ${verdict[direction].verdict.padEnd(5)}  ${HANG}${direction}: ${verdict[direction].reason}${others}`;
   });
   if (demanded !== actual) return [`  ${pc.red('disagrees')}: this node should ${demanded} it`, ...reasons];
+  if (expected.unheard !== undefined) return [`  not for ${node} to enforce`, ...reasons];
   const word = outcome === 'not-judged-here' ? `not for ${node} to enforce` : pc.green('agrees');
   return [`  ${word}: it ${verb(verdict)} the connection${exceptionText(expected)}`, ...reasons];
 }

@@ -1,6 +1,8 @@
 /** What DNS told the pods of other nodes: the agent that answers does not know it, so a denial that it would lift is none yet. */
-import type { Cluster } from '../model/cluster.ts';
+import { addressOwners } from '../model/addressowners.ts';
+import type { Cluster, Pod } from '../model/cluster.ts';
 import { hasDomainPeers } from '../model/domainpeers.ts';
+import type { Flow } from '../model/flow.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { ToldAsOf } from '../names/toldfacts.ts';
 import { evaluator } from '../semantics/evaluate.ts';
@@ -12,7 +14,7 @@ import { podOf } from './ports.ts';
 export function toldElsewhere(source: Place, known: ToldAsOf | undefined): string | undefined {
   const pod = podOf(source);
   if (known?.node === undefined || !pod?.node || pod.node === known.node) return undefined;
-  return `only the agent of ${pod.node} knows what ${pod.key} was told`;
+  return onlyAgentOf(pod);
 }
 
 /** Of each denial that an answer of DNS may have lifted without this agent's knowledge: why. */
@@ -28,9 +30,34 @@ export function unheardDenials(
     ({ to, verdict }) => to.place.domain === undefined && verdict.verdict === 'deny',
   );
   const elsewhere = denied.filter(({ from }) => toldElsewhere(from, known) !== undefined);
-  if (elsewhere.length === 0 || ![...cluster.policies.values()].some(hasDomainPeers)) return found;
-  const evaluate = evaluator({ ...cluster, told: { has: () => true } }, unknownPods);
+  if (elsewhere.length === 0 || !hasNames(cluster)) return found;
+  const evaluate = asIfToldAll(cluster, unknownPods);
   for (const each of elsewhere)
     if (evaluate(each.flow).verdict === 'allow') found.set(each, toldElsewhere(each.from, known)!);
   return found;
+}
+
+/** The same of one connection, by whoever has only the word of `node`. */
+export function unheardDenial(
+  cluster: Cluster,
+  flow: Flow,
+  node: string,
+  unknownPods: UnknownPods,
+): string | undefined {
+  const pod = addressOwners(cluster).get(flow.from);
+  if (!pod?.node || pod.node === node || !hasNames(cluster)) return undefined;
+  if (evaluator(cluster, unknownPods)(flow).verdict === 'allow') return undefined;
+  return asIfToldAll(cluster, unknownPods)(flow).verdict === 'allow' ? onlyAgentOf(pod) : undefined;
+}
+
+function onlyAgentOf({ node, key }: Pod): string {
+  return `only the agent of ${node} knows what ${key} was told`;
+}
+
+function hasNames({ policies }: Cluster): boolean {
+  return [...policies.values()].some(hasDomainPeers);
+}
+
+function asIfToldAll(cluster: Cluster, unknownPods: UnknownPods) {
+  return evaluator({ ...cluster, told: { has: () => true } }, unknownPods);
 }

@@ -272,6 +272,35 @@ describe('a node with a bridge that has no carrier, and a pod whose address anot
     },
   );
 
+  test('what a rule by name allows a pod of another node is undecided, and never denied', async () => {
+    const rules = [
+      { action: 'Accept', to: [{ domainNames: ['*.example.org'] }] },
+      { action: 'Deny', to: [{ networks: ['0.0.0.0/0'] }] },
+    ];
+    const spec = { tier: 'Admin', priority: 1, subject: { namespaces: {} }, egress: rules };
+    const apiVersion = 'policy.networking.k8s.io/v1alpha2';
+    const byName = { apiVersion, kind: 'ClusterNetworkPolicy', metadata: { name: 'byname' }, spec };
+    writeFileSync(join(manifests, 'byname.json'), JSON.stringify(byName));
+    const away = pod('away', '10.9.0.10');
+    const there = { ...away, spec: { ...away.spec, nodeName: 'n2' } };
+    writeFileSync(join(manifests, 'away.json'), JSON.stringify(there));
+    await startAgent();
+    const only = 'only the agent of n2 knows what shop/away was told';
+    const { status, stdout } = sluice('trace', 'shop/away', '192.0.2.7:443', '-o', 'json');
+    const { outcome, elsewhere, explain, agrees } = JSON.parse(stdout);
+    expect([status, outcome, agrees, elsewhere]).toEqual([
+      0,
+      'not-judged-here',
+      true,
+      [{ node: 'n2', direction: 'egress', verdict: 'undecided' }],
+    ]);
+    expect(explain).toMatchObject({ verdict: 'undecided', egress: { verdict: 'undecided', reason: only } });
+    expect(wrongWith(JSON.parse(stdout))).toEqual([]);
+    const text = sluice('trace', 'shop/away', '192.0.2.7:443').stdout;
+    expect(text).toContain(only);
+    expect(text).not.toMatch(/it denies|^denied/);
+  });
+
   test("the bridge's address is the node itself to `explain`, to a dump and to `trace`, as it is to the kernel", async () => {
     await startAgent('--unknown-pods', 'deny');
     const dump = join(folder, 'dump.json');
