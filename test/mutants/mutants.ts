@@ -1657,6 +1657,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/daemon/nodelinks.test.ts',
   },
   {
+    name: 'own node: a bridge of pods is known by IPv4 alone',
+    file: 'src/daemon/nodelinks.ts',
+    find: 'addresses.filter(({ address }) => isIn(podCidrs, address))',
+    replace: "addresses.filter(({ address }) => address.includes('.') && isIn(podCidrs, address))",
+    test: 'test/kernel/hostile/v6only.test.ts',
+  },
+  {
     name: 'own node: until it is read the others have no addresses',
     file: 'src/compiler/podlinks.ts',
     find: '[...addresses, ...nodesBefore].filter(',

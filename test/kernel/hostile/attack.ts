@@ -78,9 +78,10 @@ let controls = 0;
 /** A datagram behind the attack, on the same way as far as there is one. */
 async function control(ground: Ground, to: Host): Promise<void> {
   const may = MAY[to]!;
-  const ends = { from: ADDRESSES[may].ip, to: ADDRESSES[to].ip };
+  const [family] = ground.families as readonly [Family];
+  const ends = { from: ADDRESSES[may][family], to: ADDRESSES[to][family] };
   const datagram = packet({ ...ends, protocol: 'UDP', port: 4000, sourcePort: 20_000 + controls++ });
-  const ear = new Ear(ground.path(to), 'ip', 17);
+  const ear = new Ear(ground.path(to), family, 17);
   try {
     send(ground, may, datagram, gatewayMac(ground, may));
     for (let waits = 0; !ear.heard().some(({ payload }) => payload.equals(transportOf(datagram))); waits++) {

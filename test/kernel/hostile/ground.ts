@@ -16,7 +16,7 @@ import { ipBatch } from '../../../src/lab/ip.ts';
 import { removeNamespaces } from '../../../src/lab/lab.ts';
 import { inNamespace } from '../../../src/lab/netns.ts';
 import { address } from '../../../src/lab/topology.ts';
-import type { Address, Family } from '../../../src/model/address.ts';
+import { type Address, FAMILIES, type Family, familyOf } from '../../../src/model/address.ts';
 import { ClusterState } from '../../../src/model/cluster.ts';
 import { LINK_GROUP, type PodLinks } from '../../../src/model/podlinks.ts';
 import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
@@ -48,7 +48,7 @@ function pair(ip: string, ip6: string): Record<Family, Address> {
 
 export interface GroundOptions {
   readonly network: Network;
-  /** Of the pods. Default: both. */
+  /** Of pods and nodes. Default: both. */
   readonly families?: readonly Family[];
   /** Who links the pods with the node. Default: others. */
   readonly podLinks?: PodLinks;
@@ -67,15 +67,15 @@ let built = 0;
 
 export class Ground {
   readonly network: Network;
+  readonly families: readonly Family[];
   readonly #prefix = `sluice-lab-${process.pid}-hostile${built++}`;
-  readonly #families: readonly Family[];
   readonly #denials: DenialLimits | undefined;
   readonly #podLinks: PodLinks;
   #kernel: Kernel | undefined;
 
-  constructor({ network, families = ['ip', 'ip6'], denials, podLinks = 'others' }: GroundOptions) {
+  constructor({ network, families = FAMILIES, denials, podLinks = 'others' }: GroundOptions) {
     this.network = network;
-    this.#families = families;
+    this.families = families;
     this.#denials = denials;
     this.#podLinks = podLinks;
   }
@@ -87,7 +87,7 @@ export class Ground {
   async build(): Promise<this> {
     if (this.network === 'bridge') seeBridgedPackets();
     try {
-      await this.#wire(this.#families);
+      await this.#wire();
       this.#kernel = await inNamespace(this.path('node'), () => openNftKernel());
       return this;
     } catch (error) {
@@ -134,7 +134,7 @@ export class Ground {
   /** Puts the policies in force, and more objects beside them. */
   async enforce(...more: readonly object[]): Promise<void> {
     const cluster = new ClusterState();
-    for (const object of [...CLUSTER, ...more]) cluster.apply(decodeObject(object).event!);
+    for (const object of [...clusterOf(this.families), ...more]) cluster.apply(decodeObject(object).event!);
     const seen = await withOwnLinks(cluster, 'n1', this.path('node'));
     const { ruleset, generation } = await this.#kernel!.dump();
     const rules = withDenialLimits(compile(seen, 'n1', 'allow', this.#podLinks), this.#denials);
@@ -157,7 +157,8 @@ export class Ground {
     removeNamespaces(this.#prefix);
   }
 
-  async #wire(families: readonly Family[]): Promise<void> {
+  async #wire(): Promise<void> {
+    const { families } = this;
     const name = (host: Host) => `${this.#prefix}.${host}`;
     const hosts = [...PODS, 'node', 'outside'] as const;
     await ipBatch(hosts.map(host => `netns add ${name(host)}`));
@@ -168,9 +169,15 @@ export class Ground {
         pod => `link add eth0 netns ${name(pod)} type veth peer name to-${pod} netns ${name('node')}`,
       ),
     ]);
-    await ipBatch(OUTSIDE, name('outside'));
     await ipBatch(
-      [...NODE, ...(this.network === 'bridge' ? bridge(families) : ports(families))],
+      OUTSIDE.filter(line => isOf(families, line)),
+      name('outside'),
+    );
+    await ipBatch(
+      [
+        ...NODE.filter(line => isOf(families, line)),
+        ...(this.network === 'bridge' ? bridge(families) : ports(families)),
+      ],
       name('node'),
     );
     for (const pod of PODS) await ipBatch(podLink(pod, this.network, families), name(pod));
@@ -220,6 +227,12 @@ const NODE = [
   'route add default via 172.18.9.1',
   'route add default via fd18::1',
 ];
+
+/** Whether a line has an address of these families, or none. */
+function isOf(families: readonly Family[], line: string): boolean {
+  const text = / (?:add|via) ([0-9a-f]+[.:][0-9a-f.:]+)/.exec(line)?.[1];
+  return text === undefined || families.includes(familyOf(address(text)));
+}
 
 const SIZE = { ip: { subnet: 24, host: 32 }, ip6: { subnet: 64, host: 128 } } as const;
 
@@ -279,6 +292,16 @@ const policy = (name: PodName, spec: object) => ({
   metadata: { name, namespace: 'shop' },
   spec: { podSelector: { matchLabels: { app: name } }, ...spec },
 });
+
+/** The same objects, where pods and nodes have addresses of these families alone. */
+function clusterOf(families: readonly Family[]): object[] {
+  const isLeft = (each: unknown) => families.includes(JSON.stringify(each).includes('::') ? 'ip6' : 'ip');
+  const left = (key: string, value: unknown) =>
+    LISTS.has(key) ? (value as unknown[]).filter(isLeft) : value;
+  return JSON.parse(JSON.stringify(CLUSTER, left)) as object[];
+}
+
+const LISTS = new Set(['podCIDRs', 'addresses', 'podIPs']);
 
 /** The objects of the API. */
 export const CLUSTER = [
