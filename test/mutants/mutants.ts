@@ -1318,9 +1318,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'codec: fields of a concatenation are not padded',
-    file: 'src/netlink/nftables/keys.ts',
-    find: 'return key.reduce((length, type) => length + align(FIELD_LENGTH[type]), 0);',
-    replace: 'return key.reduce((length, type) => length + FIELD_LENGTH[type], 0);',
+    file: 'src/nft/fieldbytes.ts',
+    find: 'return key.length === 1 ? FIELD_BYTES[key[0]!] : paddedLength(key);',
+    replace: 'return key.reduce((length, type) => length + FIELD_BYTES[type], 0);',
     test: ORACLE,
   },
   {
@@ -2650,7 +2650,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'fake: what a look-up gives is never there to be read',
     file: 'src/nft/fake/registers.ts',
-    find: 'return expr.dreg === undefined ? undefined : { at: expr.dreg, bytes: registerBytes(set!.data ?? []) };',
+    find: 'return expr.dreg === undefined ? undefined : { at: expr.dreg, bytes: paddedLength(set!.data ?? []) };',
     replace: 'return undefined;',
     test: 'src/nft/fake/fake.test.ts',
   },

@@ -1,9 +1,10 @@
 /** Gathers the elements of one set from the messages that carry them. */
+import { keyLength } from '../../nft/fieldbytes.ts';
 import { type ElementKey, type ElementValue, MEMBER, type NftSet } from '../../nft/ruleset.ts';
 import type { Span } from '../wire/attributes.ts';
 import { CATCHALL, ELEMENT, ELEMENT_F, UDATA } from './constants.ts';
 import { intervalText } from './intervals.ts';
-import { keyLength, readKey } from './keys.ts';
+import { readKey } from './keys.ts';
 import { readComment } from './userdata.ts';
 import { readVerdict } from './verdicts.ts';
 

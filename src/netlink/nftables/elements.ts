@@ -1,4 +1,5 @@
 /** NFTA_LIST_ELEMs of a set: what `addElements` and `delElements` are made of, a hundred thousand at a time. */
+import { keyLength } from '../../nft/fieldbytes.ts';
 import {
   type ElementKey,
   type ElementValue,
@@ -10,7 +11,7 @@ import { type AttributeWriter, align, attributeHeader, nestHeader } from '../wir
 import { CATCHALL, DATA, ELEMENT, ELEMENT_F, LIST_ELEM, UDATA } from './constants.ts';
 import { quadWord } from './fields.ts';
 import { type IntervalBytes, intervalBytes } from './intervals.ts';
-import { keyLength, writeKey } from './keys.ts';
+import { writeKey } from './keys.ts';
 import { writeComment } from './userdata.ts';
 import { writeVerdict } from './verdicts.ts';
 

@@ -1,5 +1,7 @@
 /** Op[] -> the bytes of one batch. */
+
 import { assertNever } from '../../model/assert.ts';
+import { keyLength } from '../../nft/fieldbytes.ts';
 import type { Generation } from '../../nft/kernel.ts';
 import { MAX_SET_SIZE } from '../../nft/limits.ts';
 import type { Op } from '../../nft/plan/op.ts';
@@ -25,7 +27,7 @@ import {
 } from './constants.ts';
 import { MAX_ELEMENT, MEMBER_SIZE, writeElement, writeElements } from './elements.ts';
 import { writeExpr } from './expressions.ts';
-import { keyLength, keyType } from './keys.ts';
+import { keyType } from './keys.ts';
 import { unencodable } from './unencodable.ts';
 import { commentUserdata, type Userdata, writeComment, writeUserdata } from './userdata.ts';
 

@@ -7,15 +7,6 @@ import { assertNever } from '../../model/assert.ts';
 import { macBytes, macText } from '../../model/mac.ts';
 import type { FieldType } from '../../nft/ruleset.ts';
 
-export const FIELD_LENGTH: Readonly<Record<FieldType, number>> = {
-  ipv4_addr: 4,
-  ipv6_addr: 16,
-  ether_addr: 6,
-  inet_proto: 1,
-  inet_service: 2,
-  iface_index: 4,
-};
-
 const PROTOCOLS = new Map([
   [6, 'tcp'],
   [17, 'udp'],

@@ -2,8 +2,9 @@
  * Elements of an interval set: the kernel holds two for each, its first value and, flagged INTERVAL_END, the value
  * behind its last. An interval that reaches to the end of all values has no second one.
  */
+import { FIELD_BYTES } from '../../nft/fieldbytes.ts';
 import type { ElementKey, FieldType } from '../../nft/ruleset.ts';
-import { FIELD_LENGTH, readField, writeField } from './fields.ts';
+import { readField, writeField } from './fields.ts';
 
 export interface IntervalBytes {
   readonly first: Uint8Array;
@@ -35,7 +36,7 @@ export function intervalText(type: FieldType, { first, end }: IntervalBytes): El
 }
 
 function fieldBytes(type: FieldType, text: string): Uint8Array {
-  const bytes = new Uint8Array(FIELD_LENGTH[type]);
+  const bytes = new Uint8Array(FIELD_BYTES[type]);
   writeField(type, text, 0, text.length, bytes, 0);
   return bytes;
 }

@@ -1,8 +1,8 @@
 /** The key of a set's elements, text <-> bytes: fields side by side, each padded to four bytes if there are several. */
+import { paddedBytes } from '../../nft/fieldbytes.ts';
 import { MAX_KEY_FIELDS } from '../../nft/limits.ts';
 import type { ElementKey, FieldType } from '../../nft/ruleset.ts';
-import { align } from '../wire/attributes.ts';
-import { FIELD_LENGTH, readField, writeField } from './fields.ts';
+import { readField, writeField } from './fields.ts';
 
 const SEPARATOR = ' . ';
 
@@ -37,15 +37,6 @@ export function fieldsOfType(id: number): readonly FieldType[] {
   return fields;
 }
 
-/**
- * NFTA_SET_KEY_LEN. An unpadded concatenation is accepted by the kernel and never matches: the fields of a rule's
- * look-up are in registers of four bytes.
- */
-export function keyLength(key: readonly FieldType[]): number {
-  if (key.length === 1) return FIELD_LENGTH[key[0]!];
-  return key.reduce((length, type) => length + align(FIELD_LENGTH[type]), 0);
-}
-
 /** Into bytes that are zero. */
 export function writeKey(key: readonly FieldType[], text: ElementKey, bytes: Uint8Array, at: number): void {
   if (key.length === 1) writeField(key[0]!, text, 0, text.length, bytes, at);
@@ -58,7 +49,7 @@ function writeFields(key: readonly FieldType[], text: ElementKey, bytes: Uint8Ar
   for (let i = 0; i < key.length; i++) {
     const end = fieldEnd(text, start, i === key.length - 1);
     writeField(key[i]!, text, start, end, bytes, to);
-    to += align(FIELD_LENGTH[key[i]!]);
+    to += paddedBytes(key[i]!);
     start = end + SEPARATOR.length;
   }
 }
@@ -76,7 +67,7 @@ export function readKey(key: readonly FieldType[], bytes: Uint8Array, at: number
   for (const type of key) {
     if (from > at) text += SEPARATOR;
     text += readField(type, bytes, from);
-    from += align(FIELD_LENGTH[type]);
+    from += paddedBytes(type);
   }
   return text;
 }

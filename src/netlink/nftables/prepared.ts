@@ -3,13 +3,14 @@
  * differs from an earlier one in sequence numbers, generation and keys only: these are written over, and all the rest
  * exists. To make it anew would take a tenth of the time of the whole commit.
  */
+import { keyLength } from '../../nft/fieldbytes.ts';
 import type { Generation } from '../../nft/kernel.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import { type ElementKey, type FieldType, isMember } from '../../nft/ruleset.ts';
 import { align } from '../wire/attributes.ts';
 import { Batch } from './batch.ts';
 import { BatchEncoder, type Draft } from './encode.ts';
-import { keyLength, writeKey } from './keys.ts';
+import { writeKey } from './keys.ts';
 
 // A pod that comes or goes is in a few sets, and most pods are in the same ones.
 const MOST_KEPT = 8;

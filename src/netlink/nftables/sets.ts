@@ -1,8 +1,9 @@
 /** A set or map without its elements, as NEWSET describes it. */
+import { keyLength } from '../../nft/fieldbytes.ts';
 import type { NftSet } from '../../nft/ruleset.ts';
 import { readAttributes, readString, readU32, readU64, type Span } from '../wire/attributes.ts';
 import { DATA_VERDICT_TYPE, SET, SET_DESC_SIZE, SET_F, UDATA } from './constants.ts';
-import { fieldsOfType, keyLength } from './keys.ts';
+import { fieldsOfType } from './keys.ts';
 import { readComment } from './userdata.ts';
 
 type Attributes = ReadonlyMap<number, Span>;

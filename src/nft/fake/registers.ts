@@ -2,26 +2,13 @@
  * Which registers a rule has loaded. What is in others means nothing that can be foretold: kernels that keep count refuse
  * a rule that reads them (ENODATA), older ones compare what the rule before left there.
  */
-import type { Expr, FieldType, Register, SetSpec } from '../ruleset.ts';
+import { paddedBytes, paddedLength } from '../fieldbytes.ts';
+import type { Expr, Register, SetSpec } from '../ruleset.ts';
 
 const REGISTER_BYTES = 4;
 /** IFNAMSIZ. */
 const INTERFACE_KIND_BYTES = 16;
 const ADDRESS_BYTES = { ip: 4, ip6: 16 } as const;
-
-export const FIELD_BYTES: Readonly<Record<FieldType, number>> = {
-  ipv4_addr: 4,
-  ipv6_addr: 16,
-  ether_addr: 8,
-  inet_proto: 4,
-  inet_service: 4,
-  iface_index: 4,
-};
-
-/** As many registers' worth, padded. */
-export function registerBytes(fields: readonly FieldType[]): number {
-  return fields.reduce((sum, type) => sum + FIELD_BYTES[type], 0);
-}
 
 export class LoadedRegisters {
   readonly #loaded = new Set<Register>();
@@ -59,11 +46,11 @@ function read(expr: Expr, set: SetSpec | undefined): Span[] {
       return [{ at: expr.sreg, bytes: expr.data.length / 2 }];
     case 'lookup':
     case 'dynset':
-      return [{ at: expr.sreg, bytes: registerBytes(set!.key) }];
+      return [{ at: expr.sreg, bytes: paddedLength(set!.key) }];
     case 'nat':
       return [
         { at: expr.address, bytes: ADDRESS_BYTES[expr.family] },
-        { at: expr.port, bytes: FIELD_BYTES.inet_service },
+        { at: expr.port, bytes: paddedBytes('inet_service') },
       ];
     default:
       return [];
@@ -84,7 +71,7 @@ function written(expr: Expr, set: SetSpec | undefined): Span | undefined {
     case 'bitwise':
       return { at: expr.dreg, bytes: expr.mask.length / 2 };
     case 'lookup':
-      return expr.dreg === undefined ? undefined : { at: expr.dreg, bytes: registerBytes(set!.data ?? []) };
+      return expr.dreg === undefined ? undefined : { at: expr.dreg, bytes: paddedLength(set!.data ?? []) };
     default:
       return undefined;
   }

@@ -1,4 +1,6 @@
 /** Refuses what is larger than the kernel takes, in the order in which the kernel looks. */
+
+import { paddedLength } from '../fieldbytes.ts';
 import {
   MAX_EXPRESSIONS,
   MAX_KEY_BYTES,
@@ -10,7 +12,6 @@ import {
 import type { Op } from '../plan/op.ts';
 import type { Expr, NftRule, SetSpec } from '../ruleset.ts';
 import { Refusal } from './refusal.ts';
-import { registerBytes } from './registers.ts';
 
 /** What is looked at before anything that the step names. */
 export function refuseLargeStep(op: Op): void {
@@ -57,6 +58,6 @@ export function refuseLimit({ perSecond }: { readonly perSecond: number }): void
 }
 
 function refuseLargeKey({ key }: SetSpec): void {
-  const bytes = registerBytes(key);
+  const bytes = paddedLength(key);
   if (bytes > MAX_KEY_BYTES) throw new Refusal('EINVAL', `a key of ${bytes} bytes`);
 }

@@ -4,31 +4,18 @@ import { type Address, addressBytes, addressFromBytes } from '../../model/addres
 import { getOrMake } from '../../model/getormake.ts';
 import { PROTOCOL_NUMBER } from '../../model/ipprotocol.ts';
 import { macBytes, macText } from '../../model/mac.ts';
+import { FIELD_BYTES, keyLength, paddedBytes } from '../fieldbytes.ts';
 import { countUpTo, type Interval, intervals } from '../interval.ts';
 import type { ElementKey, ElementValue, FieldType, NftSet } from '../ruleset.ts';
 
-const FIELD_BYTES: Readonly<Record<FieldType, number>> = {
-  ipv4_addr: 4,
-  ipv6_addr: 16,
-  ether_addr: 6,
-  inet_proto: 1,
-  inet_service: 2,
-  iface_index: 4,
-};
-
-/** Bytes of a key: the fields of a concatenation are each padded to four. */
-export function fieldsLength(key: readonly FieldType[]): number {
-  return key.length === 1 ? FIELD_BYTES[key[0]!] : key.reduce((length, type) => length + padded(type), 0);
-}
-
 /** The bytes that a text of some fields means, as they are in registers. */
 export function fieldsBytes(fields: readonly FieldType[], text: ElementKey): Uint8Array {
-  const bytes = new Uint8Array(fieldsLength(fields));
+  const bytes = new Uint8Array(keyLength(fields));
   const texts = fields.length === 1 ? [text] : text.split(' . ');
   let at = 0;
   for (const [i, type] of fields.entries()) {
     bytes.set(fieldBytes(type, texts[i]!), at);
-    at += padded(type);
+    at += paddedBytes(type);
   }
   return bytes;
 }
@@ -64,7 +51,7 @@ function keyText(fields: readonly FieldType[], bytes: Uint8Array): ElementKey | 
   let at = 0;
   for (const type of fields) {
     const end = at + FIELD_BYTES[type];
-    const next = at + padded(type);
+    const next = at + paddedBytes(type);
     if (bytes.subarray(end, next).some(byte => byte !== 0)) return undefined;
     texts.push(fieldText(type, bytes.subarray(at, end)));
     at = next;
@@ -93,10 +80,6 @@ const PROTOCOL_TEXT = new Map(
     protocol => [PROTOCOL_NUMBER[protocol], protocol] as [number, string],
   ),
 );
-
-function padded(type: FieldType): number {
-  return Math.ceil(FIELD_BYTES[type] / 4) * 4;
-}
 
 /** Sorted by their first value. Parsed once per set: sets are never changed in place. */
 const SORTED = new WeakMap<NftSet, readonly Interval[]>();

@@ -1,10 +1,11 @@
 /** The virtual machine of nf_tables: sixteen registers of four bytes, and expressions that load, compare and look up. */
 
 import { type Address, addressBytes, addressFromBytes } from '../../model/address.ts';
+import { keyLength } from '../fieldbytes.ts';
 import { ADDRESS_TYPE, CT_STATE } from '../match.ts';
 import { PACKET_TYPE } from '../matchinterface.ts';
 import type { BaseHook, ElementKey, Expr, Family, MetaKey, NftVerdict, Register, Table } from '../ruleset.ts';
-import { fieldsBytes, fieldsLength, findElement } from './lookup.ts';
+import { fieldsBytes, findElement } from './lookup.ts';
 import { bytesOf, compares, hostWord, kindBytes, maskAndXor } from './values.ts';
 
 export type CtState = keyof typeof CT_STATE;
@@ -222,7 +223,7 @@ export class Machine {
   #lookup({ set: name, sreg, vmap, invert, dreg }: Expr & { kind: 'lookup' }): Result {
     const set = this.#table.sets.get(name);
     if (set === undefined) throw new RangeError(`set ${name} does not exist`);
-    const found = findElement(set, this.#bytes(sreg, fieldsLength(set.key)));
+    const found = findElement(set, this.#bytes(sreg, keyLength(set.key)));
     if ((found !== undefined) === invert) return 'break';
     if (dreg !== undefined) return this.#store(dreg, fieldsBytes(set.data ?? [], found![1].data ?? ''));
     if (!vmap) return 'continue';
