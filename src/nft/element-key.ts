@@ -1,9 +1,9 @@
 /** Whether a key is the one text of what it means, so that it is read back from the kernel as it was written. */
 
 import { cidrText, familyOf, parseAddress, parseCidr } from '../model/address.ts';
-import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
 import { isMac } from '../model/mac.ts';
 import { parseInterval } from './interval.ts';
+import { KEY_PROTOCOL_OF_NUMBER, NUMBER_OF_KEY_PROTOCOL } from './keyprotocols.ts';
 import type { ElementKey, Family, FieldType, SetSpec } from './ruleset.ts';
 
 export function isCanonicalKey({ key: fields, interval }: SetSpec, key: ElementKey): boolean {
@@ -26,20 +26,15 @@ function isCanonicalField(type: FieldType, text: string): boolean {
     case 'ether_addr':
       return isMac(text);
     case 'inet_proto':
-      return text in PROTOCOL_NUMBER ? NAMED.has(text) : isNumber(text, 255) && !NUMBERED.has(Number(text));
+      return (
+        NUMBER_OF_KEY_PROTOCOL.has(text) || (isNumber(text, 255) && !KEY_PROTOCOL_OF_NUMBER.has(Number(text)))
+      );
     case 'inet_service':
       return isNumber(text, 0xffff);
     case 'iface_index':
       return isNumber(text, 0x7fffffff);
   }
 }
-
-const NAMED: ReadonlySet<string> = new Set(['tcp', 'udp', 'sctp']);
-const NUMBERED: ReadonlySet<number> = new Set([
-  PROTOCOL_NUMBER.tcp,
-  PROTOCOL_NUMBER.udp,
-  PROTOCOL_NUMBER.sctp,
-]);
 
 function isAddress(family: Family, text: string): boolean {
   const address = parseAddress(text);

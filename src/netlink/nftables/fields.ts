@@ -5,13 +5,8 @@
 
 import { assertNever } from '../../model/assert.ts';
 import { macBytes, macText } from '../../model/mac.ts';
+import { KEY_PROTOCOL_OF_NUMBER, NUMBER_OF_KEY_PROTOCOL } from '../../nft/keyprotocols.ts';
 import type { FieldType } from '../../nft/ruleset.ts';
-
-const PROTOCOLS = new Map([
-  [6, 'tcp'],
-  [17, 'udp'],
-  [132, 'sctp'],
-]);
 
 const DOT = 46;
 const COLON = 58;
@@ -63,7 +58,7 @@ export function readField(type: FieldType, bytes: Uint8Array, at: number): strin
     case 'ether_addr':
       return macText(bytes, at);
     case 'inet_proto':
-      return PROTOCOLS.get(bytes[at]!) ?? String(bytes[at]);
+      return KEY_PROTOCOL_OF_NUMBER.get(bytes[at]!) ?? String(bytes[at]);
     case 'inet_service':
       return String((bytes[at]! << 8) | bytes[at + 1]!);
     case 'iface_index':
@@ -172,10 +167,7 @@ function longestZeros(bytes: Uint8Array, at: number): { from: number; length: nu
 }
 
 function protocolNumber(text: string): number {
-  if (text === 'tcp') return 6;
-  if (text === 'udp') return 17;
-  if (text === 'sctp') return 132;
-  return decimal(text, 0, text.length, 255);
+  return NUMBER_OF_KEY_PROTOCOL.get(text) ?? decimal(text, 0, text.length, 255);
 }
 
 function decimal(text: string, start: number, end: number, max: number): number {

@@ -2,10 +2,10 @@
 
 import { type Address, addressBytes, addressFromBytes } from '../../model/address.ts';
 import { getOrMake } from '../../model/getormake.ts';
-import { PROTOCOL_NUMBER } from '../../model/ipprotocol.ts';
 import { macBytes, macText } from '../../model/mac.ts';
 import { FIELD_BYTES, keyLength, paddedBytes } from '../fieldbytes.ts';
 import { countUpTo, type Interval, intervals } from '../interval.ts';
+import { KEY_PROTOCOL_OF_NUMBER, NUMBER_OF_KEY_PROTOCOL } from '../keyprotocols.ts';
 import type { ElementKey, ElementValue, FieldType, NftSet } from '../ruleset.ts';
 
 /** The bytes that a text of some fields means, as they are in registers. */
@@ -21,7 +21,7 @@ export function fieldsBytes(fields: readonly FieldType[], text: ElementKey): Uin
 }
 
 function fieldBytes(type: FieldType, text: string): ArrayLike<number> {
-  const number = Number(PROTOCOL_NUMBER[text as keyof typeof PROTOCOL_NUMBER] ?? text);
+  const number = NUMBER_OF_KEY_PROTOCOL.get(text) ?? Number(text);
   switch (type) {
     case 'ipv4_addr':
     case 'ipv6_addr':
@@ -67,19 +67,13 @@ function fieldText(type: FieldType, bytes: Uint8Array): string {
     case 'ether_addr':
       return macText(bytes);
     case 'inet_proto':
-      return PROTOCOL_TEXT.get(bytes[0]!) ?? String(bytes[0]);
+      return KEY_PROTOCOL_OF_NUMBER.get(bytes[0]!) ?? String(bytes[0]);
     case 'inet_service':
       return String((bytes[0]! << 8) | bytes[1]!);
     case 'iface_index':
       return String(bytes[0]! | (bytes[1]! << 8) | (bytes[2]! << 16) | (bytes[3]! << 24));
   }
 }
-
-const PROTOCOL_TEXT = new Map(
-  (['tcp', 'udp', 'sctp'] as const).map(
-    protocol => [PROTOCOL_NUMBER[protocol], protocol] as [number, string],
-  ),
-);
 
 /** Sorted by their first value. Parsed once per set: sets are never changed in place. */
 const SORTED = new WeakMap<NftSet, readonly Interval[]>();
