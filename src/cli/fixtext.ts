@@ -45,10 +45,15 @@ function fixOfPlaced(
   const isPlace = cases.every(
     ({ from, to, fromRange, toRange }) =>
       (fromRange === undefined || from.unplaced?.pod !== undefined) &&
-      (toRange === undefined || to.place.unplaced?.pod !== undefined),
+      (toRange === undefined || to.place.unplaced?.pod !== undefined || to.place.domain !== undefined),
   );
   if (!isPlace) return 'an end that is many addresses has no smallest change: name one address';
-  return proposeFix({ cluster, unknownPods, flows: cases.map(({ flow }) => flow) }, decode);
+  const names = new Map(
+    cases.flatMap(({ flow, to: { place } }) =>
+      place.domain === undefined ? [] : [[flow.to, place.domain] as const],
+    ),
+  );
+  return proposeFix({ cluster, unknownPods, flows: cases.map(({ flow }) => flow), names }, decode);
 }
 
 function decode(object: PolicyObject): Policy | undefined {

@@ -1,6 +1,7 @@
 /** A name of the DNS as a destination, and addresses that a name allows: what is said of them, and what it rests on. */
 import { describe, expect, test } from 'vitest';
 import { world } from '../../test/support/questions/world.ts';
+import { fixOf } from '../cli/fixtext.ts';
 import type { Address } from '../model/address.ts';
 import { type ToldFact, ToldFacts } from '../names/toldfacts.ts';
 import { answer } from './answer.ts';
@@ -174,6 +175,25 @@ describe('with what an agent knows', () => {
       ],
     });
   });
+});
+
+test('what would allow a name is a rule by it, before whatever denies an address of it', () => {
+  const fix = fixOf(answer(shop, { from: 'shop/web', to: 'other.example.org:443' }), 'allow');
+  expect(fix).toMatchObject({
+    verdict: 'allow',
+    objects: [
+      {
+        metadata: { name: 'allow-web-to-other-example-org-443' },
+        spec: { priority: 0, egress: [{ action: 'Accept', to: [{ domainNames: ['other.example.org'] }] }] },
+      },
+    ],
+    flips: [{ from: 'shop/db', to: 'other.example.org', flow: { protocol: 'TCP', port: 443 } }],
+  });
+});
+
+test('nothing denies a name', () => {
+  const fix = fixOf(answer(shop, { from: 'shop/web', to: 'logs.example.org@6:443' }), 'allow');
+  expect(fix).toBe('no policy denies by a name: only an edit of what allows it can');
 });
 
 describe('with what the agent of another node knows', () => {

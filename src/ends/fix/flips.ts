@@ -19,17 +19,24 @@ export interface Flip {
  * Every connection between pods, nodes and the addresses asked about whose verdict is another one afterwards, beside
  * what was asked for; on the ports that were asked about: the rules that came have no other.
  */
-export function flipsOf(before: View, after: View, asked: readonly Flow[]): readonly Flip[] {
+export function flipsOf(
+  before: View,
+  after: View,
+  asked: readonly Flow[],
+  names: ReadonlyMap<Address, string>,
+): readonly Flip[] {
   const [was, is] = [evaluatorOf(before), evaluatorOf(after)];
-  const nameOf = (address: Address) => after.owners.get(address)?.key ?? address;
+  const nameOf = (address: Address) => after.owners.get(address)?.key ?? names.get(address) ?? address;
+  // A name once, whatever stands for it.
+  const keyOf = ({ to, ...flow }: Flow) => `${names.get(to) ?? to} ${flowKey({ ...flow, to: flow.from })}`;
   const found = new Map<string, Flip>();
   for (const flow of candidates(before, after, asked)) {
     const { verdict } = is(flow);
     if (was(flow).verdict === verdict) continue;
     const flip = { from: nameOf(flow.from), to: nameOf(flow.to), flow, verdict };
-    found.set(flowKey(flow), flip);
+    found.set(keyOf(flow), flip);
   }
-  for (const flow of asked) found.delete(flowKey(flow));
+  for (const flow of asked) found.delete(keyOf(flow));
   return [...found.values()];
 }
 

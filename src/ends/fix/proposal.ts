@@ -44,7 +44,11 @@ function hasAll({ labels }: Pod, wanted: Labels): boolean {
 }
 
 /** One more rule for pods that are isolated already: it opens, and closes nothing. */
-export function proposedNetworkPolicy(packet: Packet, name: string, selectorOf: SelectorOf): PolicyObject {
+export function proposedNetworkPolicy(
+  packet: Packet,
+  name: string,
+  selectorOf: SelectorOf,
+): PolicyObject & { readonly spec: object } {
   const { subject, direction } = packet;
   const isIngress = direction === 'ingress';
   const rule = {
@@ -91,15 +95,18 @@ export function clusterPolicy(
   name: string,
   choice: ClusterChoice,
   selectorOf: SelectorOf,
-): PolicyObject | undefined {
+  domain?: string,
+): (PolicyObject & { readonly spec: PolicyObject & { readonly priority: number } }) | undefined {
   const { direction, subject, peerPod, peer, flow } = packet;
   const { kind, action, priority } = choice;
   if (peerPod === undefined && direction === 'ingress') return undefined;
   const isNew = kind === 'ClusterNetworkPolicy';
   const to =
-    peerPod === undefined
-      ? { networks: [`${peer}/${addressBits(familyOf(peer))}`] }
-      : { pods: podsOf(peerPod, selectorOf) };
+    domain !== undefined
+      ? { domainNames: [domain] }
+      : peerPod === undefined
+        ? { networks: [`${peer}/${addressBits(familyOf(peer))}`] }
+        : { pods: podsOf(peerPod, selectorOf) };
   const ports = isNew ? { protocols: [protocolOf(packet)] } : { ports: [oldPort(packet)] };
   const rule = {
     name: `${action.toLowerCase()}-one`,
