@@ -4,14 +4,14 @@
  * classes of the pods that they select, nor made again whenever another policy of those pods changes.
  */
 import type { Family } from '../model/address.ts';
-import { getOrMake } from '../model/getormake.ts';
+import { type Pieces, wholeOf } from '../model/pieces.ts';
 import { type Policy, policyLabel } from '../model/policy.ts';
 import type { NftVerdict } from '../nft/ruleset.ts';
 import { Builder } from './builder.ts';
 import { idOf, type PodClass, portsOn } from './classes.ts';
 import { sourcedRules } from './labelled.ts';
 import { hashedName } from './names.ts';
-import { runRules } from './run.ts';
+import { runningRules } from './run.ts';
 
 /** The chain gives a verdict to all that one of the policies' rules matches, and returns for all else. */
 export interface Part {
@@ -38,7 +38,12 @@ export class ClassBuilder extends Builder {
 
   /** The part of these policies, made unless it is. */
   part(policies: readonly Policy[], podClass: PodClass, verdict: NftVerdict): Part {
-    const part = this.#parts.of(policies, podClass, verdict, this);
+    return wholeOf(this.making(policies, podClass, verdict));
+  }
+
+  /** The same, made in pieces. */
+  *making(policies: readonly Policy[], podClass: PodClass, verdict: NftVerdict): Pieces<Part> {
+    const part = yield* this.#parts.making(policies, podClass, verdict, this);
     this.shared.add(part);
     return part;
   }
@@ -52,13 +57,21 @@ export class ClassBuilder extends Builder {
 export class Parts {
   readonly #parts = new Map<string, Part>();
 
-  of(policies: readonly Policy[], podClass: PodClass, verdict: NftVerdict, place: Builder): Part {
+  *making(
+    policies: readonly Policy[],
+    podClass: PodClass,
+    verdict: NftVerdict,
+    place: Builder,
+  ): Pieces<Part> {
     const resolved = portsOn(podClass, policies, podClass.direction);
     const key = keyOf(policies, podClass, resolved, place);
-    return getOrMake(this.#parts, key, () => {
-      const name = partName(policies, podClass, resolved);
-      return { key, name, policies, made: makePart(name, policies, podClass, verdict, place) };
-    });
+    const known = this.#parts.get(key);
+    if (known !== undefined) return known;
+    const name = partName(policies, podClass, resolved);
+    const made = yield* makingPart(name, policies, podClass, verdict, place);
+    const part: Part = { key, name, policies, made };
+    this.#parts.set(key, part);
+    return part;
   }
 
   /** Nobody uses it any more. */
@@ -97,16 +110,17 @@ function partName(policies: readonly Policy[], { direction }: PodClass, resolved
   return hashedName(prefix, definition, policyLabel(policies[0]!) + others);
 }
 
-function makePart(
+function* makingPart(
   name: string,
   policies: readonly Policy[],
   podClass: PodClass,
   verdict: NftVerdict,
   { family, hearsAnswers }: Builder,
-): Builder {
+): Pieces<Builder> {
   const builder = new Builder(family, hearsAnswers);
   const rules = policies.flatMap(policy => sourcedRules(policy, podClass.direction));
+  yield;
   const run = { verdict, mostCompares: 0, rules };
-  builder.addChain({ name, rules: runRules(run, { podClass, chain: name, builder }) });
+  builder.addChain({ name, rules: yield* runningRules(run, { podClass, chain: name, builder }) });
   return builder;
 }

@@ -1,6 +1,7 @@
 /** Many ports as one look-up: single ports in a hash by protocol and port, ranges in interval maps of each protocol. */
 
 import { getOrMake } from '../model/getormake.ts';
+import { inPieces, type Pieces } from '../model/pieces.ts';
 import type { Protocol } from '../model/policy.ts';
 import type { PortRange } from '../model/ports.ts';
 import { countSegments, MOST_SEGMENTS, segmentsOf } from '../model/segments.ts';
@@ -11,20 +12,23 @@ import { type LabelledPeers, labelsAmong } from './labelled.ts';
 import { commentOf } from './names.ts';
 import { l4, type PortGroup } from './portgroups.ts';
 
+/** Each may lead to peers of its own, whose chain and groups are made. */
+const PORTS_OF_A_PIECE = 64;
+
 type VerdictOf = (peerLists: readonly LabelledPeers[]) => NftVerdict | undefined;
 
 /** `ip protocol . th dport vmap @…-ports`: only tcp, udp and sctp are in it, so ICMP never matches by accident. */
-export function exactPortMap(
+export function* exactPortMap(
   groups: readonly PortGroup<PortRange>[],
   { chain, builder }: RulePlace,
   verdictOf: VerdictOf,
-): NftRule[] {
+): Pieces<NftRule[]> {
   const elements = new Map<ElementKey, ElementValue>();
   const elementOf = valuesBy(verdictOf);
-  for (const { ports, peerLists } of groups) {
+  yield* inPieces(PORTS_OF_A_PIECE, groups, ({ ports, peerLists }) => {
     const value = elementOf(peerLists);
     if (value !== undefined) elements.set(`${l4(ports.protocol)} . ${ports.first}`, value);
-  }
+  });
   if (elements.size === 0) return [];
   const name = builder.uniqueSetName(`${chain}-ports`);
   builder.addSet({ name, key: ['inet_proto', 'inet_service'], verdicts: true, interval: false, elements });
@@ -32,30 +36,33 @@ export function exactPortMap(
 }
 
 /** `ip protocol tcp th dport vmap @…`, one for each protocol; undefined where too many ranges overlap. */
-export function portRangeMaps(
+export function* portRangeMaps(
   groups: readonly PortGroup<PortRange>[],
   place: RulePlace,
   verdictOf: VerdictOf,
-): NftRule[] | undefined {
+): Pieces<NftRule[] | undefined> {
   const byProtocol = new Map<Protocol, PortGroup<PortRange>[]>();
   for (const group of groups) getOrMake(byProtocol, group.ports.protocol, () => []).push(group);
   for (const ofProtocol of byProtocol.values())
     if (countSegments(ofProtocol) > MOST_SEGMENTS) return undefined;
-  return [...byProtocol].flatMap(([protocol, found]) => portRangeMap(protocol, found, place, verdictOf));
+  const made: NftRule[] = [];
+  for (const [protocol, found] of byProtocol)
+    made.push(...(yield* portRangeMap(protocol, found, place, verdictOf)));
+  return made;
 }
 
-function portRangeMap(
+function* portRangeMap(
   protocol: Protocol,
   groups: readonly PortGroup<PortRange>[],
   { builder }: RulePlace,
   verdictOf: VerdictOf,
-): NftRule[] {
+): Pieces<NftRule[]> {
   const elements = new Map<ElementKey, ElementValue>();
   const elementOf = valuesBy(verdictOf);
-  for (const { first, last, covers } of segmentsOf(groups)) {
+  yield* inPieces(PORTS_OF_A_PIECE, segmentsOf(groups), ({ first, last, covers }) => {
     const value = elementOf(covers.flatMap(({ peerLists }) => peerLists));
     if (value !== undefined) elements.set(first === last ? `${first}` : `${first}-${last}`, value);
-  }
+  });
   if (elements.size === 0) return [];
   const name = builder.intervalMap('ranges', { key: ['inet_service'], elements });
   const { family } = builder;

@@ -2,6 +2,7 @@
  * A class as chains. Read from the top they are the API's documentation: the Admin tier by precedence, then
  * NetworkPolicy, which always decides, or where none isolates the pods in this direction, the Baseline tier.
  */
+import type { Pieces } from '../model/pieces.ts';
 import type { Policy, Rule as PolicyRule, Tier } from '../model/policy.ts';
 import { policyLabel } from '../model/policy.ts';
 import type { NftRule, NftVerdict } from '../nft/ruleset.ts';
@@ -44,9 +45,9 @@ export function buildClass(podClass: PodClass, shares: Shares, name: string, bui
 }
 
 /** Makes ready what the class shares with others, one part after another: `buildClass` finds it made. */
-export function* preparing(podClass: PodClass, { parts }: Shares, builder: ClassBuilder): Generator<void> {
+export function* preparing(podClass: PodClass, { parts }: Shares, builder: ClassBuilder): Pieces<void> {
   for (const policies of parts) {
-    builder.part(policies, podClass, allow(podClass));
+    yield* builder.making(policies, podClass, allow(podClass));
     yield;
   }
 }

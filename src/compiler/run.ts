@@ -2,6 +2,7 @@
  * A run: rules that follow one another in precedence and have the same action, so that their order does not
  * matter. It becomes one look-up by port, and one for each group of peers that is allowed on any port.
  */
+import { type Pieces, wholeOf } from '../model/pieces.ts';
 import { destinationPort, protocolIs } from '../nft/match.ts';
 import type { Expr, NftRule, NftVerdict } from '../nft/ruleset.ts';
 import type { Builder, RulePlace } from './builder.ts';
@@ -27,25 +28,31 @@ const MOST_RANGES = 9;
 
 /** Kernel rules that give the run's verdict to what its rules match, and let everything else fall through. */
 export function runRules(run: Run, place: RulePlace): NftRule[] {
+  return wholeOf(runningRules(run, place));
+}
+
+/** The same, in pieces: a policy may have a thousand rules. */
+export function* runningRules(run: Run, place: RulePlace): Pieces<NftRule[]> {
   const rules = numberedRules(run.rules, place.podClass, place.builder.family);
   const unconditional = rules.filter(({ ports, peers }) => ports === 'any' && peers === 'any');
   if (unconditional.length > 0) return [ruleOf([], run.verdict, labelsAmong(unconditional))];
-  return [
-    ...lookedUpTogether(rules).flatMap(together => rulesByPort(together, run, place)),
-    ...namedPortRules(run, place),
-  ];
+  yield;
+  const made: NftRule[] = [];
+  for (const together of lookedUpTogether(rules)) made.push(...(yield* rulesByPort(together, run, place)));
+  return [...made, ...namedPortRules(run, place)];
 }
 
-function rulesByPort(rules: readonly NumberedRule[], run: Run, place: RulePlace): NftRule[] {
+function* rulesByPort(rules: readonly NumberedRule[], run: Run, place: RulePlace): Pieces<NftRule[]> {
   const groups = portGroupsOf(rules);
+  yield;
   const exact = groups.filter(isExact);
   const ranges = groups.filter(isRange);
   const verdict = (peerLists: readonly LabelledPeers[]) => verdictFor(peerLists, run, place);
   const inMap = exact.length > run.mostCompares ? exact : [];
-  const maps = ranges.length > MOST_RANGES ? portRangeMaps(ranges, place, verdict) : undefined;
+  const maps = ranges.length > MOST_RANGES ? yield* portRangeMaps(ranges, place, verdict) : undefined;
   const mapped = new Set<PortGroup>([...inMap, ...(maps === undefined ? [] : ranges)]);
   return [
-    ...exactPortMap(inMap, place, verdict),
+    ...(yield* exactPortMap(inMap, place, verdict)),
     ...(maps ?? []),
     ...groups.flatMap(group => (mapped.has(group) ? [] : portRules(group, run, place))),
   ];

@@ -5,3 +5,12 @@ export type Pieces<T> = Generator<void, T>;
 export function wholeOf<T>(work: Pieces<T>): T {
   for (let piece = work.next(); ; piece = work.next()) if (piece.done) return piece.value;
 }
+
+/** Looks at each value, so many in a piece. */
+export function* inPieces<T>(ofAPiece: number, values: Iterable<T>, look: (value: T) => void): Pieces<void> {
+  let looked = 0;
+  for (const value of values) {
+    look(value);
+    if (++looked % ofAPiece === 0) yield;
+  }
+}

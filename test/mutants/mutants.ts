@@ -1033,9 +1033,16 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'plan: what a dump says is compared in one turn of the loop',
     file: 'src/nft/plan/plan.ts',
-    find: 'if (++looked % OBJECTS_OF_A_PIECE === 0) yield;',
-    replace: 'if (++looked < 0) yield;',
+    find: 'const OBJECTS_OF_A_PIECE = 32;',
+    replace: 'const OBJECTS_OF_A_PIECE = 1e9;',
     test: 'src/agent/kernelstate.test.ts',
+  },
+  {
+    name: 'compiler: all ports of a policy are looked at in one turn of the loop',
+    file: 'src/compiler/portmaps.ts',
+    find: 'const PORTS_OF_A_PIECE = 64;',
+    replace: 'const PORTS_OF_A_PIECE = 1e9;',
+    test: 'src/compiler/runningrules.test.ts',
   },
   {
     name: 'preparations: what nobody asks for any more stays',

@@ -14,7 +14,7 @@
  * Packets see the state before the batch or the state after it, nothing in between; new interval sets are the
  * exception, and go ahead in a batch of their own (docs/decisions/0006).
  */
-import { type Pieces, wholeOf } from '../../model/pieces.ts';
+import { inPieces, type Pieces, wholeOf } from '../../model/pieces.ts';
 import {
   type Chain,
   type ElementKey,
@@ -47,14 +47,6 @@ export function* planning(actual: Ruleset, desired: Ruleset): Pieces<Op[]> {
 }
 
 const OBJECTS_OF_A_PIECE = 32;
-
-function* inPieces<T>(values: Iterable<T>, look: (value: T) => void): Pieces<void> {
-  let looked = 0;
-  for (const value of values) {
-    look(value);
-    if (++looked % OBJECTS_OF_A_PIECE === 0) yield;
-  }
-}
 
 /**
  * The actual state once `plan(actual, desired)` is in force: `desired`, and the room that its sets have. To plan from
@@ -127,7 +119,9 @@ interface SetDifference {
 function* compareSets(actual: Table['sets'], desired: Table['sets']): Pieces<SetDifference> {
   const difference: SetDifference = { remove: [], make: [], change: [] };
   for (const set of actual.values()) if (!desired.has(set.name)) difference.remove.push(set);
-  yield* inPieces(desired.values(), set => compareSet(actual.get(set.name), set, difference));
+  yield* inPieces(OBJECTS_OF_A_PIECE, desired.values(), set =>
+    compareSet(actual.get(set.name), set, difference),
+  );
   return difference;
 }
 
@@ -165,7 +159,7 @@ function* compareChains(
 ): Pieces<ChainDifference> {
   const difference: ChainDifference = { flush: [], remove: [], make: [], fill: [] };
   for (const chain of actual.values()) if (!desired.has(chain.name)) removeChain(chain, difference);
-  yield* inPieces(desired.values(), chain =>
+  yield* inPieces(OBJECTS_OF_A_PIECE, desired.values(), chain =>
     compareChain(actual.get(chain.name), chain, removedSets, difference),
   );
   return difference;
