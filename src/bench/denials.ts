@@ -3,6 +3,7 @@
  * let in, of one that is denied within the limits, and of one beyond them. The floor is the same rules with a plain
  * `drop` in the place of each way to the chain of denials.
  */
+
 import { compile } from '../compiler/compile.ts';
 import {
   DENIED_CHAIN,
@@ -14,6 +15,7 @@ import {
 } from '../compiler/denied.ts';
 import { withRuleCounters } from '../compiler/rulecounters.ts';
 import { LogSocket } from '../netlink/nflog/logsocket.ts';
+import { mapChains, mapSets, mapTables } from '../nft/maptables.ts';
 import type { Chain, ElementValue, NftSet, NftVerdict, Ruleset } from '../nft/ruleset.ts';
 import { NODE } from './cluster.ts';
 import { clientPort, type PolicyShape, packetCluster } from './packets/cluster.ts';
@@ -156,22 +158,12 @@ class Reader {
 }
 
 /** The rules as they were before there was a chain of denials. */
-function withPlainDrop({ tables }: Ruleset): Ruleset {
-  return {
-    tables: new Map(
-      [...tables].map(([family, { chains, sets }]) => [
-        family,
-        {
-          chains: new Map(
-            [...chains]
-              .filter(([name]) => name !== DENIED_CHAIN)
-              .map(([name, chain]) => [name, plainChain(chain)]),
-          ),
-          sets: new Map([...sets].map(([name, set]) => [name, plainSet(set)])),
-        },
-      ]),
-    ),
-  };
+function withPlainDrop(ruleset: Ruleset): Ruleset {
+  const unlimited = mapTables(ruleset, table => ({
+    ...table,
+    chains: new Map([...table.chains].filter(([name]) => name !== DENIED_CHAIN)),
+  }));
+  return mapSets(mapChains(unlimited, plainChain), plainSet);
 }
 
 function plainChain(chain: Chain): Chain {

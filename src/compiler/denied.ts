@@ -22,8 +22,10 @@
  * what they like: all of them together have half of the limit, and the pods of this node keep the other. What switches
  * naming on or off, or sets other limits, is these chains alone. They never let anything pass, whoever listens.
  */
+
 import type { Family } from '../model/address.ts';
 import type { Rate } from '../model/tokenbucket.ts';
+import { mapTables } from '../nft/maptables.ts';
 import { addressType, inSet, limitOver, loadLink, loadSource, logTo, update, verdict } from '../nft/match.ts';
 import type { Chain, Expr, FieldType, NftRule, NftSet, NftVerdict, Ruleset } from '../nft/ruleset.ts';
 import { nodeLinksIn, podLinkMatches } from './linkmatches.ts';
@@ -217,14 +219,10 @@ export function denialLimitsIn({ tables }: Ruleset): DenialLimits | undefined {
 export function withDenialLimits(ruleset: Ruleset, limits: DenialLimits | undefined): Ruleset {
   if (limits === undefined) return ruleset;
   const fromPods = podLinkMatches(nodeLinksIn(ruleset));
-  return {
-    tables: new Map(
-      [...ruleset.tables].map(([family, table]) => {
-        if (family === 'bridge' || !table.chains.has(DENIED_CHAIN)) return [family, table];
-        const chains = new Map(table.chains);
-        for (const chain of deniedChains(family, limits, fromPods)) chains.set(chain.name, chain);
-        return [family, { ...table, chains }];
-      }),
-    ),
-  };
+  return mapTables(ruleset, (table, family) => {
+    if (family === 'bridge' || !table.chains.has(DENIED_CHAIN)) return table;
+    const chains = new Map(table.chains);
+    for (const chain of deniedChains(family, limits, fromPods)) chains.set(chain.name, chain);
+    return { ...table, chains };
+  });
 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { ClusterState } from '../model/cluster.ts';
+import { mapTables } from '../nft/maptables.ts';
 import { plan } from '../nft/plan/plan.ts';
-import type { Ruleset, Table, TableFamily } from '../nft/ruleset.ts';
+import type { Ruleset } from '../nft/ruleset.ts';
 import { compile } from './compile.ts';
 import { LAYOUT, layoutChange } from './layout.ts';
 
@@ -9,13 +10,12 @@ const OURS = compile(new ClusterState(), 'n1');
 
 /** Ours, as an agent of another layout left it. */
 function left(name: string | undefined): Ruleset {
-  const tables = [...OURS.tables].map(([family, table]): [TableFamily, Table] => {
+  return mapTables(OURS, table => {
     const chains = new Map(table.chains);
     chains.delete(`layout-${LAYOUT}`);
     if (name !== undefined) chains.set(name, { name, rules: [] });
-    return [family, { ...table, chains }];
+    return { ...table, chains };
   });
-  return { tables: new Map(tables) };
 }
 
 test('every table of ours says its layout', () => {

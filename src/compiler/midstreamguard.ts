@@ -8,8 +8,10 @@
  *
  * docs/decisions/0005 says what that means for connections that are allowed.
  */
+
 import { getOrMake } from '../model/getormake.ts';
 import type { Direction } from '../model/policy.ts';
+import { mapTables } from '../nft/maptables.ts';
 import { addressIn, CT_STATE, ctStateAny, notOpeningTcp, verdict } from '../nft/match.ts';
 import type {
   Chain,
@@ -87,8 +89,8 @@ function isGuard(set: string): boolean {
 }
 
 /** The same without the guard: where live connections are to be left alone. */
-export function withoutGuard({ tables }: Ruleset): Ruleset {
-  return { tables: new Map([...tables].map(([family, table]) => [family, withoutMidStreamGuard(table)])) };
+export function withoutGuard(ruleset: Ruleset): Ruleset {
+  return mapTables(ruleset, withoutMidStreamGuard);
 }
 
 function withoutMidStreamGuard({ chains, sets }: Table): Table {

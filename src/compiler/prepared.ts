@@ -2,20 +2,20 @@
  * Sets of peers that are filled before the policies come that will name them (live/preparations.ts): they are programmed,
  * and what policy demands now has none of them.
  */
-import type { NftSet, Ruleset, Table, TableFamily } from '../nft/ruleset.ts';
+import { mapTables } from '../nft/maptables.ts';
+import type { NftSet, Ruleset, Table } from '../nft/ruleset.ts';
 import type { Group } from './group.ts';
 
 const KINDS: readonly Group['kind'][] = ['peers', 'others', 'named'];
 
 /** `desired`, and what `programmed` has prepared: nothing names it, so that it changes nothing for any packet. */
 export function withPreparedSets(desired: Ruleset, programmed: Ruleset): Ruleset {
-  const tables = [...desired.tables].map(([family, table]): [TableFamily, Table] => {
+  return mapTables(desired, (table, family) => {
     const prepared = preparedIn(programmed.tables.get(family)).filter(({ name }) => !table.sets.has(name));
-    if (prepared.length === 0) return [family, table];
+    if (prepared.length === 0) return table;
     const sets = new Map([...table.sets, ...prepared.map((set): [string, NftSet] => [set.name, set])]);
-    return [family, { ...table, sets }];
+    return { ...table, sets };
   });
-  return { tables: new Map(tables) };
 }
 
 function preparedIn(table: Table | undefined): NftSet[] {

@@ -6,16 +6,16 @@
  *     table ip sluice {
  *       chain agent-removed {
  */
+import { mapTables } from '../nft/maptables.ts';
 import type { Chain, Ruleset } from '../nft/ruleset.ts';
 
 const MARK: Chain = { name: 'agent-removed', rules: [] };
 
-export function markedRemoved({ tables }: Ruleset): Ruleset {
-  const marked = [...tables].map(
-    ([family, table]) =>
-      [family, { ...table, chains: new Map([...table.chains, [MARK.name, MARK]]) }] as const,
-  );
-  return { tables: new Map(marked) };
+export function markedRemoved(ruleset: Ruleset): Ruleset {
+  return mapTables(ruleset, table => ({
+    ...table,
+    chains: new Map([...table.chains, [MARK.name, MARK]]),
+  }));
 }
 
 export function isMarkedRemoved({ tables }: Ruleset): boolean {

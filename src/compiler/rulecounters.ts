@@ -9,7 +9,9 @@
  *
  * An engine's rules are changed, and not what compiles them: the names of chains stay what they are without counters.
  */
+
 import { getOrMake } from '../model/getormake.ts';
+import { mapTables } from '../nft/maptables.ts';
 import type {
   Chain,
   ElementKey,
@@ -43,12 +45,8 @@ export function isCounted(chain: string): boolean {
 }
 
 /** The same rules, which count. What did not change stays the same object. */
-export function withRuleCounters({ tables }: Ruleset, kept: Kept): Ruleset {
-  return {
-    tables: new Map(
-      [...tables].map(([family, table]) => [family, family === 'bridge' ? table : countedTable(table, kept)]),
-    ),
-  };
+export function withRuleCounters(ruleset: Ruleset, kept: Kept): Ruleset {
+  return mapTables(ruleset, (table, family) => (family === 'bridge' ? table : countedTable(table, kept)));
 }
 
 /** What rules that are programmed keep; undefined where they do not count. */

@@ -6,10 +6,12 @@
  * The deny comes behind the pod maps, which then know every local pod: one that has a class leads to it, any other
  * to what is allowed. So it costs one compare where no map knows the address, and nothing where one does.
  */
+
 import type { Cidr, Family } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
 import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
 import type { Direction } from '../model/policy.ts';
+import { mapChains } from '../nft/maptables.ts';
 import { type AddressField, addressInNetwork } from '../nft/match.ts';
 import { isForwarded, notFromLoopback } from '../nft/matchinterface.ts';
 import type { ElementValue, Expr, NftRule, NftVerdict, Ruleset } from '../nft/ruleset.ts';
@@ -74,24 +76,9 @@ export function unknownPodsIn({ tables }: Ruleset): UnknownPods {
 }
 
 /** The same without what denies unknown pods; everything about pods that are known stays. */
-export function allowingUnknownPods({ tables }: Ruleset): Ruleset {
+export function allowingUnknownPods(ruleset: Ruleset): Ruleset {
   const denies = ({ comment }: NftRule) => comment === COMMENTS.saddr || comment === COMMENTS.daddr;
-  return {
-    tables: new Map(
-      [...tables].map(([family, table]) => [
-        family,
-        {
-          ...table,
-          chains: new Map(
-            [...table.chains].map(([name, chain]) => [
-              name,
-              chain.rules.some(denies)
-                ? { ...chain, rules: chain.rules.filter(rule => !denies(rule)) }
-                : chain,
-            ]),
-          ),
-        },
-      ]),
-    ),
-  };
+  return mapChains(ruleset, chain =>
+    chain.rules.some(denies) ? { ...chain, rules: chain.rules.filter(rule => !denies(rule)) } : chain,
+  );
 }

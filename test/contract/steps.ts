@@ -1,6 +1,8 @@
 /** Steps for batches, and what they are to lead to: for the contract of Kernel. */
+
 import { expect } from 'vitest';
 import type { Kernel } from '../../src/nft/kernel.ts';
+import { mapSets } from '../../src/nft/maptables.ts';
 import { verdict } from '../../src/nft/match.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import {
@@ -121,14 +123,7 @@ export function ruleset(tables: Partial<Record<Family, TableText>>): Ruleset {
 /** What a kernel holds, sizes aside. */
 export async function actualState(kernel: Kernel): Promise<Ruleset> {
   const { ruleset } = await kernel.dump();
-  return {
-    tables: new Map(
-      [...ruleset.tables].map(([family, { sets, chains }]) => [
-        family,
-        { sets: new Map([...sets].map(([name, { size: _, ...set }]) => [name, set])), chains },
-      ]),
-    ),
-  };
+  return mapSets(ruleset, ({ size: _, ...set }) => set);
 }
 
 export async function elementsOf(

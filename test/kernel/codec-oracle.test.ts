@@ -2,6 +2,7 @@
  * nft itself as the judge of our bytes. What we programmed and what nft made of the same ruleset as text must list
  * alike; and what nft programmed must read back, through our decoder, as the ruleset that the text was made from.
  */
+
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { podPortsTable } from '../../src/compiler/podports.ts';
@@ -9,6 +10,7 @@ import type { Address } from '../../src/model/address.ts';
 import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { formatRuleset } from '../../src/nft/format/format.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
+import { mapSets } from '../../src/nft/maptables.ts';
 import {
   ADDRESS_TYPE,
   addressIn,
@@ -244,15 +246,8 @@ function opsFor({ tables }: Ruleset): Op[] {
   ]);
 }
 
-function unsized({ tables }: Ruleset): Ruleset {
-  return {
-    tables: new Map(
-      [...tables].map(([family, { sets, chains }]) => [
-        family,
-        { sets: new Map([...sets].map(([name, { size: _, ...set }]) => [name, set])), chains },
-      ]),
-    ),
-  };
+function unsized(ruleset: Ruleset): Ruleset {
+  return mapSets(ruleset, ({ size: _, ...set }) => set);
 }
 
 type Entries = readonly (readonly [ElementKey, ElementValue])[];

@@ -1,4 +1,5 @@
 /** A rule that the real kernel refuses, in the policy of one tenant: everybody else's are programmed. */
+
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Agent } from '../../src/agent/agent.ts';
@@ -11,6 +12,7 @@ import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import type { Policy, PolicyId } from '../../src/model/policy.ts';
 import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { KernelError } from '../../src/nft/kernel.ts';
+import { mapTables } from '../../src/nft/maptables.ts';
 import { addressInNetwork, verdict } from '../../src/nft/match.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import type { Chain, NftRule, Ruleset, Table } from '../../src/nft/ruleset.ts';
@@ -84,8 +86,8 @@ class CarelessEngine implements Engine {
   }
 
   *flushing(): Generator<void, Ruleset> {
-    const { tables } = yield* this.#incremental.flushing();
-    return { tables: new Map([...tables].map(([key, table]) => [key, withOversized(table, this.#rule)])) };
+    const flushed = yield* this.#incremental.flushing();
+    return mapTables(flushed, table => withOversized(table, this.#rule));
   }
 }
 

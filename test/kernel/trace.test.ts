@@ -1,11 +1,13 @@
 /** The virtual machine against the one that it copies. */
+
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Address, type Family, parseAddress } from '../../src/model/address.ts';
 import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { formatRuleset } from '../../src/nft/format/format.ts';
+import { mapTables } from '../../src/nft/maptables.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
-import type { Chain, Ruleset, Table, TableFamily } from '../../src/nft/ruleset.ts';
+import type { Chain, Ruleset } from '../../src/nft/ruleset.ts';
 import { type PacketFields, packet } from '../../src/nft/trace/packet.ts';
 import { type Trace, trace } from '../../src/nft/trace/trace.ts';
 import { rulesetArbitrary } from '../support/arbitrary/rulesets.ts';
@@ -60,15 +62,14 @@ class Tally {
  * All base chains at the hook that we can send through, none at the priority of another; without those of
  * translation, which stand elsewhere.
  */
-function atOutput({ tables }: Ruleset): Ruleset {
-  const moved = [...tables].map(([family, { sets, chains }]): [TableFamily, Table] => {
+function atOutput(ruleset: Ruleset): Ruleset {
+  return mapTables(ruleset, ({ sets, chains }) => {
     const movable = [...chains.values()].filter(
       ({ hook }) => hook?.type !== 'nat' && hook?.hook !== 'prerouting',
     );
     const all = movable.map((chain, i): [string, Chain] => [chain.name, withPriority(chain, i)]);
-    return [family, { sets, chains: new Map(all) }];
+    return { sets, chains: new Map(all) };
   });
-  return { tables: new Map(moved) };
 }
 
 /** Nothing leads to the first chain of a table: it can have a hook. */

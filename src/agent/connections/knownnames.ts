@@ -2,10 +2,12 @@
  * Rules for open connections: in a set of names is every address that its pod was ever told, ended or not, for a
  * connection outlives the address's time (C41). Before anybody knows what was told, all of it was.
  */
+
 import type { Address } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import type { Subjects } from '../../names/subjects.ts';
 import type { ToldFacts } from '../../names/toldfacts.ts';
+import { mapTables } from '../../nft/maptables.ts';
 import {
   type ElementKey,
   type Elements,
@@ -35,9 +37,7 @@ export function withKnownNames(ruleset: Ruleset, known: NamesTold | undefined): 
   const filled = new Map(
     known.subjects.sets.map(({ name, patterns }) => [name, elementsOf(known, patterns)]),
   );
-  return {
-    tables: new Map([...ruleset.tables].map(([family, table]) => [family, withElements(table, filled)])),
-  };
+  return mapTables(ruleset, table => withElements(table, filled));
 }
 
 function withElements({ sets, chains }: Table, filled: ReadonlyMap<string, Elements>): Table {

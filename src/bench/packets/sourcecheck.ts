@@ -1,16 +1,11 @@
 /** The rules without what is asked of who sends: the floor of the source check. */
+
 import { FROM_PODS } from '../../compiler/linkmatches.ts';
+import { mapChains } from '../../nft/maptables.ts';
 import type { Chain, NftRule, Ruleset } from '../../nft/ruleset.ts';
 
-export function withoutSourceCheck({ tables }: Ruleset): Ruleset {
-  return {
-    tables: new Map(
-      [...tables].map(([family, table]) => [
-        family,
-        { ...table, chains: new Map([...table.chains].map(([name, chain]) => [name, unchecked(chain)])) },
-      ]),
-    ),
-  };
+export function withoutSourceCheck(ruleset: Ruleset): Ruleset {
+  return mapChains(ruleset, unchecked);
 }
 
 function unchecked(chain: Chain): Chain {

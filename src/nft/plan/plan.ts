@@ -15,6 +15,7 @@
  * exception, and go ahead in a batch of their own (docs/decisions/0006).
  */
 import { inPieces, type Pieces, wholeOf } from '../../model/pieces.ts';
+import { mapTables } from '../maptables.ts';
 import {
   type Chain,
   type ElementKey,
@@ -53,13 +54,12 @@ const OBJECTS_OF_A_PIECE = 32;
  * `desired` itself is to guess that every set has room enough.
  */
 export function applied(actual: Ruleset, desired: Ruleset): Ruleset {
-  const tables = [...desired.tables].map(([family, table]): [TableFamily, Table] => {
+  return mapTables(desired, (table, family) => {
     const before = actual.tables.get(family)?.sets;
     const sets = new Map<string, NftSet>();
     for (const [name, set] of table.sets) sets.set(name, withRoom(before?.get(name), set));
-    return [family, { sets, chains: table.chains }];
+    return { sets, chains: table.chains };
   });
-  return { tables: new Map(tables) };
 }
 
 function withRoom(before: NftSet | undefined, desired: NftSet): NftSet {

@@ -1,4 +1,5 @@
 /** The rules for answers on nf_tables: taken, read back as they are, listed as nft would have made them. */
+
 import { afterEach, expect, test } from 'vitest';
 import { compile } from '../../../src/compiler/compile.ts';
 import type { Hearing } from '../../../src/compiler/namespeers.ts';
@@ -11,9 +12,10 @@ import { type Command, toForget } from '../../../src/names/control.ts';
 import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import { FakeKernel } from '../../../src/nft/fake/fake.ts';
 import { formatRuleset } from '../../../src/nft/format/format.ts';
+import { mapChains, mapSets } from '../../../src/nft/maptables.ts';
 import { objectOf } from '../../../src/nft/plan/op.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
-import type { NftSet, Ruleset } from '../../../src/nft/ruleset.ts';
+import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import { Netns } from '../netns.ts';
 
 const opened: { close(): void }[] = [];
@@ -68,25 +70,10 @@ const rulesetOf = (hearing: Hearing | undefined, ...names: string[]) =>
   compile(cluster(...names), 'n1', 'allow', 'others', hearing);
 
 function unqueued(ruleset: Ruleset): Ruleset {
-  return {
-    tables: new Map(
-      [...ruleset.tables].map(([family, { sets, chains }]) => [
-        family,
-        {
-          sets,
-          chains: new Map(
-            [...chains].map(([name, chain]) => [
-              name,
-              {
-                ...chain,
-                rules: chain.rules.filter(({ exprs }) => exprs.every(({ kind }) => kind !== 'queue')),
-              },
-            ]),
-          ),
-        },
-      ]),
-    ),
-  };
+  return mapChains(ruleset, chain => ({
+    ...chain,
+    rules: chain.rules.filter(({ exprs }) => exprs.every(({ kind }) => kind !== 'queue')),
+  }));
 }
 
 const listing = (netns: Netns) =>
@@ -193,17 +180,10 @@ test('where a set is full, the element is not there, and its sender knows; what 
 });
 
 /** The same, where each set of names takes no more elements. */
-function withRoomFor(size: number, { tables }: Ruleset): Ruleset {
-  const smaller = (set: NftSet) =>
-    /^names-[0-9A-Z]{20}/.test(set.name) ? { ...set, dynamic: { ...set.dynamic!, size } } : set;
-  const made = [...tables].map(
-    ([family, { sets, chains }]) =>
-      [
-        family,
-        { sets: new Map([...sets].map(([name, set]) => [name, smaller(set)] as const)), chains },
-      ] as const,
+function withRoomFor(size: number, ruleset: Ruleset): Ruleset {
+  return mapSets(ruleset, set =>
+    /^names-[0-9A-Z]{20}/.test(set.name) ? { ...set, dynamic: { ...set.dynamic!, size } } : set,
   );
-  return { tables: new Map(made) };
 }
 
 /** Of the only set of names. */

@@ -1,4 +1,5 @@
 /** The layouts of our tables that agents left at some commit, recorded as the bytes that put them up. */
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,8 +15,9 @@ import { OWNED } from '../../../src/netlink/nftables/ownership.ts';
 import { readMessages } from '../../../src/netlink/wire/messages.ts';
 import { readReply } from '../../../src/netlink/wire/replies.ts';
 import { NetlinkSocket } from '../../../src/netlink/wire/socket.ts';
+import { mapTables } from '../../../src/nft/maptables.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
-import type { Chain, Ruleset, Table, TableFamily } from '../../../src/nft/ruleset.ts';
+import type { Chain, Ruleset } from '../../../src/nft/ruleset.ts';
 import { withoutSizes } from '../oracle/withoutsizes.ts';
 
 export const LAYOUT_FOLDER = fileURLToPath(new URL('../../layouts', import.meta.url));
@@ -98,15 +100,11 @@ export async function rulesetOf(layout: RecordedLayout): Promise<Ruleset> {
 }
 
 /** A layout that differs from this one in its hooks, its chains and its number, and judges alike. */
-export function otherLayout({ tables }: Ruleset): Ruleset {
-  return {
-    tables: new Map(
-      [...tables].map(([family, { sets, chains }]): [TableFamily, Table] => [
-        family,
-        { sets, chains: new Map([...chains.values()].filter(isKept).flatMap(renamed)) },
-      ]),
-    ),
-  };
+export function otherLayout(ruleset: Ruleset): Ruleset {
+  return mapTables(ruleset, ({ sets, chains }) => ({
+    sets,
+    chains: new Map([...chains.values()].filter(isKept).flatMap(renamed)),
+  }));
 }
 
 const isKept = ({ name }: Chain) => !name.startsWith('layout-');

@@ -17,7 +17,8 @@ import { wholeOf } from '../../../src/model/pieces.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import type { PodLinks } from '../../../src/model/podlinks.ts';
 import type { Policy } from '../../../src/model/policy.ts';
-import type { Ruleset, Table, TableFamily } from '../../../src/nft/ruleset.ts';
+import { mapTables } from '../../../src/nft/maptables.ts';
+import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import type { Step } from '../arbitrary/events.ts';
 import { HEARING } from '../oracle/told.ts';
 
@@ -221,12 +222,11 @@ function comingPolicies(steps: readonly Step[]): Policy[] {
 }
 
 /** Without sets that the desired state has not. */
-function withSetsOf(desired: Ruleset, { tables }: Ruleset): Ruleset {
-  const known = ([family, { sets, chains }]: [TableFamily, Table]): [TableFamily, Table] => {
+function withSetsOf(desired: Ruleset, ruleset: Ruleset): Ruleset {
+  return mapTables(ruleset, ({ sets, chains }, family) => {
     const wanted = desired.tables.get(family)?.sets;
-    return [family, { sets: new Map([...sets].filter(([name]) => wanted?.has(name))), chains }];
-  };
-  return { tables: new Map([...tables].map(known)) };
+    return { sets: new Map([...sets].filter(([name]) => wanted?.has(name))), chains };
+  });
 }
 
 /** A flush, with one event more after each of its pieces. */

@@ -3,8 +3,10 @@
  * have most names in common, but seldom the same behind a name: a set may have another key, a chain may have a
  * hook that had none.
  */
+
 import fc from 'fast-check';
 import { type Family, parseCidr } from '../../../src/model/address.ts';
+import { mapTables } from '../../../src/nft/maptables.ts';
 import * as match from '../../../src/nft/match.ts';
 import * as way from '../../../src/nft/matchinterface.ts';
 import {
@@ -47,19 +49,12 @@ export function rulesetsArbitrary(minLength = 2): fc.Arbitrary<Ruleset[]> {
 type Change = 'none' | 'fewer' | 'turned';
 const change = fc.constantFrom<Change>('none', 'none', 'fewer', 'turned');
 
-function varied({ tables }: Ruleset, changes: Iterator<Change>): Ruleset {
+function varied(ruleset: Ruleset, changes: Iterator<Change>): Ruleset {
   const next = () => changes.next().value as Change;
-  return {
-    tables: new Map(
-      [...tables].map(([family, { sets, chains }]) => [
-        family,
-        {
-          sets: byName(Array.from(sets.values(), set => variedSet(set, next()))),
-          chains: byName(Array.from(chains.values(), chain => variedChain(chain, next()))),
-        },
-      ]),
-    ),
-  };
+  return mapTables(ruleset, ({ sets, chains }) => ({
+    sets: byName(Array.from(sets.values(), set => variedSet(set, next()))),
+    chains: byName(Array.from(chains.values(), chain => variedChain(chain, next()))),
+  }));
 }
 
 /** What an element leads to, every other one of the set may lead to as well. */

@@ -1,11 +1,10 @@
+import { mapTables } from '../../../src/nft/maptables.ts';
 import type { Chain, Ruleset, Table } from '../../../src/nft/ruleset.ts';
 import { withoutSizes } from './withoutsizes.ts';
 
 /** What packets can meet of a ruleset: its base chains, and all that these lead to. */
 export function walked(ruleset: Ruleset): Ruleset {
-  return {
-    tables: new Map([...withoutSizes(ruleset).tables].map(([family, table]) => [family, walkedOf(table)])),
-  };
+  return mapTables(withoutSizes(ruleset), walkedOf);
 }
 
 function walkedOf({ chains, sets }: Table): Table {

@@ -1,15 +1,9 @@
-import type { NftSet, Ruleset, Table, TableFamily } from '../../../src/nft/ruleset.ts';
+import { mapSets } from '../../../src/nft/maptables.ts';
+import type { NftSet, Ruleset } from '../../../src/nft/ruleset.ts';
 
 /** A ruleset without what the kernel says and `compile` does not: the room of its sets, and what packets put into them. */
-export function withoutSizes({ tables }: Ruleset): Ruleset {
-  return {
-    tables: new Map(
-      [...tables].map(([family, { sets, chains }]): [TableFamily, Table] => [
-        family,
-        { sets: new Map([...sets].map(([name, set]) => [name, withoutSize(set)])), chains },
-      ]),
-    ),
-  };
+export function withoutSizes(ruleset: Ruleset): Ruleset {
+  return mapSets(ruleset, withoutSize);
 }
 
 function withoutSize({ size: _, ...set }: NftSet): NftSet {
