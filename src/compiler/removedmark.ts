@@ -18,6 +18,17 @@ export function markedRemoved(ruleset: Ruleset): Ruleset {
   }));
 }
 
+export function withoutMark({ tables }: Ruleset): Ruleset {
+  const unmarked = [...tables].map(
+    ([family, table]) =>
+      [
+        family,
+        { ...table, chains: new Map([...table.chains].filter(([name]) => name !== MARK.name)) },
+      ] as const,
+  );
+  return { tables: new Map(unmarked) };
+}
+
 export function isMarkedRemoved({ tables }: Ruleset): boolean {
   return [...tables.values()].some(({ chains }) => chains.has(MARK.name));
 }

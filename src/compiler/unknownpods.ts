@@ -36,7 +36,7 @@ export function classChain({ verdict }: ElementValue): string | undefined {
     : undefined;
 }
 
-type Place = 'forward' | 'input' | typeof INGRESS_CHAIN;
+export type AskedIn = 'forward' | 'input' | typeof INGRESS_CHAIN;
 
 /**
  * Drops what unknown pods send or are sent. An address of the node itself, as a bridge has one in the pod network, is
@@ -46,10 +46,10 @@ type Place = 'forward' | 'input' | typeof INGRESS_CHAIN;
 export function unknownRules(
   family: Family,
   networks: readonly Cidr[],
-  place: Place,
+  place: AskedIn,
   field: AddressField,
 ): NftRule[] {
-  const also: Record<Place, Expr[]> = {
+  const also: Record<AskedIn, Expr[]> = {
     forward: [],
     input: notFromLoopback(),
     [INGRESS_CHAIN]: isForwarded(),

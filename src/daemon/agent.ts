@@ -16,6 +16,9 @@ import { stopSignal } from './stopsignal.ts';
 
 export type { AgentCommandOptions } from './options.ts';
 
+/** Whoever is removed is told to end within that time of what tells the API server to know him no more. */
+const RECENT_MS = 300_000;
+
 /** Runs until SIGTERM or SIGINT. Rules outlive it: `sluice uninstall` removes them. */
 export async function agentCommand(options: AgentCommandOptions): Promise<void> {
   const stop = stopSignal;
@@ -29,14 +32,15 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   } finally {
     await close(pipeline, ears);
   }
-  if (options.manifests === undefined) await lookForRemoval(log);
+  const { source } = pipeline;
+  if (options.manifests === undefined) await lookForRemoval(source.wasReadWithin(RECENT_MS), log);
   log.info({}, 'agent stops; its rules stay in force');
 }
 
 // Loaded where it may be the last agent of its node.
-async function lookForRemoval(log: Logger): Promise<void> {
+async function lookForRemoval(wasRead: boolean, log: Logger): Promise<void> {
   const { leaveOpenWhereRemoved } = await import('./removal.ts');
-  await leaveOpenWhereRemoved(log);
+  await leaveOpenWhereRemoved(wasRead, log);
 }
 
 async function run(

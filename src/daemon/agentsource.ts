@@ -13,6 +13,8 @@ export interface AgentSource {
   mayStart(stop: AbortSignal): Promise<void>;
   /** Settles when all there is was read. */
   readonly synced: Promise<void>;
+  /** Whether it could be read at some time of the last so many milliseconds. */
+  wasReadWithin(ms: number): boolean;
   /** Reports to the cluster, where there is one; never waits. */
   report(notice: EventSpec): void;
   /** Whether this node's network takes further pods, where there is a cluster; never waits. */

@@ -7,6 +7,7 @@ import { type SourceStatus, watchCluster } from '../kube/watch/source.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import type { AgentSource, SourceNeeds } from './agentsource.ts';
 import { reportToBoth } from './problemlog.ts';
+import { Readability } from './readability.ts';
 import { madeFrom, readRulesInForce } from './rulesinforce.ts';
 import { StartCondition } from './startcondition.ts';
 
@@ -17,8 +18,10 @@ export async function openApiServer(
 ): Promise<AgentSource> {
   const load = await readAccess(kubeconfig, log);
   const condition = startCondition(log);
+  const readability = new Readability();
   const onSource = (status: SourceStatus) => {
     condition.onSource(status);
+    readability.onSource(status, performance.now());
     logStatus(log, status);
     watcher.onSource(status);
   };
@@ -28,7 +31,8 @@ export async function openApiServer(
     { node, isolated: isolatedBefore, ...(services && { services }), ...logTrouble(log) },
   );
   const mayStart = (stop: AbortSignal) => condition.mayStart(ready, stop);
-  return { mayStart, synced: ready, report, reportNode, close };
+  const wasReadWithin = (ms: number) => readability.wasReadWithin(ms, performance.now());
+  return { mayStart, wasReadWithin, synced: ready, report, reportNode, close };
 }
 
 /** Throws CommandError where there is no cluster, or its kubeconfig cannot be read. */

@@ -81,6 +81,7 @@ export async function openEnforcement(
   const open = async () => kernelFeatures.opened(await openNftKernel({ podLinks }));
   const kernel = await open();
   const inherited = await readInherited(kernel, podLinks);
+  if (inherited.isMarkedRemoved && options.unknownPods === 'deny') await denyAgain(log);
   const conntrack = () => kernelFeatures.opened(openConntrack());
   const counts = options.countsRules ? new RuleCounts() : undefined;
   const { engine, answers, denials } = policyOf(options, kernel, conntrack, counts, log);
@@ -113,6 +114,12 @@ export async function openEnforcement(
     inherited,
     ...(liveConnections !== undefined && { liveConnections }),
   };
+}
+
+// Loaded where a removal was none.
+async function denyAgain(log: Logger): Promise<void> {
+  const { denyUnknownPodsAgain } = await import('./denyagain.ts');
+  await denyUnknownPodsAgain(log);
 }
 
 /** What makes the rules, and what hears the names that they are about. */

@@ -4,6 +4,7 @@ import { type IsolatedPods, isolatedPodsIn } from '../compiler/isolatedpods.ts';
 import { nodeAddressesIn } from '../compiler/podlinks.ts';
 import { podNetworksIn } from '../compiler/podnetworksin.ts';
 import { podPortsIn } from '../compiler/podports.ts';
+import { isMarkedRemoved } from '../compiler/removedmark.ts';
 import { type Address, cidrText } from '../model/address.ts';
 import type { ClusterEvent, PodPort } from '../model/cluster.ts';
 import type { HostPortMapping } from '../model/hostport.ts';
@@ -17,6 +18,8 @@ export interface Inherited {
   readonly podPorts: readonly PodPort[];
   /** By NetworkPolicies that may be gone by now. */
   readonly isolatedPods: IsolatedPods;
+  /** An agent ended here as if Sluice were being removed. */
+  readonly isMarkedRemoved: boolean;
   /** Networks of this node's pods. */
   readonly podCidrs: readonly string[];
   /** Of all nodes. */
@@ -30,6 +33,7 @@ export async function readInherited(kernel: Pick<Kernel, 'dump'>, podLinks: PodL
     hostPorts: podLinks === 'others' ? [] : [...(await oldHostPorts()), ...hostPortsIn(ruleset)],
     podPorts: podPortsIn(ruleset) ?? [],
     isolatedPods: isolatedPodsIn(ruleset),
+    isMarkedRemoved: isMarkedRemoved(ruleset),
     podCidrs: podNetworksIn(ruleset).map(cidrText),
     nodeAddresses: nodeAddressesIn(ruleset),
   };

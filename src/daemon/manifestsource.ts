@@ -18,6 +18,7 @@ export async function openManifests(
   const onProblems = reportToBoth(watcher, log);
   const watch = watchManifests(root, { onEvents, onProblems });
   return {
+    wasReadWithin: () => false,
     mayStart: stop => wholeOrNothingToLose(watch, log, stop),
     synced: watch.ready.then(() => {}),
     report: () => {},

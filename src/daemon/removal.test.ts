@@ -11,9 +11,10 @@ const GOING = { metadata: { name: 'sluice', deletionTimestamp: '2026-01-01T00:00
 interface Answers {
   readonly daemonSet: object | ApiError;
   readonly namespace?: object;
+  readonly wasRead?: boolean;
 }
 
-function asked({ daemonSet, namespace = STANDS }: Answers): Promise<boolean> {
+function asked({ daemonSet, namespace = STANDS, wasRead = true }: Answers): Promise<boolean> {
   const answers = new Map<string, object | ApiError>([
     ['/apis/apps/v1/namespaces/platform/daemonsets/sluice {}', daemonSet],
     ['/api/v1/namespaces {"fieldSelector":"metadata.name=platform"}', { items: [namespace] }],
@@ -25,7 +26,7 @@ function asked({ daemonSet, namespace = STANDS }: Answers): Promise<boolean> {
       yield Buffer.from(JSON.stringify(answer));
     })();
   };
-  return isRemoved({ get }, 'platform', AbortSignal.timeout(1000));
+  return isRemoved({ get }, { namespace: 'platform', wasRead }, AbortSignal.timeout(1000));
 }
 
 test.each([
@@ -56,6 +57,13 @@ test.each([404, 401])(
     await expect(asked({ daemonSet: new ApiError(code, 'no') })).rejects.toThrow('no');
   },
 );
+
+test('isRemoved() takes no word of a server that has not known the agent for long for its removal', async () => {
+  const refusal = new ApiError(401, 'no', { sentence: 'Unauthorized' });
+  await expect(asked({ daemonSet: refusal, wasRead: false })).rejects.toThrow('no');
+  const gone = new ApiError(404, 'not found', { sentence: 'daemonsets.apps "sluice" not found' });
+  expect(await asked({ daemonSet: gone, wasRead: false })).toBe(true);
+});
 
 test('allowingUnknownPods() leaves the chains of a node that allowed them always, and every element', () => {
   const state = new ClusterState();

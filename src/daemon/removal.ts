@@ -28,15 +28,15 @@ const RETRY_MS = 500;
 
 /**
  * After the agent has ended, in its pod: where no agent will come after it, allows unknown pods, and leaves the mark that
- * a cleaner waits for. Never throws.
+ * a cleaner waits for. `wasRead`: the API server knew the agent shortly before. Never throws.
  */
-export async function leaveOpenWhereRemoved(log: Logger): Promise<void> {
+export async function leaveOpenWhereRemoved(wasRead: boolean, log: Logger): Promise<void> {
   const load = inClusterAccess(process.env);
   if (load === undefined) return;
   const api = new ApiServer(load);
   try {
     const namespace = (await readFile(NAMESPACE_FILE, 'utf8')).trim();
-    const ask = () => isRemoved(api, namespace, AbortSignal.timeout(PATIENCE_MS));
+    const ask = () => isRemoved(api, { namespace, wasRead }, AbortSignal.timeout(PATIENCE_MS));
     if (await unlessForbidden(ask, TOKEN_CACHE_MS, RETRY_MS)) await leaveOpen(log);
   } catch (error) {
     log.warn({}, `unknown pods stay as they are: ${(error as Error).message}`);
@@ -47,10 +47,15 @@ export async function leaveOpenWhereRemoved(log: Logger): Promise<void> {
 
 /**
  * Whether the DaemonSet of the agents is gone or going, or its namespace is, whose pods may be told to end before the
- * DaemonSet is. Also where the server does not know us any more (401): the ServiceAccount goes with them. Whoever may not
- * ask (403) knows nothing.
+ * DaemonSet is. Also where the server does not know us any more (401): the ServiceAccount goes with them. One that has not
+ * known us for long, or never did, refuses us for another reason: it has other keys, or our token was not renewed. Whoever
+ * may not ask (403) knows nothing.
  */
-export async function isRemoved(api: Api, namespace: string, signal: AbortSignal): Promise<boolean> {
+export async function isRemoved(
+  api: Api,
+  { namespace, wasRead }: { readonly namespace: string; readonly wasRead: boolean },
+  signal: AbortSignal,
+): Promise<boolean> {
   try {
     const daemonSet = `/apis/apps/v1/namespaces/${namespace}/daemonsets/sluice`;
     if (isGoing(await read<Going>(api, daemonSet, {}, signal))) return true;
@@ -59,15 +64,15 @@ export async function isRemoved(api: Api, namespace: string, signal: AbortSignal
     const { items } = await read<{ items: readonly Going[] }>(api, '/api/v1/namespaces', named, signal);
     return items.every(isGoing);
   } catch (error) {
-    if (isWordOfServer(error)) return true;
+    if (isWordOfServer(error, wasRead)) return true;
     throw error;
   }
 }
 
 /** A balancer that has nobody behind it answers 404, and a proxy 401, in words of their own. */
-function isWordOfServer(error: unknown): boolean {
+function isWordOfServer(error: unknown, wasRead: boolean): boolean {
   if (!(error instanceof ApiError) || error.sentence === undefined) return false;
-  return error.code === 404 || error.code === 401;
+  return error.code === 404 || (error.code === 401 && wasRead);
 }
 
 interface Going {

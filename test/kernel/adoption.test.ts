@@ -2,6 +2,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { KernelState } from '../../src/agent/kernelstate.ts';
+import { compile } from '../../src/compiler/compile.ts';
+import { markedRemoved } from '../../src/compiler/removedmark.ts';
+import { allowingUnknownPods, unknownPodsIn } from '../../src/compiler/unknownpods.ts';
+import { denyUnknownPodsAgain } from '../../src/daemon/denyagain.ts';
+import { ClusterState } from '../../src/model/cluster.ts';
 import { Batch } from '../../src/netlink/nftables/batch.ts';
 import { MSG, NETLINK_NETFILTER, TABLE } from '../../src/netlink/nftables/constants.ts';
 import { Exchange } from '../../src/netlink/nftables/exchange.ts';
@@ -219,4 +224,26 @@ test('where tables have no owner, one that is put to sleep is seen as one withou
   ]);
   expect(netns.exec('nft', ['list', 'ruleset'])).not.toContain('dormant');
   expect(withoutSizes((await kernel.dump()).ruleset)).toEqual(TODAY);
+});
+
+test('what an agent left open that took itself for the last one is closed before its successor has read anything', async () => {
+  const netns = namespace();
+  const state = new ClusterState();
+  const [podCidrs, links] = [['10.244.1.0/24', 'fd00:244:1::/64'], { uplinks: [2], podBridges: [3] }];
+  state.apply({ type: 'node', key: 'n1', value: { name: 'n1', labels: {}, addresses: [], podCidrs, links } });
+  const denying = compile(state, 'n1', 'deny');
+  const before = await netns.run(() => openNftKernel());
+  await before.commit(plan((await before.dump()).ruleset, denying));
+  const { ruleset } = await before.dump();
+  await before.commit(plan(ruleset, markedRemoved(allowingUnknownPods(ruleset))));
+  before.close();
+  const successor = await kernelIn(netns);
+  expect(unknownPodsIn((await successor.dump()).ruleset)).toBe('allow');
+  const lines: string[] = [];
+  const log = { warn: (_: object, line: string) => void lines.push(line) };
+  await denyUnknownPodsAgain(log as never, () => netns.run(() => openNftKernel()));
+  expect(lines).toEqual([expect.stringContaining('as if Sluice were being removed')]);
+  const closed = await successor.dump();
+  expect(plan(closed.ruleset, denying)).toEqual([]);
+  expect(await successor.owner()).toBe('nobody');
 });

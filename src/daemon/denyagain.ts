@@ -1,0 +1,32 @@
+/**
+ * An agent starts where another has taken itself for the last one of the node (removal.ts): somebody who was not the
+ * API server, or one that refused us for another reason, had said so. What that left open is closed before anything is
+ * read, for whoever cannot read the cluster would leave it so for as long.
+ */
+import type { Logger } from 'pino';
+import { denyingUnknownPods } from '../compiler/deniedagain.ts';
+import { isMarkedRemoved } from '../compiler/removedmark.ts';
+import { errorText } from '../model/errortext.ts';
+import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
+import type { Kernel } from '../nft/kernel.ts';
+import { plan } from '../nft/plan/plan.ts';
+
+/** Never throws: where it cannot be done, the agent's own rules do it. */
+export async function denyUnknownPodsAgain(
+  log: Pick<Logger, 'warn'>,
+  open: () => Promise<Kernel> = openNftKernel,
+): Promise<void> {
+  try {
+    const kernel = await open();
+    try {
+      const { ruleset, generation } = await kernel.dump();
+      if (!isMarkedRemoved(ruleset)) return;
+      await kernel.commit(plan(ruleset, denyingUnknownPods(ruleset)), generation);
+      log.warn({}, 'an agent ended here as if Sluice were being removed: unknown pods are denied again');
+    } finally {
+      kernel.close();
+    }
+  } catch (error) {
+    log.warn({}, `unknown pods are denied again with the first rules: ${errorText(error)}`);
+  }
+}
