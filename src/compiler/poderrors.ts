@@ -6,7 +6,7 @@
  *
  *     from-pods ──▶ opens a connection? ──▶ policy
  *         └─ no ──▶ not-opening ──▶ an error? ──▶ errors ──▶ an end of its connection? accept, else denied
- *                        └─────▶ what else is related: accept; all else goes on
+ *                        └─────▶ what else is related: accept; pieces of a packet: denied; all else goes on
  *
  * No rule compares two fields. So the sender's address is put into a set twice, side by side, and looked up beside each
  * end's: it is there exactly if the two are one.
@@ -14,6 +14,7 @@
 import { ICMP_ERRORS } from '../model/icmperrors.ts';
 import { addressType, CT_STATE, ctStateAny, icmpTypesAre, verdict } from '../nft/match.ts';
 import { ctStateIsNot, rememberSender, senderIsEnd } from '../nft/matcherrors.ts';
+import { isFragment } from '../nft/matchextension.ts';
 import type { Chain, Family, NftRule, NftSet } from '../nft/ruleset.ts';
 import { deny } from './denied.ts';
 
@@ -34,6 +35,7 @@ export function errorChains(family: Family): Chain[] {
           exprs: [...icmpTypesAre(family, first, last), verdict('goto', CHAINS.errors)],
         })),
         related(),
+        ...(family === 'ip6' ? [unjoined()] : []),
       ],
     },
     { name: CHAINS.errors, rules: ofAnEnd(family) },
@@ -43,6 +45,14 @@ export function errorChains(family: Family): Chain[] {
 /** What belongs to an allowed connection: its errors (N39), and what a helper of conntrack expects. */
 export function related(): NftRule {
   return { exprs: [...ctStateAny(CT_STATE.related), verdict('accept')] };
+}
+
+/**
+ * The kernel puts pieces together before our rules, but for what somebody has it not track ahead of that (`notrack` at a
+ * priority below -400). A piece of IPv6 need not say what it carries, so that a rule that denies a port would not see it.
+ */
+function unjoined(): NftRule {
+  return { exprs: [...isFragment(), deny()], comment: 'a piece of a packet that nobody put together' };
 }
 
 /** The node's side of a connection has the pod's own address, whatever the other has been translated to. */

@@ -1692,6 +1692,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/daemon/nodelinks.test.ts',
   },
   {
+    name: 'from pods: a piece that says no port passes a rule that denies one',
+    file: 'src/compiler/poderrors.ts',
+    find: "...(family === 'ip6' ? [unjoined()] : []),",
+    replace: "...(family === 'ip6' ? [unjoined()].slice(1) : []),",
+    test: 'test/kernel/hostile/foreigntables.test.ts',
+  },
+  {
     name: 'own node: a bridge of pods is known by IPv4 alone',
     file: 'src/daemon/nodelinks.ts',
     find: 'addresses.filter(({ address }) => isIn(podCidrs, address))',

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { FAMILIES, type Family } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
-import { transportOf } from './craft.ts';
+import { hiddenInPieces, lengthened, protocolOf, transportOf } from './craft.ts';
 import { enforcedGround } from './enforced.ts';
 import { ADDRESSES, NETWORKS } from './ground.ts';
 
@@ -25,6 +25,27 @@ const OTHERS: readonly (readonly [string, string])[] = [
   ['taken for the node’s', chain('prerouting', -500, family => `${to(family)} meta pkttype set host accept`)],
 ];
 
+const MAIL = 25;
+
+/** What a rule by port denies is open where the rule does not see the port. */
+const NO_MAIL = {
+  apiVersion: 'policy.networking.k8s.io/v1alpha2',
+  kind: 'ClusterNetworkPolicy',
+  metadata: { name: 'no-mail' },
+  spec: {
+    tier: 'Admin',
+    priority: 1,
+    subject: { pods: { namespaceSelector: {}, podSelector: { matchLabels: { app: 'loose' } } } },
+    egress: [
+      {
+        action: 'Deny',
+        to: [{ networks: ['::/0'] }],
+        protocols: [{ udp: { destinationPort: { number: MAIL } } }],
+      },
+    ],
+  },
+};
+
 describe.each(NETWORKS)('%s', network => {
   const ground = enforcedGround({ network });
   afterEach(() => void ground.exec('node', 'nft', ['table inet others; delete table inet others']));
@@ -42,6 +63,30 @@ describe.each(NETWORKS)('%s', network => {
       expect(await reaches(family, 'loose')).toBe(false);
       expect(await reaches(family, 'friend')).toBe(true);
     }
+  });
+
+  test('not tracked from before its pieces are put together', async () => {
+    await ground.enforce(NO_MAIL);
+    let identification = 0;
+    const leaves = (port: number, inPieces = true) => {
+      const ends = { from: ADDRESSES.loose.ip6, to: ADDRESSES.outside.ip6 };
+      const whole = lengthened(packet({ ...ends, protocol: 'UDP', port }));
+      const packets = inPieces ? hiddenInPieces(whole, identification++) : [whole];
+      const heard = { heard: transportOf(whole), protocol: protocolOf(whole) };
+      return arrives(ground, { from: 'loose', to: 'outside', packets, ...heard });
+    };
+    expect(await leaves(MAIL)).toBe(false);
+    // What pieces hide passes no port of a bridge (podports.ts).
+    expect(await leaves(MAIL + 1), 'put together').toBe(network === 'ptp');
+    ground.exec(
+      'node',
+      'nft',
+      ['-f', '-'],
+      chain('prerouting', -500, () => 'notrack'),
+    );
+    expect(await leaves(MAIL, false)).toBe(false);
+    expect(await leaves(MAIL + 1, false), 'whole').toBe(true);
+    expect(await leaves(MAIL), 'in pieces').toBe(false);
   });
 
   test('sent on from an address of nobody’s', async () => {
