@@ -3,13 +3,14 @@
  * every policy of the pod that they name, so that a check fails there; none does as the kernel starts.
  */
 import { writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { inNamespace } from '../../../src/lab/netns.ts';
 import { type Address, addressBytes, type Family } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
 import { EXTENSION, protocolOf, transportOf, withOptions, withTransport } from './craft.ts';
-import { ADDRESSES, Ground, type Host, NETWORKS } from './ground.ts';
+import { enforcedGround } from './enforced.ts';
+import { ADDRESSES, type Host, NETWORKS } from './ground.ts';
 
 interface SourceRoute {
   readonly family: Family;
@@ -52,12 +53,7 @@ const ROUTES: readonly (readonly [string, SourceRoute])[] = [
 ];
 
 describe.each(NETWORKS)('%s', network => {
-  let ground: Ground;
-  beforeAll(async () => {
-    ground = await Ground.build({ network });
-    await ground.enforce();
-  });
-  afterAll(() => ground?.remove());
+  const ground = enforcedGround({ network });
 
   const sets = (host: Host, device: string, setting: string, value: number) =>
     inNamespace(ground.path(host), () => {

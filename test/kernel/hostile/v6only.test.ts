@@ -1,9 +1,10 @@
 /** The same where pods and nodes have IPv6 alone: nothing of what keeps them apart is known by an address of IPv4. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Address } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { type Attack, arrives } from './attack.ts';
-import { ADDRESSES, Ground, type GroundOptions, type Host } from './ground.ts';
+import { enforcedGround } from './enforced.ts';
+import { ADDRESSES, type GroundOptions, type Host } from './ground.ts';
 
 const NETWORKS: readonly (readonly [string, GroundOptions])[] = [
   ['a bridge', { network: 'bridge' }],
@@ -12,12 +13,7 @@ const NETWORKS: readonly (readonly [string, GroundOptions])[] = [
 ];
 
 describe.each(NETWORKS)('%s', (_, options) => {
-  let ground: Ground;
-  beforeAll(async () => {
-    ground = await Ground.build({ ...options, families: ['ip6'] });
-    await ground.enforce();
-  });
-  afterAll(() => ground?.remove());
+  const ground = enforcedGround({ ...options, families: ['ip6'] });
 
   const at = (host: Host) => ADDRESSES[host].ip6;
   const datagram = (from: Address, to: Address) => [packet({ from, to, protocol: 'UDP', port: 53 })];
