@@ -20,10 +20,9 @@ import type { Chain, ElementValue, NftSet, NftVerdict, Ruleset } from '../nft/ru
 import { NODE } from './cluster.ts';
 import { clientPort, type PolicyShape, packetCluster } from './packets/cluster.ts';
 import { flowsTo } from './packets/flows.ts';
-import { NotMeasurable } from './packets/notmeasurable.ts';
 import { logRounds, measure, type Rounds } from './packets/rounds.ts';
 import type { Router } from './packets/router.ts';
-import { Testbed } from './packets/testbed.ts';
+import { onTestbed, type Testbed } from './packets/testbed.ts';
 import { absolute, type BenchRow } from './row.ts';
 
 const PLAN = { rounds: 41, packets: 16_384, seconds: 50 };
@@ -64,17 +63,8 @@ const DESIGNS = {
 } satisfies Record<string, Design>;
 type Name = keyof typeof DESIGNS;
 
-export async function benchDenials(verbose = process.argv.includes('--verbose')): Promise<BenchRow[]> {
-  const testbed = new Testbed(verbose ? line => console.error(line) : () => undefined);
-  try {
-    return await measureAll(testbed);
-  } catch (error) {
-    if (!(error instanceof NotMeasurable)) throw error;
-    console.error(`The cost of denials cannot be measured here: ${error.message}`);
-    return [];
-  } finally {
-    testbed.close();
-  }
+export function benchDenials(verbose = process.argv.includes('--verbose')): Promise<BenchRow[]> {
+  return onTestbed(verbose, measureAll);
 }
 
 async function measureAll(testbed: Testbed): Promise<BenchRow[]> {

@@ -8,10 +8,9 @@ import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
 import type { KubeObject } from '../fakeapiserver.ts';
 import { clientAddresses, localAddresses } from '../packets/cluster.ts';
 import { flowsTo, type UdpFlow } from '../packets/flows.ts';
-import { NotMeasurable } from '../packets/notmeasurable.ts';
 import { measure } from '../packets/rounds.ts';
 import { INSIDE, OUTSIDE, type Router } from '../packets/router.ts';
-import { Testbed } from '../packets/testbed.ts';
+import { onTestbed, type Testbed } from '../packets/testbed.ts';
 import { throwAwayAccepted } from '../packets/throwaway.ts';
 import { absolute, type BenchRow } from '../row.ts';
 import { ATTACKS, type Attack } from './attacks.ts';
@@ -28,17 +27,8 @@ const CLIENTS = 'clients';
 const OF_POLICIES: readonly Attack[] = ATTACKS.filter(attack => !('besides' in attack));
 
 /** No rows, and a sentence on standard error, where the machine does not let us inject packets. */
-export async function hostilePackets(): Promise<BenchRow[]> {
-  const testbed = new Testbed(() => undefined);
-  try {
-    return await measureAll(testbed);
-  } catch (error) {
-    if (!(error instanceof NotMeasurable)) throw error;
-    process.stderr.write(`the cost of packets cannot be measured here: ${error.message}\n`);
-    return [];
-  } finally {
-    testbed.close();
-  }
+export function hostilePackets(): Promise<BenchRow[]> {
+  return onTestbed(false, measureAll);
 }
 
 async function measureAll(testbed: Testbed): Promise<BenchRow[]> {
