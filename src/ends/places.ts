@@ -1,7 +1,7 @@
 /** The places that an end names, of everything but Services: those lead to places, and services.ts follows them. */
 
 import { type Address, type AddressRange, cidrRange } from '../model/address.ts';
-import { addressOwners, ownerOf } from '../model/addressowners.ts';
+import { addressOwners } from '../model/addressowners.ts';
 import { assertNever } from '../model/assert.ts';
 import { addressesOfNode, type Cluster, type Pod, type PodKey } from '../model/cluster.ts';
 import { didYouMean } from '../model/didyoumean.ts';
@@ -9,7 +9,7 @@ import type { Labels } from '../model/labels.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { type Workload, type WorkloadKind, workloadId } from '../model/workload.ts';
 import { topWorkloads, workloadOf } from '../model/workloadof.ts';
-import { FlowTextError } from '../semantics/flowtext.ts';
+import { FlowTextError, requireOwner } from '../semantics/flowtext.ts';
 import { type EndName, workloadText } from './endname.ts';
 import type { Place, World } from './place.ts';
 import { podSpaces } from './podspaces.ts';
@@ -106,14 +106,6 @@ export function podPlace(world: World, pod: Pod): Place {
     return { name: pod.key, addresses: [], unplaced: { within: podSpaces(world.cluster), pod } };
   for (const address of pod.addresses) requireOwner(world.cluster, pod, address);
   return { name: pod.key, addresses: pod.addresses, pod };
-}
-
-/** An address that went to another pod since: the answer would be about that one (N47, N49). */
-function requireOwner(cluster: Cluster, pod: Pod, address: Address): void {
-  if (pod.hostNetwork) return;
-  const owner = ownerOf(cluster, address);
-  if (owner !== undefined && owner !== pod)
-    throw new FlowTextError(`pod ${pod.key} reports ${address}, which belongs to pod ${owner.key} now`);
 }
 
 function workloadPlaces(world: World, kind: WorkloadKind, namespace: string, name: string): readonly Place[] {

@@ -123,7 +123,7 @@ function addressIn(cluster: Cluster, end: End, family: Family): Address {
 }
 
 /** An address that went to another pod since: the answer would be about that one (N47, N49). */
-function requireOwner(cluster: Cluster, pod: Pod, address: Address): void {
+export function requireOwner(cluster: Cluster, pod: Pod, address: Address): void {
   if (pod.hostNetwork) return;
   const owner = ownerOf(cluster, address);
   if (owner !== undefined && owner !== pod)
