@@ -10,6 +10,7 @@ export interface ParsedDocument {
 }
 
 export class ParseError extends Error {
+  override readonly name = 'ParseError';
   readonly line: number | undefined;
 
   constructor(message: string, line?: number) {

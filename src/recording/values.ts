@@ -2,7 +2,9 @@
 import { type Address, parseAddress } from '../model/address.ts';
 import type { Labels } from '../model/labels.ts';
 
-export class LineError extends Error {}
+export class LineError extends Error {
+  override readonly name = 'LineError';
+}
 
 export type Values = Readonly<Record<string, unknown>>;
 

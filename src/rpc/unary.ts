@@ -3,7 +3,7 @@ import { Metadata, status } from '@grpc/grpc-js';
 
 /** Why a call is refused, for the caller to read. */
 export class CallRefusal extends Error {
-  override readonly name = 'Refusal';
+  override readonly name = 'CallRefusal';
   readonly code: status;
 
   constructor(code: status, message: string) {
@@ -12,7 +12,7 @@ export class CallRefusal extends Error {
   }
 }
 
-/** A call that answers one value, or throws a Refusal. */
+/** A call that answers one value, or throws CallRefusal. */
 export function unary<Request, Response>(
   answer: (request: Request) => Promise<Response> | Response,
 ): handleUnaryCall<Request, Response> {
