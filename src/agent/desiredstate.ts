@@ -6,6 +6,7 @@
 import { inSlices } from '../async/eventloopyield.ts';
 import type { Timing } from '../async/timing.ts';
 import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
+import { clusterEvents } from '../model/clusterevents.ts';
 import { errorText } from '../model/errortext.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
 import { KernelError } from '../nft/kernel.ts';
@@ -18,7 +19,6 @@ import { eventText } from './commitlog.ts';
 import type { WaitingChange } from './decision.ts';
 import type { Engine, PodInForce } from './engine.ts';
 import { PodsInForce } from './podsinforce.ts';
-import { replay } from './replay.ts';
 
 export class DesiredState {
   readonly #makeEngine: () => Engine;
@@ -176,7 +176,7 @@ export class DesiredState {
   /** Another engine, of the same cluster. */
   renewEngine(): void {
     const engine = this.#makeEngine();
-    for (const event of replay(this.cluster)) engine.note(event);
+    for (const event of clusterEvents(this.cluster)) engine.note(event);
     this.#engine = engine;
   }
 

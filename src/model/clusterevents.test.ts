@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { historyArbitrary } from '../../test/support/arbitrary/events.ts';
 import { ClusterState } from '../model/cluster.ts';
-import { replay } from './replay.ts';
+import { clusterEvents } from './clusterevents.ts';
 
-test('replay() makes the same cluster, host ports included', () => {
+test('clusterEvents() makes the same cluster, host ports included', () => {
   let hostPorts = 0;
   fc.assert(
     fc.property(historyArbitrary(16), steps => {
       const [told, replayed] = [new ClusterState(), new ClusterState()];
       for (const { event } of steps) told.apply(event);
-      for (const event of replay(told)) replayed.apply(event);
+      for (const event of clusterEvents(told)) replayed.apply(event);
       hostPorts += told.hostPorts.size;
       expect({ ...replayed }).toEqual({ ...told });
     }),

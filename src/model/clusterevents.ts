@@ -1,7 +1,7 @@
 /** The events that make a cluster as it is: for an engine that starts anew. */
-import type { Cluster, ClusterEvent } from '../model/cluster.ts';
+import type { Cluster, ClusterEvent } from './cluster.ts';
 
-export function replay({
+export function clusterEvents({
   namespaces,
   nodes,
   pods,

@@ -2,14 +2,15 @@
 import { Incremental } from '../compiler/live/incremental.ts';
 import { hearingIn } from '../compiler/namespeers.ts';
 import type { Address } from '../model/address.ts';
-import type { Cluster, ClusterEvent, PodKey, Told } from '../model/cluster.ts';
+import type { Cluster, PodKey, Told } from '../model/cluster.ts';
+import { clusterEvents } from '../model/clusterevents.ts';
 import type { NamesPod, NamesSet } from '../names/subjects.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 
 /** Whose sets those are is what the cluster says of the node. */
 export function toldInKernel(ruleset: Ruleset, cluster: Cluster, node: string): Told {
   const engine = new Incremental(node, 'allow', 'others', hearingIn(ruleset, 'nft'));
-  for (const event of eventsOf(cluster)) engine.note(event);
+  for (const event of clusterEvents(cluster)) engine.note(event);
   engine.flush();
   const { pods, sets } = engine.namesSubjects;
   const found = new Set(sets.flatMap(set => elementsOf(ruleset, set)));
@@ -31,11 +32,4 @@ function elementsOf({ tables }: Ruleset, { name }: NamesSet): string[] {
 
 function elementText(set: string, pod: Address, peer: Address): string {
   return `${set} ${pod} . ${peer}`;
-}
-
-function* eventsOf({ namespaces, nodes, pods, policies }: Cluster): Generator<ClusterEvent> {
-  for (const [key, value] of namespaces) yield { type: 'namespace', key, value };
-  for (const [key, value] of nodes) yield { type: 'node', key, value };
-  for (const [key, value] of pods) yield { type: 'pod', key, value };
-  for (const [key, value] of policies) yield { type: 'policy', key, value };
 }

@@ -1,7 +1,7 @@
 /** sluice.v1.Sluice: status and state of the agent, for the command. */
 import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
-import { replay } from '../agent/replay.ts';
 import type { ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
+import { clusterEvents } from '../model/clusterevents.ts';
 import type { CountedFlow } from '../model/countedflows.ts';
 import { problemText } from '../model/problem.ts';
 import type { ToldFacts } from '../names/toldfacts.ts';
@@ -98,7 +98,7 @@ async function send<T>(call: ServerWritableStream<object, T>, objects: Iterable<
 
 /** Of one moment, however slowly it is read. */
 function stateObjects({ keeper, podsInForce }: AgentView): Iterable<StateObject> {
-  const events = replay(keeper.cluster);
+  const events = clusterEvents(keeper.cluster);
   const inForce = podsInForce();
   const gone = [...inForce.keys()].filter(key => !keeper.cluster.pods.has(key));
   return objectsOf([...events, ...gone.map(key => ({ type: 'pod', key }) as const)], inForce);

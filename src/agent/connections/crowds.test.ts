@@ -8,6 +8,7 @@ import { shopPod, shopPolicy } from '../../../test/support/scenarios/shop.ts';
 import { Incremental } from '../../compiler/live/incremental.ts';
 import { type Address, addressFromInt } from '../../model/address.ts';
 import { type ClusterEvent, ClusterState, type PodKey } from '../../model/cluster.ts';
+import { clusterEvents } from '../../model/clusterevents.ts';
 import type { Flow } from '../../model/flow.ts';
 import { applied, plan } from '../../nft/plan/plan.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
@@ -123,7 +124,7 @@ test('whatever a commit comes to deny is affected by it, when sets are made anew
       for (const { changes, restart } of [{ changes: BEGIN, restart: false }, ...steps]) {
         if (restart) {
           engine = new Incremental('n1');
-          for (const event of replayed(state)) engine.note(event);
+          for (const event of clusterEvents(state)) engine.note(event);
           before = undefined;
           tally.restarts++;
         }
@@ -154,13 +155,6 @@ test('whatever a commit comes to deny is affected by it, when sets are made anew
   );
   expect(Math.min(...Object.values(tally)), JSON.stringify(tally)).toBeGreaterThan(20);
 }, 300_000);
-
-function replayed({ pods, policies }: ClusterState): ClusterEvent[] {
-  return [
-    ...[...pods].map(([key, value]): ClusterEvent => ({ type: 'pod', key, value })),
-    ...[...policies].map(([key, value]): ClusterEvent => ({ type: 'policy', key, value })),
-  ];
-}
 
 function passes(ruleset: Ruleset, flow: Flow): boolean {
   return trace(ruleset, 'ip', 'forward', packet(flow), 'new').verdict === 'accept';

@@ -1,6 +1,7 @@
 /** The two clusters of `sluice diff`: paths, `-`, `@cluster` or `@agent`, each on top of what both have in common. */
-import { replay } from '../../agent/replay.ts';
+
 import { ClusterState } from '../../model/cluster.ts';
+import { clusterEvents } from '../../model/clusterevents.ts';
 import { mergedInventory } from '../../model/inventory.ts';
 import { problemText } from '../../model/problem.ts';
 import type { Compared } from '../../reach/diff/side.ts';
@@ -67,7 +68,7 @@ function sourceOf(name: string, { kubeconfig, context, socket, namespace }: Side
 function layered(states: readonly State[]): Compared {
   const cluster = new ClusterState();
   for (const state of states.toReversed()) {
-    for (const event of replay(state.cluster)) cluster.apply(event);
+    for (const event of clusterEvents(state.cluster)) cluster.apply(event);
   }
   return { cluster, inventory: mergedInventory(states.toReversed().map(({ inventory }) => inventory)) };
 }

@@ -1,11 +1,12 @@
 /** Runs a file of expected flows against its cluster. */
-import { replay } from '../../agent/replay.ts';
+
 import { answer, reasonOf } from '../../ends/answer.ts';
 import type { World } from '../../ends/place.ts';
 import { verdictOfCase } from '../../ends/verdicts.ts';
 import { decodeObject } from '../../kube/decode/decode.ts';
 import { decodeInventory } from '../../kube/decode/inventory.ts';
 import { ClusterState } from '../../model/cluster.ts';
+import { clusterEvents } from '../../model/clusterevents.ts';
 import { inventoryOf, mergedInventory } from '../../model/inventory.ts';
 import type { PolicyKind } from '../../model/policy.ts';
 import { problemText } from '../../model/problem.ts';
@@ -38,7 +39,7 @@ export interface TestResult {
 /** `base` is what the paths of the file and of the command line hold; `notes` are what it lacks. */
 export function runTestFile(test: TestFile, base: World, notes: readonly string[] = []): TestResult {
   const cluster = new ClusterState();
-  for (const event of replay(base.cluster)) cluster.apply(event);
+  for (const event of clusterEvents(base.cluster)) cluster.apply(event);
   const items = test.objects.flatMap(object => decodeInventory(object).item ?? []);
   const inventory = mergedInventory([base.inventory, inventoryOf(items)]);
   applyAll(test, cluster, test.objects);

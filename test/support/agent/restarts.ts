@@ -4,13 +4,13 @@
  */
 import { Agent } from '../../../src/agent/agent.ts';
 import { withRules } from '../../../src/agent/engine.ts';
-import { replay } from '../../../src/agent/replay.ts';
 import { compile } from '../../../src/compiler/compile.ts';
 import { type DenialLimits, withDenialLimits } from '../../../src/compiler/denied.ts';
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
 import { type Kept, withRuleCounters } from '../../../src/compiler/rulecounters.ts';
 import { familyOf } from '../../../src/model/address.ts';
 import { type Cluster, type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
+import { clusterEvents } from '../../../src/model/clusterevents.ts';
 import type { Flow } from '../../../src/model/flow.ts';
 import { FakeKernel } from '../../../src/nft/fake/fake.ts';
 import { KernelError } from '../../../src/nft/kernel.ts';
@@ -127,7 +127,7 @@ export class RestartedNode {
       timing: this.#time,
       portion: this.#portion,
     });
-    this.#agent.note(inOrder(replay(this.#cluster), order));
+    this.#agent.note(inOrder(clusterEvents(this.#cluster), order));
     const stop = this.#stop;
     this.#ended = this.#agent.run(stop.signal).catch(error => {
       if (!stop.signal.aborted) this.#wrong ??= `the agent has ended: ${error.message}`;
@@ -200,7 +200,7 @@ function inManner(ruleset: Ruleset, { counts, denials }: Manner): Ruleset {
 
 function clusterWith(cluster: Cluster, events: readonly ClusterEvent[]): Cluster {
   const state = new ClusterState();
-  for (const event of [...replay(cluster), ...events]) state.apply(event);
+  for (const event of [...clusterEvents(cluster), ...events]) state.apply(event);
   return state;
 }
 

@@ -1,10 +1,10 @@
 /** What pods were told by DNS: as the reference asks for it, and as the node's book puts it into the kernel's sets. */
 
-import { replay } from '../../../src/agent/replay.ts';
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
 import type { Hearing } from '../../../src/compiler/namespeers.ts';
 import { type Address, FAMILIES, type Family, familyOf } from '../../../src/model/address.ts';
 import type { Cluster, PodKey, Told } from '../../../src/model/cluster.ts';
+import { clusterEvents } from '../../../src/model/clusterevents.ts';
 import { matchesDomainName } from '../../../src/model/domainname.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import { Leases } from '../../../src/names/leases.ts';
@@ -43,7 +43,7 @@ export function withTold(
   const { told } = cluster;
   if (!(told instanceof ToldTable) || told.entries.length === 0) return ruleset;
   const engine = new Incremental(node, unknownPods, 'others', HEARING);
-  for (const event of replay(cluster)) engine.note(event);
+  for (const event of clusterEvents(cluster)) engine.note(event);
   engine.flush();
   const leases = new Leases();
   leases.configure(engine.namesSubjects, 0);
