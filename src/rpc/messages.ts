@@ -69,6 +69,9 @@ export interface StateObject {
   readonly json: string;
   /** Of a pod with a change that is not in force: what the rules in force have of it. Empty or absent: the same. */
   readonly in_force?: string;
+  /** Where those have another namespace of the pod: its number, which the first with it says what it is. */
+  readonly namespace_before?: number;
+  readonly namespace_json?: string;
 }
 
 /** All between the same ends, to the same port: 0 where the protocol has none. */

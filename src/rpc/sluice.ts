@@ -1,8 +1,9 @@
 /** sluice.v1.Sluice: status and state of the agent, for the command. */
 import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
-import type { ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
+import type { ClusterEvent, Namespace, Pod, PodKey } from '../model/cluster.ts';
 import { clusterEvents } from '../model/clusterevents.ts';
 import type { CountedFlow } from '../model/countedflows.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { problemText } from '../model/problem.ts';
 import type { ToldFacts } from '../names/toldfacts.ts';
 import { sendDrops } from './drops.ts';
@@ -108,11 +109,25 @@ function* objectsOf(
   events: readonly ClusterEvent[],
   inForce: ReadonlyMap<PodKey, Pod | undefined>,
 ): Generator<StateObject> {
+  const namespaces = new Map<Namespace, number>();
   for (const { type, key, value } of events) {
     const object = { type, key, json: jsonOf(value) };
     const isAhead = type === 'pod' && inForce.has(key);
-    yield isAhead ? { ...object, in_force: jsonOf(inForce.get(key)) } : object;
+    yield isAhead ? { ...object, ...asInForce(inForce.get(key), namespaces) } : object;
   }
+}
+
+/** A namespace has as many labels as it likes, and very many pods: of all that wait it is sent once. */
+function asInForce(pod: Pod | undefined, sent: Map<Namespace, number>): Partial<StateObject> {
+  const { namespaceBefore, ...rest } = pod ?? {};
+  if (namespaceBefore === undefined) return { in_force: jsonOf(pod) };
+  const isNew = !sent.has(namespaceBefore);
+  const number = getOrMake(sent, namespaceBefore, () => sent.size + 1);
+  return {
+    in_force: jsonOf(rest),
+    namespace_before: number,
+    ...(isNew && { namespace_json: jsonOf(namespaceBefore) }),
+  };
 }
 
 function jsonOf(value: object | undefined): string {

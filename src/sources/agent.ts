@@ -2,7 +2,7 @@
 import { ownNetworkNamespace } from '../host/networknamespace.ts';
 import { ownAddresses } from '../host/ownaddresses.ts';
 import type { Address } from '../model/address.ts';
-import { type Cluster, type ClusterEvent, ClusterState } from '../model/cluster.ts';
+import { type Cluster, type ClusterEvent, ClusterState, type Namespace } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { type ToldAsOf, type ToldFact, ToldFacts } from '../names/toldfacts.ts';
 import type { AgentClient } from '../rpc/client.ts';
@@ -84,13 +84,31 @@ function clusterFrom(state: readonly StateObject[]): ClusterState {
   return cluster;
 }
 
-function eventOf({ type, key, json }: StateObject): ClusterEvent {
-  return { type, key, value: JSON.parse(json) ?? undefined } as ClusterEvent;
+function eventOf({ type, key, json }: StateObject, namespaceBefore?: Namespace): ClusterEvent {
+  const object = JSON.parse(json) ?? undefined;
+  const value = object && namespaceBefore ? { ...object, namespaceBefore } : object;
+  return { type, key, value } as ClusterEvent;
+}
+
+/** As the rules in force have it of this pod, where the cluster has another; `known` are those that came before. */
+function namespaceBeforeOf(
+  { namespace_before: number, namespace_json: json }: StateObject,
+  known: Map<number, Namespace>,
+): Namespace | undefined {
+  if (!number) return undefined;
+  if (json) known.set(number, JSON.parse(json));
+  return known.get(number);
 }
 
 /** What the rules in force were made from: pods with changes that are not in force are as they were. */
 export async function clusterInForce(agent: AgentClient): Promise<ClusterState> {
   await mustHaveRead(agent);
   const state = await agent.state();
-  return clusterFrom(state.map(object => ({ ...object, json: object.in_force || object.json })));
+  const namespaces = new Map<number, Namespace>();
+  const cluster = new ClusterState();
+  for (const object of state)
+    cluster.apply(
+      eventOf({ ...object, json: object.in_force || object.json }, namespaceBeforeOf(object, namespaces)),
+    );
+  return cluster;
 }

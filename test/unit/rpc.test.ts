@@ -366,6 +366,24 @@ describe('sluice.v1.Sluice', () => {
     expect(before.policies.size).toBe(1);
   });
 
+  test('State sends a namespace as the rules have it once, whichever of its pods wait', async () => {
+    const labels = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`label-${i}`, 'x'.repeat(63)]));
+    const namespaces = ['shop', 'far'].map(name => ({ name, labels: { ...labels, name } }));
+    const pods = Array.from({ length: 100 }, (_, i) => {
+      const namespaceBefore = namespaces[i % 2]!;
+      const [namespace, name] = [namespaceBefore.name, `pod-${i}`];
+      return { ...POD, key: `${namespace}/${name}` as PodKey, namespace, name, namespaceBefore };
+    });
+    for (const pod of pods) podsInForce.set(pod.key, pod);
+    inForce();
+    await serve();
+    const client = connectAgent(socket);
+    const [state, { pods: before }] = [await client.state(), await clusterInForce(client)];
+    client.close();
+    expect(pods.map(({ key }) => before.get(key))).toEqual(pods);
+    expect(JSON.stringify(state).split('label-99').length - 1).toBe(namespaces.length);
+  });
+
   test('Status tells of the pods that wait, and the node stays ready', async () => {
     inForce();
     keeper.noted([{ type: 'pod', key: 'shop/far' }]);
