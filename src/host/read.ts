@@ -6,6 +6,7 @@ import { type Address, FAMILIES, type Family, parseAddress } from '../model/addr
 import { parseNames } from './interfacenames.ts';
 import { parseRoutes4, parseRoutes6 } from './routes.ts';
 import { readSourceRoutes } from './sourceroutes.ts';
+import { unlessAbsent } from './unlessabsent.ts';
 import { countVirtualServices } from './virtualservices.ts';
 
 const SYSCTL = '/proc/sys/net';
@@ -53,11 +54,8 @@ async function isOn(file: string): Promise<boolean> {
 }
 
 /** Without br_netfilter there is no file, and bridged packets pass no IP hook. */
-async function isCalled(file: string): Promise<boolean> {
-  return isOn(file).catch(error => {
-    if (error.code === 'ENOENT') return false;
-    throw error;
-  });
+function isCalled(file: string): Promise<boolean> {
+  return unlessAbsent(isOn(file), false);
 }
 
 async function readNumber(file: string): Promise<number> {
@@ -68,12 +66,7 @@ async function readNumber(file: string): Promise<number> {
 
 /** Without IPVS there is no file. */
 async function readVirtualServices(): Promise<number> {
-  try {
-    return countVirtualServices(await readFile('/proc/net/ip_vs', 'utf8'));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
-    throw error;
-  }
+  return countVirtualServices(await unlessAbsent(readFile('/proc/net/ip_vs', 'utf8'), ''));
 }
 
 async function readLocalnet(): Promise<string[]> {

@@ -3,6 +3,7 @@
  * interfaces together and for that by which a packet comes.
  */
 import { readdir, readFile } from 'node:fs/promises';
+import { unlessAbsent } from './unlessabsent.ts';
 
 /** IPv4's loose and strict routes (RFC 791), segments (RFC 8754), and routes of lossy networks (RFC 6554). */
 const SETTINGS = [
@@ -33,10 +34,5 @@ async function isFollowed(conf: string, setting: string): Promise<boolean> {
 
 /** A kernel without such routes has no file, and an interface may go between the two looks. */
 async function isOn(file: string): Promise<boolean> {
-  try {
-    return Number(await readFile(file, 'utf8')) > 0;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
+  return Number(await unlessAbsent(readFile(file, 'utf8'), '0')) > 0;
 }
