@@ -151,7 +151,10 @@ export class FlowReader implements FlowSource {
       try {
         follow(batch);
       } catch (error) {
-        this.#log.warn({}, `new connections were not told of: ${(error as Error).message}`);
+        this.#log.warn(
+          {},
+          `a follower of new connections failed, and misses some: ${(error as Error).message}`,
+        );
       }
   }
 

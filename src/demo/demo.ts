@@ -40,7 +40,7 @@ export async function demoCommand(
   if (remove) line(removeStage() ? 'removed the demo' : 'no demo is running');
   else if (isKept())
     throw new CommandError(
-      `a demo stands that --keep left: --again tries it once more, with your edits of ${MANIFESTS}, and --remove removes it`,
+      `a demo that --keep left is there: --again tries it once more, with your edits of ${MANIFESTS}, and --remove removes it`,
     );
   else await playDemo(keep, explain);
 }

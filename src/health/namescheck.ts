@@ -68,7 +68,7 @@ function doesNotHear({ error, counts, silentMs = 0 }: NamesFacts): Wrong | undef
   if (silentMs > SILENT_MS)
     return [
       `the answer thread has said nothing for ${ageText(silentMs)}: answers do not wait, and ${NOTHING} new`,
-      "see the agent's log; the agent can be restarted, and what stands stays",
+      "see the agent's log; the agent can be restarted, and the rules in force stay",
     ];
   return undefined;
 }
@@ -76,7 +76,7 @@ function doesNotHear({ error, counts, silentMs = 0 }: NamesFacts): Wrong | undef
 /** It works; what went beside it is said. */
 function heard({ pods, resolvers, most }: NamesFacts, counts: NonNullable<NamesFacts['counts']>): Check {
   const { seen, learnt, addresses, overBudget, untaken, evicted, overruns } = counts;
-  const text = `${pods} ${pods === 1 ? 'pod has' : 'pods have'} rules by name; of answers by ${resolvers.join(', ')} ${seen} were heard and ${learnt} learnt; ${addresses} addresses stand`;
+  const text = `${pods} ${pods === 1 ? 'pod has' : 'pods have'} rules by name; of answers by ${resolvers.join(', ')} ${seen} were heard and ${learnt} learnt; ${addresses} addresses are allowed`;
   const beside = [
     [untaken, 'were not taken by the kernel'],
     [evicted, 'went because there were too many'],

@@ -1,4 +1,4 @@
-/** Whether the kernel tells of new connections in this network namespace at all. */
+/** Whether the kernel reports new connections in this network namespace at all. */
 import { readFileSync } from 'node:fs';
 
 const SYSCTL = 'net.netfilter.nf_conntrack_events';
@@ -6,7 +6,7 @@ const SYSCTL = 'net.netfilter.nf_conntrack_events';
 /** Why it does not; undefined where it does, or nobody can say. */
 export function whyNoConntrackEvents(): string | undefined {
   if (readSysctl(SYSCTL) !== '0') return undefined;
-  return `the kernel was told to tell of no connections (sysctl ${SYSCTL} is 0)`;
+  return `the kernel does not report connections (sysctl ${SYSCTL} is 0)`;
 }
 
 function readSysctl(sysctl: string): string | undefined {

@@ -125,7 +125,7 @@ test.each<[string, unknown[], string]>([
   [
     'more behind its end',
     [HEADER, { complete: { flows: 0 } }, END],
-    'line 3: stands behind the end of the recording',
+    'line 3: comes after the end of the recording',
   ],
   [
     'a key twice',

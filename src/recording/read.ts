@@ -44,7 +44,7 @@ export class RecordingReader {
     if (line.trim() === '' || this.isFull) return;
     this.#within(() => {
       const value = lineObject(line);
-      if (this.#isComplete) throw new LineError('stands behind the end of the recording');
+      if (this.#isComplete) throw new LineError('comes after the end of the recording');
       if (this.#header === undefined) this.#header = readHeader(value);
       else this.#take(value);
     });

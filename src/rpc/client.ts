@@ -134,7 +134,7 @@ async function* readFlows(
   } catch (error) {
     if (end.aborted) return;
     if ((error as ServiceError).code !== status.UNIMPLEMENTED) throw error;
-    throw new Error('it is of a version that tells of no new connections');
+    throw new Error('its version does not report new connections');
   } finally {
     end.removeEventListener('abort', cancel);
     cancel();

@@ -38,7 +38,7 @@ test('askCluster() says once for a node that it cannot be shown, and is in troub
   });
   await askCluster('flows', [], { output: 'text', agents: 'sluice' });
   expect(notes).toBe(
-    'node n1 is away: the connection was lost\nnode n1 told of something that cannot be shown\n',
+    'node n1 is away: the connection was lost\nnode n1 reported something that cannot be shown\n',
   );
   expect(process.exitCode).toBe(2);
 });

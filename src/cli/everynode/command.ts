@@ -66,7 +66,7 @@ async function show(report: NodeReport, printer: Printer, unshown: Set<string>):
     );
   } catch (error) {
     if (!(error instanceof TypeError) && !(error instanceof RangeError)) throw error;
-    if (!unshown.has(report.node)) writeNote(`node ${report.node} told of something that cannot be shown`);
+    if (!unshown.has(report.node)) writeNote(`node ${report.node} reported something that cannot be shown`);
     unshown.add(report.node);
   }
 }

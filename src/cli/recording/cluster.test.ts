@@ -175,7 +175,7 @@ describe('a node that lies', () => {
       JSON.stringify({ end: { address: '10.0.0.1', pod: pod(`p${n}`, 'n1') } }),
     );
     const long = part(81, OPENED).replace('{"complete"', `${pods.join('\n')}\n{"complete"`);
-    expect(tell('n1', long)).toEqual([expect.stringContaining('it is more than a node has to tell')]);
+    expect(tell('n1', long)).toEqual([expect.stringContaining('it reported more than a node may')]);
     expect(tell('n1', part(82, OPENED))).toEqual([]);
     expect(merged.recording().flows.map(({ port }) => port)).toEqual([80, 81, 82]);
     expect([parts.hasMissed, merged.recording().missedOn]).toEqual([true, ['n1']]);

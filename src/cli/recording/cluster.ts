@@ -102,7 +102,7 @@ export class NodeParts {
     if (!reader.isComplete && !reader.isFull) return;
     this.#merge(node, reader);
     if (reader.isFull)
-      throw new RecordingError('it is more than a node has to tell: what came first is taken, and no more');
+      throw new RecordingError('it reported more than a node may: what came first is taken, and no more');
     this.#begun.delete(node);
   }
 

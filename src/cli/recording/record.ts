@@ -29,7 +29,7 @@ export async function recordCommand(file: string, options: RecordOptions): Promi
   const isWhole = await whileWriting(file, merged, failed =>
     record(socket, merged, AbortSignal.any([endOf(options.for), failed]), options),
   );
-  if (!merged.isBegun) throw new CommandError('no agent told of anything: nothing is recorded');
+  if (!merged.isBegun) throw new CommandError('no agent reported anything: nothing is recorded');
   const recording = merged.recording();
   writeRecording(file, recording);
   for (const line of summary(recording)) writeNote(line);

@@ -45,8 +45,8 @@ test.each([
   ['*.com', 'a domain name (it needs two labels behind *., as *.example.org)'],
   ['*', 'a domain name (it needs two labels behind *., as *.example.org)'],
   ['localhost', 'a domain name (it needs two labels, as example.org)'],
-  ['foo.*.example', 'a domain name (*. stands in front only, and once)'],
-  ['*.*.example', 'a domain name (*. stands in front only, and once)'],
+  ['foo.*.example', 'a domain name (*. in front only, and once)'],
+  ['*.*.example', 'a domain name (*. in front only, and once)'],
   ['exa mple.org', 'a domain name'],
 ])('of %s it says why it is none', (text, noun) => {
   expect(domainNameNoun(text)).toBe(noun);

@@ -7,7 +7,7 @@ const NAME = /^(\*\.)?([a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9])?\.)+[a-z0-9]([-a-z0-9
 export function domainNameNoun(text: string): string {
   const name = text.replace(/\.$/, '');
   const below = name.replace(/^\*(\.|$)/, '');
-  if (below.includes('*')) return 'a domain name (*. stands in front only, and once)';
+  if (below.includes('*')) return 'a domain name (*. in front only, and once)';
   if (below.split('.').length >= 2) return 'a domain name';
   return `a domain name (it needs two labels${below === name ? '' : ' behind *.'}, as ${below === name ? '' : '*.'}example.org)`;
 }

@@ -271,7 +271,7 @@ describe('decodeNetworkPolicy() of bad input says what and where, and never open
     [
       'a number in quotes',
       ports({ port: '80' }),
-      `ports[0].port "80" is text; a port number stands without quotes; ${PORT}`,
+      `ports[0].port "80" is text; write a port number without quotes; ${PORT}`,
       'in[*:]',
     ],
     [

@@ -207,7 +207,7 @@ function readPort(field: Field): PortMatch {
 
 function readPortName(port: Field): string {
   const name = port.text() ?? '';
-  if (/^\d+$/.test(name)) port.error(`${describe(name)} is text; a port number stands without quotes`);
+  if (/^\d+$/.test(name)) port.error(`${describe(name)} is text; write a port number without quotes`);
   else if (!isPortName(name)) port.error(`${describe(name)} is not the name of a port`);
   return name;
 }
