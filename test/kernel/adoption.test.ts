@@ -1,6 +1,6 @@
 /** An agent that ends leaves its tables without an owner; the next takes them over, and leads them to any layout. */
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { KernelState } from '../../src/agent/kernelstate.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { markedRemoved } from '../../src/compiler/removedmark.ts';
@@ -26,25 +26,8 @@ import {
   type TableFamily,
 } from '../../src/nft/ruleset.ts';
 import { withoutSizes } from '../support/oracle/withoutsizes.ts';
-import { Netns } from './netns.ts';
-
-const opened: { close(): void }[] = [];
-
-afterEach(() => {
-  for (const one of opened.splice(0)) one.close();
-});
-
-function namespace(): Netns {
-  const netns = new Netns();
-  opened.unshift(netns);
-  return netns;
-}
-
-async function kernelIn(netns: Netns, without: readonly MissingFeature[] = []): Promise<Kernel> {
-  const kernel = await netns.run(() => openNftKernel({ without }));
-  opened.unshift(kernel);
-  return kernel;
-}
+import type { Netns } from './netns.ts';
+import { kernelIn, namespace } from './opened.ts';
 
 /** Base chains of these names, each with one rule. */
 function ruleset(
@@ -74,7 +57,7 @@ const NEXT: Readonly<Record<string, Ruleset>> = {
 
 /** What an agent leaves that ends. */
 async function left(netns: Netns, ruleset: Ruleset, without: readonly MissingFeature[] = []): Promise<void> {
-  const kernel = await kernelIn(netns, without);
+  const kernel = await kernelIn(netns, { without });
   await kernel.commit(plan({ tables: new Map() }, ruleset));
   kernel.close();
   await setTimeout(20); // the kernel hears of the closed socket by and by
@@ -200,7 +183,7 @@ describe.each([
     const netns = namespace();
     await left(netns, TODAY, without);
     putToSleep(netns, flags);
-    const kernel = await kernelIn(netns, without);
+    const kernel = await kernelIn(netns, { without });
     await reconciled(kernel, TODAY);
     expect(netns.exec('nft', ['list', 'ruleset'])).not.toContain('dormant');
     expect(withoutSizes((await kernel.dump()).ruleset)).toEqual(TODAY);
@@ -209,7 +192,7 @@ describe.each([
 
 test('where tables have no owner, one that is put to sleep is seen as one without hooks, and woken', async () => {
   const netns = namespace();
-  const kernel = await kernelIn(netns, [NO_OWNERS]);
+  const kernel = await kernelIn(netns, { without: [NO_OWNERS] });
   const drifts: (readonly Op[])[] = [];
   const state = new KernelState({
     open: async () => kernel,

@@ -4,12 +4,10 @@
  */
 
 import fc from 'fast-check';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { podPortsTable } from '../../src/compiler/podports.ts';
 import type { Address } from '../../src/model/address.ts';
-import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { formatRuleset } from '../../src/nft/format/format.ts';
-import type { Kernel } from '../../src/nft/kernel.ts';
 import { mapSets } from '../../src/nft/maptables.ts';
 import {
   ADDRESS_TYPE,
@@ -58,25 +56,8 @@ import {
   type Ruleset,
   type Table,
 } from '../../src/nft/ruleset.ts';
-import { Netns } from './netns.ts';
-
-const opened: { close(): void }[] = [];
-
-afterEach(() => {
-  for (const one of opened.splice(0)) one.close();
-});
-
-function namespace(): Netns {
-  const netns = new Netns();
-  opened.unshift(netns);
-  return netns;
-}
-
-async function kernelIn(netns: Netns): Promise<Kernel> {
-  const kernel = await netns.run(() => openNftKernel());
-  opened.unshift(kernel);
-  return kernel;
-}
+import type { Netns } from './netns.ts';
+import { kernelIn, namespace } from './opened.ts';
 
 test('a table of bridges lists as nft would have made it', async () => {
   const ports = [

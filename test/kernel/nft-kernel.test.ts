@@ -1,30 +1,11 @@
 /** What only the real kernel has: owners, other writers, permissions. */
 import { spawnSync } from 'node:child_process';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
-import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
+import { expect, test } from 'vitest';
 import type { Kernel, Snapshot } from '../../src/nft/kernel.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import { type ElementKey, type Family, MEMBER, type SetSpec } from '../../src/nft/ruleset.ts';
-import { Netns } from './netns.ts';
-
-const opened: { close(): void }[] = [];
-
-afterEach(() => {
-  for (const one of opened.splice(0)) one.close();
-});
-
-function namespace(): Netns {
-  const netns = new Netns();
-  opened.unshift(netns);
-  return netns;
-}
-
-async function kernelIn(netns: Netns, quietMs?: number): Promise<Kernel> {
-  const kernel = await netns.run(() => openNftKernel(quietMs === undefined ? {} : { quietMs }));
-  opened.unshift(kernel);
-  return kernel;
-}
+import { kernelIn, namespace } from './opened.ts';
 
 const PEERS: SetSpec = { name: 'peers', key: ['ipv4_addr'], verdicts: false, interval: false };
 const make = (family: Family, size = 1 << 17): Op[] => [
@@ -99,7 +80,7 @@ test.each([
   ['on the event loop', 0],
 ])('two writers %s each learn which generations are theirs', async (_, quietMs) => {
   const netns = namespace();
-  const [a, b] = [await kernelIn(netns, quietMs), await kernelIn(netns, quietMs)];
+  const [a, b] = [await kernelIn(netns, { quietMs }), await kernelIn(netns, { quietMs })];
   const start = await a.commit(make('ip'));
   const mine = await b.commit(make('ip6'));
   expect(mine).toBe(start + 1);
@@ -185,7 +166,7 @@ function undefinedIfInterrupted(error: { code?: string }): undefined {
 
 test('a change like one before is refused as clearly as the first, and harms none that follows', async () => {
   const netns = namespace();
-  const kernel = await kernelIn(netns, 0);
+  const kernel = await kernelIn(netns, { quietMs: 0 });
   const first = await kernel.commit(make('ip'));
   expect(await kernel.commit([add('ip', '10.0.0.1')])).toBe(first + 1);
   expect(await kernel.commit([add('ip', '10.0.0.2')])).toBe(first + 2);

@@ -1,6 +1,6 @@
 /** The rules for answers on nf_tables: taken, read back as they are, listed as nft would have made them. */
 
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { compile } from '../../../src/compiler/compile.ts';
 import type { Hearing } from '../../../src/compiler/namespeers.ts';
 import { ControlSocket } from '../../../src/hearing/controlsocket.ts';
@@ -9,31 +9,14 @@ import { type Cluster, ClusterState, type Pod } from '../../../src/model/cluster
 import type { Policy } from '../../../src/model/policy.ts';
 import { EVERYTHING } from '../../../src/model/selector.ts';
 import { type Command, toForget } from '../../../src/names/control.ts';
-import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import { FakeKernel } from '../../../src/nft/fake/fake.ts';
 import { formatRuleset } from '../../../src/nft/format/format.ts';
 import { mapChains, mapSets } from '../../../src/nft/maptables.ts';
 import { objectOf } from '../../../src/nft/plan/op.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
-import { Netns } from '../netns.ts';
-
-const opened: { close(): void }[] = [];
-afterEach(() => {
-  for (const one of opened.splice(0)) one.close();
-});
-
-async function kernelIn(netns: Netns) {
-  const kernel = await netns.run(() => openNftKernel());
-  opened.unshift(kernel);
-  return kernel;
-}
-
-function namespace(): Netns {
-  const netns = new Netns();
-  opened.unshift(netns);
-  return netns;
-}
+import type { Netns } from '../netns.ts';
+import { closedAfterTest, kernelIn, namespace } from '../opened.ts';
 
 function cluster(...names: string[]): Cluster {
   const state = new ClusterState();
@@ -155,8 +138,7 @@ test('a control packet is an element once it was sent; of one that no rule takes
   const desired = unqueued(rulesetOf({ queue: 'nft', resolvers }, 'www.example.org'));
   await kernel.commit(plan((await kernel.dump()).ruleset, desired));
   const learn = learnCommand(desired);
-  const socket = await netns.run(() => new ControlSocket());
-  opened.unshift(socket);
+  const socket = closedAfterTest(await netns.run(() => new ControlSocket()));
   const told = (command: Command) => socket.tell(command, '10.1.0.1' as Address, '192.0.2.1' as Address);
   const stands = () => netns.exec('nft', ['list', 'ruleset']).includes('10.1.0.1 . 192.0.2.1 ');
   expect([told(learn), stands()]).toEqual([true, true]);
@@ -171,8 +153,7 @@ test('where a set is full, the element is not there, and its sender knows; what 
   const kernel = await kernelIn(netns);
   const desired = unqueued(rulesetOf({ queue: 'nft', resolvers }, 'www.example.org'));
   await kernel.commit(plan((await kernel.dump()).ruleset, withRoomFor(2, desired)));
-  const socket = await netns.run(() => new ControlSocket());
-  opened.unshift(socket);
+  const socket = closedAfterTest(await netns.run(() => new ControlSocket()));
   const told = (last: number) =>
     socket.tell(learnCommand(desired), '10.1.0.1' as Address, `192.0.2.${last}` as Address);
   expect([1, 2, 3, 1, 2].map(told)).toEqual([true, true, false, true, true]);
