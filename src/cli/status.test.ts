@@ -49,7 +49,7 @@ test.each([
 
 test('statusLines() says whether the node is ready, why not, and what to do', () => {
   expect(statusLines(STATUS, NOW).map(line => wrapped(stripVTControlCharacters(line), undefined))).toEqual([
-    'one is not ready, with a problem in what it reads; the agent runs for 60 s',
+    'one is not ready, with a problem in what it reads; the agent has run for 60 s',
     '',
     '  ok       last-commit            3 operations',
     '  fail     ip-forward             it is 0',

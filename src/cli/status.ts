@@ -46,7 +46,7 @@ export function statusLines(status: StatusResponse, nowMs: number, isWide = fals
   const { node, ready, objects, totals, started_at_ms } = status;
   const word = ready ? pc.green('ready') : pc.red('not ready');
   return [
-    `${pc.bold(node)} is ${word}${problemCount(status)}; the agent runs for ${ageText(nowMs - started_at_ms)}`,
+    `${pc.bold(node)} is ${word}${problemCount(status)}; the agent has run for ${ageText(nowMs - started_at_ms)}`,
     '',
     ...status.checks.flatMap(checkLines),
     '',

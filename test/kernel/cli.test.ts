@@ -109,7 +109,7 @@ describe('a live agent', () => {
     expect([status, said.node, said.ready]).toEqual([0, NODE, true]);
     expect(said.objects).toMatchObject({ pods: 3, policies: 1 });
     expect(said.networkNamespace).toBe(netns.exec('readlink', ['/proc/self/ns/net']).trim());
-    expect(sluice('status').stdout).toMatch(/^n1 is ready; the agent runs for \d+ m?s\n/);
+    expect(sluice('status').stdout).toMatch(/^n1 is ready; the agent has run for \d+ m?s\n/);
   });
 
   test('prints JSON that is what the schema promises, and `sluice inspect` only what it is asked about', () => {
