@@ -54,6 +54,7 @@ export const EVENT = { runPodSandbox: 1, stopPodSandbox: 2, removePodSandbox: 3 
 
 const PROTO = join(import.meta.dirname, 'proto');
 const root = protobuf.loadSync(['ttrpc.proto', 'nri.proto'].map(file => join(PROTO, file)));
+root.resolveAll();
 const TO_OBJECT = { longs: Number, defaults: true, arrays: true, objects: true };
 
 function typeOf(name: keyof Messages): protobuf.Type {
@@ -71,8 +72,29 @@ export function encode<Name extends keyof Messages>(name: Name, value: Partial<M
 export function decode<Name extends keyof Messages>(name: Name, bytes: Uint8Array): Messages[Name] {
   const type = typeOf(name);
   try {
+    countFields(type, protobuf.Reader.create(bytes), bytes.length, 0);
     return type.toObject(type.decode(bytes), TO_OBJECT) as Messages[Name];
   } catch (error) {
     throw new WireError(`${name} cannot be read: ${(error as Error).message}`, { cause: error });
   }
 }
+
+/** Two thousand pods with all that they have. A field of two bytes may become an object of two hundred. */
+const MOST_FIELDS = 200_000;
+
+/** Those that are read, with those before them. Throws where there are too many for the agent's memory. */
+function countFields(type: protobuf.Type, reader: protobuf.Reader, end: number, before: number): number {
+  let count = before;
+  while (reader.pos < end) {
+    const tag = reader.uint32();
+    const field = type.fieldsById[tag >>> 3];
+    if (field !== undefined && ++count > MOST_FIELDS) throw new RangeError(`more than ${MOST_FIELDS} fields`);
+    if (field?.resolvedType instanceof protobuf.Type && (tag & 7) === LENGTH_DELIMITED) {
+      const length = reader.uint32();
+      count = countFields(field.resolvedType, reader, reader.pos + length, count);
+    } else reader.skipType(tag & 7);
+  }
+  return count;
+}
+
+const LENGTH_DELIMITED = 2;

@@ -138,7 +138,7 @@ export class TtrpcPeer {
     this.#pending.delete(stream);
     const { status, payload } = decode('Response', data);
     if (status === undefined || status === null || status.code === 0) pending.resolve(payload);
-    else pending.reject(new RpcError(status.code, status.message));
+    else pending.reject(new RpcError(status.code, status.message.slice(0, LONGEST_REASON)));
   }
 
   #send(connection: number, message: TtrpcMessage): void {

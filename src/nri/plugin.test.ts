@@ -131,6 +131,37 @@ test.each<[string, (socket: Socket) => void, RegExp]>([
   expect(await ended).toMatch(reason);
 });
 
+test('what a runtime calls itself, and why it refuses, is heard to a length that a line may have', async () => {
+  await connection.takeIn([]);
+  const { peer, socket } = connection;
+  const names = { runtimeName: 'n'.repeat(1 << 20), runtimeVersion: 'v'.repeat(1 << 20) };
+  await peer.call(`${NRI_PACKAGE}.Plugin`, 'Configure', encode('ConfigureRequest', names));
+  expect(configured).toEqual({ name: 'n'.repeat(100), version: 'v'.repeat(100), requestTimeoutMs: 0 });
+  socket.destroy();
+  const again = runPlugin(connect(runtime.path), handlers, stop.signal);
+  const next = await runtime.plugin();
+  next.socket.removeAllListeners('data');
+  const status = encode('Response', { status: { code: 7, message: 'x'.repeat(1 << 20) } });
+  next.socket.write(encodeFrames(2, encodeMessage({ stream: 1, type: 2, data: status })));
+  expect((await again).length).toBeLessThan(1_100);
+  next.peer.close('done');
+});
+
+test('sandboxes without end, in messages without end, are refused', async () => {
+  await connection.registered;
+  const pods = Array.from({ length: 50_000 }, (_, i) => ({ id: `${i}` }));
+  const call = () =>
+    connection.peer.call(
+      `${NRI_PACKAGE}.Plugin`,
+      'Synchronize',
+      encode('SynchronizeRequest', { pods: pods as never, more: true }),
+    );
+  await call();
+  await call();
+  await expect(call()).rejects.toThrow(/more than 100000 sandboxes/);
+  expect(told).toEqual([]);
+});
+
 test('a runtime that refuses the plugin is heard', async () => {
   const refused = runPlugin(connect(runtime.path), handlers, stop.signal);
   const { peer, socket } = await runtime.plugin();

@@ -31,6 +31,10 @@ export interface PluginHandlers {
 const NAME = { pluginName: 'sluice', pluginIdx: '90' };
 const WANTED = [EVENT.runPodSandbox, EVENT.stopPodSandbox, EVENT.removePodSandbox];
 const REGISTER_MS = 5_000;
+/** In all messages of one Synchronize: many times what a node has room for. */
+const MOST_SANDBOXES = 100_000;
+/** It is said in logs and checks. */
+const LONGEST_NAME = 100;
 
 /** Registers over a connected socket, and serves until it ends; answers why it ended. Never rejects. */
 export async function runPlugin(
@@ -87,8 +91,8 @@ class Service {
   #configure(payload: Uint8Array): Buffer {
     const { runtimeName, runtimeVersion, requestTimeout } = decode('ConfigureRequest', payload);
     this.#handlers.configured({
-      name: runtimeName,
-      version: runtimeVersion,
+      name: runtimeName.slice(0, LONGEST_NAME),
+      version: runtimeVersion.slice(0, LONGEST_NAME),
       requestTimeoutMs: Math.max(0, requestTimeout),
     });
     return encode('ConfigureResponse', {
@@ -98,8 +102,10 @@ class Service {
 
   async #synchronize(payload: Uint8Array): Promise<Buffer> {
     const { pods, containers, more } = decode('SynchronizeRequest', payload);
-    this.#sandboxes.push(...pods);
+    this.#sandboxes = [...this.#sandboxes, ...pods];
     for (const { podSandboxId } of containers) this.#withContainers.add(podSandboxId);
+    if (this.#sandboxes.length + this.#withContainers.size > MOST_SANDBOXES)
+      throw new Error(`a Synchronize of more than ${MOST_SANDBOXES} sandboxes and containers`);
     if (more) return encode('SynchronizeResponse', { more });
     // Sandboxes that have ended and are still to be removed are reported too, with addresses that others may have by now.
     const living = this.#sandboxes.filter(({ id, pid }) => pid > 0 || this.#withContainers.has(id));

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { sandbox } from '../../test/support/pods/fakeruntime.ts';
 import { decode, EVENT, encode } from './messages.ts';
 import { encodeFrames, FrameReader, LONGEST_FRAME } from './multiplex.ts';
 import { encodeMessage, MessageReader, REQUEST, RESPONSE, type TtrpcMessage } from './ttrpc.ts';
@@ -118,6 +119,24 @@ test('any bytes are read, or refused as a WireError', () => {
     { numRuns: 2_000 },
   );
   expect(refused).toBeGreaterThan(500);
+});
+
+test.each([
+  ['SynchronizeRequest', [0x0a, 0x00]], // pods without anything
+  ['SynchronizeRequest', [0x12, 0x00]], // containers
+  ['StateChangeEvent', [0x12, 0x02, 0x2a, 0x00]], // labels of one pod after the other
+] as const)(
+  'the longest %s of the shortest fields, case %#, is refused and no memory taken',
+  (name, field) => {
+    const bytes = Buffer.alloc(4 << 20, Buffer.from(field));
+    expect(() => decode(name, bytes)).toThrow(/more than 200000 fields/);
+  },
+);
+
+test('as many sandboxes as any node has are read', () => {
+  const pod = sandbox('shop/web', ['10.0.0.1', 'fd00::1'], { labels: { app: 'web', tier: 'front' } });
+  const pods = Array.from({ length: 5_000 }, (_, i) => ({ ...pod, id: `sandbox-${i}` }));
+  expect(decode('SynchronizeRequest', encode('SynchronizeRequest', { pods })).pods).toHaveLength(5_000);
 });
 
 test('what breaks off is waited for', () => {
