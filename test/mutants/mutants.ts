@@ -1692,6 +1692,14 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/daemon/nodelinks.test.ts',
   },
   {
+    name: 'connections: what ends by itself within ten seconds is not cut',
+    file: 'src/netlink/conntrack/ctnetlink.ts',
+    find: 'if (original === undefined || reply === undefined) return undefined;',
+    replace:
+      'const left = find(attributes, CTA.TIMEOUT);\n  if (original === undefined || reply === undefined || (left && Buffer.from(left.bytes).readUInt32BE(left.start) <= 10)) return undefined;',
+    test: 'test/kernel/hostile/reopened.test.ts',
+  },
+  {
     name: 'from pods: a piece that says no port passes a rule that denies one',
     file: 'src/compiler/poderrors.ts',
     find: "...(family === 'ip6' ? [unjoined()] : []),",
