@@ -1,7 +1,9 @@
 /** By which links pods of this node send, as rules ask for them: made, and read back. */
+import { type Address, addressFromBytes } from '../model/address.ts';
 import type { NodeLinks } from '../model/cluster.ts';
 import { interfaceIs, interfaceKindIs } from '../nft/matchinterface.ts';
 import type { Expr, NftRule, Ruleset } from '../nft/ruleset.ts';
+import { OF_BRIDGE } from './broadcasts.ts';
 import { podPortsIn } from './podports.ts';
 
 /** The chains of what comes by such a link. */
@@ -19,8 +21,21 @@ export function nodeLinksIn(ruleset: Ruleset): NodeLinks {
   const indices = (op: 'eq' | 'neq') => [
     ...new Set(rules.filter(leadsFromPods).flatMap(rule => indicesOf(rule, op))),
   ];
-  const podPorts = podPortsIn(ruleset);
-  return { uplinks: indices('neq'), podBridges: indices('eq'), ...(podPorts && { podPorts }) };
+  const [podPorts, broadcasts] = [podPortsIn(ruleset), bridgeBroadcastsIn(ruleset)];
+  return {
+    uplinks: indices('neq'),
+    podBridges: indices('eq'),
+    ...(broadcasts.length > 0 && { broadcasts }),
+    ...(podPorts && { podPorts }),
+  };
+}
+
+function bridgeBroadcastsIn({ tables }: Ruleset): Address[] {
+  const rules = tables.get('ip')?.chains.get(FROM_PODS.forward)?.rules ?? [];
+  const compared = rules.filter(({ comment }) => comment === OF_BRIDGE).flatMap(({ exprs }) => exprs);
+  return compared.flatMap(expr =>
+    expr.kind === 'cmp' ? [addressFromBytes(Buffer.from(expr.data, 'hex'))] : [],
+  );
 }
 
 function leadsFromPods({ exprs }: NftRule): boolean {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Address } from '../model/address.ts';
 import { ClusterState, type NodeLinks, withNodeLinks } from '../model/cluster.ts';
 import { formatRuleset } from '../nft/format/format.ts';
 import { plan } from '../nft/plan/plan.ts';
@@ -16,6 +17,7 @@ test.each<NodeLinks>([
   { uplinks: [], podBridges: [] },
   { uplinks: [2], podBridges: [] },
   { uplinks: [2, 7, 70_000], podBridges: [5, 1_000_000] },
+  { uplinks: [2], podBridges: [5], broadcasts: ['10.244.255.255', '10.10.0.255'] as Address[] },
 ])('nodeLinksIn() reads back what rules were made of: %j', links => {
   const programmed = compile(clusterWith(links), 'n1');
   expect(nodeLinksIn(programmed)).toEqual(links);

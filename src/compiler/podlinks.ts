@@ -9,16 +9,7 @@
  * Which links those are the kernel tells by their kind, so that a pod's first packet meets these rules although nobody
  * has heard of the pod: every veth but the node's own ways out, and bridges, of which the agent says which are of pods.
  */
-import {
-  type Address,
-  addressFromInt,
-  type Cidr,
-  cidrRange,
-  FAMILIES,
-  type Family,
-  familyOf,
-  parseCidr,
-} from '../model/address.ts';
+import { type Address, type Cidr, FAMILIES, type Family, familyOf, parseCidr } from '../model/address.ts';
 import type { Node, NodeLinks } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { LINK_GROUP, type PodLinks } from '../model/podlinks.ts';
@@ -47,6 +38,7 @@ import {
   type NftSet,
   type Ruleset,
 } from '../nft/ruleset.ts';
+import { broadcastsOf, OF_BRIDGE, toBroadcast } from './broadcasts.ts';
 import { deny, denyLink } from './denied.ts';
 import { FROM_PODS, podLinkMatches } from './linkmatches.ts';
 import { errorSenders, toErrors } from './poderrors.ts';
@@ -60,8 +52,8 @@ export interface NodeNetwork {
 }
 
 export function nodeNetworkOf(node: Node | undefined, podLinks: PodLinks = 'others'): NodeNetwork {
-  const { uplinks = [], podBridges = [] } = node?.links ?? {};
-  return { podCidrs: podCidrsOf(node), links: { uplinks, podBridges }, podLinks };
+  const { uplinks = [], podBridges = [], broadcasts = [] } = node?.links ?? {};
+  return { podCidrs: podCidrsOf(node), links: { uplinks, podBridges, broadcasts }, podLinks };
 }
 
 const NEIGHBOURS = 'neighbours';
@@ -163,15 +155,15 @@ const UNSPECIFIED: Readonly<Record<Family, Cidr>> = {
   ip6: parseCidr('::/128')!,
 };
 
-/** N71: on a bridge a pod's broadcast would reach all others, whatever their policies. */
-function forEverybody(family: Family, { podCidrs }: NodeNetwork): NftRule[] {
-  const broadcasts = podCidrs
-    .filter(cidr => cidr.family === 'ip' && family === 'ip' && cidr.prefix < 31)
-    .map(cidr =>
-      addressInNetwork({ ...cidr, base: addressFromInt('ip', cidrRange(cidr).last), prefix: 32 }, 'daddr'),
-    );
+/** N71. */
+function forEverybody(family: Family, { podCidrs, links }: NodeNetwork): NftRule[] {
   const many = addressInNetwork(family === 'ip' ? BROADCAST_AND_MULTICAST : MULTICAST, 'daddr');
-  return [many, ...broadcasts].map(exprs => drop(exprs, 'from a pod to everybody'));
+  const ofPods = broadcastsOf(podCidrs).flatMap(address => toBroadcast(address, family));
+  const ofBridges = (links.broadcasts ?? []).flatMap(address => toBroadcast(address, family));
+  return [
+    ...[many, ...ofPods].map(exprs => drop(exprs, 'from a pod to everybody')),
+    ...ofBridges.map(exprs => drop(exprs, OF_BRIDGE)),
+  ];
 }
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Address, parseAddress, parseCidr } from '../model/address.ts';
-import type { ClusterEvent } from '../model/cluster.ts';
+import type { ClusterEvent, NodeLinks } from '../model/cluster.ts';
 import { interfaceAddressesOf, type LinkFacts, nodeLinksOf, OwnLinks } from './nodelinks.ts';
 
 const at = (text: string): Address => parseAddress(text)!;
@@ -28,7 +28,7 @@ const NODE: LinkFacts = {
   waysToPods: [],
 };
 
-test.each<[string, Partial<LinkFacts>, { uplinks: number[]; podBridges: number[] }]>([
+test.each<[string, Partial<LinkFacts>, NodeLinks]>([
   ['the bridge in the pod network leads to pods, and others do not', {}, { uplinks: [2], podBridges: [3] }],
   [
     'a bridge to pods with addresses of another range',
@@ -43,6 +43,17 @@ test.each<[string, Partial<LinkFacts>, { uplinks: number[]; podBridges: number[]
   ],
   ['a node without a way out', { waysOut: [], own: [] }, { uplinks: [], podBridges: [3] }],
   ['loopback is no way out', { waysOut: [1], own: [at('127.0.0.1')] }, { uplinks: [], podBridges: [3] }],
+  [
+    'a bridge whose network is another than the pods’ has its own broadcast address, and one of the pods’ none beside',
+    {
+      addresses: [
+        { device: 2, address: at('172.18.0.2'), broadcasts: [at('172.18.255.255')] },
+        { device: 3, address: at('10.244.1.1'), broadcasts: [at('10.244.255.255'), at('10.244.1.255')] },
+        { device: 4, address: at('172.17.0.1'), broadcasts: [at('172.17.255.255')] },
+      ],
+    },
+    { uplinks: [2], podBridges: [3], broadcasts: [at('10.244.255.255')] },
+  ],
   ['nothing is known of pods', { podCidrs: [], own: [at('172.18.0.2')] }, { uplinks: [2], podBridges: [] }],
 ])('nodeLinksOf(): %s', (_, change, expected) => {
   expect(nodeLinksOf({ ...NODE, ...change })).toEqual(expected);

@@ -5,6 +5,7 @@
  */
 import type { Logger } from 'pino';
 import { Coalescer } from '../async/coalescer.ts';
+import { broadcastsOf } from '../compiler/broadcasts.ts';
 import {
   type Address,
   type Cidr,
@@ -212,10 +213,34 @@ export function nodeLinksOf(facts: LinkFacts): NodeLinks {
   const inside = addresses.filter(({ address }) => isIn(podCidrs, address)).map(({ device }) => device);
   const carrying = new Set([...inside, ...waysToPods]);
   const bridges = interfaces.filter(({ kind }) => kind === 'bridge').map(({ index }) => index);
+  const podBridges = bridges
+    .filter(index => carrying.has(index) && !uplinks.has(index))
+    .sort((a, b) => a - b);
+  const broadcasts = otherBroadcasts(addresses, podBridges, podCidrs);
   return {
     uplinks: [...uplinks].sort((a, b) => a - b),
-    podBridges: bridges.filter(index => carrying.has(index) && !uplinks.has(index)).sort((a, b) => a - b),
+    podBridges,
+    ...(broadcasts.length > 0 && { broadcasts }),
   };
+}
+
+/** Each is asked of what pods send: nobody gives a bridge so many networks. */
+const MOST_BROADCASTS = 16;
+
+/** A bridge's network may be another than the node's pod networks, as one of the whole cluster. */
+function otherBroadcasts(
+  addresses: readonly DeviceAddress[],
+  bridges: readonly number[],
+  podCidrs: readonly Cidr[],
+): Address[] {
+  const known = broadcastsOf(podCidrs);
+  const found = addresses.flatMap(({ device, broadcasts = [] }) =>
+    bridges.includes(device) ? broadcasts : [],
+  );
+  return [...new Set(found)]
+    .filter(address => !known.includes(address))
+    .sort()
+    .slice(0, MOST_BROADCASTS);
 }
 
 /** Every network namespace's first interface. */

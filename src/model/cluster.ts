@@ -62,6 +62,8 @@ export interface NodeLinks {
   readonly uplinks: readonly number[];
   /** Bridges that lead to pods. */
   readonly podBridges: readonly number[];
+  /** By which these bridges deliver to all of their ports, beside those of the node's pod networks; absent where there are none. */
+  readonly broadcasts?: readonly Address[];
   /** Ports of these bridges, in the order of their indices; absent where no bridge leads to pods, or it cannot be known. */
   readonly podPorts?: readonly PodPort[];
 }

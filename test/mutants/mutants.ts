@@ -1823,6 +1823,27 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/agent/agent.test.ts',
   },
   {
+    name: 'links: a bridge’s own broadcast address is compared with nothing',
+    file: 'src/compiler/podlinks.ts',
+    find: '(links.broadcasts ?? [])',
+    replace: '([] as Address[])',
+    test: 'test/kernel/hostile/multicast.test.ts',
+  },
+  {
+    name: 'links: of the broadcast addresses of a bridge none is read but that of its network',
+    file: 'src/netlink/route/rtnetlink-read.ts',
+    find: '...(given ? [given] : [])',
+    replace: '...(given ? [] : [])',
+    test: 'test/kernel/hostile/multicast.test.ts',
+  },
+  {
+    name: 'links: broadcast addresses of bridges are not read back',
+    file: 'src/compiler/linkmatches.ts',
+    find: '...(broadcasts.length > 0 && { broadcasts }),',
+    replace: '',
+    test: 'src/compiler/podlinks.test.ts',
+  },
+  {
     name: 'fairness: small changes wait for a large one in their batch',
     file: 'src/agent/changes/fairqueue.ts',
     find: 'this.#passedOver = isDue && atOnce.length > 0 && !this.#passedOver;',

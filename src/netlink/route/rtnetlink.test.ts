@@ -47,6 +47,16 @@ test.each(['10.0.0.5', 'fd00::5'])('address %s comes back as it was', text => {
   });
 });
 
+test.each([
+  ['10.9.0.1', 16, ['10.9.255.255']],
+  ['10.9.0.1', 31, undefined],
+  ['fd00::1', 64, undefined],
+])('address %s of a network of %i bits has the broadcast addresses %j', (text, prefix, broadcasts) => {
+  const message = written(to => writeNewAddress(to, 1, 7, parseAddress(text)!));
+  message.payload.bytes[message.payload.start + 1] = prefix; // ifa_prefixlen
+  expect(readDeviceAddress(message)?.broadcasts).toEqual(broadcasts);
+});
+
 test('a veth pair comes back with its kind, name, hardware address, MTU and group', () => {
   const peer = { name: 'eth0', mac: '06:00:00:00:00:01', namespace: 5 };
   const message = written(to =>

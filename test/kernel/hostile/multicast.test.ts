@@ -1,10 +1,10 @@
 /** What is for everybody reaches no pod from another pod: nobody could say whose policy judges it (N71). */
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { address } from '../../../src/lab/topology.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
 import { enforcedGround } from './enforced.ts';
-import { ADDRESSES, NETWORKS } from './ground.ts';
+import { ADDRESSES, Ground, type Host, NETWORKS } from './ground.ts';
 
 const GROUPS = [
   ['the limited broadcast', '255.255.255.255', 'ff:ff:ff:ff:ff:ff'],
@@ -48,5 +48,32 @@ describe.each(NETWORKS)('%s', network => {
         ).toBe(false);
       }
     });
+  });
+});
+
+describe('a bridge whose network is another than the node’s pod networks', () => {
+  const ground = new Ground({ network: 'bridge' });
+  beforeAll(async () => {
+    await ground.build();
+    const give = (host: Host, device: string, own: string, broadcast: string) =>
+      ground.exec(host, 'ip', ['addr', 'add', own, 'broadcast', broadcast, 'dev', device]);
+    // What a plugin with one network for the whole cluster gives it and its pods, and what somebody may by hand.
+    for (const [host, device, last] of [
+      ['node', 'cni0', 1],
+      ['victim', 'eth0', 2],
+    ] as const) {
+      give(host, device, `10.9.100.${last}/16`, '10.9.255.255');
+      give(host, device, `10.9.100.1${last}/16`, '10.9.77.77');
+    }
+    await ground.enforce();
+  });
+  afterAll(() => ground.remove());
+
+  test.each(['10.9.255.255', '10.9.77.77', '10.9.0.255'])('%s reaches no pod', async group => {
+    const packets = [
+      packet({ from: ADDRESSES.loose.ip, to: address(group), protocol: 'UDP' as const, port: 5353 }),
+    ];
+    for (const mac of ['ff:ff:ff:ff:ff:ff', ground.mac('victim')])
+      expect(await arrives(ground, { from: 'loose', to: 'victim', packets, mac }), mac).toBe(false);
   });
 });
