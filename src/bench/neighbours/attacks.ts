@@ -33,6 +33,8 @@ const EDITS = 'edits ten times a second';
 
 /** As many selectors as a namespace may have, nearly. */
 const RELABELS = { policies: 4, selectors: 240 };
+/** As many as are merged: more entries would be in bundles (compiler/bundled.ts). */
+const SMALL = { policies: 23, selectors: 30 };
 
 const { entries, rules: mostRules, selectors, ranges } = BUDGET.namespaced;
 /** Of what a NetworkPolicy may hold, as its budget counts it. */
@@ -132,9 +134,9 @@ export const ATTACKS = [
   },
   {
     name: 'small-and-many',
-    what: `${EDITS} of 8 small policies of 40 selectors each over 3,000 pods`,
-    policy: edit => selectingAnew('hostile', edit),
-    besides: edit => [selectingAnew(`hostile-${edit % 8}`, edit)],
+    what: `${EDITS} of the selectors of nobody in one of ${SMALL.policies} small policies that have ports in common, over 3,000 pods`,
+    policy: edit => selectingAnew('hostile', `nobody-${edit}`),
+    besides: edit => (edit < SMALL.policies ? [selectingAnew(`hostile-${edit}`, 'any')] : []),
   },
   {
     name: 'tenant-namespace',
@@ -219,9 +221,12 @@ function selecting(name: string, edit: number): KubeObject {
   return ofSelectors(name, edit, RELABELS.selectors, i => tierNotIn(['red', `${name}-${i}-0`]));
 }
 
-/** Each edit has other selectors. */
-function selectingAnew(name: string, edit: number): KubeObject {
-  return ofSelectors(name, edit, 40, i => tierNotIn(['red', `${name}-${i}-${edit}`]));
+/** Other selectors for each value of the label; all policies have the same ports. */
+function selectingAnew(name: string, value: string): KubeObject {
+  return ofSelectors(name, 0, SMALL.selectors, i => {
+    const values = [value, `${name}-${i}`];
+    return { podSelector: { matchExpressions: [{ key: 'tier', operator: 'In', values }] } };
+  });
 }
 
 function tierNotIn(values: readonly string[]): object {
