@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { FollowedCluster, isSameState, stateOf, until } from '../../../test/support/api/clusterwatch.ts';
+import { type Disturbance, disturb } from '../../../test/support/api/disturb.ts';
 import { apiNamespace, apiNetworkPolicy, apiNode, apiPod } from '../../../test/support/api/objects.ts';
 import { FakeApiServer, type FakeRequest, type Fault } from '../../../test/support/api/server.ts';
 import { compile } from '../../compiler/compile.ts';
@@ -27,7 +28,7 @@ type Step =
   | { readonly do: 'end namespace' | 'renew namespace'; readonly namespace: string }
   | { readonly do: 'fault'; readonly where: string; readonly fault: Fault; readonly requests: number }
   | { readonly do: 'wait'; readonly ms: number }
-  | { readonly do: 'kill' | 'cut' | 'end watches' | 'compact' | 'bookmark' | 'stream' | 'pages' };
+  | { readonly do: 'kill' | Disturbance };
 
 const namespace = fc.constantFrom(...NAMESPACES);
 const app = fc.constantFrom(...APPS);
@@ -128,7 +129,6 @@ class World {
   }
 
   async take(step: Step): Promise<void> {
-    const server = this.#server;
     switch (step.do) {
       case 'begin pod':
         this.#beginPod(step.pod, step.app);
@@ -157,22 +157,8 @@ class World {
       case 'kill':
         await this.#kill();
         break;
-      case 'cut':
-        server.cut();
-        break;
-      case 'end watches':
-        server.endWatches();
-        break;
-      case 'compact':
-        server.compact();
-        break;
-      case 'bookmark':
-        server.bookmark();
-        break;
-      case 'stream':
-      case 'pages':
-        server.canStream = step.do === 'stream';
-        break;
+      default:
+        disturb(this.#server, step.do);
     }
   }
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { FollowedCluster, isSameState, stateOf, until } from '../../../test/support/api/clusterwatch.ts';
+import { type Disturbance, disturb } from '../../../test/support/api/disturb.ts';
 import {
   apiClusterPolicy,
   apiDefinition,
@@ -21,7 +22,7 @@ type Step =
   | { readonly do: 'delete'; readonly kind: string; readonly name: string }
   | { readonly do: 'fault'; readonly fault: Fault; readonly requests: number }
   | { readonly do: 'wait'; readonly ms: number }
-  | { readonly do: 'cut' | 'end' | 'compact' | 'bookmark' | 'restart' | 'stream' | 'pages' | 'token' };
+  | { readonly do: Disturbance | 'restart' | 'token' };
 
 const names = fc.constantFrom('a/x', 'a/y', 'a/z', 'b/x', 'b/y');
 const labels = fc.constantFrom<Record<string, string>>({}, { app: 'web' }, { app: 'db' });
@@ -63,7 +64,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc
-      .constantFrom('cut', 'end', 'compact', 'bookmark', 'restart', 'stream', 'pages', 'token')
+      .constantFrom('cut', 'end watches', 'compact', 'bookmark', 'restart', 'stream', 'pages', 'token')
       .map(verb => ({ do: verb }) as const),
   },
 );
@@ -128,32 +129,16 @@ class World {
       case 'wait':
         await sleep(step.ms);
         break;
-      case 'cut':
-        server.cut();
-        break;
-      case 'end':
-        server.endWatches();
-        break;
-      case 'compact':
-        server.compact();
-        break;
-      case 'bookmark':
-        server.bookmark();
-        break;
       case 'restart':
         await server.stop();
         await sleep(3);
         await server.start();
         break;
-      case 'stream':
-        server.canStream = true;
-        break;
-      case 'pages':
-        server.canStream = false;
-        break;
       case 'token':
         server.token += '+';
         break;
+      default:
+        disturb(server, step.do);
     }
   }
 

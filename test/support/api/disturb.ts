@@ -1,0 +1,25 @@
+import type { FakeApiServer } from './server.ts';
+
+/** What whoever watches an API server has to live with. */
+export type Disturbance = 'cut' | 'end watches' | 'compact' | 'bookmark' | 'stream' | 'pages';
+
+export function disturb(server: FakeApiServer, by: Disturbance): void {
+  switch (by) {
+    case 'cut':
+      server.cut();
+      break;
+    case 'end watches':
+      server.endWatches();
+      break;
+    case 'compact':
+      server.compact();
+      break;
+    case 'bookmark':
+      server.bookmark();
+      break;
+    case 'stream':
+    case 'pages':
+      server.canStream = by === 'stream';
+      break;
+  }
+}
