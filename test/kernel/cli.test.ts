@@ -14,6 +14,7 @@ import { agentView } from '../../src/rpc/agentview.ts';
 import { serveRpc } from '../../src/rpc/server.ts';
 import { wrongWith } from '../support/questions/schema.ts';
 import { Netns } from './netns.ts';
+import { sluiceAside } from './sluiceaside.ts';
 
 const SLUICE = fileURLToPath(new URL('../../src/cli/sluice.ts', import.meta.url));
 const NODE = 'n1';
@@ -357,7 +358,9 @@ test('`sluice inspect` and `sluice trace` say what a kernel lacks that the agent
   });
   try {
     const [inspected, traced] = await Promise.all(
-      [['inspect'], ['trace', 'shop/cron', 'shop/db:5432']].map(words => sluiceAside(words)),
+      [['inspect'], ['trace', 'shop/cron', 'shop/db:5432']].map(words =>
+        sluiceAside(netns, [...words, '--socket', socket]),
+      ),
     );
     expect(inspected!.code).toBe(1);
     expect(inspected!.stdout).toContain(
@@ -450,15 +453,3 @@ test('and without a mark when that time is over', () => {
   netns.exec('nft', ['add table ip sluice']);
   expect(sluiceIn(netns, ['uninstall', '--after-agent', '1']).stdout).toBe('removed table ip sluice\n');
 });
-
-/** Without holding our event loop, which answers the command. */
-async function sluiceAside(words: readonly string[]): Promise<{ code: number | null; stdout: string }> {
-  const child = netns.run(() => spawn(process.execPath, [SLUICE, ...words, '--socket', socket]));
-  let stdout = '';
-  child.stdout.setEncoding('utf8').on('data', text => {
-    stdout += text;
-  });
-  child.stderr.resume();
-  await once(child, 'close');
-  return { code: child.exitCode, stdout };
-}

@@ -1,10 +1,7 @@
 /** What `sluice inspect` and `sluice status` say while pods of other nodes wait for their turn. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Agent } from '../../src/agent/agent.ts';
 import { StatusKeeper } from '../../src/agent/status.ts';
@@ -16,8 +13,8 @@ import { agentView } from '../../src/rpc/agentview.ts';
 import { serveRpc } from '../../src/rpc/server.ts';
 import { crowd, podEvent, selecting, tenantPod } from '../support/agent/tenants.ts';
 import { Netns } from './netns.ts';
+import { sluiceAside } from './sluiceaside.ts';
 
-const SLUICE = fileURLToPath(new URL('../../src/cli/sluice.ts', import.meta.url));
 const NODE = 'n1';
 
 let netns: Netns;
@@ -35,16 +32,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-async function sluice(...words: string[]) {
-  const child = netns.run(() => spawn(process.execPath, [SLUICE, ...words, '--socket', socket]));
-  let stdout = '';
-  child.stdout.setEncoding('utf8').on('data', text => {
-    stdout += text;
-  });
-  child.stderr.resume();
-  await once(child, 'close');
-  return { code: child.exitCode, stdout };
-}
+const sluice = (...words: string[]) => sluiceAside(netns, [...words, '--socket', socket]);
 
 /** An agent that ends with the commit that is the first to leave pods for another one; its rules stay as they are then. */
 async function endedBehind(events: readonly ClusterEvent[], later: readonly ClusterEvent[]) {
