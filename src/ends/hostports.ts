@@ -1,6 +1,6 @@
 /** Where a port of a node leads that a pod there has for itself: policy sees the pod behind it (N61). */
 import type { Address } from '../model/address.ts';
-import { addressesOfNode } from '../model/cluster.ts';
+import { addressesOfNode, isSelectable } from '../model/cluster.ts';
 import type { FlowProtocol } from '../model/flow.ts';
 import type { NamedEnd } from './endname.ts';
 import type { Target, Targets, World } from './place.ts';
@@ -16,7 +16,7 @@ export function hostPortTargets(
   const node = nodeDialled(world, dialled);
   if (node === undefined) return undefined;
   const targets = [...world.cluster.pods.values()].flatMap((pod): Target[] => {
-    if (pod.node !== node || pod.hostNetwork || pod.finished) return [];
+    if (pod.node !== node || !isSelectable(pod)) return [];
     const ports = world.inventory.hostPorts.get(pod.key) ?? [];
     const found = ports.find(
       each =>

@@ -11,7 +11,7 @@ import { NO_NAMES } from '../health/namescheck.ts';
 import { NO_GATE, type PodStarts } from '../health/startchecks.ts';
 import type { Address } from '../model/address.ts';
 import { type ContestedAddress, contestedAddresses } from '../model/addressowners.ts';
-import { type Cluster, namespaceOf, type Pod, type PodKey } from '../model/cluster.ts';
+import { type Cluster, isSelectable, namespaceOf, type Pod, type PodKey } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { comparePolicies, policyLabel } from '../model/policy.ts';
 import type { CniParts } from '../network/cni/cni.ts';
@@ -143,7 +143,7 @@ function withoutPort({ nodes, pods }: Cluster, node: string): Pick<Ours, 'withou
   const ports = nodes.get(node)?.links?.podPorts;
   if (ports === undefined) return {};
   const behind = new Set(ports.flatMap(({ addresses }) => addresses));
-  const local = [...pods.values()].filter(pod => pod.node === node && !pod.hostNetwork && !pod.finished);
+  const local = [...pods.values()].filter(pod => pod.node === node && isSelectable(pod));
   const outside = local.filter(({ addresses }) => !addresses.every(address => behind.has(address)));
   return { withoutPort: outside.map(({ key }) => key) };
 }
@@ -161,7 +161,7 @@ function contestedText({ address, pods: [owner, ...others] }: ContestedAddress):
 /** In order of precedence within their tiers. */
 function policiesOf({ cluster }: StatusKeeper, key: PodKey): string[] {
   const pod = cluster.pods.get(key);
-  if (pod === undefined || pod.hostNetwork || pod.finished) return [];
+  if (pod === undefined || !isSelectable(pod)) return [];
   const namespace = namespaceOf(cluster, pod.namespace);
   const chosen = [...cluster.policies.values()].filter(
     policy => subjectSelects(policy, pod, namespace) !== 'no',

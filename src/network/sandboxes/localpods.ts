@@ -12,7 +12,7 @@
  * reports another pod by that name. A sandbox that both report lives until both have reported its end.
  */
 import { type Address, familyOf } from '../../model/address.ts';
-import type { ClusterEvent, Pod, PodKey } from '../../model/cluster.ts';
+import { type ClusterEvent, isSelectable, type Pod, type PodKey } from '../../model/cluster.ts';
 import { MultiMap } from '../../model/multimap.ts';
 import type { Sandbox } from './sandbox.ts';
 
@@ -79,9 +79,7 @@ export class LocalPods {
 
   /** The pods that may have an interface of ours, as the API server reports. */
   living(): Set<PodKey> {
-    const alive = [...this.#reported.values()].filter(
-      pod => pod.node === this.#node && !pod.hostNetwork && !pod.finished,
-    );
+    const alive = [...this.#reported.values()].filter(pod => pod.node === this.#node && isSelectable(pod));
     return new Set(alive.map(({ key }) => key));
   }
 
