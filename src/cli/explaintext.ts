@@ -4,7 +4,7 @@ import type { Answer } from '../ends/answer.ts';
 import { type CaseGroup, groupsOf } from '../ends/groups.ts';
 import { type Case, withNames } from '../ends/judge.ts';
 import type { Difference, Verdict } from '../ends/verdicts.ts';
-import type { Family } from '../model/address.ts';
+import { FAMILY_NAME, type Family } from '../model/address.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { type DirectionWalk, type Stop, type Walk, walk } from '../semantics/explain.ts';
 import { flowText } from '../semantics/flowtext.ts';
@@ -99,10 +99,8 @@ function endsText({ from, to, port, viaNode }: CaseGroup): string {
   return `${from} -> ${to}${port === undefined ? '' : `:${port}`}${viaNode === undefined ? '' : ` through ${viaNode}`}`;
 }
 
-export const FAMILY_NAMES: Record<Family, 'IPv4' | 'IPv6'> = { ip: 'IPv4', ip6: 'IPv6' };
-
 function familiesText(families: readonly Family[]): string {
-  return families.map(family => FAMILY_NAMES[family]).join(' and ');
+  return families.map(family => FAMILY_NAME[family]).join(' and ');
 }
 
 /** Where nothing differs: for how many ends and families this is said. */

@@ -2,6 +2,7 @@
 
 import { spanText } from '../ends/byname.ts';
 import { ageText, waitingText } from '../health/agentchecks.ts';
+import { FAMILY_NAME } from '../model/address.ts';
 import { getOrMake } from '../model/getormake.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { type Op, opText } from '../nft/plan/op.ts';
@@ -115,7 +116,7 @@ function ruleText(rule: RuleInspection, most: number): string {
         .map(list => shortened(list, most))
         .join('  ');
   const colour = { accept: pc.green, drop: pc.red, pass: pc.yellow }[verdict];
-  const over = family === undefined ? '' : ` over ${family === 'ip' ? 'IPv4' : 'IPv6'}`;
+  const over = family === undefined ? '' : ` over ${FAMILY_NAME[family]}`;
   return `${colour(verdict.padEnd(6))}  ${HANG}${condition}${over}  ${pc.dim(source ?? 'no policy decides')}${matchedText(rule)}`;
 }
 

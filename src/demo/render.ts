@@ -6,6 +6,7 @@
  */
 
 import type { ProbeOutcome } from '../lab/probe/probe.ts';
+import { FAMILY_NAME } from '../model/address.ts';
 import pc, { type Colours } from '../terminal/colours.ts';
 import {
   BOARD_PROTOCOLS,
@@ -97,7 +98,7 @@ export function wrongText({ try: one, observed }: Wrong): string {
 
 function tryText({ row, column, protocol, family }: Try): string {
   const port = protocol === 'ICMP' ? '' : `:${column.service?.port ?? column.port}`;
-  return `${row.label} -> ${column.label}${port}/${protocol} over ${family === 'ip' ? 'IPv4' : 'IPv6'}`;
+  return `${row.label} -> ${column.label}${port}/${protocol} over ${FAMILY_NAME[family]}`;
 }
 
 /** Who lost or won what, a line for each who asks: `shop/jobs -> shop/db, the internet`. */

@@ -1,5 +1,5 @@
 /** What a question about one connection comes to: one verdict, and where it is not the same for all that is meant. */
-import type { Family } from '../model/address.ts';
+import { FAMILY_NAME, type Family } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { ToldFact } from '../names/toldfacts.ts';
 import type { DirectionVerdict, FlowVerdict } from '../semantics/evaluate.ts';
@@ -120,8 +120,7 @@ function familyAsked(from: NamedEnd, to: NamedEnd): Family | undefined {
 function noFamily(from: NamedEnd, to: NamedEnd): string {
   const asked = familyAsked(from, to);
   if (asked === undefined) return `"${from.text}" and "${to.text}" have no address family in common`;
-  const family = asked === 'ip' ? 'IPv4' : 'IPv6';
-  return `"${from.text}" or "${to.text}" has no ${family} address`;
+  return `"${from.text}" or "${to.text}" has no ${FAMILY_NAME[asked]} address`;
 }
 
 /** With why nobody can say what becomes of it, where nobody can. */

@@ -1,5 +1,12 @@
 /** What nearly matched: the rules that would have allowed a connection, had one thing been otherwise. */
-import { type Address, cidrContains, cidrText, type Family, familyOf } from '../model/address.ts';
+import {
+  type Address,
+  cidrContains,
+  cidrText,
+  FAMILY_NAME,
+  type Family,
+  familyOf,
+} from '../model/address.ts';
 import { type Cluster, NAMESPACE_NAME_LABEL, namespaceOf, type Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
@@ -128,8 +135,7 @@ function networkNeeds(
   if (cidr.family !== family) {
     const isMeant = (address: Address) =>
       cidrContains(cidr, address) && !except.some(hole => cidrContains(hole, address));
-    const over = cidr.family === 'ip' ? 'IPv4' : 'IPv6';
-    return addresses.some(isMeant) ? [`it went over ${over}`] : TOO_FAR;
+    return addresses.some(isMeant) ? [`it went over ${FAMILY_NAME[cidr.family]}`] : TOO_FAR;
   }
   if (cidr.prefix === 0 && except.length === 0) return TOO_FAR;
   const but = except.length === 0 ? '' : `, and not of ${except.slice(0, 3).map(cidrText).join(', ')}`;

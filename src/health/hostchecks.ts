@@ -1,10 +1,17 @@
 /** Checks of the node around us: does pod traffic flow, and does it pass where our rules are? */
-import { type Cidr, cidrContains, cidrText, FAMILIES, type Family, familyOf } from '../model/address.ts';
+import {
+  type Cidr,
+  cidrContains,
+  cidrText,
+  FAMILIES,
+  FAMILY_NAME,
+  type Family,
+  familyOf,
+} from '../model/address.ts';
 import { type Check, finding } from './check.ts';
 import { enforcingPod, enforcingProcess } from './enforcers.ts';
 import type { Bridge, Host, Ours, PodWay, Reading } from './facts.ts';
 
-const FAMILY_NAME: Record<Family, string> = { ip: 'IPv4', ip6: 'IPv6' };
 const FORWARD_SYSCTL: Record<Family, string> = {
   ip: 'net.ipv4.ip_forward',
   ip6: 'net.ipv6.conf.all.forwarding',

@@ -9,6 +9,9 @@ export type Family = 'ip' | 'ip6';
 
 export const FAMILIES: readonly Family[] = ['ip', 'ip6'];
 
+/** As people and the API call them. */
+export const FAMILY_NAME = { ip: 'IPv4', ip6: 'IPv6' } as const;
+
 /** A canonical address: `10.0.0.1`, or RFC 5952 text such as `fd00::1`. Made only by `parseAddress`. */
 export type Address = string & { readonly __address: true };
 

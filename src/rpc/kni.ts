@@ -3,7 +3,7 @@
 import { status, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import { sleep } from '../async/sleep.ts';
 import { type Check, whyNotReady } from '../health/check.ts';
-import { familyOf } from '../model/address.ts';
+import { FAMILY_NAME, familyOf } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import { attachCalls, INTERFACE, interfacesOf } from './kniattach.ts';
 import { CallRefusal, unary } from './unary.ts';
@@ -11,7 +11,6 @@ import type { AgentView } from './view.ts';
 
 const NETWORK_NAME = 'pods';
 const REPAIR = { patienceMs: 5000, pollMs: 20 };
-const FAMILY_NAME = { ip: 'IPv4', ip6: 'IPv6' } as const;
 
 interface PodRequest {
   readonly name: string;

@@ -1,6 +1,6 @@
 /** The half of kni.KNI that makes networks: requests of a runtime to the pod network, and back. */
 import { status } from '@grpc/grpc-js';
-import { familyOf } from '../model/address.ts';
+import { FAMILY_NAME, familyOf } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import type { Attached } from '../network/attach/attacher.ts';
 import { podMac } from '../network/attach/attachment.ts';
@@ -14,7 +14,6 @@ import { CallRefusal } from './unary.ts';
 
 /** The name of a pod's interface where `extradata.interface` gives no other. */
 export const INTERFACE = 'eth0';
-const FAMILY_NAME = { ip: 'IPv4', ip6: 'IPv6' } as const;
 /** Isolation.type of a pod that is a Linux network namespace. */
 const TYPES = new Set(['', 'namespace', 'netns', 'network']);
 

@@ -9,7 +9,14 @@
  * The protocol is TCP where there is a port, else ICMP.
  */
 
-import { type Address, type Family, familyOf, isLoopback, parseAddress } from '../model/address.ts';
+import {
+  type Address,
+  FAMILY_NAME,
+  type Family,
+  familyOf,
+  isLoopback,
+  parseAddress,
+} from '../model/address.ts';
 import { addressOwners, ownerOf } from '../model/addressowners.ts';
 import type { Cluster, Pod, PodKey } from '../model/cluster.ts';
 import { didYouMean } from '../model/didyoumean.ts';
@@ -116,8 +123,7 @@ function commonFamily(cluster: Cluster, from: End, to: End): Family {
 function addressIn(cluster: Cluster, end: End, family: Family): Address {
   if (end.address !== undefined) return end.address;
   const address = addressesOf(cluster, end).find(address => familyOf(address) === family);
-  if (address === undefined)
-    throw new FlowTextError(`pod ${end.pod} has no ${family === 'ip' ? 'IPv4' : 'IPv6'} address`);
+  if (address === undefined) throw new FlowTextError(`pod ${end.pod} has no ${FAMILY_NAME[family]} address`);
   requireOwner(cluster, cluster.pods.get(end.pod!)!, address);
   return address;
 }

@@ -1,4 +1,5 @@
 /** The parts of a change in words, for all formats. */
+import { FAMILY_NAME } from '../../model/address.ts';
 import type { ConnectionPool } from '../../reach/connections.ts';
 import { connectionsText } from '../../reach/connectionstext.ts';
 import type { ChangeView } from '../../reach/diff/diffview.ts';
@@ -13,7 +14,7 @@ export function endsText(members: readonly string[], most = 4): string {
 /** `TCP 80`, `TCP 80 over IPv6`. */
 export function whatText(pool: ConnectionPool, { connections, families }: ChangeView): string {
   const text = connectionsText(pool, connections);
-  return families.length === 2 ? text : `${text} over ${families[0] === 'ip' ? 'IPv4' : 'IPv6'}`;
+  return families.length === 2 ? text : `${text} over ${FAMILY_NAME[families[0]!]}`;
 }
 
 export function beforeText({ kind, before }: ChangeView): string {
