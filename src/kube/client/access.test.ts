@@ -78,6 +78,18 @@ test('kubeconfigAccess() reads what a cluster says of its certificate and its pr
   });
 });
 
+test.each([
+  ['a server', {}, { server: 'x\x1b[2J\r\n' }, 'a server that is no URL'],
+  ['a server without a scheme', {}, { server: 'k8s.example' }, 'a server that is no URL'],
+  ['a proxy', {}, { 'proxy-url': 'http://\x1b[2J' }, 'a proxy-url that is no URL'],
+  ['a proxy of another kind', {}, { 'proxy-url': 'socks5://proxy:1080' }, 'a proxy-url that is no URL'],
+  ['a token', { token: 'secret\r\nx: y' }, {}, 'a token that no header of HTTP can have'],
+])('kubeconfigAccess() refuses %s that no request can be made with', async (_, user, cluster, why) => {
+  const loading = kubeconfigAccess(await kubeconfig(user, cluster))();
+  await expect(loading).rejects.toThrow(new RegExp(`^the kubeconfig cannot be used: the .* has ${why}`));
+  await expect(loading).rejects.not.toThrow('secret');
+});
+
 test('kubeconfigAccess() reads the file again each time', async () => {
   const load = kubeconfigAccess(await kubeconfig({ token: 'old' }));
   await load();

@@ -1,4 +1,5 @@
 /** Access by a kubeconfig, with what one may hold: contexts, certificates, tokens, passwords, exec plugins. */
+import { validateHeaderValue } from 'node:http';
 import type { Access, LoadAccess } from './access.ts';
 import { credentialsOf, readCredential } from './credentials.ts';
 import { type Chosen, isText, readKubeconfig } from './kubeconfigfile.ts';
@@ -30,12 +31,39 @@ async function toAccess({ context, cluster, user }: Chosen): Promise<Access> {
   } = cluster.value;
   if (!isText(server)) throw new Error(`the cluster of context ${context} has no server`);
   const ca = await readCredential(cluster, 'certificate-authority');
-  return {
+  return usable(context, {
     server: server.replace(/\/+$/, ''),
     ...(ca && { ca }),
     ...(isText(servername) && { servername }),
     ...(insecure === true && { rejectUnauthorized: false }),
     ...(isText(proxy) && { proxy }),
     ...(await credentialsOf(user, cluster)),
-  };
+  });
+}
+
+/** What no request can be made with is said before one is; of a token or a password without its text. */
+function usable(context: string, access: Access): Access {
+  for (const [field, url] of [
+    ['server', access.server],
+    ['proxy-url', access.proxy],
+  ] as const)
+    if (url !== undefined && !isUrlOfHttp(url))
+      throw new Error(`the cluster of context ${context} has a ${field} that is no URL of HTTP or HTTPS`);
+  for (const value of Object.values(access.headers ?? {}))
+    if (!isHeaderValue(value))
+      throw new Error(`the user of context ${context} has a token that no header of HTTP can have`);
+  return access;
+}
+
+function isUrlOfHttp(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+function isHeaderValue(value: string): boolean {
+  try {
+    validateHeaderValue('authorization', value);
+    return true;
+  } catch {
+    return false;
+  }
 }
