@@ -16,7 +16,7 @@ export interface AgentSource {
   /** Whether it could be read at some time of the last so many milliseconds. */
   wasReadWithin(ms: number): boolean;
   /** Reports to the cluster, where there is one; never waits. */
-  report(notice: EventSpec): void;
+  report(spec: EventSpec): void;
   /** Whether this node's network takes further pods, where there is a cluster; never waits. */
   reportNode(unavailable: Unavailable | undefined): void;
   close(): Promise<void>;

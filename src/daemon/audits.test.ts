@@ -48,7 +48,7 @@ beforeEach(() => {
   const denials = { follow: () => () => undefined };
   const log = { debug() {}, info() {}, warn: (fields: object) => warned.push(fields), error() {} };
   audits = new Audits({ node: 'n1', view: viewOf(cluster), flows, denials, log });
-  audits.reportTo(notice => reported.push(notice));
+  audits.reportTo(spec => reported.push(spec));
 });
 
 afterEach(() => {

@@ -56,7 +56,7 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
   readonly #told = new Map<PolicyId, Told>();
   #ends: readonly (() => void)[] = [];
   #hasToldOfMany = false;
-  #report: (notice: EventSpec) => void = () => undefined;
+  #report: (spec: EventSpec) => void = () => undefined;
 
   constructor(options: AuditsOptions) {
     this.#options = options;
@@ -73,7 +73,7 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
   }
 
   /** Where Events go. */
-  reportTo(report: (notice: EventSpec) => void): void {
+  reportTo(report: (spec: EventSpec) => void): void {
     this.#report = report;
   }
 

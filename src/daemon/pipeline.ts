@@ -25,7 +25,7 @@ import {
 import type { PodNetworkNeeds, PodNetworkParts } from './podnetwork.ts';
 import { quarantineReporter } from './quarantinereporter.ts';
 import { loadAgentSource, networkCondition } from './source.ts';
-import { lateNotice, PodGate, type Starts, startsOf } from './startgate.ts';
+import { lateStartSpec, PodGate, type Starts, startsOf } from './startgate.ts';
 
 export interface Pipeline {
   readonly source: AgentSource;
@@ -51,10 +51,10 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
     isolatedBefore: enforcement.inherited.isolatedPods,
     log,
   });
-  enforcement.audits.reportTo(notice => source.report(notice));
-  enforcement.agent.observe(quarantineReporter(notice => source.report(notice)));
+  enforcement.audits.reportTo(spec => source.report(spec));
+  enforcement.agent.observe(quarantineReporter(spec => source.report(spec)));
   const needs = startNeeds(localPods, links, enforcement, log);
-  const gate = new PodGate(starts, { ...needs, onLate: late => source.report(lateNotice(late)) });
+  const gate = new PodGate(starts, { ...needs, onLate: late => source.report(lateStartSpec(late)) });
   const podNetwork = await openPods(options, {
     ...needs,
     status: enforcement.status,

@@ -6,18 +6,18 @@ import type { EventSpec } from '../kube/report/event.ts';
 import { problemNote } from '../model/problem.ts';
 
 /** One Event when a policy comes into quarantine, or is refused for another reason. */
-export function quarantineReporter(report: (notice: EventSpec) => void): Pick<Observer, 'quarantined'> {
+export function quarantineReporter(report: (spec: EventSpec) => void): Pick<Observer, 'quarantined'> {
   let reported: ReadonlySet<string> = new Set();
   return {
     quarantined: policies => {
-      const notices = new Map(policies.map(policy => [JSON.stringify(policy), policy]));
-      for (const [text, policy] of notices) if (!reported.has(text)) report(noticeOf(policy));
-      reported = new Set(notices.keys());
+      const byText = new Map(policies.map(policy => [JSON.stringify(policy), policy]));
+      for (const [text, policy] of byText) if (!reported.has(text)) report(specOf(policy));
+      reported = new Set(byText.keys());
     },
   };
 }
 
-function noticeOf(policy: Quarantined): EventSpec {
+function specOf(policy: Quarantined): EventSpec {
   const problem = quarantineProblem(policy);
   return { about: problem.about!, type: 'Warning', reason: 'PolicyRefused', note: problemNote(problem) };
 }

@@ -72,7 +72,7 @@ function gateOf(options: StartGateCommandOptions, nriSocket: string): Starts['ga
 }
 
 /** What is reported of such a pod to the cluster. */
-export function lateNotice({ key, uid, message }: LateStart): EventSpec {
+export function lateStartSpec({ key, uid, message }: LateStart): EventSpec {
   const [namespace = '', name = ''] = key.split('/');
   const about = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid };
   return { about, type: 'Warning', reason: 'RulesLate', note: message };

@@ -1802,8 +1802,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'Events: what is wrong is told again at every change',
     file: 'src/kube/report/problemevents.ts',
-    find: 'if (!this.#reported.has(name)) this.#recorder.post(notice);',
-    replace: 'this.#recorder.post(notice);',
+    find: 'if (!this.#reported.has(name)) this.#recorder.post(spec);',
+    replace: 'this.#recorder.post(spec);',
     test: 'src/kube/report/event.test.ts',
   },
   {

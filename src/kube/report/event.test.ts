@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ObjectReference, Problem } from '../../model/problem.ts';
 import { type EventSpec, eventName, eventObject, eventPath } from './event.ts';
-import { ProblemEvents, problemNotices } from './problemevents.ts';
+import { ProblemEvents, problemSpecs } from './problemevents.ts';
 
 const ABOUT: ObjectReference = {
   apiVersion: 'networking.k8s.io/v1',
@@ -11,13 +11,13 @@ const ABOUT: ObjectReference = {
   uid: '6c2b',
   generation: 3,
 };
-const NOTICE: EventSpec = { about: ABOUT, type: 'Warning', reason: 'InvalidPolicy', note: 'a is no b; c' };
+const SPEC: EventSpec = { about: ABOUT, type: 'Warning', reason: 'InvalidPolicy', note: 'a is no b; c' };
 const { namespace: _, ...CLUSTER_WIDE } = { ...ABOUT, kind: 'ClusterNetworkPolicy', name: 'platform' };
 const AT = new Date('2026-03-04T05:06:07.890Z');
 
 describe('eventObject()', () => {
   test('is what kubectl looks for: kind, name, namespace and uid of the object', () => {
-    expect(eventObject(NOTICE, { node: 'node-1', at: AT })).toEqual({
+    expect(eventObject(SPEC, { node: 'node-1', at: AT })).toEqual({
       apiVersion: 'v1',
       kind: 'Event',
       metadata: { name: expect.stringMatching(/^sluice\.[0-9a-f]{32}$/), namespace: 'shop' },
@@ -38,15 +38,15 @@ describe('eventObject()', () => {
       lastTimestamp: '2026-03-04T05:06:07Z',
       count: 1,
     });
-    expect(eventPath(NOTICE)).toBe('/api/v1/namespaces/shop/events');
+    expect(eventPath(SPEC)).toBe('/api/v1/namespaces/shop/events');
   });
 
   test('is in namespace default for an object that lives in none, which it says of no namespace', () => {
-    const notice = { ...NOTICE, about: CLUSTER_WIDE };
-    const event = eventObject(notice, { node: 'node-1', at: AT });
+    const spec = { ...SPEC, about: CLUSTER_WIDE };
+    const event = eventObject(spec, { node: 'node-1', at: AT });
     expect(event).toMatchObject({ metadata: { namespace: 'default' }, involvedObject: { name: 'platform' } });
     expect(event).not.toHaveProperty('involvedObject.namespace');
-    expect(eventPath(notice)).toBe('/api/v1/namespaces/default/events');
+    expect(eventPath(spec)).toBe('/api/v1/namespaces/default/events');
   });
 
   test.each([
@@ -54,7 +54,7 @@ describe('eventObject()', () => {
     ['three bytes a character', '語'.repeat(2000)],
     ['four bytes a character, off the grid', `xx${'🦥'.repeat(2000)}`],
   ])('has a message of 1,024 bytes at most: %s', (_, note) => {
-    const { message } = eventObject({ ...NOTICE, note }, { node: 'n', at: AT }) as { message: string };
+    const { message } = eventObject({ ...SPEC, note }, { node: 'n', at: AT }) as { message: string };
     expect(Buffer.byteLength(message)).toBeLessThanOrEqual(1024);
     expect(Buffer.byteLength(message)).toBeGreaterThan(1000);
     expect(message).toMatch(/[^\uFFFD]…$/);
@@ -62,10 +62,10 @@ describe('eventObject()', () => {
 });
 
 describe('eventName()', () => {
-  test('is the same for the same notice, whoever says it and whenever', () => {
-    const [one, two] = ['one', 'two'].map(node => eventObject({ ...NOTICE }, { node, at: new Date() }));
-    expect(one).toHaveProperty('metadata.name', eventName(NOTICE));
-    expect(two).toHaveProperty('metadata.name', eventName(NOTICE));
+  test('is the same for the same spec, whoever says it and whenever', () => {
+    const [one, two] = ['one', 'two'].map(node => eventObject({ ...SPEC }, { node, at: new Date() }));
+    expect(one).toHaveProperty('metadata.name', eventName(SPEC));
+    expect(two).toHaveProperty('metadata.name', eventName(SPEC));
   });
 
   test.each<[string, Partial<EventSpec>]>([
@@ -75,7 +75,7 @@ describe('eventName()', () => {
     ['another note', { note: 'a is no c; c' }],
     ['another reason', { reason: 'DoubtfulPolicy' }],
   ])('is another for %s', (_, other) => {
-    expect(eventName({ ...NOTICE, ...other })).not.toBe(eventName(NOTICE));
+    expect(eventName({ ...SPEC, ...other })).not.toBe(eventName(SPEC));
   });
 });
 
@@ -103,7 +103,7 @@ describe('ProblemEvents', () => {
     events.report([a, b]);
     expect(said).toEqual(['spec is a; it is ignored', 'spec is b; it is ignored']);
     events.report([b]);
-    expect(taken).toEqual([eventName(problemNotices([a])[0]!)]);
+    expect(taken).toEqual([eventName(problemSpecs([a])[0]!)]);
     events.report([]);
     expect(said).toHaveLength(2);
     events.report([a]);
@@ -111,20 +111,20 @@ describe('ProblemEvents', () => {
   });
 
   test('tells nothing of what is in a file, or is no policy', () => {
-    expect(problemNotices([{ ...problem('is a'), about: undefined } as never])).toEqual([]);
+    expect(problemSpecs([{ ...problem('is a'), about: undefined } as never])).toEqual([]);
   });
 
   test('tells twenty problems of one policy at most, and all others of another', () => {
     const many = Array.from({ length: 30 }, (_, i) => problem(`is ${i}`));
     const other = problem('is other', { ...ABOUT, name: 'other' });
-    expect(problemNotices([...many, other]).map(({ note }) => note)).toEqual([
+    expect(problemSpecs([...many, other]).map(({ note }) => note)).toEqual([
       ...many.slice(0, 20).map(({ message }) => `spec ${message}; it is ignored`),
       'spec is other; it is ignored',
     ]);
   });
 
   test('tells warnings as warnings: Kubernetes has no word for errors', () => {
-    const [notice] = problemNotices([{ ...problem('is a'), severity: 'warning' }]);
-    expect(notice).toMatchObject({ type: 'Warning', reason: 'DoubtfulPolicy' });
+    const [spec] = problemSpecs([{ ...problem('is a'), severity: 'warning' }]);
+    expect(spec).toMatchObject({ type: 'Warning', reason: 'DoubtfulPolicy' });
   });
 });

@@ -32,21 +32,21 @@ export function eventPath({ about }: EventSpec): string {
   return `/api/v1/namespaces/${about.namespace ?? NAMESPACE_OF_NONE}/events`;
 }
 
-/** `sluice.5f0c…`: the same for the same notice about the same generation, whoever asks. */
+/** `sluice.5f0c…`: the same for the same spec about the same generation, whoever asks. */
 export function eventName({ about, type, reason, note }: EventSpec): string {
   const { kind, namespace, name, uid, generation } = about;
   const said = JSON.stringify([kind, namespace, name, uid, generation, type, reason, note]);
   return `sluice.${createHash('sha256').update(said).digest('hex').slice(0, 32)}`;
 }
 
-export function eventObject(notice: EventSpec, { node, at }: Reporter): object {
-  const { about, type, reason, note } = notice;
+export function eventObject(spec: EventSpec, { node, at }: Reporter): object {
+  const { about, type, reason, note } = spec;
   const { generation, ...involvedObject } = about;
   const time = at.toISOString().replace(/\.\d+/, ''); // whole seconds: metav1.Time
   return {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name: eventName(notice), namespace: about.namespace ?? NAMESPACE_OF_NONE },
+    metadata: { name: eventName(spec), namespace: about.namespace ?? NAMESPACE_OF_NONE },
     involvedObject,
     type,
     reason,

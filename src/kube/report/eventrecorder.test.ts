@@ -128,7 +128,7 @@ describe('watchCluster() tells authors', () => {
   );
 });
 
-const notice = (i: number): EventSpec => ({
+const spec = (i: number): EventSpec => ({
   about: { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: `p${i}`, uid: `${i}` },
   type: 'Normal',
   reason: 'Gate',
@@ -161,8 +161,8 @@ describe('EventRecorder', () => {
   test('waits before each, keeps a thousand at most, and says each once', async () => {
     const sent: object[] = [];
     const { made, waits, stop } = poster(async object => void sent.push(object));
-    for (let i = 0; i < 1500; i++) made.post(notice(i));
-    for (let i = 0; i < 1500; i++) made.post(notice(i));
+    for (let i = 0; i < 1500; i++) made.post(spec(i));
+    for (let i = 0; i < 1500; i++) made.post(spec(i));
     expect(made.size).toBe(1000);
     const running = made.run(stop.signal);
     await until('all sent', () => made.size === 0 && sent.length === 1000);
@@ -183,11 +183,11 @@ describe('EventRecorder', () => {
       tried.push(name);
       if (name === 'p1') throw new ApiError(403, 'the namespace is being deleted');
     });
-    made.post(notice(1));
+    made.post(spec(1));
     const running = made.run(stop.signal);
     await until('given up', () => made.size === 0 && tried.length === 10);
     expect(waits.slice(0, 10).map(ms => ms / 1000)).toEqual([0.5, 0.75, 1.5, 3, 6, 12, 24, 48, 96, 192]);
-    made.post(notice(2));
+    made.post(spec(2));
     await until('another', () => tried.length === 11);
     stop.abort();
     await running;
@@ -202,10 +202,10 @@ describe('EventRecorder', () => {
       tries++;
       return promise;
     });
-    made.post(notice(1));
+    made.post(spec(1));
     const running = made.run(stop.signal);
     await until('under way', () => tries === 1);
-    made.withdraw(eventName(notice(1)));
+    made.withdraw(eventName(spec(1)));
     reject(new ApiError(500, 'broken'));
     await sleep(20);
     expect([made.size, tries]).toEqual([0, 1]);
@@ -216,9 +216,9 @@ describe('EventRecorder', () => {
   test('says nothing more of what was withdrawn', async () => {
     const sent: object[] = [];
     const { made, stop } = poster(async object => void sent.push(object));
-    made.post(notice(1));
-    made.post(notice(2));
-    made.withdraw(eventName(notice(1)));
+    made.post(spec(1));
+    made.post(spec(2));
+    made.withdraw(eventName(spec(1)));
     const running = made.run(stop.signal);
     await until('sent', () => sent.length > 0);
     stop.abort();

@@ -27,7 +27,7 @@ const MOST_TRIES = 10;
 const MOST_WAITING = 1_000;
 
 interface Waiting {
-  readonly notice: EventSpec;
+  readonly spec: EventSpec;
   tries: number;
 }
 
@@ -43,11 +43,11 @@ export class EventRecorder {
     this.#options = { now: () => new Date(), ...options };
   }
 
-  /** Never waits. Beyond a thousand that wait, notices are lost. */
-  post(notice: EventSpec): void {
-    const name = eventName(notice);
+  /** Never waits. Beyond a thousand that wait, Events are lost. */
+  post(spec: EventSpec): void {
+    const name = eventName(spec);
     if (this.#waiting.has(name) || this.#waiting.size >= MOST_WAITING) return;
-    this.#waiting.set(name, { notice, tries: 0 });
+    this.#waiting.set(name, { spec, tries: 0 });
     this.#wake();
   }
 
@@ -88,7 +88,7 @@ export class EventRecorder {
     if (next === undefined) return;
     const [name, waiting] = next;
     try {
-      await this.#create(waiting.notice, signal);
+      await this.#create(waiting.spec, signal);
       this.#waiting.delete(name);
       this.#failures = 0;
     } catch (error) {
@@ -96,10 +96,10 @@ export class EventRecorder {
     }
   }
 
-  async #create(notice: EventSpec, signal: AbortSignal): Promise<void> {
+  async #create(spec: EventSpec, signal: AbortSignal): Promise<void> {
     const { api, node, now } = this.#options;
     try {
-      await api.create(eventPath(notice), eventObject(notice, { node, at: now() }), signal);
+      await api.create(eventPath(spec), eventObject(spec, { node, at: now() }), signal);
     } catch (error) {
       // Another node was first, or we were before we began anew.
       if (!(error instanceof ApiError && error.code === 409)) throw error;

@@ -24,15 +24,15 @@ export class ProblemEvents {
 
   /** Everything that is wrong now. */
   report(problems: readonly Problem[]): void {
-    const notices = new Map(problemNotices(problems, this.#complete).map(notice => [nameOf(notice), notice]));
-    for (const name of this.#reported) if (!notices.has(name)) this.#recorder.withdraw(name);
-    for (const [name, notice] of notices) if (!this.#reported.has(name)) this.#recorder.post(notice);
-    this.#reported = new Set(notices.keys());
+    const specs = new Map(problemSpecs(problems, this.#complete).map(spec => [nameOf(spec), spec]));
+    for (const name of this.#reported) if (!specs.has(name)) this.#recorder.withdraw(name);
+    for (const [name, spec] of specs) if (!this.#reported.has(name)) this.#recorder.post(spec);
+    this.#reported = new Set(specs.keys());
   }
 }
 
 /** What the authors of these policies should know. */
-export function problemNotices(
+export function problemSpecs(
   problems: readonly Problem[],
   complete: (about: ObjectReference) => ObjectReference = about => about,
 ): readonly EventSpec[] {
@@ -41,23 +41,23 @@ export function problemNotices(
     if (problem.about === undefined) return [];
     const count = (counts.get(problem.about) ?? 0) + 1;
     counts.set(problem.about, count);
-    return count > MOST_OF_ONE_OBJECT ? [] : [problemNotice(problem, complete(problem.about))];
+    return count > MOST_OF_ONE_OBJECT ? [] : [problemSpec(problem, complete(problem.about))];
   });
 }
 
 /** Made once: of ten thousand problems one changes. */
-const notices = new WeakMap<Problem, EventSpec>();
+const specs = new WeakMap<Problem, EventSpec>();
 const names = new WeakMap<EventSpec, string>();
 
-function nameOf(notice: EventSpec): string {
-  return getOrMake(names, notice, () => eventName(notice));
+function nameOf(spec: EventSpec): string {
+  return getOrMake(names, spec, () => eventName(spec));
 }
 
-function problemNotice(problem: Problem, about: ObjectReference): EventSpec {
-  return getOrMake(notices, problem, () => makeNotice(problem, about));
+function problemSpec(problem: Problem, about: ObjectReference): EventSpec {
+  return getOrMake(specs, problem, () => makeSpec(problem, about));
 }
 
-function makeNotice(problem: Problem, about: ObjectReference): EventSpec {
+function makeSpec(problem: Problem, about: ObjectReference): EventSpec {
   const reason = problem.severity === 'error' ? 'InvalidPolicy' : 'DoubtfulPolicy';
   return { about, type: 'Warning', reason, note: problemNote(problem) };
 }

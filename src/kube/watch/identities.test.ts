@@ -44,7 +44,7 @@ afterEach(async () => {
 
 function refuse(reason: string): void {
   const quarantined = [{ id: 'NetworkPolicy shop/web', reason, keepsLastVersion: false }] as const;
-  quarantineReporter(notice => watch.report(notice)).quarantined?.(quarantined);
+  quarantineReporter(spec => watch.report(spec)).quarantined?.(quarantined);
 }
 
 async function events(count: number): Promise<readonly unknown[]> {

@@ -44,7 +44,7 @@ export interface ClusterWatch {
   /** When every source was read whole once, its events published. Never, as long as one of them cannot be read. */
   readonly ready: Promise<void>;
   /** Posts an Event about something else than policies; never waits. */
-  report(notice: EventSpec): void;
+  report(spec: EventSpec): void;
   /** Writes of this node that its network takes no further pods, and why, or that it does; never waits. */
   reportNode(unavailable: Unavailable | undefined): void;
   /** No event comes after the call. */
@@ -80,7 +80,7 @@ export function watchCluster(
   if (recorder !== undefined) running.push(recorder.run(stop.signal));
   return {
     ready: Promise.all(sources.map(({ synced }) => synced)).then(() => feed.settled),
-    report: notice => recorder?.post({ ...notice, about: identities.complete(notice.about) }),
+    report: spec => recorder?.post({ ...spec, about: identities.complete(spec.about) }),
     reportNode: unavailable => conditions?.set(unavailable),
     close: async () => {
       stop.abort();
