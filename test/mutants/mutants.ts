@@ -1844,6 +1844,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/compiler/podlinks.test.ts',
   },
   {
+    name: 'reflector: after a 410 the revisions of objects are believed',
+    file: 'src/kube/watch/reflector.ts',
+    find: 'if (isExpired(error)) this.#rolledBack = true;',
+    replace: '',
+    test: 'src/kube/watch/reflector.test.ts',
+  },
+  {
     name: 'fairness: small changes wait for a large one in their batch',
     file: 'src/agent/changes/fairqueue.ts',
     find: 'this.#passedOver = isDue && atOnce.length > 0 && !this.#passedOver;',

@@ -126,6 +126,18 @@ test.each([
 test.each([
   ['an answer of 410', new ApiError(410, 'Expired')],
   ['an ERROR of 410', { lines: [{ type: 'ERROR', object: { code: 410, reason: 'Expired' } }] }],
+])('Reflector lists again after %s, and believes no revision: others may have it now', async (_, answer) => {
+  const told = await play(LISTED, answer, LISTED);
+  expect(told.changes).toEqual(['list', 'upsert a', 'replaced', 'list anew', 'upsert a', 'replaced']);
+});
+
+test('Reflector lists anew where the storage was rolled back and has outgrown the server’s memory of its revision', async () => {
+  const refused = [new ApiError('cut', 'by its end'), list(12), new ApiError(410, 'too old')];
+  const told = await play(LISTED, ...refused, LISTED);
+  expect(told.changes.slice(3)).toEqual(['list anew', 'upsert a', 'replaced']);
+});
+
+test.each([
   ['an ERROR of 500', { lines: [{ type: 'ERROR', object: { code: 500 } }] }],
   ['an event of no known type', { lines: [{ type: 'RENAMED', object: node('a', 10) }] }],
   ['an event without an object', { lines: [{ type: 'DELETED' }] }],

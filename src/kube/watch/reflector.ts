@@ -32,7 +32,7 @@ export type WatchChange =
 
 /** What a reflector keeps equal to the server. All of it is synchronous. */
 export interface Store {
-  /** A list begins. After `rolledBack`, an object may differ although its revision is the same. */
+  /** A list begins. Where the storage may have been `rolledBack`, an object may differ although its revision is the same. */
   startReplace(rolledBack: boolean): void;
   /** All changes that came in one piece. */
   apply(changes: readonly WatchChange[]): void;
@@ -55,6 +55,7 @@ export class Reflector {
   readonly #watchSeconds: () => number;
   /** What was seen is all there was at this revision; without one it has to be listed. */
   #revision: string | undefined;
+  /** Or may have been: the next list trusts no revision. */
   #rolledBack = false;
   /** The server may have been restored from a backup since it was last heard. */
   #isSuspect = false;
@@ -96,6 +97,8 @@ export class Reflector {
     if (this.#timing.now() - (this.#watchingSinceMs ?? Number.POSITIVE_INFINITY) >= SHORT_WATCH_MS)
       this.#failures = 0;
     this.#watchingSinceMs = undefined;
+    // A storage that was rolled back and has grown past our revision meanwhile is told from no other that forgot it.
+    if (isExpired(error)) this.#rolledBack = true;
     if (isExpired(error) || this.#unheard >= PERSISTENT) this.#revision = undefined;
     this.#store.setHealth(false, this.#failures > 0 ? error : undefined);
     const askedMs = error instanceof ApiError ? error.retryAfterMs : 0;
