@@ -157,7 +157,7 @@ export function previousResultOf({ prevResult }: Config): PreviousResult | undef
 /** Those inside the sandbox, where the result shows which those are. */
 export function sandboxAddresses(result: PreviousResult): Address[] {
   return inConfig(() => {
-    const { ips = [], interfaces = [] } = result;
+    const [ips, interfaces] = [objectsIn(result, 'ips'), objectsIn(result, 'interfaces')];
     const inside = ips.filter(ip => {
       const at = ip.interface === undefined ? undefined : interfaces[ip.interface];
       return at === undefined || (at.sandbox ?? '') !== '';
@@ -168,4 +168,13 @@ export function sandboxAddresses(result: PreviousResult): Address[] {
       return parsed;
     });
   });
+}
+
+/** A list that Go left empty is null. */
+function objectsIn<Field extends 'ips' | 'interfaces'>(result: PreviousResult, field: Field) {
+  const list: unknown = result[field] ?? [];
+  if (!Array.isArray(list)) throw invalid(`prevResult.${field} is no list`);
+  const wrong = list.findIndex(each => typeof each !== 'object' || each === null);
+  if (wrong >= 0) throw invalid(`prevResult.${field}[${wrong}] is no object`);
+  return list as NonNullable<PreviousResult[Field]>;
 }
