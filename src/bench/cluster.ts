@@ -12,6 +12,7 @@ import {
   type NamespaceSelector,
   type PodSelector,
 } from '../model/selector.ts';
+import { times } from './times.ts';
 
 export interface Size {
   readonly pods: number;
@@ -148,8 +149,4 @@ function labelled(key: string, value: string): NamespaceSelector {
 
 export function withLabel(key: string, value: string): LabelSelector {
   return { requirements: [{ key, operator: 'In', values: [value] }] };
-}
-
-function times<T>(count: number, make: (i: number) => T): T[] {
-  return Array.from({ length: count }, (_, i) => make(i));
 }

@@ -1,4 +1,5 @@
 /** NetworkPolicies that repeat one thing, or two beside each other, as often as they are asked to. */
+import { times } from './times.ts';
 
 interface Ports {
   readonly port?: number | string;
@@ -90,10 +91,6 @@ function ingress(...rules: readonly object[]): Spec {
 
 function egress(...rules: readonly object[]): Spec {
   return { policyTypes: ['Egress'], egress: rules };
-}
-
-function times<T>(n: number, make: (i: number) => T): T[] {
-  return Array.from({ length: n }, (_, i) => make(i));
 }
 
 /** No two touch, and none is one address: a compare of a network takes three expressions, of an address two. */

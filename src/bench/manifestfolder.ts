@@ -1,6 +1,7 @@
 /** A folder of manifests of a given size, as `kubectl get -o json` writes them: the same at every run. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { times } from './times.ts';
 
 export interface FolderSize {
   readonly workloads: number;
@@ -104,8 +105,4 @@ function peer(i: number, workloads: number): object {
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': `ns-${other % NAMESPACES}` } },
     podSelector: { matchLabels: { app: `app-${other}` } },
   };
-}
-
-function times<T>(count: number, make: (i: number) => T): T[] {
-  return Array.from({ length: count }, (_, i) => make(i));
 }
