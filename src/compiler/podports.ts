@@ -10,6 +10,7 @@
  * as long as it is there: what an agent leaves behind is not wrong for whoever comes next.
  */
 import { type Address, familyOf } from '../model/address.ts';
+import { byName } from '../model/byname.ts';
 import type { PodPort } from '../model/cluster.ts';
 import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
 import { icmpTypeIs, protocolIs, protocolNumberIs, verdict } from '../nft/match.ts';
@@ -200,10 +201,6 @@ function senderSets(ports: readonly PodPort[]): NftSet[] {
 function setOf(name: string, key: readonly FieldType[], members: readonly string[]): NftSet {
   const elements: Elements = new Map(members.map(member => [member, MEMBER]));
   return { name, key, verdicts: false, interval: false, elements };
-}
-
-function byName<T extends { readonly name: string }>(values: readonly T[]): Map<string, T> {
-  return new Map(values.map(value => [value.name, value]));
 }
 
 /** What rules that are programmed know of ports. */

@@ -1,7 +1,8 @@
 /** What a recording keeps of the cluster: as much as policies can ask of the flows. */
 
 import type { Address } from '../model/address.ts';
-import type { Cluster, Namespace, Node, Pod } from '../model/cluster.ts';
+import { byName } from '../model/byname.ts';
+import type { Cluster, Node, Pod } from '../model/cluster.ts';
 import { addressesOfNode, isSelectable } from '../model/cluster.ts';
 import { getOrMake } from '../model/getormake.ts';
 import { unknownPodFinder } from '../semantics/unknownpods.ts';
@@ -23,10 +24,6 @@ export function surroundingsOf(
   ]);
   const known = [...names].flatMap(name => cluster.namespaces.get(name) ?? []);
   return { namespaces: byName(known), nodes: byName(nodesOf(cluster, ends)), silent };
-}
-
-function byName<T extends Namespace | Node>(objects: readonly T[]): ReadonlyMap<string, T> {
-  return new Map(objects.map(object => [object.name, object]));
 }
 
 /** Where its pods run, which of them the ends are, and in whose pod networks addresses are that no known pod had. */

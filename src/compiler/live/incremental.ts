@@ -9,6 +9,7 @@
  * began: what is noted meanwhile waits for its end.
  */
 import { type Cidr, FAMILIES, type Family } from '../../model/address.ts';
+import { byName } from '../../model/byname.ts';
 import {
   type Cluster,
   type ClusterEvent,
@@ -292,8 +293,4 @@ function basesOf(
 ): Record<Family, readonly Chain[]> {
   const base = (family: Family) => baseChains(family, denied, network, answers);
   return { ip: base('ip'), ip6: base('ip6') };
-}
-
-function byName<T extends { readonly name: string }>(values: readonly T[]): Map<string, T> {
-  return new Map(values.map(value => [value.name, value]));
 }

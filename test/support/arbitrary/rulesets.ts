@@ -6,6 +6,7 @@
 
 import fc from 'fast-check';
 import { type Family, parseCidr } from '../../../src/model/address.ts';
+import { byName } from '../../../src/model/byname.ts';
 import { mapTables } from '../../../src/nft/maptables.ts';
 import * as match from '../../../src/nft/match.ts';
 import * as way from '../../../src/nft/matchinterface.ts';
@@ -143,10 +144,6 @@ function translation(family: Family): fc.Arbitrary<Translation> {
 
 function natChain(name: string, hook: BaseHook['hook'], priority: number, rules: readonly NftRule[]): Chain {
   return { name, hook: { type: 'nat', hook, priority, policy: 'accept' }, rules };
-}
-
-function byName<T extends { readonly name: string }>(items: readonly T[]): Map<string, T> {
-  return new Map(items.map(item => [item.name, item]));
 }
 
 /** Nothing can jump to a base chain: only a chain that nothing leads to keeps its hook. */
