@@ -4,6 +4,7 @@ import { MeasuredApi } from '../../kube/once/measure.ts';
 import { asMap } from '../../kube/report/identity.ts';
 import { listPages } from '../../kube/watch/listpages.ts';
 import { PODS, type Resource } from '../../kube/watch/resource.ts';
+import { isText } from '../../model/istext.ts';
 import type { AgentPod } from './agents.ts';
 
 /** One of each node, and those that end; 5,000 nodes are the most that Kubernetes is made for. */
@@ -51,8 +52,4 @@ function agentPod(object: unknown): AgentPod[] {
   if (!isText(name) || !isText(node) || !isText(container) || deletionTimestamp !== undefined) return [];
   const { phase } = asMap(status);
   return [{ name, node, container, phase: isText(phase) ? phase : 'unknown' }];
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
 }

@@ -1,8 +1,9 @@
 /** As whom a kubeconfig's user goes to the API server: by certificate, token, password or plugin. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { isText } from '../../model/istext.ts';
 import { runExecPlugin } from './execplugin.ts';
-import { type Entry, type Fields, isText } from './kubeconfigfile.ts';
+import type { Entry, Fields } from './kubeconfigfile.ts';
 
 export interface Credentials {
   readonly cert?: string;

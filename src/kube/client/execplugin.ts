@@ -2,8 +2,9 @@
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { isText } from '../../model/istext.ts';
 import { asMap, asMaps } from '../report/identity.ts';
-import { type Entry, type Fields, isText } from './kubeconfigfile.ts';
+import type { Entry, Fields } from './kubeconfigfile.ts';
 
 export interface PluginCredentials {
   readonly token?: string;

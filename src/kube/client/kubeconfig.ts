@@ -1,8 +1,9 @@
 /** Access by a kubeconfig, with what one may hold: contexts, certificates, tokens, passwords, exec plugins. */
 import { validateHeaderValue } from 'node:http';
+import { isText } from '../../model/istext.ts';
 import type { Access, LoadAccess } from './access.ts';
 import { credentialsOf, readCredential } from './credentials.ts';
-import { type Chosen, isText, readKubeconfig } from './kubeconfigfile.ts';
+import { type Chosen, readKubeconfig } from './kubeconfigfile.ts';
 
 /** Reads `file`, or where KUBECONFIG and the home folder lead; the context that is named, else the current one. */
 export function kubeconfigAccess(file?: string, context?: string): LoadAccess {

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
+import { isText } from '../../model/istext.ts';
 import { asMap, asMaps } from '../report/identity.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -80,8 +81,4 @@ async function readConfig(file: string): Promise<Kubeconfig> {
   } catch (error) {
     throw new Error(`${file}: ${(error as Error).message.split('\n')[0]}`);
   }
-}
-
-export function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
 }

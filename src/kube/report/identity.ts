@@ -1,4 +1,5 @@
 /** What an object calls itself, taken without a check: for dispatch and for messages. */
+import { isText } from '../../model/istext.ts';
 import type { ObjectReference } from '../../model/problem.ts';
 
 export interface ObjectType {
@@ -23,10 +24,6 @@ export function asMap(value: unknown): Readonly<Record<string, unknown>> {
 /** None where it is no list. */
 export function asMaps(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   return Array.isArray(value) ? value.map(asMap) : [];
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
 }
 
 /** Bad names reach messages too; their length and their control characters stay here. */
