@@ -34,7 +34,7 @@ const EDITS = 'edits ten times a second';
 /** As many selectors as a namespace may have, nearly. */
 const RELABELS = { policies: 4, selectors: 240 };
 /** As many as are merged, of which an edit is small and goes at once. */
-const SMALL = { policies: 23, selectors: 24 };
+const SMALL = { policies: 23, selectors: 20 };
 
 const { entries, rules: mostRules, selectors, ranges } = BUDGET.namespaced;
 /** Of what a NetworkPolicy may hold, as its budget counts it. */
