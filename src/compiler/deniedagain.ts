@@ -2,7 +2,9 @@
  * What an agent that took itself for the last one of its node left open (unknownpods.ts), closed again: its mark is there
  * and an agent starts, so that it was not. Made from the rules alone, for the cluster may take long to be read.
  */
-import { FAMILIES, type Family } from '../model/address.ts';
+import type { Cidr, Family } from '../model/address.ts';
+import { byName } from '../model/byname.ts';
+import { mapTables } from '../nft/maptables.ts';
 import type { AddressField } from '../nft/match.ts';
 import type { Chain, NftRule, Ruleset } from '../nft/ruleset.ts';
 import { podMap } from './base.ts';
@@ -15,24 +17,21 @@ import { type AskedIn, allowingUnknownPods, unknownRules } from './unknownpods.t
 /** Without the mark, for somebody changes these tables again. */
 export function denyingUnknownPods(ruleset: Ruleset): Ruleset {
   const networks = podNetworksIn(ruleset);
-  const unknown = (family: Family, place: AskedIn, field: AddressField) =>
-    unknownRules(family, networks, place, field);
-  const { tables } = withoutMark(allowingUnknownPods(ruleset));
-  const denying = (family: Family, { name, rules, ...chain }: Chain): Chain => {
-    const place = placeOf(name);
-    const after = (rule: NftRule): NftRule[] => {
-      const field = place && askedBy(rule, family);
-      return field === undefined ? [] : unknown(family, place!, field);
-    };
-    return { name, ...chain, rules: rules.flatMap(rule => [rule, ...after(rule)]) };
-  };
-  const closed = FAMILIES.flatMap(family => {
-    const table = tables.get(family);
-    if (table === undefined) return [];
-    const chains = new Map([...table.chains].map(([name, chain]) => [name, denying(family, chain)]));
-    return [[family, { ...table, chains }] as const];
+  return mapTables(withoutMark(allowingUnknownPods(ruleset)), (table, family) => {
+    if (family === 'bridge') return table;
+    const chains = Array.from(table.chains.values(), chain => denying(chain, family, networks));
+    return { ...table, chains: byName(chains) };
   });
-  return { tables: new Map([...tables, ...closed]) };
+}
+
+function denying(chain: Chain, family: Family, networks: readonly Cidr[]): Chain {
+  const place = placeOf(chain.name);
+  if (place === undefined) return chain;
+  const denials = (rule: NftRule): NftRule[] => {
+    const field = askedBy(rule, family);
+    return field === undefined ? [] : unknownRules(family, networks, place, field);
+  };
+  return { ...chain, rules: chain.rules.flatMap(rule => [rule, ...denials(rule)]) };
 }
 
 /** Chains that look addresses up in the pod maps. */

@@ -18,15 +18,11 @@ export function markedRemoved(ruleset: Ruleset): Ruleset {
   }));
 }
 
-export function withoutMark({ tables }: Ruleset): Ruleset {
-  const unmarked = [...tables].map(
-    ([family, table]) =>
-      [
-        family,
-        { ...table, chains: new Map([...table.chains].filter(([name]) => name !== MARK.name)) },
-      ] as const,
-  );
-  return { tables: new Map(unmarked) };
+export function withoutMark(ruleset: Ruleset): Ruleset {
+  return mapTables(ruleset, table => ({
+    ...table,
+    chains: new Map([...table.chains].filter(([name]) => name !== MARK.name)),
+  }));
 }
 
 export function isMarkedRemoved({ tables }: Ruleset): boolean {
