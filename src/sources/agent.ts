@@ -78,9 +78,12 @@ async function mustHaveRead(agent: AgentClient): Promise<void> {
   if (equal_at_ms === 0) throw new Error('it has not read its cluster yet (sluice status says why)');
 }
 
-function clusterFrom(state: readonly StateObject[]): ClusterState {
+function clusterFrom(
+  state: readonly StateObject[],
+  event: (object: StateObject) => ClusterEvent = eventOf,
+): ClusterState {
   const cluster = new ClusterState();
-  for (const object of state) cluster.apply(eventOf(object));
+  for (const object of state) cluster.apply(event(object));
   return cluster;
 }
 
@@ -103,12 +106,8 @@ function namespaceBeforeOf(
 /** What the rules in force were made from: pods with changes that are not in force are as they were. */
 export async function clusterInForce(agent: AgentClient): Promise<ClusterState> {
   await mustHaveRead(agent);
-  const state = await agent.state();
   const namespaces = new Map<number, Namespace>();
-  const cluster = new ClusterState();
-  for (const object of state)
-    cluster.apply(
-      eventOf({ ...object, json: object.in_force || object.json }, namespaceBeforeOf(object, namespaces)),
-    );
-  return cluster;
+  return clusterFrom(await agent.state(), object =>
+    eventOf({ ...object, json: object.in_force || object.json }, namespaceBeforeOf(object, namespaces)),
+  );
 }
