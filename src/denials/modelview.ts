@@ -18,7 +18,7 @@ import { MultiMap } from '../model/multimap.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { PolicyId } from '../model/policy.ts';
 import { PolicyIndex } from '../semantics/policyindex.ts';
-import { strangerFinder, unknownPodFinder } from '../semantics/unknownpods.ts';
+import { unknownPodFinders } from '../semantics/unknownpods.ts';
 import { nodeFinder, type Owners, policyFinder, type View } from '../semantics/view.ts';
 import { MadeAnew } from './madeanew.ts';
 
@@ -131,8 +131,7 @@ export class ModelView implements View {
     const model = this.#model;
     return {
       nodeWith: nodeFinder(model),
-      unknownPodOf: unknownPodFinder(model, this.owners, this.#options.unknownPods),
-      strangerOf: strangerFinder(model, this.owners),
+      ...unknownPodFinders(model, this.owners, this.#options.unknownPods),
     };
   }
 

@@ -14,7 +14,7 @@ import { getOrMake } from '../model/getormake.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { comparePolicies, type Policy } from '../model/policy.ts';
 import { matchesLabels } from '../model/selector.ts';
-import { strangerFinder, unknownPodFinder } from '../semantics/unknownpods.ts';
+import { unknownPodFinders } from '../semantics/unknownpods.ts';
 import { type NameClass, nameClassesOf } from './nameclasses.ts';
 import { SelectedTemplates } from './selected.ts';
 import { type PodLike, Templates } from './template.ts';
@@ -71,7 +71,7 @@ export function landscapeOf(
   const imagined = imaginedPods.map(pod => templates.indexOf(pod, pod.namespace));
   const selected = new SelectedTemplates(templates.all);
   const nodes = nodeEnds(cluster, vocabulary);
-  const unknownPodOf = unknownPodFinder(cluster, owners, unknownPods);
+  const { unknownPodOf, strangerOf } = unknownPodFinders(cluster, owners, unknownPods);
   const words = { vocabulary, names: nameClassesOf(all), templates, selected };
   return {
     cluster,
@@ -84,7 +84,7 @@ export function landscapeOf(
     imagined,
     nodes,
     unknownPodOf,
-    strangerOf: strangerFinder(cluster, owners),
+    strangerOf,
   };
 }
 

@@ -7,7 +7,7 @@ import type { Flow } from '../model/flow.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction } from '../model/policy.ts';
 import type { FlowVerdict } from '../semantics/evaluate.ts';
-import { strangerFinder, unknownPodFinder } from '../semantics/unknownpods.ts';
+import { strangerFinder, unknownPodFinders } from '../semantics/unknownpods.ts';
 import type { Hook } from './kernelwalk.ts';
 
 /** A node whose rules judge a direction, and what policy has them say. */
@@ -25,8 +25,7 @@ export function enforcementPoints(
   unknownPods: UnknownPods = 'allow',
 ): EnforcementPoint[] {
   const owners = addressOwners(cluster);
-  const unknownPodOf = unknownPodFinder(cluster, owners, unknownPods);
-  const strangerOf = strangerFinder(cluster, owners);
+  const { unknownPodOf, strangerOf } = unknownPodFinders(cluster, owners, unknownPods);
   const pointAt = (address: Address, direction: Direction): EnforcementPoint[] => {
     const word = verdict[direction].verdict;
     // What is denied of a pod that nobody knows is so by the rules of its node, whatever they say of it otherwise.

@@ -5,7 +5,7 @@ import { byName } from '../model/byname.ts';
 import type { Cluster, Node, Pod } from '../model/cluster.ts';
 import { addressesOfNode, isSelectable } from '../model/cluster.ts';
 import { getOrMake } from '../model/getormake.ts';
-import { unknownPodFinder } from '../semantics/unknownpods.ts';
+import { strangerFinder } from '../semantics/unknownpods.ts';
 import type { RecordedEnd, RecordedFlow, Recording, SilentPods } from './recording.ts';
 import { stableLabels } from './stablelabels.ts';
 
@@ -32,10 +32,10 @@ function nodesOf(cluster: Cluster, ends: readonly RecordedEnd[]): Node[] {
   for (const node of cluster.nodes.values())
     for (const address of addressesOfNode(node)) getOrMake(withAddress, address, () => []).push(node);
   const noPods = { get: () => undefined, has: () => false };
-  const unknownPodOf = unknownPodFinder(cluster, noPods, 'deny');
+  const strangerOf = strangerFinder(cluster, noPods);
   const found = ends.flatMap(({ address, pod }) => [
     ...(withAddress.get(address) ?? []),
-    ...(pod === undefined ? [unknownPodOf(address)] : [cluster.nodes.get(pod.node)]),
+    ...(pod === undefined ? [strangerOf(address)] : [cluster.nodes.get(pod.node)]),
   ]);
   return [...new Set(found)].filter(node => node !== undefined);
 }

@@ -8,9 +8,16 @@ import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
 type Finder = (address: Address) => Node | undefined;
 type Owners = Pick<ReadonlyMap<Address, Pod>, 'get' | 'has'>;
 
-/** Finds the node that denies an address as an unknown pod's, if nodes deny such. */
-export function unknownPodFinder(cluster: Cluster, owners: Owners, unknownPods: UnknownPods): Finder {
-  return unknownPods === 'allow' ? () => undefined : strangerFinder(cluster, owners);
+interface Finders {
+  /** Whatever becomes of an unknown pod. */
+  readonly strangerOf: Finder;
+  /** The node that denies an address as an unknown pod's, if nodes deny such. */
+  readonly unknownPodOf: Finder;
+}
+
+export function unknownPodFinders(cluster: Cluster, owners: Owners, unknownPods: UnknownPods): Finders {
+  const strangerOf = strangerFinder(cluster, owners);
+  return { strangerOf, unknownPodOf: unknownPods === 'allow' ? () => undefined : strangerOf };
 }
 
 /** Finds the node in whose pod networks an address is that no pod has, and no node for itself. */

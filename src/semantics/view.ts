@@ -9,7 +9,7 @@ import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction, Policy, Rule, Tier } from '../model/policy.ts';
 import { matchRule, type Packet, selects } from './match.ts';
 import { PolicyIndex } from './policyindex.ts';
-import { strangerFinder, unknownPodFinder } from './unknownpods.ts';
+import { unknownPodFinders } from './unknownpods.ts';
 
 /** Who owns an address. */
 export type Owners = Pick<ReadonlyMap<Address, Pod>, 'get' | 'has'>;
@@ -44,8 +44,7 @@ export function viewBy(owners: Owners, cluster: Cluster, unknownPods: UnknownPod
     cluster,
     owners,
     nodeWith: nodeFinder(cluster),
-    unknownPodOf: unknownPodFinder(cluster, owners, unknownPods),
-    strangerOf: strangerFinder(cluster, owners),
+    ...unknownPodFinders(cluster, owners, unknownPods),
     policiesOn: policyFinder(cluster),
   };
 }
