@@ -35,16 +35,27 @@ function logQuarantine(log: Log, before: readonly Quarantined[], after: readonly
       log.info({ policy: id }, `quarantine: ${id} has left it, its rules are in force`);
 }
 
-function logCommit(log: Log, { cause, names, ops, tookMs, cluster }: Committed): void {
-  if (ops.length === 0 && cause === 'look') return;
+function logCommit(log: Log, { cause, names, ops, tookMs, cluster, unknownBefore }: Committed): void {
+  // A flush may only go on with what waits for its turn.
+  if (ops.length === 0 && (cause === 'look' || (cause === 'change' && names.length === 0))) return;
   const { pods, policies } = cluster;
   const fields = { ops: ops.length, tookMs: Math.round(tookMs), pods: pods.size, policies: policies.size };
-  const level = cause === 'change' && ops.length === 0 ? 'debug' : 'info';
-  log[level](fields, commitText({ cause, names, ops }));
+  const said = { cause, names, ops, unknownBefore };
+  const level = cause === 'change' && (ops.length === 0 || isNobodys(said)) ? 'debug' : 'info';
+  log[level](fields, commitText(said));
 }
 
-function commitText({ cause, names, ops }: Pick<Committed, 'cause' | 'names' | 'ops'>): string {
+type Said = Pick<Committed, 'cause' | 'names' | 'ops' | 'unknownBefore'>;
+
+/** Of a change that nobody has just asked for. */
+function isNobodys({ cause, names, unknownBefore }: Said): boolean {
+  return cause === 'change' && names.length === 0 && !unknownBefore;
+}
+
+function commitText(said: Said): string {
+  const { cause, names, ops } = said;
   if (cause === 'start') return startText(ops);
+  if (isNobodys(said)) return 'rules follow what takes turns, or is made ready';
   if (names.length === 0) return 'rules repaired';
   return ops.length === 0 ? `nothing to change for ${namesText(names)}` : `rules follow ${namesText(names)}`;
 }

@@ -8,11 +8,12 @@ import type { Timing } from '../async/timing.ts';
 import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
 import { clusterEvents } from '../model/clusterevents.ts';
 import { errorText } from '../model/errortext.ts';
-import type { Policy, PolicyId } from '../model/policy.ts';
+import type { PolicyId } from '../model/policy.ts';
+import type { PolicyChange } from '../model/policychange.ts';
 import { KernelError } from '../nft/kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import type { RoundBatch } from './batch.ts';
-import type { PolicyChange } from './changes/change.ts';
+import { FAIRNESS } from './changes/fairness.ts';
 import { PolicyIntake } from './changes/intake.ts';
 import type { Quarantined } from './changes/quarantine.ts';
 import { eventText } from './commitlog.ts';
@@ -24,7 +25,7 @@ export class DesiredState {
   readonly #makeEngine: () => Engine;
   readonly #node: string | undefined;
   readonly #timing: Pick<Timing, 'now'>;
-  readonly #intake = new PolicyIntake();
+  readonly #intake = new PolicyIntake(change => this.#engine.asks(change));
   /** Names of what has changed since the last flush, and of what is flushed and not in the kernel yet; pods by their keys. */
   readonly #pending = new Map<string, PodKey | undefined>();
   readonly #taken = new Map<string, PodKey | undefined>();
@@ -32,6 +33,8 @@ export class DesiredState {
   /** As of the last flush that came to its end. */
   #waitingPods: ReadonlyMap<PodKey, PodInForce | undefined> = new Map();
   #engine: Engine;
+  /** Somebody has come since the flush under way began, and need not wait but for its end. */
+  #isAwaited = false;
 
   /** The pods of `node` are local; where none is named, all are. */
   constructor(makeEngine: () => Engine, node: string | undefined, timing: Pick<Timing, 'now'>) {
@@ -55,7 +58,7 @@ export class DesiredState {
     return [...this.#taken.keys()].filter(name => !this.#waits(name));
   }
 
-  /** Pods of other nodes whose changes wait for another flush. */
+  /** Pods whose changes wait for another flush. */
   get waitingPods(): ReadonlyMap<PodKey, PodInForce | undefined> {
     return this.#waitingPods;
   }
@@ -81,9 +84,10 @@ export class DesiredState {
 
   note(event: ClusterEvent): void {
     if (event.type === 'policy') {
-      const { key: id, value } = event;
-      const asks = value === undefined ? 0 : this.#engine.asks(value);
-      this.#intake.note({ id, value }, this.cluster.policies.get(id), this.#timing.now(), asks);
+      const change = { id: event.key, value: event.value };
+      const programmed = this.cluster.policies.get(change.id);
+      const isNext = this.#intake.note(change, programmed, this.#timing.now(), this.#engine.asks(change));
+      this.#isAwaited ||= isNext;
       return;
     }
     if (event.type === 'pod') this.#notePod(event.key, event.value);
@@ -93,7 +97,10 @@ export class DesiredState {
 
   #notePod(key: PodKey, now: Pod | undefined): void {
     const before = this.cluster.pods.get(key);
-    if (startsHere(before, now, this.#node)) this.#intake.podStarted(now!.namespace);
+    if (startsHere(before, now, this.#node)) {
+      this.#intake.podStarted(now!.namespace);
+      this.#isAwaited = true;
+    }
     this.#podsInForce.note(key, before);
   }
 
@@ -103,14 +110,17 @@ export class DesiredState {
    */
   async flush(actual: Ruleset, batch: RoundBatch): Promise<Ruleset> {
     if (batch.takesPolicies(actual, this.#intake.isEmpty)) {
-      const isReady = (policy: Policy) => this.#engine.isPrepared(policy);
+      const isReady = (change: PolicyChange) => this.#engine.isPrepared(change);
       this.#takeIn(this.#intake.take(this.cluster.policies, this.#timing.now(), batch.isFirst, isReady));
       this.#engine.prepare(this.#intake.toPrepare(this.#timing.now(), isReady));
     }
     for (const [name, pod] of this.#pending) this.#taken.set(name, pod);
     this.#pending.clear();
     this.#podsInForce.take();
-    const flushed = await inSlices(this.#engine.flushing());
+    this.#isAwaited = false;
+    const untilMs = this.#timing.now() + FAIRNESS.leisureMs;
+    const isAwaited = () => this.#isAwaited || this.#timing.now() > untilMs;
+    const flushed = await inSlices(this.#engine.flushing(isAwaited));
     this.#waitingPods = this.#engine.waitingPods();
     return flushed;
   }

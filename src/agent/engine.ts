@@ -1,7 +1,8 @@
 /** From events to the desired state of the kernel. */
 import type { Cluster, ClusterEvent, Namespace, Pod, PodKey } from '../model/cluster.ts';
 import type { Pieces } from '../model/pieces.ts';
-import type { Policy, PolicyId } from '../model/policy.ts';
+import type { PolicyId } from '../model/policy.ts';
+import type { PolicyChange } from '../model/policychange.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 
@@ -18,23 +19,24 @@ export interface Engine {
   note(event: ClusterEvent): void;
   /**
    * Makes the desired state of what was noted until now, in pieces: what is noted between two of them is for the next
-   * flush. What did not change since the last one is the same object as then.
+   * flush. What did not change since the last one is the same object as then. What can wait is left for later flushes
+   * as soon as somebody waits for the next one.
    */
-  flushing(): Pieces<Ruleset>;
+  flushing(isAwaited?: () => boolean): Pieces<Ruleset>;
   /**
    * Pods whose changes, or whose namespaces', the last flush has left for the next one, so that it did not take too long:
    * each as its rules have it, or nothing where they know none.
    */
   waitingPods(): ReadonlyMap<PodKey, PodInForce | undefined>;
   /**
-   * These policies may be noted soon: flushes make ready what they need, in addition to what was noted, as far as each has
+   * These changes may be noted soon: flushes make ready what they need, in addition to what was noted, as far as each has
    * room for it. What was made ready of others is forgotten.
    */
-  prepare(policies: readonly Policy[]): void;
-  /** About how many pods of the cluster it would have to ask for the policy's peers, if nothing of it were there yet. */
-  asks(policy: Policy): number;
-  /** What the policy needs is there, as far as it takes long: to note it now makes the next flush little longer. */
-  isPrepared(policy: Policy): boolean;
+  prepare(changes: readonly PolicyChange[]): void;
+  /** About how many pods of the cluster it would have to ask for the peers of the policy and of those that it is merged with. */
+  asks(change: PolicyChange): number;
+  /** What the change needs is there, as far as it takes long: to note it now makes the next flush little longer. */
+  isPrepared(change: PolicyChange): boolean;
   /** The policies that the object of this step was made from; empty where it belongs to none in particular. */
   policiesBehind(op: Op): readonly PolicyId[];
 }
@@ -55,12 +57,12 @@ export function withRules(engine: Engine, make: (ruleset: Ruleset) => Ruleset): 
     cluster: engine.cluster,
     note: event => engine.note(event),
     waitingPods: () => engine.waitingPods(),
-    prepare: policies => engine.prepare(policies),
-    asks: policy => engine.asks(policy),
-    isPrepared: policy => engine.isPrepared(policy),
+    prepare: changes => engine.prepare(changes),
+    asks: change => engine.asks(change),
+    isPrepared: change => engine.isPrepared(change),
     policiesBehind: op => engine.policiesBehind(op),
-    *flushing() {
-      return made(yield* engine.flushing());
+    *flushing(isAwaited) {
+      return made(yield* engine.flushing(isAwaited));
     },
   };
 }

@@ -22,8 +22,8 @@ export function withDenials(
       follower.note(event);
       limited.note(event);
     },
-    *flushing() {
-      const ruleset = yield* limited.flushing();
+    *flushing(isAwaited) {
+      const ruleset = yield* limited.flushing(isAwaited);
       follower.flushed();
       return ruleset;
     },

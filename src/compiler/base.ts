@@ -130,3 +130,13 @@ function always(family: Family): NftRule[] {
 }
 
 const ESTABLISHED: NftRule = { exprs: [...ctStateAny(CT_STATE.established), verdict('accept')] };
+
+/** Of both families. */
+export function basesOf(
+  denied: readonly Cidr[],
+  network: NodeNetwork,
+  answers?: AnswersOfBase,
+): Record<Family, readonly Chain[]> {
+  const base = (family: Family) => baseChains(family, denied, network, answers);
+  return { ip: base('ip'), ip6: base('ip6') };
+}

@@ -42,8 +42,20 @@ export class BundledClasses {
 
   has(name: string): boolean {
     const share = this.#classes.get(name);
-    if (share === undefined) return false;
-    return share.entries > MOST_OF_CLASS || this.#places.get(share.place)! > MOST_OF_NAMESPACE;
+    return share !== undefined && this.#isBundled(share, share.entries);
+  }
+
+  /** Whether the class would be, if these were its policies. */
+  wouldHave(name: string, podClass: PodClass): boolean {
+    const share = shareOf(podClass);
+    const now = this.#classes.get(name);
+    return share !== undefined && this.#isBundled(share, now?.place === share.place ? now.entries : 0);
+  }
+
+  /** Of which so many entries are counted in its namespace. */
+  #isBundled({ place, entries }: Share, counted: number): boolean {
+    const ofNamespace = (this.#places.get(place) ?? 0) - counted + entries;
+    return entries > MOST_OF_CLASS || ofNamespace > MOST_OF_NAMESPACE;
   }
 }
 

@@ -9,6 +9,7 @@ import { type Policy, policyLabel } from '../model/policy.ts';
 import type { NftVerdict } from '../nft/ruleset.ts';
 import { Builder } from './builder.ts';
 import { idOf, type PodClass, portsOn } from './classes.ts';
+import type { NamedGroup } from './group.ts';
 import { sourcedRules } from './labelled.ts';
 import { hashedName } from './names.ts';
 import { runningRules } from './run.ts';
@@ -48,6 +49,12 @@ export class ClassBuilder extends Builder {
     return part;
   }
 
+  /** Its own, and those of its parts. */
+  *allGroups(): Generator<NamedGroup> {
+    yield* this.groups.values();
+    for (const { made } of this.shared) yield* made.groups.values();
+  }
+
   includeParts(): void {
     for (const { made } of this.shared) this.include(made);
   }
@@ -75,8 +82,8 @@ export class Parts {
   }
 
   /** Nobody uses it any more. */
-  delete({ key }: Part): void {
-    this.#parts.delete(key);
+  delete(part: Part): void {
+    if (this.#parts.get(part.key) === part) this.#parts.delete(part.key);
   }
 }
 

@@ -10,6 +10,7 @@ import { Incremental } from '../../src/compiler/live/incremental.ts';
 import { parseAddress, parseCidr } from '../../src/model/address.ts';
 import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import type { Policy, PolicyId } from '../../src/model/policy.ts';
+import type { PolicyChange } from '../../src/model/policychange.ts';
 import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { KernelError } from '../../src/nft/kernel.ts';
 import { mapTables } from '../../src/nft/maptables.ts';
@@ -73,16 +74,16 @@ class CarelessEngine implements Engine {
     return this.#incremental.waitingPods();
   }
 
-  prepare(policies: readonly Policy[]): void {
-    this.#incremental.prepare(policies);
+  prepare(changes: readonly PolicyChange[]): void {
+    this.#incremental.prepare(changes);
   }
 
-  asks(policy: Policy): number {
-    return this.#incremental.asks(policy);
+  asks(change: PolicyChange): number {
+    return this.#incremental.asks(change);
   }
 
-  isPrepared(policy: Policy): boolean {
-    return this.#incremental.isPrepared(policy);
+  isPrepared(change: PolicyChange): boolean {
+    return this.#incremental.isPrepared(change);
   }
 
   *flushing(): Generator<void, Ruleset> {

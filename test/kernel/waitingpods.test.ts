@@ -1,4 +1,4 @@
-/** What `sluice inspect` and `sluice status` say while pods of other nodes wait for their turn. */
+/** What `sluice inspect` and `sluice status` say while pods wait for their turn. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -77,9 +77,7 @@ test('pods that wait are no drift and not in force: their number is told, and wh
   const view = agentView({ identity, keeper, agent, readHost: nodeReader() });
   const server = await serveRpc({ socket, view });
   try {
-    const wait = new RegExp(
-      `pods of other nodes that wait for their turn: ${waiting}, the longest for \\d+ m?s`,
-    );
+    const wait = new RegExp(`pods that wait for their turn: ${waiting}, the longest for \\d+ m?s`);
     const status = await sluice('status');
     expect(status.stdout).toMatch(new RegExp(`ok +kernel-equals-desired .*but for ${wait.source}\n`));
     expect(status.stdout).toMatch(new RegExp(`400 pods, .*; ${wait.source}\n`));

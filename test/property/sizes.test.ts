@@ -81,7 +81,7 @@ test('incremental equals compile while policies of all kinds and sizes come, cha
   const policy = fc.tuple(
     fc.constantFrom('x', 'y', 'z'),
     fc.constantFrom(...kinds),
-    fc.constantFrom(...SIZES, 300),
+    fc.constantFrom(...SIZES, 400),
   );
   const pod = fc.tuple(fc.integer({ min: 0, max: 11 }), fc.integer({ min: 0, max: 11 }));
   const event = fc.oneof(

@@ -10,6 +10,13 @@ export const FAIRNESS = {
   mostPauseMs: 1000,
   /** After that time a change goes before others of its namespace, whatever they are. */
   patienceMs: 5000,
-  /** An edit that allows less and is not ready after all patience goes as it is; of a namespace one in that time. */
+  /** After that time what is large by its own text alone goes although it is not ready: to make it is work of a turn. */
+  unreadyMs: 1000,
+  /**
+   * What allows less and is not ready after all patience goes as it is; of a namespace one in that time, after which goes
+   * also what is written again and again.
+   */
   hastenMs: 60_000,
+  /** What can wait is left for later flushes when one has taken so long: others may come as soon as it has begun. */
+  leisureMs: 10,
 } as const;

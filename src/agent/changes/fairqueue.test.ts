@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Cidr } from '../../model/address.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
-import type { PolicyChange } from './change.ts';
+import type { PolicyChange } from '../../model/policychange.ts';
 import { FAIRNESS } from './fairness.ts';
 import { FairQueue } from './fairqueue.ts';
 import { RATION } from './hasty.ts';
@@ -215,26 +215,26 @@ describe('FairQueue', () => {
     expect(desk.commit(0)).toHaveLength(1000);
   });
 
-  test('takes a large change when it is ready, small ones and what is gone whether or not', () => {
+  test('takes a large change when it is ready, of what is gone too, and small ones whether or not', () => {
     const queue = new FairQueue();
     const [large, small] = [policy('a/large', LARGE), policy('b/small')];
     for (const value of [large, small]) queue.note(change(value), undefined, 0);
     queue.note({ id: 'NetworkPolicy c/gone', value: undefined }, policy('c/gone', LARGE), 0);
     expect(ids(queue.takeShare(1, () => false))).toEqual(['b/small', 'a/large']);
     expect([...queue.isolating]).toEqual([large.id]);
-    expect(ids(queue.takeShare(2, () => false))).toEqual(['c/gone']);
-    expect(ids(queue.takeShare(3, () => false))).toEqual([]);
+    expect(ids(queue.takeShare(2, () => false))).toEqual([]);
     expect(queue.waiting(3)?.atMs).toBe(0);
-    expect(ids(queue.takeShare(4, value => value === large))).toEqual(['a/large']);
+    expect(ids(queue.takeShare(4, ({ value }) => value === large))).toEqual(['a/large']);
+    expect(ids(queue.takeShare(5, ({ value }) => value === undefined))).toEqual(['c/gone']);
   });
 
-  test('has what is ready kept so, and of each namespace the next one made ready', () => {
+  test('has what is ready kept so, and of each other namespace the next one made ready', () => {
     const queue = new FairQueue();
     const large = ['a/1', 'a/2', 'a/3', 'b/1', 'b/2'].map((name, n) => policy(name, LARGE + n));
     for (const [n, value] of large.entries()) queue.note(change(value), undefined, n);
     queue.note(change(policy('c/small')), undefined, 9);
-    const isReady = ({ name }: Policy) => name === 'a/1';
-    expect(queue.toPrepare(10, isReady).map(({ name }) => name)).toEqual(['a/1', 'a/2', 'b/1']);
+    const isReady = ({ value }: PolicyChange) => value?.name === 'a/1';
+    expect(queue.toPrepare(10, isReady).map(({ value }) => value?.name)).toEqual(['a/1', 'b/1']);
   });
 
   test('takes a small change at once beside a large policy of the same namespace', () => {

@@ -9,15 +9,24 @@
  * its previous version, so that every batch is what `compile` makes of a cluster that once was, or could have been.
  */
 import type { Policy, PolicyId } from '../../model/policy.ts';
+import type { PolicyChange } from '../../model/policychange.ts';
 import type { WaitingChange } from '../decision.ts';
-import type { PolicyChange } from './change.ts';
 import { FAIRNESS } from './fairness.ts';
 import { HastyChanges } from './hasty.ts';
-import { isIsolating, isolating, isSmallChange, mayIsolate, type Pending, pendingOf } from './pending.ts';
-import { ALL_READY, type IsReady, toPrepare } from './prepare.ts';
+import {
+  isIsolating,
+  isMany,
+  isolating,
+  isSmallChange,
+  mayIsolate,
+  type Pending,
+  pendingOf,
+} from './pending.ts';
+import { ALL_READY, ASKS_NOBODY, type Asks, type IsReady, toPrepare } from './prepare.ts';
 import { isLate, ofEveryNamespace, ofOneNamespace, partition, tightens } from './shares.ts';
 
 export class FairQueue {
+  readonly #asks: Asks;
   readonly #pending = new Map<PolicyId, Pending>();
   /** Whose turn was when: the first has waited longest. */
   readonly #turns = new Map<string, number>();
@@ -33,6 +42,10 @@ export class FairQueue {
   /** Small changes went alone although it was a large one's turn: once, and not twice in a row. */
   #passedOver = false;
 
+  constructor(asks = ASKS_NOBODY) {
+    this.#asks = asks;
+  }
+
   get size(): number {
     return this.#pending.size;
   }
@@ -42,13 +55,17 @@ export class FairQueue {
     return [...this.#pending.values()].map(({ sinceMs }) => sinceMs);
   }
 
-  /** `before` is the version in force. Edits of one policy become one change; it keeps its place. */
-  note({ id, value }: PolicyChange, before: Policy | undefined, nowMs: number, asks = 0): void {
+  /**
+   * `before` is the version in force. Edits of one policy become one change; it keeps its place. Answers whether some of
+   * it may be in the next batch, whatever it needs.
+   */
+  note({ id, value }: PolicyChange, before: Policy | undefined, nowMs: number, asks = 0): boolean {
     const pending = pendingOf({ id, value }, { before, nowMs, asks, waiting: this.#pending.get(id) });
     this.#pending.set(id, pending);
-    if (mayIsolate(pending) || (isSmallChange(pending) && tightens(pending)))
-      this.#hasty.add(pending.namespace, id);
+    const isSmall = isSmallChange(pending);
+    if (mayIsolate(pending) || (isSmall && tightens(pending))) this.#hasty.add(pending.namespace, id);
     else this.#hasty.delete(pending.namespace, id);
+    return isSmall || mayIsolate(pending);
   }
 
   /** A pod has started there. */
@@ -83,7 +100,7 @@ export class FairQueue {
   }
 
   /** What has to be made ready for later batches. */
-  toPrepare(nowMs: number, isReady: IsReady): Policy[] {
+  toPrepare(nowMs: number, isReady: IsReady): PolicyChange[] {
     return toPrepare([...this.#pending.values()], nowMs, isReady);
   }
 
@@ -95,7 +112,10 @@ export class FairQueue {
   takeShare(nowMs: number, isReady = ALL_READY): PolicyChange[] {
     const [hurried, others] = partition(this.#pending.values(), pending => this.#isHurried(pending));
     const [small, unsmall] = partition(others, isSmallChange);
-    const [ready, unready] = partition(unsmall, ({ value }) => value === undefined || isReady(value));
+    const [ready, unready] = partition(
+      unsmall,
+      pending => isReady(pending) || mayGoUnready(pending, nowMs, this.#asks),
+    );
     const overdue = unready.find(pending => this.#mayHasten(pending, nowMs));
     const large = overdue === undefined ? ready : [...ready, overdue];
     const atOnce = [...hurried, ...ofEveryNamespace(small, nowMs)];
@@ -121,7 +141,9 @@ export class FairQueue {
   }
 
   #mayHasten(pending: Pending, nowMs: number): boolean {
-    if (pending.before === undefined || !tightens(pending) || !isLate(pending, nowMs)) return false;
+    const isWorn = pending.isRewritten && nowMs - pending.sinceMs > FAIRNESS.hastenMs;
+    const isOverdue = isWorn || (tightens(pending) && isLate(pending, nowMs));
+    if (pending.before === undefined || !isOverdue) return false;
     return nowMs - (this.#hastened.get(pending.namespace) ?? Number.NEGATIVE_INFINITY) >= FAIRNESS.hastenMs;
   }
 
@@ -170,6 +192,13 @@ export class FairQueue {
       nowMs,
     );
   }
+}
+
+/** Whoever is written again and again may never be ready. */
+function mayGoUnready(pending: Pending, nowMs: number, asks: Asks): boolean {
+  if (nowMs - pending.sinceMs < FAIRNESS.unreadyMs) return false;
+  // Those whom it means may be many more by now.
+  return !pending.asksMany && !isMany(asks(pending));
 }
 
 /** Turns of namespaces that had none for so many others are forgotten. */

@@ -7,10 +7,10 @@
  *                └─ released ─ quarantine ─▶ fallbacks ─▶ next batch
  */
 import type { Policy, PolicyId } from '../../model/policy.ts';
+import type { PolicyChange } from '../../model/policychange.ts';
 import type { WaitingChange } from '../decision.ts';
-import type { PolicyChange } from './change.ts';
 import { FairQueue } from './fairqueue.ts';
-import type { IsReady } from './prepare.ts';
+import type { Asks, IsReady } from './prepare.ts';
 import { Quarantine, type Quarantined } from './quarantine.ts';
 
 /** What a refusal says of its cause. */
@@ -21,12 +21,16 @@ export interface RefusalCause {
 }
 
 export class PolicyIntake {
-  readonly #queue = new FairQueue();
+  readonly #queue: FairQueue;
   readonly #quarantine = new Quarantine();
   /** Of policies in the batch under way, and of those in batches that were refused before it: what was in force before. */
   readonly #lastGood = new Map<PolicyId, Policy | undefined>();
   /** The quarantine had the last turn. */
   #triedLast = false;
+
+  constructor(asks?: Asks) {
+    this.#queue = new FairQueue(asks);
+  }
 
   get quarantined(): readonly Quarantined[] {
     return this.#quarantine.list;
@@ -47,10 +51,14 @@ export class PolicyIntake {
     return this.#queue.isolating;
   }
 
-  /** A change whose peers ask so many pods, of a policy that is programmed as that. */
-  note(change: PolicyChange, programmed: Policy | undefined, nowMs: number, asks: number): void {
-    if (this.#quarantine.holds(change.id)) this.#quarantine.note(change);
-    else this.#queue.note(change, programmed, nowMs, asks);
+  /**
+   * A change whose peers ask so many pods, of a policy that is programmed as that. Answers whether some of it may be in
+   * the next batch, whatever it needs.
+   */
+  note(change: PolicyChange, programmed: Policy | undefined, nowMs: number, asks: number): boolean {
+    if (!this.#quarantine.holds(change.id)) return this.#queue.note(change, programmed, nowMs, asks);
+    this.#quarantine.note(change);
+    return false;
   }
 
   /** A pod has started in that namespace: new policies must not come after it. */
@@ -81,7 +89,7 @@ export class PolicyIntake {
   }
 
   /** What later batches may take in only when it is ready. */
-  toPrepare(nowMs: number, isReady: IsReady): readonly Policy[] {
+  toPrepare(nowMs: number, isReady: IsReady): readonly PolicyChange[] {
     return this.#queue.toPrepare(nowMs, isReady);
   }
 

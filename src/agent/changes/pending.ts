@@ -8,10 +8,10 @@
  * An edit keeps its last good version: what waits of it may be an allowance for what is open now.
  */
 import { namespaceOfPolicy, type Policy, type PolicyId } from '../../model/policy.ts';
-import type { PolicyChange } from './change.ts';
+import type { PolicyChange } from '../../model/policychange.ts';
 import { FAIRNESS } from './fairness.ts';
 import { isolated } from './isolated.ts';
-import { weightOf } from './weight.ts';
+import { weightOf, weightOfAsking } from './weight.ts';
 
 export interface Pending {
   readonly id: PolicyId;
@@ -19,11 +19,15 @@ export interface Pending {
   /** What is in force, or on its way. */
   readonly before: Policy | undefined;
   readonly value: Policy | undefined;
-  /** Of both, and of the pods that the new one's peers ask. */
+  /** Of both, and of the pods that are asked for the change. */
   readonly weight: number;
+  /** These pods alone are more than a small change may weigh. */
+  readonly asksMany: boolean;
   readonly sinceMs: number;
   /** None of its versions has been in force with what it allows. */
   readonly isNew: boolean;
+  /** Another version of it waited when this one came. */
+  readonly isRewritten: boolean;
   /** What this version selects is isolated. */
   readonly isIsolated: boolean;
 }
@@ -44,11 +48,26 @@ export function pendingOf({ id, value }: PolicyChange, around: Surroundings): Pe
     namespace: namespaceOfPolicy(id),
     before,
     value,
-    weight: weightOf(before) + weightOf(value, asks),
+    weight: weightOf(before) + weightOf(value) + weightOfAsking(asks),
+    asksMany: isMany(asks),
     sinceMs: waiting?.sinceMs ?? nowMs,
+    isRewritten: waiting !== undefined,
     isNew: before === undefined || (waiting?.isNew ?? false),
-    isIsolated: false,
+    isIsolated: waiting?.isIsolated === true && isolatesAs(before, value),
   };
+}
+
+/** Whether the one isolates whom the other does, in the same directions. */
+function isolatesAs(before: Policy | undefined, value: Policy | undefined): boolean {
+  if (before === undefined || value === undefined) return false;
+  const told = ({ subject, ingress, egress }: Policy) =>
+    JSON.stringify([subject, ingress !== undefined, egress !== undefined]);
+  return told(before) === told(value);
+}
+
+/** To ask these pods alone is more than a small change may weigh. */
+export function isMany(pods: number): boolean {
+  return weightOfAsking(pods) > FAIRNESS.small;
 }
 
 export function isSmallChange({ weight }: Pick<Pending, 'weight'>): boolean {

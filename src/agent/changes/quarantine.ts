@@ -12,7 +12,7 @@
  */
 import { type Backoff, backoffMs } from '../../async/backoff.ts';
 import { namespaceOfPolicy, type Policy, type PolicyId } from '../../model/policy.ts';
-import type { PolicyChange } from './change.ts';
+import type { PolicyChange } from '../../model/policychange.ts';
 import { isolated } from './isolated.ts';
 
 /** A policy that is to blame. */

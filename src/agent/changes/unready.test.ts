@@ -31,10 +31,19 @@ test('a small policy that asks very many pods is taken when it is ready, and one
   const [many, few] = [policy('a/many'), policy('b/few')];
   queue.note(change(many), many, 0, MANY_PODS);
   queue.note(change(few), few, 0, 100);
-  expect(queue.toPrepare(0, NOBODY_READY)).toEqual([many]);
+  expect(queue.toPrepare(0, NOBODY_READY)).toEqual([change(many)]);
   expect(queue.takeShare(0, NOBODY_READY)).toEqual([change(few)]);
   expect(queue.takeShare(1000, NOBODY_READY)).toEqual([]);
   expect(queue.takeShare(1000, () => true)).toEqual([change(many)]);
+});
+
+test('a small policy that is gone waits until what it was merged with is ready', () => {
+  const queue = new FairQueue();
+  const gone = { id: policy('a/gone').id, value: undefined };
+  queue.note(gone, policy('a/gone'), 0, MANY_PODS);
+  expect(queue.toPrepare(0, NOBODY_READY)).toEqual([gone]);
+  expect(queue.takeShare(0, NOBODY_READY)).toEqual([]);
+  expect(queue.takeShare(1, () => true)).toEqual([gone]);
 });
 
 test('small policies of one batch ask no more pods than it has room for, however many there are', () => {
@@ -54,7 +63,7 @@ test('a new policy that is not ready isolates at once, and has its allowances wh
   expect(queue.isolating).toEqual(new Set([isNew.id]));
   expect(queue.takeShare(1, NOBODY_READY)).toEqual([]);
   expect(queue.waiting(1)).toMatchObject({ haste: 'none' });
-  expect(queue.toPrepare(1, NOBODY_READY)).toEqual([isNew]);
+  expect(queue.toPrepare(1, NOBODY_READY)).toEqual([change(isNew)]);
   expect(queue.takeShare(2, () => true)).toEqual([change(isNew)]);
   expect([queue.size, queue.isolating.size]).toEqual([0, 0]);
 });
@@ -99,6 +108,18 @@ test('another version of a policy that only isolates yet isolates whom that sele
   expect(queue.takeShare(8, NOBODY_READY)).toEqual([change(edited)]);
 });
 
+test('another version of a policy that only isolates yet has nothing to do at once where it isolates the same pods', () => {
+  const queue = new FairQueue();
+  const isNew = policy('a/new');
+  queue.note(change(isNew), undefined, 0, MANY_PODS);
+  const [before] = queue.takeShare(0, NOBODY_READY);
+  const edited = policy('a/new', 3);
+  queue.note(change(edited), before!.value, 7, MANY_PODS);
+  expect(queue.isolating).toEqual(new Set([isNew.id]));
+  expect(queue.takeShare(7, NOBODY_READY)).toEqual([]);
+  expect(queue.takeShare(8, () => true)).toEqual([change(edited)]);
+});
+
 test('an edit isolates nobody: what is open now may be what it goes on to allow', () => {
   const queue = new FairQueue();
   queue.note(change(policy('a/x', 400)), policy('a/x', 300), 0);
@@ -121,8 +142,8 @@ test('a new policy of the whole cluster, or one that is audited, waits until it 
 test('an edit that allows less goes after all patience although it is not ready, of a namespace one a minute', () => {
   const queue = new FairQueue();
   const edits = ['a/x', 'a/y', 'b/z'] as const;
-  for (const name of edits) queue.note(change(policy(name, 400)), policy(name, 500), 0);
-  queue.note(change(policy('c/wider', 500)), policy('c/wider', 400), 0);
+  for (const name of edits) queue.note(change(policy(name, 400)), policy(name, 500), 0, MANY_PODS);
+  queue.note(change(policy('c/wider', 500)), policy('c/wider', 400), 0, MANY_PODS);
   expect(queue.takeShare(FAIRNESS.patienceMs, NOBODY_READY)).toEqual([]);
   const taken: PolicyId[] = [];
   let nowMs = FAIRNESS.patienceMs;
@@ -138,4 +159,35 @@ test('an edit that allows less goes after all patience although it is not ready,
   expect(taken).toEqual(['NetworkPolicy a/x', 'NetworkPolicy b/z']);
   take(FAIRNESS.hastenMs);
   expect(taken).toEqual(['NetworkPolicy a/x', 'NetworkPolicy b/z', 'NetworkPolicy a/y']);
+});
+
+test('what is large by its own text alone waits on where by then it asks many', () => {
+  let asks = 0;
+  const queue = new FairQueue(() => asks);
+  queue.note(change(policy('a/large', 400)), policy('a/large', 400), 0);
+  asks = MANY_PODS;
+  expect(queue.takeShare(FAIRNESS.unreadyMs, NOBODY_READY)).toEqual([]);
+  asks = 0;
+  expect(ids(queue.takeShare(FAIRNESS.unreadyMs + 1, NOBODY_READY))).toEqual(['NetworkPolicy a/large']);
+});
+
+test('one that is written again and again, so that it is never ready, goes as it is all the same', () => {
+  const queue = new FairQueue();
+  const waiting = ['a/many', 'b/large', 'c/once'] as const;
+  const write = (name: (typeof waiting)[number], rules: number, nowMs: number) =>
+    queue.note(change(policy(name, rules)), policy(name, 400), nowMs, name === 'b/large' ? 0 : MANY_PODS);
+  for (const name of waiting) write(name, 400, 0);
+  const taken = new Map<PolicyId, number>();
+  for (let nowMs = 100; nowMs <= 2 * FAIRNESS.hastenMs; nowMs += 100) {
+    for (const name of ['a/many', 'b/large'] as const)
+      if (!taken.has(policy(name).id)) write(name, 400 + nowMs / 100, nowMs);
+    for (const { id } of queue.takeShare(nowMs, NOBODY_READY)) taken.set(id, nowMs);
+    queue.took(50, nowMs);
+  }
+  expect(taken).toEqual(
+    new Map([
+      ['NetworkPolicy b/large', FAIRNESS.unreadyMs],
+      ['NetworkPolicy a/many', FAIRNESS.hastenMs + 100],
+    ]),
+  );
 });

@@ -397,3 +397,13 @@ test('a pod’s way into a tunnel of nodes is cut, which it may have had before 
   expect(into).toHaveLength(9);
   expect(site.table.connections).toEqual(kept);
 });
+
+test('a pod’s way into the tunnels of a node that joins is cut when the node is known', async () => {
+  const site = new Site(NEVER_MS);
+  const later = at('172.18.0.3');
+  await site.change(...CAST);
+  const kept = site.open(db, later, { protocol: 'UDP', port: 53 });
+  site.open(db, later, { protocol: 'UDP', port: 8472 });
+  await site.change(nodeEvent('n3', [later]));
+  expect(site.table.connections).toEqual([kept]);
+});

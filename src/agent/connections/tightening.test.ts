@@ -65,6 +65,7 @@ describe('nobody is concerned by', () => {
       [shopPod('shop/web-2', 'n2', ['10.2.0.9'], { app: 'web' })],
     ],
     ['a pod of this node that goes', [allow('web')], [gone('shop/db')]],
+    ['a node that goes', [nodeEvent('n3', ['172.18.0.3'])], [{ type: 'node', key: 'n3' }]],
     ['a policy that goes', [allow('web')], [{ type: 'policy', key: 'NetworkPolicy shop/db' }]],
     ['a pod that no policy has to do with', [allow('web')], [shopPod('shop/other', 'n2', ['10.2.0.8'])]],
   ])('%s', (_, before, after) => {
@@ -88,6 +89,7 @@ describe('only one address is concerned by', () => {
       '10.1.0.7',
     ],
     ['the first policy of a pod', [], [allow('web')], '10.1.0.1'],
+    ['a node that joins, and its tunnels', [], [nodeEvent('n3', ['172.18.0.3'])], '172.18.0.3'],
   ])('%s', (_, before, after, address) => {
     expect(concern(before, after)).toEqual(new Set([address]));
   });

@@ -6,6 +6,7 @@
  */
 
 import { podMap } from '../../compiler/base.ts';
+import { NODE_ADDRESSES } from '../../compiler/podlinks.ts';
 import { classChain } from '../../compiler/unknownpods.ts';
 import type { Address } from '../../model/address.ts';
 import { hooksEqual, specsEqual, verdictsEqual } from '../../nft/plan/equal.ts';
@@ -96,6 +97,9 @@ function tighterSet(
   const name = (is ?? was)?.name ?? '';
   if (name === podMap('egress', family).name || name === podMap('ingress', family).name)
     return { ...NOTHING, addresses: otherClass(was, is) };
+  // No class looks it up, and tunnels that are open are judged by it all the same (connectionchecker.ts).
+  if (name === NODE_ADDRESSES && was && is)
+    return { ...NOTHING, addresses: tighterMembers(differentKeys(was, is), was, is, 'deny').map(addressOf) };
   // Like a chain: a rule that names it is new, or goes.
   if (was === undefined || is === undefined || was === is) return NOTHING;
   const { use, chains } = usesOf(tables.after, family).get(name) ?? NO_USES;

@@ -9,9 +9,17 @@ import type { Chain, NftSet } from '../../nft/ruleset.ts';
 import type { Builder } from '../builder.ts';
 import { BundledClasses } from '../bundled.ts';
 import type { PodClass } from '../classes.ts';
+import type { NamedGroup } from '../group.ts';
 import { ClassBuilder, type Part, Parts } from '../parts.ts';
-import { buildClass, preparing, sharesIn } from '../program.ts';
+import { buildClass, className, preparing, sharesIn } from '../program.ts';
 import type { LiveGroups } from './groups.ts';
+
+/** What pods will need that are in a class soon. */
+interface PreparedClass {
+  readonly podClass: PodClass;
+  readonly isBundled: boolean;
+  readonly builders: readonly ClassBuilder[];
+}
 
 interface LiveClass {
   podClass: PodClass;
@@ -24,6 +32,7 @@ interface LiveClass {
 export class LiveClasses {
   readonly #groups: LiveGroups;
   readonly #classes = new Map<string, LiveClass>();
+  readonly #prepared = new Map<string, PreparedClass>();
   readonly #chains: Record<Family, Shared<Chain>> = {
     ip: new Shared(chainsEqual),
     ip6: new Shared(chainsEqual),
@@ -98,29 +107,57 @@ export class LiveClasses {
     for (const builder of before) this.#release(builder);
   }
 
-  *#build(name: string, { podClass, isBundled }: LiveClass): Pieces<ClassBuilder[]> {
-    const builders: ClassBuilder[] = [];
-    for (const family of FAMILIES) {
-      const builder = yield* this.make(name, podClass, family, isBundled);
-      yield* this.#acquire(builder);
-      builders.push(builder);
-    }
+  *#build(name: string, { podClass, isBundled }: LiveClass): Pieces<readonly ClassBuilder[]> {
+    const prepared = this.#prepared.get(name);
+    const isMade = prepared?.isBundled === isBundled && samePolicies(prepared.podClass, podClass);
+    const builders = isMade ? prepared.builders : yield* this.#make(name, podClass, isBundled);
+    for (const builder of builders) yield* this.#acquire(builder);
     return builders;
   }
 
-  /** Makes what a class needs in one family, and puts it nowhere; its parts are found made until they are forgotten. */
-  *make(name: string, podClass: PodClass, family: Family, isBundled = false): Pieces<ClassBuilder> {
+  /** Makes what a class needs, and puts it nowhere: it is found made until it is forgotten. */
+  *prepare(podClass: PodClass): Pieces<readonly ClassBuilder[]> {
+    const name = className(podClass);
+    const isBundled = this.#bundled.wouldHave(name, podClass);
+    const builders = yield* this.#make(name, podClass, isBundled);
+    this.#prepared.set(name, { podClass, isBundled, builders });
+    return builders;
+  }
+
+  /** Prepared, and not to come any more; those of its parts that others use stay. */
+  forget(podClass: PodClass): void {
+    const name = className(podClass);
+    const prepared = this.#prepared.get(name);
+    if (prepared?.podClass !== podClass) return;
+    this.#prepared.delete(name);
+    for (const { shared } of prepared.builders)
+      for (const part of shared) if (!this.#uses.has(part)) this.#parts.delete(part);
+  }
+
+  /** How many members the sets have that are merged of several peers, in the family of which they have the most. */
+  countMerged(podClass: PodClass): number {
+    const builders = this.#classes.get(className(podClass))?.builders ?? [];
+    return Math.max(0, ...builders.map(builder => this.#countMergedIn(builder)));
+  }
+
+  #countMergedIn(builder: ClassBuilder): number {
+    const merged = [...builder.allGroups()].filter(isMerged);
+    return merged.reduce((sum, group) => sum + this.#groups.sizeOf(group, builder.family), 0);
+  }
+
+  *#make(name: string, podClass: PodClass, isBundled: boolean): Pieces<ClassBuilder[]> {
+    const builders: ClassBuilder[] = [];
+    for (const family of FAMILIES) builders.push(yield* this.#makeIn(family, name, podClass, isBundled));
+    return builders;
+  }
+
+  *#makeIn(family: Family, name: string, podClass: PodClass, isBundled: boolean): Pieces<ClassBuilder> {
     const builder = new ClassBuilder(family, this.#hearsAnswers, this.#parts);
     const shares = sharesIn(podClass, isBundled);
     yield* preparing(podClass, shares, builder);
     buildClass(podClass, shares, name, builder);
     yield;
     return builder;
-  }
-
-  /** Parts that were made for a class that has not come; those that others use stay. */
-  forget({ shared }: ClassBuilder): void {
-    for (const part of shared) if (!this.#uses.has(part)) this.#parts.delete(part);
   }
 
   *#acquire(builder: ClassBuilder): Pieces<void> {
@@ -161,6 +198,11 @@ export class LiveClasses {
     for (const { name } of sets.values()) this.#sets[family].release(name);
     for (const group of groups.values()) this.#groups.release(group, family);
   }
+}
+
+/** Of peers that others than one policy may have. */
+function isMerged({ group }: NamedGroup): boolean {
+  return group.kind === 'peers' ? group.peers.length > 1 : group.kind !== 'names';
 }
 
 function needs({ chains, sets, groups }: Builder, name: string): boolean {

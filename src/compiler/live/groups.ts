@@ -50,6 +50,11 @@ export class LiveGroups {
     return this.#groups.has(name);
   }
 
+  /** How many members its set of a family has. */
+  sizeOf({ name }: NamedGroup, family: Family): number {
+    return this.#groups.get(name)?.sets[family].size ?? 0;
+  }
+
   /** One more user in a table; the first one of all brings the group to life. Answers how many pods were asked for it. */
   acquire(named: NamedGroup, family: Family): number {
     const asked = this.#groups.has(named.name) ? 0 : this.#start(named);
@@ -207,6 +212,10 @@ class LiveSet {
     if (others === 0) this.#members.delete(key);
     else if (others === 1) this.#others.delete(key);
     else this.#others.set(key, others - 1);
+  }
+
+  get size(): number {
+    return this.#members.size;
   }
 
   /** The same object until a member changes. */

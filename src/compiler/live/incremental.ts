@@ -20,13 +20,14 @@ import {
 import { type Pieces, wholeOf } from '../../model/pieces.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
-import type { Policy, PolicyId } from '../../model/policy.ts';
+import type { PolicyId } from '../../model/policy.ts';
+import type { PolicyChange } from '../../model/policychange.ts';
 import type { Subjects } from '../../names/subjects.ts';
 import { type Op, objectOf } from '../../nft/plan/op.ts';
 import type { Chain, NftSet, Ruleset, Table, TableFamily } from '../../nft/ruleset.ts';
-import { baseChains } from '../base.ts';
+import { basesOf } from '../base.ts';
 import { podMaps } from '../compile.ts';
-import type { AnswersOfBase, Hearing } from '../namespeers.ts';
+import type { Hearing } from '../namespeers.ts';
 import { type NodeNetwork, nodeNetworkOf } from '../podlinks.ts';
 import { podPortsTable } from '../podports.ts';
 import { deniedNetworks } from '../unknownpods.ts';
@@ -34,13 +35,14 @@ import { LiveAttachedPods } from './attachedpods.ts';
 import { LiveClasses } from './classes.ts';
 import { LiveGroups } from './groups.ts';
 import { LiveLinkSets } from './linksets.ts';
-import { LivePods, MOST_ASKED, mostAskedBeside } from './livepods.ts';
+import { LivePods, MOST_ASKED } from './livepods.ts';
 import { emptyMarks, isNothing, type Marks } from './marks.ts';
 import { LiveNames } from './names.ts';
 import { LivePlacements } from './placements.ts';
 import { type IndexedPod, PodIndex } from './podindex.ts';
 import type { PolicyMoves } from './policymoves.ts';
 import { LivePreparations } from './preparations.ts';
+import { slackOf } from './slack.ts';
 import { LiveStrays } from './strays.ts';
 
 export class Incremental {
@@ -77,7 +79,7 @@ export class Incremental {
   #late: ClusterEvent[] = [];
   #flushed: Ruleset | undefined;
 
-  /** Without `hearing` names match nothing; `mostAsked` is how much a flush may ask about pods of other nodes. */
+  /** Without `hearing` names match nothing; `mostAsked` is how much a flush may ask about pods that can wait. */
   constructor(
     node: string,
     unknownPods: UnknownPods = 'allow',
@@ -100,7 +102,13 @@ export class Incremental {
     this.#names = new LiveNames(hearing);
     this.#classes = new LiveClasses(this.#groups, hearing !== undefined);
     this.#placements = new LivePlacements(this.#state, this.#classes);
-    this.#preparations = new LivePreparations(this.#podIndex, this.#groups, this.#classes, node);
+    this.#preparations = new LivePreparations(
+      this.#podIndex,
+      this.#groups,
+      this.#classes,
+      this.#placements,
+      node,
+    );
     this.#podMaps = this.#makePodMaps();
   }
 
@@ -125,16 +133,16 @@ export class Incremental {
     this.#marked[event.type].add(event.key as never);
   }
 
-  prepare(policies: readonly Policy[]): void {
-    this.#preparations.want(policies);
+  prepare(changes: readonly PolicyChange[]): void {
+    this.#preparations.want(changes);
   }
 
-  asks(policy: Policy): number {
-    return this.#preparations.asks(policy);
+  asks(change: PolicyChange): number {
+    return this.#preparations.asks(change);
   }
 
-  isPrepared(policy: Policy): boolean {
-    return this.#preparations.isReady(policy);
+  isPrepared(change: PolicyChange): boolean {
+    return this.#preparations.isReady(change);
   }
 
   /** The policies of all classes that use the object of this step. */
@@ -160,15 +168,18 @@ export class Incremental {
     return this.#livePods.waiting();
   }
 
-  /** In pieces of some milliseconds at most. One at a time, and each to its end. */
-  *flushing(): Pieces<Ruleset> {
+  /**
+   * In pieces of some milliseconds at most. One at a time, and each to its end. What can wait is left for later flushes
+   * where somebody waits for the next one.
+   */
+  *flushing(isAwaited = () => false): Pieces<Ruleset> {
     if (this.#flushed !== undefined && isNothing(this.#marked) && !this.isBehind()) return this.#flushed;
     this.#flushed = undefined; // until the flush has come to its end
     this.#isFlushing = true;
     try {
       const marked = this.#marked;
       this.#marked = emptyMarks();
-      yield* this.#takeIn(marked);
+      yield* this.#takeIn(marked, isAwaited);
     } finally {
       this.#isFlushing = false;
       const late = this.#late;
@@ -179,9 +190,9 @@ export class Incremental {
     return this.#flushed;
   }
 
-  *#takeIn(marked: Marks): Pieces<void> {
-    const most = mostAskedBeside(marked.policy.size, this.#mostAsked);
-    const pods = yield* this.#livePods.take(marked, most);
+  *#takeIn(marked: Marks, isNextAwaited: () => boolean): Pieces<void> {
+    const slack = slackOf(this.#mostAsked, () => marked.policy.size > 0 || isNextAwaited());
+    const pods = yield* this.#livePods.take(marked, slack);
     const renewed = marked.node.has(this.#node) && this.#renewBases();
     if (marked.node.has(this.#node)) this.#renewBridge();
     this.#linkSets.refreshNodes(marked.node);
@@ -195,7 +206,7 @@ export class Incremental {
     if (moved || strayed) this.#podMaps = this.#makePodMaps();
     const flipped = this.#names.refreshPolicies(marked.policy, this.#state);
     if (moved || flipped || renewed) this.#followNames(flipped || renewed);
-    yield* this.#preparations.advance(most);
+    yield* this.#preparations.advance(slack);
   }
 
   /** Answers whether any pod was put anywhere. */
@@ -284,13 +295,4 @@ export class Incremental {
     ];
     return { chains: byName(chains), sets: byName(sets) };
   }
-}
-
-function basesOf(
-  denied: readonly Cidr[],
-  network: NodeNetwork,
-  answers?: AnswersOfBase,
-): Record<Family, readonly Chain[]> {
-  const base = (family: Family) => baseChains(family, denied, network, answers);
-  return { ip: base('ip'), ip6: base('ip6') };
 }

@@ -1,9 +1,9 @@
 /** Thousands of pods that are relabelled beside hundreds of selectors that mention their labels. */
 import { describe, expect, test } from 'vitest';
-import { compiled, engineOf, NODE } from '../../../test/support/agent/engine.ts';
+import { compiled, engineOf, flushedEngineOf, NODE } from '../../../test/support/agent/engine.ts';
 import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../../test/support/agent/tenants.ts';
 import { parseAddress } from '../../model/address.ts';
-import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
+import type { ClusterEvent, Pod, PodKey } from '../../model/cluster.ts';
 import { wholeOf } from '../../model/pieces.ts';
 import type { Rule } from '../../model/policy.ts';
 import type { Labels, Operator } from '../../model/selector.ts';
@@ -133,6 +133,51 @@ describe.each<Operator>(['In', 'NotIn'])('%s', operator => {
     const now = wholeOf(engine.flushing());
     expect(engine.isBehind()).toBe(false);
     expect(plan(before, now)).toEqual([]);
+  });
+});
+
+describe('pods of this node', () => {
+  const LOCAL = 60;
+  const here = (n: number, app: string) => pod('tenant', PODS + 1 + n, { app }, NODE);
+  const all = (app: string) => Array.from({ length: LOCAL }, (_, n) => here(n, app));
+  const first = [...cluster('In'), ...all('blue')];
+
+  test('that are relabelled are taken some in each flush, as if nothing had been said of the others', () => {
+    const engine = flushedEngineOf(first);
+    let before = engine.flush();
+    for (const event of all('red')) engine.note(event);
+    const steps: number[] = [];
+    do {
+      const next = wholeOf(engine.flushing());
+      const waiting = new Set(engine.waitingPods().keys());
+      const taken = all('red').filter(({ key }) => !waiting.has(key as PodKey));
+      expect(plan(compiled([...first, ...taken]), next)).toEqual([]);
+      steps.push(elementsOf(before, next));
+      before = next;
+    } while (engine.isBehind());
+    expect(Math.max(...steps)).toBeLessThanOrEqual(MOST_ASKED + 2 * SELECTORS);
+    expect(steps.length).toBeGreaterThan((LOCAL * SELECTORS) / MOST_ASKED - 1);
+  });
+
+  test('that come, go or have another address are in the next flush, whoever waits', () => {
+    const engine = flushedEngineOf(first);
+    for (const event of [...relabelled('red'), ...all('red')]) engine.note(event);
+    wholeOf(engine.flushing());
+    const moved = pod('tenant', PODS + LOCAL, { app: 'red' }, NODE);
+    const addresses = [parseAddress('10.6.9.9')!];
+    const now: ClusterEvent[] = [
+      pod('tenant', PODS + LOCAL + 1, { app: 'red' }, NODE),
+      { type: 'pod', key: here(LOCAL - 2, 'red').key as PodKey },
+      podEvent({ ...(moved as ClusterEvent & { value: Pod }).value, addresses }),
+    ];
+    for (const event of now) engine.note(event);
+    wholeOf(engine.flushing());
+    const waiting = engine.waitingPods();
+    expect(waiting.size).toBeGreaterThan(0);
+    for (const { key } of now) expect(waiting.has(key as PodKey)).toBe(false);
+    expect(plan(compiled([...first, ...relabelled('red'), ...all('red'), ...now]), engine.flush())).toEqual(
+      [],
+    );
   });
 });
 

@@ -1,34 +1,29 @@
 /**
- * Takes changes of pods in: where they are, and in which groups. A pod of this node never waits. Of the others a flush
- * takes as many as their groups are not too many, of each namespace one in turn:
+ * Takes changes of pods in: where they are, and in which groups. A pod of this node that comes, goes, or changes its
+ * addresses or ports never waits. Of those of this node that say something else, and of all of other nodes, a flush takes as
+ * many as their groups are not too many, of each namespace one in turn:
  *
- *     pods of this node ───────────────────────▶ index, groups
+ *     come or gone on this node ───────────────▶ index, groups
  *     others ─ by namespace, in turns (waitingpods.ts) ─ while ─▶ index, groups
- *                                                     └ then ▶ the next flush: for this one it is as if
+ *     of this node, then of other nodes               └ then ▶ the next flush: for this one it is as if
  *                                                              nothing had been said of them yet
  *
  * Whoever relabels thousands of pods that a thousand selectors mention waits for itself, and nobody for it.
  */
 import type { Address } from '../../model/address.ts';
-import { type Cluster, isSelectable, type PodKey } from '../../model/cluster.ts';
+import { type Cluster, isSelectable, type Pod, type PodKey } from '../../model/cluster.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import type { LiveGroups } from './groups.ts';
 import type { IndexedPod, PodIndex } from './podindex.ts';
 import { Relabellings } from './relabellings.ts';
+import type { Slack } from './slack.ts';
 import { WaitingPods } from './waitingpods.ts';
 
 /**
- * Groups that a flush may ask about pods of other nodes, and pods that it may ask for groups that go ahead of policies
- * (preparations.ts): some 10 ms each, and as much of the kernel's.
+ * Groups that a flush may ask about pods of this node, and about those of other nodes, and pods that it may ask for groups
+ * that go ahead of policies (preparations.ts): some 10 ms each, and as much of the kernel's.
  */
 export const MOST_ASKED = 4_000;
-/** Of that, beside policies: somebody waits for those. */
-const BESIDE_POLICIES = 1 / 4;
-
-/** How many a flush may ask that takes so many policies in. */
-export function mostAskedBeside(policies: number, most: number): number {
-  return policies === 0 ? most : Math.ceil(most * BESIDE_POLICIES);
-}
 
 /** Keys that are sorted between two pieces. */
 const MOST_SORTED = 1_000;
@@ -45,6 +40,7 @@ export class LivePods {
   readonly #podIndex: PodIndex;
   readonly #groups: LiveGroups;
   readonly #node: string;
+  readonly #waitingHere = new WaitingPods();
   readonly #waiting = new WaitingPods();
   readonly #relabellings: Relabellings;
 
@@ -59,25 +55,27 @@ export class LivePods {
 
   /** Pods wait for the next time. */
   get isBehind(): boolean {
-    return !this.#waiting.isEmpty;
+    return !this.#waitingHere.isEmpty || !this.#waiting.isEmpty;
   }
 
   /** Each as it has been taken in, or nothing where it has not. */
   waiting(): ReadonlyMap<PodKey, IndexedPod | undefined> {
-    const keys = [...this.#waiting.all(), ...this.#relabellings.behind()];
+    const keys = [...this.#waitingHere.all(), ...this.#waiting.all(), ...this.#relabellings.behind()];
     return new Map(keys.map(key => [key, this.#podIndex.indexedPod(key)]));
   }
 
-  /** Of those of other nodes, as many as `most` allows. Answers the pods of which anything may have changed. */
-  *take({ pod, namespace, node }: Touched, most: number): Pieces<Set<PodKey>> {
+  /** Of those that can wait, as many as there is time for. Answers the pods of which anything may have changed. */
+  *take({ pod, namespace, node }: Touched, slack: Slack): Pieces<Set<PodKey>> {
     const changed = new Set<PodKey>();
     const here = yield* this.#sort(pod);
-    for (const key of yield* this.#relabel(namespace)) here.add(key);
+    for (const key of yield* this.#relabel(namespace)) this.#waitingHere.add(key, 'relabelled');
     for (const key of here) {
+      this.#waitingHere.delete(key);
       this.#waiting.delete(key);
       yield* this.#takePod(key, changed);
     }
-    yield* this.#takeInTurns(changed, most);
+    yield* this.#takeInTurns(this.#waitingHere, changed, slack);
+    yield* this.#takeInTurns(this.#waiting, changed, slack);
     yield* this.#wait(this.#relabellings.end());
     for (const key of this.#podIndex.updateNodes(node)) {
       changed.add(key);
@@ -91,12 +89,13 @@ export class LivePods {
     return changed;
   }
 
-  /** Answers those of this node; the others wait for their turn. */
+  /** Answers those of this node that cannot wait; the others wait for their turn. */
   *#sort(keys: Iterable<PodKey>): Pieces<Set<PodKey>> {
     const here = new Set<PodKey>();
     let sorted = 0;
     for (const key of keys) {
-      if (this.#isHere(key)) here.add(key);
+      if (this.#saysSomethingElse(key)) this.#waitingHere.add(key, 'changed');
+      else if (this.#isHere(key)) here.add(key);
       else this.#waiting.add(key, this.#leaves(key) ? 'leaving' : 'changed');
       if (++sorted % MOST_SORTED === 0) yield;
     }
@@ -118,11 +117,11 @@ export class LivePods {
     }
   }
 
-  *#takeInTurns(changed: Set<PodKey>, most: number): Pieces<void> {
+  *#takeInTurns(waiting: WaitingPods, changed: Set<PodKey>, slack: Slack): Pieces<void> {
     let asked = 0;
-    for (const key of this.#waiting.taking()) {
+    for (const key of waiting.taking()) {
       asked += yield* this.#takePod(key, changed);
-      if (asked >= most) return;
+      if (asked >= slack.most()) return;
     }
   }
 
@@ -152,6 +151,14 @@ export class LivePods {
       yield;
     }
     return asked;
+  }
+
+  /** A pod of this node that is where it was, and what it was but for its labels. */
+  #saysSomethingElse(key: PodKey): boolean {
+    const [before, now] = [this.#podIndex.indexedPod(key)?.pod, this.#cluster.pods.get(key)];
+    if (before === undefined || now === undefined || !isSelectable(now)) return false;
+    const told = ({ node, addresses, ports }: Pod) => JSON.stringify([node, addresses, ports]);
+    return now.node === this.#node && told(before) === told(now);
   }
 
   /** Or was. */

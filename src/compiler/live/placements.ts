@@ -3,7 +3,8 @@ import type { Cluster, PodKey } from '../../model/cluster.ts';
 import { getOrMake } from '../../model/getormake.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import { comparePolicies, type Direction, type Policy, type PolicyId } from '../../model/policy.ts';
-import { classOf, type PodClass } from '../classes.ts';
+import type { PolicyChange } from '../../model/policychange.ts';
+import { classOf, type PodClass, subjectSelects } from '../classes.ts';
 import type { Placement } from '../compile.ts';
 import { className } from '../program.ts';
 import type { LiveClasses } from './classes.ts';
@@ -48,6 +49,48 @@ export class LivePlacements {
     return { id, before, after };
   }
 
+  /** As it was taken in. */
+  policy(id: PolicyId): Policy | undefined {
+    return this.#policies.get(id);
+  }
+
+  /** The classes of these pods that a change of a policy is about. */
+  leaving({ id, value }: PolicyChange, pods: Iterable<IndexedPod>): Set<PodClass> {
+    const versions = [this.#policies.get(id), value].filter(version => version !== undefined);
+    const directions = DIRECTIONS.filter(direction =>
+      versions.some(version => version[direction] !== undefined),
+    );
+    const leaving = new Set<PodClass>();
+    for (const { pod, namespace } of pods) {
+      if (!versions.some(version => subjectSelects(version, pod, namespace) !== 'no')) continue;
+      for (const direction of directions) {
+        const podClass = this.#classIn(pod.key, direction);
+        if (podClass !== undefined) leaving.add(podClass);
+      }
+    }
+    return leaving;
+  }
+
+  /** The classes that these pods would join by it. */
+  joining({ id, value }: PolicyChange, pods: Iterable<IndexedPod>): PodClass[] {
+    const moves = new PolicyMoves([{ id, before: this.#policies.get(id), after: value }]);
+    const joining = new Map<string, PodClass>();
+    for (const { pod, namespace } of pods) {
+      const its = moves.of(pod, namespace);
+      for (const direction of its.length === 0 ? [] : DIRECTIONS) {
+        const from = this.#classIn(pod.key, direction);
+        const to = moves.classOf(pod, its, from, direction);
+        if (to !== undefined && (hasPolicy(from, id) || hasPolicy(to, id))) joining.set(to.key, to);
+      }
+    }
+    return [...joining.values()];
+  }
+
+  #classIn(pod: PodKey, direction: Direction): PodClass | undefined {
+    const placements = this.#placements.get(pod) ?? [];
+    return placements.find(({ podClass }) => podClass.direction === direction)?.podClass;
+  }
+
   /** Puts a pod, of which anything may have changed, where it belongs; out of all classes where it is no local one. */
   *place(key: PodKey, indexedPod: IndexedPod | undefined): Pieces<void> {
     yield* this.#put(key, indexedPod === undefined ? [] : this.#placementsOf(indexedPod));
@@ -58,11 +101,8 @@ export class LivePlacements {
     const { pod, namespace } = indexedPod;
     const its = moves.of(pod, namespace);
     if (its.length === 0) return false;
-    const before = this.#placements.get(pod.key) ?? [];
-    const classIn = (direction: Direction) =>
-      before.find(({ podClass }) => podClass.direction === direction)?.podClass;
     const placements = DIRECTIONS.map(direction =>
-      placementIn(indexedPod, moves.classOf(pod, its, classIn(direction), direction)),
+      placementIn(indexedPod, moves.classOf(pod, its, this.#classIn(pod.key, direction), direction)),
     );
     yield* this.#put(pod.key, placements.flat());
     return true;
@@ -92,6 +132,10 @@ export class LivePlacements {
     else this.#placements.delete(key);
     yield;
   }
+}
+
+function hasPolicy(podClass: PodClass | undefined, id: PolicyId): boolean {
+  return podClass?.policies.some(policy => policy.id === id) ?? false;
 }
 
 const chains = new WeakMap<PodClass, string>();

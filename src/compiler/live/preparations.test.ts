@@ -1,11 +1,12 @@
 /** Policies of hundreds of groups of hundreds of pods, made ready before they are taken in. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { compiled, flushedEngineOf, NODE } from '../../../test/support/agent/engine.ts';
 import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../../test/support/agent/tenants.ts';
-import { parseAddress } from '../../model/address.ts';
+import { parseAddress, parseCidr } from '../../model/address.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import { wholeOf } from '../../model/pieces.ts';
 import type { Policy, Rule } from '../../model/policy.ts';
+import type { PolicyChange } from '../../model/policychange.ts';
 import { plan } from '../../nft/plan/plan.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
 import type { Incremental } from './incremental.ts';
@@ -13,6 +14,8 @@ import { MOST_ASKED } from './livepods.ts';
 
 const SELECTORS = 240;
 const PODS = 400;
+/** Of each policy that is merged with others. */
+const MERGED_PORTS = 20;
 
 function pod(n: number, app: string, node = 'n2'): ClusterEvent {
   const addresses = [parseAddress(`10.6.${n >> 8}.${n & 255}`)!];
@@ -41,6 +44,10 @@ const pods = [
   pod(PODS + 1, 'red', NODE),
 ];
 
+const changeOf = (value: Policy): PolicyChange => ({ id: value.id, value });
+const eventOf = ({ id, value }: PolicyChange): ClusterEvent =>
+  value === undefined ? { type: 'policy', key: id } : policyEvent(value);
+
 /** How many elements a set holds that is not in the other ruleset. */
 function newElements(before: Ruleset, { tables }: Ruleset): number {
   const known = before.tables.get('ip')!.sets;
@@ -64,10 +71,10 @@ test('the groups of a policy begin some in each flush, and nothing in force is d
   const engine = flushedEngineOf(pods);
   const before = engine.flush();
   const policy = selecting('many');
-  expect(engine.isPrepared(policy)).toBe(false);
-  engine.prepare([policy]);
+  expect(engine.isPrepared(changeOf(policy))).toBe(false);
+  engine.prepare([changeOf(policy)]);
   const { counts, last } = flushAll(engine, before);
-  expect(engine.isPrepared(policy)).toBe(true);
+  expect(engine.isPrepared(changeOf(policy))).toBe(true);
   expect(counts.length).toBeGreaterThanOrEqual((SELECTORS * PODS) / MOST_ASKED);
   expect(Math.max(...counts)).toBeLessThanOrEqual(MOST_ASKED + PODS + 2);
   expect(counts.reduce((a, b) => a + b)).toBe(SELECTORS * (PODS + 1));
@@ -78,7 +85,7 @@ test('the groups of a policy begin some in each flush, and nothing in force is d
 test('a policy that is noted when it is ready makes no elements of its peers any more', () => {
   const engine = flushedEngineOf(pods);
   const policy = selecting('many');
-  engine.prepare([policy]);
+  engine.prepare([changeOf(policy)]);
   engine.flush();
   const before = wholeOf(engine.flushing());
   engine.note(pod(3, 'blue')); // follows meanwhile
@@ -94,20 +101,20 @@ test('another version of what is in force keeps what both need, and what is not 
   const [first, second] = [selecting('many'), selecting('many', 1)];
   const events = [...pods, policyEvent(first)];
   const engine = flushedEngineOf(events);
-  engine.prepare([second]);
+  engine.prepare([changeOf(second)]);
   engine.flush();
   engine.prepare([]);
   expect(plan(compiled(events), engine.flush())).toEqual([]);
   const same = selecting('many');
-  engine.prepare([same]); // of groups that live already nothing is made
+  engine.prepare([changeOf(same)]); // of groups that live already nothing is made
   wholeOf(engine.flushing());
-  expect(engine.isPrepared(same)).toBe(true);
+  expect(engine.isPrepared(changeOf(same))).toBe(true);
 });
 
 test('two policies are made ready in turns', () => {
   const engine = flushedEngineOf(pods);
   const before = engine.flush();
-  engine.prepare([selecting('one'), selecting('two')]);
+  engine.prepare([selecting('one'), selecting('two')].map(changeOf));
   const sets = [...wholeOf(engine.flushing()).tables.get('ip')!.sets.values()];
   const made = sets.filter(({ name }) => !before.tables.get('ip')!.sets.has(name));
   const of = (name: string) => made.filter(({ comment }) => comment?.includes(`${name}-0-`)).length;
@@ -118,7 +125,7 @@ test('two policies are made ready in turns', () => {
 test('of two policies each has its turn, however little a flush has room for', () => {
   const engine = flushedEngineOf(pods, 1);
   const before = engine.flush();
-  engine.prepare([selecting('one'), selecting('two')]);
+  engine.prepare([selecting('one'), selecting('two')].map(changeOf));
   let last = before;
   for (let flushes = 0; flushes < 4; flushes++) last = wholeOf(engine.flushing());
   const sets = [...last.tables.get('ip')!.sets.values()];
@@ -134,7 +141,7 @@ test('policies of many tenants begin in several flushes, whoever is edited meanw
   const begun = new Set<string>();
   const most = others.length * 2;
   for (let version = 0; version < most && begun.size < others.length; version++) {
-    engine.prepare([...edited.map(name => selecting(name, version)), ...kept]);
+    engine.prepare([...edited.map(name => selecting(name, version)), ...kept].map(changeOf));
     const sets = [...wholeOf(engine.flushing()).tables.get('ip')!.sets.values()];
     for (const name of others)
       if (sets.some(({ comment }) => comment?.includes(`${name}-0-`))) begun.add(name);
@@ -145,9 +152,158 @@ test('policies of many tenants begin in several flushes, whoever is edited meanw
 
 test('what has no peers in the cluster, or selects no pod here, needs no preparation', () => {
   const engine = flushedEngineOf(pods);
-  expect(engine.isPrepared(ingressPolicy('tenant/deny', []))).toBe(true);
+  expect(engine.isPrepared(changeOf(ingressPolicy('tenant/deny', [])))).toBe(true);
   const nowhere = ingressPolicy('nowhere/many', selecting('many').ingress!);
-  engine.prepare([nowhere]);
+  engine.prepare([changeOf(nowhere)]);
   const { counts } = flushAll(engine, engine.flush());
-  expect([counts, engine.isPrepared(nowhere)]).toEqual([[0], true]);
+  expect([counts, engine.isPrepared(changeOf(nowhere))]).toEqual([[0], true]);
+});
+
+/** Small ones with the same ports, each with selectors of its own: what their pods may be reached by is merged. */
+function merged(name: string, version = 0): Policy {
+  const { ingress } = selecting(name, version);
+  return ingressPolicy(`tenant/${name}`, ingress!.slice(0, MERGED_PORTS));
+}
+
+/** As the agent does it: in force as soon as it is ready. Answers the most new elements that a flush had. */
+function takeIn(engine: Incremental, change: PolicyChange): number {
+  let [last, most] = [engine.flush(), 0];
+  for (let flushes = 0; flushes < 100; flushes++) {
+    const isReady = engine.isPrepared(change);
+    if (isReady) engine.note(eventOf(change));
+    engine.prepare(isReady ? [] : [change]);
+    const next = wholeOf(engine.flushing());
+    most = Math.max(most, newElements(last, next));
+    last = next;
+    if (isReady) return most;
+  }
+  throw new Error('it is never ready');
+}
+
+describe('of policies that are merged', () => {
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const events = [...pods, ...names.map(name => policyEvent(merged(name)))];
+  const room = 2 * PODS;
+
+  test('a change asks as much as what they are merged to', () => {
+    const engine = flushedEngineOf(events, room);
+    const few = ingressPolicy('tenant/a', merged('a').ingress!.slice(0, 1));
+    expect(engine.asks(changeOf(few))).toBeGreaterThan(MERGED_PORTS * PODS);
+    const gone: PolicyChange = { id: few.id, value: undefined };
+    expect(engine.asks(gone)).toBeGreaterThanOrEqual(MERGED_PORTS * PODS);
+    expect(engine.asks(changeOf(ingressPolicy('tenant/other', [])))).toBe(0);
+  });
+
+  test.for([
+    ['an edit', changeOf(merged('c', 1))],
+    ['a new one', changeOf(merged('f'))],
+    ['a deletion', { id: merged('c').id, value: undefined }],
+  ] as const)('%s makes a few sets in each flush', ([, change]) => {
+    const engine = flushedEngineOf(events, room);
+    expect(takeIn(engine, change)).toBeLessThanOrEqual(room + PODS + MERGED_PORTS);
+    expect(plan(compiled([...events, eventOf(change)]), engine.flush())).toEqual([]);
+  });
+
+  test('what has been made ready is made anew where another one of them has changed meanwhile', () => {
+    const engine = flushedEngineOf(events, room);
+    const [first, second] = [changeOf(merged('a', 1)), changeOf(merged('b', 1))];
+    engine.prepare([first, second]);
+    engine.flush();
+    expect([engine.isPrepared(first), engine.isPrepared(second)]).toEqual([true, true]);
+    engine.note(eventOf(first));
+    engine.prepare([second]);
+    wholeOf(engine.flushing());
+    expect(engine.isPrepared(second)).toBe(false);
+    expect(takeIn(engine, second)).toBeLessThanOrEqual(room + PODS + MERGED_PORTS);
+    expect(plan(compiled([...events, eventOf(first), eventOf(second)]), engine.flush())).toEqual([]);
+  });
+
+  test('one that is overtaken by others each time goes as it is', () => {
+    const engine = flushedEngineOf(events, room);
+    const waiting = changeOf(merged('a', 1));
+    let version = 0;
+    do {
+      engine.prepare([waiting]);
+      engine.flush();
+      engine.note(policyEvent(merged('b', ++version)));
+      wholeOf(engine.flushing());
+    } while (!engine.isPrepared(waiting) && version < 20);
+    expect(version).toBeGreaterThan(2);
+    expect(engine.isPrepared(waiting)).toBe(true);
+  });
+});
+
+/** A port each, for a network. */
+function ofManyRules(version = 0): Policy {
+  const rules = Array.from({ length: 1000 }, (_, n): Rule => {
+    const cidr = parseCidr(`172.16.${n >> 6}.${(4 * n) & 255}/30`)!;
+    const first = 1000 + n + (n === 0 ? version : 0);
+    return {
+      path: `ingress[${n}]`,
+      action: 'accept',
+      peers: [{ kind: 'network', cidr, except: [] }],
+      ports: [{ kind: 'range', protocol: 'TCP', first, last: first }],
+    };
+  });
+  return ingressPolicy('tenant/rules', rules);
+}
+
+/** Of the next flush. */
+function piecesOf(engine: Incremental, isAwaited = () => false): number {
+  const flushing = engine.flushing(isAwaited);
+  let pieces = 1;
+  while (!flushing.next().done) pieces++;
+  return pieces;
+}
+
+/** Answers after how many flushes it is ready. */
+function flushesUntilReady(engine: Incremental, change: PolicyChange, isAwaited = () => false): number {
+  engine.prepare([change]);
+  for (let flushes = 1; flushes < 1000; flushes++) {
+    wholeOf(engine.flushing(isAwaited));
+    if (engine.isPrepared(change)) return flushes;
+  }
+  throw new Error('it is never ready');
+}
+
+test('the rules of a large policy are made before it comes, and once', () => {
+  const engine = flushedEngineOf([...pods, policyEvent(ofManyRules())]);
+  const edit = ofManyRules(1);
+  expect(engine.isPrepared(changeOf(edit))).toBe(false);
+  engine.prepare([changeOf(edit)]);
+  const [ahead, nothing] = [piecesOf(engine), piecesOf(engine)];
+  expect(nothing).toBeLessThan(ahead);
+  engine.note(policyEvent(edit));
+  expect(piecesOf(engine)).toBeLessThan(ahead / 2);
+  expect(plan(compiled([...pods, policyEvent(edit)]), engine.flush())).toEqual([]);
+});
+
+describe('where somebody waits for the next flush', () => {
+  const isAwaited = () => true;
+
+  test('a policy begins fewer groups, and some in each', () => {
+    const change = changeOf(selecting('many'));
+    const alone = flushesUntilReady(flushedEngineOf(pods), change);
+    const beside = flushesUntilReady(flushedEngineOf(pods), change, isAwaited);
+    expect(beside).toBeGreaterThan(2 * alone);
+  });
+
+  test('one piece is made of the rules of a large policy, and the next flush goes on', () => {
+    const change = changeOf(ofManyRules());
+    const flushes = flushesUntilReady(flushedEngineOf(pods), change, isAwaited);
+    expect(flushes).toBeGreaterThan(10);
+    const engine = flushedEngineOf(pods);
+    const least = piecesOf(engine, isAwaited);
+    engine.prepare([change]);
+    expect(piecesOf(engine, isAwaited)).toBeLessThan(least + 5);
+  });
+
+  test('a policy that is edited meanwhile begins anew, and the one before it leaves nothing', () => {
+    const engine = flushedEngineOf(pods);
+    engine.prepare([changeOf(selecting('many'))]);
+    wholeOf(engine.flushing(isAwaited));
+    expect(flushesUntilReady(engine, changeOf(selecting('many', 1)))).toBeGreaterThan(0);
+    engine.prepare([]);
+    expect(plan(compiled(pods), engine.flush())).toEqual([]);
+  });
 });

@@ -46,7 +46,7 @@ export class Relabellings {
     return [];
   }
 
-  /** Ends those of which no pod is left; answers the pods of other nodes that wait for the next one of their namespace. */
+  /** Ends those of which no pod is left; answers the pods that wait for the next one of their namespace. */
   *end(): Generator<PodKey> {
     for (const [name, { target, latest }] of [...this.#underWay]) {
       if (!this.#isDone(target)) continue;

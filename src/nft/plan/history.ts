@@ -24,6 +24,10 @@ export class MemberHistory {
     return this.#members.has(key);
   }
 
+  get size(): number {
+    return this.#members.size;
+  }
+
   /** Answers whether it was not a member before. */
   add(key: ElementKey): boolean {
     // Most members come before anybody has asked for a version: then one access is enough.

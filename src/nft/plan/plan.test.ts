@@ -7,6 +7,7 @@ import { addressIn, addressVmap, verdict } from '../match.ts';
 import { type Chain, type Elements, MEMBER, type NftRule, type NftSet, type Ruleset } from '../ruleset.ts';
 import { type Op, opText } from './op.ts';
 import { applied, plan } from './plan.ts';
+import { roomFor } from './size.ts';
 
 describe('plan()', () => {
   it('leads from any ruleset to any other, and then has nothing left to do', async () => {
@@ -125,16 +126,19 @@ describe('plan()', () => {
   });
 
   it('makes a set anew, with twice the room, where what is wanted has no room in it', async () => {
-    const full = applied(NOTHING, ruleset([peers(addresses(256))], [inWeb()]));
+    const room = roomFor('peers', 100);
+    const full = applied(NOTHING, ruleset([peers(addresses(room))], [inWeb()]));
     const kernel = new FakeKernel();
     await kernel.commit(plan(NOTHING, ruleset([peers(addresses(100))], [inWeb()])));
     const { ruleset: actual } = await kernel.dump();
     const wanted = (count: number) => ruleset([peers(addresses(count))], [inWeb()]);
-    expect(plan(actual, wanted(256)).map(({ op }) => op)).toEqual(['addElements']);
-    expect(plan(actual, wanted(257))).toContainEqual(expect.objectContaining({ op: 'addSet', size: 1024 }));
-    expect(plan(full, wanted(257)).map(({ op }) => op)).toEqual(['addElements']);
-    await kernel.commit(plan(actual, wanted(257)));
-    expect((await kernel.dump()).ruleset.tables.get('ip')!.sets.get('peers')!.size).toBe(1024);
+    expect(plan(actual, wanted(room)).map(({ op }) => op)).toEqual(['addElements']);
+    const size = roomFor('peers', room + 1);
+    expect(size).toBeGreaterThan(2 * room);
+    expect(plan(actual, wanted(room + 1))).toContainEqual(expect.objectContaining({ op: 'addSet', size }));
+    expect(plan(full, wanted(room + 1)).map(({ op }) => op)).toEqual(['addElements']);
+    await kernel.commit(plan(actual, wanted(room + 1)));
+    expect((await kernel.dump()).ruleset.tables.get('ip')!.sets.get('peers')!.size).toBe(size);
   });
 
   it('compares 100,000 elements that are the same object without looking at them', () => {

@@ -16,7 +16,7 @@ import {
 import { wholeOf } from '../../../src/model/pieces.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import type { PodLinks } from '../../../src/model/podlinks.ts';
-import type { Policy } from '../../../src/model/policy.ts';
+import type { PolicyChange } from '../../../src/model/policychange.ts';
 import { mapTables } from '../../../src/nft/maptables.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import type { Step } from '../arbitrary/events.ts';
@@ -187,12 +187,19 @@ class Past {
   }
 
   check(key: PodKey, inForce: PodInForce | undefined, now: Pod | undefined): void {
-    if ([inForce?.pod.node, now?.node].includes(NODE)) throw new Error(`${key} of this node waits`);
+    const isHere = [inForce?.pod.node, now?.node].includes(NODE);
+    if (isHere && whereAndHow(inForce?.pod) !== whereAndHow(now))
+      throw new Error(`${key} of this node waits, and has come, gone or moved`);
     if (inForce === undefined) return;
     if (!this.#pods.has(inForce.pod)) throw new Error(`${key} is in force as it never was`);
     if (!this.#namespaces.has(JSON.stringify(inForce.namespace)))
       throw new Error(`${key} is in force in a namespace that never was`);
   }
+}
+
+/** What of a pod of this node never waits. */
+function whereAndHow(pod: Pod | undefined): string {
+  return JSON.stringify(pod && [pod.node, pod.addresses, pod.ports]);
 }
 
 /** How many of the coming policies are made ready. */
@@ -203,7 +210,7 @@ export function replayPrepared(steps: readonly Step[], how: Enforced): string {
   const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing);
   const state = new ClusterState();
   for (const [at, { event, flush }] of steps.entries()) {
-    engine.prepare(comingPolicies(steps.slice(at)));
+    engine.prepare(comingChanges(steps.slice(at)));
     engine.note(event);
     state.apply(event);
     if (!flush) continue;
@@ -216,9 +223,11 @@ export function replayPrepared(steps: readonly Step[], how: Enforced): string {
   return text(engine.flush());
 }
 
-function comingPolicies(steps: readonly Step[]): Policy[] {
-  const policies = steps.flatMap(({ event }) => (event.type === 'policy' ? (event.value ?? []) : []));
-  return policies.slice(0, PREPARED);
+function comingChanges(steps: readonly Step[]): PolicyChange[] {
+  const changes = steps.flatMap(({ event }): PolicyChange[] =>
+    event.type === 'policy' ? [{ id: event.key, value: event.value }] : [],
+  );
+  return changes.slice(0, PREPARED);
 }
 
 /** Without sets that the desired state has not. */

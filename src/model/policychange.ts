@@ -1,5 +1,5 @@
 /** A policy as a batch is to take it in. */
-import type { Policy, PolicyId } from '../../model/policy.ts';
+import type { Policy, PolicyId } from './policy.ts';
 
 export interface PolicyChange {
   readonly id: PolicyId;

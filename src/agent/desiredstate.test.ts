@@ -1,0 +1,75 @@
+/** Who comes while a flush is under way, and whether what can wait is left for the next one because of it. */
+import { expect, test } from 'vitest';
+import {
+  ingressPolicy,
+  podEvent,
+  policyEvent,
+  selecting,
+  tenantPod,
+} from '../../test/support/agent/tenants.ts';
+import { realTiming } from '../async/timing.ts';
+import { Incremental } from '../compiler/live/incremental.ts';
+import type { ClusterEvent } from '../model/cluster.ts';
+import type { Ruleset } from '../nft/ruleset.ts';
+import { RoundBatch } from './batch.ts';
+import { FAIRNESS } from './changes/fairness.ts';
+import { DesiredState } from './desiredstate.ts';
+import { type Engine, withRules } from './engine.ts';
+
+const NODE = 'n1';
+const EMPTY: Ruleset = { tables: new Map([['ip', { chains: new Map(), sets: new Map() }]]) };
+
+/** An engine to whose flushes something happens as soon as they have begun. */
+function interrupted(): { engine: Engine; during: () => void; told: boolean[] } {
+  const engine = withRules(new Incremental(NODE), ruleset => ruleset);
+  const site = {
+    told: [] as boolean[],
+    during: () => {},
+    engine: {
+      ...engine,
+      *flushing(isAwaited = () => false) {
+        site.told = [isAwaited()];
+        site.during();
+        site.told.push(isAwaited());
+        return yield* engine.flushing(isAwaited);
+      },
+    },
+  };
+  return site;
+}
+
+/** What a flush is told of those who wait for the next one: as it begins, and after an event that comes meanwhile. */
+async function told(event: ClusterEvent, inForce: readonly ClusterEvent[] = []): Promise<boolean[]> {
+  const site = interrupted();
+  const state = new DesiredState(() => site.engine, NODE, realTiming);
+  for (const each of inForce) state.note(each);
+  await state.flush(EMPTY, new RoundBatch(true));
+  state.committed(1);
+  site.during = () => state.note(event);
+  await state.flush(EMPTY, new RoundBatch(false));
+  return site.told;
+}
+
+test('a small policy, a new one, or a pod of this node waits for the next flush', async () => {
+  const pod = podEvent(tenantPod('neighbour', 1, { node: NODE }));
+  const isNew = selecting('hostile/large', 400);
+  for (const event of [policyEvent(ingressPolicy('neighbour/deny', [])), isNew, pod])
+    expect(await told(event)).toEqual([false, true]);
+});
+
+test('a large policy that is written again, or a pod of another node, is in no hurry', async () => {
+  const edit = selecting('hostile/large', 400, 'other');
+  expect(await told(edit, [selecting('hostile/large', 400)])).toEqual([false, false]);
+  expect(await told(podEvent(tenantPod('hostile', 1, { node: 'n2' })))).toEqual([false, false]);
+});
+
+test('a flush that has taken long leaves what can wait, whoever comes', async () => {
+  const site = interrupted();
+  let nowMs = 0;
+  const state = new DesiredState(() => site.engine, NODE, { now: () => nowMs });
+  site.during = () => {
+    nowMs += FAIRNESS.leisureMs + 1;
+  };
+  await state.flush(EMPTY, new RoundBatch(true));
+  expect(site.told).toEqual([false, true]);
+});
