@@ -2,16 +2,9 @@
  * N71: on a bridge a pod's broadcast would reach all others, whatever their policies. A bridge's own network may be
  * another than the pod networks of the node, and then its broadcast address is known from the bridge alone.
  */
-import { type Address, addressFromInt, type Cidr, cidrRange, type Family } from '../model/address.ts';
+import type { Address, Family } from '../model/address.ts';
 import { addressInNetwork } from '../nft/match.ts';
 import type { Expr } from '../nft/ruleset.ts';
-
-/** Of a network of IPv4, where it has one. */
-export function broadcastsOf(networks: readonly Cidr[]): Address[] {
-  return networks
-    .filter(({ family, prefix }) => family === 'ip' && prefix < 31)
-    .map(cidr => addressFromInt('ip', cidrRange(cidr).last));
-}
 
 export const OF_BRIDGE = 'from a pod to everybody of its bridge';
 

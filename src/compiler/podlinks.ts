@@ -10,6 +10,7 @@
  * has heard of the pod: every veth but the node's own ways out, and bridges, of which the agent says which are of pods.
  */
 import { type Address, type Cidr, FAMILIES, type Family, familyOf, parseCidr } from '../model/address.ts';
+import { broadcastsOf } from '../model/broadcasts.ts';
 import type { Node, NodeLinks } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { LINK_GROUP, type PodLinks } from '../model/podlinks.ts';
@@ -38,7 +39,7 @@ import {
   type NftSet,
   type Ruleset,
 } from '../nft/ruleset.ts';
-import { broadcastsOf, OF_BRIDGE, toBroadcast } from './broadcasts.ts';
+import { OF_BRIDGE, toBroadcast } from './broadcasts.ts';
 import { deny, denyLink } from './denied.ts';
 import { FROM_PODS, podLinkMatches } from './linkmatches.ts';
 import { errorSenders, toErrors } from './poderrors.ts';

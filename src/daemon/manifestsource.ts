@@ -2,6 +2,7 @@
 import { access } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { aborted } from '../async/aborted.ts';
+import { readFailure } from '../files/folder.ts';
 import { type ManifestWatch, watchManifests } from '../files/source.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import type { AgentSource, SourceNeeds } from './agentsource.ts';
@@ -12,7 +13,7 @@ export async function openManifests(
   { onEvents, watcher, services, log }: SourceNeeds,
 ): Promise<AgentSource> {
   await access(root).catch(error => {
-    throw new CommandError(`cannot read --manifests ${root}: ${(error as Error).message}`);
+    throw new CommandError(`cannot read --manifests ${root}: it ${readFailure(error)}`);
   });
   services?.onSource({ source: 'Service', state: 'absent', reason: NO_SERVICES });
   const onProblems = reportToBoth(watcher, log);

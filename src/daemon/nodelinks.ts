@@ -5,7 +5,6 @@
  */
 import type { Logger } from 'pino';
 import { Coalescer } from '../async/coalescer.ts';
-import { broadcastsOf } from '../compiler/broadcasts.ts';
 import {
   type Address,
   type Cidr,
@@ -14,6 +13,7 @@ import {
   parseAddress,
   parseCidr,
 } from '../model/address.ts';
+import { broadcastsOf } from '../model/broadcasts.ts';
 import type { Cluster, ClusterEvent, Node, NodeLinks, PodPort } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { listLinks } from '../netlink/route/listlinks.ts';
@@ -132,7 +132,7 @@ const MOST_ADDRESSES = 256;
 /** What is sent to these is for the node itself, whether or not their interfaces are up. */
 export function interfaceAddressesOf(
   interfaces: readonly Pick<Link, 'index' | 'name'>[],
-  addresses: readonly DeviceAddress[],
+  addresses: readonly Pick<DeviceAddress, 'device' | 'address'>[],
 ): readonly Address[] {
   const services = interfaces.find(({ name }) => name === OF_SERVICES)?.index;
   const own = addresses.flatMap(({ device, address }) => (device === services ? [] : [address]));
@@ -149,11 +149,7 @@ const ANYBODY = ['192.0.2.1', '2001:db8::1'].map(text => parseAddress(text)!);
 /** A few tell what all would: nodes are behind the same interfaces. */
 const MOST_ASKED = 16;
 
-export async function readNodeLinks(...asked: Parameters<typeof readOwnInterfaces>): Promise<NodeLinks> {
-  return (await readOwnInterfaces(...asked)).links;
-}
-
-async function readOwnInterfaces(
+export async function readOwnInterfaces(
   socket: RtnetlinkSocket,
   { nodes, pods }: Cluster,
   node: string,
@@ -174,7 +170,9 @@ async function readOwnInterfaces(
   if (links.podBridges.length === 0) return { links, interfaceAddresses };
   const ports = await readBridgePorts(socket, interfaces, links.podBridges);
   const ownAddresses = new Set(addresses.map(({ address }) => address));
-  const facts = { ports, podCidrs, podAddresses: new Set(podAddresses), ownAddresses, before };
+  const ofBridges = addresses.filter(({ device }) => links.podBridges.includes(device));
+  const networks = [...podCidrs, ...ofBridges.map(({ network }) => network)];
+  const facts = { ports, podCidrs, networks, podAddresses: new Set(podAddresses), ownAddresses, before };
   return { links: { ...links, podPorts: podPortsOf(facts) }, interfaceAddresses };
 }
 
@@ -194,7 +192,7 @@ async function readDevices(socket: RtnetlinkSocket) {
 /** What the kernel says, and what the cluster does. */
 export interface LinkFacts {
   readonly interfaces: readonly Pick<Link, 'index' | 'kind'>[];
-  readonly addresses: readonly DeviceAddress[];
+  readonly addresses: readonly Omit<DeviceAddress, 'network'>[];
   readonly podCidrs: readonly Cidr[];
   /** Addresses of the Node. */
   readonly own: readonly Address[];
@@ -229,7 +227,7 @@ const MOST_BROADCASTS = 16;
 
 /** A bridge's network may be another than the node's pod networks, as one of the whole cluster. */
 function otherBroadcasts(
-  addresses: readonly DeviceAddress[],
+  addresses: LinkFacts['addresses'],
   bridges: readonly number[],
   podCidrs: readonly Cidr[],
 ): Address[] {

@@ -16,6 +16,7 @@ function known(index: number, ...addresses: string[]): PodPort {
 const FACTS: PodPortFacts = {
   ports: [],
   podCidrs: [parseCidr('10.0.1.0/24')!],
+  networks: ['10.0.1.0/24', '192.168.0.0/24', 'fe80::/64'].map(text => parseCidr(text)!),
   podAddresses: new Set(),
   ownAddresses: new Set(at('10.0.1.1', '172.18.0.2')),
   before: [],
@@ -61,7 +62,77 @@ test.each<[string, Partial<PodPortFacts>, PodPort[]]>([
     { ports: [port(5, 'fe80::5')], before: [known(5, '10.0.1.5')] },
     [known(5, 'fe80::5')],
   ],
+  [
+    'a pod that is known has no free address of pods’ networks beside its own',
+    {
+      ports: [port(5, '10.0.1.5', '10.0.1.77', '192.168.0.77', 'fe80::5', '192.0.2.5')],
+      podAddresses: new Set(at('10.0.1.5')),
+      before: [known(5, '10.0.1.5', '10.0.1.77')],
+    },
+    [known(5, '10.0.1.5', '192.0.2.5', 'fe80::5')],
+  ],
+  [
+    'nor in the place of its own, which it keeps',
+    {
+      ports: [port(5, '10.0.1.77')],
+      podAddresses: new Set(at('10.0.1.5')),
+      before: [known(5, '10.0.1.5')],
+    },
+    [known(5, '10.0.1.5')],
+  ],
+  [
+    'unless another pod has that by now',
+    {
+      ports: [port(5, '10.0.1.77'), port(6, '10.0.1.5')],
+      podAddresses: new Set(at('10.0.1.5')),
+      before: [known(5, '10.0.1.5')],
+    },
+    [known(5, '10.0.1.77'), known(6, '10.0.1.5')],
+  ],
+  [
+    'nor what another pod is to have, though it named it first',
+    {
+      ports: [port(5, '10.0.1.5', '10.0.1.6'), port(6, '10.0.1.6')],
+      podAddresses: new Set(at('10.0.1.5', '10.0.1.6')),
+      before: [known(5, '10.0.1.5')],
+    },
+    [known(5, '10.0.1.5'), known(6, '10.0.1.6')],
+  ],
+  [
+    'a pod that takes its neighbour’s hardware address keeps its own',
+    {
+      ports: [{ ...port(5, '10.0.1.5'), mac: port(6).mac }, port(6, '10.0.1.6')],
+      before: [known(5, '10.0.1.5'), known(6, '10.0.1.6')],
+    },
+    [known(5, '10.0.1.5'), known(6, '10.0.1.6')],
+  ],
+  [
+    'and has none where its own is another pod’s by now',
+    {
+      ports: [
+        { ...port(5, '10.0.1.5'), mac: port(6).mac },
+        { ...port(6, '10.0.1.6') },
+        { ...port(7, '10.0.1.7'), mac: port(5).mac },
+      ],
+      before: [known(5, '10.0.1.5'), known(6, '10.0.1.6')],
+    },
+    [
+      { ...known(5, '10.0.1.5'), mac: '00:00:00:00:00:00' },
+      known(6, '10.0.1.6'),
+      { ...known(7, '10.0.1.7'), mac: port(5).mac },
+    ],
+  ],
   ['a port that is gone is forgotten', { before: [known(5, '10.0.1.5')] }, []],
 ])('podPortsOf(): %s', (_, facts, ports) => {
   expect(podPortsOf({ ...FACTS, ...facts })).toEqual(ports);
+});
+
+test('podPortsOf() lets a pod send from no more than many times what any pod has, and from its own in any case', () => {
+  const many = Array.from({ length: 5_000 }, (_, i) => `198.18.${i >> 8}.${i & 255}`);
+  const ports = [port(5, ...many, 'fe80::5', '10.0.1.5'), port(6, ...many, '10.0.1.6')];
+  const found = podPortsOf({ ...FACTS, ports, podAddresses: new Set(at('10.0.1.5')) });
+  expect(found.map(({ addresses }) => addresses.length)).toEqual([256, 1]);
+  expect(found.flatMap(({ addresses }) => addresses)).toEqual(
+    expect.arrayContaining(['10.0.1.5', 'fe80::5', '10.0.1.6']),
+  );
 });

@@ -4,7 +4,7 @@
  * all addresses; no word of the runtime is needed, and none of the pod's that it cannot keep.
  */
 import type { Address, Cidr } from '../model/address.ts';
-import { cidrContains } from '../model/address.ts';
+import { cidrContains, parseCidr } from '../model/address.ts';
 import type { PodPort } from '../model/cluster.ts';
 import type { Mac } from '../model/mac.ts';
 import { type NamespaceId, writeGetAddresses, writeGetLinkIn } from '../netlink/route/rtnetlink.ts';
@@ -24,6 +24,8 @@ export interface PortFacts {
 export interface PodPortFacts {
   readonly ports: readonly PortFacts[];
   readonly podCidrs: readonly Cidr[];
+  /** The same, and those of the bridges of pods. */
+  readonly networks: readonly Cidr[];
   /** Of the pods that are known to run here. */
   readonly podAddresses: ReadonlySet<Address>;
   /** Of the node's own interfaces: nobody else's. */
@@ -32,45 +34,97 @@ export interface PodPortFacts {
   readonly before: readonly PodPort[];
 }
 
-/** The ports that lead to pods. An address that several name stays with who had it, else it is the oldest port's. */
+/** The ports that lead to pods. What several name, an address or a hardware address, is one pod's. */
 export function podPortsOf(facts: PodPortFacts): PodPort[] {
-  const { podCidrs, podAddresses, ownAddresses } = facts;
-  const isOfPods = (address: Address) =>
-    podAddresses.has(address) || podCidrs.some(cidr => cidrContains(cidr, address));
-  // What led to a pod still does: also one that has taken its own address away.
-  const known = new Set(facts.before.map(({ index }) => index));
-  const leading = facts.ports
+  const { podAddresses, ownAddresses, before } = facts;
+  const had = new Map(before.map(port => [port.index, port]));
+  const leading = leadingToPods(facts);
+  const holders = holdersOf(leading, before, ({ addresses }) => addresses);
+  const macs = holdersOf(leading, before, ({ mac }) => [mac]);
+  return leading.map(port => {
+    const { index, namespace } = port;
+    const mac = [port.mac, had.get(index)?.mac].find(
+      each => each && (macs.get(each) ?? namespace) === namespace,
+    );
+    const left = (had.get(index)?.addresses ?? []).filter(at => podAddresses.has(at) && !holders.has(at));
+    const own = port.addresses
+      .filter(address => !ownAddresses.has(address) && !LOOPBACK.test(address))
+      .filter(address => holders.get(address) === namespace);
+    const addresses = new Set([...withoutFree(own, left, facts), ...left]);
+    return { index, mac: mac ?? NO_MAC, addresses: limited([...addresses], facts) };
+  });
+}
+
+/** What led to a pod still does: also a port whose pod has taken its own address away. */
+function leadingToPods({ ports, podCidrs, podAddresses, ownAddresses, before }: PodPortFacts): PortFacts[] {
+  const known = new Set(before.map(({ index }) => index));
+  const isOfPods = (address: Address) => podAddresses.has(address) || isIn(podCidrs, address);
+  return ports
     .filter(
       ({ index, addresses }) =>
         known.has(index) || addresses.some(address => isOfPods(address) && !ownAddresses.has(address)),
     )
     .sort((a, b) => a.index - b.index);
-  const holders = holdersOf(leading, facts.before);
-  return leading.map(({ index, namespace, mac, addresses }) => ({
-    index,
-    mac,
-    addresses: [...new Set(addresses)]
-      .filter(address => !ownAddresses.has(address) && !LOOPBACK.test(address))
-      .filter(address => holders.get(address) === namespace)
-      .sort(),
-  }));
 }
 
+/**
+ * A pod that is known has no other address of a network of pods than it is known by: it would send as nobody, whom no
+ * policy isolates. It is known by an address that it has `left`, too.
+ */
+function withoutFree(
+  own: readonly Address[],
+  left: readonly Address[],
+  { networks, podAddresses }: PodPortFacts,
+): readonly Address[] {
+  if (left.length === 0 && !own.some(address => podAddresses.has(address))) return own;
+  return own.filter(
+    address => podAddresses.has(address) || cidrContains(LINK_LOCAL, address) || !isIn(networks, address),
+  );
+}
+
+/** Many times what any pod has. */
+const MOST_OF_PORT = 256;
+
+/** A pod may give itself as many as it likes: its own come first. */
+function limited(addresses: readonly Address[], { podAddresses, podCidrs }: PodPortFacts): Address[] {
+  const rank = (address: Address) => {
+    if (podAddresses.has(address) || isIn(podCidrs, address)) return 0;
+    return cidrContains(LINK_LOCAL, address) ? 1 : 2;
+  };
+  const ranked = addresses.map(address => ({ address, rank: rank(address) }));
+  const first = ranked.sort((a, b) => a.rank - b.rank).slice(0, MOST_OF_PORT);
+  return first.map(({ address }) => address).sort();
+}
+
+function isIn(networks: readonly Cidr[], address: Address): boolean {
+  return networks.some(network => cidrContains(network, address));
+}
+
+const LINK_LOCAL = parseCidr('fe80::/10')!;
 const LOOPBACK = /^(127\.|::1$)/;
 
-/** The namespace that has each address: a pod that names its neighbour's does not take it. */
-function holdersOf(ports: readonly PortFacts[], before: readonly PodPort[]): Map<Address, NamespaceId> {
-  const had = new Set(
-    before.flatMap(({ index, addresses }) => addresses.map(address => `${index} ${address}`)),
-  );
-  const holders = new Map<Address, NamespaceId>();
-  const hold = (kept: boolean) => {
-    for (const { index, namespace, addresses } of ports)
-      for (const address of addresses)
-        if (!holders.has(address) && had.has(`${index} ${address}`) === kept) holders.set(address, namespace);
+/** No bridge takes a frame from it. */
+const NO_MAC = '00:00:00:00:00:00' as Mac;
+
+/**
+ * The namespace that has each of what ports name: who had it, else who came since, else the oldest. A pod that names its
+ * neighbour's does not take it, nor what the next pod is to have.
+ */
+function holdersOf<Name>(
+  ports: readonly PortFacts[],
+  before: readonly PodPort[],
+  named: (port: PortFacts | PodPort) => readonly Name[],
+): Map<Name, NamespaceId> {
+  const had = new Map(before.map(port => [port.index, new Set(named(port))]));
+  const holders = new Map<Name, NamespaceId>();
+  const hold = (counts: (index: number, name: Name) => boolean) => {
+    for (const port of ports)
+      for (const name of named(port))
+        if (!holders.has(name) && counts(port.index, name)) holders.set(name, port.namespace);
   };
-  hold(true);
-  hold(false);
+  hold((index, name) => had.get(index)?.has(name) === true);
+  hold(index => !had.has(index));
+  hold(() => true);
   return holders;
 }
 

@@ -36,6 +36,8 @@ const SOL_SOCKET = 1;
 const SO_ERROR = 4;
 const SO_LINGER = 13;
 const SO_BINDTODEVICE = 25;
+const SOL_PACKET = 263;
+const PACKET_VNET_HDR = 15;
 const SIOCGIFFLAGS = 0x8913;
 const IFF_RUNNING = 0x40;
 const CLONE_NEWNET = 0x40000000;
@@ -101,6 +103,12 @@ export function resetOnClose(fd: Fd): void {
 export function bindToDevice(fd: Fd, device: string): void {
   const name = Buffer.from(`${device}\0`);
   check('setsockopt', raw.setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, name.length));
+}
+
+/** Has a packet socket read a struct virtio_net_hdr in front of each frame: into which pieces a card would cut it. */
+export function takeOffloads(fd: Fd): void {
+  const on = new Uint8Array(new Int32Array([1]).buffer);
+  check('setsockopt', raw.setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, on, on.length));
 }
 
 /** Whether an interface of the socket's namespace carries packets. */

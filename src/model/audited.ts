@@ -28,7 +28,9 @@ const MOST_NAMED = 5;
 export function auditedNote({ audited }: Cluster): readonly string[] {
   const ids = [...(audited?.keys() ?? [])].sort();
   if (ids.length === 0) return [];
-  return [
-    `audited, not enforced: ${firstOf(ids, MOST_NAMED)}; they protect nothing, and count for nothing here`,
-  ];
+  const effect =
+    ids.length === 1
+      ? 'it protects nothing, and counts for nothing here'
+      : 'they protect nothing, and count for nothing here';
+  return [`audited, not enforced: ${firstOf(ids, MOST_NAMED)}; ${effect}`];
 }

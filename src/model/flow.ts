@@ -14,8 +14,3 @@ export interface Flow {
   /** Through a Service: a pod that reaches itself this way is subject to policy (4.1, C47). */
   readonly viaService?: boolean;
 }
-
-/** Of two flows the same where policy cannot tell them apart. */
-export function flowKey({ from, to, protocol, port }: Flow): string {
-  return `${from} ${to} ${protocol} ${port}`;
-}

@@ -1,10 +1,16 @@
 /** The ports of one rule, each once however often it is given. */
+import type { ContainerPort } from './cluster.ts';
 import { getOrMake } from './getormake.ts';
 import type { PortMatch, Protocol } from './policy.ts';
 
 export type NamedPort = Extract<PortMatch, { kind: 'named' }>;
 export type PortRange = Extract<PortMatch, { kind: 'range' }>;
 export type NumberedPort = Exclude<PortMatch, NamedPort>;
+
+/** C27: without a protocol, the container's own. */
+export function means({ name, protocol }: NamedPort, declared: ContainerPort): boolean {
+  return declared.name === name && (protocol === undefined || declared.protocol === protocol);
+}
 
 export interface MergedPorts {
   /** Those of which all ports are meant. */

@@ -1,5 +1,4 @@
 /** What becomes of open connections when policy changes (N64): real sockets, real packets, one node's kernel. */
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,6 +25,7 @@ import type { Kernel } from '../../src/nft/kernel.ts';
 import { NO_CONNECTION_FILTER } from '../../src/nft/missingfeature.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import { answers, reaches, Telephones, until } from '../support/agent/live.ts';
+import { sluice } from '../support/agent/sluice.ts';
 import { nodeEvent, shopPod, shopPolicy } from '../support/scenarios/shop.ts';
 
 const CAST: readonly ClusterEvent[] = [
@@ -313,10 +313,7 @@ describe('conntrack over netlink', () => {
 
 describe('sluice trace', () => {
   const trace = (...words: string[]) => {
-    const main = join(import.meta.dirname, '../../src/cli/main.ts');
-    const { status, stdout, stderr } = onNode(() =>
-      spawnSync(process.execPath, [main, 'trace', ...words], { encoding: 'utf8' }),
-    );
+    const { status, stdout, stderr } = onNode(() => sluice('trace', ...words));
     return { status, stdout, stderr };
   };
 
@@ -652,7 +649,7 @@ describe('the agent', () => {
   test('cuts what a set allows no more that is made anew because it outgrew its room', async () => {
     await start('cut', dbIngress('web', 'crowd'));
     const call = await phones.tcp({ from: web, to: db, port: 5432 });
-    const crowd = Array.from({ length: 300 }, (_, i) =>
+    const crowd = Array.from({ length: 400 }, (_, i) =>
       shopPod(`shop/crowd-${i}`, 'n2', [`10.2.${1 + (i >> 7)}.${1 + (i & 127)}`], { app: 'web' }),
     );
     await agent.change(...crowd, shopPod('shop/web', 'n1', ['10.1.0.1', 'fd01::1'], { app: 'stranger' }));

@@ -1,5 +1,4 @@
 /** What `sluice diff @agent` says would be cut of what is open now is what the agent then cuts, and nothing else. */
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,11 +8,12 @@ import { buildLab, type Lab } from '../../src/lab/lab.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
 import { installServices } from '../../src/lab/services.ts';
 import { address, topologyOf } from '../../src/lab/topology.ts';
+import { clientOf } from '../support/agent/agentclient.ts';
 import { AgentProcess } from '../support/agent/agentprocess.ts';
 import { answers, type LiveConnection, Telephones, until } from '../support/agent/live.ts';
+import { sluice } from '../support/agent/sluice.ts';
 import { wrongWith } from '../support/questions/schema.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 const [web, api, db, far, stranger] = ['10.1.0.1', '10.1.0.2', '10.1.0.3', '10.2.0.1', '10.2.0.2'].map(
   address,
 );
@@ -62,11 +62,9 @@ let agent: AgentProcess;
 const write = (file: string, ...items: object[]) =>
   writeFileSync(join(folder, file), JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 
-function sluice(...words: string[]) {
+function ofAgent(...words: string[]) {
   return inNamespace(lab.nodeNamespace('n1'), () =>
-    spawnSync(process.execPath, [MAIN, ...words, '--socket', join(folder, 'sluice.sock')], {
-      encoding: 'utf8',
-    }),
+    sluice(...words, '--socket', join(folder, 'sluice.sock')),
   );
 }
 
@@ -86,6 +84,7 @@ beforeAll(async () => {
     join(folder, 'sluice.sock'),
   ]);
   await agent.inForce();
+  (await clientOf(join(folder, 'sluice.sock'))).close();
 }, 240_000);
 
 afterAll(async () => {
@@ -109,7 +108,7 @@ test('of all that is open it names what the new policies deny, and the agent cut
     await phones.tcp({ from: web!, to: api!, port: 80 }),
   ];
   const words = ['diff', '@agent', join(folder, 'new'), '--with', '@agent'];
-  const { status, stdout, stderr } = sluice(...words, '-o', 'json');
+  const { status, stdout, stderr } = ofAgent(...words, '-o', 'json');
   expect([status, stderr]).toEqual([1, '']);
   const said = JSON.parse(stdout);
   expect(wrongWith(said)).toEqual([]);
@@ -123,28 +122,23 @@ test('of all that is open it names what the new policies deny, and the agent cut
     'fd01::1 -> [fd01::3]:5432/TCP 1',
   ]);
   expect(said.cuts[0].reason).toContain('NetworkPolicy shop/db selects shop/db');
-  expect(sluice(...words).stdout).toContain('\n5 connections that are open now would be cut:\n');
+  expect(ofAgent(...words).stdout).toContain('\n5 connections that are open now would be cut:\n');
   write('manifests/policies.json', policy('api'));
   await until(() => (/"cut":\d/.test(agent.output) ? true : undefined), 30_000);
   for (const connection of cut) expect(await answers(connection, 1500)).toBe(false);
   for (const connection of kept) expect(await answers(connection)).toBe(true);
-  expect(sluice(...words).stdout).toContain('no connection that is open now would be cut');
+  expect(ofAgent(...words).stdout).toContain('no connection that is open now would be cut');
 }, 120_000);
 
 test('where nobody answers it says so', () => {
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    [
-      MAIN,
-      'diff',
-      join(folder, 'manifests'),
-      join(folder, 'manifests'),
-      '--connections',
-      '@agent',
-      '--socket',
-      join(folder, 'none'),
-    ],
-    { encoding: 'utf8' },
+  const { status, stderr } = sluice(
+    'diff',
+    join(folder, 'manifests'),
+    join(folder, 'manifests'),
+    '--connections',
+    '@agent',
+    '--socket',
+    join(folder, 'none'),
   );
   expect([status, stderr]).toEqual([2, expect.stringContaining('no agent on this node')]);
 });

@@ -70,7 +70,7 @@ const crowd: fc.Arbitrary<Change> = fc.record({
   kind: fc.constant('crowd' as const),
   place: fc.constantFrom<Place>('near', 'far', 'far'),
   first: fc.constantFrom(0, 1, 100, 250, 255, 256, 300, 510),
-  count: fc.constantFrom(1, 2, 6, 7, 60, 250, 260),
+  count: fc.constantFrom(1, 2, 6, 7, 60, 250, 260, 400),
   role: fc.constantFrom<Role>('web', 'web', 'api', 'gone'),
 });
 

@@ -5,6 +5,7 @@
  */
 import type { Flow } from '../../model/flow.ts';
 import { placeOf } from '../../model/placeof.ts';
+import { textHash } from '../../model/texthash.ts';
 
 const PLACE_BITS = 12;
 
@@ -31,11 +32,5 @@ function isSame(a: Flow, b: Flow): boolean {
 }
 
 function placeIn({ from, to, port = 0 }: Flow): number {
-  return placeOf(hashOf(to, hashOf(from, port)), PLACE_BITS);
-}
-
-function hashOf(text: string, start: number): number {
-  let hash = start;
-  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0;
-  return hash;
+  return placeOf(textHash(to, textHash(from, port)), PLACE_BITS);
 }

@@ -1,5 +1,7 @@
 import type { Address } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
+import { bind, type Fd, SystemError } from '../libc.ts';
+import { socketAddress } from './sockaddr.ts';
 
 export interface ProbeEndpoint {
   readonly address: Address;
@@ -41,5 +43,15 @@ export class ProbeError extends Error {
 
   constructor({ from, to, port, protocol }: Probe, why: string) {
     super(`probe ${from} -> ${to} ${protocol}${port === undefined ? '' : ` port ${port}`}: ${why}`);
+  }
+}
+
+/** Has a socket answer where the probe ends. Throws ProbeError where another one does. */
+export function bindEnd(fd: Fd, probe: Probe): void {
+  try {
+    bind(fd, socketAddress(probe.to, probe.port ?? 0));
+  } catch (error) {
+    const isTaken = error instanceof SystemError && error.code === 'EADDRINUSE';
+    throw isTaken ? new ProbeError(probe, 'another process listens there') : error;
   }
 }

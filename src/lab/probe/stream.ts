@@ -1,6 +1,6 @@
 /** TCP and SCTP: a handshake with a listener, done by the kernels of both ends. */
-import { bind, connect, listen, POLLOUT, resetOnClose, SOCK_STREAM, socketError } from '../libc.ts';
-import { type Attempt, byEndpoint, ProbeError, target } from './attempt.ts';
+import { connect, listen, POLLOUT, resetOnClose, SOCK_STREAM, socketError } from '../libc.ts';
+import { type Attempt, bindEnd, byEndpoint, ProbeError, target } from './attempt.ts';
 import type { Round } from './round.ts';
 import { socketAddress } from './sockaddr.ts';
 import { bindFreshPort } from './sourceport.ts';
@@ -15,9 +15,9 @@ export function tryStream(round: Round, attempts: readonly Attempt[], protocol: 
   for (const attempt of attempts) dial(round, attempt, protocol);
 }
 
-function listenAt(round: Round, { to, port = 0 }: Attempt['probe'], protocol: number): void {
-  round.socket(to, SOCK_STREAM, protocol, fd => {
-    bind(fd, socketAddress(to, port));
+function listenAt(round: Round, probe: Attempt['probe'], protocol: number): void {
+  round.socket(probe.to, SOCK_STREAM, protocol, fd => {
+    bindEnd(fd, probe);
     listen(fd, BACKLOG);
   });
 }

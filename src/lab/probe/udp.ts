@@ -1,6 +1,6 @@
 /** UDP: a datagram to an echo server, and back. */
-import { bind, connect, POLLIN, receive, SOCK_DGRAM, send } from '../libc.ts';
-import { type Attempt, byEndpoint, target } from './attempt.ts';
+import { connect, POLLIN, receive, SOCK_DGRAM, send } from '../libc.ts';
+import { type Attempt, bindEnd, byEndpoint, target } from './attempt.ts';
 import type { Round } from './round.ts';
 import { socketAddress } from './sockaddr.ts';
 import { bindFreshPort } from './sourceport.ts';
@@ -10,8 +10,8 @@ export function tryUdp(round: Round, attempts: readonly Attempt[]): void {
   for (const attempt of attempts) ask(round, attempt);
 }
 
-function echoAt(round: Round, { to, port = 0 }: Attempt['probe']): void {
-  const fd = round.socket(to, SOCK_DGRAM, 0, fd => bind(fd, socketAddress(to, port)));
+function echoAt(round: Round, probe: Attempt['probe']): void {
+  const fd = round.socket(probe.to, SOCK_DGRAM, 0, fd => bindEnd(fd, probe));
   round.watch(fd, POLLIN, () => {
     for (let got = receive(fd); got !== undefined; got = receive(fd)) send(fd, got.data, got.from);
   });

@@ -1,7 +1,7 @@
 /** The kernel's word of each new connection in a network namespace, for as long as the socket is open. */
 import { NETLINK_NETFILTER } from '../nftables/constants.ts';
-import { readMessages } from '../wire/messages.ts';
-import { NetlinkSocket, NOTHING, OVERRUN } from '../wire/socket.ts';
+import { Notifications } from '../wire/notifications.ts';
+import { NetlinkSocket } from '../wire/socket.ts';
 import { type NewConnection, readNewConnection } from './newconnection.ts';
 
 /** NFNLGRP_CONNTRACK_NEW, the first group. */
@@ -11,10 +11,11 @@ const BUFFER = 4 << 20;
 
 export class NewConnections {
   readonly #socket: NetlinkSocket;
-  #garbled = 0;
+  readonly #notifications: Notifications<NewConnection>;
 
   private constructor(socket: NetlinkSocket) {
     this.#socket = socket;
+    this.#notifications = new Notifications(socket, readNewConnection);
   }
 
   /** In the network namespace of the calling thread. Throws SocketError. */
@@ -30,40 +31,17 @@ export class NewConnections {
     }
   }
 
-  /** Connections that the kernel had no room for, or that could not be read. */
+  /** Connections that the kernel had no room for, or that could not be read: it sends one in each datagram. */
   get lost(): number {
-    return this.#socket.lost + this.#garbled;
+    return this.#socket.lost + this.#notifications.garbled;
   }
 
   /** Visits what is there, for as long as `mayGoOn` after so many. Never waits. */
   read(mayGoOn: (count: number) => boolean, visit: (connection: NewConnection) => void): void {
-    for (let count = 0; mayGoOn(count); count++) {
-      const length = this.#socket.receive();
-      if (length === NOTHING) return;
-      if (length !== OVERRUN) this.#take(length, visit);
-    }
+    this.#notifications.visit(mayGoOn, visit);
   }
 
   close(): void {
     this.#socket.close();
-  }
-
-  #take(length: number, visit: (connection: NewConnection) => void): void {
-    for (const connection of this.#connectionsOf(length)) visit(connection);
-  }
-
-  /** The kernel sends one in each datagram. */
-  #connectionsOf(length: number): NewConnection[] {
-    const found: NewConnection[] = [];
-    try {
-      for (const message of readMessages(this.#socket.received, length)) {
-        const connection = readNewConnection(message);
-        if (connection !== undefined) found.push(connection);
-      }
-    } catch (error) {
-      if (!(error instanceof RangeError) && !(error instanceof TypeError)) throw error;
-      this.#garbled++;
-    }
-    return found;
   }
 }

@@ -2,9 +2,9 @@
 import { NETLINK_NETFILTER } from '../nftables/constants.ts';
 import { Conversation } from '../wire/conversation.ts';
 import { errnoName } from '../wire/errno.ts';
-import { readMessages } from '../wire/messages.ts';
+import { Notifications } from '../wire/notifications.ts';
 import { readReply } from '../wire/replies.ts';
-import { NetlinkSocket, NOTHING, OVERRUN } from '../wire/socket.ts';
+import { NetlinkSocket } from '../wire/socket.ts';
 import { bindMessages, type LogGroup, type LoggedPacket, readLogged } from './messages.ts';
 
 /** Beyond so much of it that nobody has read, packets are lost: some hundreds. */
@@ -27,13 +27,14 @@ export class LogSocket {
   /** Whether the kernel hands over what was dialled, where it was translated. */
   readonly tellsDialled: boolean;
   readonly #socket: NetlinkSocket;
+  readonly #notifications: Notifications<LoggedPacket>;
   #read = 0;
   #lost = 0;
-  #garbled = 0;
   #next: number | undefined;
 
   private constructor(socket: NetlinkSocket, tellsDialled: boolean) {
     this.#socket = socket;
+    this.#notifications = new Notifications(socket, readLogged);
     this.tellsDialled = tellsDialled;
   }
 
@@ -53,42 +54,22 @@ export class LogSocket {
   }
 
   get counts(): LogCounts {
-    return { read: this.#read, lost: this.#lost, garbled: this.#garbled };
+    return { read: this.#read, lost: this.#lost, garbled: this.#notifications.garbled };
   }
 
   /** Visits what is there, up to `most` datagrams; `visit` must keep no bytes of a packet. */
   read(most: number, visit: (packet: LoggedPacket) => void): void {
-    for (let i = 0; i < most; i++) {
-      const length = this.#socket.receive();
-      if (length === NOTHING) return;
-      if (length !== OVERRUN) this.#take(length, visit);
-    }
+    this.#notifications.visit(
+      count => count < most,
+      packet => {
+        this.#count(packet.number);
+        visit(packet);
+      },
+    );
   }
 
   close(): void {
     this.#socket.close();
-  }
-
-  #take(length: number, visit: (packet: LoggedPacket) => void): void {
-    for (const packet of this.#packetsOf(length)) {
-      this.#count(packet.number);
-      visit(packet);
-    }
-  }
-
-  /** Up to what cannot be read. */
-  #packetsOf(length: number): readonly LoggedPacket[] {
-    const packets: LoggedPacket[] = [];
-    try {
-      for (const message of readMessages(this.#socket.received, length)) {
-        const packet = readLogged(message);
-        if (packet !== undefined) packets.push(packet);
-      }
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      this.#garbled++;
-    }
-    return packets;
   }
 
   #count(number: number | undefined): void {

@@ -1,14 +1,6 @@
 /** What rtnetlink answers: interfaces, addresses and routes, as far as the pod network needs them. */
-import {
-  type Address,
-  addressFromBytes,
-  addressFromInt,
-  type Cidr,
-  cidrRange,
-  familyOf,
-  networkOf,
-  parseAddress,
-} from '../../model/address.ts';
+import { type Address, addressFromBytes, type Cidr, networkOf, parseAddress } from '../../model/address.ts';
+import { broadcastsOf } from '../../model/broadcasts.ts';
 import type { Mac } from '../../model/mac.ts';
 import { NFPROTO } from '../nftables/constants.ts';
 import { readAttributes, readHex, readString, type Span } from '../wire/attributes.ts';
@@ -43,6 +35,8 @@ export interface VethPeer {
 export interface DeviceAddress {
   readonly device: number;
   readonly address: Address;
+  /** That the address is of. */
+  readonly network: Cidr;
   /** That its network has, and that it was given; absent where there is none. */
   readonly broadcasts?: readonly Address[];
 }
@@ -83,17 +77,11 @@ export function readDeviceAddress({ payload }: Message): DeviceAddress | undefin
   // IFA_ADDRESS is the other end on a link of two; without IFA_LOCAL it is our own.
   const address = addressOf(attributes.get(IFA.LOCAL) ?? attributes.get(IFA.ADDRESS));
   if (address === undefined) return undefined;
+  const network = networkOf(address, payload.bytes[payload.start + 1]!);
   const given = addressOf(attributes.get(IFA.BROADCAST));
-  const broadcasts = [...new Set([...broadcastOf(address, payload), ...(given ? [given] : [])])];
+  const broadcasts = [...new Set([...broadcastsOf([network]), ...(given ? [given] : [])])];
   const device = payload.bytes.readInt32LE(payload.start + 4);
-  return { device, address, ...(broadcasts.length > 0 && { broadcasts }) };
-}
-
-/** Of the network of an address of IPv4, whatever it was given. */
-function broadcastOf(address: Address, { bytes, start }: Span): Address[] {
-  const prefix = bytes[start + 1]!;
-  if (familyOf(address) !== 'ip' || prefix >= 31) return [];
-  return [addressFromInt('ip', cidrRange(networkOf(address, prefix)).last)];
+  return { device, address, network, ...(broadcasts.length > 0 && { broadcasts }) };
 }
 
 /** The same of a list of routes, which has those of all tables. */

@@ -44,6 +44,7 @@ test.each(['10.0.0.5', 'fd00::5'])('address %s comes back as it was', text => {
   expect(readDeviceAddress(written(to => writeNewAddress(to, 1, 7, address)))).toEqual({
     device: 7,
     address,
+    network: parseCidr(`${text}/${text.includes(':') ? 128 : 32}`),
   });
 });
 

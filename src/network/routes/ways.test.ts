@@ -1,20 +1,24 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { Address } from '../../model/address.ts';
-import type { Link } from '../../netlink/route/rtnetlink-read.ts';
+import { type Address, networkOf } from '../../model/address.ts';
+import type { DeviceAddress, Link } from '../../netlink/route/rtnetlink-read.ts';
 import { Ways } from './ways.ts';
 
 const [A, B] = ['192.0.2.1', '192.0.2.2'] as Address[];
+const has = (device: number, text: string): DeviceAddress => {
+  const address = text as Address;
+  return { device, address, network: networkOf(address, 24) };
+};
 const link = (index: number, name: string, running = true) => ({ index, name, running }) as Link;
 
 let links: Link[];
-let own: { device: number; address: Address }[];
+let own: DeviceAddress[];
 let asked: Address[];
 let nowMs: number;
 let ways: Ways;
 
 beforeEach(() => {
   links = [link(2, 'eth0')];
-  own = [{ device: 2, address: '192.0.2.9' as Address }];
+  own = [has(2, '192.0.2.9')];
   asked = [];
   nowMs = 0;
   const wayTo = async (address: Address) => {
@@ -40,7 +44,7 @@ test('a way is asked for once, those of new nodes as they come', async () => {
 test.each<[string, () => void]>([
   ['a link of the node goes down', () => (links = [link(2, 'eth0', false)])],
   ['the node has another link', () => links.push(link(3, 'eth1'))],
-  ['the node has another address', () => own.push({ device: 2, address: '198.51.100.1' as Address })],
+  ['the node has another address', () => own.push(has(2, '198.51.100.1'))],
   ['five minutes have gone by', () => (nowMs += 300_000)],
 ])('all are asked for again when %s', async (_, change) => {
   await askedFor(A!, B!);
@@ -51,7 +55,7 @@ test.each<[string, () => void]>([
 test('a pod that comes changes no way', async () => {
   await askedFor(A!);
   links.push(link(7, 'sl0123456789abc'));
-  own.push({ device: 7, address: 'fe80::1' as Address });
+  own.push(has(7, 'fe80::1'));
   nowMs += 299_999;
   expect(await askedFor(A!)).toEqual([]);
 });

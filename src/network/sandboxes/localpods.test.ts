@@ -78,6 +78,22 @@ test('a pod that only the runtime knows has its labels, no named ports, and is t
   expect(w.state.pods.size).toBe(0);
 });
 
+test('a pod that is deleted by force is what it was for as long as its sandbox lives', () => {
+  const last = pod('shop/web', 'u1', ['10.0.0.1'], { labels: { app: 'web', quarantine: 'yes' } });
+  const w = world(reported(last));
+  w.hear(w.pods.started(sandbox('shop/web', 'u1', ['10.0.0.1'])));
+  w.hear(w.pods.merge([{ type: 'pod', key: 'shop/web' }]));
+  expect(w.state.pods.get('shop/web')).toEqual(last);
+  w.hear(w.pods.started(sandbox('shop/web', 'u2', ['10.0.0.2'])));
+  expect(w.state.pods.get('shop/web')?.labels, 'a successor').toEqual({ app: 'new' });
+  w.hear(w.pods.stopped('shop/web u2'));
+  expect(w.state.pods.get('shop/web')).toEqual(last);
+  w.hear(w.pods.stopped('shop/web u1'));
+  expect(w.state.pods.get('shop/web')).toBe(undefined);
+  w.hear(w.pods.started(sandbox('shop/web', 'u1', ['10.0.0.1'])));
+  expect(w.state.pods.get('shop/web')?.labels, 'forgotten with its sandbox').toEqual({ app: 'new' });
+});
+
 test('a successor by the same name is taken for another pod, until the API server tells of it', () => {
   const w = world(reported(pod('shop/db-0', 'old', ['10.0.0.1'])));
   w.hear(w.pods.started(sandbox('shop/db-0', 'new', ['10.0.0.2'])));

@@ -23,6 +23,8 @@ export class LocalPods {
   readonly #reported = new Map<PodKey, Pod>();
   /** The same, by the addresses that it gives them. */
   readonly #claimants = new MultiMap<Address, Pod>();
+  /** What it had of pods that it has deleted and whose sandboxes live: they are no other pods by that. */
+  readonly #deleted = new Map<PodKey, Pod>();
   /** Living ones by their ids, the youngest last. */
   readonly #sandboxes = new Map<string, Sandbox>();
   /** Who has an address of a living sandbox: the youngest that names it. */
@@ -104,8 +106,10 @@ export class LocalPods {
   }
 
   #forget(id: string): void {
+    const key = this.#sandboxes.get(id)?.key;
     this.#sandboxes.delete(id);
     this.#firstSeen.delete(id);
+    if (key !== undefined && this.#sandboxOf(key) === undefined) this.#deleted.delete(key);
   }
 
   #end(sandbox: Sandbox): void {
@@ -130,6 +134,8 @@ export class LocalPods {
     for (const address of before?.addresses ?? []) this.#claimants.delete(address, before!);
     if (value === undefined) this.#reported.delete(key);
     else this.#reported.set(key, value);
+    if (value !== undefined) this.#deleted.delete(key);
+    else if (before !== undefined && this.#sandboxOf(key) !== undefined) this.#deleted.set(key, before);
     for (const address of value?.addresses ?? []) this.#claimants.add(address, value!);
   }
 
@@ -165,12 +171,13 @@ export class LocalPods {
       return this.#withoutOthers(reported);
     if (sandbox === undefined || sandbox.addresses.length === 0)
       return reported && this.#withoutOthers(reported);
-    if (reported === undefined || !isOf(reported, sandbox)) return this.#fromSandbox(sandbox);
-    if (reported.hostNetwork) return reported;
+    const known = reported ?? this.#deleted.get(key);
+    if (known === undefined || !isOf(known, sandbox)) return this.#fromSandbox(sandbox);
+    if (known.hostNetwork) return known;
     return {
-      ...reported,
+      ...known,
       node: this.#node,
-      addresses: [...this.#held(sandbox), ...this.#others(reported, sandbox)],
+      addresses: [...this.#held(sandbox), ...this.#others(known, sandbox)],
     };
   }
 

@@ -1,5 +1,5 @@
 /** Sends frames as they are, from an interface of a network namespace: whoever has NET_RAW writes every byte. */
-import { close, type Fd, SOCK_RAW, send, socket } from '../../../src/lab/libc.ts';
+import { close, type Fd, SOCK_RAW, SystemError, send, socket, takeOffloads } from '../../../src/lab/libc.ts';
 import { inNamespace } from '../../../src/lab/netns.ts';
 
 const AF_PACKET = 17;
@@ -10,9 +10,10 @@ export class FrameSocket {
   readonly #index: number;
   readonly #mac: string;
 
-  /** `index` and `mac` are those of the interface. */
-  constructor(namespace: string, index: number, mac: string) {
+  /** `index` and `mac` are those of the interface; with `offloads` frames begin with how a card is to cut them. */
+  constructor(namespace: string, index: number, mac: string, offloads = false) {
     this.#fd = inNamespace(namespace, () => socket(AF_PACKET, SOCK_RAW));
+    if (offloads) takeOffloads(this.#fd);
     this.#index = index;
     this.#mac = mac;
   }
@@ -33,6 +34,17 @@ export class FrameSocket {
   /** With the Ethernet header that it has. */
   sendRaw(frame: Uint8Array): void {
     send(this.#fd, frame, this.#address());
+  }
+
+  /** The same, unless the kernel knows no way to cut it so; answers whether it was sent. */
+  trySendRaw(frame: Uint8Array): boolean {
+    try {
+      this.sendRaw(frame);
+      return true;
+    } catch (error) {
+      if (error instanceof SystemError) return false;
+      throw error;
+    }
   }
 
   close(): void {

@@ -1,7 +1,7 @@
 /** Whatever a pod sends that may send nothing, nobody hears: neither its node, nor its neighbours, nor anybody outside. */
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { close, type Fd, receive, SOCK_RAW, socket } from '../../../src/lab/libc.ts';
 import { inNamespace } from '../../../src/lab/netns.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
@@ -9,7 +9,16 @@ import { SEED } from '../../support/seed.ts';
 import { withTransport } from './craft.ts';
 import { Ear } from './ear.ts';
 import { FrameSocket } from './frame.ts';
-import { type Frame, frameBytes, frames, isOurs, MARK } from './frames.ts';
+import {
+  type Frame,
+  frameBytes,
+  frames,
+  isOurs,
+  MARK,
+  type Offload,
+  offloadBytes,
+  offloads,
+} from './frames.ts';
 import { ADDRESSES, Ground, type Host, NETWORKS } from './ground.ts';
 
 const AF_PACKET = 17;
@@ -42,19 +51,24 @@ class Tap {
 
 const LISTENERS = ['victim', 'friend', 'loose', 'outside'] as const;
 
-test.each(NETWORKS)('%s', async network => {
-  const ground = await Ground.build({ network });
-  try {
+describe.each(NETWORKS)('%s', network => {
+  let ground: Ground;
+
+  beforeAll(async () => {
+    ground = await Ground.build({ network });
     await ground.enforce();
-    const found = await listen(
-      ground,
-      macsOf(ground),
-      fc.sample(frames(MACS), { seed: SEED, numRuns: PACKETS }),
-    );
-    expect(found).toEqual([]);
-  } finally {
-    ground.remove();
-  }
+  });
+
+  afterAll(() => ground.remove());
+
+  test.each([
+    ['as they are', false],
+    ['that a card is to cut', true],
+  ])('frames %s', async (_, isOffloaded) => {
+    const sent = fc.sample(frames(MACS), { seed: SEED, numRuns: PACKETS });
+    const how = isOffloaded ? fc.sample(offloads, { seed: SEED, numRuns: PACKETS }) : [];
+    expect(await listen(ground, macsOf(ground), sent, how)).toEqual([]);
+  });
 });
 
 const MACS = 7;
@@ -72,12 +86,14 @@ async function listen(
   ground: Ground,
   macs: readonly string[],
   sent: readonly (readonly Frame[])[],
+  how: readonly Offload[],
 ): Promise<string[]> {
   const taps = new Map(LISTENERS.map(host => [host as Host, new Tap(ground.path(host))]));
   const ears = PROTOCOLS.flatMap(protocol =>
     (['ip', 'ip6'] as const).map(family => new Ear(ground.path('node'), family, protocol)),
   );
-  const sender = new FrameSocket(ground.path('attacker'), ground.index('attacker'), macs[0]!);
+  const sender = new FrameSocket(ground.path('attacker'), ground.index('attacker'), macs[0]!, how.length > 0);
+  let taken = 0;
   const heard = (): string[] => [
     ...[...taps].flatMap(([host, tap]) =>
       tap.heard().flatMap(data => (isOurs(data) ? [textOf(host, data)] : [])),
@@ -89,12 +105,18 @@ async function listen(
   try {
     const found: string[] = [];
     for (let at = 0; at < sent.length; at += AT_ONCE) {
-      for (const frame of sent.slice(at, at + AT_ONCE).flat())
-        sender.sendRaw(frameBytes(frame, macs[frame.macTo]!, macs[frame.macFrom]!));
+      for (const [i, pieces] of sent.slice(at, at + AT_ONCE).entries())
+        for (const frame of pieces) {
+          const bytes = frameBytes(frame, macs[frame.macTo]!, macs[frame.macFrom]!);
+          const offload = how[at + i];
+          if (offload === undefined) sender.sendRaw(bytes);
+          else if (sender.trySendRaw(offloadBytes(offload, bytes))) taken++;
+        }
       await setTimeout(1);
       found.push(...heard());
     }
     await untilHeard(ground, heard, found);
+    if (how.length > 0) expect(taken).toBeGreaterThan(PACKETS / 10);
     return found.filter(text => !text.includes(LAST));
   } finally {
     sender.close();

@@ -124,8 +124,22 @@ const CHANGES: Record<Family, readonly Change[]> = {
 const WRONG_OPTION = Buffer.from([17, 0, 0x9e, 4, 1, 2, 3, 4]);
 
 const ETHERTYPE = { ip: 0x0800, ip6: 0x86dd } as const;
-/** In front of the packet's own: tags, PPPoE, MPLS, a length (802.3), and of the other family. */
-const TYPES = [[], [], [], [0x8100], [0x88a8, 0x8100], [0x8864], [0x8847], [40]] as const;
+/** In front of the packet's own: tags, PPPoE, MPLS, RARP, LLDP, EAPOL, MACsec, loopback, a length (802.3), and of the other family. */
+const TYPES = [
+  [],
+  [],
+  [],
+  [0x8100],
+  [0x88a8, 0x8100],
+  [0x8864],
+  [0x8847],
+  [0x8035],
+  [0x88cc],
+  [0x888e],
+  [0x88e5],
+  [0x9000],
+  [40],
+] as const;
 
 /** All frames of one packet; `macs` is how many hardware addresses there are to choose from. */
 export function frames(macs: number): fc.Arbitrary<readonly Frame[]> {
@@ -149,6 +163,36 @@ export function frames(macs: number): fc.Arbitrary<readonly Frame[]> {
       ),
   );
 }
+
+/** How a card is to cut a frame (struct virtio_net_hdr, the kernel's include/uapi), mostly as one of its kind is cut. */
+export interface Offload {
+  readonly needsChecksum: boolean;
+  readonly odd: number | undefined;
+  readonly pieces: number;
+  readonly from: number | undefined;
+}
+
+export const offloads: fc.Arbitrary<Offload> = fc.record({
+  needsChecksum: fc.boolean(),
+  odd: fc.option(fc.constantFrom(0, 1, 3, 4, 5, 0x81), { nil: undefined, freq: 4 }),
+  pieces: fc.constantFrom(1, 8, 16, 24, 64, 1400),
+  from: fc.option(fc.nat(90), { nil: undefined, freq: 4 }),
+});
+
+export function offloadBytes({ needsChecksum, odd, pieces, from }: Offload, frame: Uint8Array): Uint8Array {
+  const isV4 = frame[12] === 0x08;
+  const transport = 14 + (isV4 ? (frame[14]! & 15) * 4 : 40);
+  const isTcp = (isV4 ? frame[23] : frame[20]) === 6;
+  const ofKind = isTcp ? (isV4 ? GSO.tcp4 : GSO.tcp6) : GSO.udp;
+  const header = Buffer.from([needsChecksum ? 1 : 0, odd ?? ofKind, 0, 0, 0, 0, 0, 0, 0, 0]);
+  header.writeUInt16LE(transport + (isTcp ? 20 : 8), 2);
+  header.writeUInt16LE(pieces, 4);
+  header.writeUInt16LE(from ?? transport, 6);
+  header.writeUInt16LE(isTcp ? 16 : 6, 8);
+  return Buffer.concat([header, frame]);
+}
+
+const GSO = { tcp4: 1, tcp6: 4, udp: 5 } as const;
 
 /** Each tag is its type, and number 0. */
 export function frameBytes({ types, packet }: Frame, to: string, from: string): Uint8Array {

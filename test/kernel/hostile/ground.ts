@@ -17,7 +17,7 @@ import { removeNamespaces } from '../../../src/lab/lab.ts';
 import { inNamespace } from '../../../src/lab/netns.ts';
 import { address } from '../../../src/lab/topology.ts';
 import { type Address, FAMILIES, type Family, familyOf } from '../../../src/model/address.ts';
-import { ClusterState } from '../../../src/model/cluster.ts';
+import { type Cluster, ClusterState } from '../../../src/model/cluster.ts';
 import { LINK_GROUP, type PodLinks } from '../../../src/model/podlinks.ts';
 import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../../../src/nft/kernel.ts';
@@ -131,14 +131,15 @@ export class Ground {
     return this.network === 'bridge' ? 'cni0' : `to-${pod}`;
   }
 
-  /** Puts the policies in force, and more objects beside them. */
-  async enforce(...more: readonly object[]): Promise<void> {
+  /** Puts the policies in force, and more objects beside them; answers what the node's agent would know. */
+  async enforce(...more: readonly object[]): Promise<Cluster> {
     const cluster = new ClusterState();
     for (const object of [...clusterOf(this.families), ...more]) cluster.apply(decodeObject(object).event!);
     const seen = await withOwnLinks(cluster, 'n1', this.path('node'));
     const { ruleset, generation } = await this.#kernel!.dump();
     const rules = withDenialLimits(compile(seen, 'n1', 'allow', this.#podLinks), this.#denials);
     await this.#kernel!.commit(plan(ruleset, rules), generation);
+    return seen;
   }
 
   /** The tables stay, and whoever likes changes them. */

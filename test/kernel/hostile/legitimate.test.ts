@@ -10,7 +10,8 @@ import { enforcedGround } from './enforced.ts';
 import { ADDRESSES, GATEWAY, type Host, NETWORKS } from './ground.ts';
 
 const CACHE = { ip: address('169.254.20.10'), ip6: address('fd00:ca::10') };
-const SECOND = { ip: address('10.9.0.114'), ip6: address('fd09::114') };
+/** Of another network than the pods': a pod sends from no free address of theirs. */
+const SECOND = { ip: address('10.77.0.114'), ip6: address('fd77::114') };
 const SERVICE = { ip: address('10.96.0.1'), ip6: address('fd96::1') };
 const HOSTS: readonly Host[] = ['attacker', 'victim', 'friend', 'loose', 'node', 'outside'];
 
@@ -41,8 +42,9 @@ describe.each(NETWORKS)('%s', network => {
         'eth0',
         ...(family === 'ip6' ? ['nodad'] : []),
       ]);
-      if (network === 'ptp')
-        ground.exec('node', 'ip', ['route', 'add', `${SECOND[family]}/${length}`, 'dev', 'to-loose']);
+      const second = ['route', 'add', `${SECOND[family]}/${length}`];
+      ground.exec('node', 'ip', [...second, 'dev', ground.port('loose')]);
+      ground.exec('outside', 'ip', [...second, 'via', ADDRESSES.node[family]]);
     }
     ground.exec('node', 'nft', ['-f', '-'], KUBE_PROXY);
     await ground.enforce();

@@ -22,7 +22,7 @@ describe.each(NETWORKS)('%s', network => {
         'add',
         `${OTHER_NODE[family]}/${family === 'ip' ? 32 : 128}`,
         'dev',
-        'lo',
+        'wire',
       ]);
   });
 

@@ -1,5 +1,5 @@
 /** A cluster in which a node's own object says which interfaces it has, as its agent would have it. */
-import { readNodeLinks } from '../../../src/daemon/nodelinks.ts';
+import { readOwnInterfaces } from '../../../src/daemon/nodelinks.ts';
 import { inNamespace } from '../../../src/lab/netns.ts';
 import type { Cluster } from '../../../src/model/cluster.ts';
 import { RtnetlinkSocket } from '../../../src/netlink/route/rtnetlink-socket.ts';
@@ -10,7 +10,7 @@ export async function withOwnLinks(cluster: Cluster, node: string, namespace: st
   if (value === undefined) return cluster;
   const socket = inNamespace(namespace, () => new RtnetlinkSocket());
   try {
-    const links = await readNodeLinks(socket, cluster, node);
+    const { links } = await readOwnInterfaces(socket, cluster, node);
     return { ...cluster, nodes: new Map([...cluster.nodes, [node, { ...value, links }]]) };
   } finally {
     socket.close();
