@@ -37,14 +37,21 @@ export class PluginConnection {
 
   /** What containerd does with a plugin that has registered; answers the events that it wants. */
   async takeIn(sandboxes: readonly PodSandbox[], requestTimeout = 2000): Promise<number> {
+    const events = await this.configure(requestTimeout);
+    await this.synchronize(sandboxes);
+    return events;
+  }
+
+  /** The first half of it. */
+  async configure(requestTimeout = 2000): Promise<number> {
     await this.registered;
     const request = { runtimeName: 'fake', runtimeVersion: 'v2', requestTimeout };
-    const { events } = decode(
-      'ConfigureResponse',
-      await this.peer.call(PLUGIN, 'Configure', encode('ConfigureRequest', request)),
-    );
+    const answer = await this.peer.call(PLUGIN, 'Configure', encode('ConfigureRequest', request));
+    return decode('ConfigureResponse', answer).events;
+  }
+
+  async synchronize(sandboxes: readonly PodSandbox[]): Promise<void> {
     await this.peer.call(PLUGIN, 'Synchronize', encode('SynchronizeRequest', { pods: sandboxes }));
-    return events;
   }
 
   /** Settles when the plugin lets the pod start. */

@@ -116,8 +116,8 @@ export class TtrpcPeer {
     this.#serving++;
     void this.#answer(service, method, payload)
       .then(response => {
-        this.#serving--;
-        this.#send(this.#options.serves, { stream, type: RESPONSE, data: response });
+        // One that nobody reads takes memory until it has left us.
+        this.#send(this.#options.serves, { stream, type: RESPONSE, data: response }, () => this.#serving--);
       })
       .catch((error: Error) => this.close(error.message));
   }
@@ -141,9 +141,9 @@ export class TtrpcPeer {
     else pending.reject(new RpcError(status.code, status.message.slice(0, LONGEST_REASON)));
   }
 
-  #send(connection: number, message: TtrpcMessage): void {
+  #send(connection: number, message: TtrpcMessage, sent?: () => void): void {
     if (this.#reason === undefined)
-      this.#options.socket.write(encodeFrames(connection, encodeMessage(message)));
+      this.#options.socket.write(encodeFrames(connection, encodeMessage(message)), sent);
   }
 }
 

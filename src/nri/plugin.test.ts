@@ -147,19 +147,36 @@ test('what a runtime calls itself, and why it refuses, is heard to a length that
   next.peer.close('done');
 });
 
-test('sandboxes without end, in messages without end, are refused', async () => {
+const synchronize = (request: object) =>
+  connection.peer.call(`${NRI_PACKAGE}.Plugin`, 'Synchronize', encode('SynchronizeRequest', request));
+
+test.each([
+  ['sandboxes', { pods: Array.from({ length: 50_000 }, (_, i) => ({ id: `${i}` })) }, 2],
+  ['names of containers', { containers: [{ podSandboxId: 'x'.repeat(3 << 20) }] }, 21],
+  ['labels', { pods: [{ id: 'a', labels: { a: 'x'.repeat(3 << 20) } }] }, 21],
+])('%s without end, in messages without end, end the connection', async (_, request, taken) => {
   await connection.registered;
-  const pods = Array.from({ length: 50_000 }, (_, i) => ({ id: `${i}` }));
-  const call = () =>
-    connection.peer.call(
-      `${NRI_PACKAGE}.Plugin`,
-      'Synchronize',
-      encode('SynchronizeRequest', { pods: pods as never, more: true }),
-    );
-  await call();
-  await call();
-  await expect(call()).rejects.toThrow(/more than 100000 sandboxes/);
+  for (let i = 0; i < taken; i++) await synchronize({ ...request, more: true });
+  await expect(synchronize({ ...request, more: true })).rejects.toThrow(/connection/);
+  expect(await ended).toMatch(/a Synchronize of more than/);
   expect(told).toEqual([]);
+});
+
+test('a runtime that asks and never reads an answer is left', async () => {
+  await connection.takeIn([]);
+  const { socket } = connection;
+  socket.pause();
+  const unknown = encode('Request', { service: 'x'.repeat(2_000), method: 'Dance' });
+  const bytes = encodeFrames(1, encodeMessage({ stream: 1, type: REQUEST, data: unknown }));
+  const left = ended.then(reason => ({ reason }));
+  for (let sent = 0; sent < 10_000; sent++) {
+    const isFull = !socket.write(bytes);
+    if (!isFull) continue;
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    socket.once('drain', resolve);
+    if ((await Promise.race([promise, left])) !== undefined) break;
+  }
+  expect((await left).reason).toMatch(/more than 64 requests at a time/);
 });
 
 test('a runtime that refuses the plugin is heard', async () => {

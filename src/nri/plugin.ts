@@ -31,8 +31,9 @@ export interface PluginHandlers {
 const NAME = { pluginName: 'sluice', pluginIdx: '90' };
 const WANTED = [EVENT.runPodSandbox, EVENT.stopPodSandbox, EVENT.removePodSandbox];
 const REGISTER_MS = 5_000;
-/** In all messages of one Synchronize: many times what a node has room for. */
+/** In all messages of one Synchronize: many times what a node has room for, and letters of what is read of it. */
 const MOST_SANDBOXES = 100_000;
+const MOST_TEXT = 64 << 20;
 /** It is said in logs and checks. */
 const LONGEST_NAME = 100;
 
@@ -42,11 +43,11 @@ export async function runPlugin(
   handlers: PluginHandlers,
   signal: AbortSignal,
 ): Promise<string> {
-  const peer = new TtrpcPeer({
+  const peer: TtrpcPeer = new TtrpcPeer({
     socket,
     serves: PLUGIN_SERVICE,
     calls: RUNTIME_SERVICE,
-    serve: new Service(handlers).serve,
+    serve: new Service(handlers, reason => peer.close(reason)).serve,
   });
   const stop = () => peer.close('the agent stops');
   signal.addEventListener('abort', stop, { once: true });
@@ -63,12 +64,15 @@ export async function runPlugin(
 
 class Service {
   readonly #handlers: PluginHandlers;
+  readonly #close: (reason: string) => void;
   /** Of a Synchronize that comes in pieces. */
-  #sandboxes: PodSandbox[] = [];
+  readonly #sandboxes: PodSandbox[] = [];
   readonly #withContainers = new Set<string>();
+  #textLength = 0;
 
-  constructor(handlers: PluginHandlers) {
+  constructor(handlers: PluginHandlers, close: (reason: string) => void) {
     this.#handlers = handlers;
+    this.#close = close;
   }
 
   readonly serve = async (service: string, method: string, payload: Uint8Array): Promise<Buffer> => {
@@ -102,17 +106,32 @@ class Service {
 
   async #synchronize(payload: Uint8Array): Promise<Buffer> {
     const { pods, containers, more } = decode('SynchronizeRequest', payload);
-    this.#sandboxes = [...this.#sandboxes, ...pods];
+    for (const pod of pods) this.#sandboxes.push(pod);
     for (const { podSandboxId } of containers) this.#withContainers.add(podSandboxId);
-    if (this.#sandboxes.length + this.#withContainers.size > MOST_SANDBOXES)
-      throw new Error(`a Synchronize of more than ${MOST_SANDBOXES} sandboxes and containers`);
+    this.#textLength += JSON.stringify([pods, containers]).length;
+    this.#refuseTooMany();
     if (more) return encode('SynchronizeResponse', { more });
     // Sandboxes that have ended and are still to be removed are reported too, with addresses that others may have by now.
     const living = this.#sandboxes.filter(({ id, pid }) => pid > 0 || this.#withContainers.has(id));
-    this.#sandboxes = [];
-    this.#withContainers.clear();
+    this.#forget();
     await this.#handlers.synchronised(living);
     return encode('SynchronizeResponse', {});
+  }
+
+  /** What comes behind a piece that was refused would be taken for all there is. */
+  #refuseTooMany(): void {
+    const count = this.#sandboxes.length + this.#withContainers.size;
+    if (count <= MOST_SANDBOXES && this.#textLength <= MOST_TEXT) return;
+    const reason = `a Synchronize of more than ${MOST_SANDBOXES} sandboxes and containers, or ${MOST_TEXT} letters`;
+    this.#forget();
+    this.#close(reason);
+    throw new Error(reason);
+  }
+
+  #forget(): void {
+    this.#sandboxes.length = 0;
+    this.#withContainers.clear();
+    this.#textLength = 0;
   }
 
   async #stateChange(payload: Uint8Array): Promise<Buffer> {

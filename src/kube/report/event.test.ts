@@ -68,6 +68,12 @@ describe('eventName()', () => {
     expect(two).toHaveProperty('metadata.name', eventName(SPEC));
   });
 
+  test('has a message of one line that nothing in it leaves, whatever it quotes', () => {
+    const note = 'spec.x\x1b[2J\r\n\x9b31m is no "\u202e\u2028"';
+    const { message } = eventObject({ ...SPEC, note }, { node: 'n', at: AT }) as { message: string };
+    expect(message).toBe('spec.x\\x1b[2J\\x0d\\x0a\\x9b31m is no "\\u{202e}\\u{2028}" (generation 3)');
+  });
+
   test.each<[string, Partial<EventSpec>]>([
     ['another generation', { about: { ...ABOUT, generation: 4 } }],
     ['another object of the same name', { about: { ...ABOUT, uid: 'ffff' } }],

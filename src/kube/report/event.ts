@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { ObjectReference } from '../../model/problem.ts';
+import { printable } from '../../terminal/printable.ts';
 
 /** Something that the author or the owner of an object should know. */
 export interface EventSpec {
@@ -11,7 +12,7 @@ export interface EventSpec {
   readonly type: 'Normal' | 'Warning';
   /** One word in CamelCase: `InvalidPolicy`. */
   readonly reason: string;
-  /** One sentence. */
+  /** One sentence. It may quote what somebody wrote. */
   readonly note: string;
 }
 
@@ -50,7 +51,7 @@ export function eventObject(spec: EventSpec, { node, at }: Reporter): object {
     involvedObject,
     type,
     reason,
-    message: shortened(generation === undefined ? note : `${note} (generation ${generation})`),
+    message: shortened(printable(generation === undefined ? note : `${note} (generation ${generation})`)),
     source: { component: 'sluice', host: node },
     reportingComponent: 'sluice',
     reportingInstance: node,

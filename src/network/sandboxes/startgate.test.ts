@@ -164,6 +164,20 @@ test('the runtime is taken in when the rules of all that lives are in force', as
   await taking;
 });
 
+test('a runtime that has not told what lives is not connected, whatever it was told of us', async () => {
+  runtime = await FakeRuntime.listen(path());
+  open();
+  const connection = await runtime.plugin();
+  connections.push(connection);
+  await connection.configure();
+  expect([gate.state.kind, log]).toEqual(['connecting', []]);
+  await connection.synchronize([web]);
+  expect([gate.state.kind, log]).toEqual([
+    'connected',
+    [expect.stringMatching(/the runtime waits for the rules/)],
+  ]);
+});
+
 test('a runtime is not kept waiting for long by the rules of what lives', async () => {
   runtime = await FakeRuntime.listen(path());
   programmed = never;

@@ -70,6 +70,8 @@ export class StartGate {
   readonly #options: StartGateOptions;
   #state: GateState = { kind: 'connecting' };
   #timeoutMs: number;
+  /** That has taken us in, and may still have to tell what lives. */
+  #runtime: Runtime | undefined;
   #waits: number[] = [];
   #failures = 0;
 
@@ -102,6 +104,7 @@ export class StartGate {
   readonly #handlers: PluginHandlers = {
     configured: runtime => this.#configured(runtime),
     synchronised: async sandboxes => {
+      this.#connected();
       const known = sandboxes.map(sandboxOf).filter(sandbox => sandbox !== undefined);
       this.#options.note(this.#options.pods.synchronised(known), true);
       this.#options.staleConntrack.sweep();
@@ -121,12 +124,19 @@ export class StartGate {
   };
 
   #configured(runtime: Runtime): void {
-    const { requestTimeoutMs, name, version } = runtime;
+    const { requestTimeoutMs } = runtime;
     const most =
       requestTimeoutMs > 0 ? Math.max(requestTimeoutMs - MARGIN_MS, requestTimeoutMs / 2) : Infinity;
     this.#timeoutMs = Math.min(this.#options.timeoutMs, most);
+    this.#runtime = runtime;
+  }
+
+  /** From then on it waits for us, and not when it has made itself known. */
+  #connected(): void {
+    if (this.#runtime === undefined) return;
+    const { name, version } = this.#runtime;
     this.#failures = 0;
-    this.#state = { kind: 'connected', runtime };
+    this.#state = { kind: 'connected', runtime: this.#runtime };
     const fields = { runtime: `${name} ${version}`, timeoutMs: this.#timeoutMs };
     this.#options.log.info(fields, 'start gate: the runtime waits for the rules of each pod that starts');
   }
@@ -140,6 +150,7 @@ export class StartGate {
       );
     }
     this.#state = { kind: 'lost', reason };
+    this.#runtime = undefined;
     this.#options.note(this.#options.pods.lost(), false);
   }
 
