@@ -39,5 +39,5 @@ function packetKey({ from, to, protocol, sourcePort, port, tcp, icmp, fragment }
       : icmp === undefined
         ? ''
         : `${icmp.type} ${icmp.code} ${icmp.id ?? ''}`;
-  return `${from} ${to} ${protocol} ${sourcePort ?? ''} ${port ?? ''} ${own}${fragment ? ' fragment' : ''}`;
+  return `${from} ${to} ${protocol} ${sourcePort ?? ''} ${port ?? ''} ${own}${fragment ?? ''}`;
 }

@@ -44,7 +44,7 @@ function world(): { view: ModelView; state: ClusterState } {
     ['n1', '10.1.0.0/24', '172.18.0.1'],
     ['n2', '10.2.0.0/24', '172.18.0.2'],
   ] as const) {
-    const links = { uplinks: [UPLINK], podBridges: [] };
+    const links = { uplinks: [UPLINK], podBridges: [], broadcasts: [at('10.1.255.255')] };
     const value = { name, labels: {}, addresses: [at(address)], podCidrs: [cidr], links };
     const bridge = name === 'n1' && { interfaceAddresses: [at(BRIDGE)] };
     apply({ type: 'node', key: name, value: { ...value, ...bridge } });
@@ -84,6 +84,13 @@ function tunnel(from = VISITOR!, to = '172.18.0.2', hook: DeniedPacket['hook'] =
 function unreachable(from: string, other: Partial<DeniedPacket> = {}): DeniedPacket {
   const head = { from: at(from), to: at(AWAY!), protocol: 'ICMP', icmp: { type: 3, code: 3 } } as const;
   return { head, hook: 'forward', iif: POD_LINK, ...other };
+}
+
+const EVERYBODY = { kind: 'link', reason: expect.stringContaining('to everybody') };
+
+function piece(iif: number): DeniedPacket {
+  const head = { from: at('fd00:7::1'), to: at('fd00:8::1'), protocol: 'UDP', fragment: 'later' } as const;
+  return { head, hook: 'forward', iif };
 }
 
 test.each([
@@ -159,6 +166,15 @@ test.each([
     { kind: 'policy', direction: 'egress', policy: 'NetworkPolicy jail/closed' },
   ],
   ['everybody', denied(VISITOR!, '224.0.0.1'), { kind: 'link' }],
+  ['everybody of the pod network', denied(VISITOR!, '10.1.0.255'), EVERYBODY],
+  ['everybody of a bridge', denied(CAT!, '10.1.255.255'), EVERYBODY],
+  [
+    'what comes from outside for everybody',
+    denied(AWAY!, '10.1.0.255', { iif: UPLINK }),
+    { kind: 'unknown-pod', direction: 'ingress' },
+  ],
+  ['a piece of IPv6 that nobody put together', piece(POD_LINK), { kind: 'link' }],
+  ['a piece from outside, which policy judges', piece(UPLINK), { kind: 'unexplained' }],
 ] as [string, DeniedPacket, object][])('causeOf() knows %s', (_, packet, cause) => {
   expect(causeOf(packet, world().view)).toMatchObject(cause);
 });

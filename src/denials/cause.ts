@@ -4,6 +4,7 @@
  * (compiler/base.ts); where nothing that the agent knows denies it, that is what is said.
  */
 import { type Address, cidrContains, familyOf, parseCidr } from '../model/address.ts';
+import { broadcastsOf } from '../model/broadcasts.ts';
 import { isNodeItself, type Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import { isIcmpError } from '../model/icmperrors.ts';
@@ -32,9 +33,11 @@ export function causeOf(packet: DeniedPacket, view: ModelView): Cause {
   return (
     discoveryCause(packet) ??
     forgedCause(packet) ??
-    errorCause(packet, view) ??
-    midStreamCause(packet, view) ??
     linkCause(packet) ??
+    broadcastCause(packet, view) ??
+    errorCause(packet, view) ??
+    pieceCause(packet, view) ??
+    midStreamCause(packet, view) ??
     cutCause(packet) ??
     policyCause(packet, view) ??
     tunnelCause(packet, view) ??
@@ -127,9 +130,29 @@ function linkCause({ head: { from, to }, hook }: DeniedPacket): Cause | undefine
     return link('from a link-local address, which says of no pod that it sends');
   if (hook === 'forward' && cidrContains(LINK_LOCAL, to))
     return link('to a link-local address beyond the link of the pod');
-  if (hook === 'forward' && FOR_MANY.some(cidr => cidrContains(cidr, to)))
-    return link('from a pod to everybody: policy could not judge who is meant');
+  if (hook === 'forward' && FOR_MANY.some(cidr => cidrContains(cidr, to))) return link(TO_EVERYBODY);
   return undefined;
+}
+
+const TO_EVERYBODY = 'from a pod to everybody: policy could not judge who is meant';
+
+/** N71, of the networks of this node's pods and bridges. */
+function broadcastCause({ head: { to }, hook, iif }: DeniedPacket, view: ModelView): Cause | undefined {
+  if (hook !== 'forward' || isFromElsewhere(iif, view)) return undefined;
+  const own = view.cluster.nodes.get(view.node);
+  const broadcasts = [...broadcastsOf(podCidrsOf(own)), ...(own?.links?.broadcasts ?? [])];
+  return broadcasts.includes(to) ? link(TO_EVERYBODY) : undefined;
+}
+
+function isFromElsewhere(iif: number | undefined, { cluster, node }: ModelView): boolean {
+  return cluster.nodes.get(node)?.links?.uplinks.includes(iif ?? LOOPBACK) ?? false;
+}
+
+/** What the kernel puts together no longer says that it was a piece (compiler/poderrors.ts). */
+function pieceCause({ head, hook, iif }: DeniedPacket, view: ModelView): Cause | undefined {
+  if (head.fragment === undefined || familyOf(head.from) === 'ip') return undefined;
+  if ((hook !== 'forward' && hook !== 'input') || isFromElsewhere(iif, view)) return undefined;
+  return link('a piece of a packet that nobody put together: policy could not judge what it carries');
 }
 
 function isError({ icmp, from }: PacketHead): boolean {
@@ -154,9 +177,8 @@ function forgedCause(packet: DeniedPacket): Cause | undefined {
 /** N72, of who is behind a link of pods, and is none that the agent knows. */
 function tunnelCause({ head, hook, iif }: DeniedPacket, view: ModelView): Cause | undefined {
   if (!isTunnel(head) || (hook !== 'forward' && hook !== 'input')) return undefined;
-  const fromElsewhere = view.cluster.nodes.get(view.node)?.links?.uplinks.includes(iif ?? LOOPBACK);
   const node = view.nodeWith(head.to);
-  return fromElsewhere || node === undefined ? undefined : link(tunnelEnd(head, node));
+  return isFromElsewhere(iif, view) || node === undefined ? undefined : link(tunnelEnd(head, node));
 }
 
 /** Where no policy denies it: what the agent knows of its node's links says whether a pod can have sent it. */

@@ -69,11 +69,27 @@ const NEXT = { hopByHop: 0, fragment: 44, destinationOptions: 60 } as const;
 test('readHead() takes no bytes of a later fragment for ports', () => {
   const later = bytesOf('ip', 'UDP').slice();
   later[7] = 100;
-  expect(readHead(later)).toEqual({ from: ENDS.ip[0], to: ENDS.ip[1], protocol: 'UDP', fragment: true });
+  expect(readHead(later)).toEqual({ from: ENDS.ip[0], to: ENDS.ip[1], protocol: 'UDP', fragment: 'later' });
   const plain = bytesOf('ip6', 'UDP');
   const bytes = Uint8Array.from([...plain.subarray(0, 40), 17, 0, 1, 0, 0, 0, 0, 1, ...plain.subarray(40)]);
   bytes[6] = NEXT.fragment;
-  expect(readHead(bytes)).toEqual({ from: ENDS.ip6[0], to: ENDS.ip6[1], protocol: 'UDP', fragment: true });
+  expect(readHead(bytes)).toEqual({ from: ENDS.ip6[0], to: ENDS.ip6[1], protocol: 'UDP', fragment: 'later' });
+});
+
+test('readHead() reads the ports of a first fragment, and takes none for one that is whole', () => {
+  const first = bytesOf('ip', 'UDP').slice();
+  first[6] = 0x20;
+  const whole = readHead(bytesOf('ip', 'UDP'));
+  expect(readHead(first)).toEqual({ ...whole, fragment: 'first' });
+  const plain = bytesOf('ip6', 'UDP');
+  const with6 = (more: number) => {
+    const header = [17, 0, 0, more, 0, 0, 0, 1];
+    const bytes = Uint8Array.from([...plain.subarray(0, 40), ...header, ...plain.subarray(40)]);
+    bytes[6] = NEXT.fragment;
+    return readHead(bytes);
+  };
+  expect(with6(1)).toEqual({ ...readHead(plain), fragment: 'first' });
+  expect(with6(0)).toEqual(readHead(plain));
 });
 
 test('readHead() says which packet an ICMP error is about, and looks no deeper', () => {

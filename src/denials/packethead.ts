@@ -24,8 +24,8 @@ export interface PacketHead {
     /** The packet that an error is about. */
     readonly about?: PacketHead;
   };
-  /** A part of a packet that has no ports in it. */
-  readonly fragment?: true;
+  /** A part of a packet: the first, or one that has no ports in it. */
+  readonly fragment?: 'first' | 'later';
   /** It has more headers than were copied: nobody knows its protocol, which is that of the last that was read. */
   readonly cut?: true;
 }
@@ -45,9 +45,15 @@ function readPacket(bytes: Uint8Array, outer: boolean): PacketHead | undefined {
   const version = (bytes[0] ?? 0) >> 4;
   const found = version === 4 ? readV4(bytes) : version === 6 ? readV6(bytes) : undefined;
   if (found === undefined) return undefined;
-  const { from, to, number, body, isFragment, isCut } = found;
-  const ends = { from: addressFromBytes(from), to: addressFromBytes(to), protocol: flowProtocol(number) };
-  if (isFragment) return { ...ends, fragment: true };
+  const { from, to, number, body, fragment, isCut } = found;
+  const protocol = flowProtocol(number);
+  const ends = {
+    from: addressFromBytes(from),
+    to: addressFromBytes(to),
+    protocol,
+    ...(fragment !== undefined && { fragment }),
+  };
+  if (fragment === 'later') return ends;
   if (isCut) return { ...ends, cut: true };
   return { ...ends, ...transport(number, body, outer) };
 }
@@ -59,8 +65,7 @@ interface Found {
   readonly number: number;
   /** From the transport header on, as far as it was copied. */
   readonly body: Uint8Array;
-  /** Not the first one. */
-  readonly isFragment: boolean;
+  readonly fragment: PacketHead['fragment'];
   /** The transport header is behind what was copied. */
   readonly isCut: boolean;
 }
@@ -73,7 +78,7 @@ function readV4(bytes: Uint8Array): Found | undefined {
     to: bytes.subarray(16, 20),
     number: bytes[9]!,
     body: bytes.subarray(header),
-    isFragment: (word(bytes, 6) & 0x1fff) !== 0,
+    fragment: fragmentOf(word(bytes, 6), 0x1fff, 0x2000),
     isCut: false,
   };
 }
@@ -83,22 +88,29 @@ function readV6(bytes: Uint8Array): Found | undefined {
   if (bytes.length < 40) return undefined;
   let number = bytes[6]!;
   let at = 40;
-  let isFragment = false;
-  for (let i = 0; i < MOST_EXTENSIONS && isExtension(number) && at + 8 <= bytes.length && !isFragment; i++) {
+  let fragment: PacketHead['fragment'];
+  for (let i = 0; i < MOST_EXTENSIONS && isExtension(number) && at + 8 <= bytes.length; i++) {
     const length = bytes[at + 1]!;
-    if (number === HEADER.fragment) isFragment = (word(bytes, at + 2) & 0xfff8) !== 0;
+    if (number === HEADER.fragment) fragment = fragmentOf(word(bytes, at + 2), 0xfff8, 1);
     const size = number === HEADER.fragment ? 8 : number === HEADER.ah ? (length + 2) * 4 : (length + 1) * 8;
     number = bytes[at]!;
     at += size;
+    if (fragment === 'later') break;
   }
   return {
     from: bytes.subarray(8, 24),
     to: bytes.subarray(24, 40),
     number,
     body: bytes.subarray(at),
-    isFragment,
+    fragment,
     isCut: isExtension(number),
   };
+}
+
+/** A packet of which this is the beginning and all is whole. */
+function fragmentOf(field: number, offset: number, more: number): PacketHead['fragment'] {
+  if ((field & offset) !== 0) return 'later';
+  return (field & more) === 0 ? undefined : 'first';
 }
 
 function isExtension(number: number): boolean {

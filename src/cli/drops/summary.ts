@@ -19,7 +19,8 @@ export function summaryLines(
   ];
 }
 
-function unknownText(unknown: readonly string[]): string {
+/** What nothing is found of, since the agent does not know it. */
+export function unknownText(unknown: readonly string[]): string {
   return unknown.length === 0 ? '' : `, and the agent knows no ${unknown.join(' and no ')}`;
 }
 

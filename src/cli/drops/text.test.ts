@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { wrongWith } from '../../../test/support/questions/schema.ts';
 import type { Denial } from '../../denials/denial.ts';
@@ -31,6 +32,17 @@ test('a denial is a line for people', () => {
   expect(denialLine(DENIAL)).toMatch(
     /^\d\d:\d\d:\d\d {2}guest\/visitor \(gone\) -> shop\/db:5432\/TCP through shop\/postgres:5432 {2}.*ingress: NetworkPolicy shop\/db selects shop\/db.*\(3 times\)/,
   );
+});
+
+test.each([
+  ['over IPv6 between two that have names', {}, 'shop/db:5432/TCP over IPv6'],
+  ['and not where an address says it', { to: { address: at('2001:db8::7') } }, '[2001:db8::7]:5432/TCP'],
+  ['nor over IPv4', { from: DENIAL.from, to: DENIAL.to }, 'shop/db:5432/TCP'],
+])('a line says %s', (_, more, text) => {
+  const { service: __, ...denial } = DENIAL;
+  const from = { address: at('fd00::1'), pod: 'guest/visitor' as const };
+  const to = { address: at('fd00::2'), pod: 'shop/db' as const };
+  expect(stripVTControlCharacters(denialLine({ ...denial, from, to, ...more }))).toContain(` -> ${text}  `);
 });
 
 test('a denial is an object of the schema, with and without all that it may have', () => {

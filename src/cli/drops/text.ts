@@ -1,6 +1,7 @@
 /** A denial for people as a line, and for programs as docs/schema/sluice-v1.json has it. */
 import type { Denial } from '../../denials/denial.ts';
 import { connectionText } from '../../denials/lines.ts';
+import { FAMILY_NAME, familyOf } from '../../model/address.ts';
 import pc from '../../terminal/colours.ts';
 import { HANG } from '../../terminal/hang.ts';
 import { versioned } from '../schema.ts';
@@ -10,7 +11,15 @@ export function denialLine(denial: Denial, before = ''): string {
   const { atMs, times, cause } = denial;
   const again = times > 1 ? pc.dim(` (${times} times)`) : '';
   const direction = cause.direction === undefined ? '' : `${cause.direction}: `;
-  return `${clockText(atMs)}  ${pc.bold(connectionText(denial))}  ${HANG}${before}${direction}${cause.reason}${again}`;
+  return `${clockText(atMs)}  ${connectionWords(denial)}  ${HANG}${before}${direction}${cause.reason}${again}`;
+}
+
+/** With the family where no address says it: of two families each attempt has a line, and they would look the same. */
+export function connectionWords(connection: Parameters<typeof connectionText>[0]): string {
+  const { from, to } = connection;
+  const isNamed = [from, to].every(({ pod, node }) => (pod ?? node) !== undefined);
+  const family = isNamed && familyOf(from.address) === 'ip6' ? pc.dim(` over ${FAMILY_NAME.ip6}`) : '';
+  return `${pc.bold(connectionText(connection))}${family}`;
 }
 
 /** Of the day, where the reader is. */
