@@ -1,7 +1,7 @@
 import { lintNames } from '../ends/lintnames.ts';
 import { checkManifests } from '../files/load.ts';
 import { type Problem, problemText } from '../model/problem.ts';
-import { requireReadable } from '../sources/files.ts';
+import { holdsNothing, nothingIn, requireReadable } from '../sources/files.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
@@ -25,18 +25,16 @@ export interface CheckOptions extends OutputOptions {
 export async function checkCommand(paths: readonly string[], options: CheckOptions): Promise<void> {
   const accepted = (options.accept ?? []).map(parseAccepted);
   for (const path of paths) await requireReadable(path);
-  const { cluster, inventory, problems: all } = await checkManifests(paths, lintNames, options.namespace);
+  const read = await checkManifests(paths, lintNames, options.namespace);
+  if (holdsNothing(read)) throw new CommandError(nothingIn(paths));
+  const { cluster, inventory, problems: all } = read;
   const problems = all.filter(problem => !isAccepted(problem, accepted));
   const { namespaces, nodes, pods, policies, audited } = cluster;
-  const workloads = inventory.workloads.size;
-  const objects = namespaces.size + nodes.size + pods.size + policies.size + audited.size + workloads;
-  if (objects === 0 && all.length === 0)
-    throw new CommandError(`${paths.join(', ')} holds no object that Sluice reads`);
-  const read = [
+  const objects = [
     plural(namespaces.size, 'namespace'),
     plural(nodes.size, 'node'),
     plural(pods.size, 'pod'),
-    plural(workloads, 'workload'),
+    plural(inventory.workloads.size, 'workload'),
     plural(policies.size, 'policy'),
     ...(audited.size === 0 ? [] : [`${plural(audited.size, 'policy')} audited and not enforced`]),
   ].join(', ');
@@ -47,7 +45,7 @@ export async function checkCommand(paths: readonly string[], options: CheckOptio
     );
   else {
     for (const problem of problems) writeLine(problemLine(problem));
-    writeLine(summary(problems, all.length - problems.length, read));
+    writeLine(summary(problems, all.length - problems.length, objects));
   }
   if (problems.some(({ severity }) => severity === 'error' || options.strict)) process.exitCode = 1;
 }
@@ -57,9 +55,9 @@ function problemLine(problem: Problem): string {
   return `${pc.yellow(`warning[${problem.code ?? 'object'}]`)}: ${HANG}${problemText(problem)}`;
 }
 
-function summary(problems: readonly Problem[], accepted: number, read: string): string {
+function summary(problems: readonly Problem[], accepted: number, objects: string): string {
   const errors = problems.filter(({ severity }) => severity === 'error').length;
   const rest = accepted === 0 ? '' : `, ${accepted} accepted`;
-  if (problems.length === 0) return `${pc.green('ok')}: ${read}${rest}`;
-  return `${plural(errors, 'error')}, ${plural(problems.length - errors, 'warning')}${rest} in ${read}`;
+  if (problems.length === 0) return `${pc.green('ok')}: ${objects}${rest}`;
+  return `${plural(errors, 'error')}, ${plural(problems.length - errors, 'warning')}${rest} in ${objects}`;
 }

@@ -42,6 +42,7 @@ test.each([
     ['deny', 'allow'],
   ],
   [['check', '/et'], ['/etc']],
+  [['drops', '--re'], []],
 ])('bash completes %j', (words, expected) => {
   expect(completed(...words)).toEqual(expected);
 });

@@ -30,7 +30,9 @@ function wordsOf(sluice: Command): readonly Words[] {
     command: command.name(),
     words: [
       ...command.commands.map(each => each.name()),
-      ...command.options.flatMap(({ short, long }) => [long, short].filter(word => word != null)),
+      ...command.options
+        .filter(({ hidden }) => !hidden)
+        .flatMap(({ short, long }) => [long, short].filter(word => word != null)),
       '--help',
     ],
     choices: command.options.flatMap(choicesOf),

@@ -31,5 +31,5 @@ test('a dump without an agent says why', async () => {
 });
 
 test('a file that is not there is named', async () => {
-  await expect(readDump(file)).rejects.toThrow(`${file} cannot be read: ENOENT`);
+  await expect(readDump(file)).rejects.toThrow(`cannot read ${file}: it does not exist`);
 });

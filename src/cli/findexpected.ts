@@ -24,7 +24,7 @@ export interface NodeOptions {
 /** How far an agent is with its rules. */
 export interface AgentProgress {
   readonly commits: number;
-  /** Pods of other nodes whose changes wait for a later commit, and how long the longest has. */
+  /** Pods whose changes wait for a later commit, and how long the longest has. */
   readonly waitingPods: number;
   readonly waitingMs: number;
 }

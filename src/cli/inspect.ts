@@ -11,7 +11,13 @@ import type { Inspection } from '../readback/inspection.ts';
 import { withCounts } from '../readback/rulecounts.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { type OutputOptions, writeLines, writeNote } from '../terminal/output.ts';
-import { type AgentProgress, findExpected, type NodeOptions, readProgress } from './findexpected.ts';
+import {
+  type AgentProgress,
+  type Expected,
+  findExpected,
+  type NodeOptions,
+  readProgress,
+} from './findexpected.ts';
 import { onlyAbout } from './inspectfilter.ts';
 import { type Comparison, inspectionLines, inspectionObject } from './inspecttext.ts';
 import { lookAtKernel } from './readkernel.ts';
@@ -22,6 +28,8 @@ export type InspectOptions = OutputOptions & NodeOptions & { readonly what?: str
 interface Look {
   readonly actual: Ruleset;
   readonly comparison: Comparison;
+  /** The cluster that it is compared with, and which of its nodes this is. */
+  readonly known?: Pick<Expected, 'cluster' | 'node'>;
   /** The agent has committed something since its cluster was read: the two may be of different moments. */
   readonly isMoving?: boolean;
 }
@@ -32,8 +40,8 @@ const MOST_LOOKS = 3;
 
 /** `sluice inspect`: what is programmed, by pod and policy, and whether it is what policy demands. */
 export async function inspectCommand(options: InspectOptions): Promise<void> {
-  const { actual, comparison } = await settledLook(options);
-  const inspection = onlyAbout(await counted(actual), options.what);
+  const { actual, comparison, known } = await settledLook(options);
+  const inspection = onlyAbout(await counted(actual), options.what, known);
   const { output } = options;
   if (isData(output)) await writeData(output, [inspectionObject(inspection, comparison)]);
   else if (output === 'name') writeLines(inspection.pods.map(({ pod }) => pod));
@@ -77,7 +85,8 @@ async function look(options: InspectOptions, noted = false): Promise<Look> {
   const difference = plan(actual, expected.guarded ? desired : withoutGuard(desired));
   const { source, progress } = expected;
   const isMoving = difference.length > 0 && (await hasMoved(progress, options));
-  return { actual, comparison: { source, difference, ...(progress && { progress }) }, isMoving };
+  const comparison = { source, difference, ...(progress && { progress }) };
+  return { actual, comparison, known: expected, isMoving };
 }
 
 async function hasMoved(before: AgentProgress | undefined, { socket }: InspectOptions): Promise<boolean> {

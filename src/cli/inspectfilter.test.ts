@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { world } from '../../test/support/questions/world.ts';
 import type { DirectionInspection, Inspection } from '../readback/inspection.ts';
 import { onlyAbout } from './inspectfilter.ts';
 
@@ -32,6 +33,18 @@ test.each([
   ['cnp:platform', ['shop/web']],
 ])('onlyAbout() %s shows what it is about', (what, pods) => {
   expect(onlyAbout(inspection, what).pods.map(({ pod }) => pod)).toEqual(pods);
+});
+
+test.each([
+  ['shop/free', 'pod shop/free is of this node, and no policy that is programmed selects it'],
+  ['shop/far', 'no pod of this node is shop/far, is in it, or is judged by it: it is of n2'],
+  ['shop/wbe', 'no pod of this node is shop/wbe, is in it, or is judged by it: did you mean shop/web?'],
+  ['nothing', 'no pod of this node is nothing, is in it, or is judged by it: sluice inspect shows all'],
+])('onlyAbout() %s, of which nothing is programmed, says why', (what, said) => {
+  const pod = (name: string, node: string) =>
+    `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: shop }, spec: { nodeName: ${node} }, status: { podIP: 10.0.0.1 } }`;
+  const { cluster } = world(`${pod('free', 'n1')}\n---\n${pod('far', 'n2')}`);
+  expect(() => onlyAbout(inspection, what, { cluster, node: 'n1' })).toThrow(said);
 });
 
 test('onlyAbout() nothing shows all, and of what is not there it says so', () => {

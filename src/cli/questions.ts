@@ -1,9 +1,8 @@
 /** What `sluice explain` is asked: one flow from its arguments, or many from a file. */
-import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
 import type { Question } from '../ends/answer.ts';
 import { questionsIn } from '../ends/traffic.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
+import { readText } from '../sources/files.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 
 /** A line that cannot be read as one. */
@@ -23,7 +22,7 @@ export async function readQuestions(
     throw new CommandError('explain needs FROM and TO, or --flows FILE');
   }
   if (from !== undefined) throw new CommandError('explain takes either FROM and TO or --flows, not both');
-  const content = await readFlows(file);
+  const content = await readText(file);
   const questions = /^\s*[[{]/.test(content) ? trafficQuestions(content, file) : parseQuestions(content);
   // Nothing was denied of what somebody failed to write.
   if (questions.length === 0)
@@ -53,11 +52,4 @@ function questionOf(line: string): Question | Unreadable {
   if (to === undefined || rest.length > 0)
     return { line, problem: 'cannot parse: expected FROM TO[:PORT[/PROTOCOL]]' };
   return { from: from!, to };
-}
-
-async function readFlows(path: string): Promise<string> {
-  if (path === '-') return text(process.stdin);
-  return readFile(path, 'utf8').catch(error => {
-    throw new CommandError(`cannot read ${path}: ${(error as Error).message}`);
-  });
 }

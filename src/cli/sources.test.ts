@@ -3,7 +3,7 @@
  * names none.
  */
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -64,7 +64,54 @@ test('what holds neither pods nor workloads is no comparison, and a matrix says 
   expect(alone.stderr).toContain('there is no pod and no workload in the manifests');
   const misnamed = sluice('matrix', '--manifests', 'pods.yaml', '-l', 'app=wbe');
   expect(misnamed.stderr).toContain('no pod and no workload with these labels in the manifests');
+  expect(misnamed.stdout).toMatch(/^Whatever is not listed is denied/);
   expect(sluice('matrix', '--manifests', 'pods.yaml', '-l', 'app=web').stderr).toBe('');
+});
+
+test('a namespace that nothing is in has no matrix', () => {
+  writeFileSync(
+    join(folder, 'shop.yaml'),
+    pod('db', '10.0.0.3').replace('name: db', 'name: db, namespace: shop'),
+  );
+  const { status, stdout, stderr } = sluice('matrix', '--manifests', 'shop.yaml', '-n', 'shp');
+  expect([status, stdout]).toEqual([2, '']);
+  expect(stderr).toContain('there is no namespace shp in the manifests; did you mean shop?');
+  expect(sluice('matrix', '--manifests', 'shop.yaml', '-n', 'shop').status).toBe(0);
+});
+
+test('a folder that holds nothing is named, whatever is asked of it', () => {
+  mkdirSync(join(folder, 'empty'));
+  const nothing = 'empty holds no object that Sluice reads\n';
+  const asked = sluice('explain', 'web', 'db:80', '--manifests', 'empty');
+  expect([asked.status, asked.stderr]).toEqual([
+    2,
+    expect.stringMatching(/^note: empty holds no object.*\nsluice: there is no pod/),
+  ]);
+  expect(sluice('matrix', '--manifests', 'empty').stderr).toContain(`note: ${nothing}`);
+  expect(sluice('check', 'empty')).toMatchObject({ status: 2, stderr: `sluice: ${nothing}` });
+  expect(sluice('diff', 'empty', 'pods.yaml')).toMatchObject({ status: 1, stderr: `note: ${nothing}` });
+  const main = join(import.meta.dirname, 'main.ts');
+  const { stderr } = spawnSync(process.execPath, [main, 'check', '-'], { encoding: 'utf8', input: '' });
+  expect(stderr).toBe('sluice: standard input holds no object that Sluice reads\n');
+});
+
+test('@cluster is what kubectl would ask, and no agent', () => {
+  const main = join(import.meta.dirname, 'main.ts');
+  const { status, stderr } = spawnSync(process.execPath, [main, 'diff', '@cluster', 'pods.yaml'], {
+    encoding: 'utf8',
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: folder },
+  });
+  const config = join(folder, '.kube', 'config');
+  expect([status, stderr]).toEqual([2, `sluice: the kubeconfig cannot be used: ${config} does not exist\n`]);
+});
+
+test.each([
+  [['matrix', '--nope'], 'matrix'],
+  [['suggest'], 'suggest'],
+  [['explain', 'a', 'b', 'c'], 'explain'],
+])('words that do not fit a command name its help: %j', (words, command) => {
+  expect(sluice(...words).stderr).toContain(`(run sluice ${command} --help for more)`);
 });
 
 test('a reader that has enough changes no answer', () => {
@@ -98,6 +145,29 @@ test('an answer that cannot be written is trouble, in one line', () => {
     expect(stderr).not.toContain('    at ');
   }
   closeSync(full);
+});
+
+test.each([
+  [['explain', '--flows', 'gone', '--manifests', 'pods.yaml']],
+  [['explain', 'web', 'db:80', '--dump', 'gone']],
+  [['explain', 'web', 'db:80', '--manifests', 'gone']],
+  [['diff', 'pods.yaml', 'pods.yaml', '--connections', 'gone']],
+  [['replay', 'gone', '--manifests', 'pods.yaml']],
+  [['test', 'gone']],
+  [['check', 'gone']],
+])('a file that is not there is named, in our own words: %j', words => {
+  const { status, stderr } = sluice(...words);
+  expect([status, stderr]).toEqual([2, 'sluice: cannot read gone: it does not exist\n']);
+});
+
+test('a test may come from standard input', () => {
+  const main = join(import.meta.dirname, 'main.ts');
+  const { status, stdout } = spawnSync(process.execPath, [main, 'test', '-', '--manifests', 'pods.yaml'], {
+    encoding: 'utf8',
+    cwd: folder,
+    input: 'flows: [web -> db:80 allow]',
+  });
+  expect([status, stdout]).toEqual([0, 'ok    -\nok: 1 flow in 1 file\n']);
 });
 
 test('explain --flows of nothing is trouble', () => {

@@ -32,13 +32,10 @@ const STATUS: StatusResponse = {
 test.each([
   [{ pending_events: 0 }, 'nothing waits'],
   [{ waiting_pods: 0 }, '2 events waiting, for 350 ms'],
-  [
-    { pending_events: 0, waiting_pods: 12 },
-    'pods of other nodes that wait for their turn: 12, the longest for 4 s',
-  ],
+  [{ pending_events: 0, waiting_pods: 12 }, 'pods that wait for their turn: 12, the longest for 4 s'],
   [
     { waiting_pods: 12 },
-    '2 events waiting, for 350 ms; pods of other nodes that wait for their turn: 12, the longest for 4 s',
+    '2 events waiting, for 350 ms; pods that wait for their turn: 12, the longest for 4 s',
   ],
 ])('statusLines() says what waits: %o', (changes, said) => {
   const lines = statusLines({ ...STATUS, waiting_ms: 4_000, ...changes }, NOW);

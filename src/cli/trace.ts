@@ -38,7 +38,12 @@ export async function traceCommand(from: string, to: string, options: TraceOptio
   if ('progress' in found) noteWaiting(found.progress);
   const ruleset = await readKernel();
   const known = 'missing' in found ? undefined : withTold(found, ruleset);
-  const asked = nameless(from, to, known);
+  const asked = nameless(
+    from,
+    to,
+    known,
+    'missing' in found ? `ask for an address; ${found.missing}` : undefined,
+  );
   const flow =
     'missing' in found
       ? flowOf(namedPods(ruleset), from, asked.text, `${ONLY_RULES}; ${found.missing}`)
@@ -76,9 +81,9 @@ function withTold(found: Expected, ruleset: Ruleset): Expected {
   return { ...found, cluster: { ...cluster, told: toldInKernel(ruleset, cluster, node) } };
 }
 
-function nameless(from: string, to: string, known: Expected | undefined): TraceEnd {
+function nameless(from: string, to: string, known: Expected | undefined, whyUnknown?: string): TraceEnd {
   try {
-    return traceEnd(from, to, known?.known, known?.cluster);
+    return traceEnd(from, to, known?.known, known?.cluster, whyUnknown);
   } catch (error) {
     if (!(error instanceof FlowTextError)) throw error;
     throw new CommandError(error.message);

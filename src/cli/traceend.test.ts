@@ -32,6 +32,14 @@ test('traceEnd() says who was told nothing', () => {
   );
 });
 
+test('traceEnd() says where the name is known, or why nobody could be asked', () => {
+  const ask = (why?: string) => traceEnd('shop/web', 'example.org:443', undefined, cluster, why);
+  expect(() => ask()).toThrow('which name the agent knows: ask without --manifests, or for an address');
+  expect(() => ask('ask for an address; no agent on this node')).toThrow(
+    /the agent knows: ask for an address; no agent on this node$/,
+  );
+});
+
 test('traceEnd() of a pod of another node says whose agent knows what it was told', () => {
   const ask = (node: string) => traceEnd('shop/far', 'example.org:443', { ...known, node }, there);
   expect(() => ask('n1')).toThrow('only the agent of n2 knows what shop/far was told: ask there');

@@ -19,13 +19,14 @@ export function traceEnd(
   to: string,
   known: ToldAsOf | undefined,
   cluster: Cluster | undefined,
+  whyUnknown = 'ask without --manifests, or for an address',
 ): TraceEnd {
   const end = parsed(to);
   if (end?.name.kind !== 'domain') return { text: to };
   const { name } = end.name;
   if (known === undefined)
     throw new FlowTextError(
-      `"${to}": rules know addresses, and who was told which name the agent knows: ask without --manifests, or for an address`,
+      `"${to}": rules know addresses, and who was told which name the agent knows: ${whyUnknown}`,
     );
   const source = parsed(from);
   const pod = podNamed(source, cluster) ?? from.replace(/@[46]$/, '');

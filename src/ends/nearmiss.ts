@@ -13,7 +13,7 @@ import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction, Peer, Policy, PolicyId, Rule, Tier } from '../model/policy.ts';
 import { type LabelSelector, type Labels, matchesLabels, type Requirement } from '../model/selector.ts';
 import { packetOf } from '../semantics/evaluate.ts';
-import { matchingPort, matchRule, type Packet } from '../semantics/match.ts';
+import { matchingPeer, matchingPort, matchRule, type Packet } from '../semantics/match.ts';
 import { portText } from '../semantics/reason.ts';
 import { viewOf } from '../semantics/view.ts';
 
@@ -57,7 +57,8 @@ function missesOf(cluster: Cluster, policy: Policy, packet: Packet): readonly Ne
 
 function needsOf(cluster: Cluster, rule: Rule, packet: Packet): readonly string[] {
   const port = matchingPort(rule, packet) === undefined ? [portNeed(rule)] : [];
-  return [...peerNeeds(cluster, rule, packet), ...port];
+  const peer = matchingPeer(cluster, rule, packet) === undefined ? peerNeeds(cluster, rule, packet) : [];
+  return [...peer, ...port];
 }
 
 function portNeed({ ports }: Rule): string {

@@ -22,15 +22,21 @@ export async function readManifestFile(
       return no(`has ${mebibytes(kind.size)} MiB, and ${largest / MEBIBYTE} is the most`);
     return read(textOf(await readFile(path)), path);
   } catch (error) {
-    return { problems: [unreadable(path, readFailure(error))] };
+    return { problems: [unreadable(path, whyUnlisted(error))] };
   }
+}
+
+/** A folder is listed as a file where there were too many before it. */
+function whyUnlisted(error: unknown): string {
+  const isFolder = (error as NodeJS.ErrnoException).code === 'EISDIR';
+  return isFolder ? `is a folder beyond the first ${MOST_FOLDERS}` : readFailure(error);
 }
 
 /** Why the file system refused, in words. */
 export function readFailure(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return 'does not exist';
-  if (code === 'EISDIR') return `is a folder beyond the first ${MOST_FOLDERS}`;
+  if (code === 'EISDIR') return 'is a folder';
   return code === 'EACCES' ? 'may not be read by this user' : `cannot be read: ${message}`;
 }
 

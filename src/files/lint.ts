@@ -4,6 +4,7 @@ import { type Cluster, isSelectable, type Pod } from '../model/cluster.ts';
 import { comparePolicies, namespaceOfPolicy, type Policy, type Rule } from '../model/policy.ts';
 import type { Problem, WarningCode } from '../model/problem.ts';
 import type { Workload } from '../model/workload.ts';
+import { unknownPortNames } from './lintports.ts';
 import { SubjectIndex } from './subjects.ts';
 
 export function lintCluster(
@@ -18,6 +19,7 @@ export function lintCluster(
     ...policies.flatMap(policy => [
       ...missingNamespace(policy, cluster),
       ...emptySubject(policy, subjects),
+      ...unknownPortNames(policy, subjects),
       ...serviceAddresses(policy, services),
     ]),
     ...equalPriorities(policies),

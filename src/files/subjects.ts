@@ -1,7 +1,8 @@
 /** Whom the subjects of policies may mean: looked for by what a subject asks for, since there may be thousands of both. */
-import { type Cluster, isSelectable, namespaceOf } from '../model/cluster.ts';
+import { type Cluster, type ContainerPort, isSelectable, namespaceOf } from '../model/cluster.ts';
 import { getOrMake } from '../model/getormake.ts';
 import { MultiMap } from '../model/multimap.ts';
+import { means, type NamedPort } from '../model/ports.ts';
 import {
   type LabelSelector,
   type Labels,
@@ -14,12 +15,15 @@ import {
 interface Candidate {
   readonly namespace: string;
   readonly labels: Labels;
+  readonly ports: readonly ContainerPort[];
 }
 
 interface OfNamespace {
   readonly all: Candidate[];
   /** By the keys of their labels, and by keys and values. */
   readonly byLabel: MultiMap<string, Candidate>;
+  /** By the names of their ports. */
+  readonly byPort: MultiMap<string, Candidate>;
 }
 
 export class SubjectIndex {
@@ -41,6 +45,16 @@ export class SubjectIndex {
     return this.#in(namespaces).some(of => asked(of, pods).some(({ labels }) => matchesLabels(pods, labels)));
   }
 
+  /** Whether one of them calls a port so. */
+  selectsPort({ namespaces, pods }: PodSelector, port: NamedPort): boolean {
+    const isMeant = (declared: ContainerPort) => means(port, declared);
+    return this.#in(namespaces).some(({ byPort }) =>
+      [...byPort.get(port.name)].some(
+        ({ labels, ports }) => ports.some(isMeant) && matchesLabels(pods, labels),
+      ),
+    );
+  }
+
   #in(namespaces: PodSelector['namespaces']): OfNamespace[] {
     if (namespaces.kind === 'name')
       return [this.#namespaces.get(namespaces.name)].filter(of => of !== undefined);
@@ -54,13 +68,14 @@ export class SubjectIndex {
     const of = getOrMake(
       this.#namespaces,
       namespace,
-      (): OfNamespace => ({ all: [], byLabel: new MultiMap<string, Candidate>() }),
+      (): OfNamespace => ({ all: [], byLabel: new MultiMap(), byPort: new MultiMap() }),
     );
     of.all.push(candidate);
     for (const [key, value] of Object.entries(labels)) {
       of.byLabel.add(key, candidate);
       of.byLabel.add(labelText(key, value), candidate);
     }
+    for (const { name } of candidate.ports) of.byPort.add(name, candidate);
   }
 }
 

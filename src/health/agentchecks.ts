@@ -9,7 +9,7 @@ export interface Work {
   readonly failuresInARow: number;
   readonly lastError?: string;
   readonly lagMs: number;
-  /** Pods of other nodes whose changes wait for a later commit, and the age of the oldest. */
+  /** Pods whose changes wait for a later commit, and the age of the oldest. */
   readonly waitingPods: number;
   readonly waitingMs: number;
   /** Sources that cannot be read at present. */
@@ -68,7 +68,7 @@ export function kernelEqualsDesired(work: Work, nowMs: number): Check {
 
 /** They keep no node from being ready, or whoever relabels its pods all the time would. */
 export function waitingText(pods: number, longestMs: number): string {
-  return `pods of other nodes that wait for their turn: ${pods}, the longest for ${ageText(longestMs)}`;
+  return `pods that wait for their turn: ${pods}, the longest for ${ageText(longestMs)}`;
 }
 
 export function lastCommit({ failuresInARow, lastError, commits, equalAtMs }: Work, nowMs: number): Check {

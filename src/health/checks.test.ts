@@ -520,7 +520,7 @@ describe('health()', () => {
     const found = checks.find(({ name }) => name === 'kernel-equals-desired');
     expect([ready, found?.reason]).toEqual([
       true,
-      'the kernel holds what policy says, as of 100 ms ago, but for pods of other nodes that wait for their turn: 12, the longest for 60 s',
+      'the kernel holds what policy says, as of 100 ms ago, but for pods that wait for their turn: 12, the longest for 60 s',
     ]);
   });
 

@@ -9,8 +9,8 @@ export interface End {
   readonly region: number;
   /** The node selectors that mean it, by index. */
   readonly nodeSelectors: readonly number[];
-  /** Addresses of nodes: tunnels end there. */
-  readonly isNode: boolean;
+  /** Addresses that nodes list: for pods of all nodes tunnels end there. */
+  readonly isTunnelEnd: boolean;
   /** Addresses of pod networks that no known pod has, where such are denied. */
   readonly isUnknownPod: boolean;
 }
@@ -25,8 +25,8 @@ export class EndTable {
 
   /** Its index; the same for the same. */
   add(end: End): number {
-    const { template, region, nodeSelectors, isNode, isUnknownPod } = end;
-    const text = `${template}/${region}/${nodeSelectors}/${isNode}/${isUnknownPod}`;
+    const { template, region, nodeSelectors, isTunnelEnd, isUnknownPod } = end;
+    const text = `${template}/${region}/${nodeSelectors}/${isTunnelEnd}/${isUnknownPod}`;
     const known = this.#byText.get(text);
     if (known !== undefined) return known;
     this.#byText.set(text, this.#all.length);

@@ -85,23 +85,31 @@ export class FamilyReach {
 
   /** Between two addresses, with all that policy has no say in. */
   between(from: Address, to: Address, viaService = false): Connections {
+    const pool = this.#pool;
     const out = this.#side('egress', from, to, viaService);
-    return this.#pool.and(out, this.#side('ingress', to, from, viaService));
+    const found = pool.and(out, this.#side('ingress', to, from, viaService));
+    return this.#leadsIntoTunnels(from, to) ? pool.minus(found, pool.tunnels) : found;
+  }
+
+  /** N72: to what nodes list, and to whatever the sender's own node has. */
+  #leadsIntoTunnels(from: Address, to: Address): boolean {
+    const { owners, nodes, cluster, strangerOf } = this.#landscape;
+    const pod = owners.get(from);
+    const node = pod === undefined ? strangerOf(from) : cluster.nodes.get(pod.node);
+    if (pod === undefined && node === undefined) return false;
+    return nodes.get(to)?.isListed === true || isNodeItself(node, to);
   }
 
   #side(direction: Direction, own: Address, peer: Address, viaService: boolean): Connections {
     const pool = this.#pool;
-    const { owners, nodes, cluster, unknownPodOf, strangerOf } = this.#landscape;
+    const { owners, cluster, unknownPodOf } = this.#landscape;
     const subject = owners.get(own);
-    const beforeTunnels = (found: Connections) =>
-      direction === 'egress' && nodes.has(peer) ? pool.minus(found, pool.tunnels) : found;
     if (subject === undefined) {
       const near = unknownPodOf(own);
       const exempt = (own === peer && !viaService) || (direction === 'ingress' && isNodeItself(near, peer));
-      if (near !== undefined && !exempt) return pool.none;
-      return strangerOf(own) === undefined ? pool.all : beforeTunnels(pool.all);
+      return near !== undefined && !exempt ? pool.none : pool.all;
     }
-    if (subject === owners.get(peer) && !viaService) return beforeTunnels(pool.all);
+    if (subject === owners.get(peer) && !viaService) return pool.all;
     if (direction === 'ingress' && isNodeItself(cluster.nodes.get(subject.node), peer)) return pool.all;
     const end = this.ends.at(own);
     const told = direction === 'egress' ? this.#patternsTold(end, subject.key, peer) : NOTHING;
@@ -112,7 +120,9 @@ export class FamilyReach {
   #allowedBy({ allowed }: Judgement, direction: Direction, peer: number): Connections {
     const pool = this.#pool;
     const found = pool.byId(allowed[peer]!);
-    return direction === 'egress' && this.ends.all[peer]!.isNode ? pool.minus(found, pool.tunnels) : found;
+    return direction === 'egress' && this.ends.all[peer]!.isTunnelEnd
+      ? pool.minus(found, pool.tunnels)
+      : found;
   }
 
   /** Of the patterns in the policies of a pod those under which it was told an address. */

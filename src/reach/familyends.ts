@@ -53,14 +53,14 @@ function naming(count: number): Pick<FamilyEnds, 'named' | 'bare' | 'nameClassOf
   };
 }
 
-const NO_NODE = { nodeSelectors: [], isNode: false } as const;
+const NO_NODE = { nodeSelectors: [], isTunnelEnd: false } as const;
 
 function nodeParts(
   { nodes }: Landscape,
   address: Address | undefined,
-): Pick<End, 'nodeSelectors' | 'isNode'> {
+): Pick<End, 'nodeSelectors' | 'isTunnelEnd'> {
   const node = address === undefined ? undefined : nodes.get(address);
-  return node === undefined ? NO_NODE : { nodeSelectors: node.nodeSelectors, isNode: true };
+  return node === undefined ? NO_NODE : { nodeSelectors: node.nodeSelectors, isTunnelEnd: node.isListed };
 }
 
 /** The networks of the vocabulary by their index, and after them the pod networks of each cluster, where they matter. */

@@ -52,6 +52,8 @@ export interface Landscape {
 export interface NodeSelection {
   /** The node selectors that mean it, by their index in the vocabulary (C31: by status.addresses alone). */
   readonly nodeSelectors: readonly number[];
+  /** By the status of a node: what its interfaces have beside, other nodes do not know. */
+  readonly isListed: boolean;
 }
 
 export function landscapeOf(
@@ -92,6 +94,7 @@ export function landscapeOf(
 function nodeEnds({ nodes }: Cluster, vocabulary: Vocabulary): Map<Address, NodeSelection> {
   const selectors = [...vocabulary.nodes.values()];
   const meant = new Map<Address, Set<number>>();
+  const listed = new Set([...nodes.values()].flatMap(({ addresses }) => addresses));
   for (const node of nodes.values()) {
     const own = selectors.flatMap((selector, i) => (matchesLabels(selector, node.labels) ? [i] : []));
     for (const address of addressesOfNode(node)) {
@@ -99,5 +102,10 @@ function nodeEnds({ nodes }: Cluster, vocabulary: Vocabulary): Map<Address, Node
       if (node.addresses.includes(address)) for (const selector of own) found.add(selector);
     }
   }
-  return new Map([...meant].map(([address, found]) => [address, { nodeSelectors: [...found].sort() }]));
+  return new Map(
+    [...meant].map(([address, found]) => [
+      address,
+      { nodeSelectors: [...found].sort(), isListed: listed.has(address) },
+    ]),
+  );
 }

@@ -2,7 +2,7 @@
 import { assertNever } from '../model/assert.ts';
 import type { ContainerPort } from '../model/cluster.ts';
 import { type PortMatch, PROTOCOLS } from '../model/policy.ts';
-import { mergePorts, type NamedPort, type NumberedPort } from '../model/ports.ts';
+import { means, mergePorts, type NumberedPort } from '../model/ports.ts';
 import type { ConnectionPool, Connections } from './connections.ts';
 import { togglesOf } from './toggles.ts';
 
@@ -36,11 +36,6 @@ function numbered(port: PortMatch, destination: readonly ContainerPort[]): reado
     default:
       return assertNever(port);
   }
-}
-
-/** C27: without a protocol, the container's own. */
-function means({ name, protocol }: NamedPort, declared: ContainerPort): boolean {
-  return declared.name === name && (protocol === undefined || declared.protocol === protocol);
 }
 
 function rangeOf({ protocol, port }: ContainerPort): NumberedPort {

@@ -112,7 +112,7 @@ function addGauges(registry: Registry, status: () => AgentStatus): void {
   });
   new Gauge({
     name: 'sluice_waiting_pods',
-    help: 'Pods of other nodes whose changes wait for a later commit; the rules have them as they were.',
+    help: 'Pods whose changes wait for a later commit; the rules have them as they were.',
     registers: [registry],
     collect() {
       this.set(status().waitingPods);

@@ -72,3 +72,17 @@ test("evaluate() keeps a node's own pods, and no others, from a tunnel that ends
   expect(verdict(cluster, 'far/away -> 10.1.0.1/47')).toBe('allow');
   expect(verdict(cluster, 'far/away -> 172.18.0.1/47')).toBe('deny');
 });
+
+test('evaluate() keeps pods from a tunnel at an address that bridges of several nodes have, where their own node has it (N72)', () => {
+  const cluster = clusterOn('known');
+  const interfaceAddresses = [at('10.1.0.1')];
+  const node = { name: 'n2', labels: {}, addresses: [at('172.18.0.2')], podCidrs: [], interfaceAddresses };
+  cluster.apply({ type: 'node', key: 'n2', value: node });
+  expect(verdict(cluster, 'shop/web -> 10.1.0.1/47')).toBe('deny');
+  cluster.apply({
+    type: 'node',
+    key: 'n3',
+    value: { ...node, name: 'n3', interfaceAddresses: [at('172.18.0.2')] },
+  });
+  expect(verdict(cluster, 'shop/web -> 172.18.0.2/47')).toBe('deny');
+});

@@ -68,11 +68,12 @@ export function judgeDirection(view: View, direction: Direction, flow: Flow): Di
 /** N72: what would come out of a tunnel between nodes passes for a node's word. */
 function tunnelEnd(view: View, flow: Flow): string | undefined {
   const sender = isTunnel(flow) ? nodeOfPodAt(view, flow.from) : undefined;
+  if (sender === undefined) return undefined;
+  const own = view.cluster.nodes.get(sender);
+  if (own !== undefined && isNodeItself(own, flow.to)) return because.tunnelEnd(flow, own);
   const node = view.nodeWith(flow.to);
   // What a node's interfaces have beside its own addresses the rules of other nodes do not know.
-  if (sender === undefined || node === undefined) return undefined;
-  if (!node.addresses.includes(flow.to) && sender !== node.name) return undefined;
-  return because.tunnelEnd(flow, node);
+  return node?.addresses.includes(flow.to) ? because.tunnelEnd(flow, node) : undefined;
 }
 
 /** Whose links it comes by, known or not. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { world } from '../../test/support/questions/world.ts';
 import type { Address } from '../model/address.ts';
 import { ClusterState, type PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
@@ -36,6 +37,15 @@ describe('parseFlow() reads', () => {
   ])('%s', (text, flow) => {
     expect(parseFlow(cluster, text)).toEqual(flow);
   });
+});
+
+test('parseFlow() asks for the address of a node', () => {
+  const { cluster } = world(
+    '{ apiVersion: v1, kind: Node, metadata: { name: n1 }, status: { addresses: [{ type: InternalIP, address: 172.18.0.2 }] } }',
+  );
+  expect(() => parseFlow(cluster, '10.0.0.1 -> node/n1:80')).toThrow(
+    'there is no pod node/n1; a node is asked about by its address: 172.18.0.2',
+  );
 });
 
 describe('parseFlow() refuses', () => {

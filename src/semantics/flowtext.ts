@@ -18,7 +18,7 @@ import {
   parseAddress,
 } from '../model/address.ts';
 import { addressOwners, ownerOf } from '../model/addressowners.ts';
-import type { Cluster, Pod, PodKey } from '../model/cluster.ts';
+import { addressesOfNode, type Cluster, type Pod, type PodKey } from '../model/cluster.ts';
 import { didYouMean } from '../model/didyoumean.ts';
 import type { Flow, FlowProtocol } from '../model/flow.ts';
 import { flowProtocol } from '../model/ipprotocol.ts';
@@ -149,8 +149,11 @@ function addressesOf(cluster: Cluster, { pod: key }: End): readonly Address[] {
 
 const OF_A_SERVICE = ' (for a Service, ask for a pod behind it)';
 
-/** By its name, among the pods of its namespace. */
+/** A node by its addresses, or a pod by its name, among those of its namespace. */
 function meant(cluster: Cluster, key: PodKey): string {
+  const node = key.startsWith('node/') ? cluster.nodes.get(key.slice('node/'.length)) : undefined;
+  if (node !== undefined)
+    return `; a node is asked about by its address: ${addressesOfNode(node).join(' or ')}`;
   const start = key.indexOf('/') + 1;
   const neighbours = [...cluster.pods.keys()].filter(other => other.startsWith(key.slice(0, start)));
   const names = neighbours.map(other => other.slice(start));

@@ -21,7 +21,7 @@ export interface View {
   unknownPodOf(address: Address): Node | undefined;
   /** The same, whatever becomes of such. */
   strangerOf(address: Address): Node | undefined;
-  /** The node that has an address. */
+  /** The node that has an address: before others one by its status. */
   nodeWith(address: Address): Node | undefined;
   /** The policies of a tier that select a pod and affect a direction, in order of precedence. */
   policiesOn(pod: Pod, direction: Direction, tier: Tier): readonly Policy[];
@@ -51,9 +51,9 @@ export function viewBy(owners: Owners, cluster: Cluster, unknownPods: UnknownPod
 
 /** `nodeWith` of a cluster whose nodes stay as they are. */
 export function nodeFinder({ nodes }: Cluster): View['nodeWith'] {
-  const byAddress = new Map(
-    [...nodes.values()].flatMap(each => addressesOfNode(each).map(address => [address, each])),
-  );
+  const byAddress = new Map<Address, Node>();
+  for (const addressesOf of [addressesOfNode, ({ addresses }: Node) => addresses])
+    for (const node of nodes.values()) for (const address of addressesOf(node)) byAddress.set(address, node);
   return address => byAddress.get(address);
 }
 

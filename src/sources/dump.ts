@@ -1,8 +1,8 @@
 /** What `sluice inspect dump` wrote. */
-import { readFile } from 'node:fs/promises';
 import type { ToldFact } from '../names/toldfacts.ts';
 import type { StateObject, StatusResponse } from '../rpc/messages.ts';
 import { CommandError } from '../terminal/commanderror.ts';
+import { readText } from './files.ts';
 
 /** In the place of what is missing, a sentence says why. */
 export interface Dump {
@@ -23,10 +23,7 @@ export interface AgentDump {
 
 /** The agent's part of a dump. Throws CommandError where the file has none. */
 export async function readDump(file: string): Promise<AgentDump & Pick<Dump, 'at'>> {
-  const text = await readFile(file, 'utf8').catch((error: Error) => {
-    throw new CommandError(`${file} cannot be read: ${error.message}`);
-  });
-  const { agent, at = '' } = parsed(text, file);
+  const { agent, at = '' } = parsed(await readText(file), file);
   if (typeof agent !== 'object' || agent === null) throw notOne(file);
   if ('missing' in agent) throw new CommandError(`${file} holds no cluster: ${agent.missing}`);
   if (!Array.isArray(agent.state) || agent.status === undefined) throw notOne(file);

@@ -1,4 +1,5 @@
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { readFailure } from '../files/folder.ts';
 import { type LoadedCluster, loadManifests } from '../files/load.ts';
 import { CommandError } from '../terminal/commanderror.ts';
@@ -20,9 +21,28 @@ export async function readFiles(paths: readonly string[], namespace?: string): P
   }
 }
 
+/** Whether nothing was read, and nothing is wrong either: an empty folder, or files of other things. */
+export function holdsNothing({ cluster, inventory, problems }: LoadedCluster): boolean {
+  const { namespaces, nodes, pods, policies, audited } = cluster;
+  const { workloads, services } = inventory;
+  const all = [namespaces, nodes, pods, policies, audited, workloads, services, problems];
+  return all.every(each => ('size' in each ? each.size : each.length) === 0);
+}
+
+export function nothingIn(paths: readonly string[]): string {
+  const names = paths.map(path => (path === '-' ? 'standard input' : path));
+  return `${names.join(', ')} holds no object that Sluice reads`;
+}
+
 export async function requireReadable(path: string): Promise<void> {
-  if (path === '-') return;
-  await stat(path).catch(error => {
-    throw new CommandError(`cannot read ${path}: it ${readFailure(error)}`);
-  });
+  if (path !== '-') await stat(path).catch(error => refuse(path, error));
+}
+
+/** All of a file, or of standard input (`-`). Throws CommandError where it cannot be read. */
+export async function readText(path: string): Promise<string> {
+  return path === '-' ? text(process.stdin) : readFile(path, 'utf8').catch(error => refuse(path, error));
+}
+
+function refuse(path: string, error: unknown): never {
+  throw new CommandError(`cannot read ${path}: it ${readFailure(error)}`);
 }

@@ -8,6 +8,8 @@ export interface SourceOptions {
   readonly dump?: string;
   readonly kubeconfig?: string;
   readonly context?: string;
+  /** kubectl's own cluster, whether or not an agent is on this node. */
+  readonly isCluster?: boolean;
   /** Of the node's agent; without it the default one, where it is there. */
   readonly socket?: string;
   /** Of names that say none, and what lists are about. */

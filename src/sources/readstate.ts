@@ -7,7 +7,7 @@ import { NO_INVENTORY } from '../model/inventory.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { type KnownCluster, readAgent, readDumped } from './agent.ts';
 import { agentOrCluster } from './agentorcluster.ts';
-import { readFiles } from './files.ts';
+import { holdsNothing, nothingIn, readFiles } from './files.ts';
 import { liveNamespace, readLive } from './live.ts';
 import { DEFAULT_SOCKET, type QuestionNeeds, type SourceOptions } from './options.ts';
 import { scopeOf } from './scope.ts';
@@ -23,7 +23,7 @@ async function readSource(options: SourceOptions, wanted: QuestionNeeds): Promis
   const { manifests, dump } = options;
   if (manifests !== undefined && manifests.length > 0) return fromFiles(options, manifests);
   if (dump !== undefined) return fromAgent(options, await readDumped(dump), `the agent's cluster in ${dump}`);
-  const asked = await agentOrCluster(options);
+  const asked = options.isCluster ? 'cluster' : await agentOrCluster(options);
   if (asked === 'cluster') return fromLive(options, wanted);
   if (asked !== undefined)
     return fromAgent(options, await readAgent(asked.socket, wanted.addresses), "the agent's cluster");
@@ -34,7 +34,8 @@ async function readSource(options: SourceOptions, wanted: QuestionNeeds): Promis
 
 async function fromFiles(options: SourceOptions, paths: readonly string[]): Promise<State> {
   const read = await readFiles(paths, options.namespace);
-  return { ...read, notes: [], knowsInventory: true, source: 'the manifests', scope: scopeOf(options) };
+  const notes = holdsNothing(read) ? [nothingIn(paths)] : [];
+  return { ...read, notes, knowsInventory: true, source: 'the manifests', scope: scopeOf(options) };
 }
 
 function fromAgent(

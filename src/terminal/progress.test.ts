@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AskedApi } from '../../test/support/api/askedapi.ts';
 import { readFiles } from '../sources/files.ts';
 import { readApi } from '../sources/live.ts';
-import { startProgress, withProgress } from './progress.ts';
+import { noteWait, startProgress, withProgress } from './progress.ts';
 
 const { isTTY } = process.stderr;
 let written: string[];
@@ -35,6 +35,13 @@ test('startProgress() is silent for a second, then says how far it is on one lin
   progress.end();
   progress.end();
   expect(written).toEqual(['\r\x1b[Kthree', '\r\x1b[K']);
+});
+
+test('noteWait() says at a terminal, on a line of its own, what a command waits for', () => {
+  noteWait('new connections for 10 s');
+  process.stderr.isTTY = false;
+  noteWait('nobody hears');
+  expect(written).toEqual([expect.stringMatching(/^\S*new connections for 10 s\S*\n$/)]);
 });
 
 test('startProgress() says nothing where nobody looks: in a pipe and in a file', () => {

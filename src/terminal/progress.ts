@@ -1,5 +1,6 @@
 /** What takes longer than a second says so, on one line of the terminal that is gone when it ends. */
-import { writeProgress } from './output.ts';
+import pc from './colours.ts';
+import { writeNote, writeProgress } from './output.ts';
 
 export interface Progress {
   /** How far it is, now and then: shown once it has taken a second. */
@@ -7,6 +8,11 @@ export interface Progress {
   /** What begins now, and will take long without a word. */
   announce(text: string): void;
   end(): void;
+}
+
+/** That a command waits, and for what, at a terminal: beside what it prints meanwhile, and so on a line of its own. */
+export function noteWait(text: string): void {
+  if (process.stderr.isTTY === true) writeNote(pc.dim(text));
 }
 
 const QUIET_MS = 1000;

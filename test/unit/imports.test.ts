@@ -20,7 +20,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   compiler: ['model', 'names', 'nft'],
   readback: ['model', 'names', 'nft', 'semantics', 'compiler'],
   agent: ['async', 'model', 'names', 'semantics', 'nft', 'compiler', 'readback'],
-  kube: ['async', 'model'],
+  kube: ['async', 'terminal', 'model'],
   files: ['async', 'model', 'kube'],
   netlink: ['async', 'model', 'nft'],
   nri: ['async'],

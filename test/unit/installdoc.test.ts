@@ -1,6 +1,6 @@
 /** What docs/install.md tells people to type is there: values of the chart, commands and their options. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
@@ -66,4 +66,15 @@ describe('every command of sluice', () => {
   );
 
   test('are some', () => expect(uses.length).toBeGreaterThan(3));
+});
+
+test('what people copy is of a version that the definitions serve which the README has them apply', () => {
+  const [, served] = /is in v[\d.]+ \(as (\w+)\)/.exec(read('README.md'))!;
+  const copied = globSync(['examples/**/*.yaml', 'docs/*.md', 'src/demo/*.ts'], { cwd: ROOT }).flatMap(file =>
+    [...read(file).matchAll(/networking\.k8s\.io\/(\w+)\s+kind: ClusterNetworkPolicy/g)].map(
+      ([, version]) => `${file}: ${version}`,
+    ),
+  );
+  expect(copied.length).toBeGreaterThan(15);
+  expect(copied.filter(each => !each.endsWith(` ${served}`))).toEqual([]);
 });

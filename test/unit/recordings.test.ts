@@ -205,7 +205,7 @@ test('a file that does not exist is said to, in words', () => {
   ])
     expect([words, sluice(...words).stderr]).toEqual([
       words,
-      expect.stringMatching(/^sluice: nofile does not exist$/m),
+      expect.stringMatching(/^sluice: cannot read nofile: it does not exist$/m),
     ]);
   const nowhere = join(folder, 'nowhere', 'a.rec');
   expect(sluice('record', nowhere, '--socket', join(folder, 'no.sock')).stderr).toBe(

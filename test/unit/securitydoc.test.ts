@@ -7,14 +7,27 @@ const ROOT = join(import.meta.dirname, '../..');
 const PAGE = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
 const ROWS = 29;
 
-const rows = [...PAGE.matchAll(/^\| (\d+)(?:[a-z])? \|.*\| ([^|]*) \|$/gm)].map(([, number, last]) => ({
-  number: Number(number),
-  tests: [...last!.matchAll(/\]\(\.\.\/([^)]+)\)/g)].map(([, path]) => path!),
-}));
+const rows = [...PAGE.matchAll(/^\| ((\d+)(?:[a-z])?) \|.*\| ([^|]*) \|$/gm)].map(
+  ([, name, number, last]) => ({
+    name: name!,
+    number: Number(number),
+    tests: [...last!.matchAll(/\]\(\.\.\/([^)]+)\)/g)].map(([, path]) => path!),
+  }),
+);
 
 test('every row of the list has a line', () => {
   const numbers = new Set(rows.map(({ number }) => number));
   expect([...numbers].sort((a, b) => a - b)).toEqual(Array.from({ length: ROWS }, (_, at) => at + 1));
+});
+
+test('a row is named once, and where the page names one it is there', () => {
+  const names = rows.map(({ name }) => name);
+  expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+  const meant = [...PAGE.matchAll(/\brows? (\d+[a-z]?)(?: to (\d+[a-z]?))?((?:, \d+[a-z]?)*)/g)].flatMap(
+    ([, first, last, others]) => [first, last, ...others!.split(', ')].filter(name => !!name),
+  );
+  expect(meant.length).toBeGreaterThan(5);
+  expect(meant.filter(name => !names.includes(name!))).toEqual([]);
 });
 
 test('every line names a test, and every test that it names is there and tests', () => {

@@ -2,8 +2,9 @@
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { type DiffView, diffOf } from '../../reach/diff/diffview.ts';
 import type { Compared } from '../../reach/diff/side.ts';
+import type { Recording } from '../../recording/recording.ts';
 import { DEFAULT_SOCKET } from '../../sources/options.ts';
-import { isInScope, scopeOf } from '../../sources/scope.ts';
+import { isInScope, refuseUnknownNamespace, scopeOf } from '../../sources/scope.ts';
 import type { Scope } from '../../sources/state.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
@@ -16,7 +17,7 @@ import { connectionsAbout, recordingAbout } from '../recording/about.ts';
 import { readRecordings } from '../recording/read.ts';
 import { type Cuts, cutsOf, cutsOfRecording } from './cuts.ts';
 import { cutLines, cutMarkdown } from './cutstext.ts';
-import { idleNotes } from './idle.ts';
+import { idleNotes, nobodyNotes } from './idle.ts';
 import { diffMarkdown } from './markdown.ts';
 import { diffObject } from './object.ts';
 import { readOpenConnections, readRecording } from './recording.ts';
@@ -38,22 +39,33 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
     throw new CommandError('standard input (-) can be read only once');
   const scope = scopeOf(options);
   const sides = await readSides(old, now, options);
-  if (options.recorded === undefined && isEmpty(sides.old) && isEmpty(sides.now))
-    throw new CommandError(
-      'neither side has a pod or a workload, so nobody can say what changes: name what both have with --with PATH',
-    );
+  const recording = options.recorded && (await readRecordings(options.recorded));
+  refuseNobody(scope, sides, recording);
   const unknownPods = options.unknownPods ?? sides.unknownPods ?? 'allow';
   const view = withProgress('comparing all connections', sides.now.cluster, () =>
     diffOf(sides.old, sides.now, unknownPods, pod => isInScope(scope, pod)),
   );
-  const cuts = await cutsFor(old, sides, options, unknownPods, scope);
-  const idle = idleNotes(sides.old, sides.now, options.namespace);
+  const cuts = await cutsFor(old, sides, recording, options, unknownPods, scope);
+  const idle = [
+    ...nobodyNotes(sides.old, sides.now, scope),
+    ...idleNotes(sides.old, sides.now, options.namespace),
+  ];
   writeNotes(idle);
   await write(options.output, view, cuts, [...sides.notes, ...idle, ...(cuts?.notes ?? [])]);
   if (view.changes.length > 0) process.exitCode = 1;
 }
 
 const AGENT = '@agent';
+
+/** Where there is nobody, or nobody in a namespace that may be mistyped, nothing opens or closes whatever policies say. */
+function refuseNobody(scope: Scope, { old, now, namespaces }: Sides, recording: Recording | undefined): void {
+  if (recording === undefined && isEmpty(old) && isEmpty(now))
+    throw new CommandError(
+      'neither side has a pod or a workload, so nobody can say what changes: name what both have with --with PATH',
+    );
+  if (namespaces === undefined) return;
+  refuseUnknownNamespace(scope, [...namespaces, ...(recording?.namespaces.keys() ?? [])], 'on either side');
+}
 
 /** Policies alone open and close nothing. */
 function isEmpty({ cluster, inventory }: Compared): boolean {
@@ -63,13 +75,14 @@ function isEmpty({ cluster, inventory }: Compared): boolean {
 async function cutsFor(
   old: string,
   sides: Sides,
-  { recorded, connections, socket, unknownPods }: DiffOptions,
+  recording: Recording | undefined,
+  { connections, socket, unknownPods }: DiffOptions,
   known: UnknownPods,
   scope: Scope,
 ): Promise<Cuts | undefined> {
-  if (recorded !== undefined) {
-    const recording = recordingAbout(scope, await readRecordings(recorded));
-    return cutsOfRecording(recording, sides.old.cluster, sides.now.cluster, unknownPods);
+  if (recording !== undefined) {
+    const asked = recordingAbout(scope, recording);
+    return cutsOfRecording(asked, sides.old.cluster, sides.now.cluster, unknownPods);
   }
   const named = connections ?? (old === AGENT ? AGENT : undefined);
   return named === undefined ? undefined : readCuts(named, sides, socket, known, scope);

@@ -1,10 +1,20 @@
-/** Policies that are new or changed and select nobody: whoever compares hears why nothing opens or closes by them. */
+/** Who compares hears why nothing opens or closes: nobody is asked about, or policies that are new or changed select nobody. */
 import { SubjectIndex } from '../../files/subjects.ts';
 import { namespaceOfPolicy, type Policy } from '../../model/policy.ts';
 import { topWorkloads } from '../../model/workloadof.ts';
 import type { Compared } from '../../reach/diff/side.ts';
+import { isAnybodyIn } from '../../sources/scope.ts';
+import type { Scope } from '../../sources/state.ts';
 
 const MOST_NAMED = 5;
+
+export function nobodyNotes(old: Compared, now: Compared, scope: Scope): readonly string[] {
+  const { namespace, selector } = scope;
+  if ((namespace ?? selector) === undefined || isAnybodyIn(scope, old) || isAnybodyIn(scope, now)) return [];
+  const which = selector === undefined ? '' : ' with these labels';
+  const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
+  return [`there is no pod and no workload${which}${where} on either side: nothing opens or closes`];
+}
 
 /** `namespace` is what `-n` says of manifests that name none. */
 export function idleNotes(old: Compared, now: Compared, namespace: string | undefined): readonly string[] {

@@ -22,6 +22,7 @@ beforeAll(() => {
   write('audited.yaml', audited);
   write('audited-too.yaml', audited, policy(', namespace: shop', 'web').replace('name: p', 'name: q'));
   write('none.yaml', '{ apiVersion: v1, kind: Namespace, metadata: { name: shop } }\n');
+  write('empty.yaml', '{ apiVersion: v1, kind: Namespace, metadata: { name: new } }\n');
   write('nameless.yaml', policy(''));
   write('nobody.yaml', policy(', namespace: shop', 'api'));
 });
@@ -38,7 +39,7 @@ function diff(...words: string[]) {
 test('what is said of both sides is said once', () => {
   const { status, stderr } = diff('audited.yaml', 'audited-too.yaml');
   expect(status).toBe(1);
-  expect(stderr.match(/audited, not enforced: NetworkPolicy shop\/p;/g)).toHaveLength(1);
+  expect(stderr.match(/audited, not enforced: NetworkPolicy shop\/p; it protects nothing/g)).toHaveLength(1);
 });
 
 test.each([
@@ -75,4 +76,27 @@ test('an error is as long as somebody reads, whatever names there are', () => {
       status: 2,
       stderr: expect.stringMatching(/^(?=[\s\S]{10,600}$)/),
     });
+});
+
+test('a namespace that nothing is in may be mistyped, and is no answer', () => {
+  const { status, stdout, stderr } = diff('none.yaml', 'audited.yaml', '-n', 'shp');
+  expect([status, stdout, stderr]).toEqual([
+    2,
+    '',
+    expect.stringMatching(/sluice: there is no namespace shp on either side; did you mean shop\?\n$/),
+  ]);
+  expect(diff('none.yaml', 'none.yaml', '-n', 'shp', '-A').status).toBe(0);
+});
+
+test('of labels that nobody has, and of a namespace without pods, it is said that nobody is asked about', () => {
+  const nobody = 'there is no pod and no workload';
+  const labels = diff('none.yaml', 'none.yaml', '-l', 'app=wbe');
+  expect(labels).toMatchObject({
+    status: 0,
+    stderr: `note: ${nobody} with these labels on either side: nothing opens or closes\n`,
+  });
+  const empty = diff('none.yaml', 'none.yaml', '--with', 'empty.yaml', '-n', 'new', '-o', 'json');
+  expect(JSON.parse(empty.stdout).notes).toEqual([
+    `${nobody} in namespace new on either side: nothing opens or closes`,
+  ]);
 });

@@ -2,8 +2,6 @@
  * Connections of which somebody asks whether a change would cut them: what `conntrack -L` prints, a connection a line as
  * `sluice explain --flows` reads it, or with `@agent` those that the pods of this node have open now.
  */
-import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
 import { parseAddress } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import { type CountedFlow, FlowCounts } from '../../model/countedflows.ts';
@@ -11,6 +9,7 @@ import type { Flow } from '../../model/flow.ts';
 import type { OpenConnections } from '../../rpc/messages.ts';
 import { FlowTextError, parseFlow, parseProtocol } from '../../semantics/flowtext.ts';
 import { askAgent } from '../../sources/askagent.ts';
+import { readText } from '../../sources/files.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 
 /** Throws CommandError where no agent answers. */
@@ -36,12 +35,7 @@ export function recordedOf({ from, to, protocol, port, via_service, count }: Ope
 
 /** Each as a flow of the old cluster. Throws CommandError where a line is none, or the file cannot be read. */
 export async function readRecording(path: string, cluster: Cluster): Promise<CountedFlow[]> {
-  const content =
-    path === '-'
-      ? await text(process.stdin)
-      : await readFile(path, 'utf8').catch(error => {
-          throw new CommandError(`cannot read ${path}: ${(error as Error).message}`);
-        });
+  const content = await readText(path);
   const counts = new FlowCounts();
   for (const [i, line] of content.split('\n').entries()) {
     const trimmed = line.replace(/#.*/, '').trim();

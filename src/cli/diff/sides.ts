@@ -7,6 +7,7 @@ import { problemText } from '../../model/problem.ts';
 import type { Compared } from '../../reach/diff/side.ts';
 import { DEFAULT_SOCKET, type SourceOptions } from '../../sources/options.ts';
 import { readState } from '../../sources/readstate.ts';
+import { namespacesOf } from '../../sources/scope.ts';
 import type { State } from '../../sources/state.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { noteStates, notesOf } from '../notestate.ts';
@@ -23,6 +24,8 @@ export interface Sides {
   readonly old: Compared;
   readonly now: Compared;
   readonly unknownPods: State['unknownPods'];
+  /** Of both sides and of what both have; absent where the caller may not list them. */
+  readonly namespaces?: readonly string[];
   /** What a comparison lacks, of either side or of what both have. */
   readonly notes: readonly string[];
 }
@@ -39,7 +42,9 @@ export async function readSides(oldName: string, newName: string, options: SideO
   const side = (name: string) => layered([states.get(name)!, ...base]);
   const unknownPods = [...states.values()].find(state => state.unknownPods !== undefined)?.unknownPods;
   const notes = [...new Set([...states.values()].flatMap(notesOf))];
-  return { old: side(oldName), now: side(newName), unknownPods, notes };
+  const isListed = ![...states.values()].some(state => state.mayNotList?.('namespaces'));
+  const namespaces = isListed ? { namespaces: [...states.values()].flatMap(namespacesOf) } : {};
+  return { old: side(oldName), now: side(newName), unknownPods, ...namespaces, notes };
 }
 
 async function readSide(name: string, options: SideOptions): Promise<State> {
@@ -61,7 +66,7 @@ function sourceOf(name: string, { kubeconfig, context, socket, namespace }: Side
   const common = namespace === undefined ? {} : { namespace };
   if (name === '@agent') return { ...common, socket: socket ?? DEFAULT_SOCKET };
   if (name !== '@cluster') return { ...common, manifests: [name] };
-  return { ...common, ...(kubeconfig && { kubeconfig }), ...(context && { context }) };
+  return { ...common, isCluster: true, ...(kubeconfig && { kubeconfig }), ...(context && { context }) };
 }
 
 /** Of objects of one name the first counts. */

@@ -5,9 +5,12 @@ import { CommandError } from '../../terminal/commanderror.ts';
 import { isData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
+import { noteWait } from '../../terminal/progress.ts';
 import { type EndFilter, hasWantedEnd } from '../drops/filter.ts';
 import { Printer } from '../drops/printer.ts';
+import { unknownText } from '../drops/summary.ts';
 import { denialLine, denialObject } from '../drops/text.ts';
+import { unknownOf } from '../drops/unknown.ts';
 import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
 import { beat, beOverheard } from '../everynode/overheard.ts';
 import { LostNotes } from './lostnotes.ts';
@@ -27,6 +30,10 @@ export async function flowsCommand(options: FlowsCommandOptions): Promise<void> 
     ['--pod', pod],
     ['--for', follow ? undefined : options.for],
   ] as const;
+  if (!remote)
+    noteWait(
+      follow ? 'new connections as they come: Ctrl-C ends it' : `new connections for ${options.for} s`,
+    );
   if (socket === undefined) return askCluster('flows', asked, options);
   if (remote) {
     beOverheard();
@@ -39,16 +46,18 @@ async function askHere(socket: string, options: FlowsCommandOptions): Promise<vo
   const { follow = false } = options;
   const end = follow ? new AbortController().signal : AbortSignal.timeout(options.for * 1000);
   const shown = new Shown(options);
+  let unknown: readonly string[] = [];
   const why = await askAgent(socket, async agent => {
     for await (const message of agent.flows(end)) {
       if (message.facts?.error !== undefined) return message.facts.error;
       await shown.take(message);
     }
+    if (shown.isEmpty && !isData(options.output)) unknown = await unknownOf(agent, options);
     return undefined;
   });
   shown.end();
   if (why !== undefined) throw new CommandError(`no new connections are known: ${why}`);
-  if (!isData(options.output)) writeLines(shown.summary(options.for));
+  if (!isData(options.output)) writeLines(shown.summary(options.for, unknown));
 }
 
 class Shown {
@@ -92,8 +101,13 @@ class Shown {
     this.#notes.say();
   }
 
-  summary(seconds: number): string[] {
+  get isEmpty(): boolean {
+    return this.#flows + this.#denials === 0;
+  }
+
+  /** `unknown` is what was asked for and the agent knows nothing of. */
+  summary(seconds: number, unknown: readonly string[]): string[] {
     const found = `${plural(this.#flows, 'new connection')} and ${plural(this.#denials, 'denied one')} in ${seconds} s`;
-    return [`${found}; ${this.#lost} lost`];
+    return [`${found}; ${this.#lost} lost${unknownText(unknown)}`];
   }
 }

@@ -1,13 +1,11 @@
 /** A new connection for people as a line, and for programs as docs/schema/sluice-v1.json has it. */
-import { connectionText } from '../../denials/lines.ts';
 import type { SeenFlow } from '../../flows/seenflow.ts';
-import pc from '../../terminal/colours.ts';
-import { clockText } from '../drops/text.ts';
+import { clockText, connectionWords } from '../drops/text.ts';
 import { versioned } from '../schema.ts';
 
 /** `16:02:11  guest/visitor -> shop/db:5432/TCP through 10.96.0.80:5432  allowed egress, ingress`. */
 export function flowLine(flow: SeenFlow): string {
-  return `${clockText(flow.atMs)}  ${pc.bold(connectionText(flow))}  allowed ${flow.directions.join(', ')}`;
+  return `${clockText(flow.atMs)}  ${connectionWords(flow)}  allowed ${flow.directions.join(', ')}`;
 }
 
 const FAMILY_NAMES = { ip: 'ipv4', ip6: 'ipv6' } as const;

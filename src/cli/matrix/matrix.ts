@@ -4,7 +4,7 @@ import type { UnknownPods } from '../../model/podcidrs.ts';
 import { type EndView, type MatrixView, matrixViewOf } from '../../reach/view.ts';
 import type { SourceOptions } from '../../sources/options.ts';
 import { readState } from '../../sources/readstate.ts';
-import { isInScope } from '../../sources/scope.ts';
+import { isInScope, namespacesOf, refuseUnknownNamespace } from '../../sources/scope.ts';
 import type { State } from '../../sources/state.ts';
 import pc from '../../terminal/colours.ts';
 import { isData, writeData } from '../../terminal/data.ts';
@@ -29,6 +29,8 @@ export type MatrixOptions = SourceOptions & {
 export async function matrixCommand(options: MatrixOptions): Promise<void> {
   const state = await readState(options, { workloads: true });
   noteState(state);
+  if (!state.mayNotList?.('namespaces'))
+    refuseUnknownNamespace(state.scope, namespacesOf(state), `in ${state.source}`);
   const unknownPods = options.unknownPods ?? state.unknownPods ?? 'allow';
   const whole = withProgress('judging all connections', state.cluster, () =>
     matrixViewOf(state, unknownPods),

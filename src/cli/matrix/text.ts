@@ -10,13 +10,14 @@ import { endText, legendOf, listed, type Row } from './rows.ts';
 const MOST_GRID_ROWS = 400;
 
 export function matrixLines(view: MatrixView, rows: readonly Row[], width: number): string[] {
-  const grid = rows.length > MOST_GRID_ROWS ? undefined : gridLines(view, rows, width);
-  return [
-    ...(grid ?? blockLines(view, rows, width)),
-    ...exposureLines(view, width),
-    '',
-    ...wrap(legendOf(view), width).map(pc.dim),
+  const isGrid = rows.length > 0 && rows.length <= MOST_GRID_ROWS;
+  const grid = isGrid ? gridLines(view, rows, width) : undefined;
+  const parts = [
+    grid ?? blockLines(view, rows, width),
+    exposureLines(view, width),
+    wrap(legendOf(view), width).map(pc.dim),
   ];
+  return parts.filter(lines => lines.length > 0).flatMap((lines, i) => (i === 0 ? lines : ['', ...lines]));
 }
 
 function blockLines(view: MatrixView, rows: readonly Row[], width: number): string[] {
@@ -49,5 +50,5 @@ function exposureLines({ pool, exposures }: MatrixView, width: number): string[]
     const words = direction === 'ingress' ? `${names} <- ${whom}: ${text}` : `${names} -> ${whom}: ${text}`;
     return wrap(`  ${words}`, width, 6);
   };
-  return ['', pc.bold('Open to pods that are not there yet'), ...exposures.flatMap(line)];
+  return [pc.bold('Open to pods that are not there yet'), ...exposures.flatMap(line)];
 }

@@ -82,7 +82,7 @@ function addTest(sluice: Command): void {
     sluice
       .command('test')
       .description('say whether connections are allowed and denied as a file expects')
-      .argument('<files...>', 'files of expected flows, or folders with *.test.yaml'),
+      .argument('<files...>', 'files of expected flows, folders with *.test.yaml, or - for standard input'),
   )
     .addOption(unknownPodsAsked())
     .addOption(output('junit'))

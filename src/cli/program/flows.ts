@@ -1,6 +1,6 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
-import { output, seconds, withAgents } from './options.ts';
+import { duration, output, withAgents } from './options.ts';
 
 export function addFlows(sluice: Command, { flows }: NodeActions): void {
   withAgents(
@@ -8,9 +8,7 @@ export function addFlows(sluice: Command, { flows }: NodeActions): void {
       .command('flows')
       .description('show the new connections of this node: who, where to, and those that were denied')
       .option('-f, --follow', 'until you end it')
-      .addOption(
-        new Option('--for <seconds>', 'how long to look, without --follow').argParser(seconds).default(10),
-      )
+      .addOption(duration('--for <time>', 'how long to look, without --follow: 30s, 5m').default(10, '10s'))
       .option('-n, --namespace <name>', 'only where one end is in this namespace')
       .option('--pod <name>', 'only where one end is this pod (shop/web, or web)'),
   )
@@ -27,5 +25,5 @@ Where no agent is on this machine, all agents of the cluster are asked, as by sl
 
 Exit code 0, also where nothing came; 2: trouble, also where all are asked, without --follow, and one was away.
 
-  sluice flows --for 30                      half a minute of this node
+  sluice flows --for 30s                     half a minute of this node
   sluice flows --follow --pod shop/web       of a pod, until you end it`;

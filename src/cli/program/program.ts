@@ -19,7 +19,7 @@ export function makeProgram(actions: NodeActions): Command {
   const sluice = new Command('sluice')
     .description('Kubernetes network policy on nftables: enforced by the node, explained to people')
     .version(VERSION)
-    .showHelpAfterError('(run sluice --help for more)')
+    .showHelpAfterError(helpHint('sluice'))
     .configureOutput({
       writeOut: writeHelp,
       writeErr: writeUsageError,
@@ -36,5 +36,10 @@ export function makeProgram(actions: NodeActions): Command {
   addRecording(sluice, actions);
   addNode(sluice, actions);
   addAbout(sluice);
+  for (const command of sluice.commands) command.showHelpAfterError(helpHint(`sluice ${command.name()}`));
   return sluice;
+}
+
+function helpHint(command: string): string {
+  return `(run ${command} --help for more)`;
 }

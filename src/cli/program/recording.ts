@@ -1,6 +1,6 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
-import { output, unknownPodsOption, withAgents } from './options.ts';
+import { duration, output, unknownPodsOption, withAgents } from './options.ts';
 import { collect, withSources } from './sourceoptions.ts';
 
 /** What was, and what policies would have made of it. */
@@ -113,17 +113,3 @@ never in it. Exit code 0: all that was allowed would be; 1: something would not;
 
   sluice suggest -n shop --recorded shop.rec > shop-policies.yaml
   sluice replay shop.rec --manifests shop-policies.yaml`;
-
-function duration(flags: string, description: string): Option {
-  return new Option(flags, description).argParser(parseDuration);
-}
-
-/** In seconds. */
-function parseDuration(text: string): number {
-  const [, number = '', unit = 's'] = /^(\d{1,6})([smhd]?)$/.exec(text) ?? [];
-  const value = Number(number) * { s: 1, m: 60, h: 3_600, d: 86_400 }[(unit || 's') as 's' | 'm' | 'h' | 'd'];
-  // A timer takes no more.
-  if (!(value > 0 && value <= 2_000_000))
-    throw new InvalidArgumentError('not a time such as 90s, 10m or 24h.');
-  return value;
-}

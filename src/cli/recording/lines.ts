@@ -19,10 +19,6 @@ export async function* linesOf(path: string, longest: number): AsyncGenerator<st
     }
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw new CommandError(`${path} ${whyUnread(error as NodeJS.ErrnoException)}`);
+    throw new CommandError(`cannot read ${path}: it ${readFailure(error)}`);
   }
-}
-
-function whyUnread(error: NodeJS.ErrnoException): string {
-  return error.code === 'EISDIR' ? 'is a folder' : readFailure(error);
 }

@@ -4,6 +4,7 @@ import { connectionsOf, type Recording } from '../../recording/recording.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { writeNote } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
+import { noteWait } from '../../terminal/progress.ts';
 import { socketOf, type WhereOptions } from '../everynode/command.ts';
 import { beat, beOverheard } from '../everynode/overheard.ts';
 import { collectFromAgent } from './collect.ts';
@@ -25,6 +26,7 @@ export async function recordCommand(file: string, options: RecordOptions): Promi
   const socket = await socketOf(options);
   if (options.remote) return recordForPrompt(socket!);
   checkWritable(file, options.force === true);
+  noteWait(`recording for ${options.for} s: Ctrl-C ends it before, and keeps what there was`);
   const merged = new MergedRecording();
   const isWhole = await whileWriting(file, merged, failed =>
     record(socket, merged, AbortSignal.any([endOf(options.for), failed]), options),

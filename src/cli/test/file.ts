@@ -1,8 +1,8 @@
 /** A file of expected flows, as data: docs/test.md has its format. */
-import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { UnknownPods } from '../../model/podcidrs.ts';
+import { readText } from '../../sources/files.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import type { ExpectedMatrix } from './pairs.ts';
 
@@ -48,10 +48,7 @@ export async function readTestFile(file: string): Promise<TestFile> {
 
 /** With YAML's merge keys, which manifests do not have: a file of a test may be written more briefly. */
 async function documentsOf(file: string): Promise<unknown[]> {
-  const text = await readFile(file, 'utf8').catch(error => {
-    throw new CommandError(`cannot read ${file}: ${(error as Error).message}`);
-  });
-  return parseAllDocuments(text, { merge: true }).map(document => {
+  return parseAllDocuments(await readText(file), { merge: true }).map(document => {
     if (document.errors[0]) throw new CommandError(`${file}: ${document.errors[0].message.split('\n')[0]}`);
     return document.toJS();
   });

@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { listManifests } from '../../files/listing.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
+import { requireReadable } from '../../sources/files.ts';
 import type { SourceOptions } from '../../sources/options.ts';
 import { readState } from '../../sources/readstate.ts';
 import type { State } from '../../sources/state.ts';
@@ -37,10 +38,8 @@ export async function testCommand(paths: readonly string[], options: TestOptions
 async function filesOf(paths: readonly string[]): Promise<string[]> {
   const files: string[] = [];
   for (const path of paths) {
-    const found = await stat(path).catch(error => {
-      throw new CommandError(`cannot read ${path}: ${(error as Error).message}`);
-    });
-    if (!found.isDirectory()) files.push(path);
+    await requireReadable(path);
+    if (path === '-' || !(await stat(path)).isDirectory()) files.push(path);
     else files.push(...(await listManifests(path)).filter(file => /\.test\.ya?ml$/.test(file)));
   }
   if (files.length === 0)

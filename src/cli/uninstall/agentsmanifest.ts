@@ -1,6 +1,7 @@
 /** The agents' DaemonSet from the manifests that it was made of, for a cluster that has it no more. */
 import { readFile } from 'node:fs/promises';
 import type { V1DaemonSet } from '@kubernetes/client-node';
+import { readFailure } from '../../files/folder.ts';
 import { parseManifest } from '../../files/parse.ts';
 import { asMap, typeOf } from '../../kube/report/identity.ts';
 import { flattenLists } from '../../kube/watch/list.ts';
@@ -8,8 +9,11 @@ import { CommandError } from '../../terminal/commanderror.ts';
 
 /** YAML or JSON, with whatever else is in it. Throws CommandError. */
 export async function readAgentsManifest(file: string, name: string): Promise<V1DaemonSet> {
+  const text = await readFile(file, 'utf8').catch(error => {
+    throw new CommandError(`cannot read ${file}: it ${readFailure(error)}; nothing was changed`);
+  });
   try {
-    const objects = parseManifest(await readFile(file, 'utf8')).flatMap(({ value }) => flattenLists(value));
+    const objects = parseManifest(text).flatMap(({ value }) => flattenLists(value));
     const found = objects.find(({ object }) => isDaemonSet(object, name))?.object;
     if (found !== undefined) return found as V1DaemonSet;
   } catch (error) {

@@ -1,7 +1,7 @@
 /** What a change turns beside what was asked for. */
 import { type Address, familyOf } from '../../model/address.ts';
 import { takenAddresses } from '../../model/addressowners.ts';
-import { type Flow, flowKey } from '../../model/flow.ts';
+import type { Flow } from '../../model/flow.ts';
 import type { Direction, Policy } from '../../model/policy.ts';
 import { evaluatorOf, packetOf } from '../../semantics/evaluate.ts';
 import { selects } from '../../semantics/match.ts';
@@ -28,7 +28,7 @@ export function flipsOf(
   const [was, is] = [evaluatorOf(before), evaluatorOf(after)];
   const nameOf = (address: Address) => after.owners.get(address)?.key ?? names.get(address) ?? address;
   // A name once, whatever stands for it.
-  const keyOf = ({ to, ...flow }: Flow) => `${names.get(to) ?? to} ${flowKey({ ...flow, to: flow.from })}`;
+  const keyOf = ({ from, to, protocol, port }: Flow) => `${from} ${names.get(to) ?? to} ${protocol} ${port}`;
   const found = new Map<string, Flip>();
   for (const flow of candidates(before, after, asked)) {
     const { verdict } = is(flow);

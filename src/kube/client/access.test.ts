@@ -99,7 +99,7 @@ test('kubeconfigAccess() reads the file again each time', async () => {
 
 test('kubeconfigAccess() says in one sentence what is wrong', async () => {
   await expect(kubeconfigAccess(join(folder, 'none'))()).rejects.toThrow(
-    /^the kubeconfig cannot be used: ENOENT: no such file.*none'$/,
+    /^the kubeconfig cannot be used: \/.*none does not exist$/,
   );
 });
 

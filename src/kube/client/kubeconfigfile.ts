@@ -74,7 +74,9 @@ async function defaultConfigs(): Promise<readonly Kubeconfig[]> {
 }
 
 async function readConfig(file: string): Promise<Kubeconfig> {
-  const text = await readFile(file, 'utf8');
+  const text = await readFile(file, 'utf8').catch(error => {
+    throw error.code === 'ENOENT' ? Object.assign(error, { message: `${file} does not exist` }) : error;
+  });
   const { parse } = await import('yaml'); // An agent in a pod never needs it.
   try {
     return { folder: dirname(resolve(file)), value: asMap(parse(text)) };

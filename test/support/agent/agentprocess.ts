@@ -3,10 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { inNamespace } from '../../../src/lab/netns.ts';
-
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+import { MAIN } from './sluice.ts';
 
 // On an emulated machine it takes longer to start (scripts/vm).
 const DEADLINE_MS = 180_000 * Number(process.env.SLUICE_SLOW ?? 1);

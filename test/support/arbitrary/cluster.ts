@@ -138,6 +138,12 @@ const NODE_ADDRESSES: Record<string, readonly Address[]> = {
   n2: ['172.18.0.12', 'fd00:18::12'].map(address),
 };
 
+/** Of their own pod networks, the same on both, of the other node, and of pods. */
+const INTERFACES: Record<string, readonly Address[]> = {
+  n1: ['10.0.1.1', 'fd00::1:1', '172.17.0.1', '172.18.0.12', '10.0.1.2'].map(address),
+  n2: ['10.0.2.1', 'fd00::2:1', '172.17.0.1', 'fd00:18::11', 'fd00::2:2'].map(address),
+};
+
 export const namespaceArbitrary = (name: string): fc.Arbitrary<Namespace> =>
   labels({ team: NAMESPACE_LABELS.team }).map(own => ({
     name,
@@ -356,6 +362,17 @@ export const clusterArbitrary: fc.Arbitrary<Cluster> = fc
 export const untoldClusterArbitrary: fc.Arbitrary<Cluster> = clusterArbitrary.map(
   ({ told: _, ...cluster }) => cluster,
 );
+
+/** As agents know it, whose nodes have bridges too, some of which have an address of others. */
+export const bridgedClusterArbitrary: fc.Arbitrary<Cluster> = fc
+  .tuple(clusterArbitrary, ...NODES.map(name => fc.subarray([...INTERFACES[name]!])))
+  .map(([cluster, ...interfaces]) => ({
+    ...cluster,
+    nodes: byKey(
+      [...cluster.nodes.values()].map((node, i) => ({ ...node, interfaceAddresses: interfaces[i]! })),
+      ({ name }) => name,
+    ),
+  }));
 
 /** Every pod is told some of the addresses there are, under names that the rules have and others. */
 function toldArbitrary(pods: readonly Pod[]): fc.Arbitrary<ToldTable> {

@@ -1,6 +1,6 @@
 /** Where a brute force has to look: between two neighbouring points no rule of the cluster can tell flows apart. */
 import { type Address, parseAddress } from '../../../src/model/address.ts';
-import type { Cluster } from '../../../src/model/cluster.ts';
+import { addressesOfNode, type Cluster } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
 import type { PortMatch } from '../../../src/model/policy.ts';
 import { TUNNEL_PORTS } from '../../../src/model/tunnels.ts';
@@ -26,7 +26,10 @@ function endsOf(port: PortMatch): number[] {
 
 /** Whatever has an address, and some that nobody has: in each network, in each exception, outside. */
 export function addressesOf({ pods, nodes }: Cluster): Address[] {
-  const own = [...pods.values(), ...nodes.values()].flatMap(({ addresses }) => [...addresses]);
+  const own = [
+    ...[...pods.values()].flatMap(({ addresses }) => addresses),
+    ...[...nodes.values()].flatMap(addressesOfNode),
+  ];
   return [...new Set([...own, ...OUTSIDE])];
 }
 

@@ -2,10 +2,11 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { Lab } from '../../../src/lab/lab.ts';
 import type { Labels } from '../../../src/model/selector.ts';
-import { type AgentClient, connectAgent } from '../../../src/rpc/client.ts';
+import type { AgentClient } from '../../../src/rpc/client.ts';
+import { clientOf } from '../agent/agentclient.ts';
 import { AgentProcess } from '../agent/agentprocess.ts';
 import { buildSite, HOSTS, NODE } from './site.ts';
 
@@ -60,21 +61,10 @@ export class AgentSite {
   }
 
   /** As soon as the agent serves. */
-  client(): Promise<AgentClient> {
-    return vi.waitFor(
-      async () => {
-        const client = connectAgent(this.socket);
-        try {
-          await client.status();
-        } catch (error) {
-          client.close();
-          throw error;
-        }
-        this.closeAfter(() => client.close());
-        return client;
-      },
-      { timeout: 60_000, interval: 20 },
-    );
+  async client(): Promise<AgentClient> {
+    const client = await clientOf(this.socket);
+    this.closeAfter(() => client.close());
+    return client;
   }
 }
 

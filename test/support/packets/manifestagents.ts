@@ -1,0 +1,40 @@
+/** An agent on each node of a laboratory, all of which read the same manifests. */
+import { join } from 'node:path';
+import type { Lab } from '../../../src/lab/lab.ts';
+import type { AgentClient } from '../../../src/rpc/client.ts';
+import { clientOf } from '../agent/agentclient.ts';
+import { AgentProcess } from '../agent/agentprocess.ts';
+
+export class ManifestAgents {
+  readonly #lab: Lab;
+  readonly #folder: string;
+  #running: readonly AgentProcess[] = [];
+  clients: readonly AgentClient[] = [];
+
+  /** Their sockets are in the folder. */
+  constructor(lab: Lab, folder: string) {
+    this.#lab = lab;
+    this.#folder = folder;
+  }
+
+  /** Others in their place, whose rules are in force. */
+  async follow(manifests: string): Promise<void> {
+    await this.kill();
+    const started = this.#lab.topology.nodes.map(({ name }) => {
+      const socket = join(this.#folder, `${name}.sock`);
+      const named = ['--denials', '10000', '--log-denials', 'none'];
+      const words = ['--manifests', manifests, '--socket', socket, ...named];
+      return { socket, agent: new AgentProcess(this.#lab.nodeNamespace(name), name, words) };
+    });
+    this.#running = started.map(({ agent }) => agent);
+    await Promise.all(this.#running.map(agent => agent.inForce()));
+    this.clients = await Promise.all(started.map(({ socket }) => clientOf(socket)));
+  }
+
+  async kill(): Promise<void> {
+    for (const client of this.clients) client.close();
+    this.clients = [];
+    for (const agent of this.#running) await agent.kill();
+    this.#running = [];
+  }
+}

@@ -1,0 +1,37 @@
+/** What each agent tells of while something happens, as `sluice record` has it. */
+import { expect } from 'vitest';
+import { RecordingCollector } from '../../../src/cli/recording/collector.ts';
+import type { Recording } from '../../../src/recording/recording.ts';
+import type { AgentClient } from '../../../src/rpc/client.ts';
+
+/** Until no agent has told anything for a while: some are told of late. */
+const QUIET_MS = 500;
+
+export async function recordedWhile(
+  clients: readonly AgentClient[],
+  act: () => Promise<void>,
+): Promise<Recording[]> {
+  const end = new AbortController();
+  let lastMs = performance.now();
+  const followed = clients.map(client => {
+    const collector = new RecordingCollector(client);
+    const begun = Promise.withResolvers<void>();
+    const over = (async () => {
+      await collector.begin(false);
+      for await (const message of client.flows(end.signal)) {
+        begun.resolve(); // the facts come first
+        collector.take(message);
+        if (message.facts === undefined) lastMs = performance.now();
+      }
+    })();
+    over.catch(begun.reject);
+    return { collector, begun: begun.promise, over };
+  });
+  await Promise.all(followed.map(({ begun }) => begun));
+  await act();
+  lastMs = performance.now();
+  await expect.poll(() => performance.now() - lastMs, { timeout: 30_000 }).toBeGreaterThan(QUIET_MS);
+  end.abort();
+  await Promise.all(followed.map(({ over }) => over));
+  return Promise.all(followed.map(({ collector }) => collector.part()));
+}
