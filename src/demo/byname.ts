@@ -29,7 +29,7 @@ const NAME = 'mail.example.com';
 const [MAIL, OTHER] = MAIL_HOSTS;
 const PORT = 587;
 
-const POLICY = `apiVersion: policy.networking.k8s.io/v1beta1
+const POLICY = `apiVersion: policy.networking.k8s.io/v1alpha2
 kind: ClusterNetworkPolicy
 metadata: { name: mail-by-name }
 spec:

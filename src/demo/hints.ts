@@ -30,7 +30,7 @@ export function hintsFor({ topology, namespaceOf, sluice, home, manifests }: Hin
     `${sluice} explain shop/api mail.example.com:587 ${asPod('shop/api')}`,
     `${sluice} explain monitoring/prometheus shop/db:9187 ${asPod('monitoring/prometheus')}`,
     `${sluice} drops ${asPod('shop/db')}`,
-    `${sluice} flows --for 30 ${asPod('shop/api')}`,
+    `${sluice} flows --for 30s ${asPod('shop/api')}`,
     `${inNode} ${sluice} trace shop/api shop/db:5432 --node ${node} --manifests ${manifests}`,
     `${inNode} ${sluice} inspect --node ${node} --manifests ${manifests}`,
     `vi ${manifests}/policies.yaml; ${sluice} demo --again`,

@@ -1,6 +1,8 @@
 /** What the packets of a board did. */
 import type { Lab } from '../lab/lab.ts';
+import { ProbeError } from '../lab/probe/attempt.ts';
 import { type ProbeOutcome, probe } from '../lab/probe/probe.ts';
+import { CommandError } from '../terminal/commanderror.ts';
 import type { Board, Try } from './board.ts';
 
 export interface Outcomes {
@@ -12,8 +14,18 @@ export interface Outcomes {
 const QUIET_MS = 250;
 const LATE_MS = 1500;
 
-/** A flow that should be open gets a second, longer chance: a busy machine is slow, but it opens nothing. */
+/** Throws CommandError where something else than policy stands in the way: a person may have changed what the demo made. */
 export async function observe(lab: Lab, board: Board): Promise<Outcomes> {
+  return tryBoard(lab, board).catch(error => {
+    if (!(error instanceof ProbeError)) throw error;
+    throw new CommandError(
+      `${error.message}; nothing can be said of policy so: end what you started in the demo's namespaces, or start anew (--remove, then --keep)`,
+    );
+  });
+}
+
+/** A flow that should be open gets a second, longer chance: a busy machine is slow, but it opens nothing. */
+async function tryBoard(lab: Lab, board: Board): Promise<Outcomes> {
   const observed = await probe(
     lab,
     board.tries.map(one => one.probe),

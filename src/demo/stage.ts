@@ -41,6 +41,8 @@ export class Stage {
   readonly #services: readonly KubeService[];
   readonly #kernels: ReadonlyMap<string, Kernel>;
   #agents: readonly DemoAgent[] = [];
+  /** Of an earlier demo, in the order of its nodes. */
+  #attached: readonly number[] = [];
 
   private constructor(lab: Lab, services: readonly KubeService[], kernels: ReadonlyMap<string, Kernel>) {
     this.lab = lab;
@@ -64,8 +66,8 @@ export class Stage {
 
   /** The one that an earlier demo left running. */
   static async attach(): Promise<Stage> {
-    if (readDemoState() === undefined)
-      throw new CommandError('no demo is running: `sluice demo --keep` leaves one');
+    const state = readDemoState();
+    if (state === undefined) throw new CommandError('no demo is running: `sluice demo --keep` leaves one');
     if (!existsSync(MANIFESTS))
       throw new CommandError(
         `${MANIFESTS} is gone, and the agents keep its last version: \`sluice demo --keep\` starts anew`,
@@ -75,7 +77,9 @@ export class Stage {
     const lab = attachLab(topology, PREFIX);
     // Conntrack remembers what the earlier process tried, from the same ports: its answers would still pass.
     for (const { name } of topology.nodes) forgetConnections(lab.nodeNamespace(name));
-    return new Stage(lab, await readServices(MANIFESTS, cluster), await openKernels(lab, topology));
+    const stage = new Stage(lab, await readServices(MANIFESTS, cluster), await openKernels(lab, topology));
+    stage.#attached = state.agents;
+    return stage;
   }
 
   /** Starts the agents, and waits until they have put everything in force. */
@@ -122,7 +126,7 @@ export class Stage {
     const deadline = Date.now() + SETTLE_MS;
     for (const [node, kernel] of this.#kernels)
       while (!(await isProgrammed(kernel, cluster, node))) {
-        const failure = this.#agents.map(agentFailure).find(text => text !== undefined);
+        const failure = this.#agents.map(agentFailure).find(text => text !== undefined) ?? this.#gone(node);
         if (failure !== undefined) throw new CommandError(failure);
         if (Date.now() > deadline)
           throw new CommandError(
@@ -130,6 +134,12 @@ export class Stage {
           );
         await new Promise(resolve => setTimeout(resolve, 1));
       }
+  }
+
+  #gone(node: string): string | undefined {
+    const pid = this.#attached[this.lab.topology.nodes.findIndex(({ name }) => name === node)];
+    if (pid === undefined || isAlive(pid)) return undefined;
+    return `the agent of ${node} has ended, and its rules stay as they were: \`sluice demo --remove\`, then --keep, starts anew; see ${HOME}/${node}.log`;
   }
 
   /** Lets go of the kernels; everything goes on. */
