@@ -101,6 +101,25 @@ test('a second demo leaves the one that is running alone', async () => {
   expect((await first).code).toBe(0);
 });
 
+test('--again says in a sentence what a person did to the demo, and nothing of policy', async () => {
+  expect((await demo('--keep')).code).toBe(0);
+  const listens = 'require("net").createServer().listen(5432, () => console.log("there"))';
+  const listener = spawn('ip', ['netns', 'exec', 'sluice-demo.shop.db', process.execPath, '-e', listens]);
+  await once(listener.stdout, 'data');
+  const taken = await demo('--again');
+  listener.kill();
+  expect(taken.code).toBe(2);
+  expect(taken.output).toMatch(
+    /^sluice: probe .* -> .* TCP port 5432: another process listens there; nothing can/m,
+  );
+  process.kill(agents()[0]!, 'SIGKILL');
+  execFileSync('sed', ['-i', 's/port: 5432/port: 5433/', '/run/sluice-demo/manifests/policies.yaml']);
+  const ended = await demo('--again');
+  expect(ended.code).toBe(2);
+  expect(ended.output).toMatch(/^sluice: the agent of node1 has ended, and its rules stay as they were/m);
+  for (const { output } of [taken, ended]) expect(output).not.toContain('    at ');
+});
+
 test('--keep leaves agents that follow edits, and no other demo takes their place; --again tries the board, --remove takes all away', async () => {
   const kept = await demo('--keep');
   expect(kept.code, kept.output).toBe(0);

@@ -1,6 +1,7 @@
 /** `sluice flows` of a live agent: each new connection once, denied ones among them, and what is lost is counted. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
 import type { Denial } from '../../src/denials/denial.ts';
@@ -173,6 +174,22 @@ test('what the kernel has no room for is counted exactly', async () => {
   expect(lost).toBeGreaterThan(0);
   expect(read).toBeGreaterThan(0);
   expect(read + lost).toBe(all);
+});
+
+test('of a pod that the agent does not know, nothing is seen, and that is said', async () => {
+  await connected();
+  const main = join(import.meta.dirname, '../../dist/cli/sluice.js');
+  const asked = (pod: string) => {
+    const words = [main, 'flows', '--for', '1s', '--pod', pod, '--socket', site.socket];
+    return spawnSync(process.execPath, words, { encoding: 'utf8' });
+  };
+  const nothing = '0 new connections and 0 denied ones in 1 s; 0 lost';
+  expect(asked('probe/xx')).toMatchObject({
+    status: 0,
+    stdout: `${nothing}, and the agent knows no pod probe/xx\n`,
+    stderr: '',
+  });
+  expect(asked('probe/x')).toMatchObject({ status: 0, stdout: `${nothing}\n` });
 });
 
 /** Sockets of the node that are told of new connections (`/proc/net/netlink`: netfilter is 12, groups a mask). */

@@ -1,17 +1,15 @@
 /** Host ports outlive their agent: the next one takes them over from the kernel, also from an earlier version's table. */
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { inNamespace } from '../../src/lab/netns.ts';
 import { AgentProcess } from '../support/agent/agentprocess.ts';
+import { sluice } from '../support/agent/sluice.ts';
 import { KniClient, message } from '../support/pods/kniclient.ts';
 import { hostPortsOf } from '../support/pods/podrules.ts';
 import { PodSite } from '../support/pods/podsite.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const CIDRS = ['10.84.0.0/24', 'fd84::/64'];
 
 let site: PodSite;
@@ -84,9 +82,9 @@ test('an agent that starts finds the host ports of its predecessor, and writes n
 
 test('`sluice inspect` finds equal what an agent with attached pods has programmed', async () => {
   await attachWithPort();
-  const args = [MAIN, 'inspect', '--socket', socket()];
-  const text = inNamespace(site.node, () => execFileSync(process.execPath, args, { encoding: 'utf8' }));
-  expect(text).toMatch(/\nequal: /);
+  const { status, stdout } = inNamespace(site.node, () => sluice('inspect', '--socket', socket()));
+  expect(status).toBe(0);
+  expect(stdout).toMatch(/\nequal: /);
 });
 
 test('the table of an earlier version gives its host ports to ours, and goes', async () => {

@@ -1,23 +1,29 @@
 /** What `sluice matrix` and `sluice diff` say of the demo's cluster is what real packets meet: every pair, every port. */
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EDITS } from '../../src/demo/edits.ts';
 import { loadManifests } from '../../src/files/load.ts';
-import { forgetConnections } from '../../src/lab/conntrack.ts';
 import { buildLab, type Lab } from '../../src/lab/lab.ts';
-import { probe } from '../../src/lab/probe/probe.ts';
 import { address, topologyOf } from '../../src/lab/topology.ts';
-import { type Address, cidrContains, familyOf, parseCidr } from '../../src/model/address.ts';
+import { type Address, familyOf } from '../../src/model/address.ts';
 import type { Cluster } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { enforce, openKernels } from '../support/agent/enforce.ts';
+import { sluice } from '../support/agent/sluice.ts';
 import { pointsOf } from '../support/oracle/bruteforce.ts';
+import {
+  allowedByMatrix,
+  familyWord,
+  includes,
+  namesOf,
+  type PrintedConnections,
+  type PrintedMatrix,
+} from '../support/oracle/printedmatrix.ts';
+import { tried } from '../support/packets/tried.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 const SHOP = join(import.meta.dirname, '../../examples/shop');
 /** In the internet, at the cloud's metadata service, and in the pods' own network, where nobody is. */
 const OUTSIDE = [
@@ -56,57 +62,9 @@ afterAll(() => {
 });
 
 function asked(...words: string[]) {
-  const { stdout, stderr } = spawnSync(process.execPath, [MAIN, ...words, '-o', 'json'], {
-    encoding: 'utf8',
-    maxBuffer: 1 << 28,
-  });
+  const { stdout, stderr } = sluice(...words, '-o', 'json');
   if (stdout === '') throw new Error(stderr);
   return JSON.parse(stdout);
-}
-
-interface Connections {
-  readonly tcp: readonly (readonly [number, number])[];
-  readonly udp: readonly (readonly [number, number])[];
-  readonly sctp: readonly (readonly [number, number])[];
-  readonly icmp: boolean;
-}
-
-function includes(connections: Connections | null, { protocol, port = 0 }: Flow): boolean {
-  if (connections === null) return false;
-  if (protocol === 'ICMP') return connections.icmp;
-  const ranges = connections[String(protocol).toLowerCase() as 'tcp'];
-  return ranges.some(([first, last]) => first <= port && port <= last);
-}
-
-/** As the commands name an end: `Pod shop/web`, `node1`, and of all networks that have an address the smallest. */
-function namesOf(cluster: Cluster, end: Address): (members: readonly string[]) => number {
-  const pod = [...cluster.pods.values()].find(
-    ({ addresses, hostNetwork }) => !hostNetwork && addresses.includes(end),
-  );
-  const node = [...cluster.nodes.values()].find(({ addresses }) => addresses.includes(end));
-  const name = pod?.key ?? (node && `node/${node.name}`) ?? node?.name;
-  return members =>
-    Math.max(
-      -1,
-      ...members.map(member => {
-        const own = member.slice(member.indexOf(' ') + 1);
-        if (name !== undefined) return own === name || own === node?.name ? 1000 : -1;
-        const cidr = parseCidr(member);
-        if (cidr !== undefined) return cidrContains(cidr, end) ? Number(member.split('/')[1]) : -1;
-        return member === 'internet' ? 0 : -1;
-      }),
-    );
-}
-
-/** The index of the end that an address belongs to. */
-function endOf(
-  ends: readonly { readonly members: readonly string[] }[],
-  cluster: Cluster,
-  at: Address,
-): number {
-  const rank = namesOf(cluster, at);
-  const ranks = ends.map(({ members }) => rank(members));
-  return ranks.indexOf(Math.max(...ranks));
 }
 
 /** Between all that have an address: not of a pod to itself, nor of a node to its own pods, which policy never judges. */
@@ -130,27 +88,6 @@ function flowsOf(cluster: Cluster): Flow[] {
   );
 }
 
-function forgetAll(): void {
-  for (const { name } of lab.topology.nodes) forgetConnections(lab.nodeNamespace(name));
-}
-
-/** Whether each is open; one that should be gets a second, longer chance on a busy machine. */
-async function tried(flows: readonly Flow[], expected: readonly boolean[]): Promise<boolean[]> {
-  forgetAll();
-  const open = (await probe(lab, flows)).map(outcome => outcome === 'open');
-  const late = flows.map((_, i) => i).filter(i => expected[i] && !open[i]);
-  if (late.length === 0) return open;
-  forgetAll();
-  const again = await probe(
-    lab,
-    late.map(i => flows[i]!),
-    { quietMs: 1000 },
-  );
-  for (const [at, i] of late.entries()) open[i] = again[at] === 'open';
-  return open;
-}
-
-const familyWord = (flow: Flow) => (familyOf(flow.from) === 'ip' ? 'ipv4' : 'ipv6') as 'ipv4' | 'ipv6';
 const text = ({ from, to, protocol, port }: Flow) => `${from} -> ${to}:${port}/${protocol}`;
 
 /** All that the matrices name: what is no network of policies is the internet. */
@@ -163,17 +100,11 @@ test.each([0, 1, 2])(
   async edits => {
     const { cluster } = await loadManifests(moments[edits]!);
     await enforce(lab, kernels, cluster);
-    const { ends, connections } = asked('matrix', '--manifests', moments[edits]!);
-    known.push(...ends.flatMap(({ members }: { members: readonly string[] }) => members));
+    const printed = asked('matrix', '--manifests', moments[edits]!) as PrintedMatrix;
+    known.push(...printed.ends.flatMap(({ members }) => members));
     const flows = flowsOf(before);
-    const cells = new Map(
-      connections.map((each: { from: number; to: number }) => [`${each.from} ${each.to}`, each]),
-    ) as Map<string, Record<'ipv4' | 'ipv6', Connections>>;
-    const expected = flows.map(flow => {
-      const key = `${endOf(ends, cluster, flow.from)} ${endOf(ends, cluster, flow.to)}`;
-      return includes(cells.get(key)?.[familyWord(flow)] ?? null, flow);
-    });
-    const open = await tried(flows, expected);
+    const expected = allowedByMatrix(printed, cluster, flows);
+    const open = await tried(lab, flows, expected);
     const wrong = flows.filter((_, i) => open[i] !== expected[i]).map(text);
     const counts = { flows: flows.length, open: open.filter(Boolean).length };
     process.stdout.write(`    ${JSON.stringify(counts)}\n`);
@@ -189,7 +120,7 @@ interface Change {
   readonly from: readonly string[];
   readonly to: readonly string[];
   readonly families: readonly string[];
-  readonly connections: Connections;
+  readonly connections: PrintedConnections;
 }
 
 test.each([

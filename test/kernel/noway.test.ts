@@ -1,7 +1,7 @@
 /** Routes that lead nowhere, or stand in a table of their own: what is asked beside them is answered all the same. */
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readNodeLinks } from '../../src/daemon/nodelinks.ts';
+import { readOwnInterfaces } from '../../src/daemon/nodelinks.ts';
 import { readPodWays } from '../../src/daemon/podways.ts';
 import { buildLab, type Lab } from '../../src/lab/lab.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
@@ -77,7 +77,7 @@ test('readPodWays() says by which interfaces pods are reached, and leaves out wh
 async function links(...known: readonly ReturnType<typeof pod>[]) {
   const pods = new Map(known) as unknown as ReadonlyMap<never, Pod>;
   const cluster = { namespaces: new Map(), nodes: new Map(), policies: new Map(), pods } as Cluster;
-  return withSocket(socket => readNodeLinks(socket, cluster, NODE));
+  return withSocket(async socket => (await readOwnInterfaces(socket, cluster, NODE)).links);
 }
 
 async function withSocket<T>(work: (socket: RtnetlinkSocket) => Promise<T>): Promise<T> {

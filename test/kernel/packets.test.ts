@@ -3,7 +3,6 @@
  * and each expected flow is tried between network namespaces.
  */
 import { afterAll, expect, test } from 'vitest';
-import { forgetConnections } from '../../src/lab/conntrack.ts';
 import { buildLab, type Lab } from '../../src/lab/lab.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import { speaksSctp } from '../../src/lab/probe/sctp.ts';
@@ -13,6 +12,7 @@ import type { Kernel } from '../../src/nft/kernel.ts';
 import { enforce, openKernels } from '../support/agent/enforce.ts';
 import { hairpinOf, probeOf, roundsOf } from '../support/packets/probes.ts';
 import { scenarioTopology } from '../support/packets/scenariosite.ts';
+import { forgetAll } from '../support/packets/tried.ts';
 import {
   type Expectation,
   failure,
@@ -79,10 +79,6 @@ function leave(): void {
   for (const kernel of site?.kernels.values() ?? []) kernel.close();
   site?.lab.remove();
   site = undefined;
-}
-
-function forgetAll(lab: Lab): void {
-  for (const { name } of lab.topology.nodes) forgetConnections(lab.nodeNamespace(name));
 }
 
 async function judge(lab: Lab, scenario: Scenario, moment: Moment): Promise<string[]> {

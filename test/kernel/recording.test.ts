@@ -1,21 +1,20 @@
 /** What was recorded without a policy is judged by one, and once that one is enforced packets fare as was said. */
-import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { forgetConnections } from '../../src/lab/conntrack.ts';
 import { inNamespace } from '../../src/lab/netns.ts';
 import { probe } from '../../src/lab/probe/probe.ts';
 import type { Address } from '../../src/model/address.ts';
 import { RecordingReader } from '../../src/recording/read.ts';
+import { MAIN, sluice } from '../support/agent/sluice.ts';
 import { AgentSite, siteObjects, sitePolicy } from '../support/packets/agentsite.ts';
 import { HOSTS, NODE } from '../support/packets/site.ts';
 
 const METRICS = '127.0.0.1:9911';
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const site = new AgentSite('record');
 
 /** Lets x reach t on one port, and y none; the rest of the pods may open nothing. */
@@ -25,9 +24,6 @@ const policy = (enforcement: 'audit' | 'enforce'): object => {
   const spec = { policyTypes: ['Ingress', 'Egress'], ingress };
   return sitePolicy('web', spec, { 'sluice.dev/enforcement': enforcement });
 };
-
-const sluice = (...words: string[]): SpawnSyncReturns<string> =>
-  spawnSync(process.execPath, [MAIN, ...words], { encoding: 'utf8' });
 
 const FLOWS = (['x', 'y', 't'] as const).flatMap(from =>
   (['t', 'x'] as const)

@@ -1,14 +1,12 @@
 /** A zone whose name server floods, rotates and lies, asked by a pod of one tenant: what it costs the pod of another. */
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { inNamespace } from '../../../src/lab/netns.ts';
+import { sluice } from '../../support/agent/sluice.ts';
 import { HOSTS, SLOW } from '../../support/names/ground.ts';
 import { hearingGround } from './hearingground.ts';
 
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 /** A connection may take long on a busy machine: that its first packet was lost is counted apart. */
 const PATIENCE_MS = 10_000 * SLOW;
 const ANSWERS = 20_000;
@@ -30,9 +28,7 @@ async function settled(count: () => number): Promise<number> {
 /** Of the node's agent, in one line. */
 function status(): string {
   const { stdout } = inNamespace(ground.nodePath, () =>
-    spawnSync(process.execPath, [MAIN, 'status', '--socket', join(ground.folder, 'sluice.sock')], {
-      encoding: 'utf8',
-    }),
+    sluice('status', '--socket', join(ground.folder, 'sluice.sock')),
   );
   return stdout.replaceAll(/\s+/g, ' ');
 }
