@@ -12,8 +12,8 @@ let tree: string;
 
 beforeEach(() => {
   tree = mkdtempSync(join(tmpdir(), 'sluice-counting-'));
-  for (const file of ['scripts/lib.sh', 'scripts/counttests.ts', 'scripts/suites', '.ci/run'])
-    cpSync(join(ROOT, file), join(tree, file));
+  const files = ['lib.sh', 'conformance.sh', 'counttests.ts', 'suites'].map(name => `scripts/${name}`);
+  for (const file of [...files, '.ci/run']) cpSync(join(ROOT, file), join(tree, file));
   mkdirSync(join(tree, 'bin'));
   for (const folder of ['test/chart', 'test/cluster/image'])
     mkdirSync(join(tree, folder), { recursive: true });
@@ -41,7 +41,9 @@ describe('scripts/suites', () => {
     for (const alone of ['test/chart/run.sh', 'test/cluster/image/twice.sh'])
       command(alone, 'echo "10 passed, 0 failed"');
     const { status, stderr, lines } = run('scripts/suites', ...words);
-    const rows = lines.slice(0, -1).map(line => line.replace(/ +/g, ' ').replace(/ \d+ s$/, ''));
+    const rows = lines
+      .slice(0, -1)
+      .map(line => line.replace(/^(\S+:.*|\S+) +/, '$1 ').replace(/ +\d+ s$/, ''));
     return { status, stderr, rows: rows.sort(), total: lines.at(-1) };
   }
   // Of `timeout`, whose child it is, the parent: the shell that would write the row.
@@ -104,6 +106,17 @@ describe('scripts/suites', () => {
     ['passes nothing', 'echo "0 passed, 0 failed"; exit 0', '0 passed, 1 failed'],
   ])('a suite that %s', (_, e2e, total) => {
     expect(suites(e2e, ['cnp'])).toMatchObject({ status: 1, total });
+  });
+
+  test('what failed and what was unsteady is named above the last line', () => {
+    const e2e = `echo '    --- FAIL: TestConformanceProfiles/One (1.2s)'
+      echo 'unsteady, passed by itself: Two'`;
+    expect(suites(e2e, ['cnp'])).toMatchObject({
+      rows: expect.arrayContaining([
+        'cnp: --- FAIL: TestConformanceProfiles/One (1.2s)',
+        'cnp: unsteady, passed by itself: Two',
+      ]),
+    });
   });
 
   test.each(['cpn', 'netpol-', '', 'cnp own'])('refuses %j, and says which there are', name => {
@@ -282,5 +295,72 @@ describe('pass_tests', () => {
     ['has no test', [], 1, '0 passed, 0 failed'],
   ])('a run that %s', (_, files, status, total) => {
     expect(passTests([files])).toMatchObject({ status, total });
+  });
+});
+
+describe('conformance_again', () => {
+  const ended = (tests: Readonly<Record<string, string>>) =>
+    Object.entries(tests)
+      .map(([name, how]) => `    --- ${how}: TestConformanceProfiles/${name} (1.20s)`)
+      .join('\n');
+
+  /** What a suite comes to that left this log, and the second time adds that, and ends so. */
+  function again(log: string, next = '', status = 0) {
+    const path = join(tree, 'log');
+    writeFileSync(path, `${log}\n`);
+    writeFileSync(join(tree, 'next'), `${next}\n`);
+    command('bin/suite', `echo "$@" >>${tree}/asked; cat ${tree}/next; exit ${status}`);
+    command(
+      'scripts/passes',
+      `set -euo pipefail
+       here=${tree}
+       . ${tree}/scripts/lib.sh
+       . ${tree}/scripts/conformance.sh
+       conformance_again ${path} suite -v && came=passed || came=failed
+       count_conformance ${path}
+       echo $came`,
+    );
+    const { lines } = run('scripts/passes');
+    const asked = join(tree, 'asked');
+    return {
+      came: lines.at(-1),
+      count: lines.at(-2),
+      told: lines.slice(0, -2),
+      asked: existsSync(asked) ? readFileSync(asked, 'utf8').trim() : undefined,
+    };
+  }
+
+  test('a test that fails once is run by itself, and listed with what it said', () => {
+    const log = `${ended({ A: 'PASS', B: 'FAIL', C: 'FAIL' })}\n      Error:      \tCondition never satisfied`;
+    expect(again(log, ended({ B: 'PASS', C: 'PASS' }))).toEqual({
+      came: 'passed',
+      count: '3 passed, 0 failed',
+      told: [
+        'unsteady, passed by itself: B',
+        'unsteady, passed by itself: C',
+        expect.stringContaining('Condition never satisfied'),
+      ],
+      asked: '-v -test.run=^TestConformanceProfiles$/^(B|C)$',
+    });
+  });
+
+  test('what fails twice has failed', () => {
+    const log = ended({ A: 'PASS', B: 'FAIL', C: 'FAIL' });
+    expect(again(log, ended({ B: 'FAIL', C: 'PASS' }), 1)).toMatchObject({
+      came: 'failed',
+      count: '2 passed, 1 failed',
+      told: [],
+    });
+  });
+
+  test.each([
+    ['more than three', ended({ A: 'FAIL', B: 'FAIL', C: 'FAIL', D: 'FAIL' })],
+    ['no test of it', ended({ A: 'PASS' })],
+    [
+      'one that ended before the others had begun',
+      `panic: test timed out after 10m0s\n${ended({ A: 'FAIL' })}`,
+    ],
+  ])('where %s failed nothing is run again', (_, log) => {
+    expect(again(log, ended({ A: 'PASS' }))).toMatchObject({ came: 'failed', asked: undefined });
   });
 });
