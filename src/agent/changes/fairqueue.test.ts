@@ -197,22 +197,28 @@ describe('FairQueue', () => {
     }
   });
 
-  test('takes a new policy with the pod that starts in its namespace, out of turn', () => {
+  test('takes a new policy of the whole cluster with a pod that starts, out of turn', () => {
     const desk = new Desk();
     desk.note(policy('a/x', LARGE));
     desk.commit(0, 500);
-    desk.note(policy('b/new', LARGE), 500);
-    desk.queue.hurry('c');
+    const whole: Policy = { ...policy('/new', LARGE), id: 'ClusterNetworkPolicy new' };
+    desk.note(whole, 500);
     expect(desk.commit(501)).toEqual([]);
     desk.queue.hurry('b');
-    expect([desk.queue.waiting(502)?.atMs, ids(desk.commit(502))]).toEqual([500, ['b/new']]);
+    expect([desk.queue.waiting(502)?.atMs, ids(desk.commit(502))]).toEqual([500, ['new']]);
   });
 
-  test('takes all new policies of a namespace with a pod that starts there, however many', () => {
-    const desk = new Desk();
-    for (let n = 0; n < 1000; n++) desk.note(policy(`a/${n}`, 10));
-    desk.queue.hurry('a');
-    expect(desk.commit(0)).toHaveLength(1000);
+  test('isolates by all new policies of a namespace with a pod that starts there, however many', () => {
+    const isolated = (starting?: string) => {
+      const desk = new Desk();
+      for (let n = 0; n < 3000; n++) desk.note(policy(`a/${n}`, 10));
+      if (starting !== undefined) desk.queue.hurry(starting);
+      return [desk.commit(0).length, desk.queue.isolating.size];
+    };
+    const whole = FAIRNESS.turn / 10;
+    expect(isolated()).toEqual([whole, FAIRNESS.turn]);
+    expect(isolated('b')).toEqual([whole, FAIRNESS.turn]);
+    expect(isolated('a')).toEqual([whole, 3000 - whole]);
   });
 
   test('takes a large change when it is ready, of what is gone too, and small ones whether or not', () => {

@@ -126,14 +126,19 @@ export class FairQueue {
     this.#hasty.taken(nowMs);
     this.#takenAtMs = nowMs;
     if (overdue !== undefined && turn.includes(overdue)) this.#hasten(overdue, nowMs);
+    const starting = new Set(this.#hurried);
     const taken = this.#take([...atOnce, ...turn]);
-    return [...taken, ...this.#isolate(nowMs)];
+    return [...taken, ...this.#isolate(nowMs, starting)];
   }
 
-  /** Whoever is new and stays behind: it keeps its place, and its allowances come when it is their turn. */
-  #isolate(nowMs: number): PolicyChange[] {
+  /**
+   * Whoever is new and stays behind: it keeps its place, and its allowances come when it is their turn. Where pods have
+   * started all of them isolate, however many.
+   */
+  #isolate(nowMs: number, starting: ReadonlySet<string>): PolicyChange[] {
     const left = [...this.#pending.values()].filter(mayIsolate).map(isolating);
-    return ofEveryNamespace(left, nowMs).map(({ id, namespace, value }) => {
+    const [hurried, others] = partition(left, ({ namespace }) => starting.has(namespace));
+    return [...hurried, ...ofEveryNamespace(others, nowMs)].map(({ id, namespace, value }) => {
       this.#pending.set(id, { ...this.#pending.get(id)!, before: value, isIsolated: true });
       this.#hasty.delete(namespace, id);
       return { id, value };
@@ -170,10 +175,9 @@ export class FairQueue {
     this.#hasty.delete(namespace, id);
   }
 
-  /** A policy that is new, where a pod has started; one of the whole cluster may select the pod too. */
+  /** A policy of the whole cluster that is new, where a pod has started that it may select: it cannot isolate ahead. */
   #isHurried({ namespace, isNew }: Pending): boolean {
-    if (!isNew) return false;
-    return namespace === '' ? this.#hurried.size > 0 : this.#hurried.has(namespace);
+    return isNew && namespace === '' && this.#hurried.size > 0;
   }
 
   #ofNextNamespace(large: readonly Pending[], nowMs: number): Pending[] {
