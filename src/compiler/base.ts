@@ -40,7 +40,7 @@ export function baseChains(
   network: NodeNetwork = nodeNetworkOf(undefined),
   answers?: AnswersOfBase,
 ): Chain[] {
-  const forward = [toGuard(family), ...forwardRules(family, denied)];
+  const forward = [...toGuard(family), ...forwardRules(family, denied)];
   const input = inputRules(family, denied);
   return [
     forwardChain(family, network, answers, forward),
@@ -82,7 +82,7 @@ function outputChain(family: Family, answers: AnswersOfBase | undefined): Chain 
   const rules = [
     ...(answers === undefined ? [] : namesOfOutput(answers)),
     ESTABLISHED,
-    guardOfNode(family),
+    ...guardOfNode(family),
     toOwnErrors(family),
   ];
   return { name: NODE_CHAIN, hook: hook('output'), rules };

@@ -62,6 +62,27 @@ describe('with policies that allow everything', () => {
     expect(verdict(guarded, [stranger, client], flags)).toBe('accept');
   });
 
+  test.each([
+    ['an INIT', 1, 'accept'],
+    ['a heartbeat', 4, 'drop'],
+    ['a heartbeat’s answer', 5, 'drop'],
+    ['the end of an association', 8, 'drop'],
+  ] as const)('of SCTP %s of the end that did not open: %#', (_, sctpChunk, expected) => {
+    const walked = (from: Address, to: Address, hook: BaseHook['hook'] = 'forward') => {
+      const bytes = packet({ from, to, protocol: 'SCTP', port: 80, sctpChunk });
+      return trace(guarded, familyOf(from), hook, bytes, 'new').verdict;
+    };
+    for (const [from, to] of [
+      [server, stranger],
+      [stranger, client],
+      [at('fd01::1'), at('fd09::1')],
+    ] as const) {
+      expect(walked(from, to)).toBe(expected);
+      expect(walked(to, from)).toBe('accept');
+    }
+    expect(walked(at('172.18.0.1'), client, 'output')).toBe(expected);
+  });
+
   test('what is established or not tracked passes, and so does any other protocol', () => {
     expect(verdict(guarded, [server, stranger], ack, 'established')).toBe('accept');
     expect(verdict(guarded, [server, stranger], ack, 'untracked')).toBe('accept');

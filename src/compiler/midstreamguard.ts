@@ -1,7 +1,8 @@
 /**
  * What keeps a connection cut that was cut. The kernel takes a TCP packet of no connection that it knows for the
- * first of a new one, whichever end sent it: what a server sends on a connection that it may not have would make
- * the client's packets its replies. So the end that did not open a connection cannot make one out of the middle:
+ * first of a new one, whichever end sent it, and so it does with some of SCTP, heartbeats first of all, which both ends
+ * send without being asked: what a server sends on a connection that it may not have would make the client's packets its
+ * replies. So the end that did not open a connection cannot make one out of the middle:
  *
  *     client ──▶ server    judged by policy, like the first packet that it may be
  *     client ◀── server    dropped, where policy has a say on what the other end sends or receives
@@ -12,7 +13,8 @@
 import { getOrMake } from '../model/getormake.ts';
 import type { Direction } from '../model/policy.ts';
 import { mapTables } from '../nft/maptables.ts';
-import { addressIn, CT_STATE, ctStateAny, notOpeningTcp, verdict } from '../nft/match.ts';
+import { addressIn, CT_STATE, ctStateAny, verdict } from '../nft/match.ts';
+import { notOpeningSctp, notOpeningTcp } from '../nft/matchopening.ts';
 import type {
   Chain,
   ElementKey,
@@ -49,12 +51,15 @@ function membersOf(elements: Elements): Elements {
   );
 }
 
+/** All but what opens a connection, of the protocols in which that can be told. */
+const NOT_OPENING = [notOpeningTcp, notOpeningSctp] as const;
+
 /**
- * New connections pay this much: a look at the flags. It comes behind the question who sends: what is denied here is
- * limited by its source.
+ * New connections pay this much: a look at the flags, and at the protocol once more. It comes behind the question who
+ * sends: what is denied here is limited by its source.
  */
-export function toGuard(family: Family): NftRule {
-  return { exprs: [...notOpeningTcp(family), verdict('jump', GUARD_CHAIN)] };
+export function toGuard(family: Family): NftRule[] {
+  return NOT_OPENING.map(exprs => ({ exprs: [...exprs(family), verdict('jump', GUARD_CHAIN)] }));
 }
 
 export function guardChain(family: Family): Chain {
@@ -72,16 +77,16 @@ export function guardChain(family: Family): Chain {
 }
 
 /** What a node's own server sends to a pod that may not have connected to it. Node to pod is open otherwise (N43). */
-export function guardOfNode(family: Family): NftRule {
-  return {
+export function guardOfNode(family: Family): NftRule[] {
+  return NOT_OPENING.map(exprs => ({
     exprs: [
       ...ctStateAny(CT_STATE.new),
-      ...notOpeningTcp(family),
+      ...exprs(family),
       ...addressIn(family, 'daddr', SETS.egress),
       deny(),
     ],
     comment: 'to a pod whose egress has policies, and of no known connection',
-  };
+  }));
 }
 
 function isGuard(set: string): boolean {

@@ -69,6 +69,18 @@ function denied(from: string, to: string, other: Partial<DeniedPacket> = {}, fla
   return { head, hook: 'forward', iif: POD_LINK, ...other };
 }
 
+function heartbeat(from: string, to: string, chunk = 4): DeniedPacket {
+  const head = {
+    from: at(from),
+    to: at(to),
+    protocol: 'SCTP',
+    sourcePort: 999,
+    port: 80,
+    sctp: { chunk },
+  } as const;
+  return { head, hook: 'forward', iif: POD_LINK };
+}
+
 function tunnel(from = VISITOR!, to = '172.18.0.2', hook: DeniedPacket['hook'] = 'forward'): DeniedPacket {
   const head = {
     from: at(from),
@@ -151,6 +163,13 @@ test.each([
     denied(VISITOR!, DB!, {}, 16),
     { kind: 'policy', direction: 'ingress' },
   ],
+  [
+    'a heartbeat of SCTP, of a server',
+    heartbeat(DB!, VISITOR!),
+    { kind: 'mid-stream', direction: 'ingress' },
+  ],
+  ['a heartbeat of SCTP, of a client', heartbeat(VISITOR!, DB!), { kind: 'policy', direction: 'ingress' }],
+  ['an INIT of SCTP', heartbeat(CAT!, DB!, 1), { kind: 'policy', direction: 'egress' }],
   ['a node in the middle', denied('172.18.0.1', CAT!, { hook: 'output' }, 16), { kind: 'mid-stream' }],
   ['a foreign source', denied('10.9.0.1', VISITOR!), { kind: 'link' }],
   ['a foreign source that policy denies too', denied('10.9.0.1', DB!), { kind: 'policy' }],

@@ -77,11 +77,18 @@ function link(reason: string): Cause {
 
 const OPENING_MASK = 0x17; // FIN, SYN, RST, ACK
 const SYN = 2;
+const SCTP_INIT = 1;
+
+/** Of the protocols in which it can be told. */
+function isOfTheMiddle({ tcp, sctp }: PacketHead): boolean {
+  if (tcp !== undefined) return (tcp.flags & OPENING_MASK) !== SYN;
+  return sctp !== undefined && sctp.chunk !== SCTP_INIT;
+}
 
 /** docs/decisions/0005: who did not open a connection cannot make one out of its middle. */
 function midStreamCause({ head, hook }: DeniedPacket, view: ModelView): Cause | undefined {
-  const { from, to, tcp } = head;
-  if (tcp === undefined || (tcp.flags & OPENING_MASK) === SYN) return undefined;
+  const { from, to } = head;
+  if (!isOfTheMiddle(head)) return undefined;
   const [sender, receiver] = [localPod(view, from), localPod(view, to)];
   if (hook === 'output')
     return (

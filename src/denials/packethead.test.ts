@@ -39,6 +39,10 @@ test('readHead() tells a SYN from what is sent later, and one attempt from anoth
   expect(readHead(bytesOf('ip', 'TCP'))!.tcp).toEqual({ flags: 2, sequence: 1 });
 });
 
+test('readHead() tells what opens an association of SCTP from what is sent later', () => {
+  expect(readHead(bytesOf('ip6', 'SCTP'))!.sctp).toEqual({ chunk: 1 });
+});
+
 test('readHead() finds the ports behind extension headers of IPv6', () => {
   const plain = bytesOf('ip6', 'UDP');
   const options = [NEXT.destinationOptions, 0, 0, 0, 0, 0, 0, 0];

@@ -16,6 +16,8 @@ export interface PacketHead {
   readonly sourcePort?: number;
   readonly port?: number;
   readonly tcp?: { readonly flags: number; readonly sequence: number };
+  /** The type of the first chunk. */
+  readonly sctp?: { readonly chunk: number };
   readonly icmp?: {
     readonly type: number;
     readonly code: number;
@@ -121,13 +123,14 @@ const EXTENSIONS: ReadonlySet<number> = new Set(Object.values(HEADER));
 
 const { icmp, icmpv6, tcp, udp, sctp } = PROTOCOL_NUMBER;
 
-type Transport = Pick<PacketHead, 'sourcePort' | 'port' | 'tcp' | 'icmp'>;
+type Transport = Pick<PacketHead, 'sourcePort' | 'port' | 'tcp' | 'sctp' | 'icmp'>;
 
 function transport(number: number, body: Uint8Array, outer: boolean): Transport {
   if (number === icmp || number === icmpv6) return readIcmp(body, number === icmpv6, outer);
   if (number !== tcp && number !== udp && number !== sctp) return {};
   if (body.length < 4) return {};
   const ports = { sourcePort: word(body, 0), port: word(body, 2) };
+  if (number === sctp && body.length > 12) return { ...ports, sctp: { chunk: body[12]! } };
   if (number !== tcp || body.length < 14) return ports;
   return { ...ports, tcp: { flags: body[13]! & 0x3f, sequence: longWord(body, 4) } };
 }

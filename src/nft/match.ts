@@ -218,20 +218,6 @@ export function icmpTypesAre(family: Family, first: number, last: number): Expr[
   ];
 }
 
-/**
- * `tcp flags & (fin | syn | rst | ack) != syn`: all of TCP but what opens a connection. The flags that ask for
- * explicit congestion notification are left out: a SYN may carry them.
- */
-export function notOpeningTcp(family: Family): Expr[] {
-  const { fin, syn, rst, ack } = TCP_FLAGS;
-  return [
-    ...protocolIs(family, 'tcp'),
-    { kind: 'payload', base: 'transport', offset: 13, length: 1, dreg: FIRST },
-    { kind: 'bitwise', sreg: FIRST, dreg: FIRST, mask: toHex([fin | syn | rst | ack]), xor: '00' },
-    { kind: 'cmp', sreg: FIRST, op: 'neq', data: toHex([syn]) },
-  ];
-}
-
 /** `icmpv6 type 133-137`: neighbour discovery (N63). */
 export function neighbourDiscovery(): Expr[] {
   return icmpTypesAre('ip6', 133, 137);

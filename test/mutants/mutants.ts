@@ -1284,6 +1284,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/compiler/midstreamguard.test.ts',
   },
   {
+    name: 'guard: of SCTP anybody may make an association out of its middle',
+    file: 'src/compiler/midstreamguard.ts',
+    find: 'const NOT_OPENING = [notOpeningTcp, notOpeningSctp] as const;',
+    replace: 'const NOT_OPENING = [notOpeningTcp] as const;',
+    test: 'src/compiler/midstreamguard.test.ts',
+  },
+  {
     name: 'guard: connections that are known are dropped too',
     file: 'src/compiler/midstreamguard.ts',
     find: 'exprs: [...ctStateAny(CT_STATE.new), ...addressIn(family, field, SETS[direction])',

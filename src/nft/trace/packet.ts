@@ -3,6 +3,7 @@ import { type Address, addressBytes, familyOf } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
 import { ICMP_OF, PROTOCOL_NUMBER } from '../../model/ipprotocol.ts';
 import { TCP_FLAGS } from '../match.ts';
+import { SCTP_INIT } from '../matchopening.ts';
 
 export { TCP_FLAGS };
 
@@ -11,6 +12,8 @@ export interface PacketFields extends Flow {
   readonly sourcePort?: number;
   /** Of TCP: SYN by default. */
   readonly tcpFlags?: number;
+  /** Of SCTP, the type of its chunk: INIT by default. */
+  readonly sctpChunk?: number;
   /** Hops that are left: 64 by default. */
   readonly hops?: number;
   /** Of ICMP and ICMPv6: echo request by default. */
@@ -65,7 +68,7 @@ function ipv6Header(from: Address, to: Address, protocol: number, length: number
 const PAYLOADS: Readonly<Record<number, (fields: PacketFields) => Uint8Array>> = {
   [PROTOCOL_NUMBER.tcp]: tcp,
   [PROTOCOL_NUMBER.udp]: udp,
-  [PROTOCOL_NUMBER.sctp]: sctpInit,
+  [PROTOCOL_NUMBER.sctp]: sctp,
   [PROTOCOL_NUMBER.icmp]: icmp,
   [PROTOCOL_NUMBER.icmpv6]: icmpv6,
 };
@@ -90,14 +93,16 @@ function udp(fields: PacketFields): Uint8Array {
   return bytes;
 }
 
-/** RFC 9260: an INIT chunk alone, with verification tag 0. */
-function sctpInit(fields: PacketFields): Uint8Array {
+/** RFC 9260: a chunk alone, with verification tag 0 if it is an INIT; whatever its type is, it looks like one of those. */
+function sctp(fields: PacketFields): Uint8Array {
+  const type = fields.sctpChunk ?? SCTP_INIT;
+  const tag = type === SCTP_INIT ? 0 : 1;
   const initiateTag = [0, 0, 0, 1];
   const credit = [0, 1, 0, 0];
   const streams = [0, 1, 0, 1];
   const firstNumber = [0, 0, 0, 1];
-  const chunk = [1, 0, 0, 20, ...initiateTag, ...credit, ...streams, ...firstNumber];
-  const bytes = concat([...ports(fields), 0, 0, 0, 0, 0, 0, 0, 0], chunk);
+  const chunk = [type, 0, 0, 20, ...initiateTag, ...credit, ...streams, ...firstNumber];
+  const bytes = concat([...ports(fields), 0, 0, 0, tag, 0, 0, 0, 0], chunk);
   new DataView(bytes.buffer).setUint32(8, crc32c(bytes), true);
   return bytes;
 }

@@ -20,7 +20,6 @@ import {
   logTo,
   masquerade,
   neighbourDiscovery,
-  notOpeningTcp,
   protocolIs,
   protocolPortVmap,
   redirectByPort,
@@ -40,6 +39,7 @@ import {
   notFromLoopback,
   packetTypeIs,
 } from '../matchinterface.ts';
+import { notOpeningSctp, notOpeningTcp } from '../matchopening.ts';
 import type { Op } from '../plan/op.ts';
 import type {
   ElementKey,
@@ -158,6 +158,7 @@ function rules(family: Family): Expr[][] {
     protocolIs(family, 'tcp'),
     destinationPort(80, 90),
     notOpeningTcp(family),
+    notOpeningSctp(family),
     notFromLoopback(),
     isForwarded(),
     ...(family === 'ip6' ? [neighbourDiscovery()] : []),
