@@ -2062,11 +2062,11 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/agent/changes/fairqueue.test.ts',
   },
   {
-    name: 'fairness: a pod starts before a new policy of its namespace',
+    name: 'fairness: a pod starts before a new policy of the whole cluster',
     file: 'src/agent/changes/fairqueue.ts',
-    find: "return namespace === '' ? this.#hurried.size > 0 : this.#hurried.has(namespace);",
+    find: "return isNew && namespace === '' && this.#hurried.size > 0;",
     replace: 'return false;',
-    test: 'src/agent/fairness.test.ts',
+    test: 'src/agent/changes/fairqueue.test.ts',
   },
   {
     name: 'budget: urgent changes run into debt without end',
