@@ -7,7 +7,7 @@ import { memberName } from '../../reach/view.ts';
 import { listed } from '../matrix/rows.ts';
 
 /** `shop/web, shop/api and 3 more`. */
-export function endsText(members: readonly string[], most = 4): string {
+export function endsText(members: readonly string[], most = 6): string {
   return listed(members.map(memberName), most);
 }
 

@@ -31,3 +31,33 @@ test('of some workloads it says what changes for them, from and to others too', 
   expect(changes(({ namespace }) => namespace === 'ops').added).toEqual(['Pod ops/new']);
   expect(changes(() => false)).toMatchObject({ changes: [], added: [], removed: [] });
 });
+
+const dual = (name: string, n: number) =>
+  pod('shop', name, `10.0.0.${n}, podIPs: [{ ip: 10.0.0.${n} }, { ip: "fd00::${n}" }]`);
+const from = (...cidrs: string[]) =>
+  `{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: some, namespace: shop }, spec: { podSelector: { matchLabels: { app: web } }, policyTypes: [Ingress], ingress: [{ from: [${cidrs.map(cidr => `{ ipBlock: { cidr: "${cidr}" } }`)}, { podSelector: {} }] }] } }`;
+
+test.each([
+  [
+    'networks of both families that close alike are one change',
+    ['10.1.0.0/16', 'fd00:1::/32'],
+    ['closes 10.1.0.0/16, fd00:1::/32 -> Pod shop/web (ip, ip6)'],
+  ],
+  [
+    'the internet of both families is the internet once',
+    ['0.0.0.0/0', '::/0'],
+    ['closes internet -> Pod shop/web (ip, ip6)'],
+  ],
+  [
+    'the internet of one family is of that family',
+    ['0.0.0.0/0', 'fd00:1::/32'],
+    ['closes fd00:1::/32 -> Pod shop/web (ip6)', 'closes internet -> Pod shop/web (ip)'],
+  ],
+])('%s', (_, cidrs, expected) => {
+  const both = (policy: string) => world([dual('web', 1), dual('db', 2), policy].join('\n---\n'));
+  const { changes } = diffOf(both(from(...cidrs)), both(from('10.2.0.0/16')), 'allow');
+  const texts = changes
+    .filter(({ kind }) => kind === 'closes')
+    .map(({ kind, from, to, families }) => `${kind} ${from.join(', ')} -> ${to} (${families.join(', ')})`);
+  expect(texts).toEqual(expected);
+});

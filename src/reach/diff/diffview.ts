@@ -5,9 +5,10 @@ import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { ConnectionPool, Connections } from '../connections.ts';
 import type { Crowd } from '../crowd.ts';
 import { domainTexts } from '../domaintext.ts';
-import { networkText } from '../networktext.ts';
+import { INTERNET_TEXT, networkText } from '../networktext.ts';
 import type { DomainMember } from '../place.ts';
 import type { Reach } from '../reach.ts';
+import { inBothFamilies, type NamedUnits } from './bothfamilies.ts';
 import { changesOf } from './changes.ts';
 import { type Compared, sidesOf } from './side.ts';
 import type { Unit, UnitMember } from './units.ts';
@@ -45,10 +46,15 @@ export function diffOf(
   const meant = new Set([before, after].flatMap(({ crowd }) => [...workloadsOf(crowd, isMeant)]));
   const isAsked = ({ members }: Unit) =>
     members.some(member => member.kind === 'workload' && meant.has(member.name));
-  const changes = changesOf(before, after, isAsked).map(({ from, to, ...what }) => ({
+  const named = changesOf(before, after, isAsked).map(({ from, to, ...what }) => ({
     ...what,
     from: namesOf(after.reach, from),
     to: namesOf(after.reach, to),
+  }));
+  const changes = inBothFamilies(named).map(({ from, to, ...what }) => ({
+    ...what,
+    from: sortedNames(from),
+    to: sortedNames(to),
   }));
   const [names, others] = [before, after].map(({ crowd }) => workloadsOf(crowd));
   return {
@@ -67,13 +73,24 @@ function workloadsOf({ workloadOf, imagined }: Crowd, isMeant: IsMeant = () => t
   return new Set([...pods, ...others]);
 }
 
-function namesOf(reach: Reach, units: readonly Unit[]): string[] {
+function namesOf(reach: Reach, units: readonly Unit[]): NamedUnits {
   const members = units.flatMap(unit => unit.members);
   const domains = members.filter(member => member.kind === 'domain');
-  const others = members.flatMap(member => (member.kind === 'domain' ? [] : memberNames(reach, member)));
-  const names = domainTexts(reach, domains).map(text => `domain ${text}`);
-  return [...[...new Set(others)].sort(), ...names.sort()];
+  const [networks, others] = [new Set<string>(), new Set<string>()];
+  for (const member of members)
+    for (const name of member.kind === 'domain' ? [] : memberNames(reach, member))
+      (member.kind === 'network' && name !== INTERNET_TEXT ? networks : others).add(name);
+  for (const text of domainTexts(reach, domains)) others.add(`${DOMAIN}${text}`);
+  return { networks: [...networks], others: [...others].sort() };
 }
+
+/** Names of the DNS are the last. */
+function sortedNames({ networks, others }: NamedUnits): string[] {
+  const isDomain = (name: string) => Number(name.startsWith(DOMAIN));
+  return [...networks, ...others].sort((a, b) => isDomain(a) - isDomain(b) || (a < b ? -1 : 1));
+}
+
+const DOMAIN = 'domain ';
 
 function memberNames(reach: Reach, member: Exclude<UnitMember, DomainMember>): string[] {
   if (member.kind === 'network') return networkText(reach, member.regions);
