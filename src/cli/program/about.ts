@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { output } from './options.ts';
 
 export function addAbout(sluice: Command): void {
+  addHelp(sluice);
   sluice
     .command('version')
     .description('show the version of the program, of Node.js, and of the JSON that it prints')
@@ -17,6 +18,27 @@ export function addAbout(sluice: Command): void {
     .addHelpText('after', COMPLETION_HELP)
     .action(async shell => (await import('../completion.ts')).completionCommand(sluice, shell));
 }
+
+/** Commander's own says of a command that there is not what it says of none: all that there is. */
+function addHelp(sluice: Command): void {
+  sluice
+    .helpCommand(false)
+    .command('help')
+    .description('show the help of a command, or the list of them')
+    .argument('[command]', 'as explain; without it the list of all')
+    .addHelpText('after', HELP_HELP)
+    .action(async (name?: string) => {
+      if (name === undefined) sluice.help();
+      const known = sluice.commands.find(command => command.name() === name);
+      if (known !== undefined) known.help();
+      await sluice.parseAsync([name!], { from: 'user' }); // which refuses it, and names one that is near
+    });
+}
+
+const HELP_HELP = `
+Exit code 0; 2: trouble, as with a command that is not known.
+
+  sluice help explain`;
 
 const VERSION_HELP = `
 Exit code 0; 2: trouble.
