@@ -10,6 +10,13 @@ die() {
 # usage prints the comment that heads the script.
 usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
 
+# misused WHAT: the words that were given mean nothing here. Nothing has been done yet.
+misused() {
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  usage >&2
+  exit 2
+}
+
 # help_if_asked "$@": where the first word asks for help, prints it, and ends the script.
 help_if_asked() { case ${1-} in -h | --help | help) usage && exit 0 ;; esac; }
 

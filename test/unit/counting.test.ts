@@ -121,8 +121,8 @@ describe('scripts/suites', () => {
 
   test.each(['cpn', 'netpol-', '', 'cnp own'])('refuses %j, and says which there are', name => {
     const { status, stderr, rows } = suites('', ['cnp', name]);
-    expect([status, rows]).toEqual([1, []]);
-    expect(stderr).toContain(`suites: no suite '${name}' (there are: ${ALL})`);
+    expect([status, rows]).toEqual([2, []]);
+    expect(stderr).toContain(`suites: there is no suite "${name}" (there are: ${ALL})`);
   });
 });
 

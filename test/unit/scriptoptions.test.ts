@@ -15,12 +15,24 @@ function run(...[program = '', ...words]: string[]) {
   return { status, stdout, stderr };
 }
 
-test('scripts/demo refuses an option that there is not before it installs or builds anything', () => {
-  expect(run('bash', 'scripts/demo', '--bogus')).toEqual({
-    status: 1,
-    stdout: '',
-    stderr: 'demo: there is no option --bogus (scripts/demo --help says which there are)\n',
-  });
+test.each([
+  ['demo --bogus', 'there is no option --bogus'],
+  ['test --bogus', 'there is no option --bogus'],
+  ['test unti', 'there is no project "unti"'],
+  ['test unit kernel', 'one project, or none: kernel is too much'],
+  ['suites --bogus', 'there is no suite "--bogus"'],
+  ['suites own netplo', 'there is no suite "netplo"'],
+  ['kind-up --bogus', 'there is no option --bogus'],
+  ['bench-cluster --bogus', 'there is no option --bogus'],
+  ['seccomp --bogus', 'there is no option --bogus'],
+  ['vm lits', 'there is no command "lits"'],
+])('scripts/%s is refused with what there is, before anything is installed or built', (line, what) => {
+  const [script = '', ...words] = line.split(' ');
+  const { status, stdout, stderr } = run('bash', `scripts/${script}`, ...words);
+  expect([status, stdout]).toEqual([2, '']);
+  expect(stderr.startsWith(`${script}: ${what}`)).toBe(true);
+  expect(stderr).toContain(`\n  scripts/${script} `);
+  expect(stderr).not.toContain('== ');
 });
 
 test('npm run mutants says what its options are, and plants nothing for one that there is not', () => {
