@@ -6,7 +6,7 @@
  *   to    = ( pod | IPv4 | "[" address "]" ) [ ":" port ] [ "/" protocol ] | IPv6 [ "/" protocol ]
  *   pod   = namespace "/" name [ "@4" | "@6" ]
  *
- * The protocol is TCP where there is a port, else ICMP.
+ * The protocol is TCP where there is a port, else ICMP. The port of a pod may be its name there.
  */
 
 import {
@@ -171,22 +171,24 @@ function protocolAndPort(cluster: Cluster, end: End): Pick<Flow, 'protocol' | 'p
   return { protocol: parsed };
 }
 
-function parsePort(cluster: Cluster, { text, pod, port }: End, protocol: Protocol): number {
+function parsePort(cluster: Cluster, end: End, protocol: Protocol): number {
+  const { text, port } = end;
   if (port === undefined) throw new FlowTextError(`"${text}": ${protocol} needs a port`);
-  const number = /^\d+$/.test(port) ? Number(port) : 0;
-  if (number < 1 || number > 65535)
-    throw new FlowTextError(
-      `"${text}": "${port}" is not a port from 1 to 65535${namedPort(cluster, pod, port, protocol)}`,
-    );
-  return number;
+  const number = /^\d+$/.test(port) ? Number(port) : (namedPort(cluster, end, port, protocol) ?? 0);
+  if (number >= 1 && number <= 65535) return number;
+  const who = /[a-z]/i.test(port) ? `, nor the name of one of ${end.pod ?? end.address}` : '';
+  throw new FlowTextError(`"${text}": "${port}" is not a port from 1 to 65535${who}`);
 }
 
-/** A name may be another port in every pod: policy looks it up there, and who asks says which. */
-function namedPort(cluster: Cluster, key: PodKey | undefined, name: string, protocol: Protocol): string {
-  if (!/[a-z]/i.test(name)) return '';
-  const named = key && cluster.pods.get(key)?.ports;
-  const found = named?.find(port => port.name === name && port.protocol === protocol);
-  return `; ask by number${found === undefined ? '' : `: in pod ${key} it is ${found.port}`}`;
+/** What the name means in the pod that is asked about: it may be another port in every pod. */
+function namedPort(
+  cluster: Cluster,
+  { pod: key, address }: End,
+  name: string,
+  protocol: Protocol,
+): number | undefined {
+  const pod = address === undefined ? cluster.pods.get(key!) : addressOwners(cluster).get(address);
+  return pod?.ports.find(port => port.name === name && port.protocol === protocol)?.port;
 }
 
 export function parseProtocol(text: string, protocol: string): FlowProtocol {
