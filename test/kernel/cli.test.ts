@@ -196,7 +196,7 @@ describe('a live agent', () => {
     const answer = sluiceIn(netns, ['explain', 'shop/cron', 'shop/db:5432', '--dump', file]);
     expect(answer.stdout).toMatch(/^deny /);
     const after = JSON.parse(sluice('inspect', 'dump').stdout);
-    expect(after.agent.missing).toContain('no agent on this node');
+    expect(after.agent.missing).toContain('no agent at ');
     expect(after.kernel.tables).toBe(kernel.tables);
   });
 
@@ -218,7 +218,7 @@ not compared: the agent (${socket}) cannot answer: it programs another network n
   test('leaves its rules when it ends, and the commands say that there is no agent', async () => {
     await stop(agent!);
     expect(agent!.exitCode).toBe(0);
-    const nobody = `no agent on this node (${socket}); pass --socket if it is elsewhere`;
+    const nobody = `no agent at ${socket}: there is no such socket`;
     for (const words of [['status'], ['explain', 'shop/web', 'shop/db:5432']]) {
       expect(sluice(...words)).toEqual({ status: 2, stdout: '', stderr: `sluice: ${nobody}\n` });
     }

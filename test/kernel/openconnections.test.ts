@@ -140,5 +140,5 @@ test('where nobody answers it says so', () => {
     '--socket',
     join(folder, 'none'),
   );
-  expect([status, stderr]).toEqual([2, expect.stringContaining('no agent on this node')]);
+  expect([status, stderr]).toEqual([2, expect.stringContaining('no agent at ')]);
 });

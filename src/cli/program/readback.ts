@@ -9,7 +9,7 @@ export function addReadback(sluice: Command, actions: NodeActions): void {
     .command('trace')
     .description('say what the kernel of this network namespace does with a connection, rule by rule')
     .argument('<from>', 'namespace/pod or an address')
-    .argument('<to>', 'namespace/pod or an address, then [:port[/protocol]]')
+    .argument('<to>', 'namespace/pod or an address, then [:port[/protocol]]; port: number or name')
     .option(
       manifestsOption[0],
       `${manifestsOption[1]}: ask them whether policy agrees, not the running agent`,
