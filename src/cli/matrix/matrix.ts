@@ -7,6 +7,7 @@ import { readState } from '../../sources/readstate.ts';
 import { isInScope, namespacesOf, refuseUnknownNamespace } from '../../sources/scope.ts';
 import type { State } from '../../sources/state.ts';
 import pc from '../../terminal/colours.ts';
+import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { writeDocument, writeLines, writeNote } from '../../terminal/output.ts';
 import { withProgress } from '../../terminal/progress.ts';
@@ -31,6 +32,7 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
   noteState(state);
   if (!state.mayNotList?.('namespaces'))
     refuseUnknownNamespace(state.scope, namespacesOf(state), `in ${state.source}`);
+  refuseNobody(state);
   const unknownPods = options.unknownPods ?? state.unknownPods ?? 'allow';
   const whole = withProgress('judging all connections', state.cluster, () =>
     matrixViewOf(state, unknownPods),
@@ -40,6 +42,14 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
   if (!view.ends.some(isAsked)) writeNote(`${pc.yellow('note')}: ${nobodyText(state)}`);
   await write(options.output, view, rowsOf(view, isAsked), state);
   if (state.hidesPolicies) process.exitCode = 2;
+}
+
+/** Of nobody there is no answer that anybody asked for: a folder may be the wrong one. */
+function refuseNobody({ cluster, inventory, source, scope: { namespace } }: State): void {
+  if (namespace === undefined && cluster.pods.size + inventory.workloads.size === 0)
+    throw new CommandError(
+      `there is no pod and no workload in ${source}, so nobody can say who reaches whom`,
+    );
 }
 
 function nobodyText({ source, scope: { namespace, selector } }: State): string {

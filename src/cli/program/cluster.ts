@@ -25,7 +25,7 @@ const MATRIX_HELP = `
 Exact: every port, protocol and address is in it, over IPv4 and IPv6. Ends that policy treats alike are one line. With
 -n or -l: what the workloads of that namespace, or of those labels, reach, and who reaches them.
 
-Exit code 0; 2: trouble, or there are policies that you may not read, and nobody can say.
+Exit code 0; 2: trouble, as where there is no pod and no workload, or policies that you may not read: nobody can say.
 
   sluice matrix --manifests ./policies
   helm template . | sluice matrix --manifests -
