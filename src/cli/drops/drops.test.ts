@@ -42,7 +42,10 @@ beforeEach(() => {
     return true;
   });
 });
-afterEach(() => void vi.restoreAllMocks());
+afterEach(() => {
+  vi.restoreAllMocks();
+  process.removeAllListeners('SIGINT');
+});
 
 const LINE = 'denied connections are not named: another process is handed the packets\n';
 
@@ -60,7 +63,6 @@ test.each([
 );
 
 test('dropsCommand() tells a prompt elsewhere in a note what was left out, and nobody else', async () => {
-  const rate = { perSecond: 2, burst: 20 };
   facts = { ...NO_DENIALS, limits: { perSource: rate, inAll: rate }, denied: 9, handed: 3 };
   const options = { socket: '/run/sluice.sock', output: 'json', agents: 'sluice' } as const;
   await dropsCommand(options);
@@ -72,6 +74,7 @@ test('dropsCommand() tells a prompt elsewhere in a note what was left out, and n
   ]);
 });
 
+const rate = { perSecond: 2, burst: 20 };
 const numbered = (number: number): Denial => ({
   number,
   ...{ atMs: number, lastMs: number, times: 1, protocol: 'TCP', port: number },
@@ -88,10 +91,31 @@ test('dropsCommand() tells a prompt elsewhere when all that was recorded is told
 });
 
 test.each([
+  ['text', 'out', /\n2 denied connections shown\n$/],
+  ['json', 'notes', /^2 denied connections shown\n$/],
+] as const)(
+  'dropsCommand() says how many it has shown where Ctrl-C ends it: %s',
+  async (output, where, said) => {
+    const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
+    facts = { ...NO_DENIALS, limits: { perSource: rate, inAll: rate } };
+    [recorded, live] = [[numbered(1)], [numbered(2)]];
+    await dropsCommand({ socket: '/s', output, agents: 'sluice', follow: true });
+    process.emit('SIGINT');
+    expect({ out, notes }[where]).toMatch(said);
+    expect(kill.mock.calls).toEqual([[process.pid, 'SIGINT']]);
+  },
+);
+
+test('dropsCommand() says nothing of the kind to a prompt elsewhere', async () => {
+  const before = process.listenerCount('SIGINT');
+  await dropsCommand({ socket: '/s', output: 'json', agents: 'sluice', follow: true, remote: true });
+  expect(process.listenerCount('SIGINT')).toBe(before);
+});
+
+test.each([
   ['shop/db', 'no denied connection\n'],
   ['shop/bd', 'no denied connection, and the agent knows no pod shop/bd\n'],
 ])('dropsCommand() says whether the agent knows the pod %s that nothing is found of', async (pod, said) => {
-  const rate = { perSecond: 2, burst: 20 };
   facts = { ...NO_DENIALS, limits: { perSource: rate, inAll: rate } };
   await dropsCommand({ socket: '/s', output: 'text', agents: 'sluice', pod });
   expect(out.startsWith(said)).toBe(true);

@@ -8,6 +8,7 @@ import type { Agents } from '../everynode/agents.ts';
 import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
 import { beat, beOverheard } from '../everynode/overheard.ts';
 import { unknownTo } from '../everynode/unknownto.ts';
+import { denialsText, sayAtInterrupt } from '../followed.ts';
 import { type DropFilter, isWanted } from './filter.ts';
 import { Printer } from './printer.ts';
 import { leftOutLines, missing, summaryLines } from './summary.ts';
@@ -46,6 +47,7 @@ async function askHere(socket: string, options: DropsOptions): Promise<void> {
   await askAgent(socket, async agent => {
     let facts: DenialsFacts | undefined;
     const printer = new Printer(options.output);
+    if (follow && !remote) sayAtInterrupt(options.output, () => denialsText(printer.count));
     for await (const message of agent.drops(follow)) {
       if (message.endsRecorded && remote) beat();
       if (facts === undefined) warn(message.facts, options);

@@ -22,15 +22,16 @@ const MAIN = join(import.meta.dirname, '../main.ts');
 function typed(...words: string[]) {
   const child = spawn(process.execPath, [MAIN, ...words, '--kubeconfig', server.kubeconfig]);
   children.push(child);
-  const said = { out: '', err: '', code: undefined as number | null | undefined };
+  const said = { out: '', err: '', code: undefined as number | null | undefined, signal: '' };
   child.stdout.on('data', data => {
     said.out += data;
   });
   child.stderr.on('data', data => {
     said.err += data;
   });
-  child.on('exit', code => {
+  child.on('exit', (code, signal) => {
     said.code = code;
+    said.signal = String(signal);
   });
   return { said, child };
 }
@@ -54,8 +55,8 @@ function flow(pod: string, at: string): string {
   return `${JSON.stringify({ ...object, ...ends })}\n`;
 }
 
-test('flows of all nodes at one prompt: in order, with their nodes, without escapes', async () => {
-  const { said } = typed('flows', '--follow', '-n', 'shop');
+test('flows of all nodes at one prompt: in order, with their nodes, without escapes, and how many at the end', async () => {
+  const { said, child } = typed('flows', '--follow', '-n', 'shop');
   const [first, second] = await sessions(2);
   expect(first!.words).toEqual([
     ...['sluice', 'flows', '--output=json', '--remote', '--follow', '--namespace=shop'],
@@ -71,6 +72,9 @@ test('flows of all nodes at one prompt: in order, with their nodes, without esca
   expect(said.out).toMatch(
     /n\d {2}shop\/b -> 10\.0\.0\.2:80\/TCP {2}allowed egress\n.*n\d {2}shop\/a\\x1b\[2J -> /,
   );
+  child.kill('SIGINT');
+  await vi.waitFor(() => expect(said.signal).toBe('SIGINT'), PATIENCE);
+  expect(said.out).toMatch(/\n2 new connections and 0 denied ones in \d+ s\n$/);
 });
 
 test('a node that is cut off is said, is back by itself, and ends with the prompt', async () => {
@@ -87,6 +91,8 @@ test('a node that is cut off is said, is back by itself, and ends with the promp
   await vi.waitFor(() => expect(said.err).toContain('node n1 is back'), PATIENCE);
   child.kill('SIGINT');
   await vi.waitFor(() => expect(again!.isClosed).toBe(true), PATIENCE);
+  expect(said.out).toBe('');
+  expect(said.err).toMatch(/\n0 denied connections shown\n$/);
 });
 
 test('a node that stays silent is away, and keeps nobody from the others', async () => {

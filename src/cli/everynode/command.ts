@@ -4,6 +4,7 @@ import { DEFAULT_SOCKET } from '../../sources/options.ts';
 import pc from '../../terminal/colours.ts';
 import { type OutputOptions, writeNote } from '../../terminal/output.ts';
 import { Printer } from '../drops/printer.ts';
+import { denialsText, flowsText, sayAtInterrupt } from '../followed.ts';
 import type { Agents } from './agents.ts';
 import type { NodeReport } from './report.ts';
 
@@ -31,7 +32,7 @@ export async function socketOf(options: WhereOptions): Promise<string | undefine
  * anything. Throws CommandError where the cluster cannot be asked.
  */
 export async function askCluster(
-  command: string,
+  command: 'drops' | 'flows',
   words: readonly (readonly [option: string, value: string | number | undefined])[],
   options: WhereOptions & OutputOptions,
   ifNothing?: (agents: Agents, given: readonly string[]) => Promise<void>,
@@ -45,11 +46,21 @@ export async function askCluster(
   const printer = new Printer(output);
   const unshown = new Set<string>();
   const agents = await clusterAgents(options);
+  const [beganMs, counts] = [performance.now(), { Denial: 0, SeenFlow: 0 }];
+  if (follow)
+    sayAtInterrupt(output, () =>
+      command === 'drops'
+        ? denialsText(counts.Denial)
+        : flowsText(counts.SeenFlow, counts.Denial, performance.now() - beganMs),
+    );
   const isWhole = await askEveryNode({
     agents,
     words: ['sluice', command, '--output=json', '--remote', ...(follow ? ['--follow'] : []), ...given],
     follow,
-    print: report => show(report, printer, unshown),
+    print: report => {
+      counts[report.kind]++;
+      return show(report, printer, unshown);
+    },
     note: writeNote,
     end: new AbortController().signal,
   });

@@ -8,6 +8,7 @@ import type { Timed } from './reorder.ts';
 /** A denial or a new connection, with the node whose agent told of it. */
 export interface NodeReport extends Timed {
   readonly node: string;
+  readonly kind: keyof typeof TEXTS;
   /** The same for the same denial, however often it is told; absent of what is never told twice. */
   readonly key?: string;
   readonly object: object;
@@ -30,6 +31,7 @@ export function reportOf(node: string, line: string): NodeReport | undefined {
   const shown = { ...object, node };
   return {
     node,
+    kind,
     atMs,
     ...(kind === 'Denial' && { key }),
     object: shown,

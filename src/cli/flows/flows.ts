@@ -3,8 +3,7 @@ import type { FlowsMessage } from '../../rpc/client.ts';
 import { askAgent } from '../../sources/askagent.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData } from '../../terminal/data.ts';
-import { type OutputOptions, writeLines } from '../../terminal/output.ts';
-import { plural } from '../../terminal/plural.ts';
+import { type OutputOptions, writeLine } from '../../terminal/output.ts';
 import { noteWait } from '../../terminal/progress.ts';
 import { type EndFilter, hasWantedEnd } from '../drops/filter.ts';
 import { Printer } from '../drops/printer.ts';
@@ -13,6 +12,7 @@ import { denialLine, denialObject } from '../drops/text.ts';
 import { unknownOf } from '../drops/unknown.ts';
 import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
 import { beat, beOverheard } from '../everynode/overheard.ts';
+import { flowsText, sayAtInterrupt } from '../followed.ts';
 import { LostNotes } from './lostnotes.ts';
 import { flowLine, flowObject } from './text.ts';
 
@@ -43,27 +43,29 @@ export async function flowsCommand(options: FlowsCommandOptions): Promise<void> 
 }
 
 async function askHere(socket: string, options: FlowsCommandOptions): Promise<void> {
-  const { follow = false } = options;
+  const { follow = false, output, remote = false } = options;
   const end = follow ? new AbortController().signal : AbortSignal.timeout(options.for * 1000);
   const shown = new Shown(options);
+  if (follow && !remote) sayAtInterrupt(output, () => shown.summary());
   let unknown: readonly string[] = [];
   const why = await askAgent(socket, async agent => {
     for await (const message of agent.flows(end)) {
       if (message.facts?.error !== undefined) return message.facts.error;
       await shown.take(message);
     }
-    if (shown.isEmpty && !isData(options.output)) unknown = await unknownOf(agent, options);
+    if (shown.isEmpty && !isData(output)) unknown = await unknownOf(agent, options);
     return undefined;
   });
   shown.end();
   if (why !== undefined) throw new CommandError(`no new connections are known: ${why}`);
-  if (!isData(options.output)) writeLines(shown.summary(options.for, unknown));
+  if (!isData(output)) writeLine(shown.summary(options.for * 1000, unknown));
 }
 
 class Shown {
   readonly #options: FlowsCommandOptions;
   readonly #printer: Printer;
   readonly #notes = new LostNotes();
+  readonly #beganMs = performance.now();
   #flows = 0;
   #denials = 0;
   #lost = 0;
@@ -106,8 +108,7 @@ class Shown {
   }
 
   /** `unknown` is what was asked for and the agent knows nothing of. */
-  summary(seconds: number, unknown: readonly string[]): string[] {
-    const found = `${plural(this.#flows, 'new connection')} and ${plural(this.#denials, 'denied one')} in ${seconds} s`;
-    return [`${found}; ${this.#lost} lost${unknownText(unknown)}`];
+  summary(ms = performance.now() - this.#beganMs, unknown: readonly string[] = []): string {
+    return `${flowsText(this.#flows, this.#denials, ms)}; ${this.#lost} lost${unknownText(unknown)}`;
   }
 }
