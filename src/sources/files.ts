@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { readFailure } from '../files/folder.ts';
@@ -34,8 +35,9 @@ export function nothingIn(paths: readonly string[]): string {
   return `${names.join(', ')} holds no object that Sluice reads`;
 }
 
-export async function requireReadable(path: string): Promise<void> {
-  if (path !== '-') await stat(path).catch(error => refuse(path, error));
+/** What a path leads to; nothing where it is standard input. Throws CommandError where it leads nowhere. */
+export async function requireReadable(path: string): Promise<Stats | undefined> {
+  return path === '-' ? undefined : stat(path).catch(error => refuse(path, error));
 }
 
 /** All of a file, or of standard input (`-`). Throws CommandError where it cannot be read. */

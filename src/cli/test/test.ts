@@ -1,5 +1,4 @@
 /** `sluice test FILE…`: whether connections are allowed and denied as somebody wrote down. */
-import { stat } from 'node:fs/promises';
 import { listManifests } from '../../files/listing.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { requireReadable } from '../../sources/files.ts';
@@ -38,9 +37,9 @@ export async function testCommand(paths: readonly string[], options: TestOptions
 async function filesOf(paths: readonly string[]): Promise<string[]> {
   const files: string[] = [];
   for (const path of paths) {
-    await requireReadable(path);
-    if (path === '-' || !(await stat(path)).isDirectory()) files.push(path);
-    else files.push(...(await listManifests(path)).filter(file => /\.test\.ya?ml$/.test(file)));
+    const isFolder = (await requireReadable(path))?.isDirectory() === true;
+    if (isFolder) files.push(...(await listManifests(path)).filter(file => /\.test\.ya?ml$/.test(file)));
+    else files.push(path);
   }
   if (files.length === 0)
     throw new CommandError(`no tests in ${paths.join(', ')}: they are called *.test.yaml`);
