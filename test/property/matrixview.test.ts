@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { matrixObject } from '../../src/cli/matrix/object.ts';
 import { rowsOf } from '../../src/cli/matrix/rows.ts';
-import { type Address, cidrContains, familyOf, parseCidr } from '../../src/model/address.ts';
+import { type Address, cidrContains, familyOf } from '../../src/model/address.ts';
 import { addressOwners } from '../../src/model/addressowners.ts';
 import type { Cluster } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
@@ -13,30 +13,10 @@ import { matrixViewOf } from '../../src/reach/view.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
+import { allowedByMatrix, type PrintedMatrix } from '../support/oracle/printedmatrix.ts';
 
 const CLUSTERS = Number(process.env.SLUICE_RUNS ?? 150);
 const POINTS = 3;
-
-interface Printed {
-  readonly ends: readonly {
-    readonly kind: string;
-    readonly members: readonly string[];
-    readonly parts: Readonly<Record<string, string>>;
-  }[];
-  readonly connections: readonly ({ readonly from: number; readonly to: number } & Record<
-    'ipv4' | 'ipv6',
-    Sets | null
-  >)[];
-}
-
-type Ranges = readonly (readonly [number, number])[];
-interface Sets {
-  readonly tcp: Ranges;
-  readonly udp: Ranges;
-  readonly sctp: Ranges;
-  readonly icmp: boolean;
-  readonly protocols: Ranges;
-}
 
 test('matrix -o json has each connection that evaluate allows, and no other', () => {
   const tally = { asked: 0, allowed: 0 };
@@ -44,16 +24,20 @@ test('matrix -o json has each connection that evaluate allows, and no other', ()
     fc.property(untoldClusterArbitrary, fc.constantFrom('allow', 'deny'), (cluster, unknownPods) => {
       const view = matrixViewOf({ cluster, inventory: NO_INVENTORY }, unknownPods);
       const rows = rowsOf(view, () => true);
-      const printed = JSON.parse(JSON.stringify(matrixObject(view, rows, []))) as Printed;
+      const printed = JSON.parse(JSON.stringify(matrixObject(view, rows, []))) as PrintedMatrix;
       const evaluate = evaluator(cluster, unknownPods);
       const points = pointsOf(cluster);
-      for (const [from, to] of pairsOf(cluster, unknownPods))
-        for (let i = 0; i < POINTS; i++) {
-          const flow: Flow = { from, to, ...points[(tally.asked++ * 7 + i) % points.length]! };
-          const { verdict } = evaluate(flow);
-          if (verdict === 'allow') tally.allowed++;
-          expect(isListed(printed, cluster, flow), JSON.stringify(flow)).toBe(verdict === 'allow');
-        }
+      const flows = pairsOf(cluster, unknownPods).flatMap(([from, to]) =>
+        Array.from({ length: POINTS }, (_, i): Flow => {
+          return { from, to, ...points[(tally.asked++ * 7 + i) % points.length]! };
+        }),
+      );
+      const listed = allowedByMatrix(printed, cluster, flows);
+      for (const [i, flow] of flows.entries()) {
+        const { verdict } = evaluate(flow);
+        if (verdict === 'allow') tally.allowed++;
+        expect(listed[i], JSON.stringify(flow)).toBe(verdict === 'allow');
+      }
     }),
     { numRuns: CLUSTERS, endOnFailure: true },
   );
@@ -85,40 +69,4 @@ function pairsOf(cluster: Cluster, unknownPods: UnknownPods): [Address, Address]
       return [[from, to]];
     }),
   );
-}
-
-function isListed({ ends, connections }: Printed, cluster: Cluster, flow: Flow): boolean {
-  const [from, to] = [endAt(ends, cluster, flow.from), endAt(ends, cluster, flow.to)];
-  const family = familyOf(flow.from) === 'ip' ? 'ipv4' : 'ipv6';
-  const found = connections.filter(each => each.from === from && each.to === to);
-  return found.some(each => includes(each[family], flow));
-}
-
-/** By names, as a reader looks for them: pods, nodes, the narrowest network, and the internet where there is none. */
-function endAt(ends: Printed['ends'], cluster: Cluster, address: Address): number {
-  const pod = addressOwners(cluster).get(address);
-  if (pod !== undefined) return ends.findIndex(({ members }) => members.includes(`Pod ${pod.key}`));
-  const node = [...cluster.nodes.values()].find(({ addresses }) => addresses.includes(address));
-  if (node !== undefined)
-    return ends.findIndex(
-      ({ kind, members, parts }) =>
-        kind === 'node' &&
-        members.includes(node.name) &&
-        (parts[node.name]?.split(', ').includes(address) ?? true),
-    );
-  const isIn = (member: string) => {
-    const cidr = parseCidr(member);
-    return cidr !== undefined && cidrContains(cidr, address);
-  };
-  const network = ends.findIndex(({ kind, members }) => kind === 'network' && members.some(isIn));
-  if (network !== -1) return network;
-  return ends.findIndex(({ members }) => members.includes('internet'));
-}
-
-function includes(sets: Sets | null, { protocol, port = 0 }: Flow): boolean {
-  if (sets === null) return false;
-  if (protocol === 'ICMP') return sets.icmp;
-  const number = typeof protocol === 'number' ? protocol : port;
-  const key = typeof protocol === 'number' ? 'protocols' : (protocol.toLowerCase() as 'tcp' | 'udp' | 'sctp');
-  return sets[key].some(([first, last]) => first <= number && number <= last);
 }

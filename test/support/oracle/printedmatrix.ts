@@ -1,21 +1,32 @@
 /** Who reaches whom by what `sluice matrix -o json` prints: looked up by names, as a reader does. */
 import { type Address, cidrContains, familyOf, parseCidr } from '../../../src/model/address.ts';
+import { addressOwners } from '../../../src/model/addressowners.ts';
 import type { Cluster } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
+import { getOrMake } from '../../../src/model/getormake.ts';
 
 export interface PrintedMatrix {
-  readonly ends: readonly { readonly members: readonly string[] }[];
+  readonly ends: readonly {
+    readonly kind: string;
+    readonly members: readonly string[];
+    /** Of a node that has several ends, the addresses that this one is about. */
+    readonly parts: Readonly<Record<string, string>>;
+  }[];
   readonly connections: readonly ({ readonly from: number; readonly to: number } & Record<
     'ipv4' | 'ipv6',
     PrintedConnections | null
   >)[];
 }
 
+type Ranges = readonly (readonly [number, number])[];
+
 export interface PrintedConnections {
-  readonly tcp: readonly (readonly [number, number])[];
-  readonly udp: readonly (readonly [number, number])[];
-  readonly sctp: readonly (readonly [number, number])[];
+  readonly tcp: Ranges;
+  readonly udp: Ranges;
+  readonly sctp: Ranges;
   readonly icmp: boolean;
+  /** Of IP, by their numbers. */
+  readonly protocols: Ranges;
 }
 
 /** Whether each flow is in it. */
@@ -25,8 +36,10 @@ export function allowedByMatrix(
   flows: readonly Flow[],
 ): boolean[] {
   const cells = new Map(connections.map(each => [`${each.from} ${each.to}`, each]));
+  const known = new Map<Address, number>();
+  const endAt = (address: Address) => getOrMake(known, address, () => endOf(ends, cluster, address));
   return flows.map(flow => {
-    const key = `${endOf(ends, cluster, flow.from)} ${endOf(ends, cluster, flow.to)}`;
+    const key = `${endAt(flow.from)} ${endAt(flow.to)}`;
     return includes(cells.get(key)?.[familyWord(flow)] ?? null, flow);
   });
 }
@@ -36,15 +49,15 @@ export const familyWord = (flow: Flow) => (familyOf(flow.from) === 'ip' ? 'ipv4'
 export function includes(connections: PrintedConnections | null, { protocol, port = 0 }: Flow): boolean {
   if (connections === null) return false;
   if (protocol === 'ICMP') return connections.icmp;
-  const ranges = connections[String(protocol).toLowerCase() as 'tcp'];
-  return ranges.some(([first, last]) => first <= port && port <= last);
+  const isNumber = typeof protocol === 'number';
+  const ranges = isNumber ? connections.protocols : connections[protocol.toLowerCase() as 'tcp'];
+  const number = isNumber ? protocol : port;
+  return ranges.some(([first, last]) => first <= number && number <= last);
 }
 
 /** As the commands name an end: `Pod shop/web`, `node1`, and of all networks that have an address the smallest. */
 export function namesOf(cluster: Cluster, end: Address): (members: readonly string[]) => number {
-  const pod = [...cluster.pods.values()].find(
-    ({ addresses, hostNetwork }) => !hostNetwork && addresses.includes(end),
-  );
+  const pod = addressOwners(cluster).get(end);
   const node = [...cluster.nodes.values()].find(({ addresses }) => addresses.includes(end));
   const name = pod?.key ?? (node && `node/${node.name}`) ?? node?.name;
   return members =>
@@ -63,6 +76,8 @@ export function namesOf(cluster: Cluster, end: Address): (members: readonly stri
 /** The index of the end that an address belongs to. */
 function endOf(ends: PrintedMatrix['ends'], cluster: Cluster, at: Address): number {
   const rank = namesOf(cluster, at);
-  const ranks = ends.map(({ members }) => rank(members));
+  const ranks = ends.map(({ kind, members, parts }) =>
+    rank(members.filter(member => kind !== 'node' || (parts[member]?.split(', ').includes(at) ?? true))),
+  );
   return ranks.indexOf(Math.max(...ranks));
 }
