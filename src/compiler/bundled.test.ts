@@ -51,22 +51,22 @@ function followed() {
 
 test('the policies of few classes are merged, however many they are up to a limit', () => {
   const bundles = followed();
-  expect(bundles(shop(28, ['a', 'b', 'c']))).toBe(0); // 5,916 entries in each
+  expect(bundles(shop(28, ['a']))).toBe(0); // 5,916 entries
   expect(bundles([policy('one-more', {})])).toBeGreaterThan(3);
   expect(bundles([gone(policy('one-more', {}))])).toBe(0);
 });
 
 test('a pod that makes a class too many has those of the others bundled, until it goes', () => {
   const bundles = followed();
-  expect(bundles(shop(20, ['a', 'b', 'c', 'd']))).toBe(0); // 4 classes of 4,284 entries
+  expect(bundles(shop(8, ['a', 'b', 'c', 'd']))).toBe(0); // 4 classes of 1,836 entries
   expect(bundles(shop(0, ['e']))).toBeGreaterThan(3);
   expect(bundles([gone(pod('c'))])).toBe(0);
 });
 
-test('a class with little has its own, whatever others have', () => {
+test('a class with little leaves the bundles of others as they are', () => {
   const bundles = followed();
   const ofA = Array.from({ length: 150 }, (_, i) => policy(`p${i}`, { app: 'a' })); // 30,600 entries
   const before = bundles([...shop(0, ['a']), ...ofA]);
   expect(before).toBeGreaterThan(20);
-  expect(bundles([policy('p-of-b', { app: 'b' }), pod('b')])).toBe(before);
+  expect(bundles([policy('p-of-b', { app: 'b' }), pod('b')])).toBe(before + 1);
 });

@@ -6,9 +6,9 @@ import { countEntriesOf } from '../model/policysize.ts';
 import type { PodClass } from './classes.ts';
 import { isSmallPolicy } from './shares.ts';
 
-/** In entries: of one class, which is made in one piece, some 15 ms; and of all classes of a namespace together, some 50. */
+/** In entries: of one class, which is made in one piece, some 15 ms; and of all classes of a namespace together, some 20. */
 const MOST_OF_CLASS = 6_000;
-const MOST_OF_NAMESPACE = 20_000;
+const MOST_OF_NAMESPACE = 8_000;
 
 interface Share {
   /** The namespace, and the direction. */

@@ -4,8 +4,7 @@
  *
  *     all small policies together ────────────────────────────────▶ merged: into few look-ups, in the class's own chain
  *     where an edit would make too much again (bundled.ts):
- *     in bundles, by subject and name ──┬─ the least of them ─────▶ merged
- *                                       └─ the others ────────────▶ a part each
+ *     in bundles, by subject and name ────────────────────────────▶ a part each
  *     a large policy ─────────────────────────────────────────────▶ a part by itself
  *
  * A bundle is what has one prefix of a hash: another policy that comes, goes or grows changes the bundle that it is in,
@@ -19,8 +18,11 @@ import { countEntriesOf } from '../model/policysize.ts';
 
 /** In entries, as the budget counts them: what has more stands by itself. */
 const LARGE = 256;
-/** Of a bundle: some milliseconds of work in each family, and 25 look-ups at most for all that a namespace may have. */
-const BUNDLE = 1_024;
+/**
+ * Of a bundle, in entries: a power of two, for some 8 to 16 look-ups where a class has much. What is in one bundle with a policy
+ * that few classes have is made for each of these, so that it is to be little.
+ */
+const BUNDLE = { least: 64, most: 1_024, perClass: 8 };
 
 export interface Shares {
   /** In the order that they came in. */
@@ -45,53 +47,58 @@ export function sharesOf(policies: readonly Policy[], direction: Direction, isBu
 }
 
 function bundled(policies: readonly Policy[], large: Shares['parts'], direction: Direction): Shares {
-  const small = policies.map(policy => ({ policy, entries: entriesOf(policy, direction) }));
-  const bundles = bundlesOf(small);
-  const least = new Set(leastOf(bundles));
-  const merged = new Set(bundles.filter(bundle => least.has(bundle)).flat());
-  const parts = bundles.filter(bundle => !least.has(bundle));
-  return {
-    merged: small.filter(one => merged.has(one)).map(({ policy }) => policy),
-    parts: [...large, ...parts.map(bundle => bundle.map(({ policy }) => policy))],
-  };
+  const small = policies.map(policy => ({
+    policy,
+    entries: entriesOf(policy, direction),
+    place: placeOf(policy),
+  }));
+  const bundles = split(small, mostOfBundle(sumOf(small)));
+  return { merged: [], parts: [...large, ...bundles.map(bundle => bundle.map(({ policy }) => policy))] };
 }
 
 interface Weighed {
   readonly policy: Policy;
   readonly entries: number;
+  readonly place: string;
 }
 
+/** In the order that they came in. */
 type Bundle = readonly Weighed[];
 
 function sumOf(bundle: Bundle): number {
   return bundle.reduce((sum, { entries }) => sum + entries, 0);
 }
 
-/** As many as are small together. */
-function leastOf(bundles: readonly Bundle[]): Bundle[] {
-  let sum = 0;
-  return bundles
-    .toSorted((a, b) => sumOf(a) - sumOf(b))
-    .filter(bundle => {
-      sum += sumOf(bundle);
-      return sum <= LARGE;
-    });
-}
-
-function bundlesOf(small: Bundle): Bundle[] {
-  return split(small.toSorted((a, b) => (placeOf(a.policy) < placeOf(b.policy) ? -1 : 1)));
+function mostOfBundle(entries: number): number {
+  const power = 2 ** Math.floor(Math.log2(Math.max(1, entries / BUNDLE.perClass)));
+  return Math.min(Math.max(power, BUNDLE.least), BUNDLE.most);
 }
 
 /** In two where their places first differ, until each is no more than a bundle. */
-function split(sorted: Bundle): Bundle[] {
-  if (sumOf(sorted) <= BUNDLE) return [sorted];
-  const [first, last] = [placeOf(sorted[0]!.policy), placeOf(sorted.at(-1)!.policy)];
+function split(bundle: Bundle, most: number): Bundle[] {
+  if (sumOf(bundle) <= most) return [bundle];
+  const [first, last] = endsOf(bundle);
   const at = [...first].findIndex((digit, i) => digit !== last[i]);
-  if (at < 0) return [sorted];
+  if (at < 0) return [bundle];
   const digit = (place: string) => Number.parseInt(place[at]!, 16);
   const bit = 1 << (31 - Math.clz32(digit(first) ^ digit(last)));
-  const middle = sorted.findIndex(({ policy }) => (digit(placeOf(policy)) & bit) !== 0);
-  return [...split(sorted.slice(0, middle)), ...split(sorted.slice(middle))];
+  const isFirst = ({ place }: Weighed) => (digit(place) & bit) === 0;
+  return [
+    ...split(bundle.filter(isFirst), most),
+    ...split(
+      bundle.filter(one => !isFirst(one)),
+      most,
+    ),
+  ];
+}
+
+function endsOf(bundle: Bundle): [first: string, last: string] {
+  let [first, last] = [bundle[0]!.place, bundle[0]!.place];
+  for (const { place } of bundle) {
+    if (place < first) first = place;
+    if (place > last) last = place;
+  }
+  return [first, last];
 }
 
 const places = new WeakMap<Policy, string>();

@@ -704,15 +704,22 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'shares: a bundle has no end',
     file: 'src/compiler/shares.ts',
-    find: 'if (sumOf(sorted) <= BUNDLE) return [sorted];',
-    replace: 'if (sumOf(sorted) > 0) return [sorted];',
+    find: 'if (sumOf(bundle) <= most) return [bundle];',
+    replace: 'if (sumOf(bundle) > 0) return [bundle];',
     test: SHARES,
   },
   {
     name: 'shares: bundles are halves, so that another policy moves those of all others',
     file: 'src/compiler/shares.ts',
-    find: 'const middle = sorted.findIndex(({ policy }) => (digit(placeOf(policy)) & bit) !== 0);',
-    replace: 'const middle = sorted.length >> 1;',
+    find: 'const isFirst = ({ place }: Weighed) => (digit(place) & bit) === 0;',
+    replace: 'const isFirst = (one: Weighed) => bundle.indexOf(one) < bundle.length >> 1 || bit < 0;',
+    test: SHARES,
+  },
+  {
+    name: 'shares: a bundle is as large whatever a class has, and few classes have it in common',
+    file: 'src/compiler/shares.ts',
+    find: 'return Math.min(Math.max(power, BUNDLE.least), BUNDLE.most);',
+    replace: 'return Math.max(power, BUNDLE.most);',
     test: SHARES,
   },
   {
@@ -725,8 +732,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'shares: what is in a bundle is merged too',
     file: 'src/compiler/shares.ts',
-    find: 'merged: small.filter(one => merged.has(one)).map(',
-    replace: 'merged: small.map(',
+    find: 'return { merged: [], parts: [...large,',
+    replace: 'return { merged: policies, parts: [...large,',
     test: SHARES,
   },
   {
@@ -2067,6 +2074,20 @@ export const MUTANTS: readonly Mutant[] = [
     find: "return isNew && namespace === '' && this.#hurried.size > 0;",
     replace: 'return false;',
     test: 'src/agent/changes/fairqueue.test.ts',
+  },
+  {
+    name: 'fairness: a pod starts before a new policy of its namespace',
+    file: 'src/agent/changes/fairqueue.ts',
+    find: 'partition(left, ({ namespace }) => starting.has(namespace));',
+    replace: 'partition(left, ({ namespace }) => starting.size < 0 && namespace !== undefined);',
+    test: 'src/agent/changes/fairqueue.test.ts',
+  },
+  {
+    name: 'fairness: a pod that starts takes what is large whole, and everybody waits',
+    file: 'src/agent/changes/fairqueue.ts',
+    find: "return isNew && namespace === '' && this.#hurried.size > 0;",
+    replace: 'return isNew && (this.#hurried.has(namespace) || this.#hurried.size > 0);',
+    test: 'src/agent/fairness.test.ts',
   },
   {
     name: 'budget: urgent changes run into debt without end',

@@ -12,6 +12,7 @@ import type { PodClass } from '../classes.ts';
 import type { NamedGroup } from '../group.ts';
 import { ClassBuilder, type Part, Parts } from '../parts.ts';
 import { buildClass, className, preparing, sharesIn } from '../program.ts';
+import type { Shares } from '../shares.ts';
 import type { LiveGroups } from './groups.ts';
 
 /** What pods will need that are in a class soon. */
@@ -147,13 +148,13 @@ export class LiveClasses {
 
   *#make(name: string, podClass: PodClass, isBundled: boolean): Pieces<ClassBuilder[]> {
     const builders: ClassBuilder[] = [];
-    for (const family of FAMILIES) builders.push(yield* this.#makeIn(family, name, podClass, isBundled));
+    const shares = sharesIn(podClass, isBundled);
+    for (const family of FAMILIES) builders.push(yield* this.#makeIn(family, name, podClass, shares));
     return builders;
   }
 
-  *#makeIn(family: Family, name: string, podClass: PodClass, isBundled: boolean): Pieces<ClassBuilder> {
+  *#makeIn(family: Family, name: string, podClass: PodClass, shares: Shares): Pieces<ClassBuilder> {
     const builder = new ClassBuilder(family, this.#hearsAnswers, this.#parts);
-    const shares = sharesIn(podClass, isBundled);
     yield* preparing(podClass, shares, builder);
     buildClass(podClass, shares, name, builder);
     yield;
