@@ -261,3 +261,14 @@ const FEW_ADDRESSES = Array.from({ length: 64 }, (_, i) => `10.0.0.${i}`);
 function many(count: number): Record<string, string> {
   return Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']));
 }
+
+test('a misspelt kind is told by the one that is near', () => {
+  const { problems } = decodeObject({
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Networkpolicy',
+    metadata: { name: 'x', namespace: 'y' },
+  });
+  expect(problems[0]?.message).toBe(
+    '"Networkpolicy" is no kind of networking.k8s.io/v1 that can be read (did you mean NetworkPolicy?)',
+  );
+});

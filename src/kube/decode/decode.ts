@@ -1,4 +1,5 @@
 import type { ClusterEvent } from '../../model/cluster.ts';
+import { didYouMean } from '../../model/didyoumean.ts';
 import type { Problem } from '../../model/problem.ts';
 import { metadataOf, typeOf } from '../report/identity.ts';
 import { decodeAdminNetworkPolicy } from './adminnetworkpolicy.ts';
@@ -73,9 +74,16 @@ const NO_POLICIES = new Set(['Ingress', 'IngressClass', 'IPAddress', 'ServiceCID
 
 /** A misspelt kind is a policy that somebody believes to be in force. */
 function unknownKind(apiVersion: string, kind: string, object: unknown): Problem {
-  const message = `${describe(kind)} is no kind of ${apiVersion} that can be read`;
+  const close = didYouMean(kind, kindsOf(apiVersion));
+  const hint = close === undefined ? '' : ` (did you mean ${close}?)`;
+  const message = `${describe(kind)} is no kind of ${apiVersion} that can be read${hint}`;
   const where = { object: objectName(kind, object), field: 'kind' };
   return { severity: 'error', ...where, message, effect: 'the policy is not applied' };
+}
+
+function kindsOf(apiVersion: string): string[] {
+  const types = [...DECODERS.keys()].filter(type => type.startsWith(`${apiVersion} `));
+  return types.map(type => type.slice(apiVersion.length + 1));
 }
 
 const NO_OBJECT: Problem = {
