@@ -167,14 +167,49 @@ test.each([
   expect([status, stderr]).toEqual([2, 'sluice: cannot read gone: it does not exist\n']);
 });
 
-test('a test may come from standard input', () => {
+test('a test that brings all that it asks of is told of no file that holds nothing', () => {
   const main = join(import.meta.dirname, 'main.ts');
-  const { status, stdout } = spawnSync(process.execPath, [main, 'test', '-', '--manifests', 'pods.yaml'], {
+  const own = pod('web', '10.0.0.1');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'test', '-', '-o', 'json'], {
     encoding: 'utf8',
     cwd: folder,
-    input: 'flows: [web -> db:80 allow]',
+    input: `flows: [web -> db:80 allow]\nmanifests: [${own}, ${pod('db', '10.0.0.2')}]`,
   });
-  expect([status, stdout]).toEqual([0, 'ok    -\nok: 1 flow in 1 file\n']);
+  expect([status, stderr]).toEqual([0, '']);
+  expect(JSON.parse(stdout).notes).toEqual([]);
+});
+
+test('matrix of a path as its sisters take it says how it takes one', () => {
+  expect(sluice('matrix', 'pods.yaml')).toMatchObject({
+    status: 2,
+    stdout: '',
+    stderr: 'sluice: matrix takes no path as it is: --manifests pods.yaml\n',
+  });
+});
+
+test('where there is nobody at all, nobody is said to be called otherwise', () => {
+  writeFileSync(join(folder, 'policy.yaml'), POLICY);
+  expect(sluice('explain', 'web', 'db:80', '--manifests', 'policy.yaml').stderr).toContain(
+    'there is no pod default/db, nor any other: name the manifests of pods and workloads too',
+  );
+});
+
+test('a test may come from standard input', () => {
+  const main = join(import.meta.dirname, 'main.ts');
+  const asked = (verdict: string) =>
+    spawnSync(process.execPath, [main, 'test', '-', '--manifests', 'pods.yaml'], {
+      encoding: 'utf8',
+      cwd: folder,
+      input: `flows: [web -> db:80 ${verdict}]`,
+    });
+  expect(asked('allow')).toMatchObject({
+    status: 0,
+    stdout: 'ok    standard input\nok: 1 flow in 1 file\n',
+  });
+  expect(asked('deny')).toMatchObject({
+    status: 1,
+    stdout: expect.stringMatching(/^FAIL {2}standard input\n/),
+  });
 });
 
 test('explain --flows of nothing is trouble', () => {

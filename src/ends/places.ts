@@ -73,6 +73,7 @@ function podNamed(world: World, key: PodKey): Pod {
 /** What else has the name, or a pod of its namespace with one like it. */
 function meant({ cluster, inventory }: World, key: PodKey): string {
   const start = key.indexOf('/') + 1;
+  const isDeserted = cluster.pods.size + inventory.workloads.size === 0;
   const workload = topWorkloads(inventory).find(({ namespace, name }) => `${namespace}/${name}` === key);
   const service = inventory.services.get(key);
   const others = [
@@ -86,7 +87,7 @@ function meant({ cluster, inventory }: World, key: PodKey): string {
     neighbours.map(other => other.slice(start)),
   );
   if (close !== undefined) return meantText([key.slice(0, start) + close]);
-  return elsewhere([...cluster.pods.keys()], key.slice(start)) || OTHER_KINDS;
+  return elsewhere([...cluster.pods.keys()], key.slice(start)) || (isDeserted ? NOBODY : OTHER_KINDS);
 }
 
 /** Objects of the same name in other namespaces, by keys that end in it. */
@@ -98,6 +99,7 @@ export function elsewhere(keys: readonly string[], name: string): string {
 const MOST_MEANT = 3;
 const meantText = (names: readonly string[]) => `; did you mean ${names.join(' or ')}?`;
 
+const NOBODY = ', nor any other: name the manifests of pods and workloads too';
 const OTHER_KINDS = ' (a Service is svc/NAME, a Deployment deploy/NAME)';
 
 /** A pod that has no address yet is judged by what it will be. */

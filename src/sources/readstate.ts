@@ -21,7 +21,7 @@ export async function readState(options: SourceOptions, wanted: QuestionNeeds = 
 
 async function readSource(options: SourceOptions, wanted: QuestionNeeds): Promise<State> {
   const { manifests, dump } = options;
-  if (manifests !== undefined && manifests.length > 0) return fromFiles(options, manifests);
+  if (manifests !== undefined && manifests.length > 0) return readManifests(options, manifests);
   if (dump !== undefined) return fromAgent(options, await readDumped(dump), `the agent's cluster in ${dump}`);
   const asked = options.isCluster ? 'cluster' : await agentOrCluster(options);
   if (asked === 'cluster') return fromLive(options, wanted);
@@ -32,9 +32,10 @@ async function readSource(options: SourceOptions, wanted: QuestionNeeds): Promis
   );
 }
 
-async function fromFiles(options: SourceOptions, paths: readonly string[]): Promise<State> {
+/** Of no path: nobody and nothing, for what brings all that it asks of. */
+export async function readManifests(options: SourceOptions, paths: readonly string[]): Promise<State> {
   const read = await readFiles(paths, options.namespace);
-  const notes = holdsNothing(read) ? [nothingIn(paths)] : [];
+  const notes = paths.length > 0 && holdsNothing(read) ? [nothingIn(paths)] : [];
   return { ...read, notes, knowsInventory: true, source: 'the manifests', scope: scopeOf(options) };
 }
 

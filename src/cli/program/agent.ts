@@ -173,7 +173,7 @@ const MOST_PORTS = 8;
 
 function ports(text: string): number[] {
   const found = text.split(',').map(Number);
-  if (found.length > MOST_PORTS) throw new InvalidArgumentError(`more than ${MOST_PORTS} ports.`);
+  if (found.length > MOST_PORTS) throw new InvalidArgumentError(`It has more than ${MOST_PORTS} ports.`);
   const wrong = found.find(port => !(Number.isInteger(port) && port > 0 && port < 65_536));
   if (wrong !== undefined) throw new InvalidArgumentError(`${text} has something that is no port.`);
   return found;
@@ -182,20 +182,20 @@ function ports(text: string): number[] {
 function seconds(text: string): number {
   const value = Number(text);
   if (!(Number.isInteger(value) && value > 0 && value <= 86_400))
-    throw new InvalidArgumentError('not a number of seconds up to a day.');
+    throw new InvalidArgumentError('It is not a number of seconds up to a day.');
   return value;
 }
 
 function count(text: string): number {
   // What is empty is no 0: a variable that is not set would switch them off.
   if (!/^\d{1,5}$/.test(text) || Number(text) > 10_000)
-    throw new InvalidArgumentError('not a number from 0 to 10000.');
+    throw new InvalidArgumentError('It is not a number from 0 to 10000.');
   return Number(text);
 }
 
 function milliseconds(text: string): number {
   const value = Number(text);
   if (!(Number.isInteger(value) && value > 0))
-    throw new InvalidArgumentError('not a number of milliseconds.');
+    throw new InvalidArgumentError('It is not a number of milliseconds.');
   return value;
 }

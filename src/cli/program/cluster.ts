@@ -1,5 +1,6 @@
 /** The commands about a whole cluster: who reaches whom, what a change changes, whether it is as expected. */
 import { type Command, Option } from 'commander';
+import { CommandError } from '../../terminal/commanderror.ts';
 import { output, unknownPodsAsked } from './options.ts';
 import { collect, withScope, withSources } from './sourceoptions.ts';
 
@@ -18,7 +19,11 @@ function addMatrix(sluice: Command): void {
     .addOption(unknownPodsAsked())
     .addOption(output('csv', 'md', 'dot', 'html'))
     .addHelpText('after', MATRIX_HELP)
-    .action(async options => (await import('../matrix/matrix.ts')).matrixCommand(options));
+    .allowExcessArguments() // each of its sisters takes paths as they are
+    .action(async (options, { args }: Command) => {
+      if (args.length > 0) throw new CommandError(`matrix takes no path as it is: --manifests ${args[0]}`);
+      await (await import('../matrix/matrix.ts')).matrixCommand(options);
+    });
 }
 
 const MATRIX_HELP = `

@@ -111,7 +111,7 @@ function addUninstall(sluice: Command, actions: NodeActions): void {
 /** What the API server takes for one: what it does not is a path of another kind of object. */
 function namespace(text: string): string {
   if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text))
-    throw new InvalidArgumentError('not a name of a namespace.');
+    throw new InvalidArgumentError('It is not a name of a namespace.');
   return text;
 }
 

@@ -41,7 +41,8 @@ export const manifestsOption = ['--manifests <dir>', 'folder (or file) of Kubern
 
 export function seconds(text: string): number {
   const value = Number(text);
-  if (!(Number.isInteger(value) && value > 0)) throw new InvalidArgumentError('not a number of seconds.');
+  if (!(Number.isInteger(value) && value > 0))
+    throw new InvalidArgumentError('It is not a number of seconds.');
   return value;
 }
 
@@ -54,7 +55,6 @@ function parseDuration(text: string): number {
   const [, number = '', unit = 's'] = /^(\d{1,6})([smhd]?)$/.exec(text) ?? [];
   const value = Number(number) * { s: 1, m: 60, h: 3_600, d: 86_400 }[(unit || 's') as 's' | 'm' | 'h' | 'd'];
   // A timer takes no more.
-  if (!(value > 0 && value <= 2_000_000))
-    throw new InvalidArgumentError('not a time such as 90s, 10m or 24h.');
+  if (!(value > 0 && value <= 2_000_000)) throw new InvalidArgumentError('Write it as 90s, 10m or 24h.');
   return value;
 }

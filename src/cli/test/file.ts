@@ -1,6 +1,7 @@
 /** A file of expected flows, as data: docs/test.md has its format. */
 import { dirname, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import { didYouMean } from '../../model/didyoumean.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { readText } from '../../sources/files.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
@@ -71,8 +72,10 @@ const FILE_KEYS = [
 const STEP_KEYS = ['title', 'apply', 'delete', 'flows', 'matrix'];
 
 function testFileOf(file: string, fields: Fields, included: readonly unknown[]): TestFile {
+  if (fields.apiVersion !== undefined && fields.kind !== undefined)
+    throw new CommandError(`${file} holds Kubernetes objects, and is no test: a test names it as manifests`);
   onlyKeys(file, 'the file', fields, FILE_KEYS);
-  const { title = file, unknownPods } = fields;
+  const { title = file === '-' ? 'standard input' : file, unknownPods } = fields;
   if (unknownPods !== undefined && unknownPods !== 'allow' && unknownPods !== 'deny')
     throw new CommandError(`${file}: unknownPods is allow or deny`);
   const given = listOf(file, 'manifests', fields.manifests);
@@ -146,5 +149,8 @@ function listOf(file: string, what: string, value: unknown): readonly unknown[] 
 
 function onlyKeys(file: string, what: string, fields: Fields, allowed: readonly string[]): void {
   const unknown = Object.keys(fields).filter(key => !allowed.includes(key));
-  if (unknown.length > 0) throw new CommandError(`${file}: ${what} has no field ${unknown.join(', ')}`);
+  if (unknown.length === 0) return;
+  const close = didYouMean(unknown[0]!, allowed);
+  const hint = close === undefined ? '' : `; did you mean ${close}?`;
+  throw new CommandError(`${file}: ${what} takes no field ${unknown.join(', ')}${hint}`);
 }

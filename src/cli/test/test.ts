@@ -3,7 +3,7 @@ import { listManifests } from '../../files/listing.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { requireReadable } from '../../sources/files.ts';
 import type { SourceOptions } from '../../sources/options.ts';
-import { readState } from '../../sources/readstate.ts';
+import { readManifests, readState } from '../../sources/readstate.ts';
 import type { State } from '../../sources/state.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
@@ -63,10 +63,8 @@ function withoutVerdicts(result: TestResult): TestResult {
 function stateFor({ paths, objects }: TestFile, options: TestOptions): Promise<State> {
   const manifests = [...(options.manifests ?? []), ...paths];
   if (manifests.length > 0) return readState({ ...options, manifests });
-  return readState(objects.length > 0 ? { ...options, manifests: ['/dev/null'] } : options, {
-    workloads: true,
-    services: true,
-  });
+  if (objects.length > 0) return readManifests(options, []);
+  return readState(options, { workloads: true, services: true });
 }
 
 async function write(format: TestOptions['output'], results: readonly TestResult[]): Promise<void> {
@@ -92,7 +90,8 @@ function textLines(results: readonly TestResult[], width: number): string[] {
 function resultLines({ file, title, cases }: TestResult, width: number): string[] {
   const failed = cases.filter(({ failure }) => failure !== undefined);
   if (failed.length === 0) return [`${pc.green('ok')}    ${title}`];
-  return [`${pc.red('FAIL')}  ${title} (${file})`, ...failed.flatMap(each => failureLines(each, width))];
+  const where = title === file || file === '-' ? '' : ` (${file})`;
+  return [`${pc.red('FAIL')}  ${title}${where}`, ...failed.flatMap(each => failureLines(each, width))];
 }
 
 function failureLines({ step, flow, failure }: TestCase, width: number): string[] {
