@@ -19,6 +19,8 @@ export interface World {
   readonly mayNotList?: (plural: string, namespace?: string) => boolean;
   /** What pods were told by DNS, where an agent says it. */
   readonly known?: ToldAsOf;
+  /** An address is who answers, whatever Service may have it. */
+  readonly isBehindServices?: boolean;
 }
 
 /** Somebody with addresses; or with one that nobody knows yet, within ranges. */

@@ -25,6 +25,8 @@ export function targetsOf(world: World, end: NamedEnd): Targets {
   const { name } = end;
   const protocol = protocolOf(end);
   if (name.kind === 'service') return byServiceName(world, name, end, protocol);
+  if (name.kind === 'address' && world.isBehindServices)
+    return { targets: placesOf(world, name).map(place => targetAt(place, end, protocol)), notes: [] };
   const short = shortNameOf(world, end);
   if (short !== undefined) return byServiceName(world, short, end, protocol);
   const dialled = addressesDialled(world, end);

@@ -1,6 +1,7 @@
 /** Runs a file of expected flows against its cluster. */
 
 import { answer, reasonOf } from '../../ends/answer.ts';
+import { parseEnd } from '../../ends/endname.ts';
 import type { World } from '../../ends/place.ts';
 import { verdictOfCase } from '../../ends/verdicts.ts';
 import { decodeObject } from '../../kube/decode/decode.ts';
@@ -90,7 +91,7 @@ function judgeFlow(world: World, { flow, verdict, by }: ExpectedFlow): TestCase 
   try {
     const failure = isLiteral(flow)
       ? wrongFlow(world, flow, verdict, by)
-      : wrongAnswer(world, flow, verdict, by);
+      : wrongAnswer({ ...world, isBehindServices: true }, flow, verdict, by);
     return failure === undefined ? test : { ...test, failure };
   } catch (error) {
     if (!(error instanceof FlowTextError)) throw error;
@@ -98,9 +99,23 @@ function judgeFlow(world: World, { flow, verdict, by }: ExpectedFlow): TestCase 
   }
 }
 
-/** To an address, which is taken for what it is after Services; to a pod, through a Service. */
+/** To a pod, through a Service; or to an address, from another one or from a pod by its whole name. */
 function isLiteral(flow: string): boolean {
-  return / via service$|->\s*(\[|\d+(\.\d+){3}|[^/\s]*:[^/\s]*:)/.test(flow);
+  if (/ via service$/.test(flow)) return true;
+  return TO_ADDRESS.test(flow) && isLiteralSource(flow.split('->')[0]!.trim());
+}
+
+const TO_ADDRESS = /->\s*(\[|\d+(\.\d+){3}|[^/\s]*:[^/\s]*:)/;
+
+/** What cannot be read is refused as literal ends are. */
+function isLiteralSource(text: string): boolean {
+  try {
+    const { name } = parseEnd(text);
+    return name.kind === 'address' || (name.kind === 'pod' && name.namespace !== undefined);
+  } catch (error) {
+    if (!(error instanceof FlowTextError)) throw error;
+    return true;
+  }
 }
 
 function wrongFlow(

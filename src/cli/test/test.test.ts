@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { listManifests } from '../../files/listing.ts';
-import { readState } from '../../sources/readstate.ts';
+import { readManifests } from '../../sources/readstate.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { worldOf } from '../asked.ts';
 import { readTestFile } from './file.ts';
@@ -15,8 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 async function runFile(file: string): Promise<TestResult> {
   const read = await readTestFile(file);
-  const manifests = read.paths.length > 0 ? read.paths : ['/dev/null'];
-  return runTestFile(read, worldOf(await readState({ manifests }), undefined));
+  return runTestFile(read, worldOf(await readManifests({}, read.paths), undefined));
 }
 
 function written(text: string): string {
@@ -82,14 +81,31 @@ describe('an expectation fails', () => {
   });
 });
 
+test.each(['x/deploy/web', 'web', 'x/app=web', 'x/web'])(
+  'whoever it is from, an address is who answers: %s',
+  async from => {
+    const objects = [
+      '{ apiVersion: v1, kind: Pod, metadata: { name: web, namespace: x, labels: { app: web } }, status: { podIP: 10.0.0.1 } }',
+      '{ apiVersion: apps/v1, kind: Deployment, metadata: { name: web, namespace: x }, spec: { template: { metadata: { labels: { app: web } } } } }',
+      '{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: dns, namespace: x }, spec: { podSelector: {}, policyTypes: [Egress], egress: [{ to: [{ ipBlock: { cidr: 10.96.0.10/32 } }] }] } }',
+    ];
+    const flows = [`'${from} -> 10.96.0.10:53/UDP allow'`, `'${from} -> 10.96.0.11:53/UDP deny'`];
+    const read = await readTestFile(written(`flows: [${flows}]\nmanifests: [${objects}]`));
+    const world = worldOf(await readManifests({ namespace: 'x' }, []), undefined);
+    const failures = runTestFile(read, world).cases.map(({ failure }) => failure);
+    expect(failures).toEqual([undefined, undefined]);
+  },
+);
+
 describe('a file that would prove less than it says is refused', () => {
   test.each([
     ['title: x', 'expects nothing'],
-    ['flow: []', 'has no field flow'],
+    ['flow: []', 'the file takes no field flow; did you mean flows?'],
     ['flows: [x/a -> x/b]', 'cannot parse "x/a -> x/b"'],
-    ['flows: [{ flow: x/a -> x/b, verdikt: allow }]', 'has no field verdikt'],
+    ['flows: [{ flow: x/a -> x/b, verdikt: allow }]', 'a flow takes no field verdikt; did you mean verdict?'],
     ['steps: [{ apply: [] }]', 'a step expects nothing'],
     ['steps: [{ delete: [Pot x/a], flows: [x/a -> x/b deny] }]', 'cannot delete "Pot x/a"'],
+    ['{ apiVersion: v1, kind: Pod, metadata: {} }', 'holds Kubernetes objects, and is no test'],
     ['- 1', 'is not a map'],
     ['{', 'case.test.yaml: '],
     [
