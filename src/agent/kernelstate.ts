@@ -14,6 +14,7 @@ import type { Op } from '../nft/plan/op.ts';
 import { applied, plan, planning } from '../nft/plan/plan.ts';
 import { stagesOf } from '../nft/plan/stages.ts';
 import { type Ruleset, TABLE_FAMILIES } from '../nft/ruleset.ts';
+import { denialsFirst } from './denialsfirst.ts';
 
 export interface KernelStateOptions {
   /** Opens the kernel; again when its socket is of no use any more. */
@@ -123,7 +124,8 @@ export class KernelState {
       const ops = isSame ? [] : await inSlices(planning(ruleset, desired));
       try {
         // Also without a difference: it makes tables without an owner ours.
-        const generation = await this.#commitStages(kernel, ops, expected);
+        const stages = stagesInOrder(ops, ruleset, desired, this.#options.portion);
+        const generation = await this.#commitStages(kernel, stages, expected);
         const verified = ops.length === 0 && this.#known?.verified === true;
         const now = isSame ? ruleset : applied(ruleset, desired);
         this.#known = { ruleset: now, desired, generation, verified };
@@ -136,8 +138,11 @@ export class KernelState {
     }
   }
 
-  async #commitStages(kernel: Kernel, ops: readonly Op[], expected?: Generation): Promise<Generation> {
-    const [first, ...others] = stagesOf(ops, this.#options.portion);
+  async #commitStages(
+    kernel: Kernel,
+    [first, ...others]: readonly (readonly Op[])[],
+    expected?: Generation,
+  ): Promise<Generation> {
     let generation = await this.#commitStage(kernel, first!, expected);
     for (const stage of others) {
       this.forget(); // if it is refused, those before it are in force
@@ -201,6 +206,12 @@ export class KernelState {
     this.#ours = (await kernel.owner()) === 'us';
     return ops;
   }
+}
+
+/** What nothing in force leads to, what only denies, and what makes the difference. */
+function stagesInOrder(ops: readonly Op[], actual: Ruleset, desired: Ruleset, portion?: number) {
+  const stages = stagesOf(ops, portion);
+  return [...stages.slice(0, -1), ...denialsFirst(stages.at(-1)!, actual, desired)];
 }
 
 function isStale(error: unknown): boolean {

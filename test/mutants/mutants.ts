@@ -1291,6 +1291,20 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/compiler/midstreamguard.test.ts',
   },
   {
+    name: 'plan: who moves between sets that deny leaves the one as it joins the other',
+    file: 'src/agent/denialsfirst.ts',
+    find: 'if (moving.length === 0) return [ops];',
+    replace: 'return [ops];',
+    test: 'src/agent/denialsfirst.test.ts',
+  },
+  {
+    name: 'plan: who moves from a set that denies to one that allows goes ahead',
+    file: 'src/agent/denialsfirst.ts',
+    find: "?.use === 'deny';",
+    replace: '?.use !== undefined;',
+    test: 'src/agent/denialsfirst.test.ts',
+  },
+  {
     name: 'guard: of SCTP anybody may make an association out of its middle',
     file: 'src/compiler/midstreamguard.ts',
     find: 'const NOT_OPENING = [notOpeningTcp, notOpeningSctp] as const;',
