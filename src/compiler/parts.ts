@@ -81,6 +81,10 @@ export class Parts {
     return part;
   }
 
+  get size(): number {
+    return this.#parts.size;
+  }
+
   /** Nobody uses it any more. */
   delete(part: Part): void {
     if (this.#parts.get(part.key) === part) this.#parts.delete(part.key);

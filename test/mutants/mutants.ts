@@ -1031,6 +1031,20 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/compiler/live/classes.test.ts',
   },
   {
+    name: 'prepared: what was replaced stays for ever',
+    file: 'src/compiler/live/classes.ts',
+    find: 'if (before !== undefined) this.#drop(before.builders);',
+    replace: 'if (before !== undefined) this.#drop([]);',
+    test: 'src/compiler/live/classes.test.ts',
+  },
+  {
+    name: 'prepared: what was given up stays for ever',
+    file: 'src/compiler/live/classes.ts',
+    find: 'if (!isMade) this.#drop(builders);',
+    replace: 'if (!isMade) this.#drop([]);',
+    test: 'src/compiler/live/classes.test.ts',
+  },
+  {
     name: 'desired state: a small policy waits for the end of all that can wait',
     file: 'src/agent/desiredstate.ts',
     find: 'this.#isAwaited ||= isNext;',

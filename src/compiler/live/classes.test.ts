@@ -1,9 +1,10 @@
 /** Classes that are made before their pods come. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { NODE } from '../../../test/support/agent/engine.ts';
 import { allowPort, ingressPolicy, tenantPod } from '../../../test/support/agent/tenants.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import { wholeOf } from '../../model/pieces.ts';
+import type { Rule } from '../../model/policy.ts';
 import { makeClass } from '../classes.ts';
 import { className } from '../program.ts';
 import { LiveClasses } from './classes.ts';
@@ -46,3 +47,63 @@ test('what was prepared of other versions, or is forgotten, is made anew', () =>
   forgotten.forget(podClass);
   expect(joining(forgotten)).toEqual(fresh);
 });
+
+describe('of a large policy, which is a part', () => {
+  const LARGE = 200;
+  const large = (version: number) =>
+    ingressPolicy(
+      'tenant/web',
+      Array.from({ length: LARGE }, (_, n): Rule => allowPort(1000 + LARGE * version + n)),
+    );
+  const classAt = (version: number) => makeClass(pod, 'ingress', [large(version)]);
+
+  test('nothing stays of versions that were prepared and replaced, or forgotten', () => {
+    const classes = emptyClasses();
+    const first = classAt(0);
+    wholeOf(classes.prepare(first));
+    const one = classes.madeParts;
+    expect(one).toBeGreaterThan(0);
+    let last = first;
+    for (let version = 1; version < 5; version++) {
+      const next = classAt(version);
+      wholeOf(classes.prepare(next));
+      classes.forget(last);
+      expect(classes.madeParts).toBe(one);
+      last = next;
+    }
+    classes.forget(last);
+    expect(classes.madeParts).toBe(0);
+  });
+
+  test('nothing stays of what is given up before it is made', () => {
+    const classes = emptyClasses();
+    const pieces = wholeCount(emptyClasses().prepare(classAt(0)));
+    for (let made = 0; made < pieces; made++) {
+      const work = classes.prepare(classAt(made));
+      for (let piece = 0; piece < made; piece++) work.next();
+      work.return([]);
+      expect(classes.madeParts).toBe(0);
+    }
+  });
+
+  test('what pods use, or is prepared for others too, stays', () => {
+    const classes = emptyClasses();
+    const inUse = classAt(0);
+    wholeOf(classes.prepare(inUse));
+    wholeOf(classes.join(className(inUse), inUse, pod.key));
+    classes.forget(inUse);
+    expect(classes.madeParts).toBeGreaterThan(0);
+    const [policy, small] = [large(1), ingressPolicy('tenant/x', [allowPort(80)])];
+    const [one, other] = [[policy], [policy, small]].map(its => makeClass(pod, 'ingress', its));
+    for (const podClass of [one!, other!]) wholeOf(classes.prepare(podClass));
+    const both = classes.madeParts;
+    classes.forget(one!);
+    expect(classes.madeParts).toBe(both);
+  });
+});
+
+function wholeCount(work: Iterator<void, unknown>): number {
+  let pieces = 0;
+  while (!work.next().done) pieces++;
+  return pieces;
+}

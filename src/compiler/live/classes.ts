@@ -12,7 +12,6 @@ import type { PodClass } from '../classes.ts';
 import type { NamedGroup } from '../group.ts';
 import { ClassBuilder, type Part, Parts } from '../parts.ts';
 import { buildClass, className, preparing, sharesIn } from '../program.ts';
-import type { Shares } from '../shares.ts';
 import type { LiveGroups } from './groups.ts';
 
 /** What pods will need that are in a class soon. */
@@ -89,6 +88,11 @@ export class LiveClasses {
     return this.#sets[family].values();
   }
 
+  /** How many parts are kept: those that classes use, or that are prepared for them. */
+  get madeParts(): number {
+    return this.#parts.size;
+  }
+
   /** The policies of the classes, and of the parts of classes, that need a chain or set of that name. */
   policiesBehind(family: Family, name: string): PolicyId[] {
     const needsIt = (builder: Builder) => builder.family === family && needs(builder, name);
@@ -121,18 +125,28 @@ export class LiveClasses {
     const name = className(podClass);
     const isBundled = this.#bundled.wouldHave(name, podClass);
     const builders = yield* this.#make(name, podClass, isBundled);
+    const before = this.#prepared.get(name);
     this.#prepared.set(name, { podClass, isBundled, builders });
+    if (before !== undefined) this.#drop(before.builders);
     return builders;
   }
 
-  /** Prepared, and not to come any more; those of its parts that others use stay. */
+  /** Prepared, and not to come any more. */
   forget(podClass: PodClass): void {
     const name = className(podClass);
     const prepared = this.#prepared.get(name);
     if (prepared?.podClass !== podClass) return;
     this.#prepared.delete(name);
-    for (const { shared } of prepared.builders)
-      for (const part of shared) if (!this.#uses.has(part)) this.#parts.delete(part);
+    this.#drop(prepared.builders);
+  }
+
+  /** Of parts, those stay that classes use, or that are prepared for others. */
+  #drop(builders: Iterable<ClassBuilder>): void {
+    const kept = [...this.#prepared.values()].flatMap(prepared => prepared.builders);
+    for (const { shared } of builders)
+      for (const part of shared)
+        if (!this.#uses.has(part) && !kept.some(builder => builder.shared.has(part)))
+          this.#parts.delete(part);
   }
 
   /** How many members the sets have that are merged of several peers, in the family of which they have the most. */
@@ -147,18 +161,20 @@ export class LiveClasses {
   }
 
   *#make(name: string, podClass: PodClass, isBundled: boolean): Pieces<ClassBuilder[]> {
-    const builders: ClassBuilder[] = [];
     const shares = sharesIn(podClass, isBundled);
-    for (const family of FAMILIES) builders.push(yield* this.#makeIn(family, name, podClass, shares));
-    return builders;
-  }
-
-  *#makeIn(family: Family, name: string, podClass: PodClass, shares: Shares): Pieces<ClassBuilder> {
-    const builder = new ClassBuilder(family, this.#hearsAnswers, this.#parts);
-    yield* preparing(podClass, shares, builder);
-    buildClass(podClass, shares, name, builder);
-    yield;
-    return builder;
+    const builders = FAMILIES.map(family => new ClassBuilder(family, this.#hearsAnswers, this.#parts));
+    let isMade = false;
+    try {
+      for (const builder of builders) {
+        yield* preparing(podClass, shares, builder);
+        buildClass(podClass, shares, name, builder);
+        yield;
+      }
+      isMade = true;
+      return builders;
+    } finally {
+      if (!isMade) this.#drop(builders);
+    }
   }
 
   *#acquire(builder: ClassBuilder): Pieces<void> {
