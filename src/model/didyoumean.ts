@@ -1,4 +1,4 @@
-/** The word that a person most likely meant: the same letters in another case, or at most two letters away. */
+/** The word that a person most likely meant: the same letters in another case, or at most two slips away. */
 export function didYouMean(word: string, words: readonly string[]): string | undefined {
   if (word.length > 40) return undefined;
   const distances = words.map(candidate => ({ candidate, distance: distance(word, candidate) }));
@@ -6,16 +6,21 @@ export function didYouMean(word: string, words: readonly string[]): string | und
   return best !== undefined && best.distance <= Math.min(2, word.length - 2) ? best.candidate : undefined;
 }
 
-/** Levenshtein's distance, whatever the case of the letters. */
+/** Levenshtein's distance, whatever the case of the letters; two that changed places are one slip. */
 function distance(from: string, to: string): number {
   const a = from.toLowerCase();
   const b = to.toLowerCase();
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  let before = row;
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
-    for (let j = 1; j <= b.length; j++)
-      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
-    row = next;
+    for (let j = 1; j <= b.length; j++) {
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swapped = isSwap ? before[j - 2]! + 1 : Number.POSITIVE_INFINITY;
+      const changed = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, changed, swapped);
+    }
+    [before, row] = [row, next];
   }
   return row[b.length]!;
 }
