@@ -3,6 +3,7 @@ import { type Answer, answer, type Question } from '../ends/answer.ts';
 import type { World } from '../ends/place.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
+import { PolicyIndex } from '../semantics/policyindex.ts';
 import type { State } from '../sources/state.ts';
 import type { Unreadable } from './questions.ts';
 
@@ -17,7 +18,8 @@ export interface Failure {
 }
 
 /** In the order of the questions. */
-export function ask(world: World, questions: readonly (Question | Unreadable)[]): readonly Asked[] {
+export function ask(known: World, questions: readonly (Question | Unreadable)[]): readonly Asked[] {
+  const world = { ...known, index: new PolicyIndex(known.cluster.policies.values()) };
   return questions.map(question => {
     if ('line' in question) return { question, words: `"${question.line}"`, error: question.problem };
     try {

@@ -3,7 +3,8 @@ import { type Address, type AddressRange, type Family, familyOf } from '../model
 import { takenAddresses } from '../model/addressowners.ts';
 import type { Cluster, Pod, PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
-import { evaluator, type FlowVerdict } from '../semantics/evaluate.ts';
+import { evaluatorOf, type FlowVerdict } from '../semantics/evaluate.ts';
+import { viewOf } from '../semantics/view.ts';
 import { asIfTold } from './asiftold.ts';
 import type { Place, Target, World } from './place.ts';
 import { podOf } from './ports.ts';
@@ -46,7 +47,7 @@ export function withNames(text: string, { from, to, flow, fromRange, toRange }: 
 
 /** In both families where both ends have both, or in the one that is asked for. */
 export function judge(
-  { cluster, unknownPods }: World,
+  { cluster, unknownPods, index }: World,
   sources: readonly Place[],
   targets: readonly Target[],
   family: Family | undefined,
@@ -65,8 +66,9 @@ export function judge(
   );
   const names = namesIn(settledAt.values());
   const inhabited = names.size === 0 ? untold : { ...untold, told: asIfTold(untold, names) };
-  const evaluate = evaluator(inhabited, unknownPods);
-  const before = inhabited === untold ? evaluate : evaluator(untold, unknownPods);
+  const evaluatorIn = (each: Cluster) => evaluatorOf(viewOf(each, unknownPods, undefined, index));
+  const evaluate = evaluatorIn(inhabited);
+  const before = inhabited === untold ? evaluate : evaluatorIn(untold);
   const cases: Case[] = [];
   const isFull = () => cases.length >= MOST_CASES;
   for (const source of from)

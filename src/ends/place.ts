@@ -7,6 +7,8 @@ import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Service } from '../model/service.ts';
 import type { ToldAsOf } from '../names/toldfacts.ts';
 
+import type { PolicyIndex } from '../semantics/policyindex.ts';
+
 /** What ends are looked up in. */
 export interface World {
   readonly cluster: Cluster;
@@ -19,6 +21,8 @@ export interface World {
   readonly mayNotList?: (plural: string, namespace?: string) => boolean;
   /** What pods were told by DNS, where an agent says it. */
   readonly known?: ToldAsOf;
+  /** Of the cluster's policies, for many questions about it. */
+  readonly index?: PolicyIndex;
   /** An address is who answers, whatever Service may have it. */
   readonly isBehindServices?: boolean;
 }

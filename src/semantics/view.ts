@@ -32,20 +32,30 @@ export interface WholeView extends View {
   readonly owners: ReadonlyMap<Address, Pod>;
 }
 
-/** As `node` sees it, where one is named: it knows its own pods better than others do. */
-export function viewOf(cluster: Cluster, unknownPods: UnknownPods = 'allow', node?: string): WholeView {
+/** As `node` sees it, where one is named: it knows its own pods better than others do. The index has its policies. */
+export function viewOf(
+  cluster: Cluster,
+  unknownPods: UnknownPods = 'allow',
+  node?: string,
+  index?: PolicyIndex,
+): WholeView {
   const owners = addressOwners(cluster, node);
-  return { ...viewBy(owners, cluster, unknownPods), owners };
+  return { ...viewBy(owners, cluster, unknownPods, index), owners };
 }
 
 /** As somebody sees it who knows of himself who owns an address. */
-export function viewBy(owners: Owners, cluster: Cluster, unknownPods: UnknownPods): View {
+export function viewBy(
+  owners: Owners,
+  cluster: Cluster,
+  unknownPods: UnknownPods,
+  index?: PolicyIndex,
+): View {
   return {
     cluster,
     owners,
     nodeWith: nodeFinder(cluster),
     ...unknownPodFinders(cluster, owners, unknownPods),
-    policiesOn: policyFinder(cluster),
+    policiesOn: policyFinder(cluster, index),
   };
 }
 
