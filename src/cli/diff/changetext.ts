@@ -1,8 +1,7 @@
 /** The parts of a change in words, for all formats. */
 import { FAMILY_NAME } from '../../model/address.ts';
-import type { ConnectionPool } from '../../reach/connections.ts';
 import { connectionsText } from '../../reach/connectionstext.ts';
-import type { ChangeView } from '../../reach/diff/diffview.ts';
+import type { ChangeView, DiffView } from '../../reach/diff/diffview.ts';
 import { memberName } from '../../reach/view.ts';
 import { listed } from '../matrix/rows.ts';
 
@@ -11,10 +10,14 @@ export function endsText(members: readonly string[], most = 6): string {
   return listed(members.map(memberName), most);
 }
 
-/** `TCP 80`, `TCP 80 over IPv6`. */
-export function whatText(pool: ConnectionPool, { connections, families }: ChangeView): string {
+/** `TCP 80`; where pods have another family too, `TCP 80 over IPv6`. */
+export function whatText(
+  { pool, families: known }: Pick<DiffView, 'pool' | 'families'>,
+  { connections, families }: ChangeView,
+): string {
   const text = connectionsText(pool, connections);
-  return families.length === 2 ? text : `${text} over ${FAMILY_NAME[families[0]!]}`;
+  const isWhole = known.every(family => families.includes(family));
+  return isWhole ? text : `${text} over ${FAMILY_NAME[families[0]!]}`;
 }
 
 export function beforeText({ kind, before }: ChangeView): string {

@@ -10,7 +10,7 @@ import { summary } from './text.ts';
 const MOST_ROWS = 200;
 
 export function diffMarkdown(view: DiffView): string[] {
-  const { pool, changes, added, removed } = view;
+  const { changes, added, removed } = view;
   const names = (what: string, all: readonly string[]) =>
     all.length === 0 ? [] : ['', `${what}: ${escaped(listed(all.map(memberName), 20))}`];
   const workloads = [...names('New workloads', added), ...names('Workloads that are gone', removed)];
@@ -27,7 +27,7 @@ export function diffMarkdown(view: DiffView): string[] {
           change.kind,
           endsText(change.from),
           endsText(change.to),
-          whatText(pool, change),
+          whatText(view, change),
           beforeText(change),
           afterText(change),
         ]),

@@ -7,13 +7,13 @@ import { listed } from '../matrix/rows.ts';
 import { afterText, beforeText, endsText, whatText } from './changetext.ts';
 
 export function diffLines(view: DiffView, width: number): string[] {
-  const { pool, changes } = view;
+  const { changes } = view;
   if (changes.length === 0) return ['no connection opens or closes', ...workloadLines(view, width)];
   return [
     ...changes.flatMap(change => {
       const colour = change.kind === 'opens' ? pc.green : pc.red;
       const [sign, word] = change.kind === 'opens' ? ['+', 'opens'] : ['-', 'closes'];
-      const ends = `${endsText(change.from)} -> ${endsText(change.to)}: ${whatText(pool, change)}`;
+      const ends = `${endsText(change.from)} -> ${endsText(change.to)}: ${whatText(view, change)}`;
       return [
         ...wrap(`${sign} ${word.padEnd(6)} ${ends}`, width, 9).map(colour),
         ...wrap(`    ${beforeText(change)}`, width, 6),

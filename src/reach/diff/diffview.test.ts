@@ -61,3 +61,10 @@ test.each([
     .map(({ kind, from, to, families }) => `${kind} ${from.join(', ')} -> ${to} (${families.join(', ')})`);
   expect(texts).toEqual(expected);
 });
+
+test('a comparison knows the families that pods have', () => {
+  const ofPod = (pod: string) => diffOf(world(pod), world(pod), 'allow').families;
+  expect(ofPod(pod('shop', 'web', '10.0.0.1'))).toEqual(['ip']);
+  expect(ofPod(pod('shop', 'web', '"fd00::1"'))).toEqual(['ip6']);
+  expect(ofPod(dual('web', 1))).toEqual(['ip', 'ip6']);
+});

@@ -1,12 +1,12 @@
 /** What changes between two clusters, in names. */
-import type { Family } from '../../model/address.ts';
+import { FAMILIES, type Family } from '../../model/address.ts';
 import type { Labels } from '../../model/labels.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { ConnectionPool, Connections } from '../connections.ts';
 import type { Crowd } from '../crowd.ts';
 import { domainTexts } from '../domaintext.ts';
 import { INTERNET_TEXT, networkText } from '../networktext.ts';
-import type { DomainMember } from '../place.ts';
+import { type DomainMember, familiesOf } from '../place.ts';
 import type { Reach } from '../reach.ts';
 import { inBothFamilies, type NamedUnits } from './bothfamilies.ts';
 import { changesOf } from './changes.ts';
@@ -28,6 +28,8 @@ export type IsMeant = (pod: { readonly namespace: string; readonly labels: Label
 
 export interface DiffView {
   readonly pool: ConnectionPool;
+  /** Those that pods of either cluster have. */
+  readonly families: readonly Family[];
   /** What opens first, by name. */
   readonly changes: readonly ChangeView[];
   /** Workloads that only one of the two clusters has. */
@@ -59,6 +61,9 @@ export function diffOf(
   const [names, others] = [before, after].map(({ crowd }) => workloadsOf(crowd));
   return {
     pool: after.reach.pool,
+    families: FAMILIES.filter(family =>
+      [before, after].some(({ reach }) => familiesOf(reach).includes(family)),
+    ),
     changes: changes.sort(compareChanges),
     added: [...others!].filter(name => meant.has(name) && !names!.has(name)).sort(),
     removed: [...names!].filter(name => meant.has(name) && !others!.has(name)).sort(),
