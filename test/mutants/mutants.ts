@@ -1319,6 +1319,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/agent/denialsfirst.test.ts',
   },
   {
+    name: 'client: an answer may come byte by byte without end',
+    file: 'src/kube/client/apiserver.ts',
+    find: 'if (!isWatch) endAfter(',
+    replace: 'if (!isWatch && wholeMs < 0) endAfter(',
+    test: 'src/kube/client/apiserver.test.ts',
+  },
+  {
     name: 'guard: of SCTP anybody may make an association out of its middle',
     file: 'src/compiler/midstreamguard.ts',
     find: 'const NOT_OPENING = [notOpeningTcp, notOpeningSctp] as const;',

@@ -118,3 +118,25 @@ test('ApiServer says what keeps it from reading its access, and tries again', as
   await expect(read()).rejects.toMatchObject({ code: 'unreachable', message: 'no token yet' });
   expect(await read()).toBe('hello undefined');
 });
+
+test('ApiServer gives an answer up that comes byte by byte without end, and is no watch', async () => {
+  const slow = http.createServer((_, response) => {
+    const dripping = setInterval(() => response.write(' '), 5);
+    response.on('close', () => clearInterval(dripping));
+  });
+  await new Promise<void>(resolve => slow.listen(0, '127.0.0.1', resolve));
+  const access = { server: `http://127.0.0.1:${(slow.address() as AddressInfo).port}` };
+  const api = new ApiServer(async () => access as Access, { wholeMs: 50 });
+  apis.push(api);
+  const reading = (async () => {
+    for await (const _ of await api.get('/api/v1/pods', {}, AbortSignal.timeout(5_000))) {
+      // Nothing of it says that it ends.
+    }
+  })();
+  try {
+    await expect(reading).rejects.toThrow('an answer has not ended within 0.05 s');
+  } finally {
+    slow.closeAllConnections();
+    await new Promise(resolve => slow.close(resolve));
+  }
+});

@@ -23,9 +23,20 @@ export interface Patience {
   readonly silenceMs: number;
   /** For the end of a watch, beyond the time that the server was asked to end it after. */
   readonly overdueMs: number;
+  /**
+   * For the end of any other answer: a server takes a minute for one at most (its `--request-timeout`), and one that comes byte
+   * by byte would be neither read nor lost.
+   */
+  readonly wholeMs: number;
 }
 
-const PATIENCE: Patience = { connectMs: 4_000, answerMs: 30_000, silenceMs: 75_000, overdueMs: 3_000 };
+const PATIENCE: Patience = {
+  connectMs: 4_000,
+  answerMs: 30_000,
+  silenceMs: 75_000,
+  overdueMs: 3_000,
+  wholeMs: 180_000,
+};
 /**
  * A peer that vanished without a word is found by probes of TCP, which cost neither end a request: the first after this
  * much silence, and 11 s after the last sign of life the connection is cut. Another one that nobody accepts is given up
@@ -131,7 +142,7 @@ export class ApiServer implements Api, Creator, Patcher, Editor {
   }
 
   #answer({ access, agent }: Session, { path, query, signal, change }: Question) {
-    const { connectMs, answerMs, silenceMs, overdueMs } = this.#patience;
+    const { connectMs, answerMs, silenceMs } = this.#patience;
     const url = `${access.server}${path}?${new URLSearchParams(query)}`;
     const { method, type, body }: Partial<Change> = change ?? {};
     const headers = {
@@ -150,7 +161,7 @@ export class ApiServer implements Api, Creator, Patcher, Editor {
       request.on('response', response => {
         request.removeAllListeners('timeout');
         response.setTimeout(silenceMs, () => response.destroy(new Error(`silent for ${silenceMs / 1000} s`)));
-        endInTime(response, query, overdueMs);
+        endInTime(response, query, this.#patience);
         resolve(response);
       });
       request.end(body);
@@ -163,10 +174,21 @@ function asJson(object: object): Pick<Change, 'type' | 'body'> {
 }
 
 /** A watch that does not end when the server was asked to end it has nobody at its other end who could. */
-function endInTime(response: IncomingMessage, { watch, timeoutSeconds }: Query, overdueMs: number): void {
-  if (watch !== 'true' || timeoutSeconds === undefined) return;
-  const late = new Error(`a watch of ${timeoutSeconds} s has not ended`);
-  const timer = setTimeout(() => response.destroy(late), Number(timeoutSeconds) * 1000 + overdueMs);
+function endInTime(
+  response: IncomingMessage,
+  { watch, timeoutSeconds }: Query,
+  { overdueMs, wholeMs }: Patience,
+): void {
+  const isWatch = watch === 'true';
+  if (!isWatch) endAfter(response, wholeMs, `an answer has not ended within ${wholeMs / 1000} s`);
+  else if (timeoutSeconds !== undefined) {
+    const ms = Number(timeoutSeconds) * 1000 + overdueMs;
+    endAfter(response, ms, `a watch of ${timeoutSeconds} s has not ended`);
+  }
+}
+
+function endAfter(response: IncomingMessage, ms: number, why: string): void {
+  const timer = setTimeout(() => response.destroy(new Error(why)), ms);
   response.once('close', () => clearTimeout(timer));
 }
 
