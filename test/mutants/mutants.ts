@@ -1052,6 +1052,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/agent/desiredstate.test.ts',
   },
   {
+    name: 'preparations: groups begin beside each policy that is taken in',
+    file: 'src/compiler/live/preparations.ts',
+    find: 'this.#isPassedOver = slack.isAwaited() && !this.#isPassedOver;',
+    replace: 'this.#isPassedOver = false;',
+    test: 'src/compiler/live/preparations.test.ts',
+  },
+  {
     name: 'preparations: all groups of a policy begin in one flush',
     file: 'src/compiler/live/preparations.ts',
     find: 'if (asked >= slack.most()) return;',

@@ -288,6 +288,20 @@ describe('where somebody waits for the next flush', () => {
     expect(beside).toBeGreaterThan(2 * alone);
   });
 
+  test('a policy begins no group beside who waits, and not twice in a row', () => {
+    const engine = flushedEngineOf(pods);
+    let last = engine.flush();
+    engine.prepare([changeOf(selecting('many'))]);
+    const counts: boolean[] = [];
+    while (counts.filter(has => has).length < 4 && counts.length < 100) {
+      const next = wholeOf(engine.flushing(isAwaited));
+      counts.push(newElements(last, next) > 0);
+      last = next;
+    }
+    const begun = counts.slice(counts.indexOf(true));
+    expect(begun).toEqual([true, false, true, false, true, false, true]);
+  });
+
   test('one piece is made of the rules of a large policy, and the next flush goes on', () => {
     const change = changeOf(ofManyRules());
     const flushes = flushesUntilReady(flushedEngineOf(pods), change, isAwaited);

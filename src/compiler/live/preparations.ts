@@ -90,6 +90,8 @@ export class LivePreparations {
   readonly #preparations = new Map<PolicyId, Preparation>();
   #wanted: ReadonlyMap<PolicyId, PolicyChange> = new Map();
   #beginning: Beginning | undefined;
+  /** No group was filled because somebody waited: once, and not twice in a row. */
+  #isPassedOver = false;
 
   constructor(
     podIndex: PodIndex,
@@ -158,7 +160,8 @@ export class LivePreparations {
     yield* this.#beginSome(slack);
     for (const preparation of this.#preparations.values())
       if (!this.#wanted.has(preparation.change.id)) this.#end(preparation);
-    yield* this.#fill(slack);
+    this.#isPassedOver = slack.isAwaited() && !this.#isPassedOver;
+    if (!this.#isPassedOver) yield* this.#fill(slack);
   }
 
   /** To make what a change needs takes long by itself: others begin in later flushes. */
