@@ -93,20 +93,20 @@ function site(): object[] {
 
 /** Opens the allowed port of t to the other pods; and to some networks. */
 function networkPolicy(name: string, cidrs: readonly string[]): object {
+  const from = [{ podSelector: {} }, ...cidrs.map(cidr => ({ ipBlock: { cidr } }))];
+  return policyOfT(name, [{ from, ports: [{ port: ALLOWED_PORT, protocol: 'UDP' }] }]);
+}
+
+function isolating(name: string): object {
+  return policyOfT(name, []);
+}
+
+function policyOfT(name: string, ingress: readonly object[]): object {
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
     metadata: { namespace: 'probe', name },
-    spec: {
-      podSelector: { matchLabels: { name: 't' } },
-      policyTypes: ['Ingress'],
-      ingress: [
-        {
-          from: [{ podSelector: {} }, ...cidrs.map(cidr => ({ ipBlock: { cidr } }))],
-          ports: [{ port: ALLOWED_PORT, protocol: 'UDP' }],
-        },
-      ],
-    },
+    spec: { podSelector: { matchLabels: { name: 't' } }, policyTypes: ['Ingress'], ingress },
   };
 }
 
@@ -165,6 +165,10 @@ test('an agent that is killed again and again at any point never lets a packet b
   const kept: Ruleset[] = [];
   const networks = (n: number) =>
     Array.from({ length: 3000 }, (_, i) => `10.${50 + n}.${i >> 7}.${(i & 127) * 2}/32`);
+  // A large policy that is new isolates whom it selects before its rules are ready.
+  write('bulk', [isolating('bulk')]);
+  kept.push(await desired());
+  write('bulk', []);
   let agent = startAgent();
   await agent.inForce();
   kept.push(await desired());
