@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { parseAddress } from '../model/address.ts';
 import { type Cluster, type ClusterEvent, ClusterState, type Pod, type PodKey } from '../model/cluster.ts';
-import type { PolicyId } from '../model/policy.ts';
+import type { Policy, PolicyId } from '../model/policy.ts';
 import { FakeKernel } from '../nft/fake/fake.ts';
 import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
@@ -58,6 +58,10 @@ class PodsEngine implements Engine {
   }
 
   policiesBehind(): readonly PolicyId[] {
+    return [];
+  }
+
+  takeRefused(): readonly Policy[] {
     return [];
   }
 

@@ -1,6 +1,7 @@
 /** Who comes while a flush is under way, and whether what can wait is left for the next one because of it. */
 import { expect, test } from 'vitest';
 import {
+  crowd,
   ingressPolicy,
   podEvent,
   policyEvent,
@@ -10,6 +11,7 @@ import {
 import { realTiming } from '../async/timing.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
+import type { Rule } from '../model/policy.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { RoundBatch } from './batch.ts';
 import { FAIRNESS } from './changes/fairness.ts';
@@ -73,3 +75,37 @@ test('a flush that has taken long leaves what can wait, whoever comes', async ()
   await state.flush(EMPTY, new RoundBatch(true));
   expect(site.told).toEqual([false, true]);
 });
+
+test('a policy without room is told of, isolates for everybody who asks, and is tried again when pods are fewer', async () => {
+  let nowMs = 0;
+  const room = { ofNamespace: 50, ofAll: 100 };
+  const engine = () => new Incremental(NODE, 'allow', 'others', undefined, undefined, room);
+  const state = new DesiredState(engine, NODE, { now: () => nowMs });
+  const flush = async (isFirst = false) => {
+    await state.flush(EMPTY, new RoundBatch(isFirst));
+    const { names } = state;
+    state.committed(1);
+    return names;
+  };
+  const policy = policyEvent(ingressPolicy('tenant/web', [from('tenant')]));
+  const pods = crowd('tenant', 60, 'red');
+  for (const event of [...pods, podEvent(tenantPod('tenant', 1, { node: NODE })), policy]) state.note(event);
+  expect(await flush(true)).toContain(policy.key);
+  expect(state.quarantined.map(({ id }) => id)).toEqual([policy.value.id]);
+  expect(state.cluster.policies.get(policy.value.id)?.ingress).toEqual([]);
+  state.renewEngine();
+  await flush();
+  expect(state.quarantined).toHaveLength(1);
+
+  for (const { type, key } of pods.slice(20)) state.note({ type, key } as ClusterEvent);
+  nowMs = 31_000;
+  await flush();
+  await flush();
+  expect(state.quarantined).toEqual([]);
+  expect(state.cluster.policies.get(policy.value.id)).toBe(policy.value);
+});
+
+function from(namespace: string): Rule {
+  const selector = { namespaces: { kind: 'name', name: namespace }, pods: { requirements: [] } } as const;
+  return { path: 'ingress[0]', action: 'accept', peers: [{ kind: 'pods', selector }], ports: 'any' };
+}

@@ -16,6 +16,7 @@ import type { RoundBatch } from './batch.ts';
 import { FAIRNESS } from './changes/fairness.ts';
 import { PolicyIntake } from './changes/intake.ts';
 import type { Quarantined } from './changes/quarantine.ts';
+import { Roomless } from './changes/roomless.ts';
 import { eventText } from './commitlog.ts';
 import type { WaitingChange } from './decision.ts';
 import type { Engine, PodInForce } from './engine.ts';
@@ -30,6 +31,7 @@ export class DesiredState {
   readonly #pending = new Map<string, PodKey | undefined>();
   readonly #taken = new Map<string, PodKey | undefined>();
   readonly #podsInForce = new PodsInForce();
+  readonly #roomless = new Roomless();
   /** As of the last flush that came to its end. */
   #waitingPods: ReadonlyMap<PodKey, PodInForce | undefined> = new Map();
   #engine: Engine;
@@ -50,7 +52,7 @@ export class DesiredState {
   }
 
   get quarantined(): readonly Quarantined[] {
-    return this.#intake.quarantined;
+    return [...this.#intake.quarantined, ...this.#roomless.list];
   }
 
   /** Names of what has changed with the last flush. */
@@ -84,15 +86,18 @@ export class DesiredState {
 
   note(event: ClusterEvent): void {
     if (event.type === 'policy') {
-      const change = { id: event.key, value: event.value };
-      const programmed = this.cluster.policies.get(change.id);
-      const isNext = this.#intake.note(change, programmed, this.#timing.now(), this.#engine.asks(change));
+      const isNext = this.#noteIntake({ id: event.key, value: event.value });
       this.#isAwaited ||= isNext;
       return;
     }
     if (event.type === 'pod') this.#notePod(event.key, event.value);
     this.#engine.note(event);
     this.#pending.set(eventText(event), event.type === 'pod' ? event.key : undefined);
+  }
+
+  #noteIntake(change: PolicyChange): boolean {
+    const programmed = this.cluster.policies.get(change.id);
+    return this.#intake.note(change, programmed, this.#timing.now(), this.#engine.asks(change));
   }
 
   #notePod(key: PodKey, now: Pod | undefined): void {
@@ -109,11 +114,8 @@ export class DesiredState {
    * waits.
    */
   async flush(actual: Ruleset, batch: RoundBatch): Promise<Ruleset> {
-    if (batch.takesPolicies(actual, this.#intake.isEmpty)) {
-      const isReady = (change: PolicyChange) => this.#engine.isPrepared(change);
-      this.#takeIn(this.#intake.take(this.cluster.policies, this.#timing.now(), batch.isFirst, isReady));
-      this.#engine.prepare(this.#intake.toPrepare(this.#timing.now(), isReady));
-    }
+    const takesPolicies = batch.takesPolicies(actual, this.#intake.isEmpty);
+    const changes = takesPolicies ? this.#takePolicies(batch.isFirst) : [];
     for (const [name, pod] of this.#pending) this.#taken.set(name, pod);
     this.#pending.clear();
     this.#podsInForce.take();
@@ -122,7 +124,27 @@ export class DesiredState {
     const isAwaited = () => this.#isAwaited || this.#timing.now() > untilMs;
     const flushed = await inSlices(this.#engine.flushing(isAwaited));
     this.#waitingPods = this.#engine.waitingPods();
+    this.#followRefused(changes);
     return flushed;
+  }
+
+  /** Answers the changes of policies that the batch takes in. */
+  #takePolicies(all: boolean): readonly PolicyChange[] {
+    const nowMs = this.#timing.now();
+    const again = this.#roomless.takeDue(nowMs);
+    if (again !== undefined && !this.#intake.waitsFor(again.id)) this.#noteIntake(again);
+    const isReady = (change: PolicyChange) => this.#engine.isPrepared(change);
+    const changes = this.#intake.take(this.cluster.policies, nowMs, all, isReady);
+    this.#takeIn(changes);
+    this.#engine.prepare(this.#intake.toPrepare(nowMs, isReady));
+    return changes;
+  }
+
+  #followRefused(changes: readonly PolicyChange[]): void {
+    const refused = this.#engine.takeRefused();
+    this.#roomless.flushed(changes, refused, this.#timing.now());
+    for (const policy of refused)
+      this.#taken.set(eventText(eventOf({ id: policy.id, value: policy })), undefined);
   }
 
   /** Some of what is noted waits for the next flush. */

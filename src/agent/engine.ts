@@ -1,7 +1,7 @@
 /** From events to the desired state of the kernel. */
 import type { Cluster, ClusterEvent, Namespace, Pod, PodKey } from '../model/cluster.ts';
 import type { Pieces } from '../model/pieces.ts';
-import type { PolicyId } from '../model/policy.ts';
+import type { Policy, PolicyId } from '../model/policy.ts';
 import type { PolicyChange } from '../model/policychange.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -37,6 +37,11 @@ export interface Engine {
   asks(change: PolicyChange): number;
   /** What the change needs is there, as far as it takes long: to note it now makes the next flush little longer. */
   isPrepared(change: PolicyChange): boolean;
+  /**
+   * Policies for which flushes have found no room since it was asked last, each as it was noted: in `cluster` they have no
+   * rules since.
+   */
+  takeRefused(): readonly Policy[];
   /** The policies that the object of this step was made from; empty where it belongs to none in particular. */
   policiesBehind(op: Op): readonly PolicyId[];
 }
@@ -60,6 +65,7 @@ export function withRules(engine: Engine, make: (ruleset: Ruleset) => Ruleset): 
     prepare: changes => engine.prepare(changes),
     asks: change => engine.asks(change),
     isPrepared: change => engine.isPrepared(change),
+    takeRefused: () => engine.takeRefused(),
     policiesBehind: op => engine.policiesBehind(op),
     *flushing(isAwaited) {
       return made(yield* engine.flushing(isAwaited));

@@ -25,6 +25,10 @@ export class Builder {
   readonly chains = new Map<string, Chain>();
   readonly sets = new Map<string, NftSet>();
   readonly groups = new Map<string, NamedGroup>();
+  /** What is made now is of NetworkPolicies. */
+  isForTenant = false;
+  /** Groups that only those need: their namespace has to have room for the members. */
+  readonly ofTenant = new Set<string>();
 
   /** Whether the node hears what its pods are told by DNS: else no address has a name. */
   readonly hearsAnswers: boolean;
@@ -80,6 +84,8 @@ export class Builder {
   /** The name of the set that holds the group's members. */
   group(group: Group): string {
     const name = hashedName(group.kind, JSON.stringify(group));
+    if (!this.isForTenant) this.ofTenant.delete(name);
+    else if (!this.groups.has(name)) this.ofTenant.add(name);
     this.groups.set(name, { name, group });
     return name;
   }

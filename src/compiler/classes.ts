@@ -61,6 +61,13 @@ export function portsOn(pod: Pick<Pod, 'ports'>, policies: readonly Policy[], di
   return direction === 'ingress' ? namedPortsOn(pod, policies) : [];
 }
 
+/** Of the NetworkPolicies among them, which are all of one namespace. */
+export function tenantOf(policies: readonly Policy[]): string | undefined {
+  for (const { tier, subject } of policies)
+    if (tier === 'networkpolicy' && subject.namespaces.kind === 'name') return subject.namespaces.name;
+  return undefined;
+}
+
 /** Which policy it is, and whether it stands for itself or for what it may say. */
 export function idOf({ id, unsure }: Policy): string {
   return unsure ? `${id} or not` : id;

@@ -129,6 +129,7 @@ function* makingPart(
   { family, hearsAnswers }: Builder,
 ): Pieces<Builder> {
   const builder = new Builder(family, hearsAnswers);
+  builder.isForTenant = true;
   const rules = policies.flatMap(policy => sourcedRules(policy, podClass.direction));
   yield;
   const run = { verdict, mostCompares: 0, rules };

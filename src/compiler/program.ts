@@ -143,6 +143,7 @@ function actionRules(
     pass,
   };
   const mostCompares = MOST_COMPARES[tier.tier];
+  builder.isForTenant = tier.tier === 'networkpolicy';
   const runs = tier.runs.map(
     ({ action, rules }): Run => ({ verdict: verdicts[action], mostCompares, rules }),
   );

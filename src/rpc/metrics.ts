@@ -129,7 +129,7 @@ function addGauges(registry: Registry, status: () => AgentStatus): void {
   });
   new Gauge({
     name: 'sluice_quarantined_policies',
-    help: 'Policies whose rules the kernel refuses: they isolate, or their last good version is in force.',
+    help: 'Policies whose rules the kernel refuses, or for which there is no room: they isolate, or their last good version is in force.',
     registers: [registry],
     collect() {
       this.set(status().quarantined.length);

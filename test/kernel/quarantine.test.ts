@@ -86,6 +86,10 @@ class CarelessEngine implements Engine {
     return this.#incremental.isPrepared(change);
   }
 
+  takeRefused(): readonly Policy[] {
+    return this.#incremental.takeRefused();
+  }
+
   *flushing(): Generator<void, Ruleset> {
     const flushed = yield* this.#incremental.flushing();
     return mapTables(flushed, table => withOversized(table, this.#rule));

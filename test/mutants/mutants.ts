@@ -25,6 +25,7 @@ const SIZES = 'test/property/sizes.test.ts';
 const COMPILER_SIZES = 'src/compiler/sizes.test.ts';
 const SHARES = 'src/compiler/shares.test.ts';
 const PORTIONS = 'src/nft/plan/portions.test.ts';
+const LOCAL_MOVES = 'src/compiler/live/localmoves.test.ts';
 const INCREMENTAL = 'test/property/incremental.test.ts';
 const NETWORK_POLICY = 'src/kube/decode/networkpolicy.test.ts';
 const CLUSTER_POLICY = 'src/kube/decode/clusterpolicy.test.ts';
@@ -3304,5 +3305,54 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (!isAsked(from) && !isAsked(to)) continue;',
     replace: 'isAsked(from);',
     test: 'src/reach/diff/diffview.test.ts',
+  },
+  {
+    name: 'room: a group that finds none is filled all the same',
+    file: 'src/compiler/live/groups.ts',
+    find: 'if (namespace === undefined || this.#ledger.roomOf(namespace) >= 0) return this.#fill(live);',
+    replace: 'return this.#fill(live);',
+    test: 'src/compiler/live/groups.test.ts',
+  },
+  {
+    name: 'room: pods that come later are not counted',
+    file: 'src/compiler/live/groups.ts',
+    find: 'if (sizeOf(live) !== size) this.#ledger',
+    replace: 'if (sizeOf(live) < size) this.#ledger',
+    test: LOCAL_MOVES,
+  },
+  {
+    name: 'room: who is in force is refused for who comes',
+    file: 'src/compiler/live/largest.ts',
+    find: '(fresh.length > 0 ? fresh : asking)',
+    replace: '(fresh.length < 0 ? fresh : asking)',
+    test: LOCAL_MOVES,
+  },
+  {
+    name: 'room: what the policies of the cluster need is counted as of a namespace',
+    file: 'src/compiler/program.ts',
+    find: "builder.isForTenant = tier.tier === 'networkpolicy';",
+    replace: 'builder.isForTenant = true;',
+    test: LOCAL_MOVES,
+  },
+  {
+    name: 'room: a refused policy is known with the rules that it has no more',
+    file: 'src/compiler/live/incremental.ts',
+    find: 'if (isLatest) this.#latest.apply',
+    replace: 'if (!isLatest) this.#latest.apply',
+    test: LOCAL_MOVES,
+  },
+  {
+    name: 'room: to make a policy ready never ends where there is none',
+    file: 'src/compiler/live/preparations.ts',
+    find: "namespace === '' || this.#groups.roomOf(namespace) >= filled",
+    replace: "namespace === '' || this.#groups.roomOf(namespace) >= filled - Number.MAX_VALUE",
+    test: LOCAL_MOVES,
+  },
+  {
+    name: 'room: whoever was refused once is never tried again',
+    file: 'src/agent/desiredstate.ts',
+    find: 'if (again !== undefined && !this.#intake',
+    replace: 'if (again === null && !this.#intake',
+    test: 'src/agent/desiredstate.test.ts',
   },
 ];

@@ -2,7 +2,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
-import { type Count, checkHistory, enforced, replay, replayWaiting } from '../support/agent/replay.ts';
+import {
+  type Count,
+  checkHistory,
+  enforced,
+  replay,
+  replayInRoom,
+  replayWaiting,
+} from '../support/agent/replay.ts';
 import { historyArbitrary, relabellingHistoryArbitrary } from '../support/arbitrary/events.ts';
 
 /** Each is played in four variants. */
@@ -32,6 +39,19 @@ test('while namespaces are relabelled and their pods wait, the rules are those o
   );
   process.stdout.write(`    ${count.waited} times a pod waited by its namespace alone\n`);
   expect(count.waited).toBeGreaterThan(40);
+}, 300_000);
+
+test('where there is room for few peers, the rules are those of a cluster whose policies allow less', () => {
+  const count = { refused: 0 };
+  const room = fc.record({ ofNamespace: fc.nat(4), ofAll: fc.nat(12) });
+  fc.assert(
+    fc.property(historyArbitrary(16), enforced, room, (steps, how, itsRoom) =>
+      replayInRoom(steps, how, itsRoom, count),
+    ),
+    { numRuns: 600 },
+  );
+  process.stdout.write(`    ${count.refused} policies had no room\n`);
+  expect(count.refused).toBeGreaterThan(200);
 }, 300_000);
 
 test('a flush leaves what did not change the same object', () => {

@@ -50,6 +50,10 @@ export class FairQueue {
     return this.#pending.size;
   }
 
+  has(id: PolicyId): boolean {
+    return this.#pending.has(id);
+  }
+
   /** Since when each of those that wait has waited. */
   sinceMs(): number[] {
     return [...this.#pending.values()].map(({ sinceMs }) => sinceMs);

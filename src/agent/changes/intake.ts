@@ -61,6 +61,11 @@ export class PolicyIntake {
     return false;
   }
 
+  /** A change of it is to come, or it is held for what the kernel says. */
+  waitsFor(id: PolicyId): boolean {
+    return this.#queue.has(id) || this.#quarantine.holds(id);
+  }
+
   /** A pod has started in that namespace: new policies must not come after it. */
   podStarted(namespace: string): void {
     this.#queue.hurry(namespace);

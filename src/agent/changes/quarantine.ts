@@ -19,6 +19,8 @@ import { isolated } from './isolated.ts';
 export interface Quarantined {
   readonly id: PolicyId;
   readonly reason: string;
+  /** There is no room for what it needs (roomless.ts); else the kernel refuses it. */
+  readonly isOfRoom?: true;
   /** Whether its last good version is in force; else it isolates what it selects and allows nothing. */
   readonly keepsLastVersion: boolean;
 }

@@ -139,6 +139,12 @@ export const ATTACKS = [
     besides: edit => (edit < SMALL.policies ? [selectingAnew(`hostile-${edit}`, 'any')] : []),
   },
   {
+    name: 'members',
+    what: `${EDITS} of one of ${RELABELS.policies} policies of ${RELABELS.selectors} selectors of which each means all 3,000 pods`,
+    policy: edit => meaningAll('hostile', edit),
+    besides: edit => (edit < RELABELS.policies ? [meaningAll(`hostile-${edit}`, 0)] : []),
+  },
+  {
     name: 'tenant-namespace',
     what: `${EDITS} of the labels of a namespace of 3,000 pods beside ${RELABELS.policies * RELABELS.selectors} selectors that mention them`,
     policy: edit => selectingTeams('hostile', edit),
@@ -221,12 +227,18 @@ function selecting(name: string, edit: number): KubeObject {
   return ofSelectors(name, edit, RELABELS.selectors, i => tierNotIn(['red', `${name}-${i}-0`]));
 }
 
+/** Each selector is another one, and means all pods: none has a value of its own. */
+function meaningAll(name: string, edit: number): KubeObject {
+  return ofSelectors(name, edit, RELABELS.selectors, i => tierIn(['any', `${name}-${i}`]));
+}
+
 /** Other selectors for each value of the label; all policies have the same ports. */
 function selectingAnew(name: string, value: string): KubeObject {
-  return ofSelectors(name, 0, SMALL.selectors, i => {
-    const values = [value, `${name}-${i}`];
-    return { podSelector: { matchExpressions: [{ key: 'tier', operator: 'In', values }] } };
-  });
+  return ofSelectors(name, 0, SMALL.selectors, i => tierIn([value, `${name}-${i}`]));
+}
+
+function tierIn(values: readonly string[]): object {
+  return { podSelector: { matchExpressions: [{ key: 'tier', operator: 'In', values }] } };
 }
 
 function tierNotIn(values: readonly string[]): object {

@@ -8,7 +8,7 @@ import { chainsEqual, setsEqual } from '../../nft/plan/equal.ts';
 import type { Chain, NftSet } from '../../nft/ruleset.ts';
 import type { Builder } from '../builder.ts';
 import { BundledClasses } from '../bundled.ts';
-import type { PodClass } from '../classes.ts';
+import { type PodClass, tenantOf } from '../classes.ts';
 import type { NamedGroup } from '../group.ts';
 import { ClassBuilder, type Part, Parts } from '../parts.ts';
 import { buildClass, className, preparing, sharesIn } from '../program.ts';
@@ -77,7 +77,7 @@ export class LiveClasses {
     if (live.pods.size > 0) return;
     this.#classes.delete(name);
     this.#bundled.delete(name);
-    for (const builder of live.builders) this.#release(builder);
+    for (const builder of live.builders) this.#release(builder, tenantOf(live.podClass.policies));
   }
 
   chains(family: Family): Iterable<Chain> {
@@ -105,18 +105,25 @@ export class LiveClasses {
     return [...new Set(policies.flat().map(({ id }) => id))];
   }
 
+  /** The NetworkPolicies of a namespace that its classes have. */
+  tenantPolicies(namespace: string): Set<PolicyId> {
+    const classes = [...this.#classes.values()].map(({ podClass }) => podClass.policies);
+    const its = classes.filter(policies => tenantOf(policies) === namespace).flat();
+    return new Set(its.flatMap(({ id, tier }) => (tier === 'networkpolicy' ? [id] : [])));
+  }
+
   *#rebuild(name: string, live: LiveClass): Pieces<void> {
     const before = live.builders;
     live.isBundled = this.#bundled.has(name);
     live.builders = yield* this.#build(name, live);
-    for (const builder of before) this.#release(builder);
+    for (const builder of before) this.#release(builder, tenantOf(live.podClass.policies));
   }
 
   *#build(name: string, { podClass, isBundled }: LiveClass): Pieces<readonly ClassBuilder[]> {
     const prepared = this.#prepared.get(name);
     const isMade = prepared?.isBundled === isBundled && samePolicies(prepared.podClass, podClass);
     const builders = isMade ? prepared.builders : yield* this.#make(name, podClass, isBundled);
-    for (const builder of builders) yield* this.#acquire(builder);
+    for (const builder of builders) yield* this.#acquire(builder, tenantOf(podClass.policies));
     return builders;
   }
 
@@ -177,43 +184,47 @@ export class LiveClasses {
     }
   }
 
-  *#acquire(builder: ClassBuilder): Pieces<void> {
+  *#acquire(builder: ClassBuilder, tenant: string | undefined): Pieces<void> {
     for (const part of builder.shared) {
       const uses = this.#uses.get(part) ?? 0;
       this.#uses.set(part, uses + 1);
-      if (uses === 0) yield* this.#acquireOwn(part.made);
+      if (uses === 0) yield* this.#acquireOwn(part.made, tenant);
     }
-    yield* this.#acquireOwn(builder);
+    yield* this.#acquireOwn(builder, tenant);
   }
 
-  *#acquireOwn({ family, chains, sets, groups }: Builder): Pieces<void> {
+  *#acquireOwn(
+    { family, chains, sets, groups, ofTenant }: Builder,
+    tenant: string | undefined,
+  ): Pieces<void> {
     for (const chain of chains.values()) this.#chains[family].acquire(chain);
     for (const set of sets.values()) this.#sets[family].acquire(set);
     for (const group of groups.values()) {
-      this.#groups.acquire(group, family);
+      this.#groups.acquire(group, family, ofTenant.has(group.name) ? tenant : undefined);
       yield;
     }
   }
 
-  #release(builder: ClassBuilder): void {
-    this.#releaseOwn(builder);
+  #release(builder: ClassBuilder, tenant: string | undefined): void {
+    this.#releaseOwn(builder, tenant);
     for (const part of builder.shared) {
       const uses = this.#uses.get(part)! - 1;
       if (uses > 0) this.#uses.set(part, uses);
-      else this.#end(part);
+      else this.#end(part, tenant);
     }
   }
 
-  #end(part: Part): void {
+  #end(part: Part, tenant: string | undefined): void {
     this.#uses.delete(part);
     this.#parts.delete(part);
-    this.#releaseOwn(part.made);
+    this.#releaseOwn(part.made, tenant);
   }
 
-  #releaseOwn({ family, chains, sets, groups }: Builder): void {
+  #releaseOwn({ family, chains, sets, groups, ofTenant }: Builder, tenant: string | undefined): void {
     for (const { name } of chains.values()) this.#chains[family].release(name);
     for (const { name } of sets.values()) this.#sets[family].release(name);
-    for (const group of groups.values()) this.#groups.release(group, family);
+    for (const group of groups.values())
+      this.#groups.release(group, family, ofTenant.has(group.name) ? tenant : undefined);
   }
 }
 

@@ -1,10 +1,10 @@
 /** The peer groups that are in use, kept equal to the cluster one pod and one node at a time. */
 import { type Address, type Family, familyOf } from '../../model/address.ts';
 import type { Cluster, ContainerPort, PodKey } from '../../model/cluster.ts';
+import { getOrMake } from '../../model/getormake.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import { matchesLabels } from '../../model/selector.ts';
-import { MemberHistory } from '../../nft/plan/history.ts';
-import type { ElementKey, NftSet, SetSpec } from '../../nft/ruleset.ts';
+import type { ElementKey, NftSet } from '../../nft/ruleset.ts';
 import {
   askedSelectorsOf,
   type Group,
@@ -14,6 +14,8 @@ import {
   podKeys,
   podSelectorsOf,
 } from '../group.ts';
+import { LiveSet } from './liveset.ts';
+import { MEMBER_ROOM, MemberLedger, type MemberRoom } from './memberroom.ts';
 import { MentionIndex } from './mentionindex.ts';
 import type { IndexedPod, PodIndex } from './podindex.ts';
 import { SelectorIndex } from './selectorindex.ts';
@@ -22,6 +24,10 @@ interface LiveGroup {
   readonly named: NamedGroup;
   /** By the tables whose rules name it. */
   readonly uses: Record<Family, number>;
+  /** Of those, by the namespaces whose NetworkPolicies need it. */
+  readonly tenants: Map<string, number>;
+  /** Its members are in its sets; else there was no room for them, and nobody may program it. */
+  isFull: boolean;
   /** What each node puts into the sets. Of pods nobody keeps it: there are very many, and what they were tells it. */
   readonly nodes: Map<string, readonly ElementKey[]>;
   readonly sets: Record<Family, LiveSet>;
@@ -38,12 +44,16 @@ export class LiveGroups {
   readonly #byPodSelector = new SelectorIndex<LiveGroup>();
   readonly #byMention = new MentionIndex<LiveGroup>();
   readonly #withNodes = new Set<LiveGroup>();
+  readonly #ledger: MemberLedger;
+  /** Those that are not full. */
+  readonly #hollow = new Set<LiveGroup>();
   /** Each pod as the groups know it: what its labels were tells which groups it may be a member of. */
   readonly #known = new Map<PodKey, IndexedPod>();
 
-  constructor(cluster: Cluster, podIndex: PodIndex) {
+  constructor(cluster: Cluster, podIndex: PodIndex, room: MemberRoom = MEMBER_ROOM) {
     this.#cluster = cluster;
     this.#podIndex = podIndex;
+    this.#ledger = new MemberLedger(room);
   }
 
   has({ name }: NamedGroup): boolean {
@@ -55,18 +65,67 @@ export class LiveGroups {
     return this.#groups.get(name)?.sets[family].size ?? 0;
   }
 
-  /** One more user in a table; the first one of all brings the group to life. Answers how many pods were asked for it. */
-  acquire(named: NamedGroup, family: Family): number {
-    const asked = this.#groups.has(named.name) ? 0 : this.#start(named);
-    this.#groups.get(named.name)!.uses[family]++;
-    return asked;
+  /** How many members both of its sets have. */
+  membersOf({ name }: NamedGroup): number {
+    const live = this.#groups.get(name);
+    return live === undefined ? 0 : sizeOf(live);
+  }
+
+  /**
+   * One more user in a table; the first one of all brings the group to life. Answers how many pods were asked for it: none
+   * where the namespace, whose policies alone need it, has no room for more members (`beyond`).
+   */
+  acquire(named: NamedGroup, family: Family, namespace?: string): number {
+    const live = getOrMake(this.#groups, named.name, () => newGroup(named));
+    live.uses[family]++;
+    if (namespace !== undefined) this.#addTenant(live, namespace);
+    if (live.isFull) return 0;
+    if (namespace === undefined || this.#ledger.roomOf(namespace) >= 0) return this.#fill(live);
+    this.#hollow.add(live);
+    return 0;
   }
 
   /** One user less; the last one of all ends the group. */
-  release({ name }: NamedGroup, family: Family): void {
+  release({ name }: NamedGroup, family: Family, namespace?: string): void {
     const live = this.#groups.get(name)!;
     live.uses[family]--;
+    if (namespace !== undefined) this.#deleteTenant(live, namespace);
     if (live.uses.ip + live.uses.ip6 === 0) this.#end(live);
+  }
+
+  /** How many members more the policies of the namespace may need. */
+  roomOf(namespace: string): number {
+    return this.#ledger.roomOf(namespace);
+  }
+
+  /** Namespaces whose policies need more members than there is room for. */
+  beyond(): ReadonlySet<string> {
+    const waiting = [...this.#hollow].flatMap(({ tenants }) => [...tenants.keys()]);
+    return new Set([...this.#ledger.beyond(), ...waiting]);
+  }
+
+  /** Fills those for which there is room by now. */
+  *fillHollow(): Pieces<void> {
+    for (const live of this.#hollow) {
+      if ([...live.tenants.keys()].every(namespace => this.#ledger.roomOf(namespace) < 0)) continue;
+      this.#fill(live);
+      yield;
+    }
+  }
+
+  #addTenant(live: LiveGroup, namespace: string): void {
+    const uses = live.tenants.get(namespace) ?? 0;
+    live.tenants.set(namespace, uses + 1);
+    if (uses === 0) this.#ledger.need(namespace, 1, sizeOf(live));
+  }
+
+  #deleteTenant(live: LiveGroup, namespace: string): void {
+    const uses = live.tenants.get(namespace)! - 1;
+    if (uses > 0) live.tenants.set(namespace, uses);
+    else {
+      live.tenants.delete(namespace);
+      this.#ledger.need(namespace, -1, sizeOf(live));
+    }
   }
 
   /**
@@ -78,7 +137,7 @@ export class LiveGroups {
     let asked = 0;
     for (const live of this.#touchedBy(before, now)) {
       const { group } = live.named;
-      put(live, keysOf(group, before), keysOf(group, now));
+      this.#put(live, keysOf(group, before), keysOf(group, now));
       if (++asked % GROUPS_OF_A_PIECE === 0) yield;
     }
     if (now === undefined) this.#known.delete(key);
@@ -113,19 +172,21 @@ export class LiveGroups {
     for (const { named } of this.#groups.values()) if (named.group.kind === 'names') yield named;
   }
 
-  #start(named: NamedGroup): number {
-    const sets = { ip: new LiveSet(groupSet(named, 'ip')), ip6: new LiveSet(groupSet(named, 'ip6')) };
-    const live: LiveGroup = { named, uses: { ip: 0, ip6: 0 }, nodes: new Map(), sets };
-    for (const selector of podSelectorsOf(named.group)) this.#byPodSelector.add(selector, live);
-    for (const selector of askedSelectorsOf(named.group)) this.#byMention.add(selector, live);
-    if (nodeSelectorsOf(named.group).length > 0) this.#withNodes.add(live);
+  /** Answers how many pods were asked. */
+  #fill(live: LiveGroup): number {
+    const { group } = live.named;
+    live.isFull = true;
+    this.#hollow.delete(live);
+    for (const selector of podSelectorsOf(group)) this.#byPodSelector.add(selector, live);
+    for (const selector of askedSelectorsOf(group)) this.#byMention.add(selector, live);
+    if (nodeSelectorsOf(group).length > 0) this.#withNodes.add(live);
     let asked = 0;
-    for (const indexedPod of this.#podsOf(named.group)) {
-      put(live, NO_KEYS, keysOfSelected(named.group, indexedPod));
+    for (const indexedPod of this.#podsOf(group)) {
+      put(live, NO_KEYS, keysOfSelected(group, indexedPod));
       asked++;
     }
+    this.#ledger.grow(sizeOf(live), live.tenants.keys());
     if (this.#withNodes.has(live)) for (const name of this.#cluster.nodes.keys()) this.#putNode(live, name);
-    this.#groups.set(named.name, live);
     return asked;
   }
 
@@ -138,15 +199,24 @@ export class LiveGroups {
   }
 
   #end(live: LiveGroup): void {
+    this.#groups.delete(live.named.name);
+    this.#hollow.delete(live);
+    if (!live.isFull) return;
+    this.#ledger.grow(-sizeOf(live), []);
     for (const selector of podSelectorsOf(live.named.group)) this.#byPodSelector.delete(selector, live);
     for (const selector of askedSelectorsOf(live.named.group)) this.#byMention.delete(selector, live);
     this.#withNodes.delete(live);
-    this.#groups.delete(live.named.name);
+  }
+
+  #put(live: LiveGroup, before: readonly ElementKey[], keys: readonly ElementKey[]): void {
+    const size = sizeOf(live);
+    put(live, before, keys);
+    if (sizeOf(live) !== size) this.#ledger.grow(sizeOf(live) - size, live.tenants.keys());
   }
 
   #putNode(live: LiveGroup, name: string): void {
     const keys = this.#nodeKeys(live.named.group, name);
-    put(live, live.nodes.get(name) ?? NO_KEYS, keys);
+    this.#put(live, live.nodes.get(name) ?? NO_KEYS, keys);
     if (keys.length > 0) live.nodes.set(name, keys);
     else live.nodes.delete(name);
   }
@@ -157,6 +227,15 @@ export class LiveGroups {
     const selected = nodeSelectorsOf(group).some(selector => matchesLabels(selector, node.labels));
     return selected ? [...node.addresses] : [];
   }
+}
+
+function newGroup(named: NamedGroup): LiveGroup {
+  const sets = { ip: new LiveSet(groupSet(named, 'ip')), ip6: new LiveSet(groupSet(named, 'ip6')) };
+  return { named, uses: { ip: 0, ip6: 0 }, tenants: new Map(), isFull: false, nodes: new Map(), sets };
+}
+
+function sizeOf({ sets }: LiveGroup): number {
+  return sets.ip.size + sets.ip6.size;
 }
 
 /** What a pod puts into the group's sets, as it is known. */
@@ -190,38 +269,4 @@ function equalPorts(a: ContainerPort, b: ContainerPort): boolean {
 
 function equalLists<T>(a: readonly T[], b: readonly T[], equal: (a: T, b: T) => boolean): boolean {
   return a === b || (a.length === b.length && a.every((one, i) => equal(one, b[i]!)));
-}
-
-/** A group's set of one family. A key begins with its address, so that it tells its family. */
-class LiveSet {
-  readonly #members = new MemberHistory();
-  /** How many members more than one put a key in; of nearly all keys, none. */
-  readonly #others = new Map<ElementKey, number>();
-  #set: NftSet;
-
-  constructor(spec: SetSpec) {
-    this.#set = { ...spec, elements: this.#members.now() };
-  }
-
-  add(key: ElementKey): void {
-    if (!this.#members.add(key)) this.#others.set(key, (this.#others.get(key) ?? 0) + 1);
-  }
-
-  delete(key: ElementKey): void {
-    const others = this.#others.get(key) ?? 0;
-    if (others === 0) this.#members.delete(key);
-    else if (others === 1) this.#others.delete(key);
-    else this.#others.set(key, others - 1);
-  }
-
-  get size(): number {
-    return this.#members.size;
-  }
-
-  /** The same object until a member changes. */
-  now(): NftSet {
-    const elements = this.#members.now();
-    if (elements !== this.#set.elements) this.#set = { ...this.#set, elements };
-    return this.#set;
-  }
 }

@@ -20,7 +20,7 @@ import {
 import { type Pieces, wholeOf } from '../../model/pieces.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
-import type { PolicyId } from '../../model/policy.ts';
+import { type Policy, type PolicyId, withoutRules } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import type { Subjects } from '../../names/subjects.ts';
 import { type Op, objectOf } from '../../nft/plan/op.ts';
@@ -36,11 +36,12 @@ import { LiveClasses } from './classes.ts';
 import { LiveGroups } from './groups.ts';
 import { LiveLinkSets } from './linksets.ts';
 import { LivePods, MOST_ASKED } from './livepods.ts';
+import { LocalMoves } from './localmoves.ts';
 import { emptyMarks, isNothing, type Marks } from './marks.ts';
+import { MEMBER_ROOM } from './memberroom.ts';
 import { LiveNames } from './names.ts';
 import { LivePlacements } from './placements.ts';
 import { type IndexedPod, PodIndex } from './podindex.ts';
-import type { PolicyMoves } from './policymoves.ts';
 import { LivePreparations } from './preparations.ts';
 import { slackOf } from './slack.ts';
 import { LiveStrays } from './strays.ts';
@@ -58,12 +59,11 @@ export class Incremental {
   readonly #mostAsked: number;
   readonly #classes: LiveClasses;
   readonly #placements: LivePlacements;
+  readonly #moves: LocalMoves;
   readonly #preparations: LivePreparations;
   readonly #unknownPods: UnknownPods;
   /** Of a node whose pods we link. */
   readonly #attachedPods: LiveAttachedPods | undefined;
-  /** Local pods as of the last flush: where unknown ones are denied, the maps know them all. */
-  readonly #local = new Set<PodKey>();
   readonly #strays: LiveStrays;
   #denied: readonly Cidr[] = [];
   #network: NodeNetwork;
@@ -79,13 +79,14 @@ export class Incremental {
   #late: ClusterEvent[] = [];
   #flushed: Ruleset | undefined;
 
-  /** Without `hearing` names match nothing; `mostAsked` is how much a flush may ask about pods that can wait. */
+  /** Without `hearing` names match nothing; `mostAsked` is how much a flush may ask about pods that can wait, `room` what its sets may have. */
   constructor(
     node: string,
     unknownPods: UnknownPods = 'allow',
     podLinks: PodLinks = 'others',
     hearing?: Hearing,
     mostAsked = MOST_ASKED,
+    room = MEMBER_ROOM,
   ) {
     this.#node = node;
     this.#unknownPods = unknownPods;
@@ -96,12 +97,20 @@ export class Incremental {
     this.#linkSets = new LiveLinkSets(this.#state);
     this.#podIndex = new PodIndex(this.#state, node);
     this.#strays = new LiveStrays(this.#podIndex, node);
-    this.#groups = new LiveGroups(this.#state, this.#podIndex);
+    this.#groups = new LiveGroups(this.#state, this.#podIndex, room);
     this.#livePods = new LivePods(this.#state, this.#podIndex, this.#groups, node);
     this.#mostAsked = mostAsked;
     this.#names = new LiveNames(hearing);
     this.#classes = new LiveClasses(this.#groups, hearing !== undefined);
     this.#placements = new LivePlacements(this.#state, this.#classes);
+    this.#moves = new LocalMoves({
+      state: this.#state,
+      podIndex: this.#podIndex,
+      groups: this.#groups,
+      classes: this.#classes,
+      placements: this.#placements,
+      node,
+    });
     this.#preparations = new LivePreparations(
       this.#podIndex,
       this.#groups,
@@ -164,6 +173,14 @@ export class Incremental {
     return this.#livePods.isBehind || this.#preparations.isBehind;
   }
 
+  /**
+   * The policies that flushes have found no room for since it was asked last, each as it was noted: in `cluster` they have no
+   * rules by now, and isolate what they select.
+   */
+  takeRefused(): readonly Policy[] {
+    return this.#moves.takeRefused();
+  }
+
   waitingPods(): ReadonlyMap<PodKey, IndexedPod | undefined> {
     return this.#livePods.waiting();
   }
@@ -201,30 +218,24 @@ export class Incremental {
     const strayed = this.#strays.refresh(strays, this.#denied);
     this.#attachedPods?.refreshNodes(marked.node);
     if (marked.hostPort.size > 0) this.#attachedPods?.refreshHostPorts();
-    const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#local.has(key)));
-    const moved = yield* this.#placeAll(local, marked.policy);
+    const { moved, refused } = yield* this.#moves.placeAll(pods, marked.policy);
     if (moved || strayed) this.#podMaps = this.#makePodMaps();
-    const flipped = this.#names.refreshPolicies(marked.policy, this.#state);
+    for (const policy of refused) this.#followRefused(policy);
+    const changed = new Set([...marked.policy, ...refused.map(({ id }) => id)]);
+    const flipped = this.#names.refreshPolicies(changed, this.#state);
     if (moved || flipped || renewed) this.#followNames(flipped || renewed);
     yield* this.#preparations.advance(slack);
   }
 
-  /** Answers whether any pod was put anywhere. */
-  *#placeAll(local: ReadonlySet<PodKey>, policies: ReadonlySet<PolicyId>): Pieces<boolean> {
-    const moves = this.#placements.changePolicies(policies);
-    for (const key of local) yield* this.#place(key);
-    const moved = policies.size > 0 && (yield* this.#move(moves, local));
-    yield* this.#classes.settle();
-    return moved || local.size > 0;
+  /** What has no rules now is so for everybody who asks, unless another version has come. */
+  #followRefused(policy: Policy): void {
+    const isLatest = this.#latest.policies.get(policy.id) === policy;
+    if (isLatest) this.#latest.apply({ type: 'policy', key: policy.id, value: withoutRules(policy) });
   }
 
   #followNames(anew: boolean): void {
     const groups = this.#groups.names();
     if (this.#names.refresh(this.#placements.all(), groups, this.#network, anew)) this.#makeBases();
-  }
-
-  #isLocal(key: PodKey): boolean {
-    return this.#podIndex.indexedPod(key)?.pod.node === this.#node;
   }
 
   /** The base chains stay the same objects as long as they deny in the same networks. Answers whether they do not. */
@@ -248,21 +259,6 @@ export class Incremental {
     if (JSON.stringify(ports) === JSON.stringify(this.#podPorts)) return;
     this.#podPorts = ports;
     this.#bridge = podPortsTable(ports);
-  }
-
-  *#place(key: PodKey): Pieces<void> {
-    const isLocal = this.#isLocal(key);
-    if (isLocal) this.#local.add(key);
-    else this.#local.delete(key);
-    yield* this.#placements.place(key, isLocal ? this.#podIndex.indexedPod(key) : undefined);
-  }
-
-  /** Moves the local pods to which something happens by changes of policies alone; answers whether there are any. */
-  *#move(moves: PolicyMoves, placed: ReadonlySet<PodKey>): Pieces<boolean> {
-    let moved = false;
-    for (const indexedPod of this.#podIndex.onNode(this.#node))
-      if (!placed.has(indexedPod.pod.key)) moved = (yield* this.#placements.move(indexedPod, moves)) || moved;
-    return moved;
   }
 
   #makePodMaps(): Record<Family, readonly NftSet[]> {

@@ -11,17 +11,22 @@
  * that they will be in are made again. What the rules mean never depends on any of it: a change that is noted without it
  * has its groups in the same flush.
  */
-import type { Family } from '../../model/address.ts';
 import type { Pieces } from '../../model/pieces.ts';
-import type { Direction, Policy, PolicyId, Rule } from '../../model/policy.ts';
+import {
+  type Direction,
+  namespaceOfPolicy,
+  type Policy,
+  type PolicyId,
+  type Rule,
+} from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import { countEntries } from '../../model/policysize.ts';
 import type { PodClass } from '../classes.ts';
-import type { NamedGroup } from '../group.ts';
 import type { ClassBuilder } from '../parts.ts';
 import { isSmallPolicy } from '../shares.ts';
 import type { LiveClasses } from './classes.ts';
 import type { LiveGroups } from './groups.ts';
+import { type Need, needsOf } from './needs.ts';
 import type { LivePlacements } from './placements.ts';
 import type { IndexedPod, PodIndex } from './podindex.ts';
 import type { Slack } from './slack.ts';
@@ -38,12 +43,6 @@ const MOST_COUNTED = 20_000;
 /** Where the classes of the pods are others each time that it is ready, it goes as it is. */
 const MOST_TRIES = 10;
 
-/** A group in the tables that will name it. */
-interface Need {
-  readonly group: NamedGroup;
-  readonly families: readonly Family[];
-}
-
 interface Preparation {
   readonly change: PolicyChange;
   /** The classes that the pods are in, and those that they will be in. */
@@ -52,6 +51,8 @@ interface Preparation {
   /** Groups that live, and do so until the preparation ends. */
   readonly held: Need[];
   readonly missing: Need[];
+  /** How many members the groups have that it brought to life. */
+  filled: number;
   /** How often it was begun. */
   readonly tries: number;
 }
@@ -219,7 +220,7 @@ export class LivePreparations {
     const joining = this.#placements.joining(inForce(change), this.#pods());
     yield;
     const builders = yield* this.#build(joining);
-    const preparation: Preparation = { change, leaving, joining, held: [], missing: [], tries };
+    const preparation: Preparation = { change, leaving, joining, held: [], missing: [], filled: 0, tries };
     for (const need of needsOf(builders)) {
       if (this.#groups.has(need.group)) this.#hold(need, preparation);
       else preparation.missing.push(need);
@@ -255,6 +256,10 @@ export class LivePreparations {
       behind = behind.filter(({ missing }) => missing.length > 0);
       for (const preparation of behind) {
         const { change, missing } = preparation;
+        if (!this.#hasRoom(preparation)) {
+          missing.length = 0; // whoever takes it in finds out that there is no room
+          continue;
+        }
         asked += Math.max(LEAST_ASKED, this.#hold(missing.pop()!, preparation));
         this.#preparations.delete(change.id);
         this.#preparations.set(change.id, preparation); // behind all others
@@ -264,10 +269,16 @@ export class LivePreparations {
     }
   }
 
-  #hold(need: Need, { held }: Preparation): number {
-    held.push(need);
-    const asked = need.families.map(family => this.#groups.acquire(need.group, family));
-    return Math.max(...asked);
+  #hold(need: Need, preparation: Preparation): number {
+    preparation.held.push(need);
+    const asked = Math.max(...need.families.map(family => this.#groups.acquire(need.group, family)));
+    if (asked > 0) preparation.filled += this.#groups.membersOf(need.group);
+    return asked;
+  }
+
+  #hasRoom({ change, filled }: Preparation): boolean {
+    const namespace = namespaceOfPolicy(change.id);
+    return namespace === '' || this.#groups.roomOf(namespace) >= filled;
   }
 
   #end({ change, joining, held }: Preparation): void {
@@ -281,16 +292,4 @@ export class LivePreparations {
 /** As pods will have it: one that is audited is in no class. */
 function inForce({ id, value }: PolicyChange): PolicyChange {
   return { id, value: value?.audited ? undefined : value };
-}
-
-function needsOf(builders: readonly ClassBuilder[]): Need[] {
-  const uses = builders.flatMap(builder =>
-    [...builder.allGroups()].map(group => ({ group, family: builder.family })),
-  );
-  const ofPods = uses.filter(({ group }) => group.group.kind !== 'names'); // answers fill those
-  const byName = Map.groupBy(ofPods, ({ group }) => group.name).values();
-  return [...byName].map(its => ({
-    group: its[0]!.group,
-    families: [...new Set(its.map(({ family }) => family))],
-  }));
 }

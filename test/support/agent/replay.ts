@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { PodInForce } from '../../../src/agent/engine.ts';
 import { compile } from '../../../src/compiler/compile.ts';
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
+import type { MemberRoom } from '../../../src/compiler/live/memberroom.ts';
 import type { Hearing } from '../../../src/compiler/namespeers.ts';
 import {
   type Cluster,
@@ -16,6 +17,7 @@ import {
 import { wholeOf } from '../../../src/model/pieces.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import type { PodLinks } from '../../../src/model/podlinks.ts';
+import { withoutRules } from '../../../src/model/policy.ts';
 import type { PolicyChange } from '../../../src/model/policychange.ts';
 import { mapTables } from '../../../src/nft/maptables.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
@@ -128,6 +130,36 @@ export function replayInPieces(steps: readonly Step[], how: Enforced): string {
     for (const event of late) state.apply(event);
   }
   return text(engine.flush());
+}
+
+/** Sets of peers may have next to no members: what is in force is the cluster with the policies that have no room closed. */
+export function replayInRoom(steps: readonly Step[], how: Enforced, room: MemberRoom, count: Refusals): void {
+  const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing, undefined, room);
+  const state = new ClusterState();
+  const flush = () => {
+    const got = text(engine.flush());
+    const refused = engine.takeRefused();
+    count.refused += refused.length;
+    for (const { id, kind } of refused) {
+      if (kind !== 'NetworkPolicy') throw new Error(`${id} is refused, and is nobody's`);
+      state.apply({ type: 'policy', key: id, value: withoutRules(state.policies.get(id)!) });
+    }
+    const wanted = text(compile(state, NODE, how.unknownPods, how.podLinks, how.hearing));
+    if (got !== wanted)
+      throw new Error(`in little room, incremental differs from compile:\n${firstDifference(got, wanted)}`);
+    if (JSON.stringify([...state.policies]) !== JSON.stringify([...engine.cluster.policies]))
+      throw new Error('the engine knows other policies than are in force');
+  };
+  for (const { event, flush: isFlushed } of steps) {
+    engine.note(event);
+    state.apply(event);
+    if (isFlushed) flush();
+  }
+  flush();
+}
+
+export interface Refusals {
+  refused: number;
 }
 
 /** A flush takes one pod of another node in, and no more. */

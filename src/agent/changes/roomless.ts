@@ -1,0 +1,58 @@
+/**
+ * Policies that isolate what they select and allow nothing, since there is no room for what the peers of their namespace's
+ * policies mean. Each is tried again from time to time: others of its namespace, or the pods, may be fewer by then.
+ */
+import { type Backoff, backoffMs } from '../../async/backoff.ts';
+import { MEMBER_ROOM } from '../../compiler/live/memberroom.ts';
+import type { Policy, PolicyId } from '../../model/policy.ts';
+import type { PolicyChange } from '../../model/policychange.ts';
+import type { Quarantined } from './quarantine.ts';
+
+interface Held {
+  readonly wanted: Policy;
+  readonly refusals: number;
+  readonly triedAtMs: number;
+}
+
+const AGAIN: Backoff = { firstMs: 30_000, mostMs: 1_800_000 };
+/** However many there are: to make one ready is work, and mostly for nothing. */
+const PAUSE_MS = 5_000;
+
+const REASON = `what the peers of its namespace's policies mean on this node has no room: ${MEMBER_ROOM.ofNamespace.toLocaleString('en')} members of sets, or its share where all have ${MEMBER_ROOM.ofAll.toLocaleString('en')}`;
+
+export class Roomless {
+  /** Those that were tried longest ago come first. */
+  readonly #held = new Map<PolicyId, Held>();
+  #againAtMs = 0;
+
+  get list(): readonly Quarantined[] {
+    return [...this.#held.keys()].map(id => ({
+      id,
+      reason: REASON,
+      isOfRoom: true,
+      keepsLastVersion: false,
+    }));
+  }
+
+  /** A flush took these changes in, and found no room for those policies, which it or older ones took in. */
+  flushed(taken: readonly PolicyChange[], refused: readonly Policy[], nowMs: number): void {
+    const before = new Map(refused.map(({ id }) => [id, this.#held.get(id)]));
+    for (const { id } of taken) this.#held.delete(id);
+    for (const policy of refused) {
+      this.#held.delete(policy.id);
+      const refusals = 1 + (before.get(policy.id)?.refusals ?? 0);
+      this.#held.set(policy.id, { wanted: policy, refusals, triedAtMs: nowMs });
+    }
+  }
+
+  /** The next one that is to be tried again, as it was asked for; nothing where it is nobody's time. */
+  takeDue(nowMs: number): PolicyChange | undefined {
+    if (nowMs < this.#againAtMs) return undefined;
+    for (const [id, { wanted, refusals, triedAtMs }] of this.#held) {
+      if (triedAtMs + backoffMs(AGAIN, refusals) > nowMs) continue;
+      this.#againAtMs = nowMs + PAUSE_MS;
+      return { id, value: wanted };
+    }
+    return undefined;
+  }
+}

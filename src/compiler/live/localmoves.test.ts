@@ -1,0 +1,182 @@
+/** Namespaces whose policies mean more pods than there is room for. */
+import { describe, expect, test } from 'vitest';
+import { compiled, NODE } from '../../../test/support/agent/engine.ts';
+import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../../test/support/agent/tenants.ts';
+import { parseAddress } from '../../model/address.ts';
+import type { ClusterEvent } from '../../model/cluster.ts';
+import { type Policy, type Rule, withoutRules } from '../../model/policy.ts';
+import type { PodSelector } from '../../model/selector.ts';
+import { plan } from '../../nft/plan/plan.ts';
+import { Incremental } from './incremental.ts';
+import type { MemberRoom } from './memberroom.ts';
+
+const CROWD = 100;
+const ROOM: MemberRoom = { ofNamespace: 500, ofAll: 5_000 };
+
+/** As one of two values, of which all pods of the crowd have the one: another selector for each of the other. */
+function crowded(namespace: string, other: string): PodSelector {
+  const requirements = [{ key: 'app', operator: 'In' as const, values: ['red', other] }];
+  return { namespaces: { kind: 'name', name: namespace }, pods: { requirements } };
+}
+
+/** Rules of these selectors each, at one port each; more than two of them are one set. */
+function allowing(name: `${string}/${string}`, rules: readonly (readonly string[])[]): Policy {
+  const [namespace = ''] = name.split('/');
+  return ingressPolicy(
+    name,
+    rules.map(
+      (others, n): Rule => ({
+        path: `ingress[${n}]`,
+        action: 'accept',
+        peers: others.map(other => ({ kind: 'pods', selector: crowded(namespace, other) })),
+        ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + n, last: 1000 + n }],
+      }),
+    ),
+  );
+}
+
+/** A policy whose sets are so many, of the whole crowd each. */
+const ofSets = (name: `${string}/${string}`, sets: number) =>
+  allowing(
+    name,
+    Array.from({ length: sets }, (_, n) => [`${name}-${n}`]),
+  );
+
+/** Red pods of another node. */
+function crowd(namespace: string, count: number): ClusterEvent[] {
+  return Array.from({ length: count }, (_, n) => {
+    const addresses = [parseAddress(`10.${namespace.length}.${n >> 8}.${n & 255}`)!];
+    return podEvent(tenantPod(namespace, 1000 + n, { labels: { app: 'red' }, node: 'n2', addresses }));
+  });
+}
+
+const namespaces = ['tenant', 'other'];
+const pods = namespaces.flatMap(namespace => [
+  podEvent(tenantPod(namespace, 1, { node: NODE })),
+  ...crowd(namespace, CROWD),
+]);
+
+/** What an engine makes of these events, each list a flush; the policies that had no room in each, and what it holds. */
+function played(room: MemberRoom, ...flushes: readonly (readonly ClusterEvent[])[]) {
+  const engine = new Incremental(NODE, 'allow', 'others', undefined, undefined, room);
+  const refused: string[][] = [];
+  const inForce = new Map<string, ClusterEvent>();
+  for (const events of flushes) {
+    for (const event of events) {
+      engine.note(event);
+      inForce.set(event.key, event);
+    }
+    const ruleset = engine.flush();
+    const without = engine.takeRefused();
+    for (const policy of without) inForce.set(policy.id, policyEvent(withoutRules(policy)));
+    refused.push(without.map(({ name }) => name).sort());
+    expect(plan(compiled([...inForce.values()]), ruleset)).toEqual([]);
+  }
+  const sets = [...engine.flush().tables.get('ip')!.sets.values()].filter(({ name }) =>
+    /^(peers|others)-/.test(name),
+  );
+  const members = sets.reduce((sum, { elements }) => sum + elements.size, 0);
+  return { refused, members, engine };
+}
+
+describe('a namespace whose policies mean more than there is room for', () => {
+  test('has the policy refused that came last, which isolates, and keeps the others', () => {
+    const [first, last] = [ofSets('tenant/first', 4), ofSets('tenant/a-last', 3)];
+    const { refused, members, engine } = played(ROOM, [...pods, policyEvent(first)], [policyEvent(last)]);
+    expect(refused).toEqual([[], ['tenant/a-last']]);
+    expect(members).toBe(4 * CROWD);
+    expect(engine.cluster.policies.get(last.id)?.ingress).toEqual([]);
+    expect(engine.cluster.policies.get(first.id)).toBe(first);
+  });
+
+  test('has the largest refused where all come at once, whatever the order', () => {
+    const policies = [ofSets('tenant/a', 2), ofSets('tenant/b', 9), ofSets('tenant/c', 3)].map(policyEvent);
+    for (const order of [policies, policies.toReversed()]) {
+      const { refused, members } = played(ROOM, [...pods, ...order]);
+      expect(refused).toEqual([['tenant/b']]);
+      expect(members).toBe(5 * CROWD);
+    }
+  });
+
+  test('takes nothing from another one', () => {
+    const { refused, members } = played(ROOM, [
+      ...pods,
+      policyEvent(ofSets('tenant/large', 300)),
+      policyEvent(ofSets('other/small', 4)),
+    ]);
+    expect(refused).toEqual([['tenant/large']]);
+    expect(members).toBe(4 * CROWD);
+  });
+
+  test('is so by combinations of few selectors too: each is a set', () => {
+    const few = Array.from({ length: 6 }, (_, n) => `few-${n}`);
+    const combined = few.flatMap((a, i) => few.slice(i + 1).map((b, j) => [a, b, few[(i + j) % 6]!, 'x']));
+    const { refused, members } = played(ROOM, [...pods, policyEvent(allowing('tenant/few', combined))]);
+    expect(refused).toEqual([['tenant/few']]);
+    expect(members).toBe(0);
+  });
+
+  test('is so when more pods come, and is not when policies that deny are many', () => {
+    const many = Array.from({ length: 50 }, (_, n) => policyEvent(ingressPolicy(`tenant/deny-${n}`, [])));
+    const small = policyEvent(ofSets('tenant/small', 1));
+    const { refused, members } = played(
+      ROOM,
+      [...pods, policyEvent(ofSets('tenant/web', 4)), small, ...many],
+      crowd('tenant', 2 * CROWD),
+    );
+    expect(refused).toEqual([[], ['tenant/web']]);
+    expect(members).toBe(2 * CROWD);
+  });
+
+  test('has room again when a policy is written anew that needs less', () => {
+    const { refused, members } = played(
+      ROOM,
+      [...pods, policyEvent(ofSets('tenant/web', 6))],
+      [policyEvent(ofSets('tenant/web', 5))],
+    );
+    expect(refused).toEqual([['tenant/web'], []]);
+    expect(members).toBe(5 * CROWD);
+  });
+});
+
+test('where all namespaces need too much together, each has its share, and those who need more lose', () => {
+  const room = { ofNamespace: 1_000, ofAll: 1_200 };
+  const { refused, members } = played(
+    room,
+    [...pods, policyEvent(ofSets('tenant/large', 9))],
+    [policyEvent(ofSets('other/small', 4))],
+  );
+  expect(refused).toEqual([[], ['tenant/large']]);
+  expect(members).toBe(4 * CROWD);
+});
+
+test("what a policy of the cluster means is nobody's, and is refused to nobody", () => {
+  const namespaced = ofSets('tenant/web', 30);
+  const admin: Policy = {
+    ...namespaced,
+    id: 'ClusterNetworkPolicy web',
+    kind: 'ClusterNetworkPolicy',
+    name: 'web',
+    tier: 'admin',
+  };
+  const { refused, members } = played(ROOM, [
+    ...pods,
+    policyEvent(admin),
+    policyEvent(ofSets('tenant/small', 4)),
+  ]);
+  expect(refused).toEqual([[]]);
+  expect(members).toBe(34 * CROWD);
+});
+
+test('what is made ready stops where there is no room, and whoever waits for it finds out', () => {
+  const engine = new Incremental(NODE, 'allow', 'others', undefined, undefined, ROOM);
+  for (const event of [...pods, policyEvent(ofSets('tenant/first', 2))]) engine.note(event);
+  engine.flush();
+  const change = ofSets('tenant/huge', 240);
+  engine.prepare([{ id: change.id, value: change }]);
+  const sets = [...engine.flush().tables.get('ip')!.sets.values()];
+  expect(engine.isPrepared({ id: change.id, value: change })).toBe(true);
+  expect(sets.reduce((sum, { elements }) => sum + elements.size, 0)).toBeLessThan(
+    ROOM.ofNamespace + 3 * CROWD,
+  );
+});

@@ -1,0 +1,106 @@
+/** Puts the pods of this node into the classes where they belong, as far as there is room for what their policies need. */
+import type { ClusterState, PodKey } from '../../model/cluster.ts';
+import type { Pieces } from '../../model/pieces.ts';
+import { type Policy, type PolicyId, withoutRules } from '../../model/policy.ts';
+import type { LiveClasses } from './classes.ts';
+import type { LiveGroups } from './groups.ts';
+import { largestOf } from './largest.ts';
+import type { LivePlacements } from './placements.ts';
+import type { PodIndex } from './podindex.ts';
+import type { PolicyMoves } from './policymoves.ts';
+
+export interface Moved {
+  /** Some pod was put somewhere. */
+  readonly moved: boolean;
+  /** Policies that have come to have no rules for want of room, each as it was. */
+  readonly refused: readonly Policy[];
+}
+
+/** What it works on. */
+export interface LiveParts {
+  readonly state: ClusterState;
+  readonly podIndex: PodIndex;
+  readonly groups: LiveGroups;
+  readonly classes: LiveClasses;
+  readonly placements: LivePlacements;
+  readonly node: string;
+}
+
+export class LocalMoves {
+  readonly #live: LiveParts;
+  /** Local pods as of the last flush: where unknown ones are denied, the maps know them all. */
+  readonly #local = new Set<PodKey>();
+  /** Since somebody asked. */
+  #refused: Policy[] = [];
+
+  constructor(live: LiveParts) {
+    this.#live = live;
+  }
+
+  /** Of all these pods and policies anything may have changed. */
+  *placeAll(pods: ReadonlySet<PodKey>, policies: ReadonlySet<PolicyId>): Pieces<Moved> {
+    const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#local.has(key)));
+    const moves = this.#live.placements.changePolicies(policies);
+    for (const key of local) yield* this.#place(key);
+    const moved = policies.size > 0 && (yield* this.#move(moves, local));
+    yield* this.#live.classes.settle();
+    const refused = yield* this.#makeRoom(policies);
+    this.#refused.push(...refused);
+    return { moved: moved || local.size > 0 || refused.length > 0, refused };
+  }
+
+  /** All that were refused since it was asked last. */
+  takeRefused(): readonly Policy[] {
+    const refused = this.#refused;
+    this.#refused = [];
+    return refused;
+  }
+
+  /**
+   * Where the policies of a namespace need more members than there is room for, some of them isolate what they select and
+   * allow nothing: those that have just changed, else the largest. Answers them.
+   */
+  *#makeRoom(changed: ReadonlySet<PolicyId>): Pieces<Policy[]> {
+    const { state, groups, classes, placements } = this.#live;
+    const all: Policy[] = [];
+    for (let beyond = groups.beyond(); beyond.size > 0; beyond = groups.beyond()) {
+      const refused = [...beyond].flatMap(namespace => this.#tooLarge(namespace, changed));
+      if (refused.length === 0) throw new Error(`no policy of ${[...beyond]} needs what it has no room for`);
+      for (const policy of refused)
+        state.apply({ type: 'policy', key: policy.id, value: withoutRules(policy) });
+      yield* this.#move(placements.changePolicies(refused.map(({ id }) => id)), new Set());
+      yield* classes.settle();
+      yield* groups.fillHollow();
+      all.push(...refused);
+    }
+    return all;
+  }
+
+  #tooLarge(namespace: string, changed: ReadonlySet<PolicyId>): Policy[] {
+    const { state, classes, podIndex } = this.#live;
+    const policies = [...classes.tenantPolicies(namespace)].flatMap(id => state.policies.get(id) ?? []);
+    return largestOf(policies, changed, podIndex);
+  }
+
+  #isLocal(key: PodKey): boolean {
+    const { podIndex, node } = this.#live;
+    return podIndex.indexedPod(key)?.pod.node === node;
+  }
+
+  *#place(key: PodKey): Pieces<void> {
+    const isLocal = this.#isLocal(key);
+    if (isLocal) this.#local.add(key);
+    else this.#local.delete(key);
+    const { placements, podIndex } = this.#live;
+    yield* placements.place(key, isLocal ? podIndex.indexedPod(key) : undefined);
+  }
+
+  /** Moves the local pods to which something happens by changes of policies alone; answers whether there are any. */
+  *#move(moves: PolicyMoves, placed: ReadonlySet<PodKey>): Pieces<boolean> {
+    const { podIndex, placements, node } = this.#live;
+    let moved = false;
+    for (const indexedPod of podIndex.onNode(node))
+      if (!placed.has(indexedPod.pod.key)) moved = (yield* placements.move(indexedPod, moves)) || moved;
+    return moved;
+  }
+}
