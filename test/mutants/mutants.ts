@@ -3344,8 +3344,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'room: to make a policy ready never ends where there is none',
     file: 'src/compiler/live/preparations.ts',
-    find: "namespace === '' || this.#groups.roomOf(namespace) >= filled",
-    replace: "namespace === '' || this.#groups.roomOf(namespace) >= filled - Number.MAX_VALUE",
+    find: 'this.#groups.room.mayPrepare(namespace, filled, ofAll)',
+    replace: 'this.#groups.room.mayPrepare(namespace, 0 * filled, [0 * ofAll.length])',
+    test: LOCAL_MOVES,
+  },
+  {
+    name: 'room: where all need too much together, whoever needs least loses',
+    file: 'src/compiler/live/memberroom.ts',
+    find: 'each[1].members > most[1].members ? each : most',
+    replace: 'each[1].members > most[1].members ? most : each',
     test: LOCAL_MOVES,
   },
   {

@@ -18,7 +18,7 @@ const AGAIN: Backoff = { firstMs: 30_000, mostMs: 1_800_000 };
 /** However many there are: to make one ready is work, and mostly for nothing. */
 const PAUSE_MS = 5_000;
 
-const REASON = `what the peers of its namespace's policies mean on this node has no room: ${MEMBER_ROOM.ofNamespace.toLocaleString('en')} members of sets, or its share where all have ${MEMBER_ROOM.ofAll.toLocaleString('en')}`;
+const REASON = `what the peers of its namespace's policies mean on this node has no room: ${count(MEMBER_ROOM.ofNamespace)} members of sets, of all namespaces ${count(MEMBER_ROOM.ofAll)}`;
 
 export class Roomless {
   /** Those that were tried longest ago come first. */
@@ -55,4 +55,8 @@ export class Roomless {
     }
     return undefined;
   }
+}
+
+function count(members: number): string {
+  return members.toLocaleString('en');
 }

@@ -73,7 +73,7 @@ export class LiveGroups {
 
   /**
    * One more user in a table; the first one of all brings the group to life. Answers how many pods were asked for it: none
-   * where the namespace, whose policies alone need it, has no room for more members (`beyond`).
+   * where the namespace, whose policies alone need it, has no room for more members (`fillHollow`).
    */
   acquire(named: NamedGroup, family: Family, namespace?: string): number {
     const live = getOrMake(this.#groups, named.name, () => newGroup(named));
@@ -93,30 +93,25 @@ export class LiveGroups {
     if (live.uses.ip + live.uses.ip6 === 0) this.#end(live);
   }
 
-  /** How many members more the policies of the namespace may need. */
-  roomOf(namespace: string): number {
-    return this.#ledger.roomOf(namespace);
+  /** How many members the policies of a namespace, and of all, may need. */
+  get room(): Pick<MemberLedger, 'roomOf' | 'mayPrepare'> {
+    return this.#ledger;
   }
 
-  /** Namespaces whose policies need more members than there is room for. */
-  beyond(): ReadonlySet<string> {
-    const waiting = [...this.#hollow].flatMap(({ tenants }) => [...tenants.keys()]);
-    return new Set([...this.#ledger.beyond(), ...waiting]);
-  }
-
-  /** Fills those for which there is room by now. */
-  *fillHollow(): Pieces<void> {
+  /** Fills those for which there is room by now. Answers the namespaces whose policies need more than there is: where none does, none is left. */
+  *fillHollow(): Pieces<readonly string[]> {
     for (const live of this.#hollow) {
       if ([...live.tenants.keys()].every(namespace => this.#ledger.roomOf(namespace) < 0)) continue;
       this.#fill(live);
       yield;
     }
+    return this.#ledger.beyond();
   }
 
   #addTenant(live: LiveGroup, namespace: string): void {
     const uses = live.tenants.get(namespace) ?? 0;
     live.tenants.set(namespace, uses + 1);
-    if (uses === 0) this.#ledger.need(namespace, 1, sizeOf(live));
+    if (uses === 0) this.#ledger.join(namespace, sizeOf(live), live.tenants.size - 1);
   }
 
   #deleteTenant(live: LiveGroup, namespace: string): void {
@@ -124,7 +119,7 @@ export class LiveGroups {
     if (uses > 0) live.tenants.set(namespace, uses);
     else {
       live.tenants.delete(namespace);
-      this.#ledger.need(namespace, -1, sizeOf(live));
+      this.#ledger.leave(namespace, sizeOf(live), live.tenants.size);
     }
   }
 
@@ -185,7 +180,7 @@ export class LiveGroups {
       put(live, NO_KEYS, keysOfSelected(group, indexedPod));
       asked++;
     }
-    this.#ledger.grow(sizeOf(live), live.tenants.keys());
+    this.#ledger.grow(sizeOf(live), live.tenants);
     if (this.#withNodes.has(live)) for (const name of this.#cluster.nodes.keys()) this.#putNode(live, name);
     return asked;
   }
@@ -202,7 +197,6 @@ export class LiveGroups {
     this.#groups.delete(live.named.name);
     this.#hollow.delete(live);
     if (!live.isFull) return;
-    this.#ledger.grow(-sizeOf(live), []);
     for (const selector of podSelectorsOf(live.named.group)) this.#byPodSelector.delete(selector, live);
     for (const selector of askedSelectorsOf(live.named.group)) this.#byMention.delete(selector, live);
     this.#withNodes.delete(live);
@@ -211,7 +205,7 @@ export class LiveGroups {
   #put(live: LiveGroup, before: readonly ElementKey[], keys: readonly ElementKey[]): void {
     const size = sizeOf(live);
     put(live, before, keys);
-    if (sizeOf(live) !== size) this.#ledger.grow(sizeOf(live) - size, live.tenants.keys());
+    if (sizeOf(live) !== size) this.#ledger.grow(sizeOf(live) - size, live.tenants);
   }
 
   #putNode(live: LiveGroup, name: string): void {

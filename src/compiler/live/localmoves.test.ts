@@ -150,6 +150,21 @@ test('where all namespaces need too much together, each has its share, and those
   expect(members).toBe(4 * CROWD);
 });
 
+test('who needs most loses, however small the share is that many namespaces leave to each', () => {
+  const many = Array.from({ length: 8 }, (_, n) => `a-tenant-of-many-${'x'.repeat(n)}`);
+  const crowds = many.flatMap(name => [podEvent(tenantPod(name, 1, { node: NODE })), ...crowd(name, 1)]);
+  const small = many.map(name => policyEvent(ofSets(`${name}/small`, 1)));
+  const { refused, members } = played({ ofNamespace: 1_000, ofAll: 1_000 }, [
+    ...pods,
+    ...crowds,
+    ...small,
+    policyEvent(ofSets('other/three', 3)),
+    policyEvent(ofSets('tenant/large', 9)),
+  ]);
+  expect(refused).toEqual([['tenant/large']]);
+  expect(members).toBe(3 * CROWD + many.length);
+});
+
 test("what a policy of the cluster means is nobody's, and is refused to nobody", () => {
   const namespaced = ofSets('tenant/web', 30);
   const admin: Policy = {

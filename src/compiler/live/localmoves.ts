@@ -63,17 +63,17 @@ export class LocalMoves {
   *#makeRoom(changed: ReadonlySet<PolicyId>): Pieces<Policy[]> {
     const { state, groups, classes, placements } = this.#live;
     const all: Policy[] = [];
-    for (let beyond = groups.beyond(); beyond.size > 0; beyond = groups.beyond()) {
-      const refused = [...beyond].flatMap(namespace => this.#tooLarge(namespace, changed));
-      if (refused.length === 0) throw new Error(`no policy of ${[...beyond]} needs what it has no room for`);
+    for (;;) {
+      const beyond = yield* groups.fillHollow();
+      if (beyond.length === 0) return all;
+      const refused = beyond.flatMap(namespace => this.#tooLarge(namespace, changed));
+      if (refused.length === 0) throw new Error(`no policy of ${beyond} needs what it has no room for`);
       for (const policy of refused)
         state.apply({ type: 'policy', key: policy.id, value: withoutRules(policy) });
       yield* this.#move(placements.changePolicies(refused.map(({ id }) => id)), new Set());
       yield* classes.settle();
-      yield* groups.fillHollow();
       all.push(...refused);
     }
-    return all;
   }
 
   #tooLarge(namespace: string, changed: ReadonlySet<PolicyId>): Policy[] {

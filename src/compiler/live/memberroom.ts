@@ -1,7 +1,7 @@
 /**
- * How many members the sets of peers may have that the NetworkPolicies of one namespace need, and all sets together. A
- * selector of one line may mean every pod of the cluster, and rules that have peers in common are a set for each way in
- * which they are combined: what a policy's text says of it is no bound.
+ * How many members the sets of peers may have that the NetworkPolicies of one namespace need, and those of all namespaces
+ * together. A selector of one line may mean every pod of the cluster, and rules that have peers in common are a set for each
+ * way in which they are combined: what a policy's text says of it is no bound.
  */
 import { getOrMake } from '../../model/getormake.ts';
 
@@ -23,36 +23,64 @@ interface Tenant {
 export class MemberLedger {
   readonly #room: MemberRoom;
   readonly #tenants = new Map<string, Tenant>();
+  /** Of all sets that a namespace needs, each once. */
   #members = 0;
 
   constructor(room: MemberRoom) {
     this.#room = room;
   }
 
-  /** A set has so many members more. */
-  grow(more: number, namespaces: Iterable<string>): void {
-    this.#members += more;
-    for (const namespace of namespaces) this.#tenants.get(namespace)!.members += more;
+  /** A set that these namespaces need has so many members more. */
+  grow(more: number, namespaces: ReadonlyMap<string, unknown>): void {
+    if (namespaces.size > 0) this.#members += more;
+    for (const namespace of namespaces.keys()) this.#tenants.get(namespace)!.members += more;
   }
 
-  /** The namespace needs a set more, or less, of so many members. */
-  need(namespace: string, sets: 1 | -1, members: number): void {
+  /** The namespace needs a set of so many members, which no other one needs, or some do. */
+  join(namespace: string, members: number, others: number): void {
     const tenant = getOrMake(this.#tenants, namespace, () => ({ sets: 0, members: 0 }));
-    tenant.sets += sets;
-    tenant.members += sets * members;
+    tenant.sets++;
+    tenant.members += members;
+    if (others === 0) this.#members += members;
+  }
+
+  leave(namespace: string, members: number, others: number): void {
+    const tenant = this.#tenants.get(namespace)!;
+    tenant.sets--;
+    tenant.members -= members;
     if (tenant.sets === 0) this.#tenants.delete(namespace);
+    if (others === 0) this.#members -= members;
   }
 
   /** How many members more the namespace may need; below zero where it needs too many. */
   roomOf(namespace: string): number {
     const { members = 0 } = this.#tenants.get(namespace) ?? {};
-    const { ofNamespace, ofAll } = this.#room;
-    const share = ofAll / Math.max(1, this.#tenants.size) - members;
-    return Math.min(ofNamespace - members, Math.max(share, ofAll - this.#members));
+    return Math.min(this.#room.ofNamespace - members, Math.max(this.#roomOfAll, this.#share - members));
   }
 
-  /** Those that need too many. */
+  /**
+   * Whether a change of its policies may have more made ready than it has, of what all changes have: where all have no room
+   * together, whoever has no more than others.
+   */
+  mayPrepare(namespace: string, ready: number, ofAll: readonly number[]): boolean {
+    const all = ofAll.reduce((sum, each) => sum + each, 0);
+    return this.roomOf(namespace) >= ready && (this.#roomOfAll >= all || ready <= all / ofAll.length);
+  }
+
+  get #roomOfAll(): number {
+    return this.#room.ofAll - this.#members;
+  }
+
+  /** What each may have, however many all have. */
+  get #share(): number {
+    return this.#room.ofAll / Math.max(1, this.#tenants.size);
+  }
+
+  /** Those that need too many: where all do together, whoever needs most. */
   beyond(): string[] {
-    return [...this.#tenants.keys()].filter(namespace => this.roomOf(namespace) < 0);
+    const tenants = [...this.#tenants];
+    const tooMany = tenants.filter(([, { members }]) => members > this.#room.ofNamespace);
+    if (tooMany.length > 0 || this.#roomOfAll >= 0) return tooMany.map(([namespace]) => namespace);
+    return [tenants.reduce((most, each) => (each[1].members > most[1].members ? each : most))[0]];
   }
 }

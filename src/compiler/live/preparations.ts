@@ -278,7 +278,8 @@ export class LivePreparations {
 
   #hasRoom({ change, filled }: Preparation): boolean {
     const namespace = namespaceOfPolicy(change.id);
-    return namespace === '' || this.#groups.roomOf(namespace) >= filled;
+    const ofAll = [...this.#preparations.values()].map(each => each.filled);
+    return namespace === '' || this.#groups.room.mayPrepare(namespace, filled, ofAll);
   }
 
   #end({ change, joining, held }: Preparation): void {

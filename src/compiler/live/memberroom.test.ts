@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { MemberLedger } from './memberroom.ts';
+
+const ROOM = { ofNamespace: 100, ofAll: 150 };
+
+test('a set that two namespaces need is counted once of all, and of each of them', () => {
+  const ledger = new MemberLedger(ROOM);
+  ledger.join('a', 60, 0);
+  ledger.join('b', 60, 1);
+  expect([ledger.roomOf('a'), ledger.roomOf('b'), ledger.roomOf('c')]).toEqual([40, 40, 90]);
+  ledger.grow(
+    30,
+    new Map([
+      ['a', 1],
+      ['b', 1],
+    ]),
+  );
+  expect([ledger.roomOf('a'), ledger.roomOf('b'), ledger.roomOf('c')]).toEqual([10, 10, 75]);
+  ledger.leave('a', 90, 1);
+  ledger.leave('b', 90, 0);
+  expect([ledger.roomOf('a'), ledger.roomOf('c'), ledger.beyond()]).toEqual([100, 100, []]);
+});
+
+test('where all need too many, whoever needs most is beyond, and the others have their share', () => {
+  const ledger = new MemberLedger(ROOM);
+  for (const [namespace, members] of [
+    ['a', 30],
+    ['b', 90],
+    ['c', 40],
+  ] as const)
+    ledger.join(namespace, members, 0);
+  expect(ledger.beyond()).toEqual(['b']);
+  expect([ledger.roomOf('a'), ledger.roomOf('b'), ledger.roomOf('c')]).toEqual([20, -10, 10]);
+  ledger.join('c', 70, 0);
+  expect(ledger.beyond()).toEqual(['c']); // beyond what one may have
+});
+
+test('what is made ready has no more than there is room for, nor more than others where there is none', () => {
+  const ledger = new MemberLedger(ROOM);
+  ledger.join('a', 60, 0);
+  expect(ledger.mayPrepare('a', 40, [40])).toBe(true);
+  expect(ledger.mayPrepare('a', 41, [41])).toBe(false);
+  expect(ledger.mayPrepare('b', 90, [90])).toBe(true);
+  expect(ledger.mayPrepare('b', 60, [60, 40])).toBe(false);
+  expect(ledger.mayPrepare('c', 40, [60, 40])).toBe(true);
+});
