@@ -2,8 +2,8 @@
  * Which classes have their small policies in bundles (shares.ts): those of which one edit would make too much again.
  * What is merged is looked up once, however much it is; what is in bundles costs a packet a look-up for each of them.
  */
-import { countEntriesOf } from '../model/policysize.ts';
 import type { PodClass } from './classes.ts';
+import { factsOf } from './policyfacts.ts';
 import { isSmallPolicy } from './shares.ts';
 
 /** In entries: of one class, which is made in one piece, some 15 ms; and of all classes of a namespace together, some 20. */
@@ -68,7 +68,7 @@ function shareOf({ policies, direction }: PodClass): Share | undefined {
     if (tier !== 'networkpolicy' || subject.namespaces.kind !== 'name') continue;
     if (!isSmallPolicy(policy, direction)) continue;
     namespace = subject.namespaces.name;
-    entries += countEntriesOf(policy[direction] ?? []);
+    entries += factsOf(policy).entries[direction];
   }
   return namespace === undefined ? undefined : { place: `${direction} ${namespace}`, entries };
 }

@@ -43,14 +43,17 @@ export const COMMENT_BYTES = 120;
 
 /** `shop/web ingress[0], shop/api ingress[1] and 7 more`: as many as fit into a comment of the kernel. */
 export function commentOf(sources: readonly string[]): string {
-  const unique = [...new Set(sources)];
-  const room = COMMENT_BYTES - ` and ${unique.length} more`.length;
-  let text = unique[0] ?? '';
+  return commentOfFirst([...new Set(sources)]);
+}
+
+/** The same of sources that are all different, of which these come first, and all that may fit are among them. */
+export function commentOfFirst(sources: readonly string[], all = sources.length): string {
+  const room = COMMENT_BYTES - ` and ${all} more`.length;
+  let text = sources[0] ?? '';
   let shown = 1;
-  while (shown < unique.length && text.length + unique[shown]!.length + 2 <= room)
-    text += `, ${unique[shown++]}`;
-  if (shown < unique.length) return `${clipSource(text, room)} and ${unique.length - shown} more`;
-  return clipSource(text);
+  while (shown < sources.length && text.length + sources[shown]!.length + 2 <= room)
+    text += `, ${sources[shown++]}`;
+  return shown < all ? `${clipSource(text, room)} and ${all - shown} more` : clipSource(text);
 }
 
 /** `shop/web ingress[0] dns`: the name gives way, never which of its rules it is, by which its direction is told. */

@@ -4,6 +4,7 @@
  * classes of the pods that they select, nor made again whenever another policy of those pods changes.
  */
 import type { Family } from '../model/address.ts';
+import { getOrMake } from '../model/getormake.ts';
 import { type Pieces, wholeOf } from '../model/pieces.ts';
 import { type Policy, policyLabel } from '../model/policy.ts';
 import type { NftVerdict } from '../nft/ruleset.ts';
@@ -12,6 +13,7 @@ import { idOf, type PodClass, portsOn } from './classes.ts';
 import type { NamedGroup } from './group.ts';
 import { sourcedRules } from './labelled.ts';
 import { hashedName } from './names.ts';
+import { factsOf } from './policyfacts.ts';
 import { runningRules } from './run.ts';
 
 /** The chain gives a verdict to all that one of the policies' rules matches, and returns for all else. */
@@ -101,16 +103,14 @@ function keyOf(
   { family, hearsAnswers }: Builder,
 ): string {
   const ports = resolved.length === 0 ? '' : JSON.stringify(resolved);
-  return `${family} ${direction} ${hearsAnswers} ${policies.map(numberOf).join()} ${ports}`;
+  return `${family} ${direction} ${hearsAnswers} ${numbersOf(policies)} ${ports}`;
 }
 
-const numbers = new WeakMap<Policy, number>();
-let next = 0;
+const texts = new WeakMap<readonly Policy[], string>();
 
-function numberOf(policy: Policy): number {
-  const number = numbers.get(policy) ?? next++;
-  numbers.set(policy, number);
-  return number;
+/** The builders of both families ask for one list. */
+function numbersOf(policies: readonly Policy[]): string {
+  return getOrMake(texts, policies, () => policies.map(policy => factsOf(policy).number).join());
 }
 
 /** The same however its policies are edited. */

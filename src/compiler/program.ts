@@ -2,6 +2,7 @@
  * A class as chains. Read from the top they are the API's documentation: the Admin tier by precedence, then
  * NetworkPolicy, which always decides, or where none isolates the pods in this direction, the Baseline tier.
  */
+import { getOrMake } from '../model/getormake.ts';
 import type { Pieces } from '../model/pieces.ts';
 import type { Policy, Rule as PolicyRule, Tier } from '../model/policy.ts';
 import { policyLabel } from '../model/policy.ts';
@@ -9,7 +10,7 @@ import type { NftRule, NftVerdict } from '../nft/ruleset.ts';
 import type { PodClass } from './classes.ts';
 import { DENY } from './denied.ts';
 import { type SourcedRule, sourcedRules } from './labelled.ts';
-import { commentOf, hashedName } from './names.ts';
+import { commentOfFirst, hashedName } from './names.ts';
 import type { ClassBuilder, Part } from './parts.ts';
 import { type Run, runRules } from './run.ts';
 import { type Shares, sharesOf } from './shares.ts';
@@ -17,8 +18,14 @@ import { type Shares, sharesOf } from './shares.ts';
 /** Where an egress-allowed packet goes on; ends in a verdict, so that `goto` it never comes back. */
 export const INGRESS_CHAIN = 'ingress';
 
+const classNames = new WeakMap<PodClass, string>();
+
 /** The class's name in the kernel: `in-K3Q7ABCD-shop/web`. */
-export function className({ direction, policies, key }: PodClass): string {
+export function className(podClass: PodClass): string {
+  return getOrMake(classNames, podClass, () => newClassName(podClass));
+}
+
+function newClassName({ direction, policies, key }: PodClass): string {
   const first = policies.find(({ tier }) => tier === 'networkpolicy') ?? policies[0]!;
   const others = policies.length > 1 ? `-and-${policies.length - 1}-more` : '';
   return hashedName(direction === 'ingress' ? 'in' : 'eg', key, policyLabel(first) + others);
@@ -111,7 +118,7 @@ function tierRules(tier: TierRuns, podClass: PodClass, chain: string, builder: C
   const allowed = allow(podClass);
   const rules = actionRules(tier, allowed, podClass, chain, builder); // C9: Baseline's pass is an allow.
   if (tier.tier === 'baseline') return [...rules, plain(allowed)];
-  const isolated = `${ISOLATED}${commentOf(tier.policies.map(policyLabel))}`;
+  const isolated = `${ISOLATED}${commentOfPolicies(tier.policies)}`;
   return [
     ...rules,
     ...tier.parts.map(policies => jumpTo(builder.part(policies, podClass, allowed))),
@@ -121,7 +128,14 @@ function tierRules(tier: TierRuns, podClass: PodClass, chain: string, builder: C
 
 function jumpTo({ name, policies }: Part): NftRule {
   const verdict = { kind: 'jump', chain: name } as const;
-  return { exprs: [{ kind: 'verdict', verdict }], comment: commentOf(policies.map(policyLabel)) };
+  return { exprs: [{ kind: 'verdict', verdict }], comment: commentOfPolicies(policies) };
+}
+
+/** Of NetworkPolicies, of which no two have one name; a comment has no room for more. */
+const MOST_NAMED = 64;
+
+function commentOfPolicies(policies: readonly Policy[]): string {
+  return commentOfFirst(policies.slice(0, MOST_NAMED).map(policyLabel), policies.length);
 }
 
 /**

@@ -10,11 +10,8 @@
  * A bundle is what has one prefix of a hash: another policy that comes, goes or grows changes the bundle that it is in,
  * and no other. Policies of one subject are in all classes that one of them is in, so that the subject is hashed first.
  */
-
-import { hash } from 'node:crypto';
-import { getOrMake } from '../model/getormake.ts';
 import type { Direction, Policy } from '../model/policy.ts';
-import { countEntriesOf } from '../model/policysize.ts';
+import { factsOf, type PolicyFacts } from './policyfacts.ts';
 
 /** In entries, as the budget counts them: what has more stands by itself. */
 const LARGE = 256;
@@ -32,41 +29,56 @@ export interface Shares {
 
 /** Whether it is merged or bundled with others in this direction. */
 export function isSmallPolicy(policy: Policy, direction: Direction): boolean {
-  return entriesOf(policy, direction) <= LARGE;
+  return entriesIfSmall(policy, direction) !== undefined;
 }
 
-function entriesOf(policy: Policy, direction: Direction): number {
-  return countEntriesOf(policy[direction] ?? []);
+export function entriesIfSmall(policy: Policy, direction: Direction): number | undefined {
+  const entries = factsOf(policy).entries[direction];
+  return entries <= LARGE ? entries : undefined;
 }
 
 /** Of policies of one tier of which no rule comes before another. */
 export function sharesOf(policies: readonly Policy[], direction: Direction, isBundled: boolean): Shares {
-  const merged = policies.filter(policy => isSmallPolicy(policy, direction));
-  const large = policies.filter(policy => !isSmallPolicy(policy, direction)).map(policy => [policy]);
-  return isBundled ? bundled(merged, large, direction) : { merged, parts: large };
+  const [small, large] = [newBundle(), newBundle()];
+  for (const policy of policies) {
+    const facts = factsOf(policy);
+    add(facts, direction, facts.entries[direction] <= LARGE ? small : large);
+  }
+  const parts = large.members.map(({ policy }) => [policy]);
+  if (!isBundled) return { merged: policiesOf(small), parts };
+  return { merged: [], parts: [...parts, ...bundlesOf(small, direction).map(policiesOf)] };
 }
 
-function bundled(policies: readonly Policy[], large: Shares['parts'], direction: Direction): Shares {
-  const small = policies.map(policy => ({
-    policy,
-    entries: entriesOf(policy, direction),
-    place: placeOf(policy),
-  }));
-  const bundles = split(small, mostOfBundle(sumOf(small)));
-  return { merged: [], parts: [...large, ...bundles.map(bundle => bundle.map(({ policy }) => policy))] };
+function policiesOf({ members }: Bundle): Policy[] {
+  return members.map(({ policy }) => policy);
 }
 
-interface Weighed {
-  readonly policy: Policy;
-  readonly entries: number;
-  readonly place: string;
+/** In the order of their places. */
+function bundlesOf(small: Bundle, direction: Direction): Bundle[] {
+  const bundles: Bundle[] = [];
+  split(small, { direction, most: mostOfBundle(small.entries), bundles });
+  return bundles;
 }
 
 /** In the order that they came in. */
-type Bundle = readonly Weighed[];
+interface Bundle {
+  readonly members: PolicyFacts[];
+  entries: number;
+}
 
-function sumOf(bundle: Bundle): number {
-  return bundle.reduce((sum, { entries }) => sum + entries, 0);
+interface Splitting {
+  readonly direction: Direction;
+  readonly most: number;
+  readonly bundles: Bundle[];
+}
+
+function newBundle(): Bundle {
+  return { members: [], entries: 0 };
+}
+
+function add(facts: PolicyFacts, direction: Direction, bundle: Bundle): void {
+  bundle.members.push(facts);
+  bundle.entries += facts.entries[direction];
 }
 
 function mostOfBundle(entries: number): number {
@@ -74,43 +86,41 @@ function mostOfBundle(entries: number): number {
   return Math.min(Math.max(power, BUNDLE.least), BUNDLE.most);
 }
 
-/** In two where their places first differ, until each is no more than a bundle. */
-function split(bundle: Bundle, most: number): Bundle[] {
-  if (sumOf(bundle) <= most) return [bundle];
-  const [first, last] = endsOf(bundle);
-  const at = [...first].findIndex((digit, i) => digit !== last[i]);
-  if (at < 0) return [bundle];
-  const digit = (place: string) => Number.parseInt(place[at]!, 16);
-  const bit = 1 << (31 - Math.clz32(digit(first) ^ digit(last)));
-  const isFirst = ({ place }: Weighed) => (digit(place) & bit) === 0;
-  return [
-    ...split(bundle.filter(isFirst), most),
-    ...split(
-      bundle.filter(one => !isFirst(one)),
-      most,
-    ),
-  ];
-}
+/** Bits of a place that are looked at together: a class has thousands of policies, and some ten bundles. */
+const DIGIT = { bits: 5, values: 32 };
 
-function endsOf(bundle: Bundle): [first: string, last: string] {
-  let [first, last] = [bundle[0]!.place, bundle[0]!.place];
-  for (const { place } of bundle) {
-    if (place < first) first = place;
-    if (place > last) last = place;
+/** In two where the places first differ, and each of these again, until each is no more than a bundle. */
+function split(bundle: Bundle, splitting: Splitting): void {
+  const { direction, most, bundles } = splitting;
+  const from = bundle.entries <= most ? undefined : firstDifferent(bundle.members);
+  if (from === undefined) {
+    bundles.push(bundle);
+    return;
   }
-  return [first, last];
+  const shift = Math.max(0, from.bit + 1 - DIGIT.bits);
+  const digitOf = ({ place }: PolicyFacts) => (place[from.word]! >>> shift) & (DIGIT.values - 1);
+  const entries = new Array<number>(DIGIT.values).fill(0);
+  for (const facts of bundle.members) entries[digitOf(facts)]! += facts.entries[direction];
+  const halves = halvesOf(entries, most);
+  for (const facts of bundle.members) add(facts, direction, halves[digitOf(facts)]!);
+  for (const half of new Set(halves)) if (half.members.length > 0) split(half, splitting);
 }
 
-const places = new WeakMap<Policy, string>();
-
-function placeOf(policy: Policy): string {
-  return getOrMake(
-    places,
-    policy,
-    () => digitsOf(JSON.stringify(policy.subject)).slice(0, 8) + digitsOf(policy.id).slice(0, 16),
-  );
+/** Of digits that have so many entries each: halves, quarters and so on, as far as they are no more than a bundle. */
+function halvesOf(entries: readonly number[], most: number): Bundle[] {
+  const all = entries.reduce((sum, each) => sum + each, 0);
+  if (all <= most || entries.length === 1) return new Array<Bundle>(entries.length).fill(newBundle());
+  const middle = entries.length / 2;
+  return [...halvesOf(entries.slice(0, middle), most), ...halvesOf(entries.slice(middle), most)];
 }
 
-function digitsOf(text: string): string {
-  return hash('sha256', text, 'hex');
+/** The first bit by which places differ, counted from the last one of its word; nothing where they are all one. */
+function firstDifferent(members: readonly PolicyFacts[]): { word: number; bit: number } | undefined {
+  const first = members[0]!.place;
+  for (let word = 0; word < first.length; word++) {
+    let different = 0;
+    for (const { place } of members) different |= place[word]! ^ first[word]!;
+    if (different !== 0) return { word, bit: 31 - Math.clz32(different) };
+  }
+  return undefined;
 }

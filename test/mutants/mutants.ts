@@ -705,15 +705,16 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'shares: a bundle has no end',
     file: 'src/compiler/shares.ts',
-    find: 'if (sumOf(bundle) <= most) return [bundle];',
-    replace: 'if (sumOf(bundle) > 0) return [bundle];',
+    find: 'bundle.entries <= most ? undefined : firstDifferent(bundle.members)',
+    replace: 'bundle.entries >= most ? undefined : firstDifferent(bundle.members)',
     test: SHARES,
   },
   {
     name: 'shares: bundles are halves, so that another policy moves those of all others',
     file: 'src/compiler/shares.ts',
-    find: 'const isFirst = ({ place }: Weighed) => (digit(place) & bit) === 0;',
-    replace: 'const isFirst = (one: Weighed) => bundle.indexOf(one) < bundle.length >> 1 || bit < 0;',
+    find: 'const digitOf = ({ place }: PolicyFacts) => (place[from.word]! >>> shift) & (DIGIT.values - 1);',
+    replace:
+      'const digitOf = (one: PolicyFacts) => ((32 + 0 * shift) * bundle.members.indexOf(one) / bundle.members.length) | 0;',
     test: SHARES,
   },
   {
@@ -725,16 +726,16 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'shares: policies of several subjects are in one bundle',
-    file: 'src/compiler/shares.ts',
-    find: 'digitsOf(JSON.stringify(policy.subject)).slice(0, 8) + digitsOf(policy.id)',
-    replace: 'digitsOf(policy.id)',
+    file: 'src/compiler/policyfacts.ts',
+    find: '[ofSubject.readInt32BE(0), ofName',
+    replace: '[0 * ofSubject.readInt32BE(0), ofName',
     test: SHARES,
   },
   {
     name: 'shares: what is in a bundle is merged too',
     file: 'src/compiler/shares.ts',
-    find: 'return { merged: [], parts: [...large,',
-    replace: 'return { merged: policies, parts: [...large,',
+    find: 'return { merged: [], parts: [...parts,',
+    replace: 'return { merged: policiesOf(small), parts: [...parts,',
     test: SHARES,
   },
   {
@@ -3316,8 +3317,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'room: pods that come later are not counted',
     file: 'src/compiler/live/groups.ts',
-    find: 'if (sizeOf(live) !== size) this.#ledger',
-    replace: 'if (sizeOf(live) < size) this.#ledger',
+    find: 'if (sizeOf(live) === size) return;',
+    replace: 'if (sizeOf(live) >= size) return;',
     test: LOCAL_MOVES,
   },
   {
@@ -3361,5 +3362,12 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (again !== undefined && !this.#intake',
     replace: 'if (again === null && !this.#intake',
     test: 'src/agent/desiredstate.test.ts',
+  },
+  {
+    name: 'merged members: each class asks its parts anew, and holds the loop for seconds',
+    file: 'src/compiler/live/mergedmembers.ts',
+    find: 'if (known !== undefined && changes',
+    replace: 'if (known !== undefined && changes < 0 && changes',
+    test: 'src/compiler/live/mergedmembers.test.ts',
   },
 ];

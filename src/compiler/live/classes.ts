@@ -9,10 +9,10 @@ import type { Chain, NftSet } from '../../nft/ruleset.ts';
 import type { Builder } from '../builder.ts';
 import { BundledClasses } from '../bundled.ts';
 import { type PodClass, tenantOf } from '../classes.ts';
-import type { NamedGroup } from '../group.ts';
 import { ClassBuilder, type Part, Parts } from '../parts.ts';
 import { buildClass, className, preparing, sharesIn } from '../program.ts';
 import type { LiveGroups } from './groups.ts';
+import { MergedMembers } from './mergedmembers.ts';
 
 /** What pods will need that are in a class soon. */
 interface PreparedClass {
@@ -39,6 +39,7 @@ export class LiveClasses {
   };
   readonly #sets: Record<Family, Shared<NftSet>> = { ip: new Shared(setsEqual), ip6: new Shared(setsEqual) };
 
+  readonly #merged: MergedMembers;
   readonly #bundled = new BundledClasses();
   readonly #parts = new Parts();
   /** How many classes use each part. */
@@ -47,6 +48,7 @@ export class LiveClasses {
 
   constructor(groups: LiveGroups, hearsAnswers: boolean) {
     this.#groups = groups;
+    this.#merged = new MergedMembers(groups);
     this.#hearsAnswers = hearsAnswers;
   }
 
@@ -156,15 +158,10 @@ export class LiveClasses {
           this.#parts.delete(part);
   }
 
-  /** How many members the sets have that are merged of several peers, in the family of which they have the most. */
+  /** About how many members the sets have that are merged of several peers, in the family of which they have the most. */
   countMerged(podClass: PodClass): number {
     const builders = this.#classes.get(className(podClass))?.builders ?? [];
-    return Math.max(0, ...builders.map(builder => this.#countMergedIn(builder)));
-  }
-
-  #countMergedIn(builder: ClassBuilder): number {
-    const merged = [...builder.allGroups()].filter(isMerged);
-    return merged.reduce((sum, group) => sum + this.#groups.sizeOf(group, builder.family), 0);
+    return Math.max(0, ...builders.map(builder => this.#merged.count(builder)));
   }
 
   *#make(name: string, podClass: PodClass, isBundled: boolean): Pieces<ClassBuilder[]> {
@@ -226,11 +223,6 @@ export class LiveClasses {
     for (const group of groups.values())
       this.#groups.release(group, family, ofTenant.has(group.name) ? tenant : undefined);
   }
-}
-
-/** Of peers that others than one policy may have. */
-function isMerged({ group }: NamedGroup): boolean {
-  return group.kind === 'peers' ? group.peers.length > 1 : group.kind !== 'names';
 }
 
 function needs({ chains, sets, groups }: Builder, name: string): boolean {

@@ -45,6 +45,7 @@ export class LiveGroups {
   readonly #byMention = new MentionIndex<LiveGroup>();
   readonly #withNodes = new Set<LiveGroup>();
   readonly #ledger: MemberLedger;
+  #changes = 0;
   /** Those that are not full. */
   readonly #hollow = new Set<LiveGroup>();
   /** Each pod as the groups know it: what its labels were tells which groups it may be a member of. */
@@ -58,6 +59,11 @@ export class LiveGroups {
 
   has({ name }: NamedGroup): boolean {
     return this.#groups.has(name);
+  }
+
+  /** How often a pod or node has joined or left a group that was there. */
+  get changes(): number {
+    return this.#changes;
   }
 
   /** How many members its set of a family has. */
@@ -205,7 +211,9 @@ export class LiveGroups {
   #put(live: LiveGroup, before: readonly ElementKey[], keys: readonly ElementKey[]): void {
     const size = sizeOf(live);
     put(live, before, keys);
-    if (sizeOf(live) !== size) this.#ledger.grow(sizeOf(live) - size, live.tenants);
+    if (sizeOf(live) === size) return;
+    this.#changes++;
+    this.#ledger.grow(sizeOf(live) - size, live.tenants);
   }
 
   #putNode(live: LiveGroup, name: string): void {

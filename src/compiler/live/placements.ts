@@ -1,6 +1,5 @@
 /** In which classes the local pods are, kept equal to the cluster one pod and one change of policies at a time. */
 import type { Cluster, PodKey } from '../../model/cluster.ts';
-import { getOrMake } from '../../model/getormake.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import { comparePolicies, type Direction, type Policy, type PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
@@ -138,9 +137,7 @@ function hasPolicy(podClass: PodClass | undefined, id: PolicyId): boolean {
   return podClass?.policies.some(policy => policy.id === id) ?? false;
 }
 
-const chains = new WeakMap<PodClass, string>();
-
 function placementIn(indexedPod: IndexedPod, podClass: PodClass | undefined): Placement[] {
   if (podClass === undefined) return [];
-  return [{ indexedPod, podClass, chain: getOrMake(chains, podClass, () => className(podClass)) }];
+  return [{ indexedPod, podClass, chain: className(podClass) }];
 }
