@@ -78,6 +78,7 @@ class Tenant {
     clearInterval(this.#timer);
     for (const name of this.#policies) this.#server.delete('NetworkPolicy', `${TENANT}/${name}`);
     this.#policies.clear();
+    this.#edit = 0;
   }
 
   #put(object: KubeObject): void {

@@ -14,7 +14,7 @@ test.each(ATTACKS.filter(({ name }) => name.startsWith('most-')))(
 
 test.each(
   ATTACKS.filter(({ name }) =>
-    /^(relabels|values|tenant-namespace|small-and-many|named-ports|namespaces)$/.test(name),
+    /^(relabels|values|tenant-namespace|small-and-many|members|classes|named-ports|namespaces)$/.test(name),
   ),
 )('so is that of $name, and what is written beside it can be read', (attack: Attack) => {
   const objects = [0, 1, 2].flatMap(edit => [attack.policy(edit), ...(attack.besides?.(edit) ?? [])]);

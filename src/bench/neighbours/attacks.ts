@@ -3,6 +3,28 @@ import { BUDGET } from '../../model/budget.ts';
 import type { KubeObject } from '../fakeapiserver.ts';
 import type { TrackedConnection } from '../trackedconnection.ts';
 import {
+  allButOne,
+  CLASSES,
+  egress,
+  excepts,
+  ingress,
+  manyClasses,
+  manyValues,
+  meaningAll,
+  morePolicies,
+  namedPortsOfNetworks,
+  namespaceRules,
+  networkRules,
+  RELABELS,
+  range,
+  rules,
+  SMALL,
+  selecting,
+  selectingAnew,
+  selectingTeams,
+  small,
+} from './attackpolicies.ts';
+import {
   annotatedPods,
   changingNodes,
   podsOfOneAddress,
@@ -11,7 +33,6 @@ import {
   relabelledTenant,
 } from './besides.ts';
 import { connectionsOfAllKinds, oneWayPackets, WORLD } from './crowd.ts';
-import { HOSTILE, TENANT } from './population.ts';
 
 export interface Attack {
   readonly name: string;
@@ -31,12 +52,8 @@ export interface Attack {
 
 const EDITS = 'edits ten times a second';
 
-/** As many selectors as a namespace may have, nearly. */
-const RELABELS = { policies: 4, selectors: 240 };
-/** As many as are merged, of which an edit is small and goes at once. */
-const SMALL = { policies: 23, selectors: 20 };
-
 const { entries, rules: mostRules, selectors, ranges } = BUDGET.namespaced;
+
 /** Of what a NetworkPolicy may hold, as its budget counts it. */
 const MOST = { selectors, rules: Math.min(mostRules, Math.floor(entries / 3)), ranges };
 
@@ -56,7 +73,7 @@ export const ATTACKS = [
   {
     name: 'not-in',
     what: `${EDITS} of 300 NotIn peers over 3,000 pods`,
-    policy: edit => ingress([{ from: Array.from({ length: 300 }, (_, i) => allBut(i, edit)) }]),
+    policy: edit => ingress([{ from: Array.from({ length: 300 }, (_, i) => allButOne(i, edit)) }]),
   },
   {
     name: 'ranges',
@@ -96,7 +113,7 @@ export const ATTACKS = [
   {
     name: 'most-not-in',
     what: `${EDITS} of ${MOST.selectors} NotIn peers over 3,000 pods`,
-    policy: edit => ingress([{ from: Array.from({ length: MOST.selectors }, (_, i) => allBut(i, edit)) }]),
+    policy: edit => ingress([{ from: Array.from({ length: MOST.selectors }, (_, i) => allButOne(i, edit)) }]),
   },
   {
     name: 'most-ranges',
@@ -154,6 +171,12 @@ export const ATTACKS = [
     ],
   },
   {
+    name: 'classes',
+    what: `${EDITS} of one of ${CLASSES.policies} small policies that all pods of the node are selected by, beside one for each of them`,
+    policy: edit => small('hostile', edit),
+    besides: edit => (edit < CLASSES.edits ? manyClasses(edit) : []),
+  },
+  {
     name: 'nodes',
     what: '500 Nodes a second are relabelled and change addresses',
     policy: edit => ingress(rules(100, edit)),
@@ -177,111 +200,3 @@ export const ATTACKS = [
 export const PACKETS = 'costs';
 /** What can be measured alone. */
 export const PARTS: readonly string[] = [...ATTACKS.map(({ name }) => name), PACKETS];
-
-function ingress(rules: readonly object[], labels: object = HOSTILE, name?: string): KubeObject {
-  return policy({ podSelector: { matchLabels: labels }, policyTypes: ['Ingress'], ingress: rules }, name);
-}
-
-function egress(rules: readonly object[]): KubeObject {
-  return policy({ podSelector: { matchLabels: HOSTILE }, policyTypes: ['Egress'], egress: rules });
-}
-
-function policy(spec: object, name = 'hostile'): KubeObject {
-  const metadata = { name, namespace: TENANT };
-  return { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata, spec };
-}
-
-/** Each edit changes the last. */
-function rules(count: number, edit: number): object[] {
-  return Array.from({ length: count }, (_, i) => ({
-    from: [{ podSelector: { matchLabels: { app: `peer-${i}`, tier: 'any' } } }],
-    ports: [{ protocol: 'TCP', port: 1000 + i + (i === count - 1 ? edit % 2 : 0) }],
-  }));
-}
-
-function networkRules(count: number, edit: number): object[] {
-  return Array.from({ length: count }, (_, i) => ({
-    to: [{ ipBlock: { cidr: `172.${16 + (i >> 12)}.${(i >> 4) & 255}.${(i & 15) << 4}/30` } }],
-    ports: [{ protocol: 'TCP', port: 1000 + i + (i === count - 1 ? edit % 2 : 0) }],
-  }));
-}
-
-function excepts(count: number, edit: number): object {
-  const except = (i: number) =>
-    `10.${100 + (i >> 12)}.${(i >> 4) & 255}.${(i & 15) << 4}/${i === 0 ? 29 + (edit % 2) : 30}`;
-  return { ipBlock: { cidr: '10.0.0.0/8', except: Array.from({ length: count }, (_, i) => except(i)) } };
-}
-
-function allBut(i: number, edit: number): object {
-  const values = [`nobody-${i === 0 ? edit % 2 : i}`];
-  return { podSelector: { matchExpressions: [{ key: 'app', operator: 'NotIn', values }] } };
-}
-
-function range(i: number, edit: number): object {
-  const first = 1 + 4 * i;
-  return { protocol: 'TCP', port: first, endPort: first + 1 + (i === 0 ? edit % 2 : 0) };
-}
-
-/** All of them mention one label, so that a pod that gets or loses it joins or leaves each. */
-function selecting(name: string, edit: number): KubeObject {
-  return ofSelectors(name, edit, RELABELS.selectors, i => tierNotIn(['red', `${name}-${i}-0`]));
-}
-
-/** Each selector is another one, and means all pods: none has a value of its own. */
-function meaningAll(name: string, edit: number): KubeObject {
-  return ofSelectors(name, edit, RELABELS.selectors, i => tierIn(['any', `${name}-${i}`]));
-}
-
-/** Other selectors for each value of the label; all policies have the same ports. */
-function selectingAnew(name: string, value: string): KubeObject {
-  return ofSelectors(name, 0, SMALL.selectors, i => tierIn([value, `${name}-${i}`]));
-}
-
-function tierIn(values: readonly string[]): object {
-  return { podSelector: { matchExpressions: [{ key: 'tier', operator: 'In', values }] } };
-}
-
-function tierNotIn(values: readonly string[]): object {
-  return { podSelector: { matchExpressions: [{ key: 'tier', operator: 'NotIn', values }] } };
-}
-
-function ofSelectors(name: string, edit: number, selectors: number, peer: (i: number) => object): KubeObject {
-  const rules = Array.from({ length: selectors }, (_, i) => ({
-    from: [peer(i)],
-    ports: [{ protocol: 'TCP', port: 1000 + i + (i === 0 ? edit % 2 : 0) }],
-  }));
-  return ingress(rules, HOSTILE, name);
-}
-
-/** All of them mention one label of namespaces. */
-function selectingTeams(name: string, edit: number): KubeObject {
-  return ofSelectors(name, edit, RELABELS.selectors, i => {
-    const values = ['red', `${name}-${i}`];
-    return { namespaceSelector: { matchExpressions: [{ key: 'team', operator: 'In', values }] } };
-  });
-}
-
-function morePolicies(): KubeObject[] {
-  return Array.from({ length: RELABELS.policies - 1 }, (_, i) => selecting(`hostile-${i}`, 0));
-}
-
-function manyValues(edit: number): object {
-  const values = Array.from({ length: 4900 }, (_, i) => `peer-${i === 0 ? edit % 2 : i}`);
-  return { key: 'app', operator: 'In', values };
-}
-
-function namedPortsOfNetworks(count: number, edit: number): object {
-  const to = networkRules(count, 0).flatMap(({ to }: { to?: object[] }) => to ?? []);
-  const ports = Array.from({ length: count }, (_, i) => ({
-    protocol: 'TCP',
-    port: `n${i}-${i === 0 ? edit % 2 : 0}`,
-  }));
-  return { to, ports };
-}
-
-function namespaceRules(count: number, edit: number): object[] {
-  return Array.from({ length: count }, (_, i) => ({
-    from: [{ namespaceSelector: { matchLabels: { team: `t${i}` } } }],
-    ports: [{ protocol: 'TCP', port: 1000 + i + (i === 0 ? edit % 2 : 0) }],
-  }));
-}

@@ -11,6 +11,8 @@ export const HOSTILE = { app: 'hostile' };
 /** Pods of the tenant on other nodes. */
 export const ELSEWHERE = 3000;
 const HOSTILE_PODS = 20;
+/** What kubelets take. */
+const PODS_OF_A_NODE = 110;
 
 /** The neighbour's server on this node, and its client elsewhere. */
 export const SERVER = parseAddress('10.1.2.1')!;
@@ -33,6 +35,15 @@ export function population(): KubeObject[] {
     ...HOSTILE_ADDRESSES.map((ip, i) => pod(TENANT, `hostile-${i}`, NEIGHBOURS_NODE, ip, HOSTILE)),
     ...Array.from({ length: ELSEWHERE }, (_, i) => farPod(i)),
   ];
+}
+
+/** As many more of the tenant's on this node as it has room for, each of which has another label, with something for each. */
+export function crowdHere(beside: (labels: { readonly app: string }) => KubeObject): KubeObject[] {
+  return Array.from({ length: PODS_OF_A_NODE - HOSTILE_PODS }, (_, i) => {
+    const labels = { app: `crowd-${i}` };
+    const address = parseAddress(`10.1.3.${i + 1}`)!;
+    return [pod(TENANT, labels.app, NEIGHBOURS_NODE, address, labels), beside(labels)];
+  }).flat();
 }
 
 /** The tenant's i-th elsewhere. */
