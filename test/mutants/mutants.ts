@@ -999,8 +999,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'preparations: what a policy is merged with costs nothing',
-    file: 'src/compiler/live/preparations.ts',
-    find: 'asked += this.#classes.countMerged(podClass);',
+    file: 'src/compiler/live/policypreparations.ts',
+    find: 'asked += this.#live.classes.countMerged(podClass);',
     replace: '',
     test: 'src/compiler/live/preparations.test.ts',
   },
@@ -1077,7 +1077,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'preparations: each flush begins with the same policy',
     file: 'src/compiler/live/preparations.ts',
-    find: 'this.#preparations.delete(change.id);\n        this.#preparations.set(change.id, preparation); // behind all others',
+    find: 'this.#preparations.delete(coming.key);\n        this.#preparations.set(coming.key, preparation); // behind all others',
     replace: '',
     test: 'src/compiler/live/preparations.test.ts',
   },
@@ -1175,9 +1175,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'preparations: what nobody asks for any more stays',
     file: 'src/compiler/live/preparations.ts',
-    find: 'if (!this.#wanted.has(preparation.change.id)) this.#end(preparation);',
+    find: 'if (!this.#wanted.has(preparation.coming.key)) this.#end(preparation);',
     replace:
-      'if (!this.#wanted.has(preparation.change.id)) this.#preparations.delete(preparation.change.id);',
+      'if (!this.#wanted.has(preparation.coming.key)) this.#preparations.delete(preparation.coming.key);',
     test: 'src/compiler/live/preparations.test.ts',
   },
   {

@@ -42,6 +42,7 @@ import { MEMBER_ROOM } from './memberroom.ts';
 import { LiveNames } from './names.ts';
 import { LivePlacements } from './placements.ts';
 import { type IndexedPod, PodIndex } from './podindex.ts';
+import { PolicyPreparations } from './policypreparations.ts';
 import { LivePreparations } from './preparations.ts';
 import { slackOf } from './slack.ts';
 import { LiveStrays } from './strays.ts';
@@ -61,6 +62,7 @@ export class Incremental {
   readonly #placements: LivePlacements;
   readonly #moves: LocalMoves;
   readonly #preparations: LivePreparations;
+  readonly #comingPolicies: PolicyPreparations;
   readonly #unknownPods: UnknownPods;
   /** Of a node whose pods we link. */
   readonly #attachedPods: LiveAttachedPods | undefined;
@@ -98,26 +100,22 @@ export class Incremental {
     this.#podIndex = new PodIndex(this.#state, node);
     this.#strays = new LiveStrays(this.#podIndex, node);
     this.#groups = new LiveGroups(this.#state, this.#podIndex, room);
-    this.#livePods = new LivePods(this.#state, this.#podIndex, this.#groups, node);
     this.#mostAsked = mostAsked;
     this.#names = new LiveNames(hearing);
     this.#classes = new LiveClasses(this.#groups, hearing !== undefined);
     this.#placements = new LivePlacements(this.#state, this.#classes);
-    this.#moves = new LocalMoves({
+    const live = {
       state: this.#state,
       podIndex: this.#podIndex,
       groups: this.#groups,
       classes: this.#classes,
       placements: this.#placements,
       node,
-    });
-    this.#preparations = new LivePreparations(
-      this.#podIndex,
-      this.#groups,
-      this.#classes,
-      this.#placements,
-      node,
-    );
+    };
+    this.#moves = new LocalMoves(live);
+    this.#preparations = new LivePreparations(this.#groups, this.#classes);
+    this.#comingPolicies = new PolicyPreparations(live, this.#preparations);
+    this.#livePods = new LivePods(this.#state, this.#podIndex, this.#groups, node);
     this.#podMaps = this.#makePodMaps();
   }
 
@@ -143,15 +141,15 @@ export class Incremental {
   }
 
   prepare(changes: readonly PolicyChange[]): void {
-    this.#preparations.want(changes);
+    this.#comingPolicies.want(changes);
   }
 
   asks(change: PolicyChange): number {
-    return this.#preparations.asks(change);
+    return this.#comingPolicies.asks(change);
   }
 
   isPrepared(change: PolicyChange): boolean {
-    return this.#preparations.isReady(change);
+    return this.#comingPolicies.isReady(change);
   }
 
   /** The policies of all classes that use the object of this step. */
@@ -209,6 +207,7 @@ export class Incremental {
 
   *#takeIn(marked: Marks, isNextAwaited: () => boolean): Pieces<void> {
     const slack = slackOf(this.#mostAsked, () => marked.policy.size > 0 || isNextAwaited());
+    const moves = this.#placements.changePolicies(marked.policy); // by these, pods are where they belong
     const pods = yield* this.#livePods.take(marked, slack);
     const renewed = marked.node.has(this.#node) && this.#renewBases();
     if (marked.node.has(this.#node)) this.#renewBridge();
@@ -218,7 +217,7 @@ export class Incremental {
     const strayed = this.#strays.refresh(strays, this.#denied);
     this.#attachedPods?.refreshNodes(marked.node);
     if (marked.hostPort.size > 0) this.#attachedPods?.refreshHostPorts();
-    const { moved, refused } = yield* this.#moves.placeAll(pods, marked.policy);
+    const { moved, refused } = yield* this.#moves.placeAll(pods, moves);
     if (moved || strayed) this.#podMaps = this.#makePodMaps();
     for (const policy of refused) this.#followRefused(policy);
     const changed = new Set([...marked.policy, ...refused.map(({ id }) => id)]);

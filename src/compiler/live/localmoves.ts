@@ -37,14 +37,13 @@ export class LocalMoves {
     this.#live = live;
   }
 
-  /** Of all these pods and policies anything may have changed. */
-  *placeAll(pods: ReadonlySet<PodKey>, policies: ReadonlySet<PolicyId>): Pieces<Moved> {
+  /** Of all these pods anything may have changed, and these policies have. */
+  *placeAll(pods: ReadonlySet<PodKey>, moves: PolicyMoves): Pieces<Moved> {
     const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#local.has(key)));
-    const moves = this.#live.placements.changePolicies(policies);
     for (const key of local) yield* this.#place(key);
-    const moved = policies.size > 0 && (yield* this.#move(moves, local));
+    const moved = moves.ids.size > 0 && (yield* this.#move(moves, local));
     yield* this.#live.classes.settle();
-    const refused = yield* this.#makeRoom(policies);
+    const refused = yield* this.#makeRoom(moves.ids);
     this.#refused.push(...refused);
     return { moved: moved || local.size > 0 || refused.length > 0, refused };
   }

@@ -22,13 +22,13 @@ interface Move {
 
 export class PolicyMoves {
   readonly #changes: readonly PolicyMove[];
-  readonly #ids: ReadonlySet<PolicyId>;
+  readonly ids: ReadonlySet<PolicyId>;
   /** By the class that a pod leaves, and what is told of the pod's moves. */
   readonly #made = new Map<PodClass | Direction, Map<string, PodClass | undefined>>();
 
   constructor(changes: readonly PolicyMove[]) {
     this.#changes = changes;
-    this.#ids = new Set(changes.map(({ id }) => id));
+    this.ids = new Set(changes.map(({ id }) => id));
   }
 
   /** The changes that are about the pod; none where it stays where it is. */
@@ -66,7 +66,7 @@ export class PolicyMoves {
     before: PodClass | undefined,
     direction: Direction,
   ): PodClass | undefined {
-    const staying = before?.policies.filter(({ id }) => !this.#ids.has(id)) ?? [];
+    const staying = before?.policies.filter(({ id }) => !this.ids.has(id)) ?? [];
     const policies = [...staying, ...joined].sort(comparePolicies);
     return policies.length === 0 ? undefined : makeClass(pod, direction, policies);
   }

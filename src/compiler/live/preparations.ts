@@ -1,52 +1,51 @@
 /**
- * Changes of policies that are about to be taken in, and what the pods will need by them: their classes, which are made in
- * pieces, and the groups of peers of those. A group takes in all of its pods when it begins, and a change may need
- * hundreds of them: they begin before it, some in each flush, while nothing in force leads to them. Whoever changes a
- * policy of a thousand rules or of thousands of members waits for itself, and nobody for it.
+ * What is about to happen to pods of this node, and what they will need by it: their classes, which are made in pieces,
+ * and the groups of peers of those. A group takes in all of its pods when it begins, and a change may need hundreds of
+ * them: they begin before it, some in each flush, while nothing in force leads to them. Whoever changes a policy of a
+ * thousand rules or of thousands of members waits for itself, and nobody for it.
  *
- *     prepare(changes) ─▶ the classes that pods will be in are made ─▶ each flush begins some groups, of each change one
- *                         in turn ─▶ isReady ─▶ the change is noted, and finds its classes made and its groups full
+ *     want(comings) ─▶ the classes that pods will be in are made ─▶ each flush begins some groups, of each coming one
+ *                      in turn ─▶ isReady ─▶ it is taken in, and finds its classes made and its groups full
  *
- * What is merged of several policies depends on all of them: where the pods are in other classes meanwhile, the classes
- * that they will be in are made again. What the rules mean never depends on any of it: a change that is noted without it
- * has its groups in the same flush.
+ * What is merged of several policies depends on all of them: where that is something else meanwhile, the classes
+ * are made again. What the rules mean never depends on any of it: a change that is taken in without it has its groups in
+ * the same flush.
  */
 import type { Pieces } from '../../model/pieces.ts';
-import {
-  type Direction,
-  namespaceOfPolicy,
-  type Policy,
-  type PolicyId,
-  type Rule,
-} from '../../model/policy.ts';
-import type { PolicyChange } from '../../model/policychange.ts';
-import { countEntries } from '../../model/policysize.ts';
 import type { PodClass } from '../classes.ts';
 import type { ClassBuilder } from '../parts.ts';
-import { isSmallPolicy } from '../shares.ts';
 import type { LiveClasses } from './classes.ts';
 import type { LiveGroups } from './groups.ts';
 import { type Need, needsOf } from './needs.ts';
-import type { LivePlacements } from './placements.ts';
-import type { IndexedPod, PodIndex } from './podindex.ts';
 import type { Slack } from './slack.ts';
-
-const DIRECTIONS: readonly Direction[] = ['ingress', 'egress'];
 
 /** What the changes may weigh that begin in one flush; a single one may weigh more. */
 const MOST_BEGUN = 3_000;
 /** A group that asks about fewer pods than this costs as if it asked about so many. */
 const LEAST_ASKED = 20;
 
-/** Who asks more is many anyway. */
-const MOST_COUNTED = 20_000;
 /** Where the classes of the pods are others each time that it is ready, it goes as it is. */
 const MOST_TRIES = 10;
 
+/** A change of a policy (policypreparations.ts). */
+export interface Coming {
+  readonly key: string;
+  /** Whose room for members it needs; empty where it is nobody's. */
+  readonly namespace: string;
+  /** Of what it says: where it is another one, it is another coming. */
+  readonly version?: object | undefined;
+  /** In entries: about how long it takes to make its classes. */
+  readonly weight: number;
+  /** What its classes depend on, as that is now. */
+  basis(): ReadonlySet<object>;
+  /** The classes that pods will be in by it. */
+  joining(): readonly PodClass[];
+}
+
 interface Preparation {
-  readonly change: PolicyChange;
-  /** The classes that the pods are in, and those that they will be in. */
-  readonly leaving: ReadonlySet<PodClass>;
+  readonly coming: Coming;
+  /** As it was when it was begun. */
+  readonly basis: ReadonlySet<object>;
   readonly joining: readonly PodClass[];
   /** Groups that live, and do so until the preparation ends. */
   readonly held: Need[];
@@ -59,100 +58,43 @@ interface Preparation {
 
 /** A preparation that a flush has begun, and another one goes on with. */
 interface Beginning {
-  readonly change: PolicyChange;
+  readonly coming: Coming;
   readonly pieces: Pieces<Preparation>;
 }
 
-/** It has peers of which only the cluster tells how many they are. */
-function asksCluster(policy: Policy | undefined): boolean {
-  const isOfCluster = ({ peers }: Rule) =>
-    peers !== 'any' && peers.some(({ kind }) => kind === 'pods' || kind === 'nodes');
-  return policy !== undefined && !policy.audited && rulesOf(policy).some(isOfCluster);
-}
-
-/** To make its rules takes long by itself. */
-function isLarge(policy: Policy | undefined): boolean {
-  return (
-    policy !== undefined && !policy.audited && DIRECTIONS.some(direction => !isSmallPolicy(policy, direction))
-  );
-}
-
-function rulesOf({ ingress = [], egress = [] }: Policy): readonly Rule[] {
-  return [...ingress, ...egress];
-}
-
 export class LivePreparations {
-  readonly #podIndex: PodIndex;
   readonly #groups: LiveGroups;
   readonly #classes: LiveClasses;
-  readonly #placements: LivePlacements;
-  readonly #node: string;
   /** Those whose last turn is longest ago come first. */
-  readonly #preparations = new Map<PolicyId, Preparation>();
-  #wanted: ReadonlyMap<PolicyId, PolicyChange> = new Map();
+  readonly #preparations = new Map<string, Preparation>();
+  #wanted: ReadonlyMap<string, Coming> = new Map();
   #beginning: Beginning | undefined;
   /** No group was filled because somebody waited: once, and not twice in a row. */
   #isPassedOver = false;
 
-  constructor(
-    podIndex: PodIndex,
-    groups: LiveGroups,
-    classes: LiveClasses,
-    placements: LivePlacements,
-    node: string,
-  ) {
-    this.#podIndex = podIndex;
+  constructor(groups: LiveGroups, classes: LiveClasses) {
     this.#groups = groups;
     this.#classes = classes;
-    this.#placements = placements;
-    this.#node = node;
   }
 
-  /** From now on of these changes, and of no others. */
-  want(changes: Iterable<PolicyChange>): void {
-    const now = new Map(
-      [...changes].filter(change => this.#isNeeded(change)).map(change => [change.id, change]),
-    );
+  /** From now on these and no others. */
+  want(comings: Iterable<Coming>): void {
+    const now = new Map([...comings].map(coming => [coming.key, coming]));
     // Whoever edits a policy again and again has a new change, which goes behind those of others.
-    const still = [...this.#wanted.values()].filter(
-      ({ id, value }) => now.has(id) && now.get(id)!.value === value,
-    );
-    this.#wanted = new Map([...still, ...now.values()].map(change => [change.id, change]));
+    const still = [...this.#wanted.values()].filter(coming => isVersionOf(coming, now.get(coming.key)));
+    this.#wanted = new Map([...still, ...now.values()].map(coming => [coming.key, coming]));
   }
 
-  /** Of a change that is wanted, or has nothing to prepare. */
-  isReady(change: PolicyChange): boolean {
-    if (!this.#isNeeded(change)) return true;
-    const preparation = this.#preparations.get(change.id);
-    return preparation !== undefined && this.#isOf(preparation, change) && preparation.missing.length === 0;
-  }
-
-  /**
-   * About how many pods its groups would ask if none of them were there yet, with those of what it is merged with; no
-   * further than to `MOST_COUNTED`.
-   */
-  asks(change: PolicyChange): number {
-    if (!this.#isNeeded(change)) return 0;
-    let asked = 0;
-    for (const { peers } of change.value === undefined ? [] : rulesOf(change.value))
-      for (const peer of peers === 'any' ? [] : peers)
-        if (peer.kind === 'pods') asked += this.#podIndex.countAsked(peer.selector, MOST_COUNTED - asked);
-    for (const podClass of this.#leaving(change)) {
-      if (asked >= MOST_COUNTED) return asked;
-      asked += this.#classes.countMerged(podClass);
-    }
-    return asked;
-  }
-
-  #isNeeded({ id, value }: PolicyChange): boolean {
-    return isLarge(value) || asksCluster(value) || asksCluster(this.#placements.policy(id));
+  isReady(coming: Coming): boolean {
+    const preparation = this.#preparations.get(coming.key);
+    return preparation !== undefined && this.#isOf(preparation, coming) && preparation.missing.length === 0;
   }
 
   /** Something is left to do. */
   get isBehind(): boolean {
     return (
       this.#wanted.size !== this.#preparations.size ||
-      [...this.#wanted.values()].some(change => !this.isReady(change))
+      [...this.#wanted.values()].some(coming => !this.isReady(coming))
     );
   }
 
@@ -160,7 +102,7 @@ export class LivePreparations {
   *advance(slack: Slack): Pieces<void> {
     yield* this.#beginSome(slack);
     for (const preparation of this.#preparations.values())
-      if (!this.#wanted.has(preparation.change.id)) this.#end(preparation);
+      if (!this.#wanted.has(preparation.coming.key)) this.#end(preparation);
     this.#isPassedOver = slack.isAwaited() && !this.#isPassedOver;
     if (!this.#isPassedOver) yield* this.#fill(slack);
   }
@@ -177,50 +119,49 @@ export class LivePreparations {
         if (isAwaited()) return;
         yield;
       }
-      begun += next.change.value === undefined ? 1 : countEntries(next.change.value);
+      begun += next.coming.weight;
     }
   }
 
   /** What was begun goes on, unless it is another change by now. */
   #next(): Beginning | undefined {
-    const isWanted = ({ id, value }: PolicyChange) =>
-      this.#wanted.get(id)?.value === value && this.#wanted.has(id);
-    if (this.#beginning !== undefined && isWanted(this.#beginning.change)) return this.#beginning;
+    const isWanted = (coming: Coming) => isVersionOf(coming, this.#wanted.get(coming.key));
+    if (this.#beginning !== undefined && isWanted(this.#beginning.coming)) return this.#beginning;
     this.#beginning?.pieces.return(undefined as never);
     this.#beginning = undefined;
-    for (const change of this.#wanted.values()) {
-      const preparation = this.#preparations.get(change.id);
-      if (preparation !== undefined && this.#isOf(preparation, change)) continue;
-      this.#beginning = { change, pieces: this.#begin(change, preparation) };
+    for (const coming of this.#wanted.values()) {
+      const preparation = this.#preparations.get(coming.key);
+      if (preparation !== undefined && this.#isOf(preparation, coming)) continue;
+      this.#beginning = { coming, pieces: this.#begin(coming, preparation) };
       return this.#beginning;
     }
     return undefined;
   }
 
   #begun(preparation: Preparation): void {
-    const before = this.#preparations.get(preparation.change.id);
+    const before = this.#preparations.get(preparation.coming.key);
     this.#beginning = undefined;
     // What both hold stays alive.
     if (before !== undefined) this.#end(before);
-    this.#preparations.set(preparation.change.id, preparation);
+    this.#preparations.set(preparation.coming.key, preparation);
   }
 
-  /** It is about this very version, and the pods are still where they were. */
-  #isOf({ change, leaving, tries }: Preparation, now: PolicyChange): boolean {
-    if (change.value !== now.value) return false;
+  /** It is about this very version, and what it depends on is what it was. */
+  #isOf({ coming, basis, tries }: Preparation, now: Coming): boolean {
+    if (!isVersionOf(coming, now)) return false;
     if (tries >= MOST_TRIES) return true;
-    const current = this.#leaving(now);
-    return current.size === leaving.size && [...current].every(podClass => leaving.has(podClass));
+    const current = now.basis();
+    return current.size === basis.size && [...current].every(part => basis.has(part));
   }
 
   /** Groups that live already are held from here on: the version before it, which is in force, may go. */
-  *#begin(change: PolicyChange, before: Preparation | undefined): Pieces<Preparation> {
-    const tries = before !== undefined && before.change.value === change.value ? before.tries + 1 : 1;
-    const leaving = this.#leaving(change);
-    const joining = this.#placements.joining(inForce(change), this.#pods());
+  *#begin(coming: Coming, before: Preparation | undefined): Pieces<Preparation> {
+    const tries = before !== undefined && isVersionOf(before.coming, coming) ? before.tries + 1 : 1;
+    const basis = coming.basis();
+    const joining = coming.joining();
     yield;
     const builders = yield* this.#build(joining);
-    const preparation: Preparation = { change, leaving, joining, held: [], missing: [], filled: 0, tries };
+    const preparation: Preparation = { coming, basis, joining, held: [], missing: [], filled: 0, tries };
     for (const need of needsOf(builders)) {
       if (this.#groups.has(need.group)) this.#hold(need, preparation);
       else preparation.missing.push(need);
@@ -228,7 +169,7 @@ export class LivePreparations {
     return preparation;
   }
 
-  /** All, or where another change is begun instead, none. */
+  /** All, or where another coming is begun instead, none. */
   *#build(joining: readonly PodClass[]): Pieces<ClassBuilder[]> {
     const builders: ClassBuilder[] = [];
     let isDone = false;
@@ -241,28 +182,16 @@ export class LivePreparations {
     }
   }
 
-  #leaving(change: PolicyChange): ReadonlySet<PodClass> {
-    return this.#placements.leaving(inForce(change), this.#pods());
-  }
-
-  #pods(): Iterable<IndexedPod> {
-    return this.#podIndex.onNode(this.#node);
-  }
-
-  /** Of each change one group in turn; the next flush goes on with the change whose last turn is longest ago. */
+  /** Of each one group in turn; the next flush goes on with the one whose last turn is longest ago. */
   *#fill(slack: Slack): Pieces<void> {
     let asked = 0;
     for (let behind = [...this.#preparations.values()]; behind.length > 0; ) {
-      behind = behind.filter(({ missing }) => missing.length > 0);
+      behind = behind.filter(preparation => this.#mayGoOn(preparation));
       for (const preparation of behind) {
-        const { change, missing } = preparation;
-        if (!this.#hasRoom(preparation)) {
-          missing.length = 0; // whoever takes it in finds out that there is no room
-          continue;
-        }
+        const { coming, missing } = preparation;
         asked += Math.max(LEAST_ASKED, this.#hold(missing.pop()!, preparation));
-        this.#preparations.delete(change.id);
-        this.#preparations.set(change.id, preparation); // behind all others
+        this.#preparations.delete(coming.key);
+        this.#preparations.set(coming.key, preparation); // behind all others
         yield;
         if (asked >= slack.most()) return;
       }
@@ -276,21 +205,27 @@ export class LivePreparations {
     return asked;
   }
 
-  #hasRoom({ change, filled }: Preparation): boolean {
-    const namespace = namespaceOfPolicy(change.id);
+  /** Where there is no room, whoever takes it in finds that out. */
+  #mayGoOn(preparation: Preparation): boolean {
+    const { missing } = preparation;
+    if (missing.length === 0 || this.#hasRoom(preparation)) return missing.length > 0;
+    missing.length = 0;
+    return false;
+  }
+
+  #hasRoom({ coming: { namespace }, filled }: Preparation): boolean {
     const ofAll = [...this.#preparations.values()].map(each => each.filled);
     return namespace === '' || this.#groups.room.mayPrepare(namespace, filled, ofAll);
   }
 
-  #end({ change, joining, held }: Preparation): void {
-    this.#preparations.delete(change.id);
+  #end({ coming, joining, held }: Preparation): void {
+    this.#preparations.delete(coming.key);
     for (const { group, families } of held)
       for (const family of families) this.#groups.release(group, family);
     for (const podClass of joining) this.#classes.forget(podClass);
   }
 }
 
-/** As pods will have it: one that is audited is in no class. */
-function inForce({ id, value }: PolicyChange): PolicyChange {
-  return { id, value: value?.audited ? undefined : value };
+function isVersionOf(coming: Coming, other: Coming | undefined): boolean {
+  return other !== undefined && other.version === coming.version;
 }

@@ -1,0 +1,102 @@
+/**
+ * Changes of policies that are about to be taken in, made ready before (preparations.ts). What each needs is what the
+ * classes need in which the pods of this node will be by it.
+ *
+ *     prepare(changes) ─▶ flushes make ready what they need ─▶ isReady ─▶ the change is noted
+ */
+import { type Direction, namespaceOfPolicy, type Policy, type Rule } from '../../model/policy.ts';
+import type { PolicyChange } from '../../model/policychange.ts';
+import { countEntries } from '../../model/policysize.ts';
+import type { PodClass } from '../classes.ts';
+import { isSmallPolicy } from '../shares.ts';
+import { countAskedBy } from './asked.ts';
+import type { LiveParts } from './localmoves.ts';
+import type { IndexedPod } from './podindex.ts';
+import type { Coming, LivePreparations } from './preparations.ts';
+
+const DIRECTIONS: readonly Direction[] = ['ingress', 'egress'];
+
+/** Who asks more is many anyway. */
+const MOST_COUNTED = 20_000;
+
+/** It has peers of which only the cluster tells how many they are. */
+function asksCluster(policy: Policy | undefined): boolean {
+  const isOfCluster = ({ peers }: Rule) =>
+    peers !== 'any' && peers.some(({ kind }) => kind === 'pods' || kind === 'nodes');
+  return policy !== undefined && !policy.audited && rulesOf(policy).some(isOfCluster);
+}
+
+/** To make its rules takes long by itself. */
+function isLarge(policy: Policy | undefined): boolean {
+  return (
+    policy !== undefined && !policy.audited && DIRECTIONS.some(direction => !isSmallPolicy(policy, direction))
+  );
+}
+
+function rulesOf({ ingress = [], egress = [] }: Policy): readonly Rule[] {
+  return [...ingress, ...egress];
+}
+
+export class PolicyPreparations {
+  readonly #live: LiveParts;
+  readonly #preparations: LivePreparations;
+
+  constructor(live: LiveParts, preparations: LivePreparations) {
+    this.#live = live;
+    this.#preparations = preparations;
+  }
+
+  /** From now on of these changes, and of no others. */
+  want(changes: Iterable<PolicyChange>): void {
+    const needed = [...changes].filter(change => this.#isNeeded(change));
+    this.#preparations.want(needed.map(change => this.#comingOf(change)));
+  }
+
+  /** Of a change that is wanted, or has nothing to prepare. */
+  isReady(change: PolicyChange): boolean {
+    return !this.#isNeeded(change) || this.#preparations.isReady(this.#comingOf(change));
+  }
+
+  /**
+   * About how many pods its groups would ask if none of them were there yet, with those of what it is merged with; no
+   * further than to `MOST_COUNTED`.
+   */
+  asks(change: PolicyChange): number {
+    if (!this.#isNeeded(change)) return 0;
+    const rules = change.value === undefined ? [] : rulesOf(change.value);
+    let asked = countAskedBy(rules, this.#live.podIndex, MOST_COUNTED);
+    for (const podClass of this.#leaving(change)) {
+      if (asked >= MOST_COUNTED) return asked;
+      asked += this.#live.classes.countMerged(podClass);
+    }
+    return asked;
+  }
+
+  #isNeeded({ id, value }: PolicyChange): boolean {
+    return isLarge(value) || asksCluster(value) || asksCluster(this.#live.placements.policy(id));
+  }
+
+  #comingOf(change: PolicyChange): Coming {
+    return {
+      key: change.id,
+      namespace: namespaceOfPolicy(change.id),
+      version: change.value,
+      weight: change.value === undefined ? 1 : countEntries(change.value),
+      basis: () => this.#leaving(change),
+      joining: () => this.#live.placements.joining(inForce(change), this.#pods()),
+    };
+  }
+
+  #leaving(change: PolicyChange): ReadonlySet<PodClass> {
+    return this.#live.placements.leaving(inForce(change), this.#pods());
+  }
+
+  #pods(): Iterable<IndexedPod> {
+    return this.#live.podIndex.onNode(this.#live.node);
+  }
+}
+
+/** As pods will have it: one that is audited is in no class. */
+function inForce({ id, value }: PolicyChange): PolicyChange {
+  return { id, value: value?.audited ? undefined : value };
+}
