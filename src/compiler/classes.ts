@@ -6,7 +6,7 @@ import type { Namespace, Pod } from '../model/cluster.ts';
 import { whereUnsure } from '../model/failclosed.ts';
 import type { Direction, Policy } from '../model/policy.ts';
 import type { NamedPort, PortRange } from '../model/ports.ts';
-import { type Match, matchPod } from '../model/selector.ts';
+import { type Match, matchSubject } from '../model/selector.ts';
 import { namedPortsOn, resolvedOn } from './namedportson.ts';
 
 export interface PodClass {
@@ -39,7 +39,7 @@ export function classOf(
 }
 
 export function subjectSelects({ subject }: Policy, pod: Pod, namespace: Namespace): Match {
-  return matchPod(subject, pod, namespace);
+  return matchSubject(subject, pod, namespace);
 }
 
 /** What a policy is in the class of a pod that it matches so. */

@@ -79,6 +79,16 @@ export function matchPod(
   return match === 'yes' ? own : own === 'no' ? 'no' : 'unknown';
 }
 
+/** Whether a policy with this subject selects a pod; one that awaits its allowances is isolated as if nobody knew. */
+export function matchSubject(
+  subject: PodSelector,
+  pod: Labelled & { readonly namespace: string; readonly awaitsAllowances?: true },
+  namespace: Labelled,
+): Match {
+  const match = matchPod(subject, pod, namespace);
+  return match === 'yes' && pod.awaitsAllowances ? 'unknown' : match;
+}
+
 /** Whether a rule that has this selector means a pod of this namespace. */
 export function selectsPod(
   selector: PodSelector,

@@ -2,12 +2,13 @@
 
 import type { Address } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
-import { addressesOfNode, type Cluster, type Node, type Pod } from '../model/cluster.ts';
+import { addressesOfNode, type Cluster, type Node, namespaceAround, type Pod } from '../model/cluster.ts';
 import { whereUnsure } from '../model/failclosed.ts';
 import { getOrMake } from '../model/getormake.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction, Policy, Rule, Tier } from '../model/policy.ts';
-import { matchRule, type Packet, selects } from './match.ts';
+import { matchSubject } from '../model/selector.ts';
+import { matchRule, type Packet } from './match.ts';
 import { PolicyIndex } from './policyindex.ts';
 import { unknownPodFinders } from './unknownpods.ts';
 
@@ -107,9 +108,9 @@ export function policiesAmong(
     .filter(policy => policy[direction] !== undefined);
 }
 
-/** A policy that selects the pod, or what is left of one of which nobody knows whether it does (N68). */
+/** A policy that selects the pod, or what is left of one of which nobody knows whether it does (N68), or whose allowances the pod awaits. */
 export function asSeenBy(pod: Pod, policy: Policy, cluster: Cluster): readonly Policy[] {
-  const match = selects(cluster, policy.subject, pod);
+  const match = matchSubject(policy.subject, pod, namespaceAround(cluster, pod));
   if (match === 'no') return [];
   return [match === 'yes' ? policy : whereUnsure(policy)];
 }

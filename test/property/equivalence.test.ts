@@ -1,14 +1,24 @@
 /** design.md §5, step 2: what explains a verdict to a person is what the kernel enforces. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { Cluster } from '../../src/model/cluster.ts';
 import { situationArbitrary } from '../support/arbitrary/cluster.ts';
 import { checkSituation, type Tally } from '../support/oracle/equivalence.ts';
 
 const CLUSTERS = 2_000;
 const FLOWS = 60;
 
+const emptyTally = (): Tally => ({
+  packets: 0,
+  decidedByPolicy: 0,
+  denied: 0,
+  unknown: 0,
+  byName: 0,
+  tiers: {},
+});
+
 test('evaluate() equals the trace of compile() for random connected clusters and packets', () => {
-  const tally: Tally = { packets: 0, decidedByPolicy: 0, denied: 0, unknown: 0, byName: 0, tiers: {} };
+  const tally = emptyTally();
   fc.assert(
     fc.property(situationArbitrary(FLOWS), situation => checkSituation(situation, tally)),
     { numRuns: CLUSTERS },
@@ -23,3 +33,24 @@ test('evaluate() equals the trace of compile() for random connected clusters and
   expect(tally.byName).toBeGreaterThan(1_000);
   for (const tier of ['admin', 'networkpolicy', 'baseline']) expect(tally.tiers[tier]).toBeGreaterThan(5_000);
 }, 900_000);
+
+test('the same where pods await their allowances, and less is allowed', () => {
+  const [whole, awaiting] = [emptyTally(), emptyTally()];
+  fc.assert(
+    fc.property(situationArbitrary(FLOWS), situation => {
+      checkSituation(situation, whole);
+      checkSituation({ ...situation, cluster: awaitingIn(situation.cluster) }, awaiting);
+    }),
+    { numRuns: 300 },
+  );
+  process.stdout.write(`    ${whole.denied} packets are denied, and ${awaiting.denied} meanwhile\n`);
+  expect(awaiting.denied).toBeGreaterThan(1.1 * whole.denied);
+}, 300_000);
+
+/** Every pod does. */
+function awaitingIn(cluster: Cluster): Cluster {
+  const pods = [...cluster.pods].map(
+    ([key, pod]) => [key, { ...pod, awaitsAllowances: true as const }] as const,
+  );
+  return { ...cluster, pods: new Map(pods) };
+}

@@ -29,16 +29,20 @@ test('incremental equals compile after every event and for every grouping of eve
 }, 900_000);
 
 test('while namespaces are relabelled and their pods wait, the rules are those of a cluster that could have been', () => {
-  const count = { waited: 0 };
+  const count = { waited: 0, closed: 0 };
+  const patience = fc.record({ isolating: fc.nat(2), others: fc.nat(4) });
   fc.assert(
-    fc.property(relabellingHistoryArbitrary(12), enforced, (steps, how) => {
-      const end = replayWaiting(steps, how, count);
+    fc.property(relabellingHistoryArbitrary(12), enforced, patience, (steps, how, itsPatience) => {
+      const end = replayWaiting(steps, how, count, itsPatience);
       expect(end).toBe(replay(steps, how, { flushes: 0, chains: 0 }));
     }),
     { numRuns: 80 },
   );
-  process.stdout.write(`    ${count.waited} times a pod waited by its namespace alone\n`);
+  process.stdout.write(
+    `    ${count.waited} times a pod waited by its namespace alone, ${count.closed} times for its allowances\n`,
+  );
   expect(count.waited).toBeGreaterThan(40);
+  expect(count.closed).toBeGreaterThan(20);
 }, 300_000);
 
 test('where there is room for few peers, the rules are those of a cluster whose policies allow less', () => {

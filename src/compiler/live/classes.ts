@@ -67,6 +67,12 @@ export class LiveClasses {
     return podClass;
   }
 
+  /** Pods are in it, with these very policies. */
+  has(podClass: PodClass): boolean {
+    const live = this.#classes.get(className(podClass));
+    return live !== undefined && live.builders.length > 0 && samePolicies(live.podClass, podClass);
+  }
+
   /** Builds the classes again that are in bundles by what others of their namespace have become, or no longer are. */
   *settle(): Pieces<void> {
     for (const [name, live] of this.#classes)

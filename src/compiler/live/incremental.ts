@@ -42,6 +42,7 @@ import { MEMBER_ROOM } from './memberroom.ts';
 import { LiveNames } from './names.ts';
 import { LivePlacements } from './placements.ts';
 import { type IndexedPod, PodIndex } from './podindex.ts';
+import { POD_PATIENCE, PodPreparations } from './podpreparations.ts';
 import { PolicyPreparations } from './policypreparations.ts';
 import { LivePreparations } from './preparations.ts';
 import { slackOf } from './slack.ts';
@@ -89,6 +90,7 @@ export class Incremental {
     hearing?: Hearing,
     mostAsked = MOST_ASKED,
     room = MEMBER_ROOM,
+    patience = POD_PATIENCE,
   ) {
     this.#node = node;
     this.#unknownPods = unknownPods;
@@ -115,7 +117,8 @@ export class Incremental {
     this.#moves = new LocalMoves(live);
     this.#preparations = new LivePreparations(this.#groups, this.#classes);
     this.#comingPolicies = new PolicyPreparations(live, this.#preparations);
-    this.#livePods = new LivePods(this.#state, this.#podIndex, this.#groups, node);
+    const comingPods = new PodPreparations(live, this.#preparations, patience);
+    this.#livePods = new LivePods(this.#state, this.#podIndex, this.#groups, node, comingPods);
     this.#podMaps = this.#makePodMaps();
   }
 

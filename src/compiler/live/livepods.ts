@@ -8,6 +8,8 @@
  *     of this node, then of other nodes               └ then ▶ the next flush: for this one it is as if
  *                                                              nothing had been said of them yet
  *
+ * One of this node, whose classes are to be there as well (podpreparations.ts), may await its allowances meanwhile.
+ *
  * Whoever relabels thousands of pods that a thousand selectors mention waits for itself, and nobody for it.
  */
 import type { Address } from '../../model/address.ts';
@@ -15,6 +17,7 @@ import { type Cluster, isSelectable, type Pod, type PodKey } from '../../model/c
 import type { Pieces } from '../../model/pieces.ts';
 import type { LiveGroups } from './groups.ts';
 import type { IndexedPod, PodIndex } from './podindex.ts';
+import type { PodPreparations } from './podpreparations.ts';
 import { Relabellings } from './relabellings.ts';
 import type { Slack } from './slack.ts';
 import { WaitingPods } from './waitingpods.ts';
@@ -40,12 +43,20 @@ export class LivePods {
   readonly #podIndex: PodIndex;
   readonly #groups: LiveGroups;
   readonly #node: string;
+  readonly #preparations: PodPreparations;
   readonly #waitingHere = new WaitingPods();
   readonly #waiting = new WaitingPods();
   readonly #relabellings: Relabellings;
 
   /** Of the pods of `cluster`, as `node` sees them. */
-  constructor(cluster: Cluster, podIndex: PodIndex, groups: LiveGroups, node: string) {
+  constructor(
+    cluster: Cluster,
+    podIndex: PodIndex,
+    groups: LiveGroups,
+    node: string,
+    preparations: PodPreparations,
+  ) {
+    this.#preparations = preparations;
     this.#cluster = cluster;
     this.#podIndex = podIndex;
     this.#groups = groups;
@@ -72,10 +83,11 @@ export class LivePods {
     for (const key of here) {
       this.#waitingHere.delete(key);
       this.#waiting.delete(key);
+      this.#preparations.forget(key);
       yield* this.#takePod(key, changed);
     }
-    yield* this.#takeInTurns(this.#waitingHere, changed, slack);
-    yield* this.#takeInTurns(this.#waiting, changed, slack);
+    yield* this.#takeHere(changed, slack);
+    yield* this.#takeInTurns(changed, slack);
     yield* this.#wait(this.#relabellings.end());
     for (const key of this.#podIndex.updateNodes(node)) {
       changed.add(key);
@@ -117,23 +129,43 @@ export class LivePods {
     }
   }
 
-  *#takeInTurns(waiting: WaitingPods, changed: Set<PodKey>, slack: Slack): Pieces<void> {
+  /** Whoever needs classes that are not there yet has another turn. */
+  *#takeHere(changed: Set<PodKey>, slack: Slack): Pieces<void> {
+    const left: PodKey[] = [];
     let asked = 0;
-    for (const key of waiting.taking()) {
+    try {
+      for (const key of this.#waitingHere.taking()) {
+        const pod = this.#cluster.pods.get(key)!;
+        const namespace = this.#relabellings.around(pod);
+        const { as, waits, asks } = this.#preparations.admit({ pod, namespace }, slack.most());
+        if (waits) left.push(key);
+        asked += asks + (as === undefined ? 0 : yield* this.#takePod(key, changed, as));
+        if (asked >= slack.most()) break;
+        yield;
+      }
+    } finally {
+      for (const key of left) this.#waitingHere.add(key, 'changed');
+    }
+    this.#preparations.prepare();
+  }
+
+  *#takeInTurns(changed: Set<PodKey>, slack: Slack): Pieces<void> {
+    let asked = 0;
+    for (const key of this.#waiting.taking()) {
       asked += yield* this.#takePod(key, changed);
       if (asked >= slack.most()) return;
     }
   }
 
   /** Answers how many groups were asked. Whoever had one of its addresses is taken with it, and not taken for it. */
-  *#takePod(key: PodKey, changed: Set<PodKey>): Pieces<number> {
+  *#takePod(key: PodKey, changed: Set<PodKey>, as = this.#cluster.pods.get(key)): Pieces<number> {
     let asked = 0;
     for (const address of this.#cluster.pods.get(key)?.addresses ?? [])
       for (let left = this.#leftBy(address, key); left !== undefined; left = this.#leftBy(address, key)) {
         this.#waiting.delete(left);
         asked += yield* this.#takeAlone(left, changed);
       }
-    return asked + (yield* this.#takeAlone(key, changed));
+    return asked + (yield* this.#takeAlone(key, changed, as));
   }
 
   /** The pod that has left the address, as far as it waits for its turn. */
@@ -142,9 +174,8 @@ export class LivePods {
     return owner !== undefined && owner !== successor && this.#waiting.isLeaving(owner) ? owner : undefined;
   }
 
-  *#takeAlone(key: PodKey, changed: Set<PodKey>): Pieces<number> {
+  *#takeAlone(key: PodKey, changed: Set<PodKey>, pod = this.#cluster.pods.get(key)): Pieces<number> {
     let asked = 0;
-    const pod = this.#cluster.pods.get(key);
     for (const other of this.#podIndex.update(key, pod, pod && this.#relabellings.around(pod))) {
       asked += yield* this.#groups.refreshPod(other);
       changed.add(other);

@@ -7,7 +7,7 @@ import { classOf, type PodClass, subjectSelects } from '../classes.ts';
 import type { Placement } from '../compile.ts';
 import { className } from '../program.ts';
 import type { LiveClasses } from './classes.ts';
-import type { IndexedPod } from './podindex.ts';
+import type { IndexedPod, KnownPod } from './podindex.ts';
 import { type PolicyMove, PolicyMoves } from './policymoves.ts';
 import { SelectorIndex } from './selectorindex.ts';
 
@@ -85,9 +85,13 @@ export class LivePlacements {
     return [...joining.values()];
   }
 
+  /** The classes that a pod is in. */
+  classesIn(pod: PodKey): PodClass[] {
+    return (this.#placements.get(pod) ?? []).map(({ podClass }) => podClass);
+  }
+
   #classIn(pod: PodKey, direction: Direction): PodClass | undefined {
-    const placements = this.#placements.get(pod) ?? [];
-    return placements.find(({ podClass }) => podClass.direction === direction)?.podClass;
+    return this.classesIn(pod).find(podClass => podClass.direction === direction);
   }
 
   /** Puts a pod, of which anything may have changed, where it belongs; out of all classes where it is no local one. */
@@ -108,11 +112,13 @@ export class LivePlacements {
   }
 
   #placementsOf(indexedPod: IndexedPod): Placement[] {
-    const { pod, namespace } = indexedPod;
+    return this.classesOf(indexedPod).flatMap(podClass => placementIn(indexedPod, podClass));
+  }
+
+  /** The classes where it belongs. */
+  classesOf({ pod, namespace }: KnownPod): PodClass[] {
     const candidates = [...this.#subjects.candidates(pod, namespace)].sort(comparePolicies);
-    return DIRECTIONS.flatMap(direction =>
-      placementIn(indexedPod, classOf(pod, namespace, candidates, direction)),
-    );
+    return DIRECTIONS.flatMap(direction => classOf(pod, namespace, candidates, direction) ?? []);
   }
 
   /** Joins come first, so that what both share stays alive. */

@@ -24,10 +24,14 @@ import {
 } from '../../model/selector.ts';
 import { TextByName } from './textbyname.ts';
 
-/** A selectable pod, its namespace as it was when the pod was taken in, and those of its addresses that no other pod owns by now (N49). */
-export interface IndexedPod {
+/** A selectable pod, and its namespace as it was when the pod was taken in. */
+export interface KnownPod {
   readonly pod: Pod;
   readonly namespace: Namespace;
+}
+
+/** With those of its addresses that no other pod owns by now (N49). */
+export interface IndexedPod extends KnownPod {
   readonly addresses: readonly Address[];
 }
 

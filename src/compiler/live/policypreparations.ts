@@ -49,7 +49,10 @@ export class PolicyPreparations {
   /** From now on of these changes, and of no others. */
   want(changes: Iterable<PolicyChange>): void {
     const needed = [...changes].filter(change => this.#isNeeded(change));
-    this.#preparations.want(needed.map(change => this.#comingOf(change)));
+    this.#preparations.want(
+      'policy',
+      needed.map(change => this.#comingOf(change)),
+    );
   }
 
   /** Of a change that is wanted, or has nothing to prepare. */
@@ -78,6 +81,7 @@ export class PolicyPreparations {
 
   #comingOf(change: PolicyChange): Coming {
     return {
+      of: 'policy',
       key: change.id,
       namespace: namespaceOfPolicy(change.id),
       version: change.value,

@@ -2,7 +2,8 @@
  * What is about to happen to pods of this node, and what they will need by it: their classes, which are made in pieces,
  * and the groups of peers of those. A group takes in all of its pods when it begins, and a change may need hundreds of
  * them: they begin before it, some in each flush, while nothing in force leads to them. Whoever changes a policy of a
- * thousand rules or of thousands of members waits for itself, and nobody for it.
+ * thousand rules or of thousands of members, or relabels a pod that such policies select, waits for itself, and nobody
+ * for it.
  *
  *     want(comings) ─▶ the classes that pods will be in are made ─▶ each flush begins some groups, of each coming one
  *                      in turn ─▶ isReady ─▶ it is taken in, and finds its classes made and its groups full
@@ -27,11 +28,14 @@ const LEAST_ASKED = 20;
 /** Where the classes of the pods are others each time that it is ready, it goes as it is. */
 const MOST_TRIES = 10;
 
-/** A change of a policy (policypreparations.ts). */
+/** A change of a policy (policypreparations.ts), or that a pod is in another class (podpreparations.ts). */
 export interface Coming {
+  readonly of: 'policy' | 'pod';
   readonly key: string;
   /** Whose room for members it needs; empty where it is nobody's. */
   readonly namespace: string;
+  /** It is not ready as long as there is no room. */
+  readonly waitsForRoom?: boolean;
   /** Of what it says: where it is another one, it is another coming. */
   readonly version?: object | undefined;
   /** In entries: about how long it takes to make its classes. */
@@ -77,11 +81,13 @@ export class LivePreparations {
     this.#classes = classes;
   }
 
-  /** From now on these and no others. */
-  want(comings: Iterable<Coming>): void {
+  /** From now on, of policies or of pods, these and no others. */
+  want(of: Coming['of'], comings: Iterable<Coming>): void {
     const now = new Map([...comings].map(coming => [coming.key, coming]));
     // Whoever edits a policy again and again has a new change, which goes behind those of others.
-    const still = [...this.#wanted.values()].filter(coming => isVersionOf(coming, now.get(coming.key)));
+    const still = [...this.#wanted.values()].filter(
+      coming => coming.of !== of || isVersionOf(coming, now.get(coming.key)),
+    );
     this.#wanted = new Map([...still, ...now.values()].map(coming => [coming.key, coming]));
   }
 
@@ -205,11 +211,11 @@ export class LivePreparations {
     return asked;
   }
 
-  /** Where there is no room, whoever takes it in finds that out. */
+  /** Where there is no room, whoever takes it in finds that out, unless it waits for room. */
   #mayGoOn(preparation: Preparation): boolean {
-    const { missing } = preparation;
+    const { coming, missing } = preparation;
     if (missing.length === 0 || this.#hasRoom(preparation)) return missing.length > 0;
-    missing.length = 0;
+    if (!this.#wanted.get(coming.key)?.waitsForRoom) missing.length = 0;
     return false;
   }
 

@@ -5,6 +5,7 @@ import type { PodInForce } from '../../../src/agent/engine.ts';
 import { compile } from '../../../src/compiler/compile.ts';
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
 import type { MemberRoom } from '../../../src/compiler/live/memberroom.ts';
+import type { PodPatience } from '../../../src/compiler/live/podpreparations.ts';
 import type { Hearing } from '../../../src/compiler/namespeers.ts';
 import {
   type Cluster,
@@ -170,20 +171,36 @@ const MOST_FLUSHES = 200;
  * Pods wait for their turns: what is in force is what `compile` makes of a cluster in which each of them is as it was, in
  * its namespace as that was, and no pod of the node waits.
  */
-export function replayWaiting(steps: readonly Step[], how: Enforced, count: { waited: number }): string {
-  const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing, ONE_POD);
+export function replayWaiting(
+  steps: readonly Step[],
+  how: Enforced,
+  count: Waits,
+  patience: PodPatience,
+): string {
+  const engine = new Incremental(
+    NODE,
+    how.unknownPods,
+    how.podLinks,
+    how.hearing,
+    ONE_POD,
+    undefined,
+    patience,
+  );
   const state = new ClusterState();
   const past = new Past();
   const flush = () => {
-    const got = text(wholeOf(engine.flushing()));
+    const flushed = wholeOf(engine.flushing());
     const waiting = engine.waitingPods();
     past.note(state);
     for (const [key, inForce] of waiting) past.check(key, inForce, state.pods.get(key));
     count.waited += [...waiting].filter(([key, known]) => known?.pod === state.pods.get(key)).length;
-    const cluster = withPods(state, waiting);
-    const wanted = text(compile(cluster, NODE, how.unknownPods, how.podLinks, how.hearing));
-    if (got !== wanted)
-      throw new Error(`while pods wait, incremental differs from compile:\n${firstDifference(got, wanted)}`);
+    count.closed += [...waiting.values()].filter(known => known?.pod.awaitsAllowances).length;
+    const wanted = compile(withPods(state, waiting), NODE, how.unknownPods, how.podLinks, how.hearing);
+    const [got, wantedText] = [text(withSetsOf(wanted, flushed)), text(wanted)];
+    if (got !== wantedText)
+      throw new Error(
+        `while pods wait, incremental differs from compile:\n${firstDifference(got, wantedText)}`,
+      );
   };
   for (const step of steps) {
     engine.note(step.event);
@@ -194,26 +211,34 @@ export function replayWaiting(steps: readonly Step[], how: Enforced, count: { wa
     if (more > MOST_FLUSHES) throw new Error('pods wait without end');
     flush();
   }
+  if (engine.waitingPods().size > 0) throw new Error('the last flush has left pods');
   return text(engine.flush());
 }
 
-function withPods(state: ClusterState, waiting: ReadonlyMap<PodKey, PodInForce | undefined>): Cluster {
+/** With the pods that wait as they are in force. */
+export function withPods(state: Cluster, waiting: ReadonlyMap<PodKey, PodInForce | undefined>): Cluster {
   const { namespaces, nodes, policies, audited, hostPorts } = state;
   const pods = new Map(state.pods);
   for (const [key, inForce] of waiting)
     if (inForce === undefined) pods.delete(key);
     else pods.set(key, { ...inForce.pod, namespaceBefore: inForce.namespace });
-  return { namespaces, nodes, policies, audited, hostPorts, pods };
+  return { namespaces, nodes, policies, pods, ...(audited && { audited }), ...(hostPorts && { hostPorts }) };
+}
+
+/** How often pods waited by their namespace alone, or for what they are allowed. */
+export interface Waits {
+  waited: number;
+  closed: number;
 }
 
 /** What pods and namespaces were when there was a flush. */
 class Past {
-  readonly #pods = new Set<Pod>();
+  readonly #pods = new Set<string>();
   readonly #namespaces = new Set<string>();
 
   note(cluster: Cluster): void {
     for (const pod of cluster.pods.values()) {
-      this.#pods.add(pod);
+      this.#pods.add(JSON.stringify(pod));
       this.#namespaces.add(JSON.stringify(namespaceOf(cluster, pod.namespace)));
     }
   }
@@ -223,7 +248,8 @@ class Past {
     if (isHere && whereAndHow(inForce?.pod) !== whereAndHow(now))
       throw new Error(`${key} of this node waits, and has come, gone or moved`);
     if (inForce === undefined) return;
-    if (!this.#pods.has(inForce.pod)) throw new Error(`${key} is in force as it never was`);
+    const { awaitsAllowances: _, ...itself } = inForce.pod;
+    if (!this.#pods.has(JSON.stringify(itself))) throw new Error(`${key} is in force as it never was`);
     if (!this.#namespaces.has(JSON.stringify(inForce.namespace)))
       throw new Error(`${key} is in force in a namespace that never was`);
   }
