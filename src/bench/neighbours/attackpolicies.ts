@@ -1,11 +1,14 @@
 /** The policies of the attacks, each as it is after so many edits. */
 import type { KubeObject } from '../fakeapiserver.ts';
+import { roleOf } from './besides.ts';
 import { crowdHere, HOSTILE, TENANT } from './population.ts';
 
 /** As many selectors as a namespace may have, nearly. */
 export const RELABELS = { policies: 4, selectors: 240 };
 /** As many as are merged, of which an edit is small and goes at once. */
 export const SMALL = { policies: 23, selectors: 20 };
+/** For each of two values of a label of a pod of the node. */
+export const LOCAL = { policies: 20, selectors: 49 };
 /** Nearly as many policies as a namespace may have, written with the first edits. */
 export const CLASSES = { policies: 1_900, edits: 5 };
 
@@ -76,12 +79,24 @@ function tierNotIn(values: readonly string[]): object {
   return { podSelector: { matchExpressions: [{ key: 'tier', operator: 'NotIn', values }] } };
 }
 
-function ofSelectors(name: string, edit: number, selectors: number, peer: (i: number) => object): KubeObject {
+/** All of them have the same ports, and each selector means all pods. */
+export function ofRole(edit: number): KubeObject {
+  const [name, labels] = [`role-${edit}`, { ...HOSTILE, role: roleOf(edit) }];
+  return ofSelectors(name, 0, LOCAL.selectors, i => tierIn(['any', `${name}-${i}`]), labels);
+}
+
+function ofSelectors(
+  name: string,
+  edit: number,
+  selectors: number,
+  peer: (i: number) => object,
+  labels: object = HOSTILE,
+): KubeObject {
   const rules = Array.from({ length: selectors }, (_, i) => ({
     from: [peer(i)],
     ports: [{ protocol: 'TCP', port: 1000 + i + (i === 0 ? edit % 2 : 0) }],
   }));
-  return ingress(rules, HOSTILE, name);
+  return ingress(rules, labels, name);
 }
 
 /** Of five entries, or of another one. */

@@ -1,7 +1,7 @@
 /** What is written ten times a second beside the policies of an attack: the objects that policies are about. */
 import { parseAddress } from '../../model/address.ts';
 import type { KubeObject } from '../fakeapiserver.ts';
-import { ELSEWHERE, farPod, TENANT } from './population.ts';
+import { ELSEWHERE, farPod, HOSTILE, HOSTILE_ADDRESS, NEIGHBOURS_NODE, pod, TENANT } from './population.ts';
 
 const PODS_OF_AN_EDIT = 200;
 const NAMESPACES = 50;
@@ -34,6 +34,14 @@ export function relabelledTenant(edit: number): KubeObject[] {
   const labels = { 'kubernetes.io/metadata.name': TENANT, team: edit % 2 === 0 ? 'red' : 'any' };
   return [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: TENANT, labels } }];
 }
+
+/** Another role with each edit. */
+export function relabelledHere(edit: number): KubeObject[] {
+  const labels = { ...HOSTILE, role: roleOf(edit) };
+  return [pod(TENANT, 'hostile-0', NEIGHBOURS_NODE, HOSTILE_ADDRESS, labels)];
+}
+
+export const roleOf = (edit: number) => (edit % 2 === 0 ? 'a' : 'b');
 
 export function changingNodes(edit: number): KubeObject[] {
   return Array.from({ length: NODES }, (_, i) => {
