@@ -2,10 +2,13 @@
  * Which classes have their small policies in bundles (shares.ts): those of which one edit would make too much again.
  * What is merged is looked up once, however much it is; what is in bundles costs a packet a look-up for each of them.
  */
+import { getOrMake } from '../model/getormake.ts';
+import type { Direction } from '../model/policy.ts';
 import type { PodClass } from './classes.ts';
 import { factsOf } from './policyfacts.ts';
 import { isSmallPolicy } from './shares.ts';
 
+const DIRECTIONS: readonly Direction[] = ['ingress', 'egress'];
 /** In entries: of one class, which is made in one piece, some 15 ms; and of all classes of a namespace together, some 20. */
 const MOST_OF_CLASS = 6_000;
 const MOST_OF_NAMESPACE = 8_000;
@@ -40,6 +43,14 @@ export class BundledClasses {
     else this.#places.delete(share.place);
   }
 
+  /** What the classes of a namespace have together, in both directions. */
+  entriesIn(namespace: string): number {
+    return DIRECTIONS.reduce(
+      (sum, direction) => sum + (this.#places.get(placeOf(namespace, direction)) ?? 0),
+      0,
+    );
+  }
+
   has(name: string): boolean {
     const share = this.#classes.get(name);
     return share !== undefined && this.#isBundled(share, share.entries);
@@ -59,8 +70,20 @@ export class BundledClasses {
   }
 }
 
+function placeOf(namespace: string, direction: Direction): string {
+  return `${direction} ${namespace}`;
+}
+
+/** A class that was made ready is the one that pods join. */
+const shares = new WeakMap<PodClass, Share | 'none'>();
+
+function shareOf(podClass: PodClass): Share | undefined {
+  const share = getOrMake(shares, podClass, () => newShare(podClass) ?? 'none');
+  return share === 'none' ? undefined : share;
+}
+
 /** NetworkPolicies are of the namespace of the pods that they select. */
-function shareOf({ policies, direction }: PodClass): Share | undefined {
+function newShare({ policies, direction }: PodClass): Share | undefined {
   let namespace: string | undefined;
   let entries = 0;
   for (const policy of policies) {
@@ -70,5 +93,5 @@ function shareOf({ policies, direction }: PodClass): Share | undefined {
     namespace = subject.namespaces.name;
     entries += factsOf(policy).entries[direction];
   }
-  return namespace === undefined ? undefined : { place: `${direction} ${namespace}`, entries };
+  return namespace === undefined ? undefined : { place: placeOf(namespace, direction), entries };
 }

@@ -35,7 +35,20 @@ export function classOf(
     if (policy[direction] === undefined) return [];
     return memberOf(policy, subjectSelects(policy, pod, namespace)) ?? [];
   });
-  return chosen.length === 0 ? undefined : makeClass(pod, direction, chosen);
+  return chosen.length === 0 ? undefined : makeClass(pod, direction, withoutSilent(chosen));
+}
+
+/**
+ * Those of a class that say something. A NetworkPolicy that awaits its allowances only isolates: where another one does so,
+ * the class is what it is without it, and none is made anew for each that comes.
+ */
+export function withoutSilent(policies: readonly Policy[]): readonly Policy[] {
+  return policies.some(isolates) ? policies.filter(({ awaitsAllowances }) => !awaitsAllowances) : policies;
+}
+
+/** By itself, whoever else does. */
+export function isolates({ tier, awaitsAllowances }: Policy): boolean {
+  return tier === 'networkpolicy' && !awaitsAllowances;
 }
 
 export function subjectSelects({ subject }: Policy, pod: Pod, namespace: Namespace): Match {

@@ -10,7 +10,6 @@ import { type Policy, policyLabel } from '../model/policy.ts';
 import type { NftVerdict } from '../nft/ruleset.ts';
 import { Builder } from './builder.ts';
 import { idOf, type PodClass, portsOn } from './classes.ts';
-import type { NamedGroup } from './group.ts';
 import { sourcedRules } from './labelled.ts';
 import { hashedName } from './names.ts';
 import { factsOf } from './policyfacts.ts';
@@ -49,12 +48,6 @@ export class ClassBuilder extends Builder {
     const part = yield* this.#parts.making(policies, podClass, verdict, this);
     this.shared.add(part);
     return part;
-  }
-
-  /** Its own, and those of its parts. */
-  *allGroups(): Generator<NamedGroup> {
-    yield* this.groups.values();
-    for (const { made } of this.shared) yield* made.groups.values();
   }
 
   includeParts(): void {

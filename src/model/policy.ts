@@ -43,6 +43,8 @@ export interface Policy {
   readonly subject: PodSelector;
   /** Only what holds although nobody knows whether the subject means the pod in question: see `whereUnsure`. */
   readonly unsure?: true;
+  /** A NetworkPolicy as it isolates, while what it allows is on its way: where another one isolates already it says nothing. */
+  readonly awaitsAllowances?: true;
   /** Its author wants to see what it would do: it is never in force (`ClusterState` keeps it apart). */
   readonly audited?: true;
   /** Absent: this policy does not affect the direction (N2, C10). Present and empty: no rule matches. */

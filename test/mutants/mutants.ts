@@ -25,6 +25,7 @@ const SIZES = 'test/property/sizes.test.ts';
 const COMPILER_SIZES = 'src/compiler/sizes.test.ts';
 const SHARES = 'src/compiler/shares.test.ts';
 const PORTIONS = 'src/nft/plan/portions.test.ts';
+const POLICY_MOVES = 'src/compiler/live/policymoves.test.ts';
 const LOCAL_MOVES = 'src/compiler/live/localmoves.test.ts';
 const INCREMENTAL = 'test/property/incremental.test.ts';
 const NETWORK_POLICY = 'src/kube/decode/networkpolicy.test.ts';
@@ -3439,5 +3440,26 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (known !== undefined && changes',
     replace: 'if (known !== undefined && changes < 0 && changes',
     test: 'src/compiler/live/mergedmembers.test.ts',
+  },
+  {
+    name: 'awaited allowances: what awaits them is in no class of a pod that nobody else isolates any more',
+    file: 'src/compiler/live/policymoves.ts',
+    find: ': [...moved, ...this.#othersAwaiting(pod, namespace, direction)];',
+    replace: ': moved;',
+    test: POLICY_MOVES,
+  },
+  {
+    name: 'awaited allowances: all classes are made anew by a policy that only isolates yet',
+    file: 'src/compiler/classes.ts',
+    find: 'return policies.some(isolates) ? policies.filter',
+    replace: 'return policies.every(isolates) ? policies.filter',
+    test: POLICY_MOVES,
+  },
+  {
+    name: 'awaited allowances: a class that was made for another change is taken for this one',
+    file: 'src/compiler/live/policymoves.ts',
+    find: 'if (last?.told === told) return last.made;',
+    replace: 'if (last !== undefined) return last.made;',
+    test: POLICY_MOVES,
   },
 ];

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Cluster } from '../../src/model/cluster.ts';
+import { awaitingAllowances } from '../support/agent/replay.ts';
 import { situationArbitrary } from '../support/arbitrary/cluster.ts';
 import { checkSituation, type Tally } from '../support/oracle/equivalence.ts';
 
@@ -46,6 +47,28 @@ test('the same where pods await their allowances, and less is allowed', () => {
   process.stdout.write(`    ${whole.denied} packets are denied, and ${awaiting.denied} meanwhile\n`);
   expect(awaiting.denied).toBeGreaterThan(1.1 * whole.denied);
 }, 300_000);
+
+test('the same where policies await theirs, whatever others say', () => {
+  const [whole, awaiting] = [emptyTally(), emptyTally()];
+  fc.assert(
+    fc.property(situationArbitrary(FLOWS), fc.nat(2), (situation, each) => {
+      checkSituation(situation, whole);
+      checkSituation({ ...situation, cluster: withAwaiting(situation.cluster, each) }, awaiting);
+    }),
+    { numRuns: 300 },
+  );
+  process.stdout.write(`    ${whole.denied} packets are denied, and ${awaiting.denied} meanwhile\n`);
+  expect(awaiting.denied).toBeGreaterThan(1.05 * whole.denied);
+}, 300_000);
+
+/** One NetworkPolicy of three does. */
+function withAwaiting(cluster: Cluster, each: number): Cluster {
+  const policies = [...cluster.policies].map(([id, policy], at) => {
+    const awaits = policy.kind === 'NetworkPolicy' && at % 3 === each;
+    return [id, awaits ? awaitingAllowances(policy) : policy] as const;
+  });
+  return { ...cluster, policies: new Map(policies) };
+}
 
 /** Every pod does. */
 function awaitingIn(cluster: Cluster): Cluster {

@@ -31,7 +31,7 @@ test('the fallback of a new policy is what isolates, and it is not called its la
   const intake = new PolicyIntake();
   intake.note(change(value), undefined, 0, 0);
   const [isolating] = intake.take(policies, 0, false, NOBODY_READY);
-  expect(isolating).toEqual(change({ ...value, ingress: [] }));
+  expect(isolating).toEqual(change({ ...value, ingress: [], awaitsAllowances: true }));
   policies.set(value.id, isolating!.value!);
   intake.committed(policies, 0, 0);
   expect(intake.take(policies, 1, false, () => true)).toEqual([change(value)]);

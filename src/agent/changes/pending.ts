@@ -86,6 +86,6 @@ export function isIsolating({ isNew, before }: Pending): boolean {
 
 /** What may go ahead of it: a change of one entry, whatever the policy weighs. */
 export function isolating(pending: Pending): Pending & { readonly value: Policy } {
-  const value = isolated(pending.value!);
+  const value: Policy = { ...isolated(pending.value!), awaitsAllowances: true };
   return { ...pending, value, weight: weightOf(value) };
 }

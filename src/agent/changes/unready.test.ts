@@ -23,7 +23,7 @@ const policy = (name: `${string}/${string}`, rules = 2) =>
     Array.from({ length: rules }, (_, n) => rule(n)),
   );
 const change = (value: Policy) => ({ id: value.id, value });
-const isolating = (value: Policy) => change({ ...value, ingress: [] });
+const isolating = (value: Policy) => change({ ...value, ingress: [], awaitsAllowances: true });
 const ids = (changes: readonly { id: PolicyId }[]) => changes.map(({ id }) => id);
 
 test('a small policy that asks very many pods is taken when it is ready, and one that asks few at once', () => {
@@ -101,7 +101,7 @@ test('another version of a policy that only isolates yet isolates whom that sele
   const [before] = queue.takeShare(0, NOBODY_READY);
   queue.note(change(edited), before!.value, 7, MANY_PODS);
   expect(queue.takeShare(7, NOBODY_READY)).toEqual([
-    { id: edited.id, value: { ...edited, ingress: [], egress: [] } },
+    { id: edited.id, value: { ...edited, ingress: [], egress: [], awaitsAllowances: true } },
   ]);
   expect(queue.sinceMs()).toEqual([0]);
   queue.hurry('a');

@@ -164,6 +164,11 @@ export class LiveClasses {
           this.#parts.delete(part);
   }
 
+  /** How many entries of small policies the classes of a namespace have together. */
+  entriesIn(namespace: string): number {
+    return this.#bundled.entriesIn(namespace);
+  }
+
   /** About how many members the sets have that are merged of several peers, in the family of which they have the most. */
   countMerged(podClass: PodClass): number {
     const builders = this.#classes.get(className(podClass))?.builders ?? [];

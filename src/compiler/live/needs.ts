@@ -1,7 +1,8 @@
 /** The groups that classes need which are made and in no table yet. */
 import type { Family } from '../../model/address.ts';
+import type { Builder } from '../builder.ts';
 import type { NamedGroup } from '../group.ts';
-import type { ClassBuilder } from '../parts.ts';
+import type { ClassBuilder, Part } from '../parts.ts';
 
 /** A group in the tables that will name it. */
 export interface Need {
@@ -11,8 +12,10 @@ export interface Need {
 
 /** Each once. */
 export function needsOf(builders: readonly ClassBuilder[]): Need[] {
-  const uses = builders.flatMap(builder =>
-    [...builder.allGroups()].map(group => ({ group, family: builder.family })),
+  // A part is many classes'.
+  const distinct = new Set<Builder>(builders.flatMap(builder => [builder, ...madeBy(builder.shared)]));
+  const uses = [...distinct].flatMap(({ family, groups }) =>
+    [...groups.values()].map(group => ({ group, family })),
   );
   const ofPods = uses.filter(({ group }) => group.group.kind !== 'names'); // answers fill those
   const byName = Map.groupBy(ofPods, ({ group }) => group.name).values();
@@ -20,4 +23,8 @@ export function needsOf(builders: readonly ClassBuilder[]): Need[] {
     group: its[0]!.group,
     families: [...new Set(its.map(({ family }) => family))],
   }));
+}
+
+function* madeBy(parts: Iterable<Part>): Generator<Builder> {
+  for (const { made } of parts) yield made;
 }

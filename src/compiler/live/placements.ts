@@ -3,7 +3,7 @@ import type { Cluster, PodKey } from '../../model/cluster.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import { comparePolicies, type Direction, type Policy, type PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
-import { classOf, type PodClass, subjectSelects } from '../classes.ts';
+import { classOf, memberOf, type PodClass, subjectSelects } from '../classes.ts';
 import type { Placement } from '../compile.ts';
 import { className } from '../program.ts';
 import type { LiveClasses } from './classes.ts';
@@ -19,6 +19,8 @@ export class LivePlacements {
   readonly #subjects = new SelectorIndex<Policy>();
   /** As they were taken in. */
   readonly #policies = new Map<PolicyId, Policy>();
+  /** Of those, the ones that await their allowances. */
+  readonly #awaiting = new Set<Policy>();
   readonly #placements = new Map<PodKey, readonly Placement[]>();
 
   constructor(cluster: Cluster, classes: LiveClasses) {
@@ -32,7 +34,7 @@ export class LivePlacements {
 
   /** Takes in what these policies are now; where each pod belongs is for `place` and `move` to say. */
   changePolicies(ids: Iterable<PolicyId>): PolicyMoves {
-    return new PolicyMoves([...ids].map(id => this.#changePolicy(id)));
+    return this.#moves([...ids].map(id => this.#changePolicy(id)));
   }
 
   #changePolicy(id: PolicyId): PolicyMove {
@@ -40,12 +42,23 @@ export class LivePlacements {
     if (before !== undefined) {
       this.#subjects.delete(before.subject, before);
       this.#policies.delete(id);
+      this.#awaiting.delete(before);
     }
     if (after !== undefined) {
       this.#subjects.add(after.subject, after);
       this.#policies.set(id, after);
+      if (after.awaitsAllowances) this.#awaiting.add(after);
     }
     return { id, before, after };
+  }
+
+  #moves(changes: readonly PolicyMove[]): PolicyMoves {
+    return new PolicyMoves(changes, (pod, namespace, direction) =>
+      [...this.#awaiting].flatMap(policy => {
+        if (policy[direction] === undefined) return [];
+        return memberOf(policy, subjectSelects(policy, pod, namespace)) ?? [];
+      }),
+    );
   }
 
   /** As it was taken in. */
@@ -71,14 +84,17 @@ export class LivePlacements {
   }
 
   /** The classes that these pods would join by it. */
-  joining({ id, value }: PolicyChange, pods: Iterable<IndexedPod>): PodClass[] {
-    const moves = new PolicyMoves([{ id, before: this.#policies.get(id), after: value }]);
+  *joining({ id, value }: PolicyChange, pods: Iterable<IndexedPod>): Pieces<PodClass[]> {
+    const moves = this.#moves([{ id, before: this.#policies.get(id), after: value }]);
     const joining = new Map<string, PodClass>();
-    for (const { pod, namespace } of pods) {
+    for (const indexedPod of [...pods]) {
+      const { pod, namespace } = indexedPod;
       const its = moves.of(pod, namespace);
-      for (const direction of its.length === 0 ? [] : DIRECTIONS) {
+      if (its.length === 0) continue;
+      yield;
+      for (const direction of DIRECTIONS) {
         const from = this.#classIn(pod.key, direction);
-        const to = moves.classOf(pod, its, from, direction);
+        const to = moves.classOf(indexedPod, its, from, direction);
         if (to !== undefined && (hasPolicy(from, id) || hasPolicy(to, id))) joining.set(to.key, to);
       }
     }
@@ -105,7 +121,7 @@ export class LivePlacements {
     const its = moves.of(pod, namespace);
     if (its.length === 0) return false;
     const placements = DIRECTIONS.map(direction =>
-      placementIn(indexedPod, moves.classOf(pod, its, this.#classIn(pod.key, direction), direction)),
+      placementIn(indexedPod, moves.classOf(indexedPod, its, this.#classIn(pod.key, direction), direction)),
     );
     yield* this.#put(pod.key, placements.flat());
     return true;

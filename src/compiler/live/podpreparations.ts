@@ -149,7 +149,10 @@ function comingOf(podClass: PodClass, waitsForRoom = true): Coming {
     waitsForRoom,
     weight: entriesOf(podClass),
     basis: () => new Set(podClass.policies),
-    joining: () => [podClass],
+    *joining() {
+      yield;
+      return [podClass];
+    },
   };
 }
 

@@ -6,7 +6,17 @@
 import type { Namespace, Pod } from '../../model/cluster.ts';
 import { getOrMake } from '../../model/getormake.ts';
 import { comparePolicies, type Direction, type Policy, type PolicyId } from '../../model/policy.ts';
-import { makeClass, memberOf, type PodClass, portsOn, subjectSelects } from '../classes.ts';
+import {
+  isolates,
+  makeClass,
+  memberOf,
+  type PodClass,
+  portsOn,
+  subjectSelects,
+  withoutSilent,
+} from '../classes.ts';
+import { factsOf } from '../policyfacts.ts';
+import type { KnownPod } from './podindex.ts';
 
 export interface PolicyMove {
   readonly id: PolicyId;
@@ -20,14 +30,27 @@ interface Move {
   readonly member: Policy | undefined;
 }
 
+/** Policies in force that await their allowances (withoutSilent), as they are in a class of the pod. */
+export type Awaiting = (pod: Pod, namespace: Namespace, direction: Direction) => readonly Policy[];
+
+/** What stays of a class, whoever joins it. */
+interface Staying {
+  readonly policies: readonly Policy[];
+  /** One of them isolates, so that those who await allowances say nothing. */
+  readonly isIsolated: boolean;
+}
+
 export class PolicyMoves {
   readonly #changes: readonly PolicyMove[];
+  readonly #awaiting: Awaiting;
+  readonly #staying = new Map<PodClass, Staying>();
   readonly ids: ReadonlySet<PolicyId>;
   /** By the class that a pod leaves, and what is told of the pod's moves. */
   readonly #made = new Map<PodClass | Direction, Map<string, PodClass | undefined>>();
 
-  constructor(changes: readonly PolicyMove[]) {
+  constructor(changes: readonly PolicyMove[], awaiting: Awaiting) {
     this.#changes = changes;
+    this.#awaiting = awaiting;
     this.ids = new Set(changes.map(({ id }) => id));
   }
 
@@ -44,30 +67,54 @@ export class PolicyMoves {
 
   /** The class to which a pod moves from `before`, by its moves. */
   classOf(
-    pod: Pod,
+    { pod, namespace }: KnownPod,
     moves: readonly Move[],
     before: PodClass | undefined,
     direction: Direction,
   ): PodClass | undefined {
+    const staying = before === undefined ? NOBODY : getOrMake(this.#staying, before, () => this.#of(before));
     const inDirection = moves.filter(({ change }) => change.after?.[direction] !== undefined);
-    const joined = inDirection.flatMap(({ member }) => member ?? []);
+    const moved = inDirection.flatMap(({ member }) => member ?? []);
+    const joined = staying.isIsolated
+      ? moved.filter(({ awaitsAllowances }) => !awaitsAllowances)
+      : [...moved, ...this.#othersAwaiting(pod, namespace, direction)];
+    if (joined.length === 0 && staying.policies.length === before?.policies.length) return before;
     const told = JSON.stringify([
-      joined.map(({ id, unsure }) => [id, unsure]),
+      moves.map(({ change }) => change.id),
+      joined.map(policy => factsOf(policy).number),
       portsOn(pod, joined, direction),
     ]);
     const fromHere = getOrMake(this.#made, before ?? direction, () => new Map());
-    if (!fromHere.has(told)) fromHere.set(told, this.#make(pod, joined, before, direction));
+    const make = () => makeOf(pod, [...staying.policies, ...joined], direction);
+    if (!fromHere.has(told)) fromHere.set(told, before === undefined ? make() : madeOf(before, told, make));
     return fromHere.get(told);
   }
 
-  #make(
-    pod: Pod,
-    joined: readonly Policy[],
-    before: PodClass | undefined,
-    direction: Direction,
-  ): PodClass | undefined {
-    const staying = before?.policies.filter(({ id }) => !this.ids.has(id)) ?? [];
-    const policies = [...staying, ...joined].sort(comparePolicies);
-    return policies.length === 0 ? undefined : makeClass(pod, direction, policies);
+  /** Those that await allowances may stay, and are asked for where they say something. */
+  #of({ policies }: PodClass): Staying {
+    const staying = policies.filter(({ id, awaitsAllowances }) => !this.ids.has(id) && !awaitsAllowances);
+    return { policies: staying, isIsolated: staying.some(isolates) };
   }
+
+  #othersAwaiting(pod: Pod, namespace: Namespace, direction: Direction): readonly Policy[] {
+    return this.#awaiting(pod, namespace, direction).filter(({ id }) => !this.ids.has(id));
+  }
+}
+
+/** Of each class the last one that pods would move to from there: what was made ready of a change is what it makes. */
+const lastMade = new WeakMap<PodClass, { readonly told: string; readonly made: PodClass | undefined }>();
+
+function madeOf(before: PodClass, told: string, make: () => PodClass | undefined): PodClass | undefined {
+  const last = lastMade.get(before);
+  if (last?.told === told) return last.made;
+  const made = make();
+  lastMade.set(before, { told, made });
+  return made;
+}
+
+const NOBODY: Staying = { policies: [], isIsolated: false };
+
+function makeOf(pod: Pod, policies: readonly Policy[], direction: Direction): PodClass | undefined {
+  const inOrder = withoutSilent(policies).toSorted(comparePolicies);
+  return inOrder.length === 0 ? undefined : makeClass(pod, direction, inOrder);
 }

@@ -43,7 +43,7 @@ export interface Coming {
   /** What its classes depend on, as that is now. */
   basis(): ReadonlySet<object>;
   /** The classes that pods will be in by it. */
-  joining(): readonly PodClass[];
+  joining(): Pieces<readonly PodClass[]>;
 }
 
 interface Preparation {
@@ -164,7 +164,7 @@ export class LivePreparations {
   *#begin(coming: Coming, before: Preparation | undefined): Pieces<Preparation> {
     const tries = before !== undefined && isVersionOf(before.coming, coming) ? before.tries + 1 : 1;
     const basis = coming.basis();
-    const joining = coming.joining();
+    const joining = yield* coming.joining();
     yield;
     const builders = yield* this.#build(joining);
     const preparation: Preparation = { coming, basis, joining, held: [], missing: [], filled: 0, tries };

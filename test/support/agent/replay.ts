@@ -18,7 +18,7 @@ import {
 import { wholeOf } from '../../../src/model/pieces.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import type { PodLinks } from '../../../src/model/podlinks.ts';
-import { withoutRules } from '../../../src/model/policy.ts';
+import { type Policy, withoutRules } from '../../../src/model/policy.ts';
 import type { PolicyChange } from '../../../src/model/policychange.ts';
 import { mapTables } from '../../../src/nft/maptables.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
@@ -51,10 +51,23 @@ export function checkHistory(steps: readonly Step[], how: Enforced, count: Count
     squashed: squashed(steps),
     reversed: squashed(steps).reverse(),
     doubled: steps.flatMap(step => [step, step]),
+    'with policies that isolate before they allow': steps.flatMap(isolatingFirst),
   };
   for (const [name, variant] of Object.entries(variants)) {
     if (replay(variant, how, count) !== end) throw new Error(`${name}, the history ends otherwise`);
   }
+}
+
+/** Some of them for longer than others. */
+function isolatingFirst(step: Step, at: number): Step[] {
+  const { event } = step;
+  if (event.type !== 'policy' || event.value?.kind !== 'NetworkPolicy' || event.value.audited) return [step];
+  return [{ event: { ...event, value: awaitingAllowances(event.value) }, flush: at % 3 > 0 }, step];
+}
+
+/** As a new policy is in force while what it allows is on its way. */
+export function awaitingAllowances(policy: Policy): Policy {
+  return { ...withoutRules(policy), awaitsAllowances: true };
 }
 
 function firstDifference(got: string, wanted: string): string {
