@@ -16,7 +16,8 @@ interface Counted {
 export class MergedMembers {
   readonly #groups: LiveGroups;
   /** Parts are what many classes have, and stay while these are made anew. */
-  readonly #counted = new WeakMap<Builder, Counted>();
+  readonly #own = new WeakMap<Builder, Counted>();
+  readonly #ofClasses = new WeakMap<Builder, Counted>();
 
   constructor(groups: LiveGroups) {
     this.#groups = groups;
@@ -24,18 +25,26 @@ export class MergedMembers {
 
   /** Of a class in a family, its parts with it. */
   count(builder: ClassBuilder): number {
-    let members = this.#countOwn(builder);
-    for (const { made } of builder.shared) members += this.#countOwn(made);
-    return members;
+    return this.#known(this.#ofClasses, builder, () => {
+      let members = this.#countOwn(builder);
+      for (const { made } of builder.shared) members += this.#countOwn(made);
+      return members;
+    });
   }
 
   #countOwn(builder: Builder): number {
-    const known = this.#counted.get(builder);
+    return this.#known(this.#own, builder, () => {
+      const merged = [...builder.groups.values()].filter(isMerged);
+      return merged.reduce((sum, group) => sum + this.#groups.sizeOf(group, builder.family), 0);
+    });
+  }
+
+  #known(counted: WeakMap<Builder, Counted>, builder: Builder, count: () => number): number {
+    const known = counted.get(builder);
     const { changes } = this.#groups;
     if (known !== undefined && changes - known.changes <= TOLERATED) return known.members;
-    const merged = [...builder.groups.values()].filter(isMerged);
-    const members = merged.reduce((sum, group) => sum + this.#groups.sizeOf(group, builder.family), 0);
-    this.#counted.set(builder, { members, changes });
+    const members = count();
+    counted.set(builder, { members, changes });
     return members;
   }
 }
