@@ -3444,8 +3444,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'awaited allowances: what awaits them is in no class of a pod that nobody else isolates any more',
     file: 'src/compiler/live/policymoves.ts',
-    find: ': [...moved, ...this.#othersAwaiting(pod, namespace, direction)];',
-    replace: ': moved;',
+    find: 'staying.wasIsolated ? this.#othersAwaiting(pod, namespace, direction) : []',
+    replace:
+      'staying.wasIsolated && this.ids.size < 0 ? this.#othersAwaiting(pod, namespace, direction) : []',
     test: POLICY_MOVES,
   },
   {

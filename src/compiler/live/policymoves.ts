@@ -38,6 +38,8 @@ interface Staying {
   readonly policies: readonly Policy[];
   /** One of them isolates, so that those who await allowances say nothing. */
   readonly isIsolated: boolean;
+  /** One did, so that those are no part of the class. */
+  readonly wasIsolated: boolean;
 }
 
 export class PolicyMoves {
@@ -77,7 +79,7 @@ export class PolicyMoves {
     const moved = inDirection.flatMap(({ member }) => member ?? []);
     const joined = staying.isIsolated
       ? moved.filter(({ awaitsAllowances }) => !awaitsAllowances)
-      : [...moved, ...this.#othersAwaiting(pod, namespace, direction)];
+      : [...moved, ...(staying.wasIsolated ? this.#othersAwaiting(pod, namespace, direction) : [])];
     if (joined.length === 0 && staying.policies.length === before?.policies.length) return before;
     const told = JSON.stringify([
       moves.map(({ change }) => change.id),
@@ -90,10 +92,13 @@ export class PolicyMoves {
     return fromHere.get(told);
   }
 
-  /** Those that await allowances may stay, and are asked for where they say something. */
   #of({ policies }: PodClass): Staying {
-    const staying = policies.filter(({ id, awaitsAllowances }) => !this.ids.has(id) && !awaitsAllowances);
-    return { policies: staying, isIsolated: staying.some(isolates) };
+    const staying = policies.filter(({ id }) => !this.ids.has(id));
+    return {
+      policies: staying,
+      isIsolated: staying.some(isolates),
+      wasIsolated: policies.some(isolates),
+    };
   }
 
   #othersAwaiting(pod: Pod, namespace: Namespace, direction: Direction): readonly Policy[] {
@@ -112,7 +117,7 @@ function madeOf(before: PodClass, told: string, make: () => PodClass | undefined
   return made;
 }
 
-const NOBODY: Staying = { policies: [], isIsolated: false };
+const NOBODY: Staying = { policies: [], isIsolated: false, wasIsolated: false };
 
 function makeOf(pod: Pod, policies: readonly Policy[], direction: Direction): PodClass | undefined {
   const inOrder = withoutSilent(policies).toSorted(comparePolicies);
