@@ -13,7 +13,7 @@ import {
 import { historyArbitrary, relabellingHistoryArbitrary } from '../support/arbitrary/events.ts';
 
 /** Each is played in five variants. */
-const HISTORIES = 2_000;
+const HISTORIES = 1_600;
 const NODE = 'n1';
 
 test('incremental equals compile after every event and for every grouping of events into flushes', () => {
