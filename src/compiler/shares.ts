@@ -29,12 +29,11 @@ export interface Shares {
 
 /** Whether it is merged or bundled with others in this direction. */
 export function isSmallPolicy(policy: Policy, direction: Direction): boolean {
-  return entriesIfSmall(policy, direction) !== undefined;
+  return isSmall(factsOf(policy), direction);
 }
 
-export function entriesIfSmall(policy: Policy, direction: Direction): number | undefined {
-  const entries = factsOf(policy).entries[direction];
-  return entries <= LARGE ? entries : undefined;
+function isSmall({ entries }: PolicyFacts, direction: Direction): boolean {
+  return entries[direction] <= LARGE;
 }
 
 /** Of policies of one tier of which no rule comes before another. */
@@ -42,7 +41,7 @@ export function sharesOf(policies: readonly Policy[], direction: Direction, isBu
   const [small, large] = [newBundle(), newBundle()];
   for (const policy of policies) {
     const facts = factsOf(policy);
-    add(facts, direction, facts.entries[direction] <= LARGE ? small : large);
+    add(facts, direction, isSmall(facts, direction) ? small : large);
   }
   const parts = large.members.map(({ policy }) => [policy]);
   if (!isBundled) return { merged: policiesOf(small), parts };
