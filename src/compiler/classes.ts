@@ -31,18 +31,36 @@ export function classOf(
   policies: readonly Policy[],
   direction: Direction,
 ): PodClass | undefined {
-  const chosen = policies.flatMap(policy => {
+  return classOfMembers(pod, direction, membersAmong(policies, pod, namespace, direction));
+}
+
+/** What each of these policies is in a class of the pod in a direction, as far as it affects both. */
+export function membersAmong(
+  policies: Iterable<Policy>,
+  pod: Pod,
+  namespace: Namespace,
+  direction: Direction,
+): Policy[] {
+  return [...policies].flatMap(policy => {
     if (policy[direction] === undefined) return [];
     return memberOf(policy, subjectSelects(policy, pod, namespace)) ?? [];
   });
-  return chosen.length === 0 ? undefined : makeClass(pod, direction, withoutSilent(chosen));
+}
+
+/** The class of a pod in which these are, in order of precedence; none where nobody is. */
+export function classOfMembers(
+  pod: Pod,
+  direction: Direction,
+  members: readonly Policy[],
+): PodClass | undefined {
+  return members.length === 0 ? undefined : makeClass(pod, direction, withoutSilent(members));
 }
 
 /**
  * Those of a class that say something. A NetworkPolicy that awaits its allowances only isolates: where another one does so,
  * the class is what it is without it, and none is made anew for each that comes.
  */
-export function withoutSilent(policies: readonly Policy[]): readonly Policy[] {
+function withoutSilent(policies: readonly Policy[]): readonly Policy[] {
   return policies.some(isolates) ? policies.filter(({ awaitsAllowances }) => !awaitsAllowances) : policies;
 }
 

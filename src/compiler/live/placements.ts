@@ -3,7 +3,7 @@ import type { Cluster, PodKey } from '../../model/cluster.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import { comparePolicies, type Direction, type Policy, type PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
-import { classOf, memberOf, type PodClass, subjectSelects } from '../classes.ts';
+import { classOf, membersAmong, type PodClass, subjectSelects } from '../classes.ts';
 import type { Placement } from '../compile.ts';
 import { className } from '../program.ts';
 import type { LiveClasses } from './classes.ts';
@@ -54,10 +54,7 @@ export class LivePlacements {
 
   #moves(changes: readonly PolicyMove[]): PolicyMoves {
     return new PolicyMoves(changes, (pod, namespace, direction) =>
-      [...this.#awaiting].flatMap(policy => {
-        if (policy[direction] === undefined) return [];
-        return memberOf(policy, subjectSelects(policy, pod, namespace)) ?? [];
-      }),
+      membersAmong(this.#awaiting, pod, namespace, direction),
     );
   }
 

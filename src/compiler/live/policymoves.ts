@@ -6,15 +6,7 @@
 import type { Namespace, Pod } from '../../model/cluster.ts';
 import { getOrMake } from '../../model/getormake.ts';
 import { comparePolicies, type Direction, type Policy, type PolicyId } from '../../model/policy.ts';
-import {
-  isolates,
-  makeClass,
-  memberOf,
-  type PodClass,
-  portsOn,
-  subjectSelects,
-  withoutSilent,
-} from '../classes.ts';
+import { classOfMembers, isolates, memberOf, type PodClass, portsOn, subjectSelects } from '../classes.ts';
 import { factsOf } from '../policyfacts.ts';
 import type { KnownPod } from './podindex.ts';
 
@@ -30,7 +22,7 @@ interface Move {
   readonly member: Policy | undefined;
 }
 
-/** Policies in force that await their allowances (withoutSilent), as they are in a class of the pod. */
+/** Policies in force that await their allowances (classes.ts), as they are in a class of the pod. */
 export type Awaiting = (pod: Pod, namespace: Namespace, direction: Direction) => readonly Policy[];
 
 /** What stays of a class, whoever joins it. */
@@ -87,7 +79,7 @@ export class PolicyMoves {
       portsOn(pod, joined, direction),
     ]);
     const fromHere = getOrMake(this.#made, before ?? direction, () => new Map());
-    const make = () => makeOf(pod, [...staying.policies, ...joined], direction);
+    const make = () => classOfMembers(pod, direction, [...staying.policies, ...joined].sort(comparePolicies));
     if (!fromHere.has(told)) fromHere.set(told, before === undefined ? make() : madeOf(before, told, make));
     return fromHere.get(told);
   }
@@ -118,8 +110,3 @@ function madeOf(before: PodClass, told: string, make: () => PodClass | undefined
 }
 
 const NOBODY: Staying = { policies: [], isIsolated: false, wasIsolated: false };
-
-function makeOf(pod: Pod, policies: readonly Policy[], direction: Direction): PodClass | undefined {
-  const inOrder = withoutSilent(policies).toSorted(comparePolicies);
-  return inOrder.length === 0 ? undefined : makeClass(pod, direction, inOrder);
-}
