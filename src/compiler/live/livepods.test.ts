@@ -1,7 +1,13 @@
 /** Thousands of pods that are relabelled beside hundreds of selectors that mention their labels. */
 import { describe, expect, test } from 'vitest';
 import { compiled, engineOf, flushedEngineOf, NODE } from '../../../test/support/agent/engine.ts';
-import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../../test/support/agent/tenants.ts';
+import {
+  allowPods,
+  ingressPolicy,
+  podEvent,
+  policyEvent,
+  tenantPod,
+} from '../../../test/support/agent/tenants.ts';
 import { parseAddress } from '../../model/address.ts';
 import type { ClusterEvent, Pod, PodKey } from '../../model/cluster.ts';
 import { wholeOf } from '../../model/pieces.ts';
@@ -23,12 +29,7 @@ function pod(namespace: string, n: number, labels: Labels, node = 'n2'): Cluster
 function rule(n: number, operator: Operator, values: readonly string[]): Rule {
   const requirements = [{ key: 'app', operator, values }];
   const namespaces = { kind: 'name', name: 'tenant' } as const;
-  return {
-    path: `ingress[${n}]`,
-    action: 'accept',
-    peers: [{ kind: 'pods', selector: { namespaces, pods: { requirements } } }],
-    ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + n, last: 1000 + n }],
-  };
+  return allowPods(n, [{ namespaces, pods: { requirements } }]);
 }
 
 const rules = (operator: Operator) =>

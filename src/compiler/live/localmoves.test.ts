@@ -1,10 +1,16 @@
 /** Namespaces whose policies mean more pods than there is room for. */
 import { describe, expect, test } from 'vitest';
 import { compiled, NODE } from '../../../test/support/agent/engine.ts';
-import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../../test/support/agent/tenants.ts';
+import {
+  allowPods,
+  ingressPolicy,
+  podEvent,
+  policyEvent,
+  tenantPod,
+} from '../../../test/support/agent/tenants.ts';
 import { parseAddress } from '../../model/address.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
-import { type Policy, type Rule, withoutRules } from '../../model/policy.ts';
+import { type Policy, withoutRules } from '../../model/policy.ts';
 import type { PodSelector } from '../../model/selector.ts';
 import { plan } from '../../nft/plan/plan.ts';
 import { Incremental } from './incremental.ts';
@@ -24,13 +30,11 @@ function allowing(name: `${string}/${string}`, rules: readonly (readonly string[
   const [namespace = ''] = name.split('/');
   return ingressPolicy(
     name,
-    rules.map(
-      (others, n): Rule => ({
-        path: `ingress[${n}]`,
-        action: 'accept',
-        peers: others.map(other => ({ kind: 'pods', selector: crowded(namespace, other) })),
-        ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + n, last: 1000 + n }],
-      }),
+    rules.map((others, n) =>
+      allowPods(
+        n,
+        others.map(other => crowded(namespace, other)),
+      ),
     ),
   );
 }

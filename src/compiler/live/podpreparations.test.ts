@@ -2,7 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import { flushedEngineOf, type Limits, NODE } from '../../../test/support/agent/engine.ts';
 import { withPods } from '../../../test/support/agent/replay.ts';
-import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../../test/support/agent/tenants.ts';
+import {
+  allowPods,
+  ingressPolicy,
+  podEvent,
+  policyEvent,
+  tenantPod,
+} from '../../../test/support/agent/tenants.ts';
 import { parseAddress } from '../../model/address.ts';
 import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
 import { wholeOf } from '../../model/pieces.ts';
@@ -39,12 +45,7 @@ function allowingRed(role: string, n: number, version = 0): Policy {
   const rules = Array.from({ length: PORTS }, (_, port): Rule => {
     const values = ['red', `${role}-${n}-${port}-${version}`];
     const requirements = [{ key: 'app', operator: 'In' as const, values }];
-    return {
-      path: `ingress[${port}]`,
-      action: 'accept',
-      peers: [{ kind: 'pods', selector: { namespaces, pods: { requirements } } }],
-      ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + port, last: 1000 + port }],
-    };
+    return allowPods(port, [{ namespaces, pods: { requirements } }]);
   });
   return ofRole(role, `${role}-${n}`, rules);
 }

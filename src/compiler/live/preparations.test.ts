@@ -1,7 +1,13 @@
 /** Policies of hundreds of groups of hundreds of pods, made ready before they are taken in. */
 import { describe, expect, test } from 'vitest';
 import { compiled, flushedEngineOf, NODE } from '../../../test/support/agent/engine.ts';
-import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../../test/support/agent/tenants.ts';
+import {
+  allowPods,
+  ingressPolicy,
+  podEvent,
+  policyEvent,
+  tenantPod,
+} from '../../../test/support/agent/tenants.ts';
 import { parseAddress, parseCidr } from '../../model/address.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import { wholeOf } from '../../model/pieces.ts';
@@ -28,12 +34,7 @@ function selecting(name: string, version = 0): Policy {
   const rules = Array.from({ length: SELECTORS }, (_, n): Rule => {
     const values = ['red', `${name}-${version}-${n}`];
     const requirements = [{ key: 'app', operator: 'In' as const, values }];
-    return {
-      path: `ingress[${n}]`,
-      action: 'accept',
-      peers: [{ kind: 'pods', selector: { namespaces, pods: { requirements } } }],
-      ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + n, last: 1000 + n }],
-    };
+    return allowPods(n, [{ namespaces, pods: { requirements } }]);
   });
   return ingressPolicy(`tenant/${name}`, rules);
 }

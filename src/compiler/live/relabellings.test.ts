@@ -1,7 +1,13 @@
 /** Namespaces of hundreds of pods that are relabelled beside hundreds of selectors that mention their labels. */
 import { expect, test } from 'vitest';
 import { compiled, flushedEngineOf, NODE } from '../../../test/support/agent/engine.ts';
-import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../../test/support/agent/tenants.ts';
+import {
+  allowPods,
+  ingressPolicy,
+  podEvent,
+  policyEvent,
+  tenantPod,
+} from '../../../test/support/agent/tenants.ts';
 import { parseAddress } from '../../model/address.ts';
 import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
 import { wholeOf } from '../../model/pieces.ts';
@@ -29,12 +35,7 @@ function selectingTeams(): ClusterEvent {
   const rules = Array.from({ length: SELECTORS }, (_, n): Rule => {
     const requirements = [{ key: 'team', operator: 'In' as const, values: ['blue', `x${n}`] }];
     const namespaces = { kind: 'labels', selector: { requirements } } as const;
-    return {
-      path: `ingress[${n}]`,
-      action: 'accept',
-      peers: [{ kind: 'pods', selector: { namespaces, pods: { requirements: [] } } }],
-      ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + n, last: 1000 + n }],
-    };
+    return allowPods(n, [{ namespaces, pods: { requirements: [] } }]);
   });
   return policyEvent(ingressPolicy('tenant/many', rules));
 }

@@ -2,7 +2,7 @@
 import { type Address, parseAddress } from '../../../src/model/address.ts';
 import type { Cluster, ClusterEvent, Pod, PodKey } from '../../../src/model/cluster.ts';
 import type { Policy, Rule } from '../../../src/model/policy.ts';
-import type { Requirement } from '../../../src/model/selector.ts';
+import type { PodSelector, Requirement } from '../../../src/model/selector.ts';
 
 /** The `n`th of its namespace; namespaces of different lengths have addresses of their own. */
 export function tenantPod(namespace: string, n: number, rest: Partial<Pod> = {}): Pod {
@@ -52,6 +52,16 @@ export function allowPort(port: number): Rule {
   };
 }
 
+/** The nth rule of a policy, of these pods and at a port of its own. */
+export function allowPods(n: number, selectors: readonly PodSelector[]): Rule {
+  return {
+    path: `ingress[${n}]`,
+    action: 'accept',
+    peers: selectors.map(selector => ({ kind: 'pods', selector })),
+    ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + n, last: 1000 + n }],
+  };
+}
+
 export function podEvent(value: Pod): ClusterEvent {
   return { type: 'pod', key: value.key, value };
 }
@@ -65,12 +75,7 @@ export function selecting(name: `${string}/${string}`, count: number, other = 'x
   const namespaces = { kind: 'name', name: name.split('/')[0]! } as const;
   const rules = Array.from({ length: count }, (_, n): Rule => {
     const requirements = [{ key: 'app', operator: 'NotIn' as const, values: ['red', `${other}${n}`] }];
-    return {
-      path: `ingress[${n}]`,
-      action: 'accept',
-      peers: [{ kind: 'pods', selector: { namespaces, pods: { requirements } } }],
-      ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + n, last: 1000 + n }],
-    };
+    return allowPods(n, [{ namespaces, pods: { requirements } }]);
   });
   return policyEvent(ingressPolicy(name, rules));
 }
