@@ -143,8 +143,7 @@ export class DesiredState {
   #followRefused(changes: readonly PolicyChange[]): void {
     const refused = this.#engine.takeRefused();
     this.#roomless.flushed(changes, refused, this.#timing.now());
-    for (const policy of refused)
-      this.#taken.set(eventText(eventOf({ id: policy.id, value: policy })), undefined);
+    this.#noteTaken(refused.map(value => ({ id: value.id, value })));
   }
 
   /** Some of what is noted waits for the next flush. */
@@ -154,6 +153,10 @@ export class DesiredState {
 
   #takeIn(changes: readonly PolicyChange[]): void {
     this.#notePolicies(changes);
+    this.#noteTaken(changes);
+  }
+
+  #noteTaken(changes: readonly PolicyChange[]): void {
     for (const change of changes) this.#taken.set(eventText(eventOf(change)), undefined);
   }
 

@@ -3,12 +3,11 @@
  * What is merged is looked up once, however much it is; what is in bundles costs a packet a look-up for each of them.
  */
 import { getOrMake } from '../model/getormake.ts';
-import type { Direction } from '../model/policy.ts';
-import type { PodClass } from './classes.ts';
+import { DIRECTIONS, type Direction } from '../model/policy.ts';
+import { type PodClass, tenantOf } from './classes.ts';
 import { factsOf } from './policyfacts.ts';
 import { isSmallPolicy } from './shares.ts';
 
-const DIRECTIONS: readonly Direction[] = ['ingress', 'egress'];
 /** In entries: of one class, which is made in one piece, some 15 ms; and of all classes of a namespace together, some 20. */
 const MOST_OF_CLASS = 6_000;
 const MOST_OF_NAMESPACE = 8_000;
@@ -84,14 +83,11 @@ function shareOf(podClass: PodClass): Share | undefined {
 
 /** NetworkPolicies are of the namespace of the pods that they select. */
 function newShare({ policies, direction }: PodClass): Share | undefined {
-  let namespace: string | undefined;
-  let entries = 0;
-  for (const policy of policies) {
-    const { tier, subject } = policy;
-    if (tier !== 'networkpolicy' || subject.namespaces.kind !== 'name') continue;
-    if (!isSmallPolicy(policy, direction)) continue;
-    namespace = subject.namespaces.name;
-    entries += factsOf(policy).entries[direction];
-  }
-  return namespace === undefined ? undefined : { place: placeOf(namespace, direction), entries };
+  const small = policies.filter(
+    policy => policy.tier === 'networkpolicy' && isSmallPolicy(policy, direction),
+  );
+  const namespace = tenantOf(small);
+  if (namespace === undefined) return undefined;
+  const entries = small.reduce((sum, policy) => sum + factsOf(policy).entries[direction], 0);
+  return { place: placeOf(namespace, direction), entries };
 }

@@ -4,7 +4,7 @@
  * nothing. It depends on what the policies are, never on the order in which they came.
  */
 import type { ClusterEvent } from './cluster.ts';
-import { namespaceOfPolicy, type Peer, type Policy, type PolicyId, withoutRules } from './policy.ts';
+import { namespaceOfPolicy, type Peer, type Policy, type PolicyId, rulesOf, withoutRules } from './policy.ts';
 import { countEntries } from './policysize.ts';
 import type { Problem } from './problem.ts';
 
@@ -173,8 +173,8 @@ function isNamespaced(event: ClusterEvent): event is PolicyEvent {
   return event.type === 'policy' && event.key.startsWith('NetworkPolicy ');
 }
 
-function peersOf({ ingress = [], egress = [] }: Policy): Peer[] {
-  return [...ingress, ...egress].flatMap(({ peers }) =>
+function peersOf(policy: Policy): Peer[] {
+  return rulesOf(policy).flatMap(({ peers }) =>
     peers === 'any' ? [] : peers.filter(({ kind }) => kind === 'pods'),
   );
 }

@@ -104,6 +104,13 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+export const DIRECTIONS: readonly Direction[] = ['ingress', 'egress'];
+
+/** Of both directions. */
+export function rulesOf({ ingress = [], egress = [] }: Pick<Policy, 'ingress' | 'egress'>): readonly Rule[] {
+  return [...ingress, ...egress];
+}
+
 /** The policy without its rules: it isolates whom it selects, and allows nothing. */
 export function withoutRules({ ingress, egress, ...policy }: Policy): Policy {
   return { ...policy, ...(ingress && { ingress: [] }), ...(egress && { egress: [] }) };

@@ -1,8 +1,6 @@
 /** How much a policy says: what it costs to read, to compile and to keep grows with it. */
-import type { Direction, Peer, Policy, Rule } from './policy.ts';
+import { DIRECTIONS, type Peer, type Policy, type Rule } from './policy.ts';
 import type { LabelSelector } from './selector.ts';
-
-const DIRECTIONS: readonly Direction[] = ['ingress', 'egress'];
 
 /**
  * Rules, peers, exceptions, ports, and the requirements of selectors with their values, in both directions. Networks
@@ -11,6 +9,9 @@ const DIRECTIONS: readonly Direction[] = ['ingress', 'egress'];
 export function countEntries(policy: Policy): number {
   return DIRECTIONS.reduce((sum, direction) => sum + countEntriesOf(policy[direction] ?? []), 0);
 }
+
+/** To ask so many pods whether they are peers costs as much as to make an entry's rules. */
+export const ASKED_AS_ENTRY = 20;
 
 const counts = new WeakMap<readonly Rule[], number>();
 

@@ -6,7 +6,7 @@
 import { type Cluster, NAMESPACE_NAME_LABEL, type Namespace } from '../model/cluster.ts';
 import { contentText } from '../model/contenttext.ts';
 import type { LabelSelector, Labels, Requirement } from '../model/labels.ts';
-import type { Policy } from '../model/policy.ts';
+import { type Policy, rulesOf } from '../model/policy.ts';
 import {
   EVERY_NAMESPACE,
   EVERYTHING,
@@ -43,8 +43,8 @@ export function representativesOf(
 }
 
 function peerSelectors(policies: Iterable<Policy>): PodSelector[] {
-  return [...policies].flatMap(({ ingress = [], egress = [] }) =>
-    [...ingress, ...egress].flatMap(({ peers }) =>
+  return [...policies].flatMap(policy =>
+    rulesOf(policy).flatMap(({ peers }) =>
       peers === 'any' ? [] : peers.flatMap(peer => (peer.kind === 'pods' ? [peer.selector] : [])),
     ),
   );

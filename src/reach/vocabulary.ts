@@ -1,7 +1,7 @@
 /** By what the policies of a cluster tell pods, nodes and addresses apart: whatever else they have does not matter. */
 import { contentText } from '../model/contenttext.ts';
 import type { LabelSelector } from '../model/labels.ts';
-import type { NetworkPeer, Policy, Rule } from '../model/policy.ts';
+import { type NetworkPeer, type Policy, type Rule, rulesOf } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
 
 export interface Vocabulary {
@@ -22,7 +22,7 @@ export function vocabularyOf(policies: Iterable<Policy>): Vocabulary {
   };
   for (const policy of policies) {
     addKeys(words.labelKeys, policy.subject);
-    for (const rule of [...(policy.ingress ?? []), ...(policy.egress ?? [])]) addRule(words, rule);
+    for (const rule of rulesOf(policy)) addRule(words, rule);
   }
   return words;
 }

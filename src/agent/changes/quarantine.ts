@@ -39,10 +39,12 @@ interface Held {
   changed: boolean;
 }
 
+/** What was refused and did not change. */
+export const UNCHANGED: Backoff = { firstMs: 30_000, mostMs: 1_800_000 };
 /** One that changed is tried again soon, one that did not rarely: each refusal costs everybody a look at the kernel. */
 const AGAIN: { readonly changed: Backoff; readonly same: Backoff; readonly pauseMs: number } = {
   changed: { firstMs: 500, mostMs: 60_000 },
-  same: { firstMs: 30_000, mostMs: 1_800_000 },
+  same: UNCHANGED,
   /** However many are to be tried again. */
   pauseMs: 500,
 };

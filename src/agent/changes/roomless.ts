@@ -2,11 +2,11 @@
  * Policies that isolate what they select and allow nothing, since there is no room for what the peers of their namespace's
  * policies mean. Each is tried again from time to time: others of its namespace, or the pods, may be fewer by then.
  */
-import { type Backoff, backoffMs } from '../../async/backoff.ts';
+import { backoffMs } from '../../async/backoff.ts';
 import { MEMBER_ROOM } from '../../compiler/live/memberroom.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
-import type { Quarantined } from './quarantine.ts';
+import { type Quarantined, UNCHANGED } from './quarantine.ts';
 
 interface Held {
   readonly wanted: Policy;
@@ -14,7 +14,6 @@ interface Held {
   readonly triedAtMs: number;
 }
 
-const AGAIN: Backoff = { firstMs: 30_000, mostMs: 1_800_000 };
 /** However many there are: to make one ready is work, and mostly for nothing. */
 const PAUSE_MS = 5_000;
 
@@ -49,7 +48,7 @@ export class Roomless {
   takeDue(nowMs: number): PolicyChange | undefined {
     if (nowMs < this.#againAtMs) return undefined;
     for (const [id, { wanted, refusals, triedAtMs }] of this.#held) {
-      if (triedAtMs + backoffMs(AGAIN, refusals) > nowMs) continue;
+      if (triedAtMs + backoffMs(UNCHANGED, refusals) > nowMs) continue;
       this.#againAtMs = nowMs + PAUSE_MS;
       return { id, value: wanted };
     }

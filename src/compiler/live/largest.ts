@@ -1,5 +1,7 @@
 /** Which policies of a namespace are refused where there is no room for what all of them need. */
-import type { Policy, PolicyId, Rule } from '../../model/policy.ts';
+
+import { getOrMake } from '../../model/getormake.ts';
+import { type Policy, type PolicyId, type Rule, rulesOf } from '../../model/policy.ts';
 import { type PodSelector, podSelectorText } from '../../model/selector.ts';
 import { EVERY_POD } from '../broadpeers.ts';
 import type { PodIndex } from './podindex.ts';
@@ -38,14 +40,12 @@ export function largestOf(
 
 function sized(policies: readonly Policy[], podIndex: PodIndex): Sized[] {
   const asked = new Map<string, number>();
-  const asksOf = (selector: PodSelector) => {
-    const text = podSelectorText(selector);
-    const asks = asked.get(text) ?? podIndex.countAsked(selector, Number.POSITIVE_INFINITY);
-    asked.set(text, asks);
-    return asks;
-  };
+  const asksOf = (selector: PodSelector) =>
+    getOrMake(asked, podSelectorText(selector), () =>
+      podIndex.countAsked(selector, Number.POSITIVE_INFINITY),
+    );
   return policies.map(policy => {
-    const selectors = [...(policy.ingress ?? []), ...(policy.egress ?? [])].flatMap(selectorsOf);
+    const selectors = rulesOf(policy).flatMap(selectorsOf);
     return { policy, asks: selectors.reduce((sum, selector) => sum + asksOf(selector), 0) };
   });
 }

@@ -2,7 +2,7 @@
 import type { Family } from '../../model/address.ts';
 import type { Builder } from '../builder.ts';
 import type { NamedGroup } from '../group.ts';
-import type { ClassBuilder, Part } from '../parts.ts';
+import type { ClassBuilder } from '../parts.ts';
 
 /** A group in the tables that will name it. */
 export interface Need {
@@ -13,7 +13,9 @@ export interface Need {
 /** Each once. */
 export function needsOf(builders: readonly ClassBuilder[]): Need[] {
   // A part is many classes'.
-  const distinct = new Set<Builder>(builders.flatMap(builder => [builder, ...madeBy(builder.shared)]));
+  const distinct = new Set<Builder>(
+    builders.flatMap(builder => [builder, ...[...builder.shared].map(({ made }) => made)]),
+  );
   const uses = [...distinct].flatMap(({ family, groups }) =>
     [...groups.values()].map(group => ({ group, family })),
   );
@@ -23,8 +25,4 @@ export function needsOf(builders: readonly ClassBuilder[]): Need[] {
     group: its[0]!.group,
     families: [...new Set(its.map(({ family }) => family))],
   }));
-}
-
-function* madeBy(parts: Iterable<Part>): Generator<Builder> {
-  for (const { made } of parts) yield made;
 }

@@ -12,8 +12,9 @@
  * relabel a pod again and again makes no flush longer than another.
  */
 import { namespaceOfPod, type Pod, type PodKey, sameNamespace } from '../../model/cluster.ts';
-import { countEntriesOf } from '../../model/policysize.ts';
+import { ASKED_AS_ENTRY } from '../../model/policysize.ts';
 import { type PodClass, tenantOf } from '../classes.ts';
+import { factsOf } from '../policyfacts.ts';
 import { className } from '../program.ts';
 import { countAskedBy } from './asked.ts';
 import type { LiveParts } from './localmoves.ts';
@@ -29,9 +30,6 @@ export interface PodPatience {
 }
 
 export const POD_PATIENCE: PodPatience = { isolating: 10, others: 600 };
-
-/** To make an entry's rules costs about as much as to ask so many pods. */
-const ENTRY_AS_ASKED = 20;
 
 /** How a pod is taken in by this flush. */
 interface Admission {
@@ -104,7 +102,7 @@ export class PodPreparations {
     for (const podClass of missing) {
       if (asked > most) return asked;
       if (this.#preparations.isReady(comingOf(podClass))) continue;
-      asked += ENTRY_AS_ASKED * entriesOf(podClass);
+      asked += ASKED_AS_ENTRY * entriesOf(podClass);
       const rules = podClass.policies.flatMap(policy => policy[podClass.direction] ?? []);
       asked += countAskedBy(rules, this.#live.podIndex, most + 1 - asked);
     }
@@ -157,5 +155,5 @@ function comingOf(podClass: PodClass, waitsForRoom = true): Coming {
 }
 
 function entriesOf({ policies, direction }: PodClass): number {
-  return policies.reduce((sum, policy) => sum + countEntriesOf(policy[direction] ?? []), 0);
+  return policies.reduce((sum, policy) => sum + factsOf(policy).entries[direction], 0);
 }

@@ -4,7 +4,7 @@
  *
  *     prepare(changes) ─▶ flushes make ready what they need ─▶ isReady ─▶ the change is noted
  */
-import { type Direction, namespaceOfPolicy, type Policy, type Rule } from '../../model/policy.ts';
+import { DIRECTIONS, namespaceOfPolicy, type Policy, type Rule, rulesOf } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import { countEntries } from '../../model/policysize.ts';
 import type { PodClass } from '../classes.ts';
@@ -13,8 +13,6 @@ import { countAskedBy } from './asked.ts';
 import type { LiveParts } from './localmoves.ts';
 import type { IndexedPod } from './podindex.ts';
 import type { Coming, LivePreparations } from './preparations.ts';
-
-const DIRECTIONS: readonly Direction[] = ['ingress', 'egress'];
 
 /** Who asks more is many anyway. */
 const MOST_COUNTED = 20_000;
@@ -35,10 +33,6 @@ function isLarge(policy: Policy | undefined): boolean {
   return (
     policy !== undefined && !policy.audited && DIRECTIONS.some(direction => !isSmallPolicy(policy, direction))
   );
-}
-
-function rulesOf({ ingress = [], egress = [] }: Policy): readonly Rule[] {
-  return [...ingress, ...egress];
 }
 
 export class PolicyPreparations {

@@ -2,7 +2,7 @@
 import { type Address, familyOf } from '../../model/address.ts';
 import { takenAddresses } from '../../model/addressowners.ts';
 import type { Flow } from '../../model/flow.ts';
-import type { Direction, Policy } from '../../model/policy.ts';
+import { DIRECTIONS, type Direction, type Policy } from '../../model/policy.ts';
 import { evaluatorOf, packetOf } from '../../semantics/evaluate.ts';
 import { selects } from '../../semantics/match.ts';
 import { firstMatch, type WholeView as View } from '../../semantics/view.ts';
@@ -55,8 +55,6 @@ function* candidates(before: View, after: View, asked: readonly Flow[]): Generat
       for (const direction of DIRECTIONS)
         if (policy[direction] !== undefined) yield* matching(view, policy, direction, own, places, asked);
 }
-
-const DIRECTIONS: readonly Direction[] = ['ingress', 'egress'];
 
 function* matching(
   view: View,
