@@ -3,7 +3,6 @@
  * What is merged is looked up once, however much it is; what is in bundles costs a packet a look-up for each of them.
  */
 import { getOrMake } from '../model/getormake.ts';
-import { DIRECTIONS, type Direction } from '../model/policy.ts';
 import { type PodClass, tenantOf } from './classes.ts';
 import { factsOf } from './policyfacts.ts';
 import { isSmallPolicy } from './shares.ts';
@@ -12,7 +11,8 @@ import { isSmallPolicy } from './shares.ts';
 const MOST_OF_CLASS = 6_000;
 const MOST_OF_NAMESPACE = 8_000;
 
-interface Share {
+export interface Share {
+  readonly namespace: string;
   /** The namespace, and the direction. */
   readonly place: string;
   readonly entries: number;
@@ -42,12 +42,9 @@ export class BundledClasses {
     else this.#places.delete(share.place);
   }
 
-  /** What the classes of a namespace have together, in both directions. */
-  entriesIn(namespace: string): number {
-    return DIRECTIONS.reduce(
-      (sum, direction) => sum + (this.#places.get(placeOf(namespace, direction)) ?? 0),
-      0,
-    );
+  /** Of what the class is; nothing where it has no small policies of a namespace. */
+  share(name: string): Share | undefined {
+    return this.#classes.get(name);
   }
 
   has(name: string): boolean {
@@ -69,10 +66,6 @@ export class BundledClasses {
   }
 }
 
-function placeOf(namespace: string, direction: Direction): string {
-  return `${direction} ${namespace}`;
-}
-
 /** A class that was made ready is the one that pods join. */
 const shares = new WeakMap<PodClass, Share | 'none'>();
 
@@ -89,5 +82,5 @@ function newShare({ policies, direction }: PodClass): Share | undefined {
   const namespace = tenantOf(small);
   if (namespace === undefined) return undefined;
   const entries = small.reduce((sum, policy) => sum + factsOf(policy).entries[direction], 0);
-  return { place: placeOf(namespace, direction), entries };
+  return { namespace, place: `${direction} ${namespace}`, entries };
 }

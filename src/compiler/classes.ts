@@ -103,3 +103,9 @@ export function tenantOf(policies: readonly Policy[]): string | undefined {
 export function idOf({ id, unsure }: Policy): string {
   return unsure ? `${id} or not` : id;
 }
+
+/** By identity: a policy that was written again is another object. */
+export function samePolicies(a: PodClass, b: PodClass): boolean {
+  if (a === b) return true;
+  return a.policies.length === b.policies.length && a.policies.every((policy, i) => policy === b.policies[i]);
+}

@@ -8,18 +8,12 @@ import { chainsEqual, setsEqual } from '../../nft/plan/equal.ts';
 import type { Chain, NftSet } from '../../nft/ruleset.ts';
 import type { Builder } from '../builder.ts';
 import { BundledClasses } from '../bundled.ts';
-import { type PodClass, tenantOf } from '../classes.ts';
+import { type PodClass, samePolicies, tenantOf } from '../classes.ts';
 import { ClassBuilder, type Part, Parts } from '../parts.ts';
 import { buildClass, className, preparing, sharesIn } from '../program.ts';
 import type { LiveGroups } from './groups.ts';
 import { MergedMembers } from './mergedmembers.ts';
-
-/** What pods will need that are in a class soon. */
-interface PreparedClass {
-  readonly podClass: PodClass;
-  readonly isBundled: boolean;
-  readonly builders: readonly ClassBuilder[];
-}
+import { PreparedClasses, partsOf } from './preparedclasses.ts';
 
 interface LiveClass {
   podClass: PodClass;
@@ -32,7 +26,7 @@ interface LiveClass {
 export class LiveClasses {
   readonly #groups: LiveGroups;
   readonly #classes = new Map<string, LiveClass>();
-  readonly #prepared = new Map<string, PreparedClass>();
+  readonly #prepared = new PreparedClasses();
   readonly #chains: Record<Family, Shared<Chain>> = {
     ip: new Shared(chainsEqual),
     ip6: new Shared(chainsEqual),
@@ -45,6 +39,8 @@ export class LiveClasses {
   /** How many classes use each part. */
   readonly #uses = new Map<Part, number>();
   readonly #hearsAnswers: boolean;
+  /** By namespace, where classes are what they were when they were counted. */
+  #entries: ReadonlyMap<string, number> | undefined;
 
   constructor(groups: LiveGroups, hearsAnswers: boolean) {
     this.#groups = groups;
@@ -60,6 +56,7 @@ export class LiveClasses {
       (): LiveClass => ({ podClass, pods: new Set(), builders: [], isBundled: false }),
     );
     live.pods.add(pod);
+    this.#entries = undefined;
     if (live.builders.length > 0 && samePolicies(live.podClass, podClass)) return live.podClass;
     live.podClass = podClass;
     this.#bundled.set(name, podClass);
@@ -82,6 +79,7 @@ export class LiveClasses {
   leave(name: string, pod: PodKey): void {
     const live = this.#classes.get(name)!;
     live.pods.delete(pod);
+    this.#entries = undefined;
     if (live.pods.size > 0) return;
     this.#classes.delete(name);
     this.#bundled.delete(name);
@@ -128,45 +126,49 @@ export class LiveClasses {
   }
 
   *#build(name: string, { podClass, isBundled }: LiveClass): Pieces<readonly ClassBuilder[]> {
-    const prepared = this.#prepared.get(name);
-    const isMade = prepared?.isBundled === isBundled && samePolicies(prepared.podClass, podClass);
-    const builders = isMade ? prepared.builders : yield* this.#make(name, podClass, isBundled);
+    const builders =
+      this.#prepared.madeOf(name, podClass, isBundled) ?? (yield* this.#make(name, podClass, isBundled));
     for (const builder of builders) yield* this.#acquire(builder, tenantOf(podClass.policies));
     return builders;
   }
 
-  /** Makes what a class needs, and puts it nowhere: it is found made until it is forgotten. */
+  /** Makes what a class needs, and puts it nowhere: it is found made until it is forgotten as often. */
   *prepare(podClass: PodClass): Pieces<readonly ClassBuilder[]> {
     const name = className(podClass);
     const isBundled = this.#bundled.wouldHave(name, podClass);
-    const builders = yield* this.#make(name, podClass, isBundled);
-    const before = this.#prepared.get(name);
-    this.#prepared.set(name, { podClass, isBundled, builders });
-    if (before !== undefined) this.#drop(before.builders);
+    const builders =
+      this.#prepared.madeOf(name, podClass, isBundled) ?? (yield* this.#make(name, podClass, isBundled));
+    this.#deleteUnused(this.#prepared.add(name, { podClass, isBundled, builders }));
     return builders;
   }
 
   /** Prepared, and not to come any more. */
   forget(podClass: PodClass): void {
-    const name = className(podClass);
-    const prepared = this.#prepared.get(name);
-    if (prepared?.podClass !== podClass) return;
-    this.#prepared.delete(name);
-    this.#drop(prepared.builders);
+    this.#deleteUnused(this.#prepared.forget(className(podClass), podClass));
   }
 
   /** Of parts, those stay that classes use, or that are prepared for others. */
-  #drop(builders: Iterable<ClassBuilder>): void {
-    const kept = [...this.#prepared.values()].flatMap(prepared => prepared.builders);
-    for (const { shared } of builders)
-      for (const part of shared)
-        if (!this.#uses.has(part) && !kept.some(builder => builder.shared.has(part)))
-          this.#parts.delete(part);
+  #deleteUnused(builders: Iterable<ClassBuilder>): void {
+    for (const part of partsOf(builders))
+      if (!this.#uses.has(part) && !this.#prepared.has(part)) this.#parts.delete(part);
   }
 
-  /** How many entries of small policies the classes of a namespace have together. */
+  /**
+   * How many entries of small policies the pods of a namespace have in their classes together: so many would be made anew
+   * where a change makes a class of each of them.
+   */
   entriesIn(namespace: string): number {
-    return this.#bundled.entriesIn(namespace);
+    this.#entries ??= this.#countEntries();
+    return this.#entries.get(namespace) ?? 0;
+  }
+
+  #countEntries(): ReadonlyMap<string, number> {
+    const counted = new Map<string, number>();
+    for (const [name, { pods }] of this.#classes) {
+      const { namespace, entries } = this.#bundled.share(name) ?? { namespace: '', entries: 0 };
+      counted.set(namespace, (counted.get(namespace) ?? 0) + entries * pods.size);
+    }
+    return counted;
   }
 
   /** About how many members the sets have that are merged of several peers, in the family of which they have the most. */
@@ -188,7 +190,7 @@ export class LiveClasses {
       isMade = true;
       return builders;
     } finally {
-      if (!isMade) this.#drop(builders);
+      if (!isMade) this.#deleteUnused(builders);
     }
   }
 
@@ -224,7 +226,7 @@ export class LiveClasses {
 
   #end(part: Part, tenant: string | undefined): void {
     this.#uses.delete(part);
-    this.#parts.delete(part);
+    if (!this.#prepared.has(part)) this.#parts.delete(part);
     this.#releaseOwn(part.made, tenant);
   }
 
@@ -238,12 +240,6 @@ export class LiveClasses {
 
 function needs({ chains, sets, groups }: Builder, name: string): boolean {
   return chains.has(name) || sets.has(name) || groups.has(name);
-}
-
-/** By identity: a policy that was written again is another object. */
-function samePolicies(a: PodClass, b: PodClass): boolean {
-  if (a === b) return true;
-  return a.policies.length === b.policies.length && a.policies.every((policy, i) => policy === b.policies[i]);
 }
 
 /** Objects by name with the number of their users; one that is made again equal stays the same object. */

@@ -178,13 +178,15 @@ export class LivePreparations {
   /** All, or where another coming is begun instead, none. */
   *#build(joining: readonly PodClass[]): Pieces<ClassBuilder[]> {
     const builders: ClassBuilder[] = [];
-    let isDone = false;
+    const prepared: PodClass[] = [];
     try {
-      for (const podClass of joining) builders.push(...(yield* this.#classes.prepare(podClass)));
-      isDone = true;
+      for (const podClass of joining) {
+        builders.push(...(yield* this.#classes.prepare(podClass)));
+        prepared.push(podClass);
+      }
       return builders;
     } finally {
-      if (!isDone) for (const podClass of joining) this.#classes.forget(podClass);
+      if (prepared.length < joining.length) for (const podClass of prepared) this.#classes.forget(podClass);
     }
   }
 

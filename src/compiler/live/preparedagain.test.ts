@@ -1,0 +1,44 @@
+/** A change that is made ready again, since some of the classes that it is about are others by now. */
+import { expect, test, vi } from 'vitest';
+import { compiled, flushedEngineOf } from '../../../test/support/agent/engine.ts';
+import {
+  allowPort,
+  ingressPolicy,
+  podEvent,
+  policyEvent,
+  selecting,
+  tenantPod,
+} from '../../../test/support/agent/tenants.ts';
+import type { ClusterEvent } from '../../model/cluster.ts';
+import type { Policy } from '../../model/policy.ts';
+import { plan } from '../../nft/plan/plan.ts';
+import { Builder } from '../builder.ts';
+
+const PODS = [1, 2, 3, 4, 5];
+const pods = PODS.map(n => podEvent(tenantPod('tenant', n, { labels: { app: `a${n}` } })));
+
+/** Of one pod, so that each is in a class of its own. */
+function own(n: number, port = 80): ClusterEvent {
+  const requirements = [{ key: 'app', operator: 'In' as const, values: [`a${n}`] }];
+  return policyEvent(ingressPolicy(`tenant/own${n}`, [allowPort(port)], requirements));
+}
+
+test('classes that are the same as before are found made', () => {
+  const events = [...pods, ...PODS.map(n => own(n))];
+  const engine = flushedEngineOf(events);
+  const large = selecting('tenant/large', 5) as ClusterEvent & { value: Policy };
+  const change = { id: large.value.id, value: large.value };
+  engine.prepare([change]);
+  engine.flush();
+  engine.note(own(1, 81));
+  engine.flush();
+  expect(engine.isPrepared(change)).toBe(true);
+
+  const made = vi.spyOn(Builder.prototype, 'addChain');
+  engine.note(large);
+  engine.prepare([]);
+  const flushed = engine.flush();
+  expect(made).not.toHaveBeenCalled();
+  made.mockRestore();
+  expect(plan(compiled([...events, own(1, 81), large]), flushed)).toEqual([]);
+});
