@@ -75,6 +75,10 @@ class PodsEngine implements Engine {
     return 0;
   }
 
+  isCrowded(): boolean {
+    return false;
+  }
+
   isPrepared(): boolean {
     return true;
   }

@@ -79,7 +79,7 @@ test('a flush that has taken long leaves what can wait, whoever comes', async ()
 test('a policy without room is told of, isolates for everybody who asks, and is tried again when pods are fewer', async () => {
   let nowMs = 0;
   const room = { ofNamespace: 50, ofAll: 100 };
-  const engine = () => new Incremental(NODE, 'allow', 'others', undefined, undefined, room);
+  const engine = () => new Incremental(NODE, 'allow', 'others', undefined, { room });
   const state = new DesiredState(engine, NODE, { now: () => nowMs });
   const flush = async (isFirst = false) => {
     await state.flush(EMPTY, new RoundBatch(isFirst));

@@ -26,7 +26,10 @@ export class DesiredState {
   readonly #makeEngine: () => Engine;
   readonly #node: string | undefined;
   readonly #timing: Pick<Timing, 'now'>;
-  readonly #intake = new PolicyIntake(change => this.#engine.asks(change));
+  readonly #intake = new PolicyIntake({
+    asks: change => this.#engine.asks(change),
+    isCrowded: namespace => this.#engine.isCrowded(namespace),
+  });
   /** Names of what has changed since the last flush, and of what is flushed and not in the kernel yet; pods by their keys. */
   readonly #pending = new Map<string, PodKey | undefined>();
   readonly #taken = new Map<string, PodKey | undefined>();

@@ -35,6 +35,8 @@ export interface Engine {
   prepare(changes: readonly PolicyChange[]): void;
   /** About how many pods of the cluster it would have to ask for the peers of the policy and of those that it is merged with. */
   asks(change: PolicyChange): number;
+  /** Changes of its policies are made ready together, and to be noted so: each of them makes much anew. */
+  isCrowded(namespace: string): boolean;
   /** What the change needs is there, as far as it takes long: to note it now makes the next flush little longer. */
   isPrepared(change: PolicyChange): boolean;
   /**
@@ -64,6 +66,7 @@ export function withRules(engine: Engine, make: (ruleset: Ruleset) => Ruleset): 
     waitingPods: () => engine.waitingPods(),
     prepare: changes => engine.prepare(changes),
     asks: change => engine.asks(change),
+    isCrowded: namespace => engine.isCrowded(namespace),
     isPrepared: change => engine.isPrepared(change),
     takeRefused: () => engine.takeRefused(),
     policiesBehind: op => engine.policiesBehind(op),

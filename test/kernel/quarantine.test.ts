@@ -82,6 +82,10 @@ class CarelessEngine implements Engine {
     return this.#incremental.asks(change);
   }
 
+  isCrowded(namespace: string): boolean {
+    return this.#incremental.isCrowded(namespace);
+  }
+
   isPrepared(change: PolicyChange): boolean {
     return this.#incremental.isPrepared(change);
   }

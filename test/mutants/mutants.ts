@@ -1036,8 +1036,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'fair queue: who is written again and again is never in force',
     file: 'src/agent/changes/fairqueue.ts',
-    find: 'isWorn || (tightens',
-    replace: '(tightens',
+    find: 'isWorn || (pending.tightens',
+    replace: '(pending.tightens',
     test: 'src/agent/changes/unready.test.ts',
   },
   {

@@ -5,6 +5,8 @@
  *     large, by namespace ─ in turns ─────▶ a batch takes some of one namespace, in half of the time at most
  *       └ new ones that stay behind isolate what they select in the very batch that they are not part of; allowances follow
  *
+ * Of a namespace whose pods' rules are much (`isCrowded`) every change counts as large, and those that are ready go together.
+ *
  * A policy is compiled by itself, so that a small one beside a large one is small all the same. What stays behind keeps
  * its previous version, so that every batch is what `compile` makes of a cluster that once was, or could have been.
  */
@@ -16,17 +18,18 @@ import { HastyChanges } from './hasty.ts';
 import {
   isIsolating,
   isMany,
+  isolatedBy,
   isolating,
   isSmallChange,
   mayIsolate,
   type Pending,
   pendingOf,
 } from './pending.ts';
-import { ALL_READY, ASKS_NOBODY, type Asks, type IsReady, toPrepare } from './prepare.ts';
-import { isLate, ofEveryNamespace, ofOneNamespace, partition, tightens } from './shares.ts';
+import { ALL_READY, type Foresight, type IsReady, NOTHING_FORESEEN, toPrepare } from './prepare.ts';
+import { isLate, ofEveryNamespace, ofOneNamespace, partition } from './shares.ts';
 
 export class FairQueue {
-  readonly #asks: Asks;
+  readonly #foresight: Foresight;
   readonly #pending = new Map<PolicyId, Pending>();
   /** Whose turn was when: the first has waited longest. */
   readonly #turns = new Map<string, number>();
@@ -42,8 +45,8 @@ export class FairQueue {
   /** Small changes went alone although it was a large one's turn: once, and not twice in a row. */
   #passedOver = false;
 
-  constructor(asks = ASKS_NOBODY) {
-    this.#asks = asks;
+  constructor(foresight = NOTHING_FORESEEN) {
+    this.#foresight = foresight;
   }
 
   get size(): number {
@@ -66,8 +69,8 @@ export class FairQueue {
   note({ id, value }: PolicyChange, before: Policy | undefined, nowMs: number, asks = 0): boolean {
     const pending = pendingOf({ id, value }, { before, nowMs, asks, waiting: this.#pending.get(id) });
     this.#pending.set(id, pending);
-    const isSmall = isSmallChange(pending);
-    if (mayIsolate(pending) || (isSmall && tightens(pending))) this.#hasty.add(pending.namespace, id);
+    const isSmall = this.#isSmall(pending);
+    if (mayIsolate(pending) || (isSmall && pending.tightens)) this.#hasty.add(pending.namespace, id);
     else this.#hasty.delete(pending.namespace, id);
     return isSmall || mayIsolate(pending);
   }
@@ -83,7 +86,7 @@ export class FairQueue {
     if (oldest === undefined) return undefined;
     // What is noted again keeps its place.
     const first = [...this.#pending.values()].find(
-      pending => isSmallChange(pending) || mayIsolate(pending) || this.#isHurried(pending),
+      pending => this.#isSmall(pending) || mayIsolate(pending) || this.#isHurried(pending),
     );
     const haste = this.#hasty.mayGo(nowMs) ? 'tightening' : 'none';
     const atMs = first?.sinceMs ?? Math.max(oldest.sinceMs, this.#largeAtMs);
@@ -105,7 +108,8 @@ export class FairQueue {
 
   /** What has to be made ready for later batches. */
   toPrepare(nowMs: number, isReady: IsReady): PolicyChange[] {
-    return toPrepare([...this.#pending.values()], nowMs, isReady);
+    const large = [...this.#pending.values()].filter(pending => !this.#isSmall(pending));
+    return toPrepare(large, nowMs, isReady, this.#foresight);
   }
 
   /** Policies that isolate what they select, and whose allowances wait. */
@@ -115,10 +119,10 @@ export class FairQueue {
 
   takeShare(nowMs: number, isReady = ALL_READY): PolicyChange[] {
     const [hurried, others] = partition(this.#pending.values(), pending => this.#isHurried(pending));
-    const [small, unsmall] = partition(others, isSmallChange);
+    const [small, unsmall] = partition(others, pending => this.#isSmall(pending));
     const [ready, unready] = partition(
       unsmall,
-      pending => isReady(pending) || mayGoUnready(pending, nowMs, this.#asks),
+      pending => isReady(pending) || this.#mayGoUnready(pending, nowMs),
     );
     const overdue = unready.find(pending => this.#mayHasten(pending, nowMs));
     const large = overdue === undefined ? ready : [...ready, overdue];
@@ -143,7 +147,7 @@ export class FairQueue {
     const left = [...this.#pending.values()].filter(mayIsolate).map(isolating);
     const [hurried, others] = partition(left, ({ namespace }) => starting.has(namespace));
     return [...hurried, ...ofEveryNamespace(others, nowMs)].map(({ id, namespace, value }) => {
-      this.#pending.set(id, { ...this.#pending.get(id)!, before: value, isIsolated: true });
+      this.#pending.set(id, isolatedBy(value, this.#pending.get(id)!));
       this.#hasty.delete(namespace, id);
       return { id, value };
     });
@@ -151,7 +155,7 @@ export class FairQueue {
 
   #mayHasten(pending: Pending, nowMs: number): boolean {
     const isWorn = pending.isRewritten && nowMs - pending.sinceMs > FAIRNESS.hastenMs;
-    const isOverdue = isWorn || (tightens(pending) && isLate(pending, nowMs));
+    const isOverdue = isWorn || (pending.tightens && isLate(pending, nowMs));
     if (pending.before === undefined || !isOverdue) return false;
     return nowMs - (this.#hastened.get(pending.namespace) ?? Number.NEGATIVE_INFINITY) >= FAIRNESS.hastenMs;
   }
@@ -195,18 +199,21 @@ export class FairQueue {
     this.#turns.set(first.namespace, ++this.#turn);
     for (const namespace of this.#turns.keys())
       if (this.#turns.get(namespace)! <= this.#turn - MOST_TURNS) this.#turns.delete(namespace);
-    return ofOneNamespace(
-      large.filter(({ namespace }) => namespace === first.namespace),
-      nowMs,
-    );
+    const its = large.filter(({ namespace }) => namespace === first.namespace);
+    return this.#foresight.isCrowded(first.namespace) ? its : ofOneNamespace(its, nowMs);
   }
-}
 
-/** Whoever is written again and again may never be ready. */
-function mayGoUnready(pending: Pending, nowMs: number, asks: Asks): boolean {
-  if (nowMs - pending.sinceMs < FAIRNESS.unreadyMs) return false;
-  // Those whom it means may be many more by now.
-  return !pending.asksMany && !isMany(asks(pending));
+  #isSmall(pending: Pending): boolean {
+    return isSmallChange(pending) && !this.#foresight.isCrowded(pending.namespace);
+  }
+
+  /** Whoever is written again and again may never be ready. */
+  #mayGoUnready(pending: Pending, nowMs: number): boolean {
+    if (nowMs - pending.sinceMs < FAIRNESS.unreadyMs || this.#foresight.isCrowded(pending.namespace))
+      return false;
+    // Those whom it means may be many more by now.
+    return !pending.asksMany && !isMany(this.#foresight.asks(pending));
+  }
 }
 
 /** Turns of namespaces that had none for so many others are forgotten. */

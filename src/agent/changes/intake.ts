@@ -10,7 +10,7 @@ import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import type { WaitingChange } from '../decision.ts';
 import { FairQueue } from './fairqueue.ts';
-import type { Asks, IsReady } from './prepare.ts';
+import type { Foresight, IsReady } from './prepare.ts';
 import { Quarantine, type Quarantined } from './quarantine.ts';
 
 /** What a refusal says of its cause. */
@@ -28,8 +28,8 @@ export class PolicyIntake {
   /** The quarantine had the last turn. */
   #triedLast = false;
 
-  constructor(asks?: Asks) {
-    this.#queue = new FairQueue(asks);
+  constructor(foresight?: Foresight) {
+    this.#queue = new FairQueue(foresight);
   }
 
   get quarantined(): readonly Quarantined[] {

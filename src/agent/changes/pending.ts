@@ -21,6 +21,8 @@ export interface Pending {
   readonly value: Policy | undefined;
   /** Of both, and of the pods that are asked for the change. */
   readonly weight: number;
+  /** As far as a glance tells. */
+  readonly tightens: boolean;
   /** These pods alone are more than a small change may weigh. */
   readonly asksMany: boolean;
   readonly sinceMs: number;
@@ -49,12 +51,19 @@ export function pendingOf({ id, value }: PolicyChange, around: Surroundings): Pe
     before,
     value,
     weight: weightOf(before) + weightOf(value) + weightOfAsking(asks),
+    tightens: tightens(before, value),
     asksMany: isMany(asks),
     sinceMs: waiting?.sinceMs ?? nowMs,
     isRewritten: waiting !== undefined,
     isNew: before === undefined || (waiting?.isNew ?? false),
     isIsolated: waiting?.isIsolated === true && isolatesAs(before, value),
   };
+}
+
+/** A policy that is new isolates, one that became smaller allows less. One that is audited isolates nobody, however new it is. */
+function tightens(before: Policy | undefined, value: Policy | undefined): boolean {
+  if (value === undefined || value.audited) return false;
+  return before === undefined || weightOf(value) < weightOf(before);
 }
 
 /** Whether the one isolates whom the other does, in the same directions. */
@@ -88,4 +97,9 @@ export function isIsolating({ isNew, before }: Pending): boolean {
 export function isolating(pending: Pending): Pending & { readonly value: Policy } {
   const value: Policy = { ...isolated(pending.value!), awaitsAllowances: true };
   return { ...pending, value, weight: weightOf(value) };
+}
+
+/** It waits on, and that has gone ahead of it. */
+export function isolatedBy(before: Policy, pending: Pending): Pending {
+  return { ...pending, before, isIsolated: true, tightens: tightens(before, pending.value) };
 }

@@ -1,7 +1,6 @@
 /** Who goes first, and how much of what waits one batch takes. */
 import { FAIRNESS } from './fairness.ts';
 import type { Pending } from './pending.ts';
-import { weightOf } from './weight.ts';
 
 /** Of each namespace what it may have in a batch; those that want the least come first. */
 export function ofEveryNamespace<P extends Pending>(small: readonly P[], nowMs: number): P[] {
@@ -39,22 +38,13 @@ export function partition<T>(values: Iterable<T>, isFirst: (value: T) => boolean
 export function precedence(a: Pending, b: Pending, nowMs: number): number {
   return (
     Number(isLate(b, nowMs)) - Number(isLate(a, nowMs)) ||
-    Number(tightens(b)) - Number(tightens(a)) ||
+    Number(b.tightens) - Number(a.tightens) ||
     a.sinceMs - b.sinceMs
   );
 }
 
 export function isLate({ sinceMs }: Pending, nowMs: number): boolean {
   return nowMs - sinceMs > FAIRNESS.patienceMs;
-}
-
-/**
- * As far as a glance tells: a policy that is new isolates, one that became smaller allows less. One that is audited
- * isolates nobody, however new it is.
- */
-export function tightens({ before, value }: Pending): boolean {
-  if (value === undefined || value.audited) return false;
-  return before === undefined || weightOf(value) < weightOf(before);
 }
 
 /** The first in any case. */

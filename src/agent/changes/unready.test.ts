@@ -4,6 +4,7 @@ import { ingressPolicy } from '../../../test/support/agent/tenants.ts';
 import type { Policy, PolicyId, Rule } from '../../model/policy.ts';
 import { FAIRNESS } from './fairness.ts';
 import { FairQueue } from './fairqueue.ts';
+import { NOTHING_FORESEEN } from './prepare.ts';
 
 const NOBODY_READY = () => false;
 /** Of a policy of few entries that asks very many pods. */
@@ -163,7 +164,7 @@ test('an edit that allows less goes after all patience although it is not ready,
 
 test('what is large by its own text alone waits on where by then it asks many', () => {
   let asks = 0;
-  const queue = new FairQueue(() => asks);
+  const queue = new FairQueue({ ...NOTHING_FORESEEN, asks: () => asks });
   queue.note(change(policy('a/large', 400)), policy('a/large', 400), 0);
   asks = MANY_PODS;
   expect(queue.takeShare(FAIRNESS.unreadyMs, NOBODY_READY)).toEqual([]);

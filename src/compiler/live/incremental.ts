@@ -34,15 +34,15 @@ import { deniedNetworks } from '../unknownpods.ts';
 import { LiveAttachedPods } from './attachedpods.ts';
 import { LiveClasses } from './classes.ts';
 import { LiveGroups } from './groups.ts';
+import { LIMITS, type Limits } from './limits.ts';
 import { LiveLinkSets } from './linksets.ts';
-import { LivePods, MOST_ASKED } from './livepods.ts';
+import { LivePods } from './livepods.ts';
 import { LocalMoves } from './localmoves.ts';
 import { emptyMarks, isNothing, type Marks } from './marks.ts';
-import { MEMBER_ROOM } from './memberroom.ts';
 import { LiveNames } from './names.ts';
 import { LivePlacements } from './placements.ts';
 import { type IndexedPod, PodIndex } from './podindex.ts';
-import { POD_PATIENCE, PodPreparations } from './podpreparations.ts';
+import { PodPreparations } from './podpreparations.ts';
 import { PolicyPreparations } from './policypreparations.ts';
 import { LivePreparations } from './preparations.ts';
 import { slackOf } from './slack.ts';
@@ -82,16 +82,15 @@ export class Incremental {
   #late: ClusterEvent[] = [];
   #flushed: Ruleset | undefined;
 
-  /** Without `hearing` names match nothing; `mostAsked` is how much a flush may ask about pods that can wait, `room` what its sets may have. */
+  /** Without `hearing` names match nothing. */
   constructor(
     node: string,
     unknownPods: UnknownPods = 'allow',
     podLinks: PodLinks = 'others',
     hearing?: Hearing,
-    mostAsked = MOST_ASKED,
-    room = MEMBER_ROOM,
-    patience = POD_PATIENCE,
+    limits: Partial<Limits> = {},
   ) {
+    const { mostAsked, room, patience, mostEntries } = { ...LIMITS, ...limits };
     this.#node = node;
     this.#unknownPods = unknownPods;
     this.#podLinks = podLinks;
@@ -116,7 +115,7 @@ export class Incremental {
     };
     this.#moves = new LocalMoves(live);
     this.#preparations = new LivePreparations(this.#groups, this.#classes);
-    this.#comingPolicies = new PolicyPreparations(live, this.#preparations);
+    this.#comingPolicies = new PolicyPreparations(live, this.#preparations, mostEntries);
     const comingPods = new PodPreparations(live, this.#preparations, patience);
     this.#livePods = new LivePods(this.#state, this.#podIndex, this.#groups, node, comingPods);
     this.#podMaps = this.#makePodMaps();
@@ -149,6 +148,10 @@ export class Incremental {
 
   asks(change: PolicyChange): number {
     return this.#comingPolicies.asks(change);
+  }
+
+  isCrowded(namespace: string): boolean {
+    return this.#comingPolicies.isCrowded(namespace);
   }
 
   isPrepared(change: PolicyChange): boolean {

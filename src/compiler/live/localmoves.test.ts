@@ -62,7 +62,7 @@ const pods = namespaces.flatMap(namespace => [
 
 /** What an engine makes of these events, each list a flush; the policies that had no room in each, and what it holds. */
 function played(room: MemberRoom, ...flushes: readonly (readonly ClusterEvent[])[]) {
-  const engine = new Incremental(NODE, 'allow', 'others', undefined, undefined, room);
+  const engine = new Incremental(NODE, 'allow', 'others', undefined, { room });
   const refused: string[][] = [];
   const inForce = new Map<string, ClusterEvent>();
   for (const events of flushes) {
@@ -188,7 +188,7 @@ test("what a policy of the cluster means is nobody's, and is refused to nobody",
 });
 
 test('what is made ready stops where there is no room, and whoever waits for it finds out', () => {
-  const engine = new Incremental(NODE, 'allow', 'others', undefined, undefined, ROOM);
+  const engine = new Incremental(NODE, 'allow', 'others', undefined, { room: ROOM });
   for (const event of [...pods, policyEvent(ofSets('tenant/first', 2))]) engine.note(event);
   engine.flush();
   const change = ofSets('tenant/huge', 240);

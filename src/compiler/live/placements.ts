@@ -22,6 +22,7 @@ export class LivePlacements {
   /** Of those, the ones that await their allowances. */
   readonly #awaiting = new Set<Policy>();
   readonly #placements = new Map<PodKey, readonly Placement[]>();
+  #version = 0;
 
   constructor(cluster: Cluster, classes: LiveClasses) {
     this.#cluster = cluster;
@@ -32,12 +33,18 @@ export class LivePlacements {
     return [...this.#placements.values()].flat();
   }
 
+  /** Another one where pods are in other classes, or may belong into others. */
+  get version(): number {
+    return this.#version;
+  }
+
   /** Takes in what these policies are now; where each pod belongs is for `place` and `move` to say. */
   changePolicies(ids: Iterable<PolicyId>): PolicyMoves {
     return this.#moves([...ids].map(id => this.#changePolicy(id)));
   }
 
   #changePolicy(id: PolicyId): PolicyMove {
+    this.#version++;
     const [before, after] = [this.#policies.get(id), this.#cluster.policies.get(id)];
     if (before !== undefined) {
       this.#subjects.delete(before.subject, before);
@@ -63,26 +70,28 @@ export class LivePlacements {
     return this.#policies.get(id);
   }
 
-  /** The classes of these pods that a change of a policy is about. */
-  leaving({ id, value }: PolicyChange, pods: Iterable<IndexedPod>): Set<PodClass> {
-    const versions = [this.#policies.get(id), value].filter(version => version !== undefined);
-    const directions = DIRECTIONS.filter(direction =>
-      versions.some(version => version[direction] !== undefined),
-    );
+  /** The classes of these pods that changes of policies are about. */
+  leaving(changes: readonly PolicyChange[], pods: Iterable<IndexedPod>): Set<PodClass> {
+    const versions = changes
+      .flatMap(({ id, value }) => [this.#policies.get(id), value])
+      .filter(version => version !== undefined);
     const leaving = new Set<PodClass>();
     for (const { pod, namespace } of pods) {
-      if (!versions.some(version => subjectSelects(version, pod, namespace) !== 'no')) continue;
-      for (const direction of directions) {
+      for (const direction of DIRECTIONS) {
         const podClass = this.#classIn(pod.key, direction);
-        if (podClass !== undefined) leaving.add(podClass);
+        const isAbout = (version: Policy) =>
+          version[direction] !== undefined && subjectSelects(version, pod, namespace) !== 'no';
+        if (podClass !== undefined && versions.some(isAbout)) leaving.add(podClass);
       }
     }
     return leaving;
   }
 
-  /** The classes that these pods would join by it. */
-  *joining({ id, value }: PolicyChange, pods: Iterable<IndexedPod>): Pieces<PodClass[]> {
-    const moves = this.#moves([{ id, before: this.#policies.get(id), after: value }]);
+  /** The classes that these pods would join by them. */
+  *joining(changes: readonly PolicyChange[], pods: Iterable<IndexedPod>): Pieces<PodClass[]> {
+    const moves = this.#moves(
+      changes.map(({ id, value }) => ({ id, before: this.#policies.get(id), after: value })),
+    );
     const joining = new Map<string, PodClass>();
     for (const indexedPod of [...pods]) {
       const { pod, namespace } = indexedPod;
@@ -92,7 +101,7 @@ export class LivePlacements {
       for (const direction of DIRECTIONS) {
         const from = this.#classIn(pod.key, direction);
         const to = moves.classOf(indexedPod, its, from, direction);
-        if (to !== undefined && (hasPolicy(from, id) || hasPolicy(to, id))) joining.set(to.key, to);
+        if (to !== undefined && to !== from) joining.set(to.key, to);
       }
     }
     return [...joining.values()];
@@ -136,6 +145,7 @@ export class LivePlacements {
 
   /** Joins come first, so that what both share stays alive. */
   *#put(key: PodKey, placements: readonly Placement[]): Pieces<void> {
+    this.#version++;
     const before = this.#placements.get(key) ?? [];
     const after: Placement[] = [];
     for (const placement of placements) {
@@ -150,10 +160,6 @@ export class LivePlacements {
     else this.#placements.delete(key);
     yield;
   }
-}
-
-function hasPolicy(podClass: PodClass | undefined, id: PolicyId): boolean {
-  return podClass?.policies.some(policy => policy.id === id) ?? false;
 }
 
 function placementIn(indexedPod: IndexedPod, podClass: PodClass | undefined): Placement[] {

@@ -1,6 +1,6 @@
 /** Pods of this node that are relabelled, and are by that in a class whose groups are all new. */
 import { describe, expect, test } from 'vitest';
-import { flushedEngineOf, type Limits, NODE } from '../../../test/support/agent/engine.ts';
+import { flushedEngineOf, NODE } from '../../../test/support/agent/engine.ts';
 import { withPods } from '../../../test/support/agent/replay.ts';
 import {
   allowPods,
@@ -17,6 +17,7 @@ import { plan } from '../../nft/plan/plan.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
 import { compile } from '../compile.ts';
 import type { Incremental } from './incremental.ts';
+import type { Limits } from './limits.ts';
 import { POD_PATIENCE } from './podpreparations.ts';
 
 const PODS = 200;
@@ -72,8 +73,8 @@ const first: readonly ClusterEvent[] = [
 const last = new WeakMap<Incremental, Ruleset>();
 
 /** In which these pods are in force. */
-function engineOf(pods: readonly ClusterEvent[], limits: Limits = {}): Incremental {
-  const engine = flushedEngineOf([...first, ...pods], ROOM, limits);
+function engineOf(pods: readonly ClusterEvent[], limits: Partial<Limits> = {}): Incremental {
+  const engine = flushedEngineOf([...first, ...pods], { mostAsked: ROOM, ...limits });
   last.set(engine, engine.flush());
   return engine;
 }

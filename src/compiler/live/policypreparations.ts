@@ -3,6 +3,8 @@
  * classes need in which the pods of this node will be by it.
  *
  *     prepare(changes) ─▶ flushes make ready what they need ─▶ isReady ─▶ the change is noted
+ *
+ * Of a namespace whose classes are much by themselves, changes are made ready together (together.ts).
  */
 import { DIRECTIONS, namespaceOfPolicy, type Policy, type Rule, rulesOf } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
@@ -13,13 +15,12 @@ import { countAskedBy } from './asked.ts';
 import type { LiveParts } from './localmoves.ts';
 import type { IndexedPod } from './podindex.ts';
 import type { Coming, LivePreparations } from './preparations.ts';
+import { changesOf, isAmong, nextTogether, type Together } from './together.ts';
 
 /** Who asks more is many anyway. */
 const MOST_COUNTED = 20_000;
-/** Entries of small policies, in all classes of a namespace, that take as long to be made anew as to ask one pod. */
-const ENTRIES_AS_ASKED = 20;
-/** Of these, what is made anew in a flush whatever comes, some 60 ms: with more, one change after the other is made ready. */
-const MOST_AT_ONCE = 400_000;
+/** Entries of small policies, of all pods of a namespace, that the flush may make anew that takes their changes in. */
+export const MOST_AT_ONCE = 100_000;
 
 /** It has peers of which only the cluster tells how many they are. */
 function asksCluster(policy: Policy | undefined): boolean {
@@ -38,24 +39,40 @@ function isLarge(policy: Policy | undefined): boolean {
 export class PolicyPreparations {
   readonly #live: LiveParts;
   readonly #preparations: LivePreparations;
+  readonly #mostEntries: number;
+  /** By namespace. */
+  #crowded: ReadonlyMap<string, { readonly together: Together; readonly coming: Coming }> = new Map();
 
-  constructor(live: LiveParts, preparations: LivePreparations) {
+  constructor(live: LiveParts, preparations: LivePreparations, mostEntries: number) {
     this.#live = live;
     this.#preparations = preparations;
+    this.#mostEntries = mostEntries;
   }
 
-  /** From now on of these changes, and of no others. */
-  want(changes: Iterable<PolicyChange>): void {
-    const needed = [...changes].filter(change => this.#isNeeded(change));
-    this.#preparations.want(
-      'policy',
-      needed.map(change => this.#comingOf(change)),
-    );
+  /** From now on of these changes, and of no others; of a crowded namespace those that come first are the first. */
+  want(changes: readonly PolicyChange[]): void {
+    const crowded = new Map<string, { readonly together: Together; readonly coming: Coming }>();
+    const alone: Coming[] = [];
+    for (const [namespace, its] of Map.groupBy(changes, ({ id }) => namespaceOfPolicy(id))) {
+      if (this.isCrowded(namespace)) crowded.set(namespace, this.#nextOf(namespace, its));
+      else alone.push(...its.filter(change => this.#isNeeded(change)).map(change => this.#comingOf(change)));
+    }
+    this.#crowded = crowded;
+    this.#preparations.want('policy', [...alone, ...[...crowded.values()].map(({ coming }) => coming)]);
   }
 
   /** Of a change that is wanted, or has nothing to prepare. */
   isReady(change: PolicyChange): boolean {
-    return !this.#isNeeded(change) || this.#preparations.isReady(this.#comingOf(change));
+    const namespace = namespaceOfPolicy(change.id);
+    if (!this.isCrowded(namespace))
+      return !this.#isNeeded(change) || this.#preparations.isReady(this.#comingOf(change));
+    const next = this.#crowded.get(namespace);
+    return next !== undefined && isAmong(next.together, change) && this.#preparations.isReady(next.coming);
+  }
+
+  /** Its pods have so many entries in their classes that changes of its policies are made ready together. */
+  isCrowded(namespace: string): boolean {
+    return this.#live.classes.entriesIn(namespace) > this.#mostEntries;
   }
 
   /**
@@ -66,8 +83,8 @@ export class PolicyPreparations {
     if (!this.#isNeeded(change)) return 0;
     const rules = change.value === undefined ? [] : rulesOf(change.value);
     let asked = countAskedBy(rules, this.#live.podIndex, MOST_COUNTED);
-    asked += Math.floor(this.#entriesBeside(change) / ENTRIES_AS_ASKED);
-    for (const podClass of this.#leaving(change)) {
+    if (asked >= MOST_COUNTED) return asked;
+    for (const podClass of this.#leaving([change])) {
       if (asked >= MOST_COUNTED) return asked;
       asked += this.#live.classes.countMerged(podClass);
     }
@@ -75,14 +92,7 @@ export class PolicyPreparations {
   }
 
   #isNeeded({ id, value }: PolicyChange): boolean {
-    if (isLarge(value) || asksCluster(value) || asksCluster(this.#live.placements.policy(id))) return true;
-    return this.#entriesBeside({ id, value }) > 0;
-  }
-
-  /** Of the classes of its namespace, which it may have made anew: where they are many, or none. */
-  #entriesBeside({ id }: PolicyChange): number {
-    const entries = this.#live.classes.entriesIn(namespaceOfPolicy(id));
-    return entries > MOST_AT_ONCE ? entries : 0;
+    return isLarge(value) || asksCluster(value) || asksCluster(this.#live.placements.policy(id));
   }
 
   #comingOf(change: PolicyChange): Coming {
@@ -92,13 +102,44 @@ export class PolicyPreparations {
       namespace: namespaceOfPolicy(change.id),
       version: change.value,
       weight: change.value === undefined ? 1 : countEntries(change.value),
-      basis: () => this.#leaving(change),
-      joining: () => this.#live.placements.joining(inForce(change), this.#pods()),
+      basis: () => this.#leaving([change]),
+      joining: () => this.#live.placements.joining([inForce(change)], this.#pods()),
     };
   }
 
-  #leaving(change: PolicyChange): ReadonlySet<PodClass> {
-    return this.#live.placements.leaving(inForce(change), this.#pods());
+  #nextOf(namespace: string, waiting: readonly PolicyChange[]) {
+    const before = this.#crowded.get(namespace);
+    const together = nextTogether(waiting, before?.together);
+    return together === before?.together
+      ? before
+      : { together, coming: this.#comingOfAll(namespace, together) };
+  }
+
+  #comingOfAll(namespace: string, together: Together): Coming {
+    const changes = changesOf(together);
+    return {
+      of: 'policy',
+      key: `all of ${namespace}`,
+      namespace,
+      version: together,
+      weight: this.#live.classes.entriesIn(namespace),
+      basis: this.#asLongAsPlaced(() => this.#leaving(changes)),
+      joining: () => this.#live.placements.joining(changes.map(inForce), this.#pods()),
+    };
+  }
+
+  /** Found out once as long as pods are in the classes where they are: it is asked for each of the changes. */
+  #asLongAsPlaced<T>(find: () => T): () => T {
+    let found: { readonly version: number; readonly value: T } | undefined;
+    return () => {
+      const { version } = this.#live.placements;
+      if (found?.version !== version) found = { version, value: find() };
+      return found.value;
+    };
+  }
+
+  #leaving(changes: readonly PolicyChange[]): ReadonlySet<PodClass> {
+    return this.#live.placements.leaving(changes.map(inForce), this.#pods());
   }
 
   #pods(): Iterable<IndexedPod> {

@@ -124,7 +124,7 @@ test('two policies are made ready in turns', () => {
 });
 
 test('of two policies each has its turn, however little a flush has room for', () => {
-  const engine = flushedEngineOf(pods, 1);
+  const engine = flushedEngineOf(pods, { mostAsked: 1 });
   const before = engine.flush();
   engine.prepare([selecting('one'), selecting('two')].map(changeOf));
   let last = before;
@@ -135,7 +135,7 @@ test('of two policies each has its turn, however little a flush has room for', (
 });
 
 test('policies of many tenants begin in several flushes, whoever is edited meanwhile', () => {
-  const engine = flushedEngineOf(pods, 20 * PODS); // room for a group of each
+  const engine = flushedEngineOf(pods, { mostAsked: 20 * PODS }); // room for a group of each
   const names = (kind: string, count: number) => Array.from({ length: count }, (_, n) => `${kind}-${n}`);
   const [edited, others] = [names('edited', 4), names('other', 8)];
   const kept = others.map(name => selecting(name));
@@ -187,7 +187,7 @@ describe('of policies that are merged', () => {
   const room = 2 * PODS;
 
   test('a change asks as much as what they are merged to', () => {
-    const engine = flushedEngineOf(events, room);
+    const engine = flushedEngineOf(events, { mostAsked: room });
     const few = ingressPolicy('tenant/a', merged('a').ingress!.slice(0, 1));
     expect(engine.asks(changeOf(few))).toBeGreaterThan(MERGED_PORTS * PODS);
     const gone: PolicyChange = { id: few.id, value: undefined };
@@ -200,13 +200,13 @@ describe('of policies that are merged', () => {
     ['a new one', changeOf(merged('f'))],
     ['a deletion', { id: merged('c').id, value: undefined }],
   ] as const)('%s makes a few sets in each flush', ([, change]) => {
-    const engine = flushedEngineOf(events, room);
+    const engine = flushedEngineOf(events, { mostAsked: room });
     expect(takeIn(engine, change)).toBeLessThanOrEqual(room + PODS + MERGED_PORTS);
     expect(plan(compiled([...events, eventOf(change)]), engine.flush())).toEqual([]);
   });
 
   test('what has been made ready is made anew where another one of them has changed meanwhile', () => {
-    const engine = flushedEngineOf(events, room);
+    const engine = flushedEngineOf(events, { mostAsked: room });
     const [first, second] = [changeOf(merged('a', 1)), changeOf(merged('b', 1))];
     engine.prepare([first, second]);
     engine.flush();
@@ -220,7 +220,7 @@ describe('of policies that are merged', () => {
   });
 
   test('one that is overtaken by others each time goes as it is', () => {
-    const engine = flushedEngineOf(events, room);
+    const engine = flushedEngineOf(events, { mostAsked: room });
     const waiting = changeOf(merged('a', 1));
     let version = 0;
     do {

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { PodInForce } from '../../../src/agent/engine.ts';
 import { compile } from '../../../src/compiler/compile.ts';
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
+import { LIMITS } from '../../../src/compiler/live/limits.ts';
 import type { MemberRoom } from '../../../src/compiler/live/memberroom.ts';
 import type { PodPatience } from '../../../src/compiler/live/podpreparations.ts';
 import type { Hearing } from '../../../src/compiler/namespeers.ts';
@@ -32,12 +33,15 @@ export interface Enforced {
   readonly unknownPods: UnknownPods;
   readonly podLinks: PodLinks;
   readonly hearing: Hearing | undefined;
+  /** Of how many entries a namespace is crowded where policies are made ready. */
+  readonly mostEntries?: number;
 }
 
 export const enforced: fc.Arbitrary<Enforced> = fc.record({
   unknownPods: fc.constantFrom('allow', 'deny'),
   podLinks: fc.constantFrom('ours', 'others'),
   hearing: fc.constantFrom(undefined, HEARING, HEARING),
+  mostEntries: fc.constantFrom(LIMITS.mostEntries, 0, 8),
 });
 
 /** A history in all its forms: as it is, squashed, the other way round, every event doubled. All end the same. */
@@ -148,7 +152,7 @@ export function replayInPieces(steps: readonly Step[], how: Enforced): string {
 
 /** Sets of peers may have next to no members: what is in force is the cluster with the policies that have no room closed. */
 export function replayInRoom(steps: readonly Step[], how: Enforced, room: MemberRoom, count: Refusals): void {
-  const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing, undefined, room);
+  const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing, { room });
   const state = new ClusterState();
   const flush = () => {
     const got = text(engine.flush());
@@ -190,15 +194,8 @@ export function replayWaiting(
   count: Waits,
   patience: PodPatience,
 ): string {
-  const engine = new Incremental(
-    NODE,
-    how.unknownPods,
-    how.podLinks,
-    how.hearing,
-    ONE_POD,
-    undefined,
-    patience,
-  );
+  const limits = { mostAsked: ONE_POD, patience };
+  const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing, limits);
   const state = new ClusterState();
   const past = new Past();
   const flush = () => {
@@ -278,7 +275,8 @@ const PREPARED = 3;
 
 /** The policies that come next are made ready: sets that nothing names are all the difference, and in the end there are none. */
 export function replayPrepared(steps: readonly Step[], how: Enforced): string {
-  const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing);
+  const { mostEntries = LIMITS.mostEntries } = how;
+  const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing, { mostEntries });
   const state = new ClusterState();
   for (const [at, { event, flush }] of steps.entries()) {
     engine.prepare(comingChanges(steps.slice(at)));

@@ -183,7 +183,7 @@ export class RestartedNode {
 
   #engine() {
     const { unknownPods, podLinks, hearing } = this.#manner;
-    const engine = new Incremental(NODE, unknownPods, podLinks, hearing, SMALL.mostAsked);
+    const engine = new Incremental(NODE, unknownPods, podLinks, hearing, { mostAsked: SMALL.mostAsked });
     const manner = this.#manner;
     return withRules(engine, ruleset => inManner(ruleset, manner));
   }

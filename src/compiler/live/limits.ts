@@ -1,0 +1,22 @@
+/** How much a flush does, and what waits for others. */
+import { MOST_ASKED } from './livepods.ts';
+import { MEMBER_ROOM, type MemberRoom } from './memberroom.ts';
+import { POD_PATIENCE, type PodPatience } from './podpreparations.ts';
+import { MOST_AT_ONCE } from './policypreparations.ts';
+
+export interface Limits {
+  /** How many pods it may ask about groups for what can wait. */
+  readonly mostAsked: number;
+  /** What its sets may have. */
+  readonly room: MemberRoom;
+  readonly patience: PodPatience;
+  /** Of how many entries a namespace is crowded (policypreparations.ts). */
+  readonly mostEntries: number;
+}
+
+export const LIMITS: Limits = {
+  mostAsked: MOST_ASKED,
+  room: MEMBER_ROOM,
+  patience: POD_PATIENCE,
+  mostEntries: MOST_AT_ONCE,
+};

@@ -1,0 +1,79 @@
+/** Changes of a namespace in which every pod is in a class of its own, beside policies that select all of them. */
+import { expect, test, vi } from 'vitest';
+import { compiled, flushedEngineOf } from '../../../test/support/agent/engine.ts';
+import {
+  allowPort,
+  ingressPolicy,
+  podEvent,
+  policyEvent,
+  tenantPod,
+} from '../../../test/support/agent/tenants.ts';
+import type { ClusterEvent } from '../../model/cluster.ts';
+import { wholeOf } from '../../model/pieces.ts';
+import type { Policy } from '../../model/policy.ts';
+import type { PolicyChange } from '../../model/policychange.ts';
+import { plan } from '../../nft/plan/plan.ts';
+import { Builder } from '../builder.ts';
+
+const PODS = [1, 2, 3, 4, 5];
+
+function own(n: number): ClusterEvent {
+  const requirements = [{ key: 'app', operator: 'In' as const, values: [`a${n}`] }];
+  return policyEvent(ingressPolicy(`tenant/own${n}`, [allowPort(80)], requirements));
+}
+
+const ofAll = (name: string, port: number): Policy => ingressPolicy(`tenant/${name}`, [allowPort(port)]);
+const changeOf = (value: Policy): PolicyChange => ({ id: value.id, value });
+
+const events = [
+  ...PODS.map(n => podEvent(tenantPod('tenant', n, { labels: { app: `a${n}` } }))),
+  ...PODS.map(own),
+];
+const policies = [ofAll('x', 81), ofAll('y', 82), ofAll('z', 83)];
+const changes = policies.map(changeOf);
+
+/** How many chains are made by it. */
+function chainsMade(work: () => void): number {
+  const made = vi.spyOn(Builder.prototype, 'addChain');
+  work();
+  const { length } = made.mock.calls;
+  made.mockRestore();
+  return length;
+}
+
+test('changes of a crowded namespace are ready together, their classes made once for all of them', () => {
+  const engine = flushedEngineOf(events, { mostEntries: 0 });
+  expect(changes.some(change => engine.isPrepared(change))).toBe(false);
+  engine.prepare(changes);
+  const ahead = chainsMade(() => engine.flush());
+  expect(changes.every(change => engine.isPrepared(change))).toBe(true);
+  for (const policy of policies) engine.note(policyEvent(policy));
+  engine.prepare([]);
+  expect(chainsMade(() => engine.flush())).toBe(0);
+  expect(plan(compiled([...events, ...policies.map(policyEvent)]), engine.flush())).toEqual([]);
+
+  const alone = flushedEngineOf(events, { mostEntries: 0 });
+  alone.prepare([changes[0]!]);
+  expect(chainsMade(() => alone.flush())).toBeGreaterThanOrEqual(ahead / 2);
+});
+
+test('a namespace is crowded by what its pods would have if each was in a class of its own', () => {
+  const all = [ofAll('x', 81), ofAll('y', 82)].map(policyEvent);
+  const engine = flushedEngineOf([...events.slice(0, PODS.length), ...all], { mostEntries: 15 });
+  expect(engine.isCrowded('tenant')).toBe(true);
+  for (const n of PODS.slice(1)) engine.note({ type: 'pod', key: tenantPod('tenant', n).key });
+  engine.flush();
+  expect([engine.isCrowded('tenant'), engine.isCrowded('other')]).toEqual([false, false]);
+});
+
+test('an edit without end of one change keeps the others of its namespace waiting no longer than its first', () => {
+  const engine = flushedEngineOf(events, { mostEntries: 0 });
+  const [edited, ...others] = changes;
+  let port = 1000;
+  const isReady = () => others.every(change => engine.isPrepared(change));
+  for (let flush = 0; flush < 100 && !isReady(); flush++) {
+    engine.prepare([{ id: edited!.id, value: ofAll('x', port++) }, ...others]);
+    wholeOf(engine.flushing(() => true));
+  }
+  expect(isReady()).toBe(true);
+});
