@@ -12,6 +12,7 @@ import { realTiming } from '../async/timing.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Rule } from '../model/policy.ts';
+import { KernelError } from '../nft/kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { RoundBatch } from './batch.ts';
 import { FAIRNESS } from './changes/fairness.ts';
@@ -101,6 +102,32 @@ test('a policy without room is told of, isolates for everybody who asks, and is 
   nowMs = 31_000;
   await flush();
   await flush();
+  expect(state.quarantined).toEqual([]);
+  expect(state.cluster.policies.get(policy.value.id)).toBe(policy.value);
+});
+
+test('a policy without room comes back whole, although the kernel refused a batch meanwhile', async () => {
+  let nowMs = 0;
+  const room = { ofNamespace: 50, ofAll: 100 };
+  const engine = () => new Incremental(NODE, 'allow', 'others', undefined, undefined, room);
+  const state = new DesiredState(engine, NODE, { now: () => nowMs });
+  const flush = (isFirst = false) => state.flush(EMPTY, new RoundBatch(isFirst));
+  const policy = policyEvent(ingressPolicy('tenant/web', [from('tenant')]));
+  const pods = crowd('tenant', 60, 'red');
+  for (const event of [...pods, podEvent(tenantPod('tenant', 1, { node: NODE })), policy]) state.note(event);
+  await flush(true);
+  state.committed(1);
+  state.note(podEvent(tenantPod('tenant', 2, { node: NODE })));
+  await flush();
+  expect(state.refused(new KernelError('EINVAL', 'of whatever it is'))).toBe(true);
+  expect(state.cluster.policies.get(policy.value.id)?.ingress).toEqual([]);
+
+  for (const { type, key } of pods.slice(20)) state.note({ type, key } as ClusterEvent);
+  for (let tries = 0; tries < 3; tries++) {
+    await flush();
+    state.committed(1);
+    nowMs += 31_000;
+  }
   expect(state.quarantined).toEqual([]);
   expect(state.cluster.policies.get(policy.value.id)).toBe(policy.value);
 });

@@ -8,7 +8,7 @@ import type { Timing } from '../async/timing.ts';
 import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
 import { clusterEvents } from '../model/clusterevents.ts';
 import { errorText } from '../model/errortext.ts';
-import type { PolicyId } from '../model/policy.ts';
+import type { Policy, PolicyId } from '../model/policy.ts';
 import type { PolicyChange } from '../model/policychange.ts';
 import { KernelError } from '../nft/kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -134,8 +134,8 @@ export class DesiredState {
   /** Answers the changes of policies that the batch takes in. */
   #takePolicies(all: boolean): readonly PolicyChange[] {
     const nowMs = this.#timing.now();
-    const again = this.#roomless.takeDue(nowMs);
-    if (again !== undefined && !this.#intake.waitsFor(again.id)) this.#noteIntake(again);
+    const again = this.#roomless.takeDue(nowMs, id => this.#intake.waitsFor(id));
+    if (again !== undefined) this.#noteIntake(again);
     const isReady = (change: PolicyChange) => this.#engine.isPrepared(change);
     const changes = this.#intake.take(this.cluster.policies, nowMs, all, isReady);
     this.#takeIn(changes);
@@ -195,7 +195,9 @@ export class DesiredState {
     const reason = errorText(error);
     const refusal = { reason, named: this.#behind(error) };
     const { policies, audited = [] } = this.cluster;
-    const all = new Map([...policies, ...audited]);
+    // Of those without room the cluster has what isolates: they are tried as they were asked for.
+    const roomless = this.#roomless.wanted().map((policy): [PolicyId, Policy] => [policy.id, policy]);
+    const all = new Map([...policies, ...audited, ...roomless]);
     const changes = this.#intake.refused(refusal, all, this.#timing.now());
     this.#notePolicies(changes);
     return changes.length > 0;

@@ -34,6 +34,14 @@ test('it is tried again after half a minute, then after twice as long, one at a 
   expect(roomless.takeDue(90_002)).toEqual(change);
 });
 
+test('one that waits for something else holds nobody up', () => {
+  const roomless = new Roomless();
+  roomless.flushed([], [web, api], 0);
+  expect(roomless.takeDue(30_000, id => id === web.id)).toEqual({ id: api.id, value: api });
+  expect(roomless.takeDue(35_000, () => true)).toBeUndefined();
+  expect(roomless.takeDue(35_000)).toEqual(change);
+});
+
 test('whoever is taken in and not refused has room', () => {
   const roomless = new Roomless();
   roomless.flushed([], [web], 0);

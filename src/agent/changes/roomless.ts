@@ -44,11 +44,19 @@ export class Roomless {
     }
   }
 
-  /** The next one that is to be tried again, as it was asked for; nothing where it is nobody's time. */
-  takeDue(nowMs: number): PolicyChange | undefined {
+  /** Each as it was asked for. */
+  wanted(): Policy[] {
+    return [...this.#held.values()].map(({ wanted }) => wanted);
+  }
+
+  /**
+   * The next one that is to be tried again, as it was asked for; nothing where it is nobody's time. Of those that wait for
+   * something else nobody is held up.
+   */
+  takeDue(nowMs: number, waits: (id: PolicyId) => boolean = () => false): PolicyChange | undefined {
     if (nowMs < this.#againAtMs) return undefined;
     for (const [id, { wanted, refusals, triedAtMs }] of this.#held) {
-      if (triedAtMs + backoffMs(UNCHANGED, refusals) > nowMs) continue;
+      if (triedAtMs + backoffMs(UNCHANGED, refusals) > nowMs || waits(id)) continue;
       this.#againAtMs = nowMs + PAUSE_MS;
       return { id, value: wanted };
     }
