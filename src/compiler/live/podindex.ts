@@ -11,7 +11,6 @@ import {
   type PodKey,
   sameNamespace,
 } from '../../model/cluster.ts';
-import { getOrMake } from '../../model/getormake.ts';
 import { labelTexts } from '../../model/labels.ts';
 import { MultiMap } from '../../model/multimap.ts';
 import {
@@ -51,7 +50,7 @@ export class PodIndex {
   readonly #residents = new Map<PodKey, IndexedPod>();
   /** By name, and of each as many as it is different to its pods. */
   readonly #namespaces = new Map<string, readonly NamespacePods[]>();
-  readonly #nodes = new Map<string, Set<IndexedPod>>();
+  readonly #nodes = new MultiMap<string, IndexedPod>();
   /** Everyone who reports an address. */
   readonly #claims = new MultiMap<Address, Pod>();
   /** Whose those are that more than one reports. */
@@ -155,7 +154,7 @@ export class PodIndex {
 
   /** The selectable pods of one node. */
   onNode(node: string): Iterable<IndexedPod> {
-    return this.#nodes.get(node) ?? [];
+    return this.#nodes.get(node);
   }
 
   *selectNodes(selector: LabelSelector): Generator<Node> {
@@ -221,7 +220,7 @@ export class PodIndex {
     residents.all.add(indexedPod);
     if (partial) residents.partial.add(indexedPod);
     for (const label of labelTexts(labels)) residents.byLabel.add(label, indexedPod);
-    getOrMake(this.#nodes, indexedPod.pod.node, () => new Set()).add(indexedPod);
+    this.#nodes.add(indexedPod.pod.node, indexedPod);
     this.#residents.set(key, indexedPod);
   }
 
@@ -254,7 +253,7 @@ export class PodIndex {
     residents.partial.delete(indexedPod);
     for (const label of labelTexts(labels)) residents.byLabel.delete(label, indexedPod);
     if (residents.all.size === 0) this.#forget(residents);
-    this.#nodes.get(indexedPod.pod.node)!.delete(indexedPod);
+    this.#nodes.delete(indexedPod.pod.node, indexedPod);
     this.#residents.delete(key);
   }
 
