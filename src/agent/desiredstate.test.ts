@@ -109,7 +109,7 @@ test('a policy without room is told of, isolates for everybody who asks, and is 
 test('a policy without room comes back whole, although the kernel refused a batch meanwhile', async () => {
   let nowMs = 0;
   const room = { ofNamespace: 50, ofAll: 100 };
-  const engine = () => new Incremental(NODE, 'allow', 'others', undefined, undefined, room);
+  const engine = () => new Incremental(NODE, 'allow', 'others', undefined, { room });
   const state = new DesiredState(engine, NODE, { now: () => nowMs });
   const flush = (isFirst = false) => state.flush(EMPTY, new RoundBatch(isFirst));
   const policy = policyEvent(ingressPolicy('tenant/web', [from('tenant')]));

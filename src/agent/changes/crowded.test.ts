@@ -17,7 +17,7 @@ function edit(name: `${string}/${string}`, rules = 1): PolicyChange {
 /** Namespaces become crowded as policies are taken in: when a change is noted, nobody knows. */
 function queueOf(changes: readonly PolicyChange[], crowded: Set<string>): FairQueue {
   const queue = new FairQueue({ ...NOTHING_FORESEEN, isCrowded: namespace => crowded.has(namespace) });
-  for (const [n, change] of changes.entries()) queue.note(change, ingressPolicy('a/before'), n);
+  for (const [n, change] of changes.entries()) queue.note(change, ingressPolicy('a/before', []), n);
   return queue;
 }
 
