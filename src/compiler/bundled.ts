@@ -5,6 +5,7 @@
 import { getOrMake } from '../model/getormake.ts';
 import { type PodClass, tenantOf } from './classes.ts';
 import { factsOf } from './policyfacts.ts';
+import { className } from './program.ts';
 import { isSmallPolicy } from './shares.ts';
 
 /** In entries: of one class, which is made in one piece, some 15 ms; and of all classes of a namespace together, some 20. */
@@ -49,20 +50,29 @@ export class BundledClasses {
 
   has(name: string): boolean {
     const share = this.#classes.get(name);
-    return share !== undefined && this.#isBundled(share, share.entries);
+    return share !== undefined && this.#isBundled(share, 0);
   }
 
-  /** Whether the class would be, if these were its policies. */
-  wouldHave(name: string, podClass: PodClass): boolean {
+  /** Whether one of these classes would be, if all of them were what they are here. */
+  wouldHave(podClass: PodClass, all: readonly PodClass[]): boolean {
     const share = shareOf(podClass);
-    const now = this.#classes.get(name);
-    return share !== undefined && this.#isBundled(share, now?.place === share.place ? now.entries : 0);
+    return share !== undefined && this.#isBundled(share, this.#moreIn(share.place, all));
   }
 
-  /** Of which so many entries are counted in its namespace. */
-  #isBundled({ place, entries }: Share, counted: number): boolean {
-    const ofNamespace = (this.#places.get(place) ?? 0) - counted + entries;
-    return entries > MOST_OF_CLASS || ofNamespace > MOST_OF_NAMESPACE;
+  /** How many entries more a place would have by these classes. */
+  #moreIn(place: string, classes: readonly PodClass[]): number {
+    let more = 0;
+    for (const podClass of classes) {
+      const [share, now] = [shareOf(podClass), this.#classes.get(className(podClass))];
+      if (share?.place === place) more += share.entries;
+      if (now?.place === place) more -= now.entries;
+    }
+    return more;
+  }
+
+  /** Where the place of the class has so many entries more than are counted. */
+  #isBundled({ place, entries }: Share, more: number): boolean {
+    return entries > MOST_OF_CLASS || (this.#places.get(place) ?? 0) + more > MOST_OF_NAMESPACE;
   }
 }
 

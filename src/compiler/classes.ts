@@ -17,8 +17,6 @@ export interface PodClass {
   readonly resolve: (port: NamedPort) => readonly PortRange[];
   /** Of one of the pods; of those that the policies name, the others have the same. */
   readonly ports: Pod['ports'];
-  /** Equal for equal classes. */
-  readonly key: string;
 }
 
 /**
@@ -81,10 +79,13 @@ export function memberOf(policy: Policy, match: Match): Policy | undefined {
 
 /** The class of a pod that these policies affect in the direction, in order of precedence. */
 export function makeClass(pod: Pod, direction: Direction, policies: readonly Policy[]): PodClass {
-  const resolve = (port: NamedPort) => resolvedOn(pod, port);
-  const ports = portsOn(pod, policies, direction);
-  const key = JSON.stringify([direction, policies.map(idOf), ports]);
-  return { direction, policies, resolve, ports: pod.ports, key };
+  const { ports } = pod;
+  return { direction, policies, resolve: port => resolvedOn({ ports }, port), ports };
+}
+
+/** Equal for equal classes. It names every policy: what is kept of it is its hash. */
+export function classKey({ direction, policies, ports }: PodClass): string {
+  return JSON.stringify([direction, policies.map(idOf), portsOn({ ports }, policies, direction)]);
 }
 
 /** Of ingress, where the pod is the destination (N29). */

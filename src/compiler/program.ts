@@ -7,7 +7,7 @@ import type { Pieces } from '../model/pieces.ts';
 import type { Policy, Rule as PolicyRule, Tier } from '../model/policy.ts';
 import { policyLabel } from '../model/policy.ts';
 import type { NftRule, NftVerdict } from '../nft/ruleset.ts';
-import type { PodClass } from './classes.ts';
+import { classKey, type PodClass } from './classes.ts';
 import { DENY } from './denied.ts';
 import { type SourcedRule, sourcedRules } from './labelled.ts';
 import { commentOfFirst, hashedName } from './names.ts';
@@ -25,10 +25,11 @@ export function className(podClass: PodClass): string {
   return getOrMake(classNames, podClass, () => newClassName(podClass));
 }
 
-function newClassName({ direction, policies, key }: PodClass): string {
+function newClassName(podClass: PodClass): string {
+  const { direction, policies } = podClass;
   const first = policies.find(({ tier }) => tier === 'networkpolicy') ?? policies[0]!;
   const others = policies.length > 1 ? `-and-${policies.length - 1}-more` : '';
-  return hashedName(direction === 'ingress' ? 'in' : 'eg', key, policyLabel(first) + others);
+  return hashedName(direction === 'ingress' ? 'in' : 'eg', classKey(podClass), policyLabel(first) + others);
 }
 
 /** Adds the class's chains, and all that they refer to, to the builder. `shares` is what its NetworkPolicies share. */

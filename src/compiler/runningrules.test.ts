@@ -26,7 +26,6 @@ test('a policy of a thousand rules is made in pieces, each of which makes the ch
     policies: [policy],
     resolve: () => [],
     ports: [],
-    key: '',
   };
   const run = {
     verdict: { kind: 'accept' },

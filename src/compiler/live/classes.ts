@@ -60,7 +60,9 @@ export class LiveClasses {
     if (live.builders.length > 0 && samePolicies(live.podClass, podClass)) return live.podClass;
     live.podClass = podClass;
     this.#bundled.set(name, podClass);
-    yield* this.#rebuild(name, live);
+    // What it is made ready for is known only when all have joined that do.
+    const isBundled = this.#prepared.isBundled(name, podClass) ?? this.#bundled.has(name);
+    yield* this.#rebuild(name, live, isBundled);
     return podClass;
   }
 
@@ -72,8 +74,10 @@ export class LiveClasses {
 
   /** Builds the classes again that are in bundles by what others of their namespace have become, or no longer are. */
   *settle(): Pieces<void> {
-    for (const [name, live] of this.#classes)
-      if (live.isBundled !== this.#bundled.has(name)) yield* this.#rebuild(name, live);
+    for (const [name, live] of this.#classes) {
+      const isBundled = this.#bundled.has(name);
+      if (live.isBundled !== isBundled) yield* this.#rebuild(name, live, isBundled);
+    }
   }
 
   leave(name: string, pod: PodKey): void {
@@ -118,9 +122,9 @@ export class LiveClasses {
     return new Set(its.flatMap(({ id, tier }) => (tier === 'networkpolicy' ? [id] : [])));
   }
 
-  *#rebuild(name: string, live: LiveClass): Pieces<void> {
+  *#rebuild(name: string, live: LiveClass, isBundled: boolean): Pieces<void> {
     const before = live.builders;
-    live.isBundled = this.#bundled.has(name);
+    live.isBundled = isBundled;
     live.builders = yield* this.#build(name, live);
     for (const builder of before) this.#release(builder, tenantOf(live.podClass.policies));
   }
@@ -132,10 +136,13 @@ export class LiveClasses {
     return builders;
   }
 
-  /** Makes what a class needs, and puts it nowhere: it is found made until it is forgotten as often. */
-  *prepare(podClass: PodClass): Pieces<readonly ClassBuilder[]> {
+  /**
+   * Makes what a class needs, and puts it nowhere: it is found made until it is forgotten as often. Pods join these classes
+   * together.
+   */
+  *prepare(podClass: PodClass, all: readonly PodClass[] = [podClass]): Pieces<readonly ClassBuilder[]> {
     const name = className(podClass);
-    const isBundled = this.#bundled.wouldHave(name, podClass);
+    const isBundled = this.#bundled.wouldHave(podClass, all);
     const builders =
       this.#prepared.madeOf(name, podClass, isBundled) ?? (yield* this.#make(name, podClass, isBundled));
     this.#deleteUnused(this.#prepared.add(name, { podClass, isBundled, builders }));

@@ -81,7 +81,7 @@ export class LivePlacements {
         const podClass = this.#classIn(pod.key, direction);
         const isAbout = (version: Policy) =>
           version[direction] !== undefined && subjectSelects(version, pod, namespace) !== 'no';
-        if (podClass !== undefined && versions.some(isAbout)) leaving.add(podClass);
+        if (podClass !== undefined && !leaving.has(podClass) && versions.some(isAbout)) leaving.add(podClass);
       }
     }
     return leaving;
@@ -101,7 +101,7 @@ export class LivePlacements {
       for (const direction of DIRECTIONS) {
         const from = this.#classIn(pod.key, direction);
         const to = moves.classOf(indexedPod, its, from, direction);
-        if (to !== undefined && to !== from) joining.set(to.key, to);
+        if (to !== undefined && to !== from) joining.set(className(to), to);
       }
     }
     return [...joining.values()];
@@ -113,7 +113,7 @@ export class LivePlacements {
   }
 
   #classIn(pod: PodKey, direction: Direction): PodClass | undefined {
-    return this.classesIn(pod).find(podClass => podClass.direction === direction);
+    return this.#placements.get(pod)?.find(({ podClass }) => podClass.direction === direction)?.podClass;
   }
 
   /** Puts a pod, of which anything may have changed, where it belongs; out of all classes where it is no local one. */

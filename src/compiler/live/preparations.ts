@@ -181,7 +181,7 @@ export class LivePreparations {
     const prepared: PodClass[] = [];
     try {
       for (const podClass of joining) {
-        builders.push(...(yield* this.#classes.prepare(podClass)));
+        builders.push(...(yield* this.#classes.prepare(podClass, joining)));
         prepared.push(podClass);
       }
       return builders;

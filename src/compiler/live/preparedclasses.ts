@@ -15,9 +15,18 @@ export class PreparedClasses {
 
   /** What was made of the class with these very policies. */
   madeOf(name: string, podClass: PodClass, isBundled: boolean): readonly ClassBuilder[] | undefined {
+    const prepared = this.#of(name, podClass);
+    return prepared?.isBundled === isBundled ? prepared.builders : undefined;
+  }
+
+  /** How it was made; nothing where it was not. */
+  isBundled(name: string, podClass: PodClass): boolean | undefined {
+    return this.#of(name, podClass)?.isBundled;
+  }
+
+  #of(name: string, podClass: PodClass): PreparedClass | undefined {
     const prepared = this.#classes.get(name)?.prepared;
-    const isMade = prepared?.isBundled === isBundled && samePolicies(prepared.podClass, podClass);
-    return isMade ? prepared.builders : undefined;
+    return prepared !== undefined && samePolicies(prepared.podClass, podClass) ? prepared : undefined;
   }
 
   /**
