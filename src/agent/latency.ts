@@ -48,13 +48,17 @@ export class Backlog {
   /** What was noted so far goes into the next batch, but for what waits for its turn since these moments. */
   take(deferredSinceMs: readonly number[] = []): void {
     const stays: Batch[] = [];
-    for (const sinceMs of deferredSinceMs) {
-      const batch = this.#pending.findLast(
-        each => each.atMs <= sinceMs + 1 && each.events > each.pods.length + each.namespaces.length,
-      );
-      if (batch === undefined) continue;
-      batch.events--;
-      stays.push({ atMs: batch.atMs, events: 1, pods: [], namespaces: [] });
+    const sinceMs = deferredSinceMs.toSorted((a, b) => a - b);
+    // Each stays with the latest ones that came before it: both from their ends, for either may be thousands.
+    for (const batch of this.#pending.toReversed()) {
+      const stay = { atMs: batch.atMs, events: 0, pods: [], namespaces: [] };
+      while (batch.events > batch.pods.length + batch.namespaces.length) {
+        if (sinceMs.length === 0 || batch.atMs > sinceMs.at(-1)! + 1) break;
+        sinceMs.pop();
+        batch.events--;
+        stay.events++;
+      }
+      if (stay.events > 0) stays.unshift(stay);
     }
     this.#underWay.push(...this.#pending.filter(hasEvents));
     this.#pending = stays;

@@ -28,8 +28,8 @@ export type PolicyId = `${PolicyKind} ${string}`;
 
 /** `shop` of `NetworkPolicy shop/web`; empty for a policy of the whole cluster. */
 export function namespaceOfPolicy(id: PolicyId): string {
-  const name = id.slice(id.indexOf(' ') + 1);
-  return name.slice(0, Math.max(0, name.indexOf('/')));
+  const from = id.indexOf(' ') + 1;
+  return id.slice(from, Math.max(from, id.indexOf('/')));
 }
 
 export interface Policy {
