@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { networkPolicy } from '../bench/largepolicies.ts';
 import { decodeObject } from '../kube/decode/decode.ts';
 import { type ClusterEvent, ClusterState } from '../model/cluster.ts';
+import type { Policy } from '../model/policy.ts';
 import { plan } from '../nft/plan/plan.ts';
+import { Builder } from './builder.ts';
 import { compile } from './compile.ts';
 import { Incremental } from './live/incremental.ts';
 
@@ -69,4 +71,29 @@ test('a class with little leaves the bundles of others as they are', () => {
   const before = bundles([...shop(0, ['a']), ...ofA]);
   expect(before).toBeGreaterThan(20);
   expect(bundles([policy('p-of-b', { app: 'b' }), pod('b')])).toBe(before + 1);
+});
+
+test('classes that pods join together are made ready as all of them will be', () => {
+  const apps = ['a', 'b', 'c', 'd', 'e'];
+  const before = [...shop(8, []), ...apps.map(pod)];
+  const engine = new Incremental(NODE, 'allow', 'others', undefined, { mostEntries: 0 });
+  for (const event of before) engine.note(event);
+  engine.flush();
+  const coming = apps.map(app => policy(`of-${app}`, { app })) as (ClusterEvent & { value: Policy })[];
+  const changes = coming.map(({ value }) => ({ id: value.id, value }));
+  engine.prepare(changes);
+  engine.flush();
+  expect(changes.every(change => engine.isPrepared(change))).toBe(true);
+  for (const event of coming) engine.note(event);
+  engine.prepare([]);
+  const made = vi.spyOn(Builder.prototype, 'addChain');
+  const flushed = engine.flush();
+  expect(made).not.toHaveBeenCalled();
+  made.mockRestore();
+  const state = new ClusterState();
+  for (const event of [...before, ...coming]) state.apply(event);
+  expect(plan(compile(state, NODE), flushed)).toEqual([]);
+  expect([...flushed.tables.get('ip')!.chains.keys()].filter(name => /^from-.*\/p/.test(name))).not.toEqual(
+    [],
+  );
 });

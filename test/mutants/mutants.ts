@@ -1034,6 +1034,55 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/agent/desiredstate.test.ts',
   },
   {
+    name: 'crowded: a small change goes before it is ready',
+    file: 'src/agent/changes/fairqueue.ts',
+    find: 'isSmallChange(pending) && !this.#foresight.isCrowded(pending.namespace)',
+    replace: 'isSmallChange(pending)',
+    test: 'src/agent/changes/crowded.test.ts',
+  },
+  {
+    name: 'crowded: those that are ready together go in turns',
+    file: 'src/agent/changes/fairqueue.ts',
+    find: 'this.#foresight.isCrowded(first.namespace) ? its : ',
+    replace: '',
+    test: 'src/agent/changes/crowded.test.ts',
+  },
+  {
+    name: 'crowded: whoever is edited without end stays among those that go together',
+    file: 'src/compiler/live/together.ts',
+    find: 'if (left.length > 0) return togetherOf(left);',
+    replace: '',
+    test: 'src/compiler/live/policypreparations.test.ts',
+  },
+  {
+    name: 'crowded: pods of one class count once',
+    file: 'src/compiler/live/classes.ts',
+    find: 'entries * pods.size',
+    replace: 'entries',
+    test: 'src/compiler/live/policypreparations.test.ts',
+  },
+  {
+    name: 'classes: what is prepared twice is forgotten with the first',
+    file: 'src/compiler/live/preparedclasses.ts',
+    find: ' || --known.uses > 0',
+    replace: '',
+    test: 'src/compiler/live/preparedagain.test.ts',
+  },
+  {
+    name: 'classes: one that is made ready with others is made for itself',
+    file: 'src/compiler/live/preparations.ts',
+    find: 'this.#classes.prepare(podClass, joining)',
+    replace: 'this.#classes.prepare(podClass)',
+    test: 'src/compiler/bundled.test.ts',
+  },
+  {
+    name: 'backlog: what waits for its turn is on its way',
+    file: 'src/agent/latency.ts',
+    find: 'batch.atMs > sinceMs.at(-1)! + 1',
+    replace: 'batch.atMs > sinceMs.at(-1)! - 9',
+    test: 'src/agent/latency.test.ts',
+  },
+  {
     name: 'fair queue: who is written again and again is never in force',
     file: 'src/agent/changes/fairqueue.ts',
     find: 'isWorn || (pending.tightens',
@@ -1043,14 +1092,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'fair queue: all that waits for long goes as it is, whatever it asks',
     file: 'src/agent/changes/fairqueue.ts',
-    find: 'return !pending.asksMany && !isMany(asks(pending));',
+    find: 'return !pending.asksMany && !isMany(this.#foresight.asks(pending));',
     replace: 'return true;',
     test: 'src/agent/changes/unready.test.ts',
   },
   {
     name: 'fair queue: a large text waits for its rules although it is never ready',
     file: 'src/agent/changes/fairqueue.ts',
-    find: 'isReady(pending) || mayGoUnready(pending, nowMs, this.#asks)',
+    find: 'isReady(pending) || this.#mayGoUnready(pending, nowMs)',
     replace: 'isReady(pending)',
     test: 'src/agent/changes/unready.test.ts',
   },
@@ -1098,23 +1147,23 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'classes: what was made ready is made once more',
-    file: 'src/compiler/live/classes.ts',
-    find: 'isMade ? prepared.builders : yield* this.#make(name, podClass, isBundled)',
-    replace: 'isMade && !isMade ? prepared.builders : yield* this.#make(name, podClass, isBundled)',
+    file: 'src/compiler/live/preparedclasses.ts',
+    find: 'prepared?.isBundled === isBundled ? prepared.builders : undefined',
+    replace: 'undefined',
     test: 'src/compiler/live/classes.test.ts',
   },
   {
     name: 'prepared: what was replaced stays for ever',
-    file: 'src/compiler/live/classes.ts',
-    find: 'if (before !== undefined) this.#drop(before.builders);',
-    replace: 'if (before !== undefined) this.#drop([]);',
+    file: 'src/compiler/live/preparedclasses.ts',
+    find: 'before === undefined ? [] : this.#drop(before.prepared)',
+    replace: '[]',
     test: 'src/compiler/live/classes.test.ts',
   },
   {
     name: 'prepared: what was given up stays for ever',
     file: 'src/compiler/live/classes.ts',
-    find: 'if (!isMade) this.#drop(builders);',
-    replace: 'if (!isMade) this.#drop([]);',
+    find: 'if (!isMade) this.#deleteUnused(builders);',
+    replace: '',
     test: 'src/compiler/live/classes.test.ts',
   },
   {
@@ -1190,8 +1239,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'fair queue: to isolate waits for the pause that large changes make',
     file: 'src/agent/changes/fairqueue.ts',
-    find: 'isSmallChange(pending) || mayIsolate(pending) || this',
-    replace: 'isSmallChange(pending) || this',
+    find: 'this.#isSmall(pending) || mayIsolate(pending) || this',
+    replace: 'this.#isSmall(pending) || this',
     test: 'src/agent/changes/unready.test.ts',
   },
   {
@@ -1254,8 +1303,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'preparations: a large policy is taken in before its groups are there',
     file: 'src/agent/changes/fairqueue.ts',
-    find: 'pending => isReady(pending) || mayGoUnready',
-    replace: 'pending => isReady(pending) || !isReady(pending) || mayGoUnready',
+    find: 'pending => isReady(pending) || this.#mayGo',
+    replace: 'pending => isReady(pending) || !isReady(pending) || this.#mayGo',
     test: 'src/agent/fairness.test.ts',
   },
   {
@@ -1345,8 +1394,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'plan: what leads to a chain that waits goes ahead of it',
     file: 'src/nft/plan/stages.ts',
-    find: 'while (dropUsersOf(late, ops, ahead)) {',
-    replace: 'while (dropUsersOf(new Set(), ops, ahead)) {',
+    find: '&& dropUsersOf(late, ops, ahead)',
+    replace: '&& dropUsersOf(new Objects([]), ops, ahead)',
     test: 'src/nft/plan/stages.test.ts',
   },
   {
@@ -1451,7 +1500,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'incremental: a class keeps the rules of a policy that was edited',
-    file: 'src/compiler/live/classes.ts',
+    file: 'src/compiler/classes.ts',
     find: 'a.policies.every((policy, i) => policy === b.policies[i])',
     replace: 'a.policies.every((policy, i) => policy.id === b.policies[i]!.id)',
     test: INCREMENTAL,
@@ -2681,7 +2730,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'fairness: an audited policy is taken for one that tightens',
-    file: 'src/agent/changes/shares.ts',
+    file: 'src/agent/changes/pending.ts',
     find: 'if (value === undefined || value.audited) return false;',
     replace: 'if (value === undefined) return false;',
     test: 'src/agent/changes/fairqueue.test.ts',
@@ -3430,8 +3479,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'room: whoever was refused once is never tried again',
     file: 'src/agent/desiredstate.ts',
-    find: 'if (again !== undefined && !this.#intake',
-    replace: 'if (again === null && !this.#intake',
+    find: 'if (again !== undefined) this.#noteIntake(again);',
+    replace: '',
     test: 'src/agent/desiredstate.test.ts',
   },
   {

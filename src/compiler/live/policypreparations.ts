@@ -15,7 +15,7 @@ import { countAskedBy } from './asked.ts';
 import type { LiveParts } from './localmoves.ts';
 import type { IndexedPod } from './podindex.ts';
 import type { Coming, LivePreparations } from './preparations.ts';
-import { changesOf, isAmong, nextTogether, type Together } from './together.ts';
+import { changesTogether, isAmong, nextTogether, type Together } from './together.ts';
 
 /** Who asks more is many anyway. */
 const MOST_COUNTED = 20_000;
@@ -116,7 +116,7 @@ export class PolicyPreparations {
   }
 
   #comingOfAll(namespace: string, together: Together): Coming {
-    const changes = changesOf(together);
+    const changes = changesTogether(together);
     return {
       of: 'policy',
       key: `all of ${namespace}`,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { allowPort, ingressPolicy } from '../../../test/support/agent/tenants.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
-import { changesOf, nextTogether } from './together.ts';
+import { changesTogether, nextTogether } from './together.ts';
 
 function change(name: string, rules = 1): PolicyChange {
   const value = ingressPolicy(
@@ -15,24 +15,26 @@ const gone = (name: string): PolicyChange => ({ id: change(name).id, value: unde
 
 test('the first ones that wait go together, as many as a flush takes in', () => {
   const waiting = [change('a', 300), gone('b'), change('c', 300), change('d', 300)];
-  expect(changesOf(nextTogether(waiting, undefined))).toEqual(waiting.slice(0, 2));
+  expect(changesTogether(nextTogether(waiting, undefined))).toEqual(waiting.slice(0, 2));
   const huge = [change('huge', 5_000), change('a')];
-  expect(changesOf(nextTogether(huge, undefined))).toEqual(huge.slice(0, 1));
+  expect(changesTogether(nextTogether(huge, undefined))).toEqual(huge.slice(0, 1));
 });
 
 test('others that come later, and go before them, wait for the next turn', () => {
   const waiting = [change('a'), gone('b')];
   const before = nextTogether(waiting, undefined);
   expect(nextTogether([change('c'), ...waiting], before)).toBe(before);
-  expect(changesOf(nextTogether([change('c')], before))).toMatchObject([{ id: 'NetworkPolicy tenant/c' }]);
+  expect(changesTogether(nextTogether([change('c')], before))).toMatchObject([
+    { id: 'NetworkPolicy tenant/c' },
+  ]);
 });
 
 test('whoever comes in another version waits for the next turn, and the others stay', () => {
   const [a, b, c] = [change('a'), change('b'), change('c')];
   const before = nextTogether([a, b], undefined);
   const without = nextTogether([change('a', 2), b, c], before);
-  expect(changesOf(without)).toEqual([b]);
+  expect(changesTogether(without)).toEqual([b]);
   for (let version = 3; version < 9; version++)
     expect(nextTogether([change('a', version), b, c], without)).toBe(without);
-  expect(changesOf(nextTogether([gone('b'), c], without))).toEqual([gone('b'), c]);
+  expect(changesTogether(nextTogether([gone('b'), c], without))).toEqual([gone('b'), c]);
 });

@@ -30,7 +30,7 @@ export function isAmong(together: Together, { id, value }: PolicyChange): boolea
   return together.has(id) && together.get(id) === value;
 }
 
-export function changesOf(together: Together): PolicyChange[] {
+export function changesTogether(together: Together): PolicyChange[] {
   return [...together].map(([id, value]) => ({ id, value }));
 }
 

@@ -29,15 +29,16 @@ const INTERVAL = 4;
 export function portionsOf(ops: readonly Op[], most: number): readonly (readonly Op[])[] {
   const portions: Op[][] = [[]];
   let room = most;
-  for (const op of ops.flatMap(op => cut(op, most))) {
-    const weight = weightOf(op);
-    if (weight > room && room < most) {
-      portions.push([]);
-      room = most;
+  for (const whole of ops)
+    for (const op of cut(whole, most)) {
+      const weight = weightOf(op);
+      if (weight > room && room < most) {
+        portions.push([]);
+        room = most;
+      }
+      portions.at(-1)!.push(op);
+      room -= weight;
     }
-    portions.at(-1)!.push(op);
-    room -= weight;
-  }
   return portions;
 }
 

@@ -8,6 +8,7 @@
  * So all that is new goes first, in batches of its own, while no rule and no element in force leads to it; the batch
  * that makes a difference follows.
  */
+import { getOrMake } from '../../model/getormake.ts';
 import type { NftRule, NftVerdict, TableFamily } from '../ruleset.ts';
 import type { Op } from './op.ts';
 import { PORTION, portionsOf } from './portions.ts';
@@ -31,35 +32,65 @@ function isMaking(op: Op): op is Making {
   return op.op === 'addSet' || op.op === 'addElements' || op.op === 'addChain' || op.op === 'addRule';
 }
 
+type Kind = 'set' | 'chain';
+
+/** Of a set or a chain. */
+type Place = readonly [TableFamily, Kind, string];
+
+/** Sets and chains. A batch has a hundred thousand steps: no text is made of each to look it up. */
+class Objects {
+  readonly #names = new Map<TableFamily, Record<Kind, Set<string>>>();
+
+  constructor(places: Iterable<Place>) {
+    for (const place of places) this.add(place);
+  }
+
+  get size(): number {
+    return [...this.#names.values()].reduce((sum, { set, chain }) => sum + set.size + chain.size, 0);
+  }
+
+  has([family, kind, name]: Place): boolean {
+    return this.#names.get(family)?.[kind].has(name) ?? false;
+  }
+
+  add([family, kind, name]: Place): void {
+    getOrMake(this.#names, family, () => ({ set: new Set(), chain: new Set() }))[kind].add(name);
+  }
+
+  delete([family, kind, name]: Place): void {
+    this.#names.get(family)?.[kind].delete(name);
+  }
+}
+
 /**
  * Sets and chains that did not exist before, and lead to nothing that is made anew under its name in this batch: that
  * could not go while they use it. A base chain is in force as soon as it exists, so it is never ahead.
  */
-function newObjects(ops: readonly Op[]): Set<string> {
+function newObjects(ops: readonly Op[]): Objects {
   const made = ops.filter(op => op.op === 'addSet' || (op.op === 'addChain' && op.hook === undefined));
-  const ahead = new Set(made.map(op => objectOf(op as Making)));
+  const ahead = new Objects(made.map(op => objectOf(op as Making)));
   for (const op of ops) {
-    if (op.op === 'delSet') ahead.delete(keyOf(op.family, 'set', op.set));
-    if (op.op === 'delChain') ahead.delete(keyOf(op.family, 'chain', op.chain));
+    if (op.op === 'delSet') ahead.delete([op.family, 'set', op.set]);
+    if (op.op === 'delChain') ahead.delete([op.family, 'chain', op.chain]);
   }
   const late = lateObjects(ops, ahead);
-  while (dropUsersOf(late, ops, ahead)) {
+  while (late.size > 0 && dropUsersOf(late, ops, ahead)) {
     // Whoever leads to one that waits has to wait, too.
   }
   return ahead;
 }
 
 /** What this batch makes that cannot go ahead. */
-function lateObjects(ops: readonly Op[], ahead: ReadonlySet<string>): Set<string> {
+function lateObjects(ops: readonly Op[], ahead: Objects): Objects {
   const made = ops.filter(op => op.op === 'addSet' || op.op === 'addChain');
-  return new Set(made.map(op => objectOf(op as Making)).filter(key => !ahead.has(key)));
+  return new Objects(made.map(op => objectOf(op as Making)).filter(place => !ahead.has(place)));
 }
 
 /** Answers whether it dropped any. */
-function dropUsersOf(late: Set<string>, ops: readonly Op[], ahead: Set<string>): boolean {
+function dropUsersOf(late: Objects, ops: readonly Op[], ahead: Objects): boolean {
   const before = late.size;
   for (const op of ops) {
-    if (!isMaking(op) || !ahead.has(objectOf(op)) || !usedBy(op).some(key => late.has(key))) continue;
+    if (!isMaking(op) || !ahead.has(objectOf(op)) || !usedBy(op).some(place => late.has(place))) continue;
     ahead.delete(objectOf(op));
     late.add(objectOf(op));
   }
@@ -67,18 +98,20 @@ function dropUsersOf(late: Set<string>, ops: readonly Op[], ahead: Set<string>):
 }
 
 /** The sets and chains that an element or a rule leads to. */
-function usedBy(op: Making): string[] {
+function usedBy(op: Making): Place[] {
   if (op.op === 'addRule') return usedByRule(op.family, op.rule);
   if (op.op !== 'addElements' || !op.set.verdicts) return []; // of plain members there may be hundreds of thousands
   const chains = new Set<string>();
   for (const [, { verdict }] of op.elements) for (const chain of chainOf(verdict)) chains.add(chain);
-  return [...chains].map(chain => keyOf(op.family, 'chain', chain));
+  return [...chains].map((chain): Place => [op.family, 'chain', chain]);
 }
 
-function usedByRule(family: TableFamily, { exprs }: NftRule): string[] {
-  return exprs.flatMap(expr => {
-    if ('set' in expr) return [keyOf(family, 'set', expr.set)];
-    return expr.kind === 'verdict' ? chainOf(expr.verdict).map(chain => keyOf(family, 'chain', chain)) : [];
+function usedByRule(family: TableFamily, { exprs }: NftRule): Place[] {
+  return exprs.flatMap((expr): Place[] => {
+    if ('set' in expr) return [[family, 'set', expr.set]];
+    return expr.kind === 'verdict'
+      ? chainOf(expr.verdict).map((chain): Place => [family, 'chain', chain])
+      : [];
   });
 }
 
@@ -86,10 +119,6 @@ function chainOf(verdict: NftVerdict | undefined): string[] {
   return verdict !== undefined && 'chain' in verdict ? [verdict.chain] : [];
 }
 
-function objectOf(op: Making): string {
-  return 'set' in op ? keyOf(op.family, 'set', op.set.name) : keyOf(op.family, 'chain', op.chain);
-}
-
-function keyOf(family: TableFamily, kind: 'set' | 'chain', name: string): string {
-  return `${family} ${kind} ${name}`;
+function objectOf(op: Making): Place {
+  return 'set' in op ? [op.family, 'set', op.set.name] : [op.family, 'chain', op.chain];
 }
