@@ -1076,6 +1076,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/compiler/bundled.test.ts',
   },
   {
+    name: 'watch: what came in one piece is taken in one turn',
+    file: 'src/kube/watch/reflector.ts',
+    find: 'const MOST_TAKEN = 16;',
+    replace: 'const MOST_TAKEN = 1_000;',
+    test: 'src/kube/watch/reflector.test.ts',
+  },
+  {
     name: 'backlog: what waits for its turn is on its way',
     file: 'src/agent/latency.ts',
     find: 'batch.atMs > sinceMs.at(-1)! + 1',

@@ -233,3 +233,36 @@ test('Reflector lists nothing again for a server that is not heard at all', asyn
   const told = await play(LISTED, ...unreachable, list(9), { lines: [added('b', 10)], lastsMs: 600_000 });
   expect(told.changes).toEqual(['list', 'upsert a', 'replaced', 'upsert b']);
 });
+
+test('Reflector gives others a turn of the event loop within what came in one piece', async () => {
+  const lines = Array.from({ length: 200 }, (_, n) => added(`n${n}`, 10 + n));
+  const stop = new AbortController();
+  const api: Api = {
+    get: async () => body([...lines, endOfList(999)].map(line => JSON.stringify(line))),
+  };
+  async function* body(texts: readonly string[]): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(`${texts.join('\n')}\n`);
+    stop.abort();
+  }
+  let turn = 0;
+  const next = () => {
+    turn++;
+    if (!stop.signal.aborted) setImmediate(next);
+  };
+  next();
+  /** In which turn each of them was told. */
+  const turns: number[] = [];
+  const store = {
+    startReplace: () => {},
+    apply: (changes: readonly WatchChange[]) => {
+      turns.push(...changes.map(() => turn));
+      for (const until = performance.now() + 3; performance.now() < until; ); // longer than a slice
+    },
+    setHealth: () => {},
+  };
+  const timing = { now: () => 0, sleep: async () => {}, random: () => 1 };
+  await new Reflector(api, NODES, store, timing).run(stop.signal);
+  expect(turns).toHaveLength(201);
+  const inOneTurn = [...Map.groupBy(turns, each => each).values()].map(({ length }) => length);
+  expect(Math.max(...inOneTurn)).toBeLessThan(50);
+});

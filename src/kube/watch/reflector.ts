@@ -34,7 +34,7 @@ export type WatchChange =
 export interface Store {
   /** A list begins. Where the storage may have been `rolledBack`, an object may differ although its revision is the same. */
   startReplace(rolledBack: boolean): void;
-  /** All changes that came in one piece. */
+  /** In the order in which they came. */
   apply(changes: readonly WatchChange[]): void;
   /** Changes arrive again, or no longer; with a reason where a try to get them back has failed. */
   setHealth(isWatching: boolean, reason?: unknown): void;
@@ -42,6 +42,8 @@ export interface Store {
 
 const STREAMED_LIST = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
 const RETRY: Backoff = { firstMs: 100, mostMs: 10_000 };
+/** Of what came in one piece: to decode and publish so many takes some milliseconds, and others have a turn after it. */
+const MOST_TAKEN = 16;
 /** A watch that ends sooner is one that failed. */
 const SHORT_WATCH_MS = 1000;
 /** So many failures in a row, some minutes: whoever lets no watch through may let lists through. */
@@ -165,11 +167,13 @@ export class Reflector {
     let timer: NodeJS.Timeout | undefined;
     try {
       for await (const values of jsonLines(body, { type: 'all', object: shapeOf(this.#resource.kind) })) {
-        signal.throwIfAborted();
-        this.#take(values);
+        for (let at = 0; at < values.length; at += MOST_TAKEN) {
+          signal.throwIfAborted();
+          this.#take(values.slice(at, at + MOST_TAKEN));
+          if (slices.over) await slices.rest();
+        }
         if (isList && this.#revision !== undefined)
           timer ??= setTimeout(() => enough.abort(), this.#byLot(this.#watchSeconds()) * 1000).unref();
-        if (slices.over) await slices.rest();
       }
     } finally {
       clearTimeout(timer);
