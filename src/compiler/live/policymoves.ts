@@ -27,7 +27,7 @@ export type Awaiting = (pod: Pod, namespace: Namespace, direction: Direction) =>
 
 /** What stays of a class, whoever joins it. */
 interface Staying {
-  readonly policies: readonly Policy[];
+  policies(): readonly Policy[];
   /** One of them isolates, so that those who await allowances say nothing. */
   readonly isIsolated: boolean;
   /** One did, so that those are no part of the class. */
@@ -72,23 +72,21 @@ export class PolicyMoves {
     const joined = staying.isIsolated
       ? moved.filter(({ awaitsAllowances }) => !awaitsAllowances)
       : [...moved, ...(staying.wasIsolated ? this.#othersAwaiting(pod, namespace, direction) : [])];
-    if (joined.length === 0 && staying.policies.length === before?.policies.length) return before;
-    const told = JSON.stringify([
-      moves.map(({ change }) => change.id),
-      joined.map(policy => factsOf(policy).number),
-      portsOn(pod, joined, direction),
-    ]);
+    if (joined.length === 0 && staying.policies().length === before?.policies.length) return before;
+    const ports = JSON.stringify(portsOn(pod, joined, direction));
+    const told = `${moves.map(numberOf).join()} ${joined.map(policy => factsOf(policy).number).join()} ${ports}`;
     const fromHere = getOrMake(this.#made, before ?? direction, () => new Map());
-    const make = () => classOfMembers(pod, direction, [...staying.policies, ...joined].sort(comparePolicies));
+    const make = () =>
+      classOfMembers(pod, direction, [...staying.policies(), ...joined].sort(comparePolicies));
     if (!fromHere.has(told)) fromHere.set(told, before === undefined ? make() : madeOf(before, told, make));
     return fromHere.get(told);
   }
 
   #of({ policies }: PodClass): Staying {
-    const staying = policies.filter(({ id }) => !this.ids.has(id));
+    const stays = ({ id }: Policy) => !this.ids.has(id);
     return {
-      policies: staying,
-      isIsolated: staying.some(isolates),
+      policies: () => policies.filter(stays),
+      isIsolated: policies.some(policy => isolates(policy) && stays(policy)),
       wasIsolated: policies.some(isolates),
     };
   }
@@ -109,4 +107,9 @@ function madeOf(before: PodClass, told: string, make: () => PodClass | undefined
   return made;
 }
 
-const NOBODY: Staying = { policies: [], isIsolated: false, wasIsolated: false };
+const NOBODY: Staying = { policies: () => [], isIsolated: false, wasIsolated: false };
+
+/** What becomes of which policy: another one for another version. */
+function numberOf({ change: { before, after } }: Move): string {
+  return after === undefined ? `-${factsOf(before!).number}` : `${factsOf(after).number}`;
+}
