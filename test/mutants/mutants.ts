@@ -3479,9 +3479,16 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'room: where all need too much together, whoever needs least loses',
     file: 'src/compiler/live/memberroom.ts',
-    find: 'each[1].members > most[1].members ? each : most',
-    replace: 'each[1].members > most[1].members ? most : each',
+    find: 'grown(b) - grown(a) || b.members - a.members',
+    replace: 'a.members - b.members',
     test: LOCAL_MOVES,
+  },
+  {
+    name: 'room: whoever had room loses it to whoever comes',
+    file: 'src/compiler/live/memberroom.ts',
+    find: 'grown(b) - grown(a) || ',
+    replace: '',
+    test: 'src/compiler/live/memberroom.test.ts',
   },
   {
     name: 'room: whoever was refused once is never tried again',

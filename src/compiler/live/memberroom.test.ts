@@ -44,3 +44,19 @@ test('what is made ready has no more than there is room for, nor more than other
   expect(ledger.mayPrepare('b', 60, [60, 40])).toBe(false);
   expect(ledger.mayPrepare('c', 40, [60, 40])).toBe(true);
 });
+
+test('whoever had room keeps it where others come to need more than their share', () => {
+  const ledger = new MemberLedger(ROOM);
+  ledger.join('old', 80, 0);
+  expect(ledger.beyond()).toEqual([]);
+  ledger.join('new', 76, 0);
+  expect(ledger.beyond()).toEqual(['new']);
+  ledger.leave('new', 76, 0);
+  expect(ledger.beyond()).toEqual([]);
+  ledger.join('a', 40, 0);
+  ledger.join('b', 40, 0);
+  expect(ledger.beyond()).toEqual(['old']); // neither of them needs more than a third
+  ledger.leave('old', 80, 0);
+  ledger.join('old', 70, 0);
+  expect(ledger.beyond()).toEqual([]);
+});

@@ -18,6 +18,8 @@ export const MEMBER_ROOM: MemberRoom = { ofNamespace: 1_000_000, ofAll: 2_000_00
 interface Tenant {
   sets: number;
   members: number;
+  /** When all last had room. */
+  before: number;
 }
 
 export class MemberLedger {
@@ -25,6 +27,8 @@ export class MemberLedger {
   readonly #tenants = new Map<string, Tenant>();
   /** Of all sets that a namespace needs, each once. */
   #members = 0;
+  /** Of whom `before` is not what it was when all last had room. */
+  readonly #changed = new Set<string>();
 
   constructor(room: MemberRoom) {
     this.#room = room;
@@ -33,14 +37,18 @@ export class MemberLedger {
   /** A set that these namespaces need has so many members more. */
   grow(more: number, namespaces: ReadonlyMap<string, unknown>): void {
     if (namespaces.size > 0) this.#members += more;
-    for (const namespace of namespaces.keys()) this.#tenants.get(namespace)!.members += more;
+    for (const namespace of namespaces.keys()) {
+      this.#tenants.get(namespace)!.members += more;
+      this.#changed.add(namespace);
+    }
   }
 
   /** The namespace needs a set of so many members, which no other one needs, or some do. */
   join(namespace: string, members: number, others: number): void {
-    const tenant = getOrMake(this.#tenants, namespace, () => ({ sets: 0, members: 0 }));
+    const tenant = getOrMake(this.#tenants, namespace, () => ({ sets: 0, members: 0, before: 0 }));
     tenant.sets++;
     tenant.members += members;
+    this.#changed.add(namespace);
     if (others === 0) this.#members += members;
   }
 
@@ -48,6 +56,7 @@ export class MemberLedger {
     const tenant = this.#tenants.get(namespace)!;
     tenant.sets--;
     tenant.members -= members;
+    this.#changed.add(namespace);
     if (tenant.sets === 0) this.#tenants.delete(namespace);
     if (others === 0) this.#members -= members;
   }
@@ -76,11 +85,32 @@ export class MemberLedger {
     return this.#room.ofAll / Math.max(1, this.#tenants.size);
   }
 
-  /** Those that need too many: where all do together, whoever needs most. */
+  /**
+   * Those that need too many. Where all do together: of those with more than their share whoever has come to need most since
+   * all had room, so that nobody takes it from who had it.
+   */
   beyond(): string[] {
     const tenants = [...this.#tenants];
     const tooMany = tenants.filter(([, { members }]) => members > this.#room.ofNamespace);
-    if (tooMany.length > 0 || this.#roomOfAll >= 0) return tooMany.map(([namespace]) => namespace);
-    return [tenants.reduce((most, each) => (each[1].members > most[1].members ? each : most))[0]];
+    if (tooMany.length > 0) return tooMany.map(([namespace]) => namespace);
+    if (this.#roomOfAll < 0) return [this.#mostGrown(tenants)];
+    this.#remember();
+    return [];
+  }
+
+  #mostGrown(tenants: readonly (readonly [string, Tenant])[]): string {
+    const large = tenants.filter(([, { members }]) => members > this.#share);
+    const grown = ({ members, before }: Tenant) => Math.max(0, members - before);
+    large.sort(([, a], [, b]) => grown(b) - grown(a) || b.members - a.members);
+    return large[0]![0];
+  }
+
+  /** All have room. */
+  #remember(): void {
+    for (const namespace of this.#changed) {
+      const tenant = this.#tenants.get(namespace);
+      if (tenant !== undefined) tenant.before = tenant.members;
+    }
+    this.#changed.clear();
   }
 }
