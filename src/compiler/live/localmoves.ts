@@ -1,12 +1,9 @@
 /** Puts the pods of this node into the classes where they belong, as far as there is room for what their policies need. */
-import type { ClusterState, PodKey } from '../../model/cluster.ts';
+import type { PodKey } from '../../model/cluster.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import { type Policy, type PolicyId, withoutRules } from '../../model/policy.ts';
-import type { LiveClasses } from './classes.ts';
-import type { LiveGroups } from './groups.ts';
 import { largestOf } from './largest.ts';
-import type { LivePlacements } from './placements.ts';
-import type { PodIndex } from './podindex.ts';
+import type { LiveParts } from './liveparts.ts';
 import type { PolicyMoves } from './policymoves.ts';
 
 export interface Moved {
@@ -14,16 +11,6 @@ export interface Moved {
   readonly moved: boolean;
   /** Policies that have come to have no rules for want of room, each as it was. */
   readonly refused: readonly Policy[];
-}
-
-/** What it works on. */
-export interface LiveParts {
-  readonly state: ClusterState;
-  readonly podIndex: PodIndex;
-  readonly groups: LiveGroups;
-  readonly classes: LiveClasses;
-  readonly placements: LivePlacements;
-  readonly node: string;
 }
 
 export class LocalMoves {

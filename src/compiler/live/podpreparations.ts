@@ -17,7 +17,7 @@ import { type PodClass, tenantOf } from '../classes.ts';
 import { factsOf } from '../policyfacts.ts';
 import { className } from '../program.ts';
 import { countAskedBy } from './asked.ts';
-import type { LiveParts } from './localmoves.ts';
+import type { LiveParts } from './liveparts.ts';
 import type { KnownPod } from './podindex.ts';
 import type { Coming, LivePreparations } from './preparations.ts';
 

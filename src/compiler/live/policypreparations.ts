@@ -12,7 +12,7 @@ import { countEntries } from '../../model/policysize.ts';
 import type { PodClass } from '../classes.ts';
 import { isSmallPolicy } from '../shares.ts';
 import { countAskedBy } from './asked.ts';
-import type { LiveParts } from './localmoves.ts';
+import type { LiveParts } from './liveparts.ts';
 import type { IndexedPod } from './podindex.ts';
 import type { Coming, LivePreparations } from './preparations.ts';
 import { changesTogether, isAmong, nextTogether, type Together } from './together.ts';

@@ -1,0 +1,15 @@
+import type { ClusterState } from '../../model/cluster.ts';
+import type { LiveClasses } from './classes.ts';
+import type { LiveGroups } from './groups.ts';
+import type { LivePlacements } from './placements.ts';
+import type { PodIndex } from './podindex.ts';
+
+/** What all that follows one node works on. */
+export interface LiveParts {
+  readonly state: ClusterState;
+  readonly podIndex: PodIndex;
+  readonly groups: LiveGroups;
+  readonly classes: LiveClasses;
+  readonly placements: LivePlacements;
+  readonly node: string;
+}
