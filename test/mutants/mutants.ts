@@ -3479,14 +3479,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'room: where all need too much together, whoever needs least loses',
     file: 'src/compiler/live/memberroom.ts',
-    find: 'grown(b) - grown(a) || b.members - a.members',
+    find: 'b.more - a.more || b.members - a.members',
     replace: 'a.members - b.members',
     test: LOCAL_MOVES,
   },
   {
     name: 'room: whoever had room loses it to whoever comes',
     file: 'src/compiler/live/memberroom.ts',
-    find: 'grown(b) - grown(a) || ',
+    find: 'b.more - a.more || ',
     replace: '',
     test: 'src/compiler/live/memberroom.test.ts',
   },

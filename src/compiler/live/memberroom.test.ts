@@ -60,3 +60,13 @@ test('whoever had room keeps it where others come to need more than their share'
   ledger.join('old', 70, 0);
   expect(ledger.beyond()).toEqual([]);
 });
+
+test('whoever has all of its sets made anew is no newcomer', () => {
+  const ledger = new MemberLedger(ROOM);
+  ledger.join('old', 80, 0);
+  expect(ledger.beyond()).toEqual([]);
+  ledger.leave('old', 80, 0);
+  ledger.join('old', 80, 0);
+  ledger.join('new', 76, 0);
+  expect(ledger.beyond()).toEqual(['new']);
+});

@@ -18,8 +18,6 @@ export const MEMBER_ROOM: MemberRoom = { ofNamespace: 1_000_000, ofAll: 2_000_00
 interface Tenant {
   sets: number;
   members: number;
-  /** When all last had room. */
-  before: number;
 }
 
 export class MemberLedger {
@@ -27,7 +25,8 @@ export class MemberLedger {
   readonly #tenants = new Map<string, Tenant>();
   /** Of all sets that a namespace needs, each once. */
   #members = 0;
-  /** Of whom `before` is not what it was when all last had room. */
+  /** What each needed when all last had room, and who may need something else by now. */
+  readonly #before = new Map<string, number>();
   readonly #changed = new Set<string>();
 
   constructor(room: MemberRoom) {
@@ -45,7 +44,7 @@ export class MemberLedger {
 
   /** The namespace needs a set of so many members, which no other one needs, or some do. */
   join(namespace: string, members: number, others: number): void {
-    const tenant = getOrMake(this.#tenants, namespace, () => ({ sets: 0, members: 0, before: 0 }));
+    const tenant = getOrMake(this.#tenants, namespace, () => ({ sets: 0, members: 0 }));
     tenant.sets++;
     tenant.members += members;
     this.#changed.add(namespace);
@@ -100,16 +99,19 @@ export class MemberLedger {
 
   #mostGrown(tenants: readonly (readonly [string, Tenant])[]): string {
     const large = tenants.filter(([, { members }]) => members > this.#share);
-    const grown = ({ members, before }: Tenant) => Math.max(0, members - before);
-    large.sort(([, a], [, b]) => grown(b) - grown(a) || b.members - a.members);
-    return large[0]![0];
+    const grown = large.map(([namespace, { members }]) => {
+      const more = Math.max(0, members - (this.#before.get(namespace) ?? 0));
+      return { namespace, members, more };
+    });
+    return grown.sort((a, b) => b.more - a.more || b.members - a.members)[0]!.namespace;
   }
 
   /** All have room. */
   #remember(): void {
     for (const namespace of this.#changed) {
       const tenant = this.#tenants.get(namespace);
-      if (tenant !== undefined) tenant.before = tenant.members;
+      if (tenant === undefined) this.#before.delete(namespace);
+      else this.#before.set(namespace, tenant.members);
     }
     this.#changed.clear();
   }
