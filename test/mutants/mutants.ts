@@ -1083,6 +1083,27 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/kube/watch/reflector.test.ts',
   },
   {
+    name: 'events: a namespace keeps its turn until it has said all',
+    file: 'src/kube/report/waitingevents.ts',
+    find: 'const [first] = this.#namespaces;',
+    replace: 'const [first] = [...this.#namespaces].sort();',
+    test: 'src/kube/report/waitingevents.test.ts',
+  },
+  {
+    name: 'events: where there are too many, whoever comes last loses',
+    file: 'src/kube/report/waitingevents.ts',
+    find: 'its.size > most.size ? its : most',
+    replace: 'its',
+    test: 'src/kube/report/waitingevents.test.ts',
+  },
+  {
+    name: 'problems: of too many the first ones are told',
+    file: 'src/kube/report/boundedproblems.ts',
+    find: "about?.namespace ?? ''",
+    replace: "(about === undefined ? '' : 'all')",
+    test: 'src/kube/report/boundedproblems.test.ts',
+  },
+  {
     name: 'backlog: what waits for its turn is on its way',
     file: 'src/agent/latency.ts',
     find: 'batch.atMs > sinceMs.at(-1)! + 1',

@@ -98,9 +98,27 @@ describe('ProblemEvents', () => {
   const said: string[] = [];
   const taken: string[] = [];
   const poster = {
-    post: ({ note }: EventSpec) => void said.push(note),
+    post: ({ note }: EventSpec) => said.push(note) > 0,
     withdraw: (name: string) => void taken.push(name),
   };
+
+  test('tells again what found no room to wait, and nothing else', () => {
+    let mayWait = false;
+    const posted: string[] = [];
+    const post = ({ note }: EventSpec) => posted.push(note) > 0 && mayWait;
+    const full = { post, withdraw: () => {} };
+    const events = new ProblemEvents(full);
+    const lost = problem('is lost');
+    events.report([lost]);
+    mayWait = true;
+    events.report([lost, problem('is b')]);
+    events.report([lost]);
+    expect(posted).toEqual([
+      'spec is lost; it is ignored',
+      'spec is lost; it is ignored',
+      'spec is b; it is ignored',
+    ]);
+  });
 
   test('tells each problem when it begins, takes it back when it ends, and tells it again when it returns', () => {
     const events = new ProblemEvents(poster);

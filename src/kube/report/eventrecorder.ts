@@ -10,6 +10,7 @@ import { errorText } from '../../model/errortext.ts';
 import type { Creator } from '../client/api.ts';
 import { ApiError, type ApiErrorCode } from '../client/apierror.ts';
 import { type EventSpec, eventName, eventObject, eventPath } from './event.ts';
+import { type WaitingEvent, WaitingEvents } from './waitingevents.ts';
 
 export interface EventRecorderOptions {
   readonly api: Creator;
@@ -26,15 +27,9 @@ const RETRY = { firstMs: 1_000, mostMs: 300_000 };
 const MOST_TRIES = 10;
 const MOST_WAITING = 1_000;
 
-interface Waiting {
-  readonly spec: EventSpec;
-  tries: number;
-}
-
 export class EventRecorder {
   readonly #options: Required<EventRecorderOptions>;
-  /** By name, the next one first. */
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new WaitingEvents(MOST_WAITING);
   readonly #troubles = new Set<ApiErrorCode>();
   #failures = 0;
   #wake: () => void = () => {};
@@ -43,12 +38,11 @@ export class EventRecorder {
     this.#options = { now: () => new Date(), ...options };
   }
 
-  /** Never waits. Beyond a thousand that wait, Events are lost. */
-  post(spec: EventSpec): void {
-    const name = eventName(spec);
-    if (this.#waiting.has(name) || this.#waiting.size >= MOST_WAITING) return;
-    this.#waiting.set(name, { spec, tries: 0 });
-    this.#wake();
+  /** Never waits. Beyond a thousand that wait, Events of the namespace with most of them are lost; answers whether this one is not. */
+  post(spec: EventSpec): boolean {
+    const waits = this.#waiting.add({ name: eventName(spec), spec, tries: 0 });
+    if (waits) this.#wake();
+    return waits;
   }
 
   /** Takes back what holds no more, if it was not said yet. */
@@ -84,15 +78,14 @@ export class EventRecorder {
   }
 
   async #postNext(signal: AbortSignal): Promise<void> {
-    const [next] = this.#waiting;
+    const next = this.#waiting.next();
     if (next === undefined) return;
-    const [name, waiting] = next;
     try {
-      await this.#create(waiting.spec, signal);
-      this.#waiting.delete(name);
+      await this.#create(next.spec, signal);
+      this.#waiting.delete(next.name);
       this.#failures = 0;
     } catch (error) {
-      if (!signal.aborted) this.#tryLater(name, waiting, error);
+      if (!signal.aborted) this.#tryLater(next, error);
     }
   }
 
@@ -106,10 +99,10 @@ export class EventRecorder {
     }
   }
 
-  #tryLater(name: string, waiting: Waiting, error: unknown): void {
+  #tryLater(event: WaitingEvent, error: unknown): void {
     this.#failures++;
     // It may have been withdrawn meanwhile; else it goes to the end.
-    if (this.#waiting.delete(name) && ++waiting.tries < MOST_TRIES) this.#waiting.set(name, waiting);
+    if (this.#waiting.delete(event.name) && ++event.tries < MOST_TRIES) this.#waiting.add(event);
     const code = error instanceof ApiError ? error.code : 'garbled';
     if (this.#troubles.has(code)) return;
     this.#troubles.add(code);

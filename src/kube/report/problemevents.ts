@@ -10,7 +10,7 @@ const MOST_OF_ONE_OBJECT = 20;
 export class ProblemEvents {
   readonly #recorder: Pick<EventRecorder, 'post' | 'withdraw'>;
   readonly #complete: (about: ObjectReference) => ObjectReference;
-  /** Names of the Events about what is wrong now. */
+  /** Names of the Events about what is wrong now, but for those that found no room to wait: they are posted again. */
   #reported: ReadonlySet<string> = new Set();
 
   /** `complete` says which object of the server a reference means, where a name is all that it has. */
@@ -26,8 +26,9 @@ export class ProblemEvents {
   report(problems: readonly Problem[]): void {
     const specs = new Map(problemSpecs(problems, this.#complete).map(spec => [nameOf(spec), spec]));
     for (const name of this.#reported) if (!specs.has(name)) this.#recorder.withdraw(name);
-    for (const [name, spec] of specs) if (!this.#reported.has(name)) this.#recorder.post(spec);
-    this.#reported = new Set(specs.keys());
+    const waits = ([name, spec]: [string, EventSpec]) =>
+      this.#reported.has(name) || this.#recorder.post(spec);
+    this.#reported = new Set([...specs].filter(waits).map(([name]) => name));
   }
 }
 

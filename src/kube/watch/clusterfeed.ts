@@ -3,6 +3,7 @@ import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
 import { NamespaceBudget } from '../../model/namespacebudget.ts';
 import type { Direction } from '../../model/policy.ts';
 import type { Problem } from '../../model/problem.ts';
+import { boundedProblems } from '../report/boundedproblems.ts';
 import { PolicyHold } from './hold.ts';
 import { Identities } from './identities.ts';
 import { type IsLiving, NamespaceQuestions } from './namespacequestions.ts';
@@ -87,7 +88,8 @@ export class ClusterFeed {
   reportProblems(source: string, problems: readonly Problem[]): void {
     const before = this.#problems.get(source) ?? [];
     this.#problems.set(source, problems);
-    if (!areSame(before, problems)) this.#listener.onProblems(bounded([...this.#problems.values()].flat()));
+    if (!areSame(before, problems))
+      this.#listener.onProblems(boundedProblems([...this.#problems.values()].flat()));
   }
 
   reportSource(status: SourceStatus): void {
@@ -101,16 +103,6 @@ export class ClusterFeed {
     this.hold.setListed();
     this.publish([]);
   }
-}
-
-/** Nobody reads more; and each of them would be looked at whenever one changes. */
-const MOST_PROBLEMS = 2_000;
-
-function bounded(problems: readonly Problem[]): readonly Problem[] {
-  if (problems.length <= MOST_PROBLEMS) return problems;
-  const message = `there are ${problems.length - MOST_PROBLEMS} further problems`;
-  const effect = 'they have the same effect as those that are named';
-  return [...problems.slice(0, MOST_PROBLEMS), { severity: 'error', message, effect }];
 }
 
 /** Nearly all are the same objects as before. */
