@@ -2191,8 +2191,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'Events: what is wrong is told again at every change',
     file: 'src/kube/report/problemevents.ts',
-    find: 'if (!this.#reported.has(name)) this.#recorder.post(spec);',
-    replace: 'this.#recorder.post(spec);',
+    find: 'this.#reported.has(name) || this.#recorder.post(spec)',
+    replace: 'this.#recorder.post(spec)',
     test: 'src/kube/report/event.test.ts',
   },
   {

@@ -17,7 +17,7 @@ interface Held {
 /** However many there are: to make one ready is work, and mostly for nothing. */
 const PAUSE_MS = 5_000;
 
-const REASON = `what the peers of its namespace's policies mean on this node has no room: ${count(MEMBER_ROOM.ofNamespace)} members of sets, of all namespaces ${count(MEMBER_ROOM.ofAll)}`;
+const REASON = `the peers of its namespace's NetworkPolicies mean more addresses than a node has room for (in sets, ${count(MEMBER_ROOM.ofNamespace)} of one namespace and ${count(MEMBER_ROOM.ofAll)} of all): fewer or wider selectors need less`;
 
 export class Roomless {
   /** Those that were tried longest ago come first. */
