@@ -61,7 +61,7 @@ const LIMITS: Record<string, readonly [readonly Rule[], readonly Rule[], string]
   'rules of many ports and many peers': [
     times(4, i => manyPairs(i)),
     times(5, i => manyPairs(i)),
-    'has 5 rules of many ports and many peers each, and 4 are the most',
+    'has 5 rules of more than 256 pairs of a port and a peer each, and 4 are the most',
   ],
   ranges: [
     [

@@ -3,7 +3,7 @@
  * memory, in time of the agent that others wait for, in time of the kernel for each packet. A policy beyond its budget
  * isolates what it selects and allows nothing (docs/decisions/0012 has the figures and how they were measured).
  */
-import { countPairs, hasManyPairs, MOST_PAIRS } from './pairs.ts';
+import { countPairs, hasManyPairs, MANY_PAIRS, MOST_PAIRS } from './pairs.ts';
 import type { Policy, Protocol, Rule } from './policy.ts';
 import { countEntries } from './policysize.ts';
 import { mergePorts, type NumberedPort, type PortRange } from './ports.ts';
@@ -62,7 +62,7 @@ function excessOfRules(rules: readonly Rule[], budget: Budget): string | undefin
   const pairs = numbered.reduce((sum, rule) => sum + countPairs(rule), 0);
   const large = pairs > MOST_PAIRS ? numbered.filter(hasManyPairs).length : 0;
   if (large > MOST_LARGE_RULES)
-    return `has ${large} rules of many ports and many peers each, and ${MOST_LARGE_RULES} are the most`;
+    return `has ${large} rules of more than ${MANY_PAIRS} pairs of a port and a peer each, and ${MOST_LARGE_RULES} are the most`;
   const ranges = numbered
     .flatMap(({ ports }) => (ports === 'any' ? [] : ports.ranges))
     .filter(({ first, last }) => first < last);

@@ -64,7 +64,7 @@ describe('NamespaceBudget', () => {
       'NetworkPolicy shop/c 0',
     ]);
     expect(budget.problems().map(problemText)).toEqual([
-      'NetworkPolicy shop/c: has no room: a namespace may have 4 policies, with 20 entries and 3 selectors of pods together, and those whose names come first leave none, or less than the 10 and 0 of this one; the policy isolates its pods and allows nothing until they are fewer',
+      'NetworkPolicy shop/c: is too much for its namespace, which may have 4 policies, with 20 entries and 3 selectors of pods together: those whose names come first leave less than this one needs, with 10 entries and 0 selectors; the policy isolates its pods and allows nothing until they are fewer',
     ]);
     expect(shown(budget.pass([gone('shop/b')]))).toEqual([
       'NetworkPolicy shop/b -',
@@ -119,7 +119,8 @@ describe('NamespaceBudget', () => {
     const name = (n: number) => `shop/p${String(n).padStart(5, '0')}`;
     budget.pass(Array.from({ length: 10_000 }, (_, n) => put(watched(policy(name(n), 4)))));
     const before = budget.problems();
-    expect(before).toHaveLength(200);
+    expect(before).toHaveLength(201);
+    expect(before.at(-1)!.message).toBe('3550 further policies of namespace shop are too much for it, too');
     reads = 0;
     // The room of 6,250 and a half is filled; the last of them makes way for the one that grows, and comes back.
     expect(shown(budget.pass([put(policy(name(7), 5))]))).toEqual([

@@ -77,7 +77,8 @@ export class NamespaceBudget {
   #problemsOf({ inOrder, refused }: NamespacePolicies): Problem[] {
     if (refused === 0) return [];
     const found = inOrder.filter(({ isRefused }) => isRefused);
-    return found.slice(0, MOST_PROBLEMS).map(entry => problemOf(entry, this.#room));
+    const named = found.slice(0, MOST_PROBLEMS).map(entry => problemOf(entry, this.#room));
+    return found.length > named.length ? [...named, furtherOnes(found.slice(named.length))] : named;
   }
 
   #take({ key, value }: PolicyEvent): void {
@@ -193,6 +194,16 @@ function newNamespace(): NamespacePolicies {
   return { inOrder: [], entries: 0, selectors: new Map(), refused: 0 };
 }
 
+/** Nobody is told of each of them. */
+function furtherOnes(refused: readonly Entry[]): Problem {
+  const namespace = namespaceOfPolicy(refused[0]!.id);
+  return {
+    severity: 'error',
+    message: `${refused.length} further policies of namespace ${namespace} are too much for it, too`,
+    effect: 'each of them isolates its pods and allows nothing until they are fewer',
+  };
+}
+
 /** It changes with the policy alone, so that nobody is told of all of them again whenever another one is edited. */
 function problemOf({ id, entries, selectors }: Entry, room: Room): Problem {
   const [namespace, name] = id.slice(id.indexOf(' ') + 1).split('/') as [string, string];
@@ -200,7 +211,7 @@ function problemOf({ id, entries, selectors }: Entry, room: Room): Problem {
     severity: 'error',
     object: id,
     about: { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', name, namespace },
-    message: `has no room: a namespace may have ${room.policies} policies, with ${room.entries} entries and ${room.selectors} selectors of pods together, and those whose names come first leave none, or less than the ${entries} and ${selectors.length} of this one`,
+    message: `is too much for its namespace, which may have ${room.policies} policies, with ${room.entries} entries and ${room.selectors} selectors of pods together: those whose names come first leave less than this one needs, with ${entries} entries and ${selectors.length} selectors`,
     effect: 'the policy isolates its pods and allows nothing until they are fewer',
   };
 }

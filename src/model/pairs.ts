@@ -7,7 +7,7 @@ import { countPorts, type MergedPorts } from './ports.ts';
 
 /** Rules of more pairs are not looked up together: those that have many are each looked up by themselves. */
 export const MOST_PAIRS = 20_000;
-const MANY = 256;
+export const MANY_PAIRS = 256;
 
 interface PairedRule {
   readonly peers: 'any' | readonly Peer[];
@@ -15,7 +15,7 @@ interface PairedRule {
 }
 
 export function hasManyPairs(rule: PairedRule): boolean {
-  return countPairs(rule) > MANY;
+  return countPairs(rule) > MANY_PAIRS;
 }
 
 export function countPairs({ ports, peers }: PairedRule): number {
