@@ -42,3 +42,31 @@ test('classes that are the same as before are found made', () => {
   made.mockRestore();
   expect(plan(compiled([...events, own(1, 81), large]), flushed)).toEqual([]);
 });
+
+test('classes are found made that were made ready again since they are in bundles by what has come', () => {
+  const rules = Array.from({ length: 98 }, (_, n) => allowPort(1000 + 2 * n));
+  const pod = (n: number, policies: number) => [
+    podEvent(tenantPod('tenant', n, { labels: { app: `a${n}` } })),
+    ...Array.from({ length: policies }, (_, policy) => {
+      const requirements = [{ key: 'app', operator: 'In' as const, values: [`a${n}`] }];
+      return policyEvent(ingressPolicy(`tenant/own${n}-${policy}`, rules, requirements));
+    }),
+  ];
+  const [before, later] = [PODS.flatMap(n => pod(n, 4)), [6, 7].flatMap(n => pod(n, 12))];
+  const engine = flushedEngineOf(before, { mostEntries: 0 });
+  const ofAll = policyEvent(ingressPolicy('tenant/all', [allowPort(81)]));
+  const change = { id: ofAll.value.id, value: ofAll.value };
+  engine.prepare([change]);
+  engine.flush();
+  for (const event of later) engine.note(event);
+  engine.flush();
+  expect(engine.isPrepared(change)).toBe(true);
+
+  const made = vi.spyOn(Builder.prototype, 'addChain');
+  engine.note(ofAll);
+  engine.prepare([]);
+  const flushed = engine.flush();
+  expect(made).not.toHaveBeenCalled();
+  made.mockRestore();
+  expect(plan(compiled([...before, ...later, ofAll]), flushed)).toEqual([]);
+});

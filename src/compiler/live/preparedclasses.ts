@@ -39,7 +39,9 @@ export class PreparedClasses {
       before.uses++;
       return [];
     }
-    this.#classes.set(name, { prepared, uses: 1 });
+    // Whoever had it otherwise forgets it, too: in bundles, or not in them.
+    const isSame = before !== undefined && samePolicies(before.prepared.podClass, prepared.podClass);
+    this.#classes.set(name, { prepared, uses: 1 + (isSame ? before.uses : 0) });
     for (const part of partsOf(prepared.builders)) this.#parts.set(part, (this.#parts.get(part) ?? 0) + 1);
     return before === undefined ? [] : this.#drop(before.prepared);
   }
