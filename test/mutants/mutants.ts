@@ -1169,8 +1169,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'preparations: a policy is made whole while somebody waits',
     file: 'src/compiler/live/preparations.ts',
-    find: 'if (isAwaited()) return;',
-    replace: '',
+    find: 'if (isAwaited()) {',
+    replace: 'if (begun < 0) {',
     test: 'src/compiler/live/preparations.test.ts',
   },
   {
@@ -1232,16 +1232,16 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'preparations: policies of all tenants begin in one flush',
     file: 'src/compiler/live/preparations.ts',
-    find: 'next !== undefined && begun < MOST_BEGUN',
-    replace: 'next !== undefined',
+    find: 'if (begun >= MOST_BEGUN) return;',
+    replace: '',
     test: 'src/compiler/live/preparations.test.ts',
   },
   {
-    name: 'preparations: an edited policy begins before those of others',
+    name: 'preparations: what takes many pieces keeps others waiting',
     file: 'src/compiler/live/preparations.ts',
-    find: '[...still, ...now.values()].map(',
-    replace: '[...now.values(), ...still].map(',
-    test: 'src/compiler/live/preparations.test.ts',
+    find: 'this.#beginnings.delete(beginning.coming.key);\n          this.#beginnings.set(beginning.coming.key, beginning);',
+    replace: '',
+    test: 'src/compiler/live/policypreparations.test.ts',
   },
   {
     name: 'fair queue: what a policy weighs is its text alone, however many pods its peers ask',

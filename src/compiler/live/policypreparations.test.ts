@@ -6,6 +6,7 @@ import {
   ingressPolicy,
   podEvent,
   policyEvent,
+  selecting,
   tenantPod,
 } from '../../../test/support/agent/tenants.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
@@ -76,4 +77,19 @@ test('an edit without end of one change keeps the others of its namespace waitin
     wholeOf(engine.flushing(() => true));
   }
   expect(isReady()).toBe(true);
+});
+
+test('what a crowded namespace needs is made beside what others do, however many pieces it is', () => {
+  const pods = Array.from({ length: 60 }, (_, n) => n);
+  const crowd = pods.flatMap(n => [podEvent(tenantPod('tenant', n, { labels: { app: `a${n}` } })), own(n)]);
+  const engine = flushedEngineOf([...crowd, podEvent(tenantPod('b', 1))], { mostEntries: 0 });
+  const [joint, large] = [changes[0]!, changeOf(selecting('b/large', 20).value as Policy)];
+  const flushes: string[] = [];
+  while (!engine.isPrepared(joint) && flushes.length < 1000) {
+    engine.prepare(flushes.length === 0 ? [joint] : [joint, large]);
+    wholeOf(engine.flushing(() => true));
+    flushes.push(engine.isPrepared(large) ? 'with the other' : 'alone');
+  }
+  expect(flushes.indexOf('with the other')).toBeGreaterThan(0);
+  expect(flushes.indexOf('with the other')).toBeLessThan(flushes.length / 2);
 });

@@ -72,7 +72,8 @@ export class LivePreparations {
   /** Those whose last turn is longest ago come first. */
   readonly #preparations = new Map<string, Preparation>();
   #wanted: ReadonlyMap<string, Coming> = new Map();
-  #beginning: Beginning | undefined;
+  /** Those whose last turn is longest ago come first. */
+  readonly #beginnings = new Map<string, Beginning>();
   /** No group was filled because somebody waited: once, and not twice in a row. */
   #isPassedOver = false;
 
@@ -83,12 +84,8 @@ export class LivePreparations {
 
   /** From now on, of policies or of pods, these and no others. */
   want(of: Coming['of'], comings: Iterable<Coming>): void {
-    const now = new Map([...comings].map(coming => [coming.key, coming]));
-    // Whoever edits a policy again and again has a new change, which goes behind those of others.
-    const still = [...this.#wanted.values()].filter(
-      coming => coming.of !== of || isVersionOf(coming, now.get(coming.key)),
-    );
-    this.#wanted = new Map([...still, ...now.values()].map(coming => [coming.key, coming]));
+    const others = [...this.#wanted.values()].filter(coming => coming.of !== of);
+    this.#wanted = new Map([...others, ...comings].map(coming => [coming.key, coming]));
   }
 
   isReady(coming: Coming): boolean {
@@ -115,41 +112,49 @@ export class LivePreparations {
 
   /** To make what a change needs takes long by itself: others begin in later flushes. */
   *#beginSome({ isAwaited }: Slack): Pieces<void> {
+    this.#beginWanted();
     let begun = 0;
-    for (let next = this.#next(); next !== undefined && begun < MOST_BEGUN; next = this.#next()) {
-      for (let piece = next.pieces.next(); ; piece = next.pieces.next()) {
+    for (const beginning of [...this.#beginnings.values()]) {
+      for (let piece = beginning.pieces.next(); ; piece = beginning.pieces.next()) {
         if (piece.done) {
           this.#begun(piece.value);
           break;
         }
-        if (isAwaited()) return;
+        if (isAwaited()) {
+          // What takes hundreds of pieces keeps no other waiting.
+          this.#beginnings.delete(beginning.coming.key);
+          this.#beginnings.set(beginning.coming.key, beginning);
+          return;
+        }
         yield;
       }
-      begun += next.coming.weight;
+      begun += beginning.coming.weight;
+      if (begun >= MOST_BEGUN) return;
     }
   }
 
-  /** What was begun goes on, unless it is another change by now. */
-  #next(): Beginning | undefined {
-    const isWanted = (coming: Coming) => isVersionOf(coming, this.#wanted.get(coming.key));
-    if (this.#beginning !== undefined && isWanted(this.#beginning.coming)) return this.#beginning;
-    this.#beginning?.pieces.return(undefined as never);
-    this.#beginning = undefined;
+  /** Whoever edits a policy again and again has a new change, which goes behind those of others. */
+  #beginWanted(): void {
+    for (const [key, { coming, pieces }] of this.#beginnings) {
+      if (isVersionOf(coming, this.#wanted.get(key))) continue;
+      pieces.return(undefined as never);
+      this.#beginnings.delete(key);
+    }
     for (const coming of this.#wanted.values()) {
       const preparation = this.#preparations.get(coming.key);
-      if (preparation !== undefined && this.#isOf(preparation, coming)) continue;
-      this.#beginning = { coming, pieces: this.#begin(coming, preparation) };
-      return this.#beginning;
+      const isOf = preparation !== undefined && this.#isOf(preparation, coming);
+      if (isOf || this.#beginnings.has(coming.key)) continue;
+      this.#beginnings.set(coming.key, { coming, pieces: this.#begin(coming, preparation) });
     }
-    return undefined;
   }
 
   #begun(preparation: Preparation): void {
-    const before = this.#preparations.get(preparation.coming.key);
-    this.#beginning = undefined;
+    const { key } = preparation.coming;
+    const before = this.#preparations.get(key);
+    this.#beginnings.delete(key);
     // What both hold stays alive.
     if (before !== undefined) this.#end(before);
-    this.#preparations.set(preparation.coming.key, preparation);
+    this.#preparations.set(key, preparation);
   }
 
   /** It is about this very version, and what it depends on is what it was. */
