@@ -52,12 +52,9 @@ export function buildClass(podClass: PodClass, shares: Shares, name: string, bui
   }
 }
 
-/** Makes ready what the class shares with others, one part after another: `buildClass` finds it made. */
+/** Makes ready what the class shares with others, one part after another: `buildClass` finds it made. What is made is no piece. */
 export function* preparing(podClass: PodClass, { parts }: Shares, builder: ClassBuilder): Pieces<void> {
-  for (const policies of parts) {
-    yield* builder.making(policies, podClass, allow(podClass));
-    yield;
-  }
+  for (const policies of parts) yield* builder.making(policies, podClass, allow(podClass));
 }
 
 /** NetworkPolicies only ever allow, so that their order does not matter. In the other tiers it does. */

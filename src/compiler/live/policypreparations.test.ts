@@ -93,3 +93,15 @@ test('what a crowded namespace needs is made beside what others do, however many
   expect(flushes.indexOf('with the other')).toBeGreaterThan(0);
   expect(flushes.indexOf('with the other')).toBeLessThan(flushes.length / 2);
 });
+
+test('what of its classes is made already is no piece', () => {
+  const rules = Array.from({ length: 100 }, (_, n) => allowPort(1000 + 2 * n));
+  const many = Array.from({ length: 90 }, (_, n) => policyEvent(ingressPolicy(`tenant/all${n}`, rules)));
+  const engine = flushedEngineOf([...events, ...many], { mostEntries: 0 });
+  let flushes = 0;
+  for (; !engine.isPrepared(changes[0]!) && flushes < 1000; flushes++) {
+    engine.prepare([changes[0]!]);
+    wholeOf(engine.flushing(() => true));
+  }
+  expect(flushes).toBeLessThan(50);
+});
