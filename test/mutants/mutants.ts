@@ -1183,8 +1183,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'prepared: what was replaced stays for ever',
     file: 'src/compiler/live/preparedclasses.ts',
-    find: 'before === undefined ? [] : this.#drop(before.prepared)',
-    replace: '[]',
+    find: 'return this.#drop(before!);',
+    replace: 'return [];',
     test: 'src/compiler/live/classes.test.ts',
   },
   {

@@ -75,6 +75,22 @@ describe('of a large policy, which is a part', () => {
     expect(classes.madeParts).toBe(0);
   });
 
+  test('nothing stays of what was prepared out of bundles, and then in bundles', () => {
+    const classes = emptyClasses();
+    const policies = Array.from({ length: 50 }, (_, n) =>
+      ingressPolicy(`tenant/small${n}`, Array<Rule>(LARGE / 2).fill(allowPort(n))),
+    );
+    const [few, many] = [policies.slice(0, 1), policies].map(small =>
+      makeClass(pod, 'ingress', [large(0), ...small]),
+    );
+    wholeOf(classes.prepare(few!));
+    const one = classes.madeParts;
+    wholeOf(classes.prepare(few!, [few!, many!]));
+    expect(classes.madeParts).toBeGreaterThan(one);
+    for (let uses = 2; uses > 0; uses--) classes.forget(few!);
+    expect(classes.madeParts).toBe(0);
+  });
+
   test('nothing stays of what is given up before it is made', () => {
     const classes = emptyClasses();
     const pieces = wholeCount(emptyClasses().prepare(classAt(0)));

@@ -70,3 +70,25 @@ test('classes are found made that were made ready again since they are in bundle
   made.mockRestore();
   expect(plan(compiled([...before, ...later, ofAll]), flushed)).toEqual([]);
 });
+
+test('changes of policies of one class are ready beside each other', () => {
+  const all = (port: number) => policyEvent(ingressPolicy('tenant/all', [allowPort(port)]));
+  const admin = (other: string): ClusterEvent & { value: Policy } => {
+    const { value } = selecting('tenant/admin', 5, other) as { value: Policy };
+    return policyEvent({ ...value, id: 'ClusterNetworkPolicy admin', name: 'admin', tier: 'admin' });
+  };
+  const before = [...pods, ...PODS.map(n => own(n)), all(81), admin('x')];
+  const engine = flushedEngineOf(before, { mostEntries: 0 });
+  const changes = [all(82), admin('y')].map(({ value }) => ({ id: value.id, value }));
+  engine.prepare(changes);
+  engine.flush();
+  expect(changes.every(change => engine.isPrepared(change))).toBe(true);
+
+  engine.note(policyEvent(changes[1]!.value));
+  engine.prepare([]);
+  const made = vi.spyOn(Builder.prototype, 'addChain');
+  const flushed = engine.flush();
+  expect(made).not.toHaveBeenCalled();
+  made.mockRestore();
+  expect(plan(compiled([...before, admin('y')]), flushed)).toEqual([]);
+});

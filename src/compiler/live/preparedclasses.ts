@@ -1,4 +1,5 @@
 /** Classes that pods will be in soon: made, put nowhere, and found made when pods join them. */
+import { getOrMake } from '../../model/getormake.ts';
 import { type PodClass, samePolicies } from '../classes.ts';
 import type { ClassBuilder, Part } from '../parts.ts';
 
@@ -8,50 +9,55 @@ interface PreparedClass {
   readonly builders: readonly ClassBuilder[];
 }
 
+interface Known {
+  prepared: PreparedClass;
+  uses: number;
+}
+
 export class PreparedClasses {
-  readonly #classes = new Map<string, { readonly prepared: PreparedClass; uses: number }>();
+  /** By name: of versions of its policies one each, for changes that are ready beside each other. */
+  readonly #classes = new Map<string, Known[]>();
   /** How many of them have each part. */
   readonly #parts = new Map<Part, number>();
 
   /** What was made of the class with these very policies. */
   madeOf(name: string, podClass: PodClass, isBundled: boolean): readonly ClassBuilder[] | undefined {
-    const prepared = this.#of(name, podClass);
+    const prepared = this.#of(name, podClass)?.prepared;
     return prepared?.isBundled === isBundled ? prepared.builders : undefined;
   }
 
   /** How it was made; nothing where it was not. */
   isBundled(name: string, podClass: PodClass): boolean | undefined {
-    return this.#of(name, podClass)?.isBundled;
+    return this.#of(name, podClass)?.prepared.isBundled;
   }
 
-  #of(name: string, podClass: PodClass): PreparedClass | undefined {
-    const prepared = this.#classes.get(name)?.prepared;
-    return prepared !== undefined && samePolicies(prepared.podClass, podClass) ? prepared : undefined;
+  #of(name: string, podClass: PodClass): Known | undefined {
+    return this.#classes.get(name)?.find(({ prepared }) => samePolicies(prepared.podClass, podClass));
   }
 
   /**
-   * From now on, in place of what the class was, until it is forgotten as often as it was added. Answers what nobody finds any
-   * more.
+   * From now on, in place of what the class was with these policies, until it is forgotten as often as it was added. Answers
+   * what nobody finds any more.
    */
   add(name: string, prepared: PreparedClass): readonly ClassBuilder[] {
-    const before = this.#classes.get(name);
-    if (before?.prepared.builders === prepared.builders) {
-      before.uses++;
-      return [];
-    }
-    // Whoever had it otherwise forgets it, too: in bundles, or not in them.
-    const isSame = before !== undefined && samePolicies(before.prepared.podClass, prepared.podClass);
-    this.#classes.set(name, { prepared, uses: 1 + (isSame ? before.uses : 0) });
+    const known = this.#of(name, prepared.podClass);
+    if (known !== undefined) known.uses++;
+    else getOrMake(this.#classes, name, () => []).push({ prepared, uses: 1 });
+    const before = known?.prepared;
+    if (before?.builders === prepared.builders) return [];
     for (const part of partsOf(prepared.builders)) this.#parts.set(part, (this.#parts.get(part) ?? 0) + 1);
-    return before === undefined ? [] : this.#drop(before.prepared);
+    if (known === undefined) return [];
+    known.prepared = prepared;
+    return this.#drop(before!);
   }
 
   /** Answers what nobody finds any more. */
   forget(name: string, podClass: PodClass): readonly ClassBuilder[] {
-    const known = this.#classes.get(name);
-    if (known === undefined || !samePolicies(known.prepared.podClass, podClass) || --known.uses > 0)
-      return [];
-    this.#classes.delete(name);
+    const known = this.#of(name, podClass);
+    if (known === undefined || --known.uses > 0) return [];
+    const others = this.#classes.get(name)!.filter(other => other !== known);
+    if (others.length > 0) this.#classes.set(name, others);
+    else this.#classes.delete(name);
     return this.#drop(known.prepared);
   }
 
