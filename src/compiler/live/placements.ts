@@ -13,6 +13,9 @@ import { SelectorIndex } from './selectorindex.ts';
 
 const DIRECTIONS = ['egress', 'ingress'] as const;
 
+/** Pods of which one piece finds out where they will be. */
+const MOST_AT_A_TIME = 8;
+
 export class LivePlacements {
   readonly #cluster: Cluster;
   readonly #classes: LiveClasses;
@@ -93,11 +96,12 @@ export class LivePlacements {
       changes.map(({ id, value }) => ({ id, before: this.#policies.get(id), after: value })),
     );
     const joining = new Map<string, PodClass>();
+    let moved = 0;
     for (const indexedPod of [...pods]) {
       const { pod, namespace } = indexedPod;
       const its = moves.of(pod, namespace);
       if (its.length === 0) continue;
-      yield;
+      if (moved++ % MOST_AT_A_TIME === 0) yield;
       for (const direction of DIRECTIONS) {
         const from = this.#classIn(pod.key, direction);
         const to = moves.classOf(indexedPod, its, from, direction);

@@ -105,3 +105,19 @@ test('what of its classes is made already is no piece', () => {
   }
   expect(flushes).toBeLessThan(50);
 });
+
+test('what a pod that has come makes of it is found out in a few flushes, beside hundreds of others', () => {
+  const pods = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, n) => {
+      const labels = { app: `a${from + n}` };
+      return [podEvent(tenantPod('tenant', from + n, { labels })), own(from + n)];
+    }).flat();
+  const engine = flushedEngineOf(pods(0, 200), { mostEntries: 0 });
+  engine.prepare([changes[0]!]);
+  engine.flush();
+  for (const event of pods(200, 201)) engine.note(event);
+  let flushes = 0;
+  do wholeOf(engine.flushing(() => true));
+  while (++flushes < 1000 && !engine.isPrepared(changes[0]!));
+  expect(flushes).toBeLessThan(50);
+});
