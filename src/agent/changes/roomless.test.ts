@@ -15,7 +15,9 @@ test('a policy without room is named with what is missing and what happens now',
   const [problem] = roomless.list.map(quarantineProblem);
   expect(problem).toMatchObject({
     object: 'NetworkPolicy tenant/web',
-    message: expect.stringContaining('more addresses than a node has room for (in sets, 1,000,000 of one namespace and 2,000,000 of all)'),
+    message: expect.stringContaining(
+      'more addresses than a node has room for (in sets, 1,000,000 of one namespace and 2,000,000 of all)',
+    ),
     effect: 'it isolates the pods that it selects and allows nothing until it changes, or there is room',
   });
 });
