@@ -3512,6 +3512,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/compiler/live/memberroom.test.ts',
   },
   {
+    name: 'room: whoever has none loses its rules where the kernel refuses somebody',
+    file: 'src/agent/desiredstate.ts',
+    find: 'new Map([...policies, ...audited, ...roomless])',
+    replace: 'new Map([...policies, ...audited])',
+    test: 'test/property/desiredstate.test.ts',
+  },
+  {
     name: 'room: whoever was refused once is never tried again',
     file: 'src/agent/desiredstate.ts',
     find: 'if (again !== undefined) this.#noteIntake(again);',

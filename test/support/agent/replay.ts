@@ -74,14 +74,14 @@ export function awaitingAllowances(policy: Policy): Policy {
   return { ...withoutRules(policy), awaitsAllowances: true };
 }
 
-function firstDifference(got: string, wanted: string): string {
+export function firstDifference(got: string, wanted: string): string {
   const [ours, theirs] = [got.split('\n'), wanted.split('\n')];
   const line = ours.findIndex((text, i) => text !== theirs[i]);
   return `  incremental ${ours[line]}\n  compile     ${theirs[line]}`;
 }
 
 /** Names and contents in one order, whatever the order in which they were made. */
-function text(ruleset: Ruleset): string {
+export function text(ruleset: Ruleset): string {
   const tables = [...ruleset.tables].map(([family, { chains, sets }]) => [
     family,
     named(chains),
@@ -300,7 +300,7 @@ function comingChanges(steps: readonly Step[]): PolicyChange[] {
 }
 
 /** Without sets that the desired state has not. */
-function withSetsOf(desired: Ruleset, ruleset: Ruleset): Ruleset {
+export function withSetsOf(desired: Ruleset, ruleset: Ruleset): Ruleset {
   return mapTables(ruleset, ({ sets, chains }, family) => {
     const wanted = desired.tables.get(family)?.sets;
     return { sets: new Map([...sets].filter(([name]) => wanted?.has(name))), chains };

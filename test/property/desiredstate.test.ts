@@ -1,0 +1,136 @@
+/**
+ * What a queue, preparations, quarantine and rooms make of histories together: after each flush the rules are those of the
+ * cluster that the desired state says is in force, and when nothing comes any more nothing is lost.
+ */
+import fc from 'fast-check';
+import { expect, test, vi } from 'vitest';
+import { RoundBatch } from '../../src/agent/batch.ts';
+import { DesiredState } from '../../src/agent/desiredstate.ts';
+import { compile } from '../../src/compiler/compile.ts';
+import { Incremental } from '../../src/compiler/live/incremental.ts';
+import type { Limits } from '../../src/compiler/live/limits.ts';
+import { ClusterState } from '../../src/model/cluster.ts';
+import { withoutRules } from '../../src/model/policy.ts';
+import type { Ruleset } from '../../src/nft/ruleset.ts';
+import {
+  type Enforced,
+  enforced,
+  firstDifference,
+  text,
+  withPods,
+  withSetsOf,
+} from '../support/agent/replay.ts';
+import { historyArbitrary, relabellingHistoryArbitrary, type Step } from '../support/arbitrary/events.ts';
+
+/** So that most policies have to wait for their turn. */
+vi.mock('../../src/agent/changes/fairness.ts', async original => {
+  const { FAIRNESS } = await original<typeof import('../../src/agent/changes/fairness.ts')>();
+  return { FAIRNESS: { ...FAIRNESS, small: 4 } };
+});
+
+const NODE = 'n1';
+const EMPTY: Ruleset = { tables: new Map([['ip', { chains: new Map(), sets: new Map() }]]) };
+/** After these all that is tried again was, at the latest. */
+const HALF_AN_HOUR = 1_900_000;
+
+/** What becomes of a batch, how long after the one before it is made, and whether time passes while it is. */
+interface Fate {
+  readonly end: 'committed' | 'interrupted' | 'refused' | 'begun anew';
+  readonly afterMs: number;
+  readonly isSlow: boolean;
+}
+
+const fate: fc.Arbitrary<Fate> = fc.record({
+  end: fc.constantFrom('committed', 'committed', 'committed', 'interrupted', 'refused', 'begun anew'),
+  afterMs: fc.constantFrom(0, 100, 100, 1_500, 6_000, 31_000, 70_000),
+  isSlow: fc.boolean(),
+});
+
+const limits: fc.Arbitrary<Partial<Limits>> = fc.record({
+  mostAsked: fc.constantFrom(0, 2, 5),
+  room: fc.record({ ofNamespace: fc.constantFrom(3, 8, 1_000), ofAll: fc.constantFrom(5, 16, 1_000) }),
+  patience: fc.record({ isolating: fc.nat(2), others: fc.nat(4) }),
+  mostEntries: fc.constantFrom(0, 1, 6, 1_000),
+});
+
+const count = { flushes: 0, roomless: 0, isolating: 0, waiting: 0, refused: 0 };
+
+class Play {
+  readonly #how: Enforced;
+  readonly #state: DesiredState;
+  #nowMs = 0;
+  #isSlow = false;
+  #isFirst = true;
+
+  constructor(how: Enforced, its: Partial<Limits>) {
+    this.#how = how;
+    const { unknownPods, podLinks, hearing } = how;
+    const make = () => new Incremental(NODE, unknownPods, podLinks, hearing, its);
+    this.#state = new DesiredState(make, NODE, { now: () => (this.#nowMs += this.#isSlow ? 4 : 0) });
+  }
+
+  get state(): DesiredState {
+    return this.#state;
+  }
+
+  async flush({ end, afterMs, isSlow }: Fate): Promise<void> {
+    this.#isSlow = isSlow;
+    this.#nowMs += afterMs;
+    this.#check(await this.#state.flush(EMPTY, new RoundBatch(this.#isFirst)));
+    this.#isFirst = false;
+    if (end === 'committed') this.#state.committed(1);
+    else if (end !== 'refused' || !this.#refused()) this.#state.interrupted();
+    if (end === 'refused' || end === 'begun anew') this.#state.renewEngine();
+  }
+
+  #refused(): boolean {
+    count.refused++;
+    return this.#state.refused(new Error('it says no'));
+  }
+
+  #check(flushed: Ruleset): void {
+    const { cluster, waitingPods, isolating, quarantined } = this.#state;
+    const { unknownPods, podLinks, hearing } = this.#how;
+    const wanted = compile(withPods(cluster, waitingPods), NODE, unknownPods, podLinks, hearing);
+    const [got, desired] = [text(withSetsOf(wanted, flushed)), text(wanted)];
+    if (got !== desired) throw new Error(`the rules are others:\n${firstDifference(got, desired)}`);
+    count.flushes++;
+    count.isolating += isolating.size;
+    count.waiting += waitingPods.size;
+    count.roomless += quarantined.filter(({ isOfRoom }) => isOfRoom).length;
+  }
+
+  /** Nothing comes any more. */
+  async rest(): Promise<void> {
+    const committed = { end: 'committed', isSlow: false } as const;
+    for (let n = 0; n < 25; n++) await this.flush({ ...committed, afterMs: HALF_AN_HOUR });
+    for (let n = 0; n < 40; n++) await this.flush({ ...committed, afterMs: 50 });
+    expect([this.#state.waiting, this.#state.isBehind]).toEqual([undefined, false]);
+  }
+}
+
+async function play(steps: readonly Step[], fates: readonly Fate[], how: Enforced, its: Partial<Limits>) {
+  const played = new Play(how, its);
+  const latest = new ClusterState();
+  let flushes = 0;
+  for (const { event, flush } of steps) {
+    played.state.note(event);
+    latest.apply(event);
+    if (flush) await played.flush(fates[flushes++ % fates.length]!);
+  }
+  await played.rest();
+  const { cluster, quarantined } = played.state;
+  const held = new Set(quarantined.map(({ id }) => id));
+  expect(new Set(cluster.policies.keys())).toEqual(new Set(latest.policies.keys()));
+  for (const [id, value] of latest.policies)
+    expect(cluster.policies.get(id)).toEqual(held.has(id) ? withoutRules(value) : value);
+  expect([...held].filter(id => !latest.policies.has(id))).toEqual([]);
+}
+
+test('whatever waits, is made ready, refused or tried again: the rules are those of what is in force, and all comes to rest', async () => {
+  const steps = fc.oneof(historyArbitrary(16), relabellingHistoryArbitrary(14));
+  const fates = fc.array(fate, { minLength: 5, maxLength: 12 });
+  await fc.assert(fc.asyncProperty(steps, fates, enforced, limits, play), { numRuns: 150 });
+  process.stdout.write(`    ${JSON.stringify(count)}\n`);
+  expect(Math.min(...Object.values(count))).toBeGreaterThan(10);
+}, 900_000);
