@@ -1,6 +1,7 @@
 /** Changes of a namespace in which every pod is in a class of its own, beside policies that select all of them. */
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { compiled, flushedEngineOf } from '../../../test/support/agent/engine.ts';
+import { chainsMade, own, ownPod, PODS } from '../../../test/support/agent/ownclasses.ts';
 import {
   allowPort,
   ingressPolicy,
@@ -9,38 +10,17 @@ import {
   selecting,
   tenantPod,
 } from '../../../test/support/agent/tenants.ts';
-import type { ClusterEvent } from '../../model/cluster.ts';
 import { wholeOf } from '../../model/pieces.ts';
 import type { Policy } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import { plan } from '../../nft/plan/plan.ts';
-import { Builder } from '../builder.ts';
-
-const PODS = [1, 2, 3, 4, 5];
-
-function own(n: number): ClusterEvent {
-  const requirements = [{ key: 'app', operator: 'In' as const, values: [`a${n}`] }];
-  return policyEvent(ingressPolicy(`tenant/own${n}`, [allowPort(80)], requirements));
-}
 
 const ofAll = (name: string, port: number): Policy => ingressPolicy(`tenant/${name}`, [allowPort(port)]);
 const changeOf = (value: Policy): PolicyChange => ({ id: value.id, value });
 
-const events = [
-  ...PODS.map(n => podEvent(tenantPod('tenant', n, { labels: { app: `a${n}` } }))),
-  ...PODS.map(own),
-];
+const events = [...PODS.map(ownPod), ...PODS.map(n => own(n))];
 const policies = [ofAll('x', 81), ofAll('y', 82), ofAll('z', 83)];
 const changes = policies.map(changeOf);
-
-/** How many chains are made by it. */
-function chainsMade(work: () => void): number {
-  const made = vi.spyOn(Builder.prototype, 'addChain');
-  work();
-  const { length } = made.mock.calls;
-  made.mockRestore();
-  return length;
-}
 
 test('changes of a crowded namespace are ready together, their classes made once for all of them', () => {
   const engine = flushedEngineOf(events, { mostEntries: 0 });
@@ -81,7 +61,7 @@ test('an edit without end of one change keeps the others of its namespace waitin
 
 test('what a crowded namespace needs is made beside what others do, however many pieces it is', () => {
   const pods = Array.from({ length: 60 }, (_, n) => n);
-  const crowd = pods.flatMap(n => [podEvent(tenantPod('tenant', n, { labels: { app: `a${n}` } })), own(n)]);
+  const crowd = pods.flatMap(n => [ownPod(n), own(n)]);
   const engine = flushedEngineOf([...crowd, podEvent(tenantPod('b', 1))], { mostEntries: 0 });
   const [joint, large] = [changes[0]!, changeOf(selecting('b/large', 20).value as Policy)];
   const flushes: string[] = [];
@@ -108,10 +88,7 @@ test('what of its classes is made already is no piece', () => {
 
 test('what a pod that has come makes of it is found out in a few flushes, beside hundreds of others', () => {
   const pods = (from: number, to: number) =>
-    Array.from({ length: to - from }, (_, n) => {
-      const labels = { app: `a${from + n}` };
-      return [podEvent(tenantPod('tenant', from + n, { labels })), own(from + n)];
-    }).flat();
+    Array.from({ length: to - from }, (_, n) => [ownPod(from + n), own(from + n)]).flat();
   const engine = flushedEngineOf(pods(0, 200), { mostEntries: 0 });
   engine.prepare([changes[0]!]);
   engine.flush();

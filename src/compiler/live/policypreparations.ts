@@ -36,12 +36,18 @@ function isLarge(policy: Policy | undefined): boolean {
   );
 }
 
+/** Of a crowded namespace. */
+interface Next {
+  readonly together: Together;
+  readonly coming: Coming;
+}
+
 export class PolicyPreparations {
   readonly #live: LiveParts;
   readonly #preparations: LivePreparations;
   readonly #mostEntries: number;
   /** By namespace. */
-  #crowded: ReadonlyMap<string, { readonly together: Together; readonly coming: Coming }> = new Map();
+  #crowded: ReadonlyMap<string, Next> = new Map();
 
   constructor(live: LiveParts, preparations: LivePreparations, mostEntries: number) {
     this.#live = live;
@@ -51,7 +57,7 @@ export class PolicyPreparations {
 
   /** From now on of these changes, and of no others; of a crowded namespace those that come first are the first. */
   want(changes: readonly PolicyChange[]): void {
-    const crowded = new Map<string, { readonly together: Together; readonly coming: Coming }>();
+    const crowded = new Map<string, Next>();
     const alone: Coming[] = [];
     for (const [namespace, its] of Map.groupBy(changes, ({ id }) => namespaceOfPolicy(id))) {
       if (this.isCrowded(namespace)) crowded.set(namespace, this.#nextOf(namespace, its));
@@ -107,12 +113,11 @@ export class PolicyPreparations {
     };
   }
 
-  #nextOf(namespace: string, waiting: readonly PolicyChange[]) {
+  #nextOf(namespace: string, waiting: readonly PolicyChange[]): Next {
     const before = this.#crowded.get(namespace);
     const together = nextTogether(waiting, before?.together);
-    return together === before?.together
-      ? before
-      : { together, coming: this.#comingOfAll(namespace, together) };
+    if (together === before?.together) return before;
+    return { together, coming: this.#comingOfAll(namespace, together) };
   }
 
   #comingOfAll(namespace: string, together: Together): Coming {

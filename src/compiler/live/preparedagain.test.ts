@@ -1,30 +1,14 @@
 /** A change that is made ready again, since some of the classes that it is about are others by now. */
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { compiled, flushedEngineOf } from '../../../test/support/agent/engine.ts';
-import {
-  allowPort,
-  ingressPolicy,
-  podEvent,
-  policyEvent,
-  selecting,
-  tenantPod,
-} from '../../../test/support/agent/tenants.ts';
+import { chainsMade, own, ownPod, PODS } from '../../../test/support/agent/ownclasses.ts';
+import { allowPort, ingressPolicy, policyEvent, selecting } from '../../../test/support/agent/tenants.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import type { Policy } from '../../model/policy.ts';
 import { plan } from '../../nft/plan/plan.ts';
-import { Builder } from '../builder.ts';
-
-const PODS = [1, 2, 3, 4, 5];
-const pods = PODS.map(n => podEvent(tenantPod('tenant', n, { labels: { app: `a${n}` } })));
-
-/** Of one pod, so that each is in a class of its own. */
-function own(n: number, port = 80): ClusterEvent {
-  const requirements = [{ key: 'app', operator: 'In' as const, values: [`a${n}`] }];
-  return policyEvent(ingressPolicy(`tenant/own${n}`, [allowPort(port)], requirements));
-}
 
 test('classes that are the same as before are found made', () => {
-  const events = [...pods, ...PODS.map(n => own(n))];
+  const events = [...PODS.map(ownPod), ...PODS.map(n => own(n))];
   const engine = flushedEngineOf(events);
   const large = selecting('tenant/large', 5) as ClusterEvent & { value: Policy };
   const change = { id: large.value.id, value: large.value };
@@ -34,19 +18,16 @@ test('classes that are the same as before are found made', () => {
   engine.flush();
   expect(engine.isPrepared(change)).toBe(true);
 
-  const made = vi.spyOn(Builder.prototype, 'addChain');
   engine.note(large);
   engine.prepare([]);
-  const flushed = engine.flush();
-  expect(made).not.toHaveBeenCalled();
-  made.mockRestore();
-  expect(plan(compiled([...events, own(1, 81), large]), flushed)).toEqual([]);
+  expect(chainsMade(() => engine.flush())).toBe(0);
+  expect(plan(compiled([...events, own(1, 81), large]), engine.flush())).toEqual([]);
 });
 
 test('classes are found made that were made ready again since they are in bundles by what has come', () => {
   const rules = Array.from({ length: 98 }, (_, n) => allowPort(1000 + 2 * n));
   const pod = (n: number, policies: number) => [
-    podEvent(tenantPod('tenant', n, { labels: { app: `a${n}` } })),
+    ownPod(n),
     ...Array.from({ length: policies }, (_, policy) => {
       const requirements = [{ key: 'app', operator: 'In' as const, values: [`a${n}`] }];
       return policyEvent(ingressPolicy(`tenant/own${n}-${policy}`, rules, requirements));
@@ -62,13 +43,10 @@ test('classes are found made that were made ready again since they are in bundle
   engine.flush();
   expect(engine.isPrepared(change)).toBe(true);
 
-  const made = vi.spyOn(Builder.prototype, 'addChain');
   engine.note(ofAll);
   engine.prepare([]);
-  const flushed = engine.flush();
-  expect(made).not.toHaveBeenCalled();
-  made.mockRestore();
-  expect(plan(compiled([...before, ...later, ofAll]), flushed)).toEqual([]);
+  expect(chainsMade(() => engine.flush())).toBe(0);
+  expect(plan(compiled([...before, ...later, ofAll]), engine.flush())).toEqual([]);
 });
 
 test('changes of policies of one class are ready beside each other', () => {
@@ -77,7 +55,7 @@ test('changes of policies of one class are ready beside each other', () => {
     const { value } = selecting('tenant/admin', 5, other) as { value: Policy };
     return policyEvent({ ...value, id: 'ClusterNetworkPolicy admin', name: 'admin', tier: 'admin' });
   };
-  const before = [...pods, ...PODS.map(n => own(n)), all(81), admin('x')];
+  const before = [...PODS.map(ownPod), ...PODS.map(n => own(n)), all(81), admin('x')];
   const engine = flushedEngineOf(before, { mostEntries: 0 });
   const changes = [all(82), admin('y')].map(({ value }) => ({ id: value.id, value }));
   engine.prepare(changes);
@@ -86,9 +64,6 @@ test('changes of policies of one class are ready beside each other', () => {
 
   engine.note(policyEvent(changes[1]!.value));
   engine.prepare([]);
-  const made = vi.spyOn(Builder.prototype, 'addChain');
-  const flushed = engine.flush();
-  expect(made).not.toHaveBeenCalled();
-  made.mockRestore();
-  expect(plan(compiled([...before, admin('y')]), flushed)).toEqual([]);
+  expect(chainsMade(() => engine.flush())).toBe(0);
+  expect(plan(compiled([...before, admin('y')]), engine.flush())).toEqual([]);
 });
