@@ -61,6 +61,10 @@ class PodsEngine implements Engine {
     return [];
   }
 
+  isAhead(): boolean {
+    return false;
+  }
+
   takeRefused(): readonly Policy[] {
     return [];
   }

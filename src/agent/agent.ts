@@ -18,7 +18,7 @@ import { mayBlame } from './blame.ts';
 import { commitLog } from './commitlog.ts';
 import type { Committed, RoundCause } from './committed.ts';
 import { DesiredState } from './desiredstate.ts';
-import type { Engine } from './engine.ts';
+import type { MakeEngine } from './engine.ts';
 import { KernelState } from './kernelstate.ts';
 import type { Log } from './log.ts';
 import { every, type Observer } from './observer.ts';
@@ -29,7 +29,7 @@ export interface AgentOptions {
   /** Opens the kernel: at the start, and whenever its socket is of no use any more. */
   readonly open: () => Promise<Kernel>;
   /** Makes an engine that knows nothing: at the start, and whenever the one in use has broken. */
-  readonly engine: () => Engine;
+  readonly engine: MakeEngine;
   readonly log: Log;
   /** The node whose pods are local; where none is named, all are. */
   readonly node?: string;

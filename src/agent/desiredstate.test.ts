@@ -10,6 +10,7 @@ import {
 } from '../../test/support/agent/tenants.ts';
 import { realTiming } from '../async/timing.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
+import { ALL_TIME } from '../compiler/live/slack.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Rule } from '../model/policy.ts';
 import { KernelError } from '../nft/kernel.ts';
@@ -30,11 +31,11 @@ function interrupted(): { engine: Engine; during: () => void; told: boolean[] } 
     during: () => {},
     engine: {
       ...engine,
-      *flushing(isAwaited = () => false) {
-        site.told = [isAwaited()];
+      *flushing(leisure = ALL_TIME) {
+        site.told = [leisure.isAwaited()];
         site.during();
-        site.told.push(isAwaited());
-        return yield* engine.flushing(isAwaited);
+        site.told.push(leisure.isAwaited());
+        return yield* engine.flushing(leisure);
       },
     },
   };
@@ -136,3 +137,13 @@ function from(namespace: string): Rule {
   const selector = { namespaces: { kind: 'name', name: namespace }, pods: { requirements: [] } } as const;
   return { path: 'ingress[0]', action: 'accept', peers: [{ kind: 'pods', selector }], ports: 'any' };
 }
+
+test('an engine that is made anew puts nothing ahead any more', () => {
+  const goesAhead: boolean[] = [];
+  const make = (its: boolean) => {
+    goesAhead.push(its);
+    return new Incremental(NODE);
+  };
+  new DesiredState(make, NODE, realTiming).renewEngine();
+  expect(goesAhead).toEqual([true, false]);
+});

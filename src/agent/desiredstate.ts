@@ -5,6 +5,7 @@
 
 import { inSlices } from '../async/eventloopyield.ts';
 import type { Timing } from '../async/timing.ts';
+import type { Leisure } from '../compiler/live/slack.ts';
 import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
 import { clusterEvents } from '../model/clusterevents.ts';
 import { errorText } from '../model/errortext.ts';
@@ -19,11 +20,11 @@ import type { Quarantined } from './changes/quarantine.ts';
 import { Roomless } from './changes/roomless.ts';
 import { eventText } from './commitlog.ts';
 import type { WaitingChange } from './decision.ts';
-import type { Engine, PodInForce } from './engine.ts';
+import type { Engine, MakeEngine, PodInForce } from './engine.ts';
 import { PodsInForce } from './podsinforce.ts';
 
 export class DesiredState {
-  readonly #makeEngine: () => Engine;
+  readonly #makeEngine: MakeEngine;
   readonly #node: string | undefined;
   readonly #timing: Pick<Timing, 'now'>;
   readonly #intake = new PolicyIntake({
@@ -42,11 +43,11 @@ export class DesiredState {
   #isAwaited = false;
 
   /** The pods of `node` are local; where none is named, all are. */
-  constructor(makeEngine: () => Engine, node: string | undefined, timing: Pick<Timing, 'now'>) {
+  constructor(makeEngine: MakeEngine, node: string | undefined, timing: Pick<Timing, 'now'>) {
     this.#makeEngine = makeEngine;
     this.#node = node;
     this.#timing = timing;
-    this.#engine = makeEngine();
+    this.#engine = makeEngine(true);
   }
 
   /** As far as events have come; of policies, as far as batches have taken them in. */
@@ -123,12 +124,22 @@ export class DesiredState {
     this.#pending.clear();
     this.#podsInForce.take();
     this.#isAwaited = false;
-    const untilMs = this.#timing.now() + FAIRNESS.leisureMs;
-    const isAwaited = () => this.#isAwaited || this.#timing.now() > untilMs;
-    const flushed = await inSlices(this.#engine.flushing(isAwaited));
+    const flushed = await inSlices(this.#engine.flushing(this.#leisure()));
     this.#waitingPods = this.#engine.waitingPods();
     this.#followRefused(changes);
     return flushed;
+  }
+
+  #leisure(): Leisure {
+    const within = (ms: number) => {
+      const untilMs = this.#timing.now() + ms;
+      return () => this.#timing.now() < untilMs;
+    };
+    const isLeisurely = within(FAIRNESS.leisureMs);
+    return {
+      isAwaited: () => this.#isAwaited || !isLeisurely(),
+      moment: () => within(FAIRNESS.momentMs),
+    };
   }
 
   /** Answers the changes of policies that the batch takes in. */
@@ -185,13 +196,21 @@ export class DesiredState {
     return this.#intake.isSettling;
   }
 
-  /** Whether the kernel named an object of a policy that changed with this batch. */
+  /** Whether the kernel named an object of a policy that changed with this batch, or of what goes ahead. */
   explains(error: KernelError): boolean {
-    return this.#intake.hasTaken(this.#behind(error));
+    return this.#isAhead(error) || this.#intake.hasTaken(this.#behind(error));
   }
 
-  /** The batch was refused for what is in it: leaves out who may be to blame; answers whether there is anybody. */
+  /**
+   * The batch was refused for what is in it: leaves out who may be to blame; answers whether there is anybody. What went
+   * ahead of a change is refused again when that is taken in, and then its policy is known.
+   */
   refused(error: unknown): boolean {
+    if (this.#isAhead(error)) {
+      this.interrupted();
+      this.renewEngine();
+      return true;
+    }
     const reason = errorText(error);
     const refusal = { reason, named: this.#behind(error) };
     const { policies, audited = [] } = this.cluster;
@@ -201,6 +220,10 @@ export class DesiredState {
     const changes = this.#intake.refused(refusal, all, this.#timing.now());
     this.#notePolicies(changes);
     return changes.length > 0;
+  }
+
+  #isAhead(error: unknown): boolean {
+    return error instanceof KernelError && this.#engine.isAhead(error.op);
   }
 
   #behind(error: unknown): readonly PolicyId[] {
@@ -213,9 +236,9 @@ export class DesiredState {
     this.#notePolicies(this.#intake.interrupted());
   }
 
-  /** Another engine, of the same cluster. */
+  /** Another engine, of the same cluster. What broke once may have been what went ahead: from now on nothing does. */
   renewEngine(): void {
-    const engine = this.#makeEngine();
+    const engine = this.#makeEngine(false);
     for (const event of clusterEvents(this.cluster)) engine.note(event);
     this.#engine = engine;
   }

@@ -1,4 +1,5 @@
 /** From events to the desired state of the kernel. */
+import type { Leisure } from '../compiler/live/slack.ts';
 import type { Cluster, ClusterEvent, Namespace, Pod, PodKey } from '../model/cluster.ts';
 import type { Pieces } from '../model/pieces.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
@@ -12,6 +13,9 @@ export interface PodInForce {
   readonly namespace: Namespace;
 }
 
+/** Makes an engine that knows nothing. Where it does not go ahead, nothing is in the tables before it is in force. */
+export type MakeEngine = (goesAhead: boolean) => Engine;
+
 export interface Engine {
   /** With every event that was noted: a flush under way may be made from an older one. */
   readonly cluster: Cluster;
@@ -22,7 +26,7 @@ export interface Engine {
    * flush. What did not change since the last one is the same object as then. What can wait is left for later flushes
    * as soon as somebody waits for the next one.
    */
-  flushing(isAwaited?: () => boolean): Pieces<Ruleset>;
+  flushing(leisure?: Leisure): Pieces<Ruleset>;
   /**
    * Pods whose changes, or whose namespaces', the last flush has left for the next one, so that it did not take too long:
    * each as its rules have it, or nothing where they know none.
@@ -44,6 +48,8 @@ export interface Engine {
    * rules since.
    */
   takeRefused(): readonly Policy[];
+  /** The object of this step is of what is prepared alone, and nothing in force needs it; without a step, some object is. */
+  isAhead(op?: Op): boolean;
   /** The policies that the object of this step was made from; empty where it belongs to none in particular. */
   policiesBehind(op: Op): readonly PolicyId[];
 }
@@ -69,9 +75,10 @@ export function withRules(engine: Engine, make: (ruleset: Ruleset) => Ruleset): 
     isCrowded: namespace => engine.isCrowded(namespace),
     isPrepared: change => engine.isPrepared(change),
     takeRefused: () => engine.takeRefused(),
+    isAhead: op => engine.isAhead(op),
     policiesBehind: op => engine.policiesBehind(op),
-    *flushing(isAwaited) {
-      return made(yield* engine.flushing(isAwaited));
+    *flushing(leisure) {
+      return made(yield* engine.flushing(leisure));
     },
   };
 }

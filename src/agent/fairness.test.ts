@@ -13,7 +13,7 @@ import {
 import { compile } from '../compiler/compile.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
 import { MOST_ASKED } from '../compiler/live/livepods.ts';
-import { withPreparedSets } from '../compiler/prepared.ts';
+import { withPrepared } from '../compiler/prepared.ts';
 import { parseCidr } from '../model/address.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Rule } from '../model/policy.ts';
@@ -91,7 +91,7 @@ function begin(): void {
 /** After every batch the rules are what `compile` makes of the cluster as far as it was taken in. */
 function check({ names, cluster, ruleset, ops }: Committed): void {
   const demanded = compile(asInForce(cluster, agent.podsInForce), NODE);
-  wrong.push(...plan(withPreparedSets(demanded, ruleset), ruleset));
+  wrong.push(...plan(withPrepared(demanded, ruleset), ruleset));
   programmed = ruleset;
   if (ops.length === 0) return;
   commits.push(names);

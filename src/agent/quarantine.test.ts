@@ -1,11 +1,19 @@
 /** The agent over a kernel that refuses the rules of chosen policies: everybody else's are programmed. */
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { allowPort, ingressPolicy, policyEvent, tenantPod } from '../../test/support/agent/tenants.ts';
+import {
+  allowPods,
+  allowPort,
+  ingressPolicy,
+  policyEvent,
+  tenantPod,
+} from '../../test/support/agent/tenants.ts';
 import { compile } from '../compiler/compile.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
+import type { Limits } from '../compiler/live/limits.ts';
 import { type ClusterEvent, ClusterState } from '../model/cluster.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
+import type { PodSelector } from '../model/selector.ts';
 import { FakeKernel } from '../nft/fake/fake.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
 import { type Op, opText } from '../nft/plan/op.ts';
@@ -28,6 +36,11 @@ function policy(
   return ingressPolicy(`${namespace}/${name}`, [allowPort(port)], requirements);
 }
 
+const appIs = (value: string): PodSelector => ({
+  namespaces: { kind: 'name', name: 'dddd' },
+  pods: { requirements: [{ key: 'app', operator: 'In', values: [value] }] },
+});
+
 const gone = (id: PolicyId): ClusterEvent => ({ type: 'policy', key: id });
 
 class Site {
@@ -41,7 +54,11 @@ class Site {
   quarantined: readonly PolicyId[] = [];
   running: Promise<unknown> | undefined;
 
-  constructor({ names = true, isBad = isBadPort as (op: Op) => boolean } = {}) {
+  constructor({
+    names = true,
+    isBad = isBadPort as (op: Op) => boolean,
+    limits = {} as Partial<Limits>,
+  } = {}) {
     const line = (_: object, message: string) => void this.log.push(message);
     this.agent = new Agent({
       open: async () =>
@@ -51,7 +68,7 @@ class Site {
           names,
           () => this.#delay(),
         ),
-      engine: () => new Incremental('n1'),
+      engine: goesAhead => new Incremental('n1', 'allow', 'others', undefined, { goesAhead, ...limits }),
       node: 'n1',
       log: { debug: line, info: line, warn: line, error: line },
       observers: [
@@ -201,6 +218,31 @@ test('the base is committed first and alone, and whatever becomes of policies, i
   const { ruleset } = await site.fake.dump();
   expect([...ruleset.tables.get('ip')!.chains.keys()]).toContain('forward');
 });
+
+test.each([true, false])(
+  'what goes ahead of a policy is refused: it is to blame, and nobody else is suspected (object named: %s)',
+  async names => {
+    const touched: string[] = [];
+    const isBad = (op: Op) => {
+      if (opText(op).includes('/web')) touched.push(opText(op));
+      return isBadPort(op);
+    };
+    site = new Site({ names, isBad, limits: { mostAsked: 20 } }); // a group in each flush
+    populate(site);
+    for (const namespace of NAMESPACES) site.note(policyEvent(policy(namespace, 'web')));
+    site.run();
+    await pass(1000);
+    touched.splice(0);
+    const ports = Array.from({ length: 400 }, (_, n) => allowPort(1000 + n));
+    const peers = Array.from({ length: 10 }, (_, n) => allowPods(1000 + n, [appIs(`a${n}`)]));
+    const large = ingressPolicy('dddd/large', [...ports, ...peers, allowPort(BAD_PORT)]);
+    site.note(policyEvent(large));
+    await pass(5000);
+    expect(site.quarantined).toEqual([large.id]);
+    expect(await site.difference([large.id])).toEqual([]);
+    expect(touched.filter(text => !text.includes('dddd/'))).toEqual([]);
+  },
+);
 
 test('where its last good version was in force, that stays, and others go on', async () => {
   site = new Site();

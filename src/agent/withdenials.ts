@@ -22,8 +22,8 @@ export function withDenials(
       follower.note(event);
       limited.note(event);
     },
-    *flushing(isAwaited) {
-      const ruleset = yield* limited.flushing(isAwaited);
+    *flushing(leisure) {
+      const ruleset = yield* limited.flushing(leisure);
       follower.flushed();
       return ruleset;
     },

@@ -1,30 +1,58 @@
 /**
- * Sets of peers that are filled before the policies come that will name them (live/preparations.ts): they are programmed,
- * and what policy demands now has none of them.
+ * What is made ready for policies that are to come (live/preparations.ts): sets of peers that are filled, and chains of
+ * classes (live/ahead.ts). It is programmed, nothing in force leads to it, and what policy demands now has none of it.
  */
 import { mapTables } from '../nft/maptables.ts';
-import type { NftSet, Ruleset, Table } from '../nft/ruleset.ts';
-import type { Group } from './group.ts';
+import type { Chain, Expr, NftSet, NftVerdict, Ruleset, Table } from '../nft/ruleset.ts';
 
-const KINDS: readonly Group['kind'][] = ['peers', 'others', 'named'];
+/** What is named after its meaning (names.ts), as all is that classes need. */
+const OF_CLASSES = /^[a-z]+-[0-9A-HJKMNP-TV-Z]{26}(-|$)/;
 
-/** `desired`, and what `programmed` has prepared: nothing names it, so that it changes nothing for any packet. */
-export function withPreparedSets(desired: Ruleset, programmed: Ruleset): Ruleset {
+/** `desired`, and what `programmed` has prepared: it changes nothing for any packet. */
+export function withPrepared(desired: Ruleset, programmed: Ruleset): Ruleset {
   return mapTables(desired, (table, family) => {
-    const prepared = preparedIn(programmed.tables.get(family)).filter(({ name }) => !table.sets.has(name));
-    if (prepared.length === 0) return table;
-    const sets = new Map([...table.sets, ...prepared.map((set): [string, NftSet] => [set.name, set])]);
-    return { ...table, sets };
+    const there = programmed.tables.get(family);
+    const prepared = there && preparedIn(there);
+    if (prepared === undefined) return table;
+    return { sets: withMore(table.sets, prepared.sets), chains: withMore(table.chains, prepared.chains) };
   });
 }
 
-function preparedIn(table: Table | undefined): NftSet[] {
-  if (table === undefined) return [];
-  const named = new Set(
-    [...table.chains.values()].flatMap(({ rules }) =>
-      rules.flatMap(({ exprs }) => exprs.flatMap(expr => ('set' in expr ? expr.set : []))),
-    ),
-  );
-  const isOfPeers = ({ name }: NftSet) => KINDS.some(kind => name.startsWith(`${kind}-`));
-  return [...table.sets.values()].filter(set => isOfPeers(set) && !named.has(set.name));
+function withMore<T>(wanted: ReadonlyMap<string, T>, prepared: ReadonlyMap<string, T>): Map<string, T> {
+  return new Map([...wanted, ...[...prepared].filter(([name]) => !wanted.has(name))]);
+}
+
+function preparedIn(table: Table): Table {
+  const inForce = reached(table);
+  const isPrepared = ([name]: [string, Chain | NftSet]) => OF_CLASSES.test(name) && !inForce.has(name);
+  return {
+    sets: new Map([...table.sets].filter(isPrepared)),
+    chains: new Map([...table.chains].filter(isPrepared)),
+  };
+}
+
+/** The names of chains and sets that packets come to. */
+function reached({ chains, sets }: Table): ReadonlySet<string> {
+  const names = new Set([...chains.values()].flatMap(({ name, hook }) => (hook === undefined ? [] : name)));
+  for (const name of names) // those that are added are looked at, too
+    for (const other of [...namedByChain(chains.get(name)), ...namedBySet(sets.get(name))]) names.add(other);
+  return names;
+}
+
+function namedByChain(chain: Chain | undefined): string[] {
+  return (chain?.rules ?? []).flatMap(({ exprs }) => exprs.flatMap(namedBy));
+}
+
+function namedBy(expr: Expr): string[] {
+  if ('set' in expr) return [expr.set];
+  return expr.kind === 'verdict' ? chainOf(expr.verdict) : [];
+}
+
+function namedBySet(set: NftSet | undefined): string[] {
+  if (!set?.verdicts) return []; // of plain members there may be hundreds of thousands
+  return [...set.elements.values()].flatMap(({ verdict }) => (verdict === undefined ? [] : chainOf(verdict)));
+}
+
+function chainOf(verdict: NftVerdict): string[] {
+  return 'chain' in verdict ? [verdict.chain] : [];
 }

@@ -136,8 +136,8 @@ function policyOf(
   const kept = missingFeatures.includes(NO_LAST) ? 'times' : 'times and last';
   const hearing = queue && { queue, resolvers: readResolvers(dns.servers), ports: dns.ports };
   let incremental: Incremental | undefined;
-  const engine = () => {
-    incremental = new Incremental(node, unknownPods, podLinks, hearing);
+  const engine = (goesAhead: boolean) => {
+    incremental = new Incremental(node, unknownPods, podLinks, hearing, { goesAhead });
     const made = cutsConnections ? incremental : withoutMidStreamGuard(incremental);
     return denials.followed(counts?.counted(made, kept) ?? made);
   };

@@ -10,7 +10,7 @@ import { denialLimitsIn, withDenialLimits } from '../compiler/denied.ts';
 import { hostPortsIn } from '../compiler/hostports.ts';
 import { nodeLinksIn } from '../compiler/linkmatches.ts';
 import { hearingIn } from '../compiler/namespeers.ts';
-import { withPreparedSets } from '../compiler/prepared.ts';
+import { withPrepared } from '../compiler/prepared.ts';
 import { ruleCountersIn, withRuleCounters } from '../compiler/rulecounters.ts';
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
 import { type Cluster, withNodeLinks } from '../model/cluster.ts';
@@ -41,5 +41,5 @@ export function desiredAsProgrammed(programmed: Ruleset, rules: NodeRules): Rule
   );
   const limited = withDenialLimits(desired, denialLimitsIn(programmed));
   const kept = ruleCountersIn(programmed);
-  return withPreparedSets(kept === undefined ? limited : withRuleCounters(limited, kept), programmed);
+  return withPrepared(kept === undefined ? limited : withRuleCounters(limited, kept), programmed);
 }

@@ -66,6 +66,10 @@ class CarelessEngine implements Engine {
     this.#incremental.note(event);
   }
 
+  isAhead(op?: Parameters<Engine['isAhead']>[0]): boolean {
+    return this.#incremental.isAhead(op);
+  }
+
   policiesBehind(op: Parameters<Engine['policiesBehind']>[0]): readonly PolicyId[] {
     return this.#incremental.policiesBehind(op);
   }

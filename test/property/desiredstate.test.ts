@@ -17,8 +17,8 @@ import {
   enforced,
   firstDifference,
   text,
+  withObjectsOf,
   withPods,
-  withSetsOf,
 } from '../support/agent/replay.ts';
 import { historyArbitrary, relabellingHistoryArbitrary, type Step } from '../support/arbitrary/events.ts';
 
@@ -92,7 +92,7 @@ class Play {
     const { cluster, waitingPods, isolating, quarantined } = this.#state;
     const { unknownPods, podLinks, hearing } = this.#how;
     const wanted = compile(withPods(cluster, waitingPods), NODE, unknownPods, podLinks, hearing);
-    const [got, desired] = [text(withSetsOf(wanted, flushed)), text(wanted)];
+    const [got, desired] = [text(withObjectsOf(wanted, flushed)), text(wanted)];
     if (got !== desired) throw new Error(`the rules are others:\n${firstDifference(got, desired)}`);
     count.flushes++;
     count.isolating += isolating.size;

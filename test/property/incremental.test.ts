@@ -17,15 +17,16 @@ const HISTORIES = 1_600;
 const NODE = 'n1';
 
 test('incremental equals compile after every event and for every grouping of events into flushes', () => {
-  const count: Count = { flushes: 0, chains: 0 };
+  const count = { flushes: 0, chains: 0, ahead: 0 } satisfies Count;
   fc.assert(
     fc.property(historyArbitrary(16), enforced, (steps, how) => checkHistory(steps, how, count)),
     { numRuns: HISTORIES },
   );
   process.stdout.write(
-    `    ${count.flushes} flushes, ${(count.chains / count.flushes).toFixed(1)} chains on average\n`,
+    `    ${count.flushes} flushes, ${(count.chains / count.flushes).toFixed(1)} chains on average, ${count.ahead} with some ahead\n`,
   );
   expect(count.chains / count.flushes).toBeGreaterThan(6); // the base chains are three
+  expect(count.ahead).toBeGreaterThan(500);
 }, 900_000);
 
 test('while namespaces are relabelled and their pods wait, the rules are those of a cluster that could have been', () => {

@@ -19,4 +19,6 @@ export const FAIRNESS = {
   hastenMs: 60_000,
   /** What can wait is left for later flushes when one has taken so long: others may come as soon as it has begun. */
   leisureMs: 10,
+  /** Of what can wait so much is done also where somebody waits: whoever always does keeps no other from his turn. */
+  momentMs: 4,
 } as const;

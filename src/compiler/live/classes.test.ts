@@ -25,13 +25,13 @@ function joining(classes: LiveClasses, now = policies): { pieces: number; chains
   const work = classes.join(className(podClass), podClass, pod.key);
   let pieces = 1;
   while (!work.next().done) pieces++;
-  return { pieces, chains: [...classes.chains('ip')].map(({ name }) => name) };
+  return { pieces, chains: classes.objects().ip.chains.map(({ name }) => name) };
 }
 
 test('a class that was prepared is found made by the first pod that joins it', () => {
   const [fresh, classes] = [joining(emptyClasses()), emptyClasses()];
   wholeOf(classes.prepare(makeClass(pod, 'ingress', policies)));
-  expect([...classes.chains('ip')]).toEqual([]);
+  expect(classes.objects().ip.chains).toEqual([]);
   const prepared = joining(classes);
   expect(prepared.chains).toEqual(fresh.chains);
   expect(prepared.pieces).toBeLessThan(fresh.pieces);

@@ -6,14 +6,17 @@ import type { Pieces } from '../../model/pieces.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import { chainsEqual, setsEqual } from '../../nft/plan/equal.ts';
 import type { Chain, NftSet } from '../../nft/ruleset.ts';
+import type { TablePart } from '../attachedpods.ts';
 import type { Builder } from '../builder.ts';
 import { BundledClasses } from '../bundled.ts';
 import { type PodClass, samePolicies, tenantOf } from '../classes.ts';
 import { ClassBuilder, type Part, Parts } from '../parts.ts';
 import { buildClass, className, preparing, sharesIn } from '../program.ts';
+import { type Ahead, aheadOf, elementsWorth, NOTHING_AHEAD } from './ahead.ts';
 import type { LiveGroups } from './groups.ts';
 import { MergedMembers } from './mergedmembers.ts';
 import { PreparedClasses, partsOf } from './preparedclasses.ts';
+import { UsedObjects } from './usedobjects.ts';
 
 interface LiveClass {
   podClass: PodClass;
@@ -27,11 +30,14 @@ export class LiveClasses {
   readonly #groups: LiveGroups;
   readonly #classes = new Map<string, LiveClass>();
   readonly #prepared = new PreparedClasses();
-  readonly #chains: Record<Family, Shared<Chain>> = {
-    ip: new Shared(chainsEqual),
-    ip6: new Shared(chainsEqual),
+  readonly #chains: Record<Family, UsedObjects<Chain>> = {
+    ip: new UsedObjects(chainsEqual),
+    ip6: new UsedObjects(chainsEqual),
   };
-  readonly #sets: Record<Family, Shared<NftSet>> = { ip: new Shared(setsEqual), ip6: new Shared(setsEqual) };
+  readonly #sets: Record<Family, UsedObjects<NftSet>> = {
+    ip: new UsedObjects(setsEqual),
+    ip6: new UsedObjects(setsEqual),
+  };
 
   readonly #merged: MergedMembers;
   readonly #bundled = new BundledClasses();
@@ -39,6 +45,8 @@ export class LiveClasses {
   /** How many classes use each part. */
   readonly #uses = new Map<Part, number>();
   readonly #hearsAnswers: boolean;
+  /** As of the last flush. */
+  #ahead: Ahead = NOTHING_AHEAD;
   /** By namespace, where classes are what they were when they were counted. */
   #entries: ReadonlyMap<string, number> | undefined;
 
@@ -90,12 +98,32 @@ export class LiveClasses {
     for (const builder of live.builders) this.#release(builder, tenantOf(live.podClass.policies));
   }
 
-  chains(family: Family): Iterable<Chain> {
-    return this.#chains[family].values();
+  /** What they need, and what goes ahead of those that are prepared. */
+  objects(): Readonly<Record<Family, TablePart>> {
+    this.#ahead = aheadOf(this.#prepared.sent(), {
+      chain: (family, name) => this.#chains[family].get(name),
+      set: (family, name) => this.#sets[family].get(name),
+      hasGroup: (family, group) => this.#groups.isIn(family, group),
+    });
+    return { ip: this.#objectsOf('ip'), ip6: this.#objectsOf('ip6') };
   }
 
-  sets(family: Family): Iterable<NftSet> {
-    return this.#sets[family].values();
+  #objectsOf(family: Family): TablePart {
+    const { chains, sets } = this.#ahead[family];
+    return {
+      chains: [...this.#chains[family].values(), ...chains.values()],
+      sets: [...this.#sets[family].values(), ...sets.values()],
+    };
+  }
+
+  /** There is an object of that name that no pod's class needs yet. */
+  isAhead(family: Family, name: string): boolean {
+    const { chains, sets } = this.#ahead[family];
+    return chains.has(name) || sets.has(name);
+  }
+
+  get someAhead(): boolean {
+    return FAMILIES.some(family => this.#ahead[family].chains.size > 0);
   }
 
   /** How many parts are kept: those that classes use, or that are prepared for them. */
@@ -147,6 +175,17 @@ export class LiveClasses {
       this.#prepared.madeOf(name, podClass, isBundled) ?? (yield* this.#make(name, podClass, isBundled));
     this.#deleteUnused(this.#prepared.add(name, { podClass, isBundled, builders }));
     return builders;
+  }
+
+  /**
+   * What it needs may be in the tables from now on, before pods join it (ahead.ts). Answers how much more that is, as
+   * `elementsWorth`: nothing where its names are in force.
+   */
+  sendAhead(podClass: PodClass): number {
+    const sent = this.#prepared.send(className(podClass), podClass);
+    const isNew = ({ family, chains }: Builder) =>
+      [...chains.keys()].every(name => this.#chains[family].get(name) === undefined);
+    return sent.filter(isNew).reduce((sum, builder) => sum + elementsWorth(builder), 0);
   }
 
   /** Prepared, and not to come any more. */
@@ -247,29 +286,4 @@ export class LiveClasses {
 
 function needs({ chains, sets, groups }: Builder, name: string): boolean {
   return chains.has(name) || sets.has(name) || groups.has(name);
-}
-
-/** Objects by name with the number of their users; one that is made again equal stays the same object. */
-class Shared<T extends { readonly name: string }> {
-  readonly #entries = new Map<string, { value: T; uses: number }>();
-  readonly #equal: (a: T, b: T) => boolean;
-
-  constructor(equal: (a: T, b: T) => boolean) {
-    this.#equal = equal;
-  }
-
-  acquire(value: T): void {
-    const entry = getOrMake(this.#entries, value.name, () => ({ value, uses: 0 }));
-    entry.uses++;
-    if (!this.#equal(entry.value, value)) entry.value = value;
-  }
-
-  release(name: string): void {
-    const entry = this.#entries.get(name)!;
-    if (--entry.uses === 0) this.#entries.delete(name);
-  }
-
-  *values(): Generator<T> {
-    for (const { value } of this.#entries.values()) yield value;
-  }
 }

@@ -61,6 +61,11 @@ export class LiveGroups {
     return this.#groups.has(name);
   }
 
+  /** It has a set in the table of that family. */
+  isIn(family: Family, { name }: NamedGroup): boolean {
+    return (this.#groups.get(name)?.uses[family] ?? 0) > 0;
+  }
+
   /** How often a pod or node has joined or left a group that was there. */
   get changes(): number {
     return this.#changes;

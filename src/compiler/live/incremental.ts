@@ -8,7 +8,7 @@
  * A flush may be done in pieces, between which others use the event loop. It is about the cluster as it was when it
  * began: what is noted meanwhile waits for its end.
  */
-import { type Cidr, FAMILIES, type Family } from '../../model/address.ts';
+import { FAMILIES, type Family } from '../../model/address.ts';
 import { byName } from '../../model/byname.ts';
 import {
   type Cluster,
@@ -24,14 +24,13 @@ import { type Policy, type PolicyId, withoutRules } from '../../model/policy.ts'
 import type { PolicyChange } from '../../model/policychange.ts';
 import type { Subjects } from '../../names/subjects.ts';
 import { type Op, objectOf } from '../../nft/plan/op.ts';
-import type { Chain, NftSet, Ruleset, Table, TableFamily } from '../../nft/ruleset.ts';
-import { basesOf } from '../base.ts';
+import type { NftSet, Ruleset, Table, TableFamily } from '../../nft/ruleset.ts';
+import type { TablePart } from '../attachedpods.ts';
 import { podMaps } from '../compile.ts';
 import type { Hearing } from '../namespeers.ts';
-import { type NodeNetwork, nodeNetworkOf } from '../podlinks.ts';
 import { podPortsTable } from '../podports.ts';
-import { deniedNetworks } from '../unknownpods.ts';
 import { LiveAttachedPods } from './attachedpods.ts';
+import { LiveBases } from './bases.ts';
 import { LiveClasses } from './classes.ts';
 import { LiveGroups } from './groups.ts';
 import { LIMITS, type Limits } from './limits.ts';
@@ -45,7 +44,7 @@ import { type IndexedPod, PodIndex } from './podindex.ts';
 import { PodPreparations } from './podpreparations.ts';
 import { PolicyPreparations } from './policypreparations.ts';
 import { LivePreparations } from './preparations.ts';
-import { slackOf } from './slack.ts';
+import { ALL_TIME, type Leisure, slackOf } from './slack.ts';
 import { LiveStrays } from './strays.ts';
 
 export class Incremental {
@@ -68,12 +67,9 @@ export class Incremental {
   /** Of a node whose pods we link. */
   readonly #attachedPods: LiveAttachedPods | undefined;
   readonly #strays: LiveStrays;
-  #denied: readonly Cidr[] = [];
-  #network: NodeNetwork;
   #podPorts: readonly PodPort[] | undefined;
   #bridge: Table | undefined;
-  #bases: Record<Family, readonly Chain[]>;
-  readonly #podLinks: PodLinks;
+  readonly #bases: LiveBases;
   readonly #linkSets: LiveLinkSets;
   #podMaps: Record<Family, readonly NftSet[]>;
   readonly #names: LiveNames;
@@ -90,12 +86,10 @@ export class Incremental {
     hearing?: Hearing,
     limits: Partial<Limits> = {},
   ) {
-    const { mostAsked, room, patience, mostEntries } = { ...LIMITS, ...limits };
+    const { mostAsked, room, patience, mostEntries, goesAhead } = { ...LIMITS, ...limits };
     this.#node = node;
     this.#unknownPods = unknownPods;
-    this.#podLinks = podLinks;
-    this.#network = nodeNetworkOf(undefined, podLinks);
-    this.#bases = basesOf([], this.#network);
+    this.#bases = new LiveBases(this.#state, { node, unknownPods, podLinks });
     this.#attachedPods = podLinks === 'ours' ? new LiveAttachedPods(this.#state, node) : undefined;
     this.#linkSets = new LiveLinkSets(this.#state);
     this.#podIndex = new PodIndex(this.#state, node);
@@ -114,7 +108,7 @@ export class Incremental {
       node,
     };
     this.#moves = new LocalMoves(live);
-    this.#preparations = new LivePreparations(this.#groups, this.#classes);
+    this.#preparations = new LivePreparations(this.#groups, this.#classes, goesAhead);
     this.#comingPolicies = new PolicyPreparations(live, this.#preparations, mostEntries);
     const comingPods = new PodPreparations(live, this.#preparations, patience);
     this.#livePods = new LivePods(this.#state, this.#podIndex, this.#groups, node, comingPods);
@@ -164,6 +158,13 @@ export class Incremental {
     return name === undefined || op.family === 'bridge' ? [] : this.#classes.policiesBehind(op.family, name);
   }
 
+  /** Nothing in force has need of the object of this step, but what is prepared; without a step, of some object. */
+  isAhead(op?: Op): boolean {
+    if (op === undefined) return this.#classes.someAhead;
+    const name = objectOf(op);
+    return name !== undefined && op.family !== 'bridge' && this.#classes.isAhead(op.family, name);
+  }
+
   /** Of all that was noted; the same object where nothing has happened since. */
   flush(): Ruleset {
     for (;;) {
@@ -193,14 +194,14 @@ export class Incremental {
    * In pieces of some milliseconds at most. One at a time, and each to its end. What can wait is left for later flushes
    * where somebody waits for the next one.
    */
-  *flushing(isAwaited = () => false): Pieces<Ruleset> {
+  *flushing(leisure = ALL_TIME): Pieces<Ruleset> {
     if (this.#flushed !== undefined && isNothing(this.#marked) && !this.isBehind()) return this.#flushed;
     this.#flushed = undefined; // until the flush has come to its end
     this.#isFlushing = true;
     try {
       const marked = this.#marked;
       this.#marked = emptyMarks();
-      yield* this.#takeIn(marked, isAwaited);
+      yield* this.#takeIn(marked, leisure);
     } finally {
       this.#isFlushing = false;
       const late = this.#late;
@@ -211,16 +212,16 @@ export class Incremental {
     return this.#flushed;
   }
 
-  *#takeIn(marked: Marks, isNextAwaited: () => boolean): Pieces<void> {
-    const slack = slackOf(this.#mostAsked, () => marked.policy.size > 0 || isNextAwaited());
+  *#takeIn(marked: Marks, leisure: Leisure): Pieces<void> {
+    const slack = slackOf(this.#mostAsked, leisure, marked.policy.size > 0);
     const moves = this.#placements.changePolicies(marked.policy); // by these, pods are where they belong
     const pods = yield* this.#livePods.take(marked, slack);
-    const renewed = marked.node.has(this.#node) && this.#renewBases();
+    const renewed = marked.node.has(this.#node) && this.#bases.renew(this.#names.answers);
     if (marked.node.has(this.#node)) this.#renewBridge();
     this.#linkSets.refreshNodes(marked.node);
     // Of the pods that are gone only `pods` knows.
     const strays = renewed ? new Set([...this.#state.pods.keys(), ...pods]) : pods;
-    const strayed = this.#strays.refresh(strays, this.#denied);
+    const strayed = this.#strays.refresh(strays, this.#bases.denied);
     this.#attachedPods?.refreshNodes(marked.node);
     if (marked.hostPort.size > 0) this.#attachedPods?.refreshHostPorts();
     const { moved, refused } = yield* this.#moves.placeAll(pods, moves);
@@ -240,22 +241,8 @@ export class Incremental {
 
   #followNames(anew: boolean): void {
     const groups = this.#groups.names();
-    if (this.#names.refresh(this.#placements.all(), groups, this.#network, anew)) this.#makeBases();
-  }
-
-  /** The base chains stay the same objects as long as they deny in the same networks. Answers whether they do not. */
-  #renewBases(): boolean {
-    const denied = deniedNetworks(this.#state, this.#node, this.#unknownPods);
-    const network = nodeNetworkOf(this.#state.nodes.get(this.#node), this.#podLinks);
-    if (JSON.stringify([denied, network]) === JSON.stringify([this.#denied, this.#network])) return false;
-    this.#denied = denied;
-    this.#network = network;
-    this.#makeBases();
-    return true;
-  }
-
-  #makeBases(): void {
-    this.#bases = basesOf(this.#denied, this.#network, this.#names.answers);
+    if (this.#names.refresh(this.#placements.all(), groups, this.#bases.network, anew))
+      this.#bases.make(this.#names.answers);
   }
 
   /** Pods come and go by ports of a bridge; the rules of IP know nothing of it. */
@@ -274,24 +261,28 @@ export class Incremental {
   }
 
   #assemble(): Ruleset {
-    const tables = FAMILIES.map((family): [TableFamily, Table] => [family, this.#table(family)]);
+    const classes = this.#classes.objects();
+    const tables = FAMILIES.map((family): [TableFamily, Table] => [
+      family,
+      this.#table(family, classes[family]),
+    ]);
     return { tables: new Map(this.#bridge === undefined ? tables : [...tables, ['bridge', this.#bridge]]) };
   }
 
-  #table(family: Family): Table {
+  #table(family: Family, classes: TablePart): Table {
     const attached = this.#attachedPods;
     const chains = [
-      ...this.#bases[family],
+      ...this.#bases.chains(family),
       ...this.#names.part(family).chains,
       ...(attached?.chains(family) ?? []),
-      ...this.#classes.chains(family),
+      ...classes.chains,
     ];
     const sets = [
       ...this.#podMaps[family],
       ...this.#linkSets.sets(family),
       ...this.#names.part(family).sets,
       ...(attached?.sets(family) ?? []),
-      ...this.#classes.sets(family),
+      ...classes.sets,
       ...this.#groups.sets(family),
     ];
     return { chains: byName(chains), sets: byName(sets) };

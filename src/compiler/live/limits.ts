@@ -12,6 +12,8 @@ export interface Limits {
   readonly patience: PodPatience;
   /** Of how many entries a namespace is crowded (policypreparations.ts). */
   readonly mostEntries: number;
+  /** What is prepared is in the tables before it is in force (ahead.ts). */
+  readonly goesAhead: boolean;
 }
 
 export const LIMITS: Limits = {
@@ -19,4 +21,5 @@ export const LIMITS: Limits = {
   room: MEMBER_ROOM,
   patience: POD_PATIENCE,
   mostEntries: MOST_AT_ONCE,
+  goesAhead: true,
 };

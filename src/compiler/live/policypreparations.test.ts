@@ -1,6 +1,6 @@
 /** Changes of a namespace in which every pod is in a class of its own, beside policies that select all of them. */
 import { expect, test } from 'vitest';
-import { compiled, flushedEngineOf } from '../../../test/support/agent/engine.ts';
+import { AWAITED, compiled, flushedEngineOf } from '../../../test/support/agent/engine.ts';
 import { chainsMade, own, ownPod, PODS } from '../../../test/support/agent/ownclasses.ts';
 import {
   allowPort,
@@ -54,7 +54,7 @@ test('an edit without end of one change keeps the others of its namespace waitin
   const isReady = () => others.every(change => engine.isPrepared(change));
   for (let flush = 0; flush < 100 && !isReady(); flush++) {
     engine.prepare([{ id: edited!.id, value: ofAll('x', port++) }, ...others]);
-    wholeOf(engine.flushing(() => true));
+    wholeOf(engine.flushing(AWAITED));
   }
   expect(isReady()).toBe(true);
 });
@@ -67,7 +67,7 @@ test('what a crowded namespace needs is made beside what others do, however many
   const flushes: string[] = [];
   while (!engine.isPrepared(joint) && flushes.length < 1000) {
     engine.prepare(flushes.length === 0 ? [joint] : [joint, large]);
-    wholeOf(engine.flushing(() => true));
+    wholeOf(engine.flushing(AWAITED));
     flushes.push(engine.isPrepared(large) ? 'with the other' : 'alone');
   }
   expect(flushes.indexOf('with the other')).toBeGreaterThan(0);
@@ -81,7 +81,7 @@ test('what of its classes is made already is no piece', () => {
   let flushes = 0;
   for (; !engine.isPrepared(changes[0]!) && flushes < 1000; flushes++) {
     engine.prepare([changes[0]!]);
-    wholeOf(engine.flushing(() => true));
+    wholeOf(engine.flushing(AWAITED));
   }
   expect(flushes).toBeLessThan(50);
 });
@@ -94,7 +94,7 @@ test('what a pod that has come makes of it is found out in a few flushes, beside
   engine.flush();
   for (const event of pods(200, 201)) engine.note(event);
   let flushes = 0;
-  do wholeOf(engine.flushing(() => true));
+  do wholeOf(engine.flushing(AWAITED));
   while (++flushes < 1000 && !engine.isPrepared(changes[0]!));
   expect(flushes).toBeLessThan(50);
 });

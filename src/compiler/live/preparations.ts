@@ -6,7 +6,8 @@
  * for it.
  *
  *     want(comings) ─▶ the classes that pods will be in are made ─▶ each flush begins some groups, of each coming one
- *                      in turn ─▶ isReady ─▶ it is taken in, and finds its classes made and its groups full
+ *                      in turn, and then puts up chains (ahead.ts) ─▶ isReady ─▶ it is taken in, and finds its classes
+ *                      made and its groups full
  *
  * What is merged of several policies depends on all of them: where that is something else meanwhile, the classes
  * are made again. What the rules mean never depends on any of it: a change that is taken in without it has its groups in
@@ -54,6 +55,8 @@ interface Preparation {
   /** Groups that live, and do so until the preparation ends. */
   readonly held: Need[];
   readonly missing: Need[];
+  /** Classes that do not go ahead yet. */
+  readonly unsent: PodClass[];
   /** How many members the groups have that it brought to life. */
   filled: number;
   /** How often it was begun. */
@@ -69,6 +72,7 @@ interface Beginning {
 export class LivePreparations {
   readonly #groups: LiveGroups;
   readonly #classes: LiveClasses;
+  readonly #goesAhead: boolean;
   /** Those whose last turn is longest ago come first. */
   readonly #preparations = new Map<string, Preparation>();
   #wanted: ReadonlyMap<string, Coming> = new Map();
@@ -77,9 +81,10 @@ export class LivePreparations {
   /** No group was filled because somebody waited: once, and not twice in a row. */
   #isPassedOver = false;
 
-  constructor(groups: LiveGroups, classes: LiveClasses) {
+  constructor(groups: LiveGroups, classes: LiveClasses, goesAhead: boolean) {
     this.#groups = groups;
     this.#classes = classes;
+    this.#goesAhead = goesAhead;
   }
 
   /** From now on, of policies or of pods, these and no others. */
@@ -90,7 +95,7 @@ export class LivePreparations {
 
   isReady(coming: Coming): boolean {
     const preparation = this.#preparations.get(coming.key);
-    return preparation !== undefined && this.#isOf(preparation, coming) && preparation.missing.length === 0;
+    return preparation !== undefined && this.#isOf(preparation, coming) && isDone(preparation);
   }
 
   /** Something is left to do. */
@@ -101,7 +106,7 @@ export class LivePreparations {
     );
   }
 
-  /** New groups may ask about as many pods as there is time for; of what takes long one piece is made where somebody waits. */
+  /** New groups may ask about as many pods as there is time for; of what takes long a moment's work is done where somebody waits. */
   *advance(slack: Slack): Pieces<void> {
     yield* this.#beginSome(slack);
     for (const preparation of this.#preparations.values())
@@ -111,8 +116,9 @@ export class LivePreparations {
   }
 
   /** To make what a change needs takes long by itself: others begin in later flushes. */
-  *#beginSome({ isAwaited }: Slack): Pieces<void> {
+  *#beginSome({ isAwaited, moment }: Slack): Pieces<void> {
     this.#beginWanted();
+    const isBrief = moment();
     let begun = 0;
     for (const beginning of [...this.#beginnings.values()]) {
       for (let piece = beginning.pieces.next(); ; piece = beginning.pieces.next()) {
@@ -120,7 +126,7 @@ export class LivePreparations {
           this.#begun(piece.value);
           break;
         }
-        if (isAwaited()) {
+        if (isAwaited() && !isBrief()) {
           // What takes hundreds of pieces keeps no other waiting.
           this.#beginnings.delete(beginning.coming.key);
           this.#beginnings.set(beginning.coming.key, beginning);
@@ -172,7 +178,17 @@ export class LivePreparations {
     const joining = yield* coming.joining();
     yield;
     const builders = yield* this.#build(joining);
-    const preparation: Preparation = { coming, basis, joining, held: [], missing: [], filled: 0, tries };
+    const unsent = this.#goesAhead ? [...joining] : [];
+    const preparation: Preparation = {
+      coming,
+      basis,
+      joining,
+      unsent,
+      held: [],
+      missing: [],
+      filled: 0,
+      tries,
+    };
     for (const need of needsOf(builders)) {
       if (this.#groups.has(need.group)) this.#hold(need, preparation);
       else preparation.missing.push(need);
@@ -201,14 +217,22 @@ export class LivePreparations {
     for (let behind = [...this.#preparations.values()]; behind.length > 0; ) {
       behind = behind.filter(preparation => this.#mayGoOn(preparation));
       for (const preparation of behind) {
-        const { coming, missing } = preparation;
-        asked += Math.max(LEAST_ASKED, this.#hold(missing.pop()!, preparation));
+        const { coming } = preparation;
+        asked += this.#goOn(preparation);
         this.#preparations.delete(coming.key);
         this.#preparations.set(coming.key, preparation); // behind all others
         yield;
         if (asked >= slack.most()) return;
       }
     }
+  }
+
+  /** A group, or when all are there what goes ahead of a class; answers what it cost, in pods that were asked. */
+  #goOn(preparation: Preparation): number {
+    const need = preparation.missing.pop();
+    return need === undefined
+      ? this.#classes.sendAhead(preparation.unsent.pop()!)
+      : Math.max(LEAST_ASKED, this.#hold(need, preparation));
   }
 
   #hold(need: Need, preparation: Preparation): number {
@@ -220,9 +244,9 @@ export class LivePreparations {
 
   /** Where there is no room, whoever takes it in finds that out, unless it waits for room. */
   #mayGoOn(preparation: Preparation): boolean {
-    const { coming, missing } = preparation;
-    if (missing.length === 0 || this.#hasRoom(preparation)) return missing.length > 0;
-    if (!this.#wanted.get(coming.key)?.waitsForRoom) missing.length = 0;
+    const { coming, missing, unsent } = preparation;
+    if (missing.length === 0 || this.#hasRoom(preparation)) return !isDone(preparation);
+    if (!this.#wanted.get(coming.key)?.waitsForRoom) missing.length = unsent.length = 0;
     return false;
   }
 
@@ -237,6 +261,10 @@ export class LivePreparations {
       for (const family of families) this.#groups.release(group, family);
     for (const podClass of joining) this.#classes.forget(podClass);
   }
+}
+
+function isDone({ missing, unsent }: Preparation): boolean {
+  return missing.length === 0 && unsent.length === 0;
 }
 
 function isVersionOf(coming: Coming, other: Coming | undefined): boolean {

@@ -1,5 +1,6 @@
 /** Classes that pods will be in soon: made, put nowhere, and found made when pods join them. */
 import { getOrMake } from '../../model/getormake.ts';
+import type { Builder } from '../builder.ts';
 import { type PodClass, samePolicies } from '../classes.ts';
 import type { ClassBuilder, Part } from '../parts.ts';
 
@@ -12,6 +13,8 @@ interface PreparedClass {
 interface Known {
   prepared: PreparedClass;
   uses: number;
+  /** It may be in the tables before pods are in it (ahead.ts). */
+  isSent: boolean;
 }
 
 export class PreparedClasses {
@@ -19,6 +22,7 @@ export class PreparedClasses {
   readonly #classes = new Map<string, Known[]>();
   /** How many of them have each part. */
   readonly #parts = new Map<Part, number>();
+  readonly #sentParts = new WeakSet<Part>();
 
   /** What was made of the class with these very policies. */
   madeOf(name: string, podClass: PodClass, isBundled: boolean): readonly ClassBuilder[] | undefined {
@@ -42,7 +46,7 @@ export class PreparedClasses {
   add(name: string, prepared: PreparedClass): readonly ClassBuilder[] {
     const known = this.#of(name, prepared.podClass);
     if (known !== undefined) known.uses++;
-    else getOrMake(this.#classes, name, () => []).push({ prepared, uses: 1 });
+    else getOrMake(this.#classes, name, () => []).push({ prepared, uses: 1, isSent: false });
     const before = known?.prepared;
     if (before?.builders === prepared.builders) return [];
     for (const part of partsOf(prepared.builders)) this.#parts.set(part, (this.#parts.get(part) ?? 0) + 1);
@@ -59,6 +63,23 @@ export class PreparedClasses {
     if (others.length > 0) this.#classes.set(name, others);
     else this.#classes.delete(name);
     return this.#drop(known.prepared);
+  }
+
+  /** It goes ahead from now on; answers what of it never did. */
+  send(name: string, podClass: PodClass): readonly Builder[] {
+    const known = this.#of(name, podClass);
+    if (known === undefined || known.isSent) return [];
+    known.isSent = true;
+    const { builders } = known.prepared;
+    const parts = partsOf(builders).filter(part => !this.#sentParts.has(part));
+    for (const part of parts) this.#sentParts.add(part);
+    return [...builders, ...parts.map(({ made }) => made)];
+  }
+
+  /** Those that go ahead, the first ones first. */
+  sent(): (readonly ClassBuilder[])[] {
+    const known = [...this.#classes.values()].flat().filter(({ isSent }) => isSent);
+    return known.map(({ prepared }) => prepared.builders);
   }
 
   has(part: Part): boolean {

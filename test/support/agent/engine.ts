@@ -2,10 +2,14 @@
 import { compile } from '../../../src/compiler/compile.ts';
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
 import type { Limits } from '../../../src/compiler/live/limits.ts';
+import type { Leisure } from '../../../src/compiler/live/slack.ts';
 import { type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
 
 export const NODE = 'n1';
+
+/** Somebody waits for each flush, and none has a moment for anything else. */
+export const AWAITED: Leisure = { isAwaited: () => true, moment: () => () => false };
 
 /** It has noted them, and flushed nothing. */
 export function engineOf(events: readonly ClusterEvent[], limits: Partial<Limits> = {}): Incremental {

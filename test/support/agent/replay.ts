@@ -22,7 +22,7 @@ import type { PodLinks } from '../../../src/model/podlinks.ts';
 import { type Policy, withoutRules } from '../../../src/model/policy.ts';
 import type { PolicyChange } from '../../../src/model/policychange.ts';
 import { mapTables } from '../../../src/nft/maptables.ts';
-import type { Ruleset } from '../../../src/nft/ruleset.ts';
+import type { Expr, NftRule, NftVerdict, Ruleset, Table } from '../../../src/nft/ruleset.ts';
 import type { Step } from '../arbitrary/events.ts';
 import { HEARING } from '../oracle/told.ts';
 
@@ -49,7 +49,7 @@ export function checkHistory(steps: readonly Step[], how: Enforced, count: Count
   const end = replay(steps, how, count);
   if (replayInPieces(steps, how) !== end)
     throw new Error('with events that come during flushes, the history ends otherwise');
-  if (replayPrepared(steps, how) !== end)
+  if (replayPrepared(steps, how, count) !== end)
     throw new Error('with policies that are made ready before they come, the history ends otherwise');
   const variants = {
     squashed: squashed(steps),
@@ -107,6 +107,8 @@ function objectText(object: object): string {
 export interface Count {
   flushes: number;
   chains: number;
+  /** Flushes with chains that go ahead of what is made ready. */
+  ahead?: number;
 }
 
 /** Replays a history, and compares at every flush and at the end. */
@@ -206,7 +208,7 @@ export function replayWaiting(
     count.waited += [...waiting].filter(([key, known]) => known?.pod === state.pods.get(key)).length;
     count.closed += [...waiting.values()].filter(known => known?.pod.awaitsAllowances).length;
     const wanted = compile(withPods(state, waiting), NODE, how.unknownPods, how.podLinks, how.hearing);
-    const [got, wantedText] = [text(withSetsOf(wanted, flushed)), text(wanted)];
+    const [got, wantedText] = [text(withObjectsOf(wanted, flushed)), text(wanted)];
     if (got !== wantedText)
       throw new Error(
         `while pods wait, incremental differs from compile:\n${firstDifference(got, wantedText)}`,
@@ -274,7 +276,7 @@ function whereAndHow(pod: Pod | undefined): string {
 const PREPARED = 3;
 
 /** The policies that come next are made ready: sets that nothing names are all the difference, and in the end there are none. */
-export function replayPrepared(steps: readonly Step[], how: Enforced): string {
+export function replayPrepared(steps: readonly Step[], how: Enforced, count: Count): string {
   const { mostEntries = LIMITS.mostEntries } = how;
   const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing, { mostEntries });
   const state = new ClusterState();
@@ -284,7 +286,8 @@ export function replayPrepared(steps: readonly Step[], how: Enforced): string {
     state.apply(event);
     if (!flush) continue;
     const desired = compile(state, NODE, how.unknownPods, how.podLinks, how.hearing);
-    const [got, wanted] = [text(withSetsOf(desired, engine.flush())), text(desired)];
+    const [got, wanted] = [text(withObjectsOf(desired, engine.flush())), text(desired)];
+    if (engine.isAhead()) count.ahead = (count.ahead ?? 0) + 1;
     if (got !== wanted)
       throw new Error(`prepared, incremental differs from compile:\n${firstDifference(got, wanted)}`);
   }
@@ -299,12 +302,39 @@ function comingChanges(steps: readonly Step[]): PolicyChange[] {
   return changes.slice(0, PREPARED);
 }
 
-/** Without sets that the desired state has not. */
-export function withSetsOf(desired: Ruleset, ruleset: Ruleset): Ruleset {
+/**
+ * Without chains and sets that the desired state has not: where all others are as desired, nothing leads to those. Throws
+ * where one of them leads to what is not there, which the kernel refuses.
+ */
+export function withObjectsOf(desired: Ruleset, ruleset: Ruleset): Ruleset {
   return mapTables(ruleset, ({ sets, chains }, family) => {
-    const wanted = desired.tables.get(family)?.sets;
-    return { sets: new Map([...sets].filter(([name]) => wanted?.has(name))), chains };
+    const wanted = desired.tables.get(family);
+    const more = [...chains.values()].filter(({ name }) => !wanted?.chains.has(name));
+    for (const { name, rules } of more) assertThere(name, rules.flatMap(namedByRule), { sets, chains });
+    for (const set of [...sets.values()].filter(({ name, verdicts }) => verdicts && !wanted?.sets.has(name)))
+      assertThere(set.name, [...set.elements.values()].flatMap(namedByElement), { sets, chains });
+    return {
+      sets: new Map([...sets].filter(([name]) => wanted?.sets.has(name))),
+      chains: new Map([...chains].filter(([name]) => wanted?.chains.has(name))),
+    };
   });
+}
+
+function assertThere(user: string, names: readonly string[], { sets, chains }: Table): void {
+  const missing = names.find(name => !sets.has(name) && !chains.has(name));
+  if (missing !== undefined) throw new Error(`${user} is ahead and leads to ${missing}, which is not there`);
+}
+
+function namedByRule({ exprs }: NftRule): string[] {
+  return exprs.flatMap(expr => ('set' in expr ? [expr.set] : namedByElement({ verdict: verdictOf(expr) })));
+}
+
+function verdictOf(expr: Expr): NftVerdict | undefined {
+  return expr.kind === 'verdict' ? expr.verdict : undefined;
+}
+
+function namedByElement({ verdict }: { readonly verdict?: NftVerdict | undefined }): string[] {
+  return verdict !== undefined && 'chain' in verdict ? [verdict.chain] : [];
 }
 
 /** A flush, with one event more after each of its pieces. */
