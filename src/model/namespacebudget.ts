@@ -167,7 +167,7 @@ function newEntry(policy: Policy, isRefused: boolean): Entry {
 }
 
 function eventOf({ id, policy, isRefused }: Entry): PolicyEvent {
-  return { type: 'policy', key: id, value: isRefused ? withoutRules(policy) : policy };
+  return { type: 'policy', key: id, value: isRefused ? withoutRules(policy, 'namespace too large') : policy };
 }
 
 function isNamespaced(event: ClusterEvent): event is PolicyEvent {

@@ -32,6 +32,13 @@ export function namespaceOfPolicy(id: PolicyId): string {
   return id.slice(from, Math.max(from, id.indexOf('/')));
 }
 
+export type WhyNothing =
+  | 'policy too large'
+  | 'namespace too large'
+  | 'no member room'
+  | 'kernel refuses'
+  | 'deleted';
+
 export interface Policy {
   readonly id: PolicyId;
   readonly kind: PolicyKind;
@@ -45,6 +52,8 @@ export interface Policy {
   readonly unsure?: true;
   /** A NetworkPolicy as it isolates, while what it allows is on its way: where another one isolates already it says nothing. */
   readonly awaitsAllowances?: true;
+  /** Why it only isolates, whatever its author wrote; where it is absent, its rules are its author's. */
+  readonly allowsNothing?: WhyNothing;
   /** Its author wants to see what it would do: it is never in force (`ClusterState` keeps it apart). */
   readonly audited?: true;
   /** Absent: this policy does not affect the direction (N2, C10). Present and empty: no rule matches. */
@@ -112,8 +121,8 @@ export function rulesOf({ ingress = [], egress = [] }: Pick<Policy, 'ingress' | 
 }
 
 /** The policy without its rules: it isolates whom it selects, and allows nothing. */
-export function withoutRules({ ingress, egress, ...policy }: Policy): Policy {
-  return { ...policy, ...(ingress && { ingress: [] }), ...(egress && { egress: [] }) };
+export function withoutRules({ ingress, egress, ...policy }: Policy, allowsNothing: WhyNothing): Policy {
+  return { ...policy, allowsNothing, ...(ingress && { ingress: [] }), ...(egress && { egress: [] }) };
 }
 
 /** Short name for comments in the kernel and tables on a terminal: `shop/web`, `cnp:platform`. */

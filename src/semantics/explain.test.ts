@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Address } from '../model/address.ts';
 import { ClusterState } from '../model/cluster.ts';
-import type { Action, Policy, Rule, Tier } from '../model/policy.ts';
+import { type Action, type Policy, type Rule, type Tier, withoutRules } from '../model/policy.ts';
 import { EVERY_NAMESPACE, EVERYTHING } from '../model/selector.ts';
 import { evaluate, evaluator } from './evaluate.ts';
 import { walk } from './explain.ts';
@@ -103,6 +103,24 @@ test.each([
     'many isolate',
     ['a', 'b', 'c', 'd'].map(name => networkPolicy(name, 443)),
     'NetworkPolicies shop/a and 3 others select shop/web, and none allows ingress from shop/client on TCP 80',
+  ],
+  [
+    'one isolates that has no rules',
+    [withoutRules(networkPolicy('one', 443), 'policy too large')],
+    'NetworkPolicy shop/one selects shop/web and allows nothing: it is larger than a policy may be',
+  ],
+  [
+    'one of two has none',
+    [networkPolicy('one', 443), withoutRules(networkPolicy('two', 443), 'no member room')],
+    'NetworkPolicies shop/one and shop/two select shop/web, and none allows ingress from shop/client on TCP 80; shop/two allows nothing: there is no room on this node for the pods that it means',
+  ],
+  [
+    'two of three have none yet',
+    ['a', 'b', 'c'].map((name, at) => ({
+      ...networkPolicy(name, 443),
+      ...(at > 0 && { awaitsAllowances: true as const }),
+    })),
+    'NetworkPolicies shop/a, shop/b and shop/c select shop/web, and none allows ingress from shop/client on TCP 80; shop/b, as 1 more of them, allows nothing: what it allows is on its way',
   ],
   [
     'a cluster policy denies',

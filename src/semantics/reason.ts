@@ -5,7 +5,7 @@ import { assertNever } from '../model/assert.ts';
 import type { Cluster, Node, Pod } from '../model/cluster.ts';
 import { firstOf } from '../model/firstof.ts';
 import type { Flow } from '../model/flow.ts';
-import type { Action, Direction, Peer, Policy, PortMatch, Rule } from '../model/policy.ts';
+import type { Action, Direction, Peer, Policy, PortMatch, Rule, WhyNothing } from '../model/policy.ts';
 import { podSelectorText, selectorText } from '../model/selector.ts';
 import { matchingPeer, matchingPort, matchRule, type Packet } from './match.ts';
 import { firstMatch, type View } from './view.ts';
@@ -57,6 +57,30 @@ function ruleName(policy: Policy, rule: Rule): string {
 /** `NetworkPolicies shop/a and shop/b select shop/web, and none allows ingress from shop/api on TCP 80`. */
 export function isolatedReason(policies: readonly Policy[], packet: Packet): string {
   const names = policies.map(policy => policy.name);
+  const [closed, ...others] = policies.filter(policy => whyNothing(policy) !== undefined);
+  if (closed === undefined) return isolatedText(names, packet);
+  const why = whyNothing(closed)!;
+  if (names.length === 1)
+    return `NetworkPolicy ${closed.name} selects ${packet.subject.key} and allows nothing: ${why}`;
+  const more = others.length === 0 ? '' : `, as ${others.length} more of them,`;
+  return `${isolatedText(names, packet)}; ${closed.name}${more} allows nothing: ${why}`;
+}
+
+/** Why it has no rules, whatever its author wrote. */
+function whyNothing({ allowsNothing, awaitsAllowances }: Policy): string | undefined {
+  if (allowsNothing !== undefined) return WHY_NOTHING[allowsNothing];
+  return awaitsAllowances && 'what it allows is on its way';
+}
+
+const WHY_NOTHING: Record<WhyNothing, string> = {
+  'policy too large': 'it is larger than a policy may be',
+  'namespace too large': 'the policies of its namespace are more than they may be',
+  'no member room': 'there is no room on this node for the pods that it means',
+  'kernel refuses': 'the kernel of this node refuses its rules',
+  deleted: 'it is deleted, and nobody can say yet whether its namespace is being deleted too',
+};
+
+function isolatedText(names: readonly string[], packet: Packet): string {
   const { subject, direction, peer, peerPod, flow } = packet;
   const end = `${direction} ${direction === 'ingress' ? 'from' : 'to'} ${peerPod?.key ?? peer}`;
   const wanted = `allows ${end} on ${flow.protocol}${flow.port === undefined ? '' : ` ${flow.port}`}`;

@@ -3547,6 +3547,13 @@ export const MUTANTS: readonly Mutant[] = [
     test: LOCAL_MOVES,
   },
   {
+    name: 'explain: of a policy without rules it is said that none of them allows it',
+    file: 'src/semantics/reason.ts',
+    find: 'policies.filter(policy => whyNothing(policy) !== undefined)',
+    replace: 'policies.filter(policy => whyNothing(policy) === "")',
+    test: 'src/semantics/explain.test.ts',
+  },
+  {
     name: 'room: a refused policy is known with the rules that it has no more',
     file: 'src/compiler/live/incremental.ts',
     find: 'if (isLatest) this.#latest.apply',

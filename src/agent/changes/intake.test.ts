@@ -35,7 +35,8 @@ test('the fallback of a new policy is what isolates, and it is not called its la
   policies.set(value.id, isolating!.value!);
   intake.committed(policies, 0, 0);
   expect(intake.take(policies, 1, false, () => true)).toEqual([change(value)]);
-  expect(intake.refused({ reason: 'EINVAL', named: [value.id] }, policies, 1)).toEqual([isolating]);
+  const fallback = { ...isolating!.value!, allowsNothing: 'kernel refuses' as const };
+  expect(intake.refused({ reason: 'EINVAL', named: [value.id] }, policies, 1)).toEqual([change(fallback)]);
   intake.committed(policies, 0, 1);
   expect(intake.quarantined).toEqual([{ id: value.id, reason: 'EINVAL', keepsLastVersion: false }]);
 });

@@ -111,7 +111,7 @@ export class Quarantine {
     this.#reason = reason;
     return suspects.map(({ id, value }) => {
       const last = lastGood.get(id);
-      const fallback = last ?? (value && isolated(value));
+      const fallback = last ?? (value && refused(value));
       const rest = { refusals: 0, triedAtMs: nowMs, changed: false };
       this.#held.set(id, { wanted: value, fallback, keepsLastVersion: last !== undefined, ...rest });
       return { id, value: fallback };
@@ -154,7 +154,7 @@ export class Quarantine {
     this.#reason = reason;
     return ids.map(id => {
       const held = this.#held.get(id)!;
-      const fallback = held.wanted && isolated(held.wanted);
+      const fallback = held.wanted && refused(held.wanted);
       this.#held.set(id, { ...held, fallback, keepsLastVersion: false });
       return { id, value: fallback };
     });
@@ -189,6 +189,10 @@ export class Quarantine {
       }
     return undefined;
   }
+}
+
+function refused(policy: Policy): Policy {
+  return { ...isolated(policy), allowsNothing: 'kernel refuses' };
 }
 
 /** Suspects wait for their group. */

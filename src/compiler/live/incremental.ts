@@ -236,7 +236,8 @@ export class Incremental {
   /** What has no rules now is so for everybody who asks, unless another version has come. */
   #followRefused(policy: Policy): void {
     const isLatest = this.#latest.policies.get(policy.id) === policy;
-    if (isLatest) this.#latest.apply({ type: 'policy', key: policy.id, value: withoutRules(policy) });
+    const value = withoutRules(policy, 'no member room');
+    if (isLatest) this.#latest.apply({ type: 'policy', key: policy.id, value });
   }
 
   #followNames(anew: boolean): void {

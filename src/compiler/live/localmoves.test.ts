@@ -72,7 +72,7 @@ function played(room: MemberRoom, ...flushes: readonly (readonly ClusterEvent[])
     }
     const ruleset = engine.flush();
     const without = engine.takeRefused();
-    for (const policy of without) inForce.set(policy.id, policyEvent(withoutRules(policy)));
+    for (const policy of without) inForce.set(policy.id, policyEvent(withoutRules(policy, 'no member room')));
     refused.push(without.map(({ name }) => name).sort());
     expect(plan(compiled([...inForce.values()]), ruleset)).toEqual([]);
   }

@@ -61,7 +61,7 @@ function withinBudget(policy: Policy, spec: Field, namespace: string): Policy {
   const excess = tooLarge ?? excessOf(whole);
   if (excess === undefined) return whole;
   spec.withEffect(TOO_LARGE).error(excess);
-  return { ...policy, ...directionsOf(types, [], []) };
+  return { ...policy, allowsNothing: 'policy too large', ...directionsOf(types, [], []) };
 }
 
 /** Rules are read, and their problems reported, in both directions. */

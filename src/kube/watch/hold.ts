@@ -119,7 +119,7 @@ export class PolicyHold {
     if (event.value === undefined) this.#wait(namespace, event);
     else {
       this.#forget(namespace, [event]);
-      this.#isolations.set(event.key, { ...event, value: withoutRules(event.value) });
+      this.#isolations.set(event.key, { ...event, value: withoutRules(event.value, 'deleted') });
     }
     return event.value !== undefined;
   }

@@ -1,6 +1,7 @@
 /** Plays a history of a cluster to the incremental engine, and holds it against `compile` at every flush. */
 
 import fc from 'fast-check';
+import { isolated } from '../../../src/agent/changes/isolated.ts';
 import type { PodInForce } from '../../../src/agent/engine.ts';
 import { compile } from '../../../src/compiler/compile.ts';
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
@@ -71,7 +72,7 @@ function isolatingFirst(step: Step, at: number): Step[] {
 
 /** As a new policy is in force while what it allows is on its way. */
 export function awaitingAllowances(policy: Policy): Policy {
-  return { ...withoutRules(policy), awaitsAllowances: true };
+  return { ...isolated(policy), awaitsAllowances: true };
 }
 
 export function firstDifference(got: string, wanted: string): string {
@@ -162,7 +163,11 @@ export function replayInRoom(steps: readonly Step[], how: Enforced, room: Member
     count.refused += refused.length;
     for (const { id, kind } of refused) {
       if (kind !== 'NetworkPolicy') throw new Error(`${id} is refused, and is nobody's`);
-      state.apply({ type: 'policy', key: id, value: withoutRules(state.policies.get(id)!) });
+      state.apply({
+        type: 'policy',
+        key: id,
+        value: withoutRules(state.policies.get(id)!, 'no member room'),
+      });
     }
     const wanted = text(compile(state, NODE, how.unknownPods, how.podLinks, how.hearing));
     if (got !== wanted)
