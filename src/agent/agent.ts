@@ -171,7 +171,7 @@ export class Agent {
     const flushing = this.#desired.flush(actual, batch);
     // What is noted from here on is for the next batch.
     this.#scheduler.taken();
-    this.#observer.committing(this.#desired.deferredSinceMs);
+    this.#observer.committing(this.#desired.deferred);
     return flushing;
   }
 

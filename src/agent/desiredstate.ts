@@ -16,6 +16,7 @@ import type { Ruleset } from '../nft/ruleset.ts';
 import type { RoundBatch } from './batch.ts';
 import { FAIRNESS } from './changes/fairness.ts';
 import { PolicyIntake } from './changes/intake.ts';
+import type { WaitingPolicy } from './changes/pending.ts';
 import type { Quarantined } from './changes/quarantine.ts';
 import { Roomless } from './changes/roomless.ts';
 import { eventText } from './commitlog.ts';
@@ -84,8 +85,9 @@ export class DesiredState {
     return this.#intake.waiting(this.#timing.now());
   }
 
-  get deferredSinceMs(): readonly number[] {
-    return this.#intake.deferredSinceMs();
+  /** Changes of policies that wait for their turn, the first ones first. */
+  get deferred(): readonly WaitingPolicy[] {
+    return this.#intake.deferred();
   }
 
   note(event: ClusterEvent): void {

@@ -15,10 +15,13 @@ test('what waits for its turn stays as old as it is, and the rest is on its way'
     { ms: 20, events: 3 },
     { ms: 10, events: 2 },
   ]);
-  expect([backlog.size, backlog.lagMs(40)]).toEqual([3, 30]);
+  expect([backlog.size, backlog.lagMs(40)]).toEqual([0, 0]);
   backlog.take([30]);
   expect(backlog.arrived(50, new Map())).toEqual([{ ms: 40, events: 2 }]);
-  expect([backlog.size, backlog.lagMs(50)]).toEqual([1, 20]);
+  backlog.noted([policy], 55);
+  expect([backlog.size, backlog.lagMs(60)]).toEqual([1, 5]);
+  backlog.take();
+  expect([backlog.size, backlog.lagMs(60)]).toEqual([2, 30]);
 });
 
 test('of thousands that wait each stays with the latest ones that it may have come with', () => {
@@ -39,6 +42,7 @@ test('of thousands that wait each stays with the latest ones that it may have co
       stayed += stays;
       const arrived = backlog.arrived(100, new Map());
       expect(arrived.flatMap(({ ms, events }) => Array(events).fill(100 - ms))).toEqual(left);
+      backlog.take();
       expect(backlog.size).toBe(stays);
     }),
     { numRuns: 300 },

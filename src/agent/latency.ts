@@ -19,10 +19,12 @@ interface Batch {
  * Events that are not in the kernel yet, in the order in which they came:
  *
  *     noted ─▶ pending ──take──▶ under way ──arrived──▶ in the kernel
- *                                                └────▶ left: of pods that wait, and their namespaces ─▶ in the kernel
+ *                 └──take──▶ deferred ─▶ under way └──▶ left: of pods that wait, and their namespaces ─▶ in the kernel
  */
 export class Backlog {
   #pending: Batch[] = [];
+  /** Of policies that wait for their turn. */
+  #deferred: Batch[] = [];
   #underWay: Batch[] = [];
   #left: Batch[] = [];
 
@@ -49,8 +51,9 @@ export class Backlog {
   take(deferredSinceMs: readonly number[] = []): void {
     const stays: Batch[] = [];
     const sinceMs = deferredSinceMs.toSorted((a, b) => a - b);
+    const waiting = [...this.#deferred, ...this.#pending].sort((a, b) => a.atMs - b.atMs);
     // Each stays with the latest ones that came before it: both from their ends, for either may be thousands.
-    for (const batch of this.#pending.toReversed()) {
+    for (const batch of waiting.toReversed()) {
       const stay = { atMs: batch.atMs, events: 0, pods: [], namespaces: [] };
       while (batch.events > batch.pods.length + batch.namespaces.length) {
         if (sinceMs.length === 0 || batch.atMs > sinceMs.at(-1)! + 1) break;
@@ -60,8 +63,9 @@ export class Backlog {
       }
       if (stay.events > 0) stays.unshift(stay);
     }
-    this.#underWay.push(...this.#pending.filter(hasEvents));
-    this.#pending = stays;
+    this.#underWay.push(...waiting.filter(hasEvents));
+    this.#pending = [];
+    this.#deferred = stays;
   }
 
   /** What was taken is in the kernel, but for the changes of these pods, which wait for another batch. */
@@ -78,7 +82,7 @@ export class Backlog {
     return ages.filter(hasEvents);
   }
 
-  /** Age of the oldest event that is on its way; 0 where there is none. */
+  /** Age of the oldest event that is on its way, and waits for nobody's turn; 0 where there is none. */
   lagMs(nowMs: number): number {
     return oldestMs([...this.#underWay, ...this.#pending], nowMs);
   }

@@ -1,6 +1,7 @@
 /** Who watches the agent at work: status, metrics, the log, open connections. Every call is synchronous, and must not throw. */
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Op } from '../nft/plan/op.ts';
+import type { WaitingPolicy } from './changes/pending.ts';
 import type { Quarantined } from './changes/quarantine.ts';
 import type { Committed } from './committed.ts';
 
@@ -10,8 +11,8 @@ import type { Committed } from './committed.ts';
  */
 export interface Observer {
   noted(events: readonly ClusterEvent[]): void;
-  /** `deferredSinceMs`: since when each change has waited that is not in the batch. */
-  committing(deferredSinceMs: readonly number[]): void;
+  /** `deferred`: changes that are not in the batch, the first ones first. */
+  committing(deferred: readonly WaitingPolicy[]): void;
   committed(committed: Committed): void;
   failed(error: unknown): void;
   /** Somebody else changed our tables; `repair` puts them right. */
@@ -26,8 +27,8 @@ export function every(observers: readonly Partial<Observer>[]): Observer {
     noted: events => {
       for (const observer of observers) observer.noted?.(events);
     },
-    committing: deferredSinceMs => {
-      for (const observer of observers) observer.committing?.(deferredSinceMs);
+    committing: deferred => {
+      for (const observer of observers) observer.committing?.(deferred);
     },
     committed: committed => {
       for (const observer of observers) observer.committed?.(committed);

@@ -72,6 +72,27 @@ describe('StatusKeeper', () => {
     ]);
   });
 
+  test('tells of policies that wait for their turn, longest first, and not as of what is on its way', () => {
+    const { keeper, follow, wait } = setUp();
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f'].map(name => `NetworkPolicy shop/${name}` as const);
+    const deferred = ids.map(id => ({ id, sinceMs: 1000 }));
+    for (const key of ids) keeper.noted([{ type: 'policy', key }]);
+    keeper.committing(deferred);
+    follow();
+    wait(20_000);
+    const { pending, lagMs, waitingPolicies, waitingPoliciesMs, waitingPolicyNames } = keeper.status();
+    expect([pending, lagMs, waitingPolicies, waitingPoliciesMs]).toEqual([0, 0, 6, 20_000]);
+    expect(waitingPolicyNames).toEqual(ids.slice(0, 5));
+    keeper.committing();
+    follow();
+    expect(keeper.status()).toMatchObject({
+      waitingPolicies: 0,
+      waitingPoliciesMs: 0,
+      waitingPolicyNames: [],
+    });
+    expect(keeper.takeAges()).toEqual([{ ms: 20_000, events: 6 }]);
+  });
+
   test('keeps the lag over an attempt that failed', () => {
     const { keeper, note, follow, wait } = setUp();
     note();

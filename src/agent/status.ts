@@ -11,14 +11,16 @@ import {
 } from '../model/cluster.ts';
 import { errorText } from '../model/errortext.ts';
 import type { Problem } from '../model/problem.ts';
+import type { WaitingPolicy } from './changes/pending.ts';
 import type { Quarantined } from './changes/quarantine.ts';
 import { quarantineProblem } from './changes/quarantineproblem.ts';
 import type { Committed } from './committed.ts';
 import { type Age, Backlog } from './latency.ts';
 import type { Observer } from './observer.ts';
+import { type PodsWaiting, type PoliciesWaiting, waitingPods, waitingPolicies } from './waitingchanges.ts';
 
 /** Times are milliseconds since 1970; ages and durations are milliseconds. */
-export interface AgentStatus {
+export interface AgentStatus extends PodsWaiting, PoliciesWaiting {
   readonly node: string;
   readonly startedAtMs: number;
   /** Every source has listed all that it holds. */
@@ -37,8 +39,7 @@ export interface AgentStatus {
   /** Events that are on their way into the kernel, and the age of the oldest. */
   readonly pending: number;
   readonly lagMs: number;
-  /** Pods of other nodes whose changes the last commit has left for another one, and the age of the oldest change. */
-  readonly waitingPods: number;
+  /** The age of the oldest change of a pod that waits. */
   readonly waitingMs: number;
   readonly problems: readonly Problem[];
   /** Policies whose rules the kernel refuses. */
@@ -118,7 +119,8 @@ export class StatusKeeper implements Observer {
   #lastDriftAtMs: number | undefined;
   #lastError: string | undefined;
   #failuresInARow = 0;
-  #waitingPods = 0;
+  #waitingPods: Committed['waitingPods'] = new Set();
+  #deferred: readonly WaitingPolicy[] = [];
   #problems: readonly Problem[] = [];
   #quarantined: readonly Quarantined[] = [];
   readonly #lost = new Map<string, string>();
@@ -152,8 +154,9 @@ export class StatusKeeper implements Observer {
       failuresInARow: this.#failuresInARow,
       pending: this.#backlog.size,
       lagMs: this.#backlog.lagMs(this.#clocks.now()),
-      waitingPods: this.#waitingPods,
       waitingMs: this.#backlog.waitingMs(this.#clocks.now()),
+      ...waitingPods(this.#waitingPods),
+      ...waitingPolicies(this.#deferred, this.#clocks.now()),
       problems: [...this.#problems, ...this.#quarantined.map(quarantineProblem)],
       quarantined: this.#quarantined,
       lostSources: [...this.#lost.keys()],
@@ -209,8 +212,9 @@ export class StatusKeeper implements Observer {
     for (const event of events) if (event.type === 'pod') this.#touched.add(event.key);
   }
 
-  committing(deferredSinceMs: readonly number[] = []): void {
-    this.#backlog.take(deferredSinceMs);
+  committing(deferred: readonly WaitingPolicy[] = []): void {
+    this.#backlog.take(deferred.map(({ sinceMs }) => sinceMs));
+    this.#deferred = deferred;
     for (const key of this.#touched) this.#taken.push(key);
     this.#touched.clear();
   }
@@ -221,15 +225,15 @@ export class StatusKeeper implements Observer {
     names,
     tookMs,
     dumped,
-    waitingPods,
+    waitingPods: left,
   }: Pick<Committed, 'cluster' | 'ops' | 'names' | 'tookMs' | 'dumped' | 'waitingPods'>): void {
     const atMs = this.#clocks.date();
     this.#cluster = cluster;
     this.#equalAtMs = atMs;
     if (dumped) this.#readAtMs = atMs;
     this.#failuresInARow = 0;
-    this.#waitingPods = waitingPods.size;
-    this.#keepAges(this.#backlog.arrived(this.#clocks.now(), waitingPods));
+    this.#waitingPods = left;
+    this.#keepAges(this.#backlog.arrived(this.#clocks.now(), left));
     for (const key of this.#taken) this.#programmed(key, atMs);
     this.#taken = [];
     this.#firstProgrammed.resolve();

@@ -1,4 +1,6 @@
 /** What the rules of this network namespace should be: by a folder, or by the running agent. */
+
+import type { WaitingWork } from '../health/agentchecks.ts';
 import { ownNetworkNamespace } from '../host/networknamespace.ts';
 import { type Cluster, knowsNode } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
@@ -10,6 +12,7 @@ import { askAgent } from '../sources/askagent.ts';
 import { readFiles } from '../sources/files.ts';
 import { DEFAULT_SOCKET } from '../sources/options.ts';
 import { CommandError } from '../terminal/commanderror.ts';
+import { waitingOf } from './waitingof.ts';
 
 /**
  * Where there are no manifests the agent is asked. `node` says as which node of them this one is judged; the agent
@@ -22,11 +25,8 @@ export interface NodeOptions {
 }
 
 /** How far an agent is with its rules. */
-export interface AgentProgress {
+export interface AgentProgress extends WaitingWork {
   readonly commits: number;
-  /** Pods whose changes wait for a later commit, and how long the longest has. */
-  readonly waitingPods: number;
-  readonly waitingMs: number;
 }
 
 /** What the rules of this network namespace are compiled from; pods that wait are as the rules have them. */
@@ -92,6 +92,6 @@ export function readProgress(socket = DEFAULT_SOCKET): Promise<AgentProgress> {
   return askAgent(socket, async agent => progressOf(await agent.status()));
 }
 
-function progressOf({ totals, waiting_pods, waiting_ms }: StatusResponse): AgentProgress {
-  return { commits: totals.commits, waitingPods: waiting_pods, waitingMs: waiting_ms };
+function progressOf(status: StatusResponse): AgentProgress {
+  return { commits: status.totals.commits, ...waitingOf(status) };
 }

@@ -1,7 +1,7 @@
 /** What `sluice inspect` found, for people as lines and for programs as an object. */
 
 import { spanText } from '../ends/byname.ts';
-import { ageText, waitingText } from '../health/agentchecks.ts';
+import { ageText, waitingTexts } from '../health/agentchecks.ts';
 import { FAMILY_NAME } from '../model/address.ts';
 import { getOrMake } from '../model/getormake.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
@@ -151,6 +151,6 @@ function comparisonLines(comparison: Comparison): string[] {
 }
 
 function waitingClause(progress: AgentProgress | undefined): string {
-  if (progress === undefined || progress.waitingPods === 0) return '';
-  return `, but for ${waitingText(progress.waitingPods, progress.waitingMs)}`;
+  const waiting = progress === undefined ? [] : waitingTexts(progress);
+  return waiting.length === 0 ? '' : `, but for ${waiting.join('; ')}`;
 }

@@ -16,6 +16,10 @@ const STATUS: StatusResponse = {
   lag_ms: 350,
   waiting_pods: 0,
   waiting_ms: 0,
+  waiting_pod_names: [],
+  waiting_policies: 0,
+  waiting_policies_ms: 0,
+  waiting_policy_names: [],
   checks: [
     { name: 'last-commit', state: 'ok', reason: '3 operations', remedy: '' },
     { name: 'ip-forward', state: 'fail', reason: 'it is 0', remedy: 'sysctl -w' },
@@ -31,11 +35,24 @@ const STATUS: StatusResponse = {
 
 test.each([
   [{ pending_events: 0 }, 'nothing waits'],
-  [{ waiting_pods: 0 }, '2 events waiting, for 350 ms'],
+  [{ waiting_pods: 0 }, '2 events on the way, for 350 ms'],
   [{ pending_events: 0, waiting_pods: 12 }, 'pods that wait for their turn: 12, the longest for 4 s'],
   [
     { waiting_pods: 12 },
-    '2 events waiting, for 350 ms; pods that wait for their turn: 12, the longest for 4 s',
+    '2 events on the way, for 350 ms; pods that wait for their turn: 12, the longest for 4 s',
+  ],
+  [
+    { pending_events: 0, waiting_pods: 2, waiting_pod_names: ['shop/web', 'shop/db'] },
+    'pods that wait for their turn: 2 (shop/web, shop/db), the longest for 4 s',
+  ],
+  [
+    {
+      pending_events: 0,
+      waiting_policies: 4,
+      waiting_policies_ms: 9_000,
+      waiting_policy_names: ['a', 'b', 'c', 'd'].map(name => `NetworkPolicy shop/${name}`),
+    },
+    'policies that wait for their turn: 4 (NetworkPolicy shop/a, NetworkPolicy shop/b, NetworkPolicy shop/c, …), the longest for 9 s',
   ],
 ])('statusLines() says what waits: %o', (changes, said) => {
   const lines = statusLines({ ...STATUS, waiting_ms: 4_000, ...changes }, NOW);
@@ -52,7 +69,7 @@ test('statusLines() says whether the node is ready, why not, and what to do', ()
     '  fail     ip-forward             it is 0',
     '                                  sysctl -w',
     '',
-    '4 policies, 3 pods, 1 namespace, 2 nodes; 2 events waiting, for 350 ms',
+    '4 policies, 3 pods, 1 namespace, 2 nodes; 2 events on the way, for 350 ms',
     '1 commit, 0 failed, 0 repairs of foreign changes',
     '  4 s ago: 3 operations in 2 ms for a, b, c, …',
     '',

@@ -1,4 +1,4 @@
-import { ageText, waitingText } from '../health/agentchecks.ts';
+import { ageText, waitingTexts } from '../health/agentchecks.ts';
 import type { Check, CheckState } from '../health/check.ts';
 import type { StatusResponse } from '../rpc/messages.ts';
 import { askAgent } from '../sources/askagent.ts';
@@ -8,6 +8,7 @@ import { HANG } from '../terminal/hang.ts';
 import { type OutputOptions, writeLines } from '../terminal/output.ts';
 import { plural } from '../terminal/plural.ts';
 import { versioned } from './schema.ts';
+import { waitingOf } from './waitingof.ts';
 
 export interface StatusOptions extends OutputOptions {
   readonly socket: string;
@@ -57,11 +58,11 @@ export function statusLines(status: StatusResponse, nowMs: number, isWide = fals
   ];
 }
 
-function lagText({ pending_events, lag_ms, waiting_pods, waiting_ms }: StatusResponse): string {
+function lagText(status: StatusResponse): string {
+  const { pending_events, lag_ms } = status;
   const events =
-    pending_events > 0 ? [`${plural(pending_events, 'event')} waiting, for ${ageText(lag_ms)}`] : [];
-  const pods = waiting_pods > 0 ? [waitingText(waiting_pods, waiting_ms)] : [];
-  return [...events, ...pods].join('; ') || 'nothing waits';
+    pending_events > 0 ? [`${plural(pending_events, 'event')} on the way, for ${ageText(lag_ms)}`] : [];
+  return [...events, ...waitingTexts(waitingOf(status))].join('; ') || 'nothing waits';
 }
 
 function auditedText({ audited = 0 }: StatusResponse['objects']): string {

@@ -1,7 +1,7 @@
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
 import { unheardDenial } from '../ends/elsewhere.ts';
 import { maybeNode } from '../ends/maybenode.ts';
-import { waitingText } from '../health/agentchecks.ts';
+import { waitingTexts } from '../health/agentchecks.ts';
 import { ownAddresses } from '../host/ownaddresses.ts';
 import type { Address } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
@@ -66,9 +66,9 @@ export async function traceCommand(from: string, to: string, options: TraceOptio
   if (expected !== undefined && expected.demanded !== walk.verdict) process.exitCode = 1;
 }
 
-function noteWaiting({ waitingPods, waitingMs }: AgentProgress): void {
-  if (waitingPods === 0) return;
-  writeNote(`note: the rules do not have the changes of ${waitingText(waitingPods, waitingMs)}`);
+function noteWaiting(progress: AgentProgress): void {
+  const waiting = waitingTexts(progress);
+  if (waiting.length > 0) writeNote(`note: the rules do not have the changes of ${waiting.join('; ')}`);
 }
 
 const ONLY_RULES =

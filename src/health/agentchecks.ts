@@ -12,6 +12,11 @@ export interface Work {
   /** Pods whose changes wait for a later commit, and the age of the oldest. */
   readonly waitingPods: number;
   readonly waitingMs: number;
+  readonly waitingPodNames: readonly string[];
+  /** Policies whose changes wait for their turn. */
+  readonly waitingPolicies: number;
+  readonly waitingPoliciesMs: number;
+  readonly waitingPolicyNames: readonly string[];
   /** Sources that cannot be read at present. */
   readonly lostSources: readonly string[];
   /** Policies whose rules the kernel refuses. */
@@ -41,7 +46,7 @@ export function sourcesSynced({ synced, lostSources, equalAtMs }: Work): Check {
 }
 
 export function kernelEqualsDesired(work: Work, nowMs: number): Check {
-  const { equalAtMs, lagMs, waitingPods, waitingMs } = work;
+  const { equalAtMs, lagMs } = work;
   const name = 'kernel-equals-desired';
   if (equalAtMs === undefined) return finding.unknown(name, 'the kernel has not been compared yet');
   const age = nowMs - equalAtMs;
@@ -60,15 +65,37 @@ export function kernelEqualsDesired(work: Work, nowMs: number): Check {
     );
   }
   const holds = `the kernel holds what policy says, as of ${ageText(age)} ago`;
-  return finding.ok(
-    name,
-    waitingPods === 0 ? holds : `${holds}, but for ${waitingText(waitingPods, waitingMs)}`,
-  );
+  const waiting = waitingTexts(work);
+  return finding.ok(name, waiting.length === 0 ? holds : `${holds}, but for ${waiting.join('; ')}`);
 }
 
-/** They keep no node from being ready, or whoever relabels its pods all the time would. */
-export function waitingText(pods: number, longestMs: number): string {
-  return `pods that wait for their turn: ${pods}, the longest for ${ageText(longestMs)}`;
+/** What waits for its turn: it keeps no node from being ready, or whoever relabels pods and edits policies all the time would. */
+export function waitingTexts(work: WaitingWork): string[] {
+  const { waitingPods, waitingMs, waitingPodNames } = work;
+  const { waitingPolicies, waitingPoliciesMs, waitingPolicyNames } = work;
+  return [
+    ...waitingText('pods', waitingPods, waitingMs, waitingPodNames),
+    ...waitingText('policies', waitingPolicies, waitingPoliciesMs, waitingPolicyNames),
+  ];
+}
+
+export type WaitingWork = Pick<
+  Work,
+  | 'waitingPods'
+  | 'waitingMs'
+  | 'waitingPodNames'
+  | 'waitingPolicies'
+  | 'waitingPoliciesMs'
+  | 'waitingPolicyNames'
+>;
+
+const SHOWN_NAMES = 3;
+
+function waitingText(what: string, count: number, longestMs: number, names: readonly string[]): string[] {
+  if (count === 0) return [];
+  const shown = names.slice(0, SHOWN_NAMES).join(', ');
+  const named = shown === '' ? '' : ` (${shown}${count > SHOWN_NAMES ? ', …' : ''})`;
+  return [`${what} that wait for their turn: ${count}${named}, the longest for ${ageText(longestMs)}`];
 }
 
 export function lastCommit({ failuresInARow, lastError, commits, equalAtMs }: Work, nowMs: number): Check {

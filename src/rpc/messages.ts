@@ -27,6 +27,10 @@ export interface StatusResponse {
   readonly denies_unknown_pods: boolean;
   readonly waiting_pods: number;
   readonly waiting_ms: number;
+  readonly waiting_pod_names: readonly string[];
+  readonly waiting_policies: number;
+  readonly waiting_policies_ms: number;
+  readonly waiting_policy_names: readonly string[];
 }
 
 export interface ToldName {

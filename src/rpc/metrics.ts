@@ -103,11 +103,27 @@ function addGate(registry: Registry, gate: GateTotals): void {
 function addGauges(registry: Registry, status: () => AgentStatus): void {
   new Gauge({
     name: 'sluice_reconcile_lag_seconds',
-    help: 'Age of the oldest event that is not yet in the kernel; 0 where there is none.',
+    help: 'Age of the oldest event that is on its way into the kernel; 0 where there is none.',
     registers: [registry],
     collect() {
-      const { lagMs, waitingMs } = status();
-      this.set(Math.max(lagMs, waitingMs) / 1000);
+      this.set(status().lagMs / 1000);
+    },
+  });
+  new Gauge({
+    name: 'sluice_waiting_seconds',
+    help: 'Age of the oldest change that waits for its turn, of pods or policies; 0 where none does.',
+    registers: [registry],
+    collect() {
+      const { waitingMs, waitingPoliciesMs } = status();
+      this.set(Math.max(waitingMs, waitingPoliciesMs) / 1000);
+    },
+  });
+  new Gauge({
+    name: 'sluice_waiting_policies',
+    help: 'Policies whose changes wait for their turn: their last version is in force, or they isolate.',
+    registers: [registry],
+    collect() {
+      this.set(status().waitingPolicies);
     },
   });
   new Gauge({

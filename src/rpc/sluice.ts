@@ -51,6 +51,10 @@ async function statusOf(view: AgentView): Promise<StatusResponse> {
     lag_ms: state.lagMs,
     waiting_pods: state.waitingPods,
     waiting_ms: state.waitingMs,
+    waiting_pod_names: state.waitingPodNames,
+    waiting_policies: state.waitingPolicies,
+    waiting_policies_ms: state.waitingPoliciesMs,
+    waiting_policy_names: state.waitingPolicyNames,
     checks: [...checks],
     commits: state.commits.map(({ atMs, operations, tookMs, names }) => ({
       at_ms: atMs,

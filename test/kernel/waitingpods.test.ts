@@ -63,7 +63,7 @@ async function endedBehind(events: readonly ClusterEvent[], later: readonly Clus
   return { keeper, agent, waiting };
 }
 
-test('pods that wait are no drift and not in force: their number is told, and what a foreign hand did beside them', async () => {
+test('pods that wait are no drift and not in force: their number and some names are told, and what a foreign hand did beside them', async () => {
   const first = [
     podEvent(tenantPod('tenant', 1)),
     ...crowd('tenant', 400, 'blue'),
@@ -77,7 +77,9 @@ test('pods that wait are no drift and not in force: their number is told, and wh
   const view = agentView({ identity, keeper, agent, readHost: nodeReader() });
   const server = await serveRpc({ socket, view });
   try {
-    const wait = new RegExp(`pods that wait for their turn: ${waiting}, the longest for \\d+ m?s`);
+    const wait = new RegExp(
+      `pods that wait for their turn: ${waiting} \\(tenant/p\\d+, tenant/p\\d+, tenant/p\\d+, …\\), the longest for \\d+ m?s`,
+    );
     const status = await sluice('status');
     expect(status.stdout).toMatch(new RegExp(`ok +kernel-equals-desired .*but for ${wait.source}\n`));
     expect(status.stdout).toMatch(new RegExp(`400 pods, .*; ${wait.source}\n`));

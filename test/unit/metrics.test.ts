@@ -111,16 +111,18 @@ describe('/metrics', () => {
     });
   });
 
-  test('lets the lag grow for pods that wait for their turn, and counts them', async () => {
+  test('has the age of what waits for its turn beside the lag, which nobody lets grow by it', async () => {
     follow();
     const { cluster } = keeper;
     keeper.noted([{ type: 'pod', key: 'shop/far' }]);
-    keeper.committing();
+    keeper.committing([{ id: 'NetworkPolicy shop/x', sinceMs: 0 }]);
     const waitingPods = new Set(['shop/far'] as const);
     keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: false, waitingPods });
     const samples = await scrape();
     expect(samples.get('sluice_waiting_pods')).toBe(1);
-    expect(samples.get('sluice_reconcile_lag_seconds')).toBeGreaterThan(0);
+    expect(samples.get('sluice_waiting_policies')).toBe(1);
+    expect(samples.get('sluice_waiting_seconds')).toBeGreaterThan(0);
+    expect(samples.get('sluice_reconcile_lag_seconds')).toBe(0);
     expect(samples.get('sluice_event_to_kernel_seconds_count')).toBe(2);
   });
 

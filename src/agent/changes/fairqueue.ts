@@ -24,6 +24,7 @@ import {
   mayIsolate,
   type Pending,
   pendingOf,
+  type WaitingPolicy,
 } from './pending.ts';
 import { ALL_READY, type Foresight, type IsReady, NOTHING_FORESEEN, toPrepare } from './prepare.ts';
 import { isLate, ofEveryNamespace, ofOneNamespace, partition } from './shares.ts';
@@ -57,9 +58,9 @@ export class FairQueue {
     return this.#pending.has(id);
   }
 
-  /** Since when each of those that wait has waited. */
-  sinceMs(): number[] {
-    return [...this.#pending.values()].map(({ sinceMs }) => sinceMs);
+  /** Those that wait, the first ones first. */
+  all(): readonly WaitingPolicy[] {
+    return [...this.#pending.values()];
   }
 
   /**

@@ -10,6 +10,7 @@ import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import type { WaitingChange } from '../decision.ts';
 import { FairQueue } from './fairqueue.ts';
+import type { WaitingPolicy } from './pending.ts';
 import type { Foresight, IsReady } from './prepare.ts';
 import { Quarantine, type Quarantined } from './quarantine.ts';
 
@@ -41,9 +42,9 @@ export class PolicyIntake {
     return this.#queue.size === 0;
   }
 
-  /** Since when each of those that wait for their turn has waited. */
-  deferredSinceMs(): readonly number[] {
-    return this.#queue.sinceMs();
+  /** Changes that wait for their turn, the first ones first. */
+  deferred(): readonly WaitingPolicy[] {
+    return this.#queue.all();
   }
 
   /** Policies that isolate what they select, and whose allowances wait. */

@@ -13,8 +13,13 @@ import { FAIRNESS } from './fairness.ts';
 import { isolated } from './isolated.ts';
 import { weightOf, weightOfAsking } from './weight.ts';
 
-export interface Pending {
+/** A change of a policy that is in no batch yet. */
+export interface WaitingPolicy {
   readonly id: PolicyId;
+  readonly sinceMs: number;
+}
+
+export interface Pending extends WaitingPolicy {
   readonly namespace: string;
   /** What is in force, or on its way. */
   readonly before: Policy | undefined;
@@ -25,7 +30,6 @@ export interface Pending {
   readonly tightens: boolean;
   /** These pods alone are more than a small change may weigh. */
   readonly asksMany: boolean;
-  readonly sinceMs: number;
   /** None of its versions has been in force with what it allows. */
   readonly isNew: boolean;
   /** Another version of it waited when this one came. */

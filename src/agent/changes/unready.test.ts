@@ -104,7 +104,7 @@ test('another version of a policy that only isolates yet isolates whom that sele
   expect(queue.takeShare(7, NOBODY_READY)).toEqual([
     { id: edited.id, value: { ...edited, ingress: [], egress: [], awaitsAllowances: true } },
   ]);
-  expect(queue.sinceMs()).toEqual([0]);
+  expect(queue.all().map(({ sinceMs }) => sinceMs)).toEqual([0]);
   queue.hurry('a');
   expect(queue.takeShare(8, NOBODY_READY)).toEqual([]);
 });

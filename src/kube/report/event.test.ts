@@ -120,6 +120,25 @@ describe('ProblemEvents', () => {
     ]);
   });
 
+  test.each([
+    [1, ['a', 'a', 'a', 'b', 'b', 'b']],
+    [300, ['a', 'b']], // others do
+  ])('tells again what is still wrong, of %i nodes some few by lot', async (nodes, expected) => {
+    const posted: string[] = [];
+    const post = ({ note }: EventSpec) => posted.push(note.charAt('spec is '.length)) > 0;
+    const events = new ProblemEvents({ post, withdraw: () => {} });
+    const stop = new AbortController();
+    let slept = 0;
+    const sleep = async (ms: number) => {
+      expect(ms).toBeLessThan(30 * 60_000); // a server keeps Events for an hour
+      if (++slept === 3) events.report([problem('is b')]);
+      if (slept === 5) stop.abort();
+    };
+    events.report([problem('is a')]);
+    await events.repeat({ sleep, now: () => 0, random: () => 0.5 }, () => nodes, stop.signal);
+    expect(posted).toEqual(expected);
+  });
+
   test('tells each problem when it begins, takes it back when it ends, and tells it again when it returns', () => {
     const events = new ProblemEvents(poster);
     const [a, b] = [problem('is a'), problem('is b')];

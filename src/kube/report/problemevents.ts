@@ -1,3 +1,4 @@
+import type { Timing } from '../../async/timing.ts';
 import { getOrMake } from '../../model/getormake.ts';
 import { type ObjectReference, type Problem, problemNote } from '../../model/problem.ts';
 import { type EventSpec, eventName } from './event.ts';
@@ -6,12 +7,18 @@ import type { EventRecorder } from './eventrecorder.ts';
 /** One policy may be wrong in a thousand places; its author gets these, and the rest by `sluice check`. */
 const MOST_OF_ONE_OBJECT = 20;
 
+/**
+ * How often what is still wrong is said again: a server forgets Events after an hour. Of all nodes of a cluster some few
+ * say it, by lot.
+ */
+const AGAIN = { everyMs: 20 * 60_000, nodes: 3 };
+
 /** Makes Events of what is wrong with policies: one when it begins to be wrong, none when it no longer is. */
 export class ProblemEvents {
   readonly #recorder: Pick<EventRecorder, 'post' | 'withdraw'>;
   readonly #complete: (about: ObjectReference) => ObjectReference;
-  /** Names of the Events about what is wrong now, but for those that found no room to wait: they are posted again. */
-  #reported: ReadonlySet<string> = new Set();
+  /** By name, of what is wrong now, but for those that found no room to wait: they are posted again. */
+  #reported: ReadonlyMap<string, EventSpec> = new Map();
 
   /** `complete` says which object of the server a reference means, where a name is all that it has. */
   constructor(
@@ -25,10 +32,20 @@ export class ProblemEvents {
   /** Everything that is wrong now. */
   report(problems: readonly Problem[]): void {
     const specs = new Map(problemSpecs(problems, this.#complete).map(spec => [nameOf(spec), spec]));
-    for (const name of this.#reported) if (!specs.has(name)) this.#recorder.withdraw(name);
+    for (const name of this.#reported.keys()) if (!specs.has(name)) this.#recorder.withdraw(name);
     const waits = ([name, spec]: [string, EventSpec]) =>
       this.#reported.has(name) || this.#recorder.post(spec);
-    this.#reported = new Set([...specs].filter(waits).map(([name]) => name));
+    this.#reported = new Map([...specs].filter(waits));
+  }
+
+  /** Says what is still wrong again and again until the signal; `nodes` is how many agents do. */
+  async repeat(timing: Timing, nodes: () => number, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await timing.sleep(AGAIN.everyMs * (0.5 + timing.random()), signal);
+      if (signal.aborted) return;
+      for (const spec of this.#reported.values())
+        if (timing.random() * nodes() < AGAIN.nodes) this.#recorder.post(spec);
+    }
   }
 }
 

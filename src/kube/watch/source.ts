@@ -62,8 +62,9 @@ export function watchCluster(
   const stop = new AbortController();
   const recorder = onTrouble && new EventRecorder({ api, node: node ?? '', timing, onTrouble });
   const identities = new Identities();
+  const problemEvents = recorder && new ProblemEvents(recorder, about => identities.complete(about));
   const feed = new ClusterFeed(
-    recorder === undefined ? listener : alsoRecording(recorder, listener, identities),
+    problemEvents === undefined ? listener : alsoReporting(problemEvents, listener),
     { isLiving: askedOf(api), timing, signal: stop.signal, node, isolated: options.isolated, identities },
   );
   const nodes = new Objects(NODES);
@@ -78,6 +79,7 @@ export function watchCluster(
       : new ConditionWriter({ api, node, timing, onTrouble: onConditionTrouble ?? (() => {}) });
   if (conditions !== undefined) running.push(conditions.run(stop.signal));
   if (recorder !== undefined) running.push(recorder.run(stop.signal));
+  if (problemEvents !== undefined) running.push(problemEvents.repeat(timing, () => nodes.size, stop.signal));
   return {
     ready: Promise.all(sources.map(({ synced }) => synced)).then(() => feed.settled),
     report: spec => recorder?.post({ ...spec, about: identities.complete(spec.about) }),
@@ -90,12 +92,7 @@ export function watchCluster(
   };
 }
 
-function alsoRecording(
-  recorder: EventRecorder,
-  listener: ClusterListener,
-  identities: Identities,
-): ClusterListener {
-  const problemEvents = new ProblemEvents(recorder, about => identities.complete(about));
+function alsoReporting(problemEvents: ProblemEvents, listener: ClusterListener): ClusterListener {
   return {
     onEvents: changes => listener.onEvents(changes),
     onSource: status => listener.onSource(status),
