@@ -12,7 +12,7 @@ import {
 } from '../../test/support/agent/tenants.ts';
 import { compile } from '../compiler/compile.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
-import { MOST_ASKED } from '../compiler/live/livepods.ts';
+import { MOST_ASKED } from '../compiler/live/pods/livepods.ts';
 import { withPrepared } from '../compiler/prepared.ts';
 import { parseCidr } from '../model/address.ts';
 import type { ClusterEvent } from '../model/cluster.ts';

@@ -25,7 +25,7 @@ import { BundledClasses } from './bundled.ts';
 import { classOf, type PodClass } from './classes.ts';
 import { deniedSets } from './denied.ts';
 import { groupElements, groupSet } from './group.ts';
-import { type IndexedPod, PodIndex } from './live/podindex.ts';
+import { type IndexedPod, PodIndex } from './live/pods/podindex.ts';
 import { forgedPart, type Hearing, namesPart, resolverPorts } from './namespeers.ts';
 import { namesSubjects } from './namessubjects.ts';
 import { ClassBuilder } from './parts.ts';

@@ -15,7 +15,7 @@ import { SET_SIZE } from '../names/control.ts';
 import { addressType } from '../nft/match.ts';
 import { type ElementKey, type Elements, type ElementValue, MEMBER, type SetSpec } from '../nft/ruleset.ts';
 import { EVERY_POD } from './broadpeers.ts';
-import type { IndexedPod, PodIndex } from './live/podindex.ts';
+import type { IndexedPod, PodIndex } from './live/pods/podindex.ts';
 import { endpointsText, type NamedPortPeers, namedPortKeys } from './namedportpeers.ts';
 import { clip } from './names.ts';
 

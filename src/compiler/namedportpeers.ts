@@ -14,7 +14,7 @@ import type { NetworkPeer } from '../model/policy.ts';
 import type { NamedPort } from '../model/ports.ts';
 import { type PodSelector, podSelectorText, selectsPod } from '../model/selector.ts';
 import type { ElementKey } from '../nft/ruleset.ts';
-import type { IndexedPod } from './live/podindex.ts';
+import type { IndexedPod } from './live/pods/podindex.ts';
 import { holds, peerRanges } from './networks.ts';
 
 /** The pods that a selector selects, and those whose addresses lie in the networks: each port of them by name. */

@@ -8,7 +8,7 @@ import { commandOf } from '../names/control.ts';
 import { type NamesPod, type NamesSet, NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
 import { idOf, type PodClass } from './classes.ts';
 import type { NamedGroup } from './group.ts';
-import type { IndexedPod } from './live/podindex.ts';
+import type { IndexedPod } from './live/pods/podindex.ts';
 
 interface Placement {
   readonly indexedPod: IndexedPod;

@@ -1,6 +1,6 @@
 /**
- * What is made ready for policies that are to come (live/preparations.ts): sets of peers that are filled, and chains of
- * classes (live/ahead.ts). It is programmed, nothing in force leads to it, and what policy demands now has none of it.
+ * What is made ready for policies that are to come (live/preparations/preparations.ts): sets of peers that are filled, and chains of
+ * classes (live/preparations/ahead.ts). It is programmed, nothing in force leads to it, and what policy demands now has none of it.
  */
 import { mapTables } from '../nft/maptables.ts';
 import type { Chain, Expr, NftSet, NftVerdict, Ruleset, Table } from '../nft/ruleset.ts';

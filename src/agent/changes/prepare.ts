@@ -1,4 +1,4 @@
-/** Which of the changes that wait are to be made ready for their batch (compiler/live/preparations.ts). */
+/** Which of the changes that wait are to be made ready for their batch (compiler/live/preparations/preparations.ts). */
 import type { PolicyChange } from '../../model/policychange.ts';
 import type { Pending } from './pending.ts';
 import { partition, precedence } from './shares.ts';

@@ -3,7 +3,7 @@
  * policies mean. Each is tried again from time to time: others of its namespace, or the pods, may be fewer by then.
  */
 import { backoffMs } from '../../async/backoff.ts';
-import { MEMBER_ROOM } from '../../compiler/live/memberroom.ts';
+import { MEMBER_ROOM } from '../../compiler/live/groups/memberroom.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import { type Quarantined, UNCHANGED } from './quarantine.ts';

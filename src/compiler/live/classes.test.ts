@@ -8,8 +8,8 @@ import type { Rule } from '../../model/policy.ts';
 import { makeClass } from '../classes.ts';
 import { className } from '../program.ts';
 import { LiveClasses } from './classes.ts';
-import { LiveGroups } from './groups.ts';
-import { PodIndex } from './podindex.ts';
+import { LiveGroups } from './groups/groups.ts';
+import { PodIndex } from './pods/podindex.ts';
 
 const pod = tenantPod('tenant', 1);
 const policies = [ingressPolicy('tenant/web', [allowPort(80)])];

@@ -12,10 +12,10 @@ import { BundledClasses } from '../bundled.ts';
 import { type PodClass, samePolicies, tenantOf } from '../classes.ts';
 import { ClassBuilder, type Part, Parts } from '../parts.ts';
 import { buildClass, className, preparing, sharesIn } from '../program.ts';
-import { type Ahead, aheadOf, elementsWorth, NOTHING_AHEAD } from './ahead.ts';
-import type { LiveGroups } from './groups.ts';
-import { MergedMembers } from './mergedmembers.ts';
-import { PreparedClasses, partsOf } from './preparedclasses.ts';
+import type { LiveGroups } from './groups/groups.ts';
+import { MergedMembers } from './groups/mergedmembers.ts';
+import { type Ahead, aheadOf, elementsWorth, NOTHING_AHEAD } from './preparations/ahead.ts';
+import { PreparedClasses, partsOf } from './preparations/preparedclasses.ts';
 import { UsedObjects } from './usedobjects.ts';
 
 interface LiveClass {

@@ -32,20 +32,20 @@ import { podPortsTable } from '../podports.ts';
 import { LiveAttachedPods } from './attachedpods.ts';
 import { LiveBases } from './bases.ts';
 import { LiveClasses } from './classes.ts';
-import { LiveGroups } from './groups.ts';
+import { LiveGroups } from './groups/groups.ts';
 import { LIMITS, type Limits } from './limits.ts';
 import { LiveLinkSets } from './linksets.ts';
-import { LivePods } from './livepods.ts';
 import { LocalMoves } from './localmoves.ts';
 import { emptyMarks, isNothing, type Marks } from './marks.ts';
 import { LiveNames } from './names.ts';
 import { LivePlacements } from './placements.ts';
-import { type IndexedPod, PodIndex } from './podindex.ts';
-import { PodPreparations } from './podpreparations.ts';
-import { PolicyPreparations } from './policypreparations.ts';
-import { LivePreparations } from './preparations.ts';
+import { LivePods } from './pods/livepods.ts';
+import { type IndexedPod, PodIndex } from './pods/podindex.ts';
+import { LiveStrays } from './pods/strays.ts';
+import { PodPreparations } from './preparations/podpreparations.ts';
+import { PolicyPreparations } from './preparations/policypreparations.ts';
+import { LivePreparations } from './preparations/preparations.ts';
 import { ALL_TIME, type Leisure, slackOf } from './slack.ts';
-import { LiveStrays } from './strays.ts';
 
 export class Incremental {
   /** With every event that was noted, also while a flush is under way. */

@@ -4,7 +4,7 @@ import { getOrMake } from '../../model/getormake.ts';
 import { type Policy, type PolicyId, type Rule, rulesOf } from '../../model/policy.ts';
 import { type PodSelector, podSelectorText } from '../../model/selector.ts';
 import { EVERY_POD } from '../broadpeers.ts';
-import type { PodIndex } from './podindex.ts';
+import type { PodIndex } from './pods/podindex.ts';
 
 /** A quarter of what is asked at a time: most of those that are left may have room. */
 const AT_A_TIME = 1 / 4;

@@ -1,8 +1,9 @@
 /** How much a flush does, and what waits for others. */
-import { MOST_ASKED } from './livepods.ts';
-import { MEMBER_ROOM, type MemberRoom } from './memberroom.ts';
-import { POD_PATIENCE, type PodPatience } from './podpreparations.ts';
-import { MOST_AT_ONCE } from './policypreparations.ts';
+
+import { MEMBER_ROOM, type MemberRoom } from './groups/memberroom.ts';
+import { MOST_ASKED } from './pods/livepods.ts';
+import { POD_PATIENCE, type PodPatience } from './preparations/podpreparations.ts';
+import { MOST_AT_ONCE } from './preparations/policypreparations.ts';
 
 export interface Limits {
   /** How many pods it may ask about groups for what can wait. */

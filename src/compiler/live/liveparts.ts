@@ -1,8 +1,8 @@
 import type { ClusterState } from '../../model/cluster.ts';
 import type { LiveClasses } from './classes.ts';
-import type { LiveGroups } from './groups.ts';
+import type { LiveGroups } from './groups/groups.ts';
 import type { LivePlacements } from './placements.ts';
-import type { PodIndex } from './podindex.ts';
+import type { PodIndex } from './pods/podindex.ts';
 
 /** What all that follows one node works on. */
 export interface LiveParts {

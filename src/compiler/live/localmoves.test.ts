@@ -13,8 +13,8 @@ import type { ClusterEvent } from '../../model/cluster.ts';
 import { type Policy, withoutRules } from '../../model/policy.ts';
 import type { PodSelector } from '../../model/selector.ts';
 import { plan } from '../../nft/plan/plan.ts';
+import type { MemberRoom } from './groups/memberroom.ts';
 import { Incremental } from './incremental.ts';
-import type { MemberRoom } from './memberroom.ts';
 
 const CROWD = 100;
 const ROOM: MemberRoom = { ofNamespace: 500, ofAll: 5_000 };

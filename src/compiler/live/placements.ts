@@ -7,9 +7,9 @@ import { classOf, membersAmong, type PodClass, subjectSelects } from '../classes
 import type { Placement } from '../compile.ts';
 import { className } from '../program.ts';
 import type { LiveClasses } from './classes.ts';
-import type { IndexedPod, KnownPod } from './podindex.ts';
+import { SelectorIndex } from './groups/selectorindex.ts';
+import type { IndexedPod, KnownPod } from './pods/podindex.ts';
 import { type PolicyMove, PolicyMoves } from './policymoves.ts';
-import { SelectorIndex } from './selectorindex.ts';
 
 const DIRECTIONS = ['egress', 'ingress'] as const;
 

@@ -8,7 +8,7 @@ import { getOrMake } from '../../model/getormake.ts';
 import { comparePolicies, type Direction, type Policy, type PolicyId } from '../../model/policy.ts';
 import { classOfMembers, isolates, memberOf, type PodClass, portsOn, subjectSelects } from '../classes.ts';
 import { factsOf } from '../policyfacts.ts';
-import type { KnownPod } from './podindex.ts';
+import type { KnownPod } from './pods/podindex.ts';
 
 export interface PolicyMove {
   readonly id: PolicyId;

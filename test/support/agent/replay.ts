@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { isolated } from '../../../src/agent/changes/isolated.ts';
 import type { PodInForce } from '../../../src/agent/engine.ts';
 import { compile } from '../../../src/compiler/compile.ts';
+import type { MemberRoom } from '../../../src/compiler/live/groups/memberroom.ts';
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
 import { LIMITS } from '../../../src/compiler/live/limits.ts';
-import type { MemberRoom } from '../../../src/compiler/live/memberroom.ts';
-import type { PodPatience } from '../../../src/compiler/live/podpreparations.ts';
+import type { PodPatience } from '../../../src/compiler/live/preparations/podpreparations.ts';
 import type { Hearing } from '../../../src/compiler/namespeers.ts';
 import {
   type Cluster,

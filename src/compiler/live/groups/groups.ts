@@ -1,0 +1,279 @@
+/** The peer groups that are in use, kept equal to the cluster one pod and one node at a time. */
+import { type Address, type Family, familyOf } from '../../../model/address.ts';
+import type { Cluster, ContainerPort, PodKey } from '../../../model/cluster.ts';
+import { getOrMake } from '../../../model/getormake.ts';
+import type { Pieces } from '../../../model/pieces.ts';
+import { matchesLabels } from '../../../model/selector.ts';
+import type { ElementKey, NftSet } from '../../../nft/ruleset.ts';
+import {
+  askedSelectorsOf,
+  type Group,
+  groupSet,
+  type NamedGroup,
+  nodeSelectorsOf,
+  podKeys,
+  podSelectorsOf,
+} from '../../group.ts';
+import type { IndexedPod, PodIndex } from '../pods/podindex.ts';
+import { LiveSet } from './liveset.ts';
+import { MEMBER_ROOM, MemberLedger, type MemberRoom } from './memberroom.ts';
+import { MentionIndex } from './mentionindex.ts';
+import { SelectorIndex } from './selectorindex.ts';
+
+interface LiveGroup {
+  readonly named: NamedGroup;
+  /** By the tables whose rules name it. */
+  readonly uses: Record<Family, number>;
+  /** Of those, by the namespaces whose NetworkPolicies need it. */
+  readonly tenants: Map<string, number>;
+  /** Its members are in its sets; else there was no room for them, and nobody may program it. */
+  isFull: boolean;
+  /** What each node puts into the sets. Of pods nobody keeps it: there are very many, and what they were tells it. */
+  readonly nodes: Map<string, readonly ElementKey[]>;
+  readonly sets: Record<Family, LiveSet>;
+}
+
+/** Sets that grow by one member each may all need a larger table for it. */
+const GROUPS_OF_A_PIECE = 64;
+const NO_KEYS: readonly ElementKey[] = [];
+
+export class LiveGroups {
+  readonly #cluster: Cluster;
+  readonly #podIndex: PodIndex;
+  readonly #groups = new Map<string, LiveGroup>();
+  readonly #byPodSelector = new SelectorIndex<LiveGroup>();
+  readonly #byMention = new MentionIndex<LiveGroup>();
+  readonly #withNodes = new Set<LiveGroup>();
+  readonly #ledger: MemberLedger;
+  #changes = 0;
+  /** Those that are not full. */
+  readonly #hollow = new Set<LiveGroup>();
+  /** Each pod as the groups know it: what its labels were tells which groups it may be a member of. */
+  readonly #known = new Map<PodKey, IndexedPod>();
+
+  constructor(cluster: Cluster, podIndex: PodIndex, room: MemberRoom = MEMBER_ROOM) {
+    this.#cluster = cluster;
+    this.#podIndex = podIndex;
+    this.#ledger = new MemberLedger(room);
+  }
+
+  has({ name }: NamedGroup): boolean {
+    return this.#groups.has(name);
+  }
+
+  /** It has a set in the table of that family. */
+  isIn(family: Family, { name }: NamedGroup): boolean {
+    return (this.#groups.get(name)?.uses[family] ?? 0) > 0;
+  }
+
+  /** How often a pod or node has joined or left a group that was there. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** How many members its set of a family has. */
+  sizeOf({ name }: NamedGroup, family: Family): number {
+    return this.#groups.get(name)?.sets[family].size ?? 0;
+  }
+
+  /** How many members both of its sets have. */
+  membersOf({ name }: NamedGroup): number {
+    const live = this.#groups.get(name);
+    return live === undefined ? 0 : sizeOf(live);
+  }
+
+  /**
+   * One more user in a table; the first one of all brings the group to life. Answers how many pods were asked for it: none
+   * where the namespace, whose policies alone need it, has no room for more members (`fillHollow`).
+   */
+  acquire(named: NamedGroup, family: Family, namespace?: string): number {
+    const live = getOrMake(this.#groups, named.name, () => newGroup(named));
+    live.uses[family]++;
+    if (namespace !== undefined) this.#addTenant(live, namespace);
+    if (live.isFull) return 0;
+    if (namespace === undefined || this.#ledger.roomOf(namespace) >= 0) return this.#fill(live);
+    this.#hollow.add(live);
+    return 0;
+  }
+
+  /** One user less; the last one of all ends the group. */
+  release({ name }: NamedGroup, family: Family, namespace?: string): void {
+    const live = this.#groups.get(name)!;
+    live.uses[family]--;
+    if (namespace !== undefined) this.#deleteTenant(live, namespace);
+    if (live.uses.ip + live.uses.ip6 === 0) this.#end(live);
+  }
+
+  /** How many members the policies of a namespace, and of all, may need. */
+  get room(): Pick<MemberLedger, 'roomOf' | 'mayPrepare'> {
+    return this.#ledger;
+  }
+
+  /** Fills those for which there is room by now. Answers the namespaces whose policies need more than there is: where none does, none is left. */
+  *fillHollow(): Pieces<readonly string[]> {
+    for (const live of this.#hollow) {
+      if ([...live.tenants.keys()].every(namespace => this.#ledger.roomOf(namespace) < 0)) continue;
+      this.#fill(live);
+      yield;
+    }
+    return this.#ledger.beyond();
+  }
+
+  #addTenant(live: LiveGroup, namespace: string): void {
+    const uses = live.tenants.get(namespace) ?? 0;
+    live.tenants.set(namespace, uses + 1);
+    if (uses === 0) this.#ledger.join(namespace, sizeOf(live), live.tenants.size - 1);
+  }
+
+  #deleteTenant(live: LiveGroup, namespace: string): void {
+    const uses = live.tenants.get(namespace)! - 1;
+    if (uses > 0) live.tenants.set(namespace, uses);
+    else {
+      live.tenants.delete(namespace);
+      this.#ledger.leave(namespace, sizeOf(live), live.tenants.size);
+    }
+  }
+
+  /**
+   * Call when the pod's labels, namespace, addresses or ports may have changed. Answers how many groups it may have
+   * joined or left.
+   */
+  *refreshPod(key: PodKey): Pieces<number> {
+    const [before, now] = [this.#known.get(key), this.#podIndex.indexedPod(key)];
+    let asked = 0;
+    for (const live of this.#touchedBy(before, now)) {
+      const { group } = live.named;
+      this.#put(live, keysOf(group, before), keysOf(group, now));
+      if (++asked % GROUPS_OF_A_PIECE === 0) yield;
+    }
+    if (now === undefined) this.#known.delete(key);
+    else this.#known.set(key, now);
+    return asked;
+  }
+
+  /** A pod that has other labels, and is what it was else, touches what mentions them. */
+  #touchedBy(before: IndexedPod | undefined, now: IndexedPod | undefined): Set<LiveGroup> {
+    const mentioned =
+      before && now && differByLabelsAlone(before, now) && this.#byMention.touchedBy(before, now);
+    return mentioned || new Set([...this.#candidates(before), ...this.#candidates(now)]);
+  }
+
+  #candidates(known: IndexedPod | undefined): Iterable<LiveGroup> {
+    return known === undefined ? [] : this.#byPodSelector.candidates(known.pod, known.namespace);
+  }
+
+  refreshNode(name: string): void {
+    for (const live of this.#withNodes) this.#putNode(live, name);
+  }
+
+  /** The sets of a family; those in which nothing changed are the same objects as before. */
+  *sets(family: Family): Generator<NftSet> {
+    for (const live of this.#groups.values()) {
+      if (live.uses[family] > 0) yield live.sets[family].now();
+    }
+  }
+
+  /** The groups of names. */
+  *names(): Generator<NamedGroup> {
+    for (const { named } of this.#groups.values()) if (named.group.kind === 'names') yield named;
+  }
+
+  /** Answers how many pods were asked. */
+  #fill(live: LiveGroup): number {
+    const { group } = live.named;
+    live.isFull = true;
+    this.#hollow.delete(live);
+    for (const selector of podSelectorsOf(group)) this.#byPodSelector.add(selector, live);
+    for (const selector of askedSelectorsOf(group)) this.#byMention.add(selector, live);
+    if (nodeSelectorsOf(group).length > 0) this.#withNodes.add(live);
+    let asked = 0;
+    for (const indexedPod of this.#podsOf(group)) {
+      put(live, NO_KEYS, keysOfSelected(group, indexedPod));
+      asked++;
+    }
+    this.#ledger.grow(sizeOf(live), live.tenants);
+    if (this.#withNodes.has(live)) for (const name of this.#cluster.nodes.keys()) this.#putNode(live, name);
+    return asked;
+  }
+
+  /** Each once. */
+  #podsOf(group: Group): Iterable<IndexedPod> {
+    const selectors = podSelectorsOf(group);
+    const [only] = selectors;
+    if (selectors.length === 1) return this.#podIndex.select(only!);
+    return new Set(selectors.flatMap(selector => [...this.#podIndex.select(selector)]));
+  }
+
+  #end(live: LiveGroup): void {
+    this.#groups.delete(live.named.name);
+    this.#hollow.delete(live);
+    if (!live.isFull) return;
+    for (const selector of podSelectorsOf(live.named.group)) this.#byPodSelector.delete(selector, live);
+    for (const selector of askedSelectorsOf(live.named.group)) this.#byMention.delete(selector, live);
+    this.#withNodes.delete(live);
+  }
+
+  #put(live: LiveGroup, before: readonly ElementKey[], keys: readonly ElementKey[]): void {
+    const size = sizeOf(live);
+    put(live, before, keys);
+    if (sizeOf(live) === size) return;
+    this.#changes++;
+    this.#ledger.grow(sizeOf(live) - size, live.tenants);
+  }
+
+  #putNode(live: LiveGroup, name: string): void {
+    const keys = this.#nodeKeys(live.named.group, name);
+    this.#put(live, live.nodes.get(name) ?? NO_KEYS, keys);
+    if (keys.length > 0) live.nodes.set(name, keys);
+    else live.nodes.delete(name);
+  }
+
+  #nodeKeys(group: Group, name: string): ElementKey[] {
+    const node = this.#cluster.nodes.get(name);
+    if (node === undefined) return [];
+    const selected = nodeSelectorsOf(group).some(selector => matchesLabels(selector, node.labels));
+    return selected ? [...node.addresses] : [];
+  }
+}
+
+function newGroup(named: NamedGroup): LiveGroup {
+  const sets = { ip: new LiveSet(groupSet(named, 'ip')), ip6: new LiveSet(groupSet(named, 'ip6')) };
+  return { named, uses: { ip: 0, ip6: 0 }, tenants: new Map(), isFull: false, nodes: new Map(), sets };
+}
+
+function sizeOf({ sets }: LiveGroup): number {
+  return sets.ip.size + sets.ip6.size;
+}
+
+/** What a pod puts into the group's sets, as it is known. */
+function keysOf(group: Group, known: IndexedPod | undefined): readonly ElementKey[] {
+  return known === undefined ? NO_KEYS : podKeys(group, known);
+}
+
+/** Of a pod that one of the group's selectors selects: in a group of peers it is a member by that. */
+function keysOfSelected(group: Group, indexedPod: IndexedPod): readonly ElementKey[] {
+  return group.kind === 'peers' ? indexedPod.addresses : podKeys(group, indexedPod);
+}
+
+/** Of one member, which put `before` into the sets. */
+function put({ sets }: LiveGroup, before: readonly ElementKey[], keys: readonly ElementKey[]): void {
+  if (equalLists(before, keys, (a, b) => a === b)) return;
+  // What stays comes before what goes, so that it never leaves the set.
+  for (const key of keys) sets[familyOf(key as Address)].add(key);
+  for (const key of before) sets[familyOf(key as Address)].delete(key);
+}
+
+function differByLabelsAlone(a: IndexedPod, b: IndexedPod): boolean {
+  return (
+    equalLists(a.addresses, b.addresses, (x, y) => x === y) &&
+    equalLists(a.pod.ports, b.pod.ports, equalPorts)
+  );
+}
+
+function equalPorts(a: ContainerPort, b: ContainerPort): boolean {
+  return a.name === b.name && a.protocol === b.protocol && a.port === b.port;
+}
+
+function equalLists<T>(a: readonly T[], b: readonly T[], equal: (a: T, b: T) => boolean): boolean {
+  return a === b || (a.length === b.length && a.every((one, i) => equal(one, b[i]!)));
+}

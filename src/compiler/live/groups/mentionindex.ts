@@ -1,0 +1,83 @@
+/** Finds the selectors that may say something else of a pod whose labels have changed, without a look at the others. */
+import type { Namespace, Pod } from '../../../model/cluster.ts';
+import type { Labels, Requirement } from '../../../model/labels.ts';
+import { MultiMap } from '../../../model/multimap.ts';
+import type { PodSelector } from '../../../model/selector.ts';
+
+/** What selectors ask of: a pod's labels, and those of its namespace. */
+export interface LabelledPod {
+  readonly pod: Pod;
+  readonly namespace: Namespace;
+}
+
+/**
+ * Every selector is filed under all that it mentions: each value of a label, and each label that is to be there or not.
+ * A pod that is relabelled touches what mentions a label that it lost or got, whether that is asked for or excluded.
+ */
+export class MentionIndex<T extends object> {
+  readonly #filed = new MultiMap<string, T>();
+
+  add(selector: PodSelector, value: T): void {
+    for (const text of mentionsOf(selector)) this.#filed.add(text, value);
+  }
+
+  delete(selector: PodSelector, value: T): void {
+    for (const text of mentionsOf(selector)) this.#filed.delete(text, value);
+  }
+
+  /** A superset of what selects one of the two and not the other, each once; undefined where not all labels are known. */
+  touchedBy(before: LabelledPod, now: LabelledPod): Set<T> | undefined {
+    if ([before, now].some(({ pod, namespace }) => pod.partial || namespace.partial)) return undefined;
+    const touched = new Set<T>();
+    const touch = (text: string) => {
+      for (const value of this.#filed.get(text)) touched.add(value);
+    };
+    for (const text of changesOf(before.pod.labels, now.pod.labels)) {
+      touch(mention(ANY_NAMESPACE, text));
+      touch(mention(inNamespace(now.pod.namespace), text));
+    }
+    for (const text of changesOf(before.namespace.labels, now.namespace.labels))
+      touch(mention(OF_NAMESPACE, text));
+    return touched;
+  }
+}
+
+/** Whose label it is: of pods of all namespaces, or of one, or of a namespace. */
+const ANY_NAMESPACE = 'pod';
+const OF_NAMESPACE = 'namespace';
+
+function inNamespace(name: string): string {
+  return `in ${name}`;
+}
+
+/** Keys, values and names hold neither a space nor `=`. */
+function mention(whose: string, text: string): string {
+  return `${whose} ${text}`;
+}
+
+function mentionsOf({ namespaces, pods }: PodSelector): string[] {
+  const whose = namespaces.kind === 'name' ? inNamespace(namespaces.name) : ANY_NAMESPACE;
+  const ofNamespaces = namespaces.kind === 'name' ? [] : namespaces.selector.requirements;
+  return [
+    ...pods.requirements.flatMap(textsOf).map(text => mention(whose, text)),
+    ...ofNamespaces.flatMap(textsOf).map(text => mention(OF_NAMESPACE, text)),
+  ];
+}
+
+function textsOf({ key, operator, values }: Requirement): string[] {
+  const asksForValue = operator === 'In' || operator === 'NotIn';
+  return asksForValue ? values.map(value => `${key}=${value}`) : [key];
+}
+
+/** `key=value` that one of them has and the other has not, and keys that only one of them has. */
+function* changesOf(before: Labels, now: Labels): Generator<string> {
+  if (before === now) return;
+  for (const key of new Set([...Object.keys(before), ...Object.keys(now)])) {
+    // Own properties only: a label may be called `constructor`.
+    const [was, is] = [before, now].map(labels => (Object.hasOwn(labels, key) ? labels[key] : undefined));
+    if (was === is) continue;
+    if (was === undefined || is === undefined) yield key;
+    if (was !== undefined) yield `${key}=${was}`;
+    if (is !== undefined) yield `${key}=${is}`;
+  }
+}

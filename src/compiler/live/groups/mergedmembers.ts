@@ -1,0 +1,55 @@
+/** How many members the sets of classes have that are merged of several peers: asked of all classes with each change that comes. */
+import type { Builder } from '../../builder.ts';
+import type { NamedGroup } from '../../group.ts';
+import type { ClassBuilder } from '../../parts.ts';
+import type { LiveGroups } from './groups.ts';
+
+/** A count is right enough until the members of all groups have changed so often. */
+const TOLERATED = 1_000;
+
+interface Counted {
+  readonly members: number;
+  /** As of so many changes. */
+  readonly changes: number;
+}
+
+export class MergedMembers {
+  readonly #groups: LiveGroups;
+  /** Parts are what many classes have, and stay while these are made anew. */
+  readonly #own = new WeakMap<Builder, Counted>();
+  readonly #ofClasses = new WeakMap<Builder, Counted>();
+
+  constructor(groups: LiveGroups) {
+    this.#groups = groups;
+  }
+
+  /** Of a class in a family, its parts with it. */
+  count(builder: ClassBuilder): number {
+    return this.#known(this.#ofClasses, builder, () => {
+      let members = this.#countOwn(builder);
+      for (const { made } of builder.shared) members += this.#countOwn(made);
+      return members;
+    });
+  }
+
+  #countOwn(builder: Builder): number {
+    return this.#known(this.#own, builder, () => {
+      const merged = [...builder.groups.values()].filter(isMerged);
+      return merged.reduce((sum, group) => sum + this.#groups.sizeOf(group, builder.family), 0);
+    });
+  }
+
+  #known(counted: WeakMap<Builder, Counted>, builder: Builder, count: () => number): number {
+    const known = counted.get(builder);
+    const { changes } = this.#groups;
+    if (known !== undefined && changes - known.changes <= TOLERATED) return known.members;
+    const members = count();
+    counted.set(builder, { members, changes });
+    return members;
+  }
+}
+
+/** Of peers that others than one policy may have. */
+function isMerged({ group }: NamedGroup): boolean {
+  return group.kind === 'peers' ? group.peers.length > 1 : group.kind !== 'names';
+}

@@ -1,0 +1,62 @@
+/** Finds the selectors that may select a pod without a look at all of them. */
+import type { Namespace, Pod } from '../../../model/cluster.ts';
+import { labelTexts } from '../../../model/labels.ts';
+import { MultiMap } from '../../../model/multimap.ts';
+import type { LabelSelector, PodSelector } from '../../../model/selector.ts';
+
+/**
+ * Every selector is filed under the most telling thing that it asks for: labels of the pod, together with the
+ * namespace's name where it has one; else labels of the namespace; what asks for none is always a candidate.
+ */
+export class SelectorIndex<T extends object> {
+  readonly #filed = new MultiMap<string, T>();
+
+  add(selector: PodSelector, value: T): void {
+    for (const key of filedUnder(selector)) this.#filed.add(key, value);
+  }
+
+  delete(selector: PodSelector, value: T): void {
+    for (const key of filedUnder(selector)) this.#filed.delete(key, value);
+  }
+
+  /** A superset of what selects the pod, or may select it, each once. */
+  candidates(pod: Pod, namespace: Namespace): Set<T> {
+    // Labels that are not known are asked for under any name.
+    if (pod.partial || namespace.partial) return new Set(this.#filed.values());
+    const found = new Set<T>();
+    for (const key of askedBy(pod, namespace)) for (const value of this.#filed.get(key)) found.add(value);
+    return found;
+  }
+}
+
+const ALWAYS = '*';
+
+function filedUnder({ namespaces, pods }: PodSelector): string[] {
+  const byPod = inValues(pods);
+  if (namespaces.kind === 'name') {
+    const { name } = namespaces;
+    return byPod?.map(label => inNamespace(name, label)) ?? [`in ${name}`];
+  }
+  if (byPod !== undefined) return byPod.map(label => `pod ${label}`);
+  return inValues(namespaces.selector)?.map(label => `namespace ${label}`) ?? [ALWAYS];
+}
+
+function inNamespace(name: string, label: string): string {
+  return `in ${name} ${label}`;
+}
+
+function inValues({ requirements }: LabelSelector): string[] | undefined {
+  const first = requirements.find(({ operator }) => operator === 'In');
+  return first?.values.map(value => `${first.key}=${value}`);
+}
+
+function askedBy(pod: Pod, namespace: Namespace): string[] {
+  const labels = labelTexts(pod.labels);
+  return [
+    ...labels.map(label => `pod ${label}`),
+    ...labels.map(label => inNamespace(pod.namespace, label)),
+    `in ${pod.namespace}`,
+    ...labelTexts(namespace.labels).map(label => `namespace ${label}`),
+    ALWAYS,
+  ];
+}

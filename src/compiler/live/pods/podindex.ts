@@ -1,0 +1,297 @@
+/** The cluster, indexed so that a selector finds its pods without a look at all of them. */
+import type { Address } from '../../../model/address.ts';
+import { addressOwners, ownsAddressOver, type Standpoint } from '../../../model/addressowners.ts';
+import {
+  type Cluster,
+  isSelectable,
+  type Namespace,
+  type Node,
+  namespaceAround,
+  type Pod,
+  type PodKey,
+  sameNamespace,
+} from '../../../model/cluster.ts';
+import { labelTexts } from '../../../model/labels.ts';
+import { MultiMap } from '../../../model/multimap.ts';
+import {
+  type LabelSelector,
+  matchesLabels,
+  matchNamespace,
+  type PodSelector,
+  type Requirement,
+  selectsPod,
+} from '../../../model/selector.ts';
+import { TextByName } from '../textbyname.ts';
+
+/** A selectable pod, and its namespace as it was when the pod was taken in. */
+export interface KnownPod {
+  readonly pod: Pod;
+  readonly namespace: Namespace;
+}
+
+/** With those of its addresses that no other pod owns by now (N49). */
+export interface IndexedPod extends KnownPod {
+  readonly addresses: readonly Address[];
+}
+
+/** Pods of one namespace that were taken in while it was the same. */
+interface NamespacePods {
+  readonly namespace: Namespace;
+  readonly all: Set<IndexedPod>;
+  /** By `key=value`. */
+  readonly byLabel: MultiMap<string, IndexedPod>;
+  /** Those that may have other labels than we know of. */
+  readonly partial: Set<IndexedPod>;
+}
+
+/** Follows a cluster: made from it as it is, and told of every pod that changed since. */
+export class PodIndex {
+  readonly #cluster: Cluster;
+  readonly #residents = new Map<PodKey, IndexedPod>();
+  /** By name, and of each as many as it is different to its pods. */
+  readonly #namespaces = new Map<string, readonly NamespacePods[]>();
+  readonly #nodes = new MultiMap<string, IndexedPod>();
+  /** Everyone who reports an address. */
+  readonly #claims = new MultiMap<Address, Pod>();
+  /** Whose those are that more than one reports. */
+  readonly #owners = new Map<Address, Pod>();
+  readonly #networks = new TextByName();
+  readonly #node: string;
+
+  /** As `node` sees who owns which address. */
+  constructor(cluster: Cluster, node: string) {
+    this.#cluster = cluster;
+    this.#node = node;
+    this.#haveOtherNetworks(cluster.nodes.keys()); // from now on
+    const owners = addressOwners(cluster, node);
+    for (const pod of cluster.pods.values()) {
+      if (!isSelectable(pod)) continue;
+      for (const address of pod.addresses) {
+        this.#claims.add(address, pod);
+        if (this.#isShared(address)) this.#owners.set(address, owners.get(address)!);
+      }
+      const { namespace } = this.#version(namespaceAround(cluster, pod));
+      this.#enter(residentOf(pod, namespace, address => owners.get(address) === pod));
+    }
+  }
+
+  /** Takes in what a pod and its namespace are now; answers the pods whose residence changed by it, itself and others. */
+  update(
+    key: PodKey,
+    now: Pod | undefined,
+    namespace = now && namespaceAround(this.#cluster, now),
+  ): Set<PodKey> {
+    const before = this.#residents.get(key)?.pod;
+    const after = now !== undefined && isSelectable(now) ? now : undefined;
+    const changed = new Set<PodKey>([key]);
+    for (const address of new Set([...(before?.addresses ?? []), ...(after?.addresses ?? [])]))
+      for (const { key: other } of this.#reclaim(address, before, after)) changed.add(other);
+    this.#leave(key);
+    if (after !== undefined) this.#enter(this.#indexedPod(after, namespace!));
+    for (const other of changed) if (other !== key) this.#renew(other);
+    return changed;
+  }
+
+  /** Takes in which networks these nodes have now; answers the pods that own other addresses by it. */
+  updateNodes(names: Iterable<string>): Set<PodKey> {
+    const changed = new Set<PodKey>();
+    if (!this.#haveOtherNetworks(names)) return changed;
+    for (const [address, before] of this.#owners) {
+      const owner = this.#best(address, this.#claims.get(address))!;
+      if (owner === before) continue;
+      this.#owners.set(address, owner);
+      changed.add(before.key).add(owner.key);
+    }
+    for (const key of changed) this.#renew(key);
+    return changed;
+  }
+
+  /** Nodes say the same all day. */
+  #haveOtherNetworks(names: Iterable<string>): boolean {
+    let changed = false;
+    for (const name of names)
+      changed = this.#networks.note(name, this.#cluster.nodes.get(name)?.podCidrs.join() ?? '') || changed;
+    return changed;
+  }
+
+  indexedPod(key: PodKey): IndexedPod | undefined {
+    return this.#residents.get(key);
+  }
+
+  /** Every selectable pod that a rule with this selector means. */
+  *select(selector: PodSelector): Generator<IndexedPod> {
+    for (const [name, versions] of this.#namespaces)
+      for (const residents of versions) {
+        if (matchNamespace(selector.namespaces, name, residents.namespace) === 'no') continue;
+        for (const indexedPod of candidates(residents, selector.pods))
+          if (selectsPod(selector, indexedPod.pod, residents.namespace)) yield indexedPod;
+      }
+  }
+
+  /** How many pods and namespaces `select` looks at; no further than to `most`. */
+  countAsked(selector: PodSelector, most: number): number {
+    let asked = 0;
+    for (const [name, versions] of this.#namespaces)
+      for (const residents of versions) {
+        if (asked >= most) return asked;
+        const isMeant = matchNamespace(selector.namespaces, name, residents.namespace) !== 'no';
+        asked += isMeant ? 1 + countCandidates(residents, selector.pods) : 1;
+      }
+    return asked;
+  }
+
+  /** The pod that owns it, as far as changes were taken in. */
+  ownerOf(address: Address): Pod | undefined {
+    const [first] = this.#claims.get(address);
+    return this.#owners.get(address) ?? first;
+  }
+
+  /** The selectable pods of a namespace that were taken in while it was another. */
+  *inOther(namespace: Namespace): Generator<IndexedPod> {
+    for (const version of this.#namespaces.get(namespace.name) ?? [])
+      if (!sameNamespace(version.namespace, namespace)) yield* version.all;
+  }
+
+  /** The selectable pods of one node. */
+  onNode(node: string): Iterable<IndexedPod> {
+    return this.#nodes.get(node);
+  }
+
+  *selectNodes(selector: LabelSelector): Generator<Node> {
+    for (const node of this.#cluster.nodes.values()) if (matchesLabels(selector, node.labels)) yield node;
+  }
+
+  /**
+   * The pod that was `before` is `after` now, of which either may report the address. Answers who owned it and who does, where they are two.
+   * Whoever owns it is asked about whoever comes, and not all who report it: they may be ten thousand.
+   */
+  #reclaim(address: Address, before: Pod | undefined, after: Pod | undefined): readonly Pod[] {
+    const owner = this.ownerOf(address);
+    const came = after?.addresses.includes(address) ? after : undefined;
+    if (before !== undefined) this.#claims.delete(address, before);
+    if (came !== undefined) this.#claims.add(address, came);
+    const stays = owner === before ? this.#successor(address, before, came) : owner;
+    const now =
+      stays === undefined
+        ? this.#best(address, this.#claims.get(address))
+        : this.#best(address, came === undefined ? [stays] : [stays, came]);
+    if (now !== undefined && this.#isShared(address)) this.#owners.set(address, now);
+    else this.#owners.delete(address);
+    return owner?.key === now?.key ? [] : [owner, now].filter(pod => pod !== undefined);
+  }
+
+  /** Where the owner says no less for itself than before, it is the owner. */
+  #successor(address: Address, before: Pod | undefined, came: Pod | undefined): Pod | undefined {
+    if (before === undefined || came === undefined) return undefined;
+    return ownsAddressOver(before, came, address, this.#standpoint) ? undefined : came;
+  }
+
+  #best(address: Address, pods: Iterable<Pod>): Pod | undefined {
+    let best: Pod | undefined;
+    for (const pod of pods)
+      if (best === undefined || ownsAddressOver(pod, best, address, this.#standpoint)) best = pod;
+    return best;
+  }
+
+  get #standpoint(): Standpoint {
+    return { nodes: this.#cluster.nodes, node: this.#node };
+  }
+
+  #isShared(address: Address): boolean {
+    const claims = this.#claims.get(address)[Symbol.iterator]();
+    claims.next();
+    return !claims.next().done;
+  }
+
+  #indexedPod(pod: Pod, namespace: Namespace): IndexedPod {
+    return residentOf(pod, this.#version(namespace).namespace, address => this.ownerOf(address) === pod);
+  }
+
+  #renew(key: PodKey): void {
+    const indexedPod = this.#residents.get(key);
+    if (indexedPod === undefined) return;
+    this.#leave(key);
+    this.#enter(this.#indexedPod(indexedPod.pod, indexedPod.namespace));
+  }
+
+  #enter(indexedPod: IndexedPod): void {
+    const { key, labels, partial } = indexedPod.pod;
+    const residents = this.#version(indexedPod.namespace);
+    residents.all.add(indexedPod);
+    if (partial) residents.partial.add(indexedPod);
+    for (const label of labelTexts(labels)) residents.byLabel.add(label, indexedPod);
+    this.#nodes.add(indexedPod.pod.node, indexedPod);
+    this.#residents.set(key, indexedPod);
+  }
+
+  /** One for all pods to which the namespace is the same. */
+  #version(namespace: Namespace): NamespacePods {
+    const versions = this.#namespaces.get(namespace.name) ?? [];
+    const found =
+      versions.find(version => version.namespace === namespace) ??
+      versions.find(version => sameNamespace(version.namespace, namespace));
+    if (found !== undefined) return found;
+    const made = {
+      namespace,
+      all: new Set<IndexedPod>(),
+      byLabel: new MultiMap<string, IndexedPod>(),
+      partial: new Set<IndexedPod>(),
+    };
+    this.#namespaces.set(namespace.name, [...versions, made]);
+    return made;
+  }
+
+  #leave(key: PodKey): void {
+    const indexedPod = this.#residents.get(key);
+    if (indexedPod === undefined) return;
+    const {
+      pod: { labels },
+      namespace,
+    } = indexedPod;
+    const residents = this.#version(namespace);
+    residents.all.delete(indexedPod);
+    residents.partial.delete(indexedPod);
+    for (const label of labelTexts(labels)) residents.byLabel.delete(label, indexedPod);
+    if (residents.all.size === 0) this.#forget(residents);
+    this.#nodes.delete(indexedPod.pod.node, indexedPod);
+    this.#residents.delete(key);
+  }
+
+  #forget({ namespace }: NamespacePods): void {
+    const others = this.#namespaces.get(namespace.name)!.filter(version => version.namespace !== namespace);
+    if (others.length > 0) this.#namespaces.set(namespace.name, others);
+    else this.#namespaces.delete(namespace.name);
+  }
+}
+
+/** Nearly always with all of the pod's addresses, as the very list that the pod has: there are very many of them. */
+function residentOf(pod: Pod, namespace: Namespace, owns: (address: Address) => boolean): IndexedPod {
+  const addresses = pod.addresses.every(owns) ? pod.addresses : pod.addresses.filter(owns);
+  return { pod, namespace, addresses };
+}
+
+function countCandidates({ all, byLabel, partial }: NamespacePods, selector: LabelSelector): number {
+  const first = firstAsked(selector, all.size);
+  if (first === undefined) return all.size;
+  return first.values.reduce((sum, value) => sum + byLabel.count(`${first.key}=${value}`), partial.size);
+}
+
+/**
+ * The residents that the first `In` requirement leaves, and those that it may; a pod has one value for a key, so none
+ * comes twice.
+ */
+function* candidates(
+  { all, byLabel, partial }: NamespacePods,
+  selector: LabelSelector,
+): Generator<IndexedPod> {
+  const first = firstAsked(selector, all.size);
+  if (first === undefined) return yield* all;
+  for (const value of new Set(first.values)) yield* byLabel.get(`${first.key}=${value}`);
+  for (const resident of partial) if (!Object.hasOwn(resident.pod.labels, first.key)) yield resident;
+}
+
+/** The label by which pods are looked for; nothing where it has more values than there are pods, as of thousands in each namespace. */
+function firstAsked({ requirements }: LabelSelector, pods: number): Requirement | undefined {
+  const first = requirements.find(({ operator }) => operator === 'In');
+  return first === undefined || first.values.length > pods ? undefined : first;
+}

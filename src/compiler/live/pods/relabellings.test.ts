@@ -1,0 +1,142 @@
+/** Namespaces of hundreds of pods that are relabelled beside hundreds of selectors that mention their labels. */
+import { expect, test } from 'vitest';
+import { compiled, flushedEngineOf, NODE } from '../../../../test/support/agent/engine.ts';
+import {
+  allowPods,
+  ingressPolicy,
+  podEvent,
+  policyEvent,
+  tenantPod,
+} from '../../../../test/support/agent/tenants.ts';
+import { parseAddress } from '../../../model/address.ts';
+import type { ClusterEvent, PodKey } from '../../../model/cluster.ts';
+import { wholeOf } from '../../../model/pieces.ts';
+import type { Rule } from '../../../model/policy.ts';
+import { plan } from '../../../nft/plan/plan.ts';
+import type { Ruleset } from '../../../nft/ruleset.ts';
+import type { Incremental } from '../incremental.ts';
+import { MOST_ASKED } from './livepods.ts';
+
+const SELECTORS = 240;
+const PODS = 200;
+/** What a flush can have asked of, and the pod with which it had enough. */
+const MOST_OF_A_FLUSH = MOST_ASKED / SELECTORS + 1;
+
+function namespace(name: string, team: string): ClusterEvent {
+  return { type: 'namespace', key: name, value: { name, labels: { team } } };
+}
+
+function pod(name: string, n: number, node = 'n2'): ClusterEvent {
+  return podEvent(tenantPod(name, n, { node, addresses: [parseAddress(`10.${name.length}.0.${n}`)!] }));
+}
+
+/** Each selector mentions the label of namespaces, and is a set of its own. */
+function selectingTeams(): ClusterEvent {
+  const rules = Array.from({ length: SELECTORS }, (_, n): Rule => {
+    const requirements = [{ key: 'team', operator: 'In' as const, values: ['blue', `x${n}`] }];
+    const namespaces = { kind: 'labels', selector: { requirements } } as const;
+    return allowPods(n, [{ namespaces, pods: { requirements: [] } }]);
+  });
+  return policyEvent(ingressPolicy('tenant/many', rules));
+}
+
+const HERE = 250;
+
+const first = [
+  namespace('tenant', 'blue'),
+  namespace('neighbour', 'blue'),
+  ...Array.from({ length: PODS }, (_, n) => pod('tenant', n)),
+  pod('tenant', HERE, NODE),
+  pod('neighbour', 1),
+  selectingTeams(),
+];
+
+function flushOne(engine: Incremental): Ruleset {
+  return wholeOf(engine.flushing());
+}
+
+/** In how many sets of peers it is. */
+function holding(ruleset: Ruleset, address: string): number {
+  const sets = [...ruleset.tables.get('ip')!.sets.values()];
+  return sets.filter(({ name, elements }) => /^peers/.test(name) && elements.has(address)).length;
+}
+
+test('a flush takes some of the pods of a namespace that is relabelled, those of this node at once, and in the end all', () => {
+  const engine = flushedEngineOf(first);
+  engine.note(namespace('tenant', 'red'));
+  engine.note(namespace('neighbour', 'red'));
+  const flushed = flushOne(engine);
+  expect(holding(flushed, `10.6.0.${HERE}`)).toBe(0);
+  expect(holding(flushed, '10.9.0.1')).toBe(0); // who has few goes first
+  const waiting = engine.waitingPods();
+  expect(waiting.size).toBeGreaterThanOrEqual(PODS - MOST_OF_A_FLUSH);
+  expect(waiting.size).toBeLessThan(PODS);
+  for (const [key, inForce] of waiting) {
+    expect([key, inForce?.namespace.labels]).toEqual([key, { team: 'blue' }]);
+    expect(holding(flushed, inForce!.pod.addresses[0]!)).toBe(SELECTORS);
+  }
+  expect(
+    plan(compiled([...first, namespace('tenant', 'red'), namespace('neighbour', 'red')]), engine.flush()),
+  ).toEqual([]);
+});
+
+test('a policy that comes meanwhile means the pods as their namespace is to them', () => {
+  const engine = flushedEngineOf(first.slice(0, -1));
+  engine.note(selectingTeams());
+  engine.flush();
+  engine.note(namespace('tenant', 'red'));
+  flushOne(engine);
+  const waiting = engine.waitingPods();
+  const ofTeam = (team: string): ClusterEvent => {
+    const requirements = [{ key: 'team', operator: 'In' as const, values: [team] }];
+    const selector = {
+      namespaces: { kind: 'labels', selector: { requirements } },
+      pods: { requirements: [] },
+    } as const;
+    const rule: Rule = {
+      path: 'ingress[0]',
+      action: 'accept',
+      peers: [{ kind: 'pods', selector }],
+      ports: 'any',
+    };
+    return policyEvent(ingressPolicy(`tenant/of-${team}`, [rule]));
+  };
+  engine.note(ofTeam('blue'));
+  const flushed = flushOne(engine);
+  const [key] = [...engine.waitingPods().keys()].filter(each => waiting.has(each));
+  const address = engine.cluster.pods.get(key!)!.addresses[0]!;
+  expect(holding(flushed, address)).toBe(SELECTORS + 1);
+});
+
+test('however often a namespace is relabelled while its pods wait, they know it by three kinds of labels at most, and by the last in the end', () => {
+  const engine = flushedEngineOf(first);
+  for (let n = 0; n < 40; n++) {
+    engine.note(namespace('tenant', n % 2 === 0 ? 'red' : `x${n}`));
+    const kinds = new Set([...engine.waitingPods().values()].map(known => JSON.stringify(known?.namespace)));
+    expect(kinds.size).toBeLessThanOrEqual(2);
+    expect(holding(flushOne(engine), `10.6.0.${HERE}`)).toBe(n % 2 === 0 ? 0 : 1);
+    expect(engine.isBehind()).toBe(true);
+  }
+  expect(plan(compiled([...first, namespace('tenant', 'x39')]), engine.flush())).toEqual([]);
+});
+
+test('pods that come and go without end do not keep the others of their namespace from its new labels', () => {
+  const engine = flushedEngineOf([...first, namespace('tenant', 'red')]);
+  engine.note(namespace('tenant', 'blue'));
+  const last = pod('tenant', PODS - 1).key as PodKey;
+  for (let flushes = 0; flushes === 0 || engine.waitingPods().has(last); flushes++) {
+    expect(flushes).toBeLessThan((4 * PODS * SELECTORS) / MOST_ASKED);
+    // As many as a flush has room for, and more.
+    for (let n = 201; n < 241; n++)
+      engine.note(flushes % 2 === 0 ? pod('tenant', n) : { type: 'pod', key: `tenant/p${n}` });
+    flushOne(engine);
+  }
+});
+
+test('a namespace that says what it said before makes nobody wait', () => {
+  const engine = flushedEngineOf(first);
+  const before = engine.flush();
+  engine.note(namespace('tenant', 'blue'));
+  expect(plan(before, flushOne(engine))).toEqual([]);
+  expect(engine.waitingPods().size).toBe(0);
+});

@@ -1,0 +1,35 @@
+/** Pods of other nodes with addresses in this node's pod networks, where unknown pods are denied (N67). */
+import type { Cidr } from '../../../model/address.ts';
+import type { PodKey } from '../../../model/cluster.ts';
+import { strayPod } from '../../compile.ts';
+import type { IndexedPod, PodIndex } from './podindex.ts';
+
+export class LiveStrays {
+  readonly #podIndex: PodIndex;
+  readonly #node: string;
+  readonly #strays = new Map<PodKey, IndexedPod>();
+
+  constructor(podIndex: PodIndex, node: string) {
+    this.#podIndex = podIndex;
+    this.#node = node;
+  }
+
+  all(): Iterable<IndexedPod> {
+    return this.#strays.values();
+  }
+
+  /**
+   * Whether some of these pods have come into the networks in which unknown pods are denied, have changed there, or
+   * have left them.
+   */
+  refresh(keys: Iterable<PodKey>, denied: readonly Cidr[]): boolean {
+    let changed = false;
+    for (const key of keys) {
+      const stray = strayPod(this.#podIndex.indexedPod(key), this.#node, denied);
+      changed ||= stray !== undefined || this.#strays.has(key);
+      if (stray === undefined) this.#strays.delete(key);
+      else this.#strays.set(key, stray);
+    }
+    return changed;
+  }
+}

@@ -1,0 +1,128 @@
+/** Classes in the tables before pods are in them. */
+import { describe, expect, test } from 'vitest';
+import { AWAITED, compiled, flushedEngineOf } from '../../../../test/support/agent/engine.ts';
+import { own, ownPod, PODS } from '../../../../test/support/agent/ownclasses.ts';
+import { allowPort, ingressPolicy, policyEvent } from '../../../../test/support/agent/tenants.ts';
+import type { ClusterEvent } from '../../../model/cluster.ts';
+import { wholeOf } from '../../../model/pieces.ts';
+import type { Policy } from '../../../model/policy.ts';
+import { type Op, objectOf } from '../../../nft/plan/op.ts';
+import { plan } from '../../../nft/plan/plan.ts';
+import type { Ruleset } from '../../../nft/ruleset.ts';
+import { withPrepared } from '../../prepared.ts';
+import type { Incremental } from '../incremental.ts';
+import { ALL_TIME, type Leisure } from '../slack.ts';
+
+/** Every namespace is crowded, and every pod has a class of its own. */
+const LIMITS = { mostEntries: 0 };
+const before = [...PODS.map(ownPod), ...PODS.map(n => own(n))];
+const ofAll = (name: string, port: number) => policyEvent(ingressPolicy(`tenant/${name}`, [allowPort(port)]));
+
+const changesOf = (events: readonly { value: Policy }[]) =>
+  events.map(({ value }) => ({ id: value.id, value }));
+
+/** Flushes until all of it is ready; answers what each flush changed in the tables. */
+function preparing(engine: Incremental, coming: readonly { value: Policy }[], leisure = ALL_TIME): Op[][] {
+  const changes = changesOf(coming);
+  const batches: Op[][] = [];
+  let last = engine.flush();
+  while (!changes.every(change => engine.isPrepared(change))) {
+    engine.prepare(changes);
+    const next = wholeOf(engine.flushing(leisure));
+    batches.push(plan(last, next));
+    last = next;
+    if (batches.length > 100) throw new Error('it is never ready');
+  }
+  return batches;
+}
+
+function takingIn(engine: Incremental, coming: readonly ClusterEvent[]): { ops: Op[]; flushed: Ruleset } {
+  const last = engine.flush();
+  for (const event of coming) engine.note(event);
+  engine.prepare([]);
+  const flushed = wholeOf(engine.flushing());
+  return { ops: plan(last, flushed), flushed };
+}
+
+const made = (ops: readonly Op[]) => ops.filter(({ op }) => op === 'addChain' || op === 'addRule');
+
+test('the flush that takes a change in finds its chains there, and leads pods to them', () => {
+  const engine = flushedEngineOf(before, LIMITS);
+  const coming = [ofAll('one', 81), ofAll('two', 82)];
+  const ahead = preparing(engine, coming).flat();
+  expect(made(ahead).length).toBeGreaterThan(2 * PODS.length);
+  expect(ahead.filter(({ op }) => op.startsWith('del'))).toEqual([]);
+  const { ops, flushed } = takingIn(engine, coming);
+  expect(made(ops)).toEqual([]);
+  expect(plan(flushed, compiled([...before, ...coming]))).toEqual([]);
+});
+
+test('what goes ahead is no difference to what policy demands', () => {
+  const engine = flushedEngineOf(before, LIMITS);
+  preparing(engine, [ofAll('one', 81)]);
+  const programmed = engine.flush();
+  expect(plan(programmed, compiled(before))).not.toEqual([]);
+  expect(plan(programmed, withPrepared(compiled(before), programmed))).toEqual([]);
+});
+
+test('where somebody waits few chains go ahead in a flush', () => {
+  const coming = [ofAll('one', 81)];
+  const most = (leisure: Leisure) =>
+    Math.max(
+      ...preparing(flushedEngineOf(before, { ...LIMITS, mostAsked: 80 }), coming, leisure).map(
+        ops => made(ops).length,
+      ),
+    );
+  expect(most(AWAITED)).toBeLessThan(most(ALL_TIME));
+});
+
+test('what is not to come any more leaves nothing', () => {
+  const engine = flushedEngineOf(before, LIMITS);
+  preparing(engine, [ofAll('one', 81)]);
+  engine.prepare([]);
+  expect(plan(engine.flush(), compiled(before))).toEqual([]);
+});
+
+describe('what is in force by the name of something that is to come', () => {
+  test('stays what it is until the change is taken in', () => {
+    const engine = flushedEngineOf(before, LIMITS);
+    expect(preparing(engine, [own(1, 81)]).flat()).toEqual([]);
+    const { ops, flushed } = takingIn(engine, [own(1, 81)]);
+    expect(ops).not.toEqual([]);
+    expect(plan(flushed, compiled([...before, own(1, 81)]))).toEqual([]);
+  });
+
+  test('keeps a class back that leads to it', () => {
+    const many = Array.from({ length: 300 }, (_, n) => allowPort(1000 + n));
+    const large = policyEvent(ingressPolicy('tenant/large', many));
+    const edited = policyEvent(ingressPolicy('tenant/large', many.slice(1)));
+    const engine = flushedEngineOf([...before, large], LIMITS);
+    const coming = [edited, ofAll('one', 81)];
+    expect(preparing(engine, coming).flat()).toEqual([]);
+    const { flushed } = takingIn(engine, coming);
+    expect(plan(flushed, compiled([...before, ...coming]))).toEqual([]);
+  });
+
+  test('becomes something else: nothing leads there any more', () => {
+    const engine = flushedEngineOf(before, LIMITS);
+    const coming = [ofAll('one', 81)];
+    preparing(engine, coming);
+    const { flushed } = takingIn(engine, [own(1, 81), { type: 'pod', key: 'tenant/p2' }]);
+    expect(plan(flushed, compiled([...before, own(1, 81), { type: 'pod', key: 'tenant/p2' }]))).toEqual([]);
+    expect(preparing(engine, coming).length).toBeGreaterThan(0);
+  });
+});
+
+test('an object that goes ahead is known as that, until it is in force', () => {
+  const engine = flushedEngineOf(before, LIMITS);
+  const coming = [ofAll('one', 81)];
+  const [step] = made(preparing(engine, coming).flat()).filter(op => objectOf(op) !== undefined);
+  expect([engine.isAhead(step), engine.isAhead()]).toEqual([true, true]);
+  takingIn(engine, coming);
+  expect([engine.isAhead(step), engine.isAhead()]).toEqual([false, false]);
+});
+
+test('an engine that is told so puts nothing ahead', () => {
+  const engine = flushedEngineOf(before, { ...LIMITS, goesAhead: false });
+  expect(preparing(engine, [ofAll('one', 81)]).flat()).toEqual([]);
+});

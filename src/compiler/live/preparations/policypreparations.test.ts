@@ -1,0 +1,100 @@
+/** Changes of a namespace in which every pod is in a class of its own, beside policies that select all of them. */
+import { expect, test } from 'vitest';
+import { AWAITED, compiled, flushedEngineOf } from '../../../../test/support/agent/engine.ts';
+import { chainsMade, own, ownPod, PODS } from '../../../../test/support/agent/ownclasses.ts';
+import {
+  allowPort,
+  ingressPolicy,
+  podEvent,
+  policyEvent,
+  selecting,
+  tenantPod,
+} from '../../../../test/support/agent/tenants.ts';
+import { wholeOf } from '../../../model/pieces.ts';
+import type { Policy } from '../../../model/policy.ts';
+import type { PolicyChange } from '../../../model/policychange.ts';
+import { plan } from '../../../nft/plan/plan.ts';
+
+const ofAll = (name: string, port: number): Policy => ingressPolicy(`tenant/${name}`, [allowPort(port)]);
+const changeOf = (value: Policy): PolicyChange => ({ id: value.id, value });
+
+const events = [...PODS.map(ownPod), ...PODS.map(n => own(n))];
+const policies = [ofAll('x', 81), ofAll('y', 82), ofAll('z', 83)];
+const changes = policies.map(changeOf);
+
+test('changes of a crowded namespace are ready together, their classes made once for all of them', () => {
+  const engine = flushedEngineOf(events, { mostEntries: 0 });
+  expect(changes.some(change => engine.isPrepared(change))).toBe(false);
+  engine.prepare(changes);
+  const ahead = chainsMade(() => engine.flush());
+  expect(changes.every(change => engine.isPrepared(change))).toBe(true);
+  for (const policy of policies) engine.note(policyEvent(policy));
+  engine.prepare([]);
+  expect(chainsMade(() => engine.flush())).toBe(0);
+  expect(plan(compiled([...events, ...policies.map(policyEvent)]), engine.flush())).toEqual([]);
+
+  const alone = flushedEngineOf(events, { mostEntries: 0 });
+  alone.prepare([changes[0]!]);
+  expect(chainsMade(() => alone.flush())).toBeGreaterThanOrEqual(ahead / 2);
+});
+
+test('a namespace is crowded by what its pods would have if each was in a class of its own', () => {
+  const all = [ofAll('x', 81), ofAll('y', 82)].map(policyEvent);
+  const engine = flushedEngineOf([...events.slice(0, PODS.length), ...all], { mostEntries: 15 });
+  expect(engine.isCrowded('tenant')).toBe(true);
+  for (const n of PODS.slice(1)) engine.note({ type: 'pod', key: tenantPod('tenant', n).key });
+  engine.flush();
+  expect([engine.isCrowded('tenant'), engine.isCrowded('other')]).toEqual([false, false]);
+});
+
+test('an edit without end of one change keeps the others of its namespace waiting no longer than its first', () => {
+  const engine = flushedEngineOf(events, { mostEntries: 0 });
+  const [edited, ...others] = changes;
+  let port = 1000;
+  const isReady = () => others.every(change => engine.isPrepared(change));
+  for (let flush = 0; flush < 100 && !isReady(); flush++) {
+    engine.prepare([{ id: edited!.id, value: ofAll('x', port++) }, ...others]);
+    wholeOf(engine.flushing(AWAITED));
+  }
+  expect(isReady()).toBe(true);
+});
+
+test('what a crowded namespace needs is made beside what others do, however many pieces it is', () => {
+  const pods = Array.from({ length: 60 }, (_, n) => n);
+  const crowd = pods.flatMap(n => [ownPod(n), own(n)]);
+  const engine = flushedEngineOf([...crowd, podEvent(tenantPod('b', 1))], { mostEntries: 0 });
+  const [joint, large] = [changes[0]!, changeOf(selecting('b/large', 20).value as Policy)];
+  const flushes: string[] = [];
+  while (!engine.isPrepared(joint) && flushes.length < 1000) {
+    engine.prepare(flushes.length === 0 ? [joint] : [joint, large]);
+    wholeOf(engine.flushing(AWAITED));
+    flushes.push(engine.isPrepared(large) ? 'with the other' : 'alone');
+  }
+  expect(flushes.indexOf('with the other')).toBeGreaterThan(0);
+  expect(flushes.indexOf('with the other')).toBeLessThan(flushes.length / 2);
+});
+
+test('what of its classes is made already is no piece', () => {
+  const rules = Array.from({ length: 100 }, (_, n) => allowPort(1000 + 2 * n));
+  const many = Array.from({ length: 90 }, (_, n) => policyEvent(ingressPolicy(`tenant/all${n}`, rules)));
+  const engine = flushedEngineOf([...events, ...many], { mostEntries: 0 });
+  let flushes = 0;
+  for (; !engine.isPrepared(changes[0]!) && flushes < 1000; flushes++) {
+    engine.prepare([changes[0]!]);
+    wholeOf(engine.flushing(AWAITED));
+  }
+  expect(flushes).toBeLessThan(50);
+});
+
+test('what a pod that has come makes of it is found out in a few flushes, beside hundreds of others', () => {
+  const pods = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, n) => [ownPod(from + n), own(from + n)]).flat();
+  const engine = flushedEngineOf(pods(0, 200), { mostEntries: 0 });
+  engine.prepare([changes[0]!]);
+  engine.flush();
+  for (const event of pods(200, 201)) engine.note(event);
+  let flushes = 0;
+  do wholeOf(engine.flushing(AWAITED));
+  while (++flushes < 1000 && !engine.isPrepared(changes[0]!));
+  expect(flushes).toBeLessThan(50);
+});

@@ -1,0 +1,338 @@
+/** Policies of hundreds of groups of hundreds of pods, made ready before they are taken in. */
+import { describe, expect, test } from 'vitest';
+import { AWAITED, compiled, flushedEngineOf, NODE } from '../../../../test/support/agent/engine.ts';
+import {
+  allowPods,
+  ingressPolicy,
+  podEvent,
+  policyEvent,
+  tenantPod,
+} from '../../../../test/support/agent/tenants.ts';
+import { parseAddress, parseCidr } from '../../../model/address.ts';
+import type { ClusterEvent } from '../../../model/cluster.ts';
+import { wholeOf } from '../../../model/pieces.ts';
+import type { Policy, Rule } from '../../../model/policy.ts';
+import type { PolicyChange } from '../../../model/policychange.ts';
+import { plan } from '../../../nft/plan/plan.ts';
+import type { Ruleset } from '../../../nft/ruleset.ts';
+import { withPrepared } from '../../prepared.ts';
+import type { Incremental } from '../incremental.ts';
+import { MOST_ASKED } from '../pods/livepods.ts';
+import { ALL_TIME, type Leisure } from '../slack.ts';
+
+const SELECTORS = 240;
+const PODS = 400;
+/** Of each policy that is merged with others. */
+const MERGED_PORTS = 20;
+
+function pod(n: number, app: string, node = 'n2'): ClusterEvent {
+  const addresses = [parseAddress(`10.6.${n >> 8}.${n & 255}`)!];
+  return podEvent(tenantPod('tenant', n, { labels: { app }, node, addresses }));
+}
+
+/** Each selector is a set of its own: of the pods that are red, or have another label of this version. */
+function selecting(name: string, version = 0): Policy {
+  const namespaces = { kind: 'name', name: 'tenant' } as const;
+  const rules = Array.from({ length: SELECTORS }, (_, n): Rule => {
+    const values = ['red', `${name}-${version}-${n}`];
+    const requirements = [{ key: 'app', operator: 'In' as const, values }];
+    return allowPods(n, [{ namespaces, pods: { requirements } }]);
+  });
+  return ingressPolicy(`tenant/${name}`, rules);
+}
+
+const pods = [
+  ...Array.from({ length: PODS }, (_, n) => pod(n, 'red')),
+  pod(PODS, 'blue', NODE),
+  pod(PODS + 1, 'red', NODE),
+];
+
+const changeOf = (value: Policy): PolicyChange => ({ id: value.id, value });
+const eventOf = ({ id, value }: PolicyChange): ClusterEvent =>
+  value === undefined ? { type: 'policy', key: id } : policyEvent(value);
+
+/** How many members the sets have that are not in the other ruleset. */
+function newElements(before: Ruleset, { tables }: Ruleset): number {
+  const known = before.tables.get('ip')!.sets;
+  const made = [...tables.get('ip')!.sets.values()].filter(
+    ({ name, verdicts }) => !verdicts && !known.has(name),
+  );
+  return made.reduce((sum, { elements }) => sum + elements.size, 0);
+}
+
+/** Flushes until nothing is left to do; answers how many elements the new sets of each had. */
+function flushAll(engine: Incremental, before: Ruleset): { counts: number[]; last: Ruleset } {
+  const counts: number[] = [];
+  let last = before;
+  do {
+    const next = wholeOf(engine.flushing());
+    counts.push(newElements(last, next));
+    last = next;
+  } while (engine.isBehind());
+  return { counts, last };
+}
+
+test('the groups of a policy begin some in each flush, and nothing in force is different by it', () => {
+  const engine = flushedEngineOf(pods);
+  const before = engine.flush();
+  const policy = selecting('many');
+  expect(engine.isPrepared(changeOf(policy))).toBe(false);
+  engine.prepare([changeOf(policy)]);
+  const { counts, last } = flushAll(engine, before);
+  expect(engine.isPrepared(changeOf(policy))).toBe(true);
+  expect(counts.length).toBeGreaterThanOrEqual((SELECTORS * PODS) / MOST_ASKED);
+  expect(Math.max(...counts)).toBeLessThanOrEqual(MOST_ASKED + PODS + 2);
+  expect(counts.reduce((a, b) => a + b)).toBe(SELECTORS * (PODS + 1));
+  expect(plan(withPrepared(compiled(pods), last), last)).toEqual([]);
+});
+
+test('a policy that is noted when it is ready makes no elements of its peers any more', () => {
+  const engine = flushedEngineOf(pods);
+  const policy = selecting('many');
+  engine.prepare([changeOf(policy)]);
+  engine.flush();
+  const before = wholeOf(engine.flushing());
+  engine.note(pod(3, 'blue')); // follows meanwhile
+  engine.note(policyEvent(policy));
+  engine.prepare([]);
+  const now = wholeOf(engine.flushing());
+  expect(newElements(before, now)).toBeLessThan(2 * SELECTORS);
+  expect(engine.isBehind()).toBe(false);
+  expect(plan(compiled([...pods, pod(3, 'blue'), policyEvent(policy)]), now)).toEqual([]);
+});
+
+test('another version of what is in force keeps what both need, and what is not asked for goes', () => {
+  const [first, second] = [selecting('many'), selecting('many', 1)];
+  const events = [...pods, policyEvent(first)];
+  const engine = flushedEngineOf(events);
+  engine.prepare([changeOf(second)]);
+  engine.flush();
+  engine.prepare([]);
+  expect(plan(compiled(events), engine.flush())).toEqual([]);
+  const same = selecting('many');
+  engine.prepare([changeOf(same)]); // of groups that live already nothing is made
+  wholeOf(engine.flushing());
+  expect(engine.isPrepared(changeOf(same))).toBe(true);
+});
+
+test('two policies are made ready in turns', () => {
+  const engine = flushedEngineOf(pods);
+  const before = engine.flush();
+  engine.prepare([selecting('one'), selecting('two')].map(changeOf));
+  const sets = [...wholeOf(engine.flushing()).tables.get('ip')!.sets.values()];
+  const made = sets.filter(({ name }) => !before.tables.get('ip')!.sets.has(name));
+  const of = (name: string) => made.filter(({ comment }) => comment?.includes(`${name}-0-`)).length;
+  expect(Math.abs(of('one') - of('two'))).toBeLessThanOrEqual(1);
+  expect(of('one')).toBeGreaterThan(3);
+});
+
+test('of two policies each has its turn, however little a flush has room for', () => {
+  const engine = flushedEngineOf(pods, { mostAsked: 1 });
+  const before = engine.flush();
+  engine.prepare([selecting('one'), selecting('two')].map(changeOf));
+  let last = before;
+  for (let flushes = 0; flushes < 4; flushes++) last = wholeOf(engine.flushing());
+  const sets = [...last.tables.get('ip')!.sets.values()];
+  const of = (name: string) => sets.filter(({ comment }) => comment?.includes(`${name}-0-`)).length;
+  expect([of('one'), of('two')]).toEqual([2, 2]);
+});
+
+test('policies of many tenants begin in several flushes, whoever is edited meanwhile', () => {
+  const engine = flushedEngineOf(pods, { mostAsked: 20 * PODS }); // room for a group of each
+  const names = (kind: string, count: number) => Array.from({ length: count }, (_, n) => `${kind}-${n}`);
+  const [edited, others] = [names('edited', 4), names('other', 8)];
+  const kept = others.map(name => selecting(name));
+  const begun = new Set<string>();
+  const most = others.length * 2;
+  for (let version = 0; version < most && begun.size < others.length; version++) {
+    engine.prepare([...edited.map(name => selecting(name, version)), ...kept].map(changeOf));
+    const sets = [...wholeOf(engine.flushing()).tables.get('ip')!.sets.values()];
+    for (const name of others)
+      if (sets.some(({ comment }) => comment?.includes(`${name}-0-`))) begun.add(name);
+    if (version === 0) expect(begun.size).toBeLessThan(others.length);
+  }
+  expect([...begun].sort()).toEqual(others);
+});
+
+test('what has no peers in the cluster, or selects no pod here, needs no preparation', () => {
+  const engine = flushedEngineOf(pods);
+  expect(engine.isPrepared(changeOf(ingressPolicy('tenant/deny', [])))).toBe(true);
+  const nowhere = ingressPolicy('nowhere/many', selecting('many').ingress!);
+  engine.prepare([changeOf(nowhere)]);
+  const { counts } = flushAll(engine, engine.flush());
+  expect([counts, engine.isPrepared(changeOf(nowhere))]).toEqual([[0], true]);
+});
+
+/** Small ones with the same ports, each with selectors of its own: what their pods may be reached by is merged. */
+function merged(name: string, version = 0): Policy {
+  const { ingress } = selecting(name, version);
+  return ingressPolicy(`tenant/${name}`, ingress!.slice(0, MERGED_PORTS));
+}
+
+/** As the agent does it: in force as soon as it is ready. Answers the most new elements that a flush had. */
+function takeIn(engine: Incremental, change: PolicyChange): number {
+  let [last, most] = [engine.flush(), 0];
+  for (let flushes = 0; flushes < 100; flushes++) {
+    const isReady = engine.isPrepared(change);
+    if (isReady) engine.note(eventOf(change));
+    engine.prepare(isReady ? [] : [change]);
+    const next = wholeOf(engine.flushing());
+    most = Math.max(most, newElements(last, next));
+    last = next;
+    if (isReady) return most;
+  }
+  throw new Error('it is never ready');
+}
+
+describe('of policies that are merged', () => {
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const events = [...pods, ...names.map(name => policyEvent(merged(name)))];
+  const room = 2 * PODS;
+
+  test('a change asks as much as what they are merged to', () => {
+    const engine = flushedEngineOf(events, { mostAsked: room });
+    const few = ingressPolicy('tenant/a', merged('a').ingress!.slice(0, 1));
+    expect(engine.asks(changeOf(few))).toBeGreaterThan(MERGED_PORTS * PODS);
+    const gone: PolicyChange = { id: few.id, value: undefined };
+    expect(engine.asks(gone)).toBeGreaterThanOrEqual(MERGED_PORTS * PODS);
+    expect(engine.asks(changeOf(ingressPolicy('tenant/other', [])))).toBe(0);
+  });
+
+  test.for([
+    ['an edit', changeOf(merged('c', 1))],
+    ['a new one', changeOf(merged('f'))],
+    ['a deletion', { id: merged('c').id, value: undefined }],
+  ] as const)('%s makes a few sets in each flush', ([, change]) => {
+    const engine = flushedEngineOf(events, { mostAsked: room });
+    expect(takeIn(engine, change)).toBeLessThanOrEqual(room + PODS + MERGED_PORTS);
+    expect(plan(compiled([...events, eventOf(change)]), engine.flush())).toEqual([]);
+  });
+
+  test('what has been made ready is made anew where another one of them has changed meanwhile', () => {
+    const engine = flushedEngineOf(events, { mostAsked: room });
+    const [first, second] = [changeOf(merged('a', 1)), changeOf(merged('b', 1))];
+    engine.prepare([first, second]);
+    engine.flush();
+    expect([engine.isPrepared(first), engine.isPrepared(second)]).toEqual([true, true]);
+    engine.note(eventOf(first));
+    engine.prepare([second]);
+    wholeOf(engine.flushing());
+    expect(engine.isPrepared(second)).toBe(false);
+    expect(takeIn(engine, second)).toBeLessThanOrEqual(room + PODS + MERGED_PORTS);
+    expect(plan(compiled([...events, eventOf(first), eventOf(second)]), engine.flush())).toEqual([]);
+  });
+
+  test('one that is overtaken by others each time goes as it is', () => {
+    const engine = flushedEngineOf(events, { mostAsked: room });
+    const waiting = changeOf(merged('a', 1));
+    let version = 0;
+    do {
+      engine.prepare([waiting]);
+      engine.flush();
+      engine.note(policyEvent(merged('b', ++version)));
+      wholeOf(engine.flushing());
+    } while (!engine.isPrepared(waiting) && version < 20);
+    expect(version).toBeGreaterThan(2);
+    expect(engine.isPrepared(waiting)).toBe(true);
+  });
+});
+
+/** A port each, for a network. */
+function ofManyRules(version = 0): Policy {
+  const rules = Array.from({ length: 1000 }, (_, n): Rule => {
+    const cidr = parseCidr(`172.16.${n >> 6}.${(4 * n) & 255}/30`)!;
+    const first = 1000 + n + (n === 0 ? version : 0);
+    return {
+      path: `ingress[${n}]`,
+      action: 'accept',
+      peers: [{ kind: 'network', cidr, except: [] }],
+      ports: [{ kind: 'range', protocol: 'TCP', first, last: first }],
+    };
+  });
+  return ingressPolicy('tenant/rules', rules);
+}
+
+/** Of the next flush. */
+function piecesOf(engine: Incremental, leisure = ALL_TIME): number {
+  const flushing = engine.flushing(leisure);
+  let pieces = 1;
+  while (!flushing.next().done) pieces++;
+  return pieces;
+}
+
+/** Answers after how many flushes it is ready. */
+function flushesUntilReady(engine: Incremental, change: PolicyChange, leisure = ALL_TIME): number {
+  engine.prepare([change]);
+  for (let flushes = 1; flushes < 1000; flushes++) {
+    wholeOf(engine.flushing(leisure));
+    if (engine.isPrepared(change)) return flushes;
+  }
+  throw new Error('it is never ready');
+}
+
+test('the rules of a large policy are made before it comes, and once', () => {
+  const engine = flushedEngineOf([...pods, policyEvent(ofManyRules())]);
+  const edit = ofManyRules(1);
+  expect(engine.isPrepared(changeOf(edit))).toBe(false);
+  engine.prepare([changeOf(edit)]);
+  const [ahead, nothing] = [piecesOf(engine), piecesOf(engine)];
+  expect(nothing).toBeLessThan(ahead);
+  engine.note(policyEvent(edit));
+  expect(piecesOf(engine)).toBeLessThan(ahead / 2);
+  expect(plan(compiled([...pods, policyEvent(edit)]), engine.flush())).toEqual([]);
+});
+
+describe('where somebody waits for the next flush', () => {
+  test('a policy begins fewer groups, and some in each', () => {
+    const change = changeOf(selecting('many'));
+    const alone = flushesUntilReady(flushedEngineOf(pods), change);
+    const beside = flushesUntilReady(flushedEngineOf(pods), change, AWAITED);
+    expect(beside).toBeGreaterThan(2 * alone);
+  });
+
+  test('a policy begins no group beside who waits, and not twice in a row', () => {
+    const engine = flushedEngineOf(pods);
+    let last = engine.flush();
+    engine.prepare([changeOf(selecting('many'))]);
+    const counts: boolean[] = [];
+    while (counts.filter(has => has).length < 4 && counts.length < 100) {
+      const next = wholeOf(engine.flushing(AWAITED));
+      counts.push(newElements(last, next) > 0);
+      last = next;
+    }
+    const begun = counts.slice(counts.indexOf(true));
+    expect(begun).toEqual([true, false, true, false, true, false, true]);
+  });
+
+  test('one piece is made of the rules of a large policy, and the next flush goes on', () => {
+    const change = changeOf(ofManyRules());
+    const flushes = flushesUntilReady(flushedEngineOf(pods), change, AWAITED);
+    expect(flushes).toBeGreaterThan(10);
+    const engine = flushedEngineOf(pods);
+    const least = piecesOf(engine, AWAITED);
+    engine.prepare([change]);
+    expect(piecesOf(engine, AWAITED)).toBeLessThan(least + 5);
+  });
+
+  test('in a moment more of its pieces are made, and as many in each flush', () => {
+    const momentOf = (pieces: number): Leisure => ({
+      isAwaited: () => true,
+      moment: () => {
+        let left = pieces;
+        return () => left-- > 0;
+      },
+    });
+    const change = changeOf(ofManyRules());
+    const flushes = (pieces: number) => flushesUntilReady(flushedEngineOf(pods), change, momentOf(pieces));
+    expect(flushes(4)).toBeLessThan(flushes(0) / 3);
+  });
+
+  test('a policy that is edited meanwhile begins anew, and the one before it leaves nothing', () => {
+    const engine = flushedEngineOf(pods);
+    engine.prepare([changeOf(selecting('many'))]);
+    wholeOf(engine.flushing(AWAITED));
+    expect(flushesUntilReady(engine, changeOf(selecting('many', 1)))).toBeGreaterThan(0);
+    engine.prepare([]);
+    expect(plan(compiled(pods), engine.flush())).toEqual([]);
+  });
+});
