@@ -1,16 +1,19 @@
 /**
  * What a queue, preparations, quarantine and rooms make of histories together: after each flush the rules are those of the
- * cluster that the desired state says is in force, and when nothing comes any more nothing is lost.
+ * cluster that the desired state says is in force, a kernel takes every batch, and when nothing comes any more nothing is
+ * lost.
  */
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { RoundBatch } from '../../src/agent/batch.ts';
 import { DesiredState } from '../../src/agent/desiredstate.ts';
+import { KernelState } from '../../src/agent/kernelstate.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
 import type { Limits } from '../../src/compiler/live/limits.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
 import { withoutRules } from '../../src/model/policy.ts';
+import { FakeKernel } from '../../src/nft/fake/fake.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import {
   type Enforced,
@@ -29,7 +32,6 @@ vi.mock('../../src/agent/changes/fairness.ts', async original => {
 });
 
 const NODE = 'n1';
-const EMPTY: Ruleset = { tables: new Map([['ip', { chains: new Map(), sets: new Map() }]]) };
 /** After these all that is tried again was, at the latest. */
 const HALF_AN_HOUR = 1_900_000;
 
@@ -53,11 +55,17 @@ const limits: fc.Arbitrary<Partial<Limits>> = fc.record({
   mostEntries: fc.constantFrom(0, 1, 6, 1_000),
 });
 
-const count = { flushes: 0, roomless: 0, isolating: 0, waiting: 0, refused: 0 };
+const count = { flushes: 0, roomless: 0, isolating: 0, waiting: 0, refused: 0, ahead: 0 };
 
 class Play {
   readonly #how: Enforced;
   readonly #state: DesiredState;
+  readonly #kernel = new KernelState({
+    open: async () => new FakeKernel({ owners: true }),
+    onDrift: () => {},
+    now: () => this.#nowMs,
+  });
+  #engine: Incremental | undefined;
   #nowMs = 0;
   #isSlow = false;
   #isFirst = true;
@@ -65,7 +73,10 @@ class Play {
   constructor(how: Enforced, its: Partial<Limits>) {
     this.#how = how;
     const { unknownPods, podLinks, hearing } = how;
-    const make = () => new Incremental(NODE, unknownPods, podLinks, hearing, its);
+    const make = () => {
+      this.#engine = new Incremental(NODE, unknownPods, podLinks, hearing, its);
+      return this.#engine;
+    };
     this.#state = new DesiredState(make, NODE, { now: () => (this.#nowMs += this.#isSlow ? 4 : 0) });
   }
 
@@ -76,7 +87,10 @@ class Play {
   async flush({ end, afterMs, isSlow }: Fate): Promise<void> {
     this.#isSlow = isSlow;
     this.#nowMs += afterMs;
-    this.#check(await this.#state.flush(EMPTY, new RoundBatch(this.#isFirst)));
+    const batch = new RoundBatch(this.#isFirst);
+    // A kernel takes each batch, whatever the agent is told of it.
+    const { desired } = await this.#kernel.reconcile(actual => this.#state.flush(actual, batch), 'cached');
+    this.#check(desired);
     this.#isFirst = false;
     if (end === 'committed') this.#state.committed(1);
     else if (end !== 'refused' || !this.#refused()) this.#state.interrupted();
@@ -95,6 +109,7 @@ class Play {
     const [got, desired] = [text(withObjectsOf(wanted, flushed)), text(wanted)];
     if (got !== desired) throw new Error(`the rules are others:\n${firstDifference(got, desired)}`);
     count.flushes++;
+    if (this.#engine!.isAhead()) count.ahead++;
     count.isolating += isolating.size;
     count.waiting += waitingPods.size;
     count.roomless += quarantined.filter(({ isOfRoom }) => isOfRoom).length;
