@@ -211,7 +211,7 @@ function problemOf({ id, entries, selectors }: Entry, room: Room): Problem {
     severity: 'error',
     object: id,
     about: { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', name, namespace },
-    message: `is too much for its namespace, which may have ${room.policies} policies, with ${room.entries} entries and ${room.selectors} selectors of pods together: those whose names come first leave less than this one needs, with ${entries} entries and ${selectors.length} selectors`,
+    message: `is too much for its namespace, which may have ${room.policies} policies, with ${room.entries} entries and ${room.selectors} selectors of pods together: those whose names come first leave less than this one needs, with ${entries} entries and ${selectors.length} ${selectors.length === 1 ? 'selector' : 'selectors'}`,
     effect: 'the policy isolates its pods and allows nothing until they are fewer',
   };
 }
