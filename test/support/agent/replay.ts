@@ -300,7 +300,8 @@ export function replayPrepared(steps: readonly Step[], how: Enforced, count: Cou
   return text(engine.flush());
 }
 
-function comingChanges(steps: readonly Step[]): PolicyChange[] {
+/** The changes of policies that come next. */
+export function comingChanges(steps: readonly Step[]): PolicyChange[] {
   const changes = steps.flatMap(({ event }): PolicyChange[] =>
     event.type === 'policy' ? [{ id: event.key, value: event.value }] : [],
   );
