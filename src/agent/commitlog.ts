@@ -1,6 +1,6 @@
 /** The agent's rounds in the log: one line for each that changed something, or was the first. */
 import { layoutChange } from '../compiler/layout.ts';
-import type { ClusterEvent } from '../model/cluster.ts';
+import type { Cluster, ClusterEvent } from '../model/cluster.ts';
 import { problemText } from '../model/problem.ts';
 import type { Op } from '../nft/plan/op.ts';
 import { planText } from '../nft/plan/plantext.ts';
@@ -14,25 +14,37 @@ const MOST_NAMES_IN_A_LINE = 5;
 
 export function commitLog(log: Log): Pick<Observer, 'committed' | 'drifted' | 'quarantined'> {
   let inQuarantine: readonly Quarantined[] = [];
+  let inForce: Cluster['policies'] = new Map();
   return {
     quarantined: policies => {
-      logQuarantine(log, inQuarantine, policies);
+      logQuarantine(log, inQuarantine, policies, inForce);
       inQuarantine = policies;
     },
-    committed: committed => logCommit(log, committed),
+    committed: committed => {
+      inForce = committed.cluster.policies;
+      logCommit(log, committed);
+    },
     drifted: (repair: readonly Op[]) =>
       log.warn({ ops: repair.length, repair: planText(repair) }, 'somebody changed our tables; repairing'),
   };
 }
 
-function logQuarantine(log: Log, before: readonly Quarantined[], after: readonly Quarantined[]): void {
+function logQuarantine(
+  log: Log,
+  before: readonly Quarantined[],
+  after: readonly Quarantined[],
+  inForce: Cluster['policies'],
+): void {
   const missing = (from: readonly Quarantined[], others: readonly Quarantined[]) =>
     from.filter(({ id, reason }) => !others.some(other => other.id === id && other.reason === reason));
   for (const entered of missing(after, before))
     log.error({ policy: entered.id }, `quarantine: ${problemText(quarantineProblem(entered))}`);
   for (const { id } of before)
     if (!after.some(other => other.id === id))
-      log.info({ policy: id }, `quarantine: ${id} has left it, its rules are in force`);
+      log.info(
+        { policy: id },
+        `quarantine: ${id} ${inForce.has(id) ? 'has left it, its rules are in force' : 'is gone'}`,
+      );
 }
 
 function logCommit(log: Log, { cause, names, ops, tookMs, cluster, unknownBefore }: Committed): void {

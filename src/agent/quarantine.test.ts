@@ -274,6 +274,7 @@ test('a policy leaves the quarantine when it is mended, and when it is gone', as
   expect(site.quarantined).toEqual([]);
   expect(await site.difference()).toEqual([]);
   expect(site.log).toContain('quarantine: NetworkPolicy a/one has left it, its rules are in force');
+  expect(site.log).toContain('quarantine: NetworkPolicy bb/two is gone');
 });
 
 test('an edit that comes while a policy is tried is programmed after it', async () => {

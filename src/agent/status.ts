@@ -55,6 +55,8 @@ export interface CommitRecord {
   readonly operations: number;
   readonly tookMs: number;
   readonly names: readonly string[];
+  /** It put right what somebody else may have changed, or an attempt that failed may have left. */
+  readonly repairs: boolean;
 }
 
 export interface ObjectCounts {
@@ -226,7 +228,9 @@ export class StatusKeeper implements Observer {
     tookMs,
     dumped,
     waitingPods: left,
-  }: Pick<Committed, 'cluster' | 'ops' | 'names' | 'tookMs' | 'dumped' | 'waitingPods'>): void {
+    unknownBefore = false,
+  }: Pick<Committed, 'cluster' | 'ops' | 'names' | 'tookMs' | 'dumped' | 'waitingPods'> &
+    Partial<Pick<Committed, 'unknownBefore'>>): void {
     const atMs = this.#clocks.date();
     this.#cluster = cluster;
     this.#equalAtMs = atMs;
@@ -237,7 +241,7 @@ export class StatusKeeper implements Observer {
     for (const key of this.#taken) this.#programmed(key, atMs);
     this.#taken = [];
     this.#firstProgrammed.resolve();
-    if (ops.length > 0) this.#record({ atMs, operations: ops.length, tookMs, names });
+    if (ops.length > 0) this.#record({ atMs, operations: ops.length, tookMs, names, repairs: unknownBefore });
   }
 
   failed(error: unknown): void {

@@ -1,4 +1,6 @@
+import { setTimeout } from 'node:timers/promises';
 import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
+import { type Kernel, KernelError, type Snapshot } from '../nft/kernel.ts';
 import type { QueueBy, Ruleset } from '../nft/ruleset.ts';
 
 /** Sluice's tables in this network namespace. */
@@ -10,9 +12,28 @@ export async function readKernel(): Promise<Ruleset> {
 export async function lookAtKernel(): Promise<{ readonly ruleset: Ruleset; readonly queue?: QueueBy }> {
   const kernel = await openNftKernel();
   try {
-    const { ruleset } = await kernel.dump();
+    const { ruleset } = await dumpInPeace(kernel);
     return { ruleset, ...(kernel.queue && { queue: kernel.queue }) };
   } finally {
     kernel.close();
+  }
+}
+
+/** While an agent makes much ready it writes ten times a second: what cannot be read whole then can be soon after. */
+const PATIENCE = { tries: 20, pauseMs: 500 };
+
+async function dumpInPeace(kernel: Kernel): Promise<Snapshot> {
+  for (let left = PATIENCE.tries; ; left--) {
+    try {
+      return await kernel.dump();
+    } catch (error) {
+      // ENOENT: what was listed has gone before it was read.
+      if (!(error instanceof KernelError && ['EAGAIN', 'ENOENT'].includes(error.code))) throw error;
+      if (left === 0)
+        throw new Error(
+          'the rules change faster than they can be read: an agent makes large policies ready, or somebody else writes nftables all the time; ask again in some seconds (sluice status names what waits)',
+        );
+      await setTimeout(PATIENCE.pauseMs);
+    }
   }
 }

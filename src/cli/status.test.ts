@@ -24,7 +24,7 @@ const STATUS: StatusResponse = {
     { name: 'last-commit', state: 'ok', reason: '3 operations', remedy: '' },
     { name: 'ip-forward', state: 'fail', reason: 'it is 0', remedy: 'sysctl -w' },
   ],
-  commits: [{ at_ms: NOW - 4000, operations: 3, took_ms: 2, names: ['a', 'b', 'c', 'd'] }],
+  commits: [{ at_ms: NOW - 4000, operations: 3, took_ms: 2, names: ['a', 'b', 'c', 'd'], repairs: false }],
   problems: [{ severity: 'error', object: 'NetworkPolicy shop/x', text: 'NetworkPolicy shop/x: is wrong' }],
   objects: { namespaces: 1, nodes: 2, pods: 3, policies: 4, audited: 0 },
   network_namespace: 'net:[1]',
@@ -75,4 +75,13 @@ test('statusLines() says whether the node is ready, why not, and what to do', ()
     '',
     '  error    NetworkPolicy shop/x: is wrong',
   ]);
+});
+
+test.each([
+  [{ names: [], repairs: true }, 'for repair'],
+  [{ names: [], repairs: false }, 'for what takes turns, or is made ready'],
+])('statusLines() says what a commit was for that nobody asked for: %o', (its, said) => {
+  const commits = [{ at_ms: NOW - 4000, operations: 3, took_ms: 2, ...its }];
+  const lines = statusLines({ ...STATUS, commits }, NOW).map(stripVTControlCharacters);
+  expect(lines).toContain(`  4 s ago: 3 operations in 2 ms ${said}`);
 });

@@ -85,8 +85,9 @@ function checkLines({ name, state, reason, remedy }: Check): string[] {
 }
 
 function commitLine(commit: StatusResponse['commits'][number], nowMs: number): string {
-  const { at_ms, operations, took_ms, names } = commit;
-  const why = names.length === 0 ? 'repair' : names.slice(0, 3).join(', ') + (names.length > 3 ? ', …' : '');
+  const { at_ms, operations, took_ms, names, repairs } = commit;
+  const nobodys = repairs ? 'repair' : 'what takes turns, or is made ready';
+  const why = names.length === 0 ? nobodys : names.slice(0, 3).join(', ') + (names.length > 3 ? ', …' : '');
   return pc.dim(
     `  ${ageText(nowMs - at_ms)} ago: ${operations} operations in ${ageText(took_ms)} for ${why}`,
   );

@@ -519,12 +519,27 @@ describe('health()', () => {
     expect(found.ready).toBe(false);
   });
 
-  test('stays ready while pods wait for their turn, however long, and says so', () => {
-    const { ready, checks } = health(work({ waitingPods: 12, waitingMs: 60_000 }), HOST, OURS, NOW);
+  test.each([
+    [
+      'pods',
+      { waitingPods: 12, waitingMs: 60_000 },
+      'pods that wait for their turn: 12, the longest for 60 s',
+    ],
+    [
+      'policies',
+      {
+        waitingPolicies: 1,
+        waitingPoliciesMs: 29_000,
+        waitingPolicyNames: ['NetworkPolicy shop/large'],
+      },
+      'policies that wait for their turn: 1 (NetworkPolicy shop/large), the longest for 29 s',
+    ],
+  ])('stays ready while %s wait for their turn, however long, and says so', (_, waiting, said) => {
+    const { ready, checks } = health(work(waiting), HOST, OURS, NOW);
     const found = checks.find(({ name }) => name === 'kernel-equals-desired');
     expect([ready, found?.reason]).toEqual([
       true,
-      'the kernel holds what policy says, as of 100 ms ago, but for pods that wait for their turn: 12, the longest for 60 s',
+      `the kernel holds what policy says, as of 100 ms ago, but for ${said}`,
     ]);
   });
 

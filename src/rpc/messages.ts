@@ -17,6 +17,7 @@ export interface StatusResponse {
     readonly operations: number;
     readonly took_ms: number;
     readonly names: readonly string[];
+    readonly repairs: boolean;
   }[];
   readonly problems: readonly { readonly severity: string; readonly object: string; readonly text: string }[];
   readonly objects: ObjectCounts;

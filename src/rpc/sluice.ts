@@ -56,11 +56,12 @@ async function statusOf(view: AgentView): Promise<StatusResponse> {
     waiting_policies_ms: state.waitingPoliciesMs,
     waiting_policy_names: state.waitingPolicyNames,
     checks: [...checks],
-    commits: state.commits.map(({ atMs, operations, tookMs, names }) => ({
+    commits: state.commits.map(({ atMs, operations, tookMs, names, repairs }) => ({
       at_ms: atMs,
       operations,
       took_ms: tookMs,
       names: [...names],
+      repairs,
     })),
     problems: state.problems.map(problem => ({
       severity: problem.severity,
