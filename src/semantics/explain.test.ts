@@ -120,7 +120,7 @@ test.each([
       ...networkPolicy(name, 443),
       ...(at > 0 && { awaitsAllowances: true as const }),
     })),
-    'NetworkPolicies shop/a, shop/b and shop/c select shop/web, and none allows ingress from shop/client on TCP 80; shop/b, as 1 more of them, allows nothing: what it allows is on its way',
+    'NetworkPolicies shop/a, shop/b and shop/c select shop/web, and none allows ingress from shop/client on TCP 80; shop/b and 1 more of them allow nothing: what it allows is on its way',
   ],
   [
     'a cluster policy denies',

@@ -62,8 +62,11 @@ export function isolatedReason(policies: readonly Policy[], packet: Packet): str
   const why = whyNothing(closed)!;
   if (names.length === 1)
     return `NetworkPolicy ${closed.name} selects ${packet.subject.key} and allows nothing: ${why}`;
-  const more = others.length === 0 ? '' : `, as ${others.length} more of them,`;
-  return `${isolatedText(names, packet)}; ${closed.name}${more} allows nothing: ${why}`;
+  const closedOnes =
+    others.length === 0
+      ? `${closed.name} allows nothing`
+      : `${closed.name} and ${others.length} more of them allow nothing`;
+  return `${isolatedText(names, packet)}; ${closedOnes}: ${why}`;
 }
 
 /** Why it has no rules, whatever its author wrote. */
