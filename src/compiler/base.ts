@@ -1,14 +1,15 @@
 /** What our tables hold whatever the policies: the hooks, and the maps from a pod's address to its chains. */
 import type { Cidr, Family } from '../model/address.ts';
 import type { Direction } from '../model/policy.ts';
-import { addressType, addressVmap, CT_STATE, ctStateAny, verdict } from '../nft/match.ts';
+import { addressType, addressVmap, verdict } from '../nft/match.ts';
 import type { BaseHook, Chain, Elements, NftRule, NftSet, SetSpec } from '../nft/ruleset.ts';
+import { exempt } from './beforepolicy.ts';
 import { deniedChains } from './denied.ts';
 import { layoutChain } from './layout.ts';
 import { guardChain, guardOfNode, guardSet, NODE_CHAIN, toGuard } from './midstreamguard.ts';
 import { type AnswersOfBase, namesOfForward, namesOfOutput } from './namespeers.ts';
 import { ownErrors, toOwnErrors } from './ownerrors.ts';
-import { errorChains, related } from './poderrors.ts';
+import { errorChains } from './poderrors.ts';
 import {
   fromPods,
   type NodeNetwork,
@@ -47,7 +48,12 @@ export function baseChains(
     {
       name: 'input',
       hook: hook('input'),
-      rules: [...always(family), ...sourceRules(family, network, 'input'), related(), ...input],
+      rules: [
+        ...always(family),
+        ...sourceRules(family, network, 'input'),
+        ...exempt('related', family),
+        ...input,
+      ],
     },
     fromPods(family, network, 'forward', forward),
     fromPods(family, network, 'input', input),
@@ -72,7 +78,7 @@ function forwardChain(
     ...(answers === undefined ? [] : namesOfForward(answers)),
     ...always(family),
     ...sourceRules(family, network, 'forward'),
-    related(),
+    ...exempt('related', family),
     ...judged,
   ];
   return { name: 'forward', hook: hook('forward'), rules };
@@ -81,7 +87,7 @@ function forwardChain(
 function outputChain(family: Family, answers: AnswersOfBase | undefined): Chain {
   const rules = [
     ...(answers === undefined ? [] : namesOfOutput(answers)),
-    ESTABLISHED,
+    ...exempt('established', family),
     ...guardOfNode(family),
     toOwnErrors(family),
   ];
@@ -117,19 +123,20 @@ function toIngress(family: Family): NftRule {
   return { exprs: addressVmap(family, 'daddr', MAPS.ingress) };
 }
 
-function hook(name: BaseHook['hook']): BaseHook {
-  return { hook: name, priority: 0, policy: 'accept' };
-}
-
 /**
- * N38: replies of an allowed connection; N63: neighbour discovery. Its errors (N39) come behind the question who sends
- * them: each has its own source address, and says itself which connection it belongs to.
+ * What pods send is asked about before kube-proxy (-110) and firewalls (0) can reject it: the error of a reject quotes the
+ * packet, and goes to whoever the packet says that it is from. It is behind every translation of destinations.
  */
-function always(family: Family): NftRule[] {
-  return family === 'ip' ? [ESTABLISHED] : [ESTABLISHED, toNeighbours()];
+const BEFORE_REJECTS = -150;
+
+function hook(name: BaseHook['hook']): BaseHook {
+  return { hook: name, priority: name === 'output' ? 0 : BEFORE_REJECTS, policy: 'accept' };
 }
 
-const ESTABLISHED: NftRule = { exprs: [...ctStateAny(CT_STATE.established), verdict('accept')] };
+/** What asks nobody who sends. Errors (N39) come behind that question: each has a source address of its own. */
+function always(family: Family): NftRule[] {
+  return [...exempt('established', family), ...(family === 'ip6' ? [toNeighbours()] : [])];
+}
 
 /** Of both families. */
 export function basesOf(

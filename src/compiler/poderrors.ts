@@ -12,14 +12,14 @@
  * end's: it is there exactly if the two are one.
  */
 import { ICMP_ERRORS } from '../model/icmperrors.ts';
-import { addressType, CT_STATE, ctStateAny, icmpTypesAre, verdict } from '../nft/match.ts';
-import { ctStateIsNot, rememberSender, senderIsEnd } from '../nft/matcherrors.ts';
+import { addressType, icmpTypesAre, verdict } from '../nft/match.ts';
+import { ctStateIsNot, rememberSender } from '../nft/matcherrors.ts';
 import { isFragment } from '../nft/matchextension.ts';
 import type { Chain, Family, NftRule, NftSet } from '../nft/ruleset.ts';
+import { ERROR_SENDERS, exempt } from './beforepolicy.ts';
 import { deny } from './denied.ts';
 
 const CHAINS = { notOpening: 'not-opening', errors: 'errors' } as const;
-const SENDERS = 'error-senders';
 
 /** Errors are never in the state `new`, so that what opens a connection pays for one look at its state. */
 export function toErrors(): NftRule {
@@ -34,17 +34,12 @@ export function errorChains(family: Family): Chain[] {
         ...ICMP_ERRORS[family].map(([first, last]) => ({
           exprs: [...icmpTypesAre(family, first, last), verdict('goto', CHAINS.errors)],
         })),
-        related(),
+        ...exempt('related', family),
         ...(family === 'ip6' ? [unjoined()] : []),
       ],
     },
     { name: CHAINS.errors, rules: ofAnEnd(family) },
   ];
-}
-
-/** What belongs to an allowed connection: its errors (N39), and what a helper of conntrack expects. */
-export function related(): NftRule {
-  return { exprs: [...ctStateAny(CT_STATE.related), verdict('accept')] };
 }
 
 /**
@@ -55,13 +50,10 @@ function unjoined(): NftRule {
   return { exprs: [...isFragment(), deny()], comment: 'a piece of a packet that nobody put together' };
 }
 
-/** The node's side of a connection has the pod's own address, whatever the other has been translated to. */
 function ofAnEnd(family: Family): NftRule[] {
   return [
-    { exprs: rememberSender(family, SENDERS) },
-    ...(['original', 'reply'] as const).map(direction => ({
-      exprs: [...senderIsEnd(family, direction, SENDERS), verdict('accept')],
-    })),
+    { exprs: rememberSender(family, ERROR_SENDERS) },
+    ...exempt('errorsOfOwnConnections', family),
     { exprs: [deny()], comment: 'an error about no connection of the pod that sends it' },
   ];
 }
@@ -69,7 +61,7 @@ function ofAnEnd(family: Family): NftRule[] {
 /** Each is looked up by the same packet that puts it in. Where there is no room for one more, its error is dropped. */
 export function errorSenders(family: Family): NftSet {
   return {
-    name: SENDERS,
+    name: ERROR_SENDERS,
     key: [addressType(family), addressType(family)],
     verdicts: false,
     interval: false,

@@ -19,11 +19,9 @@ import {
   addressIn,
   addressInNetwork,
   addressType,
-  destinationPort,
   destinationPortIn,
   hopsLeft,
   icmpTypeIs,
-  icmpTypesAre,
   neighbourDiscovery,
   protocolIs,
   protocolNumberIs,
@@ -39,6 +37,7 @@ import {
   type NftSet,
   type Ruleset,
 } from '../nft/ruleset.ts';
+import { exempt, LINK_LOCAL, MULTICAST, UNSPECIFIED } from './beforepolicy.ts';
 import { OF_BRIDGE, toBroadcast } from './broadcasts.ts';
 import { deny, denyLink } from './denied.ts';
 import { FROM_PODS, podLinkMatches } from './linkmatches.ts';
@@ -111,36 +110,7 @@ function withoutAddress(family: Family, hook: 'forward' | 'input'): NftRule[] {
     family === 'ip' ? [] : [forged(addressInNetwork(LINK_LOCAL, 'saddr'), 'from a link-local address')];
   if (hook === 'forward') return linkLocal; // nothing is routed that comes from no address
   const none = forged(addressInNetwork(UNSPECIFIED[family], 'saddr'), 'from no address');
-  return [...(family === 'ip' ? [asksForAddress()] : listenerReports()), ...linkLocal, none];
-}
-
-/** DHCP. By IPv6 it is asked for by a link-local address. */
-function asksForAddress(): NftRule {
-  const from = addressInNetwork(UNSPECIFIED.ip, 'saddr');
-  return {
-    exprs: [...from, ...protocolIs('ip', 'udp'), ...destinationPort(67, 67), verdict('accept')],
-    comment: 'which address the sender may have',
-  };
-}
-
-/**
- * A listener report (RFC 2710, RFC 3810) is how a pod says which groups it wants: to a group, from an address of the
- * link, or from none while it has none. The queries that it answers are a router's.
- */
-function listenerReports(): NftRule[] {
-  const types = [icmpTypesAre('ip6', 131, 132), icmpTypeIs('ip6', 143)];
-  return [LINK_LOCAL, UNSPECIFIED.ip6].flatMap(from =>
-    types.map(type => ({
-      exprs: [
-        ...type,
-        ...hopsLeft('ip6', 'eq', 1),
-        ...addressInNetwork(from, 'saddr'),
-        ...addressInNetwork(MULTICAST, 'daddr'),
-        verdict('accept'),
-      ],
-      comment: 'which groups the sender wants',
-    })),
-  );
+  return [...exempt('dhcp', family), ...exempt('listenerReports', family), ...linkLocal, none];
 }
 
 /** N69. Behind the question who sends it: these are limited by the sender's address. */
@@ -148,13 +118,7 @@ function toLinkLocal(family: Family): NftRule[] {
   return family === 'ip' ? [] : [drop(addressInNetwork(LINK_LOCAL, 'daddr'), 'to a link-local address')];
 }
 
-const [LINK_LOCAL, MULTICAST, BROADCAST_AND_MULTICAST] = ['fe80::/10', 'ff00::/8', '224.0.0.0/3'].map(
-  text => parseCidr(text)!,
-) as [Cidr, Cidr, Cidr];
-const UNSPECIFIED: Readonly<Record<Family, Cidr>> = {
-  ip: parseCidr('0.0.0.0/32')!,
-  ip6: parseCidr('::/128')!,
-};
+const BROADCAST_AND_MULTICAST = parseCidr('224.0.0.0/3')!;
 
 /** N71. */
 function forEverybody(family: Family, { podCidrs, links }: NodeNetwork): NftRule[] {
@@ -214,7 +178,7 @@ export function neighboursChain({ links }: NodeNetwork): Chain {
     rules: [
       forged(hopsLeft('ip6', 'neq', 255), 'not of this link'),
       ...unlessOfPods,
-      { exprs: [verdict('accept')] },
+      ...exempt('neighbourDiscovery', 'ip6'),
     ],
   };
 }

@@ -79,8 +79,8 @@ function hookText({ type, hook, priority, policy }: BaseHook): string {
   return `type ${place}; policy ${policy};`;
 }
 
-/** Those that nft takes at every hook. */
-const PRIORITY_NAMES: Readonly<Record<number, string>> = { [-300]: 'raw', 0: 'filter' };
+/** Names that nft takes at every hook of IP. */
+const PRIORITY_NAMES: Readonly<Record<number, string>> = { [-300]: 'raw', [-150]: 'mangle', 0: 'filter' };
 
 function block(head: string, lines: readonly string[]): string {
   return `${head} {\n${lines.map(line => `\t${line}\n`).join('')}}\n`;

@@ -13,7 +13,13 @@ const IPV6_FREEBIND = 78;
 const NOBODY = 65534;
 
 /** `namespace` is a path. What a pod of the strictest of the pod security standards may do. */
-export function sendAsAnother(namespace: string, from: Address, to: Address, port: number): void {
+export function sendAsAnother(
+  namespace: string,
+  from: Address,
+  to: Address,
+  port: number,
+  data = 'as another',
+): void {
   inNamespace(namespace, () => {
     process.seteuid!(NOBODY);
     try {
@@ -21,7 +27,7 @@ export function sendAsAnother(namespace: string, from: Address, to: Address, por
       if (setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, Uint8Array.of(1, 0, 0, 0), 4) !== 0)
         throw new Error(`setsockopt IPV6_FREEBIND: errno ${koffi.errno()}`);
       bind(fd, socketAddress(from, 7777));
-      send(fd, Buffer.from('as another'), socketAddress(to, port));
+      send(fd, Buffer.from(data), socketAddress(to, port));
       close(fd);
     } finally {
       process.seteuid!(0); // Leaving the namespace takes a capability again.

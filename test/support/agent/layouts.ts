@@ -59,11 +59,11 @@ export function recordedLayouts(folder = LAYOUT_FOLDER): RecordedLayout[] {
 }
 
 /** The cluster that all were made of. */
-export function layoutEvents(): ClusterEvent[] {
-  return parseAllDocuments(readFileSync(CLUSTER_FILE, 'utf8')).map(document => {
+export function layoutEvents(folder = LAYOUT_FOLDER): ClusterEvent[] {
+  const file = join(folder, 'cluster.yaml');
+  return parseAllDocuments(readFileSync(file, 'utf8')).map(document => {
     const { event, problems } = decodeObject(document.toJS());
-    if (event === undefined || problems.length > 0)
-      throw new Error(`${CLUSTER_FILE}: ${JSON.stringify(problems)}`);
+    if (event === undefined || problems.length > 0) throw new Error(`${file}: ${JSON.stringify(problems)}`);
     return event;
   });
 }
