@@ -87,7 +87,13 @@ describe.each(NETWORKS)('%s', network => {
 
   test('a pod asks for an address by DHCP, and the node hears it', async () => {
     const packets = [
-      packet({ from: address('0.0.0.0'), to: address('255.255.255.255'), protocol: 'UDP', port: 67 }),
+      packet({
+        from: address('0.0.0.0'),
+        to: address('255.255.255.255'),
+        protocol: 'UDP',
+        port: 67,
+        sourcePort: 68,
+      }),
     ];
     expect(await arrives(ground, { from: 'loose', to: 'node', packets, mac: 'ff:ff:ff:ff:ff:ff' })).toBe(
       true,
