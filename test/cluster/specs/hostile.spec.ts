@@ -1,8 +1,8 @@
 /** A tenant who does its worst in a namespace of its own, and a neighbour whose policy holds, and is in force at once. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { call, create, pathOf, remove } from './support/api.ts';
+import { call, create, type KubeObject, pathOf, remove } from './support/api.ts';
 import { kubectl, sleep, until } from './support/cluster.ts';
-import { Forger, type Frame, hardwareAddress, heardPorts } from './support/forger.ts';
+import { Forger, type Frame, hardwareAddress, heardPorts, quotedPorts } from './support/forger.ts';
 import {
   agents,
   endpoint,
@@ -68,6 +68,31 @@ test('a pod that writes every byte of what it sends is heard by nobody who is cl
   expect(arrived).toEqual([]);
   expect(frames.length).toBeGreaterThanOrEqual(20);
 });
+
+test('kube-proxy, which rejects what goes to a Service without endpoints, tells nobody in whose name a pod sends there', async () => {
+  const [forger, honest] = forgers as [Forger, Forger];
+  const { spec } = (await neighbour.service('nobody', {
+    ipFamilyPolicy: 'PreferDualStack',
+    ports: [{ protocol: 'UDP', port: REJECTED }],
+  })) as KubeObject & { spec: { clusterIPs: readonly string[] } };
+  const to = (from: string) => spec.clusterIPs.find(ip => ip.includes(':') === from.includes(':'))!;
+  const rejectsFriend = async () => {
+    const [told] = await quotedPorts([friend], () => {
+      for (const from of friend.addresses) honest.send({ from, to: to(from) }, REJECTED);
+    });
+    return told!.has(REJECTED) ? true : undefined;
+  };
+  await until('kube-proxy rejects what a pod sends to the Service', rejectsFriend);
+  const claimed = [db, friend, worse];
+  const told = await quotedPorts(claimed, () => {
+    for (const { addresses } of claimed)
+      for (const from of addresses) forger.send({ from, to: to(from) }, REJECTED);
+  });
+  expect(told.map(ports => [...ports])).toEqual(claimed.map(() => []));
+});
+
+/** Of a Service that no pod stands behind. */
+const REJECTED = 7_181;
 
 const HUGE = { podSelector: {}, policyTypes: ['Egress'] };
 const networks = (count: number, edit: number) =>

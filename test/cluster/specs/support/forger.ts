@@ -1,11 +1,11 @@
 /** What a pod with NET_RAW can send: frames of any content from its own interface. And what another one hears. */
 
 import { parseAddress } from '../../../../src/model/address.ts';
-import { PROTOCOL_NUMBER } from '../../../../src/model/ipprotocol.ts';
+import { ICMP_OF, PROTOCOL_NUMBER } from '../../../../src/model/ipprotocol.ts';
 import { packet } from '../../../../src/nft/trace/packet.ts';
 import { Ear } from '../../../kernel/hostile/ear.ts';
 import { FrameSocket } from '../../../kernel/hostile/frame.ts';
-import { command, until } from './cluster.ts';
+import { command, sleep, until } from './cluster.ts';
 import { connection, endpoint, type RunningPod } from './site.ts';
 
 export interface Frame {
@@ -70,6 +70,29 @@ export async function heardPorts(pod: RunningPod, last: number, act: () => void)
     return ports;
   } finally {
     for (const ear of ears) ear.close();
+  }
+}
+
+/** Ports of the datagrams that ICMP errors quote which reach each of the pods within a second of `act`. */
+export async function quotedPorts(pods: readonly RunningPod[], act: () => void): Promise<Set<number>[]> {
+  const ears = pods.flatMap((pod, of) =>
+    (['ip', 'ip6'] as const).map(family => ({
+      of,
+      // Behind the error's own eight bytes and the quoted header.
+      portAt: 8 + (family === 'ip' ? 20 : 40) + 2,
+      ear: new Ear(namespaceOf(pod), family, PROTOCOL_NUMBER[ICMP_OF[family]]),
+    })),
+  );
+  const quoted = pods.map(() => new Set<number>());
+  try {
+    act();
+    await sleep(1_000); // Nothing tells that no error will come.
+    for (const { of, portAt, ear } of ears)
+      for (const { payload } of ear.heard())
+        if (payload.length >= portAt + 2) quoted[of]!.add(payload.readUInt16BE(portAt));
+    return quoted;
+  } finally {
+    for (const { ear } of ears) ear.close();
   }
 }
 
