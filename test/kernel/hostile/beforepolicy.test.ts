@@ -1,5 +1,5 @@
 /**
- * What pods can make of the rules that accept before policy is asked: packets are made from the list of these rules, those
+ * What pods can make of the rules that accept before policy is asked (N69): packets are made from the list of these rules, those
  * that match an entry and those that miss it by one field, and each is followed by what a reply to it would be. Heard is
  * what matches an entry, and nothing else; and a packet that does not match leaves no entry in conntrack, by which its
  * reply would be `established`.
