@@ -10,7 +10,7 @@
  *     leaving         postrouting      what leaves the cluster's pods has the node's address; so has a pod that reaches
  *                                      itself by a port of the node
  */
-import { type Cidr, type Family, parseCidr } from '../model/address.ts';
+import { type Family, parseCidr } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { LINK_GROUP, type PodLinks } from '../model/podlinks.ts';
@@ -18,7 +18,6 @@ import {
   addressIn,
   addressInNetwork,
   addressPairIn,
-  addressType,
   addressTypeIs,
   icmpTypeIs,
   masquerade,
@@ -26,18 +25,10 @@ import {
   verdict,
 } from '../nft/match.ts';
 import { interfaceGroupIs, noRouteBack } from '../nft/matchinterface.ts';
-import {
-  type BaseHook,
-  type Chain,
-  MEMBER,
-  type NftRule,
-  type NftSet,
-  type Ruleset,
-} from '../nft/ruleset.ts';
+import type { BaseHook, Chain, NftRule, NftSet, Ruleset } from '../nft/ruleset.ts';
 import { denyLink } from './denied.ts';
 import { HAIRPINS, HOST_PORTS, hostPortSets } from './hostports.ts';
-import { hashedName } from './names.ts';
-import { peerRanges, rangeText } from './networks.ts';
+import { podNetworks } from './podnetworks.ts';
 
 /** What one of our tables holds of something. */
 export interface TablePart {
@@ -118,38 +109,29 @@ function fromLoopback(family: Family): NftRule[] {
 
 /** What depends on the networks of the nodes. */
 export function leavingPart(family: Family, { nodes }: Cluster, node: string): TablePart {
-  const ofFamily = (cidrs: readonly Cidr[]) => cidrs.filter(cidr => cidr.family === family);
-  const own = ofFamily(podCidrsOf(nodes.get(node)));
-  const networks = podNetworks(family, ofFamily([...nodes.values()].flatMap(podCidrsOf)));
+  const own = podCidrsOf(nodes.get(node)).filter(cidr => cidr.family === family);
+  const networks = podNetworks(family, nodes.values());
   const rules: NftRule[] = [
     { exprs: [...addressPairIn(family, HAIRPINS), masquerade()], comment: 'a pod by its own host port' },
     {
       exprs: [...interfaceGroupIs('oifgroup', LINK_GROUP), verdict('return')],
       comment: 'a pod of this node',
     },
-    ...networks.map(({ name }) => ({
-      exprs: [...addressIn(family, 'daddr', name), verdict('return')],
-      comment: 'a pod of another node',
-    })),
+    ...(networks === undefined
+      ? []
+      : [
+          {
+            exprs: [...addressIn(family, 'daddr', networks.name), verdict('return')],
+            comment: 'a pod of another node',
+          },
+        ]),
     ...own.map(cidr => ({
       exprs: [...addressInNetwork(cidr, 'saddr'), masquerade()],
       comment: 'a pod to the world outside',
     })),
   ];
-  return { chains: [natChain('leaving', 'postrouting', SOURCE_NAT, rules)], sets: networks };
-}
-
-/** One set, named by what it holds: it is never changed, but replaced. None where no node has a network. */
-function podNetworks(family: Family, cidrs: readonly Cidr[]): NftSet[] {
-  const ranges = peerRanges(cidrs.map(cidr => ({ kind: 'network', cidr, except: [] }))).map(rangeText);
-  if (ranges.length === 0) return [];
-  return [
-    {
-      name: hashedName('pod-networks', ranges.join()),
-      key: [addressType(family)],
-      verdicts: false,
-      interval: true,
-      elements: new Map(ranges.map(range => [range, MEMBER])),
-    },
-  ];
+  return {
+    chains: [natChain('leaving', 'postrouting', SOURCE_NAT, rules)],
+    sets: networks === undefined ? [] : [networks],
+  };
 }

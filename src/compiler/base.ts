@@ -19,6 +19,7 @@ import {
   toNeighbours,
 } from './podlinks.ts';
 import { INGRESS_CHAIN } from './program.ts';
+import { tunnelsHere } from './tunnels.ts';
 import { unknownRules } from './unknownpods.ts';
 
 /** The verdict map of a direction: a local pod's address leads to its class. */
@@ -52,6 +53,7 @@ export function baseChains(
         ...always(family),
         ...sourceRules(family, network, 'input'),
         ...exempt('related', family),
+        ...tunnelsHere(family, network.links),
         ...input,
       ],
     },

@@ -5,6 +5,7 @@ import { interfaceIs, interfaceKindIs } from '../nft/matchinterface.ts';
 import type { Expr, NftRule, Ruleset } from '../nft/ruleset.ts';
 import { OF_BRIDGE } from './broadcasts.ts';
 import { podPortsIn } from './podports.ts';
+import { tunnelsIn } from './tunnelsin.ts';
 
 /** The chains of what comes by such a link. */
 export const FROM_PODS = { forward: 'from-pods', input: 'from-pods-to-node' } as const;
@@ -26,6 +27,7 @@ export function nodeLinksIn(ruleset: Ruleset): NodeLinks {
     uplinks: indices('neq'),
     podBridges: indices('eq'),
     ...(broadcasts.length > 0 && { broadcasts }),
+    ...tunnelsIn(ruleset),
     ...(podPorts && { podPorts }),
   };
 }

@@ -9,39 +9,21 @@
  * Which links those are the kernel tells by their kind, so that a pod's first packet meets these rules although nobody
  * has heard of the pod: every veth but the node's own ways out, and bridges, of which the agent says which are of pods.
  */
-import { type Address, type Cidr, FAMILIES, type Family, familyOf, parseCidr } from '../model/address.ts';
+import { type Address, type Cidr, FAMILIES, type Family, parseCidr } from '../model/address.ts';
 import { broadcastsOf } from '../model/broadcasts.ts';
 import type { Node, NodeLinks } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { LINK_GROUP, type PodLinks } from '../model/podlinks.ts';
-import { TUNNEL_PORTS, TUNNEL_PROTOCOLS } from '../model/tunnels.ts';
-import {
-  addressIn,
-  addressInNetwork,
-  addressType,
-  destinationPortIn,
-  hopsLeft,
-  icmpTypeIs,
-  neighbourDiscovery,
-  protocolIs,
-  protocolNumberIs,
-  verdict,
-} from '../nft/match.ts';
+import { addressInNetwork, hopsLeft, icmpTypeIs, neighbourDiscovery, verdict } from '../nft/match.ts';
 import { interfaceGroupIs, noRouteBack } from '../nft/matchinterface.ts';
-import {
-  type Chain,
-  type Elements,
-  type Expr,
-  MEMBER,
-  type NftRule,
-  type NftSet,
-  type Ruleset,
-} from '../nft/ruleset.ts';
+import type { Chain, Expr, NftRule, Ruleset } from '../nft/ruleset.ts';
+import type { TablePart } from './attachedpods.ts';
 import { exempt, LINK_LOCAL, MULTICAST, UNSPECIFIED } from './beforepolicy.ts';
 import { OF_BRIDGE, toBroadcast } from './broadcasts.ts';
 import { deny, denyLink } from './denied.ts';
 import { FROM_PODS, podLinkMatches } from './linkmatches.ts';
 import { errorSenders, toErrors } from './poderrors.ts';
+import { NODE_ADDRESSES, tunnelPart, tunnelsFromPods } from './tunnels.ts';
 
 /** What of this node these rules depend on. */
 export interface NodeNetwork {
@@ -52,14 +34,12 @@ export interface NodeNetwork {
 }
 
 export function nodeNetworkOf(node: Node | undefined, podLinks: PodLinks = 'others'): NodeNetwork {
-  const { uplinks = [], podBridges = [], broadcasts = [] } = node?.links ?? {};
-  return { podCidrs: podCidrsOf(node), links: { uplinks, podBridges, broadcasts }, podLinks };
+  const { uplinks = [], podBridges = [], broadcasts = [], podTunnels } = node?.links ?? {};
+  const links = { uplinks, podBridges, broadcasts, ...(podTunnels && { podTunnels }) };
+  return { podCidrs: podCidrsOf(node), links, podLinks };
 }
 
 const NEIGHBOURS = 'neighbours';
-/** The set of all nodes' addresses. */
-export const NODE_ADDRESSES = 'node-addresses';
-const SETS = { ports: 'tunnel-ports', nodes: NODE_ADDRESSES } as const;
 
 export const FROM_ELSEWHERE = 'as a pod of this node, from elsewhere';
 
@@ -89,7 +69,7 @@ export function fromPods(
       ...withoutAddress(family, hook),
       forged([...unlessAsked(network), ...noRouteBack()], 'from an address that is not the pod’s'),
       ...(hook === 'forward' ? [...toLinkLocal(family), ...forEverybody(family, network)] : []),
-      ...tunnels(family, hook),
+      ...tunnelsFromPods(family, hook, network.links),
       toErrors(),
       ...judged,
     ],
@@ -131,34 +111,10 @@ function forEverybody(family: Family, { podCidrs, links }: NodeNetwork): NftRule
   ];
 }
 
-/**
- * N72. To the node itself whatever its address, and to other nodes by those that the cluster knows. A compare is a
- * tenth of a look-up.
- */
-function tunnels(family: Family, hook: 'forward' | 'input'): NftRule[] {
-  const end = hook === 'input' ? [] : addressIn(family, 'daddr', SETS.nodes);
-  const why = 'from a pod into a tunnel of nodes';
-  return [
-    drop([...protocolIs(family, 'udp'), ...destinationPortIn(SETS.ports), ...end], why),
-    ...TUNNEL_PROTOCOLS.map(number => drop([...protocolNumberIs(family, number), ...end], why)),
-  ];
-}
-
-/** The sets that these rules ask. */
-export function linkSets(family: Family, nodes: Iterable<Node>): NftSet[] {
-  const plain = { verdicts: false, interval: false };
-  const own = [...nodes].flatMap(({ addresses, nodesBefore = [] }) =>
-    [...addresses, ...nodesBefore].filter(address => familyOf(address) === family),
-  );
-  return [
-    { name: SETS.ports, key: ['inet_service'], ...plain, elements: members(TUNNEL_PORTS) },
-    { name: SETS.nodes, key: [addressType(family)], ...plain, elements: members(own) },
-    errorSenders(family),
-  ];
-}
-
-function members(keys: readonly (string | number)[]): Elements {
-  return new Map(keys.map(key => [String(key), MEMBER]));
+/** What these rules ask that other nodes have a say in; `node` is the one whose rules they are. */
+export function linkPart(family: Family, nodes: ReadonlyMap<string, Node>, node: string): TablePart {
+  const { chains, sets } = tunnelPart(family, [...nodes.values()], nodes.get(node)?.links);
+  return { chains, sets: [...sets, errorSenders(family)] };
 }
 
 /** N63: neighbour discovery is never asked for by policy, and never leaves its link. */

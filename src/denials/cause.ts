@@ -10,9 +10,9 @@ import type { Flow } from '../model/flow.ts';
 import { isIcmpError } from '../model/icmperrors.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import type { Direction, PolicyId, Tier } from '../model/policy.ts';
-import { isTunnel } from '../model/tunnels.ts';
+import { isOwnTunnel, isTunnel } from '../model/tunnels.ts';
 import { type DirectionVerdict, judgeDirection } from '../semantics/evaluate.ts';
-import { tunnelEnd } from '../semantics/reason.ts';
+import { tunnelEnd, tunnelOutOfNetworks } from '../semantics/reason.ts';
 import type { Cause } from './denial.ts';
 import { flowOfDenied } from './flowofdenial.ts';
 import type { ModelView } from './modelview.ts';
@@ -183,9 +183,16 @@ function forgedCause(packet: DeniedPacket): Cause | undefined {
 
 /** N72, of who is behind a link of pods, and is none that the agent knows. */
 function tunnelCause({ head, hook, iif }: DeniedPacket, view: ModelView): Cause | undefined {
-  if (!isTunnel(head) || (hook !== 'forward' && hook !== 'input')) return undefined;
-  const node = view.nodeWith(head.to);
-  return isFromElsewhere(iif, view) || node === undefined ? undefined : link(tunnelEnd(head, node));
+  const own = view.cluster.nodes.get(view.node);
+  if (!isTunnel(head, own?.links) || (hook !== 'forward' && hook !== 'input')) return undefined;
+  const node = view.nodeWith(head.to) ?? view.tunnels.endAt(head.to);
+  if (isFromElsewhere(iif, view)) {
+    const isOfPod = view.tunnels.isInPodNetworks(head.from) && !view.tunnels.isListed(head.from);
+    return hook === 'input' && isOfPod && own !== undefined ? link(tunnelEnd(head, own)) : undefined;
+  }
+  if (node !== undefined) return link(tunnelEnd(head, node));
+  const leaves = own !== undefined && isOwnTunnel(head, own.links) && !view.tunnels.isInPodNetworks(head.to);
+  return leaves ? link(tunnelOutOfNetworks(head, own)) : undefined;
 }
 
 /** Where no policy denies it: what the agent knows of its node's links says whether a pod can have sent it. */

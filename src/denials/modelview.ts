@@ -18,6 +18,7 @@ import { MultiMap } from '../model/multimap.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { PolicyId } from '../model/policy.ts';
 import { PolicyIndex } from '../semantics/policyindex.ts';
+import { tunnelFinders } from '../semantics/tunnelends.ts';
 import { unknownPodFinders } from '../semantics/unknownpods.ts';
 import { nodeFinder, type Owners, policyFinder, type View } from '../semantics/view.ts';
 import { MadeAnew } from './madeanew.ts';
@@ -48,7 +49,7 @@ export class ModelView implements View {
   readonly #pods = new Map<PodKey, Pod>();
   readonly #former = new Map<Address, FormerPod>();
   /** What is known of the nodes. */
-  readonly #nodes: MadeAnew<Pick<View, 'nodeWith' | 'unknownPodOf' | 'strangerOf'>>;
+  readonly #nodes: MadeAnew<Pick<View, 'nodeWith' | 'tunnels' | 'unknownPodOf' | 'strangerOf'>>;
   readonly #policies: MadeAnew<View['policiesOn']>;
   /** Made for the first denied packet, and then kept up policy by policy. */
   #index: PolicyIndex | undefined;
@@ -120,6 +121,10 @@ export class ModelView implements View {
   // The reference takes them off the view: they are functions of their own.
   readonly nodeWith: View['nodeWith'] = address => this.#nodes.value.nodeWith(address);
 
+  get tunnels(): View['tunnels'] {
+    return this.#nodes.value.tunnels;
+  }
+
   readonly unknownPodOf: View['unknownPodOf'] = address => this.#nodes.value.unknownPodOf(address);
 
   readonly strangerOf: View['strangerOf'] = address => this.#nodes.value.strangerOf(address);
@@ -127,10 +132,11 @@ export class ModelView implements View {
   readonly policiesOn: View['policiesOn'] = (pod, direction, tier) =>
     this.#policies.value(pod, direction, tier);
 
-  #findNodes(): Pick<View, 'nodeWith' | 'unknownPodOf' | 'strangerOf'> {
+  #findNodes(): Pick<View, 'nodeWith' | 'tunnels' | 'unknownPodOf' | 'strangerOf'> {
     const model = this.#model;
     return {
       nodeWith: nodeFinder(model),
+      tunnels: tunnelFinders(model),
       ...unknownPodFinders(model, this.owners, this.#options.unknownPods),
     };
   }

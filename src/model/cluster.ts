@@ -66,8 +66,20 @@ export interface NodeLinks {
   readonly podBridges: readonly number[];
   /** By which these bridges deliver to all of their ports, beside those of the node's pod networks; absent where there are none. */
   readonly broadcasts?: readonly Address[];
+  /** The node's own tunnels; absent where it has none. */
+  readonly tunnels?: Tunnels;
+  /** What its pods may do by a flag of its agent: they run overlays of their own, and N72 is not in force. */
+  readonly podTunnels?: 'allow';
   /** Ports of these bridges, in the order of their indices; absent where no bridge leads to pods, or it cannot be known. */
   readonly podPorts?: readonly PodPort[];
+}
+
+/** Where tunnels of a node take packets in, whatever the address that these come to. In order. */
+export interface Tunnels {
+  /** Of UDP. */
+  readonly ports: readonly number[];
+  /** Of IP. */
+  readonly protocols: readonly number[];
 }
 
 /** A port of a bridge, and the pod behind it, as the kernel has both. */

@@ -2,6 +2,8 @@
  * What may pass between two ends, as a set: ports of the protocols that have some, and the numbers of all other IP
  * protocols. A pool makes each set once, so that equal sets are one object, and remembers what was asked of two.
  */
+
+import type { Tunnels } from '../model/cluster.ts';
 import type { Protocol } from '../model/policy.ts';
 import { TUNNEL_PORTS, TUNNEL_PROTOCOLS } from '../model/tunnels.ts';
 import { combine, DIFFERENCE, INTERSECTION, type Toggles, togglesOf, UNION } from './toggles.ts';
@@ -41,6 +43,11 @@ export class ConnectionPool {
     SCTP: [],
     other: singles(TUNNEL_PROTOCOLS),
   });
+
+  /** Into the tunnels that a node is known to have. */
+  tunnelsOf({ ports, protocols }: Tunnels = { ports: [], protocols: [] }): Connections {
+    return this.make({ TCP: [], UDP: singles(ports), SCTP: [], other: singles(protocols) });
+  }
 
   make({ TCP, UDP, SCTP, other }: ConnectionSets): Connections {
     const text = `${TCP}/${UDP}/${SCTP}/${other}`;

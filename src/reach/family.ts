@@ -88,16 +88,26 @@ export class FamilyReach {
     const pool = this.#pool;
     const out = this.#side('egress', from, to, viaService);
     const found = pool.and(out, this.#side('ingress', to, from, viaService));
-    return this.#leadsIntoTunnels(from, to) ? pool.minus(found, pool.tunnels) : found;
+    return this.#tunnels(from, to).reduce((left, tunnels) => pool.minus(left, tunnels), found);
   }
 
-  /** N72: to what nodes list, and to whatever the sender's own node has. */
-  #leadsIntoTunnels(from: Address, to: Address): boolean {
-    const { owners, nodes, cluster, strangerOf } = this.#landscape;
+  /** N72: what is denied of connections from one address to another, by the sender's node and by the receiver. */
+  #tunnels(from: Address, to: Address): Connections[] {
+    const pool = this.#pool;
+    const { owners, cluster, strangerOf, nodeWith, tunnels } = this.#landscape;
     const pod = owners.get(from);
-    const node = pod === undefined ? strangerOf(from) : cluster.nodes.get(pod.node);
-    if (pod === undefined && node === undefined) return false;
-    return nodes.get(to)?.isListed === true || isNodeItself(node, to);
+    const sender = pod === undefined ? strangerOf(from) : cluster.nodes.get(pod.node);
+    const denied: Connections[] = [];
+    if ((pod !== undefined || sender !== undefined) && sender?.links?.podTunnels !== 'allow') {
+      const ofSender = pool.tunnelsOf(sender?.links?.tunnels);
+      if (isNodeItself(sender, to) || tunnels.endAt(to) !== undefined) denied.push(pool.tunnels, ofSender);
+      else if (!tunnels.isInPodNetworks(to)) denied.push(ofSender);
+    }
+    const receiver = nodeWith(to);
+    const isOfPod = tunnels.isInPodNetworks(from) && !tunnels.isListed(from);
+    if (receiver !== undefined && isOfPod && receiver.links?.podTunnels !== 'allow')
+      denied.push(pool.tunnels, pool.tunnelsOf(receiver.links?.tunnels));
+    return denied;
   }
 
   #side(direction: Direction, own: Address, peer: Address, viaService: boolean): Connections {

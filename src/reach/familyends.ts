@@ -60,7 +60,7 @@ function nodeParts(
   address: Address | undefined,
 ): Pick<End, 'nodeSelectors' | 'isTunnelEnd'> {
   const node = address === undefined ? undefined : nodes.get(address);
-  return node === undefined ? NO_NODE : { nodeSelectors: node.nodeSelectors, isTunnelEnd: node.isListed };
+  return node === undefined ? NO_NODE : { nodeSelectors: node.nodeSelectors, isTunnelEnd: true };
 }
 
 /** The networks of the vocabulary by their index, and after them the pod networks of each cluster, where they matter. */

@@ -14,7 +14,9 @@ import { getOrMake } from '../model/getormake.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { comparePolicies, type Policy } from '../model/policy.ts';
 import { matchesLabels } from '../model/selector.ts';
+import { type TunnelFinders, tunnelFinders } from '../semantics/tunnelends.ts';
 import { unknownPodFinders } from '../semantics/unknownpods.ts';
+import { nodeFinder } from '../semantics/view.ts';
 import { type NameClass, nameClassesOf } from './nameclasses.ts';
 import { SelectedTemplates } from './selected.ts';
 import { type PodLike, Templates } from './template.ts';
@@ -47,13 +49,13 @@ export interface Landscape {
   unknownPodOf(address: Address): Node | undefined;
   /** The same, whatever becomes of such. */
   strangerOf(address: Address): Node | undefined;
+  nodeWith(address: Address): Node | undefined;
+  readonly tunnels: TunnelFinders;
 }
 
 export interface NodeSelection {
   /** The node selectors that mean it, by their index in the vocabulary (C31: by status.addresses alone). */
   readonly nodeSelectors: readonly number[];
-  /** By the status of a node: what its interfaces have beside, other nodes do not know. */
-  readonly isListed: boolean;
 }
 
 export function landscapeOf(
@@ -87,6 +89,8 @@ export function landscapeOf(
     nodes,
     unknownPodOf,
     strangerOf,
+    nodeWith: nodeFinder(cluster),
+    tunnels: tunnelFinders(cluster),
   };
 }
 
@@ -94,7 +98,6 @@ export function landscapeOf(
 function nodeEnds({ nodes }: Cluster, vocabulary: Vocabulary): Map<Address, NodeSelection> {
   const selectors = [...vocabulary.nodes.values()];
   const meant = new Map<Address, Set<number>>();
-  const listed = new Set([...nodes.values()].flatMap(({ addresses }) => addresses));
   for (const node of nodes.values()) {
     const own = selectors.flatMap((selector, i) => (matchesLabels(selector, node.labels) ? [i] : []));
     for (const address of addressesOfNode(node)) {
@@ -102,10 +105,5 @@ function nodeEnds({ nodes }: Cluster, vocabulary: Vocabulary): Map<Address, Node
       if (node.addresses.includes(address)) for (const selector of own) found.add(selector);
     }
   }
-  return new Map(
-    [...meant].map(([address, found]) => [
-      address,
-      { nodeSelectors: [...found].sort(), isListed: listed.has(address) },
-    ]),
-  );
+  return new Map([...meant].map(([address, found]) => [address, { nodeSelectors: [...found].sort() }]));
 }

@@ -71,7 +71,7 @@ test.each([
   ['n4', '10.4.0.7', '172.18.0.2:22', 'accept', 'accept'], // an unknown pod, where such are allowed
   ['n4', '10.4.0.7', '172.18.0.2:4789/udp', 'drop', 'drop'], // N72
   ['n4', '10.4.0.7', '172.18.0.4/47', 'drop', 'drop'],
-  ['n2', '10.4.0.7', '172.18.0.2/47', 'accept', 'not-judged-here'],
+  ['n2', '10.4.0.7', '172.18.0.2/47', 'drop', 'drop'],
 ] as const)(
   'on %s, policy and kernel agree about %s to %s: %s; outcome %s',
   (node, from, to, expected, outcome) => {

@@ -8,6 +8,7 @@ import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction } from '../model/policy.ts';
 import type { FlowVerdict } from '../semantics/evaluate.ts';
 import { strangerFinder, unknownPodFinders } from '../semantics/unknownpods.ts';
+import { nodeFinder } from '../semantics/view.ts';
 import type { Hook } from './kernelwalk.ts';
 
 /** A node whose rules judge a direction, and what policy has them say. */
@@ -17,7 +18,7 @@ export interface EnforcementPoint {
   readonly verdict: 'allow' | 'deny';
 }
 
-/** Two where both ends are pods; none for an end that is no pod. */
+/** Two where both ends are pods; none for an end that is no pod, unless its node denies what comes to itself. */
 export function enforcementPoints(
   cluster: Cluster,
   { from, to }: Flow,
@@ -25,12 +26,15 @@ export function enforcementPoints(
   unknownPods: UnknownPods = 'allow',
 ): EnforcementPoint[] {
   const owners = addressOwners(cluster);
+  const nodeWith = nodeFinder(cluster);
   const { unknownPodOf, strangerOf } = unknownPodFinders(cluster, owners, unknownPods);
   const pointAt = (address: Address, direction: Direction): EnforcementPoint[] => {
     const word = verdict[direction].verdict;
     // What is denied of a pod that nobody knows is so by the rules of its node, whatever they say of it otherwise.
     const unknown = word === 'deny' ? strangerOf(address) : unknownPodOf(address);
-    const node = owners.get(address)?.node ?? unknown?.name ?? '';
+    // A node that denies what comes to itself has its own say (N72).
+    const itself = word === 'deny' && direction === 'ingress' ? nodeWith(address) : undefined;
+    const node = owners.get(address)?.node ?? (itself ?? unknown)?.name ?? '';
     return node === '' ? [] : [{ node, direction, verdict: word }];
   };
   return [...pointAt(from, 'egress'), ...pointAt(to, 'ingress')];
@@ -50,10 +54,7 @@ export function podLinkFinder(cluster: Cluster, node: string): (address: Address
 
 /** What policy demands of a node's kernel at a hook. */
 export function demanded(points: readonly EnforcementPoint[], node: string, hook: Hook): 'accept' | 'drop' {
-  const meets = (direction: Direction) => (direction === 'egress' ? hook !== 'output' : hook === 'forward');
-  const denied = points.some(
-    point => point.node === node && point.verdict === 'deny' && meets(point.direction),
-  );
+  const denied = hook !== 'output' && points.some(point => point.node === node && point.verdict === 'deny');
   return denied ? 'drop' : 'accept';
 }
 

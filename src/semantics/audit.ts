@@ -24,6 +24,9 @@ export function viewWith(view: View, added: readonly Policy[]): View {
     unknownPodOf: address => view.unknownPodOf(address),
     strangerOf: address => view.strangerOf(address),
     nodeWith: address => view.nodeWith(address),
+    get tunnels() {
+      return view.tunnels;
+    },
     policiesOn,
   };
 }

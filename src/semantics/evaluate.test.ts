@@ -58,7 +58,7 @@ test('evaluate() takes such an address for an unknown pod, where nobody on the n
   expect(verdict(clusterOn('unknown'), 'shop/web -> 10.1.0.1:80')).toBe('deny');
 });
 
-test("evaluate() keeps a node's own pods, and no others, from a tunnel that ends at its bridge (N72)", () => {
+test('evaluate() keeps pods of every node from a tunnel that ends at a bridge of one (N72)', () => {
   const cluster = clusterOn('known');
   const far = {
     ...cluster.pods.get('shop/web')!,
@@ -69,7 +69,7 @@ test("evaluate() keeps a node's own pods, and no others, from a tunnel that ends
   } as const;
   cluster.apply({ type: 'pod', key: far.key, value: { ...far, addresses: [at('10.2.0.2')] } });
   expect(verdict(cluster, 'shop/web -> 10.1.0.1/47')).toBe('deny');
-  expect(verdict(cluster, 'far/away -> 10.1.0.1/47')).toBe('allow');
+  expect(verdict(cluster, 'far/away -> 10.1.0.1/47')).toBe('deny');
   expect(verdict(cluster, 'far/away -> 172.18.0.1/47')).toBe('deny');
 });
 

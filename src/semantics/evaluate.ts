@@ -11,7 +11,7 @@ import { type Cluster, isNodeItself } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction, PolicyId, Tier } from '../model/policy.ts';
-import { isTunnel } from '../model/tunnels.ts';
+import { isOwnTunnel, isTunnel } from '../model/tunnels.ts';
 import type { Packet } from './match.ts';
 import * as because from './reason.ts';
 import { firstMatch, type View, viewOf } from './view.ts';
@@ -59,21 +59,32 @@ export function evaluatorOf(view: View): (flow: Flow) => FlowVerdict {
 export function judgeDirection(view: View, direction: Direction, flow: Flow): DirectionVerdict {
   const unknown = unknownPod(view, direction, flow);
   if (unknown !== undefined) return { verdict: 'deny', tier: 'default', reason: unknown };
-  const tunnel = direction === 'egress' ? tunnelEnd(view, flow) : undefined;
+  const tunnel = direction === 'egress' ? tunnelFromPod(view, flow) : tunnelAtNode(view, flow);
   if (tunnel !== undefined) return { verdict: 'deny', tier: 'default', reason: tunnel };
   const packet = packetOf(view, direction, flow);
   return typeof packet === 'string' ? unaffected(packet) : judge(view, packet);
 }
 
-/** N72: what would come out of a tunnel between nodes passes for a node's word. */
-function tunnelEnd(view: View, flow: Flow): string | undefined {
-  const sender = isTunnel(flow) ? nodeOfPodAt(view, flow.from) : undefined;
+/** N72: what would come out of a tunnel between nodes passes for a node's word. The sender's node denies it … */
+function tunnelFromPod(view: View, flow: Flow): string | undefined {
+  const sender = nodeOfPodAt(view, flow.from);
   if (sender === undefined) return undefined;
   const own = view.cluster.nodes.get(sender);
+  if (own?.links?.podTunnels === 'allow' || !isTunnel(flow, own?.links)) return undefined;
   if (own !== undefined && isNodeItself(own, flow.to)) return because.tunnelEnd(flow, own);
+  const node = view.tunnels.endAt(flow.to);
+  if (node !== undefined) return because.tunnelEnd(flow, node);
+  const leaves = own !== undefined && isOwnTunnel(flow, own.links) && !view.tunnels.isInPodNetworks(flow.to);
+  return leaves ? because.tunnelOutOfNetworks(flow, own) : undefined;
+}
+
+/** … and so does the node that it comes to, by whatever address, where a pod can have sent it. */
+function tunnelAtNode(view: View, flow: Flow): string | undefined {
   const node = view.nodeWith(flow.to);
-  // What a node's interfaces have beside its own addresses the rules of other nodes do not know.
-  return node?.addresses.includes(flow.to) ? because.tunnelEnd(flow, node) : undefined;
+  if (node === undefined || node.links?.podTunnels === 'allow' || !isTunnel(flow, node.links))
+    return undefined;
+  const isOfPod = view.tunnels.isInPodNetworks(flow.from) && !view.tunnels.isListed(flow.from);
+  return isOfPod ? because.tunnelEnd(flow, node) : undefined;
 }
 
 /** Whose links it comes by, known or not. */

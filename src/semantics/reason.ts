@@ -19,9 +19,17 @@ export function unknownPod(address: Address, { name }: Node, direction: Directio
   return `${address} is in the pod network of node ${name}, and no known pod has it: ${what} are denied`;
 }
 
-export function tunnelEnd({ protocol, port }: Flow, { name }: Node): string {
-  const what = port === undefined ? `protocol ${protocol}` : `${protocol} ${port}`;
-  return `${what} of node ${name} is a tunnel between nodes: what pods send there is denied`;
+export function tunnelEnd(flow: Flow, { name }: Node): string {
+  return `${tunnelText(flow)} of node ${name} is a tunnel between nodes: what pods send there is denied`;
+}
+
+export function tunnelOutOfNetworks(flow: Flow, { name }: Node): string {
+  const what = `node ${name} has a tunnel of its own on ${tunnelText(flow)}`;
+  return `${what}: what its pods send there, out of the pod networks, may be for another node's end and is denied`;
+}
+
+function tunnelText({ protocol, port }: Flow): string {
+  return port === undefined ? `protocol ${protocol}` : `${protocol} ${port}`;
 }
 
 export function itself(pod: Pod): string {

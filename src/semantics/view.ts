@@ -10,12 +10,14 @@ import type { Direction, Policy, Rule, Tier } from '../model/policy.ts';
 import { matchSubject } from '../model/selector.ts';
 import { matchRule, type Packet } from './match.ts';
 import { PolicyIndex } from './policyindex.ts';
+import { type TunnelFinders, tunnelFinders } from './tunnelends.ts';
 import { unknownPodFinders } from './unknownpods.ts';
 
 /** Who owns an address. */
 export type Owners = Pick<ReadonlyMap<Address, Pod>, 'get' | 'has'>;
 
 export interface View {
+  readonly tunnels: TunnelFinders;
   readonly cluster: Cluster;
   readonly owners: Owners;
   /** The node in whose pod network an address is that no known pod has, where such are denied. */
@@ -55,6 +57,7 @@ export function viewBy(
     cluster,
     owners,
     nodeWith: nodeFinder(cluster),
+    tunnels: tunnelFinders(cluster),
     ...unknownPodFinders(cluster, owners, unknownPods),
     policiesOn: policyFinder(cluster, index),
   };

@@ -197,6 +197,7 @@ test('the reference loads the model and itself, file by file, and nothing of wha
     'semantics/match.ts',
     'semantics/policyindex.ts',
     'semantics/reason.ts',
+    'semantics/tunnelends.ts',
     'semantics/unknownpods.ts',
     'semantics/view.ts',
   ]);

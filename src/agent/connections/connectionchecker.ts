@@ -4,13 +4,13 @@
  * not on how many policies, rules and peers they were made from.
  */
 import { podMap } from '../../compiler/base.ts';
-import { NODE_ADDRESSES } from '../../compiler/podlinks.ts';
 import { INGRESS_CHAIN } from '../../compiler/program.ts';
+import { TUNNEL_CHAINS, TUNNEL_SETS } from '../../compiler/tunnelsin.ts';
 import { classChain } from '../../compiler/unknownpods.ts';
 import { type Address, familyOf } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { Direction } from '../../model/policy.ts';
-import { isTunnel } from '../../model/tunnels.ts';
+import { TUNNEL_PROTOCOLS } from '../../model/tunnels.ts';
 import type { Ruleset, Table } from '../../nft/ruleset.ts';
 import { Machine } from '../../nft/trace/machine.ts';
 import { packet } from '../../nft/trace/packet.ts';
@@ -56,9 +56,21 @@ export class ConnectionChecker {
 
   /** N72: it was open before the rules that keep pods from the tunnels of nodes. */
   #leadsIntoTunnel(table: Table, flow: Flow): boolean {
-    if (!isTunnel(flow)) return false;
-    const isAtNode = this.#own.has(flow.to) || table.sets.get(NODE_ADDRESSES)?.elements.has(flow.to) === true;
-    return isAtNode && this.#localPods().has(flow.from);
+    if (!isLedToTunnels(table, flow)) return false;
+    const isAtNode = this.#own.has(flow.to);
+    const isOfLocalPod = this.#localPods().has(flow.from);
+    if (isAtNode && isOfLocalPod) return table.chains.has(TUNNEL_CHAINS.from);
+    if (!isAtNode && !isOfLocalPod) return false;
+    const chain = isAtNode ? TUNNEL_CHAINS.here : TUNNEL_CHAINS.from;
+    if (!table.chains.has(chain)) return false;
+    const machine = new Machine(
+      table,
+      familyOf(flow.from),
+      isAtNode ? 'input' : 'forward',
+      packet(flow),
+      'new',
+    );
+    return verdictFrom(table, chain, machine, INGRESS_CHAIN) === 'drop';
   }
 
   /** The chains that its first packet is led to: of the pod that sends it, and of the one that it is for. */
@@ -67,6 +79,12 @@ export class ConnectionChecker {
     const ingress = this.#own.has(from) ? undefined : classAt(table, 'ingress', to); // N43
     return [egress, ingress].filter(chain => chain !== undefined);
   }
+}
+
+/** By its port or its protocol. */
+function isLedToTunnels({ sets }: Table, { protocol, port }: Flow): boolean {
+  if (protocol === 'UDP') return sets.get(TUNNEL_SETS.ports)?.elements.has(String(port)) === true;
+  return typeof protocol === 'number' && TUNNEL_PROTOCOLS.includes(protocol);
 }
 
 function classAt({ sets }: Table, direction: Direction, address: Address): string | undefined {

@@ -6,7 +6,7 @@
  */
 
 import { podMap } from '../../compiler/base.ts';
-import { NODE_ADDRESSES } from '../../compiler/podlinks.ts';
+import { TUNNEL_CHAINS, TUNNEL_SETS } from '../../compiler/tunnelsin.ts';
 import { classChain } from '../../compiler/unknownpods.ts';
 import type { Address } from '../../model/address.ts';
 import { hooksEqual, specsEqual, verdictsEqual } from '../../nft/plan/equal.ts';
@@ -57,6 +57,7 @@ function affectedIn(
   before: Table,
   after: Table,
 ): AffectedAddresses {
+  if (changesTunnels(touched, before, after)) return 'everybody';
   const chains = new Set([...touched.chains].filter(name => isTighter(name, before, after)));
   const addresses = new Set<Address>();
   for (const name of touched.sets) {
@@ -66,6 +67,18 @@ function affectedIn(
   }
   if (chains.size > 0) for (const address of podsReaching(chains, after, family)) addresses.add(address);
   return addresses.size === 0 ? 'nobody' : addresses;
+}
+
+/** A tunnel of the node's came or went, or a node with its pod network did: that is seldom, and no class says whom it concerns. */
+function changesTunnels(touched: Exclude<Touched, 'table'>, before: Table, after: Table): boolean {
+  const isOther = (name: string) => {
+    const [was, is] = [before.chains.get(name), after.chains.get(name)];
+    return is !== undefined && (was === undefined || !loosens(was.rules, is.rules));
+  };
+  if (Object.values(TUNNEL_CHAINS).some(name => touched.chains.has(name) && isOther(name))) return true;
+  const { elements } = after.sets.get(TUNNEL_SETS.ports) ?? { elements: new Map() };
+  const known = before.sets.get(TUNNEL_SETS.ports)?.elements;
+  return touched.sets.has(TUNNEL_SETS.ports) && [...elements.keys()].some(port => known?.has(port) !== true);
 }
 
 /** A chain that is new is reached, and one that goes was reached, by a rule or an element that is touched too. */
@@ -98,7 +111,7 @@ function tighterSet(
   if (name === podMap('egress', family).name || name === podMap('ingress', family).name)
     return { ...NOTHING, addresses: otherClass(was, is) };
   // No class looks it up, and tunnels that are open are judged by it all the same (connectionchecker.ts).
-  if (name === NODE_ADDRESSES && was && is)
+  if (name === TUNNEL_SETS.ends && was && is)
     return { ...NOTHING, addresses: tighterMembers(differentKeys(was, is), was, is, 'deny').map(addressOf) };
   // Like a chain: a rule that names it is new, or goes.
   if (was === undefined || is === undefined || was === is) return NOTHING;

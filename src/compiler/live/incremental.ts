@@ -34,7 +34,7 @@ import { LiveBases } from './bases.ts';
 import { LiveClasses } from './classes.ts';
 import { LiveGroups } from './groups/groups.ts';
 import { LIMITS, type Limits } from './limits.ts';
-import { LiveLinkSets } from './linksets.ts';
+import { LiveLinkPart } from './linkpart.ts';
 import { LocalMoves } from './localmoves.ts';
 import { emptyMarks, isNothing, type Marks } from './marks.ts';
 import { LiveNames } from './names.ts';
@@ -70,7 +70,7 @@ export class Incremental {
   #podPorts: readonly PodPort[] | undefined;
   #bridge: Table | undefined;
   readonly #bases: LiveBases;
-  readonly #linkSets: LiveLinkSets;
+  readonly #linkPart: LiveLinkPart;
   #podMaps: Record<Family, readonly NftSet[]>;
   readonly #names: LiveNames;
   #marked = emptyMarks();
@@ -91,7 +91,7 @@ export class Incremental {
     this.#unknownPods = unknownPods;
     this.#bases = new LiveBases(this.#state, { node, unknownPods, podLinks });
     this.#attachedPods = podLinks === 'ours' ? new LiveAttachedPods(this.#state, node) : undefined;
-    this.#linkSets = new LiveLinkSets(this.#state);
+    this.#linkPart = new LiveLinkPart(this.#state, node);
     this.#podIndex = new PodIndex(this.#state, node);
     this.#strays = new LiveStrays(this.#podIndex, node);
     this.#groups = new LiveGroups(this.#state, this.#podIndex, room);
@@ -218,7 +218,7 @@ export class Incremental {
     const pods = yield* this.#livePods.take(marked, slack);
     const renewed = marked.node.has(this.#node) && this.#bases.renew(this.#names.answers);
     if (marked.node.has(this.#node)) this.#renewBridge();
-    this.#linkSets.refreshNodes(marked.node);
+    this.#linkPart.refreshNodes(marked.node);
     // Of the pods that are gone only `pods` knows.
     const strays = renewed ? new Set([...this.#state.pods.keys(), ...pods]) : pods;
     const strayed = this.#strays.refresh(strays, this.#bases.denied);
@@ -274,13 +274,14 @@ export class Incremental {
     const attached = this.#attachedPods;
     const chains = [
       ...this.#bases.chains(family),
+      ...this.#linkPart.part(family).chains,
       ...this.#names.part(family).chains,
       ...(attached?.chains(family) ?? []),
       ...classes.chains,
     ];
     const sets = [
       ...this.#podMaps[family],
-      ...this.#linkSets.sets(family),
+      ...this.#linkPart.part(family).sets,
       ...this.#names.part(family).sets,
       ...(attached?.sets(family) ?? []),
       ...classes.sets,

@@ -102,12 +102,15 @@ function free(
   return undefined;
 }
 
-/** Without the network's own address and, of IPv4, the one that means all: programs distrust both. */
+/**
+ * Without the network's own address and, of IPv4, the one that means all: programs distrust both. Nor is the second one
+ * given out where there are others: on most nodes a gateway has it, and what pods wrap in tunnels does not reach it (N72).
+ */
 function usable({ family, base, prefix }: Cidr): { first: bigint; last: bigint } {
   const start = addressToInt(base);
   const size = 1n << BigInt(addressBits(family) - prefix);
   if (size <= 2n) return { first: start, last: start + size - 1n };
-  return { first: start + 1n, last: start + size - (family === 'ip' ? 2n : 1n) };
+  return { first: start + (size > 4n ? 2n : 1n), last: start + size - (family === 'ip' ? 2n : 1n) };
 }
 
 function minimum(a: bigint, b: bigint): bigint {

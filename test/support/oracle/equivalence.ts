@@ -86,11 +86,11 @@ function stationsOn(node: string, cluster: Cluster, { from, to, viaService }: Fl
   const local = source?.node === destination?.node;
   if (source?.isPod) {
     const hook = local && !destination?.isPod ? 'input' : 'forward';
-    stations.push({ node: source.node, hook, egress: true, ingress: local && destination!.isPod });
+    stations.push({ node: source.node, hook, egress: true, ingress: local });
   }
   if (destination !== undefined && !local) {
     const hook = destination.isPod ? 'forward' : 'input';
-    stations.push({ node: destination.node, hook, egress: false, ingress: destination.isPod });
+    stations.push({ node: destination.node, hook, egress: false, ingress: true });
   }
   return stations.filter(station => station.node === node);
 }

@@ -1,0 +1,125 @@
+/**
+ * What would lead a pod's packets into a tunnel between nodes (N72). A node delivers what it unwraps as it would another
+ * node's packets, to any pod from any address that the sender wrote, so that one open tunnel is the end of all policy.
+ * It is closed at the node of the pod that sends, and again at the node where the tunnel ends:
+ *
+ *     from-pods          to a tunnel's port or protocol? ──▶ to-tunnels    to an address of a node, denied
+ *                                                                          to a tunnel of this node's own kind, and out of
+ *                                                                          the pod networks: denied
+ *     from-pods-to-node  to a tunnel's port or protocol: denied
+ *     input              to a tunnel's port or protocol? ──▶ tunnels-here  from a pod network, and no node: denied
+ *
+ * A node has addresses that no status lists. In the pod networks the node that has one denies what is sent there; where
+ * packets leave the pod networks the way out is often masqueraded, and the receiver takes the pod for its node, so that
+ * the sender's node has to deny them. What pods send to one another's addresses goes on: a set of the addresses of all
+ * pods, which would tell them from nodes at once, would cost every node a commit for every pod of the cluster.
+ */
+import type { Family } from '../model/address.ts';
+import { familyOf } from '../model/address.ts';
+import type { Node, NodeLinks } from '../model/cluster.ts';
+import { TUNNEL_PORTS, TUNNEL_PROTOCOLS, tunnelEnds } from '../model/tunnels.ts';
+import {
+  addressIn,
+  addressType,
+  destinationPortIn,
+  protocolIs,
+  protocolNumberIs,
+  verdict,
+} from '../nft/match.ts';
+import { type Chain, type Elements, type Expr, MEMBER, type NftRule, type NftSet } from '../nft/ruleset.ts';
+import type { TablePart } from './attachedpods.ts';
+import { deny } from './denied.ts';
+import { podNetworks } from './podnetworks.ts';
+import { OUT_OF_NETWORKS, TUNNEL_CHAINS, TUNNEL_SETS } from './tunnelsin.ts';
+
+/** The addresses in the status of all nodes. */
+export const NODE_ADDRESSES = 'node-addresses';
+
+type Links = Pick<NodeLinks, 'tunnels' | 'podTunnels'>;
+
+/** Leads what a pod sends elsewhere to the chain, and denies what it sends to its own node. */
+export function tunnelsFromPods(family: Family, hook: 'forward' | 'input', links: Links): NftRule[] {
+  if (links.podTunnels === 'allow') return [];
+  return hook === 'input'
+    ? intoTunnels(family).map(exprs => denied(exprs, INTO_TUNNEL))
+    : intoTunnels(family).map(exprs => ({ exprs: [...exprs, verdict('jump', TUNNEL_CHAINS.from)] }));
+}
+
+/** Of what comes to the node by whatever link. */
+export function tunnelsHere(family: Family, links: Links): NftRule[] {
+  if (links.podTunnels === 'allow') return [];
+  return intoTunnels(family).map(exprs => ({ exprs: [...exprs, verdict('jump', TUNNEL_CHAINS.here)] }));
+}
+
+/** A compare is a tenth of a look-up. */
+function intoTunnels(family: Family): Expr[][] {
+  return [
+    [...protocolIs(family, 'udp'), ...destinationPortIn(TUNNEL_SETS.ports)],
+    ...TUNNEL_PROTOCOLS.map(number => protocolNumberIs(family, number)),
+  ];
+}
+
+const INTO_TUNNEL = 'from a pod into a tunnel of nodes';
+
+/** The chains, and the sets that they ask; `links` are those of the node whose rules these are. */
+export function tunnelPart(family: Family, nodes: readonly Node[], links: Links = {}): TablePart {
+  const networks = podNetworks(family, nodes);
+  const { ports = [], protocols = [] } = links.tunnels ?? {};
+  return {
+    chains: links.podTunnels === 'allow' ? [] : tunnelChains(family, networks, protocols),
+    sets: [
+      setOf(TUNNEL_SETS.ports, 'inet_service', [...new Set([...TUNNEL_PORTS, ...ports])]),
+      setOf(TUNNEL_SETS.ownPorts, 'inet_service', ports),
+      addressSet(NODE_ADDRESSES, family, nodes, ({ addresses, nodesBefore = [] }) => [
+        ...addresses,
+        ...nodesBefore,
+      ]),
+      addressSet(TUNNEL_SETS.ends, family, nodes, node => [...tunnelEnds(node), ...(node.nodesBefore ?? [])]),
+      ...(networks === undefined ? [] : [networks]),
+    ],
+  };
+}
+
+function tunnelChains(family: Family, networks: NftSet | undefined, protocols: readonly number[]): Chain[] {
+  const leaves = networks === undefined ? [] : addressIn(family, 'daddr', networks.name, true);
+  const ofOwnKind = [
+    [...protocolIs(family, 'udp'), ...destinationPortIn(TUNNEL_SETS.ownPorts)],
+    ...protocols.map(number => protocolNumberIs(family, number)),
+  ];
+  const isNode: NftRule = { exprs: [...addressIn(family, 'saddr', NODE_ADDRESSES), verdict('return')] };
+  return [
+    {
+      name: TUNNEL_CHAINS.from,
+      rules: [
+        denied(addressIn(family, 'daddr', TUNNEL_SETS.ends), INTO_TUNNEL),
+        ...ofOwnKind.map(exprs => denied([...exprs, ...leaves], OUT_OF_NETWORKS)),
+      ],
+    },
+    {
+      name: TUNNEL_CHAINS.here,
+      rules:
+        networks === undefined
+          ? []
+          : [isNode, denied(addressIn(family, 'saddr', networks.name), INTO_TUNNEL)],
+    },
+  ];
+}
+
+function addressSet(
+  name: string,
+  family: Family,
+  nodes: readonly Node[],
+  addressesOf: (node: Node) => readonly string[],
+): NftSet {
+  const addresses = nodes.flatMap(addressesOf).filter(address => familyOf(address as never) === family);
+  return setOf(name, addressType(family), addresses);
+}
+
+function setOf(name: string, key: NftSet['key'][number], members: readonly (string | number)[]): NftSet {
+  const elements: Elements = new Map(members.map(member => [String(member), MEMBER]));
+  return { name, key: [key], verdicts: false, interval: false, elements };
+}
+
+function denied(exprs: readonly Expr[], comment: string): NftRule {
+  return { exprs: [...exprs, deny()], comment };
+}

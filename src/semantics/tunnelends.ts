@@ -1,0 +1,46 @@
+/** N72: where tunnels between nodes may end, and who may send there. */
+import { type Address, addressToInt, familyOf } from '../model/address.ts';
+import type { Cluster, Node } from '../model/cluster.ts';
+import { podCidrsOf } from '../model/podcidrs.ts';
+import { tunnelEnds } from '../model/tunnels.ts';
+
+export interface TunnelFinders {
+  /** The node at which a tunnel may end, as all nodes know it. */
+  endAt(address: Address): Node | undefined;
+  /** Whether a node has it by its status. */
+  isListed(address: Address): boolean;
+  /** Whether any node's pods can have it. */
+  isInPodNetworks(address: Address): boolean;
+}
+
+/** Of a cluster whose nodes stay as they are. */
+export function tunnelFinders({ nodes }: Cluster): TunnelFinders {
+  const ends = new Map<Address, Node>();
+  for (const node of nodes.values()) for (const address of tunnelEnds(node)) ends.set(address, node);
+  // Before others a node by its status.
+  const listed = new Set<Address>();
+  for (const node of nodes.values())
+    for (const address of node.addresses) {
+      ends.set(address, node);
+      listed.add(address);
+    }
+  const networks = new Set<string>();
+  const shifts = new Map<string, bigint>();
+  for (const node of nodes.values())
+    for (const { family, base, prefix } of podCidrsOf(node)) {
+      const shift = BigInt((family === 'ip' ? 32 : 128) - prefix);
+      shifts.set(`${family} ${shift}`, shift);
+      networks.add(`${family} ${shift} ${addressToInt(base) >> shift}`);
+    }
+  return {
+    endAt: address => ends.get(address),
+    isListed: address => listed.has(address),
+    isInPodNetworks: address => {
+      const family = familyOf(address);
+      return [...shifts].some(
+        ([key, shift]) =>
+          key.startsWith(`${family} `) && networks.has(`${key} ${addressToInt(address) >> shift}`),
+      );
+    },
+  };
+}
