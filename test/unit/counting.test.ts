@@ -12,7 +12,9 @@ let tree: string;
 
 beforeEach(() => {
   tree = mkdtempSync(join(tmpdir(), 'sluice-counting-'));
-  const files = ['lib.sh', 'conformance.sh', 'counttests.ts', 'suites'].map(name => `scripts/${name}`);
+  const files = ['lib.sh', 'conformance.sh', 'counttests.ts', 'suites', 'test'].map(
+    name => `scripts/${name}`,
+  );
   for (const file of [...files, '.ci/run']) cpSync(join(ROOT, file), join(tree, file));
   mkdirSync(join(tree, 'bin'));
   for (const folder of ['test/chart', 'test/cluster/image'])
@@ -296,6 +298,101 @@ describe('pass_tests', () => {
   ])('a run that %s', (_, files, status, total) => {
     expect(passTests([files])).toMatchObject({ status, total });
   });
+});
+
+describe('scripts/test', () => {
+  const PROJECTS = ['unit', 'slow', 'property', 'kernel'];
+  const ended = (project: string, status = 'passed', skipped?: string) => ({
+    name: join(tree, `${project}.test.ts`),
+    status: 'passed',
+    assertionResults: [{ fullName: `${project} ${status}`, status, meta: { project, skipped } }],
+  });
+
+  /** What it comes to where everything is installed and built, and vitest reports this. */
+  function testWith(testResults: readonly object[], ...words: string[]) {
+    writeFileSync(join(tree, 'told'), JSON.stringify({ testResults }));
+    for (const folder of ['dist', 'node_modules']) mkdirSync(join(tree, folder));
+    for (const file of ['package-lock.json', 'node_modules/.sluice-installed'])
+      writeFileSync(join(tree, file), '{}');
+    for (const name of ['tsc', 'biome', 'npm']) command(`bin/${name}`, '');
+    command(
+      'bin/vitest',
+      `echo "$@" >${tree}/asked
+       for word; do case $word in --outputFile.json=*) cp ${tree}/told "\${word#*=}" ;; esac; done`,
+    );
+    const { status, lines } = run('scripts/test', ...words);
+    return { status, lines, asked: readFileSync(join(tree, 'asked'), 'utf8') };
+  }
+
+  test('passes where each project passed a test', () => {
+    const came = testWith(PROJECTS.map(project => ended(project)));
+    expect(came).toMatchObject({ status: 0, lines: ['4 passed, 0 failed'] });
+    for (const project of PROJECTS) expect(came.asked).toContain(`--project=${project} `);
+  });
+
+  test('passes one project where one is asked for', () => {
+    const came = testWith([ended('kernel')], 'kernel');
+    expect(came).toMatchObject({ status: 0, lines: ['1 passed, 0 failed'] });
+    expect(came.asked).not.toContain('--project=unit');
+  });
+
+  test.each(['unit', 'kernel'])('fails where no test of %s ran', missing => {
+    const came = testWith(PROJECTS.filter(project => project !== missing).map(project => ended(project)));
+    expect(came).toMatchObject({
+      status: 1,
+      lines: [`no test of the project ${missing} passed`, '3 passed, 1 failed'],
+    });
+  });
+
+  test('fails where a test was skipped and nothing says why, and passes where something does', () => {
+    const all = PROJECTS.map(project => ended(project));
+    expect(testWith([...all, ended('kernel', 'skipped', 'there is no go here')])).toMatchObject({
+      status: 0,
+      lines: ['4 passed, 0 failed, 1 skipped'],
+    });
+    for (const folder of ['dist', 'node_modules']) rmSync(join(tree, folder), { recursive: true });
+    expect(testWith([...all, ended('kernel', 'skipped')])).toMatchObject({
+      status: 1,
+      lines: [
+        expect.stringMatching(/^skipped, and nothing says why: .*kernel\.test\.ts: kernel skipped$/),
+        '4 passed, 1 failed, 1 skipped',
+      ],
+    });
+  });
+
+  test('fails where something is missing that it should have installed', () => {
+    command('bin/apt-get', '');
+    command('bin/flock', 'shift; exec "$@"');
+    command(
+      'scripts/needs',
+      `set -euo pipefail\nhere=${tree}\n. ${tree}/scripts/lib.sh\nneed_packages cp:coreutils sluice-absent:absent\necho reached`,
+    );
+    const { status, stderr, lines } = run('scripts/needs');
+    expect([status, lines]).toEqual([1, ['']]);
+    expect(stderr).toContain('needs: sluice-absent is still missing, although absent was installed');
+  });
+});
+
+/** The reporter of scripts/test, in a vitest of its own. */
+test('what was skipped is reported with its reason and its project', () => {
+  writeFileSync(
+    join(tree, 'waits.test.ts'),
+    `import { test } from '${join(ROOT, 'node_modules/vitest/dist/index.js')}';
+     test('holds', () => {});
+     test('waits', context => context.skip('there is no go here'));
+     test.skip('is silent', () => {});`,
+  );
+  writeFileSync(join(tree, 'vitest.config.ts'), "export default { test: { name: 'ours' } };");
+  cpSync(join(ROOT, 'scripts/annotate.ts'), join(tree, 'annotate.ts'));
+  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
+  const words = ['run', '--root', tree, `--reporter=${join(tree, 'annotate.ts')}`, '--reporter=json'];
+  const { stdout } = spawnSync(process.execPath, [vitest, ...words], { encoding: 'utf8', cwd: tree });
+  const { testResults } = JSON.parse(stdout);
+  expect(testResults[0].assertionResults).toMatchObject([
+    { fullName: 'holds', status: 'passed', meta: { project: 'ours' } },
+    { fullName: 'waits', status: 'skipped', meta: { project: 'ours', skipped: 'there is no go here' } },
+    { fullName: 'is silent', status: 'skipped', meta: { project: 'ours' } },
+  ]);
 });
 
 describe('conformance_again', () => {
