@@ -13,33 +13,47 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 // On an emulated machine everything takes longer (scripts/vm).
 const slow = Number(process.env.SLUICE_SLOW ?? 1);
 
+const UNIT = ['src/**/*.test.ts', 'test/unit/**/*.test.ts'];
+const SLOW = ['src/**/*.slow.test.ts', 'test/unit/**/*.slow.test.ts'];
+
 const setupFiles = ['test/support/seed.ts'];
 
 /** A file of properties takes minutes and one of unit tests a second: begun last, it would be waited for alone. */
-class PropertiesFirst extends BaseSequencer {
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isProperty = ({ project }: TestSpecification) => project.name === 'property';
-    return [...sorted.filter(isProperty), ...sorted.filter(file => !isProperty(file))];
+    const place = ({ project }: TestSpecification) =>
+      ['property', 'slow', 'unit', 'kernel'].indexOf(project.name);
+    return sorted.sort((a, b) => place(a) - place(b));
   }
 }
 
 export default defineConfig({
   test: {
-    sequence: { sequencer: PropertiesFirst },
+    sequence: { sequencer: LongestFirst },
     // Of files at once: by itself vitest leaves a core alone, which of two is half.
     maxWorkers: '100%',
     projects: [
       {
+        // What `npm run check` runs after each edit.
         test: {
           name: 'unit',
           setupFiles,
-          include: ['src/**/*.test.ts', 'test/unit/**/*.test.ts'],
+          include: UNIT,
+          exclude: SLOW,
           testTimeout: 120_000,
         },
       },
       {
-        // Random clusters and histories, many of them: minutes, where the unit tests take seconds.
+        test: {
+          name: 'slow',
+          setupFiles,
+          include: SLOW,
+          testTimeout: 120_000,
+        },
+      },
+      {
+        // Random clusters and histories.
         test: {
           name: 'property',
           setupFiles,

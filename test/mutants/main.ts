@@ -50,7 +50,8 @@ try {
   if (options.page !== undefined) writeFileSync(options.page, pageOf(outcomes));
   const survivors = outcomes.filter(({ caughtBy }) => caughtBy === undefined);
   for (const { place } of survivors) console.log(`SURVIVED ${place.name} (${place.file}, ${place.test})`);
-  console.log(`${outcomes.length - survivors.length} of ${outcomes.length} planted faults were caught`);
+  const caught = outcomes.length - survivors.length;
+  console.log(`planted faults that were caught: ${caught} passed, ${survivors.length} failed`);
   if (survivors.length > 0) process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true });
@@ -144,7 +145,7 @@ async function firstFailure(test: string, tree: string): Promise<string | undefi
   const { SLUICE_LONG: _, SLUICE_SEED: __, ...env } = process.env;
   const child = spawn(process.execPath, [vitest, ...args], {
     cwd: tree,
-    env,
+    env: { ...env, SLUICE_SHRINK: '0' },
     timeout: LONGEST_MS,
     stdio: 'ignore',
   });
