@@ -45,9 +45,11 @@ export class Places {
     return { name, file, test: this.#testOf(name, test, file), faulty };
   }
 
-  /** The one test file whose path ends so; of several, the one that lies nearest to the file with the fault. */
+  /** The one test file whose path ends so, be it among the slow ones or not; of several, the one that lies nearest to the file with the fault. */
   #testOf(name: string, test: string, file: string): string {
-    const named = this.#tests.filter(path => `${sep}${path}`.endsWith(`${sep}${test}`));
+    const named = this.#tests.filter(path =>
+      `${sep}${path.replace('.slow.', '.')}`.endsWith(`${sep}${test}`),
+    );
     const nearest = Math.max(...named.map(path => sharedFolders(path, file)));
     const [only, ...others] = named.filter(path => sharedFolders(path, file) === nearest);
     if (only === undefined || others.length > 0)

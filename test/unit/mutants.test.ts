@@ -11,7 +11,7 @@ let tree: string;
 beforeEach(() => {
   tree = mkdtempSync(join(tmpdir(), 'sluice-places-'));
   write('src/kube/pod.ts', 'function first() {\n  return 1;\n}\nfunction second() {\n  return 1;\n}\n');
-  write('src/kube/pod.test.ts', '');
+  write('src/kube/pod.slow.test.ts', '');
   write('src/nft/pod.test.ts', '');
   write('test/kernel/pod.test.ts', '');
 });
@@ -35,7 +35,7 @@ test('a text is found in whatever file it is, however its lines are broken, with
   expect(new Places(tree).of(fault({}))).toEqual({
     name: 'it is two',
     file: 'src/kube/pod.ts',
-    test: 'src/kube/pod.test.ts',
+    test: 'src/kube/pod.slow.test.ts',
     faulty: 'function first() { return 2; }\nfunction second() {\n  return 1;\n}\n',
   });
 });
@@ -59,7 +59,7 @@ test.each<[string, Partial<Mutant>]>([
 test('a test file is named by its folder too, where several lie as near', () => {
   write('src/names.ts', 'const NAMES = 1;');
   const names = { find: 'const NAMES = 1;', replace: 'const NAMES = 2;' };
-  expect(() => new Places(tree).of(fault(names))).toThrow('src/kube/pod.test.ts, src/nft/pod.test.ts');
+  expect(() => new Places(tree).of(fault(names))).toThrow('src/kube/pod.slow.test.ts, src/nft/pod.test.ts');
   expect(new Places(tree).of(fault({ ...names, test: 'kernel/pod.test.ts' })).test).toBe(
     'test/kernel/pod.test.ts',
   );
