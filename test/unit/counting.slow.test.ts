@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-const ALL = 'cnp sonobuoy anp own netpol netpol-ipv6 removal-attach chart image';
+const ALL = 'cnp sonobuoy anp own-1 own-2 netpol netpol-ipv6 removal-attach chart image';
 
 let tree: string;
 
@@ -52,15 +52,18 @@ describe('scripts/suites', () => {
   const KILL = 'read -r _ _ _ parent _ </proc/$PPID/stat; kill -KILL $parent; exit 1';
 
   test('counts a row for each suite, and for the image where it is named', () => {
-    expect(suites('')).toMatchObject({ status: 0, total: '80 passed, 0 failed' });
+    expect(suites('')).toMatchObject({ status: 0, total: '90 passed, 0 failed' });
     expect(suites('', ALL.split(' '))).toMatchObject({
       status: 0,
       rows: ALL.split(' ')
         .sort()
         .map(name => `${name} 10 passed, 0 failed`),
-      total: '90 passed, 0 failed',
+      total: '100 passed, 0 failed',
     });
-    expect(suites('', ['own', 'own'])).toMatchObject({ rows: ['own 10 passed, 0 failed'], status: 0 });
+    expect(suites('', ['own', 'own-1'])).toMatchObject({
+      rows: ['own-1 10 passed, 0 failed', 'own-2 10 passed, 0 failed'],
+      status: 0,
+    });
   });
 
   test('a suite whose shell is killed has failed by name, and so have those that would have followed it', () => {
@@ -72,18 +75,19 @@ describe('scripts/suites', () => {
         'cnp 0 passed, 1 failed',
         'netpol 0 passed, 1 failed',
         'netpol-ipv6 10 passed, 0 failed',
-        'own 10 passed, 0 failed',
+        'own-1 10 passed, 0 failed',
+        'own-2 10 passed, 0 failed',
         'removal-attach 10 passed, 0 failed',
         'sonobuoy 0 passed, 1 failed',
       ],
-      total: '50 passed, 3 failed',
+      total: '60 passed, 3 failed',
     });
   });
 
   test('short clusters are up beside the long ones, one after the other', () => {
     const calls = join(tree, 'calls');
-    const own = `[ "$*" != own ] || for i in {1..600}; do [ -e ${tree}/removed ] && break; sleep 0.05; done`;
-    const e2e = `[ "$SLUICE_CLUSTER" != ci-e ] || touch ${tree}/removed\n${own}; [ "$*" != own ] || [ -e ${tree}/removed ] || exit 1`;
+    const own = `[ $SLUICE_CLUSTER != ci-b ] || for i in {1..600}; do [ -e ${tree}/removed ] && break; sleep 0.05; done`;
+    const e2e = `[ "$SLUICE_CLUSTER" != ci-e ] || touch ${tree}/removed\n${own}; [ $SLUICE_CLUSTER != ci-b ] || [ -e ${tree}/removed ] || exit 1`;
     expect(suites(e2e, [], `echo "$1 $SLUICE_CLUSTER" >>${calls}`)).toMatchObject({ status: 0 });
     const third = readFileSync(calls, 'utf8')
       .split('\n')
@@ -95,9 +99,9 @@ describe('scripts/suites', () => {
 
   test('a suite whose cluster does not come up has failed', () => {
     const cluster = '[ "$1 $SLUICE_CLUSTER" != "up ci-a" ]';
-    expect(suites('', ['cnp', 'own'], cluster)).toMatchObject({
+    expect(suites('', ['cnp', 'own-1'], cluster)).toMatchObject({
       status: 1,
-      rows: ['cnp 0 passed, 1 failed', 'own 10 passed, 0 failed'],
+      rows: ['cnp 0 passed, 1 failed', 'own-1 10 passed, 0 failed'],
     });
   });
 
