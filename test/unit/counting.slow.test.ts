@@ -305,7 +305,7 @@ describe('pass_tests', () => {
 });
 
 describe('scripts/test', () => {
-  const PROJECTS = ['unit', 'slow', 'property', 'kernel'];
+  const PROJECTS = ['unit', 'unit-alone', 'slow', 'property', 'kernel'];
   const ended = (project: string, status = 'passed', skipped?: string) => ({
     name: join(tree, `${project}.test.ts`),
     status: 'passed',
@@ -330,7 +330,7 @@ describe('scripts/test', () => {
 
   test('passes where each project passed a test', () => {
     const came = testWith(PROJECTS.map(project => ended(project)));
-    expect(came).toMatchObject({ status: 0, lines: ['4 passed, 0 failed'] });
+    expect(came).toMatchObject({ status: 0, lines: ['5 passed, 0 failed'] });
     for (const project of PROJECTS) expect(came.asked).toContain(`--project=${project} `);
   });
 
@@ -344,7 +344,7 @@ describe('scripts/test', () => {
     const came = testWith(PROJECTS.filter(project => project !== missing).map(project => ended(project)));
     expect(came).toMatchObject({
       status: 1,
-      lines: [`no test of the project ${missing} passed`, '3 passed, 1 failed'],
+      lines: [`no test of the project ${missing} passed`, '4 passed, 1 failed'],
     });
   });
 
@@ -352,14 +352,14 @@ describe('scripts/test', () => {
     const all = PROJECTS.map(project => ended(project));
     expect(testWith([...all, ended('kernel', 'skipped', 'there is no go here')])).toMatchObject({
       status: 0,
-      lines: ['4 passed, 0 failed, 1 skipped'],
+      lines: ['5 passed, 0 failed, 1 skipped'],
     });
     for (const folder of ['dist', 'node_modules']) rmSync(join(tree, folder), { recursive: true });
     expect(testWith([...all, ended('kernel', 'skipped')])).toMatchObject({
       status: 1,
       lines: [
         expect.stringMatching(/^skipped, and nothing says why: .*kernel\.test\.ts: kernel skipped$/),
-        '4 passed, 1 failed, 1 skipped',
+        '5 passed, 1 failed, 1 skipped',
       ],
     });
   });
