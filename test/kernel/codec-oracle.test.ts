@@ -114,7 +114,7 @@ test('random rulesets list as nft would have made them', async () => {
         });
       },
     ),
-    { numRuns: runs(15, 5) },
+    { numRuns: runs(15, 8) },
   );
   expect(rules).toBeGreaterThan(30);
 });
