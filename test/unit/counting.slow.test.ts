@@ -318,10 +318,15 @@ describe('scripts/test', () => {
     for (const folder of ['dist', 'node_modules']) mkdirSync(join(tree, folder));
     for (const file of ['package-lock.json', 'node_modules/.sluice-installed'])
       writeFileSync(join(tree, file), '{}');
-    for (const name of ['tsc', 'biome', 'npm']) command(`bin/${name}`, '');
+    for (const name of ['tsc', 'biome']) command(`bin/${name}`, '');
+    command(
+      'bin/npm',
+      `[[ $* = *build ]] && exit\necho "npm $*, $SLUICE_LONG" >>${tree}/others\necho "3 passed, 0 failed"`,
+    );
+    command('scripts/vm', `echo "vm $*" >>${tree}/others\necho "7 passed, 1 failed"\nexit 1`);
     command(
       'bin/vitest',
-      `echo "$@" >${tree}/asked
+      `echo "$@, $SLUICE_LONG, $SLUICE_SEED" >${tree}/asked
        for word; do case $word in --outputFile.json=*) cp ${tree}/told "\${word#*=}" ;; esac; done`,
     );
     const { status, lines } = run('scripts/test', ...words);
@@ -338,6 +343,23 @@ describe('scripts/test', () => {
     const came = testWith([ended('kernel')], 'kernel');
     expect(came).toMatchObject({ status: 0, lines: ['1 passed, 0 failed'] });
     expect(came.asked).not.toContain('--project=unit');
+  });
+
+  test('--long adds planted faults, fuzzing and other kernels, and counts all', () => {
+    process.env.SLUICE_SEED = '77';
+    const came = testWith(
+      PROJECTS.map(project => ended(project)),
+      '--long',
+    );
+    delete process.env.SLUICE_SEED;
+    expect([came.status, came.lines.at(-1)]).toEqual([1, '18 passed, 1 failed']);
+    expect(came.asked).toMatch(/, 1, 77\n$/);
+    expect(readFileSync(join(tree, 'others'), 'utf8').split('\n')).toEqual([
+      expect.stringMatching(/^npm run --silent mutants -- --page \S+\/reports\/planted-faults\.md, 1$/),
+      'npm run --silent fuzz -- --seconds 1800 --seed 77, 1',
+      expect.stringMatching(/^vm test /),
+      '',
+    ]);
   });
 
   test.each(['unit', 'kernel'])('fails where no test of %s ran', missing => {
