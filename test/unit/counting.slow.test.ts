@@ -169,6 +169,11 @@ describe('.ci/run', () => {
     expect([result.status, result.lines.at(-1)]).toEqual([status, total]);
   });
 
+  test('what is ended counts as far as it came, and as failed', () => {
+    const result = ci('echo "5 passed, 0 failed"', 'kill $PPID');
+    expect([result.status, result.lines.at(-1)]).toEqual([1, '5 passed, 1 failed']);
+  });
+
   test('what the suites need is built while the tests run', () => {
     const begun = `for i in {1..600}; do [ -e ${tree}/begun ] && break; sleep 0.05; done; [ -e ${tree}/begun ]`;
     const tests = `${begun} && echo "5 passed, 0 failed" && touch ${tree}/passed`;
