@@ -1977,7 +1977,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'fairness: small changes wait for a large one in their batch',
     find: 'this.#passedOver = isDue && atOnce.length > 0 && !this.#passedOver;',
     replace: 'this.#passedOver = false;',
-    test: 'fairness.test.ts',
+    test: 'fairqueue.test.ts',
   },
   {
     name: 'fairness: large changes have all the time there is',
