@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -12,33 +14,64 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 // On an emulated machine everything takes longer (scripts/vm).
 const slow = Number(process.env.SLUICE_SLOW ?? 1);
 
+const SLOW = ['src/**/*.slow.test.ts', 'test/unit/**/*.slow.test.ts'];
+const UNIT = globSync(['src/**/*.test.ts', 'test/unit/**/*.test.ts'], {
+  cwd: import.meta.dirname,
+  exclude: SLOW,
+});
+/** Without mocks, other clocks, and what belongs to a process, a file leaves nothing to the next one. */
+const leavesNothing = (file: string) =>
+  !/\bvi\b|node:(?:child_process|https?|net|process|timers|worker)|process\.(?:chdir|env|exit|on)/.test(
+    readFileSync(join(import.meta.dirname, file), 'utf8'),
+  );
+const PURE = UNIT.filter(leavesNothing);
+
 const setupFiles = ['test/support/seed.ts'];
 
 /** A file of properties takes minutes and one of unit tests a second: begun last, it would be waited for alone. */
-class PropertiesFirst extends BaseSequencer {
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isProperty = ({ project }: TestSpecification) => project.name === 'property';
-    return [...sorted.filter(isProperty), ...sorted.filter(file => !isProperty(file))];
+    const place = ({ project }: TestSpecification) =>
+      ['property', 'slow', 'unit-alone', 'unit', 'kernel'].indexOf(project.name);
+    return sorted.sort((a, b) => place(a) - place(b));
   }
 }
 
 export default defineConfig({
   test: {
-    sequence: { sequencer: PropertiesFirst },
+    sequence: { sequencer: LongestFirst },
     // Of files at once: by itself vitest leaves a core alone, which of two is half.
     maxWorkers: '100%',
     projects: [
       {
+        // What `npm run check` runs after each edit. To load modules anew for each file would be a third of the time.
         test: {
           name: 'unit',
           setupFiles,
-          include: ['src/**/*.test.ts', 'test/unit/**/*.test.ts'],
+          include: PURE,
+          isolate: false,
           testTimeout: 120_000,
         },
       },
       {
-        // Random clusters and histories, many of them: minutes, where the unit tests take seconds.
+        test: {
+          name: 'unit-alone',
+          setupFiles,
+          include: UNIT.filter(file => !PURE.includes(file)),
+          testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'slow',
+          setupFiles,
+          include: SLOW,
+          testTimeout: 120_000,
+        },
+      },
+      {
+        // Random clusters and histories.
         test: {
           name: 'property',
           setupFiles,
@@ -47,14 +80,17 @@ export default defineConfig({
         },
       },
       {
-        // Real nf_tables in network namespaces that the tests make: root, one file at a time.
+        // Real nf_tables: root. Each file has a network namespace of its own, in which it makes others, and it waits
+        // more than it computes, so twice as many run at once as there are cores; one where everything is emulated.
         test: {
           name: 'kernel',
           setupFiles,
           include: ['test/kernel/**/*.test.ts'],
           testTimeout: slow * 120_000,
           hookTimeout: slow * 60_000,
-          fileParallelism: false,
+          execArgv: ['--require', join(import.meta.dirname, 'test/support/ownnetwork.ts')],
+          maxWorkers: slow > 1 ? 1 : 2 * availableParallelism(),
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -3,10 +3,12 @@
  *   node scripts/counttests.ts failed REPORT           the files in which something failed, a line each
  *   node scripts/counttests.ts slowest REPORT          the 25 tests that took longest, a line each
  *   node scripts/counttests.ts total REPORT [AGAIN]    N passed, N failed; ends with 1 unless all passed, and some did
+ *     --projects=unit,kernel     fails too where one of these passed no test, or a test was skipped and nobody says why
  * What was run once more, by itself, counts as it ended then; what failed first is listed as unsteady, with its reason.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
+import { parseArgs } from 'node:util';
 
 interface TestFile {
   readonly name: string;
@@ -18,10 +20,16 @@ interface TestFile {
     /** In milliseconds; of no test that was skipped. */
     readonly duration?: number;
     readonly failureMessages?: readonly string[];
+    /** As annotate.ts writes it. */
+    readonly meta?: { readonly project?: string; readonly skipped?: string };
   }[];
 }
 
-const [what, ...reports] = process.argv.slice(2);
+const { positionals, values } = parseArgs({
+  options: { projects: { type: 'string' } },
+  allowPositionals: true,
+});
+const [what, ...reports] = positionals;
 const [first = [], again = []] = reports.map(filesOf);
 if (what === 'failed') for (const { name } of first.filter(hasFailed)) console.log(name);
 else if (what === 'slowest') slowest();
@@ -68,10 +76,29 @@ function total(): void {
       console.log(`unsteady, passed by itself: ${relative('.', file.name)}: ${failure}`);
   }
   const last = first.map(file => repeated.get(file.name) ?? file);
+  const unproven = values.projects === undefined ? [] : unprovenIn(last, values.projects.split(','));
+  for (const line of unproven) console.log(line);
   const statuses = last.flatMap(file => file.assertionResults.map(({ status }) => status));
   const passed = statuses.filter(status => status === 'passed').length;
-  const failed = last.flatMap(failuresOf).length;
+  const failed = last.flatMap(failuresOf).length + unproven.length;
   const skipped = statuses.length - passed - statuses.filter(status => status === 'failed').length;
   console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
   if (passed === 0 || failed > 0) process.exitCode = 1;
+}
+
+/** What a run without a failure does not show all the same. */
+function unprovenIn(files: readonly TestFile[], projects: readonly string[]): string[] {
+  const tests = files.flatMap(({ name, assertionResults }) =>
+    assertionResults.map(test => ({ ...test, file: relative('.', name) })),
+  );
+  const ran = new Set(tests.filter(({ status }) => status === 'passed').map(({ meta }) => meta?.project));
+  const silent = tests.filter(
+    ({ status, meta }) => status !== 'passed' && status !== 'failed' && meta?.skipped === undefined,
+  );
+  return [
+    ...projects
+      .filter(project => !ran.has(project))
+      .map(project => `no test of the project ${project} passed`),
+    ...silent.map(({ file, fullName }) => `skipped, and nothing says why: ${file}: ${fullName}`),
+  ];
 }

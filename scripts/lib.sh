@@ -29,14 +29,18 @@ need_root() {
 need_packages() {
   local missing=() pair
   for pair in "$@"; do
-    command -v "${pair%%:*}" >/dev/null || [ -x "/usr/sbin/${pair%%:*}" ] || [ -e "${pair%%:*}" ] || missing+=("${pair#*:}")
+    is_there "${pair%%:*}" || missing+=("${pair#*:}")
   done
   [ ${#missing[@]} -eq 0 ] && return
   command -v apt-get >/dev/null || die "please install: ${missing[*]}"
   say "installing ${missing[*]}"
   apt_get update -qq
   DEBIAN_FRONTEND=noninteractive apt_get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  for pair in "$@"; do is_there "${pair%%:*}" || die "${pair%%:*} is still missing, although ${pair#*:} was installed"; done
 }
+
+# is_there COMMAND-OR-FILE
+is_there() { command -v "$1" >/dev/null || [ -x "/usr/sbin/$1" ] || [ -e "$1" ]; }
 
 # apt-get gives up where another one is at work: these wait for one another.
 apt_get() { flock /run/sluice-packages.lock apt-get "$@"; }
@@ -75,10 +79,11 @@ count_vitest() { node "$here/scripts/counttests.ts" total "$@"; }
 
 # pass_tests REPORT COMMAND...: runs vitest's tests, says which took longest, and prints their count in its last line.
 # Where no more than three files have failed they are run once more, by themselves: a test that met a busy machine passes
-# then, and is listed as unsteady; a fault fails again. The array `chosen` has what chooses tests, where not all are meant.
+# then, and is listed as unsteady; a fault fails again. The array `chosen` has what chooses tests, where not all are meant;
+# the array `projects` those of vitest's projects of which each has to pass a test, and may skip none without a reason.
 pass_tests() {
   local report=$1 status=0 failed=()
-  local run=("${@:2}" --reporter=default --reporter=json)
+  local run=("${@:2}" --reporter="$here/scripts/annotate.ts" --reporter=default --reporter=json)
   rm -f "$report" "$report.again"
   "${run[@]}" --outputFile.json="$report" ${chosen[@]+"${chosen[@]}"} </dev/null || status=$?
   [ $status = 0 ] || mapfile -t failed < <(node "$here/scripts/counttests.ts" failed "$report")
@@ -89,7 +94,7 @@ pass_tests() {
   fi
   say "what took longest"
   node "$here/scripts/counttests.ts" slowest "$report" >&2
-  count_vitest "$report" "$report.again" || status=1
+  count_vitest "$report" "$report.again" ${projects[@]+--projects="$(IFS=, && echo "${projects[*]}")"} || status=1
   return $status
 }
 

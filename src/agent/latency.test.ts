@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../test/support/agent/tenants.ts';
+import { runs } from '../../test/support/seed.ts';
 import { Backlog } from './latency.ts';
 
 const policy = policyEvent(ingressPolicy('tenant/web', []));
@@ -45,7 +46,7 @@ test('of thousands that wait each stays with the latest ones that it may have co
       backlog.take();
       expect(backlog.size).toBe(stays);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
-  expect(stayed).toBeGreaterThan(300);
+  expect(stayed).toBeGreaterThan(runs(300));
 });

@@ -1,5 +1,4 @@
 /** When the agent may start, against an API server that refuses some of what is asked of it. */
-import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../../test/support/api/clusterwatch.ts';
 import { apiClusterPolicy, apiDefinition } from '../../test/support/api/objects.ts';
@@ -59,6 +58,12 @@ function watch(inForce: readonly string[] = [], refusals: readonly Error[] = [])
   return { log, state, starting, hasStarted: () => started };
 }
 
+/** Comes when the server was asked for them so often. */
+const asked = (plural: string, times: number) =>
+  expect
+    .poll(() => server.requests.filter(({ path }) => path.endsWith(`/${plural}`)).length, { timeout: 20_000 })
+    .toBeGreaterThanOrEqual(times);
+
 const refuse = (...plurals: readonly string[]) => {
   server.fault = ({ path }) =>
     plurals.some(plural => path.endsWith(`/${plural}`)) ? { type: 'status', code: 403 } : undefined;
@@ -88,7 +93,7 @@ describe('the agent', () => {
   test.each(['pods', 'networkpolicies'])('waits for %s: nothing is known without', async plural => {
     refuse(plural);
     const { starting, hasStarted } = watch();
-    await setTimeout(1000);
+    await asked(plural, 3);
     expect(hasStarted()).toBe(false);
     refuse();
     await starting;
@@ -97,7 +102,8 @@ describe('the agent', () => {
   test('waits for what rules in force were made from, says so once, and starts when it can be read', async () => {
     refuse('nodes');
     const { starting, hasStarted, log, state } = watch(['Node']);
-    await setTimeout(1000);
+    await expect.poll(() => log).toHaveLength(1);
+    await asked('nodes', 3);
     expect([hasStarted(), log]).toEqual([
       false,
       ['Node cannot be read, and rules in force were made from them: they stay as they are until they can'],

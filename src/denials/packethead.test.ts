@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../test/support/seed.ts';
 import { type Address, parseAddress } from '../model/address.ts';
 import { packet } from '../nft/trace/packet.ts';
 import { readHead } from './packethead.ts';
@@ -135,6 +136,6 @@ test('readHead() reads whatever hosts send, cut off anywhere', () => {
       expect(parseAddress(head.from)).toBe(head.from);
       expect(head.port ?? 0).toBeLessThan(65_536);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });

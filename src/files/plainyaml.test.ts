@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { runs } from '../../test/support/seed.ts';
 import { parsePlain } from './plainyaml.ts';
 import { ParseError, parseAnyYaml } from './yaml.ts';
 
@@ -152,9 +153,9 @@ test('what a printer of YAML writes', () => {
     fc.property(document, style, (value, options) => {
       if (isReadAlike(stringify(value, options))) read++;
     }),
-    { numRuns: 1500 },
+    { numRuns: runs(1500) },
   );
-  expect(read).toBeGreaterThan(500);
+  expect(read).toBeGreaterThan(runs(500));
 });
 
 const piece = fc.constantFrom(
@@ -216,9 +217,9 @@ test('what nobody would write', () => {
     fc.property(fc.array(piece, { maxLength: 14 }), pieces => {
       if (isReadAlike(pieces.join(''))) read++;
     }),
-    { numRuns: Number(process.env.PLAIN_RUNS ?? 6000) },
+    { numRuns: runs(6000) },
   );
-  expect(read).toBeGreaterThan(100);
+  expect(read).toBeGreaterThan(runs(100));
 });
 
 test('files that were damaged', () => {
@@ -233,6 +234,6 @@ test('files that were damaged', () => {
     fc.property(damage, ({ text, at, cut, put }) => {
       isReadAlike(`${text.slice(0, at)}${put}${text.slice(at + cut)}`);
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
 });

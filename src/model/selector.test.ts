@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../test/support/seed.ts';
 import { matchesMany } from './manyrequirements.ts';
 import { type Labels, matchesLabels, type Operator, podSelectorText, selectorText } from './selector.ts';
 
@@ -66,6 +67,6 @@ test('matchesMany() says of any selector what its requirements say one by one', 
       );
       expect(matchesMany({ requirements }, labels)).toBe(oneByOne);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runs } from '../../test/support/seed.ts';
 import type { Address } from '../model/address.ts';
 import { Leases } from './leases.ts';
 import { LIFETIMES, NAMES_LIMITS, periodMs } from './limits.ts';
@@ -295,7 +296,7 @@ describe('Leases', () => {
           for (const each of leases.pods()) expect(each.size).toBeLessThanOrEqual(12);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 });

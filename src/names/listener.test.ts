@@ -2,6 +2,7 @@
 import packet, { type Answer, type Packet } from 'dns-packet';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runs } from '../../test/support/seed.ts';
 import { type Address, addressBytes, familyOf } from '../model/address.ts';
 import { Leases } from './leases.ts';
 import { AnswerListener } from './listener.ts';
@@ -108,7 +109,7 @@ describe('AnswerListener', () => {
           expect(learnt).toEqual(expected);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -175,11 +176,11 @@ describe('AnswerListener', () => {
         for (const [at, byte] of edits) copy[at % copy.length] = byte;
         hear(copy.subarray(0, cut % (copy.length + 1)));
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), bytes => void readPacket(bytes)),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 });

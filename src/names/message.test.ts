@@ -2,6 +2,7 @@
 import packet, { type Answer, type Packet } from 'dns-packet';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runs } from '../../test/support/seed.ts';
 import { readAnswer } from './message.ts';
 
 type Record = { type: string; name: string; ttl?: number; data?: unknown; udpPayloadSize?: number };
@@ -227,7 +228,7 @@ describe('readAnswer(), beside another reader', () => {
           for (const { address } of ours.addresses) expect(theirs).toContain(address);
         },
       ),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
   });
 
@@ -243,21 +244,21 @@ describe('readAnswer(), beside another reader', () => {
         );
         expect(found?.addresses.map(({ address }) => address)).toEqual(own);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
   it('never throws, whatever the bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), bytes => void readAnswer(bytes)),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
     fc.assert(
       fc.property(message, fc.nat(), fc.array(fc.tuple(fc.nat(), fc.nat(255))), (bytes, cut, changes) => {
         for (const [at, byte] of changes) bytes[at % bytes.length] = byte;
         readAnswer(bytes.subarray(0, cut % (bytes.length + 1)));
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
   });
 });

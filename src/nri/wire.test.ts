@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sandbox } from '../../test/support/pods/fakeruntime.ts';
+import { runs } from '../../test/support/seed.ts';
 import { decode, EVENT, encode } from './messages.ts';
 import { encodeFrames, FrameReader, LONGEST_FRAME } from './multiplex.ts';
 import { encodeMessage, MessageReader, REQUEST, RESPONSE, type TtrpcMessage } from './ttrpc.ts';
@@ -116,9 +117,9 @@ test('any bytes are read, or refused as a WireError', () => {
         refused++;
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
-  expect(refused).toBeGreaterThan(500);
+  expect(refused).toBeGreaterThan(runs(500));
 });
 
 test.each([

@@ -142,17 +142,22 @@ test.each([
   expect(evaluate(cluster, parseFlow(cluster, TO_WEB)).ingress.reason).toBe(reason);
 });
 
-test('evaluator() judges 100,000 flows in seconds', () => {
+test('evaluator() looks the policies through once, however many flows it judges', () => {
   const policies = Array.from({ length: 20 }, (_, at) => networkPolicy(`p${at}`, 1000 + at));
   const cluster = clusterOf(...policies, clusterPolicy('admin', 1, 'platform', ['deny', 25]));
-  const judge = evaluator(cluster);
+  let looks = 0;
+  const judge = evaluator({
+    ...cluster,
+    get policies() {
+      looks++;
+      return cluster.policies;
+    },
+  });
   const flow = parseFlow(cluster, TO_WEB);
-  const started = performance.now();
   let denied = 0;
-  for (let port = 0; port < 100_000; port++)
-    if (judge({ ...flow, port: 1 + (port % 65535) }).verdict === 'deny') denied++;
-  expect(performance.now() - started).toBeLessThan(10_000);
-  expect(denied).toBe(100_000 - 40);
+  for (let port = 1; port <= 2_000; port++) if (judge({ ...flow, port }).verdict === 'deny') denied++;
+  expect(looks).toBe(1);
+  expect(denied).toBe(2_000 - 20);
 });
 
 /** `tier policy says part` of each stop on the way in. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { clusterArbitrary } from '../../test/support/arbitrary/cluster.ts';
+import { runs } from '../../test/support/seed.ts';
 import { comparePolicies } from '../model/policy.ts';
 import { PolicyIndex } from './policyindex.ts';
 import { policiesAmong, policyFinder } from './view.ts';
@@ -21,11 +22,11 @@ test('what selects a pod is found, in its order, as by asking every policy', () 
           }
       }
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
   // A generator without such policies, or an index that leaves nobody out, would prove nothing.
-  expect(tally.found).toBeGreaterThan(1_000);
-  expect(tally.leftOut).toBeGreaterThan(1_000);
+  expect(tally.found).toBeGreaterThan(runs(1_000));
+  expect(tally.leftOut).toBeGreaterThan(runs(1_000));
 });
 
 test('policies that come, change and go are found as if the index had been made of them', () => {
@@ -40,6 +41,6 @@ test('policies that come, change and go are found as if the index had been made 
         for (const tier of ['admin', 'networkpolicy', 'baseline'] as const)
           expect(find(pod, 'ingress', tier)).toEqual(expected(pod, 'ingress', tier));
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

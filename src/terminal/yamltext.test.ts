@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { runs } from '../../test/support/seed.ts';
 import { isPrintable } from './printable.ts';
 import { yamlText } from './yamltext.ts';
 
@@ -11,7 +12,7 @@ test('yamlText() reads back as what it was, and shows nothing that does not show
       expect(parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
       expect(isPrintable(text.replaceAll('\n', ''))).toBe(true);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

@@ -62,6 +62,7 @@ const properties = {
 };
 
 process.stdout.write(`seed ${seed}, ${seconds} seconds\n`);
+let failed = 0;
 const timeLimit = (seconds * 1000) / Object.keys(properties).length;
 for (const [name, property] of Object.entries(properties)) {
   const result = await fc.check(property as fc.IAsyncProperty<unknown>, {
@@ -71,10 +72,12 @@ for (const [name, property] of Object.entries(properties)) {
   });
   process.stdout.write(`${result.failed ? 'FAILED' : 'ok'}  ${name}: ${result.numRuns} runs\n`);
   if (!result.failed) continue;
-  process.exitCode = 1;
+  failed++;
   process.stdout.write(`${await fc.asyncDefaultReportMessage(result as never)}\n`);
 }
 process.stdout.write(
   `${tally.packets} packets, ${tally.decidedByPolicy} decided by a policy; ${count.flushes} flushes; ${plans} plans\n`,
 );
-if (tally.packets === 0 || count.flushes === 0 || plans === 0) process.exitCode = 1;
+if (tally.packets === 0 || count.flushes === 0 || plans === 0) failed++;
+process.stdout.write(`${Object.keys(properties).length - failed} passed, ${failed} failed\n`);
+if (failed > 0) process.exitCode = 1;

@@ -1,5 +1,5 @@
 /**
- * K4: 1,000 pods come and go while the agent that attaches them is killed at any moment, also before it has started:
+ * K4: many pods come and go while the agent that attaches them is killed at any moment, also before it has started:
  * what it answered is what stands, no address is given to two pods, policy holds for those that are there, whether an
  * agent lives or not, and in the end nothing is left.
  */
@@ -17,12 +17,13 @@ import { type Place, PodChurn } from '../support/agent/podchurn.ts';
 import { KniClient } from '../support/pods/kniclient.ts';
 import { hostPortsOf } from '../support/pods/podrules.ts';
 import { PodSite } from '../support/pods/podsite.ts';
+import { runs } from '../support/seed.ts';
 
 const CIDRS = ['10.80.0.0/24', 'fd80::/64'];
-const PODS = 1000;
+const PODS = runs(1000, 250);
 const PLACES = 64;
 /** Answers that an agent gives at most before it is killed. */
-const MOST_ANSWERS = 360;
+const MOST_ANSWERS = runs(360, 120);
 /** How long an agent lives at most that does not get as far as that. */
 const HASTY_MS = 2000;
 /** Of each kind, those that are tried with packets. */
@@ -146,7 +147,7 @@ async function tryPackets(churn: PodChurn): Promise<number> {
   return flows.length;
 }
 
-test('K4: 1,000 pods, the agent killed at any moment: no address twice, books equal to the kernel, policy stands, nothing left', async () => {
+test(`K4: ${PODS} pods, the agent killed at any moment: no address twice, books equal to the kernel, policy stands, nothing left`, async () => {
   const churn = new PodChurn(places);
   let [kills, verdicts] = [0, 0];
   while (churn.pods < PODS) {

@@ -22,9 +22,9 @@ import { eventsOf, historyArbitrary } from '../support/arbitrary/events.ts';
 import { withoutSizes } from '../support/oracle/withoutsizes.ts';
 import { arrivals, Prober, type Trail } from '../support/packets/prober.ts';
 import { ALLOWED_PORT, buildSite, FIRM_FLOWS, firmEvents, NODE, openIn } from '../support/packets/site.ts';
-import { SEED } from '../support/seed.ts';
+import { runs, SEED } from '../support/seed.ts';
 
-const EVENTS = 2000;
+const EVENTS = runs(2000, 800);
 /** What a person would have to wait for is over a hundred times sooner here: the commits that there is budget for. */
 const HASTE = 100;
 const QUIET_WITHIN_MS = 10_000;

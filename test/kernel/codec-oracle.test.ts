@@ -56,6 +56,7 @@ import {
   type Ruleset,
   type Table,
 } from '../../src/nft/ruleset.ts';
+import { runs } from '../support/seed.ts';
 import type { Netns } from './netns.ts';
 import { kernelIn, namespace } from './opened.ts';
 
@@ -113,7 +114,7 @@ test('random rulesets list as nft would have made them', async () => {
         });
       },
     ),
-    { numRuns: 15 },
+    { numRuns: runs(15, 8) },
   );
   expect(rules).toBeGreaterThan(30);
 });

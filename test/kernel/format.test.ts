@@ -9,6 +9,7 @@ import type { Ruleset } from '../../src/nft/ruleset.ts';
 import { clusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { rulesetArbitrary } from '../support/arbitrary/rulesets.ts';
 import { NOTHING } from '../support/oracle/transitions.ts';
+import { runs } from '../support/seed.ts';
 import { Netns } from './netns.ts';
 
 describe('formatRuleset()', () => {
@@ -20,7 +21,7 @@ describe('formatRuleset()', () => {
         expect(listing, text).toBe(await commitAndList(ruleset));
         expect(loadAndList(listing), text).toBe(listing);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 
@@ -33,7 +34,7 @@ describe('formatRuleset()', () => {
           expect(loadAndList(text), text).toBe(await commitAndList(ruleset));
         }
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 });

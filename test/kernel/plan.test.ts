@@ -9,6 +9,7 @@ import { MEMBER, type SetSpec } from '../../src/nft/ruleset.ts';
 import { batchesArbitrary } from '../support/arbitrary/batches.ts';
 import { rulesetsArbitrary } from '../support/arbitrary/rulesets.ts';
 import { walkThrough } from '../support/oracle/transitions.ts';
+import { runs } from '../support/seed.ts';
 import { Netns } from './netns.ts';
 
 const SECONDS = 1000;
@@ -22,7 +23,7 @@ it(
           await walkThrough(kernel, rulesets);
         }),
       ),
-      { numRuns: 200 },
+      { numRuns: runs(200, 40) },
     );
   },
   300 * SECONDS,

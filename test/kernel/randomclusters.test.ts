@@ -21,8 +21,9 @@ import { allowedByMatrix } from '../support/oracle/printedmatrix.ts';
 import { ManifestAgents } from '../support/packets/manifestagents.ts';
 import { recordedWhile } from '../support/packets/recordedwhile.ts';
 import { forgetAll, tried } from '../support/packets/tried.ts';
+import { runs } from '../support/seed.ts';
 
-const CLUSTERS = Number(process.env.SLUICE_RUNS ?? 2);
+const CLUSTERS = runs(2, 1);
 /** Of all connections, how many are tried while somebody records. */
 const RECORDED = 300;
 const NAMESPACES = ['a', 'b', 'c'];

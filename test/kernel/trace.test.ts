@@ -12,6 +12,7 @@ import { type PacketFields, packet } from '../../src/nft/trace/packet.ts';
 import { type Trace, trace } from '../../src/nft/trace/trace.ts';
 import { rulesetArbitrary } from '../support/arbitrary/rulesets.ts';
 import { NOTHING } from '../support/oracle/transitions.ts';
+import { runs } from '../support/seed.ts';
 import { Netns } from './netns.ts';
 import { RawSocket } from './raw-socket.ts';
 
@@ -34,10 +35,10 @@ it('trace() gives every packet the verdict that the kernel gives it', async () =
         });
       },
     ),
-    { numRuns: 400, endOnFailure: true },
+    { numRuns: runs(400), endOnFailure: true },
   );
   // A generator that has gone sparse proves nothing.
-  expect(tally.least()).toBeGreaterThan(100);
+  expect(tally.least()).toBeGreaterThan(runs(100));
 }, 300_000);
 
 /** How often packets met what is worth meeting. */

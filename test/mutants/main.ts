@@ -1,23 +1,18 @@
 /**
- * `npm run mutants [-- --write] [WORD…]`: plants one fault at a time into a copy of the tree and runs the test that has
- * to notice. Fails where one goes unnoticed, and where the line that it changes is not there any more. Words pick
- * faults by a part of their name or file; `--write` writes their rows of docs/planted-faults.md; `--trust` leaves out
- * to run the tests without a fault first.
+ * `npm run mutants [-- --page FILE] [WORD…]`: plants one fault at a time into a copy of the tree and runs the test that
+ * has to notice, as many at once as there are cores. Fails where one goes unnoticed, and, before any is planted, where
+ * the text that one changes is not in one place of src. Tests have the sizes that `scripts/test` has. Words pick faults
+ * by a part of their name, their file or their test; `--page` writes a page that lists each with the test that noticed; `--trust` leaves
+ * out to run the tests without a fault first.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { documentOf } from './document.ts';
-import { MUTANTS, type Mutant } from './mutants.ts';
-
-/** What became of a fault. */
-export interface Outcome {
-  readonly mutant: Mutant;
-  /** The first test that failed; undefined where none did. */
-  readonly caughtBy: string | undefined;
-}
+import { MUTANTS } from './mutants.ts';
+import { type Outcome, pageOf } from './page.ts';
+import { type Place, Places } from './places.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const COPIED = [
@@ -30,11 +25,10 @@ const COPIED = [
   'vitest.config.ts',
 ];
 const LONGEST_MS = 600_000;
-const USAGE = `npm run mutants -- [--write] [--trust] [WORD…]
-  WORD      plants the faults alone whose name or file has one of the words
-  --write   writes their rows of docs/planted-faults.md
-  --trust   leaves out to run the tests without a fault first`;
-const PAGE = join(ROOT, 'docs/planted-faults.md');
+const USAGE = `npm run mutants -- [--page FILE] [--trust] [WORD…]
+  WORD         plants the faults alone whose name, file or test has one of the words
+  --page FILE  writes a page that lists each fault with the test that noticed
+  --trust      leaves out to run the tests without a fault first`;
 
 // An option that there is not ends here, before hours of tests.
 const { words, options } = asked();
@@ -42,15 +36,22 @@ if (options.help) {
   console.log(USAGE);
   process.exit();
 }
-const chosen = MUTANTS.filter(({ name, file }) =>
-  words.length === 0 ? true : words.some(word => name.includes(word) || file.includes(word)),
+const chosen = placesOfAll().filter(
+  ({ name, file, test }) =>
+    words.length === 0 || words.some(word => [name, file, test].some(text => text.includes(word))),
 );
+if (chosen.length === 0) {
+  console.error(`no fault has a name, file or test with ${words.join(' or ')}`);
+  process.exit(2);
+}
 const folder = mkdtempSync(join(tmpdir(), 'sluice-mutants-'));
 try {
-  const outcomes = plantAll(folder);
-  if (options.write) writeFileSync(PAGE, pageOf(outcomes));
+  const outcomes = await plantAll(folder);
+  if (options.page !== undefined) writeFileSync(options.page, pageOf(outcomes));
   const survivors = outcomes.filter(({ caughtBy }) => caughtBy === undefined);
-  console.log(`${outcomes.length - survivors.length} of ${outcomes.length} planted faults were caught`);
+  for (const { place } of survivors) console.log(`SURVIVED ${place.name} (${place.file}, ${place.test})`);
+  const caught = outcomes.length - survivors.length;
+  console.log(`planted faults that were caught: ${caught} passed, ${survivors.length} failed`);
   if (survivors.length > 0) process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true });
@@ -58,7 +59,7 @@ try {
 
 function asked() {
   const flag = { type: 'boolean' } as const;
-  const known = { write: flag, trust: flag, help: { ...flag, short: 'h' } } as const;
+  const known = { page: { type: 'string' }, trust: flag, help: { ...flag, short: 'h' } } as const;
   try {
     const { positionals: words, values: options } = parseArgs({ options: known, allowPositionals: true });
     return { words, options };
@@ -68,77 +69,91 @@ function asked() {
   }
 }
 
-function pageOf(outcomes: readonly Outcome[]): string {
-  return documentOf(
-    outcomes,
-    MUTANTS.map(({ name }) => name),
-    readFileSync(PAGE, 'utf8'),
-  );
+function placesOfAll(): Place[] {
+  const places = new Places(ROOT);
+  const wrong: string[] = [];
+  const found = MUTANTS.flatMap(mutant => {
+    try {
+      return places.of(mutant);
+    } catch (error) {
+      wrong.push((error as Error).message);
+      return [];
+    }
+  });
+  if (wrong.length === 0) return found;
+  console.error(`${wrong.join('\n')}\n${wrong.length} of ${MUTANTS.length} faults cannot be planted`);
+  process.exit(1);
 }
 
-function plantAll(folder: string): Outcome[] {
-  for (const path of COPIED) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  if (!options.trust) checkHealthy(folder);
-  return chosen.map(mutant => {
-    const caughtBy = plant(mutant, folder);
-    console.log(`${caughtBy === undefined ? 'SURVIVED' : 'caught  '} ${mutant.name}`);
-    return { mutant, caughtBy };
+async function plantAll(folder: string): Promise<Outcome[]> {
+  const trees = Array.from({ length: Math.min(availableParallelism(), chosen.length) }, (_, at) =>
+    copyTree(join(folder, `${at}`)),
+  );
+  if (!options.trust) await inTrees(trees, [...new Set(chosen.map(({ test }) => test))], checkHealthy);
+  return inTrees(trees, chosen, async (place, tree) => {
+    const caughtBy = await plant(place, tree);
+    console.log(`${caughtBy === undefined ? 'SURVIVED' : 'caught  '} ${place.name}`);
+    return { place, caughtBy };
   });
 }
 
+function copyTree(tree: string): string {
+  for (const path of COPIED) cpSync(join(ROOT, path), join(tree, path), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
+  return tree;
+}
+
+/** Does the work for each item, in the tree that is next free. */
+async function inTrees<T, R>(
+  trees: readonly string[],
+  items: readonly T[],
+  work: (item: T, tree: string) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const workIn = async (tree: string) => {
+    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at]!, tree);
+  };
+  await Promise.all(trees.map(workIn));
+  return results;
+}
+
 /** A test that fails without a fault would seem to catch every one. */
-function checkHealthy(folder: string): void {
-  for (const test of new Set(chosen.map(({ test }) => test))) {
-    console.log(`healthy? ${test}`);
-    const failed = firstFailure(test, folder, LONGEST_MS);
-    if (failed !== undefined) throw new Error(`${test} fails without any fault planted: ${failed}`);
-  }
+async function checkHealthy(test: string, tree: string): Promise<void> {
+  console.log(`healthy? ${test}`);
+  const failed = await firstFailure(test, tree);
+  if (failed !== undefined) throw new Error(`${test} fails without any fault planted: ${failed}`);
 }
 
 /** The name of the test that notices. */
-function plant({ name, file, find, replace, test }: Mutant, folder: string): string | undefined {
-  const path = join(folder, file);
+async function plant({ file, faulty, test }: Place, tree: string): Promise<string | undefined> {
+  const path = join(tree, file);
   const healthy = readFileSync(path, 'utf8');
-  if (healthy.split(find).length !== 2)
-    throw new Error(`"${name}": ${file} must hold this line exactly once: ${find}`);
-  writeFileSync(
-    path,
-    healthy.replace(find, () => replace),
-  );
+  writeFileSync(path, faulty);
   try {
-    return firstFailure(test, folder, LONGEST_MS);
+    return await firstFailure(test, tree);
   } finally {
     writeFileSync(path, healthy);
   }
 }
 
-function firstFailure(test: string, folder: string, timeout: number): string | undefined {
-  const report = join(folder, 'report.json');
+async function firstFailure(test: string, tree: string): Promise<string | undefined> {
+  const report = join(tree, 'report.json');
   rmSync(report, { force: true });
-  const project = /^test\/(kernel|property)\//.exec(test)?.[1] ?? 'unit';
-  const args = [
-    'run',
-    '--project',
-    project,
-    '--bail',
-    '1',
-    '--reporter',
-    'json',
-    '--outputFile',
-    report,
-    test,
-  ];
-  const { status, error } = spawnSync(
-    process.execPath,
-    [join(ROOT, 'node_modules/vitest/vitest.mjs'), ...args],
-    {
-      cwd: folder,
-      timeout,
-      stdio: 'ignore',
-    },
-  );
-  if (error !== undefined) throw new Error(`${test}: no answer within ${timeout / 1000} s`, { cause: error });
+  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
+  const args = ['run', '--bail', '1', '--reporter', 'json', '--outputFile', report, test];
+  const { SLUICE_LONG: _, SLUICE_SEED: __, ...env } = process.env;
+  const child = spawn(process.execPath, [vitest, ...args], {
+    cwd: tree,
+    env: { ...env, SLUICE_SHRINK: '0' },
+    timeout: LONGEST_MS,
+    stdio: 'ignore',
+  });
+  const [status, signal] = await new Promise<[number | null, string | null]>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (...ended) => resolve(ended));
+  });
+  if (signal !== null) throw new Error(`${test}: no answer within ${LONGEST_MS / 1000} s`);
   return status === 0 ? undefined : failureIn(report);
 }
 

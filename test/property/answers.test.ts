@@ -19,8 +19,9 @@ import type { UnknownPods } from '../../src/model/podcidrs.ts';
 import type { Service, ServiceKey } from '../../src/model/service.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { podLabels, untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { runs } from '../support/seed.ts';
 
-const RUNS = Number(process.env.SLUICE_RUNS ?? 500);
+const RUNS = runs(500);
 const QUESTIONS = 10;
 
 const protocol = fc.constantFrom('TCP', 'UDP', 'SCTP');

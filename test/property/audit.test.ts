@@ -6,6 +6,7 @@ import { auditor, concerns } from '../../src/semantics/audit.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { viewOf } from '../../src/semantics/view.ts';
 import { situationArbitrary } from '../support/arbitrary/cluster.ts';
+import { runs } from '../support/seed.ts';
 
 test('a policy that is switched from audit to enforced does what audit said, and the others nothing', () => {
   const changes = { deny: 0, allow: 0 };
@@ -26,7 +27,7 @@ test('a policy that is switched from audit to enforced does what audit said, and
         }
       }
     }),
-    { numRuns: 500, interruptAfterTimeLimit: 60_000 },
+    { numRuns: runs(500), interruptAfterTimeLimit: 60_000 },
   );
-  expect(Math.min(changes.deny, changes.allow)).toBeGreaterThan(30);
+  expect(Math.min(changes.deny, changes.allow)).toBeGreaterThan(runs(30));
 }, 120_000);

@@ -13,8 +13,9 @@ import { type DirectionVerdict, evaluator, type FlowVerdict } from '../../src/se
 import { untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
 import { includesFlow } from '../support/oracle/connectionsets.ts';
+import { runs } from '../support/seed.ts';
 
-const PAIRS = Number(process.env.SLUICE_RUNS ?? 500);
+const PAIRS = runs(500);
 
 /**
  * The same cluster with some policies gone, some new ones, and some that say otherwise under their name; and in every
@@ -60,8 +61,8 @@ test('changesOf() names each connection that opens or closes, with a policy that
     { numRuns: PAIRS },
   );
   process.stdout.write(`    ${JSON.stringify(tally)}\n`);
-  expect(tally.opened).toBeGreaterThan(4_000);
-  expect(tally.closed).toBeGreaterThan(4_000);
+  expect(tally.opened).toBeGreaterThan(runs(4_000));
+  expect(tally.closed).toBeGreaterThan(runs(4_000));
 });
 
 const compared = (cluster: Cluster) => ({ cluster, inventory: NO_INVENTORY });

@@ -24,8 +24,9 @@ import { evaluator } from '../../src/semantics/evaluate.ts';
 import { untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
 import { includesFlow } from '../support/oracle/connectionsets.ts';
+import { runs } from '../support/seed.ts';
 
-const CLUSTERS = Number(process.env.SLUICE_RUNS ?? 150);
+const CLUSTERS = runs(150, 60);
 const unknownPods = fc.constantFrom<UnknownPods>('allow', 'deny');
 
 test('the column of a name has what evaluate() allows to an address told under it, for whom has a rule by it', () => {

@@ -11,6 +11,7 @@ import type { UnknownPods } from '../../src/model/podcidrs.ts';
 import type { Policy, PolicyId } from '../../src/model/policy.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { clusterArbitrary, flowsArbitrary } from '../support/arbitrary/cluster.ts';
+import { runs } from '../support/seed.ts';
 
 function decode(object: object): Policy | undefined {
   const { event, problems } = decodeObject(object);
@@ -53,7 +54,7 @@ function flipped(before: Cluster, after: Cluster, asked: Flow, unknownPods: Unkn
 }
 
 /** 3,600 connections, of which more than 1,000 are denied. */
-const RUNS = Number(process.env.SLUICE_RUNS ?? 300);
+const RUNS = runs(300);
 const FLOWS = 12;
 const COUNTS = { allow: 0, deny: 0, none: 0 };
 

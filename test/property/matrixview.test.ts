@@ -14,8 +14,9 @@ import { evaluator } from '../../src/semantics/evaluate.ts';
 import { untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
 import { allowedByMatrix, type PrintedMatrix } from '../support/oracle/printedmatrix.ts';
+import { runs } from '../support/seed.ts';
 
-const CLUSTERS = Number(process.env.SLUICE_RUNS ?? 150);
+const CLUSTERS = runs(150);
 const POINTS = 3;
 
 test('matrix -o json has each connection that evaluate allows, and no other', () => {

@@ -6,6 +6,7 @@ import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import { evaluator, judgeDirection } from '../../src/semantics/evaluate.ts';
 import { flowsArbitrary } from '../support/arbitrary/cluster.ts';
 import { historyArbitrary } from '../support/arbitrary/events.ts';
+import { runs } from '../support/seed.ts';
 
 test('a view that followed events judges as one that was made from the cluster', () => {
   let denied = 0;
@@ -39,7 +40,7 @@ test('a view that followed events judges as one that was made from the cluster',
         }
       }
     }),
-    { numRuns: 300, interruptAfterTimeLimit: 60_000 },
+    { numRuns: runs(300), interruptAfterTimeLimit: 60_000 },
   );
-  expect(denied).toBeGreaterThan(100);
+  expect(denied).toBeGreaterThan(runs(100));
 }, 120_000);

@@ -8,6 +8,7 @@ import { plan } from '../../src/nft/plan/plan.ts';
 import { stagesOf } from '../../src/nft/plan/stages.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import { historyArbitrary, type Step } from '../support/arbitrary/events.ts';
+import { runs } from '../support/seed.ts';
 
 const NODE = 'n1';
 /** Of one rule, one set, or twenty elements. */
@@ -67,7 +68,7 @@ test('no batch but the last makes a difference to a packet, and after each of th
   const count = { batches: 0 };
   await fc.assert(
     fc.asyncProperty(historyArbitrary(16), fc.nat({ max: 15 }), (steps, at) => check(steps, at, count)),
-    { numRuns: 250 },
+    { numRuns: runs(250) },
   );
-  expect(count.batches).toBeGreaterThan(250);
+  expect(count.batches).toBeGreaterThan(runs(250));
 }, 900_000);

@@ -11,8 +11,9 @@ import { evaluator } from '../../src/semantics/evaluate.ts';
 import { bridgedClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
 import { connectionsBetween, includesFlow } from '../support/oracle/connectionsets.ts';
+import { runs } from '../support/seed.ts';
 
-const CLUSTERS = 9_000;
+const CLUSTERS = runs(9_000);
 /** Every point of every pair is asked in each cluster of this many; in the others the points take turns. */
 const WHOLE = 100;
 

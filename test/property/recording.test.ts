@@ -5,6 +5,7 @@ import { recordingJudge } from '../../src/recording/judge.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { clusterArbitrary, situationArbitrary } from '../support/arbitrary/cluster.ts';
 import { recorded } from '../support/recorded.ts';
+import { runs } from '../support/seed.ts';
 
 test('recorded flows have the verdicts, policies, rules and reasons of evaluate', () => {
   const verdicts = { allow: 0, deny: 0 };
@@ -23,7 +24,7 @@ test('recorded flows have the verdicts, policies, rules and reasons of evaluate'
         }
       }
     }),
-    { numRuns: 500, interruptAfterTimeLimit: 60_000 },
+    { numRuns: runs(500), interruptAfterTimeLimit: 60_000 },
   );
-  expect(Math.min(verdicts.allow, verdicts.deny)).toBeGreaterThan(1_000);
+  expect(Math.min(verdicts.allow, verdicts.deny)).toBeGreaterThan(runs(1_000));
 }, 120_000);

@@ -12,8 +12,9 @@ import {
   smallPolicyChange,
   smallPolicyEvent,
 } from '../support/arbitrary/smallpolicies.ts';
+import { runs } from '../support/seed.ts';
 
-const HISTORIES = Number(process.env.SLUICE_RUNS ?? 150);
+const HISTORIES = runs(150);
 const FLOWS = 40;
 const LIMITS = { perSource: { perSecond: 2, burst: 20 }, inAll: { perSecond: 50, burst: 200 } };
 

@@ -15,6 +15,7 @@ import {
   smallPolicyEvent,
 } from '../support/arbitrary/smallpolicies.ts';
 import { wrongStation } from '../support/oracle/equivalence.ts';
+import { runs } from '../support/seed.ts';
 
 const HOW: Enforced = { unknownPods: 'allow', podLinks: 'others', hearing: undefined };
 /** About as many as make bundles of what one class has, or all; then some at a time. */
@@ -36,7 +37,7 @@ test('incremental equals compile while small policies come to be too many to be 
   const count = { flushes: 0, chains: 0 };
   fc.assert(
     fc.property(history, steps => checkHistory(steps, HOW, count)),
-    { numRuns: 8 },
+    { numRuns: runs(8) },
   );
   expect(count.chains / count.flushes).toBeGreaterThan(20);
 }, 900_000);
@@ -56,7 +57,7 @@ test('what bundles of policies say is what the policies say', () => {
       const { chains } = rulesets.get('n1')!.tables.get('ip')!;
       bundles += [...chains.keys()].filter(name => /^(from|to)-.*-more$/.test(name)).length;
     }),
-    { numRuns: 6 },
+    { numRuns: runs(6) },
   );
   expect(bundles).toBeGreaterThan(6);
 }, 900_000);

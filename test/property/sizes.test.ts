@@ -15,6 +15,7 @@ import { replay } from '../support/agent/replay.ts';
 import { eventsOf } from '../support/arbitrary/events.ts';
 import { clusterWith, flowsAt, NODE } from '../support/arbitrary/largepolicies.ts';
 import { wrongStation } from '../support/oracle/equivalence.ts';
+import { runs } from '../support/seed.ts';
 
 const SIZES = [
   0, 1, 2, 3, 8, 9, 10, 11, 24, 25, 26, 27, 40, 41, 42, 63, 64, 65, 85, 86, 127, 128, 129, 200, 260,
@@ -72,7 +73,7 @@ test('two policies of any kinds and sizes on one pod', async () => {
   const sized = fc.tuple(fc.constantFrom(...kinds), fc.constantFrom(...SIZES, 500));
   await fc.assert(
     fc.asyncProperty(sized, sized, async ([a, n], [b, m]) => check([one('x', a(n)), one('y', b(m))])),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 }, 900_000);
 
@@ -106,7 +107,7 @@ test('incremental equals compile while policies of all kinds and sizes come, cha
         { flushes: 0, chains: 0 },
       );
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 }, 900_000);
 

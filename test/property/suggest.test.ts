@@ -13,6 +13,7 @@ import { evaluator } from '../../src/semantics/evaluate.ts';
 import { viewOf } from '../../src/semantics/view.ts';
 import { flowsArbitrary, situationArbitrary } from '../support/arbitrary/cluster.ts';
 import { recorded } from '../support/recorded.ts';
+import { runs } from '../support/seed.ts';
 
 function decoded(objects: readonly object[]): ReadonlyMap<PolicyId, Policy> {
   return new Map(
@@ -64,7 +65,7 @@ test('what was recorded is allowed, and what never spoke is denied', () => {
         }
       }
     }),
-    { numRuns: 300, interruptAfterTimeLimit: 60_000 },
+    { numRuns: runs(300), interruptAfterTimeLimit: 60_000 },
   );
-  expect(Math.min(tally.allowed, tally.denied)).toBeGreaterThan(100);
+  expect(Math.min(tally.allowed, tally.denied)).toBeGreaterThan(runs(100));
 }, 120_000);

@@ -15,6 +15,7 @@ import {
   situationArbitrary,
   subjectRequirements,
 } from '../support/arbitrary/cluster.ts';
+import { runs } from '../support/seed.ts';
 
 /** What turns out to be there: the same whichever object it is for, so that one draw completes a whole cluster. */
 const revelation = fc.record({
@@ -27,7 +28,7 @@ type Revelation = typeof revelation extends fc.Arbitrary<infer T> ? T : never;
 const count = { flows: 0, allowed: 0, opened: 0 };
 
 test('what is not known never allows what would be denied if it were known', () => {
-  fc.assert(fc.property(situationArbitrary(40), revelation, check), { numRuns: 2_000 });
+  fc.assert(fc.property(situationArbitrary(40), revelation, check), { numRuns: runs(2_000) });
   // A generator that leaves nothing unknown proves nothing.
   expect(count.opened / count.flows).toBeGreaterThan(0.02);
   expect(count.allowed / count.flows).toBeGreaterThan(0.1);

@@ -1,11 +1,21 @@
 /**
- * Random inputs are the same in every run, so that a run fails by what was changed and not by its luck. Others are drawn
- * with SLUICE_SEED=12345, and new ones each time with SLUICE_SEED=random: .github/workflows/random.yaml does that every
- * night.
+ * What random tests draw, and how often. Inputs are the same in every run, so that a run fails by what was changed and
+ * not by its luck. Others are drawn with SLUICE_SEED=12345, and new ones each time with SLUICE_SEED=random. With
+ * SLUICE_LONG=1, as `scripts/test --long` has it, each property is tried about ten times as often, and with SLUICE_LONG=5
+ * five times as often as that.
  */
 import fc from 'fast-check';
 
-const { SLUICE_SEED: given = '1' } = process.env;
+const { SLUICE_SEED: given = '1', SLUICE_LONG, SLUICE_SHRINK } = process.env;
 export const SEED = given === 'random' ? Math.floor(Math.random() * 2 ** 31) : Number(given);
 if (!Number.isInteger(SEED)) throw new TypeError(`SLUICE_SEED is "${given}": a whole number, or "random"`);
-fc.configureGlobal({ seed: SEED });
+// Whether a property fails is all that `npm run mutants` asks, and not by which smallest input.
+fc.configureGlobal({ seed: SEED, endOnFailure: SLUICE_SHRINK === '0' });
+
+/**
+ * How often a property is tried: `long` times in the long run, otherwise `short` times, which is a tenth if not given. What
+ * is counted to see that inputs are dense enough is compared with such a number too.
+ */
+export function runs(long: number, short = Math.ceil(long / 10)): number {
+  return SLUICE_LONG === undefined ? short : Math.ceil(long * Number(SLUICE_LONG));
+}

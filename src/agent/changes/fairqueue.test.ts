@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../test/support/seed.ts';
 import type { Cidr } from '../../model/address.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
@@ -352,7 +353,7 @@ describe('FairQueue, whatever happens', () => {
         expect(waits).toHaveLength(1);
         expect(waits[0]!.ms).toBeLessThanOrEqual(Math.ceil((8 * FAIRNESS.turn + FAIRNESS.small * 6) / 50));
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 });

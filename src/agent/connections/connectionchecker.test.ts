@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { situationArbitrary } from '../../../test/support/arbitrary/cluster.ts';
 import { HEARING, withTold } from '../../../test/support/oracle/told.ts';
+import { runs } from '../../../test/support/seed.ts';
 import { podMap } from '../../compiler/base.ts';
 import { compile } from '../../compiler/compile.ts';
 import { classChain } from '../../compiler/unknownpods.ts';
@@ -34,9 +35,9 @@ test('a connection is denied where the reference denies it at an end that this n
         if (enforced.length > 1) tally.twice++;
       }
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
-  expect(Math.min(...Object.values(tally)), JSON.stringify(tally)).toBeGreaterThan(100);
+  expect(Math.min(...Object.values(tally)), JSON.stringify(tally)).toBeGreaterThan(runs(100));
 }, 300_000);
 
 function enforcedDirections(ruleset: Ruleset, own: ReadonlySet<Address>, { from, to }: Flow): Direction[] {

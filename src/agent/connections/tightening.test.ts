@@ -5,6 +5,7 @@ import { comingChanges } from '../../../test/support/agent/replay.ts';
 import { flowsArbitrary } from '../../../test/support/arbitrary/cluster.ts';
 import { historyArbitrary, type Step } from '../../../test/support/arbitrary/events.ts';
 import { nodeEvent, shopPod, shopPolicy } from '../../../test/support/scenarios/shop.ts';
+import { runs } from '../../../test/support/seed.ts';
 import { Incremental } from '../../compiler/live/incremental.ts';
 import { familyOf } from '../../model/address.ts';
 import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
@@ -147,7 +148,7 @@ test.each([
           before = after;
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
     expect(Math.min(...Object.values(tally))).toBeGreaterThan(20);
   },

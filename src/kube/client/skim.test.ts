@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../test/support/seed.ts';
 import { type Shape, Skimmer, TOO_LARGE } from './skim.ts';
 
 /** What is kept of a text that arrives in these pieces. */
@@ -73,7 +74,7 @@ test('Skimmer keeps what JSON.parse of the whole would have, however the bytes a
       expect(skim(text, shape, cuts)).toEqual(project(JSON.parse(text), shape));
       expect(skim(text, 'all', cuts)).toEqual(JSON.parse(text));
     }),
-    { numRuns: 5_000 },
+    { numRuns: runs(5_000) },
   );
 });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../test/support/seed.ts';
 import type { Direction, Policy, Rule } from '../../model/policy.ts';
 import type { LabelSelector } from '../../model/selector.ts';
 import { decodeObject } from './decode.ts';
@@ -178,7 +179,7 @@ test('decodeObject() never throws, and gives an event or a reason', () => {
       const isOurs = OBJECTS.some(known => known.kind === kind);
       if (isOurs && event === undefined && !isForeign(object)) expect(problems).not.toEqual([]);
     }),
-    { numRuns: 20_000 },
+    { numRuns: runs(20_000) },
   );
 });
 
@@ -204,10 +205,10 @@ test('decodeObject() of a policy with an error opens nothing that the policy wit
       const { spec } = mutant as { spec?: { podSelector?: unknown } };
       if (original.kind !== 'NetworkPolicy' || spec?.podSelector) expectSameSubjectOrUnsure(policy, original);
     }),
-    { numRuns: 20_000 },
+    { numRuns: runs(20_000) },
   );
-  expect(reported.errors).toBeGreaterThan(5_000);
-  expect(reported.events).toBeGreaterThan(3_000);
+  expect(reported.errors).toBeGreaterThan(runs(5_000));
+  expect(reported.events).toBeGreaterThan(runs(3_000));
 });
 
 /**

@@ -42,6 +42,13 @@ function policy(generation: number, spec: object = BAD_RULE): KubeObject {
   return { ...object, metadata: { ...object.metadata, uid: '6c2b', generation } };
 }
 
+/** Comes when an Event tells of what became wrong last; what was to be told before was told before. */
+async function toldOfLast(): Promise<void> {
+  server.put(apiNetworkPolicy('shop/last', 'last', BAD_RULE));
+  const isOfLast = ({ involvedObject }: KubeObject) => (involvedObject as { name: string }).name === 'last';
+  await until('the last Event', () => [...server.events.values()].some(isOfLast));
+}
+
 const isPost = ({ method }: FakeRequest) => method === 'POST';
 const posts = () => server.requests.filter(isPost).length;
 const messages = () => [...server.events.values()].map(({ message }) => message);
@@ -68,8 +75,8 @@ describe('watchCluster() tells authors', () => {
     server.put(policy(1));
     server.put(apiPod('shop/db', '10.0.0.2'));
     await until('news', () => cluster.state.pods.size === 2);
-    await sleep(50);
-    expect(posts()).toBe(1);
+    await toldOfLast();
+    expect(posts()).toBe(2);
   });
 
   test('of the next generation again, and nothing of one that is mended', async () => {
@@ -81,8 +88,8 @@ describe('watchCluster() tells authors', () => {
     expect(messages()).toEqual([`${NOTE} (generation 1)`, `${NOTE} (generation 2)`]);
     server.put(policy(3, {}));
     await until('no problem', () => cluster.problems.length === 0);
-    await sleep(50);
-    expect(posts()).toBe(2);
+    await toldOfLast();
+    expect(posts()).toBe(3);
   });
 
   test('of a policy that lives in no namespace in namespace default', async () => {
@@ -105,8 +112,8 @@ describe('watchCluster() tells authors', () => {
     server.put(pod);
     const cluster = await agent('one');
     expect(cluster.problems).toHaveLength(1);
-    await sleep(50);
-    expect(posts()).toBe(0);
+    await toldOfLast();
+    expect(posts()).toBe(1);
   });
 
   test.each([403, 404, 429, 500])(

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../test/support/seed.ts';
 import { addressFromBytes } from '../../model/address.ts';
 import { macText } from '../../model/mac.ts';
 import type { Op } from '../../nft/plan/op.ts';
@@ -305,10 +306,10 @@ test('what was encoded decodes to the same ruleset', () => {
       }
       expect(decoded(encoded(additions(ruleset), new Batch(), mode))).toEqual(ruleset);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
-  expect(elements, 'elements that were compared').toBeGreaterThan(1000);
-  expect(rules, 'rules that were compared').toBeGreaterThan(500);
+  expect(elements, 'elements that were compared').toBeGreaterThan(runs(1000));
+  expect(rules, 'rules that were compared').toBeGreaterThan(runs(500));
 });
 
 test('a batch buffer that was used before leaves nothing of it in the next batch', () => {
@@ -320,7 +321,7 @@ test('a batch buffer that was used before leaves nothing of it in the next batch
       const fresh = encoded(additions(second));
       expect(again[0]!.payload.bytes.equals(fresh[0]!.payload.bytes)).toBe(true);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 

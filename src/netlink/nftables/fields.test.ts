@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../test/support/seed.ts';
 import { type Address, addressBytes, addressFromBytes } from '../../model/address.ts';
 import { readField, writeField } from './fields.ts';
 
@@ -22,7 +23,7 @@ test.each([
       expect(readField(type, bytes, 0)).toBe(text);
       expect(written(type, text, bytes.length)).toEqual(addressBytes(text as Address));
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../test/support/seed.ts';
 import { addressFromBytes } from '../../model/address.ts';
 import { macText } from '../../model/mac.ts';
 import type { Op } from '../../nft/plan/op.ts';
@@ -94,7 +95,7 @@ test('a batch that is sent again is the batch that would be made anew, byte by b
       expect(bytesOf(again!)).toBe(madeAnew(draft(second!, sequence, generation)));
       expect(again!.stepOf((sequence + first!.length) >>> 0)).toBe(first!.length - 1);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { NetworkError } from '../error.ts';
 import { NetworkUnavailableWatch } from './networkunavailable.ts';
@@ -43,16 +42,19 @@ test('NetworkUnavailableWatch tells the first look whatever it finds, then what 
 test('NetworkUnavailableWatch looks again for what happens while it looks', async () => {
   const told: (string | undefined)[] = [];
   let taken = 6;
+  const looking = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let looks = 0;
   const find = async () => {
     const found = taken === 6 ? FULL : undefined;
-    await sleep(100); // it was read before the address came back
+    await looking[looks++]!.promise; // it was read before the address came back
     return found;
   };
   const watch = new NetworkUnavailableWatch(find, unavailable => told.push(unavailable?.message));
   watch.look();
-  await sleep(70);
+  await expect.poll(() => looks).toBe(1);
   taken = 5;
   watch.look();
+  for (const { resolve } of looking) resolve();
   await expect.poll(() => told).toEqual(['all 6 are in use', undefined]);
   watch.close();
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rulesetArbitrary, rulesetsArbitrary } from '../../../test/support/arbitrary/rulesets.ts';
 import { NOTHING, walkThrough } from '../../../test/support/oracle/transitions.ts';
+import { runs } from '../../../test/support/seed.ts';
 import { FakeKernel } from '../fake/fake.ts';
 import { addressIn, addressVmap, verdict } from '../match.ts';
 import { type Chain, type Elements, MEMBER, type NftRule, type NftSet, type Ruleset } from '../ruleset.ts';
@@ -16,9 +17,9 @@ describe('plan()', () => {
       fc.asyncProperty(rulesetsArbitrary(), async rulesets => {
         for (const ops of await walkThrough(new FakeKernel(), rulesets)) count(seen, ops);
       }),
-      { numRuns: 1200 },
+      { numRuns: runs(1200) },
     );
-    for (const what of WORTH_SEEING) expect(seen.get(what) ?? 0, what).toBeGreaterThan(50);
+    for (const what of WORTH_SEEING) expect(seen.get(what) ?? 0, what).toBeGreaterThan(runs(50));
   });
 
   it('has nothing to do between a ruleset and its deep copy', () => {

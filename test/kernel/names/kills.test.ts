@@ -1,10 +1,11 @@
 /** Agents that are killed while pods ask for fresh names and connect at once: what was away is what is missed, no more. */
 import { expect, test } from 'vitest';
 import { RESOLVER, SLOW } from '../../support/names/ground.ts';
+import { runs } from '../../support/seed.ts';
 import { hearingGround } from './hearingground.ts';
 
-const KILLS = 20;
-const NAMES = 500;
+const KILLS = runs(20, 8);
+const NAMES = runs(500, 200);
 
 const ground = hearingGround();
 

@@ -10,8 +10,9 @@ import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import { NAMES_LAYOUT_FOLDER, putUp, recordedLayouts, rulesetOf } from '../../support/agent/layouts.ts';
 import { NamesGround, SLOW } from '../../support/names/ground.ts';
+import { runs } from '../../support/seed.ts';
 
-const ROUNDS = 3;
+const ROUNDS = runs(3, 2);
 const LAYOUTS = recordedLayouts(NAMES_LAYOUT_FOLDER).map(
   layout => [layout.layout, layout.commit, layout] as const,
 );

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { tenantPod } from '../../../../test/support/agent/tenants.ts';
+import { runs } from '../../../../test/support/seed.ts';
 import { type Labels, type PodSelector, type Requirement, selectsPod } from '../../../model/selector.ts';
 import { type LabelledPod, MentionIndex } from './mentionindex.ts';
 
@@ -52,9 +53,9 @@ test('touchedBy() answers every selector that selects the pod before or after, a
       for (const one of selectors) index.delete(one, one);
       expect(index.touchedBy(before, now)).toEqual(new Set());
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
-  expect(touched).toBeGreaterThan(300);
+  expect(touched).toBeGreaterThan(runs(300));
 });
 
 test('touchedBy() leaves alone what mentions other labels, other values, or pods of another namespace', () => {

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { tenantPod } from '../../../../test/support/agent/tenants.ts';
+import { runs } from '../../../../test/support/seed.ts';
 import { type Address, parseAddress } from '../../../model/address.ts';
 import { addressOwners } from '../../../model/addressowners.ts';
 import { ClusterState, type Node, type Pod, type PodKey } from '../../../model/cluster.ts';
@@ -76,7 +77,7 @@ test('whatever pods report and nodes have, each address is its owner’s, and wh
         }
       }
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
 });
 

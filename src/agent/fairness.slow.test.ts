@@ -10,6 +10,7 @@ import {
   selecting,
   tenantPod,
 } from '../../test/support/agent/tenants.ts';
+import { runs } from '../../test/support/seed.ts';
 import { compile } from '../compiler/compile.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
 import { MOST_ASKED } from '../compiler/live/pods/livepods.ts';
@@ -203,7 +204,7 @@ test('whatever comes when, every batch is what compile makes, and in the end all
       const wanted = [...told].filter(([, value]) => value !== undefined);
       expect([...agent.cluster.policies].sort()).toEqual(wanted.sort());
     }),
-    { numRuns: 25 },
+    { numRuns: runs(25, 10) },
   );
 }, 60_000);
 

@@ -13,8 +13,9 @@ import {
   apiPod,
 } from '../../../test/support/api/objects.ts';
 import { FakeApiServer, type Fault, type KubeObject } from '../../../test/support/api/server.ts';
+import { runs } from '../../../test/support/seed.ts';
 
-const RUNS = Number(process.env.SLUICE_RUNS ?? 60);
+const RUNS = runs(60, 60);
 const CRD = 'clusternetworkpolicies.policy.networking.k8s.io';
 
 type Step =

@@ -6,13 +6,15 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-const ALL = 'cnp sonobuoy anp own netpol netpol-ipv6 removal-attach chart image';
+const ALL = 'cnp sonobuoy anp own-1 own-2 netpol netpol-ipv6 removal-attach chart image';
 
 let tree: string;
 
 beforeEach(() => {
   tree = mkdtempSync(join(tmpdir(), 'sluice-counting-'));
-  const files = ['lib.sh', 'conformance.sh', 'counttests.ts', 'suites'].map(name => `scripts/${name}`);
+  const files = ['lib.sh', 'conformance.sh', 'counttests.ts', 'suites', 'test'].map(
+    name => `scripts/${name}`,
+  );
   for (const file of [...files, '.ci/run']) cpSync(join(ROOT, file), join(tree, file));
   mkdirSync(join(tree, 'bin'));
   for (const folder of ['test/chart', 'test/cluster/image'])
@@ -50,15 +52,18 @@ describe('scripts/suites', () => {
   const KILL = 'read -r _ _ _ parent _ </proc/$PPID/stat; kill -KILL $parent; exit 1';
 
   test('counts a row for each suite, and for the image where it is named', () => {
-    expect(suites('')).toMatchObject({ status: 0, total: '80 passed, 0 failed' });
+    expect(suites('')).toMatchObject({ status: 0, total: '90 passed, 0 failed' });
     expect(suites('', ALL.split(' '))).toMatchObject({
       status: 0,
       rows: ALL.split(' ')
         .sort()
         .map(name => `${name} 10 passed, 0 failed`),
-      total: '90 passed, 0 failed',
+      total: '100 passed, 0 failed',
     });
-    expect(suites('', ['own', 'own'])).toMatchObject({ rows: ['own 10 passed, 0 failed'], status: 0 });
+    expect(suites('', ['own', 'own-1'])).toMatchObject({
+      rows: ['own-1 10 passed, 0 failed', 'own-2 10 passed, 0 failed'],
+      status: 0,
+    });
   });
 
   test('a suite whose shell is killed has failed by name, and so have those that would have followed it', () => {
@@ -70,18 +75,19 @@ describe('scripts/suites', () => {
         'cnp 0 passed, 1 failed',
         'netpol 0 passed, 1 failed',
         'netpol-ipv6 10 passed, 0 failed',
-        'own 10 passed, 0 failed',
+        'own-1 10 passed, 0 failed',
+        'own-2 10 passed, 0 failed',
         'removal-attach 10 passed, 0 failed',
         'sonobuoy 0 passed, 1 failed',
       ],
-      total: '50 passed, 3 failed',
+      total: '60 passed, 3 failed',
     });
   });
 
   test('short clusters are up beside the long ones, one after the other', () => {
     const calls = join(tree, 'calls');
-    const own = `[ "$*" != own ] || for i in {1..600}; do [ -e ${tree}/removed ] && break; sleep 0.05; done`;
-    const e2e = `[ "$SLUICE_CLUSTER" != ci-e ] || touch ${tree}/removed\n${own}; [ "$*" != own ] || [ -e ${tree}/removed ] || exit 1`;
+    const own = `[ $SLUICE_CLUSTER != ci-b ] || for i in {1..600}; do [ -e ${tree}/removed ] && break; sleep 0.05; done`;
+    const e2e = `[ "$SLUICE_CLUSTER" != ci-e ] || touch ${tree}/removed\n${own}; [ $SLUICE_CLUSTER != ci-b ] || [ -e ${tree}/removed ] || exit 1`;
     expect(suites(e2e, [], `echo "$1 $SLUICE_CLUSTER" >>${calls}`)).toMatchObject({ status: 0 });
     const third = readFileSync(calls, 'utf8')
       .split('\n')
@@ -93,9 +99,9 @@ describe('scripts/suites', () => {
 
   test('a suite whose cluster does not come up has failed', () => {
     const cluster = '[ "$1 $SLUICE_CLUSTER" != "up ci-a" ]';
-    expect(suites('', ['cnp', 'own'], cluster)).toMatchObject({
+    expect(suites('', ['cnp', 'own-1'], cluster)).toMatchObject({
       status: 1,
-      rows: ['cnp 0 passed, 1 failed', 'own 10 passed, 0 failed'],
+      rows: ['cnp 0 passed, 1 failed', 'own-1 10 passed, 0 failed'],
     });
   });
 
@@ -161,6 +167,11 @@ describe('.ci/run', () => {
   ])('where %s', (_, first, second, status, total) => {
     const result = ci(first, second);
     expect([result.status, result.lines.at(-1)]).toEqual([status, total]);
+  });
+
+  test('what is ended counts as far as it came, and as failed', () => {
+    const result = ci('echo "5 passed, 0 failed"', 'kill $PPID');
+    expect([result.status, result.lines.at(-1)]).toEqual([1, '5 passed, 1 failed']);
   });
 
   test('what the suites need is built while the tests run', () => {
@@ -296,6 +307,123 @@ describe('pass_tests', () => {
   ])('a run that %s', (_, files, status, total) => {
     expect(passTests([files])).toMatchObject({ status, total });
   });
+});
+
+describe('scripts/test', () => {
+  const PROJECTS = ['unit', 'unit-alone', 'slow', 'property', 'kernel'];
+  const ended = (project: string, status = 'passed', skipped?: string) => ({
+    name: join(tree, `${project}.test.ts`),
+    status: 'passed',
+    assertionResults: [{ fullName: `${project} ${status}`, status, meta: { project, skipped } }],
+  });
+
+  /** What it comes to where everything is installed and built, and vitest reports this. */
+  function testWith(testResults: readonly object[], ...words: string[]) {
+    writeFileSync(join(tree, 'told'), JSON.stringify({ testResults }));
+    for (const folder of ['dist', 'node_modules']) mkdirSync(join(tree, folder));
+    for (const file of ['package-lock.json', 'node_modules/.sluice-installed'])
+      writeFileSync(join(tree, file), '{}');
+    for (const name of ['tsc', 'biome']) command(`bin/${name}`, '');
+    command(
+      'bin/npm',
+      `[[ $* = *build ]] && exit\necho "npm $*, $SLUICE_LONG" >>${tree}/others\necho "3 passed, 0 failed"`,
+    );
+    command('scripts/vm', `echo "vm $*" >>${tree}/others\necho "7 passed, 1 failed"\nexit 1`);
+    command(
+      'bin/vitest',
+      `echo "$@, $SLUICE_LONG, $SLUICE_SEED" >${tree}/asked
+       for word; do case $word in --outputFile.json=*) cp ${tree}/told "\${word#*=}" ;; esac; done`,
+    );
+    const { status, lines } = run('scripts/test', ...words);
+    return { status, lines, asked: readFileSync(join(tree, 'asked'), 'utf8') };
+  }
+
+  test('passes where each project passed a test', () => {
+    const came = testWith(PROJECTS.map(project => ended(project)));
+    expect(came).toMatchObject({ status: 0, lines: ['5 passed, 0 failed'] });
+    for (const project of PROJECTS) expect(came.asked).toContain(`--project=${project} `);
+  });
+
+  test('passes one project where one is asked for', () => {
+    const came = testWith([ended('kernel')], 'kernel');
+    expect(came).toMatchObject({ status: 0, lines: ['1 passed, 0 failed'] });
+    expect(came.asked).not.toContain('--project=unit');
+  });
+
+  test('--long adds planted faults, fuzzing and other kernels, and counts all', () => {
+    process.env.SLUICE_SEED = '77';
+    const came = testWith(
+      PROJECTS.map(project => ended(project)),
+      '--long',
+    );
+    delete process.env.SLUICE_SEED;
+    expect([came.status, came.lines.at(-1)]).toEqual([1, '18 passed, 1 failed']);
+    expect(came.asked).toMatch(/, 1, 77\n$/);
+    expect(readFileSync(join(tree, 'others'), 'utf8').split('\n')).toEqual([
+      expect.stringMatching(/^npm run --silent mutants -- --page \S+\/reports\/planted-faults\.md, 1$/),
+      'npm run --silent fuzz -- --seconds 1800 --seed 77, 1',
+      expect.stringMatching(/^vm test /),
+      '',
+    ]);
+  });
+
+  test.each(['unit', 'kernel'])('fails where no test of %s ran', missing => {
+    const came = testWith(PROJECTS.filter(project => project !== missing).map(project => ended(project)));
+    expect(came).toMatchObject({
+      status: 1,
+      lines: [`no test of the project ${missing} passed`, '4 passed, 1 failed'],
+    });
+  });
+
+  test('fails where a test was skipped and nothing says why, and passes where something does', () => {
+    const all = PROJECTS.map(project => ended(project));
+    expect(testWith([...all, ended('kernel', 'skipped', 'there is no go here')])).toMatchObject({
+      status: 0,
+      lines: ['5 passed, 0 failed, 1 skipped'],
+    });
+    for (const folder of ['dist', 'node_modules']) rmSync(join(tree, folder), { recursive: true });
+    expect(testWith([...all, ended('kernel', 'skipped')])).toMatchObject({
+      status: 1,
+      lines: [
+        expect.stringMatching(/^skipped, and nothing says why: .*kernel\.test\.ts: kernel skipped$/),
+        '5 passed, 1 failed, 1 skipped',
+      ],
+    });
+  });
+
+  test('fails where something is missing that it should have installed', () => {
+    command('bin/apt-get', '');
+    command('bin/flock', 'shift; exec "$@"');
+    command(
+      'scripts/needs',
+      `set -euo pipefail\nhere=${tree}\n. ${tree}/scripts/lib.sh\nneed_packages cp:coreutils sluice-absent:absent\necho reached`,
+    );
+    const { status, stderr, lines } = run('scripts/needs');
+    expect([status, lines]).toEqual([1, ['']]);
+    expect(stderr).toContain('needs: sluice-absent is still missing, although absent was installed');
+  });
+});
+
+/** The reporter of scripts/test, in a vitest of its own. */
+test('what was skipped is reported with its reason and its project', () => {
+  writeFileSync(
+    join(tree, 'waits.test.ts'),
+    `import { test } from '${join(ROOT, 'node_modules/vitest/dist/index.js')}';
+     test('holds', () => {});
+     test('waits', context => context.skip('there is no go here'));
+     test.skip('is silent', () => {});`,
+  );
+  writeFileSync(join(tree, 'vitest.config.ts'), "export default { test: { name: 'ours' } };");
+  cpSync(join(ROOT, 'scripts/annotate.ts'), join(tree, 'annotate.ts'));
+  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
+  const words = ['run', '--root', tree, `--reporter=${join(tree, 'annotate.ts')}`, '--reporter=json'];
+  const { stdout } = spawnSync(process.execPath, [vitest, ...words], { encoding: 'utf8', cwd: tree });
+  const { testResults } = JSON.parse(stdout);
+  expect(testResults[0].assertionResults).toMatchObject([
+    { fullName: 'holds', status: 'passed', meta: { project: 'ours' } },
+    { fullName: 'waits', status: 'skipped', meta: { project: 'ours', skipped: 'there is no go here' } },
+    { fullName: 'is silent', status: 'skipped', meta: { project: 'ours' } },
+  ]);
 });
 
 describe('conformance_again', () => {

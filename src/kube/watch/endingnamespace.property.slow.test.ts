@@ -9,13 +9,14 @@ import { FollowedCluster, isSameState, stateOf, until } from '../../../test/supp
 import { type Disturbance, disturb } from '../../../test/support/api/disturb.ts';
 import { apiNamespace, apiNetworkPolicy, apiNode, apiPod } from '../../../test/support/api/objects.ts';
 import { FakeApiServer, type FakeRequest, type Fault } from '../../../test/support/api/server.ts';
+import { runs } from '../../../test/support/seed.ts';
 import { compile } from '../../compiler/compile.ts';
 import { isolatedPodsIn } from '../../compiler/isolatedpods.ts';
 import { type Cluster, namespaceOfPod, type PodKey } from '../../model/cluster.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import { matchLabels } from '../../model/selector.ts';
 
-const RUNS = Number(process.env.SLUICE_RUNS ?? 25);
+const RUNS = runs(25, 25);
 const NODE = 'node-1';
 const APPS = ['web', 'db'];
 const NAMESPACES = ['a', 'b'];
