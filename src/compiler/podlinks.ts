@@ -46,7 +46,7 @@ import { errorSenders, toErrors } from './poderrors.ts';
 /** What of this node these rules depend on. */
 export interface NodeNetwork {
   readonly podCidrs: readonly Cidr[];
-  readonly links: Omit<NodeLinks, 'podPorts'>;
+  readonly links: Omit<NodeLinks, 'podPorts' | 'bridgePorts'>;
   /** Who links the node's pods with it. */
   readonly podLinks: PodLinks;
 }

@@ -21,7 +21,7 @@ import { writeGetAddresses } from '../netlink/route/rtnetlink.ts';
 import { type DeviceAddress, type Link, readDeviceAddress } from '../netlink/route/rtnetlink-read.ts';
 import { RtnetlinkSocket } from '../netlink/route/rtnetlink-socket.ts';
 import { devicesTo } from './devicesto.ts';
-import { podPortsOf, readBridgePorts } from './podports.ts';
+import { bridgePortsOf, podPortsOf, readBridgePorts } from './podports.ts';
 
 const EVERY_MS = 5_000;
 
@@ -112,7 +112,7 @@ export class OwnLinks {
   async #read(): Promise<OwnInterfaces> {
     const { node, cluster, bridgeRules } = this.#needs;
     const own = await readOwnInterfaces(this.#socket, cluster(), node, this.#before);
-    const { podPorts, ...links } = own.links;
+    const { podPorts, bridgePorts, ...links } = own.links;
     if (!bridgeRules || podPorts === undefined) return { ...own, links };
     this.#before = podPorts;
     return own;
@@ -173,7 +173,9 @@ export async function readOwnInterfaces(
   const ofBridges = addresses.filter(({ device }) => links.podBridges.includes(device));
   const networks = [...podCidrs, ...ofBridges.map(({ network }) => network)];
   const facts = { ports, podCidrs, networks, podAddresses: new Set(podAddresses), ownAddresses, before };
-  return { links: { ...links, podPorts: podPortsOf(facts) }, interfaceAddresses };
+  const podPorts = podPortsOf(facts);
+  const bridgePorts = bridgePortsOf(interfaces, links.podBridges, podPorts);
+  return { links: { ...links, podPorts, bridgePorts }, interfaceAddresses };
 }
 
 function known(indices: readonly (number | undefined)[]): number[] {

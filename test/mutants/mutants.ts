@@ -1921,22 +1921,22 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'pod ports: whoever answers by ARP is believed',
     file: 'src/compiler/podports.ts',
-    find: "...senderIn('ip', 'arp saddr ip', SETS.senders), verdict('accept')",
+    find: "...senderIn('ip', 'arp saddr ip', PORT_SETS.senders),\n          verdict('accept'),",
     replace: "verdict('accept')",
     test: 'test/kernel/hostile/podports.test.ts',
   },
   {
     name: 'pod ports: whoever advertises an address is believed',
     file: 'src/compiler/podports.ts',
-    find: "...senderIn('ip6', 'advertised', SETS.senders6), verdict('accept')",
+    find: "...senderIn('ip6', 'advertised', PORT_SETS.senders6), verdict('accept')",
     replace: "verdict('accept')",
     test: 'test/kernel/hostile/podports.test.ts',
   },
   {
     name: 'pod ports: the bridge learns from frames for itself',
     file: 'src/compiler/podports.ts',
-    find: "...interfaceIn('iif', SETS.ports), verdict('drop')",
-    replace: "...interfaceIn('iif', SETS.ports), verdict('accept')",
+    find: "...forBridgeItself(), verdict('drop')",
+    replace: "...forBridgeItself(), verdict('accept')",
     test: 'test/kernel/hostile/podports.test.ts',
   },
   {
@@ -2787,8 +2787,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'bridge: a probe by ARP may be about any address',
     file: 'src/compiler/podports.ts',
-    find: "...senderIn('ip', 'arp daddr ip', SETS.senders)",
-    replace: "...senderIn('ip', 'arp saddr ip', SETS.senders)",
+    find: "...senderIn('ip', 'arp daddr ip', PORT_SETS.senders)",
+    replace: "...senderIn('ip', 'arp saddr ip', PORT_SETS.senders)",
     test: 'test/kernel/hostile/neighbours.test.ts',
   },
   {
@@ -3679,5 +3679,19 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'const BEFORE_REJECTS = -150;',
     replace: 'const BEFORE_REJECTS = 0;',
     test: 'test/kernel/hostile/rejected.test.ts',
+  },
+  {
+    name: 'bridge: what conntrack confirms early is judged by policy alone',
+    file: 'src/compiler/podports.ts',
+    find: "dropped('from a pod to everybody')",
+    replace: "{ exprs: [verdict('accept')] }",
+    test: 'test/kernel/hostile/noentry.test.ts',
+  },
+  {
+    name: 'bridge: what is for the node by another port of the bridge is confirmed before policy',
+    file: 'src/compiler/podports.ts',
+    find: "...frameIsTo(PORT_SETS.nodeMacs), verdict('drop')",
+    replace: "...frameIsTo(PORT_SETS.nodeMacs), verdict('accept')",
+    test: 'test/kernel/hostile/noentry.test.ts',
   },
 ];
