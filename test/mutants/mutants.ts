@@ -3694,4 +3694,11 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "...frameIsTo(PORT_SETS.nodeMacs), verdict('accept')",
     test: 'test/kernel/hostile/noentry.test.ts',
   },
+  {
+    name: 'bridge: where unknown pods are denied, a port that nobody knows is heard',
+    file: 'src/compiler/podports.ts',
+    find: "...byPort(), verdict('drop')",
+    replace: "...byPort(), verdict('accept')",
+    test: 'test/kernel/hostile/newport.test.ts',
+  },
 ];
