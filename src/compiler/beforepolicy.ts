@@ -152,12 +152,17 @@ export const ERROR_SENDERS = 'error-senders';
 
 /** The rules that accept what an entry exempts; none in a family that it has nothing to do with. */
 export function exempt(name: ExemptionName, family: Family): NftRule[] {
-  const { families, matches, comment }: Exemption = EXEMPTIONS[name];
-  if (!families.includes(family)) return [];
-  return matches.map(match => ({
-    exprs: [...matchOf(match, family), verdict('accept')],
+  const { comment }: Exemption = EXEMPTIONS[name];
+  return matchesOf(name, family).map(exprs => ({
+    exprs: [...exprs, verdict('accept')],
     ...(comment !== undefined && { comment }),
   }));
+}
+
+/** What these rules ask, one by one. */
+export function matchesOf(name: ExemptionName, family: Family): Expr[][] {
+  const { families, matches }: Exemption = EXEMPTIONS[name];
+  return families.includes(family) ? matches.map(match => matchOf(match, family)) : [];
 }
 
 function matchOf(match: ExemptMatch, family: Family): Expr[] {

@@ -76,7 +76,7 @@ export function compile(
     const sets = [...podMaps(placements, known, family), ...parts.flatMap(part => part.sets)];
     return [family, tableOf(builder, base, sets, podIndex)];
   });
-  const bridge = podPortsTable(cluster.nodes.get(node)?.links?.podPorts);
+  const bridge = podPortsTable(cluster.nodes.get(node)?.links, unknownPods);
   return { tables: new Map(bridge === undefined ? tables : [...tables, ['bridge', bridge]]) };
 }
 

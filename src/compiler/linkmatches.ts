@@ -4,14 +4,17 @@ import type { NodeLinks } from '../model/cluster.ts';
 import { interfaceIs, interfaceKindIs } from '../nft/matchinterface.ts';
 import type { Expr, NftRule, Ruleset } from '../nft/ruleset.ts';
 import { OF_BRIDGE } from './broadcasts.ts';
-import { podPortsIn } from './podports.ts';
+import { bridgePortsIn, podPortsIn } from './portsets.ts';
 import { tunnelsIn } from './tunnelsin.ts';
 
 /** The chains of what comes by such a link. */
 export const FROM_PODS = { forward: 'from-pods', input: 'from-pods-to-node' } as const;
 
 /** One match for each kind of link that leads to pods. */
-export function podLinkMatches({ uplinks, podBridges }: Omit<NodeLinks, 'podPorts'>): Expr[][] {
+export function podLinkMatches({
+  uplinks,
+  podBridges,
+}: Omit<NodeLinks, 'podPorts' | 'bridgePorts'>): Expr[][] {
   const veth = [...uplinks.flatMap(index => interfaceIs('iif', index, true)), ...interfaceKindIs('veth')];
   return [veth, ...podBridges.map(index => interfaceIs('iif', index))];
 }
@@ -22,13 +25,15 @@ export function nodeLinksIn(ruleset: Ruleset): NodeLinks {
   const indices = (op: 'eq' | 'neq') => [
     ...new Set(rules.filter(leadsFromPods).flatMap(rule => indicesOf(rule, op))),
   ];
-  const [podPorts, broadcasts] = [podPortsIn(ruleset), bridgeBroadcastsIn(ruleset)];
+  const [podPorts, bridgePorts] = [podPortsIn(ruleset), bridgePortsIn(ruleset)];
+  const broadcasts = bridgeBroadcastsIn(ruleset);
   return {
     uplinks: indices('neq'),
     podBridges: indices('eq'),
     ...(broadcasts.length > 0 && { broadcasts }),
     ...tunnelsIn(ruleset),
     ...(podPorts && { podPorts }),
+    ...(bridgePorts && { bridgePorts }),
   };
 }
 

@@ -28,7 +28,7 @@ import { NODE_ADDRESSES, tunnelPart, tunnelsFromPods } from './tunnels.ts';
 /** What of this node these rules depend on. */
 export interface NodeNetwork {
   readonly podCidrs: readonly Cidr[];
-  readonly links: Omit<NodeLinks, 'podPorts'>;
+  readonly links: Omit<NodeLinks, 'podPorts' | 'bridgePorts'>;
   /** Who links the node's pods with it. */
   readonly podLinks: PodLinks;
 }

@@ -5,7 +5,7 @@ import { formatRuleset } from '../nft/format/format.ts';
 import { plan } from '../nft/plan/plan.ts';
 import { compile } from './compile.ts';
 import { Incremental } from './live/incremental.ts';
-import { podPortsIn } from './podports.ts';
+import { podPortsIn } from './portsets.ts';
 
 const at = (text: string) => parseAddress(text)!;
 
@@ -37,13 +37,14 @@ test('a port lets its pod send, by its own hardware address, from its addresses 
     		elements = { 7, 11 }
     	}
 
+    	set pod-macs {
+    		type iface_index . ether_addr
+    		elements = { 7 . 0a:00:00:00:00:07, 11 . 0a:00:00:00:00:0b }
+    	}
+
     	set senders {
     		type iface_index . ether_addr . ipv4_addr
-    		elements = {
-    			7 . 0a:00:00:00:00:07 . 0.0.0.0,
-    			7 . 0a:00:00:00:00:07 . 10.0.1.7,
-    			11 . 0a:00:00:00:00:0b . 0.0.0.0
-    		}
+    		elements = { 7 . 0a:00:00:00:00:07 . 10.0.1.7 }
     	}
 
     	set senders6 {
@@ -56,6 +57,14 @@ test('a port lets its pod send, by its own hardware address, from its addresses 
     		}
     	}
 
+    	set other-ports {
+    		type iface_index
+    	}
+
+    	set port-macs {
+    		type ether_addr
+    	}
+
     	chain prerouting {
     		type filter hook prerouting priority -200; policy accept;
     		ether type ip iif . ether saddr . ip saddr @senders accept
@@ -64,14 +73,32 @@ test('a port lets its pod send, by its own hardware address, from its addresses 
 
     	chain input {
     		type filter hook input priority -200; policy accept;
-    		meta pkttype multicast ether daddr & ff:ff:ff:ff:ff:f0 == 01:80:c2:00:00:00 iif @pod-ports drop comment "from a pod to the bridge itself"
+    		meta pkttype != host meta iifkind "veth" iif != @other-ports goto not-for-host
+    	}
+
+    	chain not-for-host {
+    		meta pkttype other ether daddr @port-macs drop comment "to another port of the bridge"
+    		meta pkttype other accept
+    		ether daddr & ff:ff:ff:ff:ff:f0 == 01:80:c2:00:00:00 drop comment "from a pod to the bridge itself"
+    		ether type arp accept
+    		ether type ip6 icmpv6 type 131-133 accept
+    		ether type ip6 icmpv6 type 135-136 accept
+    		ether type ip6 icmpv6 type 143 accept
+    		ether type ip ip protocol udp th sport 68 th dport 67 ip saddr 0.0.0.0 ip daddr 255.255.255.255 accept
+    		drop comment "from a pod to everybody"
     	}
 
     	chain from-pod-port {
-    		ether type arp arp saddr ip 0.0.0.0 goto probed
-    		ether type arp iif . ether saddr . arp saddr ip @senders accept
+    		ether type arp arp operation 1-2 iif . arp saddr ether @pod-macs goto from-pod-port-arp
+    		ether type ip ip protocol udp th sport 68 th dport 67 ip saddr 0.0.0.0 ip daddr 255.255.255.255 iif . ether saddr @pod-macs accept
     		ether type ip6 iif . ether saddr . ip6 saddr @senders6 goto from-pod-port-ip6
     		drop comment "from an address that is not the pod’s, or of no kind that pods send"
+    	}
+
+    	chain from-pod-port-arp {
+    		ether type arp arp saddr ip 0.0.0.0 goto probed
+    		ether type arp iif . ether saddr . arp saddr ip @senders accept
+    		drop comment "from an address that is not the pod’s"
     	}
 
     	chain probed {

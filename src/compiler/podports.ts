@@ -5,38 +5,45 @@
  *
  *     prerouting ──▶ by whom the port leads to: its hardware address, its addresses ──▶ on
  *         └─────────▶ by the port of a pod otherwise: drop
+ *     input ──▶ for the node's own address ──▶ on
+ *       └─────▶ for everybody, or for the node by an address of one of its ports: on if connection tracking does not
+ *               take it, drop otherwise
  *
- * A port that is not known passes as before. A port has its number for itself while the node runs, and is one pod's for
- * as long as it is there: what an agent leaves behind is not wrong for whoever comes next.
+ * The kernel puts what is not for the bridge's own address into connection tracking behind `input`, before a rule of IP
+ * judges it (br_nf_local_in). Its answers would be established, whatever policy says.
+ *
+ * A port that is not known passes as before, where unknown pods are allowed. A port has its number for itself while the
+ * node runs, and is one pod's for as long as it is there: what an agent leaves behind is not wrong for whoever comes next.
  */
-import { type Address, familyOf } from '../model/address.ts';
 import { byName } from '../model/byname.ts';
-import type { PodPort } from '../model/cluster.ts';
+import type { BridgePorts, NodeLinks } from '../model/cluster.ts';
 import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
-import { icmpTypeIs, protocolIs, protocolNumberIs, verdict } from '../nft/match.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import { icmpTypeIs, icmpTypesAre, protocolIs, protocolNumberIs, verdict } from '../nft/match.ts';
 import { FRAGMENT, isFragment, isLaterFragment, nextHeaderIs } from '../nft/matchextension.ts';
-import { etherTypeIs, forBridgeItself, senderIn, senderIsNobody } from '../nft/matchframe.ts';
-import { interfaceIn, packetTypeIs } from '../nft/matchinterface.ts';
 import {
-  type BaseHook,
-  type Chain,
-  type Elements,
-  type FieldType,
-  MEMBER,
-  type NftRule,
-  type NftSet,
-  type Ruleset,
-  type Table,
-} from '../nft/ruleset.ts';
+  asksOrAnswers,
+  etherTypeIs,
+  forBridgeItself,
+  frameIsTo,
+  hardwareSenderIn,
+  senderIn,
+  senderIsNobody,
+} from '../nft/matchframe.ts';
+import { interfaceIn, interfaceKindIs, packetTypeIs } from '../nft/matchinterface.ts';
+import type { BaseHook, Chain, Expr, NftRule, Table } from '../nft/ruleset.ts';
+import { matchesOf } from './beforepolicy.ts';
+import { PORT_SETS, senderSets, setsBeside } from './portsets.ts';
 
-const SETS = { ports: 'pod-ports', senders: 'senders', senders6: 'senders6' } as const;
 const CHAINS = {
   port: 'from-pod-port',
+  arp: 'from-pod-port-arp',
   probed: 'probed',
   ip6: 'from-pod-port-ip6',
   icmpv6: 'from-pod-port-icmpv6',
   advertised: 'advertised',
   unread: 'unread',
+  notForHost: 'not-for-host',
 } as const;
 const NEIGHBOUR = { solicitation: 135, advertisement: 136 } as const;
 /** A listener query (RFC 2710), and a multicast router's advertisement (RFC 4286). */
@@ -45,27 +52,37 @@ const OF_MULTICAST_ROUTERS = [130, 151] as const;
 const BRIDGE_FILTER = -200;
 
 /** None where nobody knows which ports lead to pods. */
-export function podPortsTable(ports: readonly PodPort[] | undefined): Table | undefined {
-  return ports && { chains: byName(CHAINS_OF_PORTS), sets: byName(senderSets(ports)) };
+export function podPortsTable(links: NodeLinks | undefined, unknownPods: UnknownPods): Table | undefined {
+  const { podPorts, bridgePorts = NOTHING_BESIDE } = links ?? {};
+  if (podPorts === undefined) return undefined;
+  const prerouting = [ofIp(), toPort(), ...(unknownPods === 'deny' ? [fromUnknownPort()] : [])];
+  return {
+    chains: byName([{ name: 'prerouting', hook: hook('prerouting'), rules: prerouting }, ...CHAINS_OF_PORTS]),
+    sets: byName([...senderSets(podPorts), ...setsBeside(bridgePorts)]),
+  };
 }
 
+const NOTHING_BESIDE: BridgePorts = { others: [], unknown: [], macs: [] };
+
 const CHAINS_OF_PORTS: readonly Chain[] = [
-  { name: 'prerouting', hook: hook('prerouting'), rules: [ofIp(), toPort()] },
-  // What is for the bridge alone never comes to prerouting, and it would learn from it all the same.
-  {
-    name: 'input',
-    hook: hook('input'),
-    rules: [fromPodToBridge()],
-  },
+  { name: 'input', hook: hook('input'), rules: [notForHost()] },
+  ...ofManyAndOthers(),
   {
     name: CHAINS.port,
     rules: [
-      { exprs: [...etherTypeIs('arp'), ...senderIsNobody('arp'), verdict('goto', CHAINS.probed)] },
-      { exprs: [...etherTypeIs('arp'), ...senderIn('ip', 'arp saddr ip', SETS.senders), verdict('accept')] },
+      {
+        exprs: [
+          ...etherTypeIs('arp'),
+          ...asksOrAnswers(),
+          ...hardwareSenderIn('arp saddr ether', PORT_SETS.macs),
+          verdict('goto', CHAINS.arp),
+        ],
+      },
+      { exprs: [...asksForAddress(), ...hardwareSenderIn('ether saddr', PORT_SETS.macs), verdict('accept')] },
       {
         exprs: [
           ...etherTypeIs('ip6'),
-          ...senderIn('ip6', 'ip6 saddr', SETS.senders6),
+          ...senderIn('ip6', 'ip6 saddr', PORT_SETS.senders6),
           verdict('goto', CHAINS.ip6),
         ],
       },
@@ -73,9 +90,29 @@ const CHAINS_OF_PORTS: readonly Chain[] = [
     ],
   },
   {
+    name: CHAINS.arp,
+    rules: [
+      { exprs: [...etherTypeIs('arp'), ...senderIsNobody('arp'), verdict('goto', CHAINS.probed)] },
+      {
+        exprs: [
+          ...etherTypeIs('arp'),
+          ...senderIn('ip', 'arp saddr ip', PORT_SETS.senders),
+          verdict('accept'),
+        ],
+      },
+      dropped('from an address that is not the pod’s'),
+    ],
+  },
+  {
     name: CHAINS.probed,
     rules: [
-      { exprs: [...etherTypeIs('arp'), ...senderIn('ip', 'arp daddr ip', SETS.senders), verdict('accept')] },
+      {
+        exprs: [
+          ...etherTypeIs('arp'),
+          ...senderIn('ip', 'arp daddr ip', PORT_SETS.senders),
+          verdict('accept'),
+        ],
+      },
       dropped('a probe of an address that is not the pod’s'),
     ],
   },
@@ -145,24 +182,65 @@ function ofIcmpv6(): Chain[] {
     {
       name: CHAINS.advertised,
       rules: [
-        { exprs: [...senderIn('ip6', 'advertised', SETS.senders6), verdict('accept')] },
+        { exprs: [...senderIn('ip6', 'advertised', PORT_SETS.senders6), verdict('accept')] },
         dropped('an advertisement or a probe of an address that is not the pod’s'),
       ],
     },
   ];
 }
 
+/** Of IPv4 alone: by IPv6 a link-local address asks. */
+function asksForAddress(): Expr[] {
+  return [...etherTypeIs('ip'), ...matchesOf('dhcp', 'ip').flat()];
+}
+
 function dropped(comment: string): NftRule {
   return { exprs: [verdict('drop')], comment };
 }
 
+/** Of a veth that is a port of a bridge of pods, as far as anybody knows: a new one is of no other bridge that is known. */
+function byPort(): Expr[] {
+  return [...interfaceKindIs('veth'), ...interfaceIn('iif', PORT_SETS.others, true)];
+}
+
+/**
+ * Behind the ports that are known. It is not known yet of which bridge a new port is: so what comes to another bridge is
+ * dropped too, until the agent has read it.
+ */
+function fromUnknownPort(): NftRule {
+  return { exprs: [...byPort(), verdict('drop')], comment: 'from a port that nobody knows' };
+}
+
 /** Whatever a pod sends by its bridge to the node comes here too: it goes on after one byte that the kernel has at hand. */
-function fromPodToBridge(): NftRule {
-  const forBridge = [...packetTypeIs('multicast'), ...forBridgeItself()];
-  return {
-    exprs: [...forBridge, ...interfaceIn('iif', SETS.ports), verdict('drop')],
-    comment: 'from a pod to the bridge itself',
-  };
+function notForHost(): NftRule {
+  return { exprs: [...packetTypeIs('host', true), ...byPort(), verdict('goto', CHAINS.notForHost)] };
+}
+
+/**
+ * What is left: what connection tracking leaves alone, the question for an address, and what the bridge has others hear
+ * as well while somebody listens on it, of which the kernel keeps nothing.
+ */
+function ofManyAndOthers(): Chain[] {
+  const untracked = [icmpTypesAre('ip6', 131, 133), icmpTypesAre('ip6', 135, 136), icmpTypeIs('ip6', 143)];
+  const toOther = packetTypeIs('other');
+  return [
+    {
+      name: CHAINS.notForHost,
+      rules: [
+        {
+          exprs: [...toOther, ...frameIsTo(PORT_SETS.nodeMacs), verdict('drop')],
+          comment: 'to another port of the bridge',
+        },
+        { exprs: [...toOther, verdict('accept')] },
+        // Never comes to prerouting, and the bridge would learn from it all the same.
+        { exprs: [...forBridgeItself(), verdict('drop')], comment: 'from a pod to the bridge itself' },
+        { exprs: [...etherTypeIs('arp'), verdict('accept')] },
+        ...untracked.map(type => ({ exprs: [...etherTypeIs('ip6'), ...type, verdict('accept')] })),
+        { exprs: [...asksForAddress(), verdict('accept')] },
+        dropped('from a pod to everybody'),
+      ],
+    },
+  ];
 }
 
 function hook(name: BaseHook['hook']): BaseHook {
@@ -171,49 +249,11 @@ function hook(name: BaseHook['hook']): BaseHook {
 
 /** First, because it is most of what pods send. */
 function ofIp(): NftRule {
-  return { exprs: [...etherTypeIs('ip'), ...senderIn('ip', 'ip saddr', SETS.senders), verdict('accept')] };
+  return {
+    exprs: [...etherTypeIs('ip'), ...senderIn('ip', 'ip saddr', PORT_SETS.senders), verdict('accept')],
+  };
 }
 
 function toPort(): NftRule {
-  return { exprs: [...interfaceIn('iif', SETS.ports), verdict('goto', CHAINS.port)] };
-}
-
-/** Who has no address yet sends as nobody: DHCP, ARP probes, and the question whether an address is taken. */
-const NOBODY = ['0.0.0.0', '::'] as readonly string[] as readonly Address[];
-
-function senderSets(ports: readonly PodPort[]): NftSet[] {
-  const own = ports.flatMap(({ index, mac, addresses }) =>
-    [...NOBODY, ...addresses].map(address => ({ address, key: `${index} . ${mac} . ${address}` })),
-  );
-  const senders = own.filter(({ address }) => familyOf(address) === 'ip').map(({ key }) => key);
-  const senders6 = own.filter(({ address }) => familyOf(address) === 'ip6').map(({ key }) => key);
-  return [
-    setOf(
-      SETS.ports,
-      ['iface_index'],
-      ports.map(({ index }) => String(index)),
-    ),
-    setOf(SETS.senders, ['iface_index', 'ether_addr', 'ipv4_addr'], senders),
-    setOf(SETS.senders6, ['iface_index', 'ether_addr', 'ipv6_addr'], senders6),
-  ];
-}
-
-function setOf(name: string, key: readonly FieldType[], members: readonly string[]): NftSet {
-  const elements: Elements = new Map(members.map(member => [member, MEMBER]));
-  return { name, key, verdicts: false, interval: false, elements };
-}
-
-/** What rules that are programmed know of ports. */
-export function podPortsIn({ tables }: Ruleset): PodPort[] | undefined {
-  const sets = tables.get('bridge')?.sets;
-  if (sets === undefined) return undefined;
-  const found = new Map<number, PodPort & { readonly addresses: Address[] }>();
-  for (const name of [SETS.senders, SETS.senders6])
-    for (const key of sets.get(name)?.elements.keys() ?? []) {
-      const [index, mac, address] = key.split(' . ') as [string, string, Address];
-      const port = found.get(Number(index)) ?? { index: Number(index), mac, addresses: [] };
-      found.set(port.index, port);
-      if (!NOBODY.includes(address)) port.addresses.push(address);
-    }
-  return [...found.values()].sort((a, b) => a.index - b.index);
+  return { exprs: [...interfaceIn('iif', PORT_SETS.ports), verdict('goto', CHAINS.port)] };
 }

@@ -3,7 +3,7 @@ import { hostPortsIn, mappingsOf } from '../compiler/hostports.ts';
 import { type IsolatedPods, isolatedPodsIn } from '../compiler/isolatedpods.ts';
 import { nodeAddressesIn } from '../compiler/podlinks.ts';
 import { podNetworksIn } from '../compiler/podnetworksin.ts';
-import { podPortsIn } from '../compiler/podports.ts';
+import { podPortsIn } from '../compiler/portsets.ts';
 import { isMarkedRemoved } from '../compiler/removedmark.ts';
 import { type Address, cidrText } from '../model/address.ts';
 import type { ClusterEvent, PodPort } from '../model/cluster.ts';

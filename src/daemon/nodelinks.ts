@@ -1,9 +1,11 @@
 /**
  * Which of this node's interfaces lead to pods, and which out of the node: read from the kernel, and merged into the
  * agent's own Node as if the API server had reported it. What changes is found within some seconds: a bridge is made
- * with the first pod, and an uplink while a machine boots.
+ * with the first pod, and an uplink while a machine boots. A port that comes to a bridge is looked at as soon as the kernel
+ * says so, and again soon until it is known whose it is: its pod has its address a moment later.
  */
 import type { Logger } from 'pino';
+import { type Backoff, backoffMs } from '../async/backoff.ts';
 import { Coalescer } from '../async/coalescer.ts';
 import {
   type Address,
@@ -17,13 +19,18 @@ import { broadcastsOf } from '../model/broadcasts.ts';
 import type { Cluster, ClusterEvent, Node, NodeLinks, PodPort } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { listLinks } from '../netlink/route/listlinks.ts';
+import { PortWatch } from '../netlink/route/portwatch.ts';
 import { writeGetAddresses } from '../netlink/route/rtnetlink.ts';
 import { type DeviceAddress, type Link, readDeviceAddress } from '../netlink/route/rtnetlink-read.ts';
 import { RtnetlinkSocket } from '../netlink/route/rtnetlink-socket.ts';
 import { devicesTo } from './devicesto.ts';
-import { podPortsOf, readBridgePorts } from './podports.ts';
+import { bridgePortsOf, podPortsOf, readBridgePorts } from './podports.ts';
 
 const EVERY_MS = 5_000;
+/** How often the kernel's notices are read: a call that takes microseconds. */
+const NOTICES_MS = 50;
+/** Between looks at ports that nobody knows. Whoever is behind one can make notices without end, and a look takes some milliseconds. */
+const UNKNOWN: Backoff = { firstMs: 200, mostMs: EVERY_MS };
 
 export interface OwnLinksNeeds {
   readonly node: string;
@@ -46,7 +53,11 @@ export class OwnLinks {
   });
   #own: OwnInterfaces | undefined;
   #before: readonly PodPort[];
+  #watch: PortWatch | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** When it is looked next, and how often it was since the ports that nobody knows are others. */
+  #dueMs = 0;
+  #looked = { atMs: 0, unknown: '', times: 0 };
   #failed = false;
 
   constructor(needs: OwnLinksNeeds) {
@@ -67,8 +78,10 @@ export class OwnLinks {
 
   /** Reads them once, and from then on every few seconds. */
   async start(): Promise<void> {
+    // Before the first look, so that nothing comes between the two unnoticed.
+    this.#watch = new PortWatch();
     await this.look();
-    this.#timer = setInterval(() => void this.look(), EVERY_MS).unref();
+    this.#timer = setInterval(() => this.#turn(), NOTICES_MS).unref();
   }
 
   /** Reads them now; somebody waits for the rules where it is `urgent`. Never throws. */
@@ -78,7 +91,29 @@ export class OwnLinks {
 
   close(): void {
     clearInterval(this.#timer);
+    this.#watch?.close();
     this.#socket.close();
+  }
+
+  #turn(): void {
+    const known = new Set([
+      ...this.#before.map(({ index }) => index),
+      ...(this.#own?.links.bridgePorts?.others ?? []),
+    ]);
+    if (this.#watch!.hasOther(index => known.has(index)))
+      this.#dueMs = Math.min(this.#dueMs, this.#looked.atMs + UNKNOWN.firstMs);
+    if (performance.now() < this.#dueMs) return;
+    this.#dueMs = Number.POSITIVE_INFINITY; // Until this look is done.
+    void this.look();
+  }
+
+  /** The sooner the next look, the newer are the ports that nobody knows. */
+  #plan(): void {
+    const unknown = this.#own?.links.bridgePorts?.unknown.join() ?? '';
+    const times = unknown === this.#looked.unknown ? this.#looked.times + 1 : 1;
+    const atMs = performance.now();
+    this.#looked = { atMs, unknown, times };
+    this.#dueMs = atMs + (unknown === '' ? EVERY_MS : backoffMs(UNKNOWN, times));
   }
 
   async #look(urgent: boolean): Promise<void> {
@@ -88,6 +123,7 @@ export class OwnLinks {
     } catch (error) {
       this.#report(error);
     }
+    this.#plan();
   }
 
   async #renew(urgent: boolean): Promise<void> {
@@ -112,7 +148,7 @@ export class OwnLinks {
   async #read(): Promise<OwnInterfaces> {
     const { node, cluster, bridgeRules } = this.#needs;
     const own = await readOwnInterfaces(this.#socket, cluster(), node, this.#before);
-    const { podPorts, ...links } = own.links;
+    const { podPorts, bridgePorts, ...links } = own.links;
     if (!bridgeRules || podPorts === undefined) return { ...own, links };
     this.#before = podPorts;
     return own;
@@ -173,7 +209,9 @@ export async function readOwnInterfaces(
   const ofBridges = addresses.filter(({ device }) => links.podBridges.includes(device));
   const networks = [...podCidrs, ...ofBridges.map(({ network }) => network)];
   const facts = { ports, podCidrs, networks, podAddresses: new Set(podAddresses), ownAddresses, before };
-  return { links: { ...links, podPorts: podPortsOf(facts) }, interfaceAddresses };
+  const podPorts = podPortsOf(facts);
+  const bridgePorts = bridgePortsOf(interfaces, links.podBridges, podPorts);
+  return { links: { ...links, podPorts, bridgePorts }, interfaceAddresses };
 }
 
 function known(indices: readonly (number | undefined)[]): number[] {

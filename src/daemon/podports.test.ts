@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Address, parseAddress, parseCidr } from '../model/address.ts';
 import type { PodPort } from '../model/cluster.ts';
-import { type PodPortFacts, type PortFacts, podPortsOf } from './podports.ts';
+import { bridgePortsOf, type PodPortFacts, type PortFacts, podPortsOf } from './podports.ts';
 
 const at = (...texts: string[]): Address[] => texts.map(text => parseAddress(text)!);
 
@@ -135,4 +135,28 @@ test('podPortsOf() lets a pod send from no more than many times what any pod has
   expect(found.flatMap(({ addresses }) => addresses)).toEqual(
     expect.arrayContaining(['10.0.1.5', 'fe80::5', '10.0.1.6']),
   );
+});
+
+test('bridgePortsOf() tells veths of other bridges, those of pods’ that nobody knows, and where a bridge takes frames for itself', () => {
+  const port = (index: number, kind: string, master?: number) => ({
+    index,
+    name: `port${index}`,
+    kind,
+    mac: `0a:00:00:00:00:0${index}`,
+    ...(master && { master }),
+  });
+  const interfaces = [
+    port(3, 'bridge'),
+    port(4, 'veth', 3),
+    port(5, 'veth', 3),
+    port(6, 'vxlan', 3),
+    port(7, 'veth', 9),
+    port(8, 'veth'),
+    { ...port(2, 'tun', 3), mac: '' },
+  ];
+  expect(bridgePortsOf(interfaces, [3], [known(4, '10.0.1.4')])).toEqual({
+    others: [7],
+    unknown: ['port5'],
+    macs: ['0a:00:00:00:00:04', '0a:00:00:00:00:05', '0a:00:00:00:00:06'],
+  });
 });

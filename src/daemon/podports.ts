@@ -5,8 +5,8 @@
  */
 import type { Address, Cidr } from '../model/address.ts';
 import { cidrContains, parseCidr } from '../model/address.ts';
-import type { PodPort } from '../model/cluster.ts';
-import type { Mac } from '../model/mac.ts';
+import type { BridgePorts, PodPort } from '../model/cluster.ts';
+import { isMac, type Mac } from '../model/mac.ts';
 import { type NamespaceId, writeGetAddresses, writeGetLinkIn } from '../netlink/route/rtnetlink.ts';
 import { type Link, readDeviceAddress, readLink } from '../netlink/route/rtnetlink-read.ts';
 import { RtnetlinkError, type RtnetlinkSocket } from '../netlink/route/rtnetlink-socket.ts';
@@ -126,6 +126,30 @@ function holdersOf<Name>(
   hold(index => !had.has(index));
   hold(() => true);
   return holders;
+}
+
+/** What there is to know of ports beside who is behind them; `bridges` are those of pods. */
+export function bridgePortsOf(
+  interfaces: readonly Pick<Link, 'index' | 'name' | 'kind' | 'master' | 'mac'>[],
+  bridges: readonly number[],
+  known: readonly PodPort[],
+): BridgePorts {
+  const indices = new Set(known.map(({ index }) => index));
+  const ports = interfaces.filter(({ master }) => master !== undefined);
+  const isOfPods = ({ master }: Pick<Link, 'master'>) => bridges.includes(master!);
+  const ofPods = ports.filter(isOfPods);
+  const veths = ports.filter(({ kind }) => kind === 'veth');
+  return {
+    others: veths
+      .filter(port => !isOfPods(port))
+      .map(({ index }) => index)
+      .sort((a, b) => a - b),
+    unknown: veths
+      .filter(port => isOfPods(port) && !indices.has(port.index))
+      .map(({ name }) => name)
+      .sort(),
+    macs: [...new Set(ofPods.map(({ mac }) => mac).filter(isMac))].sort(),
+  };
 }
 
 /** What is behind each port of these bridges. A port whose other end cannot be read, or is gone, is left out. */

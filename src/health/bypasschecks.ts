@@ -1,9 +1,11 @@
 /** Checks of what leads packets past the rules, or lets them say that they are somebody else's. */
 import { FAMILIES } from '../model/address.ts';
 import { firstOf } from '../model/firstof.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
 import { type Check, finding } from './check.ts';
 import type { Host, Ours, PodWay } from './facts.ts';
 import { carriesPods } from './hostchecks.ts';
+import type { PodStarts } from './startchecks.ts';
 
 /** IPVS takes a packet for a Service in the input hook, and sends it on where no forward hook sees it. */
 export function ipvs({ virtualServices }: Host): Check {
@@ -62,16 +64,22 @@ export function sourceRoutes({ sourceRoutes }: Host): Check {
 }
 
 /** What a bridge carries passes by its ports: where we know which pod is behind which, each sends as itself. */
-export function podSources({ bridges }: Host, ours: Ours): Check {
+export function podSources(
+  { bridges }: Host,
+  ours: Ours,
+  { unknownPods }: Pick<PodStarts, 'unknownPods'>,
+): Check {
   const name = 'pod-sources';
   if ('unreadable' in bridges) return finding.unknown(name, bridges.unreadable);
   const shared = bridges.value.filter(bridge => FAMILIES.some(family => carriesPods(bridge, family, ours)));
   if (shared.length === 0)
     return finding.ok(name, 'no bridge carries pods: each sends as itself or not at all');
   const bridge = `bridge ${shared.map(bridge => bridge.name).join(', ')}`;
-  const { withoutPort } = ours;
+  const { withoutPort, unknownPorts = [] } = ours;
   if (withoutPort?.length === 0)
-    return finding.ok(name, `each pod on ${bridge} sends as itself or not at all`);
+    return unknownPorts.length === 0
+      ? finding.ok(name, `each pod on ${bridge} sends as itself or not at all`)
+      : finding.warn(name, unknownText(bridge, unknownPorts, unknownPods), UNKNOWN_REMEDY[unknownPods]);
   const who =
     withoutPort === undefined
       ? 'pods'
@@ -82,6 +90,20 @@ export function podSources({ bridges }: Host, ours: Ours): Check {
     'use a network plugin that gives each pod a link of its own (--pod-network=attach, ptp, kindnet, Calico), or one whose bridge has a veth of each pod as its port; or take NET_RAW from pods',
   );
 }
+
+function unknownText(bridge: string, ports: readonly string[], unknownPods: UnknownPods): string {
+  const what = `nobody knows which pod is behind ${firstOf(ports, MOST_LISTED)} of ${bridge}`;
+  return unknownPods === 'deny'
+    ? `${what}: nothing passes that comes by them`
+    : `${what}: whoever is there can send as a pod of the bridge`;
+}
+
+const FIND =
+  'a pod that starts is known as soon as it has its address; behind a port that stays is no pod, or one without an address of the pod network: find it (ip -d link show), and take it from the bridge';
+const UNKNOWN_REMEDY: Readonly<Record<UnknownPods, string>> = {
+  allow: `${FIND}, or have unknown pods denied (--unknown-pods deny)`,
+  deny: FIND,
+};
 
 /** By these all that a pod sends comes to the node as its own packets; of bridges another check says whether it does. */
 const POD_LINKS = new Set(['veth', 'netkit', 'tun', 'bridge']);

@@ -63,6 +63,7 @@ const OURS: Ours = {
   podAddresses: [address('10.244.1.5')],
   podNames: ['web-0', 'kube-proxy-x'],
 };
+const WITH_UNKNOWN_PORT: Ours = { ...OURS, withoutPort: [], unknownPorts: ['veth7', 'veth9'] };
 const cni0 = { name: 'cni0', addresses: [address('10.244.1.1')] };
 const docker0 = { name: 'docker0', addresses: [address('172.17.0.1')] };
 
@@ -371,26 +372,41 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     () => foreignEnforcer(host({ foreignRules: unreadable }), OURS),
     'unknown',
   ],
-  ['pod-sources: no bridge', () => podSources(HOST, OURS), 'ok'],
-  ['pod-sources: a bridge of others', () => podSources(host({ bridges: value([docker0]) }), OURS), 'ok'],
+  ['pod-sources: no bridge', () => podSources(HOST, OURS, NO_GATE), 'ok'],
+  [
+    'pod-sources: a bridge of others',
+    () => podSources(host({ bridges: value([docker0]) }), OURS, NO_GATE),
+    'ok',
+  ],
   [
     'pod-sources: a bridge of pods',
-    () => podSources(host({ bridges: value([docker0, cni0]) }), OURS),
+    () => podSources(host({ bridges: value([docker0, cni0]) }), OURS, NO_GATE),
     'warn',
   ],
   [
     'pod-sources: a bridge of pods, all behind ports that are known',
-    () => podSources(host({ bridges: value([docker0, cni0]) }), { ...OURS, withoutPort: [] }),
+    () => podSources(host({ bridges: value([docker0, cni0]) }), { ...OURS, withoutPort: [] }, NO_GATE),
     'ok',
   ],
   [
     'pod-sources: a bridge of pods, one of them somewhere',
-    () => podSources(host({ bridges: value([docker0, cni0]) }), { ...OURS, withoutPort: ['shop/web'] }),
+    () =>
+      podSources(host({ bridges: value([docker0, cni0]) }), { ...OURS, withoutPort: ['shop/web'] }, NO_GATE),
+    'warn',
+  ],
+  [
+    'pod-sources: a port that nobody knows',
+    () => podSources(host({ bridges: value([cni0]) }), WITH_UNKNOWN_PORT, NO_GATE),
+    'warn',
+  ],
+  [
+    'pod-sources: a port that nobody knows, where unknown pods are denied',
+    () => podSources(host({ bridges: value([cni0]) }), WITH_UNKNOWN_PORT, GATED),
     'warn',
   ],
   [
     'pod-sources: a bridge that the routes to pods tell',
-    () => podSources(host({ bridges: value([lan0]) }), overLan),
+    () => podSources(host({ bridges: value([lan0]) }), overLan, NO_GATE),
     'warn',
   ],
   ['pod-links: nobody has looked', () => podLinks({}), 'unknown'],
@@ -411,7 +427,11 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     () => podLinks(linked(way('eth0', undefined, true), way('veth1', 'veth'))),
     'ok',
   ],
-  ['pod-sources: bridges cannot be read', () => podSources(host({ bridges: unreadable }), OURS), 'unknown'],
+  [
+    'pod-sources: bridges cannot be read',
+    () => podSources(host({ bridges: unreadable }), OURS, NO_GATE),
+    'unknown',
+  ],
   ['ipvs: none', () => ipvs(HOST), 'ok'],
   ['ipvs: some', () => ipvs(host({ virtualServices: value(3) })), 'fail'],
   ['flowtables: none', () => flowtables(HOST), 'ok'],
@@ -452,6 +472,14 @@ test('the checks of starting pods say which and why', () => {
     'unknown pod addresses: denied in 10.244.1.0/24 and fd00:1::/64 (the start gate is on)',
   );
   expect(startGate(NO_GATE).reason).toMatch(/^off \(not asked for\): the first packets of a pod may pass/);
+});
+
+test('the check of who sends says which ports nobody knows, and what becomes of what comes by them', () => {
+  const reason = (starts: PodStarts) =>
+    podSources(host({ bridges: value([cni0]) }), WITH_UNKNOWN_PORT, starts).reason;
+  const who = 'nobody knows which pod is behind veth7, veth9 of bridge cni0';
+  expect(reason(NO_GATE)).toBe(`${who}: whoever is there can send as a pod of the bridge`);
+  expect(reason(GATED)).toBe(`${who}: nothing passes that comes by them`);
 });
 
 test.each(CASES)('%s', (_, check, state) => {

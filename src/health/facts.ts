@@ -44,6 +44,8 @@ export interface Ours {
   readonly contested?: readonly string[];
   /** Pods behind no port of a bridge that we know; absent where ports are not known. */
   readonly withoutPort?: readonly string[];
+  /** Veths that are ports of pods' bridges, and nobody knows whose; absent where ports are not known. */
+  readonly unknownPorts?: readonly string[];
   /** Absent where nobody has looked. */
   readonly podWays?: Reading<readonly PodWay[]>;
   /** Absent where another plugin attaches the pods. */

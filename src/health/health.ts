@@ -50,7 +50,7 @@ export function health(
     podAddresses(ours),
     nodeRoutes(ours),
     foreignEnforcer(host, ours),
-    podSources(host, ours),
+    podSources(host, ours, starts),
     podLinks(ours),
     ipvs(host),
     flowtables(host),

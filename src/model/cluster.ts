@@ -72,6 +72,18 @@ export interface NodeLinks {
   readonly podTunnels?: 'allow';
   /** Ports of these bridges, in the order of their indices; absent where no bridge leads to pods, or it cannot be known. */
   readonly podPorts?: readonly PodPort[];
+  /** Beside these; absent where nothing is known beside. */
+  readonly bridgePorts?: BridgePorts;
+}
+
+/** Ports of bridges that lead to no pod, or to none that is known. Each in one order. */
+export interface BridgePorts {
+  /** Indices of veths that are ports of other bridges. */
+  readonly others: readonly number[];
+  /** Names of veths that are ports of pods' bridges, and nobody knows whose. */
+  readonly unknown: readonly string[];
+  /** Hardware addresses of all ports of pods' bridges, at the node's end: the bridge takes what is sent there for the node. */
+  readonly macs: readonly Mac[];
 }
 
 /** Where tunnels of a node take packets in, whatever the address that these come to. In order. */

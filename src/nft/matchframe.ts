@@ -1,6 +1,6 @@
 /** Builders for what a rule of a bridge asks of a frame: its type, and who says that he sends it. */
 import type { Family } from '../model/address.ts';
-import { FIRST, toHex } from './match.ts';
+import { bigEndian16, FIRST, toHex } from './match.ts';
 import type { Expr } from './ruleset.ts';
 
 /** `linux/if_ether.h`. A frame with a VLAN tag has the type of its tag. */
@@ -20,6 +20,36 @@ export function forBridgeItself(): Expr[] {
     { kind: 'payload', base: 'link', offset: 0, length: 6, dreg: FIRST },
     { kind: 'bitwise', sreg: FIRST, dreg: FIRST, mask: 'fffffffffff0', xor: '000000000000' },
     { kind: 'cmp', sreg: FIRST, op: 'eq', data: '0180c2000000' },
+  ];
+}
+
+/** `ether daddr @set`. */
+export function frameIsTo(set: string): Expr[] {
+  return [
+    { kind: 'payload', base: 'link', offset: 0, length: 6, dreg: FIRST },
+    { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false },
+  ];
+}
+
+/** `iif . ether saddr @set`, `iif . arp saddr ether @set`: by whose hardware address a port sends, or says that it does. */
+export function hardwareSenderIn(claim: 'ether saddr' | 'arp saddr ether', set: string): Expr[] {
+  const place = {
+    base: claim === 'ether saddr' ? 'link' : 'network',
+    offset: claim === 'ether saddr' ? 6 : 8,
+  } as const;
+  return [
+    { kind: 'meta', key: 'iif', dreg: FIRST },
+    { kind: 'payload', ...place, length: 6, dreg: FIRST + 1 },
+    { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false },
+  ];
+}
+
+/** `arp operation 1-2`: a request or a reply (RFC 826). */
+export function asksOrAnswers(): Expr[] {
+  return [
+    { kind: 'payload', base: 'network', offset: 6, length: 2, dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'gte', data: bigEndian16(1) },
+    { kind: 'cmp', sreg: FIRST, op: 'lte', data: bigEndian16(2) },
   ];
 }
 

@@ -53,11 +53,11 @@ export function interfaceIn(key: 'iif' | 'oif', set: string, invert = false): Ex
 /** PACKET_* of `linux/if_packet.h`: whom the frame that a packet came in was for. */
 export const PACKET_TYPE = { host: 0, broadcast: 1, multicast: 2, other: 3 } as const;
 
-/** `meta pkttype broadcast`. */
-export function packetTypeIs(type: keyof typeof PACKET_TYPE): Expr[] {
+/** `meta pkttype broadcast`, `meta pkttype != host`. */
+export function packetTypeIs(type: keyof typeof PACKET_TYPE, invert = false): Expr[] {
   return [
     { kind: 'meta', key: 'pkttype', dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'eq', data: toHex([PACKET_TYPE[type]]) },
+    { kind: 'cmp', sreg: FIRST, op: invert ? 'neq' : 'eq', data: toHex([PACKET_TYPE[type]]) },
   ];
 }
 

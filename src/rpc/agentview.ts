@@ -139,13 +139,13 @@ function podsAndUplinks(keeper: StatusKeeper): [pods: readonly Address[], uplink
   return [keeper.localAddresses(), keeper.cluster.nodes.get(node)?.links?.uplinks ?? []];
 }
 
-function withoutPort({ nodes, pods }: Cluster, node: string): Pick<Ours, 'withoutPort'> {
-  const ports = nodes.get(node)?.links?.podPorts;
+function withoutPort({ nodes, pods }: Cluster, node: string): Pick<Ours, 'withoutPort' | 'unknownPorts'> {
+  const { podPorts: ports, bridgePorts } = nodes.get(node)?.links ?? {};
   if (ports === undefined) return {};
   const behind = new Set(ports.flatMap(({ addresses }) => addresses));
   const local = [...pods.values()].filter(pod => pod.node === node && isSelectable(pod));
   const outside = local.filter(({ addresses }) => !addresses.every(address => behind.has(address)));
-  return { withoutPort: outside.map(({ key }) => key) };
+  return { withoutPort: outside.map(({ key }) => key), unknownPorts: bridgePorts?.unknown ?? [] };
 }
 
 /** A node may have thousands of pods report one address. */

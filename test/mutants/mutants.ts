@@ -1641,20 +1641,20 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'pod ports: whoever answers by ARP is believed',
-    find: "...senderIn('ip', 'arp saddr ip', SETS.senders), verdict('accept')",
-    replace: "verdict('accept')",
+    find: "...senderIn('ip', 'arp saddr ip', PORT_SETS.senders), verdict('accept'),",
+    replace: "verdict('accept'),",
     test: 'hostile/podports.test.ts',
   },
   {
     name: 'pod ports: whoever advertises an address is believed',
-    find: "...senderIn('ip6', 'advertised', SETS.senders6), verdict('accept')",
+    find: "...senderIn('ip6', 'advertised', PORT_SETS.senders6), verdict('accept')",
     replace: "verdict('accept')",
     test: 'hostile/podports.test.ts',
   },
   {
     name: 'pod ports: the bridge learns from frames for itself',
-    find: "...interfaceIn('iif', SETS.ports), verdict('drop')",
-    replace: "...interfaceIn('iif', SETS.ports), verdict('accept')",
+    find: "...forBridgeItself(), verdict('drop')",
+    replace: "...forBridgeItself(), verdict('accept')",
     test: 'hostile/podports.test.ts',
   },
   {
@@ -2390,8 +2390,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'bridge: a probe by ARP may be about any address',
-    find: "...senderIn('ip', 'arp daddr ip', SETS.senders)",
-    replace: "...senderIn('ip', 'arp saddr ip', SETS.senders)",
+    find: "...senderIn('ip', 'arp daddr ip', PORT_SETS.senders)",
+    replace: "...senderIn('ip', 'arp saddr ip', PORT_SETS.senders)",
     test: 'hostile/neighbours.test.ts',
   },
   {
@@ -3173,5 +3173,23 @@ export const MUTANTS: readonly Mutant[] = [
     find: '...ofOwnKind.map(exprs => denied([...exprs, ...leaves], OUT_OF_NETWORKS)),',
     replace: '',
     test: 'overlay.test.ts',
+  },
+  {
+    name: 'bridge: what conntrack confirms early is judged by policy alone',
+    find: "dropped('from a pod to everybody')",
+    replace: "{ exprs: [verdict('accept')] }",
+    test: 'noentry.test.ts',
+  },
+  {
+    name: 'bridge: what is for the node by another port of the bridge is confirmed before policy',
+    find: "...frameIsTo(PORT_SETS.nodeMacs), verdict('drop')",
+    replace: "...frameIsTo(PORT_SETS.nodeMacs), verdict('accept')",
+    test: 'noentry.test.ts',
+  },
+  {
+    name: 'bridge: where unknown pods are denied, a port that nobody knows is heard',
+    find: "...byPort(), verdict('drop')",
+    replace: "...byPort(), verdict('accept')",
+    test: 'newport.test.ts',
   },
 ];

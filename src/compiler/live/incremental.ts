@@ -10,13 +10,7 @@
  */
 import { FAMILIES, type Family } from '../../model/address.ts';
 import { byName } from '../../model/byname.ts';
-import {
-  type Cluster,
-  type ClusterEvent,
-  ClusterState,
-  type PodKey,
-  type PodPort,
-} from '../../model/cluster.ts';
+import { type Cluster, type ClusterEvent, ClusterState, type PodKey } from '../../model/cluster.ts';
 import { type Pieces, wholeOf } from '../../model/pieces.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
@@ -67,7 +61,7 @@ export class Incremental {
   /** Of a node whose pods we link. */
   readonly #attachedPods: LiveAttachedPods | undefined;
   readonly #strays: LiveStrays;
-  #podPorts: readonly PodPort[] | undefined;
+  #portsText: string | undefined;
   #bridge: Table | undefined;
   readonly #bases: LiveBases;
   readonly #linkPart: LiveLinkPart;
@@ -248,10 +242,11 @@ export class Incremental {
 
   /** Pods come and go by ports of a bridge; the rules of IP know nothing of it. */
   #renewBridge(): void {
-    const ports = this.#state.nodes.get(this.#node)?.links?.podPorts;
-    if (JSON.stringify(ports) === JSON.stringify(this.#podPorts)) return;
-    this.#podPorts = ports;
-    this.#bridge = podPortsTable(ports);
+    const { links } = this.#state.nodes.get(this.#node) ?? {};
+    const text = JSON.stringify([links?.podPorts, links?.bridgePorts]);
+    if (text === this.#portsText) return;
+    this.#portsText = text;
+    this.#bridge = podPortsTable(links, this.#unknownPods);
   }
 
   #makePodMaps(): Record<Family, readonly NftSet[]> {

@@ -117,6 +117,7 @@ export function sampleOfBridges(): Op[] {
     addRule(family, [...etherTypeIs('ip'), ...senderIn('ip', 'ip saddr', 'senders'), verdict('accept')]),
     addRule(family, [...forBridgeItself(), ...interfaceIn('iif', 'ports'), verdict('drop')]),
     addRule(family, [...etherTypeIs('arp'), ...senderIsNobody('arp'), verdict('drop')]),
+    addRule(family, [...packetTypeIs('host', true), ...interfaceKindIs('veth'), verdict('drop')]),
     addRule(family, [...icmpTypeIs('ip6', 136), verdict('drop')]),
     addRule(family, [...isFragment(), verdict('drop')]),
   ];

@@ -31,6 +31,7 @@ const MAY: Partial<Record<Host, Host>> = {
   outside: 'loose',
   friend: 'loose',
   loose: 'friend',
+  attacker: 'friend',
 };
 const SETTLE_MS = 10;
 

@@ -18,6 +18,7 @@ import { inNamespace } from '../../../src/lab/netns.ts';
 import { address } from '../../../src/lab/topology.ts';
 import { type Address, FAMILIES, type Family, familyOf } from '../../../src/model/address.ts';
 import { type Cluster, ClusterState } from '../../../src/model/cluster.ts';
+import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import { LINK_GROUP, type PodLinks } from '../../../src/model/podlinks.ts';
 import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../../../src/nft/kernel.ts';
@@ -52,6 +53,8 @@ export interface GroundOptions {
   readonly families?: readonly Family[];
   /** Who links the pods with the node. Default: others. */
   readonly podLinks?: PodLinks;
+  /** Default: allow. */
+  readonly unknownPods?: UnknownPods;
   /** Of denied packets that are handed over. Default: none is. */
   readonly denials?: DenialLimits;
 }
@@ -71,13 +74,21 @@ export class Ground {
   readonly #prefix = `sluice-lab-${process.pid}-hostile${built++}`;
   readonly #denials: DenialLimits | undefined;
   readonly #podLinks: PodLinks;
+  readonly #unknownPods: UnknownPods;
   #kernel: Kernel | undefined;
 
-  constructor({ network, families = FAMILIES, denials, podLinks = 'others' }: GroundOptions) {
+  constructor({
+    network,
+    families = FAMILIES,
+    denials,
+    podLinks = 'others',
+    unknownPods = 'allow',
+  }: GroundOptions) {
     this.network = network;
     this.families = families;
     this.#denials = denials;
     this.#podLinks = podLinks;
+    this.#unknownPods = unknownPods;
   }
 
   static build(options: GroundOptions): Promise<Ground> {
@@ -137,7 +148,7 @@ export class Ground {
     for (const object of [...clusterOf(this.families), ...more]) cluster.apply(decodeObject(object).event!);
     const seen = await withOwnLinks(cluster, 'n1', this.path('node'));
     const { ruleset, generation } = await this.#kernel!.dump();
-    const rules = withDenialLimits(compile(seen, 'n1', 'allow', this.#podLinks), this.#denials);
+    const rules = withDenialLimits(compile(seen, 'n1', this.#unknownPods, this.#podLinks), this.#denials);
     await this.#kernel!.commit(plan(ruleset, rules), generation);
     return seen;
   }

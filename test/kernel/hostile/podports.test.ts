@@ -47,6 +47,9 @@ function arpAnswer(address: Address, mac: string): Uint8Array {
   return Uint8Array.from([0, 1, 8, 0, 6, 4, 0, 2, ...said, ...macBytes(EVERYBODY), ...addressBytes(address)]);
 }
 
+/** RARP, InARP, their answers, and what nobody has given a meaning (RFC 5494). */
+const ODD_OPERATIONS = [0, 3, 4, 8, 9, 23, 25, 0x0100, 0xffff];
+
 /** The same of RFC 4861: to be believed by whoever has the address in mind. */
 function advertisement(from: Address, address: Address, mac: string): Uint8Array {
   const plain = packet({ from, to: 'ff02::1' as Address, protocol: 58 });
@@ -117,6 +120,29 @@ test('a pod is believed by both of what is its own', async () => {
   sendFrame('attacker', { to: ALL_NODES, type: ETHER.ip6, payload });
   await settled();
   for (const family of FAMILIES) expect(believed('friend', ADDRESSES.attacker[family])).toBe(own);
+});
+
+test('ARP of a pod is a request or an answer, and says the hardware address that the pod has', async () => {
+  const { ip } = ADDRESSES.attacker;
+  const counting = `table arp counted { chain input { type filter hook input priority 0; arp saddr ip ${ip} counter;\n}\n}`;
+  ground.exec('friend', 'nft', ['-f', '-'], counting);
+  const counted = () =>
+    Number(
+      /counter packets (\d+)/.exec(ground.exec('friend', 'nft', ['list', 'table', 'arp', 'counted']))![1],
+    );
+  const own = arpAnswer(ip, ground.mac('attacker'));
+  const odd = ODD_OPERATIONS.map(operation =>
+    Uint8Array.from([...own.subarray(0, 6), operation >> 8, operation & 255, ...own.subarray(8)]),
+  );
+  const elsewhere = [ground.mac('victim'), ground.mac('node', 'cni0'), EVERYBODY].map(mac =>
+    arpAnswer(ip, mac),
+  );
+  for (const to of [EVERYBODY, ground.mac('friend')])
+    for (const payload of [...odd, ...elsewhere]) sendFrame('attacker', { to, type: ETHER.arp, payload });
+  // Behind the others: once it is counted they would be, too.
+  sendFrame('attacker', { to: EVERYBODY, type: ETHER.arp, payload: own });
+  await expect.poll(counted).toBeGreaterThan(0);
+  expect(counted()).toBe(1);
 });
 
 describe('the bridge does not learn another pod’s hardware address by', () => {
@@ -222,6 +248,7 @@ test('a pod without an address asks for one', async () => {
     to: '255.255.255.255' as Address,
     protocol: 'UDP',
     port: 67,
+    sourcePort: 68,
   });
   expect(await arrives(ground, { from: 'loose', to: 'node', packets: [discover], mac: EVERYBODY })).toBe(
     true,

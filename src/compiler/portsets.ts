@@ -1,0 +1,84 @@
+/** The sets of the table of bridges (podports.ts): who may send by which port. Made, and read back. */
+import { type Address, familyOf } from '../model/address.ts';
+import type { BridgePorts, PodPort } from '../model/cluster.ts';
+import type { Mac } from '../model/mac.ts';
+import { type Elements, type FieldType, MEMBER, type NftSet, type Ruleset } from '../nft/ruleset.ts';
+
+/** Each has the ports' indices, or hardware addresses of the node's ends of their links (`nodeMacs`). */
+export const PORT_SETS = {
+  ports: 'pod-ports',
+  macs: 'pod-macs',
+  senders: 'senders',
+  senders6: 'senders6',
+  others: 'other-ports',
+  nodeMacs: 'port-macs',
+} as const;
+
+/** Who has no address yet asks by IPv6 whether one is taken. By IPv4 it may send two things from none, which have their rules. */
+const NOBODY = '::' as Address;
+/** What agents before let a port send from. */
+const NOBODY_BEFORE = '0.0.0.0' as Address;
+
+/** Of the ports that are known. */
+export function senderSets(ports: readonly PodPort[]): NftSet[] {
+  const own = ports.flatMap(({ index, mac, addresses }) =>
+    [NOBODY, ...addresses].map(address => ({ address, key: `${index} . ${mac} . ${address}` })),
+  );
+  const senders = own.filter(({ address }) => familyOf(address) === 'ip').map(({ key }) => key);
+  const senders6 = own.filter(({ address }) => familyOf(address) === 'ip6').map(({ key }) => key);
+  return [
+    setOf(
+      PORT_SETS.ports,
+      ['iface_index'],
+      ports.map(({ index }) => String(index)),
+    ),
+    setOf(
+      PORT_SETS.macs,
+      ['iface_index', 'ether_addr'],
+      ports.map(({ index, mac }) => `${index} . ${mac}`),
+    ),
+    setOf(PORT_SETS.senders, ['iface_index', 'ether_addr', 'ipv4_addr'], senders),
+    setOf(PORT_SETS.senders6, ['iface_index', 'ether_addr', 'ipv6_addr'], senders6),
+  ];
+}
+
+/** Of all others. */
+export function setsBeside({ others, macs }: BridgePorts): NftSet[] {
+  return [
+    setOf(PORT_SETS.others, ['iface_index'], others.map(String)),
+    setOf(PORT_SETS.nodeMacs, ['ether_addr'], macs),
+  ];
+}
+
+function setOf(name: string, key: readonly FieldType[], members: readonly string[]): NftSet {
+  const elements: Elements = new Map(members.map(member => [member, MEMBER]));
+  return { name, key, verdicts: false, interval: false, elements };
+}
+
+/** What rules that are programmed know of ports. */
+export function podPortsIn({ tables }: Ruleset): PodPort[] | undefined {
+  const sets = tables.get('bridge')?.sets;
+  if (sets === undefined) return undefined;
+  const found = new Map<number, PodPort & { readonly addresses: Address[] }>();
+  for (const name of [PORT_SETS.senders, PORT_SETS.senders6])
+    for (const key of sets.get(name)?.elements.keys() ?? []) {
+      const [index, mac, address] = key.split(' . ') as [string, string, Address];
+      const port = found.get(Number(index)) ?? { index: Number(index), mac, addresses: [] };
+      found.set(port.index, port);
+      if (address !== NOBODY && address !== NOBODY_BEFORE) port.addresses.push(address);
+    }
+  return [...found.values()].sort((a, b) => a.index - b.index);
+}
+
+/** What they know of ports beside; whose name they do not have is not among them. */
+export function bridgePortsIn({ tables }: Ruleset): BridgePorts | undefined {
+  const sets = tables.get('bridge')?.sets;
+  const keys = (name: string) => [...(sets?.get(name)?.elements.keys() ?? [])];
+  const [others, macs] = [
+    keys(PORT_SETS.others)
+      .map(Number)
+      .sort((a, b) => a - b),
+    keys(PORT_SETS.nodeMacs).sort() as Mac[],
+  ];
+  return others.length + macs.length === 0 ? undefined : { others, unknown: [], macs };
+}
