@@ -3652,4 +3652,18 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'if (last !== undefined) return last.made;',
     test: POLICY_MOVES,
   },
+  {
+    name: 'an object of another kind than was asked for is read as what it says it is',
+    file: 'src/kube/decode/delivered.ts',
+    find: 'if (unread === undefined)',
+    replace: 'if (unread?.field !== "spec")',
+    test: 'src/kube/watch/source.test.ts',
+  },
+  {
+    name: 'the end of an object of another kind ends the policy of its name',
+    file: 'src/kube/watch/watchevent.ts',
+    find: "if (change === 'delete' && !isOfType",
+    replace: "if (change === 'delete' && name === '' && !isOfType",
+    test: 'src/kube/watch/source.test.ts',
+  },
 ];
