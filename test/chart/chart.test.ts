@@ -293,6 +293,15 @@ test('the removal runs before the release goes, by the image of the agent, and m
   ]);
   for (const { metadata } of hooks)
     expect(metadata.annotations).toHaveProperty(['helm.sh/hook'], 'pre-delete');
+  // Helm deletes the hooks before one that fails by hook-succeeded, and that one by hook-failed: the rights go either way,
+  // and a pod that failed stays, for its logs.
+  for (const hook of hooks) {
+    const policy = String(
+      (hook.metadata.annotations as Record<string, string>)['helm.sh/hook-delete-policy'],
+    );
+    const rights = ['before-hook-creation', 'hook-succeeded', 'hook-failed'];
+    expect(policy.split(','), key(hook)).toEqual(hook.kind === 'Pod' ? rights.slice(0, 2) : rights);
+  }
   const { metadata, spec } = find(hooks, 'Pod sluice-removal') as unknown as RemovalPod;
   expect(
     metadata.labels,
