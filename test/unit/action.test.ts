@@ -124,11 +124,14 @@ interface Comment {
 function pullRequest(
   inputs: Partial<typeof INPUTS> = {},
   comments: readonly Comment[] = [],
+  before = () => {},
 ): CompositeRun & { readonly comments: readonly Comment[]; readonly asked: string } {
   const base = git(origin, 'rev-parse', 'HEAD~1');
   git(folder, 'clone', '--quiet', '--depth=1', `file://${origin}`, workspace);
   const temp = join(folder, `temp-${number}`);
+  rmSync(temp, { recursive: true, force: true });
   mkdirSync(temp);
+  before();
   writeFileSync(join(temp, 'comments.json'), JSON.stringify(comments));
   const path = [bin, dirname(process.execPath), process.env.PATH].join(':');
   const github = {
@@ -187,7 +190,6 @@ test.skipIf(!hasGit)('its next run writes over its own comment, and over no othe
     { id: 'forged', viewerDidAuthor: false, body: stale },
   ];
   rmSync(workspace, { recursive: true });
-  rmSync(join(folder, `temp-${number}`), { recursive: true });
   const ours = { id: 'ours', viewerDidAuthor: true, body: stale };
   const run = pullRequest({}, [...others, ours, { ...others[0]!, id: 'last' }]);
   expect(steps(run).at(-1)).toBe('Comment 0');
@@ -200,6 +202,16 @@ test.skipIf(!hasGit)('one that changes nothing is not', () => {
   const run = pullRequest();
   expect(steps(run)).toEqual(['Check 0', 'Test 0', 'Compare 0']);
   expect([run.outputs, run.comments]).toEqual([{ changes: 'false' }, []]);
+});
+
+test.skipIf(!hasGit)('what an earlier use in the same job has left is no part of the comparison', () => {
+  openPort();
+  const first = pullRequest();
+  const leave = (side: string) =>
+    cpSync(SHOP, join(folder, `temp-${number}`, side, '9'), { recursive: true });
+  rmSync(workspace, { recursive: true });
+  const second = pullRequest({}, [], () => ['sluice-old', 'sluice-new'].forEach(leave));
+  expect(second.summary).toBe(first.summary);
 });
 
 test.skipIf(!hasGit)('a folder that the base does not have is compared with nothing', () => {
