@@ -108,9 +108,9 @@ export class FakeApiServer {
       watcher.send({ type: 'BOOKMARK', object: bookmark(String(this.#storage.revision)) });
   }
 
-  /** Any line to every watch. */
-  say(event: { type: string; object: unknown }): void {
-    for (const watcher of this.#watchers) watcher.send(event);
+  /** Any line to every watch, or to those that are meant. */
+  say(event: { type: string; object: unknown }, isMeant = (_: FakeRequest) => true): void {
+    for (const watcher of this.#watchers) if (isMeant(watcher.request)) watcher.send(event);
   }
 
   /** Forgets all history: what asks for an older revision is told 410. */

@@ -293,6 +293,15 @@ test('the removal runs before the release goes, by the image of the agent, and m
   ]);
   for (const { metadata } of hooks)
     expect(metadata.annotations).toHaveProperty(['helm.sh/hook'], 'pre-delete');
+  // Helm deletes the hooks before one that fails by hook-succeeded, and that one by hook-failed: the rights go either way,
+  // and a pod that failed stays, for its logs.
+  for (const hook of hooks) {
+    const policy = String(
+      (hook.metadata.annotations as Record<string, string>)['helm.sh/hook-delete-policy'],
+    );
+    const rights = ['before-hook-creation', 'hook-succeeded', 'hook-failed'];
+    expect(policy.split(','), key(hook)).toEqual(hook.kind === 'Pod' ? rights.slice(0, 2) : rights);
+  }
   const { metadata, spec } = find(hooks, 'Pod sluice-removal') as unknown as RemovalPod;
   expect(
     metadata.labels,
@@ -310,8 +319,40 @@ test('the removal runs before the release goes, by the image of the agent, and m
   expect(render('removal.enabled=false').filter(isHook)).toEqual([]);
 });
 
+describe('the annotation by which a pod starts before its rules', () => {
+  const POLICY = 'ValidatingAdmissionPolicy sluice-start-gate';
+  const said = (...sets: string[]) => JSON.stringify(find(render(...sets), POLICY)?.spec ?? 'none');
+
+  test('is for the namespace of the release, kube-system, and those that are named', () => {
+    expect(said()).toContain("request.namespace in ['sluice', 'kube-system']");
+    expect(said('startGate.exemptNamespaces={calico-system,sluice}')).toContain(
+      "request.namespace in ['sluice', 'calico-system']",
+    );
+    const elsewhere = helm('template', 'sluice', CHART, '--namespace', 'elsewhere').stdout;
+    expect(elsewhere).toContain("request.namespace in ['elsewhere', 'kube-system']");
+  });
+
+  test('is refused elsewhere by a policy that is bound, and that the agents themselves need', () => {
+    const objects = render();
+    const { spec } = find(objects, 'ValidatingAdmissionPolicyBinding sluice-start-gate');
+    expect(spec).toEqual({ policyName: 'sluice-start-gate', validationActions: ['Deny'] });
+    const { template } = find(objects, 'DaemonSet sluice').spec as unknown as {
+      template: { metadata: { annotations: object } };
+    };
+    const [annotation] = Object.keys(template.metadata.annotations);
+    expect(said()).toContain(`k == '${annotation}'`);
+    expect(said()).toContain(`k.startsWith('${annotation}/')`);
+  });
+
+  test("is nobody's concern without a gate, or where that is left out", () => {
+    expect(said('startGate.mode=off')).toBe('"none"');
+    expect(said('startGate.guardAnnotation=false')).toBe('"none"');
+  });
+});
+
 describe('the schema refuses, and says where', () => {
   test.each([
+    ['startGate.exemptNamespaces={Not-one}', '/startGate/exemptNamespaces/0'],
     ['startGate.mode=on', "/startGate/mode': value must be one of 'auto', 'nri', 'off'"],
     ['podNetwork.mode=bridge', '/podNetwork/mode'],
     ['podNetwok.mode=attach', "additional properties 'podNetwok' not allowed"],
@@ -361,6 +402,7 @@ describe('the schema refuses, and says where', () => {
     '/imagePullSecrets/0/name': ['x\n', '../x', ''],
     '/priorityClassName': ['x\n      hostPID: true', 'a: b', 'x'.repeat(254)],
     '/seccompProfile': ['x\n      y: z', '../../etc/passwd', '/etc/passwd', 'x'.repeat(254)],
+    '/startGate/exemptNamespaces/0': ["a', 'b", 'x\n', '', '{{ 1 }}'],
     '/socketFolder': ['/run\n', '/run/x: y', '/a"b', '/', '/x'.repeat(1024)],
     '/podNetwork/cniBinFolder': ['/opt/{{ 1 }}', 'C:\\cni'],
     '/dns/servers/0': ['10.0.0.1,--node=x', '10.0.0.1\n- --node=x'],

@@ -26,6 +26,8 @@ export const EACH_VALUE: Readonly<Record<string, unknown>> = {
   'startGate.mode': 'nri',
   'startGate.nriFolder': '/run/k3s/nri',
   'startGate.timeoutMs': 900,
+  'startGate.guardAnnotation': false,
+  'startGate.exemptNamespaces': ['kube-system', 'calico-system'],
   unknownPods: 'allow',
   'dns.servers': ['169.254.20.10', 'fd00:96::a'],
   'dns.targetPorts': [5353],

@@ -3192,4 +3192,16 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "...byPort(), verdict('accept')",
     test: 'newport.test.ts',
   },
+  {
+    name: 'an object of another kind than was asked for is read as what it says it is',
+    find: 'if (unread === undefined)',
+    replace: 'if (unread?.field !== "spec")',
+    test: 'source.test.ts',
+  },
+  {
+    name: 'the end of an object of another kind ends the policy of its name',
+    find: "if (change === 'delete' && !isOfType",
+    replace: "if (change === 'delete' && name === '' && !isOfType",
+    test: 'source.test.ts',
+  },
 ];

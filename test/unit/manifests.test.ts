@@ -15,8 +15,8 @@ interface Manifest {
 const byKind = (objects: readonly Manifest[]) =>
   [...objects].sort((a, b) => (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : 0));
 
-const base = (parse(read('base/kustomization.yaml')) as { resources: string[] }).resources.map(
-  name => parse(read(`base/${name}`)) as Manifest,
+const base = (parse(read('base/kustomization.yaml')) as { resources: string[] }).resources.flatMap(name =>
+  parseAllDocuments(read(`base/${name}`)).map(document => document.toJS() as Manifest),
 );
 const find = (kind: string) => base.find(object => object.kind === kind) as never;
 
@@ -24,7 +24,7 @@ describe('daemonset/', () => {
   test('install.yaml says what base/ says, object by object', () => {
     const installed = parseAllDocuments(read('install.yaml')).map(document => document.toJS() as Manifest);
     expect(byKind(installed)).toEqual(byKind(base));
-    expect(base).toHaveLength(5);
+    expect(base).toHaveLength(7);
   });
 
   test('the image is the version of package.json', () => {

@@ -4,6 +4,7 @@ import { runs } from '../../../test/support/seed.ts';
 import type { Direction, Policy, Rule } from '../../model/policy.ts';
 import type { LabelSelector } from '../../model/selector.ts';
 import { decodeObject } from './decode.ts';
+import { decodeDelivered } from './delivered.ts';
 
 // A valid object of each kind, with every field that a decoder reads.
 const SELECTOR = {
@@ -262,3 +263,37 @@ function expectSubset(parts: 'any' | readonly unknown[], before: 'any' | readonl
   expect(parts).not.toBe('any');
   for (const part of parts) expect(before).toContainEqual(part);
 }
+
+test('decodeDelivered() never throws, answers for no object but the one that was asked for, and says why it is not read', () => {
+  const anything = fc.oneof(
+    fc.anything(),
+    broken(OBJECTS).map(({ mutant }) => mutant),
+  );
+  const seen = { others: 0 };
+  fc.assert(
+    fc.property(anything, fc.constantFrom(...OBJECTS), (object, asked) => {
+      const { event, problems } = decodeDelivered(object, asked);
+      if (event !== undefined) expect(event.type).toBe(EVENT_TYPES[asked.kind]);
+      const { kind, apiVersion } = (object ?? {}) as { kind?: unknown; apiVersion?: unknown };
+      if (kind === asked.kind && apiVersion === asked.apiVersion) return;
+      seen.others++;
+      expect(problems.filter(({ severity }) => severity === 'error')).not.toEqual([]);
+      if (event !== undefined)
+        expect(event.value).toMatchObject({
+          ingress: [],
+          egress: [],
+          subject: { pods: { unreadable: true } },
+        });
+    }),
+    { numRuns: 20_000 },
+  );
+  expect(seen.others).toBeGreaterThan(5_000);
+});
+
+const EVENT_TYPES: Readonly<Record<string, string>> = {
+  NetworkPolicy: 'policy',
+  ClusterNetworkPolicy: 'policy',
+  AdminNetworkPolicy: 'policy',
+  Pod: 'pod',
+  Node: 'node',
+};

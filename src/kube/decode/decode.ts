@@ -93,7 +93,7 @@ const NO_OBJECT: Problem = {
 };
 
 /** For messages only: what it is called, whether or not the name is one. */
-function objectName(kind: string, object: unknown): string {
+export function objectName(kind: string, object: unknown): string {
   const { name, namespace } = metadataOf(object);
   return CLUSTER_SCOPED.has(kind) ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
 }
@@ -104,4 +104,5 @@ const CLUSTER_SCOPED = new Set([
   'ClusterNetworkPolicy',
   'AdminNetworkPolicy',
   'BaselineAdminNetworkPolicy',
+  'CustomResourceDefinition',
 ]);

@@ -53,6 +53,24 @@ export function decodeNetworkPolicy(object: Field): ClusterEvent | undefined {
   return { type: 'policy', key: id, value: withinBudget(policy, spec, namespace) };
 }
 
+/** What is known of a NetworkPolicy of which nobody can read more than its name: any pod of its namespace may be meant. */
+export function unreadNetworkPolicy(object: Field): ClusterEvent | undefined {
+  const [name, namespace] = [readName(object), readNamespace(object)];
+  if (name === undefined || namespace === undefined) return undefined;
+  const id = `NetworkPolicy ${namespace}/${name}` as const;
+  const policy: Policy = {
+    id,
+    kind: 'NetworkPolicy',
+    name: `${namespace}/${name}`,
+    order: 0,
+    subject: { namespaces: { kind: 'name', name: namespace }, pods: { requirements: [], unreadable: true } },
+    tier: 'networkpolicy',
+    ingress: [],
+    egress: [],
+  };
+  return { type: 'policy', key: id, value: policy };
+}
+
 /** The policy with its rules, or without any where they are more than a policy may have: then it only isolates. */
 function withinBudget(policy: Policy, spec: Field, namespace: string): Policy {
   const types = readPolicyTypes(spec);

@@ -22,7 +22,7 @@ const OBJECTS = [
       containers: [{ image: 'x', ports: [{ containerPort: 8080, hostPort: 80, hostIP: '10.0.0.1' }] }],
     },
   },
-  { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'visitor', namespace: 'guest' } },
+  { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'visitor', namespace: 'guest' }, spec: {} },
   { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata, spec: { podSelector: {} } },
   {
     apiVersion: 'policy.networking.k8s.io/v1alpha2',

@@ -5,9 +5,8 @@ import type { InventoryItem } from '../../model/inventory.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { Api } from '../client/api.ts';
 import { ApiError } from '../client/apierror.ts';
-import { decodeObject } from '../decode/decode.ts';
+import { decodeDelivered, isOfType } from '../decode/delivered.ts';
 import { decodeInventory } from '../decode/inventory.ts';
-import { asMap } from '../report/identity.ts';
 import { listPages } from '../watch/listpages.ts';
 import { NAMESPACES, NETWORK_POLICIES, NODES, type Resource } from '../watch/resource.ts';
 import {
@@ -150,8 +149,8 @@ async function list(
     resource,
     objects => {
       for (const { object } of objects) {
-        const decoded = decodeObject(readAs(resource, object));
-        const found = decodeInventory(object);
+        const decoded = decodeDelivered(object, resource);
+        const found = isOfType(object, resource) ? decodeInventory(object) : { problems: [] };
         if (decoded.event !== undefined) events.push(decoded.event);
         if (found.item !== undefined) items.push(found.item);
         problems.push(...decoded.problems, ...found.problems);
@@ -163,8 +162,4 @@ async function list(
     signal,
   );
   return { events, items, problems };
-}
-
-function readAs({ readAs }: Resource, object: unknown): unknown {
-  return readAs === undefined ? object : { ...asMap(object), apiVersion: readAs };
 }

@@ -1,5 +1,6 @@
 import type { Timing } from '../../async/timing.ts';
 import type { Api } from '../client/api.ts';
+import { decodeDelivered } from '../decode/delivered.ts';
 import type { ClusterFeed } from './clusterfeed.ts';
 import { Objects } from './objects.ts';
 import { ObjectSource } from './objectsource.ts';
@@ -73,6 +74,12 @@ export class CustomSource implements Store {
   #apply(change: WatchChange): void {
     if (change.type === 'upsert') this.#isListed = true;
     if (change.type === 'replaced' && this.#isListed) return;
+    if (change.type === 'upsert') {
+      const { problems } = decodeDelivered(change.object, definitionOf(this.#policy));
+      this.#feed.reportProblems(`definition of ${this.#policy.kind}`, problems);
+      // What was served goes on to be, as far as anybody knows.
+      if (problems.length > 0) return;
+    }
     const served = servedVersion(change.type === 'upsert' ? change.object : undefined, this.#policy);
     this.#serve(served, change.type === 'delete' ? revisionOf(change.object) : undefined);
   }

@@ -80,7 +80,7 @@ test('a policy has an identity from when it is published until it is gone, and o
     source.apply([change]);
     return uid();
   };
-  const unreadable = { ...policy('6c2b'), apiVersion: 'networking.k8s.io/v9' };
+  const unreadable = { ...policy('6c2b'), metadata: { name: 'web', namespace: 'Shop', uid: '6c2b' } };
   expect(apply({ type: 'upsert', name: 'shop/web', object: unreadable })).toBeUndefined();
   expect(apply({ type: 'upsert', name: 'shop/web', object: policy('77aa') })).toBe('77aa');
   expect(apply({ type: 'upsert', name: 'shop/web', object: unreadable })).toBe('6c2b');

@@ -63,9 +63,13 @@ function endOfList(list: Readonly<Record<string, unknown>>, { apiVersion, kind, 
   return { revision, ...(typeof next === 'string' && next !== '' && { next }) };
 }
 
-/** The items of a list do not say what they are. */
+/** The items of a list need not say what they are; what one does say is kept, for whoever reads it. */
 function listed(item: unknown, { apiVersion, kind, path }: Resource): ListedObject {
   const name = objectKey(item);
   if (name === undefined) throw new ApiError('garbled', `${path}: an object of the list has no name`);
-  return { name, object: { ...asMap(item), apiVersion, kind } };
+  const object = asMap(item);
+  return {
+    name,
+    object: { ...object, apiVersion: object.apiVersion ?? apiVersion, kind: object.kind ?? kind },
+  };
 }

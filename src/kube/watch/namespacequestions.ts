@@ -3,6 +3,7 @@ import type { Timing } from '../../async/timing.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import type { Api } from '../client/api.ts';
 import { ApiError } from '../client/apierror.ts';
+import { isOfType } from '../decode/delivered.ts';
 import { asMap } from '../report/identity.ts';
 import type { PolicyHold } from './hold.ts';
 import { readListPage } from './listpage.ts';
@@ -93,6 +94,8 @@ export function askedOf(api: Api): IsLiving {
       { ...NAMESPACES, fieldSelector: `metadata.name=${namespace}` },
       { limit: '1' },
       items => {
+        if (items.some(({ object }) => !isOfType(object, NAMESPACES)))
+          throw new ApiError('garbled', 'the list of namespaces has an object that is none');
         lives = items.some(({ name, object }) => name === namespace && !isTerminating(object));
       },
       signal,

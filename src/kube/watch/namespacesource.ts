@@ -1,3 +1,4 @@
+import { isOfType } from '../decode/delivered.ts';
 import type { ClusterFeed } from './clusterfeed.ts';
 import { isTerminating } from './namespacequestions.ts';
 import { Objects } from './objects.ts';
@@ -18,7 +19,7 @@ export class NamespaceSource extends ObjectSource {
     super.apply(changes);
     // In their order: of one that went and came again in one piece, the last word counts.
     for (const change of changes)
-      if (change.type !== 'replaced')
+      if (change.type !== 'replaced' && isOfType(change.object, NAMESPACES))
         this.#feed.hold.setActive(change.name, change.type === 'upsert' && !isTerminating(change.object));
     this.#feed.publish([]);
   }

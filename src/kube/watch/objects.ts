@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import type { Problem } from '../../model/problem.ts';
-import { decodeObject } from '../decode/decode.ts';
+import { decodeDelivered, isOfType } from '../decode/delivered.ts';
 import { asMap, referenceOf } from '../report/identity.ts';
 import { goneEvent, type Resource } from './resource.ts';
 import { isRolledBack, revisionOf } from './revision.ts';
@@ -42,9 +42,10 @@ export class Objects {
     const revision = revisionOf(object) ?? '';
     this.#unseen?.delete(name);
     if (revision !== '' && this.#revisions.get(name) === revision) return [];
-    this.#revisions.set(name, revision);
-    const { event, problems } = this.#decode(object);
-    if (problems.length > 0) this.#setProblems(name, aboutPolicy(problems, object));
+    // The server that delivered another type may deliver the right one at the same revision.
+    this.#revisions.set(name, isOfType(object, this.#resource) ? revision : '');
+    const { event, problems } = decodeDelivered(object, this.#resource);
+    if (problems.length > 0) this.#setProblems(name, this.#aboutPolicy(problems, object));
     else this.#setProblems(name);
     return event === undefined || !this.#isNews(name, event) ? [] : [event];
   }
@@ -97,9 +98,12 @@ export class Objects {
     this.#allProblems = undefined;
   }
 
-  #decode(object: unknown) {
-    const { readAs } = this.#resource;
-    return decodeObject(readAs === undefined ? object : { ...asMap(object), apiVersion: readAs });
+  /** Only policies have authors who wait for an answer; what an object says of its type may be wrong. */
+  #aboutPolicy(problems: readonly Problem[], object: unknown): readonly Problem[] {
+    const { apiVersion, kind } = this.#resource;
+    if (!kind.endsWith('Policy')) return problems;
+    const about = referenceOf({ ...asMap(object), apiVersion, kind });
+    return about === undefined ? problems : problems.map(problem => ({ ...problem, about }));
   }
 
   #isNews(name: string, event: ClusterEvent): boolean {
@@ -115,10 +119,4 @@ export class Objects {
     this.#setProblems(name);
     return this.#published.delete(name) ? [goneEvent(this.#resource, name)] : [];
   }
-}
-
-/** Only policies have authors who wait for an answer. */
-function aboutPolicy(problems: readonly Problem[], object: unknown): readonly Problem[] {
-  const about = referenceOf(object);
-  return about?.kind.endsWith('Policy') ? problems.map(problem => ({ ...problem, about })) : problems;
 }

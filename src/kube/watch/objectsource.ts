@@ -45,8 +45,12 @@ export class ObjectSource implements Store {
   #apply(change: WatchChange): readonly ClusterEvent[] {
     const events = this.#eventsOf(change);
     this.#feed.identities.forgetGone(events);
-    if (change.type === 'upsert' && this.#kind.endsWith('Policy') && this.#objects.has(change.name))
-      this.#feed.identities.set(`${this.#kind} ${change.name}`, referenceOf(change.object));
+    if (change.type === 'upsert' && this.#kind.endsWith('Policy') && this.#objects.has(change.name)) {
+      const reference = referenceOf(change.object);
+      // An object of another kind is not the policy that Events are to name.
+      if (reference?.kind === this.#kind)
+        this.#feed.identities.set(`${this.#kind} ${change.name}`, reference);
+    }
     return events;
   }
 

@@ -187,7 +187,7 @@ export class Reflector {
   /** What a watch said and nobody understood may have been a change: then only a list can say what is there. */
   #take(values: readonly unknown[]): void {
     try {
-      const events = values.map(parseWatchEvent);
+      const events = values.map(value => parseWatchEvent(value, this.#resource));
       this.#apply(events);
     } catch (error) {
       this.#revision = undefined;

@@ -1,6 +1,7 @@
 import type { Timing } from '../../async/timing.ts';
 import type { Service, ServiceKey } from '../../model/service.ts';
 import type { Api } from '../client/api.ts';
+import { isOfType } from '../decode/delivered.ts';
 import { decodeInventory } from '../decode/inventory.ts';
 import type { SourceStatus } from './clusterfeed.ts';
 import { Reflector, type Store, type WatchChange } from './reflector.ts';
@@ -51,6 +52,7 @@ export class ServiceSource implements Store {
     }
     const key = change.name as ServiceKey;
     this.#unseen.delete(key);
+    if (change.type === 'upsert' && !isOfType(change.object, SERVICES)) return;
     const item = change.type === 'upsert' ? decodeInventory(change.object).item : undefined;
     if (item?.type === 'service') this.#listener.put(item.value);
     else this.#listener.delete(key);

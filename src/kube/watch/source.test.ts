@@ -416,3 +416,104 @@ describe('watchCluster() and a namespace that is deleted', () => {
     expect(cluster.gone).toEqual(['shop/db', 'NetworkPolicy shop/web']);
   });
 });
+
+describe('an object of another kind', () => {
+  const to =
+    (plural: string) =>
+    ({ path }: FakeRequest) =>
+      path.endsWith(`/${plural}`);
+  const shop = { namespace: 'shop', name: 'web', resourceVersion: '900' };
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: shop };
+
+  test('in the watch of NetworkPolicies isolates the namespace, and the right one takes its place', async () => {
+    const cluster = await synced();
+    server.say({ type: 'MODIFIED', object: pod }, to('networkpolicies'));
+    await until('the problem', () => cluster.problems.length > 0);
+    expect(cluster.problems).toEqual([
+      expect.objectContaining({
+        object: 'NetworkPolicy shop/web',
+        field: 'kind',
+        about: expect.objectContaining({ kind: 'NetworkPolicy', namespace: 'shop', name: 'web' }),
+      }),
+    ]);
+    expect(cluster.state.policies.get('NetworkPolicy shop/web')).toMatchObject({
+      subject: { pods: { requirements: [], unreadable: true } },
+      ingress: [],
+      egress: [],
+    });
+    expect(cluster.state.pods).toEqual(stateOf(server).pods);
+    server.put(apiNetworkPolicy('shop/web', 'other'));
+    await same(cluster);
+    expect([cluster.problems, cluster.gone]).toEqual([[], []]);
+  });
+
+  test('that is deleted in the watch of NetworkPolicies takes none away', async () => {
+    const cluster = await synced();
+    const lists = () =>
+      server.requests.filter(
+        ({ path, query }) => path.endsWith('/networkpolicies') && !query.resourceVersion,
+      );
+    const before = lists().length;
+    server.say({ type: 'DELETED', object: pod }, to('networkpolicies'));
+    await until('a list', () => lists().length > before);
+    server.put(apiNetworkPolicy('shop/later', 'web'));
+    await same(cluster);
+    expect(cluster.gone).toEqual([]);
+  });
+
+  test.each([
+    [
+      'pods',
+      {
+        apiVersion: 'networking.k8s.io/v1',
+        kind: 'NetworkPolicy',
+        metadata: shop,
+        spec: { podSelector: {} },
+      },
+      'Pod shop/web',
+    ],
+    [
+      'nodes',
+      { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'node-1', resourceVersion: '900' } },
+      'Node node-1',
+    ],
+    [
+      'namespaces',
+      {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'shop', resourceVersion: '900', deletionTimestamp: 'x' },
+      },
+      'Namespace shop',
+    ],
+  ])('in the watch of %s changes nothing, and is a problem', async (plural, object, name) => {
+    const cluster = await synced();
+    server.say({ type: 'MODIFIED', object }, to(plural));
+    await until('the problem', () => cluster.problems.length > 0);
+    expect(cluster.problems).toEqual([expect.objectContaining({ object: name, field: 'kind' })]);
+    expect(cluster.state).toEqual(stateOf(server));
+    expect(cluster.gone).toEqual([]);
+  });
+
+  test('in the watch of definitions leaves the policies in force', async () => {
+    server.put(apiDefinition(['v1beta1']));
+    server.put(apiClusterPolicy('platform', 5));
+    const cluster = await synced();
+    const name = 'clusternetworkpolicies.policy.networking.k8s.io';
+    server.say(
+      {
+        type: 'MODIFIED',
+        object: { apiVersion: 'v1', kind: 'Pod', metadata: { name, resourceVersion: '900' } },
+      },
+      request =>
+        to('customresourcedefinitions')(request) && (request.query.fieldSelector ?? '').endsWith(name),
+    );
+    await until('the problem', () => cluster.problems.length > 0);
+    expect(cluster.problems).toEqual([
+      expect.objectContaining({ object: `CustomResourceDefinition ${name}`, field: 'kind' }),
+    ]);
+    server.put(apiClusterPolicy('later', 6));
+    await same(cluster);
+    expect(cluster.gone).toEqual([]);
+  });
+});

@@ -1,4 +1,5 @@
 import { ApiError, statusError } from '../client/apierror.ts';
+import { type DeliveredType, isOfType } from '../decode/delivered.ts';
 import { asMap, objectKey } from '../report/identity.ts';
 import { revisionOf } from './revision.ts';
 
@@ -12,8 +13,11 @@ export type WatchEvent =
     }
   | { readonly type: 'bookmark'; readonly revision: string; readonly endsList: boolean };
 
-/** Reads what a line of a watch says; an ERROR is thrown as what it says. */
-export function parseWatchEvent(value: unknown): WatchEvent {
+/**
+ * Reads what a line of a watch of that type says; an ERROR is thrown as what it says. The end of an object of another
+ * type is no end of ours: it is thrown too, and a list says what is there.
+ */
+export function parseWatchEvent(value: unknown, resource: DeliveredType): WatchEvent {
   const { type, object } = asMap(value);
   if (type === 'ERROR') throw statusError(object);
   const revision = revisionOf(object);
@@ -22,6 +26,7 @@ export function parseWatchEvent(value: unknown): WatchEvent {
   const name = objectKey(object);
   const change = typeof type === 'string' ? CHANGES[type] : undefined;
   if (name === undefined || change === undefined) throw garbled(value);
+  if (change === 'delete' && !isOfType(object, resource)) throw garbled(value);
   return { type: change, name, object, revision };
 }
 

@@ -113,6 +113,8 @@ test('helm install refuses to put agents beside cleaners that still wait for a n
   await installByKustomize();
   await killedWhen(spawnUninstall(), MOMENTS[1]![1]);
   await kubectl('delete', 'clusterrole/sluice', 'clusterrolebinding/sluice');
+  const policies = ['validatingadmissionpolicy', 'validatingadmissionpolicybinding'];
+  await kubectl('delete', ...policies.map(kind => `${kind}/sluice-start-gate`));
   await kubectl('-n', 'sluice', 'delete', 'serviceaccount/sluice');
   await expect(installByHelm()).rejects.toThrow(/sluice-cleaner of an earlier removal still waits for nodes/);
   expectClean(await uninstallFromAllNodes());

@@ -113,6 +113,8 @@ function runStep(
       GITHUB_ACTION_PATH: runner.actionPath,
       GITHUB_WORKSPACE: runner.workspace,
       GITHUB_REPOSITORY: runner.github.repository ?? '',
+      GITHUB_WORKFLOW: 'policies',
+      GITHUB_JOB: 'compare',
       GITHUB_OUTPUT: files.output,
       GITHUB_STEP_SUMMARY: files.summary,
       RUNNER_TEMP: runner.temp,
