@@ -3652,4 +3652,18 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'if (last !== undefined) return last.made;',
     test: POLICY_MOVES,
   },
+  {
+    name: 'openers: the check of the connection table never says which pod fills it',
+    file: 'src/rpc/agentview.ts',
+    find: '...(opened && { openers: opened })',
+    replace: '...(opened && {})',
+    test: 'test/unit/rpc.test.ts',
+  },
+  {
+    name: 'openers: each probe of the agent reads a full table of connections anew',
+    file: 'src/rpc/openers.ts',
+    find: 'nowMs - last.atMs > FRESH_MS',
+    replace: 'nowMs - last.atMs >= 0',
+    test: 'src/rpc/openers.test.ts',
+  },
 ];
