@@ -28,6 +28,19 @@ const cidr = (text: string): Cidr => parseCidr(text)!;
 const value = <T>(value: T) => ({ value });
 const unreadable = { unreadable: 'no such file' };
 
+const OPENED = {
+  openers: value({
+    pods: [
+      { pod: 'shop/loose', opened: 700 },
+      { pod: 'shop/web', opened: 60 },
+      { pod: 'shop/db', opened: 9 },
+      { pod: 'shop/a', opened: 2 },
+      { pod: 'shop/b', opened: 1 },
+    ],
+    others: 28,
+  }),
+};
+
 const WORK: Work = {
   synced: true,
   equalAtMs: NOW - 100,
@@ -322,6 +335,7 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     () => conntrackFill(host({ conntrack: value({ count: 950, max: 1000 }) })),
     'fail',
   ],
+  ['conntrack-fill: whoever opened them does not make it fuller', () => conntrackFill(HOST, OPENED), 'ok'],
   ['conntrack-fill: unreadable', () => conntrackFill(host({ conntrack: unreadable })), 'unknown'],
   ['conntrack-fill: no limit', () => conntrackFill(host({ conntrack: value({ count: 1, max: 0 }) })), 'ok'],
   ['pod-cidr-route: the very network', () => podCidrRoute(HOST, OURS), 'ok'],
@@ -607,6 +621,25 @@ describe('health()', () => {
     const silent = broken.checks.filter(({ state, remedy }) => /warn|fail/.test(state) && remedy === '');
     expect(broken.ready).toBe(false);
     expect(silent).toEqual([]);
+  });
+});
+
+describe('conntrackFill()', () => {
+  const filled = (count: number) => host({ conntrack: value({ count, max: 1000 }) });
+
+  test('names the pods that opened most, and says how many are everybody else’s', () => {
+    expect(conntrackFill(filled(800), OPENED).reason).toBe(
+      '800 of 1000 entries (80 %); shop/loose opened 700, shop/web opened 60, shop/db opened 9, other pods of this node opened 3, the node and others elsewhere opened 28',
+    );
+    expect(conntrackFill(filled(960), { openers: value({ pods: [], others: 960 }) }).reason).toBe(
+      '960 of 1000 entries (96 %): new connections are dropped soon; the node and others elsewhere opened 960',
+    );
+  });
+
+  test('says how full it is also where nobody can tell who opened them', () => {
+    expect(conntrackFill(filled(800), { openers: unreadable }).reason).toBe(
+      '800 of 1000 entries (80 %); who opened them cannot be read: no such file',
+    );
   });
 });
 

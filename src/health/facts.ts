@@ -50,6 +50,16 @@ export interface Ours {
   readonly podWays?: Reading<readonly PodWay[]>;
   /** Absent where another plugin attaches the pods. */
   readonly attached?: AttachFacts;
+  /** Who fills the kernel's table of connections; absent where it has room, and nobody has looked. */
+  readonly openers?: Reading<Openers>;
+}
+
+/** Who opened the connections that the kernel tracks. */
+export interface Openers {
+  /** Pods of this node, those first that opened most. */
+  readonly pods: readonly { readonly pod: string; readonly opened: number }[];
+  /** Opened by the node itself, or by others elsewhere. */
+  readonly others: number;
 }
 
 /** An interface by which the node's own routes lead to pods of it. */

@@ -45,7 +45,7 @@ export function health(
     forwarding('ip', host, ours),
     forwarding('ip6', host, ours),
     bridgeTrafficSeen(host, ours),
-    conntrackFill(host),
+    conntrackFill(host, ours),
     podCidrRoute(host, ours),
     podAddresses(ours),
     nodeRoutes(ours),

@@ -10,7 +10,7 @@ import {
 } from '../model/address.ts';
 import { type Check, finding } from './check.ts';
 import { enforcingPod, enforcingProcess } from './enforcers.ts';
-import type { Bridge, Host, Ours, PodWay, Reading } from './facts.ts';
+import type { Bridge, Host, Openers, Ours, PodWay, Reading } from './facts.ts';
 
 const FORWARD_SYSCTL: Record<Family, string> = {
   ip: 'net.ipv4.ip_forward',
@@ -73,18 +73,39 @@ export function bridgeTrafficSeen({ bridges, bridgeCalls }: Host, ours: Ours): C
   return finding.ok(name, `traffic over bridge ${names([...carrying])} passes nftables`);
 }
 
-export function conntrackFill({ conntrack }: Host): Check {
+export function conntrackFill({ conntrack }: Host, { openers }: Pick<Ours, 'openers'> = {}): Check {
   const name = 'conntrack-fill';
   if ('unreadable' in conntrack) return finding.unknown(name, conntrack.unreadable);
   const { count, max } = conntrack.value;
   // nf_conntrack_max of 0 is no limit.
   if (max === 0) return finding.ok(name, `${count} entries, without a limit`);
   const reason = `${count} of ${max} entries (${Math.floor((count / max) * 100)} %)`;
-  const remedy = 'raise net.netfilter.nf_conntrack_max, or find who opens so many connections';
+  const who = openersText(openers);
+  const remedy =
+    'raise net.netfilter.nf_conntrack_max, or isolate the pod that opens so many: connections that a policy denies are cut, and leave the table';
   if (count >= max * FILL.fail)
-    return finding.fail(name, `${reason}: new connections are dropped soon`, remedy);
-  if (count >= max * FILL.warn) return finding.warn(name, reason, remedy);
+    return finding.fail(name, `${reason}: new connections are dropped soon${who}`, remedy);
+  if (count >= max * FILL.warn) return finding.warn(name, `${reason}${who}`, remedy);
   return finding.ok(name, reason);
+}
+
+/** Whether somebody should look who opened the connections. */
+export function isNearlyFull({ conntrack }: Pick<Host, 'conntrack'>): boolean {
+  if ('unreadable' in conntrack) return false;
+  const { count, max } = conntrack.value;
+  return max > 0 && count >= max * FILL.warn;
+}
+
+const MOST_OPENERS = 3;
+
+function openersText(openers: Reading<Openers> | undefined): string {
+  if (openers === undefined) return '';
+  if ('unreadable' in openers) return `; who opened them cannot be read: ${openers.unreadable}`;
+  const { pods, others } = openers.value;
+  const named = pods.slice(0, MOST_OPENERS).map(({ pod, opened }) => `${pod} opened ${opened}`);
+  const rest = pods.slice(MOST_OPENERS).reduce((sum, { opened }) => sum + opened, 0);
+  if (rest > 0) named.push(`other pods of this node opened ${rest}`);
+  return `; ${[...named, `the node and others elsewhere opened ${others}`].join(', ')}`;
 }
 
 /** A node without pods may have no route yet, so a missing one is a warning. */

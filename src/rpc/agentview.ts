@@ -6,6 +6,7 @@ import { type FlowSource, NO_FLOWS } from '../flows/source.ts';
 import { NO_DENIALS } from '../health/denialscheck.ts';
 import type { Host, Ours, PodWay, Reading } from '../health/facts.ts';
 import { type Health, health } from '../health/health.ts';
+import { isNearlyFull } from '../health/hostchecks.ts';
 import { type KernelFacts, NOTHING_MISSING } from '../health/kernelcheck.ts';
 import { NO_NAMES } from '../health/namescheck.ts';
 import { NO_GATE, type PodStarts } from '../health/startchecks.ts';
@@ -16,7 +17,7 @@ import { podCidrsOf } from '../model/podcidrs.ts';
 import { comparePolicies, policyLabel } from '../model/policy.ts';
 import type { CniParts } from '../network/cni/cni.ts';
 import type { Conntrack } from '../nft/conntrack.ts';
-
+import { latestOpeners, openersOf } from './openers.ts';
 import type { AgentView, AuditsView, CountsView, DenialsView, Identity, NamesView } from './view.ts';
 
 /** Many may ask at the same time; the node is read at most this often. */
@@ -73,20 +74,28 @@ export function agentView({
   const own = cached(async () => ours(keeper));
   const ways = cached(async () => readPodWays && { podWays: await readPodWays(...podsAndUplinks(keeper)) });
   const attached = cached(async () => network && { attached: await network.facts() });
+  const openers = latestOpeners(async () =>
+    openConntrack === undefined
+      ? { unreadable: 'nothing is tracked' }
+      : openersOf(openConntrack, keeper.cluster, keeper.status().node),
+  );
   return {
     identity,
     keeper,
-    health: async (): Promise<Health> =>
-      health(
+    health: async (): Promise<Health> => {
+      const read = await host();
+      const opened = openers(isNearlyFull(read));
+      return health(
         keeper.status(),
-        await host(),
-        { ...(await own()), ...(await ways()), ...(await attached()) },
+        read,
+        { ...(await own()), ...(await ways()), ...(await attached()), ...(opened && { openers: opened }) },
         Date.now(),
         starts(),
         kernel,
         names.status(),
         await denials.facts(),
-      ),
+      );
+    },
     starts,
     names,
     denials,

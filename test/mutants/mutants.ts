@@ -3204,4 +3204,17 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "if (change === 'delete' && name === '' && !isOfType",
     test: 'source.test.ts',
   },
+  {
+    name: 'openers: the check of the connection table never says which pod fills it',
+    find: '...(opened && { openers: opened })',
+    replace: '...(opened && {})',
+    test: 'rpc.test.ts',
+  },
+  {
+    name: 'openers: each probe of the agent reads a full table of connections anew',
+    within: 'function latestOpeners',
+    find: 'nowMs - last.atMs > FRESH_MS',
+    replace: 'nowMs - last.atMs >= 0',
+    test: 'openers.test.ts',
+  },
 ];

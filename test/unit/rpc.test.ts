@@ -11,6 +11,7 @@ import { CHECK_NAMES } from '../../src/health/check.ts';
 import { NO_NAMES } from '../../src/health/namescheck.ts';
 import { type Address, parseAddress } from '../../src/model/address.ts';
 import { ClusterState, type Pod, type PodKey } from '../../src/model/cluster.ts';
+import type { Flow } from '../../src/model/flow.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { EVERYTHING } from '../../src/model/selector.ts';
 import { type ToldFact, ToldFacts } from '../../src/names/toldfacts.ts';
@@ -34,6 +35,7 @@ const POD: Pod = {
   createdAt: '',
   ports: [],
 };
+const OPENED: Flow = { from: POD.addresses[0]!, to: parseAddress('10.0.0.9')!, protocol: 'UDP', port: 53 };
 const POLICY: Policy = {
   id: 'NetworkPolicy shop/allow',
   kind: 'NetworkPolicy',
@@ -98,6 +100,7 @@ async function serve(): Promise<void> {
       keeper,
       agent,
       readHost: async () => host,
+      openConntrack: () => ({ read: async (_, wanted) => void wanted(OPENED), close: () => undefined }),
       names: { status: () => NO_NAMES, facts: async () => facts },
     }),
     watchMs: 10,
@@ -382,6 +385,20 @@ describe('sluice.v1.Sluice', () => {
     client.close();
     expect(pods.map(({ key }) => before.get(key))).toEqual(pods);
     expect(JSON.stringify(state).split('label-99').length - 1).toBe(namespaces.length);
+  });
+
+  test('Status says who opened the connections that fill the table, once that is read', async () => {
+    inForce();
+    host = { ...HEALTHY_HOST, conntrack: { value: { count: 90, max: 100 } } };
+    await serve();
+    const client = await connectAgent(socket);
+    const reason = async () =>
+      (await client.status()).checks.find(({ name }) => name === 'conntrack-fill')!.reason;
+    await reason();
+    expect(await reason()).toBe(
+      '90 of 100 entries (90 %); shop/web opened 1, the node and others elsewhere opened 0',
+    );
+    client.close();
   });
 
   test('Status tells of the pods that wait, and the node stays ready', async () => {
