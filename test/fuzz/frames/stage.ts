@@ -1,0 +1,206 @@
+/** Has sequences of frames sent, and hears and asks what became of them. */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import koffi from 'koffi';
+import { forgetConnections } from '../../../src/lab/conntrack.ts';
+import { inNamespace } from '../../../src/lab/netns.ts';
+import { openConntrack } from '../../../src/netlink/conntrack/conntrack.ts';
+import { libc } from '../../../src/netlink/wire/libc.ts';
+import type { Connection, Conntrack } from '../../../src/nft/conntrack.ts';
+import { bytesOf, tagsIn } from './bytes.ts';
+import { isExpected } from './exceptions.ts';
+import type { Game, SenderName } from './games.ts';
+import type { FrameGround } from './ground.ts';
+import type { Host } from './network.ts';
+import { type Frame, type Packet, PLACES, type Sequence } from './packet.ts';
+import { Ears, Sender, Tap } from './sockets.ts';
+
+const SENDERS: readonly SenderName[] = [
+  'attacker',
+  'victim',
+  'friend',
+  'loose',
+  'remote',
+  'sealed',
+  'outside',
+];
+/** n2 hears all that leaves n1 for it, before its own rules. */
+const TAPPED: readonly Host[] = [
+  'attacker',
+  'victim',
+  'friend',
+  'loose',
+  'remote',
+  'sealed',
+  'outside',
+  'n2',
+];
+const MOST_HITS = 64;
+/** What node n1 tracks of the frames that are sent behind all others: two connections, and the overlay's own. */
+const OF_CONTROL = 3;
+const MOST_WAITS = 2_000;
+
+/** What policy denies, and happened. `sequence` is the place in the list that was played. */
+export type Hit =
+  | {
+      readonly kind: 'heard';
+      readonly sequence: number;
+      readonly frame: number;
+      readonly hearer: Host;
+      readonly data: Buffer;
+    }
+  | { readonly kind: 'tracked'; readonly connection: Connection };
+
+export class Stage {
+  readonly ground: FrameGround;
+  readonly #senders: ReadonlyMap<SenderName, Sender>;
+  readonly #taps: ReadonlyMap<Host, Tap>;
+  readonly #ears: Ears;
+  readonly #conntrack: Conntrack;
+  readonly #count: number;
+  #nextTag = 1;
+
+  constructor(ground: FrameGround) {
+    this.ground = ground;
+    stayOnOneCpu();
+    // eth0 is the first link of its namespace behind lo, but where tunnels brought theirs.
+    this.#senders = new Map(
+      SENDERS.map(host => [host, new Sender(ground.path(host), indexOf(ground, host))]),
+    );
+    this.#taps = new Map(TAPPED.map(host => [host, new Tap(ground.path(host))]));
+    this.#ears = new Ears(ground.path('n1'));
+    [this.#conntrack, this.#count] = inNamespace(ground.path('n1'), () => [
+      openConntrack(),
+      openSync('/proc/sys/net/netfilter/nf_conntrack_count', 'r'),
+    ]);
+  }
+
+  /** How many frames the kernel took. */
+  get sent(): number {
+    return [...this.#senders.values()].reduce((sum, { sent }) => sum + sent, 0);
+  }
+
+  /** All first frames, then all second ones: each sequence keeps its order. */
+  async play(game: Game, sequences: readonly Sequence[]): Promise<Hit[]> {
+    const hits: Hit[] = [];
+    const first = this.#nextTag;
+    const played: [sequence: number, frame: number][] = [];
+    const hear = (hearer: Host) => (data: Buffer) => {
+      for (const tag of tagsIn(data)) {
+        const found = played[tag - first];
+        if (found === undefined) continue; // of an earlier play
+        const frame = sequences[found[0]]![found[1]]!;
+        if (hits.length >= MOST_HITS || !game.denies(frame.by, hearer)) continue;
+        if (isExpected(frame, hearer, data, game, this.ground.wiring)) continue;
+        hits.push({ kind: 'heard', sequence: found[0], frame: found[1], hearer, data: Buffer.from(data) });
+      }
+    };
+    for (let round = 0; round < 4; round++) {
+      sequences.forEach((sequence, i) => {
+        const frame = sequence[round];
+        if (frame === undefined) return;
+        const tag = this.#nextTag++;
+        played[tag - first] = [i, round];
+        for (const bytes of bytesOf(frame, tag, this.ground.wiring)) this.#senders.get(frame.by)!.add(bytes);
+      });
+      for (const sender of this.#senders.values()) sender.flush();
+      this.#drain(hear);
+    }
+    await this.#untilAllIsHeard(hear);
+    hits.push(...(await this.#tracked(game, sequences)));
+    return hits;
+  }
+
+  /** Node n1, and the other one, forget what they know of connections. */
+  forget(): void {
+    for (const node of ['n1', 'n2'] as const) forgetConnections(this.ground.path(node));
+  }
+
+  close(): void {
+    for (const each of [...this.#senders.values(), ...this.#taps.values(), this.#ears, this.#conntrack])
+      each.close();
+    closeSync(this.#count);
+  }
+
+  #drain(hear: (hearer: Host) => (data: Buffer) => void): void {
+    for (const [host, tap] of this.#taps) tap.drain(hear(host));
+    this.#ears.drain(hear('n1'));
+  }
+
+  /** What is sent behind all others by who may, on the same processor, is heard behind them; also by the overlay. */
+  async #untilAllIsHeard(hear: (hearer: Host) => (data: Buffer) => void): Promise<void> {
+    const waited = new Set<Host>(['victim', 'remote']);
+    const tag = this.#nextTag++;
+    for (const host of ['victim', 'remote'] as const)
+      for (const bytes of bytesOf(control(host), tag, this.ground.wiring))
+        this.#senders.get('friend')!.add(bytes);
+    this.#senders.get('friend')!.flush();
+    for (let waits = 0; waited.size > 0; waits++) {
+      this.#drain(hearer => data => {
+        if (waited.has(hearer) && tagsIn(data).includes(tag)) waited.delete(hearer);
+        hear(hearer)(data);
+      });
+      if (waits === MOST_WAITS) throw new Error(`${[...waited].join(' and ')}: friend is not heard either`);
+      await setImmediate();
+    }
+  }
+
+  async #tracked(game: Game, sequences: readonly Sequence[]): Promise<Hit[]> {
+    const hits: Hit[] = [];
+    if (this.#countNow() === OF_CONTROL) return hits;
+    const honest = new Set(
+      [['victim'], ['remote']].flatMap(([to]) => pairsOf(control(to as 'victim' | 'remote'))),
+    );
+    for (const sequence of sequences)
+      for (const frame of sequence)
+        if (frame.by !== game.adversary) for (const pair of pairsOf(frame)) honest.add(pair);
+    const visit = (connection: Connection) => {
+      if (hits.length < MOST_HITS && !game.mayTrack(connection, honest))
+        hits.push({ kind: 'tracked', connection });
+    };
+    await this.#conntrack.read('all', () => true, visit);
+    this.forget();
+    return hits;
+  }
+
+  #countNow(): number {
+    const bytes = Buffer.alloc(16);
+    return Number.parseInt(bytes.toString('latin1', 0, readSync(this.#count, bytes, 0, bytes.length, 0)), 10);
+  }
+}
+
+function pairsOf({ content }: Frame): string[] {
+  return content.kind === 'packet' ? [`${content.packet.from.address} ${content.packet.to.address}`] : [];
+}
+
+function control(to: 'victim' | 'remote'): Frame {
+  const packet: Packet = {
+    family: 'ip',
+    from: PLACES.friend.ip,
+    to: PLACES[to].ip,
+    protocol: 17,
+    sourcePort: 4000,
+    port: 4000,
+    tcpFlags: 0,
+    icmp: [8, 0],
+    hops: 64,
+    repeats: 1,
+    change: 0,
+  };
+  return { by: 'friend', toMac: 'route', fromMac: 'own', types: [], content: { kind: 'packet', packet } };
+}
+
+function indexOf(ground: FrameGround, host: Host): number {
+  return (
+    JSON.parse(ground.exec(host, 'ip', ['-j', 'link', 'show', 'dev', 'eth0'])) as { ifindex: number }[]
+  )[0]!.ifindex;
+}
+
+/** Frames that are handed from link to link wait in the line of the processor that sent them. */
+function stayOnOneCpu(): void {
+  const cpu = libc.func('int sched_getcpu(void)')() as number;
+  const mask = Buffer.alloc(128);
+  mask[cpu >> 3] = 1 << (cpu & 7);
+  if (libc.func('int sched_setaffinity(int pid, size_t size, const void *mask)')(0, mask.length, mask) !== 0)
+    throw new Error(`sched_setaffinity: errno ${koffi.errno()}`);
+}
