@@ -3,9 +3,20 @@ import type { Game } from './games.ts';
 import type { Host, Wiring } from './network.ts';
 import { type Frame, isPod, PLACES } from './packet.ts';
 
+/** Of what was heard. */
+export interface Heard {
+  readonly frame: Frame;
+  readonly hearer: Host;
+  /** A whole frame; at a node what is behind the header of IPv6, or a packet of IPv4. */
+  readonly data: Buffer;
+  /** `FROM TO` of all packets that others than the adversary sent. */
+  readonly others: ReadonlySet<string>;
+  readonly wiring: Wiring;
+}
+
 interface Exception {
   readonly why: string;
-  holds(frame: Frame, hearer: Host, data: Buffer, wiring: Wiring): boolean;
+  holds(heard: Heard): boolean;
 }
 
 const ICMPV6 = 58;
@@ -15,7 +26,7 @@ const isOwn = (frame: Frame, name: string) =>
 const EXCEPTIONS: readonly Exception[] = [
   {
     why: 'neighbour discovery never leaves its link, and is never asked for by policy (N63)',
-    holds: ({ content }, hearer) =>
+    holds: ({ frame: { content }, hearer }) =>
       content.kind === 'packet' &&
       content.packet.protocol === ICMPV6 &&
       [133, 135, 136].includes(content.packet.icmp[0]) &&
@@ -24,7 +35,7 @@ const EXCEPTIONS: readonly Exception[] = [
   },
   {
     why: 'reports of multicast listeners to their groups (N69)',
-    holds: ({ content }, hearer) =>
+    holds: ({ frame: { content }, hearer }) =>
       content.kind === 'packet' &&
       content.packet.protocol === ICMPV6 &&
       [131, 132, 143].includes(content.packet.icmp[0]) &&
@@ -34,7 +45,7 @@ const EXCEPTIONS: readonly Exception[] = [
   },
   {
     why: 'DHCP asks the node for an address (N69)',
-    holds: ({ content }, hearer) =>
+    holds: ({ frame: { content }, hearer }) =>
       content.kind === 'packet' &&
       content.packet.from.address === '0.0.0.0' &&
       content.packet.to.address === '255.255.255.255' &&
@@ -45,20 +56,29 @@ const EXCEPTIONS: readonly Exception[] = [
   },
   {
     why: 'that a packet is too big or has no way the node says before its sender is asked (docs/security.md)',
-    holds: (_, hearer, data, wiring) => wiring === 'ptp' && isErrorOfWay(data, hearer),
+    holds: ({ hearer, data, wiring }) => wiring === 'ptp' && isErrorOfWay(data, hearer),
   },
   {
-    why: 'ARP of its own address is how pods of a bridge find one another (N70)',
-    holds: (frame, hearer, _, wiring) =>
+    why: 'packets of a connection that is open are believed by their addresses where pods are linked by a veth each (docs/security.md)',
+    holds: ({ frame: { content }, others, wiring }) =>
+      wiring === 'ptp' &&
+      content.kind === 'packet' &&
+      (others.has(`${content.packet.to.address} ${content.packet.from.address}`) ||
+        others.has(`${content.packet.from.address} ${content.packet.to.address}`)),
+  },
+  {
+    why: 'ARP as its own address, and the question who else has it, is how pods of a bridge find one another (N70)',
+    holds: ({ frame, hearer, wiring }) =>
       frame.content.kind === 'arp' &&
       [1, 2].includes(frame.content.operation) &&
-      isOwn(frame, frame.content.from.name) &&
+      (isOwn(frame, frame.content.from.name) ||
+        (frame.content.from.address === '0.0.0.0' && isOwn(frame, frame.content.to.name))) &&
       wiring === 'bridge' &&
       isPod(hearer),
   },
   {
     why: 'a pod reaches its own address (N40); a bridge delivers it to whose hardware address it has (docs/security.md)',
-    holds: (frame, hearer) =>
+    holds: ({ frame, hearer }) =>
       frame.content.kind === 'packet' && isOwn(frame, frame.content.packet.to.name) && isPod(hearer),
   },
 ];
@@ -85,8 +105,9 @@ function isOfWay(version: 4 | 6, message: Buffer): boolean {
 }
 
 /** Judged by what was sent, but for what others' frames are addressed to, which is to be the hearer's own. */
-export function isExpected(frame: Frame, hearer: Host, data: Buffer, game: Game, wiring: Wiring): boolean {
-  if (EXCEPTIONS.some(each => each.holds(frame, hearer, data, wiring))) return true;
+export function isExpected(heard: Heard, game: Game): boolean {
+  if (EXCEPTIONS.some(each => each.holds(heard))) return true;
+  const { frame, hearer, data } = heard;
   // Pods of one bridge that conspire (docs/security.md): to somebody whom policy allows, at another's hardware address.
   const isDeniedAll = game.denies(frame.by, 'outside') && game.denies(frame.by, 'friend');
   return !isDeniedAll && isPod(hearer) && !isAddressedTo(data, hearer);

@@ -104,25 +104,24 @@ export function sequence(draws: Draws, game: Game): Sequence {
 
 function nextFrame(draws: Draws, game: Game, before: readonly Frame[]): Frame {
   const packets = before.flatMap(({ content }) => (content.kind === 'packet' ? [content.packet] : []));
-  if (packets.length === 0) return fresh(draws, game.adversary);
-  const earlier = draws.pick(packets);
-  switch (draws.below(8)) {
-    case 0:
+  const earlier = packets[draws.below(Math.max(packets.length, 1))];
+  const how = draws.below(8);
+  if (earlier === undefined) return fresh(draws, game.adversary);
+  switch (how) {
     case 1:
-      return answer(draws, game, earlier);
     case 2:
-      return withMacs(draws, game.adversary, reversed(draws, earlier));
+      return answer(draws, game, earlier);
     case 3:
-      return withMacs(
-        draws,
-        game.adversary,
-        errorAbout(draws, reversed(draws, earlier), earlier.from, earlier.to),
-      );
-    case 4:
-      return accomplicesError(draws, game, earlier);
+      return withMacs(draws, game.adversary, reversed(draws, earlier));
+    case 4: {
+      const error = errorAbout(draws, reversed(draws, earlier), earlier.from, earlier.to);
+      return withMacs(draws, game.adversary, error);
+    }
     case 5:
-      return withMacs(draws, game.adversary, { ...earlier, repeats: repeats(draws) });
+      return accomplicesError(draws, game, earlier);
     case 6:
+      return withMacs(draws, game.adversary, { ...earlier, repeats: repeats(draws) });
+    case 7:
       return accomplicesOwn(draws, game, earlier.family);
     default:
       return fresh(draws, game.adversary);

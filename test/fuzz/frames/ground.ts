@@ -168,7 +168,8 @@ export class FrameGround {
         ...known(pod, `to-${pod}`),
       ]);
     return [
-      `link add cni0 address ${bridgeHardware(node)} type bridge`,
+      // As docs/security.md has it: no hook is asked of what a bridge learns from LLDP.
+      `link add cni0 address ${bridgeHardware(node)} type bridge no_linklocal_learn 1`,
       ...pods.flatMap(pod => [
         `link set to-${pod} master cni0`,
         `link set to-${pod} type bridge_slave hairpin on`,

@@ -47,12 +47,20 @@ export const KNOWN: readonly Known[] = [
   },
   {
     name: 'rejected before its sender is asked',
-    matches: (sequence, wiring) => wiring === 'ptp' && some(sequence, isRejected),
+    matches: (sequence, wiring) =>
+      some(sequence, packet => isRejected(packet) && (wiring === 'ptp' || packet.from.address === '0.0.0.0')),
   },
   {
-    name: 'operations of ARP',
+    name: 'from no address by IPv6',
+    matches: (sequence, wiring) => wiring === 'bridge' && some(sequence, ({ from }) => from.address === '::'),
+  },
+  {
+    name: 'ARP of other operations, and of no address',
     matches: (sequence, wiring) =>
       wiring === 'bridge' &&
-      sequence.some(({ content }) => content.kind === 'arp' && ![1, 2].includes(content.operation)),
+      sequence.some(
+        ({ content }) =>
+          content.kind === 'arp' && (![1, 2].includes(content.operation) || content.to.address === '0.0.0.0'),
+      ),
   },
 ];

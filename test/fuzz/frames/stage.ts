@@ -11,7 +11,7 @@ import { bytesOf, tagsIn } from './bytes.ts';
 import { isExpected } from './exceptions.ts';
 import type { Game, SenderName } from './games.ts';
 import type { FrameGround } from './ground.ts';
-import type { Host } from './network.ts';
+import { type Host, SERVICES } from './network.ts';
 import { type Frame, type Packet, PLACES, type Sequence } from './packet.ts';
 import { Ears, Sender, Tap } from './sockets.ts';
 
@@ -85,13 +85,14 @@ export class Stage {
     const hits: Hit[] = [];
     const first = this.#nextTag;
     const played: [sequence: number, frame: number][] = [];
+    const others = pairsOfOthers(game, sequences);
     const hear = (hearer: Host) => (data: Buffer) => {
       for (const tag of tagsIn(data)) {
         const found = played[tag - first];
         if (found === undefined) continue; // of an earlier play
         const frame = sequences[found[0]]![found[1]]!;
         if (hits.length >= MOST_HITS || !game.denies(frame.by, hearer)) continue;
-        if (isExpected(frame, hearer, data, game, this.ground.wiring)) continue;
+        if (isExpected({ frame, hearer, data, others, wiring: this.ground.wiring }, game)) continue;
         hits.push({ kind: 'heard', sequence: found[0], frame: found[1], hearer, data: Buffer.from(data) });
       }
     };
@@ -107,7 +108,7 @@ export class Stage {
       this.#drain(hear);
     }
     await this.#untilAllIsHeard(hear);
-    hits.push(...(await this.#tracked(game, sequences)));
+    hits.push(...(await this.#tracked(game, others)));
     return hits;
   }
 
@@ -145,17 +146,11 @@ export class Stage {
     }
   }
 
-  async #tracked(game: Game, sequences: readonly Sequence[]): Promise<Hit[]> {
+  async #tracked(game: Game, others: ReadonlySet<string>): Promise<Hit[]> {
     const hits: Hit[] = [];
     if (this.#countNow() === OF_CONTROL) return hits;
-    const honest = new Set(
-      [['victim'], ['remote']].flatMap(([to]) => pairsOf(control(to as 'victim' | 'remote'))),
-    );
-    for (const sequence of sequences)
-      for (const frame of sequence)
-        if (frame.by !== game.adversary) for (const pair of pairsOf(frame)) honest.add(pair);
     const visit = (connection: Connection) => {
-      if (hits.length < MOST_HITS && !game.mayTrack(connection, honest))
+      if (hits.length < MOST_HITS && !game.mayTrack(connection, others))
         hits.push({ kind: 'tracked', connection });
     };
     await this.#conntrack.read('all', () => true, visit);
@@ -169,8 +164,22 @@ export class Stage {
   }
 }
 
+/** Of all packets that others than the adversary send. */
+function pairsOfOthers(game: Game, sequences: readonly Sequence[]): Set<string> {
+  const pairs = [control('victim'), control('remote')].flatMap(pairsOf);
+  for (const sequence of sequences)
+    for (const frame of sequence) if (frame.by !== game.adversary) pairs.push(...pairsOf(frame));
+  return new Set(pairs);
+}
+
+/** With where a Service leads it. */
 function pairsOf({ content }: Frame): string[] {
-  return content.kind === 'packet' ? [`${content.packet.from.address} ${content.packet.to.address}`] : [];
+  if (content.kind !== 'packet') return [];
+  const { family, from, to } = content.packet;
+  const service = Object.values(SERVICES).find(({ vip }) => vip[family] === to.address);
+  return [to.address, ...(service === undefined ? [] : [service.to[family]])].map(
+    end => `${from.address} ${end}`,
+  );
 }
 
 function control(to: 'victim' | 'remote'): Frame {
