@@ -1,14 +1,17 @@
 /** Plays random sequences until the time or the frames are over; what policy denies and happens is made as small as it can be. */
-import { Draws, shrink } from './draws.ts';
+import { Draws } from './draws.ts';
 import { GAMES, type Game } from './games.ts';
 import { sequence } from './generate.ts';
-import { KNOWN, type Known } from './known.ts';
+import { isolate, type Played } from './isolate.ts';
+import { type Known, knownOn } from './known.ts';
 import type { Sequence } from './packet.ts';
+import { misjudged, PLAIN_FLOWS } from './plain.ts';
 import type { Hit, Stage } from './stage.ts';
 import { sequenceText } from './text.ts';
 
 const AT_ONCE = 512;
 const MOST_A_BATCH = 4;
+const PLAIN_EVERY = 16;
 
 export interface Finding {
   /** Of a way that is known, or undefined. */
@@ -38,11 +41,9 @@ export interface Fuzzed {
   readonly seconds: number;
   /** Hits that did not happen again when they were looked into. */
   readonly unsteady: number;
-}
-
-interface Played {
-  readonly turn: number;
-  readonly sequence: Sequence;
+  /** Of plain packets that were sent between them, those of which the agent says something else than what happened. */
+  readonly misjudged: readonly string[];
+  readonly judged: number;
 }
 
 export async function fuzz(stage: Stage, options: FuzzOptions): Promise<Fuzzed> {
@@ -59,7 +60,9 @@ export async function fuzz(stage: Stage, options: FuzzOptions): Promise<Fuzzed> 
   const findings: Finding[] = [];
   const shown = new Set<string>();
   const skipped = [...(options.without ?? [])];
-  let [turn, unsteady, sequences] = [0, 0, 0];
+  const isLeftOut = (each: Sequence) => skipped.some(known => known.matches(each, wiring));
+  const wrong: string[] = [];
+  let [turn, unsteady, sequences, judged] = [0, 0, 0, 0];
   stage.forget();
   for (
     let batch = 0;
@@ -73,21 +76,26 @@ export async function fuzz(stage: Stage, options: FuzzOptions): Promise<Fuzzed> 
     while (played.length < AT_ONCE) {
       const made = { turn, sequence: sequence(Draws.ofSeed(seed, turn), game) };
       turn++;
-      if (!skipped.some(known => known.matches(made.sequence, wiring))) played.push(made);
+      if (!isLeftOut(made.sequence)) played.push(made);
     }
     sequences += played.length;
+    if (batch % PLAIN_EVERY === 0) {
+      wrong.push(...(await misjudged(stage, Draws.ofSeed(~seed, batch))));
+      judged += PLAIN_FLOWS;
+    }
     const hits = await stage.play(
       game,
       played.map(each => each.sequence),
     );
+    const isolation = { stage, game, seed, isLeftOut };
     for (let looked = 0, left = hits; left.length > 0 && looked < MOST_A_BATCH; looked++) {
-      const finding = await isolate(stage, game, seed, played, left[0]!);
+      const finding = await isolate(isolation, played, left[0]!);
       left = left.slice(1);
       if (finding === undefined) {
         unsteady++;
         continue;
       }
-      const known = KNOWN.find(each => each.matches(finding.sequence, wiring));
+      const known = knownOn(wiring).find(each => each.matches(finding.sequence, wiring));
       const whole = { ...finding, name: known?.name, game, seconds: passed(), frames: stage.sent };
       const text = `${sequenceText(finding.sequence)}${finding.hit.kind}`;
       if (!shown.has(text)) {
@@ -101,50 +109,5 @@ export async function fuzz(stage: Stage, options: FuzzOptions): Promise<Fuzzed> 
       left = left.filter(hit => (hit.kind === 'heard' ? isLeft(played[hit.sequence]!) : false));
     }
   }
-  return { findings, frames: stage.sent, sequences, seconds: passed(), unsteady };
-}
-
-type Isolated = Pick<Finding, 'sequence' | 'hit'>;
-
-/** The one sequence behind a hit, alone and as small as it can be. */
-async function isolate(
-  stage: Stage,
-  game: Game,
-  seed: number,
-  played: readonly Played[],
-  hit: Hit,
-): Promise<Isolated | undefined> {
-  const again = async (sequences: readonly Sequence[]) =>
-    (await stage.play(game, sequences)).find(each => isAlike(each, hit));
-  const found =
-    hit.kind === 'heard'
-      ? played[hit.sequence]!
-      : await bisect(played, each => again(each.map(one => one.sequence)));
-  if (found === undefined || !(await again([found.sequence]))) return undefined;
-  const draws = Draws.ofSeed(seed, found.turn);
-  sequence(draws, game);
-  const smallest = await shrink(draws, async fewer => (await again([sequence(fewer, game)])) !== undefined);
-  const made = sequence(Draws.of(smallest.taken), game);
-  const last = await again([made]);
-  return last && { sequence: made, hit: last };
-}
-
-function isAlike(a: Hit, b: Hit): boolean {
-  return a.kind === b.kind && (a.kind !== 'heard' || b.kind !== 'heard' || a.hearer === b.hearer);
-}
-
-async function bisect(
-  played: readonly Played[],
-  fails: (some: readonly Played[]) => Promise<unknown>,
-): Promise<Played | undefined> {
-  let left = played;
-  while (left.length > 1) {
-    const half = left.length >> 1;
-    const parts = [left.slice(0, half), left.slice(half)];
-    let next: readonly Played[] | undefined;
-    for (const part of parts) if (next === undefined && (await fails(part))) next = part;
-    if (next === undefined) return undefined;
-    left = next;
-  }
-  return left[0];
+  return { findings, frames: stage.sent, sequences, seconds: passed(), unsteady, misjudged: wrong, judged };
 }

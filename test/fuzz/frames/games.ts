@@ -25,6 +25,11 @@ function isOverlay({ flow, sourcePort }: Connection): boolean {
   return isNode(flow.from) && isNode(flow.to) && (flow.port === 8472 || sourcePort === 8472);
 }
 
+/** DHCP asks the node for an address (N69): there is no other form of it that a pod may send. */
+function isDhcp({ flow: { from, to, port }, sourcePort }: Connection): boolean {
+  return from === '0.0.0.0' && to === '255.255.255.255' && sourcePort === 68 && port === 67;
+}
+
 function isOneOf({ flow: { from, to }, dialled = to }: Connection, sent: ReadonlySet<string>): boolean {
   return sent.has(`${from} ${dialled}`) || sent.has(`${dialled} ${from}`);
 }
@@ -35,7 +40,7 @@ export const GAMES: readonly Game[] = [
     adversary: 'attacker',
     accomplices: ['outside', 'remote', 'victim', 'friend', 'loose'],
     denies: (sender, hearer) => sender !== hearer && (sender === 'attacker' || hearer === 'attacker'),
-    mayTrack: (connection, sent) => isOverlay(connection) || isOneOf(connection, sent),
+    mayTrack: (connection, sent) => isOverlay(connection) || isDhcp(connection) || isOneOf(connection, sent),
   },
   {
     name: 'denied two pods',
@@ -46,7 +51,12 @@ export const GAMES: readonly Game[] = [
     mayTrack: (connection, sent) => {
       const { from, to } = connection.flow;
       const isAs = (['loose', 'outside', 'remote'] as const).some(host => has(host, from));
-      return isOverlay(connection) || isOneOf(connection, sent) || (isAs && !has('victim', to));
+      return (
+        isOverlay(connection) ||
+        isDhcp(connection) ||
+        isOneOf(connection, sent) ||
+        (isAs && !has('victim', to))
+      );
     },
   },
 ];

@@ -15,6 +15,7 @@ import {
   type Wrap,
 } from './packet.ts';
 
+const NOBODY = { ip: ENDS.ip.odd[0]!, ip6: ENDS.ip6.odd[0]! } as const;
 const MOST_FRAMES = 4;
 const PORTS = [
   53, 67, 68, 80, 443, 4789, 5353, 5355, 5555, 6080, 6081, 8472, 546, 547, 10_250, 9910, 0, 65_535,
@@ -131,6 +132,7 @@ function nextFrame(draws: Draws, game: Game, before: readonly Frame[]): Frame {
 function fresh(draws: Draws, by: SenderName): Frame {
   const family: Family = draws.once(2) ? 'ip6' : 'ip';
   if (draws.once(24)) return arpOrOther(draws, by);
+  if (draws.once(32)) return withMacs(draws, by, likeDhcp(draws, by));
   return withMacs(draws, by, packetOf(draws, by, family));
 }
 
@@ -163,6 +165,20 @@ function arpOrOther(draws: Draws, by: SenderName): Frame {
   };
 }
 
+/** DHCP, or nearly. */
+function likeDhcp(draws: Draws, by: SenderName): Packet {
+  const packet = packetOf(draws, by, 'ip', 2);
+  return {
+    ...packet,
+    from: draws.once(4) ? packet.from : NOBODY.ip,
+    to: draws.once(3) ? packet.to : ENDS.ip.odd.find(({ name }) => name === '255.255.255.255')!,
+    protocol: UDP,
+    sourcePort: draws.once(4) ? packet.sourcePort : 68,
+    port: draws.once(4) ? packet.port : 67,
+    change: 0,
+  };
+}
+
 /** A packet of the adversary's, in none of or in one or two others. */
 function packetOf(draws: Draws, by: SenderName, family: Family, depth = 0): Packet {
   const ends = { from: source(draws, by, family), to: draws.pick(ENDS[family].all) };
@@ -182,7 +198,8 @@ function packetOf(draws: Draws, by: SenderName, family: Family, depth = 0): Pack
   return draws.once(depth === 0 ? 5 : 8) && depth < 2 ? wrapped(draws, by, plain, depth) : plain;
 }
 
-function wrapped(draws: Draws, by: SenderName, outer: Packet, depth: number): Packet {
+function wrapped(draws: Draws, by: SenderName, plain: Packet, depth: number): Packet {
+  const outer = draws.once(2) ? plain : { ...plain, ...toNode(draws, by, plain.family), change: 0 };
   const wrap = draws.pick(WRAPS);
   const family: Family = draws.once(3) ? (outer.family === 'ip' ? 'ip6' : 'ip') : outer.family;
   const inside = { by: wrap, packet: innerOf(draws, by, family, depth) };
@@ -196,6 +213,12 @@ function wrapped(draws: Draws, by: SenderName, outer: Packet, depth: number): Pa
     };
   const protocol = wrap === 'ip' ? (family === 'ip' ? 4 : 41) : 47;
   return { ...outer, protocol, inside };
+}
+
+/** As itself, to an address of a node that its status may not have, or to a Service that may lead there. */
+function toNode(draws: Draws, by: SenderName, family: Family): Pick<Packet, 'from' | 'to'> {
+  const { nodes, services } = ENDS[family];
+  return { from: PLACES[by][family], to: draws.pick(draws.once(3) ? services : nodes) };
 }
 
 /** From somebody to somebody who may hear him, or not. */
@@ -217,12 +240,14 @@ function innerOf(draws: Draws, by: SenderName, family: Family, depth: number): P
 
 /** Mostly itself: whatever is not comes no further. */
 function source(draws: Draws, by: SenderName, family: Family): Place {
-  switch (draws.below(6)) {
+  switch (draws.below(8)) {
     case 3:
-      return draws.pick(ENDS[family].odd);
+      return NOBODY[family];
     case 4:
-      return draws.pick(ENDS[family].hosts);
+      return draws.pick(ENDS[family].odd);
     case 5:
+      return draws.pick(ENDS[family].hosts);
+    case 6:
       return draws.pick(ENDS[family].all);
     default:
       return PLACES[by][family];

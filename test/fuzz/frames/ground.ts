@@ -62,14 +62,14 @@ let built = 0;
 export class FrameGround {
   readonly wiring: Wiring;
   readonly #prefix = `sluice-lab-${process.pid}-frames${built++}`;
-  readonly #unknownPods: UnknownPods;
+  readonly unknownPods: UnknownPods;
   readonly #forget = undoAtExit(() => removeNamespaces(this.#prefix));
   #rules: Ruleset = { tables: new Map() };
   #cluster: Cluster = new ClusterState();
 
   private constructor({ wiring, unknownPods = 'allow' }: GroundOptions) {
     this.wiring = wiring;
-    this.#unknownPods = unknownPods;
+    this.unknownPods = unknownPods;
   }
 
   static async build(options: GroundOptions): Promise<FrameGround> {
@@ -118,7 +118,7 @@ export class FrameGround {
     const seen = await withOwnLinks(cluster, node, this.path(node));
     const kernel = await inNamespace(this.path(node), () => openNftKernel());
     const { ruleset, generation } = await kernel.dump();
-    const rules = compile(seen, node, this.#unknownPods);
+    const rules = compile(seen, node, this.unknownPods);
     await kernel.commit(plan(ruleset, rules), generation);
     kernel.close();
     this.#set(node, NODE_SETTINGS);

@@ -6,7 +6,7 @@
 import { parseArgs } from 'node:util';
 import { type Finding, fuzz } from './fuzz.ts';
 import { FrameGround } from './ground.ts';
-import { KNOWN } from './known.ts';
+import { knownOn } from './known.ts';
 import { WIRINGS, type Wiring } from './network.ts';
 import { Stage } from './stage.ts';
 import { hitText, sequenceText } from './text.ts';
@@ -50,14 +50,16 @@ async function run(wiring: Wiring): Promise<void> {
     const result = await fuzz(stage, {
       seed,
       seconds: seconds / wirings.length,
-      without: values['skip-known'] ? KNOWN : [],
+      without: values['skip-known'] ? knownOn(wiring) : [],
       onFinding: write,
     });
     const perSecond = Math.round(result.frames / result.seconds);
     process.stdout.write(
-      `${wiring}: ${result.frames} frames in ${result.sequences} sequences, ${perSecond} a second; ${result.findings.length} ways past policy, ${result.unsteady} hits that did not happen again\n`,
+      `${wiring}: ${result.frames} frames in ${result.sequences} sequences, ${perSecond} a second; ${result.findings.length} ways past policy, ${result.unsteady} hits that did not happen again; ${result.judged} plain packets, ${result.misjudged.length} misjudged\n`,
     );
-    if (result.findings.length > 0) process.exitCode = 1;
+    for (const sentence of new Set(result.misjudged))
+      process.stdout.write(`MISJUDGED on ${wiring}: ${sentence}\n`);
+    if (result.findings.length + result.misjudged.length > 0) process.exitCode = 1;
   } finally {
     stage.close();
     ground.remove();

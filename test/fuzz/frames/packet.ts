@@ -140,13 +140,16 @@ const HOSTS = Object.values(PLACES);
 /** `all` is whatever there is, the hosts twice. */
 export const ENDS = { ip: endsOf('ip'), ip6: endsOf('ip6') } as const;
 
-function endsOf(family: Family): Readonly<Record<'hosts' | 'services' | 'odd' | 'all', readonly Place[]>> {
+function endsOf(
+  family: Family,
+): Readonly<Record<'hosts' | 'nodes' | 'services' | 'odd' | 'all', readonly Place[]>> {
   const [hosts, nodes, services] = [HOSTS, OF_NODES, OF_SERVICES].map(pairs =>
     pairs.map(each => each[family]),
   );
   const odd = ODD[family];
   return {
     hosts: hosts!,
+    nodes: nodes!,
     services: services!,
     odd,
     all: [...hosts!, ...hosts!, ...nodes!, ...services!, ...odd],

@@ -51,6 +51,27 @@ export type Hit =
     }
   | { readonly kind: 'tracked'; readonly connection: Connection };
 
+type HearAt = (hearer: Host) => (data: Buffer) => void;
+type Place = readonly [sequence: number, frame: number];
+
+/** Which frame of which sequence a tag is of; tags are given one by one. */
+class Played {
+  readonly #first: number;
+  readonly #places: Place[] = [];
+
+  constructor(first: number) {
+    this.#first = first;
+  }
+
+  add(place: Place): void {
+    this.#places.push(place);
+  }
+
+  at(tag: number): Place | undefined {
+    return this.#places[tag - this.#first];
+  }
+}
+
 export class Stage {
   readonly ground: FrameGround;
   readonly #senders: ReadonlyMap<SenderName, Sender>;
@@ -83,12 +104,11 @@ export class Stage {
   /** All first frames, then all second ones: each sequence keeps its order. */
   async play(game: Game, sequences: readonly Sequence[]): Promise<Hit[]> {
     const hits: Hit[] = [];
-    const first = this.#nextTag;
-    const played: [sequence: number, frame: number][] = [];
+    const played = new Played(this.#nextTag);
     const others = pairsOfOthers(game, sequences);
     const hear = (hearer: Host) => (data: Buffer) => {
       for (const tag of tagsIn(data)) {
-        const found = played[tag - first];
+        const found = played.at(tag);
         if (found === undefined) continue; // of an earlier play
         const frame = sequences[found[0]]![found[1]]!;
         if (hits.length >= MOST_HITS || !game.denies(frame.by, hearer)) continue;
@@ -96,20 +116,31 @@ export class Stage {
         hits.push({ kind: 'heard', sequence: found[0], frame: found[1], hearer, data: Buffer.from(data) });
       }
     };
-    for (let round = 0; round < 4; round++) {
-      sequences.forEach((sequence, i) => {
-        const frame = sequence[round];
-        if (frame === undefined) return;
-        const tag = this.#nextTag++;
-        played[tag - first] = [i, round];
-        for (const bytes of bytesOf(frame, tag, this.ground.wiring)) this.#senders.get(frame.by)!.add(bytes);
-      });
-      for (const sender of this.#senders.values()) sender.flush();
-      this.#drain(hear);
-    }
+    this.#send(sequences, played, hear);
     await this.#untilAllIsHeard(hear);
     hits.push(...(await this.#tracked(game, others)));
     return hits;
+  }
+
+  /** Who hears each of the frames, none of which is another's answer. */
+  async hearers(frames: readonly Frame[]): Promise<ReadonlySet<Host>[]> {
+    this.forget();
+    const played = new Played(this.#nextTag);
+    const all = frames.map(() => new Set<Host>());
+    const hear = (hearer: Host) => (data: Buffer) => {
+      for (const tag of tagsIn(data)) {
+        const found = played.at(tag);
+        if (found !== undefined) all[found[0]]!.add(hearer);
+      }
+    };
+    this.#send(
+      frames.map(frame => [frame]),
+      played,
+      hear,
+    );
+    await this.#untilAllIsHeard(hear);
+    this.forget();
+    return all;
   }
 
   /** Node n1, and the other one, forget what they know of connections. */
@@ -123,13 +154,27 @@ export class Stage {
     closeSync(this.#count);
   }
 
-  #drain(hear: (hearer: Host) => (data: Buffer) => void): void {
+  #send(sequences: readonly Sequence[], played: Played, hear: HearAt): void {
+    for (let round = 0; sequences.some(({ length }) => length > round); round++) {
+      sequences.forEach((sequence, i) => {
+        const frame = sequence[round];
+        if (frame === undefined) return;
+        const tag = this.#nextTag++;
+        played.add([i, round]);
+        for (const bytes of bytesOf(frame, tag, this.ground.wiring)) this.#senders.get(frame.by)!.add(bytes);
+      });
+      for (const sender of this.#senders.values()) sender.flush();
+      this.#drain(hear);
+    }
+  }
+
+  #drain(hear: HearAt): void {
     for (const [host, tap] of this.#taps) tap.drain(hear(host));
     this.#ears.drain(hear('n1'));
   }
 
   /** What is sent behind all others by who may, on the same processor, is heard behind them; also by the overlay. */
-  async #untilAllIsHeard(hear: (hearer: Host) => (data: Buffer) => void): Promise<void> {
+  async #untilAllIsHeard(hear: HearAt): Promise<void> {
     const waited = new Set<Host>(['victim', 'remote']);
     const tag = this.#nextTag++;
     for (const host of ['victim', 'remote'] as const)
