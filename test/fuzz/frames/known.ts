@@ -62,9 +62,11 @@ const KNOWN: readonly Known[] = [
       some(sequence, packet => isRejected(packet) && (wiring === 'ptp' || packet.from.address === '0.0.0.0')),
   },
   {
-    name: 'from no address by IPv6',
+    // What an accomplice opened is asked for before where it comes from (N69), and a bridge does not route.
+    name: 'from no address or a link-local one, as an answer',
     on: ['bridge'],
-    matches: sequence => some(sequence, ({ from }) => from.address === '::'),
+    matches: sequence =>
+      some(sequence, ({ from }) => from.address === '::' || from.address.startsWith('fe80:')),
   },
   {
     name: 'ARP of other operations, and of no address',
