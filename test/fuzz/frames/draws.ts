@@ -72,7 +72,7 @@ function mix(value: number): number {
 export async function shrink(
   draws: Draws,
   fails: (draws: Draws) => Promise<boolean>,
-  attempts = 400,
+  attempts = 200,
 ): Promise<Draws> {
   let best = draws;
   let left = attempts;

@@ -63,7 +63,6 @@ export async function fuzz(stage: Stage, options: FuzzOptions): Promise<Fuzzed> 
   const isLeftOut = (each: Sequence) => skipped.some(known => known.matches(each, wiring));
   const wrong: string[] = [];
   let [turn, unsteady, sequences, judged] = [0, 0, 0, 0];
-  stage.forget();
   for (
     let batch = 0;
     passed() < seconds &&

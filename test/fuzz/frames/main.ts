@@ -45,7 +45,7 @@ for (const wiring of wirings) await run(wiring);
 
 async function run(wiring: Wiring): Promise<void> {
   const ground = await FrameGround.build({ wiring, unknownPods: unknownPods as 'allow' | 'deny' });
-  const stage = new Stage(ground);
+  const stage = await Stage.open(ground);
   try {
     const result = await fuzz(stage, {
       seed,

@@ -36,8 +36,8 @@ const TAPPED: readonly Host[] = [
   'n2',
 ];
 const MOST_HITS = 64;
-/** What node n1 tracks of the frames that are sent behind all others: two connections, and the overlay's own. */
-const OF_CONTROL = 3;
+/** Who hears what friend sends behind all others. */
+const CONTROLLED = ['victim', 'remote', 'sealed', 'loose', 'outside', 'n1'] as const;
 const MOST_WAITS = 2_000;
 
 /** What policy denies, and happened. `sequence` is the place in the list that was played. */
@@ -80,8 +80,18 @@ export class Stage {
   readonly #conntrack: Conntrack;
   readonly #count: number;
   #nextTag = 1;
+  /** How many connections node n1 tracks of what is sent behind all others. */
+  #ofControl = 0;
 
-  constructor(ground: FrameGround) {
+  static async open(ground: FrameGround): Promise<Stage> {
+    const stage = new Stage(ground);
+    stage.forget();
+    await stage.#untilAllIsHeard(() => () => {});
+    stage.#ofControl = stage.#countNow();
+    return stage;
+  }
+
+  private constructor(ground: FrameGround) {
     this.ground = ground;
     stayOnOneCpu();
     // eth0 is the first link of its namespace behind lo, but where tunnels brought theirs.
@@ -175,9 +185,9 @@ export class Stage {
 
   /** What is sent behind all others by who may, on the same processor, is heard behind them; also by the overlay. */
   async #untilAllIsHeard(hear: HearAt): Promise<void> {
-    const waited = new Set<Host>(['victim', 'remote']);
+    const waited = new Set<Host>(CONTROLLED);
     const tag = this.#nextTag++;
-    for (const host of ['victim', 'remote'] as const)
+    for (const host of CONTROLLED)
       for (const bytes of bytesOf(control(host), tag, this.ground.wiring))
         this.#senders.get('friend')!.add(bytes);
     this.#senders.get('friend')!.flush();
@@ -193,7 +203,7 @@ export class Stage {
 
   async #tracked(game: Game, others: ReadonlySet<string>): Promise<Hit[]> {
     const hits: Hit[] = [];
-    if (this.#countNow() === OF_CONTROL) return hits;
+    if (this.#countNow() === this.#ofControl) return hits;
     const visit = (connection: Connection) => {
       if (hits.length < MOST_HITS && !game.mayTrack(connection, others))
         hits.push({ kind: 'tracked', connection });
@@ -211,7 +221,7 @@ export class Stage {
 
 /** Of all packets that others than the adversary send. */
 function pairsOfOthers(game: Game, sequences: readonly Sequence[]): Set<string> {
-  const pairs = [control('victim'), control('remote')].flatMap(pairsOf);
+  const pairs = CONTROLLED.map(control).flatMap(pairsOf);
   for (const sequence of sequences)
     for (const frame of sequence) if (frame.by !== game.adversary) pairs.push(...pairsOf(frame));
   return new Set(pairs);
@@ -227,7 +237,7 @@ function pairsOf({ content }: Frame): string[] {
   );
 }
 
-function control(to: 'victim' | 'remote'): Frame {
+function control(to: (typeof CONTROLLED)[number]): Frame {
   const packet: Packet = {
     family: 'ip',
     from: PLACES.friend.ip,

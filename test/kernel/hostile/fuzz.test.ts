@@ -11,7 +11,7 @@ import { Stage } from '../../fuzz/frames/stage.ts';
 import { hitText, sequenceText } from '../../fuzz/frames/text.ts';
 import { SEED } from '../../support/seed.ts';
 
-const FRAMES = 300_000;
+const FRAMES = 100_000;
 
 describe.each(WIRINGS)('%s', wiring => {
   let ground: FrameGround;
@@ -19,7 +19,7 @@ describe.each(WIRINGS)('%s', wiring => {
 
   beforeAll(async () => {
     ground = await FrameGround.build({ wiring });
-    stage = new Stage(ground);
+    stage = await Stage.open(ground);
   });
 
   afterAll(() => {
