@@ -7,7 +7,7 @@ import { type Known, knownOn } from './known.ts';
 import type { Sequence } from './packet.ts';
 import { misjudged, PLAIN_FLOWS } from './plain.ts';
 import type { Hit, Stage } from './stage.ts';
-import { sequenceText } from './text.ts';
+import { hitText, sequenceText } from './text.ts';
 
 const AT_ONCE = 512;
 const MOST_A_BATCH = 4;
@@ -40,7 +40,7 @@ export interface Fuzzed {
   readonly sequences: number;
   readonly seconds: number;
   /** Hits that did not happen again when they were looked into. */
-  readonly unsteady: number;
+  readonly unsteady: readonly string[];
   /** Of plain packets that were sent between them, those of which the agent says something else than what happened. */
   readonly misjudged: readonly string[];
   readonly judged: number;
@@ -62,7 +62,8 @@ export async function fuzz(stage: Stage, options: FuzzOptions): Promise<Fuzzed> 
   const skipped = [...(options.without ?? [])];
   const isLeftOut = (each: Sequence) => skipped.some(known => known.matches(each, wiring));
   const wrong: string[] = [];
-  let [turn, unsteady, sequences, judged] = [0, 0, 0, 0];
+  const unsteady: string[] = [];
+  let [turn, sequences, judged] = [0, 0, 0];
   for (
     let batch = 0;
     passed() < seconds &&
@@ -88,10 +89,11 @@ export async function fuzz(stage: Stage, options: FuzzOptions): Promise<Fuzzed> 
     );
     const isolation = { stage, game, seed, isLeftOut };
     for (let looked = 0, left = hits; left.length > 0 && looked < MOST_A_BATCH; looked++) {
-      const finding = await isolate(isolation, played, left[0]!);
+      const hit = left[0]!;
+      const finding = await isolate(isolation, played, hit);
       left = left.slice(1);
       if (finding === undefined) {
-        unsteady++;
+        unsteady.push(unsteadyText(hit, played));
         continue;
       }
       const known = knownOn(wiring).find(each => each.matches(finding.sequence, wiring));
@@ -109,4 +111,9 @@ export async function fuzz(stage: Stage, options: FuzzOptions): Promise<Fuzzed> 
     }
   }
   return { findings, frames: stage.sent, sequences, seconds: passed(), unsteady, misjudged: wrong, judged };
+}
+
+function unsteadyText(hit: Hit, played: readonly Played[]): string {
+  const made = hit.kind === 'heard' ? played[hit.sequence]!.sequence : [];
+  return `${sequenceText(made)}  => ${hitText(hit, made)}`;
 }

@@ -43,7 +43,7 @@ const SETTINGS: readonly (readonly [string, string])[] = [
   ['ipv6/conf/all/accept_dad', '0'],
   // Errors that are not sent because there were many before would be ways that are not found.
   ['ipv4/icmp_ratemask', '0'],
-  ['ipv6/icmp/ratemask', ''],
+  ['ipv6/icmp/ratemask', '255'],
   ['ipv6/icmp/ratelimit', '0'],
   // What waits for its other pieces has little room, and is in the way of the next.
   ['ipv4/ipfrag_time', '1'],

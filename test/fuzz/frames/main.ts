@@ -55,8 +55,9 @@ async function run(wiring: Wiring): Promise<void> {
     });
     const perSecond = Math.round(result.frames / result.seconds);
     process.stdout.write(
-      `${wiring}: ${result.frames} frames in ${result.sequences} sequences, ${perSecond} a second; ${result.findings.length} ways past policy, ${result.unsteady} hits that did not happen again; ${result.judged} plain packets, ${result.misjudged.length} misjudged\n`,
+      `${wiring}: ${result.frames} frames in ${result.sequences} sequences, ${perSecond} a second; ${result.findings.length} ways past policy, ${result.unsteady.length} hits that did not happen again; ${result.judged} plain packets, ${result.misjudged.length} misjudged\n`,
     );
+    for (const text of result.unsteady) process.stdout.write(`NOT AGAIN on ${wiring}:\n${text}\n`);
     for (const sentence of new Set(result.misjudged))
       process.stdout.write(`MISJUDGED on ${wiring}: ${sentence}\n`);
     if (result.findings.length + result.misjudged.length > 0) process.exitCode = 1;
