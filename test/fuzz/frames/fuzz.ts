@@ -1,11 +1,11 @@
 /** Plays random sequences until the time or the frames are over; what policy denies and happens is made as small as it can be. */
 import { Draws } from './draws.ts';
 import { GAMES, type Game } from './games.ts';
-import { sequence } from './generate.ts';
 import { isolate, type Played } from './isolate.ts';
 import { type Known, knownOn } from './known.ts';
 import type { Sequence } from './packet.ts';
 import { misjudged, PLAIN_FLOWS } from './plain.ts';
+import { sequence } from './sequences.ts';
 import type { Hit, Stage } from './stage.ts';
 import { hitText, sequenceText } from './text.ts';
 

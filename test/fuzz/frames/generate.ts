@@ -1,22 +1,11 @@
-/** Sequences of up to four frames: something new of the adversary's, and what answers, repeats or quotes it. */
+/** Frames of an adversary's, of pieces that each mean harm. */
 import type { Family } from '../../../src/model/address.ts';
 import { changesOf } from './changes.ts';
 import type { Draws } from './draws.ts';
-import type { Game, SenderName } from './games.ts';
-import {
-  ENDS,
-  type Frame,
-  MACS,
-  type Mac,
-  type Packet,
-  PLACES,
-  type Place,
-  type Sequence,
-  type Wrap,
-} from './packet.ts';
+import type { SenderName } from './games.ts';
+import { ENDS, type Frame, MACS, type Mac, type Packet, PLACES, type Place, type Wrap } from './packet.ts';
 
 const NOBODY = { ip: ENDS.ip.odd[0]!, ip6: ENDS.ip6.odd[0]! } as const;
-const MOST_FRAMES = 4;
 const PORTS = [
   53, 67, 68, 80, 443, 4789, 5353, 5355, 5555, 6080, 6081, 8472, 546, 547, 10_250, 9910, 0, 65_535,
 ];
@@ -53,27 +42,6 @@ const ICMP_TYPES: Readonly<Record<Family, readonly number[]>> = {
   ip: [8, 0, 3, 4, 5, 9, 10, 11, 12, 13, 17, 42],
   ip6: [128, 129, 1, 2, 3, 4, 130, 131, 132, 133, 134, 135, 136, 137, 143, 148, 151, 160],
 };
-const ERRORS: Readonly<Record<Family, readonly (readonly [number, number])[]>> = {
-  ip: [
-    [3, 3],
-    [3, 1],
-    [3, 4],
-    [11, 0],
-    [11, 1],
-    [12, 0],
-    [5, 1],
-    [4, 0],
-  ],
-  ip6: [
-    [1, 4],
-    [1, 0],
-    [2, 0],
-    [3, 0],
-    [3, 1],
-    [4, 0],
-    [137, 0],
-  ],
-};
 const OTHER_TYPES = [
   [0x8100],
   [0x8100],
@@ -94,49 +62,14 @@ const LENGTHS = [
   40, 1500, 0x8137, 0x86dd, 0x0800, 0x0806, 0x8035, 0x8864, 0x8847, 0x88cc, 0x8100, 0x6558, 0x88f7,
 ];
 
-export function sequence(draws: Draws, game: Game): Sequence {
-  const frames: Frame[] = [];
-  do {
-    draws.mark();
-    frames.push(nextFrame(draws, game, frames));
-  } while (frames.length < MOST_FRAMES && draws.below(5) > 1);
-  return frames;
-}
-
-function nextFrame(draws: Draws, game: Game, before: readonly Frame[]): Frame {
-  const packets = before.flatMap(({ content }) => (content.kind === 'packet' ? [content.packet] : []));
-  const earlier = packets[draws.below(Math.max(packets.length, 1))];
-  const how = draws.below(8);
-  if (earlier === undefined) return fresh(draws, game.adversary);
-  switch (how) {
-    case 1:
-    case 2:
-      return answer(draws, game, earlier);
-    case 3:
-      return withMacs(draws, game.adversary, reversed(draws, earlier));
-    case 4: {
-      const error = errorAbout(draws, reversed(draws, earlier), earlier.from, earlier.to);
-      return withMacs(draws, game.adversary, error);
-    }
-    case 5:
-      return accomplicesError(draws, game, earlier);
-    case 6:
-      return withMacs(draws, game.adversary, { ...earlier, repeats: repeats(draws) });
-    case 7:
-      return accomplicesOwn(draws, game, earlier.family);
-    default:
-      return fresh(draws, game.adversary);
-  }
-}
-
-function fresh(draws: Draws, by: SenderName): Frame {
+export function fresh(draws: Draws, by: SenderName): Frame {
   const family: Family = draws.once(2) ? 'ip6' : 'ip';
   if (draws.once(24)) return arpOrOther(draws, by);
   if (draws.once(32)) return withMacs(draws, by, likeDhcp(draws, by));
   return withMacs(draws, by, packetOf(draws, by, family));
 }
 
-function withMacs(draws: Draws, by: SenderName, packet: Packet): Frame {
+export function withMacs(draws: Draws, by: SenderName, packet: Packet): Frame {
   const content = { kind: 'packet', packet } as const;
   const types = draws.once(10) ? draws.pick(OTHER_TYPES) : [];
   return { by, toMac: receiver(draws), fromMac: senderMac(draws), types, content };
@@ -180,7 +113,7 @@ function likeDhcp(draws: Draws, by: SenderName): Packet {
 }
 
 /** A packet of the adversary's, in none of or in one or two others. */
-function packetOf(draws: Draws, by: SenderName, family: Family, depth = 0): Packet {
+export function packetOf(draws: Draws, by: SenderName, family: Family, depth = 0): Packet {
   const ends = { from: source(draws, by, family), to: draws.pick(ENDS[family].all) };
   const change = draws.once(8) ? draws.below(changesOf(family).length) : 0;
   const plain: Packet = {
@@ -283,64 +216,6 @@ function port(draws: Draws, usual: number): number {
   }
 }
 
-function repeats(draws: Draws): number {
+export function repeats(draws: Draws): number {
   return draws.once(10) ? draws.pick([40, 6, 130]) : draws.pick([1, 1, 3]);
-}
-
-/** By who has the address that the packet was sent to, if it is one who takes part; else by the adversary. */
-function answer(draws: Draws, game: Game, packet: Packet): Frame {
-  const { host } = packet.to;
-  const back = reversed(draws, packet);
-  const accomplice = game.accomplices.find(name => name === host);
-  if (accomplice === undefined) return withMacs(draws, game.adversary, back);
-  return asUsual(accomplice, { ...back, change: 0 });
-}
-
-function asUsual(by: SenderName, packet: Packet): Frame {
-  return { by, toMac: 'route', fromMac: 'own', types: [], content: { kind: 'packet', packet } };
-}
-
-function reversed(draws: Draws, packet: Packet): Packet {
-  const { from, to, sourcePort, port, icmp, tcpFlags, inside: _, ...rest } = packet;
-  const [type, code] = icmp;
-  const ANSWERS: Readonly<Record<number, number>> = { 8: 0, 0: 8, 128: 129, 129: 128, 13: 14, 17: 18 };
-  return {
-    ...rest,
-    from: to,
-    to: from,
-    sourcePort: port,
-    port: sourcePort,
-    icmp: [ANSWERS[type] ?? type, code],
-    tcpFlags: tcpFlags === SYN ? draws.pick([SYN_ACK!, SYN, RST!]) : tcpFlags,
-    hops: 64,
-  };
-}
-
-/** An ICMP error that quotes a packet; from one of its ends to the other, or to anybody. */
-function errorAbout(draws: Draws, quoted: Packet, from: Place, to: Place): Packet {
-  const { family } = quoted;
-  const { inside: _, ...plain } = quoted;
-  return {
-    ...plain,
-    from,
-    to: draws.once(3) ? draws.pick(ENDS[family].all) : to,
-    protocol: family === 'ip' ? ICMP! : ICMPV6!,
-    icmp: draws.pick(ERRORS[family]),
-    hops: 64,
-    change: 0,
-    inside: { by: 'error', packet: { ...quoted, change: 0 } },
-  };
-}
-
-function accomplicesError(draws: Draws, game: Game, packet: Packet): Frame {
-  const by = draws.pick(game.accomplices);
-  const back = PLACES[game.adversary][packet.family];
-  return asUsual(by, errorAbout(draws, packet, PLACES[by][packet.family], back));
-}
-
-/** To the adversary, by himself. */
-function accomplicesOwn(draws: Draws, game: Game, family: Family): Frame {
-  const by = draws.pick(game.accomplices);
-  const packet = packetOf(draws, by, family, 2);
-  return asUsual(by, { ...packet, from: PLACES[by][family], to: PLACES[game.adversary][family], change: 0 });
 }

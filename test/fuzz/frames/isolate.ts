@@ -1,8 +1,8 @@
 /** Which sequence is behind a hit, and how little of it is enough. */
 import { Draws, shrink } from './draws.ts';
 import type { Game } from './games.ts';
-import { sequence } from './generate.ts';
 import type { Sequence } from './packet.ts';
+import { sequence } from './sequences.ts';
 import type { Hit, Stage } from './stage.ts';
 
 export interface Played {

@@ -3,6 +3,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import koffi from 'koffi';
 import { forgetConnections } from '../../../src/lab/conntrack.ts';
+import { SystemError } from '../../../src/lab/libc.ts';
 import { inNamespace } from '../../../src/lab/netns.ts';
 import { openConntrack } from '../../../src/netlink/conntrack/conntrack.ts';
 import { libc } from '../../../src/netlink/wire/libc.ts';
@@ -93,7 +94,6 @@ export class Stage {
 
   private constructor(ground: FrameGround) {
     this.ground = ground;
-    stayOnOneCpu();
     // eth0 is the first link of its namespace behind lo, but where tunnels brought theirs.
     this.#senders = new Map(
       SENDERS.map(host => [host, new Sender(ground.path(host), indexOf(ground, host))]),
@@ -126,8 +126,7 @@ export class Stage {
         hits.push({ kind: 'heard', sequence: found[0], frame: found[1], hearer, data: Buffer.from(data) });
       }
     };
-    this.#send(sequences, played, hear);
-    await this.#untilAllIsHeard(hear);
+    await this.#sendAndHear(sequences, played, hear);
     hits.push(...(await this.#tracked(game, others)));
     return hits;
   }
@@ -143,12 +142,8 @@ export class Stage {
         if (found !== undefined) all[found[0]]!.add(hearer);
       }
     };
-    this.#send(
-      frames.map(frame => [frame]),
-      played,
-      hear,
-    );
-    await this.#untilAllIsHeard(hear);
+    const sequences = frames.map(frame => [frame]);
+    await this.#sendAndHear(sequences, played, hear);
     this.forget();
     return all;
   }
@@ -162,6 +157,13 @@ export class Stage {
     for (const each of [...this.#senders.values(), ...this.#taps.values(), this.#ears, this.#conntrack])
       each.close();
     closeSync(this.#count);
+  }
+
+  #sendAndHear(sequences: readonly Sequence[], played: Played, hear: HearAt): Promise<void> {
+    return onOneCpu(() => {
+      this.#send(sequences, played, hear);
+      return this.#untilAllIsHeard(hear);
+    });
   }
 
   #send(sequences: readonly Sequence[], played: Played, hear: HearAt): void {
@@ -260,11 +262,23 @@ function indexOf(ground: FrameGround, host: Host): number {
   )[0]!.ifindex;
 }
 
-/** Frames that are handed from link to link wait in the line of the processor that sent them. */
-function stayOnOneCpu(): void {
-  const cpu = libc.func('int sched_getcpu(void)')() as number;
-  const mask = Buffer.alloc(128);
-  mask[cpu >> 3] = 1 << (cpu & 7);
-  if (libc.func('int sched_setaffinity(int pid, size_t size, const void *mask)')(0, mask.length, mask) !== 0)
-    throw new Error(`sched_setaffinity: errno ${koffi.errno()}`);
+const CPU_SET_BYTES = 128;
+const cpus = {
+  current: libc.func('int sched_getcpu(void)'),
+  get: libc.func('int sched_getaffinity(int pid, size_t size, void *mask)'),
+  set: libc.func('int sched_setaffinity(int pid, size_t size, const void *mask)'),
+};
+
+/** Frames that are handed from link to link wait in the line of the processor that sent them; between plays any will do. */
+async function onOneCpu<T>(work: () => Promise<T>): Promise<T> {
+  const [all, one] = [Buffer.alloc(CPU_SET_BYTES), Buffer.alloc(CPU_SET_BYTES)];
+  const cpu = cpus.current() as number;
+  one[cpu >> 3] = 1 << (cpu & 7);
+  const isMoved = cpus.get(0, all.length, all) === 0 && cpus.set(0, one.length, one) === 0;
+  if (!isMoved) throw new SystemError('sched_setaffinity', koffi.errno());
+  try {
+    return await work();
+  } finally {
+    cpus.set(0, all.length, all);
+  }
 }
