@@ -41,6 +41,7 @@ const CHAINS = {
   probed: 'probed',
   ip6: 'from-pod-port-ip6',
   icmpv6: 'from-pod-port-icmpv6',
+  link: 'from-pod-port-link',
   advertised: 'advertised',
   unread: 'unread',
   notForHost: 'not-for-host',
@@ -86,6 +87,13 @@ const CHAINS_OF_PORTS: readonly Chain[] = [
           verdict('goto', CHAINS.ip6),
         ],
       },
+      {
+        exprs: [
+          ...etherTypeIs('ip6'),
+          ...senderIn('ip6', 'ip6 saddr', PORT_SETS.linkSenders6),
+          verdict('goto', CHAINS.link),
+        ],
+      },
       dropped('from an address that is not the pod’s, or of no kind that pods send'),
     ],
   },
@@ -118,6 +126,7 @@ const CHAINS_OF_PORTS: readonly Chain[] = [
   },
   ...ofIp6(),
   ...ofIcmpv6(),
+  ofLink(),
 ];
 
 /**
@@ -152,6 +161,27 @@ function ofIp6(): Chain[] {
 }
 
 /**
+ * A pod's link-local addresses, and none: no policy knows whose they are, so that what was sent to one of them from
+ * elsewhere would make anything that the pod sends from it an answer (N69).
+ */
+function ofLink(): Chain {
+  return {
+    name: CHAINS.link,
+    rules: [
+      { exprs: [...isFragment(), verdict('drop')], comment: 'a piece' },
+      ...untracked().map(type => ({ exprs: [...type, verdict('goto', CHAINS.icmpv6)] })),
+      dropped('from an address of the link, or from none'),
+    ],
+  };
+}
+
+/** What connection tracking leaves alone: listener reports and neighbour discovery, as far as a pod may send it. */
+function untracked(): Expr[][] {
+  const types = [icmpTypesAre('ip6', 131, 133), icmpTypesAre('ip6', 135, 136), icmpTypeIs('ip6', 143)];
+  return types.map(type => [...etherTypeIs('ip6'), ...type]);
+}
+
+/**
  * What hosts and the bridge believe beside whose an address is. A host gives up the address that it is about to take where
  * somebody else asks for it from no address (RFC 4862); a bridge that has heard a query sends multicast, by which
  * neighbours are looked for, to those alone who answered one, and no pod hears another's.
@@ -182,7 +212,9 @@ function ofIcmpv6(): Chain[] {
     {
       name: CHAINS.advertised,
       rules: [
-        { exprs: [...senderIn('ip6', 'advertised', PORT_SETS.senders6), verdict('accept')] },
+        ...[PORT_SETS.senders6, PORT_SETS.linkSenders6].map(set => ({
+          exprs: [...senderIn('ip6', 'advertised', set), verdict('accept')],
+        })),
         dropped('an advertisement or a probe of an address that is not the pod’s'),
       ],
     },
@@ -217,11 +249,10 @@ function notForHost(): NftRule {
 }
 
 /**
- * What is left: what connection tracking leaves alone, the question for an address, and what the bridge has others hear
+ * What is left: what connection tracking leaves alone (`untracked`), the question for an address, and what the bridge has others hear
  * as well while somebody listens on it, of which the kernel keeps nothing.
  */
 function ofManyAndOthers(): Chain[] {
-  const untracked = [icmpTypesAre('ip6', 131, 133), icmpTypesAre('ip6', 135, 136), icmpTypeIs('ip6', 143)];
   const toOther = packetTypeIs('other');
   return [
     {
@@ -235,7 +266,7 @@ function ofManyAndOthers(): Chain[] {
         // Never comes to prerouting, and the bridge would learn from it all the same.
         { exprs: [...forBridgeItself(), verdict('drop')], comment: 'from a pod to the bridge itself' },
         { exprs: [...etherTypeIs('arp'), verdict('accept')] },
-        ...untracked.map(type => ({ exprs: [...etherTypeIs('ip6'), ...type, verdict('accept')] })),
+        ...untracked().map(type => ({ exprs: [...type, verdict('accept')] })),
         { exprs: [...asksForAddress(), verdict('accept')] },
         dropped('from a pod to everybody'),
       ],

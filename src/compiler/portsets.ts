@@ -1,8 +1,9 @@
 /** The sets of the table of bridges (podports.ts): who may send by which port. Made, and read back. */
-import { type Address, familyOf } from '../model/address.ts';
+import { type Address, cidrContains, familyOf } from '../model/address.ts';
 import type { BridgePorts, PodPort } from '../model/cluster.ts';
 import type { Mac } from '../model/mac.ts';
 import { type Elements, type FieldType, MEMBER, type NftSet, type Ruleset } from '../nft/ruleset.ts';
+import { LINK_LOCAL } from './beforepolicy.ts';
 
 /** Each has the ports' indices, or hardware addresses of the node's ends of their links (`nodeMacs`). */
 export const PORT_SETS = {
@@ -10,6 +11,7 @@ export const PORT_SETS = {
   macs: 'pod-macs',
   senders: 'senders',
   senders6: 'senders6',
+  linkSenders6: 'link-senders6',
   others: 'other-ports',
   nodeMacs: 'port-macs',
 } as const;
@@ -25,7 +27,10 @@ export function senderSets(ports: readonly PodPort[]): NftSet[] {
     [NOBODY, ...addresses].map(address => ({ address, key: `${index} . ${mac} . ${address}` })),
   );
   const senders = own.filter(({ address }) => familyOf(address) === 'ip').map(({ key }) => key);
-  const senders6 = own.filter(({ address }) => familyOf(address) === 'ip6').map(({ key }) => key);
+  const ofIp6 = own.filter(({ address }) => familyOf(address) === 'ip6');
+  const [linkSenders6, senders6] = [true, false].map(wanted =>
+    ofIp6.filter(({ address }) => isOfLink(address) === wanted).map(({ key }) => key),
+  ) as [string[], string[]];
   return [
     setOf(
       PORT_SETS.ports,
@@ -39,7 +44,13 @@ export function senderSets(ports: readonly PodPort[]): NftSet[] {
     ),
     setOf(PORT_SETS.senders, ['iface_index', 'ether_addr', 'ipv4_addr'], senders),
     setOf(PORT_SETS.senders6, ['iface_index', 'ether_addr', 'ipv6_addr'], senders6),
+    setOf(PORT_SETS.linkSenders6, ['iface_index', 'ether_addr', 'ipv6_addr'], linkSenders6),
   ];
+}
+
+/** From these a pod sends nothing but what keeps its link going. */
+function isOfLink(address: Address): boolean {
+  return address === NOBODY || cidrContains(LINK_LOCAL, address);
 }
 
 /** Of all others. */
@@ -60,7 +71,7 @@ export function podPortsIn({ tables }: Ruleset): PodPort[] | undefined {
   const sets = tables.get('bridge')?.sets;
   if (sets === undefined) return undefined;
   const found = new Map<number, PodPort & { readonly addresses: Address[] }>();
-  for (const name of [PORT_SETS.senders, PORT_SETS.senders6])
+  for (const name of [PORT_SETS.senders, PORT_SETS.senders6, PORT_SETS.linkSenders6])
     for (const key of sets.get(name)?.elements.keys() ?? []) {
       const [index, mac, address] = key.split(' . ') as [string, string, Address];
       const port = found.get(Number(index)) ?? { index: Number(index), mac, addresses: [] };

@@ -1647,7 +1647,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'pod ports: whoever advertises an address is believed',
-    find: "...senderIn('ip6', 'advertised', PORT_SETS.senders6), verdict('accept')",
+    find: "...senderIn('ip6', 'advertised', set), verdict('accept')",
     replace: "verdict('accept')",
     test: 'hostile/podports.test.ts',
   },
@@ -3216,5 +3216,11 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'nowMs - last.atMs > FRESH_MS',
     replace: 'nowMs - last.atMs >= 0',
     test: 'openers.test.ts',
+  },
+  {
+    name: 'bridge: a pod sends anything from an address of its link',
+    find: "dropped('from an address of the link, or from none'),",
+    replace: "{ exprs: [verdict('accept')] },",
+    test: 'hostile/fuzz.test.ts',
   },
 ];

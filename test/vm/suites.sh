@@ -16,6 +16,7 @@ declare -A files=(
   [codec]="test/kernel/codec-oracle.test.ts"      # our bytes, judged by nft
   [packets]="test/kernel/packets.test.ts"         # every scenario, with real packets
   [smoke]="test/kernel/packets.test.ts -t networkpolicy/n0" # the first of them, where all would take hours
+  [frames]="test/kernel/hostile/fuzz.test.ts"     # random raw frames of hostile pods
   [connections]="test/kernel/connections.test.ts" # what conntrack tells, and cutting
   [names]="test/kernel/names"                     # peers by name: the queue that this kernel has
   [features]="test/kernel/features.test.ts"       # what this kernel lacks, and the agent on it
