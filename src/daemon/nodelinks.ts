@@ -1,5 +1,5 @@
 /**
- * Which of this node's interfaces lead to pods, and which out of the node: read from the kernel, and merged into the
+ * Which of this node's interfaces lead to pods, which out of the node, and which are ends of tunnels: read from the kernel, and merged into the
  * agent's own Node as if the API server had reported it. What changes is found within some seconds: a bridge is made
  * with the first pod, and an uplink while a machine boots. A port that comes to a bridge is looked at as soon as the kernel
  * says so, and again soon until it is known whose it is: its pod has its address a moment later.
@@ -16,7 +16,7 @@ import {
   parseCidr,
 } from '../model/address.ts';
 import { broadcastsOf } from '../model/broadcasts.ts';
-import type { Cluster, ClusterEvent, Node, NodeLinks, PodPort } from '../model/cluster.ts';
+import type { Cluster, ClusterEvent, Node, NodeLinks, PodPort, Tunnels } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { listLinks } from '../netlink/route/listlinks.ts';
 import { PortWatch } from '../netlink/route/portwatch.ts';
@@ -229,7 +229,7 @@ async function readDevices(socket: RtnetlinkSocket) {
 
 /** What the kernel says, and what the cluster does. */
 export interface LinkFacts {
-  readonly interfaces: readonly Pick<Link, 'index' | 'kind'>[];
+  readonly interfaces: readonly Pick<Link, 'index' | 'kind' | 'tunnel'>[];
   readonly addresses: readonly Omit<DeviceAddress, 'network'>[];
   readonly podCidrs: readonly Cidr[];
   /** Addresses of the Node. */
@@ -253,10 +253,23 @@ export function nodeLinksOf(facts: LinkFacts): NodeLinks {
     .filter(index => carrying.has(index) && !uplinks.has(index))
     .sort((a, b) => a - b);
   const broadcasts = otherBroadcasts(addresses, podBridges, podCidrs);
+  const tunnels = interfaces.flatMap(({ tunnel }) => tunnel ?? []);
   return {
     uplinks: [...uplinks].sort((a, b) => a - b),
     podBridges,
     ...(broadcasts.length > 0 && { broadcasts }),
+    ...(tunnels.length > 0 && { tunnels: tunnelsOf(tunnels) }),
+  };
+}
+
+/** Each is asked of what pods send: nobody listens to so many ports. */
+const MOST_PORTS = 256;
+
+function tunnelsOf(all: readonly Tunnels[]): Tunnels {
+  const numbers = (list: readonly number[]) => [...new Set(list)].sort((a, b) => a - b);
+  return {
+    ports: numbers(all.flatMap(({ ports }) => ports)).slice(0, MOST_PORTS),
+    protocols: numbers(all.flatMap(({ protocols }) => protocols)),
   };
 }
 

@@ -43,6 +43,13 @@ export const IFLA = {
 } as const;
 export const IFLA_INFO = { KIND: 1, DATA: 2 } as const;
 export const VETH_INFO_PEER = 1;
+/** IFLA_VXLAN_PORT, IFLA_GENEVE_PORT, IFLA_BAREUDP_PORT: of UDP, big-endian, to which the tunnel listens. */
+export const TUNNEL_INFO_PORT: Readonly<Record<string, number>> = { vxlan: 15, geneve: 5, bareudp: 1 };
+/** IFLA_IPTUN_ENCAP_* and IFLA_GRE_ENCAP_*: what the tunnel's own packets are wrapped in. */
+export const IPTUN_INFO_ENCAP = { TYPE: 15, DPORT: 18 } as const;
+export const GRE_INFO_ENCAP = { TYPE: 14, DPORT: 17 } as const;
+export const TUNNEL_ENCAP_NONE = 0;
+export const IPPROTO = { IPIP: 4, IPV6: 41, GRE: 47 } as const;
 export const IFLA_INET6_ADDR_GEN_MODE = 8;
 export const IN6_ADDR_GEN_MODE_NONE = 1;
 export const RTEXT_FILTER_SKIP_STATS = 8;

@@ -2,10 +2,25 @@
 import { type Address, addressFromBytes, type Cidr, networkOf, parseAddress } from '../../model/address.ts';
 import { broadcastsOf } from '../../model/broadcasts.ts';
 import type { Mac } from '../../model/mac.ts';
+import type { Tunnels } from '../../model/cluster.ts';
 import { NFPROTO } from '../nftables/constants.ts';
 import { readAttributes, readHex, readString, type Span } from '../wire/attributes.ts';
 import type { Message } from '../wire/messages.ts';
-import { IFA, IFF_RUNNING, IFF_UP, IFLA, IFLA_INFO, RT_TABLE_MAIN, RTA, RTN } from './constants.ts';
+import {
+  GRE_INFO_ENCAP,
+  IFA,
+  IFF_RUNNING,
+  IFF_UP,
+  IFLA,
+  IFLA_INFO,
+  IPPROTO,
+  IPTUN_INFO_ENCAP,
+  RT_TABLE_MAIN,
+  RTA,
+  RTN,
+  TUNNEL_ENCAP_NONE,
+  TUNNEL_INFO_PORT,
+} from './constants.ts';
 import type { DeviceName, NamespaceId, Route } from './rtnetlink.ts';
 
 export interface Link {
@@ -24,6 +39,8 @@ export interface Link {
   readonly master?: number;
   /** The other end of a pair, where it is in another network namespace. */
   readonly peer?: VethPeer;
+  /** What it takes in, where it is raised and the end of a tunnel. */
+  readonly tunnel?: Tunnels;
 }
 
 export interface VethPeer {
@@ -52,6 +69,9 @@ export function readLink({ payload }: Message): Link {
   const kind = info && readAttributes(info).get(IFLA_INFO.KIND);
   const alias = attributes.get(IFLA.IFALIAS);
   const master = attributes.get(IFLA.MASTER);
+  const flags = payload.bytes.readUInt32LE(payload.start + 8);
+  // A tunnel that is down takes in nothing; the kernel makes some in every namespace.
+  const tunnel = info && kind && (flags & IFF_UP) !== 0 ? tunnelOf(readString(kind), info) : undefined;
   const peer = peerOf(attributes.get(IFLA.LINK_NETNSID), attributes.get(IFLA.LINK));
   return {
     index: payload.bytes.readInt32LE(payload.start + 4),
@@ -59,13 +79,46 @@ export function readLink({ payload }: Message): Link {
     mac: macText(attributes.get(IFLA.ADDRESS)),
     mtu: hostU32(attributes.get(IFLA.MTU)),
     group: hostU32(attributes.get(IFLA.GROUP)),
-    running: (payload.bytes.readUInt32LE(payload.start + 8) & RUNNING) === RUNNING,
+    running: (flags & RUNNING) === RUNNING,
     ...(alias && { alias: readString(alias) }),
     ...(kind && { kind: readString(kind) }),
     ...(master && { master: hostU32(master) }),
     ...(peer && { peer }),
+    ...(tunnel && { tunnel }),
   };
 }
+
+/** Protocols by the kind of a link. Those of SIT and of tunnels in IPv6 take in either version of IP. */
+const TUNNEL_KINDS: Readonly<Record<string, readonly number[]>> = {
+  vxlan: [],
+  geneve: [],
+  bareudp: [],
+  ipip: [IPPROTO.IPIP],
+  sit: [IPPROTO.IPIP, IPPROTO.IPV6],
+  ip6tnl: [IPPROTO.IPIP, IPPROTO.IPV6],
+  gre: [IPPROTO.GRE],
+  gretap: [IPPROTO.GRE],
+  erspan: [IPPROTO.GRE],
+  ip6gre: [IPPROTO.GRE],
+  ip6gretap: [IPPROTO.GRE],
+  ip6erspan: [IPPROTO.GRE],
+};
+
+function tunnelOf(kind: string, info: Span): Tunnels | undefined {
+  const protocols = Object.hasOwn(TUNNEL_KINDS, kind) ? TUNNEL_KINDS[kind] : undefined;
+  if (protocols === undefined) return undefined;
+  const span = readAttributes(info).get(IFLA_INFO.DATA);
+  if (span === undefined) return { ports: [], protocols };
+  const data = readAttributes(span);
+  const encap = protocols.includes(IPPROTO.GRE) ? GRE_INFO_ENCAP : IPTUN_INFO_ENCAP;
+  const isWrapped = protocols.length > 0 && hostU16(data.get(encap.TYPE)) !== TUNNEL_ENCAP_NONE;
+  const port = data.get(TUNNEL_INFO_PORT[kind] ?? (isWrapped ? encap.DPORT : NO_ATTRIBUTE));
+  const number = port === undefined ? 0 : port.bytes.readUInt16BE(port.start);
+  return { ports: number === 0 ? [] : [number], protocols };
+}
+
+/** NLA_UNSPEC: no message has it. */
+const NO_ATTRIBUTE = 0;
 
 function peerOf(namespace: Span | undefined, index: Span | undefined): VethPeer | undefined {
   if (namespace === undefined || index === undefined) return undefined;
@@ -134,6 +187,10 @@ function addressOf(span: Span | undefined): Address | undefined {
 
 function macText(span: Span | undefined): Mac {
   return span === undefined ? '' : readHex(span).replace(/(..)(?=.)/g, '$1:');
+}
+
+function hostU16(span: Span | undefined): number {
+  return span === undefined ? 0 : span.bytes.readUInt16LE(span.start);
 }
 
 function hostU32(span: Span | undefined): number {

@@ -218,7 +218,7 @@ export class Ground {
 }
 
 /** As nodes whose pods share a bridge have it (docs/install.md): where it is a module, nobody loads it with the bridge. */
-function seeBridgedPackets(): void {
+export function seeBridgedPackets(): void {
   if (!existsSync('/proc/sys/net/bridge')) execFileSync('modprobe', ['br_netfilter']);
 }
 

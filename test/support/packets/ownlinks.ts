@@ -5,12 +5,18 @@ import type { Cluster } from '../../../src/model/cluster.ts';
 import { RtnetlinkSocket } from '../../../src/netlink/route/rtnetlink-socket.ts';
 
 /** `namespace` is the path of the node's. */
-export async function withOwnLinks(cluster: Cluster, node: string, namespace: string): Promise<Cluster> {
+export async function withOwnLinks(
+  cluster: Cluster,
+  node: string,
+  namespace: string,
+  podTunnels?: 'allow',
+): Promise<Cluster> {
   const value = cluster.nodes.get(node);
   if (value === undefined) return cluster;
   const socket = inNamespace(namespace, () => new RtnetlinkSocket());
   try {
-    const { links } = await readOwnInterfaces(socket, cluster, node);
+    const own = await readOwnInterfaces(socket, cluster, node);
+    const links = { ...own.links, ...(podTunnels && { podTunnels }) };
     return { ...cluster, nodes: new Map([...cluster.nodes, [node, { ...value, links }]]) };
   } finally {
     socket.close();

@@ -1,0 +1,187 @@
+/**
+ * What a pod wraps does not come out of an overlay, whichever address of a node it is sent to (N72). The sender's node and
+ * the receiver's each keep it from there, so that each is tried without the other.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { address } from '../../../src/lab/topology.ts';
+import { type Address, FAMILIES, type Family } from '../../../src/model/address.ts';
+import { packet } from '../../../src/nft/trace/packet.ts';
+import { evaluator } from '../../../src/semantics/evaluate.ts';
+import { transportOf, withTransport } from './craft.ts';
+import {
+  ENDS,
+  type End,
+  endOf,
+  frameOf,
+  innerDatagram,
+  OverlayGround,
+  type PodName,
+  tunnelMac,
+  vxlan,
+} from './overlayground.ts';
+
+let ground: OverlayGround;
+
+beforeAll(async () => {
+  ground = await OverlayGround.build();
+});
+
+afterAll(() => ground?.remove());
+
+interface Try {
+  readonly node: 1 | 2;
+  readonly end: End;
+  readonly outer: Family;
+  readonly inner: Family;
+}
+
+const nodes = [1, 2] as const;
+const TRIES: readonly Try[] = nodes.flatMap(node =>
+  ENDS.flatMap(end => FAMILIES.flatMap(outer => FAMILIES.map(inner => ({ node, end, outer, inner })))),
+);
+
+/** The isolated pod of the node. */
+const victimOf = (node: 1 | 2): PodName => (node === 1 ? 'near' : 'far');
+
+/** A tunnel takes what is for its own hardware address: of that family on which it listens. */
+function wrapped({ node, outer, inner }: Try): Uint8Array {
+  return vxlan(frameOf(innerDatagram(victimOf(node), inner), tunnelMac(node, outer)));
+}
+
+function arrives(each: Try): Promise<boolean> {
+  const inner = innerDatagram(victimOf(each.node), each.inner);
+  const to = endOf(each.node, each.end)[each.outer];
+  return ground.hears(victimOf(each.node), inner, () => ground.sendUdp(to, 8472, wrapped(each)));
+}
+
+/** From a port of a tunnel to that of the overlay, without a checksum, as tunnels send it. */
+function datagram(from: Address, to: Address, content: Uint8Array): Uint8Array {
+  const plain = packet({ from, to, protocol: 'UDP', port: PORT });
+  const transport = Buffer.concat([transportOf(plain).subarray(0, 8), content]);
+  transport.writeUInt16BE(transport.length, 4);
+  transport.writeUInt16BE(0, 6);
+  return withTransport(plain, transport);
+}
+
+async function heard(tries: readonly Try[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const each of tries) if (await arrives(each)) found.push(nameOf(each));
+  return found;
+}
+
+const nameOf = ({ node, end, outer, inner }: Try) => `n${node} ${end} ${outer} ${inner}`;
+
+test('without rules all of it is heard', async () => {
+  await ground.enforce([]);
+  expect(await heard(TRIES)).toEqual(TRIES.map(nameOf));
+});
+
+test('with the rules of both nodes nothing is heard', async () => {
+  await ground.enforce(['n1', 'n2']);
+  expect(await heard(TRIES)).toEqual([]);
+});
+
+test('the rules of the sender’s node are enough', async () => {
+  await ground.enforce(['n1']);
+  expect(await heard(TRIES)).toEqual([]);
+});
+
+test('the rules of the receiver’s node are enough', async () => {
+  await ground.enforce(['n2']);
+  expect(await heard(TRIES.filter(({ node }) => node === 2))).toEqual([]);
+});
+
+const [SERVICE, PORT] = [{ ip: address('10.96.7.7'), ip6: address('fd96::77') }, 8472];
+
+/** Its endpoints are what a tenant wrote: EndpointSlices name any address but loopback and the link's. */
+const serviceTo = (end: End) =>
+  FAMILIES.map(family => {
+    const [to, service] = [endOf(2, end)[family], SERVICE[family]];
+    const target = family === 'ip' ? `${to}:${PORT}` : `[${to}]:${PORT}`;
+    return `table ${family} proxy {
+      chain services { type nat hook prerouting priority dstnat; ${family} daddr ${service} udp dport 80 dnat to ${target}; }
+    }`;
+  }).join('\n');
+
+test('nor by a Service whose endpoints are the end of a tunnel', async () => {
+  const far = (family: Family): Try => ({ node: 2, end: 'status', outer: family, inner: family });
+  for (const end of ENDS) {
+    ground.nft('n1', serviceTo(end));
+    for (const [nodes, isHeard] of [
+      [[], true],
+      [['n1'], false],
+      [['n2'], false],
+    ] as const) {
+      await ground.enforce(nodes);
+      for (const family of FAMILIES) {
+        const inner = innerDatagram('far', family);
+        const act = () => ground.sendUdp(SERVICE[family], 80, wrapped(far(family)));
+        expect(await ground.hears('far', inner, act), `${end} ${family} ${nodes}`).toBe(isHeard);
+      }
+    }
+    for (const family of FAMILIES) ground.exec('n1', 'nft', 'delete', 'table', family, 'proxy');
+  }
+});
+
+test('nor into a tunnel whose port somebody chose', async () => {
+  for (const node of [1, 2] as const) {
+    ground.exec(
+      `n${node}`,
+      'ip',
+      ...'link add vxlan9 address 0a:00:00:00:09:01 type vxlan id 9 dstport 9999'.split(' '),
+    );
+    ground.exec(`n${node}`, 'ip', 'link', 'set', 'vxlan9', 'up');
+  }
+  const inner = innerDatagram('far', 'ip');
+  const frame = vxlan(frameOf(inner, '0a:00:00:00:09:01'), 9);
+  for (const end of ENDS) {
+    const hears = () => ground.hears('far', inner, () => ground.sendUdp(endOf(2, end).ip, 9999, frame));
+    await ground.enforce([]);
+    expect(await hears(), end).toBe(true);
+    await ground.enforce(['n1']);
+    expect(await hears(), `${end}, the rules of n1`).toBe(false);
+    await ground.enforce(['n2']);
+    expect(await hears(), `${end}, the rules of n2`).toBe(false);
+  }
+  for (const node of [1, 2] as const) ground.exec(`n${node}`, 'ip', 'link', 'del', 'vxlan9');
+});
+
+test('nor wrapped twice', async () => {
+  await ground.enforce(['n1', 'n2']);
+  const inner = innerDatagram('far', 'ip');
+  const once = wrapped({ node: 2, end: 'flannel', outer: 'ip', inner: 'ip' });
+  for (const end of ENDS) {
+    const between = datagram(address('172.18.0.11'), endOf(2, end).ip, once);
+    const twice = vxlan(frameOf(between, tunnelMac(2, 'ip')));
+    for (const to of ENDS)
+      expect(
+        await ground.hears('far', inner, () => ground.sendUdp(endOf(2, to).ip, PORT, twice)),
+        `${to}, ${end}`,
+      ).toBe(false);
+  }
+});
+
+test('pods that may speak to one another do so on the ports of tunnels too, and with a server outside by GRE', async () => {
+  const evaluated = await ground.enforce(['n1', 'n2']);
+  const evaluate = evaluator(evaluated.get('n1')!);
+  const attacker = address('10.244.1.11');
+  const flows = [
+    [{ from: attacker, to: address('10.244.2.13'), protocol: 'UDP', port: PORT }, 'allow'],
+    [{ from: attacker, to: address('203.0.113.7'), protocol: 47 }, 'allow'],
+    [{ from: attacker, to: address('203.0.113.7'), protocol: 'UDP', port: PORT }, 'deny'],
+    [{ from: attacker, to: endOf(2, 'cni0').ip, protocol: 'UDP', port: PORT }, 'deny'],
+    [{ from: attacker, to: endOf(2, 'cni0').ip, protocol: 'UDP', port: 53 }, 'allow'],
+  ] as const;
+  for (const [flow, verdict] of flows) expect(evaluate(flow).verdict, JSON.stringify(flow)).toBe(verdict);
+  const [open] = [address('10.244.2.13')];
+  for (const port of [PORT, 4789, 4444]) {
+    const plain = packet({ from: attacker, to: open, protocol: 'UDP', port });
+    const act = () => ground.sendProtocol(open, 17, transportOf(plain));
+    expect(await ground.hears('open', plain, act), `${port}`).toBe(true);
+  }
+});
+
+test('where pods run overlays by a flag of the agent, nothing of it is denied', async () => {
+  await ground.enforce(['n1', 'n2'], 'allow');
+  expect(await heard(TRIES)).toEqual(TRIES.map(nameOf));
+});
