@@ -24,6 +24,7 @@ import { writeGetAddresses } from '../netlink/route/rtnetlink.ts';
 import { type DeviceAddress, type Link, readDeviceAddress } from '../netlink/route/rtnetlink-read.ts';
 import { RtnetlinkSocket } from '../netlink/route/rtnetlink-socket.ts';
 import { devicesTo } from './devicesto.ts';
+import { askHooksOfLldp } from './lldpframes.ts';
 import { bridgePortsOf, podPortsOf, readBridgePorts } from './podports.ts';
 
 const EVERY_MS = 5_000;
@@ -59,6 +60,8 @@ export class OwnLinks {
   #dueMs = 0;
   #looked = { atMs: 0, unknown: '', times: 0 };
   #failed = false;
+  /** Bridges that ask their hooks of LLDP, or cannot be made to. */
+  readonly #asked = new Set<number>();
 
   constructor(needs: OwnLinksNeeds) {
     this.#needs = needs;
@@ -151,7 +154,27 @@ export class OwnLinks {
     const { podPorts, bridgePorts, ...links } = own.links;
     if (!bridgeRules || podPorts === undefined) return { ...own, links };
     this.#before = podPorts;
+    await this.#askOfLldp(own.links.podBridges);
     return own;
+  }
+
+  /** Once for each bridge: nobody who sets it back means that by accident. */
+  async #askOfLldp(bridges: readonly number[]): Promise<void> {
+    if (bridges.every(index => this.#asked.has(index))) return;
+    const { log } = this.#needs;
+    for (const index of bridges) this.#asked.add(index);
+    try {
+      for (const bridge of await askHooksOfLldp(this.#socket, bridges))
+        log.info(
+          { bridge },
+          `bridge ${bridge} asks rules about frames to LLDP's address from now on (group_fwd_mask)`,
+        );
+    } catch (error) {
+      log.warn(
+        { err: error },
+        "frames of pods to LLDP's address are asked of no rule: the bridge cannot be set",
+      );
+    }
   }
 
   #with(value: Node): Node {

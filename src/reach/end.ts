@@ -9,7 +9,7 @@ export interface End {
   readonly region: number;
   /** The node selectors that mean it, by index. */
   readonly nodeSelectors: readonly number[];
-  /** Addresses of nodes: tunnels end there. */
+  /** Addresses of nodes, as all nodes know them: tunnels end there. */
   readonly isTunnelEnd: boolean;
   /** Addresses of pod networks that no known pod has, where such are denied. */
   readonly isUnknownPod: boolean;

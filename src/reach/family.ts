@@ -98,15 +98,17 @@ export class FamilyReach {
     const pod = owners.get(from);
     const sender = pod === undefined ? strangerOf(from) : cluster.nodes.get(pod.node);
     const denied: Connections[] = [];
-    if ((pod !== undefined || sender !== undefined) && sender?.links?.podTunnels !== 'allow') {
-      const ofSender = pool.tunnelsOf(sender?.links?.tunnels);
+    const links = tunnels.linksOf(sender);
+    if ((pod !== undefined || sender !== undefined) && links.podTunnels !== 'allow') {
+      const ofSender = pool.tunnelsOf(links.tunnels);
       if (isNodeItself(sender, to) || tunnels.endAt(to) !== undefined) denied.push(pool.tunnels, ofSender);
-      else if (!tunnels.isInPodNetworks(to)) denied.push(ofSender);
+      else if (sender !== undefined && !tunnels.isInPodNetworks(to)) denied.push(ofSender);
     }
     const receiver = nodeWith(to);
     const isOfPod = tunnels.isInPodNetworks(from) && !tunnels.isListed(from);
-    if (receiver !== undefined && isOfPod && receiver.links?.podTunnels !== 'allow')
-      denied.push(pool.tunnels, pool.tunnelsOf(receiver.links?.tunnels));
+    const { tunnels: ofReceiver, podTunnels } = tunnels.linksOf(receiver);
+    if (receiver !== undefined && isOfPod && podTunnels !== 'allow')
+      denied.push(pool.tunnels, pool.tunnelsOf(ofReceiver));
     return denied;
   }
 

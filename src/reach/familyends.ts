@@ -56,11 +56,16 @@ function naming(count: number): Pick<FamilyEnds, 'named' | 'bare' | 'nameClassOf
 const NO_NODE = { nodeSelectors: [], isTunnelEnd: false } as const;
 
 function nodeParts(
-  { nodes }: Landscape,
+  { nodes, tunnels, podTunnels }: Landscape,
   address: Address | undefined,
 ): Pick<End, 'nodeSelectors' | 'isTunnelEnd'> {
   const node = address === undefined ? undefined : nodes.get(address);
-  return node === undefined ? NO_NODE : { nodeSelectors: node.nodeSelectors, isTunnelEnd: true };
+  return node === undefined
+    ? NO_NODE
+    : {
+        nodeSelectors: node.nodeSelectors,
+        isTunnelEnd: podTunnels !== 'allow' && tunnels.endAt(address!) !== undefined,
+      };
 }
 
 /** The networks of the vocabulary by their index, and after them the pod networks of each cluster, where they matter. */

@@ -51,6 +51,8 @@ export interface Landscape {
   strangerOf(address: Address): Node | undefined;
   nodeWith(address: Address): Node | undefined;
   readonly tunnels: TunnelFinders;
+  /** Some node lets its pods send into tunnels. */
+  readonly podTunnels?: 'allow';
 }
 
 export interface NodeSelection {
@@ -91,6 +93,9 @@ export function landscapeOf(
     strangerOf,
     nodeWith: nodeFinder(cluster),
     tunnels: tunnelFinders(cluster),
+    ...([...cluster.nodes.values()].some(({ links }) => links?.podTunnels) && {
+      podTunnels: 'allow' as const,
+    }),
   };
 }
 

@@ -70,19 +70,20 @@ function tunnelFromPod(view: View, flow: Flow): string | undefined {
   const sender = nodeOfPodAt(view, flow.from);
   if (sender === undefined) return undefined;
   const own = view.cluster.nodes.get(sender);
-  if (own?.links?.podTunnels === 'allow' || !isTunnel(flow, own?.links)) return undefined;
+  const links = view.tunnels.linksOf(own);
+  if (links.podTunnels === 'allow' || !isTunnel(flow, links)) return undefined;
   if (own !== undefined && isNodeItself(own, flow.to)) return because.tunnelEnd(flow, own);
   const node = view.tunnels.endAt(flow.to);
   if (node !== undefined) return because.tunnelEnd(flow, node);
-  const leaves = own !== undefined && isOwnTunnel(flow, own.links) && !view.tunnels.isInPodNetworks(flow.to);
+  const leaves = own !== undefined && isOwnTunnel(flow, links) && !view.tunnels.isInPodNetworks(flow.to);
   return leaves ? because.tunnelOutOfNetworks(flow, own) : undefined;
 }
 
 /** … and so does the node that it comes to, by whatever address, where a pod can have sent it. */
 function tunnelAtNode(view: View, flow: Flow): string | undefined {
   const node = view.nodeWith(flow.to);
-  if (node === undefined || node.links?.podTunnels === 'allow' || !isTunnel(flow, node.links))
-    return undefined;
+  const links = view.tunnels.linksOf(node);
+  if (node === undefined || links.podTunnels === 'allow' || !isTunnel(flow, links)) return undefined;
   const isOfPod = view.tunnels.isInPodNetworks(flow.from) && !view.tunnels.isListed(flow.from);
   return isOfPod ? because.tunnelEnd(flow, node) : undefined;
 }

@@ -1,6 +1,6 @@
 /** N72: where tunnels between nodes may end, and who may send there. */
 import { type Address, addressToInt, familyOf } from '../model/address.ts';
-import type { Cluster, Node } from '../model/cluster.ts';
+import type { Cluster, Node, NodeLinks } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { tunnelEnds } from '../model/tunnels.ts';
 
@@ -11,7 +11,14 @@ export interface TunnelFinders {
   isListed(address: Address): boolean;
   /** Whether any node's pods can have it. */
   isInPodNetworks(address: Address): boolean;
+  /**
+   * A node's own tunnels, and whether its pods may use them. Of a node that nobody has looked at it is taken for granted
+   * that it has those of one that somebody has: an overlay is the same on every node.
+   */
+  linksOf(node: Node | undefined): TunnelLinks;
 }
+
+export type TunnelLinks = Pick<NodeLinks, 'tunnels' | 'podTunnels'>;
 
 /** Of a cluster whose nodes stay as they are. */
 export function tunnelFinders({ nodes }: Cluster): TunnelFinders {
@@ -32,7 +39,9 @@ export function tunnelFinders({ nodes }: Cluster): TunnelFinders {
       shifts.set(`${family} ${shift}`, shift);
       networks.add(`${family} ${shift} ${addressToInt(base) >> shift}`);
     }
+  const seen = [...nodes.values()].find(({ links }) => links !== undefined)?.links ?? {};
   return {
+    linksOf: node => node?.links ?? seen,
     endAt: address => ends.get(address),
     isListed: address => listed.has(address),
     isInPodNetworks: address => {

@@ -43,6 +43,8 @@ export const IFLA = {
 } as const;
 export const IFLA_INFO = { KIND: 1, DATA: 2 } as const;
 export const VETH_INFO_PEER = 1;
+/** IFLA_BR_GROUP_FWD_MASK: which of the addresses 01:80:c2:00:00:0X a bridge forwards like any other. */
+export const BRIDGE_INFO_GROUP_FORWARD = 9;
 /** IFLA_VXLAN_PORT, IFLA_GENEVE_PORT, IFLA_BAREUDP_PORT: of UDP, big-endian, to which the tunnel listens. */
 export const TUNNEL_INFO_PORT: Readonly<Record<string, number>> = { vxlan: 15, geneve: 5, bareudp: 1 };
 /** IFLA_IPTUN_ENCAP_* and IFLA_GRE_ENCAP_*: what the tunnel's own packets are wrapped in. */

@@ -1,12 +1,13 @@
 /** What rtnetlink answers: interfaces, addresses and routes, as far as the pod network needs them. */
 import { type Address, addressFromBytes, type Cidr, networkOf, parseAddress } from '../../model/address.ts';
 import { broadcastsOf } from '../../model/broadcasts.ts';
-import type { Mac } from '../../model/mac.ts';
 import type { Tunnels } from '../../model/cluster.ts';
+import type { Mac } from '../../model/mac.ts';
 import { NFPROTO } from '../nftables/constants.ts';
 import { readAttributes, readHex, readString, type Span } from '../wire/attributes.ts';
 import type { Message } from '../wire/messages.ts';
 import {
+  BRIDGE_INFO_GROUP_FORWARD,
   GRE_INFO_ENCAP,
   IFA,
   IFF_RUNNING,
@@ -39,6 +40,8 @@ export interface Link {
   readonly master?: number;
   /** The other end of a pair, where it is in another network namespace. */
   readonly peer?: VethPeer;
+  /** Of a bridge: IFLA_BR_GROUP_FWD_MASK. */
+  readonly groupForward?: number;
   /** What it takes in, where it is raised and the end of a tunnel. */
   readonly tunnel?: Tunnels;
 }
@@ -85,7 +88,13 @@ export function readLink({ payload }: Message): Link {
     ...(master && { master: hostU32(master) }),
     ...(peer && { peer }),
     ...(tunnel && { tunnel }),
+    ...(kind && readString(kind) === 'bridge' && { groupForward: groupForwardOf(info) }),
   };
+}
+
+function groupForwardOf(info: Span): number {
+  const data = readAttributes(info).get(IFLA_INFO.DATA);
+  return data === undefined ? 0 : hostU16(readAttributes(data).get(BRIDGE_INFO_GROUP_FORWARD));
 }
 
 /** Protocols by the kind of a link. Those of SIT and of tunnels in IPv6 take in either version of IP. */

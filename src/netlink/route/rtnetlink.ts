@@ -16,6 +16,7 @@ import type { AttributeWriter } from '../wire/attributes.ts';
 import { NLM_F } from '../wire/constants.ts';
 import { endMessage, MESSAGE_HEADER } from '../wire/messages.ts';
 import {
+  BRIDGE_INFO_GROUP_FORWARD,
   IFA,
   IFA_F_NODAD,
   IFF_UP,
@@ -121,6 +122,16 @@ export function writeSetLink(to: AttributeWriter, sequence: number, change: Link
       to.nest(IFLA.AF_SPEC, () =>
         to.nest(NFPROTO.ip6, () => u8(to, IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE)),
       );
+  });
+}
+
+/** Has a bridge forward frames to these of the addresses 01:80:c2:00:00:0X, a bit for each X, and no others. */
+export function writeGroupForward(to: AttributeWriter, sequence: number, index: number, mask: number): void {
+  message(to, RTM.NEWLINK, NLM_F.ACK, sequence, ifinfo(index), () => {
+    to.nest(IFLA.LINKINFO, () => {
+      to.string(IFLA_INFO.KIND, 'bridge');
+      to.nest(IFLA_INFO.DATA, () => bytes(to, BRIDGE_INFO_GROUP_FORWARD, [mask & 255, mask >> 8]));
+    });
   });
 }
 

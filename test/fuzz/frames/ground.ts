@@ -168,8 +168,7 @@ export class FrameGround {
         ...known(pod, `to-${pod}`),
       ]);
     return [
-      // As docs/security.md has it: no hook is asked of what a bridge learns from LLDP.
-      `link add cni0 address ${bridgeHardware(node)} type bridge no_linklocal_learn 1`,
+      `link add cni0 address ${bridgeHardware(node)} type bridge`,
       ...pods.flatMap(pod => [
         `link set to-${pod} master cni0`,
         `link set to-${pod} type bridge_slave hairpin on`,

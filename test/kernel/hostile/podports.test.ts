@@ -210,8 +210,7 @@ describe('the bridge does not learn another pod’s hardware address by', () => 
     expect(portOf(stolen())).toEqual(['to-victim']);
   });
 
-  // The kernel asks no hook about it (br_handle_frame): docs/security.md names what stops it.
-  test('LLDP, where it does not learn from frames for itself', async () => {
+  test('LLDP, of which it asks its hooks since its agent has set it', async () => {
     const frame = { to: LLDP, from: stolen(), type: ETHER.ip, payload: Buffer.alloc(50) };
     const teach = async () => {
       ownFrame(udp(ADDRESSES.victim.ip, ADDRESSES.friend.ip), ETHER.ip);
@@ -220,8 +219,10 @@ describe('the bridge does not learn another pod’s hardware address by', () => 
       await settled();
       return portOf(stolen());
     };
-    expect(await teach()).toEqual(['to-attacker']);
-    ground.exec('node', 'ip', ['link', 'set', 'cni0', 'type', 'bridge', 'no_linklocal_learn', '1']);
+    expect(await teach()).toEqual(['to-victim']);
+    ground.exec('node', 'ip', ['link', 'set', 'cni0', 'type', 'bridge', 'group_fwd_mask', '0']);
+    expect(await teach(), 'as the kernel has it').toEqual(['to-attacker']);
+    ground.exec('node', 'ip', ['link', 'set', 'cni0', 'type', 'bridge', 'group_fwd_mask', '0x4000']);
     expect(await teach()).toEqual(['to-victim']);
   });
 });

@@ -12,6 +12,7 @@ import {
   NAMESPACE_NAME_LABEL,
   type Namespace,
   type Node,
+  type NodeLinks,
   type Pod,
 } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
@@ -152,8 +153,23 @@ export const namespaceArbitrary = (name: string): fc.Arbitrary<Namespace> =>
 
 export const nodeArbitrary = (name: string): fc.Arbitrary<Node> =>
   fc
-    .tuple(labels(NODE_LABELS), fc.constantFrom(POD_CIDRS[name]!, POD_CIDRS[name]!, []))
-    .map(([own, podCidrs]) => ({ name, labels: own, addresses: NODE_ADDRESSES[name]!, podCidrs }));
+    .tuple(labels(NODE_LABELS), fc.constantFrom(POD_CIDRS[name]!, POD_CIDRS[name]!, []), tunnelsArbitrary)
+    .map(([own, podCidrs, tunnels]) => ({
+      name,
+      labels: own,
+      addresses: NODE_ADDRESSES[name]!,
+      podCidrs,
+      links: { uplinks: [], podBridges: [], ...tunnels },
+    }));
+
+/** Of the ports and protocols that flows have; and where pods run overlays of their own. */
+const tunnelsArbitrary = fc.constantFrom<Pick<NodeLinks, 'tunnels' | 'podTunnels'>>(
+  {},
+  {},
+  { tunnels: { ports: [8472], protocols: [] } },
+  { tunnels: { ports: [2000, 8472], protocols: [47] } },
+  { podTunnels: 'allow' },
+);
 
 /** Those of the first node hold an address of its own, as with a bridge. */
 const POD_CIDRS: Record<string, readonly string[]> = {

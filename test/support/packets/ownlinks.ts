@@ -1,4 +1,5 @@
 /** A cluster in which a node's own object says which interfaces it has, as its agent would have it. */
+import { askHooksOfLldp } from '../../../src/daemon/lldpframes.ts';
 import { readOwnInterfaces } from '../../../src/daemon/nodelinks.ts';
 import { inNamespace } from '../../../src/lab/netns.ts';
 import type { Cluster } from '../../../src/model/cluster.ts';
@@ -17,6 +18,7 @@ export async function withOwnLinks(
   try {
     const own = await readOwnInterfaces(socket, cluster, node);
     const links = { ...own.links, ...(podTunnels && { podTunnels }) };
+    await askHooksOfLldp(socket, links.podBridges);
     return { ...cluster, nodes: new Map([...cluster.nodes, [node, { ...value, links }]]) };
   } finally {
     socket.close();
