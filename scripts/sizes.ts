@@ -1,6 +1,7 @@
 /**
- * `node scripts/sizes.ts`: how long files and functions of src are, in lines, without tests; and the longest functions.
- * A function is one with a name: declared, a method, or an arrow function that is kept under one.
+ * `node scripts/sizes.ts`: how long files and functions of src are, in lines, without tests; how many files of ours a file
+ * imports; and the longest functions. A function is one with a name: declared, a method, or an arrow function that is kept
+ * under one.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,8 +9,9 @@ import { parseAst } from 'rolldown/parseAst';
 
 const SRC = join(import.meta.dirname, '../src');
 const SHOWN = Number(process.env.SHOWN ?? 12);
+const OWN_IMPORT = /(?:^(?:import|export)\s(?:[^;'"`]*?\bfrom\s*)?|\bimport\s*\(\s*)'\.[^']+\.ts'/gm;
 
-interface Size {
+export interface Size {
   readonly lines: number;
   readonly name: string;
 }
@@ -23,20 +25,42 @@ interface Node {
   readonly init?: Node | null;
 }
 
-const files = globSync('**/*.ts', { cwd: SRC }).filter(file => !/\.test\.ts$/.test(file));
-const texts = files.map(file => ({ file, text: readFileSync(join(SRC, file), 'utf8') }));
-const functions = texts.flatMap(({ file, text }) => functionsIn(file, text));
-print(
-  'files',
-  texts.map(({ file, text }) => ({ lines: linesOf(text) - 1, name: file })),
-);
-print('functions', functions);
-for (const { lines, name } of longestFirst(functions).slice(0, SHOWN)) console.log(`${lines}  ${name}`);
+const texts = globSync('**/*.ts', { cwd: SRC })
+  .filter(file => !/\.test\.ts$/.test(file))
+  .map(file => ({ file, text: readFileSync(join(SRC, file), 'utf8') }));
+
+export const fileSizes: readonly Size[] = texts.map(({ file, text }) => ({
+  lines: linesOf(text) - 1,
+  name: file,
+}));
+
+/** Imports of our own files, a file on average: `import`, `export … from` and `import()`, types too. */
+export const importsPerFile =
+  texts.flatMap(({ text }) => [...text.matchAll(OWN_IMPORT)]).length / texts.length;
+
+export function functionSizes(): readonly Size[] {
+  return texts.flatMap(({ file, text }) => functionsIn(file, text));
+}
+
+/** The lines that so large a share of them does not exceed. */
+export function percentile(sizes: readonly Size[], share: number): number {
+  const { lines } = longestFirst(sizes)[Math.floor(sizes.length * (1 - share))]!;
+  return lines;
+}
+
+if (import.meta.main) {
+  const functions = functionSizes();
+  print('files', fileSizes);
+  print('functions', functions);
+  console.log(`${importsPerFile.toFixed(2)} files of ours that a file imports`);
+  for (const { lines, name } of longestFirst(functions).slice(0, SHOWN)) console.log(`${lines}  ${name}`);
+}
 
 function print(what: string, sizes: readonly Size[]): void {
-  const lines = longestFirst(sizes).map(size => size.lines);
-  const at = (share: number) => lines[Math.floor(lines.length * (1 - share))]!;
-  console.log(`${lines.length} ${what}: median ${at(0.5)}, p95 ${at(0.95)}, longest ${lines[0]}`);
+  const [median, p95] = [percentile(sizes, 0.5), percentile(sizes, 0.95)];
+  console.log(
+    `${sizes.length} ${what}: median ${median}, p95 ${p95}, longest ${longestFirst(sizes)[0]!.lines}`,
+  );
 }
 
 function functionsIn(file: string, text: string): Size[] {

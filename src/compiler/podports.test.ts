@@ -49,9 +49,13 @@ test('a port lets its pod send, by its own hardware address, from its addresses 
 
     	set senders6 {
     		type iface_index . ether_addr . ipv6_addr
+    		elements = { 7 . 0a:00:00:00:00:07 . fd00::7 }
+    	}
+
+    	set link-senders6 {
+    		type iface_index . ether_addr . ipv6_addr
     		elements = {
     			7 . 0a:00:00:00:00:07 . ::,
-    			7 . 0a:00:00:00:00:07 . fd00::7,
     			7 . 0a:00:00:00:00:07 . fe80::7,
     			11 . 0a:00:00:00:00:0b . ::
     		}
@@ -92,6 +96,7 @@ test('a port lets its pod send, by its own hardware address, from its addresses 
     		ether type arp arp operation 1-2 iif . arp saddr ether @pod-macs goto from-pod-port-arp
     		ether type ip ip protocol udp th sport 68 th dport 67 ip saddr 0.0.0.0 ip daddr 255.255.255.255 iif . ether saddr @pod-macs accept
     		ether type ip6 iif . ether saddr . ip6 saddr @senders6 goto from-pod-port-ip6
+    		ether type ip6 iif . ether saddr . ip6 saddr @link-senders6 goto from-pod-port-link
     		drop comment "from an address that is not the pod’s, or of no kind that pods send"
     	}
 
@@ -131,7 +136,16 @@ test('a port lets its pod send, by its own hardware address, from its addresses 
 
     	chain advertised {
     		iif . ether saddr . icmpv6 taddr @senders6 accept
+    		iif . ether saddr . icmpv6 taddr @link-senders6 accept
     		drop comment "an advertisement or a probe of an address that is not the pod’s"
+    	}
+
+    	chain from-pod-port-link {
+    		exthdr frag exists drop comment "a piece"
+    		ether type ip6 icmpv6 type 131-133 goto from-pod-port-icmpv6
+    		ether type ip6 icmpv6 type 135-136 goto from-pod-port-icmpv6
+    		ether type ip6 icmpv6 type 143 goto from-pod-port-icmpv6
+    		drop comment "from an address of the link, or from none"
     	}
     }
     "

@@ -26,6 +26,7 @@ import {
   protocolNumberIs,
   verdict,
 } from '../nft/match.ts';
+import { notFromLoopback } from '../nft/matchinterface.ts';
 import { type Chain, type Elements, type Expr, MEMBER, type NftRule, type NftSet } from '../nft/ruleset.ts';
 import type { TablePart } from './attachedpods.ts';
 import { deny } from './denied.ts';
@@ -100,7 +101,10 @@ function tunnelChains(family: Family, networks: NftSet | undefined, protocols: r
       rules:
         networks === undefined
           ? []
-          : [isNode, denied(addressIn(family, 'saddr', networks.name), INTO_TUNNEL)],
+          : [
+              isNode,
+              denied([...addressIn(family, 'saddr', networks.name), ...notFromLoopback()], INTO_TUNNEL),
+            ],
     },
   ];
 }

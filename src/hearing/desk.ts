@@ -1,7 +1,7 @@
 /** What the answer thread does in each of its turns. Its clock does not go back. */
 import { giveMemoryBack } from '../host/memory.ts';
 import type { Address } from '../model/address.ts';
-import type { PodKey } from '../model/cluster.ts';
+import { namespaceOfPod, type PodKey } from '../model/cluster.ts';
 import { BEAT_INTERVAL_MS, type Command, toBeat, toEnd, toForget } from '../names/control.ts';
 import { Leases, type Recovered } from '../names/leases.ts';
 import { LIFETIMES, NAMES_LIMITS, periodMs } from '../names/limits.ts';
@@ -53,8 +53,8 @@ export class AnswerDesk {
   readonly #control = new ControlSocket();
   readonly #leases: Leases;
   readonly #listener: AnswerListener;
-  readonly #turns = new Turns<WaitingAnswer>();
-  readonly #budget = new WorkBudget();
+  readonly #turns = new Turns<PodKey, WaitingAnswer>(namespaceOfPod);
+  readonly #budget = new WorkBudget(namespaceOfPod);
   readonly #ports: readonly number[];
   readonly #periodMs: number;
   readonly #post: (message: FromThread) => void;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PodKey } from '../model/cluster.ts';
+import { namespaceOfPod, type PodKey } from '../model/cluster.ts';
 import { richest } from './tenants.ts';
 import { MOST_WAITING_OF_POD, Turns } from './turns.ts';
 import { WorkBudget } from './workbudget.ts';
@@ -9,7 +9,7 @@ const item = (name: string, size = 100) => ({ name, size });
 
 describe('Turns', () => {
   it('serves one of each namespace and of each pod in turn, and a pod in the order of its own', () => {
-    const turns = new Turns<ReturnType<typeof item>>();
+    const turns = new Turns<PodKey, ReturnType<typeof item>>(namespaceOfPod);
     for (let i = 0; i < 4; i++) turns.put('evil/a', item(`a${i}`));
     for (let i = 0; i < 2; i++) turns.put('evil/b', item(`b${i}`));
     turns.put('shop/web', item('web'));
@@ -19,7 +19,7 @@ describe('Turns', () => {
   });
 
   it('has room for so many packets of a pod, and so many bytes', () => {
-    const turns = new Turns<ReturnType<typeof item>>();
+    const turns = new Turns<PodKey, ReturnType<typeof item>>(namespaceOfPod);
     const { packets, bytes } = MOST_WAITING_OF_POD;
     for (let i = 0; i < packets; i++) expect(turns.put('evil/a', item('small', 1))).toBe(true);
     expect(turns.put('evil/a', item('small', 1))).toBe(false);
@@ -32,7 +32,7 @@ describe('Turns', () => {
     const key = fc.constantFrom<PodKey>('a/1', 'a/2', 'a/3', 'b/1', 'c/1');
     fc.assert(
       fc.property(fc.array(fc.option(key), { maxLength: 60 }), steps => {
-        const turns = new Turns<{ size: number; at: number; pod: PodKey }>();
+        const turns = new Turns<PodKey, { size: number; at: number; pod: PodKey }>(namespaceOfPod);
         const waiting = new Map<PodKey, number[]>();
         const between = new Map<PodKey, number>();
         steps.forEach((pod, at) => {
@@ -61,7 +61,7 @@ describe('WorkBudget', () => {
   const RATES = { pod: { perSecond: 100, burst: 200 }, namespace: { perSecond: 150, burst: 300 } };
 
   it('lets a pod have its burst, and then its rate', () => {
-    const budget = new WorkBudget(RATES);
+    const budget = new WorkBudget(namespaceOfPod, RATES);
     budget.spend('evil/a', 250, 0);
     expect(budget.allows('evil/a', 0)).toBe(false);
     expect(budget.allows('evil/a', 499)).toBe(false);
@@ -69,14 +69,14 @@ describe('WorkBudget', () => {
   });
 
   it('lets the pods of a namespace have its own together, and takes nothing from another', () => {
-    const budget = new WorkBudget(RATES);
+    const budget = new WorkBudget(namespaceOfPod, RATES);
     for (const pod of ['evil/a', 'evil/b', 'evil/c'] as const) budget.spend(pod, 101, 0);
     expect(budget.allows('evil/a', 0)).toBe(false);
     expect(budget.allows('shop/web', 0)).toBe(true);
   });
 
   it('forgets those who are gone, and not what the others have spent', () => {
-    const budget = new WorkBudget(RATES);
+    const budget = new WorkBudget(namespaceOfPod, RATES);
     budget.spend('evil/a', 250, 0);
     budget.spend('gone/a', 250, 0);
     budget.retainOnly(new Set(['evil/a']));

@@ -2,7 +2,6 @@
  * In which order answers are read that wait: one of each namespace, and in a namespace one of each pod, in turn. A pod
  * that is told much waits for itself, and others for one of its answers.
  */
-import { namespaceOfPod, type PodKey } from '../model/cluster.ts';
 
 /** Of one pod: what is more goes on without being read. */
 export const MOST_WAITING_OF_POD = { packets: 256, bytes: 512 << 10 } as const;
@@ -17,18 +16,23 @@ interface Line<T> {
   bytes: number;
 }
 
-export class Turns<T extends Waiting> {
+export class Turns<Pod extends string, T extends Waiting> {
+  readonly #namespaceOf: (pod: Pod) => string;
   /** Whose turn it is comes first, namespace by namespace and pod by pod. */
-  readonly #namespaces = new Map<string, Map<PodKey, Line<T>>>();
+  readonly #namespaces = new Map<string, Map<Pod, Line<T>>>();
+
+  constructor(namespaceOf: (pod: Pod) => string) {
+    this.#namespaceOf = namespaceOf;
+  }
 
   get isEmpty(): boolean {
     return this.#namespaces.size === 0;
   }
 
   /** Answers whether there was room. */
-  put(pod: PodKey, item: T): boolean {
-    const namespace = namespaceOfPod(pod);
-    const pods = this.#namespaces.get(namespace) ?? new Map<PodKey, Line<T>>();
+  put(pod: Pod, item: T): boolean {
+    const namespace = this.#namespaceOf(pod);
+    const pods = this.#namespaces.get(namespace) ?? new Map<Pod, Line<T>>();
     const line = pods.get(pod) ?? { items: [], bytes: 0 };
     const { packets, bytes } = MOST_WAITING_OF_POD;
     if (line.items.length >= packets || line.bytes + item.size > bytes) return false;
@@ -38,7 +42,7 @@ export class Turns<T extends Waiting> {
     return true;
   }
 
-  next(): { readonly pod: PodKey; readonly item: T } | undefined {
+  next(): { readonly pod: Pod; readonly item: T } | undefined {
     for (const [namespace, pods] of this.#namespaces)
       for (const [pod, line] of pods) {
         const item = line.items.shift()!;

@@ -11,6 +11,8 @@ export interface End {
   readonly nodeSelectors: readonly number[];
   /** Addresses of nodes, as all nodes know them: tunnels end there. */
   readonly isTunnelEnd: boolean;
+  /** Outside of the pod networks, where that matters: what is for a tunnel that nodes have does not go there. */
+  readonly isOutside: boolean;
   /** Addresses of pod networks that no known pod has, where such are denied. */
   readonly isUnknownPod: boolean;
 }
@@ -25,8 +27,8 @@ export class EndTable {
 
   /** Its index; the same for the same. */
   add(end: End): number {
-    const { template, region, nodeSelectors, isTunnelEnd, isUnknownPod } = end;
-    const text = `${template}/${region}/${nodeSelectors}/${isTunnelEnd}/${isUnknownPod}`;
+    const { template, region, nodeSelectors, isTunnelEnd, isOutside, isUnknownPod } = end;
+    const text = `${template}/${region}/${nodeSelectors}/${isTunnelEnd}/${isOutside}/${isUnknownPod}`;
     const known = this.#byText.get(text);
     if (known !== undefined) return known;
     this.#byText.set(text, this.#all.length);

@@ -62,8 +62,12 @@ export class FamilyReach {
   allowed(direction: Direction, own: number, peer: number): Connections {
     const pool = this.#pool;
     const judgement = this.#judgement(direction, own, peer);
-    if (judgement === undefined)
-      return this.ends.all[this.ends.bare(own)]!.isUnknownPod ? pool.none : pool.all;
+    if (judgement === undefined) {
+      const { isUnknownPod, isOutside } = this.ends.all[this.ends.bare(own)]!;
+      if (isUnknownPod) return pool.none;
+      const leaves = direction === 'egress' && !isOutside && this.ends.all[this.ends.bare(peer)]!.isOutside;
+      return leaves ? this.#withoutOwnTunnels(pool.all) : pool.all;
+    }
     return this.#allowedBy(judgement, direction, this.ends.bare(peer));
   }
 
@@ -88,6 +92,7 @@ export class FamilyReach {
     const pool = this.#pool;
     const out = this.#side('egress', from, to, viaService);
     const found = pool.and(out, this.#side('ingress', to, from, viaService));
+    if (from === to && !viaService) return found; // N40
     return this.#tunnels(from, to).reduce((left, tunnels) => pool.minus(left, tunnels), found);
   }
 
@@ -107,7 +112,7 @@ export class FamilyReach {
     const receiver = nodeWith(to);
     const isOfPod = tunnels.isInPodNetworks(from) && !tunnels.isListed(from);
     const { tunnels: ofReceiver, podTunnels } = tunnels.linksOf(receiver);
-    if (receiver !== undefined && isOfPod && podTunnels !== 'allow')
+    if (receiver !== undefined && !isNodeItself(receiver, from) && isOfPod && podTunnels !== 'allow')
       denied.push(pool.tunnels, pool.tunnelsOf(ofReceiver));
     return denied;
   }
@@ -132,9 +137,15 @@ export class FamilyReach {
   #allowedBy({ allowed }: Judgement, direction: Direction, peer: number): Connections {
     const pool = this.#pool;
     const found = pool.byId(allowed[peer]!);
-    return direction === 'egress' && this.ends.all[peer]!.isTunnelEnd
-      ? pool.minus(found, pool.tunnels)
-      : found;
+    if (direction === 'ingress') return found;
+    const { isTunnelEnd, isOutside } = this.ends.all[peer]!;
+    const left = isTunnelEnd ? pool.minus(found, pool.tunnels) : found;
+    return isTunnelEnd || isOutside ? this.#withoutOwnTunnels(left) : left;
+  }
+
+  #withoutOwnTunnels(found: Connections): Connections {
+    const { tunnels, podTunnels } = this.#landscape.tunnelLinks;
+    return podTunnels === 'allow' ? found : this.#pool.minus(found, this.#pool.tunnelsOf(tunnels));
   }
 
   /** Of the patterns in the policies of a pod those under which it was told an address. */

@@ -26,16 +26,30 @@ export function familyEndsOf(family: Family, landscape: Landscape): FamilyEnds {
   const { owners, nodes, templateOf, imagined } = landscape;
   const table = new EndTable();
   const regions = regionsOfLandscape(family, landscape);
+  const isOut = (region: number) => ({
+    isOutside: areAskedFor(landscape) && !isPodNetwork(regions, region, landscape),
+  });
   const ofPod = (template: number, region: number, address?: Address) =>
-    table.add({ template, region, ...nodeParts(landscape, address), isUnknownPod: false });
+    table.add({
+      template,
+      region,
+      ...nodeParts(landscape, address),
+      ...isOut(region),
+      isUnknownPod: false,
+    });
   const ofRegion = (region: number) =>
-    table.add({ region, ...NO_NODE, isUnknownPod: isPodNetwork(regions, region, landscape) });
+    table.add({
+      region,
+      ...NO_NODE,
+      ...isOut(region),
+      isUnknownPod: landscape.unknownPods === 'deny' && isPodNetwork(regions, region, landscape),
+    });
   const at = (address: Address): number => {
     const region = regions.at(address);
     const owner = owners.get(address);
     if (owner !== undefined) return ofPod(templateOf.get(owner)!, region, address);
     if (!nodes.has(address)) return ofRegion(region);
-    return table.add({ region, ...nodeParts(landscape, address), isUnknownPod: false });
+    return table.add({ region, ...nodeParts(landscape, address), ...isOut(region), isUnknownPod: false });
   };
   for (const address of [...owners.keys(), ...nodes.keys()]) if (familyOf(address) === family) at(address);
   const outside = [...regions.all.keys()].map(ofRegion);
@@ -56,7 +70,7 @@ function naming(count: number): Pick<FamilyEnds, 'named' | 'bare' | 'nameClassOf
 const NO_NODE = { nodeSelectors: [], isTunnelEnd: false } as const;
 
 function nodeParts(
-  { nodes, tunnels, podTunnels }: Landscape,
+  { nodes, tunnels, tunnelLinks }: Landscape,
   address: Address | undefined,
 ): Pick<End, 'nodeSelectors' | 'isTunnelEnd'> {
   const node = address === undefined ? undefined : nodes.get(address);
@@ -64,19 +78,25 @@ function nodeParts(
     ? NO_NODE
     : {
         nodeSelectors: node.nodeSelectors,
-        isTunnelEnd: podTunnels !== 'allow' && tunnels.endAt(address!) !== undefined,
+        isTunnelEnd: tunnelLinks.podTunnels !== 'allow' && tunnels.endAt(address!) !== undefined,
       };
 }
 
 /** The networks of the vocabulary by their index, and after them the pod networks of each cluster, where they matter. */
-function regionsOfLandscape(family: Family, { vocabulary, alongside, unknownPods }: Landscape): Regions {
+function regionsOfLandscape(family: Family, landscape: Landscape): Regions {
+  const { vocabulary, alongside } = landscape;
   const networks = [...vocabulary.networks.values()].map(({ cidr, except }) =>
     networkAddresses(family, [cidr], except),
   );
   const podNetworks = alongside.map(({ nodes }) =>
-    networkAddresses(family, unknownPods === 'deny' ? [...nodes.values()].flatMap(podCidrsOf) : []),
+    networkAddresses(family, areAskedFor(landscape) ? [...nodes.values()].flatMap(podCidrsOf) : []),
   );
   return regionsOf(family, [...networks, ...podNetworks]);
+}
+
+/** Whether it matters what is in a pod network: for unknown pods, or for tunnels, which do not leave them. */
+function areAskedFor({ unknownPods, tunnelLinks }: Landscape): boolean {
+  return unknownPods === 'deny' || tunnelLinks.tunnels !== undefined;
 }
 
 function isPodNetwork(

@@ -14,7 +14,7 @@ import { getOrMake } from '../model/getormake.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { comparePolicies, type Policy } from '../model/policy.ts';
 import { matchesLabels } from '../model/selector.ts';
-import { type TunnelFinders, tunnelFinders } from '../semantics/tunnelends.ts';
+import { type TunnelFinders, type TunnelLinks, tunnelFinders } from '../semantics/tunnelends.ts';
 import { unknownPodFinders } from '../semantics/unknownpods.ts';
 import { nodeFinder } from '../semantics/view.ts';
 import { type NameClass, nameClassesOf } from './nameclasses.ts';
@@ -51,8 +51,8 @@ export interface Landscape {
   strangerOf(address: Address): Node | undefined;
   nodeWith(address: Address): Node | undefined;
   readonly tunnels: TunnelFinders;
-  /** Some node lets its pods send into tunnels. */
-  readonly podTunnels?: 'allow';
+  /** Of every node, as far as anybody knows: an overlay is the same on all of them. */
+  readonly tunnelLinks: TunnelLinks;
 }
 
 export interface NodeSelection {
@@ -78,6 +78,7 @@ export function landscapeOf(
   const selected = new SelectedTemplates(templates.all);
   const nodes = nodeEnds(cluster, vocabulary);
   const { unknownPodOf, strangerOf } = unknownPodFinders(cluster, owners, unknownPods);
+  const tunnels = tunnelFinders(cluster);
   const words = { vocabulary, names: nameClassesOf(all), templates, selected };
   return {
     cluster,
@@ -92,10 +93,8 @@ export function landscapeOf(
     unknownPodOf,
     strangerOf,
     nodeWith: nodeFinder(cluster),
-    tunnels: tunnelFinders(cluster),
-    ...([...cluster.nodes.values()].some(({ links }) => links?.podTunnels) && {
-      podTunnels: 'allow' as const,
-    }),
+    tunnels,
+    tunnelLinks: tunnels.linksOf(undefined),
   };
 }
 

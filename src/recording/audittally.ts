@@ -1,7 +1,7 @@
 /** What audited policies would have made of the connections of a node, counted as they come, within bounds. */
 import { enforced } from '../model/audited.ts';
 import type { Flow } from '../model/flow.ts';
-import type { Direction, Policy, PolicyId } from '../model/policy.ts';
+import { type Direction, namespaceOfPolicy, type Policy, type PolicyId } from '../model/policy.ts';
 import { concerns, viewWith } from '../semantics/audit.ts';
 import { judgeDirection } from '../semantics/evaluate.ts';
 import type { View } from '../semantics/view.ts';
@@ -49,7 +49,7 @@ export class AuditTally {
   readonly #now: () => number;
   readonly #counted = new Map<PolicyId, Counted>();
   /** All that are audited: a namespace with very many takes no place of another's. */
-  readonly #inTurns = new InTurns(MOST_AUDITED);
+  readonly #inTurns = new InTurns<PolicyId>(MOST_AUDITED, namespaceOfPolicy);
   readonly #known = new Set<PolicyId>();
   #unjudged = 0;
   /** Below zero where one judgement took more than was left: those that come wait until it is made up for. */

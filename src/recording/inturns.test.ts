@@ -22,7 +22,7 @@ const step = fc.record({ id, isThere: fc.boolean() });
 test('InTurns knows the first of each namespace, then the second of each, whatever comes and goes', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 6 }), fc.array(step, { maxLength: 60 }), (most, steps) => {
-      const inTurns = new InTurns(most);
+      const inTurns = new InTurns(most, namespaceOfPolicy);
       const there = new Set<PolicyId>();
       for (const { id, isThere } of steps) {
         if (isThere) there.add(id);

@@ -1,26 +1,27 @@
 /**
- * Policies in turns: the first of each namespace by name, then the second of each, and so on. Kept up name by name, so that
- * one that comes or goes among tens of thousands costs the turns that it moves, and not a look at all.
+ * Names in turns: the first of each namespace, in order, then the second of each, and so on. Kept up name by name, so
+ * that one that comes or goes among tens of thousands costs the turns that it moves, and not a look at all.
  */
 import { getOrMake } from '../model/getormake.ts';
-import { namespaceOfPolicy, type PolicyId } from '../model/policy.ts';
 
-export class InTurns {
+export class InTurns<Name extends string> {
   readonly #most: number;
+  readonly #namespaceOf: (name: Name) => string;
   /** Of each namespace, in order. */
-  readonly #ofNamespaces = new Map<string, PolicyId[]>();
+  readonly #ofNamespaces = new Map<string, Name[]>();
   /** Of each turn, in order; turns beyond the first `most` are nobody's. */
-  readonly #turns: readonly PolicyId[][];
+  readonly #turns: readonly Name[][];
 
   /** `most`: how many are asked for at most. */
-  constructor(most: number) {
+  constructor(most: number, namespaceOf: (name: Name) => string) {
     this.#most = most;
+    this.#namespaceOf = namespaceOf;
     this.#turns = Array.from({ length: most }, () => []);
   }
 
   /** The first of them. */
-  get first(): readonly PolicyId[] {
-    const found: PolicyId[] = [];
+  get first(): readonly Name[] {
+    const found: Name[] = [];
     for (const turn of this.#turns) {
       if (turn.length === 0 || found.length >= this.#most) break;
       found.push(...turn.slice(0, this.#most - found.length));
@@ -28,7 +29,7 @@ export class InTurns {
     return found;
   }
 
-  add(id: PolicyId): void {
+  add(id: Name): void {
     const names = this.#namesOf(id);
     const at = placeOf(names, id);
     if (names[at] === id) return;
@@ -37,22 +38,22 @@ export class InTurns {
     this.#move(at, before, names.slice(at, this.#most));
   }
 
-  delete(id: PolicyId): void {
+  delete(id: Name): void {
     const names = this.#namesOf(id);
     const at = placeOf(names, id);
     if (names[at] !== id) return;
     const before = names.slice(at, this.#most);
     names.splice(at, 1);
     this.#move(at, before, names.slice(at, this.#most));
-    if (names.length === 0) this.#ofNamespaces.delete(namespaceOfPolicy(id));
+    if (names.length === 0) this.#ofNamespaces.delete(this.#namespaceOf(id));
   }
 
-  #namesOf(id: PolicyId): PolicyId[] {
-    return getOrMake(this.#ofNamespaces, namespaceOfPolicy(id), () => []);
+  #namesOf(id: Name): Name[] {
+    return getOrMake(this.#ofNamespaces, this.#namespaceOf(id), () => []);
   }
 
   /** Of one namespace, from a turn on. */
-  #move(from: number, before: readonly PolicyId[], now: readonly PolicyId[]): void {
+  #move(from: number, before: readonly Name[], now: readonly Name[]): void {
     for (const [index, id] of before.entries()) {
       const turn = this.#turns[from + index]!;
       turn.splice(placeOf(turn, id), 1);
@@ -65,7 +66,7 @@ export class InTurns {
 }
 
 /** Where it is, or would be. */
-function placeOf(ids: readonly PolicyId[], id: PolicyId): number {
+function placeOf(ids: readonly string[], id: string): number {
   let [low, high] = [0, ids.length];
   while (low < high) {
     const middle = (low + high) >> 1;

@@ -67,6 +67,7 @@ export function judgeDirection(view: View, direction: Direction, flow: Flow): Di
 
 /** N72: what would come out of a tunnel between nodes passes for a node's word. The sender's node denies it … */
 function tunnelFromPod(view: View, flow: Flow): string | undefined {
+  if (flow.from === flow.to && !flow.viaService) return undefined; // N40
   const sender = nodeOfPodAt(view, flow.from);
   if (sender === undefined) return undefined;
   const own = view.cluster.nodes.get(sender);
@@ -84,6 +85,7 @@ function tunnelAtNode(view: View, flow: Flow): string | undefined {
   const node = view.nodeWith(flow.to);
   const links = view.tunnels.linksOf(node);
   if (node === undefined || links.podTunnels === 'allow' || !isTunnel(flow, links)) return undefined;
+  if (isNodeItself(node, flow.from)) return undefined; // never leaves it
   const isOfPod = view.tunnels.isInPodNetworks(flow.from) && !view.tunnels.isListed(flow.from);
   return isOfPod ? because.tunnelEnd(flow, node) : undefined;
 }

@@ -51,10 +51,11 @@ test('a representative reaches, and is reached by, whom the pod that it stands f
   expect(tally.mixed).toBeGreaterThan(runs(2_000));
 }, 900_000);
 
-/** Which address it will have decides which networks mean it, so here none does. */
+/** Which address it will have decides which networks mean it, and whether tunnels lead there: so here none does. */
 function withoutNetworks(cluster: Cluster): Cluster {
   const policies = [...cluster.policies].map(([key, policy]) => [key, policyWithout(policy)] as const);
-  return { ...cluster, policies: new Map(policies) };
+  const nodes = [...cluster.nodes].map(([name, { links: _, ...node }]) => [name, node] as const);
+  return { ...cluster, policies: new Map(policies), nodes: new Map(nodes) };
 }
 
 function policyWithout(policy: Policy): Policy {

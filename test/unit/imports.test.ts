@@ -227,23 +227,6 @@ test('no file imports itself through others, not even for a type', () => {
   expect(findCycles()).toEqual([]);
 });
 
-/** What the C library calls so is the same call with a check and without one. */
-const NAMED_BY_LIBC = /\/libc\.ts$/;
-
-test('no name is exported by two files: it would mean two things, or one thing twice', () => {
-  const exporters = new Map<string, Set<string>>();
-  for (const file of files.filter(each => !NAMED_BY_LIBC.test(each)))
-    for (const name of exportedBy(file)) exporters.set(name, (exporters.get(name) ?? new Set()).add(file));
-  expect(exporters.size).toBeGreaterThan(1_000);
-  expect([...exporters].filter(([, by]) => by.size > 1)).toEqual([]);
-});
-
-function exportedBy(file: string): string[] {
-  const declared =
-    /^export (?:async |abstract )?(?:function\*?|class|const|interface|type|enum) (?<name>\w+)/gm;
-  return [...withoutComments(file).matchAll(declared)].map(({ groups }) => groups!.name!);
-}
-
 function withoutComments(file: string): string {
   return readFileSync(join(SRC, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
 }

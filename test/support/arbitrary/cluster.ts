@@ -12,7 +12,6 @@ import {
   NAMESPACE_NAME_LABEL,
   type Namespace,
   type Node,
-  type NodeLinks,
   type Pod,
 } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
@@ -24,6 +23,7 @@ import type {
   PodSelector,
   Requirement,
 } from '../../../src/model/selector.ts';
+import type { TunnelLinks } from '../../../src/semantics/tunnelends.ts';
 
 import { ToldTable } from '../oracle/told.ts';
 
@@ -153,17 +153,20 @@ export const namespaceArbitrary = (name: string): fc.Arbitrary<Namespace> =>
 
 export const nodeArbitrary = (name: string): fc.Arbitrary<Node> =>
   fc
-    .tuple(labels(NODE_LABELS), fc.constantFrom(POD_CIDRS[name]!, POD_CIDRS[name]!, []), tunnelsArbitrary)
-    .map(([own, podCidrs, tunnels]) => ({
-      name,
-      labels: own,
-      addresses: NODE_ADDRESSES[name]!,
-      podCidrs,
-      links: { uplinks: [], podBridges: [], ...tunnels },
-    }));
+    .tuple(labels(NODE_LABELS), fc.constantFrom(POD_CIDRS[name]!, POD_CIDRS[name]!, []))
+    .map(([own, podCidrs]) => ({ name, labels: own, addresses: NODE_ADDRESSES[name]!, podCidrs }));
+
+/** As its agent knows it. */
+export const linkedNodeArbitrary = (name: string): fc.Arbitrary<Node> =>
+  fc.tuple(nodeArbitrary(name), tunnelsArbitrary).map(([node, tunnels]) => withTunnels(node, tunnels));
+
+const withTunnels = (node: Node, tunnels: TunnelLinks): Node => ({
+  ...node,
+  links: { uplinks: [], podBridges: [], ...tunnels },
+});
 
 /** Of the ports and protocols that flows have; and where pods run overlays of their own. */
-const tunnelsArbitrary = fc.constantFrom<Pick<NodeLinks, 'tunnels' | 'podTunnels'>>(
+const tunnelsArbitrary = fc.constantFrom<TunnelLinks>(
   {},
   {},
   { tunnels: { ports: [8472], protocols: [] } },
@@ -352,6 +355,8 @@ export const clusterArbitrary: fc.Arbitrary<Cluster> = fc
       .tuple(...NAMESPACES.map(namespaceArbitrary))
       .chain(all => fc.subarray(all, { minLength: 2 })),
     nodes: fc.tuple(...NODES.map(nodeArbitrary)),
+    // An overlay is the same on every node.
+    tunnels: tunnelsArbitrary,
     pods: fc.tuple(
       ...NAMESPACES.flatMap((namespace, i) =>
         [0, 1, 2].map(j => podArbitrary(namespace, `p${j}`, 10 * i + j + 2)),
@@ -365,10 +370,13 @@ export const clusterArbitrary: fc.Arbitrary<Cluster> = fc
       .chain(count => fc.tuple(...Array.from({ length: count }, (_, i) => auditedArbitrary(`q${i}`)))),
   })
   .chain(parts => toldArbitrary(parts.pods).map(told => ({ ...parts, told })))
-  .map(({ namespaces, nodes, pods, policies, audited, told }) => ({
+  .map(({ namespaces, nodes, tunnels, pods, policies, audited, told }) => ({
     told,
     namespaces: byKey(namespaces, ({ name }) => name),
-    nodes: byKey(nodes, ({ name }) => name),
+    nodes: byKey(
+      nodes.map(node => withTunnels(node, tunnels)),
+      ({ name }) => name,
+    ),
     pods: byKey(pods, ({ key }) => key) as Cluster['pods'],
     policies: byKey(policies, ({ id }) => id) as Cluster['policies'],
     audited: byKey(audited, ({ id }) => id) as Cluster['policies'],

@@ -5,8 +5,8 @@ import type { Cluster, ClusterEvent } from '../../../src/model/cluster.ts';
 import { hostPortKey } from '../../../src/model/hostport.ts';
 import {
   clusterArbitrary,
+  linkedNodeArbitrary,
   namespaceArbitrary,
-  nodeArbitrary,
   podArbitrary,
   policyArbitrary,
 } from './cluster.ts';
@@ -38,7 +38,7 @@ const namespace = fc
 
 const node = fc
   .constantFrom('n1', 'n2')
-  .chain(name => gone(nodeArbitrary(name)).map(value => eventOf('node', name, value)));
+  .chain(name => gone(linkedNodeArbitrary(name)).map(value => eventOf('node', name, value)));
 
 // A policy's key depends on its kind and namespace: going is made of one that came before it, or of none.
 const policy = fc

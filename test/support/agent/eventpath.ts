@@ -1,0 +1,127 @@
+/**
+ * A process that counts which functions of src an agent runs for one change of the cluster, from the API server's line to
+ * the rules in force: by V8's precise coverage, in the network namespace that it is started in. What several changes of
+ * a kind all run is counted, so that no timer that goes off between them does. Prints an EventPath for each kind, as JSON.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type Profiler, Session } from 'node:inspector';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { pino } from 'pino';
+import type { Committed } from '../../../src/agent/committed.ts';
+import { apiCluster } from '../../../src/bench/apicluster.ts';
+import { FakeApiServer, type KubeObject } from '../../../src/bench/fakeapiserver.ts';
+import { kubeconfigOf } from '../../../src/bench/kubeconfig.ts';
+import { openPipeline } from '../../../src/daemon/pipeline.ts';
+import { SRC } from '../importgraph.ts';
+
+/** What every change of a kind runs. */
+export interface EventPath {
+  readonly kind: string;
+  readonly functions: number;
+  readonly files: readonly string[];
+  /** Of the batch of each of the changes: that they are what they are meant to be. */
+  readonly ops: readonly number[];
+}
+
+const SIZE = { pods: 300, policies: 60 };
+const CHANGES = 22;
+/** The first ones are not counted: the rules of all else come with them, and they load what later ones find. */
+const UNCOUNTED = 2;
+
+const server = new FakeApiServer();
+const objects = apiCluster({ pods: SIZE.pods + CHANGES, policies: SIZE.policies });
+const isAdded = ({ kind, metadata }: KubeObject) =>
+  kind === 'Pod' && Number(metadata.name.slice('pod-'.length)) >= SIZE.pods;
+for (const object of objects.filter(each => !isAdded(each))) server.put(object);
+await server.start();
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-path-'));
+const kubeconfig = join(folder, 'kubeconfig');
+writeFileSync(kubeconfig, kubeconfigOf((await server.access()).server));
+const { source, enforcement } = await openPipeline(
+  { node: 'node-0', kubeconfig, startGate: 'off', socket: 'none', metricsAddress: 'none' },
+  pino({ level: 'silent' }),
+);
+let committed: (round: Committed) => void = () => undefined;
+enforcement.agent.observe({ committed: round => committed(round) });
+const stop = new AbortController();
+await source.mayStart(stop.signal);
+void enforcement.agent.run(stop.signal);
+await source.synced;
+
+const session = new Session();
+session.connect();
+session.post('Profiler.enable');
+session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+for (const [kind, changes] of Object.entries({ pod: pods(), policy: policies() }))
+  process.stdout.write(`${JSON.stringify(await pathOf(kind, changes))}\n`);
+rmSync(folder, { recursive: true });
+process.exit();
+
+async function pathOf(kind: string, changes: readonly KubeObject[]): Promise<EventPath> {
+  const ops: number[] = [];
+  let all = new Set<string>();
+  for (const [i, change] of changes.entries()) {
+    const { round, ran } = await inForce(change);
+    await enforcement.liveConnections?.settled(); // else what follows it would run beside the next one
+    if (i < UNCOUNTED) continue;
+    ops.push(round.ops.length);
+    all = all.size === 0 ? ran : new Set([...all].filter(each => ran.has(each)));
+  }
+  const files = new Set([...all].map(each => each.split(' ')[0]!));
+  return { kind, functions: all.size, files: [...files].sort(), ops };
+}
+
+/** Until the batch that brings it is in force, and whoever watches has heard of it. */
+function inForce(object: KubeObject): Promise<{ readonly round: Committed; readonly ran: Set<string> }> {
+  const { promise, resolve } = Promise.withResolvers<{ round: Committed; ran: Set<string> }>();
+  committed = round => {
+    if (round.ops.length > 0) resolve({ round, ran: functionsRun() }); // else the kernel was only looked at
+  };
+  functionsRun(); // begins to count anew
+  server.put(object);
+  return promise;
+}
+
+/** What ran since it was called last: the session answers at once. */
+function functionsRun(): Set<string> {
+  let scripts: readonly Profiler.ScriptCoverage[] = [];
+  session.post('Profiler.takePreciseCoverage', (error, { result }) => {
+    if (error) throw error;
+    scripts = result;
+  });
+  const ran = new Set<string>();
+  for (const { url, functions } of scripts) {
+    const file = url.startsWith('file:') ? relative(SRC, fileURLToPath(url)) : '..';
+    if (file.startsWith('..') || file.startsWith('bench/')) continue;
+    for (const { functionName, ranges } of functions)
+      if (ranges[0]!.count > 0) ran.add(`${file} ${functionName} ${ranges[0]!.startOffset}`);
+  }
+  return ran;
+}
+
+/** On another node, each a member of one set of peers, which has both families. */
+function pods(): KubeObject[] {
+  return objects.filter(isAdded).map(pod => ({ ...pod, metadata: { ...pod.metadata, namespace: 'ns-2' } }));
+}
+
+/** Small ones, each in a namespace that has a pod on the node. */
+function policies(): KubeObject[] {
+  return Array.from({ length: CHANGES }, (_, i) => ({
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name: 'small', namespace: `ns-${i + 1}` },
+    spec: {
+      podSelector: { matchLabels: { app: 'app-0' } },
+      policyTypes: ['Ingress'],
+      ingress: [
+        {
+          from: [{ podSelector: { matchLabels: { app: `app-0` } } }],
+          ports: [{ protocol: 'TCP', port: 7000 + i }],
+        },
+      ],
+    },
+  }));
+}
