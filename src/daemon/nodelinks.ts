@@ -42,6 +42,8 @@ export interface OwnLinksNeeds {
   readonly bridgeRules: boolean;
   /** What the rules that were found here know of ports. */
   readonly portsBefore: readonly PodPort[];
+  /** Whether the node's pods may send into tunnels between nodes. Default: deny. */
+  readonly podTunnels?: 'deny' | 'allow';
   readonly log: Logger;
 }
 
@@ -149,8 +151,9 @@ export class OwnLinks {
   }
 
   async #read(): Promise<OwnInterfaces> {
-    const { node, cluster, bridgeRules } = this.#needs;
-    const own = await readOwnInterfaces(this.#socket, cluster(), node, this.#before);
+    const { node, cluster, bridgeRules, podTunnels } = this.#needs;
+    const read = await readOwnInterfaces(this.#socket, cluster(), node, this.#before);
+    const own = podTunnels === 'allow' ? { ...read, links: { ...read.links, podTunnels } } : read;
     const { podPorts, bridgePorts, ...links } = own.links;
     if (!bridgeRules || podPorts === undefined) return { ...own, links };
     this.#before = podPorts;

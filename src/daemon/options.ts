@@ -34,6 +34,8 @@ export interface AgentCommandOptions
   /** Denied packets a second that are named at most; 0: none. */
   readonly denials?: number;
   readonly logDenials?: LogMode;
+  /** Whether pods may send into tunnels between nodes (N72), as overlays of their own do. Default: deny. */
+  readonly podTunnels?: 'deny' | 'allow';
   /** The rules of policy count what they match. */
   readonly countRules?: boolean;
 }

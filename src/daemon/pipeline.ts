@@ -40,7 +40,7 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
   const localPods = new LocalPods(options.node);
   const loading = loadAgentSource(options); // while the kernel is asked what it can do
   const enforcement = await openAgent(options, starts, localPods, log);
-  const links = openLinks(options.node, enforcement, log);
+  const links = openLinks(options, enforcement, log);
   // Where nobody but the source knows of pods, its word is taken as it is.
   const merging = starts.gate.on || attaches(options) ? localPods : undefined;
   const openSource = await loading;
@@ -84,13 +84,18 @@ async function openAgent(
   return enforcement;
 }
 
-function openLinks(node: string, { agent, inherited, kernelFeatures }: Enforcement, log: Logger): OwnLinks {
+function openLinks(
+  { node, podTunnels }: AgentCommandOptions,
+  { agent, inherited, kernelFeatures }: Enforcement,
+  log: Logger,
+): OwnLinks {
   return new OwnLinks({
     node,
     cluster: () => agent.cluster,
     note: (events, urgent) => agent.note(events, { urgent }),
     bridgeRules: !kernelFeatures.missingFeatures.includes(NO_BRIDGE_TABLES),
     portsBefore: inherited.podPorts,
+    ...(podTunnels && { podTunnels }),
     log,
   });
 }

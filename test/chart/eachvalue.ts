@@ -10,6 +10,7 @@ export const EACH_VALUE: Readonly<Record<string, unknown>> = {
   liveConnections: 'keep',
   'denials.perSecond': 0,
   'denials.log': 'all',
+  podTunnels: 'allow',
   countRules: true,
   metricsPort: 9911,
   'monitoring.enabled': true,

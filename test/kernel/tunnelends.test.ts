@@ -1,4 +1,4 @@
-/** Which pods reach a tunnel's end at what a node's interfaces have beside its own addresses: packets, reference and sets agree. */
+/** N72: no pod reaches a tunnel's end at what a node's interfaces have beside its own addresses: packets, reference and sets agree. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildLab, type Lab } from '../../src/lab/lab.ts';
 import { address, topologyOf } from '../../src/lab/topology.ts';

@@ -48,6 +48,9 @@ true
 {{- if ne .Values.denials.log "sampled" }}
 - --log-denials={{ .Values.denials.log }}
 {{- end }}
+{{- if ne .Values.podTunnels "deny" }}
+- --pod-tunnels={{ .Values.podTunnels }}
+{{- end }}
 {{- if .Values.countRules }}
 - --count-rules
 {{- end }}

@@ -125,6 +125,14 @@ function addDenials(command: Command): void {
         .choices(['none', 'sampled', 'all'])
         .default('sampled'),
     )
+    .addOption(
+      new Option(
+        '--pod-tunnels <what>',
+        'whether pods may send into tunnels between nodes, as overlays that run in pods do; allow lets a pod past every policy where nodes have an overlay',
+      )
+        .choices(['deny', 'allow'])
+        .default('deny'),
+    )
     .option('--count-rules', 'have the rules of policy count what they match: sluice inspect, and metrics');
 }
 
