@@ -148,7 +148,7 @@ test.each([
           before = after;
         }
       }),
-      { numRuns: runs(300) },
+      { numRuns: runs(300, 45) },
     );
     expect(Math.min(...Object.values(tally))).toBeGreaterThan(20);
   },
